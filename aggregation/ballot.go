@@ -19,7 +19,6 @@ type Ballot struct {
 // MaxClasses bounds a study's classes: a vote is one byte in memory.
 const MaxClasses = 256
 
-// NewBallot makes a ballot from votes in 0..classes−1.
 func NewBallot(votes []int, classes int) (Ballot, error) {
 	if classes < 2 || classes > MaxClasses {
 		return Ballot{}, fmt.Errorf("%w: %d classes, want 2 to %d", ErrBallot, classes, MaxClasses)
@@ -34,7 +33,6 @@ func NewBallot(votes []int, classes int) (Ballot, error) {
 	return b, nil
 }
 
-// Rows returns the number of pool rows.
 func (b Ballot) Rows() int { return len(b.votes) }
 
 // BallotBytes returns the exact size of an encoded ballot: ⌈log₂K⌉ bits per row.

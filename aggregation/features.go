@@ -148,7 +148,6 @@ func (d *FeatureDesign) BinsOf(b dataset.Block, means []float64) []float64 {
 	return nil
 }
 
-// Names returns the names of the cells.
 func (d *FeatureDesign) Names() []string { return d.names }
 
 // row fills in a record's entries, reals in [0,1], from its encoded columns.

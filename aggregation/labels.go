@@ -25,7 +25,6 @@ const (
 	CorrectionForward = "forward"
 )
 
-// Risks and Corrections list the names.
 func Risks() []string       { return []string{RiskAccuracy, RiskBER, RiskAUC} }
 func Corrections() []string { return []string{CorrectionNone, CorrectionBackward, CorrectionForward} }
 

@@ -18,24 +18,19 @@ type Tally struct {
 	counts        []int64 // row-major rows × classes
 }
 
-// NewTally returns an empty tally.
 func NewTally(rows, classes int) *Tally {
 	return &Tally{rows: rows, classes: classes, counts: make([]int64, rows*classes)}
 }
 
-// Ballots returns the number of ballots added.
 func (t *Tally) Ballots() int64 { return t.ballots }
 
-// Rows returns the number of pool rows.
 func (t *Tally) Rows() int { return t.rows }
 
-// Classes returns the number of classes, K.
 func (t *Tally) Classes() int { return t.classes }
 
 // Count returns the number of ballots that chose class k on row i.
 func (t *Tally) Count(i, k int) int64 { return t.counts[i*t.classes+k] }
 
-// Add counts one ballot.
 func (t *Tally) Add(b Ballot) error {
 	if b.classes != t.classes || len(b.votes) != t.rows {
 		return fmt.Errorf("%w: a ballot on %d rows of %d classes does not fit a tally of %d rows of %d classes", ErrTally, len(b.votes), b.classes, t.rows, t.classes)

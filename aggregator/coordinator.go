@@ -16,7 +16,8 @@ import (
 	"caucus/study/bodies"
 )
 
-// coordinator locks a coordinator and reads a study's task and record.
+// coordinator locks the server and reads a study's task and record. The server must be a
+// coordinator's.
 func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
 	if s.config.Role != shares.Coordinator {
 		return t, r, func() {}, fmt.Errorf("this server is the %v", s.config.Role)
@@ -88,9 +89,10 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 	return r.Theirs, err
 }
 
-// Confirm asks whether the helper keeps its acceptance of an open study. ErrForgotten means that the
-// helper's files were restored to an older state: parties would spend budget for nothing. Confirm
-// changes nothing here. If the helper accepts the study anew, that acceptance is not used.
+// Confirm asks whether the helper still holds its acceptance of an open study. ErrForgotten means
+// that the helper's files were restored to an older state, so parties would spend budget for nothing.
+// Confirm changes nothing here. If the helper accepts the study again, the new acceptance is not
+// used.
 func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error { return fmt.Errorf("ask for the helper's acceptance of study %s: %w", plan, err) }
 	if err := s.current(ctx); err != nil {
@@ -109,9 +111,9 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	if err := s.recall(ctx, helper); err != nil {
 		return fail(err)
 	}
-	theirs, err := helper.Accept(ctx, plan, r.Own) // without a turn: an agreement never changes
+	theirs, err := helper.Accept(ctx, plan, r.Own) // needs no turn, because an agreement never changes
 	switch {
-	case errors.Is(err, ErrFailed), errors.Is(err, protocol.ErrDenied): // it refuses only what it had not accepted
+	case errors.Is(err, ErrFailed), errors.Is(err, protocol.ErrDenied): // the helper refuses here only a study that it had not accepted
 		return fail(fmt.Errorf("%w: %w", ErrForgotten, err))
 	case err != nil:
 		return fail(err)
@@ -121,7 +123,7 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	return nil
 }
 
-// Untold lists failed studies whose helper does not know of the failure yet (Tell).
+// Untold lists failed studies of whose failure the helper has not heard (Tell).
 func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	if err = s.current(ctx); err == nil {
 		err = s.view(ctx, study.Hash{}, func(t *transaction) error { all, err = untoldOf(ctx, t.tx); return err })
@@ -143,7 +145,7 @@ func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	case !errors.Is(err, ErrFailed):
 		return fail(err)
 	}
-	if err := helper.End(ctx, plan); err != nil { // without a turn: a failed study never changes
+	if err := helper.End(ctx, plan); err != nil { // needs no turn, because a failed study never changes
 		return fail(err)
 	}
 	if _, err := s.update(ctx, plan, "told stored", func(_ *transaction, r *record) error {
@@ -160,8 +162,9 @@ type Upload struct {
 	Data  []byte
 }
 
-// ReceiveAll stores parties' uploads, after CheckUpload, in one transaction: all or, with an error, none. Send
-// receipts only after it returned nil. The same bytes again are no error; other bytes are ErrConflict.
+// ReceiveAll stores parties' uploads, which CheckUpload has checked, in one transaction: all, or none
+// if it returns an error. Send receipts only after it has returned nil. The same bytes again are no
+// error; other bytes of a party are ErrConflict.
 func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Upload) error {
 	if s.config.Role != shares.Coordinator {
 		return errors.New("this server is the helper")
@@ -220,8 +223,8 @@ func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Uplo
 
 var errStored = errors.New("stored already")
 
-// CloseStudy stops contributions; the caller decides when. The first call's amendments count and give
-// the set's minimum.
+// CloseStudy stops contributions; the caller decides when. The amendments of the first call count,
+// and determine the set's minimum.
 func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][]byte) error {
 	_, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -311,7 +314,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 	}
 	offers := make([]PrepareRequest, len(waits))
 	prepared := make([]*shares.Preparation, len(waits))
-	messages := map[study.PartyID][]byte{} // not stored yet
+	messages := map[study.PartyID][]byte{} // messages that are not stored yet
 	for i, c := range waits {
 		u, err := parseUpload(t.of, c.upload)
 		if err != nil {
@@ -325,7 +328,8 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 			return fail(err)
 		}
 		var message []byte
-		// A contribution whose preparation fails goes without a message, so both servers refuse it.
+		// A contribution that this server cannot prepare is sent without a message, so both servers
+		// refuse it.
 		if prepared[i], err = form.Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)), shares.Coordinator, u.part); err == nil {
 			message = prepared[i].Message()
 		}
@@ -372,7 +376,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 		if prepared[i] != nil {
 			share, err = prepared[i].Finish(a.Message)
 		}
-		if err != nil { // the helper has it in its sum, this server cannot
+		if err != nil { // the helper counted the contribution in its sum, and this server cannot
 			disagree = fmt.Sprintf("the helper accepted what %s sent, which does not check here", a.Party)
 		}
 		verdicts[i] = accepted
@@ -438,7 +442,8 @@ func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error 
 	return err
 }
 
-// checkLine checks that a helper's share names the ledger line that released it, for the release document.
+// checkLine checks that a helper's share names the ledger line that released the share. The release
+// document contains the line.
 func checkLine(said AggregateShare, p privacy.Published) error {
 	if said.Line == nil || said.Step < 1 {
 		return fmt.Errorf("%w: it names no line of the helper's ledger: the helper is of an earlier version", ErrConflict)

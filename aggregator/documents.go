@@ -28,7 +28,8 @@ type Reveal struct {
 
 type half [32]byte
 
-// commitment hashes a half under its own label. The hash hides the half: 32 uniform bytes.
+// commitment hashes a half with the label of its role. The hash hides the half, which is 32 uniform
+// bytes.
 func commitment(plan study.Hash, r shares.Role, h half) Digest {
 	return hashed("caucus verify key commitment 1", plan[:], []byte{byte(r)}, h[:])
 }
@@ -53,7 +54,8 @@ type PrepareRequest struct {
 	Head   []byte            `json:"head"`  // nonce and public share
 	Other  [sha256.Size]byte `json:"other"` // digest of the coordinator's part
 	Sealed []byte            `json:"sealed"`
-	// Message is the coordinator's preparation message, empty if its part cannot be prepared.
+	// Message is the coordinator's preparation message, empty if the coordinator cannot prepare its
+	// part.
 	Message []byte `json:"message,omitempty"`
 }
 
@@ -61,14 +63,14 @@ func (o PrepareRequest) digest() Digest {
 	return hashed("caucus contribution 1", []byte(o.Party), binary.BigEndian.AppendUint64(nil, uint64(o.Weight)), o.Head, o.Other[:], o.Sealed)
 }
 
-// PrepareReply is the helper's reply to a PrepareRequest.
 type PrepareReply struct {
 	Party    study.PartyID `json:"party"`
 	Accepted bool          `json:"accepted"`
 	Message  []byte        `json:"message,omitempty"`
 }
 
-// from adds the set to a ledger request's origin (From), so that the set is one of the release's terms.
+// from combines the set with a ledger request's origin (From), so that the set is one of the
+// release's terms.
 func from(s Signed, matrix privacy.Digest) privacy.Digest {
 	set := s.Digest()
 	return privacy.Digest(hashed("caucus aggregated set 1", matrix[:], set[:]))

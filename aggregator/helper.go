@@ -14,8 +14,8 @@ import (
 	"caucus/study"
 )
 
-// Peer is the helper as the coordinator calls it: a Server, or a connection to one. Every call may be
-// repeated and then gives the same answer.
+// Peer is the helper as the coordinator calls it: a Server, or a connection to a Server. Every call
+// may be repeated and gives the same answer again.
 type Peer interface {
 	// Accept returns the helper's acceptance of a study, given the coordinator's.
 	Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error)
@@ -27,7 +27,7 @@ type Peer interface {
 	Seal(ctx context.Context, plan study.Hash, set Signed) (signature []byte, err error)
 	// Share returns the helper's released share.
 	Share(ctx context.Context, plan study.Hash) (Signed, error)
-	// End says that the coordinator ended the study for good without a release.
+	// End tells the helper that the coordinator ended the study for good without a release.
 	End(ctx context.Context, plan study.Hash) error
 	// Recall shows the helper a share that it released. It returns ErrBehind if the helper's files were
 	// restored to a state before that share.
@@ -44,7 +44,7 @@ func (s *Server) asked() (unlock func(), err error) {
 	return s.turn.Unlock, nil
 }
 
-// helper locks a helper and reads a study's task and record.
+// helper locks the server and reads a study's task and record. The server must be a helper's.
 func (s *Server) helper(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
 	if unlock, err = s.asked(); err == nil {
 		t, r, err = s.known(ctx, h)
@@ -134,7 +134,6 @@ func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signe
 	return r.Own, nil
 }
 
-// Reveal implements Peer.
 func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte, reveal Signed) ([32]byte, error) {
 	t, r, unlock, err := s.helper(ctx, plan)
 	defer unlock()
@@ -171,7 +170,6 @@ func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]b
 	return r.Half, err
 }
 
-// Prepare implements Peer.
 func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) ([]PrepareReply, error) {
 	t, r, unlock, err := s.helper(ctx, plan)
 	defer unlock()
@@ -253,8 +251,8 @@ type checked struct {
 	share shares.SecretShare
 }
 
-// check opens, prepares and verifies an offered contribution. An invalid contribution gives a refusal in
-// the result; an error means that no honest coordinator would offer it.
+// check opens, prepares and verifies an offered contribution. An invalid contribution is a refusal in
+// the result. An error means that no honest coordinator would make the offer.
 func (s *Server) check(t task, r record, o PrepareRequest) (checked, error) {
 	c := checked{contribution: contribution{party: o.Party, digest: o.digest(), weight: o.Weight, verdict: refused}}
 	if !s.enrolled(t, o.Party) {
@@ -280,7 +278,6 @@ func (s *Server) check(t task, r record, o PrepareRequest) (checked, error) {
 	return c, nil
 }
 
-// Seal implements Peer.
 func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte, error) {
 	t, r, unlock, err := s.helper(ctx, plan)
 	defer unlock()
@@ -305,7 +302,7 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 	if err != nil {
 		return fail(err)
 	}
-	mine.Amendments = said.Amendments // signed by the coordinator; enough checks them against the plan
+	mine.Amendments = said.Amendments // the coordinator signed them; enough checks them against the plan
 	if b, err := json.Marshal(mine); err != nil || !bytes.Equal(b, set.Document) {
 		return fail(fmt.Errorf("%w: the coordinator's set has %d contributions, this helper accepted %d, or they are not the same", ErrConflict, said.Contributions, mine.Contributions))
 	}
@@ -344,8 +341,8 @@ func (s *Server) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 
 const endedThere = "the coordinator ended it without a release"
 
-// End implements Peer. It changes no study that this helper released, failed or never accepted. The
-// ledger keeps its charges.
+// End implements Peer. It does not change a study that this helper released, failed or never
+// accepted. The ledger keeps its charges.
 func (s *Server) End(ctx context.Context, plan study.Hash) error {
 	unlock, err := s.asked()
 	defer unlock()

@@ -31,7 +31,7 @@ func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 		a.Acceptances[r] = o.Acceptances[r]
 	}
 	var said AggregateShare
-	if study.DecodeStrictly(o.Shares[shares.Helper].Document, &said) == nil { // readShare checked that it decodes
+	if study.DecodeStrictly(o.Shares[shares.Helper].Document, &said) == nil { // always: readShare has decoded it before
 		a.Line, a.Step = said.Line, said.Step
 	}
 	return a
@@ -42,9 +42,9 @@ type Members struct {
 	// Accepted are in the sum. Digests identify their contributions at both servers.
 	Accepted []study.PartyID
 	Digests  []Digest
-	// Refused sent contributions that did not verify.
+	// Refused sent contributions that both servers refused.
 	Refused []study.PartyID
-	// Waiting are not checked yet.
+	// Waiting sent contributions that are not checked yet.
 	Waiting []study.PartyID
 }
 
@@ -74,11 +74,11 @@ func (s *Server) Members(ctx context.Context, plan study.Hash) (Members, error) 
 
 // Progress is a study's state at a server. Reading it needs no plan.
 type Progress struct {
-	// Acceptance is the helper's, once parties may contribute; before, it has no document.
+	// Acceptance is the helper's once parties may contribute. Before that it has no document.
 	Acceptance Signed
 	// Failed is the reason why the study ended here without a release.
 	Failed string
-	// Closed: a coordinator takes no more contributions.
+	// Closed reports that a coordinator takes no more contributions.
 	Closed bool
 }
 
@@ -100,7 +100,7 @@ func (s *Server) Progress(ctx context.Context, plan study.Hash) (at Progress, er
 	return at, err
 }
 
-// Behind says whether the server's files were restored to an older state. The server then answers
+// Behind reports whether the server's files were restored to an older state. The server then answers
 // nothing until Reconcile.
 func (s *Server) Behind() bool {
 	s.mu.Lock()
@@ -108,7 +108,7 @@ func (s *Server) Behind() bool {
 	return s.behind
 }
 
-// Released returns the outcome of a study with both shares.
+// Released returns the outcome of a study of which both shares are stored.
 func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -139,7 +139,6 @@ type Counts struct {
 	Waiting, Right, Wrong                    int // contributions
 }
 
-// Counts reads the numbers from the store.
 func (s *Server) Counts(ctx context.Context) (n Counts, err error) {
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
 		err := t.records(func(_ study.Hash, r record) error {

@@ -10,15 +10,16 @@ import (
 	"caucus/study"
 )
 
-// A helper whose whole machine is restored, head file included, does not notice.
+// If a helper's whole machine is restored, head file included, the helper does not notice.
 //
-// If the restored state is from before it accepted a study, nobody gains anything: it accepts the study
-// anew, and uploads sealed under the first acceptance no longer open (protocol.ShareBinding).
+// Restored to a state before it accepted a study: nobody gains anything. The helper accepts the study
+// again, and uploads encrypted under the first acceptance no longer open (protocol.ShareBinding).
 //
-// If the state is from between acceptance and release, the helper draws its noise again, and this code
-// cannot prevent it. But each release signs its step and its ledger's line, and readers remember both.
-// The coordinator remembers them too, and shows the newest share before it asks for anything. A helper
-// that lacks that share answers nothing until it is reconciled, and the lost release is then charged.
+// Restored to a state between acceptance and release: the helper draws its noise again, and this code
+// cannot prevent that. But each release signs the helper's step and its ledger's line. Readers
+// remember both, and so does the coordinator, which shows the newest share before it asks for
+// anything. A helper that lacks that share answers nothing until it is reconciled, which charges the
+// lost release.
 
 // Recall implements Peer. A share that this helper did not sign proves nothing and is refused.
 func (s *Server) Recall(ctx context.Context, share Signed) error {
@@ -76,7 +77,8 @@ func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	return err != nil, nil
 }
 
-// lost returns the ledger lines of shares that were shown to this helper and that its ledger lacks.
+// lost returns the ledger lines that this helper's ledger lacks, of shares that the coordinator
+// showed.
 func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	var shares []Signed
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {

@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// LostEntries counts the ledger entries that the head file knows and the server lacks, except those of
-// shares shown to the server (Recall), whose lines it returns.
+// LostEntries counts the ledger entries that the head file knows and the server lacks. It leaves out
+// the entries of shares that the coordinator showed (Recall), and returns their lines.
 func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line, err error) {
 	head, err := privacy.HeadOf(ctx, s.config.Journal)
 	if err == nil {
@@ -26,15 +26,16 @@ func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line
 	return max(0, s.mark.entry-head.Sequence-int64(len(shown))), shown, nil
 }
 
-// ReconcileLedger charges the missing entries, whatever the limits, and moves the ledger beyond every
-// entry that the head file knows. shown are charged by their lines.
+// ReconcileLedger charges the missing entries, even beyond the limits, and moves the ledger beyond
+// every entry that the head file knows. The costs of shown follow from their lines.
 func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost, shown []privacy.Line) error {
 	return s.ledger.Reconcile(ctx, lost, shown)
 }
 
 // Reconcile lets a server answer again after its files were restored. Every study without a release
-// fails here. A helper must first have a new sealing key, which parties pin: under it no earlier
-// contribution can be prepared again. The ledger is reconciled separately (privacy.Ledger.Reconcile).
+// fails here. A helper must first have a new sealing key, which parties pin; under that key no
+// earlier contribution can be prepared again. The ledger is reconciled separately
+// (privacy.Ledger.Reconcile).
 func (s *Server) Reconcile(ctx context.Context) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()

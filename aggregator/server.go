@@ -17,10 +17,10 @@ import (
 
 // Errors that callers branch on.
 var (
-	// ErrConflict: an earlier request about the same study or party differed.
+	// ErrConflict: an earlier request about the same study or party was different.
 	ErrConflict = errors.New("this server agreed to something else before")
 	ErrBehind   = errors.New("this server's files were put back to an older state than its head file knows: it says nothing of any study until its operator reconciles")
-	// ErrOrder: an earlier step is missing.
+	// ErrOrder: an earlier step has not been taken.
 	ErrOrder  = errors.New("it is not time for that")
 	ErrFailed = errors.New("the study failed")
 	// ErrFull: the helper is at the limits that its operator set.
@@ -29,68 +29,70 @@ var (
 	ErrForgotten = errors.New("the helper's files were put back: it does not know what it agreed to any more")
 )
 
-// Config describes a Server.
 type Config struct {
 	Role shares.Role
-	// Store is the file of the studies (Create), Head the head file (InitHead).
+	// Store is the path of the studies' database (Create), and Head that of the head file (InitHead).
 	Store, Head string
-	// Guard lets the leader of a coordinator's replicas alone write.
+	// Guard is the lease of a coordinator's replicas; only the leader may write. Nil without
+	// replicas.
 	Guard *database.Lease
-	// Journal is the server's ledger, and Limits bounds its spending. A coordinator with an open Ledger
-	// on that Journal gives it too; its own limits then count.
+	// Journal is the server's ledger, and Limits bounds its spending. If a coordinator has opened a
+	// Ledger on that Journal, it gives that Ledger too, whose own limits then count.
 	Journal privacy.Journal
 	Limits  map[privacy.Unit]privacy.Budget
 	Ledger  *privacy.Ledger
-	// Signer signs for this server. Other is the other server's key, obtained from its operator.
+	// Signer signs for this server. Other is the other server's key, which comes from its operator.
 	Signer *protocol.Signer
 	Other  protocol.SignerKey
 	// Sealing is a helper's sealing key; nil for a coordinator.
 	Sealing *protocol.SealingKey
-	// Task makes the task of a plan and its pool, and checks both, at each call.
+	// Task makes the task of a plan with its pool. Each call checks both.
 	Task func(context.Context, study.Hash) (study.Task, error)
-	// Serves is a helper's policy: its error says why it refuses a plan. nil refuses all.
+	// Serves is a helper's policy. Its error says why it refuses a plan. A nil Serves refuses every
+	// plan.
 	Serves func(study.Task) error
-	// MaxOpen bounds a helper's accepted studies that are not over, MaxShares the bytes of its store. At
-	// either limit it accepts no further study. 0 is no limit.
+	// MaxOpen bounds a helper's accepted studies that have not ended, and MaxShares the bytes of its
+	// store. At either limit the helper accepts no further study. 0 is no limit.
 	MaxOpen   int
 	MaxShares int64
-	// Shelf stores the plans and pools that the coordinator sends to a helper; nil: none are taken.
+	// Shelf stores the plans and pools that the coordinator sends to a helper. With nil the helper
+	// takes none.
 	Shelf Shelf
-	// Checkpoint, if not nil, is called between effects: tests stop the server there.
+	// Checkpoint, if not nil, is called between effects. Tests stop the server there.
 	Checkpoint func(effect string)
 }
 
 // Shelf stores the coordinator's plans and pools at a helper. Config.Task reads them.
 type Shelf interface {
-	// Has says whether it has a plan with its pool.
+	// Has reports whether a plan is stored with its pool.
 	Has(study.Hash) bool
-	// Wants refuses a plan that the helper would not serve, by its canonical bytes alone. It returns the
-	// pool's digest even if only the policy refuses.
+	// Wants checks a plan by its canonical bytes alone, and refuses one that the helper would not
+	// serve. It returns the pool's digest even if only the policy refuses.
 	Wants(h study.Hash, canonical []byte) (pool [32]byte, err error)
-	// Room makes room for a plan and its pool, size bytes together, or refuses. It drops no plan of a
-	// study under way, and always takes such a plan. The server accepts nothing meanwhile.
+	// Room makes room for a plan and its pool, size bytes together, or refuses. It removes no plan of
+	// a running study, and always has room for such a plan. The server accepts no study meanwhile.
 	Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error
-	// Keep stores both durably. The caller has checked their hash and digest.
+	// Keep stores plan and pool durably. The caller has checked hash and digest.
 	Keep(h study.Hash, canonical, pool []byte) error
 	// MostPool bounds a pool's bytes.
 	MostPool() int
 }
 
-// Server is one aggregator, safe for concurrent use. Calls that agree on something with the other server
-// take turns. ReceiveAll takes none, and so never waits for that server.
+// Server is one aggregator, safe for concurrent use. Calls that agree on something with the other
+// server take turns. ReceiveAll takes no turn, so it never waits for the other server.
 type Server struct {
 	config Config
 	db     *database.DB
 	ledger *privacy.Ledger
 
-	turn sync.Mutex // one call at a time; guards nothing else
+	turn sync.Mutex // held by one call at a time; guards no field
 
-	mu     sync.Mutex // one writing transaction at a time; guards the fields below
+	mu     sync.Mutex // held by one writing transaction at a time; guards the fields below
 	mark   mark       // the head file's content
 	behind bool
-	open   int    // number of accepted studies that are not over
-	roster roster // of the last study asked about
-	// newest is the helper's share with the highest step that this coordinator has.
+	open   int    // number of accepted studies that have not ended
+	roster roster // of the study that was asked about last
+	// newest is the helper's share with the highest step that this coordinator has seen.
 	newest     Signed
 	newestStep int64
 }
@@ -119,7 +121,7 @@ func Copy(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Open opens a server on its files. On restored files it opens too, and answers only ErrBehind.
+// Open opens a server on its files. On restored files it opens too, but then answers only ErrBehind.
 func Open(ctx context.Context, c Config) (*Server, error) {
 	fail := func(err error) (*Server, error) { return nil, fmt.Errorf("open %v: %w", c.Role, err) }
 	switch {
@@ -174,7 +176,6 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// Close closes the store.
 func (s *Server) Close() error { return s.db.Close() }
 
 func (s *Server) pin() Digest {
@@ -208,8 +209,8 @@ func (s *Server) view(ctx context.Context, h study.Hash, fn func(*transaction) e
 	return s.db.View(ctx, func(tx *sql.Tx) error { return fn(&transaction{ctx, tx, h}) })
 }
 
-// update changes a study in one transaction, then writes the head file. An error of fn undoes its
-// writes; after another error they may be stored or not.
+// update changes a study in one transaction, and then writes the head file. An error of fn undoes its
+// writes. After any other error the writes may be stored or not.
 func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn func(*transaction, *record) error) (r record, err error) {
 	ctx = context.WithoutCancel(ctx)
 	s.mu.Lock()
@@ -244,8 +245,9 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	return r, nil
 }
 
-// current fails on a restored server, and brings the head file up to date: a transaction whose commit or
-// head file failed may be stored, and the caller is about to report from the store.
+// current returns an error on a restored server, and brings the head file up to date. After a failed
+// commit or a failed write of the head file, the transaction may be stored, and the caller is about
+// to report from the store.
 func (s *Server) current(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,13 +263,13 @@ func (s *Server) current(ctx context.Context) error {
 	})
 }
 
-// task is a study's task; of is the same task with its statistic.
+// task is a study's task. Its field of is the same task with its statistic.
 type task struct {
 	study.Task
 	of bodies.Task
 }
 
-// recorded returns a study's record without its plan; the record of an unknown study is empty.
+// recorded returns a study's record without its plan. An unknown study has the empty record.
 func (s *Server) recorded(ctx context.Context, h study.Hash) (r record, err error) {
 	if err = s.current(ctx); err == nil {
 		err = s.view(ctx, h, func(tx *transaction) error { r, err = tx.record(); return err })
@@ -299,9 +301,9 @@ func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err
 	return t, r, nil
 }
 
-// underWay says whether contributions to a study were checked here and the study is neither released nor
-// failed. Only then must the plan be kept. A study that still gathers may fail at the coordinator and be
-// resumed; its plan can be sent again.
+// underWay reports whether contributions to a study were checked here and the study is neither
+// released nor failed. Only then must its plan stay. While a study still collects contributions it
+// may fail at the coordinator and be resumed, and its plan can be sent again.
 func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error) {
 	err = s.view(ctx, h, func(tx *transaction) error {
 		r, err := tx.record()
@@ -321,15 +323,16 @@ func (s *Server) agreed(ctx context.Context, h study.Hash) bool {
 	return err == nil && r.Own.Document != nil
 }
 
-// room asks a helper's shelf for room, in a turn, so that no plan is dropped while it is being accepted.
+// room asks a helper's shelf for room. It takes a turn, so that no plan is removed while it is being
+// accepted.
 func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	return s.config.Shelf.Room(h, size, func(h study.Hash) (bool, error) { return s.underWay(ctx, h) })
 }
 
-// full returns why a helper stores no more. Without these limits a caller could fill its disk:
-// acceptances outlive their studies, so that none is accepted twice.
+// full returns why a helper stores no more. Without these limits a caller could fill the helper's
+// disk, because acceptances stay after their studies have ended, so that no study is accepted twice.
 func (s *Server) full(ctx context.Context, accepting bool) error {
 	s.mu.Lock()
 	open := s.open
@@ -492,7 +495,7 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	return r.Share, nil
 }
 
-// Cancel ends a study without a release, for a reason that may be public. A helper that released its
+// Cancel ends a study without a release. The reason may be made public. A helper that released its
 // share refuses, and so does a coordinator with both shares.
 func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) error {
 	s.turn.Lock()

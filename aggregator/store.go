@@ -27,7 +27,7 @@ var file = database.SQLite{
 	Pragmas: []string{"foreign_keys(1)", "secure_delete(1)"},
 }
 
-// before is SQLite's json_extract for PostgreSQL, of a record that was cast to text: hexadecimal.
+// before gives PostgreSQL SQLite's json_extract, for a record that was cast to text: hexadecimal.
 const before = `CREATE FUNCTION json_extract(record TEXT, path TEXT) RETURNS TEXT IMMUTABLE LANGUAGE SQL AS
 	$$ SELECT convert_from(decode(substr(record, 3), 'hex'), 'UTF8')::jsonb #>> string_to_array(substr(path, 3), '.') $$`
 
@@ -38,14 +38,14 @@ type record struct {
 	Theirs    Signed `json:"theirs"`
 	OtherHalf *half  `json:"other_half,omitempty"`
 	Closed    bool   `json:"closed,omitempty"` // at a coordinator: no more contributions
-	// Amendments are the plan's when a coordinator closed the study.
+	// Amendments are the plan's amendments when the coordinator closed the study.
 	Amendments [][]byte `json:"amendments,omitempty"`
 	Set        Signed   `json:"set"` // with this server's signature
 	SetTheirs  []byte   `json:"set_theirs,omitempty"`
 	Share      Signed   `json:"share"`
-	ShareOther Signed   `json:"share_other"` // at a coordinator: the helper's
+	ShareOther Signed   `json:"share_other"` // at a coordinator: the helper's share
 	Failed     string   `json:"failed,omitempty"`
-	Told       bool     `json:"told,omitempty"` // at a coordinator: the helper knows the failure
+	Told       bool     `json:"told,omitempty"` // at a coordinator: the helper has heard of the failure
 	Lost       Signed   `json:"lost,omitzero"`  // at a helper: a share that it signed and no longer has
 }
 
@@ -201,7 +201,7 @@ func (t *transaction) bytes() (n int64, err error) {
 	return n, err
 }
 
-// next returns the transaction's number: update adds 1 to steps before it commits.
+// next returns the transaction's number. update adds 1 to steps before it commits.
 func (t *transaction) next() (int64, error) {
 	n, err := t.steps()
 	return n + 1, err
@@ -221,7 +221,8 @@ func (t *transaction) records(yield func(study.Hash, record) error) error {
 	return err
 }
 
-// untoldOf lists failed studies whose helper does not know. Migration 2 indexes this condition.
+// untoldOf lists failed studies of whose failure the helper has not heard. Migration 2 indexes this
+// condition.
 func untoldOf(ctx context.Context, tx *sql.Tx) ([]study.Hash, error) {
 	return hashesBy(ctx, tx, untoldQuery)
 }

@@ -19,8 +19,8 @@ type upload struct {
 	weight int64
 	part   []byte
 	sealed []byte
-	// acceptance is the helper's acceptance under which the upload was made. A study that a restored
-	// coordinator opens again has another acceptance and another verify key.
+	// acceptance is the helper's acceptance under which the upload was made. If a restored
+	// coordinator opens the study again, the study has another acceptance and another verify key.
 	acceptance Digest
 }
 
@@ -53,12 +53,13 @@ func parseUpload(t bodies.Task, data []byte) (upload, error) {
 	return u, nil
 }
 
-// CheckUpload refuses an upload with a wrong size for its declared weight, or made under another acceptance of the
-// helper. A coordinator calls it for each upload on arrival; the content is proved to both servers later.
+// CheckUpload refuses an upload whose size does not fit its declared weight, or that was made under
+// another acceptance of the helper. A coordinator calls it for each upload on arrival. Both servers
+// check the proof of the content later.
 //
-// Why the acceptance matters: a restored coordinator may have prepared such an upload before, under the
-// verify key of that other acceptance. Preparing the upload again under the present key would reveal its
-// content to the helper.
+// Why the acceptance matters: a restored coordinator may have prepared such an upload before, under
+// the verify key of that other acceptance. Preparing the upload again under the present key would
+// reveal its content to the helper.
 func CheckUpload(t study.Task, acceptance Signed, data []byte) error {
 	of, ok := bodies.Of(t)
 	if !ok {
@@ -100,15 +101,16 @@ func (u upload) offer(party study.PartyID, message []byte) PrepareRequest {
 	return PrepareRequest{Party: party, Weight: u.weight, Head: bytes.Clone(shares.Head(u.part)), Other: sha256.Sum256(u.part), Sealed: u.sealed, Message: message}
 }
 
-// binding is the associated data of the helper's sealed part. It includes the digest of the helper's
-// acceptance, so no earlier part opens after a new acceptance.
+// binding is the associated data with which the helper's part is encrypted. It includes the digest of
+// the helper's acceptance, so after a new acceptance no earlier part opens.
 func (o PrepareRequest) binding(plan study.Hash, acceptance Digest) protocol.ShareBinding {
 	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: o.Party, Weight: o.Weight, Head: o.Head, Other: o.Other}
 }
 
 // Contribute makes a party's upload under the agreement that CheckAcceptance returned: the party's
-// statistic in two shares, the helper's sealed to its key. The shares are random, so a second call gives
-// another upload: store the first before sending any of it, and send no other.
+// statistic in two shares, of which the helper's is encrypted to its key. The shares are random, so a
+// second call makes a different upload. Store the first upload before sending any of it, and never
+// send another.
 func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreement) ([]byte, error) {
 	of, ok := bodies.Of(t)
 	if !ok || !t.Plan().Noise.Shared() {
@@ -129,12 +131,12 @@ func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
 	if len(data) < 9+sealed+len(Digest{}) || data[0] != uploadVersion {
 		return study.Hash{}, fmt.Errorf("%w: it is cut off, or no upload of this version", study.ErrContribution)
 	}
-	data = data[:len(data)-len(Digest{})] // the coordinator checks the acceptance
+	data = data[:len(data)-len(Digest{})] // the coordinator compares this acceptance, and the helper never gets it
 	u := upload{weight: int64(binary.BigEndian.Uint64(data[1:])), part: data[9 : len(data)-sealed], sealed: data[len(data)-sealed:]}
 	return u.offer(party, nil).digest(), nil
 }
 
-// Exact returns a party's statistic without noise or shares, as a preview for the party.
+// Exact returns a party's statistic without noise or shares, for the party's own preview.
 func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
 	of, ok := bodies.Of(t)
 	if !ok {
@@ -144,7 +146,8 @@ func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
 	return bodies.Requests(of.Statistic, vector, weight)
 }
 
-// sealSteps is the work of sealing: a third of a millisecond as measured, mostly for the key.
+// sealSteps is the work of encrypting a share: a third of a millisecond as measured, mostly for the
+// key.
 const sealSteps = 2e6
 
 // Steps bounds the work that Contribute adds to a party's study.Task.Work, in the same unit.
@@ -156,20 +159,19 @@ func Steps(t study.Task, records int) float64 {
 	return of.SplitSteps(records) + sealSteps
 }
 
-// Pins identify a helper to a party, which gets them from others than the coordinator.
+// Pins identify a helper to a party. The party must not get them from the coordinator.
 type Pins struct {
 	Signing protocol.SignerKey
 	Sealing protocol.KeyPin
 }
 
-// Agreement is the result of CheckAcceptance, for Contribute.
 type Agreement struct {
 	Sealing    []byte
 	Acceptance Digest // digest of the helper's acceptance
 }
 
-// CheckAcceptance checks that a party may contribute: its pinned helper agreed to this plan with exactly
-// the noise that the party computes, and both servers committed to the verify key.
+// CheckAcceptance checks that a party may contribute: the helper that the party pinned agreed to this
+// plan with exactly the noise that the party computes, and both servers committed to the verify key.
 func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Verifier) (Agreement, error) {
 	said, err := CheckPins(t.Hash(), a, pins, coordinator)
 	if err != nil {
@@ -185,7 +187,8 @@ func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Ver
 	return Agreement{said.Sealing, a.Digest()}, nil
 }
 
-// CheckPins is CheckAcceptance without the pool: signatures, plan and keys, but not the noise.
+// CheckPins makes the checks of CheckAcceptance that need no pool: signatures, plan and keys, but not
+// the noise.
 func CheckPins(plan study.Hash, a Signed, pins Pins, coordinator protocol.Verifier) (said Acceptance, err error) {
 	fail := func(format string, args ...any) (Acceptance, error) {
 		return Acceptance{}, fmt.Errorf("the helper's acceptance: %w", fmt.Errorf(format, args...))

@@ -30,7 +30,7 @@ import (
 const maxCall = 4 << 20
 
 // Serve answers the coordinator's calls on a listener until ctx ends. Only the holder of the
-// coordinator's key can connect. It logs failures, including those hidden from the caller.
+// coordinator's key can connect. Serve logs failures, also those whose text the caller does not get.
 func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) error {
 	tls, err := protocol.PinnedTLS(s.config.Signer, s.config.Other)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) e
 	return nil
 }
 
-// meanings maps this package's errors to the wire; protocol maps the others.
+// meanings maps this package's errors to the wire. Package protocol maps all others.
 var meanings = []struct {
 	err    error
 	code   codes.Code
@@ -80,7 +80,8 @@ var meanings = []struct {
 
 const domain = "caucus aggregator"
 
-// asStatus converts an error for the wire. An error without an entry in meanings or protocol loses its text.
+// asStatus converts an error for the wire. If neither meanings nor protocol has an entry, the error's
+// text is left out.
 func asStatus(err error) error {
 	for _, m := range meanings {
 		if errors.Is(err, m.err) {
@@ -100,7 +101,7 @@ func asError(err error) error {
 	for _, d := range s.Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok && info.Domain == domain {
 			for _, m := range meanings {
-				if m.reason == info.Reason && (m.err == privacy.ErrBudget || m.err == ErrFull) { // the helper's own limit, which its operator may raise
+				if m.reason == info.Reason && (m.err == privacy.ErrBudget || m.err == ErrFull) { // the helper's own limit; its operator may raise it
 					return fmt.Errorf("%w: %s", protocol.ErrHelper, s.Message())
 				}
 				if m.reason == info.Reason {
@@ -118,7 +119,7 @@ func asError(err error) error {
 type service struct {
 	pb.UnimplementedHelperServer
 	s      *Server
-	brings *sync.Mutex // one Bring at a time; guards nothing else
+	brings *sync.Mutex // held during one Bring at a time; guards no field
 }
 
 func fixed(what string, b []byte) (out [sha256.Size]byte, err error) {
@@ -163,7 +164,7 @@ func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 	if most := uint64(shelf.MostPool()); head.GetPlanSize() > protocol.MaxPlan || head.GetPoolSize() > most {
 		return fmt.Errorf("%w: a plan of %d bytes with a pool of %d: at most %d and %d are taken", protocol.ErrTooLarge, head.GetPlanSize(), head.GetPoolSize(), protocol.MaxPlan, most)
 	}
-	v.brings.Lock() // at most one pool in memory
+	v.brings.Lock() // so that memory holds at most one pool
 	defer v.brings.Unlock()
 	if shelf.Has(plan) {
 		return stream.SendAndClose(&pb.HelperBrought{})
@@ -284,7 +285,6 @@ func (v service) Recall(ctx context.Context, d *pb.HelperDocument) (*pb.HelperRe
 	return &pb.HelperRecalled{}, v.s.Recall(ctx, signedOf(d))
 }
 
-// Remote is a Peer at the other end of a connection.
 type Remote struct {
 	connection *grpc.ClientConn
 	helper     pb.HelperClient
@@ -292,8 +292,8 @@ type Remote struct {
 
 var _ Peer = (*Remote)(nil)
 
-// Dial prepares the coordinator's connection to a helper. It connects on the first call and after a
-// loss, only to the holder of the helper's key.
+// Dial prepares the coordinator's connection to a helper. The connection is made at the first call,
+// and again after a loss, only to the holder of the helper's key.
 func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Remote, error) {
 	tls, err := protocol.PinnedTLS(own, helper)
 	if err != nil {
@@ -311,11 +311,10 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 	return &Remote{c, pb.NewHelperClient(c)}, nil
 }
 
-// Close ends the connection.
 func (r *Remote) Close() error { return r.connection.Close() }
 
-// Reached is false while no connection to the helper succeeds. It wakes an idle connection, so that
-// observers learn of a missing helper before a study needs it.
+// Reached reports whether the last attempt to connect to the helper succeeded. It wakes an idle
+// connection, so that a missing helper is noticed before a study needs it.
 func (r *Remote) Reached() bool {
 	r.connection.Connect()
 	return r.connection.GetState() != connectivity.TransientFailure
@@ -330,7 +329,7 @@ func (r *Remote) Bring(ctx context.Context, plan study.Hash, canonical, pool []b
 	return nil
 }
 
-// wake retries a failed connection at once: the helper may just have started.
+// wake retries a failed connection at once, because the helper may just have started.
 func (r *Remote) wake(ctx context.Context) {
 	if r.connection.GetState() != connectivity.TransientFailure {
 		return
@@ -366,7 +365,6 @@ func (r *Remote) bring(ctx context.Context, plan study.Hash, canonical, pool []b
 	return err
 }
 
-// Accept implements Peer, as do the calls below.
 func (r *Remote) Accept(ctx context.Context, plan study.Hash, own Signed) (Signed, error) {
 	out, err := r.helper.Accept(ctx, &pb.HelperDocument{Plan: plan[:], Document: own.Document, Signature: own.Signature})
 	return signedOf(out), asError(err)

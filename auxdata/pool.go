@@ -149,7 +149,6 @@ func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
 	return p
 }
 
-// Rows returns the number of rows, N.
 func (p *Pool) Rows() int { n, _ := p.X.Dims(); return n }
 
 // Dim returns the number of mapped features, d, including the intercept.

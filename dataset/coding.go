@@ -44,7 +44,6 @@ type codedFeature struct {
 	cells cellEncoder // columns count from 0
 }
 
-// Coding makes the schema's coding.
 func (s Schema) Coding() *Coding {
 	c := &Coding{schema: s, place: map[string]int{}}
 	add := func(width int) {

@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Dim returns the number of encoded columns.
 func (s Schema) Dim() int {
 	d := 0
 	for _, f := range s.Features {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 )
 
-// HospitalConfig configures [Hospitals].
 type HospitalConfig struct {
 	Sites   int
 	Records int    // number of admissions in all hospitals together, at least 0
@@ -49,7 +48,6 @@ var diagnosisGroups = []string{"heart-failure", "pneumonia", "diabetes", "copd",
 // diagnosisRisk is each diagnosis' addition to the log odds of readmission.
 var diagnosisRisk = []float64{1.6, 0.1, 0.7, 1.1, -0.9, 0.3, 0.6, -0.6}
 
-// HospitalSchema is the public schema of [Hospitals].
 func HospitalSchema() Schema {
 	return Schema{
 		Name:    "hospitals",

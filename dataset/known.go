@@ -28,7 +28,6 @@ type Known struct {
 	Base string `yaml:"base"`
 }
 
-// KnownFile is one file of a known set.
 type KnownFile struct {
 	File string `yaml:"file"` // slash-separated, below the folder of data
 	// Party fills the schema's party column if a file holds one party's records.
@@ -61,7 +60,6 @@ func KnownNames() []string {
 	return files
 }
 
-// LoadKnown returns the known set with this name.
 func LoadKnown(name string) (Known, error) {
 	if !slices.Contains(KnownNames(), name) {
 		return Known{}, fmt.Errorf("load known set: there is no %q; choose one of %s", name, strings.Join(KnownNames(), ", "))
@@ -100,7 +98,6 @@ func (k *Known) read(name string, depth int) error {
 	return decodeStrict(bytes.NewReader(text), k)
 }
 
-// HasTest reports whether the set has a test part.
 func (k Known) HasTest() bool { return len(k.Test) > 0 }
 
 // Load reads a part, "train" or "test", from a folder of data. It finds files with or without ".gz". The

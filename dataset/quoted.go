@@ -62,7 +62,6 @@ type lineAhead struct {
 // Place returns the number of the last record's first line, from 1.
 func (r *quotedReader) Place() int { return r.place }
 
-// Next returns the next record.
 func (r *quotedReader) Next() (cells []string, ok bool, err error) {
 	cells, ok, err = r.next()
 	return cells, ok && len(cells) == len(r.names), err

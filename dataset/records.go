@@ -19,7 +19,6 @@ type Records struct {
 // IsOutside reports whether record i is excluded.
 func (r *Records) IsOutside(i int) bool { return r.Outside != nil && r.Outside[i] }
 
-// Len returns the number of records.
 func (r *Records) Len() int { return len(r.Y) }
 
 // Select copies the records at the given rows, in order. It panics on an absent row.

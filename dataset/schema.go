@@ -52,7 +52,6 @@ type Label struct {
 	Other string `yaml:"other,omitempty" json:"other,omitempty"`
 }
 
-// FeatureKind says how a feature is encoded.
 type FeatureKind string
 
 const (
@@ -116,7 +115,6 @@ func decodeStrict(r io.Reader, v any) error {
 	return file.Decode(v)
 }
 
-// Format returns the schema's file format.
 func (s Schema) Format() Format {
 	f := Format{Comment: s.Comment}
 	if s.Delimiter != "" {
@@ -134,7 +132,6 @@ func (s Schema) Meaning() Schema {
 	return s
 }
 
-// Classes returns the names of the classes, by number.
 func (s Schema) Classes() []string { return slices.Clone(s.Label.Classes) }
 
 // Without returns the schema without the named feature columns. Other names change nothing.

@@ -64,7 +64,6 @@ func pickRows[T any](from []T, rows []int) []T {
 	return to
 }
 
-// Rows is the number of rows.
 func (t *Table) Rows() int { return t.rows }
 
 // Columns lists the names of the columns in the file's order.
@@ -76,7 +75,6 @@ func (t *Table) Columns() []string {
 	return names
 }
 
-// Has reports whether the table has a column of that name.
 func (t *Table) Has(column string) bool {
 	_, ok := t.index[column]
 	return ok

@@ -21,7 +21,6 @@ import (
 	"caucus/study/simulate"
 )
 
-// Options of a demo.
 type Options struct {
 	Parties int     // clinics
 	Devices int     // a fleet of many small parties, which votes
@@ -81,7 +80,6 @@ type Report struct {
 	Files map[string][]byte `json:"-"`
 }
 
-// Ledger is the spending of one ledger.
 type Ledger struct {
 	Ledger string             `json:"ledger"`
 	Units  []journal.Spending `json:"units"`

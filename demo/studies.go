@@ -31,8 +31,7 @@ type demoCase struct {
 	fleet    bool // devices take part, else clinics
 	// judges names an earlier study of the demo, whose model this study judges.
 	judges string
-	// judge measures a release made on a pool.
-	judge func(study.Release, *auxdata.Pool) (Measure, error)
+	judge  func(study.Release, *auxdata.Pool) (Measure, error)
 }
 
 const (

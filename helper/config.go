@@ -92,7 +92,6 @@ func In(dir string) bool {
 	return err == nil
 }
 
-// Pinned reports whether the coordinator's key is set.
 func (c Config) Pinned() bool { return c.Coordinator != protocol.SignerKey{} }
 
 func rules(file *yamlfile.Document) error { return file.RequireLimits("budget") }

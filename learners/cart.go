@@ -26,7 +26,6 @@ const treeBins = 64
 // DefaultCART returns a tree of at most eight levels, chosen by cross-validation.
 func DefaultCART() CART { return CART{MaxDepth: 8, MinLeaf: 3, Folds: 4} }
 
-// Name and Features implement Learner.
 func (CART) Name() string       { return "cart" }
 func (CART) Features() Features { return Encoded }
 
@@ -98,7 +97,6 @@ type node struct {
 	class  int
 }
 
-// Predict implements Model.
 func (t *Tree) Predict(x *mat.Dense) []int {
 	y := make([]int, rows(x))
 	for i := range y {

@@ -20,7 +20,6 @@ type Forest struct {
 // DefaultForest returns 50 trees, enough for a few hundred rows.
 func DefaultForest() Forest { return Forest{Trees: 50, MaxDepth: 12, MinLeaf: 1} }
 
-// Name and Features implement Learner.
 func (Forest) Name() string       { return "forest" }
 func (Forest) Features() Features { return Encoded }
 
@@ -56,7 +55,6 @@ func (f Forest) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng
 // Trees predicts the class with the largest mean share, the lowest in a tie.
 type Trees []*Tree
 
-// Predict implements Model.
 func (t Trees) Predict(x *mat.Dense) []int {
 	y := make([]int, rows(x))
 	if len(t) == 0 {

@@ -18,7 +18,6 @@ type KNN struct {
 
 var neighbourChoices = []int{1, 3, 5, 9, 15, 25}
 
-// Name and Features implement Learner.
 func (KNN) Name() string       { return "knn" }
 func (KNN) Features() Features { return Mapped }
 

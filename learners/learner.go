@@ -106,7 +106,6 @@ func Assign(name string, rng *rand.Rand) (Learner, error) {
 // Constant predicts one class for every row.
 type Constant struct{ Class int }
 
-// Predict implements Model.
 func (c Constant) Predict(x *mat.Dense) []int {
 	y := make([]int, rows(x))
 	for i := range y {

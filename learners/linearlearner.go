@@ -70,13 +70,11 @@ const (
 // fell by up to 2.5.
 const votingRelax = 0.1
 
-// ForVoting implements Voter.
 func (l LinearLearner) ForVoting() Learner {
 	l.Relax = votingRelax
 	return l
 }
 
-// Name and Features implement Learner.
 func (l LinearLearner) Name() string       { return l.name }
 func (l LinearLearner) Features() Features { return Mapped }
 

@@ -106,7 +106,6 @@ func LossNames() []string {
 	return names
 }
 
-// LossNamed returns the loss of that name.
 func LossNamed(name string) (Loss, error) {
 	for _, l := range Losses() {
 		if l.name == name {

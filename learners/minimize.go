@@ -58,7 +58,6 @@ func (s Settings) orDefault() Settings {
 	return s
 }
 
-// Convergence reports how a minimisation ended.
 type Convergence struct {
 	Iterations   int
 	Evaluations  int

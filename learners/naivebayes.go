@@ -21,7 +21,6 @@ type NaiveBayes struct {
 // DefaultNaiveBayes returns settings that suit 50 to 500 rows.
 func DefaultNaiveBayes() NaiveBayes { return NaiveBayes{Bins: 6, Prior: 2} }
 
-// Name and Features implement Learner.
 func (NaiveBayes) Name() string       { return "naive-bayes" }
 func (NaiveBayes) Features() Features { return Encoded }
 

@@ -100,7 +100,6 @@ func NewRankRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, 
 // Dim returns d·Columns(Classes), the length of W in row-major order.
 func (r *RankRisk) Dim() int { return r.x.Cols * len(r.columns) }
 
-// Evaluate implements Objective.
 func (r *RankRisk) Evaluate(w, grad []float64) float64 {
 	value := ridged(r.Ridge, w, grad)
 	c := len(r.columns)
@@ -126,7 +125,6 @@ func (r *RankRisk) Evaluate(w, grad []float64) float64 {
 // row.
 func (r *RankRisk) Precondition(g []float64) { r.gram.precondition(g, 2/r.loss.Scale(), r.Ridge) }
 
-// SetRidge replaces Ridge.
 func (r *RankRisk) SetRidge(ridge float64) { r.Ridge = ridge }
 
 // pairs returns Σ αᵢβⱼℓ(sᵢ−sⱼ) and adds its derivative by each score to slopes.

@@ -26,7 +26,6 @@ type jump struct {
 	charged  []Cost
 }
 
-// NewChain returns an empty chain.
 func NewChain() *Chain {
 	return &Chain{totals: NewTotals(), hashes: map[int64]Digest{}, paid: map[Digest][]Cost{}}
 }

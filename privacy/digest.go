@@ -9,7 +9,6 @@ import (
 // Digest is a SHA-256 hash; as text it is hexadecimal.
 type Digest [sha256.Size]byte
 
-// String returns hexadecimal.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
 // MarshalText writes hexadecimal.

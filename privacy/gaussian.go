@@ -48,7 +48,6 @@ func CalibrateGaussian(b Bound, g Budget) (DiscreteGaussian, error) {
 	return m, err
 }
 
-// Name is "discrete-gaussian".
 func (m DiscreteGaussian) Name() string { return "discrete-gaussian" }
 
 func (m DiscreteGaussian) parameters() map[string]string {

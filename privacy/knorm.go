@@ -84,7 +84,6 @@ func CalibratePure(b Bound, n int, epsilon float64) (Mechanism, error) {
 	return laplace, nil
 }
 
-// Name is "k-norm".
 func (m KNorm) Name() string { return "k-norm" }
 
 func (m KNorm) parameters() map[string]string {

@@ -40,7 +40,6 @@ func CalibrateLaplace(b Bound, epsilon float64) (DiscreteLaplace, error) {
 	return m, err
 }
 
-// Name is "discrete-laplace".
 func (m DiscreteLaplace) Name() string { return "discrete-laplace" }
 
 func (m DiscreteLaplace) parameters() map[string]string {

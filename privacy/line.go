@@ -17,7 +17,6 @@ type Head struct {
 	Hash     Digest `json:"hash"`
 }
 
-// String returns "sequence:hash".
 func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Sequence, h.Hash) }
 
 // ParseHead reads "sequence:hash".

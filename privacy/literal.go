@@ -16,7 +16,6 @@ import (
 // only; its cost is never totalled.
 type SphereLaplace struct{ Rate float64 }
 
-// Name is "sphere-laplace".
 func (m SphereLaplace) Name() string { return "sphere-laplace" }
 
 func (m SphereLaplace) parameters() map[string]string {
@@ -59,7 +58,6 @@ func (m SphereLaplace) variance(_ Bound, _, n int) float64 {
 // Unperturbed adds no noise: "none" in comparisons. Simulation only.
 type Unperturbed struct{}
 
-// Name is "unperturbed".
 func (Unperturbed) Name() string { return "unperturbed" }
 
 func (Unperturbed) parameters() map[string]string { return nil }

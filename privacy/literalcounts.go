@@ -16,7 +16,6 @@ import (
 // floating point the last bits tell inputs apart. Simulation only; ZeroSumLaplace may be released.
 type LaplacePaper struct{ Scale float64 }
 
-// Name is "laplace-paper".
 func (m LaplacePaper) Name() string { return "laplace-paper" }
 
 func (m LaplacePaper) parameters() map[string]string {
@@ -51,7 +50,6 @@ func (m LaplacePaper) variance(Bound, int, int) float64 { return 2 * m.Scale * m
 // (TestDirichletPaperLeaks). Counts below 2, where Λ is infinite, are taken as 2. Simulation only.
 type DirichletPaper struct{ Epsilon, Delta float64 }
 
-// Name is "dirichlet-paper".
 func (m DirichletPaper) Name() string { return "dirichlet-paper" }
 
 func (m DirichletPaper) parameters() map[string]string {

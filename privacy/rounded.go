@@ -66,7 +66,6 @@ func AnalyticDelta(s, epsilon float64) float64 {
 	return upper*(1+slack) - lower*(1-slack)
 }
 
-// Name is "rounded-gaussian".
 func (m RoundedGaussian) Name() string { return "rounded-gaussian" }
 
 func (m RoundedGaussian) parameters() map[string]string {

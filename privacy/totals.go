@@ -17,7 +17,6 @@ type Total struct {
 	Delta    *big.Rat `json:"delta"`    // Σδ
 }
 
-// Totals holds the total of every unit.
 type Totals map[Unit]Total
 
 // NewTotals returns totals with nothing spent.

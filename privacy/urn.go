@@ -150,7 +150,6 @@ func (u urn) variance(b Bound, n int) float64 {
 	return draws / 4 * (1 + (draws-1)/(sigma*float64(b.block(n))*float64(u.prior)+1))
 }
 
-// Name is "laplace-prior".
 func (m LaplacePrior) Name() string { return "laplace-prior" }
 
 func (m LaplacePrior) urn() urn { return urn{big.NewRat(1, 1), m.Prior, m.Draws} }
@@ -239,7 +238,6 @@ func CalibrateLaplacePrior(b Bound, epsilon float64, classes int, total int64) (
 	return best, err
 }
 
-// Name is "dirichlet".
 func (m Dirichlet) Name() string { return "dirichlet" }
 
 func (m Dirichlet) urn() urn { return urn{m.Sigma, m.Prior, m.Draws} }

@@ -33,7 +33,6 @@ func CalibrateZeroSumLaplace(b Bound, epsilon float64) (ZeroSumLaplace, error) {
 	return m, err
 }
 
-// Name is "zero-sum-laplace".
 func (m ZeroSumLaplace) Name() string { return "zero-sum-laplace" }
 
 func (m ZeroSumLaplace) parameters() map[string]string { return DiscreteLaplace(m).parameters() }

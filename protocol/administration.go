@@ -13,7 +13,6 @@ import (
 	"caucus/study"
 )
 
-// InviteOptions describe an invitation.
 type InviteOptions struct {
 	Name string
 	// Role is RoleParty if empty, or RoleOperator.
@@ -204,5 +203,4 @@ func (c *Client) changed(ctx context.Context, verb, ref string, call func() (*pb
 	return s, nil
 }
 
-// Final reports whether a study's state is final.
 func Final(s study.State) bool { return s == study.Released || s == study.Failed }

@@ -89,7 +89,6 @@ func ReadSigned(s Signed, by Verifier, kind Document, document any) error {
 	return nil
 }
 
-// SignJSON writes a document as JSON and signs it.
 func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
 	b, err := json.Marshal(document)
 	if err != nil {
@@ -108,7 +107,6 @@ func NewFields(name string) Fields {
 	return d
 }
 
-// Add adds a field.
 func (d Fields) Add(field []byte) {
 	d.Write(binary.BigEndian.AppendUint64(nil, uint64(len(field))))
 	d.Write(field)

@@ -66,7 +66,6 @@ func NewSealKey() (private []byte, err error) {
 	return k.Bytes()
 }
 
-// SealKeyOf returns the public key.
 func SealKeyOf(private []byte) (public []byte, err error) {
 	kem, _, _ := sealSuite()
 	k, err := kem.NewPrivateKey(private)
@@ -140,7 +139,6 @@ func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, re
 // encapsulation is the number of bytes before the ciphertext: of X25519 and of ML-KEM-768.
 const encapsulation = 32 + 1088
 
-// Opened is a decrypted answer.
 type Opened struct {
 	Body       []byte
 	Shown      Shown

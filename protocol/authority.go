@@ -111,7 +111,6 @@ func (a *Authority) After(former []Former) *Authority {
 // Expires is the end of the authority's certificate.
 func (a *Authority) Expires() time.Time { return a.certificate.NotAfter }
 
-// DER returns the authority's certificate.
 func (a *Authority) DER() []byte { return a.certificate.Raw }
 
 // members are the authorities whose members are admitted: this one, and each former authority until its
@@ -172,7 +171,6 @@ func (a *Authority) Save(certificatePath, keyPath string) error {
 	return nil
 }
 
-// PEM returns the authority's certificate.
 func (a *Authority) PEM() string { return pemOf("CERTIFICATE", a.certificate.Raw) }
 
 // IssueMember certifies the public key of a signing request and ignores all else in the request.

@@ -165,7 +165,6 @@ func (c *Client) follow(successions []Signed) error {
 	return nil
 }
 
-// Summary is a study in a list.
 type Summary struct {
 	Hash        study.Hash  `json:"hash"`
 	Name        string      `json:"name"`

@@ -134,7 +134,6 @@ func (c *Courier) keepNotice() error {
 	return nil
 }
 
-// Answers says whether an answer is wanted.
 func (c *Courier) Answers() bool { return c.options.Out != "" && c.signed.receipt == nil }
 
 // Answered says whether an answer was written, and whether the answer declines.

@@ -41,7 +41,6 @@ func (d *keyDigest) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Sign makes the document.
 func (n Notice) Sign(s *Signer) (Signed, error) {
 	document, err := json.Marshal(n)
 	if err != nil {

@@ -28,7 +28,6 @@ const SealOverhead = 1120 + 16
 // SealingKey is a helper's private key for sealed shares.
 type SealingKey struct{ key hpke.PrivateKey }
 
-// NewSealingKey makes a key.
 func NewSealingKey() (*SealingKey, error) {
 	key, err := sealingKEM.GenerateKey()
 	if err != nil {
@@ -72,7 +71,6 @@ func (k *SealingKey) Public() []byte { return k.key.PublicKey().Bytes() }
 // KeyPin is the SHA-256 of a helper's public sealing key, for parties' policies; hexadecimal as text.
 type KeyPin [sha256.Size]byte
 
-// SealingPin returns the pin of a public sealing key.
 func SealingPin(public []byte) KeyPin { return sha256.Sum256(public) }
 
 func (p KeyPin) String() string { return hex.EncodeToString(p[:]) }

@@ -67,7 +67,6 @@ func (k SignerKey) Verify(d Document, document, signature []byte) error {
 // Signer signs documents.
 type Signer struct{ key ed25519.PrivateKey }
 
-// NewSigner makes a key.
 func NewSigner() (*Signer, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -114,10 +113,8 @@ func (s *Signer) Save(path string) error {
 	return nil
 }
 
-// Key returns the public key.
 func (s *Signer) Key() SignerKey { return SignerKey(s.key.Public().(ed25519.PublicKey)) }
 
-// Sign signs a document's stored bytes.
 func (s *Signer) Sign(d Document, document []byte) []byte {
 	signature, err := s.key.Sign(nil, document, &ed25519.Options{Hash: crypto.Hash(0), Context: string(d)})
 	if err != nil {

@@ -21,7 +21,6 @@ type Succession struct {
 	At        time.Time `json:"at"`
 }
 
-// Signed is the type of all signed documents.
 type Signed = study.Signed
 
 // Sign makes the document. old must be the signer of From.
@@ -105,7 +104,6 @@ func (k Keys) Newest() SignerKey {
 	return k.first
 }
 
-// Hold says whether key is one of the keys.
 func (k Keys) Hold(key SignerKey) bool {
 	return key == k.first || slices.ContainsFunc(k.links, func(l Succession) bool { return l.To == key })
 }
@@ -153,7 +151,6 @@ func SignedProto(all []Signed) (out []*pb.Signed) {
 	return out
 }
 
-// SignedOf is the inverse of SignedProto.
 func SignedOf(all []*pb.Signed) (out []Signed) {
 	for _, s := range all {
 		out = append(out, Signed{Document: s.GetDocument(), Signature: s.GetSignature()})

@@ -44,7 +44,6 @@ func (t Tags) Check() error {
 	return nil
 }
 
-// Have says whether t has all wanted tags.
 func (t Tags) Have(wanted Tags) bool {
 	for key, value := range wanted {
 		if t[key] != value {

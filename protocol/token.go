@@ -16,7 +16,6 @@ import (
 // is an Invitation with the token's name and RoleToken. The coordinator keeps the serial of its
 // certificate, not the key.
 
-// TokenOptions describe a join token.
 type TokenOptions struct {
 	Quota int
 	// Valid is the lifetime; 0 leaves it to the coordinator.
@@ -29,7 +28,6 @@ type TokenOptions struct {
 	Address string
 }
 
-// Token statuses.
 const (
 	TokenOpen    = "open"
 	TokenFull    = "full"

@@ -19,7 +19,6 @@ type Chart struct {
 	Series       []Series
 }
 
-// Series is one line of a chart.
 type Series struct {
 	Name   string
 	Colour string
@@ -54,7 +53,6 @@ const (
 	chartLeft, chartRight, chartTop, chartBottom = 62.0, 14.0, 12.0, 48.0
 )
 
-// SVG draws the chart.
 func (c Chart) SVG() string {
 	left, right := math.Inf(1), math.Inf(-1)
 	for _, s := range c.Series {

@@ -262,7 +262,6 @@ func inCell(text string) string {
 	return out.String()
 }
 
-// Write writes the page as HTML.
 func (p Page) Write(w io.Writer) error {
 	t, err := Template("")
 	if err != nil {

@@ -18,5 +18,5 @@ type Aggregated struct {
 	Step int64         `json:"helper_step,omitempty"`
 	// Members are digests of the contributions in the order of Contributed; each party finds its own.
 	Members []Hash    `json:"members"`
-	Refused []PartyID `json:"refused,omitempty"` // by both servers; the manifest counts them as missing
+	Refused []PartyID `json:"refused,omitempty"` // refused by both servers; the manifest counts them as missing
 }

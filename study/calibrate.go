@@ -8,8 +8,8 @@ import (
 	"caucus/privacy"
 )
 
-// Mechanisms of kinds that release counts. Only a proposal may say auto: a plan names the choice,
-// because processors may round a close comparison differently.
+// Mechanisms of kinds that release counts. A proposal may say auto. A plan always names the chosen
+// mechanism, because processors may round a close comparison differently.
 const (
 	MechanismAuto     = "auto"
 	MechanismLaplace  = "laplace"  // pure ε, whatever the plan's δ
@@ -19,7 +19,7 @@ const (
 // NoiseMechanisms lists the mechanisms that a plan can name; auto is not among them.
 func NoiseMechanisms() []string { return []string{MechanismGaussian, MechanismLaplace} }
 
-// CheckNoise refuses a plan whose mechanism is unknown, or is gaussian with δ = 0.
+// CheckNoise refuses an unknown mechanism, and gaussian with δ = 0.
 func CheckNoise(p Plan) error {
 	switch {
 	case p.Mechanism == MechanismAuto:
@@ -32,12 +32,13 @@ func CheckNoise(p Plan) error {
 	return nil
 }
 
-// Calibrate returns the noise for a bound on a vector with this number of cells, under the plan's
+// Calibrate returns the noise for a vector with this bound and number of cells, within the plan's
 // budget: pure ε if δ is 0 or the plan names laplace, else Gaussian.
 //
-// Proof note. Pure ε implies (ε,δ) for every δ, so the release of a plan with δ > 0 may be pure. The ledger
-// charges the cost that the mechanism's proof gives (privacy.CostOf), never the plan's δ; a pure ε counts as
-// ρ = ε²/2 in a concentrated ledger. The plan names the mechanism, so no record influences the choice.
+// Proof note. Pure ε implies (ε,δ) for every δ, so the release of a plan with δ > 0 may be pure. The
+// ledger charges the cost that the mechanism's proof gives (privacy.CostOf), never the plan's δ. A
+// pure ε counts as ρ = ε²/2 in a concentrated ledger. The plan names the mechanism, so no record
+// influences the choice.
 func (p Plan) Calibrate(b privacy.Bound, cells int) (privacy.Mechanism, error) {
 	if p.Delta == 0 || p.Mechanism == MechanismLaplace {
 		return privacy.CalibratePure(b, cells, p.Epsilon)
@@ -50,13 +51,13 @@ type NoiseCost struct {
 	Mechanism string  `json:"mechanism"`
 	SD        float64 `json:"sd"` // standard deviation of one draw, in units of the released number
 	Rho       float64 `json:"rho"`
-	InYear    int     `json:"in_year"` // releases at this price that fit within YearlyLimit
+	InYear    int     `json:"in_year"` // how many releases at this price fit within YearlyLimit
 }
 
 const yearOfStudies = 3
 
 // YearlyLimit is a budget for comparison only: three times the plan's ε, as if a party allowed three
-// studies a year, at the plan's δ or, for δ = 0, the default δ.
+// studies a year. Its δ is the plan's, or the default if the plan's is 0.
 func (p Plan) YearlyLimit() privacy.Budget {
 	return privacy.Budget{Epsilon: yearOfStudies * p.Epsilon, Delta: p.comparedDelta()}
 }
@@ -87,9 +88,9 @@ func (p Plan) NoiseCosts(b privacy.Bound, cells int) ([]NoiseCost, error) {
 	return all, nil
 }
 
-// CompleteNoise fills in the mechanism and δ if a proposal leaves them open or says auto. It takes the
-// mechanism with less noise; laplace gets δ = 0, and δ = 0 gets laplace. If no noise can be calibrated,
-// auto stays and CheckNoise refuses the plan.
+// CompleteNoise fills in the mechanism and δ if a proposal leaves them open or says auto. It chooses
+// the mechanism with less noise. laplace gets δ = 0, and δ = 0 gets laplace. If neither mechanism can
+// be calibrated, auto stays and CheckNoise refuses the plan.
 func (p *Plan) CompleteNoise(s Proposal, b privacy.Bound, cells int) {
 	p.Delta = s.DefaultDelta(*p)
 	if s.Delta != nil {
@@ -108,7 +109,7 @@ func (p *Plan) CompleteNoise(s Proposal, b privacy.Bound, cells int) {
 	}
 }
 
-// NoiseWords describes the costs, the plan's own mechanism first.
+// NoiseWords describes the costs in words. The plan's own mechanism comes first.
 func (p Plan) NoiseWords(all []NoiseCost) string {
 	own, other := all[0], all[1]
 	if own.Mechanism != p.Mechanism {

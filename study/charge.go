@@ -15,14 +15,15 @@ type Charge struct {
 	Output     string
 	Mechanism  string
 	Parameters map[string]string
-	// Bound is the bound that the noise is proved for; Exact is the cost under it.
+	// Bound is the bound that the noise was calibrated to. Exact is the cost that the proof gives.
 	Bound  privacy.Bound
 	Exact  privacy.Cost
-	Matrix privacy.Digest // digest of the public integers that multiply contributions; zero without any
-	Cost   privacy.Cost   // charged to the ledger, never below Exact
+	Matrix privacy.Digest // digest of the public integers that multiply contributions; zero if there are none
+	Cost   privacy.Cost   // what the ledger is charged, never below Exact
 }
 
-// ChargeAll charges a party's ledger, once per plan, for releases that servers make of its contribution.
+// ChargeAll charges a party's ledger once for all releases that servers make of its contribution to a
+// plan.
 func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Charge) error {
 	for _, c := range charges {
 		if err := l.Spend(ctx, ReleaseID(plan, c.Output), c.Cost); err != nil {
@@ -32,7 +33,7 @@ func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Char
 	return nil
 }
 
-// Charge pairs these terms with their exact cost and the amount charged.
+// Charge combines these terms with their exact cost and the cost to charge.
 func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	return Charge{
 		Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound,
@@ -40,7 +41,7 @@ func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	}
 }
 
-// AtEpsilon raises a pure cost to the plan's ε, at which the noise was calibrated.
+// AtEpsilon raises a pure cost to the plan's ε. The noise was calibrated at that ε.
 func AtEpsilon(p Plan, c privacy.Cost) privacy.Cost {
 	if c.Pure == nil {
 		return c
@@ -48,19 +49,18 @@ func AtEpsilon(p Plan, c privacy.Cost) privacy.Cost {
 	return privacy.PureCost(c.Unit, c.PerParty, new(big.Rat).SetFloat64(p.Epsilon))
 }
 
-// ReleaseTerms are the public terms of a release.
 type ReleaseTerms struct {
 	Output    string
 	Bound     privacy.Bound
 	Mechanism privacy.Mechanism
-	// Matrix is the digest of the public integers that multiply contributions before noise; zero without
-	// any. It is no part of the release ID: if another processor rounds to other integers, the ledger
-	// then reports a conflict and draws no second noise.
+	// Matrix is the digest of the public integers that multiply contributions before noise, zero if
+	// there are none. It is not part of the release ID. So if another processor rounds to other
+	// integers, the ledger reports a conflict and draws no second noise.
 	Matrix privacy.Digest
 }
 
-// Squared returns the square of an L2 bound, or 0 (no bound) if int64 cannot hold it. The bound is an
-// integer, so that plans made on different processors agree.
+// Squared returns the square of an L2 bound, or 0 (no bound) if int64 cannot hold the square. Bounds
+// are integers, so that plans made on different processors agree.
 func Squared(l2 int64) int64 {
 	if l2 < 0 || l2 >= 1<<31 {
 		return 0
@@ -68,13 +68,13 @@ func Squared(l2 int64) int64 {
 	return l2 * l2
 }
 
-// Laplace says whether the noise is discrete Laplace. All other noise is close to normal.
+// Laplace reports whether the noise is discrete Laplace. All other noise is close to normal.
 func (t ReleaseTerms) Laplace() bool {
 	_, ok := t.Mechanism.(privacy.DiscreteLaplace)
 	return ok
 }
 
-// ReleaseID names an output of a plan in every ledger.
+// ReleaseID names an output of a plan, in the same way in every ledger.
 func ReleaseID(plan Hash, output string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s", plan, output)

@@ -11,19 +11,20 @@ import (
 	"caucus/privacy"
 )
 
-// Ending says when a study seals or fails. The plan gives the first ending; amendments change it.
+// Ending says when a study seals or fails. The plan gives the first ending, and amendments change it.
 //
 // Proof note: no sensitivity bound, noise, charge or δ depends on the ending.
-//   - A task follows from plan and pool alone, so noise, charges and contributions are the same under
+//   - A task follows from plan and pool alone. So noise, charges and contributions are the same under
 //     every ending that the plan allows. A release costs the same for every number of contributions
 //     (Charges).
-//   - δ is at most 1/(10n) for n units publicly known to be in the study (MostDelta). n counts at the
-//     plan's minimum, the largest that an ending can have, because amendments only lower the minimum.
-//     Counting at the floor would allow a larger δ. A party's policy on the minimum applies to the floor
-//     (Plan.LeastParties), because a small study hides less about who is in it.
-//   - M is fixed when the study seals, before noise, and a sealed study is never amended. Amending,
-//     closing and sealing by rule look at receipts alone, which are public, so no ending depends on
-//     records.
+//   - δ is at most 1/(10n) for n units that are publicly known to be in the study (MostDelta). n is
+//     counted at the plan's minimum, which is the largest minimum that an ending can have, because
+//     amendments only lower it. A count at the floor would allow a larger δ. A party's policy on the
+//     minimum applies to the floor (Plan.LeastParties), because a small study hides less about who is
+//     in it.
+//   - The number of contributions M is fixed when the study seals, before noise, and a sealed study
+//     is never amended. Amending, closing and sealing by rule depend only on receipts, which are
+//     public, so no ending depends on records.
 //   - All endings share one charge and one answer, because the plan's hash names the release in every
 //     ledger.
 //
@@ -31,7 +32,7 @@ import (
 type Ending struct {
 	Deadline time.Time `json:"deadline"` // when the study seals, or fails below Minimum
 	Minimum  int       `json:"minimum"`
-	Seal     *SealRule `json:"seal,omitempty"` // seals before the deadline; nil: only once all have contributed
+	Seal     *SealRule `json:"seal,omitempty"` // seals before the deadline; nil: only when all have contributed
 }
 
 const longestQuiet = 30 * 24 * 3600 // in seconds
@@ -57,7 +58,8 @@ func (r *SealRule) Quiet() time.Duration {
 	return time.Duration(r.QuietSeconds) * time.Second
 }
 
-// Enough returns the number of contributions that seals the study early. 1e-9 undoes decimal rounding.
+// Enough returns the number of contributions that seals the study early. The 1e-9 corrects for
+// decimal rounding.
 func (e Ending) Enough(roster int) int {
 	if e.Seal == nil {
 		return roster
@@ -65,7 +67,6 @@ func (e Ending) Enough(roster int) int {
 	return min(roster, max(e.Minimum, int(math.Ceil(e.Seal.Share*float64(roster)-1e-9))))
 }
 
-// Words say when the study ends.
 func (e Ending) Words(roster int) string {
 	s := fmt.Sprintf("seals on %s", e.Deadline.UTC().Format(time.RFC3339))
 	switch {
@@ -84,7 +85,6 @@ func (e Ending) equal(o Ending) bool {
 	return same && e.Minimum == o.Minimum && e.Deadline.Equal(o.Deadline)
 }
 
-// Ending returns the plan's first ending.
 func (p Plan) Ending() Ending { return Ending{Deadline: p.Deadline, Minimum: p.Minimum, Seal: p.Seal} }
 
 // LeastParties returns the fewest contributions that can seal the study, under any amendment.
@@ -120,7 +120,7 @@ type Amendment struct {
 	Ending   Ending       `json:"ending"`
 	Reopens  bool         `json:"reopens,omitempty"` // reopens a failed study
 	At       time.Time    `json:"at"`
-	Ledger   privacy.Head `json:"ledger"` // the coordinator's ledger at that time; holders can tell if the ledger is rolled back
+	Ledger   privacy.Head `json:"ledger"` // the head of the coordinator's ledger at that time; its holders notice if the ledger is restored to an older state
 }
 
 // DecodeAmendment reads an amendment and refuses unknown fields and non-canonical bytes.
@@ -160,7 +160,8 @@ func ChainOf(p Plan, h Hash, documents [][]byte) (*Chain, error) {
 	return c, nil
 }
 
-// Add appends the next amendment. It refuses any other, and those that the plan does not allow.
+// Add appends an amendment. It refuses one that is not the next, and one that the plan does not
+// allow.
 func (c *Chain) Add(document []byte) (Amendment, error) {
 	a, err := DecodeAmendment(document)
 	switch {
@@ -195,18 +196,15 @@ func (c *Chain) Next(e Ending, reopens bool, at time.Time, ledger privacy.Head) 
 	})
 }
 
-// Ending returns the ending in force.
 func (c *Chain) Ending() Ending { return c.ending }
 
-// Amendments returns all amendments, oldest first.
 func (c *Chain) Amendments() []Amendment { return c.all }
 
-// Documents returns the bytes of all amendments, oldest first.
 func (c *Chain) Documents() [][]byte { return c.bytes }
 
 func (c *Chain) Len() int { return len(c.all) }
 
-// Extends says whether this chain begins with all of o.
+// Extends reports whether this chain begins with all of o.
 func (c *Chain) Extends(o *Chain) bool {
 	if c.hash != o.hash || len(c.bytes) < len(o.bytes) {
 		return false

@@ -10,11 +10,12 @@ import (
 	"slices"
 )
 
-// Keeper is a task that reads each contribution: Finish takes the stored bodies, not a sum.
+// Keeper is a task that reads each contribution. Its Finish takes the stored bodies and not a sum.
 type Keeper interface {
 	Task
 	Checker
-	// PublicBodies says whether every reader may see the bodies, because each passed a party's own ledger.
+	// PublicBodies reports whether every reader may see the bodies, because each passed a party's own
+	// ledger.
 	PublicBodies() bool
 }
 
@@ -23,7 +24,8 @@ var ErrKept = errors.New("its contributions are kept and not added up: read thei
 
 // Checker decides whether contributions are valid.
 type Checker interface {
-	// Check says on receipt whether a body is valid. Its errors wrap ErrContribution.
+	// Check returns an error that wraps ErrContribution if a body is invalid. It is called when a
+	// body arrives.
 	Check(body []byte) error
 }
 
@@ -39,7 +41,7 @@ func NewChecker(t Task) (Checker, error) {
 // sender and time. It reads one body at a time, can be repeated, and ends at the first error.
 type Bodies iter.Seq2[[]byte, error]
 
-// ErrOtherBodies means that the bodies are not the ones that were received.
+// ErrOtherBodies says that the bodies are not the ones that were received.
 var ErrOtherBodies = errors.New("the bodies are not those that were received")
 
 // BodiesOf iterates over bodies in memory, given in any order.
@@ -62,7 +64,8 @@ func BodiesOf(all [][]byte) Bodies {
 	}
 }
 
-// MarshalBinary writes the number of bodies, then each after its length, all as uvarints.
+// MarshalBinary writes the number of bodies, and then the length and bytes of each. All lengths are
+// uvarints.
 func (b Bodies) MarshalBinary() ([]byte, error) {
 	var out []byte
 	count := uint64(0)
@@ -131,7 +134,6 @@ type Gathering struct {
 	count int
 }
 
-// Gather starts an empty Gathering.
 func Gather(t Task) (*Gathering, error) {
 	c, err := NewChecker(t)
 	g := &Gathering{Checker: c}
@@ -155,7 +157,6 @@ func (g *Gathering) Add(body []byte) error {
 	return nil
 }
 
-// Summed returns the contributions so far.
 func (g *Gathering) Summed() Summed {
 	s := Summed{Contributions: g.count, Sum: g.Sum}
 	if g.Sum != nil {

@@ -26,7 +26,6 @@ type Request struct {
 	From      privacy.Digest // digest of the vector's source (privacy.Sensitive.From)
 }
 
-// Inputs are a party's inputs to a task.
 type Inputs struct {
 	Records *dataset.Records
 	// Blocks, if not nil, gives the records in parts, to a Blockwise task; Records is then nil.
@@ -36,11 +35,11 @@ type Inputs struct {
 	ShardKey []byte
 	Rng      *rand.Rand // for learners, never for noise
 	// Within makes the context for training one classifier or running one program, and a function to
-	// call at its end. nil: no time limit. See InTime.
+	// call at the end of the work. Nil means no time limit. See InTime.
 	Within func() (ctx context.Context, end func(late bool))
 	Voter  Voter // the party's classifier, if the plan leaves the choice to parties
-	// Scorer scores the party's records, if the plan allows: N×Dim encoded rows → N numbers in [0,1].
-	// nil, an error or an invalid answer leaves every record without a score.
+	// Scorer scores the party's records, if the plan allows: N×Dim encoded rows give N numbers in
+	// [0,1]. If it is nil, fails or gives an invalid answer, every record stays without a score.
 	Scorer func(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error)
 	Study  Hash // the plan's hash, which keys depend on; the task fills it in
 }
@@ -53,18 +52,18 @@ func (in Inputs) Parts() iter.Seq[*dataset.Records] {
 	return func(yield func(*dataset.Records) bool) { yield(in.Records) }
 }
 
-// Blockwise is a Task that can add up this number of records in parts (Inputs.Blocks).
+// Blockwise is a Task that can add this number of records in parts (Inputs.Blocks).
 type Blockwise interface{ Blockwise(records int) bool }
 
-// InBlocks says whether a task takes this number of records in parts.
+// InBlocks reports whether a task takes this number of records in parts.
 func InBlocks(t Task, records int) bool {
 	b, ok := t.(Blockwise)
 	return ok && b.Blockwise(records)
 }
 
-// InTime runs work, which may be any code that reads a party's records, within a time limit. It returns
-// false if work panicked or was late. If time is left before a deadline, it then runs fill, if not nil:
-// dummy work that takes the time of the records that work left out, and reads none.
+// InTime runs work, which may be any code that reads a party's records, within a time limit. It
+// returns false if work panicked or was late. If time is left and fill is not nil, it then runs fill:
+// dummy work that reads no record and takes the time of the records that work left out.
 func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
 	ctx, end := context.Background(), func(bool) {}
 	if in.Within != nil {
@@ -84,7 +83,7 @@ func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
 	return done && !late
 }
 
-// Voter is a party's classifier: Vote if not nil, else a built-in learner ("": the default).
+// Voter is a party's classifier: Vote if not nil, else a built-in learner ("" for the default).
 type Voter struct {
 	Learner string
 	// Vote learns from labelled records and returns a class in 0..K-1 for each of the rows (N×Dim,
@@ -92,60 +91,61 @@ type Voter struct {
 	Vote func(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error)
 }
 
-// Contribution holds the requests to a party's ledger and the function that makes the body from the
-// answers. Requests is empty if the party releases nothing; Body then holds votes or sums in clear, and
-// Task.Charges gives the cost of the coordinator's release, for the party's ledger.
+// Contribution holds the requests to a party's ledger, and the function that makes the body from the
+// answers. If the party releases nothing, Requests is empty, and Body holds votes or sums in clear.
+// Task.Charges then gives the cost of the coordinator's release, which the party's ledger is charged.
 type Contribution struct {
 	Requests []Request
 	Body     func(released []privacy.Published) ([]byte, error)
 }
 
-// Sum adds contributions. Its bytes do not depend on their order or grouping, its memory not on their
-// number.
+// Sum adds contributions. Its bytes do not depend on their order or grouping, and its memory does not
+// depend on their number.
 type Sum interface {
 	Checker
 	Add(body []byte) error // an error leaves the sum unchanged
 	Merge(Sum) error
-	// Requests are the aggregator's releases for m contributions; none if each party released its part.
+	// Requests are the aggregator's releases for m contributions. There are none if each party
+	// released its own part.
 	Requests(m int) ([]Request, error)
 	MarshalBinary() ([]byte, error)
 	UnmarshalBinary([]byte) error
-	// Public says whether every reader may see the sum: all of it passed parties' ledgers.
+	// Public reports whether every reader may see the sum, because all of it passed parties' ledgers.
 	Public() bool
-	// Contributions returns the number added, −1 if the sum does not hold it. Weight returns their total
-	// of ballots or records, 0 without weights.
+	// Contributions returns how many were added, −1 if the sum does not know. Weight returns their
+	// total of ballots or records, 0 without weights.
 	Contributions() int
 	Weight() int64
 }
 
-// Kind is one kind of study: stateless, safe for concurrent use, and deterministic in plan and pool. For
-// a new plan call Complete, then ChooseMap and Tune if the kind has them, then Check, Words and New. For
-// a received plan call Check first, and nothing else unless it passes. Refusals wrap ErrPlan
-// (PlanError). A kind sees no private value, so no error depends on one.
+// Kind is one kind of study. It is stateless, safe for concurrent use, and deterministic in plan and
+// pool. For a new plan call Complete, then ChooseMap and Tune if the kind has them, then Check, Words
+// and New. For a received plan call Check first, and the others only if Check passes. Refusals wrap
+// ErrPlan (PlanError). A kind sees no private value, so no error depends on one.
 type Kind interface {
-	// Complete fills in the defaults of a plan that lacks only map, pool and the kind's part: the kind's
-	// terms, and unit, mechanism, noise and δ if the proposal leaves them open. Check later refuses what
-	// stays open.
+	// Complete fills in the defaults of a plan that lacks only map, pool and the kind's part: the
+	// kind's terms, and unit, mechanism, noise and δ if the proposal leaves them open. Check refuses
+	// whatever stays open.
 	Complete(*Plan, Proposal) error
-	Mechanisms() []string // all of the kind's, those for simulation included
-	// Shared lists the mechanisms with a proof for secret shares, so that two servers can each hold one.
+	Mechanisms() []string // all mechanisms of the kind, also those for simulation only
+	// Shared lists the mechanisms for which secret shares for two servers have a proof.
 	Shared() []string
-	// Terms points to empty terms of the kind, as in a study file; nil without terms.
+	// Terms points to empty terms of the kind, as in a study file; nil if the kind has none.
 	Terms() any
 	Body() any // points to an empty result body
-	// Check refuses a plan without a proof, after CheckCommon passed. Check alone protects New from a
-	// hostile plan: sizes, the kind's terms, combinations of unit and mechanism.
+	// Check refuses a plan without a proof. CheckCommon has passed before. Only Check protects New
+	// from a hostile plan: sizes, the kind's terms, combinations of unit and mechanism.
 	Check(Plan) error
 	Words(Plan) Words // describes a checked plan to approvers and readers
-	// New makes the task of a checked plan. Slow steps belong here: factoring the pool's second moment
-	// takes seconds.
+	// New makes the task of a checked plan. Slow steps belong here; for example, factoring the pool's
+	// second moment takes seconds.
 	New(Plan, *auxdata.Pool) (Task, error)
 }
 
 // MapChooser is a kind that chooses a plan's map of the public pool.
 type MapChooser interface {
-	// ChooseMap turns dataset.Auto into a number of components, given the completed plan, the
-	// public size and the N×Dim encoded rows x of the public pool.
+	// ChooseMap turns dataset.Auto into a number of components. It gets the completed plan, the
+	// public size and x, the N×Dim encoded rows of the public pool.
 	ChooseMap(p Plan, size Size, c dataset.Components, x *mat.Dense) (dataset.Components, error)
 }
 
@@ -154,9 +154,9 @@ type Tuner interface {
 	Tune(*Plan, *auxdata.Pool) error
 }
 
-// Settle makes the requested releases through a ledger, in order; nothing else calls Ledger.Release. A
-// repeated call gives the same answers at no further cost. Sums pass life.Conclude, which names their
-// contributions.
+// Settle makes the requested releases through a ledger, in order. No other code calls Ledger.Release.
+// A repeated call gives the same answers at no further cost. Sums of contributions go through
+// life.Conclude, which names the contributions.
 func Settle(ctx context.Context, l *privacy.Ledger, plan Hash, requests []Request) ([]privacy.Published, error) {
 	out := make([]privacy.Published, 0, len(requests))
 	for _, r := range requests {

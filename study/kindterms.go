@@ -22,8 +22,8 @@ func (p *Plan) SetTerms(terms any) (err error) {
 }
 
 // DecodeTerms reads the plan's kind terms into terms, which stay unchanged if the plan has none. It
-// refuses unknown fields, deceptive text (CheckText) and every encoding but that of SetTerms, because
-// the plan's hash covers its bytes.
+// refuses unknown fields, deceptive text (CheckText), and any encoding except SetTerms', because the
+// plan's hash covers the bytes.
 func (p Plan) DecodeTerms(terms any) error {
 	if p.KindTerms == nil {
 		return nil

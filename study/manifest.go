@@ -13,15 +13,15 @@ import (
 	"caucus/privacy"
 )
 
-// Manifest holds a release's claims. All but parties, weight, ledger lines and software follow from plan
-// and pool; verify.Claims recomputes them. Its canonical bytes, JSON in the order of the fields, are
-// signed with the release.
+// Manifest holds a release's claims. Most follow from plan and pool, and verify.Claims recomputes
+// them; parties, weight, ledger lines and software do not. Its canonical bytes, JSON in the order of
+// the fields, are signed with the release.
 type Manifest struct {
 	Form        int            `json:"form"` // see ManifestForm
 	PlanHash    Hash           `json:"plan_hash"`
 	Kind        string         `json:"kind"`
 	Mechanism   string         `json:"mechanism"`
-	Where       string         `json:"where,omitempty"` // condition on records, "" for all; the others count as empty records
+	Where       string         `json:"where,omitempty"` // condition on records, "" for all; records that fail it count as empty
 	Unit        privacy.Unit   `json:"unit"`
 	Neighbours  string         `json:"neighbours"` // datasets that a reader cannot tell apart
 	Epsilon     float64        `json:"epsilon"`
@@ -30,25 +30,27 @@ type Manifest struct {
 	Parties     int            `json:"parties"` // M, the number of contributions
 	Contributed []PartyID      `json:"contributed"`
 	Missing     []PartyID      `json:"missing"`
-	Sealed      string         `json:"sealed,omitempty"` // what sealed the study early (SealedBy…), other than the last contribution
+	Sealed      string         `json:"sealed,omitempty"` // what sealed the study early (SealedBy…), if not the last contribution
 	Weight      int64          `json:"weight,omitempty"` // ballots or records in the sum, as declared; 0: no sum
 	Pool        auxdata.Digest `json:"pool"`             // digest of the pool with its weights
 	WeightsPlan *Hash          `json:"weights_plan,omitempty"`
-	Inputs      BoundInputs    `json:"bound_inputs"` // public numbers that the bounds follow from
+	Inputs      BoundInputs    `json:"bound_inputs"` // public numbers from which the bounds follow
 	Costs       []ReleaseCost  `json:"costs"`
-	// Totals are the privacy costs per unit of everything in the release; empty if the source of the pool's weights is unknown.
+	// Totals are the privacy costs, for each unit, of everything in the release. They are empty if
+	// the source of the pool's weights is unknown.
 	Totals       []UnitTotal    `json:"totals"`
 	NotProtected []string       `json:"not_protected"`
-	Ledger       []privacy.Line `json:"ledger,omitempty"`    // the aggregator's ledger lines, in the order of Costs; none where the parties added the noise
+	Ledger       []privacy.Line `json:"ledger,omitempty"`    // the aggregator's ledger lines, in the order of Costs; none if the parties added the noise
 	Simulated    bool           `json:"simulated,omitempty"` // virtual parties: nobody is protected
 	Software     string         `json:"software,omitempty"`
 }
 
-// ManifestForm is the only form that this version reads and writes. Raise the number with every change
-// of the manifest, its words, the noise for a plan and pool, or a kind's result, and never reuse one.
+// ManifestForm is the only form that this version reads and writes. Raise the number with every
+// change of the manifest, its words, the noise for a plan and pool, or a kind's result. Never use a
+// number twice.
 const ManifestForm = 14
 
-// ErrForm means that another version made the release, in another form.
+// ErrForm says that another version made the release, in another form.
 var ErrForm = errors.New("made by another version")
 
 // CheckForm refuses a release of another form with ErrForm.
@@ -67,13 +69,13 @@ type BoundInputs struct {
 	Shards   int `json:"shards,omitempty"` // ballots per party
 }
 
-// ReleaseCost is the noise of one publication, the bound that it was proved for, and its cost.
+// ReleaseCost is the noise of one publication, the bound to which it was calibrated, and its cost.
 type ReleaseCost struct {
 	Output     string            `json:"output"`
 	Mechanism  string            `json:"mechanism"`
 	Parameters map[string]string `json:"parameters"` // exact rationals
-	// Bound says how far one unit moves the integers that get the noise. It omits the weights, which
-	// follow from the pool; Weights is their SHA-256, eight bytes each, big-endian.
+	// Bound says how far one unit moves the integers before noise is added. It omits the weights,
+	// which follow from the pool; Weights is their SHA-256, eight bytes each, big-endian.
 	Bound   privacy.Bound   `json:"bound"`
 	Weights *privacy.Digest `json:"bound_weights,omitempty"`
 	Cost    privacy.Cost    `json:"cost"` // exact
@@ -130,13 +132,13 @@ type Release struct {
 	Amendments []Signed        `json:"amendments,omitempty"`
 	Result     Result          `json:"result"`
 	// Published are the aggregator's publications from its ledger (privacy.ParsePublished). If each
-	// party released its part, Sum holds their sum or, for a Keeper, their bodies
-	// (Bodies.MarshalBinary), if every reader may see them. The result follows from either. A simulated
-	// release has neither.
+	// party released its part, Sum holds the sum of the parts or, for a Keeper, their bodies
+	// (Bodies.MarshalBinary) if every reader may see them. The result follows from Published or Sum.
+	// A simulated release has neither.
 	Published  [][]byte    `json:"published,omitempty"`
 	Sum        []byte      `json:"sum,omitempty"`
 	Aggregated *Aggregated `json:"aggregated,omitempty"` // signatures of two servers, if each released its share of the sum
-	Senders    []PartyID   `json:"senders,omitempty"`    // who sent each body in Sum, if public (Words.Named); only the coordinator vouches for this
+	Senders    []PartyID   `json:"senders,omitempty"`    // who sent each body in Sum, if public (Words.Named); only the coordinator's word stands for this
 }
 
 // DecodedPlan returns a release's plan if its hash and its common part are valid. The kind checks the
@@ -169,7 +171,7 @@ func CostsOf(t Task, weight int64) ([]ReleaseCost, error) {
 	return out, nil
 }
 
-// ConcludingWarnings warn about missing parties and about pool weights of unknown source.
+// ConcludingWarnings warns about missing parties, and about pool weights of unknown source.
 func ConcludingWarnings(p Plan, pool *auxdata.Pool, missing []PartyID) (all []string) {
 	if p.Weights == nil && pool.Weight != nil {
 		all = append(all, "the pool has weights and the plan does not say where they come from: if they were made of private records, what they cost is not counted here")

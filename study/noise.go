@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Noise is the place where a study's noise is added. Other packages call its methods and never compare
-// it with the constants. For a valid setting exactly one of AtSite, Shared and InClear holds.
+// Noise says where a study's noise is added. Other packages call its methods and do not compare it
+// with the constants. For a valid setting exactly one of AtSite, Shared and InClear is true.
 type Noise string
 
 const (
@@ -15,13 +15,11 @@ const (
 	NoiseAggregators Noise = "aggregators" // coordinator and helper, each in full, on their secret shares of the sum
 )
 
-// Servers is the number of servers of NoiseAggregators. Each adds noise, so the sum holds two noises.
+// Servers is the number of servers of NoiseAggregators. Each adds noise, so the sum has two noises.
 const Servers = 2
 
-// Noises lists all settings.
 func Noises() []Noise { return []Noise{NoiseSite, NoiseCoordinator, NoiseAggregators} }
 
-// Validate refuses an unknown setting.
 func (n Noise) Validate() error {
 	all := Noises()
 	if slices.Contains(all, n) {
@@ -35,18 +33,18 @@ func (n Noise) Validate() error {
 	return fmt.Errorf("%q: want %s or %q", n, want, all[last])
 }
 
-// AtSite says whether each agent adds noise through its ledger. Servers then add released numbers, and
-// their ledgers are charged nothing.
+// AtSite reports whether each agent adds noise through its ledger. Servers then add released numbers,
+// and their ledgers are charged nothing.
 func (n Noise) AtSite() bool { return n == NoiseSite }
 
-// Shared says whether a contribution is split into secret shares for two servers, each of which releases
-// its share through its ledger.
+// Shared reports whether a contribution is split into secret shares for two servers. Each server
+// releases its share through its ledger.
 func (n Noise) Shared() bool { return n == NoiseAggregators }
 
-// InClear says whether the coordinator receives each party's exact numbers.
+// InClear reports whether the coordinator receives each party's exact numbers.
 func (n Noise) InClear() bool { return n == NoiseCoordinator }
 
-// Draws returns the number of independent noises in a sum over this number of parties.
+// Draws returns how many independent noises a sum over this number of parties contains.
 func (n Noise) Draws(parties int) int {
 	switch {
 	case n.AtSite():
@@ -68,5 +66,6 @@ func (n Noise) Charged(output string) string {
 // ServerNames are in the order of Aggregated.
 var ServerNames = [Servers]string{"coordinator", "helper"}
 
-// ShareOutput names a server's release of its share, so that each server's has its own ID.
+// ShareOutput names a server's release of its share, so that the two servers' releases have different
+// IDs.
 func ShareOutput(output string, server int) string { return output + "/" + ServerNames[server] }

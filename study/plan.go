@@ -44,11 +44,11 @@ type Plan struct {
 	Contact string `json:"contact,omitempty"`
 	Data    string `json:"data,omitempty"` // name of a data source, which each agent's configuration maps to its data
 	// Schema gives the meaning of columns, never the format of a file. If a plan could choose a
-	// delimiter, the number of records read, or whether the file can be read at all, would reveal its
-	// content.
+	// delimiter, then the number of records read, or whether the file can be read at all, would
+	// reveal the file's content.
 	Schema dataset.Schema `json:"schema"`
-	// Where is a condition on records (dataset.ParseCondition), "" for all. The others count as empty
-	// records.
+	// Where is a condition on records (dataset.ParseCondition), "" for all. Records that fail it
+	// count as empty.
 	Where   string         `json:"where,omitempty"`
 	Map     dataset.Map    `json:"map"`
 	Pool    auxdata.Digest `json:"pool"`
@@ -68,15 +68,15 @@ type Plan struct {
 	Minimum     int       `json:"minimum"`
 	Floor       int       `json:"floor,omitempty"` // lowest minimum that an amendment can set; 0: Minimum
 	Deadline    time.Time `json:"deadline,omitzero"`
-	Seal        *SealRule `json:"seal,omitempty"`    // seals before the deadline; nil: only once all have contributed
+	Seal        *SealRule `json:"seal,omitempty"`    // seals before the deadline; nil: only when all have contributed
 	Readers     []string  `json:"readers,omitempty"` // who may fetch the release; empty: parties and operators
 	Seed        uint64    `json:"seed"`              // drives public randomness (the choice of λ)
-	TermsDigest string    `json:"terms,omitempty"`   // computed by the plan's author (func TermsDigest)
-	// Simulated plans use a simulation ledger and may name unproved mechanisms; daemons refuse them.
+	TermsDigest string    `json:"terms,omitempty"`   // computed by the plan's author (see the function TermsDigest)
+	// Simulated plans use a simulation ledger and may name mechanisms without a proof. Daemons refuse
+	// simulated plans.
 	Simulated bool `json:"simulated,omitempty"`
 }
 
-// Budget is ε and δ together.
 func (p Plan) Budget() privacy.Budget { return privacy.Budget{Epsilon: p.Epsilon, Delta: p.Delta} }
 
 // Hash names a plan: the SHA-256 of its canonical bytes.
@@ -94,7 +94,6 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return err
 }
 
-// HashOf hashes canonical bytes.
 func HashOf(canonical []byte) Hash { return sha256.Sum256(canonical) }
 
 // Canonical returns the bytes to hash and sign: JSON in the order of the fields.
@@ -106,9 +105,9 @@ func (p Plan) Canonical() ([]byte, error) {
 	return b, nil
 }
 
-// DecodePlan reads canonical bytes and checks nothing else. It refuses unknown fields, because an agent
-// must understand all terms that it agrees to, and repeated or differently cased names, which another
-// reader could read differently.
+// DecodePlan reads canonical bytes and makes no other check. It refuses unknown fields, because an
+// agent must understand all terms that it agrees to. It also refuses repeated names and names in
+// another case, because another program could read them differently.
 func DecodePlan(canonical []byte) (Plan, error) {
 	var p Plan
 	if err := DecodeStrictly(canonical, &p); err != nil {
@@ -127,13 +126,13 @@ func DecodeStrictly(b []byte, into any) error {
 	if err := d.Decode(into); err != nil {
 		return err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More accepts a stray closing brace as the end
+	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More takes a stray closing brace for the end
 		return errors.New("bytes follow the document")
 	}
 	return nil
 }
 
-// Mapped applies the plan's public map; no records give an empty matrix.
+// Mapped applies the plan's public map. No records give an empty matrix.
 func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
 	if records.Len() == 0 {
 		return &mat.Dense{}
@@ -142,7 +141,7 @@ func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
 }
 
 // Units returns the publicly known number of units: the roster at unit party, else Minimum × Records.
-// The floor would give fewer units and so allow a larger δ.
+// Counting at the floor would give fewer units and so allow a larger δ.
 func (p Plan) Units() int {
 	if p.Unit == privacy.Party {
 		return max(len(p.Roster), p.Minimum)
@@ -156,7 +155,8 @@ const maxUnits = 1 << 30
 // MostParties returns the largest possible number of contributions, at least 1.
 func (p Plan) MostParties() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
 
-// WeightSource is the plan that the pool's weights or rows come from; total costs cover both plans.
+// WeightSource is the plan whose release gave the pool's weights or rows. Total costs cover both
+// plans.
 type WeightSource struct {
 	Plan     Hash         `json:"plan" yaml:"plan" help:"hash of the reweigh plan that the weights of the pool come from; pool_release fills it in"`
 	Unit     privacy.Unit `json:"unit" yaml:"unit" help:"that plan's unit"`
@@ -179,7 +179,6 @@ func (w *WeightSource) check() error {
 	return nil
 }
 
-// Guarantee is the guarantee of the weights' release.
 func (w WeightSource) Guarantee() privacy.Guarantee {
 	return privacy.Guarantee{Unit: w.Unit, Budget: privacy.Budget{Epsilon: w.Epsilon, Delta: w.Delta}, PerParty: w.PerParty}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// CheckCommon refuses a plan whose common part is incomplete or contradictory.
 func (p Plan) CheckCommon() error {
 	if p.Name == "" {
 		return PlanError("name", "give the study a name")
@@ -72,9 +71,9 @@ func (p Plan) CheckCommon() error {
 	return p.checkDelta()
 }
 
-// CheckDelta refuses a δ above one over ten times the units: (ε,δ) lets a mechanism publish each of n
-// units with probability δ, so n·δ must be far below one. which describes the units in the error. The
-// plan's numbers are the coordinator's word, so each site also checks δ against its own count.
+// CheckDelta refuses a δ above 1/(10·units). Reason: (ε,δ) allows a mechanism to publish each of n
+// units with probability δ, so n·δ must be far below 1. which describes the units in the error. The
+// plan's numbers are only the coordinator's word, so each site also checks δ against its own count.
 func (p Plan) CheckDelta(units int, which string) error {
 	if most := MostDelta(units); p.Delta > most {
 		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) %s: it would allow giving a whole unit away; give less, such as %.3g", p.Delta, most, units, p.Unit, which, DefaultDelta(units))
@@ -82,7 +81,7 @@ func (p Plan) CheckDelta(units int, which string) error {
 	return nil
 }
 
-// checkDelta checks δ against the plan's public count. A simulation protects nobody and is not checked.
+// checkDelta checks δ against the plan's public count. It skips simulations, which protect nobody.
 func (p Plan) checkDelta() error {
 	if p.Simulated {
 		return nil

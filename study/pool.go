@@ -5,8 +5,8 @@ import (
 	"caucus/dataset"
 )
 
-// PoolOf makes a plan's public pool from a table. The caller compares its digest with the plan's. A
-// simulated plan's pool is named by the encoded rows.
+// PoolOf makes a plan's public pool from a table. The caller compares the pool's digest with the
+// plan's. A simulated plan's pool is identified by the encoded rows.
 func PoolOf(p Plan, t *dataset.Table) (*auxdata.Pool, error) {
 	made, _, err := auxdata.New(p.Schema, p.Map, t)
 	if err != nil || !p.Simulated {

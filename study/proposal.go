@@ -9,8 +9,8 @@ import (
 	"caucus/privacy"
 )
 
-// Proposal is a researcher's request for a study. kinds.Propose makes a plan from it; study/simulate
-// runs it among virtual parties. Zero fields take the defaults named here.
+// Proposal is a researcher's request for a study. kinds.Propose makes a plan from it, and
+// study/simulate runs it among virtual parties. Fields that are zero get the defaults named here.
 type Proposal struct {
 	Name    string             `yaml:"name" help:"the study's name, as in file names: lower-case letters, digits and dashes"`
 	Kind    string             `yaml:"kind" default:"classify" help:"what is studied: classify, describe, evaluate, labels, ratio or reweigh"`
@@ -41,10 +41,10 @@ type Proposal struct {
 	Seed     uint64    `yaml:"seed" help:"drives public randomness, and of a rehearsal splits, learners and noise; never the noise of a release"`
 }
 
-// RecordsPerParty is the default number of records of a party: a small hospital's share of one disease.
+// RecordsPerParty is the default number of records of a party. A small hospital has about as many
+// patients with one disease.
 const RecordsPerParty = 200
 
-// Size is the publicly expected size of a study's data.
 type Size struct {
 	Parties int
 	Records int // total of all parties
@@ -55,7 +55,7 @@ func (p Plan) Size(parties int) Size {
 	return Size{Parties: parties, Records: parties * cmp.Or(p.Records, RecordsPerParty)}
 }
 
-// DecodeTerms reads the kind's terms, if any, into terms, and refuses unknown ones.
+// DecodeTerms reads the kind's terms, if there are any, into terms, and refuses unknown ones.
 func (s Proposal) DecodeTerms(terms any) error {
 	if s.KindTerms == nil {
 		return nil
@@ -66,8 +66,8 @@ func (s Proposal) DecodeTerms(terms any) error {
 	return nil
 }
 
-// MostDelta is the largest meaningful δ. A mechanism that publishes each unit with that probability
-// publishes about one unit in every ten studies.
+// MostDelta is the largest meaningful δ. A mechanism may publish each unit with probability δ; at
+// MostDelta it publishes about one unit in every ten studies.
 func MostDelta(units int) float64 { return 1 / (10 * float64(max(units, 1))) }
 
 // DefaultDelta is the default δ for this number of units: at most 10⁻⁶ and at most MostDelta.
@@ -81,7 +81,6 @@ func (s Proposal) DefaultDelta(p Plan) float64 {
 	return DefaultDelta(max(p.Units(), s.Largest))
 }
 
-// DefaultNoise is the default place of noise for a unit.
 func DefaultNoise(u privacy.Unit) Noise {
 	if u == privacy.Party {
 		return NoiseCoordinator

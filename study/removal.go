@@ -9,20 +9,19 @@ import (
 )
 
 // Remover is a kind with bounds under add/remove, the relation in which many tools state their ε:
-// neighbours differ in the presence of one unit. Public sizes, such as the number of records in a sum,
-// are equal in both: an empty record replaces a removed record, and nothing replaces a removed party. If
-// a site has more records than count, another record moves up, which is a replacement, so the relation
-// concerns the records that count. The same ε protects less than under replacement: a replacement is a
-// removal and an addition.
+// neighbours differ in the presence of one unit. Public sizes, such as the number of records in a
+// sum, are equal in both neighbours: an empty record replaces a removed record, but nothing replaces
+// a removed party. If a site has more records than its declared number and one is removed, another
+// record moves up. That is a replacement, so the relation is about the records that count. The same ε
+// protects less than under replacement, because a replacement is a removal and an addition.
 type Remover interface {
-	// Removal bounds the removal of a unit; b bounds its replacement.
+	// Removal bounds the effect of removing a unit. b bounds the effect of replacing one.
 	Removal(p Plan, b privacy.Bound) Removal
 }
 
-// Removal is a bound under add/remove.
 type Removal struct {
-	Bound *privacy.Bound // nil: nothing is proved
-	Why   string         // why nothing is proved, or why the bound is that of replacement; else ""
+	Bound *privacy.Bound // nil: no bound is proved
+	Why   string         // why no bound is proved, or why it equals the bound of replacement; else ""
 }
 
 // Unproved is a Removal without a bound.
@@ -33,16 +32,16 @@ func OfLabels() Removal {
 	return Unproved("the unit is a label, which another replaces and nothing takes away: its record stays")
 }
 
-// Unchanged is the Removal of sums that count an empty record like any other. Removing a record then
-// replaces it by the empty record, so b holds.
+// Unchanged is the Removal of sums in which an empty record counts like any other. Removing a record
+// then replaces it by the empty record, so b holds.
 func Unchanged(b privacy.Bound) Removal {
 	return Removal{&b, "how many records there are is public, so an empty one, which is counted, takes the place of one that is gone"}
 }
 
-// UnderRemoval returns the ε, at the plan's δ, of the plan's one publication under add/remove, and why
-// it is no smaller than under replacement. It returns 0 and the reason if nothing is proved, if there
-// are several publications, or if the release's costs do not fit noise calibrated to the plan's ε. It
-// serves comparison with other tools; no ledger charges it.
+// UnderRemoval returns the ε, at the plan's δ, of the plan's one publication under add/remove. why
+// says why this ε is no smaller than under replacement. It returns 0 and the reason if no bound is
+// proved, if there are several publications, or if the release's costs do not fit noise calibrated to
+// the plan's ε. It is for comparison with other tools, and no ledger charges it.
 func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why string) {
 	by, is := k.(Remover)
 	if !is {
@@ -63,19 +62,19 @@ func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why str
 	return epsilon, r.Why
 }
 
-// offCalibration is the relative error allowed between integer noise and the plan's ε.
+// offCalibration is the largest relative difference between the ε of integer noise and the plan's ε.
 const offCalibration = 0.05
 
 // epsilonWith returns the ε at δ of a publication's noise under bound b.
 func (c ReleaseCost) epsilonWith(b privacy.Bound, delta float64) (epsilon float64, ok bool) {
 	cost := privacy.Cost{Unit: c.Cost.Unit, Delta: c.Cost.Delta}
 	switch c.Mechanism {
-	case privacy.DiscreteGaussian{}.Name(): // ρ is L2²/2σ²
+	case privacy.DiscreteGaussian{}.Name(): // because ρ is L2²/2σ²
 		if c.Cost.Rho == nil || c.Cost.Rho.Sign() <= 0 || c.Bound.L2sq <= 0 {
 			return 0, false
 		}
 		cost.Rho = new(big.Rat).Mul(c.Cost.Rho, big.NewRat(b.L2sq, c.Bound.L2sq))
-	case privacy.DiscreteLaplace{}.Name(): // ε is L1/scale
+	case privacy.DiscreteLaplace{}.Name(): // because ε is L1/scale
 		if c.Cost.Pure == nil || c.Cost.Pure.Sign() <= 0 || c.Bound.L1 <= 0 {
 			return 0, false
 		}

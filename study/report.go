@@ -1,7 +1,7 @@
 package study
 
-// Report is a kind's account of a release for people, most important first. Texts may be hostile: escape
-// them for display.
+// Report is what a kind tells people about a release, most important first. Texts may be hostile, so
+// escape them for display.
 type Report struct {
 	Answer  string
 	Charts  []*ReportChart
@@ -18,7 +18,8 @@ type ReportTable struct {
 	Title string     `json:"title"`
 	Head  []string   `json:"head"`
 	Rows  [][]string `json:"rows"`
-	// Folded tables are shown closed: a chart shows the same, or few readers need them.
+	// Folded tables are shown closed, because a chart shows the same numbers or few readers need
+	// them.
 	Folded bool `json:"-"`
 }
 
@@ -32,7 +33,7 @@ type ReportChart struct {
 	Zero        bool // shows differences, with a sign and a mark at 0
 }
 
-// ReportBar is one number. Low and High equal Value if it has no interval.
+// ReportBar is one number. Without an interval, Low and High equal Value.
 type ReportBar struct {
 	Name             string
 	Value, Low, High float64
@@ -61,7 +62,7 @@ type ReportCurve struct {
 	Dots   bool
 }
 
-// ReportPoint is a point of a curve. Low and High are equal if it has no interval.
+// ReportPoint is a point of a curve. Without an interval, Low and High are equal.
 type ReportPoint struct{ X, Y, Low, High float64 }
 
 // Reporter is a kind that describes its results in words.

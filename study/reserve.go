@@ -7,14 +7,14 @@ import (
 	"caucus/privacy"
 )
 
-// Reservation is a release that a party will make, on terms known before it reads a record.
+// Reservation is a release that a party will make, on terms that are known before it reads a record.
 type Reservation struct {
 	Output string
 	Terms  privacy.Terms
 }
 
-// Reserve charges a party's ledger, once per plan, before the party reads records: for its own releases,
-// which Settle completes later, or else for the servers' releases.
+// Reserve charges a party's ledger once for a plan, before the party reads records. It charges the
+// party's own releases, which Settle completes later, or else the servers' releases.
 func Reserve(ctx context.Context, l *privacy.Ledger, plan Hash, reserved []Reservation, charges []Charge) error {
 	if len(reserved) == 0 {
 		return ChargeAll(ctx, l, plan, charges)

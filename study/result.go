@@ -6,13 +6,11 @@ import (
 	"fmt"
 )
 
-// Result is the analyst's result, public once released.
 type Result struct {
 	Body     json.RawMessage `json:"body"` // the kind's body as canonical JSON
 	Warnings []string        `json:"warnings,omitempty"`
 }
 
-// NewResult makes a result with a kind's body.
 func NewResult(body any, warnings []string) (Result, error) {
 	b, err := json.Marshal(body)
 	if err != nil {

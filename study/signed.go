@@ -14,10 +14,8 @@ type Signed struct {
 	Signature []byte `json:"signature"`
 }
 
-// Digest identifies the document.
 func (s Signed) Digest() Hash { return sha256.Sum256(s.Document) }
 
-// Equal compares documents and signatures.
 func (s Signed) Equal(o Signed) bool {
 	return bytes.Equal(s.Document, o.Document) && bytes.Equal(s.Signature, o.Signature)
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// Refusals of a contribution or a step, for callers that branch on them.
+// Errors that refuse a contribution or a step, for callers that branch on them.
 var (
 	ErrNotOpen     = errors.New("the study is not open")
 	ErrNotEnrolled = errors.New("the party is not on the study's roster")
@@ -19,7 +19,8 @@ var (
 // State is a step in a study's life.
 type State string
 
-// Draft → Open → Sealed → Folded → Released, or Failed, which can open again if no noise was drawn.
+// Draft → Open → Sealed → Folded → Released. Each may become Failed, and a failed study can open
+// again if no noise was drawn.
 const (
 	InDraft  State = "draft"
 	Open     State = "open"
@@ -37,7 +38,7 @@ type BodyDigest [sha256.Size]byte
 
 func (d BodyDigest) String() string { return hex.EncodeToString(d[:]) }
 
-// What seals a study before its deadline, other than the last contribution.
+// What seals a study before its deadline, if not the last contribution.
 const (
 	SealedByRule     = "rule"     // enough contributed under the rule in force
 	SealedByOperator = "operator" // an operator closed it

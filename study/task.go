@@ -11,32 +11,32 @@ import (
 	"caucus/privacy"
 )
 
-// Task is a plan with its pool and everything that follows from both, computed once. Make one per study
-// and keep it. A task is safe for concurrent use; calls leave no state, so a task made again after a
-// crash gives the same answers.
+// Task is a plan with its pool and everything that follows from both, computed once. Make one for
+// each study and keep it. A task is safe for concurrent use. Calls leave no state, so a task made
+// again after a crash gives the same answers.
 //
-// Before a party reads records, it calls Charges, Reservations and Work and has its ledger charged; then
-// Contribute once, Settle with the requests, and Body. An aggregator checks each body on receipt with
-// NewSum's Check. After sealing it adds all bodies, Conclude releases what the sum requests, and Finish
-// makes the result. Readers call Charges, and Finish or Recompute, again.
+// Before a party reads records, it calls Charges, Reservations and Work, and its ledger is charged.
+// Then it calls Contribute once, Settle with the requests, and Body. An aggregator checks each body
+// on receipt with NewSum's Check. After sealing it adds all bodies, Conclude releases what the sum
+// requests, and Finish makes the result. Readers call Charges, and Finish or Recompute, again.
 //
-// Errors of Charges, Reservations, Work and NewSum follow from public inputs and come before any charge.
-// No error depends on a record.
+// Errors of Charges, Reservations, Work and NewSum follow from public inputs and come before any
+// charge. No error depends on a record.
 type Task interface {
 	Plan() Plan
 	Hash() Hash
 	Pool() *auxdata.Pool
 	Words() Words
 	// Charges bound the releases' costs, from plan and pool alone, wherever noise is added. weight is
-	// the public total of ballots or records; 0: not yet known.
+	// the public total of ballots or records, 0 if it is not known yet.
 	Charges(weight int64) ([]Charge, error)
 	// Reservations are Contribute's requests for exactly this number of records; none if the party
 	// releases nothing. A further request, or one on other terms, is charged again or fails with
 	// privacy.ErrConflict.
 	Reservations(records int) ([]Reservation, error)
 	// Work bounds the steps (learners.Reference) of Contribute for this number of records, whatever
-	// their values; an agent derives the time of its answer from it. A party bounds the time of its own
-	// classifier (Voter) itself.
+	// their values. An agent computes from it when its answer leaves. It does not count a party's own
+	// classifier (Voter), whose time the party bounds.
 	Work(records int) (Work, error)
 	// Contribute makes a party's contribution. Too few records, a missing class or a failing learner
 	// give a valid, constant contribution. Contribute stores and charges nothing and adds no noise.
@@ -49,28 +49,30 @@ type Task interface {
 	Finish(s Summed, released []privacy.Published) (Result, error)
 }
 
-// Recomputer is a task whose result readers cannot remake by Finish: the fit used data that they do not
-// get, or the result gives fitted numbers by a digest only.
+// Recomputer is a task whose result readers cannot compute again by Finish, because the fit used data
+// that readers do not get, or because the result contains only a digest of fitted numbers.
 type Recomputer interface {
 	// Recompute is Finish with help from a release's claimed result. It copies as few numbers as
-	// possible, each in its required place and shape, so that nothing else can hide there. unseen
-	// describes the numbers copied unchecked, "" for none.
+	// possible from the claim, each in its required place and shape, so that no other data can hide
+	// there. unseen describes the numbers that were copied without a check, "" for none.
 	Recompute(s Summed, released []privacy.Published, claimed Result) (made Result, unseen string, err error)
 }
 
-// ErrNoForecast: a mechanism that perturbs solutions has no noise on moments to forecast.
+// ErrNoForecast says that a mechanism perturbs solutions, so it has no noise on moments to forecast.
 var ErrNoForecast = errors.New("there is no forecast for this mechanism")
 
 // ShareForecaster is a task that estimates class shares of sets.
 type ShareForecaster interface {
-	// ShareError returns the mean error that noise adds to a set's class share, before projection, and a
-	// warning if that is too large.
+	// ShareError returns the mean error that noise adds to a set's class share, before projection.
+	// warning is not empty if that error is too large.
 	ShareError() (off float64, warning string, err error)
 }
 
-// NoiseForecaster is a task that releases its numbers as they are, so their noise is known beforehand.
+// NoiseForecaster is a task that releases its numbers unchanged except for the noise, so their noise
+// is known beforehand.
 type NoiseForecaster interface {
-	// ForecastNoise follows from public inputs alone. warning says why the noise is too large, else "".
+	// ForecastNoise follows from public inputs alone. warning says that the noise is too large, and
+	// why; else it is "".
 	ForecastNoise(Size) (words, warning string, err error)
 }
 
@@ -85,7 +87,7 @@ type Agreed struct {
 // Agree makes the common part for a checked plan.
 func Agree(k Kind, p Plan, pool *auxdata.Pool) Agreed {
 	canonical, err := p.Canonical()
-	if err != nil { // encoded before, by the check
+	if err != nil { // the check has encoded the plan before
 		panic(err)
 	}
 	return Agreed{p, pool, HashOf(canonical), k.Words(p)}
@@ -97,13 +99,13 @@ func (a Agreed) Hash() Hash          { return a.hash }
 func (a Agreed) Pool() *auxdata.Pool { return a.pool }
 func (a Agreed) Words() Words        { return a.words }
 
-// CommonWork bounds the work of every kind: decode this number of records, check the plan's condition on
-// each, map them, and work on the pool.
+// CommonWork bounds the work that every kind has: decode this number of records, check the plan's
+// condition on each, map them, and work on the pool.
 //
-// The bounds describe the code. Sums (cross, means, entropy, embeddings, counts, labels) take one pass,
-// in which each record costs the same whatever its values; learners.Work bounds classifiers. The search
-// of logistic ends at a public number of steps, in practice earlier, at the iterations that the bound
-// counts (aggregation.SolveSurely).
+// The bounds describe the code. Sums (cross, means, entropy, embeddings, counts, labels) take one
+// pass, in which each record costs the same whatever its values. learners.Work bounds classifiers.
+// The search of logistic ends at a public number of steps, in practice earlier, at the iterations
+// that the bound counts (aggregation.SolveSurely).
 func (a Agreed) CommonWork(records int) float64 {
 	n, columns := float64(records), float64(a.plan.Schema.Dim())
 	dim, rows, classes := float64(a.plan.Map.Dim()), float64(a.pool.Rows()), float64(len(a.plan.Schema.Classes()))
@@ -134,8 +136,8 @@ func TermsDigest(t Task) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// CheckTerms refuses a plan if this machine computes other release terms: other parties would reject its
-// releases. Call it before any charge.
+// CheckTerms refuses a plan if this machine computes other release terms than the plan's author,
+// because other parties would reject its releases. Call it before any charge.
 func CheckTerms(t Task) error {
 	terms, err := TermsDigest(t)
 	if err != nil {

@@ -15,7 +15,7 @@ type UnitTotal struct {
 	Why     string       `json:"why"`
 }
 
-// Guarantee returns the guarantee of the plan's release; perParty is Words.PerParty.
+// Guarantee returns the guarantee of the plan's release. perParty is Words.PerParty.
 func (p Plan) Guarantee(perParty int64) privacy.Guarantee {
 	return privacy.Guarantee{Unit: p.Unit, Budget: p.Budget(), PerParty: perParty}
 }

@@ -1,23 +1,24 @@
 package study
 
-// Trust describes a noise setting: who adds the noise, and whom a party and a reader trust. An agent's
-// review, a release's page and its verification take their words from here.
+// Trust describes a noise setting: who adds the noise, and whom a party and a reader must trust. An
+// agent's review, a release's page and its verification take their words from here.
 type Trust struct {
 	By           string
 	Added        string // ends a sentence on the numbers that leave a party
 	Hidden       string // says from whom a unit is hidden
 	Against      string // says whom the guarantee holds against
-	NotProtected string // says whom it does not hold against, "" for nobody; a format of Words.Received
+	NotProtected string // says whom the guarantee does not hold against, "" for nobody; a format of Words.Received
 	Gets         string // how servers see the numbers that leave; "" if those have noise
-	// Sees says what either server learns, then what both learn; a format of Words.Received and the
-	// budget.
+	// Sees says what either server learns, and then what both together learn. It is a format of
+	// Words.Received and the budget.
 	Sees string
-	// NoiseWord and SumWord name the claims of a release that rest on its servers' word: about their
-	// noise ("" if they add none), and about the parties in the sum (a format of their number).
+	// NoiseWord and SumWord name the claims of a release that rest on its servers' word. NoiseWord is
+	// about their noise, "" if they add none. SumWord is about the parties in the sum; it is a format
+	// of their number.
 	NoiseWord, SumWord    string
 	Trusted, TrustedAbout string // the claim that nothing proves, and its topic
-	// LiarIn… say what a lying party can do to a sum over records, to a sum of bounded vectors (one per
-	// party), and to a sum of ballots.
+	// LiarInRecords, LiarInVectors and LiarInBallots say what a lying party can do to a sum over
+	// records, to a sum of bounded vectors (one for each party), and to a sum of ballots.
 	LiarInRecords, LiarInVectors, LiarInBallots string
 }
 

@@ -8,9 +8,9 @@ import (
 	"caucus/privacy"
 )
 
-// checkWhere refuses an invalid condition. At unit label it also refuses a condition on the label: the
-// label differs between neighbours, so it must not decide whether the record's features, which
-// neighbours share, are used.
+// checkWhere refuses an invalid condition. At unit label it also refuses a condition on the label.
+// There, neighbours share all features and differ in one label, so the label must not decide whether
+// a record's features are used.
 func (p Plan) checkWhere() error {
 	if p.Where == "" {
 		return nil
@@ -28,7 +28,6 @@ func (p Plan) checkWhere() error {
 	return nil
 }
 
-// WhereReadsLabel says whether the condition reads the label.
 func (p Plan) WhereReadsLabel() bool {
 	if p.Where == "" {
 		return false
@@ -37,9 +36,9 @@ func (p Plan) WhereReadsLabel() bool {
 	return err != nil || slices.Contains(c.Columns(), p.Schema.Label.Column)
 }
 
-// Encode turns a table into one record per row, under the plan's schema or the part that an agent takes.
-// Rows that fail the plan's condition become empty records. Encode and Decode alone apply the condition,
-// before any computation (proof: dataset.Schema.EncodeWhere).
+// Encode turns a table into one record for each row, under the plan's schema or the part of it that
+// an agent needs. Rows that fail the plan's condition become empty records. Only Encode and Decode
+// apply the condition, before any computation (proof: dataset.Schema.EncodeWhere).
 func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []dataset.Remark, error) {
 	c, err := p.condition(s)
 	switch {
@@ -68,27 +67,27 @@ func (p Plan) condition(s dataset.Schema) (*dataset.Condition, error) {
 	if err == nil {
 		err = s.CheckWhere(c)
 	}
-	if err != nil { // an unchecked plan
+	if err != nil { // only with an unchecked plan
 		return nil, PlanError("where", "%v", err)
 	}
 	return &c, nil
 }
 
-// whereSteps bounds the steps of the condition on one record, at its longest: a column of few values
-// takes far fewer, which must not show in the time (Work).
+// whereSteps bounds the steps of the condition on one record in the longest case. A column of few
+// values takes far fewer steps, which the time must not show (Work).
 func (p Plan) whereSteps() float64 {
 	if p.Where == "" {
 		return 0
 	}
 	c, err := dataset.ParseCondition(p.Where)
-	if err != nil { // an unchecked plan
+	if err != nil { // only with an unchecked plan
 		return 0
 	}
 	return CellSteps * float64(c.Comparisons())
 }
 
-// AboutFewer says how a condition affects a forecast, "" without one. The number of records that meet it
-// is unknown beforehand, so the forecast assumes all.
+// AboutFewer says how a condition affects a forecast, "" if there is no condition. The number of
+// records that meet the condition is not known beforehand, so the forecast assumes all.
 func (p Plan) AboutFewer(s Size) string {
 	if p.Where == "" {
 		return ""
@@ -96,7 +95,6 @@ func (p Plan) AboutFewer(s Size) string {
 	return fmt.Sprintf("this is as if the condition held for all of the %d records, because how many it holds for is not known beforehand; where it holds for a tenth, noise moves shares, means and an AUC 10 times as far, and sampling √10 times (caucus study create --count asks how many)", s.Records)
 }
 
-// About says which records a study is about.
 func (p Plan) About() string {
 	if p.Where == "" {
 		return "all records"

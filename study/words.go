@@ -20,8 +20,8 @@ type Words struct {
 	WholePatients bool   // a patient's records are all in one shard, so the bound counts whole patients
 	Scored        bool   // the party's own program scores its records (Inputs.Scorer)
 	SetColumn     bool   // the schema's party column names each record's set
-	Numbers       int    // most numbers made of a mapped record; 0: at most those of the map
-	Named         bool   // readers see each party's contribution by name; it passed the party's ledger
+	Numbers       int    // most numbers made from a mapped record; 0: at most those of the map
+	Named         bool   // readers see each party's contribution under the party's name; the contribution passed the party's ledger
 	PerParty      int64  // most records of one party that count; 0: unknown
 }
 
@@ -31,7 +31,7 @@ const NothingTrained = "none: nothing is trained here"
 func OneUnit(p Plan) string {
 	switch p.Unit {
 	case privacy.Party:
-		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 { // Totals counts the records for a party
+		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 { // Totals counts the weights' records for a party
 			return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same, and for the weights of the pool how many records each party has"
 		}
 		return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same"

@@ -315,7 +315,6 @@ func (h Helper) Pins() aggregator.Pins {
 
 func (h Helper) Named() bool { return h.Pins() != aggregator.Pins{} }
 
-// Words describes the helper for people.
 func (h Helper) Words() string {
 	name := h.Name
 	if name == "" {

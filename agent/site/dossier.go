@@ -83,7 +83,6 @@ func (d Dossier) Declared() int {
 // Dossier is this site's folder of one study, named by the plan's hash.
 type Dossier struct{ Dir string }
 
-// Dossiers is the folder of all dossiers.
 type Dossiers struct{ dir string }
 
 func (d Dossiers) Of(h study.Hash) Dossier { return Dossier{filepath.Join(d.dir, h.String())} }

@@ -51,7 +51,6 @@ func (s *Site) Evidence(keys protocol.Keys) *Evidence {
 	return &Evidence{Party: s.Party, Keys: keys, config: s.Config, state: *s}
 }
 
-// PoolFile is the file of a fetched pool.
 func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.PoolFile(d) }
 
 // Kept collects a study's facts from the state folder for verify.Release, and from the ledger if

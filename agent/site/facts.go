@@ -188,7 +188,6 @@ type Refusal struct {
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// ApprovalText returns the text that an approver signs.
 func ApprovalText(h study.Hash, shown, name string) []byte {
 	return []byte(h.String() + " " + shown + " " + name)
 }

@@ -68,7 +68,6 @@ func (p Program) Check() error {
 	return err
 }
 
-// Brought reports whether the site has its own program.
 func (p Program) Brought() bool { return len(p.Command) > 0 }
 
 func (p Program) program(scratch string) command.Program {

@@ -45,7 +45,6 @@ func (s Sources) Open(d Declaration, p study.Plan) (*Held, error) {
 
 func (h *Held) Close() { _ = h.table.close() } // closing a file that was only read loses nothing
 
-// All returns all records.
 func (h *Held) All() (*dataset.Records, error) {
 	defer h.Close()
 	t, s := h.table, asked(h.plan)

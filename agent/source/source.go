@@ -160,7 +160,6 @@ func (s *Fraction) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the fraction as a percentage.
 func (s Fraction) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
 
 // Expected says what is normal in a source's file. A file beyond these limits cannot be declared, and

@@ -97,7 +97,6 @@ func (m *Model) Sets() []Set {
 	return out
 }
 
-// Classes returns c.
 func (m *Model) Classes() int { return m.classes }
 
 // Warnings returns doubts about the fitted sets.

@@ -22,7 +22,6 @@ type Number struct {
 
 func unknown(format string, args ...any) Number { return Number{Unknown: fmt.Sprintf(format, args...)} }
 
-// Known reports whether there is a number.
 func (n Number) Known() bool { return n.Unknown == "" }
 
 // Covers reports whether the interval contains a value.

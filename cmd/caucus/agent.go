@@ -206,7 +206,6 @@ func (a *agentCommand) noteOffline(err error) {
 	}
 }
 
-// previewDocument is the JSON document of agent preview.
 type previewDocument struct {
 	desk.Review
 	// Again is the operator's forecast, drawn here. Agrees: the two differ by no more than chance.

@@ -33,7 +33,6 @@ type forecastCommand struct {
 	sweep                    []string
 }
 
-// forecastDocument is the JSON document of forecast.
 type forecastDocument struct {
 	Kind      string             `json:"kind"`
 	Parties   int                `json:"parties"`

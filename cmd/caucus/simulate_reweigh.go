@@ -110,7 +110,6 @@ func groupOf(split string, t *dataset.Table) (column, value string, marks []bool
 	return column, value, marks, nil
 }
 
-// reweighFiles are the files in the folder.
 var reweighFiles = []string{"release.json", "schema.yaml", "pool.csv", "weighted.csv", "private.csv", "test.csv"}
 
 // writeFiles writes the first repeat's files, for caucus release query and for a study on the weighted

@@ -85,7 +85,6 @@ study. Before that, caucus simulate and caucus forecast take the same file.`,
 	return cmd
 }
 
-// propose makes the plan of a study.
 func (c *console) propose(s terms.Study) (kinds.Proposed, error) {
 	schema, err := readSchema(s.Schema)
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 	"caucus/protocol"
 )
 
-// BackupFile is the manifest of a backup.
 const BackupFile = "backup.json"
 
 type BackupReport struct {

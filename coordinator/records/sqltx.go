@@ -78,7 +78,6 @@ func (t *sqlTx) Try(fn func() error) (undone, err error) {
 
 func instant(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// millis scans a time.
 type millis struct{ to *time.Time }
 
 func (m millis) Scan(v any) error {

@@ -16,7 +16,6 @@ import (
 	"caucus/dataset"
 )
 
-// FileType is the kind of a file.
 type FileType string
 
 const (

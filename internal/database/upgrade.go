@@ -8,7 +8,6 @@ import (
 	"io/fs"
 )
 
-// File is a database and its path.
 type File struct {
 	SQLite
 	Path string

@@ -20,7 +20,6 @@ func Hold(dir, daemon string) (release func(), err error) {
 	return release, nil
 }
 
-// Home describes the folder that Make makes for a daemon.
 type Home struct {
 	Dir    string
 	Daemon string // "coordinator"

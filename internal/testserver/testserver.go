@@ -55,7 +55,6 @@ func Postgres(t testing.TB) *Server {
 	return s
 }
 
-// MariaDB starts a MariaDB.
 func MariaDB(t testing.TB) *Server {
 	t.Helper()
 	install, server := program(t, "mariadb-install-db", "mariadb-server"), program(t, "mariadbd", "mariadb-server")

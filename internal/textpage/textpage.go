@@ -20,7 +20,6 @@ func (p *Page) Add(name, format string, args ...any) {
 	*p = append(*p, Line{name, Printable(fmt.Sprintf(format, args...))})
 }
 
-// WriteText writes the page.
 func (p Page) WriteText(w io.Writer) error {
 	var text strings.Builder
 	for _, l := range p {

@@ -60,7 +60,6 @@ func (a Audit) Validate() error {
 	return nil
 }
 
-// LowerBound is the result of an audit.
 type LowerBound struct {
 	Epsilon float64 `json:"epsilon"` // lower bound on ε at Delta; 0 if nothing was found
 	Delta   float64 `json:"delta"`

@@ -88,7 +88,6 @@ type Dependence struct {
 // DefaultDependence returns an audit with a false-alarm rate of 10⁻¹².
 func DefaultDependence() Dependence { return Dependence{FalseAlarm: 1e-12} }
 
-// DependenceFinding is the result of an audit of dependence.
 type DependenceFinding struct {
 	Dependent bool `json:"dependent"`
 	// By names the evidence or, without dependence, the test that came nearest.

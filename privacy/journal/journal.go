@@ -80,7 +80,6 @@ func (j *Journal) Copy(ctx context.Context, path string) error {
 	return nil
 }
 
-// Close closes the file.
 func (j *Journal) Close() error { return j.db.Close() }
 
 // Update runs fn in one exclusive transaction: see privacy.Journal.

@@ -26,14 +26,14 @@ import (
 type AtParties struct {
 	Plan  study.Plan
 	Terms study.ReleaseTerms
-	id    string // of the release, in every party's ledger
+	id    string // ID of the release, the same in every party's ledger
 	under [sha256.Size]byte
 }
 
 const (
 	formReleased byte = 2 + iota
 	formSimulated
-	formReal // simulated by a literal sampler: bits of a float64
+	formReal // simulated by a literal sampler: the bits of a float64
 )
 
 const publishedHead = 1 + sha256.Size + 8 + sha256.Size
@@ -48,7 +48,7 @@ func ReleasedAtParties(p study.Plan, t study.ReleaseTerms) (AtParties, error) {
 		return AtParties{}, err
 	}
 	k := AtParties{Plan: p, Terms: t, id: study.ReleaseID(study.HashOf(canonical), t.Output)}
-	if !p.Simulated { // a simulation gives one draft to two studies, with and without noise
+	if !p.Simulated { // a simulation uses one draft for two studies, with and without noise
 		k.under = releasedUnder(k.claim())
 	}
 	return k, nil
@@ -62,12 +62,13 @@ func (k AtParties) claim() privacy.Published {
 func releasedUnder(r privacy.Published) [sha256.Size]byte {
 	terms, err := json.Marshal([]any{r.ID, r.Mechanism, r.Parameters, r.Bound})
 	if err != nil {
-		panic(err) // an invalid unit, which no ledger releases
+		panic(err) // only an invalid unit, which no ledger releases
 	}
 	return sha256.Sum256(terms)
 }
 
-// Append appends a publication to b, if the party's ledger released it on exactly the plan's terms.
+// Append appends a publication to b. It refuses a publication that the party's ledger did not release
+// on exactly the plan's terms.
 func (k AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 	form, numbers := formReleased, r.Values
 	switch {
@@ -87,7 +88,8 @@ func (k AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 	return AppendFixed(b, numbers), nil
 }
 
-// Published decodes a publication of n values, if released for this plan on exactly its terms.
+// Published decodes a publication of n values. It refuses one that was not released for this plan on
+// exactly its terms.
 func (k AtParties) Published(b []byte, n int) (privacy.Published, error) {
 	r := k.claim()
 	if len(b) != PublishedSize(n) {
@@ -116,5 +118,5 @@ func (k AtParties) Published(b []byte, n int) (privacy.Published, error) {
 	return r, nil
 }
 
-// ErrForm means that a result's fitted numbers do not have the form that the plan requires.
+// ErrForm says that a result's fitted numbers do not have the form that the plan requires.
 var ErrForm = errors.New("its fitted numbers are not of the form that the plan gives them")

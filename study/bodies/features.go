@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FeatureUnit scales features, whose magnitude is below 1, to two-byte integers.
+// FeatureUnit is the factor that turns features, whose magnitude is below 1, into two-byte integers.
 const FeatureUnit = 1 << 15
 
 func AppendFeatures(b []byte, x *mat.Dense) []byte {

@@ -13,7 +13,7 @@ import (
 // Provable is a Statistic whose contributions can be split into secret shares for two servers. The party
 // proves, without showing its vector, that the vector has this form.
 type Provable interface {
-	Form(weight int64) shares.Form // of a contribution with a public weight
+	Form(weight int64) shares.Form // the form of a contribution with a public weight
 }
 
 // Multiplied is a Provable that releases a public matrix times the sum.
@@ -73,8 +73,8 @@ func (s Task) shareSize() int {
 	return 0
 }
 
-// bitSteps is the work of proving one bit, in steps of learners.Reference (about a nanosecond each): 1.4
-// to 2.4 µs were measured (docs/aggregators.md).
+// bitSteps is the work of proving one bit, in steps of learners.Reference (about a nanosecond each).
+// Measurements gave 1.4 to 2.4 µs (docs/aggregators.md).
 const bitSteps = 4000
 
 // SplitSteps bounds the steps (study.Work) of splitting, whatever the records' values; 0: no proof.

@@ -80,7 +80,8 @@ func (s *ClearSum) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// releasedSum adds parties' own releases. Their independent noises add up.
+// releasedSum adds parties' own releases. Their noises are independent, and all of them are in the
+// sum.
 type releasedSum struct {
 	q      Statistic
 	at     AtParties
@@ -141,7 +142,7 @@ func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 	if r.Simulated {
 		return r.Values, int64(weight), nil
 	}
-	// The limit keeps the sum over all sites from overflowing. Honest values are far below it.
+	// The limit keeps the sum over all sites from overflowing. Honest values are far below the limit.
 	limit := (1 << 60) / s.at.Plan.MostParties()
 	for _, v := range r.Values {
 		if v < -limit || v > limit {
@@ -248,12 +249,13 @@ func ParseFixed(b []byte, cells int) ([]int64, error) {
 	return v, nil
 }
 
-// AppendSums writes exact sums in fixed width: a variable length would reveal their magnitude.
+// AppendSums writes exact sums in a fixed width, because a variable length would reveal their
+// magnitude.
 func AppendSums(sums []int64, records int64) []byte {
 	return AppendFixed(binary.AppendVarint(nil, records), sums)
 }
 
-// ParseSums reads the output of AppendSums and checks sizes; the statistic checks values.
+// ParseSums reads the output of AppendSums and checks sizes. The statistic checks values.
 func ParseSums(what string, body []byte, q Statistic) ([]int64, int64, error) {
 	records, rest, err := CutVarint(body)
 	if err != nil {

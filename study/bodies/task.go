@@ -20,31 +20,34 @@ type Task struct {
 
 // Statistic is the vector that contributions add, the release of its sum, and the result made from it.
 type Statistic interface {
-	// Local returns a party's sum, integers that add up over parties, and its weight (ballots or
+	// Local returns a party's vector, whose integers add up over parties, and its weight (ballots or
 	// records).
 	Local(study.Inputs) (vector []int64, weight int64)
-	// AppendClear and ParseClear encode a contribution in clear. ParseClear checks every promise of it.
+	// AppendClear and ParseClear encode a contribution in clear. ParseClear checks everything that an
+	// honest contribution satisfies.
 	AppendClear(vector []int64, weight int64) ([]byte, error)
 	ParseClear(body []byte) (vector []int64, weight int64, err error)
 	// Cells returns the length of Local's vector, ReleasedCells that of the released vector.
 	Cells() int
 	ReleasedCells() int
 	Weights() (least, most int64) // bound the weight of one contribution
-	// Terms follow from plan, pool and the public weight; if sites release, from plan and pool alone.
+	// Terms follow from plan, pool and the public weight. If sites release, they follow from plan and
+	// pool alone.
 	Terms(weight int64) (study.ReleaseTerms, error)
 	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error) // wraps the private vector of one party, or of the sum
-	// Noise is the noise on the moments, for a release of this weight with this number of draws.
+	// Noise is the noise on the moments of a release with this weight and this number of draws of
+	// noise.
 	Noise(weight float64, draws int) (aggregation.Noise, error)
 	Finish(total Total, rng *rand.Rand) (study.Result, error)
 }
 
-// ClearFinisher is a Statistic that releases a function of its clear totals, so its result without noise
-// is made differently.
+// ClearFinisher is a Statistic that releases a function of its clear totals. So its result without
+// noise is made in another way.
 type ClearFinisher interface {
 	FinishClear(total Total, rng *rand.Rand) (study.Result, error)
 }
 
-// Unperturbed returns the result without noise, to which simulations compare.
+// Unperturbed returns the result without noise, for comparison in simulations.
 func (s Task) Unperturbed(sum *ClearSum) (study.Result, error) {
 	total := Total{Values: make([]float64, len(sum.vector)), Weight: float64(sum.weight)}
 	for i, v := range sum.vector {
@@ -57,11 +60,11 @@ func (s Task) Unperturbed(sum *ClearSum) (study.Result, error) {
 	return s.Statistic.Finish(total, rng)
 }
 
-// Total is the published total, summed over the parties if each released its part.
+// Total is the published total. If each party released its part, it is the sum of the parts.
 type Total struct {
 	Values []float64
 	Weight float64
-	Draws  int // number of independent noises: 1, or one per party or server
+	Draws  int // number of independent noises: 1, or one for each party or server
 }
 
 // Requests makes the request to release a clear vector.
@@ -79,7 +82,7 @@ func Requests(q Statistic, vector []int64, weight int64) ([]study.Request, error
 
 func (s Task) task() Task { return s }
 
-// Of returns the Statistic's Task inside a task, if the task has one.
+// Of returns the Task of this package inside a task, if there is one.
 func Of(t study.Task) (Task, bool) {
 	a, ok := t.(interface{ task() Task })
 	if !ok {
@@ -88,11 +91,11 @@ func Of(t study.Task) (Task, bool) {
 	return a.task(), true
 }
 
-// Additive is a Statistic whose Local of all records is the sum of its Local over any parts of them.
+// Additive reports whether Local of all records is the sum of Local over any parts of them.
 type Additive interface{ Additive(records int64) bool }
 
-// Blockwise says whether the statistic takes this number of records in parts: its Local reads blocks
-// (study.Blockwise), or is Additive.
+// Blockwise reports whether the statistic takes this number of records in parts, because its Local
+// reads blocks (study.Blockwise) or is Additive.
 func (s Task) Blockwise(records int) bool {
 	if b, ok := s.Statistic.(study.Blockwise); ok {
 		return b.Blockwise(records)
@@ -120,7 +123,7 @@ func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 
 func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	if s.Plan().Noise.Shared() {
-		return study.Contribution{}, errShares // a plan with shares lets nothing leave in clear
+		return study.Contribution{}, errShares // with shares, nothing may leave in clear
 	}
 	vector, weight := s.Local(in)
 	if s.Plan().Noise.InClear() {
@@ -131,7 +134,7 @@ func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	return s.AtSite(vector, weight)
 }
 
-// AtSite is the contribution of a party that adds noise to its local sum.
+// AtSite is the contribution of a party that adds noise to its own vector.
 func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
 	requests, err := Requests(s.Statistic, vector, weight)
 	if err != nil {
@@ -154,7 +157,8 @@ func (s Task) Reservations(int) ([]study.Reservation, error) {
 	return t.Reserve(s.Statistic.ReleasedCells()), nil
 }
 
-// Charges: the noise of mechanism output depends on the number of ballots; its cost is always ε.
+// Charges implements study.Task. The noise of mechanism output depends on the number of ballots; its
+// cost is always ε.
 func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	if weight < 1 {
 		weight = int64(max(s.Plan().LeastParties(), 1) * max(s.Words().Shards, 1))
@@ -170,13 +174,14 @@ func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{t.Charge(cost, study.AtEpsilon(s.Plan(), cost))}, nil
 }
 
-// MaxBody: releases have a fixed size; a number in clear takes at most 10 bytes.
+// MaxBody implements study.Task. Releases have a fixed size, and a number in clear takes at most 10
+// bytes.
 func (s Task) MaxBody() int {
 	switch noise := s.Plan().Noise; {
 	case noise.AtSite():
 		return weightSize + PublishedSize(s.Statistic.ReleasedCells())
 	case noise.Shared():
-		return s.shareSize() + 4096 // its header and the sealing
+		return s.shareSize() + 4096 // for the header and the encryption
 	}
 	return 10*s.Statistic.Cells() + 4096
 }
@@ -211,7 +216,7 @@ func (s Task) Finish(of study.Summed, r []privacy.Published) (study.Result, erro
 	if r[0].Residues != nil {
 		return study.Result{}, fmt.Errorf("finish %s: the release is one server's share, which says nothing alone", s.Plan().Kind)
 	}
-	// Extra numbers could hide data in a release.
+	// The length is checked because extra numbers could hide data in a release.
 	if have, want := r[0].Len(), s.Statistic.ReleasedCells(); have != want {
 		return study.Result{}, fmt.Errorf("finish %s: the release has %d numbers, want %d", s.Plan().Kind, have, want)
 	}

@@ -7,12 +7,13 @@ import (
 	"caucus/study"
 )
 
-// Calibration says how a fit's scores became probabilities: score s of each column of Weights became
-// Slope·s + Intercept. The classifier's Weights already include the calibration; do not apply it again.
+// Calibration says how a fit's scores became probabilities: a score s in a column of Weights became
+// Slope·s + Intercept. The classifier's Weights already include the calibration, so do not apply it
+// again.
 type Calibration struct {
 	Intercept []float64 `json:"intercept"` // one per column of Weights
 	Slope     float64   `json:"slope"`
-	// SlopeSD is the slope's standard deviation from noise and sampling; Low and High are its 95 %
+	// SlopeSD is the slope's standard deviation from noise and sampling. Low and High bound its 95 %
 	// interval.
 	SlopeSD float64 `json:"slope_sd"`
 	Low     float64 `json:"slope_low"`
@@ -22,12 +23,12 @@ type Calibration struct {
 // NotProbabilities begins the warning that says why a calibration failed.
 const NotProbabilities = "the classifier gives scores, not probabilities: "
 
-// mostSlopeSD bounds the slope's relative standard deviation. At twice this bound, 0.20 could be
-// reported as 0.25.
+// mostSlopeSD bounds the slope's relative standard deviation. At twice this bound, a probability of
+// 0.20 could be reported as 0.25.
 const mostSlopeSD = 0.15
 
-// WhyScores says why a slope with this relative error (0: no slope) gives no probabilities. "": it gives
-// them. from names the released numbers.
+// WhyScores says why a slope with this relative error gives no probabilities, "" if it gives them. An
+// error of 0 means that there is no slope. from names the released numbers.
 func WhyScores(from string, slopeError float64) string {
 	switch {
 	case !(slopeError > 0):
@@ -41,15 +42,15 @@ func WhyScores(from string, slopeError float64) string {
 // NewScores returns the classifier of a fit that gives scores, with why as a warning.
 func NewScores(p study.Plan, fit aggregation.Fit, why string) (Classifier, []string) {
 	c, warnings := New(p, fit, Score)
-	if fit.Lambda > 0 { // else New has already warned
+	if fit.Lambda > 0 { // otherwise New has already warned
 		warnings = append(warnings, NotProbabilities+why)
 	}
 	return c, warnings
 }
 
 // NewCalibrated returns the classifier of a calibrated fit. It gives scores if the calibration is
-// missing (nil) or too uncertain (WhyScores). from names the released numbers; last is the value of the
-// last column in each mapped row.
+// missing (nil) or too uncertain (WhyScores). from names the released numbers. last is the value of
+// the last column in each mapped row.
 func NewCalibrated(p study.Plan, fit aggregation.Fit, of *aggregation.Calibration, from string, last float64) (Classifier, []string) {
 	if why := WhyScores(from, of.Error()); why != "" {
 		return NewScores(p, fit, why)

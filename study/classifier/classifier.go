@@ -28,7 +28,6 @@ const (
 	publicAlone = "the noise leaves nothing of what the parties released: every record is given the class shares that the plan names, and nothing else is in the classifier. Use more parties, a larger ε or a finer unit"
 )
 
-// New returns the classifier of a fit, with warnings.
 func New(p study.Plan, fit aggregation.Fit, gives Output) (Classifier, []string) {
 	d, c := fit.Model.W.Dims()
 	w := make([][]float64, d)
@@ -45,7 +44,7 @@ func New(p study.Plan, fit aggregation.Fit, gives Output) (Classifier, []string)
 	return Classifier{Weights: w, Classes: p.Schema.Classes(), Output: gives, Lambda: fit.Lambda, Path: fit.Path}, warnings
 }
 
-// Of returns the classifier in a result of any kind. false: the result has none.
+// Of returns the classifier in a result of any kind, and false if there is none.
 func Of(r study.Result) (Classifier, bool) {
 	var body struct {
 		Classifier *Classifier `json:"classifier"`
@@ -68,7 +67,7 @@ func (c Classifier) Linear() (learners.Linear, error) {
 	if len(c.Weights) == 0 {
 		return learners.Linear{}, fmt.Errorf("read classifier: it has no weights: the release was damaged")
 	}
-	for i, row := range c.Weights { // before allocating len(c.Weights) rows
+	for i, row := range c.Weights { // check the lengths before len(c.Weights) rows are allocated
 		if len(row) != columns {
 			return learners.Linear{}, fmt.Errorf("read classifier: row %d has %d weights, want %d for %d classes", i, len(row), columns, len(c.Classes))
 		}
@@ -94,9 +93,9 @@ func Right(predicted, y []int) (right, labelled int) {
 	return right, labelled
 }
 
-// Sound returns a release's classifier, the same as a model, and the plan. Everybody who uses or shows a
-// classifier calls it. It refuses a damaged classifier, an unknown Output, and a map or classes that
-// differ from the plan's.
+// Sound returns a release's classifier, the same classifier as a model, and the plan. All code that
+// uses or shows a classifier calls it. It refuses a damaged classifier, an unknown Output, and a map
+// or classes that differ from the plan's.
 func Sound(r study.Release) (c Classifier, model learners.Linear, p study.Plan, err error) {
 	c, ok := Of(r.Result)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// Coefficients explain a classifier's log-odds column by column, in the schema's units. They have an
-// interval where its coverage was measured.
+// Coefficients explain a classifier's log-odds column by column, in the schema's units. A coefficient
+// has an interval if the interval's coverage was measured for such cases.
 type Coefficients struct {
 	Class string        `json:"class"` // the log-odds are those of this class, the second of two
 	Of    []Coefficient `json:"of"`
@@ -20,7 +20,7 @@ type Coefficients struct {
 // Coefficient is the mean change in log-odds when a record changes by a contrast, all else equal.
 type Coefficient struct {
 	Contrast
-	LogOdds *Estimate `json:"log_odds,omitempty"` // with errors from noise and sampling; nil: Untold says why
+	LogOdds *Estimate `json:"log_odds,omitempty"` // with errors from noise and sampling; nil: Untold gives the reason
 	Untold  string    `json:"untold,omitempty"`
 }
 
@@ -32,15 +32,17 @@ type Estimate struct {
 	High  float64 `json:"high"`
 }
 
-// Conditions for an interval, chosen for coverage and tested on other data sets: see docs/analyst.md.
+// Conditions for an interval. They were chosen for coverage on some data sets and tested on others:
+// see docs/analyst.md.
 const (
 	mostBent  = 0.1 // largest distance of Diagnosed.Kept from 1
 	mostAgain = 0.5 // largest change of an estimate by a second Newton step, in standard deviations
 	leastRows = 20  // fewest pool rows with a level
-	mostOdds  = 10  // an interval that holds 1 and is wider than 1/10 to 10 is useless
+	mostOdds  = 10  // an interval that includes 1 and is wider than 1/10 to 10 is useless
 )
 
-// NewCoefficients returns nil for more than two classes, or if no model is better than noise.
+// NewCoefficients returns nil for more than two classes, and for noise so large that no model is
+// useful.
 func NewCoefficients(p study.Plan, pool *auxdata.Pool, fit aggregation.CrossFit) *Coefficients {
 	all := Diagnose(p.Schema, p.Map, pool, fit)
 	if all == nil {
@@ -62,11 +64,11 @@ func (c contrasted) coefficient(along aggregation.Contrast) Coefficient {
 	return out
 }
 
-// NotTold is the reason for no interval when the map loses a contrast.
+// NotTold is the reason why a contrast has no interval when the study's map loses the contrast.
 const NotTold = "the study's map does not tell it from other columns"
 
-// Untold says why a contrast has no interval. "": it has one. kept is the share of the contrast that the
-// map keeps (1: all); rows is the number of pool rows with the level.
+// Untold says why a contrast has no interval, "" if it has one. kept is the share of the contrast
+// that the map keeps (1: all). rows is the number of pool rows with the level.
 func Untold(c aggregation.Contrast, kept float64, rows int) string {
 	switch {
 	case rows < leastRows:
@@ -101,8 +103,8 @@ func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool, fit aggregati
 	return all
 }
 
-// Foresee lists the contrasts of NewCoefficients. Untold is set where map and pool alone already rule
-// out an interval.
+// Foresee lists the contrasts that NewCoefficients will have. It sets Untold for those of which map
+// and pool alone already rule out an interval.
 func Foresee(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) (all []Coefficient) {
 	for _, c := range contrastsOf(s, m, pool) {
 		all = append(all, Coefficient{Contrast: c.Contrast, Untold: Untold(aggregation.Contrast{Seen: true}, c.kept, c.rows)})

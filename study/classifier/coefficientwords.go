@@ -11,13 +11,12 @@ import (
 	"caucus/study"
 )
 
-// Noise reports that the interval is useless: it holds 1 (no effect) and spans a factor of more than 100
-// in odds.
+// Noise reports whether the interval is useless: it includes 1 (no effect) and spans a factor of more
+// than 100 in odds.
 func (e Estimate) Noise() bool {
 	return e.Low <= 0 && e.High >= 0 && e.High-e.Low > 2*math.Log(mostOdds)
 }
 
-// Words describe a contrast.
 func (c Contrast) Words() string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	switch {
@@ -29,7 +28,8 @@ func (c Contrast) Words() string {
 	return fmt.Sprintf("%s: %s more", c.Column, number(c.Per))
 }
 
-// Words summarise a classifier's coefficients, or say why there are none; of may be nil.
+// Words summarise a classifier's coefficients, or say why there are none. The Coefficients may be
+// nil.
 func (of *Coefficients) Words(c Classifier) string {
 	if of == nil {
 		switch {
@@ -60,7 +60,8 @@ func (of *Coefficients) Words(c Classifier) string {
 	return fmt.Sprintf("%d of %d with 95 %% intervals, of privacy noise and of sampling; one interval in twenty misses. They are what goes with %s among these records, not what causes it", told, len(of.Of), of.Class)
 }
 
-// Chart shows the odds ratios that have an interval, the clearest effect first; nil if there are none.
+// Chart shows the odds ratios that have an interval, the clearest effect first. It is nil if there
+// are none.
 func (of *Coefficients) Chart(outcome string) *study.ReportChart {
 	c := &study.ReportChart{
 		Title: fmt.Sprintf("odds of %s, all else alike", outcome), Note: "odds ratios with 95 % intervals of privacy noise and sampling; the axis is logarithmic, its mark is 1, no difference; bold: the interval excludes 1", Ratio: true,
@@ -88,7 +89,7 @@ func (of *Coefficients) told() (all []Coefficient) {
 	return all
 }
 
-// clear: the interval excludes an odds ratio of 1.
+// clear reports whether the interval excludes an odds ratio of 1.
 func (e Estimate) clear() bool { return e.Low > 0 || e.High < 0 }
 
 // mostNamed is the most contrasts that an answer names for each direction.
@@ -132,7 +133,7 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 	untold := study.ReportTable{Title: "features without an odds ratio", Head: []string{"column", "because"}, Folded: true}
 	type reason struct{ column, why string }
 	counts := map[reason]int{}
-	first := map[reason]string{} // a contrast with this reason, in words
+	first := map[reason]string{} // the first contrast with each reason, in words
 	var reasons []reason
 	for _, e := range of.Of {
 		if v := e.LogOdds; v != nil {

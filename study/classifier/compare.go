@@ -14,27 +14,28 @@ import (
 	"caucus/study"
 )
 
-// Comparison compares a release with a site's own classifier. Its numbers are exact (no noise), so only
-// the site may see them.
+// Comparison compares a release with a site's own classifier. Its numbers have no noise, so only the
+// site may see them.
 type Comparison struct {
 	Records int `json:"records"` // labelled records
-	// Alone measures the site's own classifier by cross-validation; all records of a patient are in one
-	// fold.
+	// Released measures the release. Alone measures the site's own classifier by cross-validation,
+	// with all records of a patient in one fold.
 	Released learners.Measures `json:"released"`
 	Alone    learners.Measures `json:"alone"`
 	Majority float64           `json:"majority_class"`
-	// Gain is Released's accuracy minus Alone's; Sure is half the width of the 95 % interval of Gain.
+	// Gain is Released's accuracy minus Alone's. Sure is half the width of the 95 % interval of Gain.
 	Gain float64 `json:"gain"`
 	Sure float64 `json:"gain_sure_to"`
-	// Fitted is the accuracy of the site's own classifier on its training records. If these records took
-	// part in the release, Released's accuracy may be too high by up to about Flattered: see flattered.
+	// Fitted is the accuracy of the site's own classifier on its training records. If these records
+	// took part in the release, Released's accuracy may be too high by up to about Flattered (see
+	// flattered).
 	Fitted    float64 `json:"alone_fitted"`
 	Flattered float64 `json:"released_flattered_by_up_to"`
 }
 
 const (
 	comparisonFolds = 5
-	leastCompared   = 20 // with fewer records a comparison says nothing
+	leastCompared   = 20 // fewest records for a comparison
 )
 
 // Compare judges a release on records that were encoded by the plan's schema. The records may have taken
@@ -117,10 +118,11 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	return out, nil
 }
 
-// flattered bounds the optimism of the released classifier on one party's records; own is the optimism
-// of the party's own classifier. The optimism of fitting p weights to n records falls like p/n (Hastie,
-// Tibshirani & Friedman, section 7.4). If parties are alike, all together have parties·n records, so the
-// optimism is own/parties. Votes and noise reduce it further.
+// flattered bounds by how much the released classifier's accuracy is too high on records of a party
+// that took part. own is how much the party's own classifier's accuracy is too high on its training
+// records. For a fit of p weights to n records that amount falls like p/n (Hastie, Tibshirani &
+// Friedman, section 7.4). If parties are alike, all together have parties·n records, so the amount is
+// own/parties. Votes and noise make it smaller.
 func flattered(own float64, parties int) float64 { return math.Max(own, 0) / float64(max(parties, 1)) }
 
 func trueLabels(classes int) learners.Channel { return learners.Channel{Classes: classes, Keep: 1} }
@@ -135,7 +137,7 @@ func alone(x *mat.Dense, y []int, train, test []int, classes, fold int) (learner
 		}
 		return px, py
 	}
-	if len(train) == 0 { // all records are of one patient
+	if len(train) == 0 { // all records belong to one patient
 		return learners.Measures{AUC: .5}, make([]int, len(test)), nil
 	}
 	trainX, trainY := pick(train)

@@ -21,21 +21,21 @@ type Contrast struct {
 	Against string  `json:"against,omitempty"`
 }
 
-// contrasted is a contrast in mapped features. by, of map.Dim() numbers, is the mean change of the pool
-// rows' mapped features. So for any map (scaled, projected, cut or bent) a linear classifier's mean
-// change in log-odds is the inner product of by and the weights. If the map is linear over the pool, the
-// change is the same for all records.
+// contrasted is a contrast in mapped features. by, of map.Dim() numbers, is the mean change of the
+// pool rows' mapped features when the column changes. For any map (scaled, projected, clipped or
+// non-linear), a linear classifier's mean change in log-odds is the inner product of by and the
+// weights. If the map is linear over the pool, the change is the same for all records.
 type contrasted struct {
 	Contrast
 	by []float64
-	// kept is the share of the contrast that the map keeps: the contrast's variance in a regression on
-	// mapped rows, by'Cov(m)⁺by, divided by its variance in a regression on all columns, e'Cov(x)⁺e,
-	// where e is the contrast itself. The ratio is 1 if the map drops and bends nothing. A map may keep
-	// two correlated columns almost whole and still drop the small difference between them; then the
-	// contrast of one with the other held fixed is lost.
+	// kept is the share of the contrast that the map keeps: the contrast's variance in a regression
+	// on mapped rows, by'Cov(m)⁺by, divided by its variance in a regression on all columns,
+	// e'Cov(x)⁺e, where e is the contrast itself. The ratio is 1 if the map loses nothing. A map may
+	// keep two correlated columns almost wholly and still drop the small difference between them.
+	// Then the contrast of one column with the other held fixed is lost.
 	kept float64
-	// rows is the number of pool rows with the level or, for a numeric column, with another than the
-	// most frequent number.
+	// rows is the number of pool rows that have the level. For a numeric column it is the number of
+	// rows that differ from the most frequent number.
 	rows int
 }
 
@@ -148,8 +148,8 @@ func newKeeping(pool *auxdata.Pool) keeping {
 	return keeping{aggregation.InverseCovariance(pool.X, pool.Weight), aggregation.InverseCovariance(pool.Encoded, pool.Weight)}
 }
 
-// share returns contrasted.kept; by is the contrast in mapped rows, in the contrast in encoded rows, by
-// column.
+// share returns contrasted.kept. by is the contrast in mapped rows, and in the contrast in encoded
+// rows, by column.
 func (k keeping) share(by []float64, in map[int]float64) float64 {
 	v := mat.NewVecDense(len(by), by)
 	whole := 0.0
@@ -219,7 +219,7 @@ func having(x *mat.Dense, column int) (rows int) {
 	return rows
 }
 
-// differing counts the rows with another than the most frequent number.
+// differing counts the rows whose number differs from the most frequent number.
 func differing(x *mat.Dense, column int) int {
 	n, _ := x.Dims()
 	counts, most := map[float64]int{}, 0

@@ -22,10 +22,8 @@ const (
 	Score Output = "score"
 )
 
-// Outputs lists all outputs.
 func Outputs() []Output { return []Output{Probability, VoteShare, Score} }
 
-// Words say what the numbers mean.
 func (o Output) Words() string {
 	switch o {
 	case Probability:

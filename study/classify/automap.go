@@ -25,11 +25,11 @@ var (
 
 const (
 	autoTeachers = 4
-	autoDraws    = 2 // noise draws per teacher
-	// autoHarm ends the search for components: a mean accuracy that is lower than the best by more than
-	// this is no accident.
+	autoDraws    = 2 // draws of noise for each teacher
+	// autoHarm ends the search for components. A mean accuracy that is lower than the best by more
+	// than this is not a chance result.
 	autoHarm = 0.01
-	// autoPlain components are kept for images, and for mechanisms without a forecast.
+	// autoPlain is how many components are kept for images, and for mechanisms without a forecast.
 	autoPlain = 30
 	// autoRows is the fewest pool rows for a forecast; a smaller pool keeps all features.
 	autoRows = 20
@@ -37,13 +37,13 @@ const (
 	autoPoolRows = 1500
 )
 
-// ChooseMap decides map.project: auto. It returns the number of principal components, and the degree of
-// whitening unless c names one, with the best forecast accuracy under the plan's own noise.
+// ChooseMap decides map.project: auto. It returns the number of principal components, and the degree
+// of whitening unless c names one, that have the best forecast accuracy under the plan's own noise.
 //
 // The forecast runs on a reference problem (aggregation.Reference), the same for all candidates. Its
-// teachers are linear in the encoded columns, each divided by its standard deviation if the analysis is
-// FAMD. Half of the rows are for the fit and half for the score. ChooseMap reads only the plan's terms,
-// the public size and x, the N×Dim encoded rows of the PUBLIC pool.
+// teachers are linear in the encoded columns, each column divided by its standard deviation if the
+// analysis is FAMD. Half of the rows are for the fit and half for the score. ChooseMap reads only the
+// plan's terms, the public size and x, the N×Dim encoded rows of the PUBLIC pool.
 func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
 	if c.Analysis == "" {
 		c.Analysis = dataset.DefaultAnalysis(p.Schema)
@@ -82,7 +82,7 @@ func newAutoMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dens
 	if err != nil {
 		return nil, fmt.Errorf("choose the map: %w", err)
 	}
-	rng := rand.New(rand.NewPCG(7, 8)) // public and fixed, so that the same plan gets the same map
+	rng := rand.New(rand.NewPCG(7, 8)) // a public and fixed seed, so that the same plan gets the same map
 	n, d := x.Dims()
 	rows := rng.Perm(n)[:min(n, autoPoolRows)]
 	half := len(rows) / 2
@@ -119,7 +119,7 @@ func (a *autoMap) best() (dataset.Components, error) {
 			return a.asked, err
 		}
 		all = append(all, c)
-		if c.outputs < int(project) || c.mean() < top(all).mean()-autoHarm { // no components are left, or more of them do harm
+		if c.outputs < int(project) || c.mean() < top(all).mean()-autoHarm { // no components are left, or more of them reduce the accuracy
 			break
 		}
 	}
@@ -139,7 +139,7 @@ func (a *autoMap) best() (dataset.Components, error) {
 // candidate is one map, with its expected accuracy for each teacher on the test rows.
 type candidate struct {
 	dataset.Components
-	outputs  int // components found
+	outputs  int // number of components that were found
 	accuracy []float64
 }
 

@@ -19,18 +19,19 @@ import (
 )
 
 // localTally trains one classifier on each of the party's shards and counts their votes on the pool.
-// Training on one shard sees nothing of other shards' records: preprocessing is public, and tuning and
-// learner state stay inside the shard. Nor does it see their duration: each shard gets its own context,
-// made after the previous shard has ended, and a late shard casts a constant ballot. So lateness follows
-// from a shard's own records and moves only that shard's ballot, which the bound for shards covers.
+// Training on one shard uses nothing of other shards' records: preprocessing is public, and tuning
+// and learner state stay inside the shard. It does not depend on their duration either: each shard
+// gets its own context, made after the previous shard has ended, and a late shard casts a constant
+// ballot. So lateness follows from a shard's own records and changes only that shard's ballot, which
+// the bound for shards covers.
 func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) *aggregation.Tally {
 	classes := len(p.Schema.Classes())
 	t := aggregation.NewTally(pool.Rows(), classes)
 	shards := shardsOf(p.Unit, terms.Shards, in)
 	each := (in.Records.Len() + len(shards) - 1) / len(shards)
 	for s, rows := range shards {
-		// Each shard has its own generator: with a shared one, the records of one shard would move the
-		// votes of another.
+		// Each shard has its own random generator. With a shared one, the records of one shard would
+		// change the votes of another.
 		rng := rand.New(rand.NewPCG(p.Seed, uint64(s)))
 		if in.Rng != nil {
 			rng = rand.New(rand.NewPCG(in.Rng.Uint64(), uint64(s)))
@@ -39,17 +40,17 @@ func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) 
 		if err != nil {
 			b = aggregation.ConstantBallot(pool.Rows(), classes)
 		}
-		if err := t.Add(b); err != nil { // same shape by construction
+		if err := t.Add(b); err != nil { // all have the same shape
 			panic(err)
 		}
 	}
 	return t
 }
 
-// voteOn trains on records and votes on every pool row. It always returns votes: a learner that fails or
-// is late votes for class 0 everywhere. If it learned from fewer than each records, it also trains on
-// made-up ones and drops the result, so that the work depends less on how many records meet the plan's
-// condition. The caller must keep the duration secret (the agent's window).
+// voteOn trains on records and votes on every pool row. It always returns votes: a learner that fails
+// or is late votes for class 0 everywhere. If it learned from fewer records than each, it also trains
+// on made-up ones and drops that result, so that the work depends less on how many records meet the
+// plan's condition. The caller must keep the duration secret (the agent's window).
 func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, each int, rng *rand.Rand) (votes []int) {
 	left := each
 	done := in.InTime(func(ctx context.Context) {
@@ -74,7 +75,7 @@ func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Po
 		if err != nil || len(votes) != pool.Rows() {
 			votes = make([]int, pool.Rows())
 		}
-		return votes, math.MaxInt // the program bounds its own work
+		return votes, math.MaxInt // the site bounds the work of its own program
 	}
 	model, features := TrainLocal(ctx, p, Chosen(learner, in.Voter), records, rng, true)
 	if model == nil {
@@ -89,7 +90,8 @@ func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Po
 	return predict(ctx, model, pool.X), learned
 }
 
-// madeUp returns n records with random features and labels that do not depend on them.
+// madeUp returns n records with random features, and random labels that are independent of the
+// features.
 func madeUp(s dataset.Schema, n int, rng *rand.Rand) *dataset.Records {
 	r := &dataset.Records{X: mat.NewDense(n, s.Dim(), nil), Y: make([]int, n)}
 	for i := range n {
@@ -114,8 +116,9 @@ func predict(ctx context.Context, model learners.Model, x *mat.Dense) (votes []i
 	return votes
 }
 
-// TrainLocal trains the named learner ("": the default) with a plan's map and classes. It returns nil if
-// training fails. With voting, it uses the learner's settings for one voter of many (learners.Voter).
+// TrainLocal trains the named learner ("" for the default) with a plan's map and classes. It returns
+// nil if training fails. If voting is set, it uses the learner's settings for one voter of many
+// (learners.Voter).
 func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset.Records, rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
 	learner, err := learners.Assign(cmp.Or(name, learners.Default), rng)
 	if err != nil {
@@ -135,9 +138,9 @@ func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset
 	return model, learner.Features()
 }
 
-// shardsOf returns the rows that each shard's classifier learns from (keyed.Records.Shards). It leaves
-// out records without a label, because they teach nothing. The empty records that pad a file to its
-// declared number may all fall into one shard, and must not make it slower and so late.
+// shardsOf returns the rows from which each shard's classifier learns (keyed.Records.Shards). It
+// leaves out records without a label, which teach nothing. The empty records that fill a file up to
+// its declared number may all fall into one shard; they must not make that shard slower and so late.
 func shardsOf(u privacy.Unit, n int, in study.Inputs) [][]int {
 	shards := [][]int{allRows(in.Records)}
 	if n > 1 {

@@ -25,26 +25,28 @@ type Kind struct{}
 type mechanism struct {
 	// units are the units that the mechanism can hide.
 	units []privacy.Unit
-	// site: each party may add the noise itself.
+	// site reports whether each party may add the noise itself.
 	site bool
-	// shared: two servers can hold shares of a contribution, with a proof that it is valid.
+	// shared reports whether two servers can hold shares of a contribution, with a proof that the
+	// contribution is valid.
 	shared bool
-	// needsDelta: the guarantee is (ε,δ) with δ > 0.
+	// needsDelta reports whether the guarantee is (ε,δ) with δ > 0.
 	needsDelta bool
-	// simulation: no proof covers the code, so only simulated plans may name the mechanism.
+	// simulation reports that no proof covers the code, so only simulated plans may name the
+	// mechanism.
 	simulation bool
-	// solved: the mechanism releases a minimiser, and its bound depends on the solver's accuracy.
-	solved bool
-	// newStatistic makes the sum for a plan and pool.
+	// solved reports whether the mechanism releases a minimiser. Its bound then depends on the
+	// solver's accuracy.
+	solved       bool
 	newStatistic func(study.Plan, *auxdata.Pool) (bodies.Statistic, error)
 	words        statisticWords
-	// gives is the meaning of the classifier's numbers. A fit to sums over labels may calibrate them to
-	// probabilities.
+	// gives is the meaning of the classifier's numbers. A fit to sums over labels may become a fit of
+	// probabilities by calibration.
 	gives classifier.Output
 }
 
-// statisticWords describe a contribution: leaves to the party that sends it, received to a reader who
-// sees it without noise. trained: the party trains a classifier.
+// statisticWords describe a contribution: leaves for the party that sends it, received for a reader
+// who sees it without noise. trained reports whether the party trains a classifier.
 type statisticWords struct {
 	leaves, received string
 	trained          bool
@@ -83,10 +85,8 @@ func DefaultMechanism(u privacy.Unit) string {
 	return "cross"
 }
 
-// Mechanisms lists classify's mechanisms.
 func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 
-// Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 // Shared lists the mechanisms whose contributions can be split into shares for two servers: see
@@ -95,7 +95,8 @@ func (Kind) Shared() []string {
 	return slices.DeleteFunc(Mechanisms(), func(name string) bool { return !mechanisms[name].shared })
 }
 
-// maxBallots bounds a study's ballots: more add nothing, and a site trains one classifier for each.
+// maxBallots bounds a study's ballots. More would add nothing, and a site trains one classifier for
+// each.
 const maxBallots = 1 << 20
 
 func (Kind) Check(p study.Plan) error {
@@ -130,8 +131,8 @@ func (Kind) Check(p study.Plan) error {
 		}
 	}
 	if m.words.trained && p.Unit != privacy.Party && p.WhereReadsLabel() {
-		// A condition on the label could select the records of one class, and training time reveals
-		// their number.
+		// A condition on the label could select the records of one class, and training time would
+		// reveal their number.
 		return study.PlanError("where", "%q reads the label: a site would train on records of its choosing, by what unit %s hides: use the features alone, or mechanism cross", p.Where, p.Unit)
 	}
 	var t Terms
@@ -141,7 +142,6 @@ func (Kind) Check(p study.Plan) error {
 	return t.check(p, m)
 }
 
-// Terms and Body: see study.Kind.
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Result) }
 
@@ -210,8 +210,8 @@ func newTask(p study.Plan, pool *auxdata.Pool) (task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6c616d626461}}, err
 }
 
-// noiseOf returns the noise on the moments in a study of this size. seen maps moments to those that a
-// release without noise would show; nil: they are the same.
+// noiseOf returns the noise on the moments in a study of this size. seen maps moments to the moments
+// that a release without noise would contain; nil if these are the same.
 func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense, err error) {
 	weight, draws := float64(size.Parties*t.Words().Shards), t.Plan().Noise.Draws(size.Parties)
 	switch q := t.Statistic.(type) {
@@ -226,7 +226,6 @@ func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.
 	return noise, seen, err
 }
 
-// Result is the result of a classify study.
 type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`
 	// Drift compares the mean features of the private records with the pool's; nil if the mechanism does
@@ -257,7 +256,7 @@ func (t task) Work(records int) (study.Work, error) {
 	}
 	w.Shards = t.Words().Shards
 	var err error
-	if learner := t.Words().Learner; learner != learners.Any { // a party's own program bounds its work itself
+	if learner := t.Words().Learner; learner != learners.Any { // otherwise the party's own program runs, and the party bounds its work
 		w.Shard, err = learners.Work(learner, learners.Size{
 			Rows: shardRows(records, w.Shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: t.Pool().Rows(),
 		})
@@ -270,7 +269,6 @@ func (t task) Work(records int) (study.Work, error) {
 	return w, err
 }
 
-// trains says whether parties train classifiers for the plan.
 func trains(p study.Plan) bool { return p.Mechanism != "cross" && p.Mechanism != "means" }
 
 // shardRows bounds a shard's records. A shard holds more with probability 1e-12, unless single patients

@@ -14,22 +14,24 @@ import (
 	"caucus/study/classifier"
 )
 
-// keepRows is the least effective sample size that a tilt must leave, as a share of the pool's rows.
+// keepRows is the least effective sample size after tilting, as a share of the pool's rows.
 const keepRows = 0.1
 
-// cross is the statistic of mechanism cross: sites release sums of label × features over their records.
-// These sums take the place of the votes' moments; the other part of the risk comes from the unlabelled
-// pool. Added up over classes, the sums give the records' mean features. Their difference from the
-// pool's mean shows drift, and the pool can be tilted to them, at no further privacy cost.
+// cross is the statistic of mechanism cross. Sites release sums of label × features over their
+// records. These sums replace the moments of votes; the other part of the risk comes from the
+// unlabelled pool. Added over classes, the sums give the mean features of the records. The difference
+// between this mean and the pool's shows drift, and the pool can be reweighted ("tilted") to the
+// records' mean at no further privacy cost.
 //
 // Proof note.
-//   - Neighbours: replace one record, or only its label. Public: plan, pool, and each site's number of
-//     records.
+//   - Neighbours: replace one record, or only its label. Public: plan, pool, and each site's number
+//     of records.
 //   - Lemma: aggregation.CrossL2sq and aggregation.CrossL1.
 //   - Numeric model: each record's row is truncated to integers by arithmetic that reads no other
-//     record; the sums are exact.
+//     record, and the sums are exact.
 //   - The caller guarantees that the map is the plan's, fitted on public rows, and that records are
-//     clamped to the schema. If not, the bound still holds: a row of norm above 1 counts as zeros.
+//     clamped to the schema. Otherwise the bound still holds, because a row of norm above 1 counts as
+//     zeros.
 type cross struct {
 	plan    study.Plan
 	pool    *auxdata.Pool
@@ -43,8 +45,8 @@ func newCross(p study.Plan, pool *auxdata.Pool) (bodies.Statistic, error) {
 func (c *cross) Cells() int         { return c.classes * c.pool.Dim() }
 func (c *cross) ReleasedCells() int { return c.Cells() }
 
-// Weights bound a site's number of records so that the total cannot overflow: a record adds at most 2²⁰
-// to a cell, and all sites together stay below 2⁶⁰.
+// Weights bound a site's number of records so that the total cannot overflow: a record adds at most
+// 2²⁰ to a cell, and all sites together stay below 2⁶⁰.
 func (c *cross) Weights() (least, most int64) { return 0, 1 << 40 / c.plan.MostParties() }
 
 func (c *cross) Additive(int64) bool { return true }
@@ -124,7 +126,7 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected) and the plan does not tilt it: expect a biased classifier", drift.Statistic, drift.Directions))
 	}
 	out := Result{Classifier: model, Drift: &fit.Drift, EffectiveRows: fit.EffectiveRows}
-	if model.Output == classifier.Probability && !fit.Tilted { // the effect of a tilt on intervals was not measured
+	if model.Output == classifier.Probability && !fit.Tilted { // how tilting affects intervals was not measured
 		out.Coefficients = classifier.NewCoefficients(c.plan, c.pool, fit)
 	}
 	return study.NewResult(out, warnings)

@@ -13,19 +13,19 @@ import (
 	"caucus/study/bodies"
 )
 
-// means is the statistic of mechanism means, for unit party: each party sends the direction of its mean
-// of label × features, and the mean of these directions takes the place of the votes' moments. Parties
-// train nothing, so a small party loses nothing by training on few records. But only a linear classifier
-// can be fitted to directions, while votes allow any learner.
+// means is the statistic of mechanism means, for unit party. Each party sends the direction of its
+// mean of label × features. The mean of these directions replaces the moments of votes. Parties train
+// nothing, so a small party does not suffer from training on few records. But only a linear
+// classifier can be fitted to directions, while votes allow any learner.
 //
 // Proof note.
 //   - Neighbours: replace one party. Public: plan, pool, and the number of parties that contributed.
 //   - Lemma: aggregation.MeansL2sq and aggregation.MeansL1.
 //   - Numeric model: the last step checks in integers that a party's vector is in range
-//     (aggregation.MeansInRange), and sends zeros otherwise; the sum is exact. Earlier floating-point
+//     (aggregation.MeansInRange), and sends zeros otherwise. The sum is exact. Earlier floating-point
 //     steps decide where in the range the vector lies, not how far it can move.
-//   - The caller guarantees that a party sends one vector. ParseClear refuses a vector out of range, so
-//     a lying party moves the result no further than an honest one may.
+//   - The caller guarantees that a party sends one vector. ParseClear refuses a vector out of range,
+//     so a lying party moves the result no further than an honest one may.
 type means struct {
 	plan   study.Plan
 	design *aggregation.MeansDesign

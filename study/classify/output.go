@@ -20,28 +20,28 @@ import (
 //
 // Proof note for output. No proof covers the other two in floating point.
 //
-//   - Neighbours: replace one unit of the plan, which moves ballotsMoved ballots. Public: plan, pool, λ,
-//     the number of ballots, the lattice.
+//   - Neighbours: replace one unit of the plan, which moves ballotsMoved ballots. Public: plan, pool,
+//     λ, the number of ballots, the lattice.
 //   - Lemma: below, with aggregation.Reach.
 //   - Numeric model: the solver works in floating point and stops at a gradient norm that bounds its
 //     distance from the exact minimiser. The bound includes that distance and the rounding to the
 //     lattice. A failed search, impossible in exact arithmetic, gives zeros.
 //   - The caller guarantees the same as for votes, and that rows have norm at most 1 (auxdata).
 //
-// The risk is λ-strongly convex, so if one unit moves its gradient by at most g everywhere, it moves the
-// minimiser by at most g/λ (Hamm, Cao & Belkin 2016, Lemma 2). One of M ballots moves the gradient by at
-// most
+// The risk is λ-strongly convex. So if one unit moves its gradient by at most g everywhere, the unit
+// moves the minimiser by at most g/λ (Hamm, Cao & Belkin 2016, Lemma 2). One of M ballots moves the
+// gradient by at most
 //
 //   - tight: √k·r/M, where r = aggregation.Reach. For the logistic loss ℓ(z)−ℓ(−z) = −z, so only the
-//     moments move. k = 1 for two classes (one column); else k = 2, because a vote leaves one column and
-//     enters another.
+//     moments move. k = 1 for two classes (one column); else k = 2, because a vote leaves one column
+//     and enters another.
 //   - paper: 2·√k/M, because the loss is √k-Lipschitz in W for rows of norm ≤ 1.
 //
-// majority replaces the vote shares with the winner's label. One ballot can flip that label on every row
-// at once, so the gradient moves by 2·√k, without 1/M: the paper's negative result.
+// majority replaces the vote shares with the winner's label. One ballot can flip that label on every
+// row at once, so the gradient moves by 2·√k, without 1/M: the paper's negative result.
 //
 // output rounds the minimiser to a lattice of public width γ = 2^k ≈ Δ/2²⁰. The solver stops at a
-// gradient norm of at most τ = outputTolerance, which adds 2τ/λ to Δ, and rounding adds √p: with p
+// gradient norm of at most τ = outputTolerance, which adds 2τ/λ to Δ, and rounding adds √p. With p
 // weights the integer vector moves by at most Δ₂ = (Δ+2τ/λ)/γ + √p in L2 and √p·Δ₂ in L1.
 type output struct {
 	votes
@@ -60,8 +60,8 @@ func newOutput(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statist
 
 func (o *output) ReleasedCells() int { return o.pool.Dim() * learners.Columns(o.classes) }
 
-// lambda returns the plan's λ. If the plan gives none, a public rule sets λ so that the noise is
-// expected to have norm 10, about the norm of a useful solution.
+// lambda returns the plan's λ. If the plan names none, a public rule sets λ so that the noise has an
+// expected norm of 10, about the norm of a useful solution.
 func (o *output) lambda(ballots int64) float64 {
 	if o.plan.Lambda > 0 {
 		return o.plan.Lambda
@@ -124,8 +124,8 @@ func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) 
 	mu := learners.Moments(o.pool.X, shares, o.pool.Weight)
 	w, err := aggregation.SolveSurely(o.pool.X, o.pool.Weight, o.classes, mu, o.lambda(ballots), outputTolerance)
 	if err != nil {
-		// Impossible in exact arithmetic (see SolveSurely). Release a constant: a refusal, or a solution
-		// at an unknown distance from the minimiser, could reveal votes.
+		// Impossible in exact arithmetic (see SolveSurely). Release a constant, because a refusal, or
+		// a solution at an unknown distance from the minimiser, could reveal votes.
 		w = mat.NewDense(o.pool.Dim(), columns, nil)
 	}
 	raw := w.RawMatrix().Data
@@ -159,7 +159,8 @@ func hardShares(t *aggregation.Tally, columns int) *mat.Dense {
 	return s
 }
 
-// Noise has no forecast: the mechanism perturbs the solution, not the moments.
+// Noise returns an error: the mechanism perturbs the solution and not the moments, so it has no
+// forecast.
 func (o *output) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }

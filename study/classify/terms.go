@@ -9,7 +9,6 @@ import (
 	"caucus/study"
 )
 
-// Terms are the terms of a classify plan.
 type Terms struct {
 	Bound       string    `json:"bound,omitempty" yaml:"bound" default:"tight" help:"sensitivity bound of mechanism output: tight or paper"`
 	Shards      int       `json:"shards" yaml:"shards" default:"1" help:"classifiers that a party trains on disjoint shards of its patients"`
@@ -18,7 +17,6 @@ type Terms struct {
 	ClassShares []float64 `json:"class_shares,omitempty" yaml:"class_shares" help:"the classes' publicly known shares, in the schema's order, as .73,.27: a release uses them if noise leaves nothing else, and so does a forecast. Default of a forecast: .75,.25 for two classes, else equal"`
 }
 
-// TermsOf returns the terms of a checked plan.
 func TermsOf(p study.Plan) (t Terms) {
 	_ = p.DecodeTerms(&t)
 	return t

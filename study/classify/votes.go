@@ -55,10 +55,10 @@ func newVotes(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statisti
 	}
 }
 
-// ballotsMoved returns how many ballots one unit of the plan can change. A party has one ballot
-// (Terms.check refuses shards at unit party). A record or label belongs to one ballot. But with shards,
-// a record that is replaced by another patient's record may leave one shard and enter another: two
-// ballots.
+// ballotsMoved returns how many ballots one unit of the plan can change. A party has one ballot,
+// because Terms.check refuses shards at unit party. A record or label belongs to one ballot. But with
+// shards, a record that is replaced by another patient's record may leave one shard and enter
+// another, which changes two ballots.
 func (v *votes) ballotsMoved() int64 {
 	if v.plan.Unit == privacy.Record && v.terms.Shards > 1 {
 		return 2
@@ -116,7 +116,7 @@ func (v *votes) ParseClear(body []byte) ([]int64, int64, error) {
 	return t.Vector(), t.Ballots(), nil
 }
 
-// Form requires one ballot per shard, each with one vote per row.
+// Form requires one ballot for each shard, with one vote for each row.
 func (v *votes) Form(ballots int64) shares.Form {
 	return shares.Ballots(v.pool.Rows(), v.classes, int(ballots))
 }
@@ -141,7 +141,7 @@ func (v *votes) Terms(int64) (study.ReleaseTerms, error) {
 	for _, w := range v.noiseWeights {
 		l2sq += w
 	}
-	// Over K columns the weights add up to K·Σwᵢ; one ballot moves two of the columns.
+	// Over K columns the weights add up to K·Σwᵢ, and one ballot moves two of the columns.
 	if k := int64(learners.Columns(v.classes)); k > 1 {
 		l2sq = 2 * (l2sq / k)
 	}

@@ -44,7 +44,6 @@ func Hospital(t testing.TB, records int) (dataset.Schema, *auxdata.Pool, dataset
 	return schema, auxdata.Virtual(poolRows.X, m), m, all.Select(rows[len(rows)/4:])
 }
 
-// ClassifyPlan makes a plan of kind classify.
 func ClassifyPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.Plan {
 	return study.Plan{
 		Name: "test", Kind: "classify", Schema: schema, Map: m, Pool: pool.Digest,
@@ -99,7 +98,6 @@ func Seq(from, to int) []int {
 	return out
 }
 
-// TaskOf makes the task of a plan on its pool.
 func TaskOf(t testing.TB, p study.Plan, pool *auxdata.Pool) study.Task {
 	t.Helper()
 	task, err := kinds.NewTask(p, pool)
@@ -109,7 +107,6 @@ func TaskOf(t testing.TB, p study.Plan, pool *auxdata.Pool) study.Task {
 	return task
 }
 
-// HashOf returns a plan's hash.
 func HashOf(t interface{ Fatal(...any) }, p study.Plan) study.Hash {
 	canonical, err := p.Canonical()
 	if err != nil {
@@ -127,17 +124,14 @@ func Encoded(terms any) json.RawMessage {
 	return b
 }
 
-// ClassifyTerms changes the terms of a classify plan.
 func ClassifyTerms(p *study.Plan, change func(*classify.Terms)) {
 	t := classify.TermsOf(*p)
 	change(&t)
 	p.KindTerms = Encoded(t)
 }
 
-// SetShards sets the number of shards of a classify plan.
 func SetShards(p *study.Plan, n int) { ClassifyTerms(p, func(t *classify.Terms) { t.Shards = n }) }
 
-// SetLearner sets the learner of a classify plan.
 func SetLearner(p *study.Plan, name string) {
 	ClassifyTerms(p, func(t *classify.Terms) { t.Learner = name })
 }
@@ -259,7 +253,6 @@ func Reread(t testing.TB, r study.Release) study.Release {
 	return again
 }
 
-// Fails lists the findings that fail.
 func Fails(all []verify.Finding) (out []string) {
 	for _, f := range all {
 		if f.Verdict == verify.Fails {
@@ -301,7 +294,6 @@ func About(p study.Plan, where string) study.Plan {
 	return p
 }
 
-// ProposalData makes the schema and pool table of a proposal.
 func ProposalData(t *testing.T) (dataset.Schema, *dataset.Table) {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
@@ -310,7 +302,6 @@ func ProposalData(t *testing.T) (dataset.Schema, *dataset.Table) {
 	return schema, table
 }
 
-// DescribePlan makes a plan of kind describe.
 func DescribePlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 	return study.Plan{
 		Name: "test", Kind: "describe", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
@@ -347,7 +338,6 @@ func AgeModel(t testing.TB, s dataset.Schema) *evaluate.Model {
 	return m
 }
 
-// LabelsPlan makes a plan of kind labels.
 func LabelsPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.Plan {
 	terms := labels.DefaultTerms()
 	p := ClassifyPlan(schema, pool, m)
@@ -356,7 +346,6 @@ func LabelsPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.
 	return p
 }
 
-// RatioPlan makes a plan of kind ratio.
 func RatioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, features string) study.Plan {
 	t := studyratio.DefaultTerms()
 	t.Features, t.Fourier, t.SetSize = features, 40, 100
@@ -375,7 +364,6 @@ func RatioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, feature
 	return p
 }
 
-// WithRatioTerms changes the terms of a ratio plan.
 func WithRatioTerms(p study.Plan, change func(*studyratio.Terms)) study.Plan {
 	t := TermsIn[studyratio.Terms](p)
 	change(&t)
@@ -383,7 +371,6 @@ func WithRatioTerms(p study.Plan, change func(*studyratio.Terms)) study.Plan {
 	return p
 }
 
-// ReweighPlan makes a plan of kind reweigh.
 func ReweighPlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 	return study.Plan{
 		Name: "test", Kind: "reweigh", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
@@ -472,7 +459,6 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*datase
 	return release
 }
 
-// Places lists 0 to n−1.
 func Places(n int) []int {
 	out := make([]int, n)
 	for i := range out {

@@ -7,8 +7,8 @@ import (
 	"caucus/dataset"
 )
 
-// column is a column of the schema, or the label, with its cells: a run of the released vector in each
-// group of records.
+// column is a column of the schema, or the label, with its cells. In each group of records, its cells
+// are a contiguous run of the released vector.
 type column struct {
 	name           string
 	levels         []string  // names of cells; nil for a number
@@ -19,8 +19,8 @@ type column struct {
 	middles        []float64 // positions of the bins' middles
 	wide, centre   float64   // the widest bin's width; the mean of the middles
 	encoded, width int       // first encoded column, −1 for the label; number of encoded columns
-	flagged        bool      // the next encoded column says whether the number is missing
-	first, groups  int       // the first cell; the number of runs: one per level of the grouping column, or 1
+	flagged        bool      // the next encoded column marks missing numbers
+	first, groups  int       // index of the first cell; number of runs, which is 1 or the number of the grouping column's levels
 }
 
 const (
@@ -29,12 +29,12 @@ const (
 	missing    = "missing"
 )
 
-// nudge: a number closer than this share of the range to an edge lies on the edge. The error of the
-// schema's scaling is below 10⁻¹².
+// nudge is the distance to an edge, as a share of the range, within which a number counts as on the
+// edge. The error of the schema's scaling is below 10⁻¹².
 const nudge = 1e-10
 
-// columnsOf cuts each number at the plan's edges or, without edges, into bins of equal width on its
-// scale (log if the schema says so).
+// columnsOf cuts each number into bins at the plan's edges. Without edges, it makes bins of equal
+// width on the number's scale (logarithmic if the schema says so).
 func columnsOf(s dataset.Schema, t Terms) []column {
 	var all []column
 	blocks := s.Blocks()
@@ -63,7 +63,7 @@ func columnsIn(f dataset.Feature) int {
 	if f.Column != "" {
 		return 1
 	}
-	names, _ := dataset.ExpandNames(f.Columns) // the schema was checked
+	names, _ := dataset.ExpandNames(f.Columns) // no error: the schema was checked
 	return len(names)
 }
 
@@ -98,7 +98,7 @@ func (c column) cut(inner []float64, bins int) column {
 		c.centre += c.middles[k] / float64(c.bins())
 		c.wide = max(c.wide, c.places[k+1]-c.places[k])
 	}
-	if inner == nil { // without the sums' rounding
+	if inner == nil { // set exactly, without the rounding of sums
 		c.centre, c.wide = 0.5, 1/float64(bins)
 	}
 	return c
@@ -148,7 +148,7 @@ func (c column) of(row []float64, class int) int {
 func (c column) binOf(v float64) int {
 	bin := 0
 	for k, at := range c.places[1 : len(c.places)-1] {
-		if at == c.places[k] { // the bin below holds this value alone
+		if at == c.places[k] { // the bin below contains only this value
 			at += 2 * nudge
 		}
 		if v >= at-nudge {

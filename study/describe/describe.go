@@ -17,7 +17,6 @@ import (
 // Kind counts records by column. The unit is the record.
 type Kind struct{}
 
-// Terms are the terms of a describe plan.
 type Terms struct {
 	Bins     int    `json:"bins" yaml:"bins" help:"parts of equally many of the pool's rows that a number is cut into (default: 4 to 20, by the noise); of too few rows, equal steps of its range (10)"`
 	By       string `json:"by,omitempty" yaml:"by" help:"give all tables for each level of this column: the label or a text"`
@@ -25,20 +24,20 @@ type Terms struct {
 	Sites    bool   `json:"sites,omitempty" yaml:"sites" help:"show readers of the release the table of each site beside that of all, under the site's name"`
 	PerParty int64  `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
 	Cuts     []Cut  `json:"cuts,omitempty" yaml:"cuts" help:"numbers cut at edges of your own, such as [{column: age, edges: [40, 65, 80]}], in place of the pool's quantiles"`
-	// Edges are inner bin edges of numbers: those of Cuts, else the pool's quantiles with Parts parts
-	// (poolEdges). They are public, and New checks them by computing them again. A number without edges
-	// is cut into Bins equal steps.
+	// Edges are the inner bin edges of numbers: those of Cuts, else the pool's quantiles with Parts
+	// parts (poolEdges). They are public, and New computes them again to check them. A number without
+	// edges is cut into Bins equal steps.
 	Parts int                  `json:"parts,omitempty" yaml:"-"`
 	Edges map[string][]float64 `json:"edges,omitempty" yaml:"-"`
 }
 
-// Cut gives a number's inner bin edges, in its own unit; a value on an edge is in the bin above.
+// Cut gives a number's inner bin edges, in its own unit. A value on an edge belongs to the bin above.
 type Cut struct {
 	Column string    `json:"column" yaml:"column"`
 	Edges  []float64 `json:"edges" yaml:"edges"`
 }
 
-// DefaultTerms cut a number's range into tenths.
+// DefaultTerms cuts a number's range into tenths.
 func DefaultTerms() Terms { return Terms{Bins: 10} }
 
 const (
@@ -49,13 +48,11 @@ const (
 	mostParties   = 200
 	mostOfParties = 1 << 18
 	maxCells      = 1 << 16 // keeps a contribution below a megabyte
-	muchNoise     = 0.1     // noise on a count, as a share of all records; the forecast warns above it
+	muchNoise     = 0.1     // noise on a count, as a share of all records, above which the forecast warns
 )
 
-// Mechanisms lists describe's mechanisms.
 func Mechanisms() []string { return study.NoiseMechanisms() }
 
-// Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 // Shared returns all mechanisms, because counts add up.
@@ -131,7 +128,7 @@ func levelsIn(s dataset.Schema, column string) int {
 		return len(s.Classes()) + 1
 	}
 	for _, f := range s.Features {
-		names, _ := dataset.ExpandNames(f.Columns) // the schema was checked
+		names, _ := dataset.ExpandNames(f.Columns) // no error: the schema was checked
 		if f.Kind == dataset.Categorical && (f.Column == column || slices.Contains(names, column)) {
 			return len(f.Levels) + 1
 		}
@@ -145,7 +142,6 @@ func termsOf(p study.Plan) Terms {
 	return t
 }
 
-// Terms and Body: see study.Kind.
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Table) }
 
@@ -163,7 +159,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	if err := p.SetTerms(t); err != nil {
 		return err
 	}
-	if t.check(p.Schema) != nil || t.Count && p.Where == "" { // Check refuses it
+	if t.check(p.Schema) != nil || t.Count && p.Where == "" { // Check refuses such a plan
 		return nil
 	}
 	q := newCounts(*p)
@@ -171,19 +167,19 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return nil
 }
 
-// Tune cuts numbers at the pool's quantiles. If a study leaves the number of parts open, Tune takes the
-// best for quartiles: an interval spans the noise of half the counts on either side, about
-// 2·1.96·sd·√(parts/4) of n records, and part of a bin at either end, together n/parts. The sum is least
-// at (n/sd)^⅔ parts.
+// Tune cuts numbers at the pool's quantiles. If a study leaves the number of parts open, Tune chooses
+// the number that is best for quartiles. An interval of a quartile spans the noise of half the counts
+// on either side, about 2·1.96·sd·√(parts/4) of n records, and part of a bin at either end, together
+// n/parts. The sum is least at (n/sd)^⅔ parts.
 func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	t := termsOf(*p)
-	if t.Count || t.check(p.Schema) != nil { // Check refuses it
+	if t.Count || t.check(p.Schema) != nil { // Check refuses such a plan
 		return nil
 	}
 	if t.Parts == 0 {
 		q, parties := newCounts(*p), int(p.MostParties())
 		sd, err := q.deviation(p.Noise.Draws(parties))
-		if err != nil { // Check refuses it
+		if err != nil { // Check refuses such a plan
 			return nil
 		}
 		n := float64(p.Size(parties).Records)
@@ -228,7 +224,7 @@ type task struct {
 
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	q := newCounts(p)
-	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a+b) } // another processor's logarithm may differ
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a+b) } // another processor's logarithm may differ slightly
 	if t := q.terms; t.Edges != nil && !maps.EqualFunc(t.Edges, t.innerEdges(p.Schema, pool), func(a, b []float64) bool { return slices.EqualFunc(a, b, near) }) {
 		return nil, study.PlanError("describe.edges", "this machine computes other quantiles of the pool than the plan has edges: they were changed, or made by another version")
 	}

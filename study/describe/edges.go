@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	rowsOfAPart = 5 // with fewer rows per part, a value in few rows would look frequent
-	// widest is the largest width of a bin, as a share of the range; where the pool has few rows, equal
-	// steps fill in. Near this width the noise in means of skewed numbers is least: wider bins have
-	// larger within-bin sums, narrower bins more counts far from the mean.
+	rowsOfAPart = 5 // fewest pool rows in a part; with fewer, a value in few rows would look frequent
+	// widest is the largest width of a bin, as a share of the range. Where the pool has few rows,
+	// equal steps divide the range. Near this width the noise in means of skewed numbers is least:
+	// wider bins have larger within-bin sums, and narrower bins have more counts far from the mean.
 	widest = 0.15
 )
 
@@ -40,7 +40,7 @@ func (t Terms) checkCuts(s dataset.Schema) error {
 	return nil
 }
 
-// innerEdges are those of Cuts, for other numbers the pool's quantiles.
+// innerEdges returns the edges of Cuts, and for other numbers the pool's quantiles.
 func (t Terms) innerEdges(s dataset.Schema, pool *auxdata.Pool) map[string][]float64 {
 	all := poolEdges(s, pool, t.Parts)
 	for _, c := range t.Cuts {
@@ -55,7 +55,7 @@ func (t Terms) innerEdges(s dataset.Schema, pool *auxdata.Pool) map[string][]flo
 func poolEdges(s dataset.Schema, pool *auxdata.Pool, parts int) map[string][]float64 {
 	all := map[string][]float64{}
 	for _, c := range columnsOf(s, DefaultTerms()) {
-		weight, total, rows := map[float64]float64{}, 0.0, 0 // by position
+		weight, total, rows := map[float64]float64{}, 0.0, 0 // weights by position
 		for i := range pool.Rows() {
 			row, w := pool.Encoded.RawRowView(i), 1.0
 			if c.levels != nil || c.flagged && row[c.encoded+1] > 0.5 {
@@ -95,7 +95,7 @@ func poolEdges(s dataset.Schema, pool *auxdata.Pool, parts int) map[string][]flo
 	return all
 }
 
-// short returns the value at a position, or a value this near to it, in few digits.
+// short returns the number with the fewest digits that is within near of the value at a position.
 func (c column) short(at, near float64) float64 {
 	exact := c.value(at)
 	for digits := range 15 {

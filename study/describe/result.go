@@ -10,22 +10,21 @@ import (
 	"caucus/study"
 )
 
-// Table is the result of a describe study.
 type Table struct {
 	Records int64 `json:"records"` // public number, inside the condition and outside
-	// NoiseSD is the standard deviation of a count's noise, in records, ShareSD as a share of
+	// NoiseSD is the standard deviation of a count's noise, in records. ShareSD is NoiseSD divided by
 	// Records.
 	NoiseSD float64 `json:"noise_sd"`
 	ShareSD float64 `json:"share_sd"`
 	Inside  *Count  `json:"inside,omitempty"` // records that meet the condition, if the plan has one
-	// By names the grouping column, Groups its levels; without it all records form one group.
+	// By names the grouping column, and Groups has its levels. Without By all records form one group.
 	By      string   `json:"by,omitempty"`
 	Groups  []Group  `json:"groups,omitempty"`
 	Columns []Column `json:"columns,omitempty"` // in schema order, the label last, without the grouping column
-	Sites   []Site   `json:"sites,omitempty"`   // tables of the sites, sorted by name, if the plan shows them
+	Sites   []Site   `json:"sites,omitempty"`   // tables of the sites, sorted by name, if the plan allows them
 }
 
-// Count is a released number of records, with its share of another number; nil if unknown.
+// Count is a released number of records, with its share of another number, nil if unknown.
 type Count struct {
 	Noisy float64   `json:"noisy"`
 	Share *Estimate `json:"share"`
@@ -35,39 +34,39 @@ type Count struct {
 type Group struct {
 	Level string `json:"level"`
 	Count
-	Shown float64 `json:"shown"` // the nearest possible count
+	Shown float64 `json:"shown"` // the possible count nearest to Noisy
 }
 
-// Column has a cell per level or class and one for other values; or a cell per bin and, with
-// missing: true, one for missing values.
+// Column has a cell for each level or class and one for other values; or a cell for each bin and,
+// with missing: true, one for missing values.
 type Column struct {
 	Column string   `json:"column"`
 	Levels []string `json:"levels,omitempty"` // cells of a text or the label
-	// Edges are the public edges of a number's bins, in its own unit. A value on an edge is in the bin
-	// above, a value outside the range in the nearest bin; a bin between two equal edges holds that
-	// value alone. With Log, moments are those of log(1+v).
+	// Edges are the public edges of a number's bins, in its own unit. A value on an edge belongs to
+	// the bin above, and a value outside the range to the nearest bin. A bin between two equal edges
+	// contains only that value. With Log, moments are those of log(1+v).
 	Edges  []float64 `json:"edges,omitempty"`
 	Log    bool      `json:"log,omitempty"`
 	Bands  bool      `json:"bands,omitempty"` // the study chose the edges, so a table one counts the bins
-	Groups []Summary `json:"groups"`          // one per Table.Groups, or a single one
+	Groups []Summary `json:"groups"`          // one for each of Table.Groups, or a single one
 }
 
 // Summary is the result for a column in one group.
 type Summary struct {
-	Noisy  []float64   `json:"noisy"`          // counts as released, possibly negative; estimates start from them
+	Noisy  []float64   `json:"noisy"`          // counts as released, perhaps negative; estimates start from them
 	Sums   []float64   `json:"sums,omitempty"` // a number's two within-bin sums, in bins, as released
-	Counts []float64   `json:"counts"`         // possible counts nearest to Noisy, for display: biased near 0
-	Shares []*Estimate `json:"shares"`         // estimated share of the group, per cell; null: unknown
-	// Mean and SD are over the records that have the number, in its own unit. With Log they are the
-	// geometric mean of 1+v, minus 1, and the factor of one standard deviation of log(1+v). null:
-	// unknown.
+	Counts []float64   `json:"counts"`         // possible counts nearest to Noisy, for display; biased near 0
+	Shares []*Estimate `json:"shares"`         // estimated share of the group for each cell; null if unknown
+	// Mean and SD are over the records that have the number, in its own unit; null if unknown. With
+	// Log they are the geometric mean of 1+v, minus 1, and the factor of one standard deviation of
+	// log(1+v).
 	Mean      *Estimate  `json:"mean,omitempty"`
 	SD        *Estimate  `json:"sd,omitempty"`
 	Quantiles []Quantile `json:"quantiles,omitempty"` // the quartiles of a number; none if unknown
 }
 
-// Quantile is the value with a share P of a number's values below it. Its intervals end at public edges,
-// or at the range's ends if nothing more is known. Value is interpolated, for display.
+// Quantile is the value below which a share P of a number's values lie. Its intervals end at public
+// edges, or at the range's ends. Value is interpolated, for display.
 type Quantile struct {
 	P float64 `json:"p"`
 	Estimate
@@ -78,7 +77,8 @@ var (
 	quartileNames = []string{"lower quartile", "median", "upper quartile"}
 )
 
-// table makes the result from a released vector; sd is the deviation of a count's noise, in records.
+// table makes the result from a released vector. sd is the standard deviation of a count's noise, in
+// records.
 func (l layout) table(v []int64, records int64, sd float64) Table {
 	out := Table{Records: records, NoiseSD: sd}
 	exact := sampled{value: float64(records)}
@@ -170,7 +170,7 @@ func (c column) scale(v float64) float64 {
 	if c.log {
 		lo, hi = math.Log1p(lo), math.Log1p(hi)
 	}
-	return float64(lo*(1-v)) + float64(hi*v) // never fused: other processors compute the same edges
+	return float64(lo*(1-v)) + float64(hi*v) // float64(…) keeps a processor from fusing the two operations, so that all processors compute the same edges
 }
 
 func (c column) value(v float64) float64 {
@@ -180,14 +180,13 @@ func (c column) value(v float64) float64 {
 	return c.scale(v)
 }
 
-// Exact returns the table of records without noise, the truth for simulations. Its noise intervals are
-// the truth itself; for a quantile, its bin. The plan must be checked.
+// Exact returns the table of records without noise, the truth for simulations. Its noise intervals
+// are single values, except that a quantile's is the quantile's bin. The plan must be checked.
 func Exact(p study.Plan, r *dataset.Records) Table {
 	l := layoutOf(p, termsOf(p))
 	return l.table(l.count(r), int64(r.Len()), 0)
 }
 
-// ExactOf is Exact for a sum of Parts.
 func ExactOf(p study.Plan, sum []int64, records int64) (Table, error) {
 	l := layoutOf(p, termsOf(p))
 	if len(sum) != l.cells {
@@ -227,7 +226,7 @@ func (c Column) Cells() []string {
 	switch bins := len(names); {
 	case len(c.Groups) > 0 && len(c.Groups[0].Noisy) > bins:
 		names = append(names, missing)
-	case bins > 0: // missing values are encoded as the middle
+	case bins > 0: // missing values are encoded as the middle of the range
 		names[column{edges: c.Edges, log: c.Log}.cut(c.Edges[1:bins], 0).binOf(0.5)] += ", or " + missing
 	}
 	return names
@@ -240,8 +239,8 @@ func numeral(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// TableOf reads the result of a describe study. It refuses inconsistent tables, because readers index by
-// them.
+// TableOf reads the result of a describe study. It refuses inconsistent tables, because readers use
+// their sizes as indices.
 func TableOf(r study.Release) (out Table, err error) {
 	if err := r.Result.DecodeBody(&out); err != nil {
 		return out, err

@@ -11,8 +11,8 @@ import (
 )
 
 // eachParty is the task of a plan that shows each site's table beside the total. Each site sends the
-// same release as without sites, and the proof does not depend on its readers. So each site's table is
-// post-processing, as is the total. Bodies are kept, because a sum would merge them.
+// same release as without such tables, and the proof does not depend on who reads it. So each site's
+// table is post-processing, as is the total. Bodies are kept, because a sum would merge them.
 type eachParty struct{ task }
 
 // Site is the table of one site's records, with that site's noise.
@@ -29,7 +29,7 @@ func (t eachParty) Check(body []byte) error {
 	return sum.Check(body)
 }
 
-// PublicBodies: each body passed its party's ledger, and the plan names the readers.
+// PublicBodies returns true: each body passed its party's ledger, and the plan names the readers.
 func (t eachParty) PublicBodies() bool { return true }
 
 func (t eachParty) NewSum() (study.Sum, error) { return nil, study.ErrKept }

@@ -18,8 +18,8 @@ const (
 	// lattice is the number of integer steps per record; within-bin sums are rounded to these steps.
 	lattice = 1024
 	// mostWithin bounds a record's part in each of the two within-bin sums, in steps: an eighth of a
-	// count. The sums then cost 6 % more Gaussian noise and up to 25 % more Laplace noise. Their noise
-	// in a mean is 4 times a count's noise in units of the widest bin, less than the noise from the
+	// count. The sums then add 6 % to Gaussian noise and up to 25 % to Laplace noise. Their noise in
+	// a mean is 4 times a count's noise in units of the widest bin, less than the noise from the
 	// counts.
 	mostWithin = lattice / 8
 )
@@ -52,7 +52,7 @@ const (
 //     of records (Local), and a larger weight is refused (Weights).
 type counts struct {
 	plan  study.Plan
-	terms Terms // the plan's
+	terms Terms
 	layout
 }
 
@@ -62,7 +62,7 @@ type layout struct {
 	// without groups.
 	columns []column
 	group   *column
-	inside  bool  // the first number counts the records that meet the condition
+	inside  bool  // the first number of the vector counts the records that meet the condition
 	step    int64 // integer steps of one record
 	cells   int
 }
@@ -110,7 +110,7 @@ func (l layout) whole() []column {
 	return append([]column{*l.group}, l.columns...)
 }
 
-// Part is one record's contribution to one number of the vector.
+// Part is what one record adds to one number of the vector.
 type Part struct {
 	Cell int
 	Adds int64
@@ -136,7 +136,7 @@ func (l layout) parts(out []Part, row []float64, class int) []Part {
 	return out
 }
 
-// Parts returns each record's contributions to the vector of a checked plan; a site releases their sum.
+// Parts returns what each record adds to the vector of a checked plan. A site releases the sum.
 func Parts(p study.Plan, r *dataset.Records) [][]Part {
 	l := layoutOf(p, termsOf(p))
 	out := make([][]Part, r.Len())
@@ -177,7 +177,7 @@ func (q *counts) bound() privacy.Bound {
 			numbers++
 		}
 	}
-	sums := 2 * numbers // cells of sums that move
+	sums := 2 * numbers // cells of within-bin sums that move
 	if q.group != nil {
 		sums *= 2
 	}
@@ -193,7 +193,7 @@ func (q *counts) bound() privacy.Bound {
 	return b
 }
 
-// gone bounds a record that meets the condition in one neighbour only.
+// gone bounds the change by a record that meets the condition in one neighbour only.
 func (q *counts) gone() privacy.Bound {
 	var numbers int64
 	all := int64(len(q.whole()))
@@ -211,8 +211,8 @@ func (q *counts) gone() privacy.Bound {
 func (q *counts) Cells() int         { return q.cells }
 func (q *counts) ReleasedCells() int { return q.cells }
 
-// Weights bound a site's records, so that no sum overflows, and at most the plan's per-party number,
-// which the guarantee for a whole party counts on.
+// Weights bound a site's records, so that no sum overflows. They are at most the plan's per-party
+// number, on which the guarantee for a whole party relies.
 func (q *counts) Weights() (least, most int64) {
 	most = 1 << 40 / q.plan.MostParties()
 	if k := q.terms.PerParty; k > 0 {
@@ -236,8 +236,8 @@ func (q *counts) AppendClear(vector []int64, records int64) ([]byte, error) {
 	return bodies.AppendSums(vector, records), nil
 }
 
-// ParseClear refuses impossible counts: each column's counts in a group must add up to the group's size,
-// and the groups to the number of records inside the condition.
+// ParseClear refuses impossible counts: each column's counts in a group must add up to the group's
+// size, and the groups' sizes to the number of records that meet the condition.
 func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 	v, records, err := bodies.ParseSums("counts", body, q)
 	if err != nil {
@@ -267,7 +267,7 @@ func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 			for _, sum := range run[c.cells():] {
 				ok = ok && sum <= n*mostWithin && sum >= -n*mostWithin
 			}
-			if !ok { // the error must not put the private count in a log
+			if !ok { // the error must not write the private count to a log
 				return nil, 0, fmt.Errorf("read counts: those of column %q are not of %d records", c.name, records)
 			}
 		}
@@ -285,8 +285,8 @@ func (l layout) areCounts(v []int64, records int64) bool {
 	return records == 0
 }
 
-// Form: every cell has the range of a count; within-bin sums lie inside. The form does not prove that
-// counts add up.
+// Form gives every cell the range of a count, which contains that of within-bin sums. The form does
+// not prove that counts add up.
 func (q *counts) Form(records int64) shares.Form {
 	return shares.Integers(q.cells, q.step*max(records, 1))
 }
@@ -303,7 +303,7 @@ func (q *counts) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (priva
 	return privacy.NewSensitive(vector, t.Bound)
 }
 
-// Noise: counts have no accuracy forecast; ForecastNoise predicts their noise.
+// Noise returns an error: counts have no accuracy forecast. ForecastNoise predicts their noise.
 func (q *counts) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }

@@ -19,16 +19,13 @@ import (
 // Kind judges scores. The unit is the record, or the party if the plan bounds a party's records.
 type Kind struct{}
 
-// Mechanisms lists evaluate's mechanisms.
 func Mechanisms() []string { return study.NoiseMechanisms() }
 
-// Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 // Shared returns all mechanisms, because counts add up.
 func (Kind) Shared() []string { return Mechanisms() }
 
-// Terms and Body: see study.Kind.
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Evaluation) }
 
@@ -83,8 +80,8 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return nil
 }
 
-// Tune cuts the scores at the pool's quantiles and the thresholds: into 20 bins, or 10 if there are
-// subgroups or the forecast AUC with 20 has a standard deviation above .02.
+// Tune cuts the scores at the pool's quantiles and the thresholds, into 20 bins. It takes 10 bins if
+// there are subgroups, or if the forecast AUC with 20 bins has a standard deviation above .02.
 func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	t := termsOf(*p)
 	if len(t.Edges) > 0 {
@@ -98,7 +95,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 		}
 	}
 	t.Bins = bins
-	if t.check(*p) != nil { // Check refuses it
+	if t.check(*p) != nil { // Check refuses such a plan
 		return p.SetTerms(t)
 	}
 	given := termsOf(*p).Bins > 0
@@ -111,7 +108,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 		h.read(pool)
 		sd, err := h.deviation(h.draws(len(p.Roster)))
 		if err != nil {
-			break // Check refuses it
+			break // Check refuses such a plan
 		}
 		forecast := h.forecast(p.Size(max(len(p.Roster), 1)), sd)
 		if auc := forecast[0].AUC; auc.Known() && auc.SD <= coarse {
@@ -208,20 +205,21 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: h, Fresh: 0x6576616c75617465}, h}, nil
 }
 
-// Work: each record is mapped alone, which copies the map, as is each pool row in New.
+// Work implements study.Task. Each record is mapped alone, which copies the map; so is each pool row
+// in New.
 func (t task) Work(records int) (study.Work, error) {
 	n, each := float64(records+t.Pool().Rows()), float64(t.h.terms.histograms())*64
 	if m := t.h.terms.Model; m != nil {
 		each += 3*study.MapSteps(m.Map) + 4*float64(len(m.Weights)*len(m.Weights[0]))
 	}
 	w := study.Work{Rest: t.CommonWork(records) + n*each}
-	if t.h.terms.Program { // the party bounds the program's time
+	if t.h.terms.Program { // the party bounds the time of its program
 		w.Shards = 1
 	}
 	return w, nil
 }
 
-// ForecastNoise assumes records like the pool's rows, in the class as often as the model says.
+// ForecastNoise assumes records like the pool's rows, and as many of the class as the model predicts.
 func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
 	p := t.Plan()
 	sd, err := t.h.deviation(t.h.draws(size.Parties))

@@ -9,7 +9,7 @@ import (
 
 const shownGroups = 3
 
-// drawn is a line of a figure: all records or a subgroup.
+// drawn is a line of a figure, for all records or for a subgroup.
 type drawn struct {
 	name string
 	Subgroup
@@ -32,8 +32,8 @@ func (c Judged) figures() []study.ReportFigure {
 	return []study.ReportFigure{calibration, roc}
 }
 
-// calibration draws the share of the class against the score. Scores that are not probabilities run from
-// the lowest to the highest bin.
+// calibration draws the share of the class against the score. If the scores are not probabilities,
+// the axis runs from the lowest to the highest bin.
 func (c Judged) calibration(all []drawn) study.ReportFigure {
 	f := study.ReportFigure{
 		Title: "Calibration of class " + c.Class, X: "probability that the score says", Y: "observed share of " + c.Class, To: 1, Diagonal: true,

@@ -13,7 +13,8 @@ type groups struct {
 	column       string
 	levels       []string
 	start, width int // first encoded column; number of encoded levels, 0 for a number
-	// edges are on the encoded scale. flagged: the next column marks missing values, the last level.
+	// edges are on the encoded scale. flagged reports whether the next column marks missing values,
+	// which are the last level.
 	edges   []float64
 	flagged bool
 }
@@ -69,7 +70,7 @@ func groupsOf(s dataset.Schema, by Grouping) (groups, error) {
 			g.levels = append(g.levels, "missing")
 			return g, nil
 		}
-		middle := make([]float64, g.start+1) // the encoding of missing values
+		middle := make([]float64, g.start+1) // a row that encodes missing values
 		middle[g.start] = 0.5
 		g.levels[g.of(middle)] += ", or missing"
 		return g, nil

@@ -41,14 +41,14 @@ type histograms struct {
 	terms  Terms
 	score  *scorer
 	groups []groups
-	scales []validation.Scale // per class judged; without a pool, edges only
-	shares [][]float64        // of the pool's rows, by grouping and level
+	scales []validation.Scale // one for each class judged; without a pool they have only edges
+	shares [][]float64        // shares of the pool's rows, by grouping and level
 }
 
 func newHistograms(p study.Plan, t Terms) *histograms {
 	h := &histograms{plan: p, terms: t, score: newScorer(p, t)}
 	for _, by := range t.By {
-		g, _ := groupsOf(p.Schema, by) // checked before
+		g, _ := groupsOf(p.Schema, by) // no error: the plan was checked
 		h.groups = append(h.groups, g)
 	}
 	if len(h.groups) == 0 {
@@ -60,7 +60,7 @@ func newHistograms(p study.Plan, t Terms) *histograms {
 	return h
 }
 
-// read learns from the pool the mean score in each bin.
+// read computes the mean score of the pool's rows in each bin.
 func (h *histograms) read(pool *auxdata.Pool) {
 	for at, scores := range h.score.all(pool.Encoded) {
 		z, w := known(scores, pool.Weight)
@@ -80,8 +80,8 @@ func (h *histograms) read(pool *auxdata.Pool) {
 	}
 }
 
-// cellsOfLevel counts the cells of a level: each bin and no score, for the class and for others; and no
-// label.
+// cellsOfLevel counts the cells of a level: one for each bin and one for records without a score,
+// both for the class and for the others; and one for records without a label.
 func cellsOfLevel(bins int) int { return 2*(bins+1) + 1 }
 
 func cellOf(s validation.Scale, z float64, class, judged int) int {
@@ -89,7 +89,7 @@ func cellOf(s validation.Scale, z float64, class, judged int) int {
 	if class < 0 {
 		return 2 * (bins + 1)
 	}
-	bin := bins // no score
+	bin := bins // the bin of records without a score
 	if z-z == 0 {
 		bin = s.Bin(z)
 	}
@@ -135,7 +135,7 @@ func (h *histograms) cellsOf(row []float64, class int, scores []float64, to []in
 	return to
 }
 
-// count counts all records; own holds the scores of the party's program, nil if the plan has other
+// count counts all records. own holds the scores of the party's program, nil if the plan has other
 // scores.
 func (h *histograms) count(r *dataset.Records, own []float64) []int64 {
 	out := make([]int64, h.Cells())
@@ -154,7 +154,8 @@ func (h *histograms) count(r *dataset.Records, own []float64) []int64 {
 	return out
 }
 
-// Weights are numbers of records; at unit party 1, which hides a party's number.
+// Weights are numbers of records. At unit party the weight is 1, which hides a party's number of
+// records.
 func (h *histograms) Weights() (least, most int64) {
 	if h.plan.Unit == privacy.Party {
 		return 1, 1
@@ -170,8 +171,8 @@ func (h *histograms) most() int64 {
 	return most
 }
 
-// Additive: at unit party the weight is not the number of records, and a program scores all records at
-// once.
+// Additive is false at unit party, where the weight is not the number of records, and for a program,
+// which scores all records at once.
 func (h *histograms) Additive(records int64) bool {
 	return h.plan.Unit != privacy.Party && !h.terms.Program && records <= h.most()
 }
@@ -189,8 +190,8 @@ func (h *histograms) AppendClear(vector []int64, weight int64) ([]byte, error) {
 	return bodies.AppendSums(vector, weight), nil
 }
 
-// ParseClear refuses counts if the histograms do not all add up to the number of records or, at unit
-// party, to the same number within the plan's bound.
+// ParseClear refuses counts unless each histogram adds up to the number of records. At unit party all
+// must add up to the same number, within the plan's bound.
 func (h *histograms) ParseClear(body []byte) ([]int64, int64, error) {
 	v, weight, err := bodies.ParseSums("counts", body, h)
 	if err != nil {
@@ -207,7 +208,7 @@ func (h *histograms) ParseClear(body []byte) ([]int64, int64, error) {
 				err = fmt.Errorf("read counts: one is of no number of records that the plan takes")
 				return
 			}
-			sum += n // at most 2¹⁶ counts of 2⁴⁰
+			sum += n // no overflow: at most 2¹⁶ counts of 2⁴⁰
 		}
 		if want < 0 {
 			want = sum
@@ -233,8 +234,8 @@ func boundOf(p study.Plan, t Terms) privacy.Bound {
 	return privacy.Bound{Unit: p.Unit, L1: 2 * n, L2sq: 2 * n, Cells: int(2 * n), PerParty: t.PerParty}
 }
 
-// Form: at unit party the largest number of counted records bounds a cell, because a party's number is
-// private.
+// Form gives the range of a cell. At unit party its end is the largest number of records that may
+// count, because a party's number is private.
 func (h *histograms) Form(weight int64) shares.Form {
 	if h.plan.Unit == privacy.Party {
 		weight = h.most()
@@ -254,7 +255,7 @@ func (h *histograms) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (p
 	return privacy.NewSensitive(vector, t.Bound)
 }
 
-// Noise: counts have no accuracy forecast; ForecastNoise predicts their noise.
+// Noise returns an error: counts have no accuracy forecast. ForecastNoise predicts their noise.
 func (h *histograms) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }

@@ -30,14 +30,15 @@ func (j Judge) CellsOf(r *dataset.Records) [][]int {
 	return out
 }
 
-// Evaluate judges a vector of counts with this number of noises added (0: none). With sampling,
-// intervals are about similar records; without, about the counted records.
+// Evaluate judges a vector of counts that contains this number of noises (0 for none). With sampling,
+// intervals are for the population behind the records; without, for the counted records.
 func (j Judge) Evaluate(values []float64, draws int, sampling bool) (Evaluation, error) {
 	sd, err := j.h.deviation(draws)
 	return j.h.evaluate(values, sd, sampling), err
 }
 
-// Claimed returns the performance if records are like the pool's rows and the model is right.
+// Claimed returns the performance that the model would have if records were like the pool's rows and
+// the model were right.
 func (j Judge) Claimed() (out []validation.Performance) {
 	for _, s := range j.h.scales {
 		out = append(out, s.Of(s.Expected(claimedRecords, 0), j.h.terms.Thresholds))
@@ -45,9 +46,9 @@ func (j Judge) Claimed() (out []validation.Performance) {
 	return out
 }
 
-const claimedRecords = 1e9 // sampling error is then negligible
+const claimedRecords = 1e9 // so many that the sampling error is negligible
 
-// Exact is the performance on the records themselves, without bins and noise.
+// Exact is the performance on the records themselves, computed without bins and noise.
 type Exact struct {
 	Class     string
 	Overall   validation.Exact

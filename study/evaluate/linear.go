@@ -12,17 +12,18 @@ import (
 	"caucus/study/classifier"
 )
 
-// Coefficients are a linear model as papers print it. The log-odds of a class are the intercept plus,
-// for each name, the coefficient times the column's value in its own unit ("age"; log(1+v) if the schema
-// says log) or, for records with a level ("sex=female") or without a value ("chol?"), times 1.
+// Coefficients are a linear model as papers print it. The log-odds of a class are the intercept plus
+// a term for each name. For a number ("age") the term is the coefficient times the value in its own
+// unit, or log(1+v) if the schema says log. For a level ("sex=female") or a missing value ("chol?")
+// the term is the coefficient, for records that have the level or lack the value.
 type Coefficients struct {
-	Class        string             `yaml:"class"` // of the log-odds; default: the second of two
+	Class        string             `yaml:"class"` // whose log-odds these are; default: the second of two classes
 	Intercept    float64            `yaml:"intercept"`
 	Coefficients map[string]float64 `yaml:"coefficients"`
 }
 
-// Model returns the model on a schema's encoded features. A value outside the schema's bounds counts as
-// the bound; a missing value, without missing: true, as the middle.
+// Model returns the model on a schema's encoded features. A value outside the schema's bounds counts
+// as the bound. A missing value counts as the middle, unless the schema says missing: true.
 func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
 	fail := func(format string, args ...any) (*Model, error) {
 		return nil, study.PlanError("evaluate.model", format, args...)
@@ -47,7 +48,7 @@ func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
 	}
 	m := &Model{Map: dataset.Identity(s), Output: classifier.Probability}
 	low, width := rangesOf(s)
-	first := mat.NewDense(1, s.Dim(), nil) // this map never cuts a row, so all columns have the same scale
+	first := mat.NewDense(1, s.Dim(), nil) // this map never clips a row, so all columns have the same scale
 	first.Set(0, 0, 1)
 	mapped := m.Map.Apply(first).RawRowView(0)
 	unit, one := mapped[0], mapped[s.Dim()]
@@ -70,7 +71,7 @@ func rangesOf(s dataset.Schema) (low, width []float64) {
 	for _, f := range s.Features {
 		names := []string{f.Column}
 		if f.Column == "" {
-			names, _ = dataset.ExpandNames(f.Columns) // checked before
+			names, _ = dataset.ExpandNames(f.Columns) // no error: the schema was checked
 		}
 		for range names {
 			if f.Kind == dataset.Categorical {

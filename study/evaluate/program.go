@@ -16,20 +16,21 @@ import (
 // Proof note.
 //   - Neighbours: replace one party with everything it holds, at unit party. Public: the plan, bins
 //     included, and that each party sends one histogram.
-//   - Lemma: each of at most c records is in one cell of each table, whatever its score; the note of
+//   - Lemma: each of at most c records is in one cell of each table, whatever its score. The note of
 //     histograms bounds how far a party then moves the counts. Scores may come from anything: the
 //     party's records, labels too, chance, and data that the program kept from other studies.
-//   - At unit record each score would have to follow from its one record. Nobody can verify that of a
-//     program that sees many records: one record could move all scores. Terms.check refuses such plans.
+//   - At unit record each score would have to follow from its own record alone. Nobody can verify
+//     that of a program that sees many records, because one record could move all scores. Terms.check
+//     refuses such plans.
 //   - Bins follow from the plan alone, because the program's scores of the pool's rows are unknown.
 //   - An invalid answer (a wrong number of scores, a score outside 0 to 1, an error, too late) leaves
-//     every record without a score. The histogram still counts the same number of records, has the same
-//     size, and leaves at the same moment, which was fixed before the program ran.
+//     every record without a score. The histogram still counts the same number of records and has the
+//     same size. It leaves at the same moment, which was fixed before the program ran.
 //   - Assumed of the site: a program serves one party.
 const programWords = "none: a program of each party's own scores its records"
 
-// own returns the program's scores of the party's labelled records, NaN for none; nil if the plan judges
-// other scores. The program sees no label.
+// own returns the program's scores of the party's labelled records, NaN for records without a score.
+// It is nil if the plan judges other scores. The program sees no label.
 func (h *histograms) own(in study.Inputs, r *dataset.Records) []float64 {
 	if !h.terms.Program {
 		return nil
@@ -65,9 +66,9 @@ func (h *histograms) answer(in study.Inputs, rows *mat.Dense) []float64 {
 	return scores
 }
 
-// at returns the score with an expected share u of scores below it, for bins without a pool: twice the
-// log-odds of u, because small probabilities differ by factors. The first tenths are at .012, .06, .16,
-// .31 and .5.
+// at returns the score below which an expected share u of scores lies, for bins without a pool. It is
+// twice the log-odds of u, because small probabilities differ by factors. The first tenths are at
+// .012, .06, .16, .31 and .5.
 func at(u float64) float64 { return 2 * math.Log(u/(1-u)) }
 
 func evenEdges(bins int, with []float64) []float64 {
@@ -79,7 +80,8 @@ func evenEdges(bins int, with []float64) []float64 {
 	return slices.Compact(edges)
 }
 
-// spread invents a pool's scores, three per bin; weighted, their probabilities are uniform on [0,1].
+// spread invents a pool's scores, three for each bin. With their weights, their probabilities are
+// uniform on [0,1].
 func spread(bins int) (z, weight []float64) {
 	n := 3 * bins
 	for i := range n {

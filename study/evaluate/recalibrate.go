@@ -12,11 +12,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Recalibrated returns a release's classifier with probabilities, by the calibration line of an
-// evaluation: log-odds z become intercept + slope·z. Both releases stay as they are, so their signatures
-// hold, and everybody with both gets the same classifier. It refuses an evaluation of another model or
-// without a line, and more than two classes, which one line does not calibrate. Both releases must be
-// checked (kinds.Usable).
+// Recalibrated returns a release's classifier with probabilities, made by the calibration line of an
+// evaluation: log-odds z become intercept + slope·z. Both releases stay unchanged, so their
+// signatures hold, and everybody who has both gets the same classifier. It refuses an evaluation of
+// another model or without a line, and more than two classes, which one line does not calibrate. Both
+// releases must be checked (kinds.Usable).
 func Recalibrated(r, by study.Release) (classifier.Classifier, error) {
 	fail := func(err error) (classifier.Classifier, error) {
 		return classifier.Classifier{}, fmt.Errorf("recalibrate: %w", err)

@@ -10,19 +10,17 @@ import (
 	"caucus/study"
 )
 
-// Evaluation is the result of an evaluate study.
 type Evaluation struct {
 	NoiseSD float64  `json:"noise_sd"` // standard deviation of the noise on each count
 	Classes []Judged `json:"classes"`  // in the plan's order
 }
 
-// Judged is the result for the scores of one class.
 type Judged struct {
 	Class       string      `json:"class"`
 	Probability bool        `json:"probability"` // scores are probabilities; Edges and bins are in log-odds
 	Edges       []float64   `json:"edges"`
-	Overall     Subgroup    `json:"overall"`             // over all records; with groupings, from the weighted mean of their counts (overallNoise)
-	Groupings   []Subgroups `json:"groupings,omitempty"` // in the plan's order
+	Overall     Subgroup    `json:"overall"` // over all records; with groupings, from the weighted mean of their counts (overallNoise)
+	Groupings   []Subgroups `json:"groupings,omitempty"`
 }
 
 // Subgroups are the levels of one column.
@@ -34,15 +32,15 @@ type Subgroups struct {
 // Subgroup is the result for the records of one level.
 type Subgroup struct {
 	Level string `json:"level,omitempty"`
-	// Unlabelled counts records without label, Unscored those without score; neither are judged.
+	// Unlabelled counts records without label, and Unscored those without score. Neither are judged.
 	Unlabelled float64 `json:"unlabelled"`
 	Unscored   float64 `json:"unscored"`
 	validation.Performance
 }
 
-// overallNoise returns the noise variance of the overall counts, in units of one count's. A grouping of
-// L levels gives a total with variance L; the best mean of several weighs each by 1/L: variance
-// 1/Σ(1/L).
+// overallNoise returns the noise variance of the overall counts, in units of one count's. A grouping
+// of L levels gives a total with variance L. The best mean of several groupings weighs each by 1/L,
+// and has variance 1/Σ(1/L).
 func (h *histograms) overallNoise() float64 {
 	sum := 0.0
 	for _, g := range h.groups {
@@ -51,8 +49,8 @@ func (h *histograms) overallNoise() float64 {
 	return 1 / sum
 }
 
-// evaluate makes the result of counts whose noise has standard deviation sd. With sampling, intervals
-// are about similar records; without, about the counted records.
+// evaluate makes the result from counts whose noise has standard deviation sd. With sampling,
+// intervals are for the population behind the records; without, for the counted records.
 func (h *histograms) evaluate(v []float64, sd float64, sampling bool) Evaluation {
 	out := Evaluation{NoiseSD: sd}
 	overall := make([][]float64, len(h.scales))
@@ -92,7 +90,6 @@ func (h *histograms) subgroup(s validation.Scale, name string, run []float64, va
 	}
 }
 
-// ResultOf reads the result of an evaluate study.
 func ResultOf(r study.Release) (out Evaluation, err error) {
 	if err := r.Result.DecodeBody(&out); err != nil {
 		return out, err
@@ -108,10 +105,9 @@ func ResultOf(r study.Release) (out Evaluation, err error) {
 	return out, nil
 }
 
-// Curve is a ROC curve.
 type Curve struct {
 	Class  string       `json:"class"`
-	Of     string       `json:"of"` // all records, or a column and its level
+	Of     string       `json:"of"` // of all records, or of a column's level
 	Points [][2]float64 `json:"points"`
 }
 
@@ -127,8 +123,9 @@ func (e Evaluation) ROC() (all []Curve) {
 	return all
 }
 
-// ROC returns the shares of the others and of the class at or above each edge, highest edge first,
-// monotone; nil if noise leaves no records of either.
+// ROC returns, at each edge, the share of the others and the share of the class that score at least
+// as much. The highest edge comes first, and both shares never decrease. It is nil if noise leaves no
+// records of either.
 func (s Subgroup) ROC() (points [][2]float64) {
 	var yes, no float64
 	for _, bin := range s.Bins {
@@ -148,7 +145,6 @@ func (s Subgroup) ROC() (points [][2]float64) {
 	return points
 }
 
-// Report: see study.Reporter.
 func (Kind) Report(r study.Release) (study.Report, error) {
 	e, err := ResultOf(r)
 	if err != nil {

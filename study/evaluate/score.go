@@ -12,9 +12,9 @@ import (
 
 type scorer struct {
 	terms   Terms
-	weights *mat.Dense // of the model
+	weights *mat.Dense // weights of the model
 	classes []int
-	column  int // the score's first encoded column; the next marks a missing score
+	column  int // index of the score's encoded column; the next column marks a missing score
 	feature dataset.Feature
 	logOdds bool
 }
@@ -50,9 +50,9 @@ func newScorer(p study.Plan, t Terms) *scorer {
 	return s
 }
 
-// plain sets weights below 1e-30, which no fitted model has, to 0. Mapped features are 0 or larger than
-// that (dataset.Map.Apply), so no product is subnormal. Subnormal products are many times slower, so a
-// plan with such weights could make time reveal records.
+// plain sets weights below 1e-30, which no fitted model has, to 0. Mapped features are 0 or larger
+// than that (dataset.Map.Apply), so no product is subnormal. Subnormal products are many times
+// slower, so with such weights in a plan the time could reveal records.
 func plain(w float64) float64 {
 	if math.Abs(w) < 1e-30 {
 		return 0
@@ -60,10 +60,10 @@ func plain(w float64) float64 {
 	return w
 }
 
-// of writes the scores of one encoded record, NaN for none. It reads no other record: a matrix product
-// over many rows may round a row differently depending on the others.
+// of writes the scores of one encoded record, NaN for a missing score. It reads no other record,
+// because a matrix product over many rows may round a row differently depending on the others.
 func (s *scorer) of(row []float64, out []float64) {
-	if s.terms.Program { // histograms.own gives the program's scores
+	if s.terms.Program { // here histograms.own gives the program's scores
 		out[0] = math.NaN()
 		return
 	}
@@ -81,15 +81,16 @@ func (s *scorer) of(row []float64, out []float64) {
 	}
 	for at, k := range s.classes {
 		z := logOdds(all, k)
-		if z-z != 0 { // the model's check excludes it
+		if z-z != 0 { // the model's check excludes this
 			z = math.NaN()
 		}
 		out[at] = z
 	}
 }
 
-// logOdds returns the log-odds of class k. With two classes the one score is the second's; with more,
-// the log-odds are the softmax's s(k) − log Σ exp s(j) over the others.
+// logOdds returns the log-odds of class k. With two classes, the one score is the second's. With more
+// classes, the log-odds are s(k) − log Σ exp s(j), over the other classes j, of the softmax's scores
+// s.
 func logOdds(all []float64, k int) float64 {
 	if len(all) == 1 {
 		if k == 0 {
@@ -106,7 +107,7 @@ func logOdds(all []float64, k int) float64 {
 	sum := 0.0
 	for j, v := range all {
 		if j != k {
-			sum += math.Exp(math.Max(v-most, -700)) // 10⁻³⁰⁴, which is not subnormal
+			sum += math.Exp(math.Max(v-most, -700)) // exp(−700) is 10⁻³⁰⁴, which is not subnormal
 		}
 	}
 	return all[k] - most - math.Log(sum)

@@ -18,9 +18,8 @@ import (
 	"caucus/study/classifier"
 )
 
-// Terms are the terms of an evaluate plan.
 type Terms struct {
-	Model      *Model      `json:"model,omitempty" yaml:"-"` // the model judged, unless Score or Program is given
+	Model      *Model      `json:"model,omitempty" yaml:"-"` // the judged model, unless Score or Program is set
 	Score      string      `json:"score,omitempty" yaml:"score" help:"judge the scores in this column in place of a model: a probability where its range is 0 to 1"`
 	Program    bool        `json:"program,omitempty" yaml:"program" help:"each party's own program scores its records, with probabilities (unit party)"`
 	ModelFile  string      `json:"-" yaml:"model" file:"yes" help:"the model to judge: a release with a classifier, its JSON from release export, or coefficients of a linear model (YAML)"`
@@ -28,11 +27,11 @@ type Terms struct {
 	Thresholds []float64   `json:"thresholds,omitempty" yaml:"thresholds" help:"probabilities at and above which a record counts as predicted in the class"`
 	By         []Grouping  `json:"by,omitempty" yaml:"by" help:"subgroups by columns, such as [sex, {column: age, edges: [40, 60]}]; each adds as much noise again"`
 	Bins       int         `json:"bins" yaml:"bins" help:"parts that scores are cut into; default: 20, or 10 with subgroups or where the AUC is expected to scatter by more than .02"`
-	Edges      [][]float64 `json:"edges" yaml:"-"` // inner bin edges per class of Classes; in log-odds for probabilities
+	Edges      [][]float64 `json:"edges" yaml:"-"` // inner bin edges for each of Classes; in log-odds for probabilities
 	PerParty   int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records of one party that count; needed at unit party"`
 }
 
-// File returns the path of the judged model's file, "" for none.
+// File is the path of the judged model's file, "" for none.
 func (t *Terms) File() string { return t.ModelFile }
 
 // Model is a linear model on mapped features.
@@ -40,13 +39,13 @@ type Model struct {
 	Release *study.Hash       `json:"release,omitempty"` // plan hash of the model's release; nil for other models
 	Map     dataset.Map       `json:"map"`
 	Weights [][]float64       `json:"weights"` // Map.Dim() × 1 for two classes, else × K
-	Output  classifier.Output `json:"output"`  // the form of the numbers; all but scores are log-odds
+	Output  classifier.Output `json:"output"`  // meaning of the numbers; all except scores are log-odds
 }
 
 // Grouping is a column whose public levels form subgroups.
 type Grouping struct {
 	Column string    `json:"column" yaml:"column"`         // a text, or a number cut at Edges
-	Edges  []float64 `json:"edges,omitempty" yaml:"edges"` // in the number's unit; a value on an edge is in the group above
+	Edges  []float64 `json:"edges,omitempty" yaml:"edges"` // in the number's unit; a value on an edge belongs to the group above
 }
 
 // UnmarshalYAML also reads the short form COLUMN or COLUMN:EDGE,EDGE.
@@ -71,12 +70,12 @@ func (g *Grouping) UnmarshalYAML(n *yaml.Node) error {
 }
 
 const (
-	manyBins, fewBins                     = 20, 10         // the default; with subgroups or much noise
+	manyBins, fewBins                     = 20, 10         // bins by default; bins with subgroups or much noise
 	coarse                                = 0.02           // deviation of a forecast AUC above which Tune takes fewBins
-	maxBins                               = 100            // noise hides anything finer
+	maxBins                               = 100            // noise hides finer bins
 	maxThresholds, maxGroupings, maxCells = 20, 8, 1 << 16 // keep a plan readable and a contribution below a megabyte
-	leastThreshold                        = 1e-6           // above LogOdds' inward shift
-	maxScore                              = 1e12           // keeps squares of scores finite, and edges possible
+	leastThreshold                        = 1e-6           // is above the inward shift of LogOdds
+	maxScore                              = 1e12           // keeps squares of scores finite and bins distinct
 	maxWeight                             = 1e6            // keeps scores finite: mapped rows have norm at most 1
 	maxPerParty                           = 1 << 24        // keeps 2c², the bound of a party's counts, far inside an int64
 )
@@ -140,8 +139,8 @@ func (t Terms) check(p study.Plan) error {
 	return nil
 }
 
-// checkEdges refuses edges that Tune cannot make. Each threshold must be an edge; otherwise the result
-// would describe another threshold.
+// checkEdges refuses edges that Tune cannot make. Each threshold must be an edge, or the result would
+// describe another threshold.
 func (t Terms) checkEdges(s dataset.Schema) error {
 	if len(t.Edges) != len(t.Classes) {
 		return study.PlanError("evaluate.edges", "of %d classes, %d are judged", len(t.Edges), len(t.Classes))
@@ -172,7 +171,7 @@ func (t Terms) checkEdges(s dataset.Schema) error {
 	return nil
 }
 
-// check refuses a model that does not fit the schema. Accepted models give finite scores.
+// check refuses a model that does not fit the schema. Models that pass give finite scores.
 func (m *Model) check(s dataset.Schema) error {
 	fail := func(format string, args ...any) error { return study.PlanError("evaluate.model", format, args...) }
 	if err := m.Map.Validate(); err != nil {
@@ -239,11 +238,11 @@ func scoreColumn(s dataset.Schema, name string) (dataset.Feature, error) {
 	return dataset.Feature{}, study.PlanError("evaluate.score", "the schema has no column %q of its own", name)
 }
 
-// histograms is the number of histograms; each record is in one cell of each.
+// histograms is the number of histograms. Each record is in one cell of each.
 func (t Terms) histograms() int { return len(t.Classes) * max(len(t.By), 1) }
 
-// ModelOf makes a model to judge from a release: its classifier on its plan's map. The release must be
-// checked (kinds.Usable), and the study's schema must be the release's.
+// ModelOf makes a model to judge from a release: its classifier on its plan's map. The release must
+// be checked (kinds.Usable), and the study's schema must be the release's.
 func ModelOf(r study.Release, s dataset.Schema) (*Model, error) {
 	c, ok := classifier.Of(r.Result)
 	if !ok {

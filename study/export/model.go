@@ -23,12 +23,10 @@ type Model struct {
 	Classes []string          `json:"classes"`
 	Output  classifier.Output `json:"output"`
 	// Missing is the text of a missing cell, besides an empty one.
-	Missing string   `json:"missing,omitempty"`
-	Columns []Column `json:"columns"`
-	// Encoded is the number of encoded columns.
-	Encoded int    `json:"encoded"`
-	Steps   []Step `json:"steps"`
-	// Warnings are for users of the numbers.
+	Missing  string   `json:"missing,omitempty"`
+	Columns  []Column `json:"columns"`
+	Encoded  int      `json:"encoded"`
+	Steps    []Step   `json:"steps"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -92,7 +90,6 @@ const (
 // mostWeight bounds a model's numbers: larger ones (of a foreign map) overflow in some languages only.
 const mostWeight = 1e100
 
-// New checks a release and makes its model.
 func New(r study.Release) (Model, error) {
 	p, err := kinds.Usable(r)
 	if err != nil {

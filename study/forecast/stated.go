@@ -35,7 +35,6 @@ const (
 	mostDrawsAgain, mostRecordsAgain = 200, 100_000 // draws; records of each party
 )
 
-// Document returns the bytes to sign.
 func (s Stated) Document() ([]byte, error) {
 	f := *s.Forecast
 	f.Coefficients, s.Forecast, s.Version = nil, &f, version

@@ -53,10 +53,10 @@ import (
 type Records struct {
 	rule Rule
 	mac  hash.Hash
-	// full names records by everything that a study sees of them.
+	// full names each record by everything that a study sees of the record.
 	full []name
-	// shared names records by the part that neighbours share; nil if they share nothing. At unit label,
-	// equal records are numbered in file order.
+	// shared names each record by the part that neighbours share, nil if they share nothing. At unit
+	// label, equal records are numbered in file order.
 	shared []name
 }
 
@@ -65,14 +65,14 @@ type name struct {
 	copy  uint64
 }
 
-// Purposes for which keys are derived; each purpose gets a different key.
+// Purposes of keys. Each purpose gets a different key.
 const (
-	forCut   = "cut"   // keeps some records of a group whose shared part is equal
-	forSlot  = "slot"  // gives each group its number of kept records
+	forCut   = "cut"   // selects records of a group whose shared part is equal
+	forSlot  = "slot"  // decides how many records of each group are kept
 	forOrder = "order" // order of sending
 	ForSet   = "set"   // made sets
-	ForBlank = "blank" // set of a record without a set
-	ForClass = "class" // class of a record without a label
+	ForBlank = "blank" // the set of a record whose set column is empty
+	ForClass = "class" // the class of a record without a label
 	// Keys of shards: by record, by patient, by content without the label.
 	forShard, forPatient, forAlike = "shard", "patient", "alike"
 )
@@ -82,7 +82,7 @@ type Rule struct {
 	Study  study.Hash
 	Unit   privacy.Unit
 	Shards int // 0 and 1: no shards
-	// SetColumn: the party column names each record's set.
+	// SetColumn reports that the party column names each record's set.
 	SetColumn bool
 }
 
@@ -102,7 +102,7 @@ func Of(rule Rule, records *dataset.Records, siteKey []byte) *Records {
 	return k
 }
 
-// names digests the bytes that of appends for each record, and numbers equal ones.
+// names digests the bytes that of appends for each record, and numbers equal records.
 func names(n int, of func(b []byte, i int) []byte) []name {
 	out := make([]name, n)
 	seen := make(map[[sha256.Size]byte]uint64, n)
@@ -132,7 +132,7 @@ func appendShared(b []byte, u privacy.Unit, records *dataset.Records, i int) []b
 	for _, v := range records.X.RawRowView(i) {
 		b = binary.BigEndian.AppendUint64(b, math.Float64bits(v))
 	}
-	if records.IsOutside(i) { // no condition reads the label at unit label (study.Plan checks this)
+	if records.IsOutside(i) { // at unit label no condition reads the label (study.Plan checks this)
 		b = append(b, 1)
 	}
 	return b
@@ -149,7 +149,7 @@ func textOf(column []string, i int) string {
 	return column[i]
 }
 
-// Key returns the HMAC of a use and its arguments.
+// Key returns the HMAC of a purpose and its arguments.
 func (k *Records) Key(use string, of ...[]byte) (out [sha256.Size]byte) {
 	k.mac.Reset()
 	k.mac.Write([]byte(use + "\x00"))
@@ -164,7 +164,7 @@ func (k *Records) nameKey(use string, n name) [sha256.Size]byte {
 	return k.Key(use, n.holds[:], binary.BigEndian.AppendUint64(nil, n.copy))
 }
 
-// Number returns a uniform number for a record and a use.
+// Number returns a uniform number for a record and a purpose.
 func (k *Records) Number(use string, i int) uint64 { return Leading(k.nameKey(use, k.full[i])) }
 
 func Leading(key [sha256.Size]byte) uint64 { return binary.BigEndian.Uint64(key[:]) }
@@ -178,14 +178,14 @@ func (k *Records) sorted(use string, names []name) []int {
 	return order
 }
 
-// Sending returns the order in which at most this number of records leave at unit label.
+// Sending returns the order in which records leave at unit label, at most this number.
 func (k *Records) Sending(most int) []int {
 	order := k.sorted(forOrder, k.shared)
 	return order[:min(most, len(order))]
 }
 
-// Cut chooses at most this number of records. The shared parts of the chosen records come in an order
-// that is the same for neighbours.
+// Cut selects at most this number of records. The shared parts of the selected records come in an
+// order that is the same for neighbours.
 func (k *Records) Cut(most int) []int {
 	rows := k.sorted(forCut, k.full)
 	if k.shared == nil {
@@ -214,7 +214,7 @@ func (k *Records) Cut(most int) []int {
 	return slots
 }
 
-// AtMost returns at most this number of a party's records, chosen by keys, for plans that limit the
+// AtMost returns at most this number of a party's records, selected by keys, for plans that limit the
 // records.
 func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 	if int64(in.Records.Len()) <= most {
@@ -223,13 +223,13 @@ func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 	return in.Records.Select(Of(Rule{Study: in.Study, Unit: u}, in.Records, in.ShardKey).Cut(int(most)))
 }
 
-// ByPatient says whether shards keep each patient's records together.
+// ByPatient reports whether shards keep each patient's records together.
 func (r Rule) ByPatient(records *dataset.Records) bool { return r.Shards > 1 && records.Patient != nil }
 
-// Shards deals the records to shards, each shard in the order of the records' keys, a patient's records
-// in one shard. Two kinds of records are dealt by content without the label, equal ones together:
-// records at unit label, so that one label moves one ballot, and records without a patient in a file
-// that names patients, so that a shard's cut does not deal the others anew.
+// Shards assigns the records to shards, a patient's records to one shard. Each shard is in the order
+// of the records' keys. Two kinds of records are assigned by their content without the label, so that
+// equal ones stay together: records at unit label, so that one label changes one ballot, and records
+// without a patient in a file that names patients, so that a shard's cut does not move the others.
 func (k *Records) Shards(records *dataset.Records) [][]int {
 	out := make([][]int, k.rule.Shards)
 	for _, i := range k.sorted(forShard, k.full) {
@@ -245,14 +245,15 @@ func (k *Records) Shards(records *dataset.Records) [][]int {
 	return out
 }
 
-// Exactly returns n records from a site that declared n, in file order. From more records, keys choose
-// n, so neighbours stay neighbours (Records). Fewer are filled with empty records: all cells missing,
-// without label, patient or party. So at unit record a file that gains or loses a record is a neighbour
-// too, with one record replaced, unless sets by a column show the difference.
+// Exactly returns n records from a site that declared n, in file order. If there are more records,
+// keys select n of them, so neighbours remain neighbours (Records). If there are fewer, empty records
+// are added: all cells missing, without label, patient or party. So at unit record a file that gains
+// or loses a record is a neighbour too, with one record replaced, unless sets by a column show the
+// difference.
 //
-// If shards keep patients together, each shard has its part of n and is cut alone: a replaced patient,
-// with any number of records, moves the records of two shards only. Empty records are in no shard that
-// trains.
+// If shards keep patients together, each shard has its part of n and is cut alone: a replaced
+// patient, with any number of records, moves the records of only two shards. Empty records are in no
+// shard that trains.
 func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int, key []byte) *dataset.Records {
 	if records.Len() > n || rule.ByPatient(records) {
 		records = records.Select(chosen(rule, records, n, key))
@@ -265,7 +266,7 @@ func chosen(rule Rule, records *dataset.Records, n int, key []byte) []int {
 	var rows []int
 	if rule.ByPatient(records) {
 		for s, shard := range k.Shards(records) {
-			part := (n + s) / rule.Shards // they add up to n
+			part := (n + s) / rule.Shards // the parts add up to n
 			rows = append(rows, shard[:min(part, len(shard))]...)
 		}
 	} else {

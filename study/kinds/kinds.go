@@ -39,7 +39,6 @@ func Aggregated() (names, mechanisms []string) {
 // Default is the kind of a proposal that names none.
 const Default = "classify"
 
-// Names lists the kinds.
 func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // Mechanisms lists the mechanisms of all kinds, without duplicates.
@@ -52,7 +51,6 @@ func Mechanisms() []string {
 	return slices.Compact(all)
 }
 
-// Named finds a kind.
 func Named(name string) (study.Kind, error) {
 	k, ok := kinds[name]
 	if !ok {
@@ -71,7 +69,6 @@ func RuleOf(p study.Plan) keyed.Rule {
 	return keyed.Rule{Study: study.HashOf(canonical), Unit: p.Unit, Shards: w.Shards, SetColumn: w.SetColumn}
 }
 
-// NewTask makes the task of a checked plan on its pool.
 func NewTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	kind, err := Named(p.Kind)
 	if err != nil {
@@ -83,7 +80,7 @@ func NewTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return kind.New(p, pool)
 }
 
-// ReadTask is NewTask on the pool's canonical bytes.
+// ReadTask makes the task of a checked plan on the canonical bytes of its pool.
 func ReadTask(p study.Plan, canonical []byte) (study.Task, error) {
 	table, err := auxdata.ReadCSV(canonical, p.Pool)
 	if err != nil {
@@ -121,7 +118,7 @@ func ParsePlan(canonical []byte) (study.Plan, error) {
 	return p, Check(p)
 }
 
-// PlanOf returns a release's plan, checked.
+// PlanOf returns a release's plan after checking it.
 func PlanOf(r study.Release) (study.Plan, error) {
 	p, err := r.DecodedPlan()
 	if err != nil {
@@ -130,9 +127,9 @@ func PlanOf(r study.Release) (study.Plan, error) {
 	return p, Check(p)
 }
 
-// Usable is PlanOf for a release about to be used. It also refuses a release of another form, a kind
-// other than the plan's, and a result that does not decode strictly, because readers could disagree
-// about an extra field.
+// Usable returns the checked plan of a release that is about to be used. It refuses a release of
+// another form, a kind that is not the plan's, and a result that does not decode strictly, because
+// readers could disagree about an extra field.
 func Usable(r study.Release) (study.Plan, error) {
 	if err := r.CheckForm(); err != nil {
 		return study.Plan{}, fmt.Errorf("read release: %w", err)
@@ -147,7 +144,6 @@ func Usable(r study.Release) (study.Plan, error) {
 	return p, r.Result.DecodeBody(kinds[p.Kind].Body())
 }
 
-// WordsOf describes a checked plan.
 func WordsOf(p study.Plan) study.Words {
 	kind, err := Named(p.Kind)
 	if err != nil {

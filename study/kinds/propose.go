@@ -16,15 +16,15 @@ import (
 // Proposed is a plan ready to be agreed on, with its pool and forecasts.
 type Proposed struct {
 	Plan       study.Plan
-	Canonical  []byte // canonical
+	Canonical  []byte // canonical bytes of the plan
 	Hash       study.Hash
 	Pool       *auxdata.Pool
-	PoolBytes  []byte // canonical
+	PoolBytes  []byte // canonical bytes of the pool
 	Remarks    []dataset.Remark
 	Size       study.Size
 	ShareError float64 // mean error that noise adds to a set's class share; ratio studies only
 	Noise      string  // noise in each number, in words; describe studies only
-	Warning    string  // why noise makes the result useless, else ""
+	Warning    string  // why the noise makes the result useless, else ""
 }
 
 // Propose makes a plan like Draft and, if the kind can, forecasts the noise in its numbers.
@@ -88,8 +88,8 @@ func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Pr
 	return out, task, nil
 }
 
-// Complete fills in every default that does not follow from the pool, for real and simulated proposals.
-// SetPool comes next. The map keeps all features.
+// Complete fills in every default that does not follow from the pool, for real and simulated
+// proposals. The map keeps all features. SetPool comes next.
 func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	p := planOf(s, schema)
 	kind, err := Named(p.Kind)
@@ -106,7 +106,7 @@ func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	return p, nil
 }
 
-// SetPool sets a completed plan's pool and the terms that follow from the pool, then calls Check.
+// SetPool sets a completed plan's pool and the terms that follow from the pool, and then calls Check.
 func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 	p.Pool = pool.Digest
 	kind, err := Named(p.Kind)
@@ -141,9 +141,9 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	return p
 }
 
-// ChooseMap turns dataset.Auto into a number of components, as the plan's kind chooses; by default all
-// features stay. Any other c is returned unchanged. The plan lacks only map and pool. x are the N×Dim
-// encoded rows of the public pool.
+// ChooseMap turns dataset.Auto into a number of components that the plan's kind chooses; without a
+// choice all features stay. Any other c is returned unchanged. The plan lacks only map and pool. x
+// are the N×Dim encoded rows of the public pool.
 func ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
 	kind, err := Named(p.Kind)
 	if err != nil {

@@ -62,7 +62,6 @@ func DefaultCorrection(loss string, classes int) string {
 // Mechanisms: rr keeps a label with probability e^ε/(e^ε+K−1); em, as published, is rr at ε/2.
 func Mechanisms() []string { return []string{"rr", "em"} }
 
-// Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 // Shared returns nil: a fit needs each contribution, so nothing is summed.
@@ -122,7 +121,6 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return p.SetTerms(full)
 }
 
-// Terms and Body: see study.Kind.
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Result) }
 
@@ -240,7 +238,6 @@ func (l task) Reservations(records int) ([]study.Reservation, error) {
 	return l.terms.Reserve(n), nil
 }
 
-// Result is the result of a labels study.
 type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`
 	Records    int                   `json:"records"`

@@ -26,7 +26,6 @@ func (l task) Check(body []byte) error {
 	return err
 }
 
-// NewSum: see study.Keeper.
 func (l task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 
 // PublicBodies: only the coordinator may see the features.

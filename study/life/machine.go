@@ -27,10 +27,8 @@ type Study struct {
 	roster map[study.PartyID]bool
 }
 
-// New makes a study in draft.
 func New(p study.Plan, h study.Hash) *Study { return Restore(p, h, Snapshot{State: study.InDraft}) }
 
-// Restore makes a study from a stored snapshot.
 func Restore(p study.Plan, h study.Hash, s Snapshot) *Study {
 	if s.Received == nil {
 		s.Received = map[study.PartyID]study.BodyDigest{}
@@ -240,7 +238,6 @@ func (s *Study) contributed(e Contributed) ([]Effect, error) {
 // Have returns the number of contributions whose bytes are stored.
 func (s *Study) Have() int { return len(s.Received) - len(s.Lost) }
 
-// Ending returns the ending in force.
 func (s *Study) Ending() study.Ending { return s.Chain.Ending() }
 
 // Enough says whether the rule in force lets the study seal before its deadline.

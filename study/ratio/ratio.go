@@ -88,10 +88,8 @@ const (
 	countsShare = 0.1 // share of the budget ρ for counts beside noisy embeddings
 )
 
-// Mechanisms lists the mechanisms for label counts.
 func Mechanisms() []string { return privacy.CountMechanisms() }
 
-// Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 // Shared returns nil: a fit needs each contribution, so nothing is summed.
@@ -267,7 +265,6 @@ func termsOf(p study.Plan) (t Terms) {
 	return t
 }
 
-// Terms and Body: see study.Kind.
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Result) }
 

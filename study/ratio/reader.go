@@ -34,7 +34,6 @@ func (t task) Check(body []byte) error {
 	return err
 }
 
-// NewSum: see study.Keeper.
 func (t task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 
 // PublicBodies: only the coordinator may see features and exact embeddings.

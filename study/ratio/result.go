@@ -19,7 +19,6 @@ const kindName = "ratio"
 // Assumption states what every estimate of a ratio study relies on.
 const Assumption = "This assumes that records of a class look alike everywhere: only the classes' shares differ between the sets and this file, not what a class looks like."
 
-// Result is the result of a ratio study.
 type Result struct {
 	// Model estimates the ratios of any unlabelled set; nil if the sets support no estimate (Refusal).
 	Model   *ratio.Model `json:"model,omitempty"`
@@ -42,7 +41,6 @@ type Refusal struct {
 	Advice string       `json:"advice"`
 }
 
-// SetResult is one released set.
 type SetResult struct {
 	Records int `json:"records"`
 	// Shares are projected; SD is the standard deviation of the noise on each share before projection.
@@ -124,7 +122,6 @@ func Scale(pool *auxdata.Pool) (float64, error) {
 	return ratio.MedianSquaredDistance(pool.X, rand.New(rand.NewPCG(1, 2)))
 }
 
-// ResultOf reads the result of a ratio study.
 func ResultOf(r study.Release) (out Result, err error) {
 	if r.Kind != kindName {
 		return out, fmt.Errorf("this release is not of a ratio study")

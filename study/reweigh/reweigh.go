@@ -44,10 +44,8 @@ const (
 
 var mechanisms = map[string]bool{"entropy": false, "logistic": false, "logistic-paper": true}
 
-// Mechanisms lists reweigh's mechanisms.
 func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 
-// Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 // Shared returns entropy: the number of records bounds the range of its sums (study.Kind).
@@ -91,7 +89,6 @@ func termsOf(p study.Plan) (t Terms) {
 	return t
 }
 
-// Terms and Body: see study.Kind.
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Weights) }
 

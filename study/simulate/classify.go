@@ -24,8 +24,7 @@ type Classify struct {
 	// Proposal is a proposal as for study create; the split sets parties, sizes and seed.
 	Proposal study.Proposal
 	Repeats  int
-	// Shares: see Options.
-	Shares bool
+	Shares   bool
 	// Progress, if not nil, is called as contributions arrive.
 	Progress func(done, total int)
 }

@@ -16,7 +16,6 @@ import (
 type contributions interface {
 	// make returns party i's body and, if wanted, the clear body. It is safe for concurrent use.
 	make(ctx context.Context, m *machine, i int) (body, clear []byte, err error)
-	// addClear adds a clear body from make.
 	addClear(i int, clear []byte) error
 	// unperturbed returns the result of all clear bodies; empty if the kind has none.
 	unperturbed(ctx context.Context) (study.Result, error)

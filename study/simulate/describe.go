@@ -21,7 +21,6 @@ type Describe struct {
 	Repeats int
 }
 
-// DescribeSummary is the result of a simulation.
 type DescribeSummary struct {
 	Study     string       `json:"study"`
 	Mechanism string       `json:"mechanism"`

@@ -35,21 +35,19 @@ type Evaluate struct {
 	Progress func(done, total int)
 }
 
-// EvaluateSummary is the result of a simulation.
 type EvaluateSummary struct {
-	Study     string       `json:"study"`
-	Mechanism string       `json:"mechanism"`
-	Unit      privacy.Unit `json:"unit"`
-	Noise     study.Noise  `json:"noise"`
-	Epsilon   float64      `json:"epsilon"`
-	Delta     float64      `json:"delta"`
-	Parties   int          `json:"parties"`
-	Records   int          `json:"records"`
-	Bins      int          `json:"bins"`
-	Repeats   int          `json:"repeats"`
-	// Forecast is the forecast of study create.
-	Forecast string          `json:"forecast"`
-	Classes  []EvaluateClass `json:"classes"`
+	Study     string          `json:"study"`
+	Mechanism string          `json:"mechanism"`
+	Unit      privacy.Unit    `json:"unit"`
+	Noise     study.Noise     `json:"noise"`
+	Epsilon   float64         `json:"epsilon"`
+	Delta     float64         `json:"delta"`
+	Parties   int             `json:"parties"`
+	Records   int             `json:"records"`
+	Bins      int             `json:"bins"`
+	Repeats   int             `json:"repeats"`
+	Forecast  string          `json:"forecast"`
+	Classes   []EvaluateClass `json:"classes"`
 	// Recalibrated applies the first release's line for the first class to scores of the half of the
 	// test records that no model was fitted to.
 	Recalibrated *Recalibrated       `json:"recalibrated,omitempty"`

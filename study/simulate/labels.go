@@ -16,7 +16,6 @@ import (
 // Labels runs a labels proposal among virtual parties and measures the classifier.
 type Labels struct {
 	Split
-	// Proposal is as in Classify.
 	Proposal study.Proposal
 	Repeats  int
 	Progress func(done, total int)

@@ -54,7 +54,6 @@ type RatioL1 struct {
 	TrainingRatio float64 `json:"training_ratio"`
 }
 
-// RatioShareResult is the result at one of the target shares.
 type RatioShareResult struct {
 	Shares []float64 `json:"shares"`
 	L1     RatioL1   `json:"l1"`

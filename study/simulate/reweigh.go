@@ -18,8 +18,7 @@ import (
 // Reweigh divides records into private records and a public pool from another population, runs a reweigh
 // proposal among virtual parties, and compares a query's answer with the truth.
 type Reweigh struct {
-	Schema dataset.Schema
-	// Proposal is as in Classify.
+	Schema   dataset.Schema
 	Proposal study.Proposal
 	// Records holds all records, Group marks the mostly private group: Share of the group and 1−Share of
 	// the others are private; the rest is the pool.

@@ -26,7 +26,6 @@ type Run struct {
 	UploadBytes float64
 }
 
-// Options of a run.
 type Options struct {
 	// Lean leaves out the result without noise.
 	Lean bool
@@ -158,7 +157,6 @@ func Receive(s *life.Study, to Adder, party study.PartyID, body []byte) error {
 	return to.Add(body)
 }
 
-// Finish keeps the publications.
 func (m *machine) Finish(s study.Summed, released []privacy.Published) (study.Result, error) {
 	m.published = released
 	return m.Task.Finish(s, released)

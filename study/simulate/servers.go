@@ -103,7 +103,6 @@ func (s *servers) sums() (out [study.Servers]secret.SecretShare, err error) {
 	return [study.Servers]secret.SecretShare{rest, held}, nil
 }
 
-// Requests returns both servers' requests.
 func (s *servers) Requests(int) ([]study.Request, error) {
 	sums, err := s.sums()
 	if err != nil {

@@ -42,13 +42,11 @@ func (t *DescribeTerms) Common() Terms {
 func (t *RatioTerms) Common() Terms   { return Terms{RecordTerms: t.RecordTerms, PoolTerms: t.PoolTerms} }
 func (t *ReweighTerms) Common() Terms { return Terms{RecordTerms: t.RecordTerms} }
 
-// DescribeTerms are the terms of [Describe].
 type DescribeTerms struct {
 	RecordTerms `yaml:",inline"`
 	PartyTerms  `yaml:",inline"`
 }
 
-// ClassifyTerms are the terms of [Classify].
 type ClassifyTerms struct {
 	Terms          `yaml:",inline"`
 	HoldOutParties bool          `yaml:"hold_out_parties" help:"test on all records of a quarter of the parties that the party column names: nobody is on both sides"`
@@ -69,12 +67,10 @@ type RatioTerms struct {
 	Width          float64     `yaml:"width" help:"kernel width in place of gamma, in units of one over the pool's median squared distance; 0: chosen on held-out sets (clear), 3 (embedding) or 1 (noisy-embedding)"`
 }
 
-// LabelsTerms are the terms of [Labels].
 type LabelsTerms struct {
 	Terms `yaml:",inline"`
 }
 
-// ReweighTerms are the terms of [Reweigh].
 type ReweighTerms struct {
 	RecordTerms  `yaml:",inline"`
 	Split        string  `yaml:"split" help:"COLUMN=VALUE: records with this value are mostly private; COLUMN alone takes its commonest value"`

@@ -12,7 +12,6 @@ import (
 	"caucus/study/simulate"
 )
 
-// Term is one setting of a study.
 type Term struct {
 	// Key is the name in a study file, with a point at each level: epsilon, map.project,
 	// simulate.targets.
@@ -31,7 +30,6 @@ type Term struct {
 // last part.
 func (t Term) Name() string { return t.Key[strings.LastIndex(t.Key, ".")+1:] }
 
-// IsFile says whether the values are file names.
 func (t Term) IsFile() bool { return t.file }
 
 // simulated makes each kind's rehearsal terms, with their defaults.
@@ -195,7 +193,6 @@ func kindsWith(name string) []string {
 	})
 }
 
-// unknown says why a kind has no term with this name.
 func unknown(kind, name string, table []Term) error {
 	if others := kindsWith(name); len(others) > 0 {
 		return fmt.Errorf("%s is a term of %s studies; this one is of kind %s", name, strings.Join(others, ", "), kind)

@@ -24,8 +24,7 @@ type Party struct {
 	// ReceiptAfter is the number of amendments that the party knew when the latest receipt came. A
 	// contribution sent again after a study was reopened gets a receipt with the date of the first.
 	ReceiptAfter int
-	// Amendments are the signed amendments that the party knows.
-	Amendments []study.Signed
+	Amendments   []study.Signed
 	// Upload is the party's upload, nil if unsent or unknown.
 	Upload []byte
 	// Member is the digest by which two servers know the contribution; nil if one server adds the noise,

@@ -60,7 +60,6 @@ type Finding struct {
 // AboutSimulated is the subject of the finding that a release is simulated, which always fails.
 const AboutSimulated = "simulated"
 
-// AnyFails reports whether any finding fails.
 func AnyFails(all []Finding) bool {
 	return slices.ContainsFunc(all, func(f Finding) bool { return f.Verdict == Fails })
 }
