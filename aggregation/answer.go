@@ -11,16 +11,17 @@ import (
 // QueryAnswer estimates the mean of a query over the private records, with its sources of error.
 type QueryAnswer struct {
 	Estimate float64 `json:"estimate"`
-	// These are standard deviations, to first order: of the privacy noise (Noise), of the difference that
-	// remains between weighted and released means (Left), of the sampling of the pool (Sampling) and of
-	// the private records (Records: in the part of the query that the features don't explain).
+	// These are standard deviations, to first order. Noise is that of the privacy noise. Left is that
+	// of the difference that remains between weighted and released means. Sampling is that of
+	// sampling the pool. Records is that of sampling the private records, in the part of the query
+	// that the features do not explain.
 	Noise    float64 `json:"noise_sd"`
 	Left     float64 `json:"left_sd"`
 	Sampling float64 `json:"sampling_sd"`
 	Records  float64 `json:"records_sd"`
-	// Shift is the standard deviation of the expected bias (see Untold). It assumes that pool and private
-	// records differ in the unexplained part of the query as much as in the unexplained part of each
-	// column. It is an expectation: no released number bounds the bias.
+	// Shift is the standard deviation of the expected bias (see Untold). It assumes that pool and
+	// private records differ in the unexplained part of the query as much as in the unexplained part
+	// of each column. It is only an expectation, because no released number bounds the bias.
 	Shift float64 `json:"shift_sd"`
 	// R2 is the adjusted share of the query's variance in the pool that the features explain linearly.
 	// Moved is the standard deviation of the weights.
@@ -101,7 +102,7 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	return a
 }
 
-// with returns the weighted covariance of b with the rows; mean is b's weighted mean.
+// with returns the weighted covariance of b with the rows. mean is b's weighted mean.
 func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 	n, d := l.x.Dims()
 	total := 0.0
@@ -149,7 +150,7 @@ type Untold struct {
 	Columns int
 	Records float64
 
-	means []float64 // released, in the units of the rows; nil if not released
+	means []float64 // released means, in the units of the rows; nil if not released
 }
 
 func (u Untold) gap(weighted []float64) []float64 {

@@ -9,14 +9,13 @@ import (
 // ErrBallot is wrapped by every refusal of a ballot.
 var ErrBallot = errors.New("invalid ballot")
 
-// Ballot is one classifier's votes: exactly one class for each pool row. Nobody can abstain, because the
-// number of votes on a row would then be private.
+// Ballot is one classifier's votes: exactly one class for each pool row. A classifier cannot abstain,
+// because the number of votes on a row would then be private.
 type Ballot struct {
 	classes int
 	votes   []uint8
 }
 
-// MaxClasses bounds a study's classes: a vote is one byte in memory.
 const MaxClasses = 256
 
 func NewBallot(votes []int, classes int) (Ballot, error) {
@@ -94,7 +93,7 @@ func ParseBallot(data []byte, rows, classes int) (Ballot, error) {
 	return b, nil
 }
 
-// ConstantBallot votes for class 0 on every row. A party without training data casts it.
+// ConstantBallot votes for class 0 on every row. A party without training data casts this ballot.
 func ConstantBallot(rows, classes int) Ballot {
 	return Ballot{classes: classes, votes: make([]uint8, rows)}
 }

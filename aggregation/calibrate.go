@@ -23,7 +23,7 @@ func (c *Calibration) spread(sd float64) {
 	c.SlopeSD, c.Low, c.High = sd, c.Slope/by, c.Slope*by
 }
 
-// Error returns the slope's relative standard deviation; 0 for nil.
+// Error returns the slope's relative standard deviation, 0 for nil.
 func (c *Calibration) Error() float64 {
 	if c == nil {
 		return 0
@@ -49,7 +49,7 @@ type calibrator struct {
 	mu      *mat.Dense // d×C
 	fit     Fit
 	metric  *mat.Dense
-	// own holds the errors of the moments other than sampling: a column's covariance before centring is
+	// own has the errors of the moments apart from sampling: a column's covariance before centring is
 	// the sum of the factors' outer products.
 	own []*mat.Dense
 	// effective is the pool's number of effective rows, records the number of records behind the moments.
@@ -69,7 +69,7 @@ type calibrator struct {
 // The slope's variance follows from the variances of both right hand sides: Var⟨W₀, ν⟩ = ⟨W, ΣW⟩ −
 // tr((H⁻¹Σ)²) and Var ν'H⁻¹ν = 2tr((H⁻¹Σ)²).
 func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
-	if c.fit.Lambda == 0 { // the zero model was best: it has no scores
+	if c.fit.Lambda == 0 { // the zero model was best, and has no scores
 		return Calibration{}, false
 	}
 	d, columns := c.mu.Dims()
@@ -97,15 +97,15 @@ func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 	return out, true
 }
 
-// noise returns the law of the errors of one column's equations at the pool's probabilities p: own,
-// sampling of the pool's (p − 1/K)x, and sampling of the records' (y − 1/K)x. With more than two classes
-// all columns have the same law.
+// noise returns the distribution of the errors of one column's equations at the pool's probabilities
+// p. The errors are own, sampling of the pool's (p − 1/K)x, and sampling of the records' (y − 1/K)x.
+// With more than two classes all columns have the same distribution.
 func (c calibrator) noise(p *mat.Dense) Noise {
 	n, d := c.x.Dims()
 	k := float64(c.classes)
-	free := k - 1 // of K columns that centring makes sum to 0
+	free := k - 1 // centring makes the K columns sum to 0
 	if c.classes == 2 {
-		free = 2 // the single column stands for two opposite ones, and is not centred
+		free = 2 // the single column stands for two opposite ones and is not centred
 	}
 	off, means := mat.NewDense(n, d, nil), mat.NewDense(d, c.classes, nil)
 	total := 0.0
@@ -140,8 +140,8 @@ func (c calibrator) noise(p *mat.Dense) Noise {
 	return Noise{Factor: squareRoot(sum), Centred: c.classes > 2}
 }
 
-// flattery returns tr(H⁻¹Σ) and tr((H⁻¹Σ)²): solved for two classes; by draws for more, where H is
-// larger.
+// flattery returns tr(H⁻¹Σ) and tr((H⁻¹Σ)²). For two classes it solves; for more classes, where H is
+// larger, it draws.
 func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	if c.classes > 2 {
 		return c.drawnFlattery(noise, rng)

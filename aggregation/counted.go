@@ -45,9 +45,9 @@ func (d *FeatureDesign) Counted(last, records int64) (counted int64, ok bool) {
 // Recorded returns the number of records in released CountedSums.
 func (d *FeatureDesign) Recorded(sums []float64) float64 { return sums[d.Cells()] / featureScale }
 
-// WithCount adds the noise of the record count to a law of the noise on means; off is the count's
-// relative deviation. Dividing by a noisy count scales all means alike, so it adds one direction across
-// all groups. The direction is measured between ±off, because Means projects.
+// WithCount adds the noise of the record count to the distribution of the noise on means. off is the
+// count's relative standard deviation. Dividing by a noisy count scales all means alike, so it adds
+// one direction across all groups. The direction is measured between ±off, because Means projects.
 func (d *FeatureDesign) WithCount(noise Noise, means []float64, off float64) Noise {
 	cells := d.Cells()
 	up, down := scaledMeans(means, 1+off), scaledMeans(means, 1-off)

@@ -42,8 +42,8 @@ func CrossSums(x *mat.Dense, y []int, classes int) []int64 {
 	return out
 }
 
-// latticeRow truncates a row and checks in integers that features and intercept keep their bounds. A part
-// that breaks its bound (as NaN would; no map makes one) becomes zero.
+// latticeRow truncates a row and checks in integers that features and intercept keep their bounds. A
+// part that exceeds its bound becomes zero. (NaN would exceed it, but no map makes NaN.)
 func latticeRow(z []int64, row []float64) {
 	last := len(row) - 1
 	var norm int64
@@ -79,8 +79,8 @@ func CrossMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
 	return m, nil
 }
 
-// CrossLabelled estimates the number of labelled records from the intercepts of sums. Each sum has noise
-// of standard deviation sd; off is the estimate's.
+// CrossLabelled estimates the number of labelled records from the intercepts of sums. Each sum has
+// noise of standard deviation sd. off is the standard deviation of the estimate.
 func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) {
 	each := math.Floor(crossScale / math.Sqrt2)
 	for k := range classes {
@@ -124,8 +124,8 @@ func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effecti
 	return Noise{Factor: squareRoot(c), Centred: classes > 2}
 }
 
-// crossColumn returns the deviation of the noise in a column of CrossMoments, sd that on class sums. With
-// two classes, a column is half their difference.
+// crossColumn returns the standard deviation of the noise in a column of CrossMoments, if class sums
+// have noise of standard deviation sd. With two classes, a column is half their difference.
 func crossColumn(classes int, sd float64) float64 {
 	if classes == 2 {
 		return sd * math.Sqrt(0.5)

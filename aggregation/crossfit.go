@@ -13,8 +13,8 @@ import (
 type CrossFit struct {
 	Fit
 	Drift Drift
-	// Tilted: the pool was tilted to the records' mean. EffectiveRows is the pool's effective sample size
-	// (Kish) after that.
+	// Tilted reports whether the pool was tilted to the records' mean. EffectiveRows is the pool's
+	// effective sample size (Kish) afterwards.
 	Tilted        bool
 	EffectiveRows float64
 	// Remains is the drift left in the pool after tilting.

@@ -8,11 +8,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LawOf returns the error law of an entropy tilt (FitWeights) of rows x to means with noise: a change ν
-// of the means changes the tilt by about (cov+λ)⁻¹ν.
+// LawOf returns the distribution of the errors of an entropy tilt (FitWeights) of rows x to means
+// with noise. A change ν of the means changes the tilt by about (cov+λ)⁻¹ν.
 func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	l := newWeightLaw(x, f.Weight)
-	if f.Lambda == 0 { // noise does not move the zero model
+	if f.Lambda == 0 { // the zero model does not depend on the noise
 		return l
 	}
 	l.slope = newRidged(l.cov, f.Lambda).inverse()
@@ -22,7 +22,8 @@ func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	return l
 }
 
-// LawOfTilt returns the error law of a tilt released with noise of deviation sd on each coefficient.
+// LawOfTilt returns the distribution of the errors of a tilt that was released with noise of standard
+// deviation sd on each coefficient.
 func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 	l := newWeightLaw(x, f.Weight)
 	if sd > 0 {
@@ -64,9 +65,10 @@ type Residual struct {
 
 const (
 	maxResiduals = 10
-	// gapNoise is the least gap, in noise deviations: noise alone exceeds it for 1 feature in 30,000.
+	// gapNoise is the least gap, in standard deviations of the noise. Noise alone exceeds it for 1
+	// feature in 30,000.
 	gapNoise = 4.0
-	// gapShare: a rarer feature, below 1 in 200, is not reported as missing.
+	// gapShare is a share of 1 in 200. A rarer feature is not reported as missing.
 	gapShare = 0.005
 )
 
@@ -91,8 +93,8 @@ func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, s
 			gaps = append(gaps, r)
 		}
 	}
-	// Two levels of one column differ equally, except in bits that depend on the processor: round, and
-	// keep their order.
+	// Two levels of one column differ equally, apart from last bits that depend on the processor. So
+	// round, and keep their order.
 	away := func(r Residual) float64 { return math.Round(1e9 * math.Abs(r.Released-r.Weighted)) }
 	slices.SortStableFunc(all, func(a, b Residual) int { return cmp.Compare(away(b), away(a)) })
 	return all[:min(len(all), maxResiduals)], gaps

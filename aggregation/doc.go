@@ -1,9 +1,10 @@
 // Package aggregation adds up many parties' votes, sums and counts, and computes from released sums.
 //
-//   - Contributions are integers added exactly: neither order of arrival nor sharding changes a bit.
+//   - Contributions are integers that are added exactly. Neither order of arrival nor sharding
+//     changes a bit.
 //   - Decoders accept only valid contributions.
-//   - Every fit takes released numbers and the known law of their noise: post-processing, at no
-//     privacy cost.
+//   - Every fit takes released numbers and the known distribution of their noise. This is
+//     post-processing, at no privacy cost.
 //   - The package draws no privacy noise and does no input or output. A generator for an estimator's
 //     draws (fresh public noise, random features) is an argument.
 //
@@ -11,14 +12,15 @@
 //
 //	pool     public rows without labels, mapped to features (auxdata.Pool)
 //	ballot   one classifier's class for each pool row; a tally adds up ballots
-//	moments  mu, the mean of row × vote shares or row × label: all that a fit sees of private data
+//	moments  mu, the mean of row × vote shares or row × label: a fit sees nothing else of private data
 //	tilt     weights ∝ e^{⟨β,x⟩}, which move the pool's mean to a released mean
 //	drift    the difference of the records' mean and the pool's, beyond noise and sampling
+//	law      the distribution of a noise or an error
 //	λ        a fit's ridge
 //
 // # In which order to read it
 //
-// No file uses what a later one declares.
+// No file uses a declaration of a later one.
 //
 //  1. Votes: ballot.go, tally.go.
 //  2. Solving: ridged.go, moments.go (noise), simplex.go, perturbed.go, surely.go.

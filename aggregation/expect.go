@@ -59,7 +59,7 @@ func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	return teacher.Probabilities(x)
 }
 
-// FreeShares returns the columns that moments use: for two classes, the second one alone.
+// FreeShares returns the columns that moments use. For two classes that is only the second one.
 func FreeShares(p *mat.Dense) *mat.Dense {
 	n, classes := p.Dims()
 	if classes > 2 {

@@ -30,19 +30,19 @@ type FeatureDesign struct {
 	mapped   bool
 }
 
-// featureGroup is a run of cells. Cell k of a block is the encoded column start+k. A cell of a product
-// multiplies one column of each block. Cell k of bins is 1 if the number is in bin k.
+// featureGroup is a run of cells. Cell k of a block is the encoded column start+k. Cell k of a
+// product is the product of one column of each block. Cell k of bins is 1 if the number is in bin k.
 type featureGroup struct {
 	first, second dataset.Block // second.Width is 0 except in a product
 	bins          int
 	cell, width   int
-	// total: the entries of every record sum to exactly 1.
+	// total reports that the entries of every record sum to exactly 1.
 	total bool
 }
 
 const (
 	featureScale = crossScale
-	// maxFeatureCells keeps a tilt, whose work grows with cells², within a minute.
+	// maxFeatureCells keeps the computation of a tilt, whose work grows with cells², within a minute.
 	maxFeatureCells = 4096
 )
 
@@ -61,7 +61,7 @@ func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) 
 	blocks := s.Blocks()
 	of := map[string]dataset.Block{}
 	for _, b := range blocks {
-		if _, seen := of[b.Column]; !seen { // the missing-indicator of a column is not paired
+		if _, seen := of[b.Column]; !seen { // the column that marks missing values is not paired
 			of[b.Column] = b
 		}
 		d.add(featureGroup{first: b, width: b.Width, total: b.OneHot}, columns[b.Start:b.Start+b.Width])
@@ -116,9 +116,10 @@ func (d *FeatureDesign) add(g featureGroup, names []string) {
 	d.L2sq += k * featureScale * featureScale
 }
 
-// MappedDesign is the design for rows of a public map (dataset.Map with width columns, the last one the
-// intercept, which is left out). Its methods take mapped rows in place of encoded ones. Mapped entries
-// have signs and norm at most R = √½, so one record moves their sum by 2R, √CrossL2sq on the lattice.
+// MappedDesign is the design for rows of a public map (dataset.Map with width columns, of which the
+// last, the intercept, is left out). Its methods take mapped rows in place of encoded ones. Mapped
+// entries have signs and norm at most R = √½, so one record moves their sum by 2R, √CrossL2sq on the
+// lattice.
 func MappedDesign(width int) *FeatureDesign {
 	d := &FeatureDesign{mapped: true, names: make([]string, width-1), L2sq: CrossL2sq}
 	for j := range d.names {
@@ -225,10 +226,10 @@ func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	return out
 }
 
-// safe is row for a private record. It keeps the bound for any input: entries outside [0,1] are clamped,
-// NaN becomes 0, and a group that sums to more than 1 (no encoding makes one) becomes zeros. On the
-// lattice a group then sums to at most featureScale: truncation only lowers the sum, and its rounding
-// error is far below one lattice step.
+// safe is row for a private record. It keeps the bound for any input. Entries outside [0,1] are
+// clamped, NaN becomes 0, and a group that sums to more than 1 (no encoding makes one) becomes zeros.
+// On the lattice a group then sums to at most featureScale, because truncation only lowers the sum
+// and its rounding error is far below one lattice step.
 func (d *FeatureDesign) safe(out, encoded []float64) {
 	d.row(out, encoded)
 	if norm := floats.Norm(out, 2); d.mapped && !(norm*norm <= 0.5) {

@@ -9,10 +9,12 @@ import (
 	"caucus/learners"
 )
 
-// calibrationFolds is the number of parts of the records. The fit to the other parts scores each part.
+// calibrationFolds is the number of parts into which the records are divided. The fit to the other
+// parts scores each part.
 const calibrationFolds = 10
 
-// intervalRounds iterate an end of the interval and its errors, which depend on each other.
+// intervalRounds is how often an end of the interval and its errors, which depend on each other, are
+// computed in turn.
 const intervalRounds = 6
 
 // Calibrate turns the scores of a fit to noisy labels into probabilities of the true labels, from the
@@ -77,21 +79,21 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 		scatter += inner(s, s)
 	}
 	more := all / (all - scatter/calibrationFolds)
-	if !(more > 0) { // all variance is scatter
+	if !(more > 0) { // all variance is the scatter of the fits
 		return nil
 	}
 	r.Slope *= more
 	out := &Calibration{Recalibration: r, Low: more * low, High: more * high}
 	out.SlopeSD = out.Slope * math.Log(out.High/out.Slope) / Normal95
-	for k, mean := range means { // shift back to uncentred scores
+	for k, mean := range means { // back to scores that are not centred
 		out.Intercept[k] -= r.Slope * mean
 	}
 	return out
 }
 
-// farthest returns the lower (side −1) or upper (side 1) end of the interval: the slope whose mean along
-// the scores is Normal95 deviations from the observed one, by the errors that this slope implies. false:
-// there is none.
+// farthest returns the lower (side −1) or upper (side 1) end of the interval: the slope whose mean
+// along the scores is Normal95 standard deviations from the observed one, by the errors that this
+// slope implies. It returns false if there is none.
 func (o LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float64, along, side float64) (float64, bool) {
 	to, slope := along, 0.0
 	for range intervalRounds {

@@ -19,9 +19,9 @@ const (
 
 	// CorrectionNone trusts the labels, which is right for symmetric losses.
 	CorrectionNone = "none"
-	// CorrectionBackward: see learners.BackwardCost.
+	// CorrectionBackward uses learners.BackwardCost.
 	CorrectionBackward = "backward"
-	// CorrectionForward: see learners.Loss.CanForward.
+	// CorrectionForward works for losses with learners.Loss.CanForward.
 	CorrectionForward = "forward"
 )
 
@@ -68,8 +68,8 @@ type LabelFit struct {
 // LabelPoint is one step of the search for the ridge.
 type LabelPoint struct {
 	Lambda float64 `json:"lambda"`
-	// Held is the unbiased held-out risk. Error is the standard error of its difference from the best
-	// ridge's.
+	// Held is the unbiased held-out risk. Error is the standard error of the difference from the best
+	// ridge's risk.
 	Held  float64 `json:"held_out"`
 	Error float64 `json:"standard_error,omitempty"`
 }
@@ -84,7 +84,7 @@ var labelRidges = []float64{1, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-
 
 const (
 	labelFolds      = 5
-	labelWorse      = 3    // the search ends after this many clearly worse ridges in a row
+	labelWorse      = 3    // the search ends after this many clearly worse ridges in succession
 	labelGradient   = 1e-4 // while searching, in units of the loss's scale
 	labelFinal      = 1e-6
 	labelIterations = 300
@@ -92,15 +92,16 @@ const (
 )
 
 // FitLabels fits a linear classifier to rows x (N×d; the last column, the intercept, is a positive
-// constant) with labels y that came through o.Channel. It ignores labels outside 0..K-1. It is
+// constant) with labels y that went through o.Channel. It ignores labels outside 0..K-1. It is
 // post-processing of the labels.
 //
 // With Lambda 0 it takes the strongest ridge whose held-out risk is within one standard error of the
-// least: under much noise many ridges look alike, and the strongest is the safest.
+// least, because under much noise many ridges look alike, and the strongest is the safest.
 //
-// The risk auc leaves open where to cut the scores. They are cut where the unbiased estimate of each
-// class's errors is least. For the risk accuracy this happens only if it is clearly better: a strong
-// ridge shrinks the features' weights but not the noise in the intercept.
+// The risk auc does not determine the threshold of the scores. The threshold is set where the
+// unbiased estimate of each class's errors is least. For the risk accuracy this happens only if it is
+// clearly better, because a strong ridge shrinks the features' weights but not the noise in the
+// intercept.
 func FitLabels(x *mat.Dense, y []int, o LabelOptions, rng *rand.Rand) (LabelFit, error) {
 	if err := o.Validate(); err != nil {
 		return LabelFit{}, fmt.Errorf("fit labels: %w", err)
@@ -196,8 +197,8 @@ func (o LabelOptions) risk(x *mat.Dense, y []int, rng *rand.Rand) (labelRisk, er
 	return learners.NewMarginRisk(x, y, o.Channel.Classes, o.Loss, o.costs(y), forward)
 }
 
-// start returns the squared loss's solution if a search from the origin could end in a poor local
-// minimum.
+// start returns the squared loss's solution, for searches that could end in a poor local minimum if
+// they start from the origin.
 func (o LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) []float64 {
 	if o.Loss.Convex() && o.Correction == CorrectionNone {
 		return nil
@@ -319,14 +320,15 @@ func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 
 	return 1 - got.Accuracy
 }
 
-// cut moves each column's intercept so that the unbiased estimate of the errors is least at zero. If
-// cautious, it moves only for a gain above two standard errors of the noise.
+// cut moves each column's intercept so that the unbiased estimate of the errors is least at a
+// threshold of zero. If cautious is set, it moves an intercept only for a gain above two standard
+// errors of the noise.
 func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious bool) {
 	scores := m.Scores(x)
 	d, columns := m.W.Dims()
 	intercept := x.At(0, d-1)
 	p, q := o.Channel.Keep, o.Channel.Flip()
-	spread := 2 * math.Sqrt(p*(1-p)) / (p - q) // of one row's 2·Unbiased−1, about the maximum
+	spread := 2 * math.Sqrt(p*(1-p)) / (p - q) // of one row's 2·Unbiased−1, near the maximum
 	for k := range columns {
 		class := k
 		if o.Channel.Classes == 2 {
@@ -334,7 +336,7 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 		}
 		s := mat.Col(nil, k, scores)
 		order := make([]int, len(s))
-		below := 0 // rows that are "no" now
+		below := 0 // rows that the model now calls "no"
 		for i := range order {
 			order[i] = i
 			if s[i] <= 0 {
@@ -342,7 +344,8 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 			}
 		}
 		slices.SortFunc(order, func(i, j int) int { return cmp.Compare(s[i], s[j]) })
-		// errors[a] counts the errors of a cut above the first a rows, up to a constant.
+		// errors[a] is the number of errors, up to a constant, if the threshold is above the first a
+		// rows.
 		errors := make([]float64, len(s)+1)
 		for a, i := range order {
 			errors[a+1] = errors[a] + 2*o.Channel.Unbiased(y[i] == class) - 1
@@ -372,7 +375,7 @@ type LabelShares struct {
 	// Share is unbiased, so it may leave [0,1]. Projected holds the nearest possible shares.
 	Share     []float64 `json:"share"`
 	Projected []float64 `json:"projected"`
-	// Error is the standard error due to label noise alone, without sampling of the records.
+	// Error is the standard error from label noise alone, without sampling of the records.
 	Error []float64 `json:"standard_error"`
 }
 

@@ -37,10 +37,10 @@ const (
 	meansRadius = 1 << 14
 	// meansRidge limits how much T stretches directions of small variance. Rows have norm at most 1.
 	meansRidge = 1e-3
-	// meansLength stands for the length of a party's mean: the correlation of class and features, at most
-	// 1/2 for two classes, plus the scatter of few records. It scales noise and signal alike, so the
-	// release's ridge compensates: on adult, phishing and wisdm_har a quarter to twice this length were
-	// as good.
+	// meansLength is a fixed value for the length of a party's mean: the correlation of class and
+	// features, at most 1/2 for two classes, plus the scatter of few records. It scales noise and
+	// signal alike, so the release's ridge compensates: on adult, phishing and wisdm_har a quarter to
+	// twice this length were as good.
 	meansLength = 0.3
 )
 
@@ -126,7 +126,7 @@ func (m *MeansDesign) Direction(sum *mat.Dense) []int64 {
 		return out
 	}
 	for i, v := range white.RawMatrix().Data {
-		// Towards zero; the factor covers the rounding of norm.
+		// Truncate towards zero. The factor covers the rounding of norm.
 		out[i] = int64(v / norm * meansRadius * (1 - 1e-9))
 	}
 	if !MeansInRange(out) {
@@ -162,10 +162,10 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	return mu, nil
 }
 
-// Told returns the Mu that a release without noise would have if every party had the same mean, the
-// mean that belongs to the moments mu.
+// Told returns the Mu that a release without noise would have if every party had the same mean: the
+// mean that corresponds to the moments mu.
 func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
-	about := func(from *mat.Dense, sign float64) *mat.Dense { // adds or removes the pool's mean row over K
+	about := func(from *mat.Dense, sign float64) *mat.Dense { // about adds or removes the pool's mean row divided by K
 		out := mat.DenseCopyOf(from)
 		out.Apply(func(j, _ int, v float64) float64 { return v + sign*m.mean[j]/float64(m.classes) }, out)
 		return out

@@ -20,13 +20,13 @@ type MomentDesign struct {
 	back    *mat.Dense
 	// L1 and L2 bound the change of Aᵀ·counts by one ballot.
 	L1, L2 int64
-	// Digest covers p and A's numbers. Sums by different matrices must not be added, and processors may
-	// round one pool to different matrices.
+	// Digest covers p and A's numbers. Sums by different matrices must not be added, and two kinds of
+	// processor may round one pool to different matrices.
 	Digest [sha256.Size]byte
 }
 
-// momentScale is the lattice of A: whitened entries are of order 1, so rounding moves each by less than
-// 1/1000.
+// momentScale is the lattice of A. Whitened entries are of order 1, so rounding moves each by less
+// than 1/1000.
 const momentScale = 512
 
 // NewMomentDesign whitens the pool rows x (N×d, weights nil: equal) and rounds them.
@@ -42,7 +42,8 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 		total += at(weight, i)
 	}
 	g := metricOf(x, weight)
-	// Cut directions of relative variance below 1e-9: rounding errors of an exact linear dependence.
+	// Drop directions of relative variance below 1e-9. They are rounding errors of an exact linear
+	// dependence.
 	white := g.whitener(1, 0, 1e-9)
 	_, p := white.Dims()
 	m := &MomentDesign{rows: n, p: p, classes: classes, a: make([]int64, n*p)}

@@ -14,11 +14,11 @@ import (
 type Noise struct {
 	// d×p
 	Factor *mat.Dense
-	// Laplace: the entries of z are Laplace, otherwise normal. The released discrete noises differ from
-	// this by less than their rounding, K-norm noise (excess kurtosis 6/(m+1) in runs of m) by a little
-	// more.
+	// Laplace reports that the entries of z are Laplace, otherwise normal. The released discrete
+	// noises differ from this by less than their rounding, and K-norm noise (excess kurtosis 6/(m+1)
+	// in runs of m) by a little more.
 	Laplace bool
-	// Centred: the mean over columns is removed from z, as from released counts.
+	// Centred reports that the mean over columns is removed from z, as from released counts.
 	Centred bool
 }
 
@@ -65,8 +65,8 @@ func centre(row []float64, total float64) {
 }
 
 // SharesOf turns released counts (row-major rows × learners.Columns(classes)) into vote shares of the
-// same shape. With more than two classes rows are centred to sum to 1. Shares are not clipped: the risks
-// are linear in them, and clipping would bias them.
+// same shape. With more than two classes rows are centred to sum to 1. Shares are not clipped,
+// because the risks are linear in them and clipping would add bias.
 func SharesOf(counts []float64, rows, classes int, ballots float64) *mat.Dense {
 	c := learners.Columns(classes)
 	s := mat.NewDense(rows, c, nil)

@@ -38,7 +38,8 @@ const (
 	unseenMost = 1e-3
 )
 
-// OneStep removes the fit's ridge; false for more than two classes, or if the fit is the zero model.
+// OneStep removes the fit's ridge. It returns false for more than two classes, and for the zero
+// model.
 func (f CrossFit) OneStep() (OneStep, bool) {
 	c := f.equations
 	if c.classes != 2 || f.Lambda == 0 {
@@ -86,10 +87,10 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 // difference is by (d numbers).
 type Contrast struct {
 	Value, SD float64
-	// Again is a second step's change of Value. Unless it is far below SD, the first step left a large
-	// error.
+	// Again is how much a second step would change Value. Unless it is far below SD, the first step
+	// left a large error.
 	Again float64
-	// Seen: the pool varies along by. A fit knows nothing about other directions.
+	// Seen reports whether the pool varies along by. A fit says nothing about other directions.
 	Seen bool
 }
 

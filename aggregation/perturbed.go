@@ -28,9 +28,10 @@ type perturbed struct {
 	// curvature, if not nil, returns the Hessian of G at W (C = 1). It replaces fresh draws, to first
 	// order.
 	curvature func(w *mat.Dense) *mat.SymDense
-	// score, if not nil, replaces the estimate of the risk. A correction of NaN ends the search for λ.
+	// score, if not nil, replaces the estimate of the risk. A correction of NaN ends the search for
+	// λ.
 	score func(w *mat.Dense, lambda float64) (risk, correction float64)
-	// ceiling is G at 0: the search ends at a fit whose correction for noise alone exceeds it.
+	// ceiling is G at 0. The search ends at a fit whose correction for noise alone exceeds it.
 	ceiling float64
 	// least is a lower bound on the risk without noise. Estimates below it are invalid.
 	least float64
@@ -133,11 +134,11 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 			correction = point.Correction
 		}
 		if math.IsNaN(correction) {
-			break // the score is not valid from here on
+			break // the score is not valid for smaller λ
 		}
 		path = append(path, point)
 		if correction > p.ceiling {
-			break // it only grows as λ falls
+			break // the correction only grows as λ falls
 		}
 		if s := point.Risk + correction; s+doubt < bestScore && s < zero && s > p.least {
 			best, bestScore, bestW = l, s+doubt, at

@@ -33,7 +33,7 @@ func newRidged(s *mat.SymDense, ridge float64) *ridged {
 
 func (r *ridged) solve(g []float64) {
 	v := mat.NewVecDense(len(g), g)
-	_ = r.factor.SolveVecTo(v, v) // an error means ill condition, which the ridge bounds
+	_ = r.factor.SolveVecTo(v, v) // an error means a badly conditioned matrix; the ridge bounds how bad
 }
 
 // inverseTrace returns tr((S+ridge·I)⁻¹·F·Fᵀ) for a factor F, d×p.
@@ -49,7 +49,8 @@ func (r *ridged) inverse() *mat.Dense {
 	return mat.DenseCopyOf(&inverse)
 }
 
-// blockRows: a block with a thousand columns fits into a processor's second-level cache.
+// blockRows is so small that a block with a thousand columns fits into a processor's second-level
+// cache.
 const blockRows = 64
 
 // norms returns √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) for the rows of x (N×d), the lengths of U⁻ᵀxᵢ with S+ridge·I = UᵀU.

@@ -18,7 +18,7 @@ func ProjectSimplex(v []float64, mass float64) []float64 {
 			panic(fmt.Sprintf("aggregation: cannot project onto the simplex: number %d is %g", k, x))
 		}
 	}
-	// Shifts do not change the projection. Shift the largest to 0 to keep the sums small.
+	// A shift does not change the projection. Shift the largest number to 0 to keep the sums small.
 	top := slices.Max(v)
 	sorted := make([]float64, len(v))
 	for k, x := range v {

@@ -7,11 +7,13 @@ import (
 	"math/bits"
 )
 
-// ErrTally is wrapped by every refusal of an encoded tally or of an addition of mismatched tallies.
+// ErrTally is wrapped by every refusal of an encoded tally, and of adding tallies of different
+// shapes.
 var ErrTally = errors.New("invalid tally")
 
 // Tally counts, for each pool row, the ballots that chose each class. Its size does not grow with the
-// number of ballots. Additions are exact and commute, so order of arrival and sharding change no bit.
+// number of ballots. Additions are exact and commute, so neither order of arrival nor sharding
+// changes a bit.
 type Tally struct {
 	rows, classes int
 	ballots       int64
@@ -69,8 +71,8 @@ func (t *Tally) Vector() []int64 {
 
 func countBytes(ballots int64) int { return (bits.Len64(uint64(ballots)) + 7) / 8 }
 
-// MarshalBinary writes the number of ballots as a varint, then each count in as many bytes as the number
-// of ballots needs, so that the size reveals nothing. The last class of each row is left out.
+// MarshalBinary writes the number of ballots as a varint, then each count in as many bytes as the
+// number of ballots needs, so that the size reveals nothing. It omits the last class of each row.
 func (t *Tally) MarshalBinary() ([]byte, error) {
 	out := binary.AppendUvarint(nil, uint64(t.ballots))
 	width := countBytes(t.ballots)
@@ -83,8 +85,8 @@ func (t *Tally) MarshalBinary() ([]byte, error) {
 	return out, nil
 }
 
-// ParseTally reads the output of MarshalBinary, if each row's counts are non-negative and sum to
-// the number of ballots, at most maxBallots.
+// ParseTally reads the output of MarshalBinary. It refuses negative counts, rows that do not sum to
+// the number of ballots, and more than maxBallots ballots.
 func ParseTally(data []byte, rows, classes int, maxBallots int64) (*Tally, error) {
 	ballots, n := binary.Uvarint(data)
 	if n <= 0 || ballots > uint64(max(maxBallots, 0)) {

@@ -13,10 +13,10 @@ import (
 // Fit is the result of a fit to released moments.
 type Fit struct {
 	Model learners.Linear
-	// Lambda is the ridge used. 0: no λ beats the zero model under the noise, and Model is from
-	// constantModel.
+	// Lambda is the ridge used. It is 0 if under this noise no λ is better than the zero model; Model
+	// is then from constantModel.
 	Lambda float64
-	// Public: the model is FitTerms.Shares alone, and uses no released numbers.
+	// Public reports that the model uses no released number, only FitTerms.Shares.
 	Public bool
 	// Path is the search for λ, empty if λ was given.
 	Path []LambdaPoint
@@ -27,7 +27,8 @@ type FitTerms struct {
 	Classes int
 	// Lambda is the ridge; 0 asks for the λ that minimises the estimated risk without noise.
 	Lambda float64
-	// Shares are the publicly known class shares, or nil. They replace released shares that noise drowns.
+	// Shares are the publicly known class shares, or nil. They replace released shares if noise hides
+	// those.
 	Shares []float64
 }
 
@@ -96,7 +97,7 @@ func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, pub
 // on adult at record level, with and without drift; either end fails on one of these. Without noise C is
 // the pool's second moment.
 func sphere(x *mat.Dense, weight []float64, noise Noise) *mat.Dense {
-	const floor = 1e-5 // of the trace: directions with less noise share a ridge
+	const floor = 1e-5 // relative to the trace: directions with less noise share one ridge
 	s := secondMoment(x, weight)
 	energy := mat.Trace(s)
 	if noise.Factor != nil {

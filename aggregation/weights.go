@@ -59,7 +59,6 @@ func (o *logMeanExp) Precondition(g []float64) {
 
 func (o *logMeanExp) set(mu *mat.Dense, ridge float64) { o.mu, o.ridge = mu.RawMatrix().Data, ridge }
 
-// WeightFit is a reweighting of the pool.
 type WeightFit struct {
 	// Beta is the tilt: weightᵢ ∝ baseᵢ·e^{⟨Beta, xᵢ⟩}.
 	Beta []float64
@@ -121,7 +120,7 @@ func tilting(x *mat.Dense, base, mean []float64, noise Noise) perturbed {
 	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
 	return perturbed{
 		risk: &logMeanExp{x: x, base: base, scores: make([]float64, n), second: secondMoment(x, base)},
-		// All weight on the lightest row has the largest relative entropy: −log of that row's share.
+		// With all weight on the lightest row, relative entropy is largest: −log of that row's share.
 		mu: mu, noise: noise, ceiling: -math.Log(lightestShare(base, n)), least: math.Inf(-1),
 		curvature: func(w *mat.Dense) *mat.SymDense {
 			weight, _, _ := weightsOf(x, base, w)
@@ -169,7 +168,7 @@ func weightsOf(x *mat.Dense, base []float64, beta *mat.Dense) (weight []float64,
 	}
 	total, squares := 0.0, 0.0
 	for i, s := range weight {
-		// The floor keeps weights positive where exp underflows.
+		// The lower bound keeps weights positive where exp underflows.
 		weight[i] = math.Exp(math.Max(s-top, -600))
 		total += weight[i]
 		squares += weight[i] * weight[i]
@@ -182,9 +181,9 @@ func weightsOf(x *mat.Dense, base []float64, beta *mat.Dense) (weight []float64,
 
 // Drift compares the pool's mean with a mean released with noise.
 type Drift struct {
-	// Statistic is Σ over the pool's principal directions of the squared difference over its variance
-	// without drift (noise, and sampling of both means). Without drift its expectation is Directions, the
-	// number of directions.
+	// Statistic is the sum, over the pool's principal directions, of the squared difference divided
+	// by its variance without drift (noise, and sampling of both means). Without drift its
+	// expectation is Directions, the number of directions.
 	Statistic  float64 `json:"statistic"`
 	Directions int     `json:"directions"`
 }
@@ -195,9 +194,9 @@ func (d Drift) Found() bool {
 	return d.Statistic > float64(d.Directions)+5*math.Sqrt(2*float64(d.Directions))
 }
 
-// DriftOf compares the pool's rows x (N×d, no intercept) under their weights (nil: equal) with the mean
-// of records private rows, released with noise of deviation sd on each entry. Weights that were fitted to
-// a release carry its noise, which counts as drift.
+// DriftOf compares the pool's rows x (N×d, no intercept) under their weights (nil: equal) with the
+// mean of private rows, records in number, released with noise of standard deviation sd on each
+// entry. Weights that were fitted to a release contain its noise, which counts as drift.
 func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	_, d := x.Dims()
 	law := newWeightLaw(x, weight)
@@ -218,14 +217,14 @@ func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	return out
 }
 
-// WeightLaw gives the errors of a weighted pool's answers from released numbers and the law of their
-// noise.
+// WeightLaw gives the errors of a weighted pool's answers, from released numbers and the distribution
+// of their noise.
 type WeightLaw struct {
 	x      *mat.Dense
 	weight []float64
 	mean   []float64     // of x under the weights
 	cov    *mat.SymDense // of x under the weights
-	// factor is d×p: the noise on the tilt is factor·z, z of variance 1. nil: no noise.
+	// factor is d×p. The noise on the tilt is factor·z, where z has variance 1. Nil means no noise.
 	factor *mat.Dense
 	// slope is (cov+ridge)⁻¹ if the weights match the pool to means up to a ridge, otherwise nil. Such
 	// weights remove the pool's sampling error from whatever is linear in x.

@@ -7,8 +7,8 @@ import (
 	"caucus/dataset"
 )
 
-// Support tells how much of its schema a pool covers. Weights can raise rows, but not create missing
-// ones.
+// Support says how much of its schema a pool covers. Weights can give rows more weight, but cannot
+// create missing ones.
 type Support struct {
 	Rows     int      `json:"rows"`
 	Distinct int      `json:"distinct_rows"`
@@ -19,7 +19,8 @@ type Support struct {
 }
 
 const (
-	// rareRows: with fewer rows of a level, a single row may have to carry the whole weight.
+	// rareRows is the least number of rows of a level. With fewer rows, a single row may have to
+	// carry the whole weight.
 	rareRows = 10
 	// widestGap is the largest share of a number's range that may lie between neighbouring rows.
 	widestGap = 0.25

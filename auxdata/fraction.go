@@ -5,13 +5,14 @@ import "fmt"
 // Fraction is the part of a pool's rows that meet a condition.
 type Fraction struct {
 	Rows, Matching int
-	// Weighted is the matching rows' share of the weight, Plain their share of the rows.
+	// Weighted is the matching rows' share of the weight, and Plain their share of the rows.
 	Weighted, Plain float64
 	// EffectiveRows is Kish's (Σw)²/Σw².
 	EffectiveRows float64
 }
 
-// FractionOf returns the fraction of rows for which holds is true. Weights are positive; nil: equal.
+// FractionOf returns the fraction of rows for which holds is true. Weights are positive; nil means
+// equal weights.
 func FractionOf(holds []bool, weight []float64) (Fraction, error) {
 	if len(holds) == 0 {
 		return Fraction{}, ErrEmpty

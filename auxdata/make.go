@@ -100,7 +100,7 @@ func Make(s dataset.Schema, n int, margins []Margin, rng *rand.Rand) (*dataset.T
 	return s.Decode(x)
 }
 
-// picker holds cumulative shares to draw from; the zero picker is empty.
+// picker holds cumulative shares to draw from. The zero picker is empty.
 type picker []float64
 
 func newPicker(shares []float64) (picker, error) {
@@ -147,7 +147,7 @@ func tiltOf(mean float64) float64 {
 
 func meanOfTilt(theta float64) float64 {
 	if math.Abs(theta) < 1e-4 {
-		return 0.5 + theta/12 // to order θ³
+		return 0.5 + theta/12 // the expansion to order θ³
 	}
 	return -1/math.Expm1(-theta) - 1/theta
 }

@@ -43,7 +43,7 @@ type Pool struct {
 	Encoded *mat.Dense
 	// X is rows × map.Dim(), each row of norm at most 1, the intercept last.
 	X *mat.Dense
-	// Weight is one positive weight per row; nil: equal weights.
+	// Weight has a positive weight for each row; nil means equal weights.
 	Weight []float64
 	// Digest covers the rows and any weights.
 	Digest Digest
@@ -103,7 +103,7 @@ func Weights(t *dataset.Table) ([]float64, error) {
 	return weight, nil
 }
 
-// heaviest and its inverse bound the largest weight, so that sums and squares stay finite and above 0.
+// heaviest and its inverse bound the largest weight, so that sums and squares are finite and above 0.
 const heaviest = 1e100
 
 func checkWeights(weight []float64) error {
@@ -120,7 +120,7 @@ func checkWeights(weight []float64) error {
 	return nil
 }
 
-// formatWeights writes weights that read back exactly.
+// formatWeights writes weights so that reading gives exactly the same weights.
 func formatWeights(weight []float64) []string {
 	if weight == nil {
 		return nil

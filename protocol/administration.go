@@ -15,15 +15,16 @@ import (
 
 type InviteOptions struct {
 	Name string
-	// Role is RoleParty if empty, or RoleOperator.
+	// Role is RoleOperator or RoleParty; empty means RoleParty.
 	Role Role
-	// Valid is the lifetime; 0 leaves it to the coordinator.
+	// Valid is the lifetime; with 0 the coordinator decides.
 	Valid time.Duration
-	// Address is the host:port to dial; empty leaves it to the coordinator.
+	// Address is the host:port to dial; if it is empty, the coordinator decides.
 	Address string
 }
 
-// inSeconds is a lifetime on the wire, where 0 leaves it to the coordinator; one below a second is refused there.
+// inSeconds is a lifetime as it is sent. 0 means that the coordinator decides. The coordinator
+// refuses a lifetime below a second.
 func inSeconds(valid time.Duration) int64 {
 	if seconds := int64(valid / time.Second); seconds != 0 || valid == 0 {
 		return seconds
@@ -58,8 +59,8 @@ type Member struct {
 	Role    Role      `json:"role"`
 	Status  string    `json:"status"`
 	Expires time.Time `json:"expires"` // expiry of the newest certificate or invitation
-	// Seen is the time of the last call since the coordinator started, else zero. Twice: two processes
-	// call with this identity.
+	// Seen is the time of the last call since the coordinator started, else zero. Twice reports that
+	// two processes call with this identity.
 	Seen  time.Time `json:"seen,omitzero"`
 	Twice bool      `json:"in_two_places,omitempty"`
 	Tags  Tags      `json:"tags,omitempty"`
@@ -70,7 +71,7 @@ type Member struct {
 // thousands of names each. Other messages stay below 4 MiB.
 var wholeList = grpc.MaxCallRecvMsgSize(512 << 20)
 
-// Called describes a party's last call, at now of the coordinator's clock; "" for operators.
+// Called describes when a party last called. now is the coordinator's time. It is "" for operators.
 func (m Member) Called(now time.Time) string {
 	switch {
 	case m.Role != RoleParty || m.Status == StatusInvited:
@@ -108,8 +109,9 @@ func (c *Client) Revoke(ctx context.Context, name string) error {
 	return nil
 }
 
-// CreateStudy stores a plan, in canonical bytes, as a draft. The pool must be stored before. forecast is
-// the operator's, or nil. CreateStudy is idempotent: a draft keeps its forecast.
+// CreateStudy stores a plan, in canonical bytes, as a draft. The pool must be stored before. forecast
+// is the operator's signed forecast, or nil. A repeated call changes nothing, and a draft keeps its
+// forecast.
 func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study, error) {
 	p, hash, err := ParsePlan(plan)
 	if err != nil {
@@ -167,10 +169,10 @@ func (c *Client) Waive(ctx context.Context, ref string) (Study, error) {
 
 // ClockReport is a coordinator's clock.
 type ClockReport struct {
-	// Now is the coordinator's time, Skew its lead over this machine's clock.
+	// Now is the coordinator's time, and Skew is how far it is ahead of this machine's clock.
 	Now  time.Time
 	Skew time.Duration
-	// Doubt says why the coordinator distrusts its clock and seals nothing by it; else empty.
+	// Doubt says why the coordinator does not trust its clock and seals nothing by it; else "".
 	Doubt string
 }
 

@@ -15,17 +15,17 @@ import (
 type Acceptance struct {
 	Plan study.Hash `json:"plan"`
 	Role string     `json:"role"`
-	// Terms digests the bound, mechanism and noise of the release (study.TermsDigest), as this server
-	// computes them from plan and pool.
+	// Terms is the digest of the release's bound, mechanism and noise (study.TermsDigest), as this
+	// server computes them from plan and pool.
 	Terms string `json:"terms"`
 	// Commitment commits to this server's half of the verify key.
 	Commitment study.Hash `json:"commitment"`
-	// Coordinator is the digest of the coordinator's acceptance, and Sealing the parties' sealing
-	// key. Only the helper states them.
+	// Coordinator is the digest of the coordinator's acceptance. Sealing is the key to which parties
+	// encrypt the helper's share. Only the helper states them.
 	Coordinator *study.Hash `json:"coordinator,omitempty"`
 	Sealing     []byte      `json:"sealing,omitempty"`
-	// Step numbers the helper's transaction that stored this acceptance, from 1. Two different documents
-	// with the same step prove that the helper was restored to an older state.
+	// Step is the number of the helper's transaction that stored this acceptance, from 1. Two
+	// different documents with the same step prove that the helper was restored to an older state.
 	Step int64 `json:"step,omitempty"`
 }
 
@@ -35,15 +35,15 @@ type Set struct {
 	Helper        study.Hash `json:"helper"` // digest of the helper's acceptance
 	Contributions int64      `json:"contributions"`
 	Weight        int64      `json:"weight"`
-	// Members digests names and contributions, ordered by name (NewMembers).
+	// Members is the digest of names and contributions, ordered by name (NewMembers).
 	Members study.Hash `json:"members"`
-	// Amendments are the plan's, oldest first; the last gives the minimum, which is at least the plan's
-	// floor.
+	// Amendments are the plan's amendments, oldest first. The last one gives the minimum, which is at
+	// least the plan's floor.
 	Amendments [][]byte `json:"amendments,omitempty"`
 }
 
-// Minimum is the least number of contributions to the set under its amendments. Amendments that the plan
-// does not allow are an error.
+// Minimum is the least number of contributions to the set under its amendments. It returns an error
+// for amendments that the plan does not allow.
 func (s Set) Minimum(p study.Plan) (int, error) {
 	chain, err := study.ChainOf(p, s.Plan, s.Amendments)
 	if err != nil {
@@ -58,13 +58,15 @@ type AggregateShare struct {
 	Role      string     `json:"role"`
 	Set       study.Hash `json:"set"`
 	Published []byte     `json:"published"`
-	// Step numbers the helper's transaction; Line is the line of its ledger. Only the helper states
-	// them. Readers remember both (memory), which reveals a helper that drew noise twice.
+	// Step is the number of the helper's transaction, and Line the line of its ledger. Only the
+	// helper states them. Readers remember both (memory), which reveals a helper that drew noise
+	// twice.
 	Step int64         `json:"step,omitempty"`
 	Line *privacy.Line `json:"line,omitempty"`
 }
 
-// AggregateShareOf rebuilds the signed share of a server, an index in study.ServerNames, from a release.
+// AggregateShareOf makes the signed share of a server again from a release. server is an index in
+// study.ServerNames.
 func AggregateShareOf(r study.Release, server int) Signed {
 	a := r.Aggregated
 	s := AggregateShare{Plan: r.PlanHash, Role: study.ServerNames[server], Set: study.HashOf(a.Set), Published: r.Published[server]}
@@ -73,7 +75,7 @@ func AggregateShareOf(r study.Release, server int) Signed {
 	}
 	document, err := json.Marshal(s)
 	if err != nil {
-		return Signed{} // nobody signed this, so its signature fails
+		return Signed{} // its signature is empty, so checking it fails
 	}
 	return Signed{Document: document, Signature: a.Shares[server]}
 }
@@ -97,7 +99,7 @@ func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
 	return Signed{Document: b, Signature: by.Sign(kind, b)}, nil
 }
 
-// Fields digests a name and fields. Each is preceded by its length.
+// Fields digests a name and fields. The length of each comes before it.
 type Fields struct{ hash.Hash }
 
 // NewFields starts a digest of fields with a name, so that digests for different purposes differ.
@@ -112,13 +114,12 @@ func (d Fields) Add(field []byte) {
 	d.Write(field)
 }
 
-// Digest covers all added fields.
 func (d Fields) Digest() study.Hash { return study.Hash(d.Sum(nil)) }
 
-// NewMembers digests a set's members. Add each member in the order of names.
+// NewMembers starts the digest of a set's members. Add each member, in the order of names.
 func NewMembers() Fields { return NewFields("caucus aggregated members 1") }
 
-// AddMember adds a member to the digest of NewMembers.
+// AddMember adds a member to a digest that NewMembers started.
 func (d Fields) AddMember(party study.PartyID, contributed study.Hash) {
 	d.Add([]byte(party))
 	d.Add(contributed[:])

@@ -81,7 +81,7 @@ func SealKeyDigest(public []byte) []byte { d := sha256.Sum256(public); return d[
 type answered struct {
 	// Body is the contribution; nil for a refusal.
 	Body []byte
-	// Shown is the newest document that the party has from the coordinator.
+	// Shown is the newest document that the coordinator signed and the party has.
 	Shown Shown
 }
 
@@ -190,7 +190,7 @@ func receiptData(plan study.Hash, party study.PartyID) []byte {
 	return slices.Concat([]byte(receiptContext+"\x00"), plan[:], []byte(party))
 }
 
-// Seal encrypts the receipt under the key from the party's answer.
+// Seal encrypts the receipt under the key that was derived with the party's answer.
 func (r Receipt) Seal(key []byte) ([]byte, error) {
 	aead, err := receiptAEAD(key)
 	if err != nil {
@@ -303,7 +303,7 @@ func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	verify := x509.VerifyOptions{Roots: pool, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	chains, err := leaf.Verify(verify)
 	if now.After(leaf.NotAfter) {
-		verify.CurrentTime = leaf.NotAfter // for the error's name only: was it valid before it expired?
+		verify.CurrentTime = leaf.NotAfter // to name the right error: was the certificate valid before it expired?
 		if old, bad := leaf.Verify(verify); bad != nil {
 			err = bad
 		} else if who, bad := callerOfChains(old); bad != nil {

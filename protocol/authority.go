@@ -15,34 +15,35 @@ import (
 	"time"
 )
 
-// Authority is the certificate authority of a coordinator and its members. It is trusted for nothing
-// else.
+// Authority is the certificate authority of a coordinator and its members. No other program trusts
+// it.
 type Authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
 	former      []Former // predecessors, oldest first
 }
 
-// Former is an authority that handed over to the next one.
+// Former is an authority that handed over to the next authority.
 type Former struct {
-	// Certificate is the former authority's, and Bridge certifies the next authority's key under it;
-	// both are DER. Through the bridges, whoever trusts a former authority recognises the coordinator of
-	// the newest.
+	// Certificate is the former authority's certificate. Bridge is a certificate of the next
+	// authority's key, signed by the former one. Both are DER. By the bridges, whoever trusts a
+	// former authority recognises the coordinator of the newest one.
 	Certificate []byte `json:"certificate"`
 	Bridge      []byte `json:"bridge"`
-	// At is the time of the handover. Certificates issued before stay valid until they expire.
+	// At is the time of the handover. Certificates that were issued before stay valid until they
+	// expire.
 	At time.Time `json:"at"`
 }
 
-// Lifetimes of certificates. clockSlack bounds how far a holder's clock may lag.
+// Lifetimes of certificates. clockSlack bounds how far a holder's clock may be behind.
 const (
 	authorityYears = 20
 	clockSlack     = 48 * time.Hour
 	// MemberValidity is a member certificate's lifetime. It is renewed well before its end.
 	MemberValidity = 366 * 24 * time.Hour
 	serverValidity = 60 * 24 * time.Hour
-	// invitationCertificate is the certificate's lifetime after its invitation expires, in which the
-	// store can tell the holder the reason of a refusal.
+	// invitationCertificate is how long an invitation's certificate stays valid after the invitation
+	// expires. During that time the coordinator can tell the holder why it refuses.
 	invitationCertificate = 90 * 24 * time.Hour
 )
 
@@ -60,8 +61,8 @@ func NewAuthority(now time.Time) (*Authority, error) {
 		return nil, fmt.Errorf("make authority: %w", err)
 	}
 	template := authorityTemplate(serial, now)
-	// Each authority has its own name: among authorities of the same name crypto/x509 would try every
-	// bridge for each, and it gives up after 100 tries.
+	// Each authority has its own name. Among authorities of the same name crypto/x509 would try every
+	// bridge for each, and gives up after 100 tries.
 	template.Subject.CommonName += " " + serial.Text(16)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -79,7 +80,6 @@ func authorityTemplate(serial *big.Int, now time.Time) *x509.Certificate {
 	}
 }
 
-// Succeed makes the next authority and hands over to it.
 func (a *Authority) Succeed(now time.Time) (*Authority, error) {
 	fail := func(err error) (*Authority, error) { return nil, fmt.Errorf("hand over authority: %w", err) }
 	next, err := NewAuthority(now)
@@ -100,21 +100,19 @@ func (a *Authority) Succeed(now time.Time) (*Authority, error) {
 	return next, nil
 }
 
-// Former returns the authorities that handed over to this one, oldest first.
 func (a *Authority) Former() []Former { return a.former }
 
-// After returns the authority with these predecessors.
+// After returns the authority with these earlier authorities.
 func (a *Authority) After(former []Former) *Authority {
 	return &Authority{certificate: a.certificate, key: a.key, former: former}
 }
 
-// Expires is the end of the authority's certificate.
 func (a *Authority) Expires() time.Time { return a.certificate.NotAfter }
 
 func (a *Authority) DER() []byte { return a.certificate.Raw }
 
-// members are the authorities whose members are admitted: this one, and each former authority until its
-// last certificate has expired.
+// members are the authorities whose members are admitted: this authority, and each former one until
+// its last certificate has expired.
 func (a *Authority) members(now time.Time) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)
@@ -173,7 +171,7 @@ func (a *Authority) Save(certificatePath, keyPath string) error {
 
 func (a *Authority) PEM() string { return pemOf("CERTIFICATE", a.certificate.Raw) }
 
-// IssueMember certifies the public key of a signing request and ignores all else in the request.
+// IssueMember certifies the public key of a signing request, and ignores the rest of the request.
 func (a *Authority) IssueMember(c Caller, signingRequest []byte, now time.Time) (*x509.Certificate, error) {
 	request, err := ParseSigningRequest(signingRequest)
 	if err != nil {
@@ -214,7 +212,7 @@ func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: chain, PrivateKey: key, Leaf: c}, nil
 }
 
-// IssuedAt is a certificate's time of issue.
+// IssuedAt is the time when a certificate was issued.
 func IssuedAt(c *x509.Certificate) time.Time { return c.NotBefore.Add(clockSlack) }
 
 func (a *Authority) issue(name string, role Role, public any, now time.Time, valid time.Duration, usage x509.ExtKeyUsage) (*x509.Certificate, error) {
@@ -246,7 +244,7 @@ func (a *Authority) issue(name string, role Role, public any, now time.Time, val
 
 func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
-// newSerial draws 127 random bits, so serials never collide.
+// newSerial draws 127 random bits, so that serials do not collide.
 func newSerial() (*big.Int, error) {
 	return rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 }

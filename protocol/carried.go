@@ -19,8 +19,8 @@ import (
 // FileKind is a kind of file that people carry between a party and its coordinator if no network
 // connects them.
 //
-// A carried file is a line with its kind, then parts. Each part is a line with its name and its length
-// in bytes, then those bytes and a line feed:
+// A carried file is a line with its kind, then parts. Each part is a line with its name and its
+// length in bytes, then those bytes and a line feed:
 //
 //	caucus study answer 2
 //	statement 231
@@ -28,8 +28,8 @@ import (
 //	signature 64
 //	…
 //
-// The kind determines the parts and their order, so the same content has the same bytes and every byte
-// has a meaning. A carrier can read, change, keep, repeat or replace a file. Therefore only signed
+// The kind determines the parts and their order, so the same content has the same bytes, and every
+// byte has a meaning. A carrier can read, change, keep, repeat or replace a file. So only signed
 // content counts, and confidential content is encrypted.
 type FileKind string
 
@@ -46,15 +46,15 @@ const (
 const (
 	maxPack    = MaxPool + MaxPlan + maxCarriedRelease + 64<<20
 	maxAnswer  = 1 << 30
-	maxCarried = 1 << 20 // other kinds
+	maxCarried = 1 << 20 // for the other kinds
 	// maxCarriedNotices bounds the parties of a pack; each takes a few hundred bytes.
 	maxCarriedRelease = 256 << 20
 	maxCarriedNotices = 20_000
 	// maxCarriedDocument bounds other documents; amendments and heads are the largest.
 	maxCarriedDocument = 64 << 10
 	maxPartName        = 40
-	// maxParts bounds the cost of reading an unverified file. A pack for the most parties with the most
-	// amendments has fewer parts.
+	// maxParts bounds the cost of reading a file before its signatures are checked. A pack for the
+	// most parties with the most amendments has fewer parts.
 	maxParts = 3*maxCarriedNotices + 2*study.MaxAmendments + 16
 )
 
@@ -98,7 +98,7 @@ func (k FileKind) encode(all []part) []byte {
 	return b
 }
 
-// partReader takes a file's parts in order. After the first error it has no more parts; end returns the
+// partReader reads a file's parts in order. After an error it returns no more parts; end returns the
 // error.
 type partReader struct {
 	kind FileKind
@@ -208,7 +208,7 @@ func signedParts(name string, all []Signed) (out []part) {
 	return out
 }
 
-// openPlain opens regular files only: opening a named pipe would block.
+// openPlain opens regular files only, because opening a named pipe would block.
 func openPlain(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -225,7 +225,7 @@ func openPlain(path string) (*os.File, error) {
 	return file, nil
 }
 
-// ReadCarried reads a carried file within its kind's bounds; path "-" is standard input.
+// ReadCarried reads a carried file of at most its kind's size. The path "-" is standard input.
 func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
 	if path != "-" {
 		file, err := openPlain(path)
@@ -245,8 +245,8 @@ func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
 	return b, nil
 }
 
-// WriteCarried writes a carried file, whole or not at all. It replaces only a file of the same kind, so
-// an interrupted command can be repeated.
+// WriteCarried writes a carried file, whole or not at all. It replaces only a file of the same kind,
+// so an interrupted command can be repeated.
 func WriteCarried(path string, k FileKind, file []byte) error {
 	there, err := openPlain(path)
 	if err == nil {
@@ -281,7 +281,7 @@ func fingerprint(of string, data ...[]byte) Fingerprint {
 	return Fingerprint(strings.Join(groups, "-"))
 }
 
-// Is compares a typed fingerprint, in any case and grouping.
+// Is compares a fingerprint that a person typed, in any case and grouping.
 func (f Fingerprint) Is(typed string) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {

@@ -12,9 +12,9 @@ import (
 	"caucus/study"
 )
 
-// Enrolment by carried files: the party's key stays on the machine that made it, and the files contain
-// no secret. Each side reads a fingerprint to the other over a trusted channel, such as a telephone, so
-// a carrier can replace neither key.
+// Enrolment by carried files: the party's key stays on the machine that made it, and the files
+// contain no secret. Each side reads a fingerprint to the other over a channel that both trust, such
+// as a telephone, so a carrier can replace neither key.
 
 // RequestFile makes the party's file for its coordinator, and the fingerprint of the party's key.
 func (e Enrolment) RequestFile() ([]byte, Fingerprint, error) {
@@ -57,8 +57,8 @@ func coordinatorFingerprint(signer SignerKey, authority []byte) Fingerprint {
 	return fingerprint("caucus coordinator", signer[:], authority)
 }
 
-// Certify asks the coordinator to certify a carried request, and makes the file for the party, which
-// compares the coordinator's fingerprint.
+// Certify asks the coordinator to certify a carried request, and makes the file for the party.
+// coordinator is the fingerprint that the party must compare.
 func (c *Client) Certify(ctx context.Context, name string, request []byte) (file []byte, coordinator Fingerprint, err error) {
 	fail := func(err error) ([]byte, Fingerprint, error) { return nil, "", fmt.Errorf("certify %s: %w", name, err) }
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
@@ -82,8 +82,8 @@ func (c *Client) Certify(ctx context.Context, name string, request []byte) (file
 	return file, coordinatorFingerprint(keys.First(), authority), nil
 }
 
-// AcceptFile makes the identity from an enrolment file for this key. typed is the fingerprint that the
-// coordinator's operator read out.
+// AcceptFile makes the identity from an enrolment file for this key. typed is the fingerprint as the
+// coordinator's operator read it out.
 func (e Enrolment) AcceptFile(file []byte, typed string) (Identity, error) {
 	fail := func(err error) (Identity, error) { return Identity{}, fmt.Errorf("accept %s: %w", EnrolmentFile, err) }
 	r := EnrolmentFile.decode(file)

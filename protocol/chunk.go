@@ -7,8 +7,8 @@ import (
 	"caucus/protocol/pb"
 )
 
-// MaxMessage bounds a message to the coordinator, a chunk with its envelope, and so a call's memory.
-// ChunkSize bounds a chunk's bytes.
+// MaxMessage bounds the bytes of a message to the coordinator (a chunk with its envelope), and so a
+// call's memory. ChunkSize bounds a chunk's bytes.
 const (
 	MaxMessage = 320 << 10
 	ChunkSize  = 256 << 10
@@ -16,7 +16,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Chunks yields data from an offset on in chunks, at least one. The first carries the total size.
+// Chunks yields data in chunks from an offset on, at least one chunk. The first contains the total
+// size.
 func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 	return func(yield func(*pb.Chunk) bool) {
 		size := uint64(len(data))
@@ -34,16 +35,17 @@ func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 	}
 }
 
-// Assembly joins chunks in order. Its memory grows with the bytes received, not those announced.
+// Assembly joins chunks in order. Its memory grows with the bytes that arrive, not with the size that
+// was announced.
 type Assembly struct {
 	Size uint64
 	Data []byte
-	// ended: the one empty chunk that may end the data has arrived.
+	// ended reports that the one empty chunk has arrived that may end the data.
 	ended bool
 }
 
-// Add appends the next chunk. Only one empty chunk is allowed, at the end, so that a sender must make
-// progress. Errors wrap ErrDamaged or ErrTooLarge.
+// Add appends the next chunk. An empty chunk is allowed only once, at the end, so that a sender must
+// make progress. Errors wrap ErrDamaged or ErrTooLarge.
 func (a *Assembly) Add(c *pb.Chunk) error {
 	have := uint64(len(a.Data))
 	switch {

@@ -29,15 +29,15 @@ import (
 
 // DialOptions change how a coordinator is reached. The zero value works.
 type DialOptions struct {
-	// Coordinator, host:port, replaces the identity's coordinator.
+	// Coordinator is a host:port that replaces the identity's.
 	Coordinator string
-	// Timeout bounds a call, 30 s if 0. Transfer bounds the transfer of a whole pool, contribution
-	// or release, 10 minutes if 0.
+	// Timeout bounds a call; 0 means 30 s. Transfer bounds the transfer of a whole pool, contribution
+	// or release; 0 means 10 minutes.
 	Timeout, Transfer time.Duration
-	// Memory is a file for the newest document about the coordinator's ledger, which each call of
-	// Studies shows to the coordinator. Empty: the document is kept in memory only.
+	// Memory is a file for the newest document about the coordinator's ledger. Each call of Studies
+	// shows this document to the coordinator. If empty, the document is only in memory.
 	Memory string
-	// Now is this machine's clock, for certificates; nil is the system's.
+	// Now is this machine's clock, which checks certificates; nil is the system's.
 	Now func() time.Time
 }
 
@@ -63,7 +63,7 @@ type Client struct {
 
 type enrolCall = func(context.Context, *pb.EnrolRequest, ...grpc.CallOption) (*pb.EnrolReply, error)
 
-// Dial prepares a client. It connects on the first call, and again when needed.
+// Dial prepares a client. The first call connects, and later calls when needed.
 func Dial(id Identity, o DialOptions) (*Client, error) {
 	pair, err := tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key))
 	if err != nil {
@@ -96,19 +96,19 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 		return nil, fmt.Errorf("dial coordinator: %w", err)
 	}
 	alive := keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}
-	if strings.Contains(o.Coordinator, ",") { // a paused replica is left sooner
+	if strings.Contains(o.Coordinator, ",") { // so that a client leaves a paused replica sooner
 		alive = keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 5 * time.Second}
 	}
 	l, err := newLine(func(opened *sockets) (*grpc.ClientConn, error) {
 		target, of := replicas(o.Coordinator)
 		return grpc.NewClient(target, of,
 			grpc.WithTransportCredentials(firstWord{credentials.NewTLS(config), opened}),
-			// Callers wait between attempts, so the connection's own delays stay short.
+			// Callers wait between attempts, so the connection's own delays are short.
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
 				MinConnectTimeout: 10 * time.Second,
 			}),
-			// Keepalive detects a vanished peer.
+			// Keepalive notices a peer that vanished.
 			grpc.WithKeepaliveParams(alive),
 		)
 	})
@@ -122,8 +122,8 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 	}, nil
 }
 
-// replicas makes a dial target of addresses with commas between them: of replicas, all but one refuse connections,
-// and gRPC tries one after the other.
+// replicas makes a dial target of addresses with commas between them. All replicas but the leader
+// refuse connections, and gRPC tries one after the other.
 func replicas(addresses string) (target string, of grpc.DialOption) {
 	all := strings.Split(addresses, ",")
 	if len(all) == 1 {
@@ -141,8 +141,8 @@ func replicas(addresses string) (target string, of grpc.DialOption) {
 // Close ends the connection. Calls under way fail.
 func (c *Client) Close() error { return c.line.Close() }
 
-// HangUp ends the connection and its calls; the next call connects anew. Once it returns, no socket is
-// open and nothing more is sent.
+// HangUp ends the connection and its calls; the next call connects again. After it returns, no socket
+// is open and nothing more is sent.
 func (c *Client) HangUp() error { return c.line.hangUp() }
 
 // Keys returns the coordinator's signing keys known so far.
@@ -175,16 +175,17 @@ type Summary struct {
 	Roster      int         `json:"roster"`
 	Contributed int         `json:"contributed"`
 	Minimum     int         `json:"minimum"`
-	// Mine: the caller has contributed.
+	// Mine reports that the caller has contributed.
 	Mine bool `json:"mine"`
-	// Lost: the caller's contribution is lost, and the coordinator wants the same bytes again.
+	// Lost reports that the caller's contribution is lost, and that the coordinator wants the same
+	// bytes again.
 	Lost bool `json:"lost,omitempty"`
 	// Amendments counts the plan's amendments. Deadline and Minimum are those in force.
 	Amendments int `json:"amendments,omitempty"`
 }
 
-// Study is a study that the caller may see. The coordinator signed its plan, and the plan's hash names
-// the study; plan and amendments passed ParsePlan and ParseAmendments.
+// Study is a study that the caller may see. The coordinator signed its plan, and the plan's hash
+// identifies the study. Plan and amendments have passed ParsePlan and ParseAmendments.
 type Study struct {
 	Summary
 	Plan          study.Plan     `json:"-"`
@@ -193,21 +194,21 @@ type Study struct {
 	Amendments    []study.Signed `json:"-"`
 	Chain         *study.Chain   `json:"-"`
 	PoolBytes     uint64         `json:"pool_bytes"`
-	// ContributedBy and the lists of parties below it are for operators.
+	// ContributedBy, and the lists of parties after it, are for operators.
 	ContributedBy []string `json:"contributed_by"`
 	Missing       []string `json:"missing"`
 	Declined      []string `json:"declined"`
 	// Awaited lists contributors that have not called since the coordinator started, and parties that
 	// hold a release that the coordinator has forgotten. The release waits for them.
 	Awaited []string `json:"awaited"`
-	// Statuses say what each missing party reported with its last call.
+	// Statuses give the report of each missing party's last call.
 	Statuses []PartyStatus `json:"statuses,omitempty"`
-	// Helper is the helper's acceptance of a study with noise by aggregators, as the coordinator passed
-	// it on, unchecked: aggregator.CheckAcceptance checks it with the helper's key. Empty for other
-	// studies.
+	// Helper is the helper's acceptance of a study with noise by aggregators, as the coordinator
+	// passed it on, without a check: aggregator.CheckAcceptance checks it with the helper's key. It
+	// is empty for other studies.
 	Helper Signed `json:"-"`
-	// Forecast is the operator's forecast at the study's creation (study/forecast reads the document),
-	// signed by the coordinator; empty without one.
+	// Forecast is the operator's forecast from when the study was created (study/forecast reads the
+	// document), signed by the coordinator. It is empty if there is none.
 	Forecast Signed `json:"-"`
 }
 
@@ -217,18 +218,17 @@ const MaxForecast = 16 << 10
 // MaxAcceptance bounds a helper's acceptance, of about 2,100 bytes.
 const MaxAcceptance = 16 << 10
 
-// Listing is the result of Studies.
 type Listing struct {
 	Studies []Summary
-	// Skew is the lead of the coordinator's clock over this machine's.
+	// Skew is how far the coordinator's clock is ahead of this machine's.
 	Skew time.Duration
-	// Back says how the coordinator's ledger contradicts its earlier signatures, which proves that the
-	// ledger was restored to an older state; else nil.
+	// Back says how the coordinator's ledger contradicts what it signed earlier, which proves that
+	// the ledger was restored to an older state; else nil.
 	Back error
-	// HelperBack says how a helper's signatures on releases contradict each other: the helper was
-	// restored to an older state and may have drawn noise twice. Else nil.
+	// HelperBack says how a helper's signatures on releases contradict each other, which proves that
+	// the helper was restored to an older state and may have drawn noise twice; else nil.
 	HelperBack error
-	// Forgot says why the coordinator's signed document could not be kept; else nil.
+	// Forgot says why the coordinator's signed document could not be stored; else nil.
 	Forgot error
 }
 
@@ -264,8 +264,8 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	return l, nil
 }
 
-// compare checks the coordinator's new head against the newest document shown, and keeps the new head if
-// it continues that document's.
+// compare checks the coordinator's new head against the newest document that was shown. It stores the
+// new head if the ledger continues that document's head.
 func (c *Client) compare(signed *pb.Signed, held Shown, before privacy.Head) (back, forgot, err error) {
 	if signed == nil {
 		return fmt.Errorf("the coordinator knows that its ledger was put back to an older state (it was at entry %d), and releases nothing", before.Sequence), nil, nil
@@ -373,12 +373,12 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 	if s.Chain, err = ParseAmendments(s.Plan, hash, s.Amendments, c.Keys()); err != nil {
 		return Study{}, err
 	}
-	// The signed values replace the summary's.
+	// The signed values replace the summary's values.
 	s.Summary.Amendments, s.Deadline, s.Minimum = s.Chain.Len(), s.Chain.Ending().Deadline, s.Chain.Ending().Minimum
 	return s, nil
 }
 
-// signedWithin reads a document and its signature, together at most most bytes.
+// signedWithin reads a document and its signature, which together may have at most most bytes.
 func signedWithin(p *pb.Signed, most int, what string) (Signed, error) {
 	s := Signed{Document: p.GetDocument(), Signature: p.GetSignature()}
 	if n := len(s.Document) + len(s.Signature); n > most {
@@ -420,7 +420,7 @@ func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (
 	if err != nil {
 		return fail(err)
 	}
-	// The caller keeps the receipt. A failure to keep this copy is no reason to send again.
+	// The caller stores the receipt. If this copy cannot be stored, that is no reason to send again.
 	_ = c.memory.keep(Shown{ReceiptDocument, receipt.Document, receipt.Signature}, receipt.Ledger, c.Keys())
 	return receipt, nil
 }
@@ -475,7 +475,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 		}
 	}
 	shown := Shown{ReleaseDocument, r.Document, r.Signature}
-	if head, err := shown.Head(keys); err == nil { // fails for a release that is too long to show
+	if head, err := shown.Head(keys); err == nil { // this fails for a release that is too long to show
 		_ = c.memory.keep(shown, head, keys)
 	}
 	_ = c.memory.keepHelper(r.Release, keys)
@@ -484,7 +484,8 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 
 const maxDownload = 1 << 30
 
-// receive joins a download's chunks and calls added after each. The first chunk carries the total size.
+// receive joins a download's chunks, and calls added after each. The first chunk contains the total
+// size.
 func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added func(*pb.Chunk) error) error {
 	for begun := false; ; {
 		chunk, err := stream.Recv()
@@ -510,7 +511,8 @@ func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added fun
 	}
 }
 
-// notices fetches a study's notices for parties, in order, and the public key for their answers.
+// notices fetches a study's notices for parties, in order, and the public key to which their answers
+// are encrypted.
 func (c *Client) notices(ctx context.Context, ref string, parties []study.PartyID) (all []carriedNotice, key []byte, err error) {
 	for some := range slices.Chunk(parties, noticesAtOnce) {
 		r := &pb.NoticesRequest{Study: ref}

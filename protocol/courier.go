@@ -19,18 +19,18 @@ import (
 )
 
 var (
-	// ErrCarried: the answer is a file to carry, and nothing was sent. A later file confirms its
-	// arrival.
+	// ErrCarried says that the answer is a file to carry, and that nothing was sent. A later file
+	// confirms the answer's arrival.
 	ErrCarried = errors.New("carried by file")
-	// ErrOlder: a newer file about the same study was read before.
+	// ErrOlder says that a newer file about the same study was read before.
 	ErrOlder = errors.New("older than what was read before")
 )
 
 // CourierOptions name a courier's files.
 type CourierOptions struct {
-	// Out is the file for the answer; empty writes none.
+	// Out is the file for the answer; empty means that no answer is written.
 	Out string
-	// Notice and Answer return paths for a study: of the newest notice read, and of the answer as first
+	// Notice and Answer return the paths of a study's newest notice, and of the answer as first
 	// written, which is secret.
 	Notice, Answer func(study.Hash) string
 	// Memory is as in DialOptions.
@@ -41,7 +41,7 @@ type CourierOptions struct {
 	Wrote func(effect string)
 }
 
-// Courier does a Client's work by carried files. It reads one pack and writes one answer.
+// Courier does a Client's work with carried files. It reads one pack and writes one answer.
 type Courier struct {
 	opened
 	id                Identity
@@ -51,8 +51,8 @@ type Courier struct {
 	answers, declined bool // the answer was written; the answer is a refusal
 }
 
-// OpenCourier reads a pack as one party and checks all signatures. A pack older than one read before is
-// refused.
+// OpenCourier reads a pack as one party and checks all signatures. It refuses a pack that is older
+// than an earlier one.
 func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if o.Wrote == nil {
 		o.Wrote = func(string) {}
@@ -77,13 +77,13 @@ func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if c.memory, err = openMemory(o.Memory, c.keys); err != nil {
 		return nil, fmt.Errorf("read %s: %w", PackFile, err)
 	}
-	if c.Answers() && c.study.State == study.Open && c.keyless() { // fail before the ledger is charged
+	if c.Answers() && c.study.State == study.Open && c.keyless() { // fail now, before the ledger is charged
 		return nil, fmt.Errorf("read %s: %w", PackFile, errNoKey)
 	}
 	return c, c.keepNotice()
 }
 
-// errNoKey is a fault of the file, not of the study: another file may be answered.
+// errNoKey is a fault of the file and not of the study, so another file may be answered.
 var errNoKey = fmt.Errorf("%w: there is no key to seal an answer to: a carrier took it out, or this is a receipt: ask the operator for a new one (caucus study pack)", ErrDamaged)
 
 func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealKey) == 0 }
@@ -91,10 +91,11 @@ func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealK
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
 func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
 
-// farAhead is the largest lead over this clock at which a notice is kept, as for charges.
+// farAhead is the largest lead over this clock with which a notice is stored. It is the same as for
+// charges.
 const farAhead = time.Hour
 
-// keepNotice keeps a notice, and refuses it if it is older than the kept one.
+// keepNotice stores a notice, and refuses one that is older than the stored one.
 func (c *Courier) keepNotice() error {
 	var held Signed
 	text, err := os.ReadFile(c.noticeFile())
@@ -119,7 +120,7 @@ func (c *Courier) keepNotice() error {
 		}
 	}
 	if c.notice.aheadOf(c.options.Now()) > farAhead {
-		return nil // a notice from a wrong clock must not make all later ones older
+		return nil // a notice dated by a wrong clock must not make all later notices too old
 	}
 	if text, err = json.Marshal(c.signed.Signed); err != nil {
 		return err
@@ -136,18 +137,17 @@ func (c *Courier) keepNotice() error {
 
 func (c *Courier) Answers() bool { return c.options.Out != "" && c.signed.receipt == nil }
 
-// Answered says whether an answer was written, and whether the answer declines.
+// Answered reports whether an answer was written, and whether it declines.
 func (c *Courier) Answered() (wrote, declined bool) { return c.answers, c.declined }
 
-// About returns the pack's study.
 func (c *Courier) About() Study { return c.study }
 
-// Studies lists the pack's study. Skew shows only a lead of the coordinator's clock: its lag cannot be
-// known, because files take time.
+// Studies lists the pack's study. Skew shows only whether the coordinator's clock is ahead. Whether
+// it is behind cannot be known, because files take time.
 func (c *Courier) Studies(context.Context) (Listing, error) {
 	l := Listing{Studies: []Summary{c.study.Summary}, Skew: c.notice.aheadOf(c.options.Now()), HelperBack: c.memory.helperBack()}
 	shown := Shown{NoticeDocument, c.signed.Document, c.signed.Signature}
-	// A file about another study may be older than the kept document without any fault.
+	// A file about another study may be older than the stored document, and that is no fault.
 	if _, before := c.memory.newest(); before.Sequence != c.notice.Ledger.Sequence {
 		l.Forgot = c.memory.keep(shown, c.notice.Ledger, c.keys)
 	} else if before.Hash != c.notice.Ledger.Hash && before.Sequence > 0 {
@@ -156,10 +156,9 @@ func (c *Courier) Studies(context.Context) (Listing, error) {
 	return l, nil
 }
 
-// Study returns the pack's study.
 func (c *Courier) Study(context.Context, string) (Study, error) { return c.study, nil }
 
-// Pool returns the pool, and keeps it in folder like Client.Pool.
+// Pool returns the pool, and stores it in folder like Client.Pool.
 func (c *Courier) Pool(_ context.Context, s Study, folder string) ([]byte, error) {
 	whole := filepath.Join(folder, "pool-"+s.Plan.Pool.String()+".csv")
 	if folder != "" {
@@ -177,16 +176,17 @@ func (c *Courier) Pool(_ context.Context, s Study, folder string) ([]byte, error
 }
 
 type keptAnswer struct {
-	// Body is the SHA-256 of the content, Certificate that of the signer's certificate.
+	// Body is the SHA-256 of the content, and Certificate that of the signer's certificate.
 	Body        keyDigest `json:"body"`
 	SealKey     keyDigest `json:"seal_key"`
 	Certificate keyDigest `json:"certificate"`
-	// ReceiptKeys decrypt the receipt, newest last. Any of the written answers may have arrived.
+	// ReceiptKeys decrypt the receipt, newest last. Any of the answers that were written may have
+	// arrived.
 	ReceiptKeys [][]byte `json:"receipt_keys"`
 	File        []byte   `json:"file"`
 }
 
-// mostReceiptKeys bounds the kept keys. A new key is needed only for a resumed study or a new
+// mostReceiptKeys bounds the stored keys. A new key is needed only for a resumed study or a new
 // certificate.
 const mostReceiptKeys = 16
 
@@ -224,7 +224,7 @@ func (c *Courier) answer(a answered) ([]byte, error) {
 	}
 	var newest privacy.Head
 	if a.Shown, newest = c.memory.newest(); a.Shown.Kind == "" || newest == c.notice.Ledger {
-		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature} // says the same, and also names the coordinator's run
+		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature} // has the same content, and also names the coordinator's process
 	}
 	k := keptAnswer{Body: body[:], SealKey: c.notice.SealKey, Certificate: certificate[:]}
 	sealed, key, err := a.seal(c.sealKey, c.notice.Plan, string(c.party))
@@ -296,10 +296,9 @@ func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (R
 	return r, nil
 }
 
-// Decline writes an answer that declines, and fails with ErrCarried.
+// Decline writes an answer that declines, and returns ErrCarried.
 func (c *Courier) Decline(context.Context, study.Hash) error { return c.carry(answered{}) }
 
-// Release returns the file's release.
 func (c *Courier) Release(context.Context, string) (SignedRelease, error) {
 	if readers := c.study.Plan.Readers; len(readers) > 0 && !slices.Contains(readers, string(c.party)) {
 		return SignedRelease{}, fmt.Errorf("%w: the plan names who reads the release, and not %s", ErrDenied, c.party)
@@ -321,17 +320,16 @@ func (c *Courier) Release(context.Context, string) (SignedRelease, error) {
 	return r, nil
 }
 
-// SetHeartbeat does nothing: a file carries no heartbeat.
+// SetHeartbeat does nothing, because a file contains no heartbeat.
 func (c *Courier) SetHeartbeat(Heartbeat) {}
 
 // Keys returns the coordinator's keys, with those from the file.
 func (c *Courier) Keys() Keys { return c.keys }
 
-// Renew fails and explains how to renew by file.
+// Renew returns an error that explains how to renew by file.
 func (c *Courier) Renew(context.Context) (Identity, error) {
 	return Identity{}, errors.New("by file a certificate is renewed by enrolling again in the same folder: caucus agent enrol --request")
 }
 
-// Close and HangUp do nothing.
 func (c *Courier) Close() error  { return nil }
 func (c *Courier) HangUp() error { return nil }

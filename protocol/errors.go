@@ -14,21 +14,22 @@ import (
 
 // Errors that keep their meaning across the wire, as the errors of package study do.
 var (
-	// ErrUnavailable: the other end is down, restarting, or cannot store now. Callers decide on retries;
-	// a command for people does not retry.
+	// ErrUnavailable says that the other end is down, restarting, or cannot store now. Callers decide
+	// about retries; a command for people does not retry.
 	ErrUnavailable = errors.New("the coordinator is not available")
 	ErrHelper      = errors.New("the helper is not available")
-	// ErrBusy: the caller exceeds a limit on rate or concurrency.
+	// ErrBusy says that the caller exceeds a limit on rate or concurrency.
 	ErrBusy = errors.New("too many calls at once: try again later")
-	// ErrDenied: the certificate does not allow this call, or no longer does.
+	// ErrDenied says that the certificate does not allow this call, or no longer does.
 	ErrDenied  = errors.New("access denied")
 	ErrExpired = errors.New("expired")
 	ErrClock   = errors.New("the clocks disagree")
-	// ErrNotFound: no such study, pool or member, or none visible to the caller.
+	// ErrNotFound says that there is no such study, pool or member, or that the caller may not see
+	// it.
 	ErrNotFound = errors.New("not found")
 	ErrExists   = errors.New("exists already")
 	ErrTooLarge = errors.New("too large")
-	// ErrDamaged: the bytes differ from those sent or signed.
+	// ErrDamaged says that the bytes differ from those that were sent or signed.
 	ErrDamaged = errors.New("damaged")
 	ErrInvalid = errors.New("invalid request")
 )
@@ -61,8 +62,8 @@ var reasons = []struct {
 
 const domain = "caucus"
 
-// Status converts an error for the wire. An error without an entry in reasons becomes an internal error
-// without text: log it first.
+// Status converts an error for the wire. An error that is not in reasons becomes an internal error
+// without text, so log it first.
 func Status(err error) error {
 	if err == nil {
 		return nil
@@ -85,7 +86,8 @@ func Status(err error) error {
 	return status.Error(codes.Internal, "internal error: the coordinator's log says more")
 }
 
-// Reason is an error's name on the wire, "" if Status hides it. It is safe for logs and metrics.
+// Reason is an error's name on the wire, "" if Status hides the error. It may appear in logs and
+// metrics.
 func Reason(err error) string {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return "CANCELLED"
@@ -111,7 +113,7 @@ func (e *remoteError) Error() string {
 }
 func (e *remoteError) Unwrap() error { return e.is }
 
-// FromStatus converts an error from the wire back, so that errors.Is works for the caller too.
+// FromStatus converts an error from the wire, so that errors.Is works for the caller too.
 func FromStatus(err error) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {
@@ -138,13 +140,13 @@ func FromStatus(err error) error {
 	case codes.Unavailable:
 		return unavailable(s.Message())
 	}
-	// Internal errors, deadlines and aborted streams may be retried too: a repeated call stores nothing
-	// twice.
+	// Internal errors, deadlines and aborted streams may be retried too, because a repeated call
+	// stores nothing twice.
 	return &remoteError{s.Message(), ErrUnavailable}
 }
 
-// unavailable explains a failed connection. TLS reports the other end's refusal of a certificate as text
-// only; a test checks these words.
+// unavailable explains a failed connection. TLS reports only as text that the other end refused a
+// certificate; a test checks these words.
 func unavailable(text string) error {
 	if _, tls, found := strings.Cut(text, "handshake failed: tls: "); found {
 		text = strings.TrimSuffix(tls, `"`)
@@ -170,7 +172,7 @@ func unavailable(text string) error {
 	return &remoteError{text, ErrUnavailable}
 }
 
-// Retry says whether a later attempt may succeed.
+// Retry reports whether a later attempt may succeed.
 func Retry(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrHelper) || errors.Is(err, ErrBusy) || errors.Is(err, ErrClock) || errors.Is(err, context.DeadlineExceeded)
 }

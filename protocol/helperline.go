@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// HelperLine is a helper's state at the release of a share: the number of its transaction, and its
-// ledger's line. A helper that keeps its files signs no number twice.
+// HelperLine is a helper's state when it released a share: the number of its transaction, and its
+// ledger's line. A helper whose files were never restored signs no number twice.
 type HelperLine struct {
 	Key      SignerKey      `json:"key"`
 	Step     int64          `json:"step"`

@@ -23,7 +23,7 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Role is the role in a certificate and decides which calls the holder may make.
+// Role is the role in a certificate. It decides which calls the holder may make.
 type Role string
 
 const (
@@ -41,10 +41,11 @@ type Caller struct {
 	Serial string // of the certificate, hexadecimal
 }
 
-// identityURI starts the only URI in a certificate. The common name repeats the name for people.
+// identityURI begins the only URI in a certificate. The common name repeats the name for people.
 const identityURI = "urn:caucus:"
 
-// CheckName refuses names that a certificate, a file name, a log or a roster would alter.
+// CheckName refuses names that a certificate, a file name, a log or a roster could not contain
+// unchanged.
 func CheckName(name string) error {
 	ok := len(name) >= 1 && len(name) <= 63
 	for i, c := range []byte(name) {
@@ -57,7 +58,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckAddresses is CheckAddress for the addresses of replicas, with commas between them.
+// CheckAddresses checks the addresses of replicas, with commas between them (CheckAddress).
 func CheckAddresses(addresses string) (err error) {
 	for a := range strings.SplitSeq(addresses, ",") {
 		err = errors.Join(err, CheckAddress(a))
@@ -118,13 +119,13 @@ func callerOfChains(chains [][]*x509.Certificate) (Caller, error) {
 
 // Identity is a party's or operator's secret: its certificate and key, and the keys that it trusts.
 type Identity struct {
-	// Coordinator is the host:port to dial.
 	Coordinator string `yaml:"coordinator"`
 	// CA, Certificate and Key are PEM.
 	CA          string `yaml:"ca"`
 	Certificate string `yaml:"certificate"`
 	Key         string `yaml:"key"`
-	// Signer is the coordinator's first document key; Successions lead from it to the present key.
+	// Signer is the coordinator's first key for documents. Successions lead from it to the present
+	// key.
 	Signer      SignerKey `yaml:"signer"`
 	Successions []Signed  `yaml:"successions,omitempty"`
 }
@@ -133,7 +134,7 @@ type Identity struct {
 func (id Identity) Keys() (Keys, error) { return FollowKeys(id.Signer, id.Successions) }
 
 // Follow returns the identity with the coordinator's newer keys, and whether it changed. The new
-// identity trusts the new authority only.
+// identity trusts only the new authority.
 func (id Identity) Follow(k Keys) (Identity, bool) {
 	if len(k.signed) == len(id.Successions) {
 		return id, false
@@ -142,7 +143,7 @@ func (id Identity) Follow(k Keys) (Identity, bool) {
 	return id, true
 }
 
-// Outdated says whether the certificate is a former authority's and so should be renewed.
+// Outdated reports whether a former authority issued the certificate, which should then be renewed.
 func (id Identity) Outdated() bool {
 	leaf, err := id.leaf()
 	if err != nil {
@@ -172,8 +173,8 @@ func LoadIdentity(path string) (Identity, error) {
 	return id, nil
 }
 
-// Save writes the file with mode 0600, replacing an old file. Once Save returns, the file survives a
-// crash; a crash before leaves the old file.
+// Save writes the file with mode 0600 and replaces an old file. After Save returns, the file survives
+// a crash. A crash before leaves the old file.
 func (id Identity) Save(path string) error {
 	text, err := yaml.Marshal(id)
 	if err == nil {
@@ -185,7 +186,7 @@ func (id Identity) Save(path string) error {
 	return nil
 }
 
-// Caller returns the holder by the identity's certificate.
+// Caller returns the name and role in the identity's certificate.
 func (id Identity) Caller() (Caller, error) {
 	leaf, err := id.leaf()
 	if err != nil {
@@ -194,7 +195,6 @@ func (id Identity) Caller() (Caller, error) {
 	return CallerOfCertificate(leaf)
 }
 
-// Validity returns the certificate's period.
 func (id Identity) Validity() (notBefore, notAfter time.Time, err error) {
 	leaf, err := id.leaf()
 	if err != nil {
@@ -220,8 +220,8 @@ func decodeSecret(path string, text []byte, v any) error {
 	return file.Decode(v)
 }
 
-// WriteSecret writes a file with mode 0600 durably, whole or not at all. Its errors name path, never the
-// random temporary file, so the same fault gives the same error.
+// WriteSecret writes a file with mode 0600, durably, whole or not at all. Its errors name path and
+// never the random temporary file, so the same fault gives the same error.
 func WriteSecret(path string, text []byte) error {
 	err := writeSecret(path, text)
 	var file *fs.PathError
@@ -240,7 +240,7 @@ func writeSecret(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // no effect after the rename
+	defer os.Remove(f.Name()) // after the rename this removes nothing
 	if _, err = f.Write(text); err == nil {
 		err = f.Sync()
 	}
@@ -259,7 +259,7 @@ func writeSecret(path string, text []byte) error {
 // CheckSecret refuses a file that other users may open.
 func CheckSecret(path string) error {
 	info, err := os.Stat(path)
-	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // Windows: the folder's access list decides
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // on Windows the folder's access list decides
 		return fmt.Errorf("%s has mode %04o, so others may open it: run chmod 600 on it", path, info.Mode().Perm())
 	}
 	return err

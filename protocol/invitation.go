@@ -16,19 +16,20 @@ import (
 )
 
 // Invitation lets its holder enrol once before it expires. With RoleToken it is a join token, which
-// enrols parties up to its quota (Join). An invitation is a secret: it contains a short-lived
-// certificate with its key, and the authority to trust.
+// enrols parties up to its quota (Join). An invitation is a secret: it contains a certificate that is
+// valid for a short time, the certificate's key, and the authority to trust.
 type Invitation struct {
 	Coordinator string `json:"coordinator"`
 	Name        string `json:"name"`
 	Role        Role   `json:"role"`
-	// Prefix starts the names of the parties that a join token enrols.
+	// Prefix begins the names of the parties that a join token enrols.
 	Prefix      string    `json:"prefix,omitempty"`
 	Expires     time.Time `json:"expires"`
 	CA          []byte    `json:"ca"`          // DER
 	Certificate []byte    `json:"certificate"` // DER
 	Key         []byte    `json:"key"`         // PKCS #8
-	// Signer is the coordinator's first key, Successions lead to the present key; each of them may sign.
+	// Signer is the coordinator's first key. Successions lead to the present key. Each of these keys
+	// may sign.
 	Signer      SignerKey `json:"signer"`
 	Successions []Signed  `json:"successions,omitempty"`
 }
@@ -60,7 +61,7 @@ func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, err
 	return v, c.SerialNumber.Text(16), nil
 }
 
-// String is the invitation as a line of text, for a trusted channel.
+// String is the invitation as a line of text, to be sent over a trusted channel.
 func (v Invitation) String() string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -86,8 +87,8 @@ func ParseInvitation(text string) (Invitation, error) {
 	return v, CheckName(v.Name)
 }
 
-// Enrolment is a new key that asks for a certificate. Save it before use: if the reply is lost, the same
-// key can ask again.
+// Enrolment is a new key for which a certificate is requested. Save it before use: if the reply is
+// lost, the same key can ask again.
 type Enrolment struct{ key any }
 
 // NewEnrolment makes the key, which never leaves this machine.
@@ -134,8 +135,8 @@ func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byt
 	return id, nil
 }
 
-// Enrol redeems an invitation. The same enrolment gets the same certificate again; another finds the
-// invitation used (ErrDenied) or expired (ErrExpired).
+// Enrol redeems an invitation. The same enrolment gets the same certificate again. A different one
+// finds the invitation used (ErrDenied) or expired (ErrExpired).
 func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Identity, error) {
 	id, err := redeem(ctx, v, e, "", o)
 	if err != nil {
@@ -144,7 +145,7 @@ func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Ident
 	return id, nil
 }
 
-// redeem calls with the invitation's certificate. It asks for name, unless empty.
+// redeem calls with the invitation's certificate. It asks for a name if name is not empty.
 func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
 	key, err := x509.ParsePKCS8PrivateKey(v.Key)
 	if err != nil {
@@ -164,7 +165,7 @@ func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialO
 	}
 	defer c.Close()
 	certificate, err := c.enrol(ctx, e, name, c.enrolment.Enrol)
-	if errors.Is(err, ErrDenied) && !c.now().Before(v.Expires) { // a refusal at the handshake cannot give the reason
+	if errors.Is(err, ErrDenied) && !c.now().Before(v.Expires) { // a refusal at the handshake gives no reason
 		err = fmt.Errorf("%w: the invitation was good until %s: ask for a new one", ErrExpired, v.Expires.Format("2006-01-02 15:04 MST"))
 	}
 	if err != nil {
@@ -204,7 +205,7 @@ func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey
 	return id, c, err
 }
 
-// enrol requests a certificate for e's key, under name unless empty.
+// enrol requests a certificate for e's key, under name if name is not empty.
 func (c *Client) enrol(ctx context.Context, e Enrolment, name string, call enrolCall) ([]byte, error) {
 	request, err := e.Request()
 	if err != nil {

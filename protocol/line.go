@@ -11,13 +11,14 @@ import (
 	"google.golang.org/grpc"
 )
 
-// line is a client's connection to its coordinator. hangUp closes it and prepares a new one.
+// line is a client's connection to its coordinator. hangUp closes it, and the next call makes a new
+// one.
 type line struct {
 	make func(*sockets) (*grpc.ClientConn, error)
 
 	mu      sync.Mutex // guards the fields below
 	now     *grpc.ClientConn
-	sockets *sockets // sockets of now
+	sockets *sockets // sockets of the present connection
 }
 
 func newLine(make func(*sockets) (*grpc.ClientConn, error)) (*line, error) {
@@ -43,14 +44,14 @@ func (l *line) current() *grpc.ClientConn {
 
 func (l *line) Close() error { return l.current().Close() }
 
-// hangUp closes the connection. Once it returns, no socket is open and the system sends no more data,
-// not even a retransmission after the goodbyes of HTTP/2 and TLS.
+// hangUp closes the connection. After it returns, no socket is open and the system sends no more
+// data, not even a retransmission after the goodbyes of HTTP/2 and TLS.
 func (l *line) hangUp() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sockets.leaveNothing()
 	err := l.now.Close()
-	l.sockets.close() // sockets of a connection still being made
+	l.sockets.close() // sockets of a connection that is still being made
 	next := &sockets{}
 	now, failed := l.make(next)
 	if failed == nil {
@@ -92,7 +93,7 @@ func (s *sockets) opened(c net.Conn) (*socket, error) {
 	return one, nil
 }
 
-// leaveNothing makes each socket drop unsent data when it closes: the system resends nothing.
+// leaveNothing makes each socket drop unsent data when it closes, so that the system resends nothing.
 func (s *sockets) leaveNothing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

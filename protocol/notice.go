@@ -12,7 +12,8 @@ import (
 	"caucus/study"
 )
 
-// Notice is a study's state for one party. A call returns it in a list; a carried file holds it signed.
+// Notice is a study's state for one party. A call returns it in a list; a carried file contains it
+// signed.
 type Notice struct {
 	Plan  study.Hash    `json:"plan"`
 	Party study.PartyID `json:"party"`
@@ -25,10 +26,11 @@ type Notice struct {
 	Lost        bool         `json:"lost"`
 	Amendments  int          `json:"amendments"`
 	Ledger      privacy.Head `json:"ledger"`
-	// SealKey is the SHA-256 of the public key for answers; empty if the study takes none.
+	// SealKey is the SHA-256 of the public key to which answers are encrypted, empty if the study
+	// takes none.
 	SealKey keyDigest `json:"seal_key"`
-	// Run identifies the coordinator's process that signed. A party that shows this notice has seen
-	// everything that the coordinator told it before that process started.
+	// Run identifies the process of the coordinator that signed. A party that shows this notice has
+	// received everything that the coordinator sent it before that process started.
 	Run keyDigest `json:"run"`
 }
 
@@ -49,8 +51,8 @@ func (n Notice) Sign(s *Signer) (Signed, error) {
 	return Signed{Document: document, Signature: s.Sign(NoticeDocument, document)}, nil
 }
 
-// ParseNotice reads a notice signed with the coordinator's newest key. It refuses earlier keys, which
-// others may have, because a notice states the present.
+// ParseNotice reads a notice that the coordinator signed with its newest key. It refuses earlier
+// keys, because a notice states the present and others may have an earlier key.
 func ParseNotice(s Signed, keys Keys) (Notice, error) {
 	var n Notice
 	if err := keys.Newest().Verify(NoticeDocument, s.Document, s.Signature); err != nil {
@@ -72,7 +74,7 @@ func decodeNotice(document []byte, n *Notice) error {
 // noticesAtOnce bounds the notices of a call, about 700 bytes each.
 const noticesAtOnce = 300
 
-// carriedNotice is a notice and, if the party's answer was accepted, its encrypted receipt.
+// carriedNotice is a notice with the party's encrypted receipt, if the party's answer was accepted.
 type carriedNotice struct {
 	Signed
 	receipt []byte

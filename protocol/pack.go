@@ -21,9 +21,9 @@ type pack struct {
 	plan        Signed
 	amendments  []Signed
 	helper      []Signed // the helper's acceptance, at most one; the party checks the helper's signature
-	sealKey     []byte   // the notices hold its digest
-	pool        []byte   // nil if the party has it
-	release     Signed   // without a document if there is none
+	sealKey     []byte   // its digest is in the notices
+	pool        []byte   // nil if the party has the pool
+	release     Signed   // without a document if there is no release
 }
 
 func (p pack) encode() ([]byte, error) {
@@ -84,8 +84,9 @@ func decodePack(file []byte) (p pack, err error) {
 	return p, nil
 }
 
-// Pack makes the file that carries a study to parties of its roster, to all if parties is nil: its state
-// for each party, plan, amendments, pool, and the release if each of them may read it.
+// Pack makes the file that carries a study to parties of its roster, or to all of them if parties is
+// nil. It contains the study's state for each party, plan, amendments, pool, and the release if each
+// of the parties may read it.
 func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) (file []byte, s Study, err error) {
 	fail := func(err error) ([]byte, Study, error) { return nil, Study{}, fmt.Errorf("pack study %s: %w", ref, err) }
 	ctx, cancel := context.WithTimeout(ctx, c.transfer)
@@ -103,7 +104,7 @@ func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) 
 	if p.notices, p.sealKey, err = c.notices(ctx, s.Hash.String(), parties); err != nil {
 		return fail(err)
 	}
-	// Read the study again: the notices may already count newer amendments.
+	// Read the study again, because the notices may already count newer amendments.
 	if s, err = c.show(ctx, s.Hash.String()); err != nil {
 		return fail(err)
 	}
@@ -114,7 +115,7 @@ func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) 
 	readable := len(s.Plan.Readers) == 0 || !slices.ContainsFunc(parties, func(p study.PartyID) bool { return !slices.Contains(s.Plan.Readers, string(p)) })
 	if s.State == study.Released && readable {
 		r, err := c.Release(ctx, s.Hash.String())
-		if err != nil && !errors.Is(err, ErrDenied) { // this operator may not read it
+		if err != nil && !errors.Is(err, ErrDenied) { // this operator may not read the release
 			return fail(err)
 		}
 		p.release = Signed{Document: r.Document, Signature: r.Signature}
@@ -154,11 +155,11 @@ type Accepted struct {
 	Study    study.Hash    `json:"plan"`
 	Name     string        `json:"study"`
 	Declined bool          `json:"declined"`
-	// File is for the party: the study's state, and the receipt.
+	// File is for the party. It contains the study's state, and the receipt.
 	File []byte `json:"-"`
 }
 
-// Accept submits an answer file, which counts like the party's own call. Accept is idempotent.
+// Accept submits an answer file, which counts like the party's own call. It may be repeated.
 func (c *Client) Accept(ctx context.Context, answer []byte) (Accepted, error) {
 	fail := func(err error) (Accepted, error) { return Accepted{}, fmt.Errorf("accept answer: %w", err) }
 	ctx, cancel := context.WithTimeout(ctx, c.transfer)
@@ -218,7 +219,7 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	}
 	plan, hash, err := ParsePlan(p.plan.Document)
 	if bad := o.keys.Verify(PlanDocument, p.plan.Document, p.plan.Signature); bad != nil {
-		return fail(bad) // before any fault in the plan's content
+		return fail(bad) // report this before any fault in the plan's content
 	}
 	if err != nil {
 		return fail(err)
@@ -278,5 +279,6 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	return o, nil
 }
 
-// aheadOf returns a notice's lead over a clock, at least 0: files take time, so a lag proves nothing.
+// aheadOf returns how far a notice is ahead of a clock, at least 0. Files take time, so a notice
+// behind the clock proves nothing.
 func (n Notice) aheadOf(now time.Time) time.Duration { return max(0, n.At.Sub(now)) }

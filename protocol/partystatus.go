@@ -11,8 +11,8 @@ import (
 // Wait is the public reason why a party has not contributed to an open study.
 type Wait string
 
-// Each reason follows from the plan, the party's policy, ledger, declaration, people and clock, and from
-// the helper's acceptance that this coordinator passes on.
+// Each reason follows from the plan, from the party's policy, ledger, declaration, people and clock,
+// and from the helper's acceptance that this coordinator passes on.
 const (
 	WaitApproval Wait = "approval"
 	WaitSource   Wait = "source"
@@ -35,19 +35,18 @@ var waitWords = map[Wait]string{
 	WaitDeadline: "too little time is left before the deadline for it to prepare",
 }
 
-// Known says whether w is one of the reasons above. The coordinator passes on no others.
+// Known reports whether w is one of the reasons above. The coordinator passes on no others.
 func (w Wait) Known() bool { return waitWords[w] != "" }
 
-// Words explains the reason to people.
 func (w Wait) Words() string { return waitWords[w] }
 
 // Heartbeat is a party's report about itself in each call of Studies.
 type Heartbeat struct {
-	// Run is a random number that its process drew at the start.
+	// Run is a random number that the party's process drew at its start.
 	Run []byte
 	// Waits says why open studies wait for this party.
 	Waits map[study.Hash]Wait
-	// Holds lists studies whose release the party holds, newest first.
+	// Holds lists studies of which the party has the release, newest first.
 	Holds []study.Hash
 }
 
@@ -76,16 +75,16 @@ func (c *Client) reported(to *pb.ListRequest) {
 	slices.SortFunc(to.Waits, func(a, b *pb.Wait) int { return slices.Compare(a.PlanHash, b.PlanHash) })
 }
 
-// PartyStatus is the coordinator's knowledge of a party that has not contributed.
+// PartyStatus is what the coordinator knows of a party that has not contributed.
 type PartyStatus struct {
 	Party string `json:"party"`
-	// Wait is empty without a report.
+	// Wait is empty if the party reported none.
 	Wait Wait `json:"waits_for,omitempty"`
 	// Seen is the time of the last call since the coordinator started, else zero.
 	Seen time.Time `json:"seen,omitzero"`
 }
 
-// Words describes the status at a time of the coordinator's clock.
+// Words describes the status. now is the coordinator's time.
 func (s PartyStatus) Words(now time.Time) string {
 	seen := "has not called since the coordinator started"
 	if !s.Seen.IsZero() {
@@ -97,7 +96,7 @@ func (s PartyStatus) Words(now time.Time) string {
 	return s.Party + ": " + s.Wait.Words() + " (" + seen + ")"
 }
 
-// Ago formats a past duration: 90s → "1m30s ago".
+// Ago formats a past duration, for example 90s as "1m30s ago".
 func Ago(d time.Duration) string {
 	switch {
 	case d < 2*time.Second:

@@ -7,13 +7,13 @@ import (
 	"caucus/study/kinds"
 )
 
-// MaxPlan bounds a plan's bytes, mostly map and roster: 30 bytes per party for 100,000 parties, and a
-// projection from 784 columns to 50.
+// MaxPlan bounds a plan's bytes, which are mostly map and roster: 30 bytes for each of 100,000
+// parties, and a projection from 784 columns to 50.
 const MaxPlan = 3 << 20
 
-// ParsePlan reads the canonical bytes of a plan that daemons may run, and its hash. Like kinds.ParsePlan
-// it checks the plan; it also refuses simulated plans, and plans without roster, deadline or terms.
-// Errors wrap study.ErrPlan.
+// ParsePlan reads the canonical bytes of a plan that daemons may run, and returns its hash. It checks
+// the plan like kinds.ParsePlan. It also refuses simulated plans, and plans without roster, deadline
+// or terms. Errors wrap study.ErrPlan.
 func ParsePlan(canonical []byte) (study.Plan, study.Hash, error) {
 	refuse := func(format string, args ...any) (study.Plan, study.Hash, error) {
 		return study.Plan{}, study.Hash{}, fmt.Errorf("%w: %s", study.ErrPlan, fmt.Sprintf(format, args...))

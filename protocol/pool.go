@@ -17,8 +17,8 @@ import (
 const MaxPool = 512 << 20
 
 // Pool fetches a study's pool in canonical bytes (auxdata.ReadCSV reads them) and checks them against
-// the plan's digest. In folder, unless empty, it keeps the pool as pool-DIGEST.csv for reuse and resumes
-// an interrupted download.
+// the plan's digest. If folder is not empty, it stores the pool there as pool-DIGEST.csv, uses the
+// file again, and resumes an interrupted download.
 func (c *Client) Pool(ctx context.Context, s Study, folder string) ([]byte, error) {
 	fail := func(err error) ([]byte, error) { return nil, fmt.Errorf("fetch pool of study %s: %w", s.Name, err) }
 	ctx, cancel := context.WithTimeout(ctx, c.transfer)
@@ -46,7 +46,7 @@ func (c *Client) Pool(ctx context.Context, s Study, folder string) ([]byte, erro
 	}
 	data, err := c.downloadPool(ctx, s, &a, part)
 	if errors.Is(err, ErrDamaged) || errors.Is(err, ErrTooLarge) {
-		os.Remove(path) // start over next time
+		os.Remove(path) // the next call starts from the beginning
 	}
 	if err == nil {
 		err = part.Sync()
@@ -66,8 +66,8 @@ func (c *Client) downloadPool(ctx context.Context, s Study, a *Assembly, file io
 		return nil, FromStatus(err)
 	}
 	have := len(a.Data)
-	// Each chunk is in the file before the next chunk is read, so a later process can resume there. The
-	// digest decides at the end.
+	// Each chunk is in the file before the next chunk is read, so a later process can resume there.
+	// The digest decides at the end.
 	keep := func(*pb.Chunk) error {
 		_, err := file.Write(a.Data[have:])
 		have = len(a.Data)

@@ -16,14 +16,14 @@ type Receipt struct {
 	Body     study.BodyDigest `json:"body"`
 	Size     int              `json:"size"` // of the body, in bytes
 	Received time.Time        `json:"received"`
-	// Ledger is the head of the coordinator's ledger: kept receipts reveal a ledger that goes back.
+	// Ledger is the head of the coordinator's ledger. Receipts that parties keep reveal a ledger that
+	// was restored to an older state.
 	Ledger privacy.Head `json:"ledger"`
 
 	Document  []byte `json:"-"`
 	Signature []byte `json:"-"`
 }
 
-// Sign fills in Document and Signature.
 func (r Receipt) Sign(s *Signer) (Receipt, error) {
 	document, err := json.Marshal(r)
 	if err != nil {

@@ -18,18 +18,18 @@ import (
 //	{"release": …, "signature": base64, "signer": hexadecimal}
 //
 // After a change of keys, "successions" lead from the coordinator's first key to the signing key. The
-// signature is over the release's compact bytes, so indentation changes nothing. A simulated release has
-// no signature.
+// signature is over the release's compact bytes, so indentation does not matter. A simulated release
+// has no signature.
 type SignedRelease struct {
 	Release   study.Release
 	Document  []byte
 	Signature []byte
-	// Signer is the key named in the file. The file cannot prove whose key it is.
+	// Signer is the key that the file names. The file cannot prove whose key it is.
 	Signer      SignerKey
 	Successions []Signed
 }
 
-// File returns the release's file, with all that caucus release verify needs but the pool.
+// File returns the release's file, with everything that caucus release verify needs except the pool.
 func (r SignedRelease) File() ([]byte, error) {
 	b, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
@@ -45,7 +45,7 @@ type signedReleaseFile struct {
 	Successions []Signed        `json:"successions,omitempty"`
 }
 
-// ErrUnsigned: the release has no signature, such as one from a simulation.
+// ErrUnsigned says that the release has no signature, like one from a simulation.
 var ErrUnsigned = errors.New("the release has no signature")
 
 func (r SignedRelease) MarshalJSON() ([]byte, error) {
@@ -92,7 +92,8 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	if err := study.DecodeStrictly(r.Document, &r.Release); err != nil {
 		return fail(err)
 	}
-	// Refuse repeated names and names in other case, which other readers read differently.
+	// Refuse repeated names and names in another case, because other programs would read them
+	// differently.
 	var whole bytes.Buffer
 	if err := json.Compact(&whole, file); err != nil {
 		return fail(err)
@@ -111,8 +112,8 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	return r, nil
 }
 
-// Check checks that key signed the release. It returns ErrUnsigned without a signature; for another key
-// or other bytes the error wraps ErrDamaged.
+// Check checks that key signed the release. Without a signature it returns ErrUnsigned; for another
+// key or other bytes the error wraps ErrDamaged.
 func (r SignedRelease) Check(key Verifier) error {
 	if len(r.Signature) == 0 {
 		return ErrUnsigned
@@ -135,7 +136,7 @@ func checkForm(document []byte) (study.Manifest, error) {
 	}
 	of := release.Manifest
 	m := study.Manifest{Form: of.Form, Software: of.Software, Ledger: of.Ledger}
-	if of.Form == 0 { // no form number: the decoder will report the fault
+	if of.Form == 0 { // there is no form number; the decoder will report the fault
 		return m, nil
 	}
 	return m, m.CheckForm()

@@ -11,21 +11,21 @@ import (
 	"caucus/study"
 )
 
-// A helper's share is sealed by HPKE (RFC 9180) to a key of ML-KEM-768 and X25519 together: a kept share
-// stays closed if only one of the two is broken.
+// A helper's share is encrypted by HPKE (RFC 9180) to a combined key of ML-KEM-768 and X25519. So a
+// copied share stays closed if only one of the two is broken.
 var (
 	sealingKEM  = hpke.MLKEM768X25519()
 	sealingKDF  = hpke.HKDFSHA256()
 	sealingAEAD = hpke.AES256GCM()
 )
 
-// sealingInfo is HPKE's info: a box sealed for another purpose does not open.
+// sealingInfo is HPKE's info. A share encrypted for another purpose does not open.
 const sealingInfo = "caucus helper share 2"
 
-// SealOverhead is the number of bytes that sealing adds to a share.
+// SealOverhead is how many bytes the encryption adds to a share.
 const SealOverhead = 1120 + 16
 
-// SealingKey is a helper's private key for sealed shares.
+// SealingKey is a helper's private key, which decrypts shares.
 type SealingKey struct{ key hpke.PrivateKey }
 
 func NewSealingKey() (*SealingKey, error) {
@@ -68,7 +68,8 @@ func (k *SealingKey) Save(path string) error {
 // Public returns the public key, 1216 bytes.
 func (k *SealingKey) Public() []byte { return k.key.PublicKey().Bytes() }
 
-// KeyPin is the SHA-256 of a helper's public sealing key, for parties' policies; hexadecimal as text.
+// KeyPin is the SHA-256 of a helper's public sealing key. Parties' policies contain it, in
+// hexadecimal.
 type KeyPin [sha256.Size]byte
 
 func SealingPin(public []byte) KeyPin { return sha256.Sum256(public) }
@@ -85,12 +86,12 @@ func (p *KeyPin) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ShareBinding names the context of a sealed share, which opens only with the same binding.
+// ShareBinding names the context of an encrypted share, which opens only with the same binding.
 type ShareBinding struct {
 	Plan study.Hash
 	// Acceptance is the digest of the helper's acceptance under which the share was made. A helper
-	// restored to an older state accepts the plan anew, with another verify key, and then opens no
-	// earlier share.
+	// that was restored to an older state accepts the plan again, with another verify key, and then
+	// opens no earlier share.
 	Acceptance study.Hash
 	Party      study.PartyID
 	Weight     int64 // ballots or records, public
@@ -100,7 +101,7 @@ type ShareBinding struct {
 	Other [sha256.Size]byte
 }
 
-// bytes are HPKE's associated data. Each field has a fixed length or is preceded by its length.
+// bytes are HPKE's associated data. Each field has a fixed length, or its length comes before it.
 func (b ShareBinding) bytes() []byte {
 	out := append(append([]byte("helper"), b.Plan[:]...), b.Acceptance[:]...)
 	for _, field := range [][]byte{[]byte(b.Party), b.Head} {
@@ -111,7 +112,7 @@ func (b ShareBinding) bytes() []byte {
 	return append(out, b.Other[:]...)
 }
 
-// SealShare seals a helper's share to its public key.
+// SealShare encrypts a helper's share to its public key.
 func SealShare(public []byte, b ShareBinding, share []byte) ([]byte, error) {
 	fail := func(err error) ([]byte, error) { return nil, fmt.Errorf("seal share: %w", err) }
 	to, err := sealingKEM.NewPublicKey(public)
@@ -129,7 +130,7 @@ func SealShare(public []byte, b ShareBinding, share []byte) ([]byte, error) {
 	return append(enc, box...), nil
 }
 
-// OpenShare opens a share sealed with exactly this binding. Errors wrap ErrDamaged.
+// OpenShare decrypts a share that was encrypted with exactly this binding. Errors wrap ErrDamaged.
 func (k *SealingKey) OpenShare(b ShareBinding, sealed []byte) ([]byte, error) {
 	const enc = SealOverhead - 16
 	if len(sealed) < SealOverhead {

@@ -15,7 +15,7 @@ import (
 )
 
 // Shown is a document in which a coordinator signed its ledger's head. Its holder shows it to the
-// coordinator: a ledger without that entry was restored to an older state.
+// coordinator. A ledger without that entry was restored to an older state.
 type Shown struct {
 	Kind      Document `json:"kind"`
 	Document  []byte   `json:"document"`
@@ -25,11 +25,11 @@ type Shown struct {
 // MaxShown bounds a shown document. Heads and receipts have a few hundred bytes.
 const MaxShown = 64 << 10
 
-// SignedHead signs a ledger's head alone, so the same head always gives the same bytes.
+// SignedHead signs only a ledger's head, so the same head always gives the same bytes.
 func SignedHead(h privacy.Head, s *Signer) Shown {
 	document, err := json.Marshal(headDocument{h})
 	if err != nil {
-		panic(err) // numbers and hexadecimal always marshal
+		panic(err) // impossible: numbers and hexadecimal always marshal
 	}
 	return Shown{HeadDocument, document, s.Sign(HeadDocument, document)}
 }
@@ -108,16 +108,16 @@ func ShownOf(s *pb.Shown) Shown {
 	return Shown{Document(s.Kind), s.Document, s.Signature}
 }
 
-// memory keeps the newest document that the coordinator signed, in a file if path is set. Newest means
-// the highest number in the ledger. Of two documents with the same number it keeps the first: a
-// contradiction between them is proof.
+// memory keeps the newest document that the coordinator signed, in a file if path is set. The newest
+// is the one with the highest number in the ledger. Of two documents with the same number it keeps
+// the first, because a contradiction between the two is a proof.
 type memory struct {
 	path string
 
 	mu      sync.Mutex // guards the fields below and the file
 	held    Shown
 	head    privacy.Head
-	helpers []HelperLine // from releases, each once
+	helpers []HelperLine // from releases, each only once
 }
 
 type remembered struct {
@@ -164,7 +164,7 @@ func (m *memory) newest() (Shown, privacy.Head) {
 	return m.held, m.head
 }
 
-// keep remembers a newer document, and keeps the documents that other processes of this identity wrote.
+// keep stores a newer document. It also keeps documents that other processes of this identity stored.
 func (m *memory) keep(s Shown, head privacy.Head, keys Verifier) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,11 +11,10 @@ import (
 	"fmt"
 )
 
-// Document is a kind of signed document. The kind is the signature's context (Ed25519ctx, RFC 8032), so
-// a signature of one kind never verifies as another.
+// Document is a kind of signed document. The kind is the signature's context (Ed25519ctx, RFC 8032),
+// so a signature of one kind is never valid for another.
 type Document string
 
-// The kinds of signed document.
 const (
 	PlanDocument     Document = "caucus plan 1"
 	ForecastDocument Document = "caucus forecast 1"
@@ -26,7 +25,8 @@ const (
 	SuccessionDocument Document = "caucus succession 1"
 	AmendmentDocument  Document = "caucus amendment 1"
 	AcceptanceDocument Document = "caucus acceptance 1"
-	// RevealDocument opens an aggregator's commitment to its half of a study's verify key.
+	// RevealDocument reveals an aggregator's half of a study's verify key, to which the aggregator
+	// had committed.
 	RevealDocument Document = "caucus reveal 1"
 	SetDocument    Document = "caucus set 1"
 	ShareDocument  Document = "caucus share 1"
@@ -35,8 +35,8 @@ const (
 	ApprovalDocument Document = "caucus approval 1"
 )
 
-// SignerKey is a public key for documents, of the coordinator or of a person who approves at a party;
-// hexadecimal as text.
+// SignerKey is a public key for documents, of the coordinator or of a person who approves at a party.
+// Its text is hexadecimal.
 type SignerKey [ed25519.PublicKeySize]byte
 
 func (k SignerKey) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k[:]), nil }
@@ -51,8 +51,8 @@ func (k *SignerKey) UnmarshalText(text []byte) error {
 
 func (k SignerKey) String() string { return hex.EncodeToString(k[:]) }
 
-// Verifier checks that the coordinator signed exactly these bytes as this kind of document; errors wrap
-// ErrDamaged. SignerKey implements it, and Keys for a coordinator that changed keys.
+// Verifier checks that the coordinator signed exactly these bytes as this kind of document. Errors
+// wrap ErrDamaged. SignerKey implements it, and so does Keys for a coordinator that changed keys.
 type Verifier interface {
 	Verify(d Document, document, signature []byte) error
 }
@@ -118,13 +118,13 @@ func (s *Signer) Key() SignerKey { return SignerKey(s.key.Public().(ed25519.Publ
 func (s *Signer) Sign(d Document, document []byte) []byte {
 	signature, err := s.key.Sign(nil, document, &ed25519.Options{Hash: crypto.Hash(0), Context: string(d)})
 	if err != nil {
-		panic(err) // only a context over 255 bytes fails
+		panic(err) // only a context of more than 255 bytes fails
 	}
 	return signature
 }
 
-// ParseAmendments reads a plan's amendments. The coordinator must have signed each, each must follow the
-// one before, and the plan must allow all. Errors wrap ErrDamaged or study.ErrAmendment.
+// ParseAmendments reads a plan's amendments. The coordinator must have signed each, each must follow
+// the one before, and the plan must allow all of them. Errors wrap ErrDamaged or study.ErrAmendment.
 func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed, key Verifier) (*study.Chain, error) {
 	if len(all) > study.MaxAmendments {
 		return nil, fmt.Errorf("%w: %d amendments of one plan", ErrDamaged, len(all))

@@ -37,7 +37,7 @@ func (s Succession) Sign(old *Signer) (Signed, error) {
 const MaxSuccessions = 32
 
 // Keys are a coordinator's signing keys, from a trusted key to the newest. A signature by any of them
-// counts.
+// is valid.
 type Keys struct {
 	first  SignerKey
 	signed []Signed
@@ -59,7 +59,7 @@ func FollowKeys(first SignerKey, successions []Signed) (Keys, error) {
 	return k, nil
 }
 
-// Follow takes one step. A step taken before changes nothing.
+// Follow adds one succession. One that is known already changes nothing.
 func (k Keys) Follow(s Signed) (Keys, error) {
 	var link Succession
 	if err := json.Unmarshal(s.Document, &link); err != nil {
@@ -83,7 +83,7 @@ func (k Keys) Follow(s Signed) (Keys, error) {
 	return k, nil
 }
 
-// FollowAll follows the successions that continue from the newest key, and ignores the others.
+// FollowAll adds the successions that continue from the newest key, and ignores the others.
 func (k Keys) FollowAll(successions []Signed) Keys {
 	for _, s := range successions {
 		if next, err := k.Follow(s); err == nil && len(next.links) <= MaxSuccessions {
@@ -93,10 +93,9 @@ func (k Keys) FollowAll(successions []Signed) Keys {
 	return k
 }
 
-// First returns the key trusted at the start.
+// First returns the key that was trusted at the start.
 func (k Keys) First() SignerKey { return k.first }
 
-// Newest returns the present signing key.
 func (k Keys) Newest() SignerKey {
 	if n := len(k.links); n > 0 {
 		return k.links[n-1].To
@@ -115,10 +114,11 @@ func (k Keys) after() (all []SignerKey) {
 	return all
 }
 
-// Successions returns the signed steps from the first key.
+// Successions returns the signed successions from the first key.
 func (k Keys) Successions() []Signed { return k.signed }
 
-// Authority returns the newest authority's certificate, DER; nil if it never changed.
+// Authority returns the newest authority's certificate, DER. It is nil if the authority never
+// changed.
 func (k Keys) Authority() []byte {
 	if n := len(k.links); n > 0 {
 		return k.links[n-1].Authority
@@ -126,7 +126,7 @@ func (k Keys) Authority() []byte {
 	return nil
 }
 
-// Since returns the successions after key, all if key is unknown.
+// Since returns the successions after key, or all if key is unknown.
 func (k Keys) Since(key SignerKey) []Signed {
 	i := slices.IndexFunc(k.links, func(l Succession) bool { return l.To == key })
 	return k.signed[i+1:]

@@ -8,7 +8,7 @@ import (
 )
 
 // Tags group parties, for example site=ward, region=north. An operator sets them, never the party. A
-// roster chosen by tags reveals them to the study's members.
+// roster that is chosen by tags reveals them to the study's members.
 type Tags map[string]string
 
 const mostTags = 16
@@ -29,7 +29,7 @@ func ParseTags(pairs []string) (Tags, error) {
 	return t, t.Check()
 }
 
-// Check refuses tags that a plan, a log or a table would alter.
+// Check refuses tags that a plan, a log or a table could not contain unchanged.
 func (t Tags) Check() error {
 	if len(t) > mostTags {
 		return fmt.Errorf("%d tags: at most %d are kept of a party", len(t), mostTags)
@@ -53,7 +53,7 @@ func (t Tags) Have(wanted Tags) bool {
 	return true
 }
 
-// String writes "region=north, site=ward", sorted by key.
+// String returns for example "region=north, site=ward", sorted by key.
 func (t Tags) String() string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(t)) {

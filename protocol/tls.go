@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// ServerTLS is the coordinator's TLS 1.3: only for callers with a certificate of the authority whom
-// admit allows at the handshake. A refused caller learns no reason, because TLS alerts carry no text.
-// The server's certificate is made anew each day, so it never expires.
+// ServerTLS is the coordinator's TLS 1.3. It admits callers whose certificate the authority issued
+// and whom admit allows at the handshake. A refused caller gets no reason, because TLS alerts have no
+// text. The server's certificate is made again each day, so it never expires.
 func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*tls.Config, error) {
 	var (
 		mu      sync.Mutex // guards current and made
@@ -68,8 +68,8 @@ func clientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Conf
 }
 
 // firstWord is a client's TLS that waits for the coordinator's first byte before it sends data. A TLS
-// 1.3 client finishes the handshake before the server has checked the client's certificate. By waiting,
-// the client sees a refusal as a refusal, not as a broken connection.
+// 1.3 client finishes the handshake before the server has checked the client's certificate. Because
+// it waits, the client sees a refusal as a refusal and not as a broken connection.
 type firstWord struct {
 	credentials.TransportCredentials
 	sockets *sockets
@@ -109,7 +109,7 @@ func (f firstWord) Clone() credentials.TransportCredentials {
 	return firstWord{f.TransportCredentials.Clone(), f.sockets}
 }
 
-// heard gives back the first byte, which the handshake read.
+// heard returns the first byte again, which the handshake has read.
 type heard struct {
 	net.Conn
 	first []byte

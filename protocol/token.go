@@ -12,19 +12,19 @@ import (
 	"caucus/protocol/pb"
 )
 
-// A join token is an invitation for many parties: its holder enrols parties up to the token's quota. It
-// is an Invitation with the token's name and RoleToken. The coordinator keeps the serial of its
-// certificate, not the key.
+// A join token is an invitation for many parties: its holder enrols parties up to the token's quota.
+// It is an Invitation with the token's name and RoleToken. The coordinator stores the serial of the
+// token's certificate, but not its key.
 
 type TokenOptions struct {
 	Quota int
-	// Valid is the lifetime; 0 leaves it to the coordinator.
+	// Valid is the lifetime; with 0 the coordinator decides.
 	Valid time.Duration
-	// Prefix starts the parties' names; by default the token's name and a dash.
+	// Prefix begins the parties' names. By default it is the token's name and a dash.
 	Prefix string
 	// Tags are given to each party that the token enrols.
 	Tags Tags
-	// Address is the host:port to dial; empty leaves it to the coordinator.
+	// Address is the host:port to dial; if it is empty, the coordinator decides.
 	Address string
 }
 
@@ -45,7 +45,7 @@ type Token struct {
 	Status  string    `json:"status"`
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
-	By      string    `json:"by"` // operator who made it
+	By      string    `json:"by"` // the operator who made it
 }
 
 func tokenOf(t *pb.TokenState) Token {
@@ -83,7 +83,8 @@ func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 	return all, nil
 }
 
-// RevokeToken ends a join token; with members also the parties that joined by it, which it returns.
+// RevokeToken ends a join token. With members it also revokes the parties that joined by the token,
+// and returns them.
 func (c *Client) RevokeToken(ctx context.Context, id string, members bool) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -104,17 +105,17 @@ func (c *Client) Tag(ctx context.Context, name string, tags Tags) error {
 	return nil
 }
 
-// joinPatience bounds Join's retries: the coordinator takes 20 calls a second per token.
+// joinPatience bounds Join's retries. The coordinator takes 20 calls a second for each token.
 const joinPatience = 2 * time.Minute
 
-// Join redeems one place of a join token, under a name with the token's prefix; if name is empty,
-// the coordinator chooses one. The same enrolment gets the same certificate again and takes no second place. Join
-// retries while the coordinator is busy.
+// Join redeems one place of a join token, under a name with the token's prefix. If name is empty, the
+// coordinator chooses one. The same enrolment gets the same certificate again and takes no second
+// place. Join retries while the coordinator is busy.
 func Join(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
 	if v.Role != RoleToken {
 		return Identity{}, fmt.Errorf("join: %w: this is no join token, but an invitation of %s %s", ErrInvalid, v.Role, v.Name)
 	}
-	if name != "" && !strings.HasPrefix(name, v.Prefix) { // the coordinator refuses it too
+	if name != "" && !strings.HasPrefix(name, v.Prefix) { // refuse early, as the coordinator would
 		return Identity{}, fmt.Errorf("join as %s: %w: this token's names begin with %s: leave the name away, and the coordinator gives one", name, ErrInvalid, v.Prefix)
 	}
 	sleeper, waited := clock.Clock{}.Complete(), time.Duration(0)
@@ -127,7 +128,7 @@ func Join(ctx context.Context, v Invitation, e Enrolment, name string, o DialOpt
 			return Identity{}, fmt.Errorf("join by token %s: %w", v.Name, err)
 		}
 		waited += wait
-		if !sleeper.Sleep(ctx, wait/2+rand.N(wait/2)) { // spreads the retries of parties refused together
+		if !sleeper.Sleep(ctx, wait/2+rand.N(wait/2)) { // so that parties refused at the same time do not all retry at the same time
 			return Identity{}, ctx.Err()
 		}
 	}

@@ -3,16 +3,16 @@
 //
 // Fit fits a model to the mean embeddings of sets. Model.Estimate estimates the shares of a target.
 //
-//   - Its intervals cover the sampling of the target and the sets, and the privacy noise. It warns
-//     if no mixture of the classes looks like the target.
-//   - It takes released numbers and the known law of their noise: post-processing, at no privacy cost. Its
-//     own random draws come from a generator that is an argument.
-//   - Embedder.AddIntegersTo computes the integer sums that sites release in place of embeddings;
+//   - Its intervals cover the sampling of the target and the sets, and the privacy noise. It warns if
+//     no mixture of the classes looks like the target.
+//   - It takes released numbers and the known distribution of their noise. This is post-processing,
+//     at no privacy cost. Its own random draws come from a generator that is an argument.
+//   - Embedder.AddIntegersTo computes the integer sums that sites release in place of embeddings.
 //     Lattice.Bound bounds how far one record moves them.
 //
 // # In which order to read it
 //
-// No file uses what a later one declares, except within part 3, which is circular.
+// No file uses a declaration of a later one, except within part 3, whose files use each other.
 //
 //  1. Embeddings: kernel.go, fourier.go, gram.go.
 //  2. Solving: problem.go, quadratic.go, estimators.go.

@@ -19,7 +19,7 @@ type Estimate struct {
 	Fit       Goodness  `json:"fit"`
 	Gap       float64   `json:"gap"`       // bound on the quadratic program's error
 	Condition float64   `json:"condition"` // maxsing(P̂)/minsing(Â)
-	// NoInterval gives the reason for a missing interval; Low and High are then 0 and 1.
+	// NoInterval gives the reason why there is no interval. Low and High are then 0 and 1.
 	NoInterval string    `json:"no_interval,omitempty"`
 	Warnings   []Warning `json:"warnings,omitempty"`
 }
@@ -35,10 +35,10 @@ type Goodness struct {
 
 func (g Goodness) doubted() bool { return g.Tested && g.Statistic > g.Threshold }
 
-// spread is the factor by which a badly fitting target widens a variance. If the target's class means
-// are shifted at random, as by sampling (the random shifts of Jeong & Rothenhäusler 2022), Statistic and
-// variance grow by the same factor. Shifts along the differences between classes count shiftWeight times
-// as much.
+// spread is the factor by which a badly fitting target increases a variance. If the target's class
+// means are shifted at random, as by sampling (the random shifts of Jeong & Rothenhäusler 2022),
+// Statistic and variance grow by the same factor. Shifts along the differences between classes count
+// shiftWeight times as much.
 func (g Goodness) spread() float64 {
 	if !g.Tested {
 		return 1
@@ -46,7 +46,7 @@ func (g Goodness) spread() float64 {
 	return 1 + shiftWeight*max(g.Statistic-1, 0)
 }
 
-// shiftWeight was chosen on digits by other writers and tested on other sets: docs/ratio.md.
+// shiftWeight was chosen on digits of other writers, and tested on other data sets: docs/ratio.md.
 const shiftWeight = 2
 
 // faintError is the largest standard error of a share with an interval. Above it, an interval of ± two
@@ -54,7 +54,7 @@ const shiftWeight = 2
 // to .25.
 const faintError = 0.15
 
-// fitAlarm is the probability of doubting a valid target.
+// fitAlarm is the probability that a valid target is reported as not fitting.
 const fitAlarm = 1e-3
 
 // maxFreedom exceeds any model's degrees of freedom. gonum does not return for far more, or for none.
@@ -180,7 +180,7 @@ func (m *Model) look(t Set) (ratioView, error) {
 	default:
 		mean = t.Embedding
 		v.rank = m.rank
-		v.third = math.Pow(max(v.rank, 1), -1.5) // the least possible value: even eigenvalues
+		v.third = math.Pow(max(v.rank, 1), -1.5) // the least possible value, which equal eigenvalues give
 	}
 	v.g = ratioMul(m.anchors, mean)
 	v.measure(kernelNorm(mean)-float64(len(mean))*t.Noise, self)
@@ -221,8 +221,8 @@ func (v *ratioView) measure(norm, self float64) {
 	}
 }
 
-// covariance returns the covariance of the unconstrained ratios. loose: an upper bound stands for an
-// unknown spread.
+// covariance returns the covariance of the unconstrained ratios. loose reports that an upper bound
+// replaced an unknown spread.
 func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, loose bool) {
 	cov = knownCovariance(m.system, m.sets, point.setWeights, v.noise)
 	var dim float64
@@ -240,7 +240,7 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 	}
 	sets := m.spread
 	if m.indirect {
-		sets = own // classes look alike everywhere, so the target's rows give the sets' spread too
+		sets = own // classes look alike everywhere, so the target's rows also give the sets' spread
 	}
 	var fromSets float64
 	for i, w := range point.setWeights {
@@ -265,10 +265,11 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 	return cov, loose
 }
 
-// interval sets Sd, Low and High: Free ± (z·Sd + pull), clipped to [0,1], and extended to contain the
-// estimate. There is no interval for a doubted target, nor if a standard error is above faintError, nor
-// if the pull is above half a standard error of a class: the pull is a bound without a probability law,
-// so intervals without it would cover too rarely, and intervals with it always.
+// interval sets Sd, Low and High: Free ± (z·Sd + pull), limited to [0,1], and extended to contain the
+// estimate. There is no interval for a target that no mixture fits, for a standard error above
+// faintError, or for a pull above half a class's standard error. The pull is a bound without a
+// probability distribution, so intervals without it would cover the truth too rarely, and intervals
+// with it always.
 func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float64) {
 	e.Sd, e.Low, e.High = nil, nil, nil
 	z := distuv.UnitNormal.Quantile(0.5 + confidence/2)
@@ -282,7 +283,7 @@ func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float6
 		pulled = pulled || pull[k] > sd/2
 	}
 	switch {
-	case e.NoInterval != "": // set earlier
+	case e.NoInterval != "": // the reason was set earlier
 	case e.Fit.doubted():
 		e.NoInterval = "no mixture of the classes looks like this set"
 	case pulled:

@@ -40,7 +40,7 @@ type ratioSystem struct {
 	coefLinear *mat.Dense // b×b; nil: coefs are the ratios themselves
 	coefOffset []float64
 	spread     *mat.Dense // M×b
-	slope      *mat.Dense // c×c: mean effect of a row of each class on the ratios; I without pull to the training shares
+	slope      *mat.Dense // c×c: mean effect of a row of each class on the ratios; the identity if nothing pulls to the training shares
 }
 
 // spectrumFloor is the smallest eigenvalue kept, relative to the largest. Smaller ones are noise.
@@ -153,7 +153,7 @@ func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	out := make([]float64, len(w))
 	var inverse mat.Dense
 	if err := inverse.Inverse(s); err != nil {
-		return out // refused later
+		return out // the caller refuses this
 	}
 	for i := range out {
 		share := p.shares.ColView(i)
@@ -265,7 +265,7 @@ func symmetricEigen(d *mat.Dense) ([]float64, *mat.Dense) {
 	}
 	var eigen mat.EigenSym
 	var vectors mat.Dense
-	if !eigen.Factorize(s, true) { // never with finite numbers
+	if !eigen.Factorize(s, true) { // only for numbers that are not finite
 		return make([]float64, c), identity(c)
 	}
 	eigen.VectorsTo(&vectors)

@@ -23,7 +23,7 @@ type Fourier struct {
 	Seed     uint64  `json:"seed"`
 }
 
-// Validate names the wrong field and says what to give.
+// Validate returns an error that names the wrong field and says what to give.
 func (f Fourier) Validate() error {
 	switch {
 	case f.Dim < 1:

@@ -9,8 +9,8 @@ import (
 	"caucus/aggregation"
 )
 
-// Set is one set of records with known (or noisy) label shares; the unlabelled target has no shares. Give
-// Rows or Embedding.
+// Set is one set of records with known or noisy label shares. The unlabelled target has no shares.
+// Give either Rows or Embedding.
 type Set struct {
 	Rows      *mat.Dense // n×d
 	Embedding []float64  // mean Fourier embedding, length Features
@@ -41,7 +41,7 @@ type Options struct {
 	Rank float64
 }
 
-// Validate names the wrong field and says what to give.
+// Validate returns an error that names the wrong field and says what to give.
 func (o Options) Validate() error {
 	if o.Confidence < 0 || o.Confidence >= 1 {
 		return fmt.Errorf("ratio confidence = %g: give a number in (0,1), or 0 for 0.95", o.Confidence)
@@ -67,13 +67,13 @@ type Model struct {
 	anchors  *mat.Dense   // embeddings the target is compared with, b×D, or
 	rows     []*mat.Dense // the sets' rows
 	sets     []ratioSetLaw
-	spread   *mat.SymDense // within-class covariance of one set row's effect on the ratios, c×c; nil: unknown
-	indirect bool          // spread comes from leaving sets out; a target's rows give a better one
+	spread   *mat.SymDense // within-class covariance of one set row's effect on the ratios, c×c; nil if unknown
+	indirect bool          // spread was estimated by leaving sets out; a target's rows give a better estimate
 	rank     float64       // effective rank of the rows' embeddings, ≥ 1
 	warnings []Warning
 	number   float64 // condition number of the paper's bound
 
-	problem ratioProblem // problem and scores are only for fitting; neither is in JSON
+	problem ratioProblem // problem and scores are only for fitting, and are not in JSON
 	scores  []*mat.Dense
 }
 

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Reason names why class ratios cannot be estimated, or only badly.
+// Reason says why class ratios cannot be estimated, or only badly.
 type Reason string
 
 const (
@@ -50,11 +50,12 @@ const (
 	ratioRefuseCondition = 1e6
 )
 
-// absentDeviations: the noisy share of an absent class exceeds this many standard deviations 1 time in
-// 1,000.
+// absentDeviations bounds the noisy share of a class that no set contains, in standard deviations.
+// Noise exceeds it 1 time in 1,000.
 const absentDeviations = 3
 
-// ratioProblem is the input of every estimator: the sets' Gram and shares, with their noises' laws.
+// ratioProblem is the input of every estimator: the sets' Gram and shares, with the distribution of
+// their noises.
 type ratioProblem struct {
 	gram   Gram
 	shares *mat.Dense // c×M, columns sum to 1 (noisy entries may be negative)
@@ -111,7 +112,8 @@ func (p ratioProblem) singular() (high, low float64) {
 	return values[0], values[p.classes()-1]
 }
 
-// check refuses sets from which no estimate is possible. full: the estimator must separate all classes.
+// check refuses sets from which no estimate is possible. full says that the estimator must separate
+// all classes.
 func (p ratioProblem) check(full bool) ([]Warning, error) {
 	c, m := p.shares.Dims()
 	if m < 2 {

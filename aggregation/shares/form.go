@@ -17,7 +17,8 @@ type Form struct {
 	// Each cell is an integer from Least to Least + 2^Bits − 1.
 	Bits  int
 	Least int64
-	// Row is the number of cells in a row; the cells of each row sum to Total. 0: no rows.
+	// Row is the number of cells in a row. The cells of each row sum to Total. 0 means that there are
+	// no rows.
 	Row   int
 	Total int64
 }
@@ -38,7 +39,7 @@ func Ballots(rows, classes, ballots int) Form {
 func Integers(cells int, limit int64) Form {
 	b := bits.Len64(uint64(max(limit, 0))) + 1
 	if b > maxBits {
-		return Form{Cells: cells, Bits: b} // Check refuses it
+		return Form{Cells: cells, Bits: b} // Check refuses this form
 	}
 	return Form{Cells: cells, Bits: b, Least: -1 << (b - 1)}
 }
@@ -97,7 +98,7 @@ func (f Form) Check(parties int64) error {
 	return nil
 }
 
-// wraps reports whether a sum of magnitude most plus both noises can reach p/2. It overwrites most.
+// wraps reports whether a sum of magnitude most, with both noises, can reach p/2. It overwrites most.
 func wraps(most *big.Int) bool {
 	most.Add(most, new(big.Int).Lsh(big.NewInt(1), 63))
 	return most.Lsh(most, 1).Cmp(modulus) >= 0
@@ -126,7 +127,6 @@ const (
 	Helper
 )
 
-// String returns "coordinator" or "helper".
 func (r Role) String() string {
 	if r == Helper {
 		return "helper"

@@ -14,7 +14,7 @@ import (
 // As′ reveals no more about the vector than s′.
 type Matrix struct {
 	Rows, Width, Columns int
-	Row                  func(i int) []int64 // Width numbers, not to be changed
+	Row                  func(i int) []int64 // returns Width numbers, which the caller must not change
 }
 
 // Times returns the image of a share.

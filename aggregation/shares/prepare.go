@@ -65,9 +65,9 @@ func (f Form) Prepare(key Key, c Context, r Role, part []byte) (*Preparation, er
 	return p, nil
 }
 
-// given digests the data that both servers must have received identically: form, context, nonce and
-// public share. With different nonces the servers would query the proof at two points, which proves
-// nothing.
+// given is the digest of the data that both servers must have received identically: form, context,
+// nonce and public share. With different nonces the servers would query the proof at two points,
+// which proves nothing.
 func (f Form) given(c Context, part []byte) [digestSize]byte {
 	b, err := json.Marshal(f)
 	if err != nil { // five integers
@@ -97,7 +97,7 @@ func (c circuit) prepare(key Key, r Role, part []byte) (*sumvec.SumVec, *sumvec.
 	return vdaf, state, message, err
 }
 
-// outputOf reads the output share from a state. It is not checked before Finish.
+// outputOf reads the output share from a state. Only Finish checks it.
 func outputOf(vdaf *sumvec.SumVec, state *sumvec.PrepState) (fp128.Vec, error) {
 	b, err := state.MarshalBinary()
 	if err != nil {
@@ -152,7 +152,7 @@ func (p *Preparation) Finish(other []byte) (SecretShare, error) {
 		return SecretShare{}, err
 	}
 	out := SecretShare{p.share}
-	p.share = nil // one preparation, one share
+	p.share = nil // one preparation gives only one share
 	if p.role == Coordinator && p.form.Least != 0 {
 		var least fp128.Fp
 		if err := least.SetUint64(uint64(-p.form.Least)); err != nil {
@@ -178,7 +178,7 @@ func decide(vdaf *sumvec.SumVec, state *sumvec.PrepState, messages [2][]byte) er
 	if err != nil {
 		return fmt.Errorf("%w: a cell is outside the range of the plan, or a share is not the party's", ErrProof)
 	}
-	if _, err := vdaf.PrepNext(state, message); err != nil { // compares the joint randomness
+	if _, err := vdaf.PrepNext(state, message); err != nil { // this compares the joint randomness
 		return fmt.Errorf("%w: the servers' shares belong to different contributions", ErrProof)
 	}
 	return nil

@@ -31,7 +31,7 @@ import (
 func (f Form) rowCheck(r Role, key Key, c Context, nonce []byte, share fp128.Vec) (fp128.Fp, error) {
 	// circl draws from the key with TurboSHAKE128. cSHAKE128 with its own name draws independently.
 	xof := sha3.NewCSHAKE128(nil, []byte("caucus row check 1"))
-	for _, b := range [][]byte{key[:], c[:], nonce} { // of fixed lengths
+	for _, b := range [][]byte{key[:], c[:], nonce} { // all of fixed lengths
 		xof.Write(b)
 	}
 	var check, total fp128.Fp

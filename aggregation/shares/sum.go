@@ -7,7 +7,7 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
 )
 
-// SecretShare is one server's share of a vector, or of a sum: alone it is uniformly random.
+// SecretShare is one server's share of a vector, or of a sum. Alone it is uniformly random.
 type SecretShare struct{ elements fp128.Vec }
 
 // NewSum returns the sum of no contributions.
@@ -31,7 +31,8 @@ func (s SecretShare) Subtract(o SecretShare) error {
 	return nil
 }
 
-// Clear returns a vector as a share whose counterpart is zero, which hides nothing. For simulations.
+// Clear returns a vector as a share whose counterpart is zero. It hides nothing, and is for
+// simulations.
 func Clear(vector []int64) SecretShare {
 	s := SecretShare{make(fp128.Vec, len(vector))}
 	for j, v := range vector {

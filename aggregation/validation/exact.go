@@ -23,7 +23,7 @@ type ExactThreshold struct {
 	Specificity float64 `json:"specificity"`
 }
 
-// ExactOf takes scores, class memberships, and thresholds on the scale of the scores.
+// ExactOf computes Exact from scores, class memberships, and thresholds on the scale of the scores.
 func ExactOf(z []float64, positive []bool, logOdds bool, thresholds ...float64) Exact {
 	out := Exact{Records: len(z)}
 	order := make([]int, len(z))

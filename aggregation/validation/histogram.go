@@ -7,7 +7,8 @@ type Histogram struct {
 	Positive, Negative []float64
 	// Noise is the variance of the noise on each count.
 	Noise float64
-	// Sampling: intervals are for the population that the records come from, otherwise for these records.
+	// Sampling reports that intervals are for the population from which the records come; otherwise
+	// they are for these records.
 	Sampling bool
 }
 

@@ -11,7 +11,8 @@ type Number struct {
 	// SD is the standard deviation of all uncertainty, NoiseSD of the noise alone.
 	SD      float64 `json:"sd"`
 	NoiseSD float64 `json:"noise_sd"`
-	// Low and High are a 95 % interval. NoLow, NoHigh: noise leaves that side open, and the end is 0.
+	// Low and High are a 95 % interval. If NoLow or NoHigh is set, noise leaves that side open, and
+	// the end is 0.
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 	NoLow  bool    `json:"no_low,omitempty"`
@@ -55,7 +56,7 @@ func (n Number) Words(digits int) string {
 	return fmt.Sprintf("%.*f (%s)", digits, n.Value, n.Interval(digits))
 }
 
-// Ends returns the interval of a share; an open side ends at 0 or 1.
+// Ends returns the interval of a share. An open side ends at 0 or 1.
 func (n Number) Ends() (low, high float64) {
 	if low, high = math.Max(n.Low, 0), math.Min(n.High, 1); n.NoLow {
 		low = 0
@@ -66,8 +67,8 @@ func (n Number) Ends() (low, high float64) {
 	return low, high
 }
 
-// finite returns unknown if a field is not finite, after a division by almost 0. JSON can't hold
-// infinities.
+// finite returns an unknown number if a field is not finite, which happens after a division by almost
+// 0. JSON cannot hold infinities.
 func (n Number) finite() Number {
 	for _, v := range []float64{n.Value, n.SD, n.NoiseSD, n.Low, n.High} {
 		if v-v != 0 {
@@ -81,9 +82,10 @@ func (n Number) finite() Number {
 const z95 = 1.959963984540054
 
 const (
-	// leastSignal: a total below this many deviations of its noise is no valid denominator.
+	// leastSignal is the least total that may be a denominator, in standard deviations of its noise.
 	leastSignal = 4
-	// mostAUCSD: an AUC with a larger standard deviation is reported as unknown.
+	// mostAUCSD is the largest standard deviation of an AUC. With a larger one the AUC is reported as
+	// unknown.
 	mostAUCSD = 0.1
 )
 

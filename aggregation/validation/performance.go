@@ -83,7 +83,7 @@ func (s Scale) threshold(h Histogram, at float64) Threshold {
 	}
 	first := s.Bin(z) // an edge is in the bin above
 	if first == 0 || z-s.Edges[first-1] > 1e-9*(1+math.Abs(z)) {
-		first++ // not an edge of this scale: count only bins surely above it
+		first++ // not an edge of this scale, so count only bins that are surely above it
 	}
 	above := func(b int) float64 {
 		if b >= first {

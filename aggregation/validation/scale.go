@@ -9,7 +9,7 @@ import (
 type Scale struct {
 	// Edges are the B−1 inner edges of B bins, increasing. A score on an edge is in the bin above.
 	Edges []float64
-	// LogOdds: a score z stands for the probability 1/(1+e⁻ᶻ).
+	// LogOdds reports that a score z stands for the probability 1/(1+e⁻ᶻ).
 	LogOdds bool
 	bins    []bin
 }
@@ -23,10 +23,11 @@ type bin struct {
 	rows   float64 // effective number of pool rows
 }
 
-// point stands for some of a bin's scores; the weights of a bin sum to 1.
+// point represents some of a bin's scores. The weights of a bin sum to 1.
 type point struct{ z, p, weight float64 }
 
-// slicesOfABin points lose less than a hundredth of the scatter within a bin.
+// slicesOfABin is the number of points of a bin. So few lose less than a hundredth of the scatter
+// within a bin.
 const slicesOfABin = 6
 
 // NewScale makes bins with these edges from a pool's scores and the weights of its rows (nil:
@@ -105,7 +106,8 @@ func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total flo
 
 func (s Scale) Bins() int { return len(s.Edges) + 1 }
 
-// Bin returns the bin of a finite score. A score within rounding of an edge is on it.
+// Bin returns the bin of a finite score. A score that differs from an edge only by rounding is on the
+// edge.
 func (s Scale) Bin(z float64) int {
 	at, found := slices.BinarySearch(s.Edges, z+1e-9*(1+math.Abs(z)))
 	if found {

@@ -10,7 +10,7 @@ import (
 
 // Format is a language for a model.
 type Format struct {
-	// Ending is a file name's ending.
+	// Ending is the ending of a file's name.
 	Ending string
 	// Binary files do not belong on a screen.
 	Binary bool

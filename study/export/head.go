@@ -8,17 +8,18 @@ import (
 	"caucus/dataset"
 )
 
-// head is a model up to and including its first linear step: each column's part in each output. A text's
-// level adds constants, so only numbers need computing.
+// head is a model up to and including its first linear step: what each column adds to each output. A
+// text's level adds constants, so only numbers need computing.
 type head struct {
-	// offset is the output if numbers add nothing, none is missing, and no text is a known level.
+	// offset is the output if all numbers add nothing, no cell is missing, and no text is a known
+	// level.
 	offset  []float64
 	numbers []numberTerm
 	choices []choiceTerm
 }
 
-// numberTerm adds coef · v, where v is the encoded number or, if standard, cut((v − mean)·factor). A
-// missing cell also adds flag (nil: nothing).
+// numberTerm adds coef · v, where v is the encoded number. If standard, v is cut((encoded number −
+// mean)·factor). A missing cell also adds flag (nil: nothing).
 type numberTerm struct {
 	Column
 	standard          bool
@@ -36,16 +37,16 @@ type level struct {
 	adds  []float64
 }
 
-// head splits a model; rest are the steps after the first linear one.
+// head splits a model. rest has the steps after the first linear one.
 func (m Model) head() (h head, rest []Step) {
 	steps := m.Steps
 	var standard Step
 	if steps[0].Op == Standard {
 		standard, steps = steps[0], steps[1:]
 	}
-	first := steps[0] // linear (stepsOf)
+	first := steps[0] // the first step is linear (stepsOf)
 	h.offset = slices.Clone(first.Offset)
-	// value is an encoded number after standardisation.
+	// value returns an encoded number after standardisation.
 	value := func(at int, v float64) float64 {
 		if standard.Op == "" {
 			return v
@@ -67,7 +68,7 @@ func (m Model) head() (h head, rest []Step) {
 		if standard.Op != "" {
 			mean, factor := standard.Mean[c.At], standard.Factor[c.At]
 			if low, high := (0-mean)*factor, (1-mean)*factor; min(low, high) >= -standard.Cut && max(low, high) <= standard.Cut {
-				add(h.offset, c.At, -mean*factor) // nothing is cut
+				add(h.offset, c.At, -mean*factor) // not standardised, so nothing is clipped
 				for j := range t.coef {
 					t.coef[j] *= factor
 				}
@@ -86,7 +87,7 @@ func (m Model) head() (h head, rest []Step) {
 	return h, steps[1:]
 }
 
-// choice adds an unknown text's constants to offset; the term holds each level's difference from them.
+// choice adds an unknown text's constants to offset. The term holds how each level differs from them.
 func choice(c Column, width int, offset []float64, value func(int, float64) float64, add func([]float64, int, float64)) choiceTerm {
 	t := choiceTerm{Column: c}
 	move := func(to []float64, at int, sign float64) { add(to, at, sign*(value(at, 1)-value(at, 0))) }
@@ -105,8 +106,8 @@ func choice(c Column, width int, offset []float64, value func(int, float64) floa
 	return t
 }
 
-// texts lists the texts that mean each level, for languages that only compare texts: the level itself
-// and, for a number, its shortest forms with and without ".0".
+// texts lists the texts that mean each level, for languages that can only compare texts: the level
+// itself and, for a number, its shortest forms with and without ".0".
 func (c Column) texts() [][]string {
 	all, taken := make([][]string, len(c.Levels)), map[string]bool{}
 	for _, l := range c.Levels {

@@ -10,19 +10,19 @@ import (
 	"caucus/study/kinds"
 )
 
-// Model is a release's classifier as plain steps: cells become encoded numbers (Columns), which pass
+// Model is a release's classifier as plain steps. Cells become encoded numbers (Columns), which go
 // through Steps and give K scores. The class is the one with the largest score, the first in a tie.
-// Output says what is reported per class: for classifier.Score the scores, else their softmax. The
-// weights include any calibration. docs/analyst.md describes the JSON.
+// Output says what is reported for each class: for classifier.Score the scores, else their softmax.
+// The weights include any calibration. docs/analyst.md describes the JSON.
 type Model struct {
-	// Form is raised with every change of meaning of this document.
+	// Form is raised whenever the meaning of this document changes.
 	Form int `json:"caucus_model"`
 	// About identifies the model and names its unit of privacy.
 	About About `json:"about"`
 	// Classes are in the order of the scores.
 	Classes []string          `json:"classes"`
 	Output  classifier.Output `json:"output"`
-	// Missing is the text of a missing cell, besides an empty one.
+	// Missing is a text that means a missing cell, as does an empty cell.
 	Missing  string   `json:"missing,omitempty"`
 	Columns  []Column `json:"columns"`
 	Encoded  int      `json:"encoded"`
@@ -36,7 +36,7 @@ const ModelForm = 1
 // About identifies the release for a reader of the file.
 type About struct {
 	Study     string  `json:"study"`
-	Plan      string  `json:"plan"` // hash
+	Plan      string  `json:"plan"` // the plan's hash
 	Kind      string  `json:"kind"`
 	Mechanism string  `json:"mechanism"`
 	Unit      string  `json:"unit"`
@@ -48,10 +48,11 @@ type About struct {
 	Label     string  `json:"label"` // the predicted column
 }
 
-// Column is one column of a file. A number v is clamped to [Min, Max]; with Log it and its bounds become
-// log(1+v); it is then scaled to [0,1] and goes to position At. A cell without a finite number gives ½,
-// and 1 at At+1 if Flag. A text gives 1 at At plus its index in Levels, or at Other; a text that reads
-// as the same number as a level is that level.
+// Column is one column of a file. A number v is clamped to [Min, Max]. With Log, the number and its
+// bounds become log(1+v). The number is then scaled to [0,1] and goes to position At. A cell without
+// a finite number gives ½, and with Flag also 1 at At+1. A text gives 1 at At plus its index in
+// Levels, or at Other if it is no level. A text that reads as the same number as a level is that
+// level.
 type Column struct {
 	Name   string              `json:"name"`
 	Kind   dataset.FeatureKind `json:"kind"`
@@ -69,7 +70,7 @@ type Column struct {
 // Step is a function of a row of numbers.
 type Step struct {
 	Op Op `json:"op"`
-	// Mean, Factor and Cut are for op standard: one mean and factor per number.
+	// Mean, Factor and Cut are for op standard, with one mean and factor for each number.
 	Mean   []float64 `json:"mean,omitempty"`
 	Factor []float64 `json:"factor,omitempty"`
 	Cut    float64   `json:"cut,omitempty"`
@@ -87,7 +88,8 @@ const (
 	Ball     Op = "ball"     // x / max(1, ‖x‖)
 )
 
-// mostWeight bounds a model's numbers: larger ones (of a foreign map) overflow in some languages only.
+// mostWeight bounds a model's numbers. Larger ones, which only a foreign map has, overflow in some
+// languages.
 const mostWeight = 1e100
 
 func New(r study.Release) (Model, error) {
@@ -129,7 +131,7 @@ func columnsOf(s dataset.Schema) (all []Column) {
 	return all
 }
 
-// stepsOf lists a map's steps, without the division by the norm.
+// stepsOf lists a map's steps, apart from the division by the norm.
 func stepsOf(m dataset.Map) ([]Step, error) {
 	var steps []Step
 	if m.First != nil {
@@ -164,8 +166,8 @@ func stepsOf(m dataset.Map) ([]Step, error) {
 	return nil, fmt.Errorf("export: a map of kind %s has no plain form in these languages: use caucus release predict, or plan the study with another map", m.Kind)
 }
 
-// last returns the step from mapped features to scores. With two classes the first's score is 0, or
-// minus the second's if scores are reported. A map's rows are (z, 1)·Shrink/√2.
+// last returns the step from mapped features to scores. With two classes the first class's score is
+// 0, or minus the second's if scores are reported. A map's rows are (z, 1)·Shrink/√2.
 func last(c classifier.Classifier) Step {
 	d, classes := len(c.Weights)-1, len(c.Classes)
 	s := Step{Op: Linear, Matrix: zeros(d, classes), Offset: make([]float64, classes)}

@@ -10,7 +10,7 @@ import (
 	"caucus/dataset"
 )
 
-// The model needs these versions of ONNX; onnxruntime has them since 1.12.
+// The model needs these versions of ONNX, which onnxruntime has since 1.12.
 const (
 	onnxIR, onnxOps, onnxMLOps = 8, 15, 3
 	onnxML                     = "ai.onnx.ml"
@@ -18,7 +18,7 @@ const (
 
 // ONNX returns the model as an ONNX graph in double precision. Each column is an input of rows × 1: a
 // number (double; NaN is missing) or a text (string; empty is missing). Outputs are each row's class,
-// and a matrix of rows × classes named by its content.
+// and a matrix of rows × classes.
 func (m Model) ONNX() ([]byte, error) {
 	g := graph{prefix: m.unused("caucus_")}
 	h, rest := m.head()
@@ -147,7 +147,7 @@ func (g *graph) plus(sum, x string, weights [][]float64, width int) string {
 	return g.apply("Add", []string{sum, g.apply("MatMul", []string{x, g.constant(all, len(weights), width)})})
 }
 
-// numbers encodes all numbers side by side and adds them.
+// numbers encodes all numbers side by side and adds what they contribute.
 func (g *graph) numbers(m Model, terms []numberTerm, sum string, width int) string {
 	n := len(terms)
 	var inputs []string
@@ -223,7 +223,7 @@ func (g *graph) step(s Step, x string, width int) (string, int) {
 		u := g.apply("Mul", []string{g.apply("Sub", []string{x, g.constant(s.Mean, 1, width)}), g.constant(s.Factor, 1, width)})
 		return g.apply("Max", []string{g.apply("Min", []string{u, g.constant([]float64{s.Cut}, 1, 1)}), g.constant([]float64{-s.Cut}, 1, 1)}), width
 	}
-	// ball
+	// op ball
 	norm := g.apply("Sqrt", []string{g.apply("ReduceSumSquare", []string{x}, attribute{name: "axes", ints: []int64{1}})})
 	return g.apply("Div", []string{x, g.apply("Max", []string{norm, g.constant([]float64{1}, 1, 1)})}), width
 }

@@ -124,11 +124,11 @@ func int64s(name string, values []int64) []byte {
 	return m
 }
 
-// value returns a ValueInfoProto of a matrix of rows × columns or, for 0 columns, of a vector with one
-// element per row.
+// value returns a ValueInfoProto of a matrix of rows × columns. For 0 columns it is a vector with one
+// element for each row.
 func value(name string, dataType int64, columns int) []byte {
 	var rows, shape, tensorType, valueType, m message
-	rows.text(2, "rows") // a dimension's name
+	rows.text(2, "rows") // the name of a dimension
 	shape.bytes(1, rows)
 	if columns > 0 {
 		var dim message

@@ -25,10 +25,10 @@ func (m Model) JSON() ([]byte, error) {
 //go:embed model.py
 var pythonProgram string
 
-// Python returns the model as a Python program without dependencies. The JSON document stands in a raw
-// literal between triple quotes. JSON never has three quotes in a row (inside a text each has a
-// backslash before it, and two texts have a comma or colon between them), so no name can end the
-// literal; and JSON itself resolves the escapes that a raw literal leaves alone.
+// Python returns the model as a Python program without dependencies. The JSON document stands in a
+// raw literal between triple quotes. No name can end the literal, because JSON never has three quotes
+// in a row: inside a text each quote has a backslash before it, and two texts have a comma or colon
+// between them. JSON itself resolves the escapes that a raw literal leaves alone.
 func (m Model) Python() ([]byte, error) {
 	document, err := m.compact()
 	if err != nil {
@@ -43,7 +43,7 @@ func (m Model) compact() (string, error) {
 		return "", fmt.Errorf("export: write JSON: %w", err)
 	}
 	var out strings.Builder
-	for _, r := range string(b) { // only texts leave ASCII
+	for _, r := range string(b) { // only texts contain characters outside ASCII
 		switch {
 		case r < 0x80:
 			out.WriteRune(r)
@@ -102,8 +102,8 @@ func separate(b *strings.Builder, i int) {
 	}
 }
 
-// rText quotes a text for R in ASCII: anything but letters, digits and plain signs becomes \u or \U, so
-// nothing can end the text.
+// rText quotes a text for R in ASCII. All characters except letters, digits and plain signs become \u
+// or \U, so nothing can end the text.
 func rText(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -151,9 +151,9 @@ func rNumbers(all []float64) string {
 
 func rBool(v bool) string { return strings.ToUpper(strconv.FormatBool(v)) }
 
-// number is the shortest text that every language reads as this number.
+// number returns the shortest text that every language reads as this number.
 func number(v float64) string {
-	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) { // New refuses infinities and NaN
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) { // impossible: New refuses infinities and NaN
 		return "0"
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
@@ -184,8 +184,8 @@ func (m Model) words() []string {
 	return all
 }
 
-// oneLine keeps a text within one line of comments in every language, and in its visible order: control
-// characters, line separators and direction signs become spaces.
+// oneLine keeps a text within one line of comments in every language, and in its visible order.
+// Control characters, line separators and direction signs become spaces.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {

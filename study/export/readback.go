@@ -29,7 +29,7 @@ func Parse(text []byte) (Model, error) {
 	}
 	width := m.Encoded
 	for i, s := range m.Steps {
-		if s.Op != Linear { // standard's numbers are checked with the map that they become
+		if s.Op != Linear { // the numbers of a standard step are checked with the map that they become
 			continue
 		}
 		fits := len(s.Matrix) == width && len(s.Offset) > 0
@@ -44,10 +44,10 @@ func Parse(text []byte) (Model, error) {
 	return m, nil
 }
 
-// Judged returns the model in the form of an evaluate plan on a schema. It names no release, because its
-// weights were written anew. It takes linear steps alone, or a projection (linear, ball, linear), of
-// standardised columns or not. A projection's directions are rounded to single precision, as in a map;
-// scores differ from the release's by a relative millionth at most.
+// Judged returns the model in the form of an evaluate plan on a schema. It names no release, because
+// its weights were computed again. It accepts only linear steps, or a projection (linear, ball,
+// linear), of columns that may be standardised. A projection's directions are rounded to single
+// precision, as in a map, so scores differ from the release's by at most a relative millionth.
 func (m Model) Judged(s dataset.Schema) (*evaluate.Model, error) {
 	fail := func(format string, args ...any) (*evaluate.Model, error) {
 		return nil, fmt.Errorf("judge exported model: "+format, args...)
@@ -83,7 +83,7 @@ func (m Model) Judged(s dataset.Schema) (*evaluate.Model, error) {
 	if len(last.Offset) != len(m.Classes) {
 		return fail("it has %d scores of %d classes: the file was damaged", len(last.Offset), len(m.Classes))
 	}
-	// A map's row is (z, 1)·Shrink/√2; for an identity, z is the encoded row over its scale.
+	// A map's row is (z, 1)·Shrink/√2. For an identity, z is the encoded row over its scale.
 	intercept := math.Sqrt2 / dataset.Shrink
 	unit := intercept
 	if len(m.Steps) == 1 {
@@ -98,7 +98,7 @@ func (m Model) Judged(s dataset.Schema) (*evaluate.Model, error) {
 			}
 			return of
 		}
-		if m.Output == classifier.Score { // the first's score is minus the second's
+		if m.Output == classifier.Score { // the first class's score is minus the second's
 			return []float64{scores[1] * by}
 		}
 		return []float64{(scores[1] - scores[0]) * by}
@@ -117,8 +117,8 @@ func (m Model) ops() (all []Op) {
 	return all
 }
 
-// projection returns the map of principal components that equals a linear step, with the mean of least
-// norm that gives the step's offset.
+// projection returns the map of principal components that equals a linear step. Of the means that
+// give the step's offset, it takes the one of least norm.
 func projection(s Step) (dataset.Map, error) {
 	in, out := len(s.Matrix), len(s.Offset)
 	m := dataset.Map{Kind: dataset.PCAMap, Inputs: in, Scale: 1, Outputs: out}

@@ -9,24 +9,25 @@ import (
 
 // Table is the table that a query reads.
 type Table struct {
-	// Name may start with its schema's name and a point.
+	// Name may have the schema's name and a point before it.
 	Name string
-	// Keep lists the columns to show beside the predictions; none: the columns that the model reads.
+	// Keep lists the columns to show beside the predictions. Empty means the columns that the model
+	// reads.
 	Keep []string
 }
 
-// BadTable is the error for a Table that allows no query; the text says what to do.
+// BadTable is the error for a Table that allows no query. The text says what to do.
 type BadTable struct{ Says string }
 
 func (e BadTable) Error() string { return "export: " + e.Says }
 
-// mostSQLColumns bounds a query's columns: PostgreSQL allows 1,664, SQLite 2,000 by default.
+// mostSQLColumns bounds a query's columns. PostgreSQL allows 1,664, and SQLite 2,000 by default.
 const mostSQLColumns = 1600
 
 // SQL returns the model as one SELECT for PostgreSQL 12 or newer, and SQLite 3.35 or newer with its
-// mathematical functions. Each part is a table of the WITH clause: cells as text, numbers, the columns'
-// sum, the steps, the scores. MATERIALIZED keeps PostgreSQL from inlining the parts, which would double
-// them at each use.
+// mathematical functions. Each part is a table of the WITH clause: cells as text, numbers, the
+// columns' sum, the steps, the scores. MATERIALIZED keeps PostgreSQL from inlining the parts, which
+// would double them at each use.
 func (m Model) SQL(t Table) ([]byte, error) {
 	if slices.Contains(strings.Split(t.Name, "."), "") || slices.Contains(t.Keep, "") {
 		return nil, BadTable{fmt.Sprintf("the table %q or a column of it to keep has an empty name", t.Name)}
@@ -78,8 +79,8 @@ type query struct {
 	keep []string
 }
 
-// sqlName quotes an identifier, sqlText a text: only the quote character can end either (in both
-// databases, as in the standard, a backslash is an ordinary character).
+// sqlName quotes an identifier, and sqlText a text. Only the quote character can end either: in both
+// databases, as in the standard, a backslash is an ordinary character.
 func sqlName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 func sqlText(text string) string { return `'` + strings.ReplaceAll(text, `'`, `''`) + `'` }
 
@@ -105,8 +106,8 @@ func (q *query) kept() (all []string) {
 	return all
 }
 
-// cells reads the table. Names are qualified, because SQLite reads an unknown quoted name as a text, but
-// not after a point.
+// cells reads the table. Names are qualified, because SQLite reads an unknown quoted name as a text,
+// but not after a point.
 func (q *query) cells(table string) {
 	var columns []string
 	for i, name := range q.keep {
@@ -123,7 +124,7 @@ func (q *query) cells(table string) {
 }
 
 func (q *query) head(h head) {
-	place := map[string]string{} // of a column's cells
+	place := map[string]string{} // each column's name for its cells
 	for i, c := range q.Columns {
 		place[c.Name] = fmt.Sprintf("c%d", i+1)
 	}
@@ -216,8 +217,8 @@ func (q *query) step(s Step, name, from string, width int) int {
 	return len(out)
 }
 
-// mostExponent keeps EXP within double precision, outside of which PostgreSQL fails; e^−700 changes no
-// probability.
+// mostExponent keeps EXP within double precision, outside of which PostgreSQL fails. e^−700 changes
+// no probability.
 const mostExponent = 700
 
 func (q *query) answer(from string, classes int) {
@@ -258,8 +259,8 @@ func (q *query) answer(from string, classes int) {
 	fmt.Fprintf(q, "\nSELECT %s\nFROM %s;\n", strings.Join(out, ",\n  "), from)
 }
 
-// real writes a number that no database reads as an integer; a negative number is in brackets, because
-// two minus signs begin a comment.
+// real writes a number that no database reads as an integer. A negative number is in brackets,
+// because two minus signs begin a comment.
 func real(v float64) string {
 	text := number(v)
 	if !strings.ContainsAny(text, ".e") {
@@ -271,8 +272,8 @@ func real(v float64) string {
 	return text
 }
 
-// sum adds terms in groups: SQLite allows at most 1,000 levels of nesting, and counts each term of a + b
-// + c + … as a level.
+// sum adds terms in groups. SQLite allows at most 1,000 levels of nesting, and counts each term of a
+// + b + c + … as a level.
 func sum(terms []string) string {
 	const group = 50
 	if len(terms) <= group {

@@ -14,19 +14,19 @@ import (
 // Coefficients say which odds ratios of a plan's release will have an interval, and how wide.
 type Coefficients struct {
 	None  string        `json:"none,omitempty"` // why no release of the plan has odds ratios
-	Known float64       `json:"known"`          // share of draws with probabilities; only these have odds ratios
+	Known float64       `json:"known"`          // share of draws whose classifier gives probabilities; only these have odds ratios
 	Of    []Coefficient `json:"of,omitempty"`
 }
 
-// Coefficient is the forecast for one coefficient. If map and pool rule out an interval, no draw and no
-// release has one; else it depends on the records.
+// Coefficient is the forecast for one coefficient. If map and pool rule out an interval, no draw and
+// no release has one. Otherwise it depends on the records whether a release has one.
 type Coefficient struct {
 	classifier.Contrast
 	Interval  bool    `json:"interval"`             // at least half of the draws gave an interval
 	Chance    float64 `json:"chance"`               // share of the draws that gave an interval
-	HalfWidth float64 `json:"half_width,omitempty"` // of the interval of log-odds, median of the draws
+	HalfWidth float64 `json:"half_width,omitempty"` // half the width of the interval of log-odds, median of the draws
 	Because   string  `json:"because,omitempty"`    // why there is no interval
-	Change    string  `json:"change,omitempty"`     // the term to change
+	Change    string  `json:"change,omitempty"`     // the plan's term to change
 }
 
 const changeNoise = "more records or a larger epsilon"
@@ -88,7 +88,7 @@ func (c *Coefficient) expect(i int, draws []drawn) {
 	}
 }
 
-// Words say how many coefficients are expected to have an interval.
+// Words says how many coefficients are expected to have an interval.
 func (of *Coefficients) Words() string {
 	if of.None != "" {
 		return "none: " + of.None

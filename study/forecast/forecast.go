@@ -22,12 +22,12 @@ import (
 	"caucus/study/simulate"
 )
 
-// Public holds what is publicly known beside a plan and its pool.
+// Public holds what is publicly known besides a plan and its pool.
 type Public struct {
 	// All parties together hold Records; each holds an equal share.
 	study.Size
-	// AUC is the AUC that a classifier of many records would reach, as a mean over classes. 0: unknown,
-	// so Draw tries a band of values.
+	// AUC is the AUC that a classifier of many records would reach, as a mean over classes. 0 means
+	// unknown; Draw then tries several values.
 	AUC float64
 }
 
@@ -47,8 +47,8 @@ func DefaultDraws(classes, parties, rows int) int {
 	return max(6, min(40/classes, 40_000_000/(parties*rows)))
 }
 
-// Drawn summarises a number over all draws: its mean with standard error, and the range of nine in ten
-// draws.
+// Drawn summarises a number over all draws: its mean with standard error, and the range that holds
+// nine in ten draws.
 type Drawn struct {
 	Mean  float64 `json:"mean"`
 	Error float64 `json:"error"`
@@ -62,41 +62,42 @@ type Line struct {
 	AUC      Drawn `json:"auc"`
 }
 
-// Helps says whether a release is expected to help its parties. It must keep at least a quarter of what
-// the pooled classifier gains over naming the largest class, and beat the classifier of one party alone.
-// The measure is accuracy. If even the pooled classifier hardly beats the largest class in accuracy, as
-// with rare classes, the measure is AUC.
+// Helps says whether a release is expected to help its parties. The release must keep at least a
+// quarter of what the pooled classifier gains over always naming the largest class, and must beat the
+// classifier of one party alone. The measure is accuracy, or AUC if even the pooled classifier hardly
+// beats the largest class in accuracy, as with rare classes.
 type Helps string
 
 const (
 	// Yes: the mean gain at the known AUC is LeastGain or more.
 	Yes Helps = "yes"
-	// No: the mean gain is negative at each AUC tried.
+	// No: the mean gain is negative at each AUC that was tried.
 	No Helps = "no"
 	// Perhaps: the gain is below LeastGain, or the AUC is not known.
 	Perhaps Helps = "perhaps"
 )
 
-// LeastGain is the least gain for which a party would take part.
+// LeastGain is the least gain for which we assume that a party would take part.
 const LeastGain = 0.01
 
-// Forecast is the expected outcome of a study, with the assumptions beside plan and pool.
+// Forecast is the expected outcome of a study, with the assumptions made besides plan and pool.
 type Forecast struct {
-	// Looked holds the AUCs tried: the known one, or a band of values.
+	// Looked holds the AUCs that were tried: the known one, or several.
 	Looked []float64 `json:"auc"`
 	Shares []float64 `json:"class_shares"`
-	// Assumed: nobody gave the class shares, so Draw assumed them.
+	// Assumed reports that nobody gave the class shares, so Draw assumed them.
 	Assumed bool `json:"class_shares_assumed,omitempty"`
 	Parties int  `json:"parties"`
-	Records int  `json:"records"` // all parties together
-	// Released is the release's classifier, Alone one party's own classifier, Pooled one trained on all
-	// records.
+	Records int  `json:"records"` // of all parties together
+	// Released is the release's classifier, Alone one party's own classifier, and Pooled one that was
+	// trained on all records.
 	Released Line `json:"released"`
 	Alone    Line `json:"alone"`
 	Pooled   Line `json:"pooled"`
 	// Majority is the accuracy of always naming the largest class.
 	Majority float64 `json:"majority"`
-	// Gain is the mean margin over both conditions of Helps, the smaller of the two, at each AUC tried.
+	// Gain is the mean margin by which both conditions of Helps are met (the smaller of the two), at
+	// each AUC that was tried.
 	Gain  []float64 `json:"gain"`
 	Helps Helps     `json:"helps"`
 	Draws int       `json:"draws"`
@@ -105,8 +106,8 @@ type Forecast struct {
 	Coefficients *Coefficients `json:"coefficients,omitempty"`
 }
 
-// ByAUC says whether AUC is the measure: the pooled classifier hardly beats the largest class in
-// accuracy.
+// ByAUC reports whether AUC is the measure, because the pooled classifier hardly beats the largest
+// class in accuracy.
 func (f *Forecast) ByAUC() bool { return f.Pooled.Accuracy.Mean-f.Majority < LeastGain }
 
 // band holds the AUCs to try if the AUC is unknown. Most risk models in medicine lie in this range
@@ -118,19 +119,20 @@ const assumedShare = 0.75
 
 const (
 	testRecords = 3000 // test records of each draw
-	mostPooled  = 3000 // most training records of the pooled classifier; more change little
-	mostAlone   = 2    // parties for which a draw trains a classifier alone
+	mostPooled  = 3000 // most training records of the pooled classifier; more would change little
+	mostAlone   = 2    // parties for which each draw trains a classifier alone
 )
 
 type drawn struct {
 	released, alone, pooled quality
-	coefficients            *classifier.Coefficients // nil: the release has none
+	coefficients            *classifier.Coefficients // nil if the release has none
 }
 
 type quality struct{ accuracy, auc float64 }
 
 // Draw forecasts a classify plan. The plan's name, texts, roster, ending, condition and seed do not
-// matter. It returns a study.ErrPlan if the plan does not allow this number of parties, and ctx's error.
+// matter. The error is a study.ErrPlan if the plan does not allow this number of parties, or ctx's
+// error.
 func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Options) (*Forecast, error) {
 	if of.Parties < 1 || of.Records < of.Parties {
 		return nil, fmt.Errorf("forecast: %d parties with %d records in all: give at least one party, and a record of each", of.Parties, of.Records)
@@ -149,7 +151,7 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 	floats.Scale(1/floats.Sum(f.Shares), f.Shares)
 	f.Majority = floats.Max(f.Shares)
 	p.Roster, p.Minimum, p.Floor, p.Records, p.Where = nil, of.Parties, 0, max(of.Records/of.Parties, 1), ""
-	p.Name, p.Data, p.Purpose, p.Contact = "forecast", "", "", "" // the hash of the plan seeds the simulated noise
+	p.Name, p.Data, p.Purpose, p.Contact = "forecast", "", "", "" // the plan's hash seeds the simulated noise, so it must not depend on these
 	p.Deadline, p.Seal, p.Readers = time.Unix(1, 0), nil, nil
 	for i := range of.Parties {
 		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("party-%d", i+1)))
@@ -237,8 +239,8 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 	return d, ctx.Err()
 }
 
-// mostDistinct is the most parties that get records of their own. With more parties, each of these
-// record sets stands for several parties.
+// mostDistinct is the most parties that get records of their own. With more parties, several parties
+// share a set of records.
 func mostDistinct(each int) int { return max(20, 6000/each) }
 
 func measured(p study.Plan, m learners.Model, test *dataset.Records) quality {

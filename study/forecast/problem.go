@@ -23,9 +23,9 @@ type problem struct {
 	rng         *rand.Rand
 }
 
-// flats are three models for two classes. A map column with standard deviation sd gets a random weight
-// with standard deviation sd^flat, per standard deviation of the column. At 1, wide columns matter most;
-// at 0, all columns would matter alike.
+// flats define three models for two classes. In each, a map column with standard deviation sd gets a
+// random weight of standard deviation sd^flat, where the weight is per standard deviation of the
+// column. At 1, wide columns matter most; at 0 all columns would matter alike.
 var flats = []float64{.5, 1, 1.5}
 
 // newProblem draws a linear model whose scores have the given AUC on the pool's rows (each class against
@@ -60,7 +60,7 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, r
 	}
 	direction := mat.DenseCopyOf(t.truth.W)
 	low, high := 0.0, 1/math.Max(stat.PopStdDev(t.truth.Scores(pool.X).RawMatrix().Data, nil), 1e-9)
-	u := make([]float64, n) // the same numbers for all scales
+	u := make([]float64, n) // drawn once, the same for all scales
 	for i := range u {
 		u[i] = rng.Float64()
 	}
@@ -73,7 +73,7 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, r
 		}
 		return learners.Measure(t.truth, pool.X, y, learners.Channel{Classes: k, Keep: 1}).AUC >= auc
 	}
-	for range 10 { // scores get up to a thousand standard deviations wide
+	for range 10 { // scores may become up to a thousand standard deviations wide
 		if reaches(high) {
 			break
 		}

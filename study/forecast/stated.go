@@ -13,13 +13,13 @@ import (
 	"caucus/study"
 )
 
-// Stated is a forecast that the operator publishes beside a plan, for parties that may join. Anybody can
-// draw it again from the plan, its pool and this document.
+// Stated is a forecast that the operator publishes beside a plan, for parties that may join. Anybody
+// can draw it again from the plan, its pool and this document.
 type Stated struct {
 	Plan study.Hash `json:"plan"`
-	// Version counts the changes of the drawing method, seeds included.
+	// Version counts the changes of the method of drawing, including changes of seeds.
 	Version int `json:"version"`
-	// AUC is the value that the operator gave; 0: none.
+	// AUC is the value that the operator gave, 0 if none.
 	AUC      float64   `json:"given_auc,omitempty"`
 	Forecast *Forecast `json:"forecast"`
 }
@@ -32,7 +32,7 @@ const (
 	MostDraws   = 10_000
 	MostParties = 10_000
 
-	mostDrawsAgain, mostRecordsAgain = 200, 100_000 // draws; records of each party
+	mostDrawsAgain, mostRecordsAgain = 200, 100_000 // draws, and records of each party
 )
 
 func (s Stated) Document() ([]byte, error) {
@@ -41,8 +41,8 @@ func (s Stated) Document() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// ParseStated reads an operator's forecast of a plan. It checks the plan's hash and the form, not the
-// numbers: until a site draws the forecast again, they are the operator's word.
+// ParseStated reads an operator's forecast of a plan. It checks the plan's hash and the form, but not
+// the numbers. Until a site draws the forecast again, the numbers are only the operator's word.
 func ParseStated(document []byte, plan study.Hash) (Stated, error) {
 	var s Stated
 	d := json.NewDecoder(bytes.NewReader(document))
@@ -64,7 +64,7 @@ func ParseStated(document []byte, plan study.Hash) (Stated, error) {
 	return s, nil
 }
 
-// Again draws a stated forecast anew from public inputs. It refuses a forecast that would occupy a
+// Again draws a stated forecast again from public inputs. It refuses a forecast that would occupy a
 // site's machine for hours or exhaust its memory, because the operator may be hostile.
 func (s Stated) Again(ctx context.Context, p study.Plan, pool *auxdata.Pool, progress func(done, all int)) (*Forecast, error) {
 	if s.Version != version {
@@ -77,8 +77,8 @@ func (s Stated) Again(ctx context.Context, p study.Plan, pool *auxdata.Pool, pro
 	return Draw(ctx, p, pool, Public{study.Size{Parties: f.Parties, Records: f.Records}, s.AUC}, Options{Draws: f.Draws, Progress: progress})
 }
 
-// Agrees says whether each mean of the two forecasts differs by at most four standard errors of the
-// difference.
+// Agrees reports whether each mean of the two forecasts differs by at most four standard errors of
+// the difference.
 func (f *Forecast) Agrees(with *Forecast) bool {
 	near := func(a, b Drawn) bool { return math.Abs(a.Mean-b.Mean) <= 4*math.Hypot(a.Error, b.Error)+1e-6 }
 	lines := func(a, b Line) bool { return near(a.Accuracy, b.Accuracy) && near(a.AUC, b.AUC) }

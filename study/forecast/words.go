@@ -6,7 +6,7 @@ import (
 	"caucus/study"
 )
 
-// Verdict says in words whether a study is expected to help, or why not.
+// Verdict says whether a study is expected to help, or why not.
 func (f *Forecast) Verdict() string {
 	band := len(f.Looked) > 1
 	switch f.Helps {
@@ -25,7 +25,7 @@ func (f *Forecast) Verdict() string {
 	return "perhaps: what the release adds to a site's own records is too little to be sure of"
 }
 
-// whyNot names the condition of Helps that fails.
+// whyNot names the condition of Helps that is not met.
 func (f *Forecast) whyNot() string {
 	released, alone, pooled := f.Released.Accuracy.Mean-f.Majority, f.Alone.Accuracy.Mean-f.Majority, f.Pooled.Accuracy.Mean-f.Majority
 	if f.ByAUC() {
@@ -42,7 +42,7 @@ func (f *Forecast) whyNot() string {
 	return "it is too little better than a site alone, or than naming the largest class"
 }
 
-// Warning says why a plan is not expected to help; "" if it may.
+// Warning says why a plan is not expected to help, "" if it may help.
 func (f *Forecast) Warning(p study.Plan) string {
 	if f.Helps != No {
 		return ""

@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// Reasons for scores instead of probabilities (classifier.WhyScores, classifier.NewScores).
+	// Reasons why a classifier has scores and not probabilities (classifier.WhyScores,
+	// classifier.NewScores).
 	released = "the privatised labels"
 	balanced = "risk ber tells classes apart as if they were equally many, and probabilities tell them apart elsewhere. Use risk accuracy or auc for these"
 )
 
-// calibrated returns a fit's classifier, with probabilities if the privatised labels determine a
-// calibration, and the relative error of the slope.
+// calibrated returns a fit's classifier and the relative error of the slope from scores to
+// probabilities. The classifier gives probabilities if the privatised labels determine a calibration.
 func (l task) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int, o aggregation.LabelOptions, rng *rand.Rand) (classifier.Classifier, []string, float64) {
 	p, of := l.Plan(), aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda}
 	if o.Risk == aggregation.RiskBER {

@@ -18,7 +18,7 @@ type Guide struct {
 	Table []Needed `json:"table"`
 }
 
-// Worth describes the guide's labels under one mechanism.
+// Worth describes how much the guide's labels are worth under one mechanism.
 type Worth struct {
 	Mechanism string  `json:"mechanism"`
 	Spent     float64 `json:"epsilon_spent"`
@@ -29,7 +29,7 @@ type Worth struct {
 	ShareError float64 `json:"share_error"`
 }
 
-// Needed holds the smallest odd number of labels for each of GuideLevels; 0: no number is enough.
+// Needed holds the smallest odd number of labels for each of GuideLevels; 0 if no number is enough.
 type Needed struct {
 	Mechanism string  `json:"mechanism"`
 	Epsilon   float64 `json:"epsilon"`
@@ -37,8 +37,8 @@ type Needed struct {
 	Needed    []int   `json:"needed"`
 }
 
-// GuideLevels are the published guidance's probabilities that most labels are kept, guideEpsilons its
-// budgets (Bi & Suppakitpaisarn 2022).
+// GuideLevels are the probabilities, in the published guidance, that most labels are kept.
+// guideEpsilons are its budgets (Bi & Suppakitpaisarn 2022).
 func GuideLevels() []float64 { return []float64{0.95, 0.99, 0.999} }
 
 const mostGuided = 100_000_000

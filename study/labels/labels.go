@@ -34,7 +34,7 @@ import (
 //     not contain the label in another form.
 type Kind struct{}
 
-// Terms are a labels plan's own terms.
+// Terms are the terms that only labels plans have.
 type Terms struct {
 	Loss       string `json:"loss" yaml:"loss" default:"logistic" help:"what is minimised: logistic, hinge, squared, savage, sigmoid, ramp, unhinged or barrier-hinge"`
 	Risk       string `json:"risk" yaml:"risk" default:"accuracy" help:"which risk: accuracy, ber or auc"`
@@ -51,7 +51,8 @@ func DefaultTerms() Terms {
 // MostRecords bounds MaxRecords, so that a body stays below a gigabyte.
 const MostRecords = 1 << 20
 
-// DefaultCorrection is none for a loss that is robust by itself (symmetric, two classes), else backward.
+// DefaultCorrection is none for a loss that is robust by itself (symmetric, two classes), else
+// backward.
 func DefaultCorrection(loss string, classes int) string {
 	if l, err := learners.LossNamed(loss); err == nil && l.Symmetric() && classes == 2 {
 		return aggregation.CorrectionNone
@@ -117,7 +118,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 		full.MaxRecords = cmp.Or(t.MaxRecords, full.MaxRecords)
 	}
 	p.Unit, p.Mechanism, p.Noise = cmp.Or(p.Unit, privacy.Label), cmp.Or(p.Mechanism, "rr"), cmp.Or(p.Noise, study.NoiseSite)
-	p.Delta = 0 // pure ε
+	p.Delta = 0 // a pure ε has δ = 0
 	return p.SetTerms(full)
 }
 
@@ -197,12 +198,12 @@ func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	if n == 0 {
 		return study.Contribution{Body: func([]privacy.Published) ([]byte, error) { return head, nil }}, nil
 	}
-	head = slices.Clip(bodies.AppendFeatures(head, p.Mapped(records))) // two bodies must share no bytes
+	head = slices.Clip(bodies.AppendFeatures(head, p.Mapped(records))) // Clip: two bodies must not share bytes
 	values := make([]int64, n)
 	for i, y := range records.Y {
 		values[i] = int64(y)
 		if y < 0 || y >= int(t.Bound.L1) {
-			values[i] = t.Bound.L1 // stands for no label
+			values[i] = t.Bound.L1 // K stands for no label
 		}
 	}
 	s, err := privacy.NewSensitive(values, t.Bound)
@@ -215,7 +216,8 @@ func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	}, nil
 }
 
-// MaxBody covers the number of records, two bytes per feature, and the released labels.
+// MaxBody implements study.Task: the number of records, two bytes for each feature, and the released
+// labels.
 func (l task) MaxBody() int {
 	most := termsOf(l.Plan()).MaxRecords
 	return binary.MaxVarintLen64 + 2*most*l.Pool().Dim() + bodies.PublishedSize(most)
@@ -229,7 +231,7 @@ func (l task) Charges(int64) ([]study.Charge, error) {
 	return []study.Charge{l.terms.Charge(cost, cost)}, nil
 }
 
-// Reservations: one value per record sent.
+// Reservations implements study.Task: one value for each record that is sent.
 func (l task) Reservations(records int) ([]study.Reservation, error) {
 	n := min(records, termsOf(l.Plan()).MaxRecords)
 	if n < 1 {
@@ -247,14 +249,16 @@ type Result struct {
 	Correction string                `json:"correction"`
 	// Shares are the classes' shares of the true labels.
 	Shares aggregation.LabelShares `json:"shares"`
-	// Path is the search for the ridge. Its held-out risks are corrected for the noise; for AUC they are
-	// the risks on the noisy labels.
+	// Path is the search for the ridge. Its held-out risks are corrected for the noise; for AUC they
+	// are the risks on the noisy labels.
 	Path []aggregation.LabelPoint `json:"path,omitempty"`
-	// SlopeError is the relative standard deviation of the slope from scores to probabilities; 0: none.
+	// SlopeError is the relative standard deviation of the slope from scores to probabilities, 0 if
+	// there is none.
 	SlopeError float64 `json:"slope_error,omitempty"`
 }
 
-// ResultOf reads the result of a labels study. It refuses a result without exactly one share per class.
+// ResultOf reads the result of a labels study. It refuses a result without exactly one share for each
+// class.
 func ResultOf(r study.Result) (out Result, err error) {
 	if err := r.DecodeBody(&out); err != nil {
 		return out, err
@@ -266,8 +270,8 @@ func ResultOf(r study.Result) (out Result, err error) {
 	return out, nil
 }
 
-// Held returns the held-out risk at the chosen ridge, the classifier's Lambda; false if the plan gave
-// the ridge, because nothing was then held out.
+// Held returns the held-out risk at the chosen ridge, the classifier's Lambda. It returns false if
+// the plan gave the ridge, because nothing was held out then.
 func (r Result) Held() (float64, bool) {
 	i := slices.IndexFunc(r.Path, func(p aggregation.LabelPoint) bool { return p.Lambda == r.Classifier.Lambda })
 	if i < 0 {
@@ -276,7 +280,7 @@ func (r Result) Held() (float64, bool) {
 	return r.Path[i].Held, true
 }
 
-// HeldError bounds the standard error of the held-out accuracy of N records: each contributes ([noisy
+// HeldError bounds the standard error of the held-out accuracy. Each of N records contributes ([noisy
 // label = prediction] − q)/(p − q), whose variance is at most 1/(4(p−q)²).
 func (r Result) HeldError() float64 {
 	q := learners.Channel{Keep: r.Keep, Classes: len(r.Classifier.Classes)}.Flip()
@@ -299,7 +303,7 @@ func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 	if err != nil {
 		return study.Result{}, err
 	}
-	rng := rand.New(rand.NewPCG(p.Seed, 0x6c6162656c73)) // public: draws folds and pairs
+	rng := rand.New(rand.NewPCG(p.Seed, 0x6c6162656c73)) // public randomness, for folds and pairs
 	fit, err := aggregation.FitLabels(x, y, o, rng)
 	if err != nil {
 		return study.Result{}, err
@@ -313,7 +317,7 @@ func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
 }
 
-// warningsOf warns about quantities that the noise hides. Warnings follow from public numbers.
+// warningsOf warns about quantities that the noise hides. The warnings follow from public numbers.
 func warningsOf(p study.Plan, o aggregation.LabelOptions, r Result) []string {
 	var out []string
 	if k := len(p.Schema.Label.Classes); o.Loss.Unbalanced(k) && o.Risk == aggregation.RiskAccuracy {
@@ -345,7 +349,8 @@ func (l task) Work(records int) (study.Work, error) {
 	return study.Work{Rest: l.CommonWork(records) + float64(records)*float64(l.Plan().Map.Dim())*16}, nil
 }
 
-// unseen lists the parts fitted to features in clear, which only the coordinator has.
+// unseen lists the parts of a result that were fitted to features in clear, which only the
+// coordinator has.
 const unseen = "the classifier's weights, their calibration, its ridge and the search for it, the number of records, and the classes' shares before projection"
 
 func (t task) Recompute(of study.Summed, _ []privacy.Published, claimed study.Result) (study.Result, string, error) {
@@ -353,7 +358,7 @@ func (t task) Recompute(of study.Summed, _ []privacy.Published, claimed study.Re
 	return r, unseen, err
 }
 
-// restate rebuilds from a claimed result everything that needs no features: its form, and all that
+// restate computes everything in a claimed result that needs no features: its form, and all that
 // follows from plan, pool and the fitted numbers.
 func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	p := t.Plan()
@@ -381,7 +386,7 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 		if len(l.Path) > len(ridges) {
 			return study.Result{}, bodies.ErrForm
 		}
-		lambda = ridges[0] // too few records for a search
+		lambda = ridges[0] // there are too few records for a search
 		for i, point := range l.Path {
 			point.Lambda = ridges[i]
 			path = append(path, point)

@@ -5,5 +5,5 @@ import (
 	"caucus/study"
 )
 
-// Removal: see study.Remover. Features leave in clear, so a removed record would show.
+// Removal implements study.Remover. Features leave in clear, so a removed record would show.
 func (Kind) Removal(study.Plan, privacy.Bound) study.Removal { return study.OfLabels() }

@@ -14,9 +14,9 @@ import (
 )
 
 // Conclude releases what a folded sum requests through the aggregator's ledger, and makes the release
-// document. A Keeper's task requests nothing; bodies other than the received ones give ErrOtherBodies.
-// Called again after a crash, it gives the same publications at no further cost. The caller fills in
-// plan bytes and software.
+// document. A Keeper's task requests nothing; if its bodies are not the received ones, the error is
+// ErrOtherBodies. A second call after a crash gives the same publications at no further cost. The
+// caller fills in plan bytes and software.
 func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
 	if t.Hash() != s.Hash {
@@ -44,7 +44,7 @@ func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledg
 		}
 		r.Costs = append(r.Costs, study.CostOf(requests[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
 	}
-	if len(published) == 0 || s.Plan.Noise.Shared() { // published by every party, or by each of the two servers
+	if len(published) == 0 || s.Plan.Noise.Shared() { // every party, or each of the two servers, published
 		r.Costs = nil
 		if r.Costs, err = study.CostsOf(t, r.Weight); err != nil {
 			return fail(err)
@@ -68,8 +68,8 @@ func (s *Study) claimed(t study.Task, of study.Summed, result study.Result) stud
 	return r
 }
 
-// gathered checks that the contributions are the sum, or exactly the received bodies, that the task
-// needs.
+// gathered checks that the contributions are what the task needs: the sum, or exactly the received
+// bodies.
 func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
 	of.Contributions = len(s.Received)
 	_, keeps := t.(study.Keeper)
@@ -87,10 +87,10 @@ func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
 	return of, nil
 }
 
-// Settle releases what the sum requests. The terms include a digest of who contributed what. Suppose
-// that a restored backup has lost one of eight contributions, and the ledger already answered for all
-// eight: the ledger then draws nothing and returns privacy.ErrConflict, because the answer about eight
-// parties would otherwise be read as one about seven.
+// Settle releases what the sum requests. The terms include a digest of who contributed what. Why:
+// suppose that a restored backup has lost one of eight contributions, and the ledger has answered for
+// all eight already. Then the ledger draws nothing and returns privacy.ErrConflict, because its
+// answer about eight parties would otherwise be taken for an answer about seven.
 func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledger) ([]study.Request, []privacy.Published, error) {
 	requests, err := sum.Requests(len(s.Received))
 	if err != nil {
@@ -104,8 +104,9 @@ func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledge
 }
 
 // contents digests who contributed which bytes, and the matrix that multiplies the sum: SHA-256 of a
-// label, the matrix and, for each party in sorted order, the length of its name, its name and its body's
-// digest. If the coordinator adds the noise, this digests exact votes, so only a ledger may hold it.
+// label, the matrix and, for each party in sorted order, the length of its name, its name and its
+// body's digest. If the coordinator adds the noise, this digests exact votes, so only a ledger may
+// hold it.
 func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 	h := sha256.New()
 	h.Write([]byte("caucus contributed set 1"))
@@ -183,7 +184,8 @@ func ConcludeShares(ctx context.Context, s *Study, t study.Task, of study.Summed
 	return r, nil
 }
 
-// Held iterates over the bodies and fails with ErrOtherBodies unless they are exactly those received.
+// Held iterates over the bodies. It fails with ErrOtherBodies unless they are exactly the received
+// ones.
 func (s *Study) Held(bodies study.Bodies) study.Bodies {
 	want := slices.SortedFunc(maps.Values(s.Received), study.BodyDigest.Compare)
 	return func(yield func([]byte, error) bool) {

@@ -8,18 +8,18 @@ import (
 	"caucus/study"
 )
 
-// Snapshot is the state of a study, as a store keeps it.
+// Snapshot is the state of a study as it is stored.
 type Snapshot struct {
 	State    study.State
 	Reason   string                             // why the study failed, or what sealed it early (SealedBy…)
 	Received map[study.PartyID]study.BodyDigest // digests of the contributions
-	Lost     map[study.PartyID]bool             // parties in Received whose bytes are lost and must be resent unchanged
-	Chain    *study.Chain                       // the plan's amendments; nil: none
+	Lost     map[study.PartyID]bool             // parties in Received whose bytes are lost; they must send the same bytes again
+	Chain    *study.Chain                       // the plan's amendments; nil if there are none
 }
 
 // Study is a pure state machine: events in, effects out. The driver carries out the effects in order,
-// and the Store effects of one step in one transaction, before it tells anyone. Use it from one
-// goroutine.
+// and all Store effects of one step in one transaction, before it tells anyone. Only one goroutine
+// may use it.
 type Study struct {
 	Plan study.Plan
 	Hash study.Hash
@@ -57,22 +57,24 @@ type (
 		Plan  study.Hash
 		Body  study.BodyDigest
 	}
-	Returned       struct{ Party study.PartyID } // a party resent its lost bytes
+	Returned       struct{ Party study.PartyID } // a party sent its lost bytes again
 	DeadlinePassed struct{}
-	// ShareReached: the rule's quiet time has passed. The machine checks the number of contributions.
+	// ShareReached: the seal rule's quiet time has passed. The machine checks the number of
+	// contributions.
 	ShareReached struct{}
 	Closed       struct{} // an operator wants no more contributions
-	// Amended: the coordinator signed an amendment. A failed study that was charged (Charged) stays
-	// failed.
+	// Amended: the coordinator signed an amendment. A failed study stays failed if it was charged
+	// (Charged).
 	Amended struct {
 		Document []byte
 		Charged  bool
 	}
-	// FoldDone: this number of contributions was summed or, for a Keeper, found stored unchanged.
+	// FoldDone: this number of contributions was summed. For a Keeper, that many were found unchanged
+	// in the store.
 	FoldDone    struct{ Contributions int }
 	ReleaseDone struct{} // the ledger released, and the result is stored
-	// SumLost: the folded sum or some kept bodies are damaged. Parties must resend all contributions to
-	// a sum, or the damaged bodies.
+	// SumLost: the folded sum or some kept bodies are damaged. For a sum, parties must send all
+	// contributions again; otherwise only the damaged bodies.
 	SumLost struct{}
 	// Resealed: some contributions stay lost, and the ledger has no entry of the study.
 	Resealed struct{ Without []study.PartyID }
@@ -95,7 +97,7 @@ func (Resealed) event()       {}
 func (Refuted) event()        {}
 func (Cancelled) event()      {}
 
-// Effect is a duty of the driver.
+// Effect is something that the driver must do.
 type Effect interface{ effect() }
 
 type (
@@ -104,16 +106,16 @@ type (
 		Party study.PartyID
 		Body  study.BodyDigest
 	}
-	RestoreContribution struct{ Party study.PartyID }     // stores the resent body of a lost contribution
-	DropContributions   struct{ Parties []study.PartyID } // deletes lost or refused contributions, receipts included
-	// StoreAmendment stores an amendment. A reopened study needs all bodies again, because failing
-	// deleted them.
+	RestoreContribution struct{ Party study.PartyID }     // stores a lost contribution's body that was sent again
+	DropContributions   struct{ Parties []study.PartyID } // deletes lost or refused contributions, and their receipts
+	// StoreAmendment stores an amendment. A study that is reopened needs all bodies again, because
+	// they were deleted when it failed.
 	StoreAmendment struct {
 		Document []byte
 		Number   int
 		Reopens  bool
 	}
-	// SendReceipt answers the party, after the contribution is stored.
+	// SendReceipt sends a receipt to the party, after the contribution is stored.
 	SendReceipt struct {
 		Party study.PartyID
 		Body  study.BodyDigest
@@ -136,8 +138,8 @@ func (StoreState) effect()          {}
 func (FoldSum) effect()             {}
 func (MakeRelease) effect()         {}
 
-// Step applies an event. An error changes nothing and has no effects. Repeated events (a resent
-// contribution, a second deadline) are harmless.
+// Step applies an event. An error changes nothing and has no effects. Repeated events (a contribution
+// sent again, a second deadline) do no harm.
 func (s *Study) Step(e Event) ([]Effect, error) {
 	switch e := e.(type) {
 	case Opened:
@@ -176,7 +178,7 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 		if s.State != study.Sealed && s.State != study.Folded {
 			return nil, nil
 		}
-		return s.seal(s.Reason), nil // with the same contributions
+		return s.seal(s.Reason), nil // seal again, with the same contributions
 	case Resealed:
 		return s.resealed(e), nil
 	case Refuted:
@@ -240,7 +242,7 @@ func (s *Study) Have() int { return len(s.Received) - len(s.Lost) }
 
 func (s *Study) Ending() study.Ending { return s.Chain.Ending() }
 
-// Enough says whether the rule in force lets the study seal before its deadline.
+// Enough reports whether the seal rule in force lets the study seal before its deadline.
 func (s *Study) Enough() bool {
 	return s.State == study.Open && s.Have() >= s.Ending().Enough(len(s.Plan.Roster))
 }
@@ -257,7 +259,7 @@ func (s *Study) seal(by string) []Effect {
 }
 
 // end seals an open study, or fails it below the minimum. Lost contributions do not count. Sealing
-// deletes them; failing keeps their digests, because a reopened study asks for them again.
+// deletes them. Failing keeps their digests, because a reopened study asks for them again.
 func (s *Study) end(by string) []Effect {
 	have, least := s.Have(), s.Ending().Minimum
 	if have < least {
@@ -313,7 +315,8 @@ func (s *Study) amended(e Amended) ([]Effect, error) {
 	return effects, nil
 }
 
-// fail adds to the reason what parties spent: each contribution was charged to its party's ledger.
+// fail adds to the reason that parties spent budget: each contribution was charged to its party's
+// ledger.
 func (s *Study) fail(reason string) []Effect {
 	if n := len(s.Received); n > 0 {
 		who := fmt.Sprintf("each of the %d parties", n)
@@ -369,8 +372,8 @@ func (s *Study) enter(state study.State, reason string) []Effect {
 	return []Effect{StoreState{state, reason}}
 }
 
-// Contributors lists the roster's parties that contributed and those missing, both sorted. In an
-// open study, a party that must resend its bytes is missing.
+// Contributors lists the roster's parties that contributed and those that are missing, both sorted.
+// In an open study, a party that must send its bytes again counts as missing.
 func (s *Study) Contributors() (contributed, missing []study.PartyID) {
 	for _, p := range s.Plan.Roster {
 		if _, ok := s.Received[p]; ok && !(s.State == study.Open && s.Lost[p]) {

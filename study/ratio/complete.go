@@ -52,18 +52,18 @@ func (t Terms) completed(classes int) Terms {
 	switch full.Sets {
 	case SetsParty:
 		full.MaxSets = 1
-	case SetsMade: // one a class
+	case SetsMade: // one set for each class
 		full.MaxSets = classes
 	}
 	full.MaxSets = cmp.Or(t.MaxSets, full.MaxSets)
 	if full.Fourier = cmp.Or(t.Fourier, full.Fourier); t.Features == FeaturesClear {
-		full.Fourier = t.Fourier // 0: the kernel, without random features
+		full.Fourier = t.Fourier // 0 means the kernel itself, without random features
 	}
 	full.Skew, full.Expected, full.Gamma = t.Skew, t.Expected, t.Gamma
 	return full
 }
 
-// ShareError forecasts from public terms alone (study.ShareForecaster).
+// ShareError implements study.ShareForecaster. It uses only public terms.
 func (t task) ShareError() (off float64, warning string, err error) {
 	p, d, terms := t.Plan(), t.design, t.design.terms
 	if terms.Features != FeaturesNoisyEmbedding {
@@ -71,7 +71,7 @@ func (t task) ShareError() (off float64, warning string, err error) {
 			Unit: privacy.Label, Classes: d.classes, Total: int64(terms.SetSize), Budget: p.Budget(),
 		})
 	} else {
-		// Normal noise. The set's size is known, or all counts share its error.
+		// The noise is normal. The set's size is known, or the size's error is common to all counts.
 		variance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2) * (1 - 1/float64(d.classes))
 		off = math.Sqrt(2/math.Pi*variance) / float64(terms.SetSize)
 	}
@@ -81,12 +81,13 @@ func (t task) ShareError() (off float64, warning string, err error) {
 	return off, warning, nil
 }
 
-// hopelessShareError: a share with a mean error of a quarter says hardly more than that it lies in
+// hopelessShareError: with a mean error of a quarter, a share says hardly more than that it lies in
 // [0,1].
 const hopelessShareError = 0.25
 
-// Default kernel widths, in units of one over the pool's median squared distance. Narrow kernels tell
-// classes apart better (adult's held-out sets choose about 3, MNIST's 4 to 8); wide ones tolerate noise.
+// Default kernel widths, in units of one over the pool's median squared distance. Narrow kernels
+// separate classes better (adult's held-out sets choose about 3, MNIST's 4 to 8). Wide kernels
+// tolerate more noise.
 const (
 	usualWidth = 3.0
 	noisyWidth = 1.0

@@ -47,7 +47,7 @@ import (
 // by −1 and +1 and sums by ‖z‖²+‖z′‖² ≤ 2R²p. With weight w on the counts, Σwⱼ(Δⱼ)² ≤ 2w + 4R²p.
 type Kind struct{}
 
-// Terms are a ratio plan's own terms.
+// Terms are the terms that only ratio plans have.
 type Terms struct {
 	Sets       string    `json:"sets" yaml:"sets" default:"party" help:"a party's sets: party (all its records are one), column (one for each value of the schema's party column) or made (each party makes a set a class; needs noisy-embedding)"`
 	MaxSets    int       `json:"max_sets" yaml:"max_sets" help:"most sets of one party; of more, the last by name are taken together"`
@@ -71,7 +71,7 @@ const (
 	FeaturesNoisyEmbedding = "noisy-embedding"
 )
 
-// DefaultTerms: one set per party, exact embeddings of 2,000 numbers.
+// DefaultTerms are one set for each party, and exact embeddings of 2,000 numbers.
 func DefaultTerms() Terms {
 	return Terms{
 		Sets: SetsParty, MaxSets: 64, Features: FeaturesEmbedding, Fourier: 2000,
@@ -83,16 +83,16 @@ const (
 	maxSets     = 1 << 12
 	maxFourier  = 1 << 15
 	maxRecords  = 1 << 20
-	maxNumbers  = 1 << 22 // in one party's release or exact embeddings
+	maxNumbers  = 1 << 22 // most numbers in one party's release or exact embeddings
 	maxClasses  = 1 << 10
-	countsShare = 0.1 // share of the budget ρ for counts beside noisy embeddings
+	countsShare = 0.1 // share of the budget ρ that counts get beside noisy embeddings
 )
 
 func Mechanisms() []string { return privacy.CountMechanisms() }
 
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared returns nil: a fit needs each contribution, so nothing is summed.
+// Shared returns nil, because a fit needs each contribution, so nothing is summed.
 func (Kind) Shared() []string { return nil }
 
 var simulatedCounts = []string{"laplace-paper", "dirichlet-paper", "none"}
@@ -185,20 +185,21 @@ func (Kind) Check(p study.Plan) error {
 }
 
 type design struct {
-	terms Terms // the kind's, of the plan
-	// sized: each set's number of records leaves without noise, beside the counts.
+	terms Terms
+	// sized reports whether each set's number of records leaves without noise, beside the counts.
 	sized bool
 	study.ReleaseTerms
 	classes int
-	// block is the number of released numbers per set: a count per class, then any noisy embedding.
+	// block is how many numbers are released for each set: a count for each class, then a noisy
+	// embedding if the plan has them.
 	block   int
 	fourier ratio.Fourier
 	lattice ratio.Lattice
-	bound   ratio.IntegerBound // of embeddings; zero without
+	bound   ratio.IntegerBound // of embeddings; zero without embeddings
 }
 
 // designOf makes the design of a plan. The bound of noisy embeddings has weights for MaxSets sets;
-// boundFor cuts it to the actual number of sets.
+// boundFor limits it to the actual number of sets.
 func designOf(p study.Plan) (design, error) {
 	t := termsOf(p)
 	d := design{terms: t, classes: len(p.Schema.Label.Classes), lattice: ratio.DefaultLattice()}
@@ -207,7 +208,7 @@ func designOf(p study.Plan) (design, error) {
 	if t.Fourier > 0 {
 		d.fourier = ratio.Fourier{Dim: p.Map.Dim(), Features: t.Fourier, Gamma: t.Gamma, Seed: p.Seed}
 		if d.fourier.Gamma == 0 {
-			d.fourier.Gamma = 1 // chosen later
+			d.fourier.Gamma = 1 // a placeholder: the width is chosen later
 		}
 		var err error
 		if d.bound, err = d.lattice.Bound(d.fourier); err != nil {
@@ -225,7 +226,7 @@ func designOf(p study.Plan) (design, error) {
 	}
 	d.Output = "sets"
 	d.block += t.Fourier
-	// 2w is the counts' share of the bound.
+	// 2·weight is the part of the bound that comes from the counts.
 	weight := int64(math.Ceil(countsShare / (1 - countsShare) * float64(d.bound.L2sq) / 2))
 	d.Bound = privacy.Bound{Unit: privacy.Record, L2sq: d.bound.L2sq + 2*weight, Weight: []int64{weight, 1}}
 	if p.Mechanism == "none" {
@@ -236,8 +237,8 @@ func designOf(p study.Plan) (design, error) {
 	return d, err
 }
 
-// sized says whether sizes of sets leave without noise. Sizes of sets made from labels have noise, and
-// so have sizes after a condition if features are hidden.
+// sized reports whether sizes of sets leave without noise. Sizes of sets made from labels have noise.
+// So have sizes under a condition if features are hidden.
 func (t Terms) sized(p study.Plan) bool {
 	return t.Features != FeaturesNoisyEmbedding || t.Sets != SetsMade && p.Where == ""
 }
@@ -268,8 +269,8 @@ func termsOf(p study.Plan) (t Terms) {
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Result) }
 
-// DealSets deals a party's records to its sets, at least one: sets in the order of their names, rows in
-// the order of their keys. Records that fail the plan's condition are then removed.
+// DealSets assigns a party's records to its sets, at least one: sets in the order of their names,
+// rows in the order of their keys. It then removes records that fail the plan's condition.
 func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 	t, records := termsOf(p), in.Records
 	named := keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, SetColumn: t.Sets == SetsColumn}, records, in.ShardKey)
@@ -304,7 +305,7 @@ func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 }
 
 // columnSets returns the rows of each value of the party column. All rows without a value join one of
-// these sets, so an unreadable cell changes neither the number of sets nor that of rows.
+// these sets, so an unreadable cell changes neither the number of sets nor the number of rows.
 func columnSets(k *keyed.Records, records *dataset.Records, rows []int, most int) [][]int {
 	of := map[string][]int{}
 	for _, i := range rows {
@@ -332,7 +333,7 @@ type task struct {
 	study.Agreed
 	design design
 	reader reader
-	// embedder is nil if features leave in clear; each use takes a copy.
+	// embedder is nil if features leave in clear. Each use takes a copy.
 	embedder *ratio.Embedder
 }
 
@@ -392,7 +393,7 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 	if err != nil {
 		return study.Contribution{}, err
 	}
-	head = slices.Clip(head) // two bodies must share no bytes
+	head = slices.Clip(head) // Clip: two bodies must not share bytes
 	return study.Contribution{
 		Requests: []study.Request{{Output: d.Output, Sensitive: s, Mechanism: d.Mechanism}},
 		Body:     func(r []privacy.Published) ([]byte, error) { return t.reader.Append(head, r[0]) },
@@ -408,7 +409,7 @@ func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p study.Plan, rec
 	}
 }
 
-// MaxBody covers the sets' sizes, the features or embeddings, and the publication.
+// MaxBody implements study.Task: the sets' sizes, the features or embeddings, and the publication.
 func (t task) MaxBody() int {
 	terms := t.design.terms
 	sets := terms.sets(t.design.classes)
@@ -425,7 +426,7 @@ func (t task) MaxBody() int {
 const sizeSize = 4
 
 func (t task) Charges(int64) ([]study.Charge, error) {
-	cost := privacy.Cost{Unit: t.Plan().Unit} // a mechanism for simulation claims nothing
+	cost := privacy.Cost{Unit: t.Plan().Unit} // a mechanism for simulation claims no guarantee
 	if !slices.Contains(simulatedCounts, t.Plan().Mechanism) {
 		var err error
 		if cost, err = privacy.CostOf(t.design.Mechanism, t.design.Bound); err != nil {
@@ -442,9 +443,9 @@ func (t task) Reservations(int) ([]study.Reservation, error) {
 	return d.Reserve(sets * d.block), nil
 }
 
-// sets returns the number of sets that each party sends, from the plan alone, so that release and charge
-// are known before records are read. With sets by column, a party sends an empty set for each that it
-// lacks.
+// sets returns the number of sets that each party sends. It follows from the plan alone, so that
+// release and charge are known before records are read. With sets by column, a party sends an empty
+// set for each set that it lacks.
 func (t Terms) sets(classes int) int {
 	switch t.Sets {
 	case SetsColumn:

@@ -15,13 +15,14 @@ import (
 	"caucus/study/bodies"
 )
 
-// reader reads contributions. A fit needs every set, so contributions are kept, not summed.
+// reader reads contributions. A fit needs every set, so contributions are kept and not summed.
 type reader struct {
 	bodies.AtParties
 	design design
 }
 
-// parsed is a decoded contribution: each set's size, encoded rows or embedding sum; and the publication.
+// parsed is a decoded contribution: the publication, and each set's size and encoded rows or
+// embedding sum.
 type parsed struct {
 	sizes    []int // nil if sizes have noise (design.sized)
 	rows     [][]byte
@@ -36,7 +37,7 @@ func (t task) Check(body []byte) error {
 
 func (t task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 
-// PublicBodies: only the coordinator may see features and exact embeddings.
+// PublicBodies returns false for features and exact embeddings, which only the coordinator may see.
 func (t task) PublicBodies() bool { return t.design.terms.Features == FeaturesNoisyEmbedding }
 
 func (s reader) parse(body []byte) (parsed, error) {
@@ -101,12 +102,13 @@ func (s reader) takeApart(body []byte) (parsed, error) {
 
 func (d design) dim(p study.Plan) int { return p.Map.Dim() }
 
-// farDeviations exceeds the noise of honest releases: Laplace noise exceeds it once in 10³⁹ draws.
+// farDeviations is more than the noise of honest releases, in standard deviations. Laplace noise
+// exceeds it once in 10³⁹ draws.
 const farDeviations = 64
 
-// possible refuses a body that no honest release gives, so that a party cannot spoil the estimate with
-// invented numbers. Counts and sums must be possible for the number of records, up to noise, and a block
-// that keeps its sum must have the right sum.
+// possible refuses a body that no honest release could give, so that a party cannot spoil the
+// estimate with invented numbers. Counts and sums must be possible for the number of records, up to
+// noise. A block whose mechanism keeps the sum must have the right sum.
 func (s reader) possible(b parsed) error {
 	d := s.design
 	far := func(j, n int) float64 {
@@ -137,7 +139,7 @@ func (s reader) possible(b parsed) error {
 		}
 		sum := 0.
 		for j, v := range values {
-			if j == d.classes { // the embedding's sums
+			if j == d.classes { // a sum of the embedding
 				high = n * float64(d.lattice.Radius)
 				low, noise = -high, far(1, 2)
 			}
@@ -155,8 +157,8 @@ func (s reader) possible(b parsed) error {
 	return nil
 }
 
-// sets returns all contributed sets in the estimators' form. Sets too small for an estimate are left out
-// and counted; their sizes are public or released.
+// sets returns all contributed sets in the estimators' form, without sets that are too small for an
+// estimate. small counts those; their sizes are public or released.
 func (s reader) sets(all study.Bodies) (sets []ratio.Set, small int, err error) {
 	for body, err := range all {
 		if err != nil {
@@ -172,7 +174,7 @@ func (s reader) sets(all study.Bodies) (sets []ratio.Set, small int, err error) 
 		}
 		for k, set := range some {
 			if b.sizes != nil && b.sizes[k] == 0 {
-				continue // stands for a set that the party lacks
+				continue // the party lacks this set
 			}
 			if set.N < 2 {
 				small++
@@ -212,14 +214,14 @@ func (s reader) setsOf(b parsed) ([]ratio.Set, error) {
 	return out, nil
 }
 
-// leastSet is the least size of a set, in standard deviations of its noise, if a condition may leave
-// hardly any records in it.
+// leastSet is the least size of a set, in standard deviations of the size's noise, under a condition
+// that may leave hardly any records in the set.
 const leastSet = 4
 
-// noisySets: counts and sums have independent Gaussian noise; if sizes are not public, the noisy counts
-// estimate them. An error in the sum of the counts then scales shares and embedding by the same factor,
-// which cancels in the regression of one on the other, so the given covariance covers the other
-// directions.
+// noisySets returns the sets of a release whose counts and sums have independent Gaussian noise. If
+// sizes are not public, the noisy counts estimate them. An error in the sum of the counts then scales
+// shares and embedding by the same factor. The factor cancels in the regression of one on the other,
+// so the given covariance only has to cover the other directions.
 func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 	d := s.design
 	c := float64(d.classes)
@@ -239,7 +241,7 @@ func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 			set.N = b.sizes[from/d.block]
 			shift = (float64(set.N) - sum) / c
 		} else if s.Plan.Where != "" && sum < leastSet*math.Sqrt(c*variance) {
-			set.N = 0 // no such set, or too few records meet the condition
+			set.N = 0 // the party lacks this set, or too few records meet the condition
 		}
 		if set.N >= 2 {
 			covariance := make([]float64, d.classes*d.classes)
@@ -267,8 +269,8 @@ func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 	return out, nil
 }
 
-// shares returns a set's class shares: unbiased for class-means, which averages over sets, and projected
-// onto the simplex for estimators that use each set alone.
+// shares returns a set's class shares. They are unbiased for class-means, which averages over sets,
+// and projected onto the simplex for estimators that use each set alone.
 func (s reader) shares(counts, covariance []float64, n float64) ([]float64, *mat.SymDense) {
 	c := len(counts)
 	shares := make([]float64, c)

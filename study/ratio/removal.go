@@ -5,9 +5,9 @@ import (
 	"caucus/study"
 )
 
-// Removal: see study.Remover. At unit label a set's size is public, and its counts sum to it. At unit
-// record a set's counts and embedding are one released vector; how a removed record moves it, and
-// whether the size shows the removal, is proved for replacement alone.
+// Removal implements study.Remover. At unit label a set's size is public, and its counts sum to that
+// size. At unit record a set's counts and embedding are one released vector. What removing a record
+// does to that vector, and whether the size would show it, is proved only for replacement.
 func (Kind) Removal(p study.Plan, _ privacy.Bound) study.Removal {
 	if p.Unit == privacy.Label {
 		return study.OfLabels()

@@ -44,8 +44,8 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	return out, nil
 }
 
-// within is half of a 95 % interval of a class's share of all records: of the noise on the sets' counts,
-// before the projection.
+// within is half of a 95 % interval of a class's share of all records. It covers the noise on the
+// sets' counts, before the projection.
 func within(r Result, class int) float64 {
 	records, variance := 0.0, 0.0
 	for _, s := range r.Sets {

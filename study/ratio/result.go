@@ -20,15 +20,16 @@ const kindName = "ratio"
 const Assumption = "This assumes that records of a class look alike everywhere: only the classes' shares differ between the sets and this file, not what a class looks like."
 
 type Result struct {
-	// Model estimates the ratios of any unlabelled set; nil if the sets support no estimate (Refusal).
+	// Model estimates the ratios of any unlabelled set. It is nil if the sets support no estimate;
+	// Refusal then says why.
 	Model   *ratio.Model `json:"model,omitempty"`
 	Refusal *Refusal     `json:"refusal,omitempty"`
 	Sets    []SetResult  `json:"sets"`
 	// TrainingShares are the classes' shares in all sets together.
 	TrainingShares []float64 `json:"training_shares,omitempty"`
-	// Condition is the factor by which the published bound multiplies errors.
+	// Condition is the factor by which, in the published bound, errors grow.
 	Condition float64 `json:"condition,omitempty"`
-	// Gamma is the kernel's width, Widths the search for it.
+	// Gamma is the kernel's width, and Widths the search for it.
 	Gamma    float64            `json:"gamma"`
 	Widths   []ratio.WidthPoint `json:"widths,omitempty"`
 	Warnings []ratio.Warning    `json:"warnings,omitempty"`
@@ -43,7 +44,8 @@ type Refusal struct {
 
 type SetResult struct {
 	Records int `json:"records"`
-	// Shares are projected; SD is the standard deviation of the noise on each share before projection.
+	// Shares are projected onto the simplex. SD is the standard deviation of the noise on each share
+	// before projection.
 	Shares []float64 `json:"shares"`
 	SD     []float64 `json:"sd,omitempty"`
 }
@@ -112,7 +114,7 @@ func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d design, sets []ratio.Se
 			return err
 		}
 	}
-	rng := rand.New(rand.NewPCG(p.Seed, 0x726174696f)) // public: draws splits
+	rng := rand.New(rand.NewPCG(p.Seed, 0x726174696f)) // public randomness, for splits
 	r.Model, r.Gamma, r.Widths, err = ratio.FitOpen(sets, o, rng)
 	return err
 }

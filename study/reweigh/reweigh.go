@@ -20,11 +20,11 @@ import (
 	"caucus/study/keyed"
 )
 
-// Kind weights the rows of the public pool so that it stands for the private records (Ji & Elkan 2013).
-// The unit is the record; by default each site adds the noise.
+// Kind weights the rows of the public pool so that the pool represents the private records (Ji &
+// Elkan 2013). The unit is the record. By default each site adds the noise.
 type Kind struct{}
 
-// Terms are a reweigh plan's own terms.
+// Terms are the terms that only reweigh plans have.
 type Terms struct {
 	Pairs    [][2]string `json:"pairs,omitempty" yaml:"pairs" help:"pairs of columns whose joint margins are released too, such as [[age, sex]]; each costs as much as a feature"`
 	Bins     int         `json:"bins,omitempty" yaml:"bins" help:"also release a histogram of each number, with this number of bins"`
@@ -33,12 +33,13 @@ type Terms struct {
 }
 
 const (
-	// keepWeights: below 1 effective row in 50 the weights have in effect collapsed, because public and
+	// keepWeights: with fewer than 1 effective row in 50 the weights are useless, because public and
 	// private population differ too much.
 	keepWeights = 0.02
 	// logisticLambda is logistic's default ridge, from Ji & Elkan's experiments.
 	logisticLambda = 0.1
-	// fewRows: with a smaller effective sample the answer to any query is off by ±.05 at best.
+	// fewRows: with a smaller effective sample, the answer to any query has an error of at least
+	// ±.05.
 	fewRows = 100
 )
 
@@ -48,7 +49,8 @@ func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared returns entropy: the number of records bounds the range of its sums (study.Kind).
+// Shared returns entropy, whose sums have a range that follows from the number of records
+// (study.Kind).
 func (Kind) Shared() []string { return []string{"entropy"} }
 
 func (Kind) Check(p study.Plan) error {
@@ -95,7 +97,7 @@ func (Kind) Body() any  { return new(Weights) }
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit, p.Mechanism = cmp.Or(p.Unit, privacy.Record), cmp.Or(p.Mechanism, "entropy")
 	p.Noise = cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
-	p.Delta = 0 // pure ε
+	p.Delta = 0 // a pure ε has δ = 0
 	var t Terms
 	if err := s.DecodeTerms(&t); err != nil || s.KindTerms == nil {
 		return err
@@ -103,8 +105,8 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return p.SetTerms(t)
 }
 
-// designOf makes the design of a plan's sums: of encoded features or, if the plan projects them, of
-// mapped ones.
+// designOf makes the design of a plan's sums: sums of encoded features or, if the plan projects them,
+// of mapped features.
 func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 	t := termsOf(p)
 	if p.Map.Kind != dataset.IdentityMap {
@@ -142,7 +144,7 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 //     larger weight is refused (Weights).
 type statistic struct {
 	plan   study.Plan
-	terms  Terms // the kind's, of the plan
+	terms  Terms
 	pool   *auxdata.Pool
 	design *aggregation.FeatureDesign
 	// rows holds the pool's rows in the design's form.
@@ -190,8 +192,8 @@ func (w *statistic) counted() bool { return w.plan.Where != "" }
 
 func (w *statistic) ReleasedCells() int { return w.Cells() }
 
-// Weights bound a site's records, as for cross sums, and at most the plan's per-party number, which the
-// guarantee for a whole party counts on.
+// Weights bound a site's records, as for cross sums. They are at most the plan's per-party number, on
+// which the guarantee for a whole party relies.
 func (w *statistic) Weights() (least, most int64) {
 	most = 1 << 40 / w.plan.MostParties()
 	if k := w.terms.PerParty; k > 0 {
@@ -201,16 +203,17 @@ func (w *statistic) Weights() (least, most int64) {
 }
 
 // lattice returns the spacing of logistic's public lattice for n·β: the power of two nearest to the
-// sensitivity over 2²⁰. The spacing does not depend on n, so sites' vectors add up.
+// sensitivity over 2²⁰. The spacing does not depend on n, so vectors of different sites can be added.
 func (w *statistic) lattice() float64 {
 	return math.Exp2(math.Round(math.Log2(w.ratio.Sensitivity())) - 20)
 }
 
-// maxCoefficient bounds |n·β| on the lattice, so that no number of sites makes the sum wrap. Honest fits
-// are far below; clamping moves no two vectors apart.
+// maxCoefficient bounds |n·β| on the lattice, so that no number of sites makes the sum overflow.
+// Honest fits are far below it. Clamping moves no two vectors apart, so the bound on neighbours
+// holds.
 func (w *statistic) maxCoefficient() int64 { return 1 << 59 / w.plan.MostParties() }
 
-// Additive: a logistic fit reads all records at once.
+// Additive is false for logistic, whose fit reads all records at once.
 func (w *statistic) Additive(records int64) bool {
 	_, most := w.Weights()
 	return w.ratio == nil && records <= most
@@ -282,7 +285,7 @@ func (w *statistic) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, records, nil
 }
 
-// Form exists for entropy alone (Check).
+// Form exists only for entropy (see Check).
 func (w *statistic) Form(records int64) shares.Form {
 	return shares.Integers(w.Cells(), aggregation.FeatureMost(max(records, 1)))
 }
@@ -327,7 +330,7 @@ func (w *statistic) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (pr
 	return privacy.NewLiteral(reals, w.plan.Unit), nil
 }
 
-// Noise: weights have no accuracy forecast.
+// Noise returns an error: weights have no accuracy forecast.
 func (w *statistic) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }
@@ -359,7 +362,8 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w, Fresh: 0x77656967687473}}, err
 }
 
-// Charges are those of bodies.Task. A literal sampler, for simulation only, claims nothing.
+// Charges returns those of bodies.Task. A literal sampler, which is for simulation only, claims no
+// guarantee.
 func (t task) Charges(weight int64) ([]study.Charge, error) {
 	all, err := t.Task.Charges(weight)
 	if !errors.Is(err, privacy.ErrSimulationOnly) || !t.Plan().Simulated {
@@ -370,8 +374,8 @@ func (t task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{terms.Charge(none, none)}, err
 }
 
-// Recompute finishes the study again, but computes the weighted pool's digest from the claimed weights:
-// recomputed weights may differ in their last bits and would have another digest.
+// Recompute finishes the study again, but computes the weighted pool's digest from the claimed
+// weights, because recomputed weights may differ in their last bits and would have another digest.
 func (t task) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
 	fail := func(err error) (study.Result, string, error) { return study.Result{}, "", err }
 	made, err := t.Finish(of, released)

@@ -10,20 +10,21 @@ import (
 	"caucus/study"
 )
 
-// ErrOtherWeights: the table's weights differ from the release's, or the table of the release's pool has
-// none.
+// ErrOtherWeights says that the table's weights are not the release's, or that the table is the
+// release's pool without weights.
 var ErrOtherWeights = errors.New("the pool does not have the weights of the release")
 
 // Weighed is the pool of a reweigh study with the released weights.
 type Weighed struct {
 	Plan study.Plan
 	Said Weights
-	// Pool is the plan's pool, Weighted a pool of the same rows with weights.
+	// Pool is the plan's pool. Weighted has the same rows with weights.
 	Pool, Weighted *auxdata.Pool
 }
 
-// Weigh attaches a release's weights to its study's pool t, whose rows must be unweighted and in the
-// same order. It refuses another pool, and weights whose digest differs from the release's.
+// Weigh attaches a release's weights to t, the pool of the release's study. The rows must be
+// unweighted and in the same order. It refuses another pool, and weights whose digest differs from
+// the release's.
 func Weigh(r study.Release, t *dataset.Table) (w Weighed, err error) {
 	if w.Said, err = WeightsOf(r); err != nil {
 		return w, err
@@ -49,9 +50,10 @@ func Weigh(r study.Release, t *dataset.Table) (w Weighed, err error) {
 	return w, nil
 }
 
-// PoolSource returns the source that a plan on pool t states: the release that t's weights come from or,
-// for a pool without weights, that t was drawn from. It returns ErrOtherWeights for other weights, and
-// for the unweighted pool of the release's own study, because the caller meant to weight it.
+// PoolSource returns the source that a plan on pool t states: the release that t's weights come from
+// or, for a pool without weights, the release that t was drawn from. It returns ErrOtherWeights for
+// other weights. It also does so for the unweighted pool of the release's own study, because the
+// caller probably forgot the weights.
 func PoolSource(r study.Release, t *dataset.Table) (*study.WeightSource, error) {
 	source, err := SourceOf(r)
 	if err != nil {

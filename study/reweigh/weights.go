@@ -16,29 +16,31 @@ import (
 	"caucus/study/bodies"
 )
 
-// Weights are the result of a reweigh study: with them the pool stands for the private records.
+// Weights are the result of a reweigh study. With them the pool represents the private records.
 type Weights struct {
 	// WeightedPool is the digest of the pool with weights, which a later plan may name.
 	WeightedPool auxdata.Digest `json:"weighted_pool"`
-	// Records is the public number of all private records, whether they meet the plan's condition or
-	// not. Inside is the released number of those that meet it; nil without a condition.
+	// Records is the public number of all private records, also of those that fail the plan's
+	// condition. Inside is the released number of records that meet the condition, nil if there is no
+	// condition.
 	Records int64    `json:"records"`
 	Inside  *float64 `json:"inside,omitempty"`
-	// Features names the released numbers. Means, of mechanism entropy, are the private records' means of them,
-	// each with noise of standard deviation NoiseSD; under a condition, the means of the records inside,
-	// or none if noise hides their number. For logistic, NoiseSD is that of each coefficient of Tilt.
+	// Features names the released numbers. For mechanism entropy, Means are the private records'
+	// means of them, each with noise of standard deviation NoiseSD. Under a condition they are the
+	// means of the records that meet it, and missing if noise hides how many these are. For logistic,
+	// NoiseSD is that of each coefficient of Tilt.
 	Features []string  `json:"features"`
 	Means    []float64 `json:"means,omitempty"`
 	NoiseSD  float64   `json:"noise_sd"`
-	// Tilt: a row with features x has weight ∝ e^{⟨Tilt,x⟩}.
+	// Tilt gives the weights: a row with features x has a weight proportional to e^{⟨Tilt,x⟩}.
 	Tilt   []float64                 `json:"tilt"`
 	Lambda float64                   `json:"lambda"`
 	Path   []aggregation.LambdaPoint `json:"path,omitempty"`
-	// EffectiveRows is Kish's (Σw)²/Σw², Largest the largest row's share.
+	// EffectiveRows is Kish's (Σw)²/Σw². Largest is the largest row's share of all weights.
 	EffectiveRows float64 `json:"effective_rows"`
 	Largest       float64 `json:"largest_weight"`
-	// WorstNoise bounds the standard deviation that noise gives the answer of any query with values in
-	// [0,1] (Ji & Elkan 2013, Theorem 2, to first order).
+	// WorstNoise bounds the standard deviation that the noise adds to the answer of any query with
+	// values in [0,1] (Ji & Elkan 2013, Theorem 2, to first order).
 	WorstNoise float64 `json:"worst_noise_sd"`
 	// Residuals are the largest differences between released means and the weighted pool's means. Gaps
 	// are the features that the pool cannot represent.
@@ -95,7 +97,7 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 	if w.ratio != nil {
 		gamma := w.lattice()
 		out.NoiseSD = gamma * math.Sqrt(float64(total.Draws)*variance) / total.Weight
-		beta := make([]float64, w.design.Cells()) // the intercept cancels
+		beta := make([]float64, w.design.Cells()) // the intercept cancels in normalised weights
 		norm := w.design.Norm()
 		for j := range beta {
 			beta[j] = total.Values[j] * gamma / total.Weight
@@ -121,19 +123,20 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 	return fit, law, out, nil
 }
 
-// leastInside is the least Inside, in standard deviations of its noise, by which anything is divided.
+// leastInside is the least value of Inside, in standard deviations of its noise, that may be a
+// divisor.
 const leastInside = 4
 
-// noise returns the law of the noise on released means, Laplace or near normal.
+// noise returns the distribution of the noise on released means, Laplace or close to normal.
 func (w *statistic) noise(out *Weights, laplace bool) aggregation.Noise {
 	law := w.design.Noise(out.Means, out.NoiseSD, laplace, w.fresh())
-	if w.counted() { // their number has the noise of a sum whose mean is 1
+	if w.counted() { // the number of records has the noise of a sum whose mean is 1
 		law = w.design.WithCount(law, out.Means, out.NoiseSD)
 	}
 	return law
 }
 
-// about returns the number of records behind the means.
+// about returns how many records the means are over.
 func (out *Weights) about() float64 {
 	if out.Inside != nil {
 		return math.Max(*out.Inside, 1)
@@ -188,8 +191,8 @@ func WeightsOf(r study.Release) (out Weights, err error) {
 	return out, r.Result.DecodeBody(&out)
 }
 
-// Answer estimates the mean of a query over the private records from a reweigh release and its pool; b
-// has one value per pool row.
+// Answer estimates the mean of a query over the private records, from a reweigh release and its pool.
+// b has one value for each pool row.
 func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.QueryAnswer, error) {
 	said, err := WeightsOf(r)
 	if err != nil {
@@ -226,7 +229,7 @@ func (out *Weights) check(w *statistic) error {
 	} else if w.ratio == nil && len(out.Means) != w.design.Cells() {
 		return fmt.Errorf("the release has %d means, the plan %d: the release was damaged", len(out.Means), w.design.Cells())
 	}
-	const most = 1e15 // a larger number leaves no digits for one record
+	const most = 1e15 // a larger number leaves no digits for a single record
 	numbers := slices.Concat(out.Means, out.Tilt)
 	if out.Inside != nil {
 		numbers = append(numbers, *out.Inside)
@@ -249,7 +252,8 @@ func (out *Weights) check(w *statistic) error {
 	return nil
 }
 
-// law returns the law of released weights, whose noise is Laplace or near normal, and their Untold.
+// law returns the distribution of released weights, whose noise is Laplace or close to normal, and
+// why it is not known (Untold).
 func (w *statistic) law(out *Weights, laplace bool) (*aggregation.WeightLaw, aggregation.Untold) {
 	x := w.design.Rows(w.rows)
 	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
@@ -263,10 +267,12 @@ func (w *statistic) law(out *Weights, laplace bool) (*aggregation.WeightLaw, agg
 	return aggregation.LawOf(x, fit, noise), w.design.Untold(x, out.Means, noise, out.Lambda, out.about())
 }
 
-// fresh makes public randomness for the law of the noise, the same at the release and later.
+// fresh makes public randomness for the simulation of the noise. It is the same at the release and
+// later.
 func (w *statistic) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }
 
-// MarginsOf returns the released means by block of features, for auxdata.Make. It is post-processing.
+// MarginsOf returns the released means by block of features, for auxdata.Make. This is
+// post-processing.
 func MarginsOf(r study.Release) ([]auxdata.Margin, error) {
 	w, err := WeightsOf(r)
 	if err != nil || w.Means == nil {

@@ -21,7 +21,7 @@ import (
 // Classify runs a classify proposal among virtual parties and measures the release.
 type Classify struct {
 	Split
-	// Proposal is a proposal as for study create; the split sets parties, sizes and seed.
+	// Proposal is what study create would get. The split sets parties, sizes and seed.
 	Proposal study.Proposal
 	Repeats  int
 	Shares   bool
@@ -44,12 +44,13 @@ type ClassifySummary struct {
 	Classes   int          `json:"classes"`
 	Lambda    float64      `json:"lambda"`
 	Accuracy  Accuracies   `json:"accuracy"`
-	// Output names the form of the release's numbers. Brier and Slope compare them with probabilities in
-	// every case (learners.Calibrated).
+	// Output is the meaning of the release's numbers. Brier and Slope compare them with
+	// probabilities, also if they are scores (learners.Calibrated).
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
-	// Map describes the first repeat's map; Kept is the kept share of each column (absent: all).
+	// Map describes the first repeat's map. Kept is the kept share of each column, absent if the map
+	// keeps all.
 	Map  string         `json:"map"`
 	Kept []dataset.Kept `json:"kept,omitempty"`
 	// Voters describes the parties' own classifiers, if each party chose one.
@@ -68,24 +69,25 @@ type ClassifySummary struct {
 type Accuracies struct {
 	Released   float64 `json:"released"`
 	ReleasedSD float64 `json:"released_sd"`
-	// Unperturbed is the accuracy of the same fit to the same statistic without noise; Pooled that of a
-	// softmax classifier fitted to the records themselves (at most maxPooled); LocalMean the mean over
-	// parties (at most maxLocal) for a classifier of their own records.
+	// Unperturbed is the accuracy of the same fit to the same statistic without noise. Pooled is that
+	// of a softmax classifier fitted to the records themselves (at most maxPooled). LocalMean is the
+	// mean over parties (at most maxLocal) of the accuracy of a classifier fitted to their own
+	// records.
 	Unperturbed   float64 `json:"unperturbed"`
 	Pooled        float64 `json:"pooled"`
 	LocalMean     float64 `json:"local_mean"`
 	MajorityClass float64 `json:"majority_class"`
 }
 
-// VoterSummary describes one of Split.Voters: the number of parties that voted with it, and their mean
-// accuracy alone (Accuracies.LocalMean).
+// VoterSummary describes one of Split.Voters: how many parties voted with it, and their mean accuracy
+// alone (Accuracies.LocalMean).
 type VoterSummary struct {
 	Voter   string  `json:"voter"`
 	Parties int     `json:"parties"`
 	Alone   float64 `json:"alone"`
 }
 
-// Compared is a measure of releases, and the same measure without noise.
+// Compared is a measure of the releases, and the same measure without noise.
 type Compared struct {
 	Released    float64 `json:"released"`
 	ReleasedSD  float64 `json:"released_sd"`
@@ -131,10 +133,10 @@ type classifyRepeat struct {
 	lambda             float64
 	poolRows, features int
 	kept               []dataset.Kept
-	alone              []float64 // by voter
+	alone              []float64 // accuracies by voter
 }
 
-// Run simulates. The result depends on the seed alone, not on scheduling.
+// Run simulates. The result depends only on the seed, not on scheduling.
 func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 	if err := s.Check(); err != nil {
 		return ClassifySummary{}, err
@@ -238,7 +240,7 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 		for i := v; i < len(local); i += len(d.Voters) {
 			of = append(of, local[i])
 		}
-		if len(of) == 0 { // more voters than parties
+		if len(of) == 0 { // with more voters than parties, some have none
 			of = []float64{0}
 		}
 		out.alone = append(out.alone, stat.Mean(of, nil))
@@ -246,8 +248,8 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 	return out, nil
 }
 
-// locally returns the accuracies of the first parties (at most maxLocal), each with a classifier of its
-// own records; an error if ctx ended.
+// locally returns the accuracies of the first parties (at most maxLocal), each with a classifier
+// fitted to its own records. The error is ctx's.
 func (d *Deal) locally(ctx context.Context, t study.Task) ([]float64, error) {
 	p, learner, x := t.Plan(), t.Words().Learner, d.TestX(t)
 	out := make([]float64, min(len(d.Parties), maxLocal))
@@ -281,7 +283,7 @@ func labelledOf(r *dataset.Records) (rows []int) {
 	return rows
 }
 
-// accuracies measures a run and its comparators on the test records; an error if ctx ended.
+// accuracies measures a run and its comparators on the test records. The error is ctx's.
 func (d *Deal) accuracies(ctx context.Context, t study.Task, run Run) (a Accuracies, err error) {
 	p, x := t.Plan(), d.TestX(t)
 	if a.Released, err = score(run.Release.Result, x, d.Test.Y); err != nil {
@@ -342,7 +344,7 @@ func accuracy(predicted, y []int) float64 {
 }
 
 // Votes returns the tally of the parties' exact votes on the pool, for comparators that count votes
-// differently. It needs a classify task whose parties vote.
+// in another way. The task must be of kind classify with parties that vote.
 func (d *Deal) Votes(t study.Task) (*aggregation.Tally, error) {
 	of, ok := bodies.Of(t)
 	if !ok || of.Statistic.Cells() != t.Pool().Rows()*learners.Columns(len(d.Schema.Classes())) {

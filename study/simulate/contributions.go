@@ -12,12 +12,13 @@ import (
 	"caucus/study/kinds"
 )
 
-// contributions makes the parties' bodies, and the same without noise.
+// contributions makes the parties' bodies, with and without noise.
 type contributions interface {
-	// make returns party i's body and, if wanted, the clear body. It is safe for concurrent use.
+	// make returns party i's body and, if wanted, the body without noise. It is safe for concurrent
+	// use.
 	make(ctx context.Context, m *machine, i int) (body, clear []byte, err error)
 	addClear(i int, clear []byte) error
-	// unperturbed returns the result of all clear bodies; empty if the kind has none.
+	// unperturbed returns the result of all bodies without noise. It is empty if the kind has none.
 	unperturbed(ctx context.Context) (study.Result, error)
 }
 
@@ -38,7 +39,7 @@ func (d *Deal) contributions(t study.Task, lean bool) (contributions, error) {
 	return out, err
 }
 
-// shared makes contributions to one statistic, whose clear integers add up.
+// shared makes contributions to one statistic, whose integers without noise add up.
 type shared struct {
 	bodies.Task
 	deal *Deal
@@ -71,8 +72,8 @@ func (s *shared) addClear(_ int, clear []byte) error { return s.sum.Add(clear) }
 
 func (s *shared) unperturbed(context.Context) (study.Result, error) { return s.Unperturbed(s.sum) }
 
-// drafted makes contributions whose bodies do not add up. If the kind has mechanism none, a second study
-// with that mechanism gets the same drafts.
+// drafted makes contributions whose bodies do not add up. If the kind has mechanism none, a second
+// study with that mechanism gets the same drafts.
 type drafted struct {
 	study.Task
 	deal  *Deal
@@ -104,24 +105,25 @@ func (s *drafted) unperturbed(ctx context.Context) (study.Result, error) {
 	return release.Result, err
 }
 
-// localSumKey identifies a party's computation: plans that differ only in budget and mechanism may share
-// it.
+// localSumKey identifies what a party computes. Plans that differ only in budget and mechanism may
+// share the result.
 type localSumKey struct {
 	pool      *auxdata.Pool
 	unit      privacy.Unit
-	statistic string // the computation in words, else the plan's hash
+	statistic string // describes the computation, or else the plan's hash
 	learner   string
 	shards    int
 }
 
-// localSums hold the parties' local sums, each computed at its first use.
+// localSums holds the parties' vectors of a statistic. Each is computed at its first use.
 type localSums []struct {
 	once   sync.Once
 	vector []int64
 	weight int64
 }
 
-// localSum returns party i's part of a statistic. With Keep it is computed to the end, even if ctx ends.
+// localSum returns party i's vector of a statistic. With Keep it is computed to the end, even if ctx
+// ends.
 func (d *Deal) localSum(ctx context.Context, t bodies.Task, i int) (vector []int64, weight int64) {
 	if !d.Keep {
 		return t.Local(d.inputs(ctx, i))

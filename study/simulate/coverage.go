@@ -14,29 +14,30 @@ import (
 	"caucus/study/describe"
 )
 
-// Coverage says how often the intervals of one form of estimate held the truth in many draws.
+// Coverage says how often, in many draws, the intervals of one kind of estimate held the truth.
 type Coverage struct {
 	Measure describe.Measure `json:"form"`
-	// Estimates is the number of a table's estimates of this form.
+	// Estimates is how many estimates of this kind a table has.
 	Estimates int `json:"estimates"`
-	// Population is the share of 95 % intervals for a population that held the population's number,
-	// Records that for these records. An interval holds a quantile if it contains the quantile's whole
+	// Population is the share of 95 % intervals for the population that held the population's number.
+	// Records is the same for these records. An interval of a quantile must hold the quantile's whole
 	// bin.
 	Population float64 `json:"population"`
 	Records    float64 `json:"records"`
-	// Least is the smallest Population of a single estimate, LeastOf.
+	// Least is the smallest Population of a single estimate, and LeastOf names the estimate.
 	Least   float64 `json:"least"`
 	LeastOf string  `json:"least_of"`
 	// Unknown is the share of draws without an estimate.
 	Unknown float64 `json:"unknown"`
-	// Error is the root mean square effect of noise on an estimate; for means and deviations as a share
-	// of the column's range, on its logarithmic scale if it has one. Absent for quantiles, and for
-	// deviations on a logarithmic scale.
+	// Error is the root mean square effect of the noise on an estimate. For means and deviations it
+	// is a share of the column's range, on the logarithmic scale if the column has one. It is absent
+	// for quantiles, and for deviations on a logarithmic scale.
 	Error float64 `json:"error,omitempty"`
 }
 
-// DescribeCoverage repeatedly draws noise and, with replacement, each party's number of its records, and
-// compares intervals with the truth. It reads records once and depends on inputs and seed alone.
+// DescribeCoverage compares intervals with the truth in many draws. Each draw takes new noise and,
+// for each party, as many records as it has, with replacement. The records are read once. The result
+// depends only on inputs and seed.
 func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []*dataset.Records, repeats int, seed uint64) ([]Coverage, error) {
 	fail := func(err error) ([]Coverage, error) { return nil, fmt.Errorf("simulate coverage: %w", err) }
 	p.Simulated = true
@@ -116,7 +117,8 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, par
 	return tally.all(), nil
 }
 
-// add sums the parts of all records; with an rng, of the same number drawn with replacement.
+// add sums the parts of all records. With an rng it sums those of as many records, drawn with
+// replacement.
 func add(out []int64, records [][]describe.Part, rng *rand.Rand) {
 	for i := range records {
 		if rng != nil {
@@ -157,7 +159,7 @@ func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
 	for i := range a {
 		h := &c.of[i]
 		h.named = a[i]
-		if a[i].Estimate == nil { // such as the deviation of a constant number
+		if a[i].Estimate == nil { // for example the deviation of a constant number
 			continue
 		}
 		h.draws++

@@ -16,28 +16,30 @@ import (
 	"caucus/study/kinds"
 )
 
-// Deal holds the data of one repeat: records dealt to a public pool, virtual parties and a test set. Any
-// number of plans can run on one deal and use the same records. A deal is safe for concurrent use; its
-// fields must not change after the first plan.
+// Deal holds the data of one repeat: records divided into a public pool, virtual parties and a test
+// set. Any number of plans can run on one deal and use the same records. A deal is safe for
+// concurrent use. Its fields must not change after the first plan.
 type Deal struct {
 	Schema dataset.Schema
-	// Pool holds the public rows, N×Dim encoded; PoolWeight one positive weight per row, nil: all equal.
+	// Pool holds the public rows, N×Dim encoded. PoolWeight has a positive weight for each row; nil
+	// means equal weights.
 	Pool       *mat.Dense
 	PoolWeight []float64
-	// Private holds the parties' records; Parties lists each party's rows.
+	// Private holds the parties' records. Parties lists the rows of each party.
 	Private *dataset.Records
 	Parties [][]int
-	// Voters are the parties' classifiers, in turn, if a plan lets them choose.
+	// Voters are the parties' classifiers, if a plan lets parties choose. Party i gets the one at i
+	// modulo their number.
 	Voters []Voter
-	// Test is used for measuring only.
+	// Test is used only for measuring.
 	Test *dataset.Records
-	// Keep stores each party's computations for later plans that need the same, in memory that grows
-	// with the parties. Comparisons of budgets and mechanisms set Keep, so that parties train once. The
-	// first plan with a number of shards decides the shards.
+	// Keep stores each party's computations for later plans that need the same ones. Memory then
+	// grows with the parties. Comparisons of budgets and mechanisms set Keep, so that parties train
+	// once. The first plan with a number of shards decides which record is in which shard.
 	Keep bool
 
-	seed uint64     // of plans; with a party's index, of its draws
-	rng  *rand.Rand // for dealing and measuring, after the seed
+	seed uint64     // seeds plans and, with a party's index, the party's draws
+	rng  *rand.Rand // for dividing records and for measuring; also made from the seed
 
 	// mu guards the fields below.
 	mu        sync.Mutex
@@ -60,8 +62,8 @@ func (d *Deal) Size() study.Size {
 	return s
 }
 
-// Task makes the plan of a proposal among the deal's parties, on its pool, with a real study's defaults
-// and steps. The deal sets roster, minimum, sizes and seed. The plan is marked as simulated.
+// Task makes the plan of a proposal among the deal's parties, on its pool, with a real study's
+// defaults and steps. The deal sets roster, minimum, sizes and seed. The plan is marked as simulated.
 func (d *Deal) Task(s study.Proposal) (study.Task, error) {
 	fail := func(err error) (study.Task, error) { return nil, fmt.Errorf("simulate: %w", err) }
 	s.Seed = d.seed
@@ -85,8 +87,8 @@ func (d *Deal) Task(s study.Proposal) (study.Task, error) {
 }
 
 // complete makes a plan from a proposal among virtual parties, except for terms that follow from the
-// pool. The plan states a least number of records per party only if the proposal does, because the deal
-// knows each party's number.
+// pool. The plan states a least number of records for each party only if the proposal does, because
+// the deal knows each party's number.
 func complete(s study.Proposal, schema dataset.Schema, size study.Size) (study.Plan, error) {
 	s.Roster = virtualRoster(size.Parties)
 	stated := s.Records
@@ -160,7 +162,6 @@ func (d *Deal) fitComponents(c dataset.Components) (dataset.Map, error) {
 	return m, nil
 }
 
-// Inputs returns party i's inputs to a task.
 func (d *Deal) Inputs(i int) study.Inputs {
 	return study.Inputs{
 		Records:  d.Private.Select(d.Parties[i]),
@@ -170,7 +171,7 @@ func (d *Deal) Inputs(i int) study.Inputs {
 	}
 }
 
-// inputs returns Inputs within ctx: training that ctx ends becomes a constant ballot, in a run that
+// inputs returns party i's inputs. Training that ctx ends becomes a constant ballot; the run then
 // fails.
 func (d *Deal) inputs(ctx context.Context, i int) study.Inputs {
 	in := d.Inputs(i)
@@ -185,7 +186,7 @@ func (d *Deal) voter(i int) Voter {
 	return d.Voters[i%len(d.Voters)]
 }
 
-// Voter is a classifier for voting, with its name in a summary.
+// Voter is a classifier for voting, and its name in a summary.
 type Voter struct {
 	Name string
 	study.Voter

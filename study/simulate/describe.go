@@ -14,9 +14,10 @@ import (
 
 // Describe runs a describe proposal among virtual parties, and compares the release with the truth.
 type Describe struct {
-	// Split needs no labels. Without a pool or a fraction, a twentieth of the records is the pool.
+	// Split may have records without labels. Without a pool or a fraction, a twentieth of the records
+	// is the pool.
 	Split
-	Proposal study.Proposal // as in Classify
+	Proposal study.Proposal // see Classify
 	// Repeats is the number of draws of noise and records that measure coverage.
 	Repeats int
 }
@@ -32,11 +33,11 @@ type DescribeSummary struct {
 	Parties   int          `json:"parties"`
 	// Forecast is the forecast of study create for the plan.
 	Forecast string `json:"forecast"`
-	// RMSE is the root mean square error, over all cells, of displayed counts; NoisyRMSE that of
-	// released counts.
+	// RMSE is the root mean square error of the displayed counts, over all cells. NoisyRMSE is that
+	// of the released counts.
 	RMSE      float64 `json:"rmse"`
 	NoisyRMSE float64 `json:"noisy_rmse"`
-	// Released is the release's table, True the exact table of the same records.
+	// Released is the release's table. True is the table of the same records without noise.
 	Released describe.Table `json:"released"`
 	True     describe.Table `json:"true"`
 	// Coverage is measured in Repeats draws.
@@ -65,7 +66,7 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	if err := s.Check(); err != nil {
 		return out, err
 	}
-	s.Test, s.PoolFraction = s.Train, cmp.Or(s.PoolFraction, 1./20) // no test set is set aside
+	s.Test, s.PoolFraction = s.Train, cmp.Or(s.PoolFraction, 1./20) // no records are set aside for tests
 	d, err := s.dealt(0)
 	if err != nil {
 		return out, err

@@ -26,10 +26,10 @@ import (
 // and measures the errors of released numbers and the coverage of their intervals.
 type Evaluate struct {
 	Split
-	// Proposal is a proposal as for study create; the split sets parties, sizes and seed.
+	// Proposal is what study create would get. The split sets parties, sizes and seed.
 	Proposal study.Proposal
-	// Terms are the kind's terms. Without a model or a column, a softmax classifier is judged that was
-	// fitted without privacy to half of the test records.
+	// Terms are the kind's terms. Without a model or a column, the simulation judges a softmax
+	// classifier that was fitted without privacy to half of the test records.
 	Terms    evaluate.Terms
 	Repeats  int
 	Progress func(done, total int)
@@ -48,8 +48,8 @@ type EvaluateSummary struct {
 	Repeats   int             `json:"repeats"`
 	Forecast  string          `json:"forecast"`
 	Classes   []EvaluateClass `json:"classes"`
-	// Recalibrated applies the first release's line for the first class to scores of the half of the
-	// test records that no model was fitted to.
+	// Recalibrated applies the first release's calibration line of the first class to scores of the
+	// half of the test records to which no model was fitted.
 	Recalibrated *Recalibrated       `json:"recalibrated,omitempty"`
 	Released     evaluate.Evaluation `json:"released"`
 	Totals       []study.UnitTotal   `json:"totals"`
@@ -69,23 +69,24 @@ type EvaluateSubgroup struct {
 	Numbers []EvaluateError `json:"numbers"`
 }
 
-// EvaluateError describes one number over all repeats.
+// EvaluateError describes the errors of one number over all repeats.
 type EvaluateError struct {
 	Number string `json:"number"`
 	// Truth is the number for the same records, from exact scores without bins or noise.
 	Truth float64 `json:"truth"`
 	// First is the first release's number, with its 95 % interval for noise and sampling.
 	First validation.Number `json:"first"`
-	// Error is the mean distance of the released number from the truth, Bias the mean difference, SD the
-	// mean stated deviation of the noise.
+	// Error is the mean distance of the released number from the truth, Bias the mean difference, and
+	// SD the mean standard deviation that the release states for the noise.
 	Error float64 `json:"error"`
 	Bias  float64 `json:"bias"`
 	SD    float64 `json:"sd"`
-	// Known is the share of repeats with a number; Error, Bias, SD and Covered are about these.
+	// Known is the share of repeats in which the number is known. Error, Bias, SD and Covered are
+	// over these repeats.
 	Known float64 `json:"known"`
-	// Covered is the share of these repeats whose interval for noise alone holds the truth. KnownPopulation
-	// and CoveredPopulation are Known and Covered for records drawn anew from these, with replacement, and
-	// the interval for noise and sampling.
+	// Covered is the share of these repeats in which the interval for noise alone holds the truth.
+	// KnownPopulation and CoveredPopulation are the same for records drawn from these with
+	// replacement, and for the interval of noise and sampling.
 	Covered           float64 `json:"covered"`
 	KnownPopulation   float64 `json:"known_population"`
 	CoveredPopulation float64 `json:"covered_population"`
@@ -372,7 +373,7 @@ func (e *errorsOf) finish(repeats int) {
 	}
 }
 
-// recalibrated applies the released line to test records; nil without a line.
+// recalibrated applies the released line to test records. It is nil without a line.
 func recalibrated(judge evaluate.Judge, test *dataset.Records, of evaluate.Subgroup) *Recalibrated {
 	z, yes := judge.Scores(test)
 	before := validation.ExactOf(z, yes, true)

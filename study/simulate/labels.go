@@ -41,16 +41,16 @@ type LabelsSummary struct {
 	// Measures on the test records; SD is their standard deviation over the repeats.
 	learners.Measures
 	SD learners.Measures `json:"sd"`
-	// Unperturbed measures the same fit to the true labels.
+	// Unperturbed measures the same fit to the true labels, without noise.
 	Unperturbed   learners.Measures `json:"unperturbed"`
 	MajorityClass float64           `json:"majority_class"`
 	// Output, Brier and Slope are as in ClassifySummary.
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
-	// Probabilities describes the repeats whose outputs are probabilities; nil if there are none.
+	// Probabilities describes the repeats whose outputs are probabilities, nil if there are none.
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
-	// TrueShares and Shares are the first repeat's: the true class shares, and the estimates.
+	// TrueShares and Shares are those of the first repeat: the true class shares, and the estimates.
 	TrueShares  []float64               `json:"true_shares"`
 	Shares      aggregation.LabelShares `json:"shares"`
 	UploadBytes float64                 `json:"upload_bytes_per_party"`
@@ -63,7 +63,8 @@ type LabelsSummary struct {
 // Probabilities summarises the repeats whose outputs are probabilities.
 type Probabilities struct {
 	Repeats int `json:"repeats"`
-	// Held counts the repeats whose interval holds the slope found on the test records.
+	// Held counts the repeats in which the slope found on the test records is in the released
+	// interval.
 	Held  int      `json:"slope_held"`
 	Brier Compared `json:"brier"`
 	Slope Compared `json:"slope"`
@@ -111,9 +112,10 @@ func (s Labels) Run(ctx context.Context) (LabelsSummary, error) {
 	return summary, nil
 }
 
-// checkTest refuses test records that cannot be measured, and names classes without test records.
+// checkTest refuses test records that do not allow a measurement. Its warnings name classes without
+// test records.
 func (s Labels) checkTest() (warnings []string, err error) {
-	if s.Test == nil { // split off the training records
+	if s.Test == nil { // then tests are split off the training records
 		return nil, nil
 	}
 	var seen []string

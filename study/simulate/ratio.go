@@ -17,10 +17,11 @@ import (
 	studyratio "caucus/study/ratio"
 )
 
-// Ratio makes sets of labelled records, one per virtual party, runs a ratio proposal among them, and
-// compares its estimates with the true shares of test sets.
+// Ratio makes sets of labelled records, one for each virtual party, runs a ratio proposal among them,
+// and compares its estimates with the true shares of test sets.
 type Ratio struct {
-	// Split is as in Classify, except Parties and Concentration: the sets decide each party's records.
+	// Split is as in Classify, except Parties and Concentration, because the sets decide each party's
+	// records.
 	Split
 	// Proposal is as in Classify, without the kind's terms.
 	Proposal study.Proposal
@@ -29,14 +30,15 @@ type Ratio struct {
 	// Width, if not 0, sets the terms' gamma, in units of one over the pool's median squared distance.
 	Width float64
 	// Sets is the number of disjoint sets of SetSize records. SetShares, if given, are their class
-	// shares in turn; else Skew is the share of class i mod K in set i, the others equal; else (0)
-	// shares are uniform on the simplex, or the data's own if each party makes its sets (terms: sets
-	// made). A set whose classes run out is smaller.
+	// shares, used in turn. Otherwise Skew, if not 0, is the share of class i mod K in set i, and the
+	// other classes have equal shares. Otherwise shares are uniform on the simplex, or the data's own
+	// if each party makes its sets (terms: sets made). A set is smaller if one of its classes runs
+	// out.
 	Sets, SetSize int
 	SetShares     [][]float64
 	Skew          float64
-	// Targets sets of TargetSize records are drawn from the test records at each of TargetShares or,
-	// without these, at shares uniform on the simplex.
+	// Targets is the number of sets, of TargetSize records each, that are drawn from the test records
+	// at each of TargetShares. Without TargetShares, shares are uniform on the simplex.
 	Targets, TargetSize int
 	TargetShares        [][]float64
 	Repeats             int
@@ -48,8 +50,8 @@ type RatioL1 struct {
 	Released float64 `json:"released"`
 	// ReleasedSD is the standard deviation over targets and repeats.
 	ReleasedSD float64 `json:"released_sd"`
-	// Unperturbed is the distance without noise; TrainingRatio that of always answering the class shares
-	// of all sets together.
+	// Unperturbed is the distance without noise. TrainingRatio is the distance if the answer is
+	// always the class shares of all sets together.
 	Unperturbed   float64 `json:"unperturbed"`
 	TrainingRatio float64 `json:"training_ratio"`
 }
@@ -72,7 +74,8 @@ type RatioSummary struct {
 	Delta      float64           `json:"delta"`
 	Classes    int               `json:"classes"`
 	Sets       int               `json:"sets"`
-	// Made is the skew of the sets that each party makes from its records; 0: each party is a set.
+	// Made is the skew of the sets that each party makes from its records, 0 if each party is one
+	// set.
 	Made       float64            `json:"made,omitempty"`
 	SetSize    float64            `json:"set_size"`
 	Targets    int                `json:"targets"`
@@ -81,7 +84,7 @@ type RatioSummary struct {
 	L1         RatioL1            `json:"l1"`
 	ByShare    []RatioShareResult `json:"by_share,omitempty"`
 	// AE, RAE and NKLD are other errors of the released estimates. Intervals is the share of targets
-	// with intervals, Coverage how often a class's 95 % interval held its share.
+	// with intervals. Coverage is how often a class's 95 % interval held the class's share.
 	AE        float64 `json:"ae"`
 	RAE       float64 `json:"rae"`
 	NKLD      float64 `json:"nkld"`
@@ -94,7 +97,7 @@ type RatioSummary struct {
 	Width       float64  `json:"width"`
 	UploadBytes float64  `json:"upload_bytes_per_party"`
 	Warnings    []string `json:"warnings,omitempty"`
-	// Refused counts repeats whose sets supported no estimate; these answer uniform shares.
+	// Refused counts repeats whose sets supported no estimate. Uniform shares count as their answer.
 	Refused int `json:"refused,omitempty"`
 	// Release is the first repeat's release.
 	Release *study.Release `json:"-"`
@@ -132,7 +135,7 @@ func (s Ratio) Check() error {
 	if err := s.checkPool(); err != nil {
 		return err
 	}
-	s.Terms.Gamma = cmp.Or(s.Terms.Gamma, s.Width, 1) // an open width follows from the pool
+	s.Terms.Gamma = cmp.Or(s.Terms.Gamma, s.Width, 1) // an open width follows from the pool, so any value may stand in here
 	of, err := s.proposal(1)
 	if err != nil {
 		return err
@@ -232,7 +235,7 @@ func (s Ratio) summary(done []ratioRepeat) (RatioSummary, error) {
 	return out, nil
 }
 
-// meanL1 averages over trials at one share, or over all (−1).
+// meanL1 averages over the trials at one share, or over all trials for −1.
 func meanL1(trials []ratioTrial, share int) RatioL1 {
 	var released, unperturbed, training []float64
 	for _, t := range trials {
@@ -409,7 +412,8 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 	return nil
 }
 
-// estimate estimates records' shares; without a model, uniform shares with intervals from 0 to 1.
+// estimate estimates the shares of records. Without a model it returns uniform shares, with intervals
+// from 0 to 1.
 func estimate(p study.Plan, r studyratio.Result, records *dataset.Records) (ratio.Estimate, error) {
 	if r.Model != nil {
 		return r.Estimate(p, records)

@@ -9,9 +9,9 @@ import (
 )
 
 // Rehearse runs a plan through the real machine among the given parties, with simulation ledgers.
-// parties has one Inputs per name of the roster; if fewer, each stands for several parties in turn,
-// which contribute the same with different noise. The plan is marked as simulated. The result depends on
-// the inputs and the plan's seed alone.
+// parties has an Inputs for each name of the roster. If there are fewer, each stands for several
+// parties, which contribute the same with different noise. The plan is marked as simulated. The
+// result depends only on the inputs and the plan's seed.
 func Rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []study.Inputs) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("simulate: %w", err) }
 	if len(parties) == 0 || len(parties) > len(p.Roster) {

@@ -20,25 +20,28 @@ import (
 type Reweigh struct {
 	Schema   dataset.Schema
 	Proposal study.Proposal
-	// Records holds all records, Group marks the mostly private group: Share of the group and 1−Share of
-	// the others are private; the rest is the pool.
+	// Records holds all records, and Group marks those of the group that is mostly private: Share of
+	// the group and 1−Share of the others are private records, and the rest is the pool.
 	Records *dataset.Records
 	Group   []bool
 	Share   float64
-	// HoldOut is the share of the private records set aside for tests.
+	// HoldOut is the share of the private records that is set aside for tests.
 	HoldOut float64
-	// Query has one number per record; the query asks for its mean over the private records.
+	// Query has one number for each record. The question is the mean of these numbers over the
+	// private records.
 	Query []float64
-	// Parties share the private records in random equal parts, at most PerParty each (0: no limit).
+	// Parties share the private records in random equal parts, with at most PerParty records each (0:
+	// no limit).
 	Parties, PerParty int
 	Repeats           int
 	Seed              uint64
-	// Lean leaves out the answer without noise, half of the work; Unperturbed is then NaN.
+	// Lean omits the answer without noise, which is half of the work. Unperturbed is then NaN.
 	Lean     bool
 	Progress func(done, total int)
 }
 
-// ReweighSummary is the result; Truth, Unweighted, Estimate, Unperturbed are means over the repeats.
+// ReweighSummary is the result of a simulation. Truth, Unweighted, Estimate and Unperturbed are means
+// over the repeats.
 type ReweighSummary struct {
 	Study       string       `json:"study"`
 	Mechanism   string       `json:"mechanism"`
@@ -52,36 +55,37 @@ type ReweighSummary struct {
 	Features    int          `json:"features"`
 	Repeats     int          `json:"repeats"`
 	// Truth is the query's mean over the private records, Unweighted over the pool, Estimate over the
-	// weighted pool, Unperturbed over the pool weighted without noise.
+	// weighted pool, and Unperturbed over the pool weighted without noise.
 	Truth       float64 `json:"truth"`
 	Unweighted  float64 `json:"unweighted"`
 	Estimate    float64 `json:"estimate"`
 	Unperturbed float64 `json:"unperturbed"`
-	// RMSE is the root mean square of Estimate − Truth over the repeats, Bias its mean; UnperturbedRMSE
-	// and UnweightedRMSE are the same without noise and without weights.
+	// RMSE is the root mean square of Estimate − Truth over the repeats, and Bias the mean.
+	// UnperturbedRMSE and UnweightedRMSE are the RMSE without noise and without weights.
 	RMSE            float64 `json:"rmse"`
 	Bias            float64 `json:"bias"`
 	UnperturbedRMSE float64 `json:"unperturbed_rmse"`
 	UnweightedRMSE  float64 `json:"unweighted_rmse"`
 	// Intervals is the share of repeats with an interval, Coverage the share of these whose interval
-	// holds the truth, Width their mean width.
+	// holds the truth, and Width the mean width.
 	Intervals float64 `json:"intervals"`
 	Coverage  float64 `json:"coverage"`
 	Width     float64 `json:"interval_width"`
 	// R2 and Moved are means (aggregation.QueryAnswer).
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
-	// ForecastSD is the mean deviation, from noise and sampling, that releases state for their answers.
+	// ForecastSD is the mean standard deviation, from noise and sampling, that releases state for
+	// their answers.
 	ForecastSD    float64 `json:"forecast_sd"`
 	Lambda        float64 `json:"lambda"`
 	EffectiveRows float64 `json:"effective_rows"`
 	LargestWeight float64 `json:"largest_weight"`
 	UploadBytes   float64 `json:"upload_bytes_per_party"`
-	// Totals and Warnings are the first repeat's.
+	// Totals and Warnings are those of the first repeat.
 	Totals   []study.UnitTotal `json:"totals"`
 	Warnings []string          `json:"warnings,omitempty"`
-	// Release and Pool are the first repeat's. PoolRecords, PrivateRecords and TestRecords (held out)
-	// index the records.
+	// Release and Pool are those of the first repeat. PoolRecords, PrivateRecords and TestRecords
+	// (held out) are indices of Records.
 	Release        *study.Release `json:"-"`
 	Pool           *auxdata.Pool  `json:"-"`
 	PoolRecords    []int          `json:"-"`
@@ -116,7 +120,7 @@ func (s Reweigh) Check() error {
 	return checkProposal(s.Proposal, s.Schema, study.Size{Parties: s.Parties, Records: n})
 }
 
-// Split deals the records' indices to private records and pool.
+// Split divides the records' indices into private records and pool.
 func (s Reweigh) Split(rng *rand.Rand) (private, pool []int) {
 	var group, others []int
 	for _, i := range rng.Perm(s.Records.Len()) {

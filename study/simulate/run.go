@@ -19,25 +19,27 @@ import (
 // Run is the result of a plan on a deal.
 type Run struct {
 	Release study.Release
-	// Unperturbed is the result of the same contributions without noise; empty if unwanted or undefined.
+	// Unperturbed is the result of the same contributions without noise. It is empty if it was not
+	// wanted or does not exist.
 	Unperturbed study.Result
-	// Published holds the coordinator's publications; empty if sites add the noise.
+	// Published holds the coordinator's publications, none if sites add the noise.
 	Published   []privacy.Published
 	UploadBytes float64
 }
 
 type Options struct {
-	// Lean leaves out the result without noise.
+	// Lean omits the result without noise.
 	Lean bool
-	// Shares makes, proves and checks every party's secret shares if aggregators add the noise. Without
-	// Shares, shares of the sum stand for them, with the same result but for the noise.
+	// Shares makes, proves and checks every party's secret shares if aggregators add the noise.
+	// Without Shares, the servers get shares of the sum instead. The result is the same except for
+	// the noise.
 	Shares bool
 	// Progress, if not nil, is called as contributions arrive, one at a time.
 	Progress func(done int)
 }
 
-// Run drives the real machine: the parties contribute in parallel, through simulation ledgers; the study
-// seals and releases. The deal must have made the task. Scheduling does not affect the result.
+// Run drives the real machine. The parties contribute in parallel, through simulation ledgers; the
+// study seals and releases. The deal must have made the task. Scheduling does not affect the result.
 func (d *Deal) Run(ctx context.Context, t study.Task, o Options) (Run, error) {
 	fail := func(err error) (Run, error) { return Run{}, err }
 	m, err := newMachine(t)
@@ -95,7 +97,7 @@ type machine struct {
 	study.Task
 	study     *life.Study
 	gathered  *study.Gathering
-	ledger    *privacy.Ledger // the coordinator's
+	ledger    *privacy.Ledger // the coordinator's ledger
 	canonical []byte
 	published []privacy.Published
 }
@@ -114,12 +116,12 @@ func newMachine(t study.Task) (*machine, error) {
 	return m, err
 }
 
-// aggregated makes the two servers of a plan with noise by aggregators; nil for other plans.
+// aggregated makes the two servers of a plan with noise by aggregators, nil for other plans.
 func (m *machine) aggregated(real bool) (*servers, error) {
 	if !m.study.Plan.Noise.Shared() {
 		return nil, nil
 	}
-	of, _ := bodies.Of(m.Task) // a plan with shares has a statistic (Check)
+	of, _ := bodies.Of(m.Task) // Check has made sure that a plan with shares has a statistic
 	two, err := newServers(of, m.gathered.Sum, real)
 	if err == nil {
 		m.gathered.Sum = two
@@ -179,8 +181,8 @@ func (m *machine) conclude(ctx context.Context) (study.Release, error) {
 	return release, err
 }
 
-// eachParty prepares the contributions of virtual parties on all processors, and adds them one at a time
-// in any order. After an error no other party starts.
+// eachParty prepares the contributions of virtual parties on all processors, and adds them one at a
+// time in any order. After an error no further party starts.
 func eachParty(ctx context.Context, parties int, prepare func(ctx context.Context, i int) (add func() error, err error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -9,18 +9,19 @@ import (
 	"caucus/study/bodies"
 )
 
-// servers are the coordinator and helper of a study with noise by aggregators. If real, they add every
-// party's shares, made and proved. Otherwise they hold shares of the sum: the helper's uniform, the
-// coordinator's the rest. The shares have the same sum, and do not affect the servers' joint release:
-// the sum with both noises, to the integer (TestAggregators compares the two).
+// servers are the coordinator and helper of a study with noise by aggregators. If real, they add
+// every party's shares, which were made and proved. Otherwise they hold shares of the sum: the
+// helper's is uniform, and the coordinator's is the difference. Both ways give the same sum, so the
+// servers' joint release is the sum with both noises, exact to the integer (TestAggregators compares
+// the two).
 type servers struct {
-	study.Sum // contributions in clear, which no server of a real study has
+	study.Sum // contributions in clear, which no server of a real study gets
 	task      bodies.Task
 	form      bodies.Provable
 	real      bool
-	random    *rand.ChaCha8 // for a simulation: it hides nothing
+	random    *rand.ChaCha8 // for a simulation, which hides nothing
 	key       secret.Key
-	total     []int64 // in clear, if shares are of the sum
+	total     []int64 // the sum in clear, if the servers hold shares of the sum
 	held      [study.Servers]secret.SecretShare
 	bytes     int
 }
@@ -89,7 +90,7 @@ func (s *servers) sums() (out [study.Servers]secret.SecretShare, err error) {
 	}
 	helper := make([]byte, 16*len(s.total))
 	s.random.Read(helper)
-	for j := range s.total { // below 2¹²⁷, so below the modulus
+	for j := range s.total { // below 2¹²⁷, and so below the modulus
 		helper[16*j+15] &= 0x7f
 	}
 	held, err := secret.Form{Cells: len(s.total)}.ParseShare(helper)

@@ -17,31 +17,32 @@ import (
 // Split says how records become a public pool, virtual parties' records and a test set.
 type Split struct {
 	Schema dataset.Schema
-	// Train is split into the pool and the parties' records, unless Pool is given. Test, if nil, is a
-	// quarter of Train set aside first: a quarter of its records or, with TestParties, all records of a
-	// quarter of its parties, so that nobody is on both sides.
+	// Train is divided into the pool and the parties' records, unless Pool is given. Test, if nil, is
+	// a quarter of Train, set aside first: a quarter of its records or, with TestParties, all records
+	// of a quarter of its parties, so that nobody is on both sides.
 	Train, Test, Pool *dataset.Records
 	TestParties       bool
-	// PoolWeight is one positive weight per row of Pool; nil: all equal.
+	// PoolWeight has a positive weight for each row of Pool; nil means equal weights.
 	PoolWeight []float64
-	// PoolFraction of Train becomes the pool, at most PoolRows rows (0: no limit).
+	// PoolFraction is the share of Train that becomes the pool, at most PoolRows rows (0: no limit).
 	PoolFraction float64
 	PoolRows     int
-	// Parties share the records in random equal parts; 0: the parties that the party column names.
+	// Parties is the number of parties, which get random equal parts of the records. 0 means the
+	// parties that the party column names.
 	Parties int
-	// Records is the most records dealt to a party; 0: no limit.
+	// Records is the most records that a party gets; 0 means no limit.
 	Records int
-	// Concentration, above 0, deals classes unevenly: each class's shares among the parties are
-	// Dirichlet(Concentration, ...), so that some parties see mostly one class and sizes differ (Hsu, Qi
-	// & Brown 2019).
+	// Concentration, if above 0, divides classes unevenly. Each class's shares among the parties are
+	// Dirichlet(Concentration, ...), so that some parties see mostly one class and sizes differ (Hsu,
+	// Qi & Brown 2019).
 	Concentration float64
-	// Voters are the parties' classifiers, in turn, if a plan allows any (learners.Any); none: the
-	// default.
+	// Voters are the parties' classifiers if a plan allows any (learners.Any), used in turn. Without
+	// Voters the default classifier votes.
 	Voters []Voter
 	Seed   uint64
 }
 
-// Check refuses an invalid split before anything is dealt.
+// Check refuses an invalid split before any record is assigned.
 func (s Split) Check() error {
 	labelled := 0
 	seen := map[int]bool{}
@@ -77,8 +78,8 @@ func (s Split) checkPool() error {
 	return nil
 }
 
-// CheckProposal refuses an invalid proposal to the split's parties before anything is dealt. It ignores
-// the map, which follows from the pool.
+// CheckProposal refuses a proposal that is invalid for the split's parties, before any record is
+// assigned. It ignores the map, which follows from the pool.
 func (s Split) CheckProposal(of study.Proposal) error {
 	parties := s.Parties
 	if parties == 0 {
@@ -95,7 +96,7 @@ func checkProposal(s study.Proposal, schema dataset.Schema, size study.Size) err
 	return kinds.Check(p)
 }
 
-// Deal deals the records of a repeat. It depends on the seed and the repeat alone.
+// Deal divides the records of a repeat. The result depends only on the seed and the repeat.
 func (s Split) Deal(repeat int) (*Deal, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -120,7 +121,7 @@ func (s Split) dealt(repeat int) (*Deal, error) {
 	return d, nil
 }
 
-// divide sets the test set and the pool aside; nothing is dealt to parties yet.
+// divide sets the test set and the pool aside. It assigns no records to parties.
 func (s Split) divide(repeat int) (*Deal, error) {
 	rng := rand.New(rand.NewPCG(s.Seed, uint64(repeat)))
 	d := &Deal{Schema: s.Schema, Test: s.Test, PoolWeight: s.PoolWeight, Voters: s.Voters, rng: rng}
@@ -201,7 +202,7 @@ func dealEvenly(rows []int, parties int) [][]int {
 	return out
 }
 
-// dealSkewed deals each class by its own shares; records of unknown class go to any party.
+// dealSkewed divides each class by shares of its own. Records of unknown class go to any party.
 func dealSkewed(y []int, parties int, concentration float64, rng *rand.Rand) [][]int {
 	alpha := make([]float64, parties)
 	for i := range alpha {

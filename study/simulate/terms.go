@@ -3,8 +3,8 @@ package simulate
 import "time"
 
 // Terms are a simulation's own terms: virtual parties' records, and the number of draws. A study file
-// has them under `simulate`; they enter no plan. Each kind offers the terms that it reads and refuses
-// others.
+// has them under `simulate`, and they enter no plan. Each kind offers the terms that it reads, and
+// refuses others.
 type Terms struct {
 	RecordTerms `yaml:",inline"`
 	PartyTerms  `yaml:",inline"`
@@ -19,7 +19,7 @@ type RecordTerms struct {
 	Repeats  int    `yaml:"repeats" help:"repeats with other splits and noise"`
 }
 
-// PartyTerms are for kinds that can deal each party its own records.
+// PartyTerms are for kinds that can give each party its own records.
 type PartyTerms struct {
 	PartyColumn string `yaml:"party_column" help:"column that names each record's party"`
 }
@@ -34,7 +34,7 @@ type PoolTerms struct {
 	TrainRows    int     `yaml:"train_rows" help:"use a random part of the training records, of this size; 0: all"`
 }
 
-// Common returns the terms that kinds share, zero where a kind does not offer them.
+// Common returns the terms that kinds share. Terms that a kind does not offer are zero.
 func (t *Terms) Common() Terms { return *t }
 func (t *DescribeTerms) Common() Terms {
 	return Terms{RecordTerms: t.RecordTerms, PartyTerms: t.PartyTerms}

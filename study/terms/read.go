@@ -20,18 +20,18 @@ import (
 	"caucus/study/kinds"
 )
 
-// Study is the content of a study file; values from the command line replace values of the file.
+// Study is the content of a study file. Values from the command line replace values of the file.
 type Study struct {
 	study.Proposal `yaml:",inline"`
-	// Parties is the number of parties in a rehearsal or forecast; 0: not given.
+	// Parties is the number of parties in a rehearsal or forecast, 0 if it was not given.
 	Parties int `yaml:"parties" help:"number of parties, for simulate and forecast; default: those that the roster names"`
 	// Schema, Pool, PoolRelease and Model are file names.
 	Schema      string        `yaml:"schema" file:"yes" help:"YAML schema of the columns (draft one with: caucus dataset schema)"`
 	Pool        string        `yaml:"pool" file:"yes" help:"file of the public pool: CSV (also packed), Excel, Parquet"`
 	PoolRelease string        `yaml:"pool_release" file:"yes" help:"the reweigh release that gave the pool its weights, or from which the pool was made: the plan then states the cost of both together"`
 	ClosesIn    time.Duration `yaml:"closes_in" default:"7d" help:"deadline as a time from now, where none is given"`
-	// RosterTags stand in place of names: the roster is all parties that have these tags when the study
-	// is created.
+	// RosterTags replace a list of names. The roster is then all parties that have these tags when
+	// the study is created.
 	RosterTags map[string]string `yaml:"-"`
 	// Model is the model file of an evaluate study.
 	Model string `yaml:"-"`
@@ -39,19 +39,19 @@ type Study struct {
 	Simulate Simulation `yaml:"-"`
 	// Files lists the input files that the terms name.
 	Files []string `yaml:"-"`
-	// Replaced says which terms of the file the command line changed, one sentence each.
+	// Replaced lists, a sentence each, which terms of the file the command line changed.
 	Replaced []string `yaml:"-"`
 
 	given map[string]bool
 }
 
-// Gives says whether the file or the command line sets a term; key is the whole key.
+// Gives reports whether the file or the command line sets a term. key is the whole key.
 func (s Study) Gives(key string) bool { return s.given[key] }
 
 // Setting is a term's value from a command line.
 type Setting struct {
 	Name, Value string
-	// Said is what the person typed, for errors: --set tilt=yes, --epsilon 1.
+	// Said is the setting as typed, for errors: --set tilt=yes, --epsilon 1.
 	Said string
 }
 
@@ -62,16 +62,17 @@ func (e SettingError) Unwrap() error { return e.error }
 
 func settingError(s Setting, err error) error { return SettingError{fmt.Errorf("%s: %w", s.Said, err)} }
 
-// ErrZeroEpsilon refuses a written 0, because code takes 0 as "not given" and would use the default.
+// ErrZeroEpsilon refuses a 0 that somebody wrote, because code takes 0 for "not given" and would use
+// the default.
 var ErrZeroEpsilon = errors.New("0 would release nothing at all: typical values are 0.1 to 3; leave it out for 1")
 
-// nameForm is the form of a study's name. It is short and plain, because people type it and files are
-// named after it.
+// nameForm is the form of a study's name. It is short and plain, because people type the name and
+// files are named after it.
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// Read makes a study from a file's document (nil: none) and from settings, which replace values of the
-// document. File names in the document are relative to dir. If kind is given, the document's kind must
-// be the same or missing.
+// Read makes a study from a file's document (nil if there is none) and from settings, which replace
+// values of the document. File names in the document are relative to dir. If kind is given, the
+// document's kind must be the same or missing.
 func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study, error) {
 	if file == nil {
 		file = yamlfile.New()
@@ -197,7 +198,8 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 	return nil
 }
 
-// value parses a term's text as YAML. Text terms are taken as written; a list may also be written a,b.
+// value parses a term's text as YAML. Text terms are taken as written. A list may also be written
+// a,b.
 func (t Term) value(written string) (*yaml.Node, error) {
 	n := text(written)
 	switch kind := t.of.Kind(); {
@@ -236,7 +238,7 @@ func (t Term) value(written string) (*yaml.Node, error) {
 		n = list
 	}
 	if err := yamlfile.DecodeNode(n, reflect.New(t.of).Interface()); err != nil {
-		if err = yamlfile.Bared(err); strings.Contains(err.Error(), "not YAML") { // hide the YAML library's wording
+		if err = yamlfile.Bared(err); strings.Contains(err.Error(), "not YAML") { // do not show the YAML library's wording
 			err = fmt.Errorf("%q is not %s", written, article(t.Type))
 		}
 		return nil, err
@@ -248,7 +250,8 @@ func text(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: value}
 }
 
-// alike says whether two values have the same text, apart from spaces, quotes, dashes and brackets.
+// alike reports whether two values have the same text, apart from spaces, quotes, dashes and
+// brackets.
 func alike(a, b *yaml.Node) bool {
 	x, err := yaml.Marshal(a)
 	y, no := yaml.Marshal(b)
@@ -318,7 +321,7 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 // rosterKey holds the parties' names, or {tags: …} that select parties.
 const rosterKey = "roster"
 
-// takeTags moves a roster that is given as tags from the document to RosterTags.
+// takeTags moves a roster that consists of tags from the document to RosterTags.
 func (s *Study) takeTags(file *yamlfile.Document) (err error) {
 	n := file.Find(rosterKey)
 	if n == nil || n.Kind != yaml.MappingNode {

@@ -13,21 +13,21 @@ import (
 )
 
 type Term struct {
-	// Key is the name in a study file, with a point at each level: epsilon, map.project,
+	// Key is the name in a study file, with a point between levels: epsilon, map.project,
 	// simulate.targets.
 	Key string
-	// Type describes the type in words. Default is the value if none is given; "" if there is none, or
-	// if Help says it.
+	// Type describes the type. Default is the value if none is given; it is "" if there is no
+	// default, or if Help states it.
 	Type, Default string
 	Help          string
 
 	of   reflect.Type
 	file bool // the value is a file name, relative to the study file
-	out  bool // Caucus writes the file
+	out  bool // Caucus writes this file
 }
 
-// Name returns the last part of the key. --set takes the name if no other term of the kind has the same
-// last part.
+// Name returns the last part of the key. --set accepts this name if no other term of the kind has the
+// same last part.
 func (t Term) Name() string { return t.Key[strings.LastIndex(t.Key, ".")+1:] }
 
 func (t Term) IsFile() bool { return t.file }
@@ -68,13 +68,13 @@ func Of(kind string) ([]Term, error) {
 	return slices.Clone(tables()[kind]), nil
 }
 
-// tables makes each kind's terms once: a command line asks for them hundreds of times.
+// tables makes each kind's terms once, because a command line asks for them hundreds of times.
 var tables = sync.OnceValue(func() map[string][]Term {
 	all := map[string][]Term{}
 	for _, kind := range kinds.Names() {
 		k, err := kinds.Named(kind)
 		if err != nil {
-			panic(err) // Names lists it
+			panic(err) // impossible: Names lists the kind
 		}
 		table := termsOf(reflect.ValueOf(Study{}), "")
 		if terms := k.Terms(); terms != nil {
@@ -125,7 +125,7 @@ func words(t reflect.Type) string {
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int, reflect.Int64, reflect.Uint64:
-		if t.PkgPath() != "" { // an enumeration: the file holds a name
+		if t.PkgPath() != "" { // an enumeration, which a file gives by name
 			return "text"
 		}
 		return "whole number"
@@ -162,7 +162,7 @@ func Find(kind, name string) (Term, error) {
 			found = append(found, t)
 		}
 	}
-	if len(found) > 1 { // prefer the kind's own and rehearsal terms to common ones
+	if len(found) > 1 { // prefer the kind's own terms and the rehearsal's terms to common ones
 		own := slices.DeleteFunc(slices.Clone(found), func(t Term) bool {
 			return !strings.HasPrefix(t.Key, kind+".") && !strings.HasPrefix(t.Key, simulation+".")
 		})

@@ -11,8 +11,9 @@ import (
 	"caucus/study"
 )
 
-// shared checks two servers' publications, each of its share of the sum: that both signed the
-// publications and the set, and that both had agreed to this plan, under one noise, before it opened.
+// shared checks two servers' publications, each of its share of the sum. Both must have signed the
+// publications and the set, and both must have agreed to this plan, with the same noise, before it
+// opened.
 func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	const about = "servers"
 	start := len(*f)
@@ -99,8 +100,8 @@ func canonical(said any, document []byte) bool {
 	return err == nil && bytes.Equal(b, document)
 }
 
-// set checks that both servers signed the set, that it agrees with the release's parties, weight and
-// amendments, down to the last contribution, and that it reaches the minimum in force.
+// set checks the set of contributions: both servers signed it; it agrees with the release's parties,
+// weight and amendments, down to the last contribution; and it reaches the minimum in force.
 func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protocol.SignerKey) {
 	const about = "set"
 	a := r.Aggregated
@@ -134,7 +135,7 @@ func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protoc
 	}
 }
 
-// helper says who vouches for the helper's key, apart from the release.
+// helper reports who, apart from the release, vouches for the helper's key.
 func (k Known) helper(r study.Release) (f findings) {
 	if r.Aggregated == nil {
 		return nil

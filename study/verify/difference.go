@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	// fitTolerance bounds differences of recomputed results, absolute below 1 and relative to the larger
-	// above: processors differ in the last bits, and solvers amplify the differences.
+	// fitTolerance bounds the difference of recomputed results, absolute below 1 and relative to the
+	// larger number above. Processors differ in the last bits, and solvers amplify the differences.
 	fitTolerance = 1e-6
-	// wordTolerance bounds the relative difference of all other fractions, which take a few operations
-	// and amplify no errors.
+	// wordTolerance bounds the relative difference of all other fractions. They take only a few
+	// operations, which amplify no error.
 	wordTolerance = 1e-12
 )
 
-// difference says where two releases differ as JSON, "" if nowhere. Fractions may differ by the
-// tolerances above; everything else must be equal, whole numbers even as written.
+// difference says where two releases differ as JSON, "" if they do not differ. Fractions may differ
+// by the tolerances above. Everything else must be equal, and whole numbers must even be written
+// alike.
 func difference(a, b study.Release) string {
 	var x, y any
 	for _, v := range []struct {
@@ -90,7 +91,8 @@ func differs(at string, a, b any) string {
 	return ""
 }
 
-// near says whether two differently written numbers, not both whole, are within their place's tolerance.
+// near reports whether two differently written numbers, not both whole, are within the tolerance for
+// their place.
 func near(at string, a, b json.Number) bool {
 	if _, err := a.Int64(); err == nil {
 		if _, err := b.Int64(); err == nil {

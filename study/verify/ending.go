@@ -6,7 +6,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// chainOf returns a release's amendments, each within what the plan allows.
+// chainOf returns a release's amendments. Each must be allowed by the plan.
 func chainOf(r study.Release, p study.Plan) (*study.Chain, error) {
 	var documents [][]byte
 	for _, a := range r.Amendments {
@@ -15,8 +15,8 @@ func chainOf(r study.Release, p study.Plan) (*study.Chain, error) {
 	return study.ChainOf(p, r.PlanHash, documents)
 }
 
-// ending checks that plan and signatures allow the release's account of when and why the study sealed;
-// keys may be nil. No noise, bound or charge depends on the ending.
+// ending checks that plan and signatures allow what the release says about when and why the study
+// sealed. keys may be nil. No noise, bound or charge depends on the ending.
 func (f *findings) ending(r study.Release, p study.Plan, keys *protocol.Keys) {
 	const about = "ending"
 	switch r.Sealed {
@@ -48,8 +48,8 @@ func (f *findings) ending(r study.Release, p study.Plan, keys *protocol.Keys) {
 	f.add(Holds, about, "%d amendments changed when the study ends, as its plan allows, %s: it %s", chain.Len(), said, chain.Ending().Words(len(p.Roster)))
 }
 
-// Ending compares a release's amendments with those that the site knows: the coordinator must have
-// signed one chain, and the chain must hold every amendment that this party was told.
+// Ending compares a release's amendments with those that the site knows. The coordinator must have
+// signed only one chain, and it must contain every amendment that this party knows.
 func (s Party) Ending(r study.Release) []Finding {
 	var f findings
 	if len(s.Amendments) == 0 {
@@ -75,8 +75,8 @@ func (s Party) Ending(r study.Release) []Finding {
 	return f
 }
 
-// reopenedAfter says whether an amendment after the first known, those that the party knew when its
-// receipt came, reopened the failed study: earlier contributions then had to be sent again.
+// reopenedAfter reports whether an amendment after the first known ones, which the party knew when
+// its receipt came, reopened the failed study. Earlier contributions then had to be sent again.
 func reopenedAfter(r study.Release, known int) bool {
 	for _, signed := range r.Amendments {
 		if a, err := study.DecodeAmendment(signed.Document); err == nil && a.Reopens && a.Number > known {

@@ -13,11 +13,11 @@ import (
 	"caucus/study/kinds"
 )
 
-// Ledger finds the line of an id (study.ReleaseID) in a ledger, like privacy.LineOf; found is false
-// without a line.
+// Ledger finds the line of an ID (study.ReleaseID) in a ledger, like privacy.LineOf. found is false
+// if there is no line.
 type Ledger func(id string) (l privacy.Line, found bool, err error)
 
-// LedgerOf makes a Ledger of exported lines. A privacy.Chain checks whether they form a chain.
+// LedgerOf makes a Ledger from exported lines. A privacy.Chain checks whether they form a chain.
 func LedgerOf(lines []privacy.Line) Ledger {
 	return func(id string) (privacy.Line, bool, error) {
 		for _, l := range lines {
@@ -29,10 +29,10 @@ func LedgerOf(lines []privacy.Line) Ledger {
 	}
 }
 
-// CompareCoordinator compares a coordinator's ledger with a release. If the coordinator added the noise,
-// the ledger must have exactly the entries that the release names; if each site did, none. An entry may
-// be lost before a reconciliation, which the chain shows; Recall says whether the reconciliation paid
-// for it.
+// CompareCoordinator compares a coordinator's ledger with a release. If the coordinator added the
+// noise, the ledger must have exactly the entries that the release names. If each site added noise,
+// it must have none. An entry may have been lost before a reconciliation, which the chain shows.
+// Recall says whether the reconciliation paid for it.
 func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain *privacy.Chain, ledger Ledger) []Finding {
 	var f findings
 	p, err := kinds.PlanOf(r.Release)
@@ -87,15 +87,16 @@ func sameLine(a, b privacy.Line) bool {
 type Memory struct {
 	// Heads are earlier states of the ledger.
 	Heads []Remembered
-	// Quoted are heads of the coordinator's ledger that it quoted to a site (func Quoted); empty for a
-	// site's own ledger. QuoteError is a contradiction among them.
+	// Quoted are heads of the coordinator's ledger that the coordinator sent to a site (see the
+	// function Quoted). It is empty for a site's own ledger. QuoteError is a contradiction among
+	// them.
 	Quoted     []privacy.Head
 	QuoteError error
-	// Releases name entries that the ledger must have, or must have paid for again.
+	// Releases name entries that the ledger must have, or must have charged again.
 	Releases []ReleasedLines
 }
 
-// Remembered is a head of a ledger and who remembers it. The zero Head is an empty ledger; a head
+// Remembered is a head of a ledger, and who remembers it. The zero Head is an empty ledger. A head
 // without a hash is compared by its number.
 type Remembered struct {
 	Head privacy.Head
@@ -108,7 +109,7 @@ type ReleasedLines struct {
 	Who   string
 }
 
-// ReleaseLines checks a release's signature, by the release's own key if key is nil, and returns the
+// ReleaseLines checks a release's signature, with the release's own key if key is nil. It returns the
 // ledger lines in the release, each checked against its hash.
 func ReleaseLines(r protocol.SignedRelease, key protocol.Verifier) ([]privacy.Line, error) {
 	if key == nil {
@@ -125,8 +126,8 @@ func ReleaseLines(r protocol.SignedRelease, key protocol.Verifier) ([]privacy.Li
 	return r.Release.Ledger, nil
 }
 
-// Chain reports whether a ledger's chain of entries is whole; broken is the error of privacy.Walk or
-// ReadLines, nil for none.
+// Chain reports whether a ledger's chain of entries is whole. broken is the error of privacy.Walk or
+// ReadLines.
 func Chain(entries int, broken error) []Finding {
 	var f findings
 	switch {
@@ -140,8 +141,8 @@ func Chain(entries int, broken error) []Finding {
 	return f
 }
 
-// Recall compares a ledger's chain with all that is remembered of the ledger: it finds entries cut off
-// or put back, and says whether a reconciliation paid for lost entries.
+// Recall compares a ledger's chain with everything that is remembered of the ledger. It finds lost
+// entries and a restored ledger, and says whether a reconciliation paid for lost entries.
 func Recall(chain *privacy.Chain, m Memory) []Finding {
 	var f findings
 	known := 0
@@ -189,9 +190,9 @@ func (f *findings) remembered(chain *privacy.Chain, r Remembered) int {
 	return 1
 }
 
-// Quoted returns the heads of the coordinator's ledger in its receipts and release lines to a party, in
-// order, and an error if two heads show that the ledger went back or was rewritten. The caller checks
-// signatures.
+// Quoted returns the heads of the coordinator's ledger in its receipts and release lines to a party,
+// in order. It returns an error if two heads prove that the ledger was restored or rewritten. The
+// caller checks signatures.
 func Quoted(receipts []protocol.Receipt, released []privacy.Head) ([]privacy.Head, error) {
 	receipts = slices.SortedFunc(slices.Values(receipts), func(a, b protocol.Receipt) int { return a.Received.Compare(b.Received) })
 	heads := slices.Clone(released)

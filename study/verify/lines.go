@@ -9,7 +9,7 @@ import (
 	"caucus/privacy"
 )
 
-// WriteLines writes a ledger's lines for others to check, one JSON object per line.
+// WriteLines writes a ledger's lines for others to check, one JSON object on each line.
 func WriteLines(w io.Writer, lines []privacy.Line) error {
 	b := bufio.NewWriter(w)
 	e := json.NewEncoder(b)
@@ -22,7 +22,7 @@ func WriteLines(w io.Writer, lines []privacy.Line) error {
 }
 
 // ReadLines reads the output of WriteLines from a ledger's first line on, and calls fn for each valid
-// line; an error of fn ends the reading, as in privacy.Walk.
+// line. An error of fn ends the reading, as in privacy.Walk.
 func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error) {
 	chain := privacy.NewChain()
 	in := bufio.NewScanner(r)
@@ -43,6 +43,6 @@ func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error)
 	return chain, in.Err()
 }
 
-// maxExportedLine bounds a line's bytes: a study's line has hundreds, a reconciliation of many costs
-// more.
+// maxExportedLine bounds a line's bytes. A study's line has hundreds; a reconciliation of many costs
+// has more.
 const maxExportedLine = 1 << 20

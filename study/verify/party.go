@@ -15,27 +15,28 @@ import (
 // Party holds one party's records of a study, for comparison with its release.
 type Party struct {
 	Party study.PartyID
-	// Keys are the coordinator's keys, followed from the key in the party's invitation.
+	// Keys are the coordinator's keys, from the key in the party's invitation through all handovers.
 	Keys protocol.Keys
-	// Receipt is the coordinator's signed answer to the party's contribution; nil without one.
+	// Receipt is the coordinator's signed answer to the party's contribution, nil if there is none.
 	// BadReceipt says why a stored receipt cannot be read.
 	Receipt    *protocol.Receipt
 	BadReceipt error
-	// ReceiptAfter is the number of amendments that the party knew when the latest receipt came. A
-	// contribution sent again after a study was reopened gets a receipt with the date of the first.
+	// ReceiptAfter is how many amendments the party knew when the latest receipt came. A contribution
+	// that is sent again, after a study was reopened, gets a receipt with the date of the first
+	// receipt.
 	ReceiptAfter int
 	Amendments   []study.Signed
-	// Upload is the party's upload, nil if unsent or unknown.
+	// Upload is the party's upload, nil if it is unsent or unknown.
 	Upload []byte
-	// Member is the digest by which two servers know the contribution; nil if one server adds the noise,
-	// or the digest is unknown.
+	// Member is the digest by which two servers know the contribution. It is nil if one server adds
+	// the noise, or if the digest is unknown.
 	Member *study.Hash
-	// Ledger is the party's ledger; nil if unavailable.
+	// Ledger is the party's ledger, nil if it is not at hand.
 	Ledger Ledger
 }
 
-// Receipts compares a release with the site's receipt: the release must count the party, or not,
-// as the coordinator signed in the receipt. Only the receipt's Document and Signature are believed.
+// Receipts compares a release with the site's receipt. The release must count the party, or not, as
+// the coordinator signed in the receipt. Only the receipt's Document and Signature are trusted.
 func (s Party) Receipts(r study.Release) []Finding {
 	var f findings
 	const about = "receipt"
@@ -104,7 +105,7 @@ func (s Party) Sent(r study.Release) []Finding {
 		return f
 	}
 	same := false
-	for body := range all { // in memory, so no body fails
+	for body := range all { // the bodies are in memory, so none fails
 		same = same || at == 0 && bytes.Equal(body, s.Upload)
 		at--
 	}
@@ -115,8 +116,8 @@ func (s Party) Sent(r study.Release) []Finding {
 	return f
 }
 
-// Charges compares the site's ledger with a release: its charges must be those that plan and pool
-// declare.
+// Charges compares the site's ledger with a release. The site's charges must be those that plan and
+// pool declare.
 func (s Party) Charges(r study.Release, pool *auxdata.Pool) []Finding {
 	var f findings
 	if s.Ledger == nil {
@@ -162,8 +163,9 @@ func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
 	return t.Charges(0)
 }
 
-// CompareParty compares a signed release with a site's own papers: who signed it, whether receipt and
-// amendments agree, and whether the site's ledger was charged exactly what plan and pool declare.
+// CompareParty compares a signed release with a site's own records: who signed the release, whether
+// receipt and amendments agree, and whether the site's ledger was charged exactly what plan and pool
+// declare.
 func CompareParty(r protocol.SignedRelease, pool *auxdata.Pool, s Party) []Finding {
 	var f findings
 	f.signedBy(r, s.Keys)

@@ -8,27 +8,29 @@ import (
 	"caucus/study/kinds"
 )
 
-// Known is a verifier's knowledge apart from the release. Every field may be empty: claims that need it
+// Known is what a verifier knows besides the release. Every field may be empty: claims that need it
 // are then reported as unchecked, or as trusted.
 type Known struct {
-	// Pool is the public pool under the plan's schema and map (study.PoolOf); NoPool says why it is nil.
+	// Pool is the public pool under the plan's schema and map (study.PoolOf). NoPool says why it is
+	// nil.
 	Pool   *auxdata.Pool
 	NoPool error
-	// Keys are the coordinator's, followed from a key that somebody other than the release named;
-	// KeysFrom says who, such as "from operator.yaml". Without Keys, those of Party are used.
+	// Keys are the coordinator's keys, starting from a key that did not come from the release.
+	// KeysFrom says where it came from, such as "from operator.yaml". Without Keys, those of Party
+	// are used.
 	Keys     *protocol.Keys
 	KeysFrom string
-	// Helper is the second server's key in a study with noise by aggregators, named by somebody other
-	// than the release; HelperFrom says who.
+	// Helper is the second server's key in a study with noise by aggregators. It did not come from
+	// the release. HelperFrom says where it came from.
 	Helper     *protocol.SignerKey
 	HelperFrom string
-	// Party holds a party's records of the study; nil for other verifiers.
+	// Party holds a party's records of the study. Other verifiers have nil.
 	Party *Party
 }
 
-// Release says of each claim of a signed release whether it holds: who signed it, whether a daemon would
-// run its plan, what follows from plan and pool (Claims) and, at a party, whether the party's receipt,
-// upload and ledger agree. It believes only k, reads no clock and draws nothing.
+// Release checks each claim of a signed release: who signed it, whether a daemon would run its plan,
+// what follows from plan and pool (Claims) and, at a party, whether the party's receipt, upload and
+// ledger agree. It trusts only k, reads no clock and draws nothing.
 //
 // Every wrong claim gives a Finding that Fails (AnyFails). A simulated release always fails.
 func Release(r protocol.SignedRelease, k Known) []Finding {
@@ -45,7 +47,7 @@ func Release(r protocol.SignedRelease, k Known) []Finding {
 	f.ending(r.Release, p, k.Keys)
 	f = append(f, k.helper(r.Release)...)
 	switch {
-	case k.Pool == nil && p.Simulated: // true for every pool
+	case k.Pool == nil && p.Simulated: // a simulated pool, for which every table would do
 		f.add(Fails, AboutSimulated, "this release is simulated, and protects nobody")
 		f.add(Unchecked, "pool", "%v", k.noPool())
 		return f
@@ -75,8 +77,8 @@ func (k Known) noPool() error {
 	return errors.New("no pool was given")
 }
 
-// follow adopts keys handed over under the signature of a known key; without known keys it starts from
-// the site's.
+// follow adopts keys that were handed over under the signature of a known key. Without known keys it
+// starts from the site's.
 func (k Known) follow(successions []protocol.Signed) Known {
 	if k.Party != nil {
 		site := *k.Party

@@ -24,11 +24,11 @@ const (
 	Holds Verdict = "holds"
 	// Fails: the claim is false, or contradicts another.
 	Fails Verdict = "fails"
-	// Word: only the coordinator says so; nothing else can show it.
+	// Word: only the coordinator's word stands for the claim, and nothing else can prove it.
 	Word Verdict = "word"
-	// Trust: neither the release nor the coordinator can show it.
+	// Trust: neither the release nor the coordinator can prove the claim.
 	Trust Verdict = "trust"
-	// Unchecked: it could be checked, but something is missing here.
+	// Unchecked: the claim could be checked, but something is missing here.
 	Unchecked Verdict = "unchecked"
 )
 
@@ -42,7 +42,7 @@ func (v Verdict) Title() string {
 	}[v]
 }
 
-// Count says how many claims have a verdict: "12 hold".
+// Count says how many claims have a verdict, for example "12 hold".
 func (v Verdict) Count(n int) string {
 	if n == 1 {
 		return "1 " + map[Verdict]string{Fails: "does not hold", Holds: "holds", Word: "is the coordinator's word", Trust: "must be trusted", Unchecked: "was not checked"}[v]
@@ -78,10 +78,10 @@ func (f *findings) claims(about string, ok bool, format string, args ...any) boo
 }
 
 // Claims recomputes every claim of a release from plan and pool: the plan's hash; the terms, bound,
-// noise and cost of each publication; the totals; who counts; and the ledger's lines. It then makes the
-// whole release from these and the published numbers and compares field by field, so that nothing goes
-// unchecked. pool is the public pool under the plan's schema and map. Claims checks no signature
-// (protocol.SignedRelease does), reads no clock and draws nothing.
+// noise and cost of each publication; the totals; who counts; and the ledger's lines. It then makes
+// the whole release from these and the published numbers, and compares field by field, so that
+// nothing is left unchecked. pool is the public pool under the plan's schema and map. Claims checks
+// no signature (protocol.SignedRelease does), reads no clock and draws nothing.
 func Claims(r study.Release, pool *auxdata.Pool) []Finding {
 	var f findings
 	if err := r.CheckForm(); err != nil {
@@ -154,7 +154,7 @@ func (f *findings) terms(r study.Release, p study.Plan) {
 	}
 }
 
-// body checks that the kind's result is canonically encoded, so that nothing hides there.
+// body checks that the kind's result is canonically encoded, so that no other data can hide there.
 func (f *findings) body(r study.Release) {
 	kind, err := kinds.Named(r.Kind)
 	if err == nil {
@@ -182,7 +182,7 @@ func (f *findings) roster(r study.Release, p study.Plan) {
 	f.claims("roster", len(hidden) == 0, "on the plan's roster, but neither among those that contributed nor among the missing: %s", strings.Join(hidden, ", "))
 	f.claims("parties", r.Parties == len(r.Contributed), "the manifest says M = %d, but names %d parties that contributed", r.Parties, len(r.Contributed))
 	least := p.Minimum
-	if chain, err := chainOf(r, p); err == nil { // reported elsewhere if it is no chain
+	if chain, err := chainOf(r, p); err == nil { // an invalid chain is reported elsewhere
 		least = chain.Ending().Minimum
 	}
 	f.claims("parties", r.Parties >= least, "%d parties contributed, the plan demands %d", r.Parties, least)
@@ -311,7 +311,7 @@ func (f *findings) totals(r study.Release, want []study.UnitTotal) {
 	}
 }
 
-// whole checks every field against a release remade from plan, pool, roster and published numbers.
+// whole compares every field with a release made again from plan, pool, roster and published numbers.
 func (f *findings) whole(r study.Release, t study.Task, published []privacy.Published) {
 	want, unseen, err := rebuilt(r, t, published)
 	if err != nil {
@@ -338,7 +338,7 @@ func (f *findings) whole(r study.Release, t study.Task, published []privacy.Publ
 	}
 }
 
-// words adds the claims that no computation can show.
+// words adds the claims that no computation can prove.
 func (f *findings) words(r study.Release, p study.Plan) {
 	if r.Simulated || p.Simulated {
 		return
