@@ -27,9 +27,8 @@ import (
 //   - The carriers decide when files arrive, and may lose some. A pack older than an earlier one is
 //     refused. The next pack contains the receipt if the answer arrived.
 
-// ByFile reads a pack (caucus study pack), checks its signatures, and makes an agent that writes its
-// answer to the file out. If out is empty, it writes none. The agent holds the state folder until it
-// is closed.
+// ByFile reads a pack (caucus study pack), checks its signatures, and makes an agent that writes its answer to
+// the file out. If out is empty, it writes none. The agent holds the state folder until it is closed.
 func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("agent config: %w", err)

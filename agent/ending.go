@@ -11,11 +11,10 @@ import (
 	"caucus/study"
 )
 
-// An amendment may change how a study ends: its deadline, the rule that seals it earlier, and its
-// minimum, down to the floor that the plan names. An earlier approval stays valid, because it covers
-// the floor and neither of the other two; the policy's MaxExtension bounds how far a deadline may
-// move. If an amendment reopens a failed study, this site sends the same bytes again and is charged
-// nothing.
+// An amendment may change how a study ends: its deadline, the rule that seals it earlier, and its minimum, down
+// to the floor that the plan names. An earlier approval stays valid, because it covers the floor and neither of
+// the other two; the policy's MaxExtension bounds how far a deadline may move. If an amendment reopens a failed
+// study, this site sends the same bytes again and is charged nothing.
 
 // follow stores a study's new amendments. If they reopen the study, it reopens the study here too.
 // stop says to send nothing for now.
@@ -52,8 +51,7 @@ func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) 
 	return err != nil, err
 }
 
-// allowsEnding refuses a study whose amendments the policy forbids, or whose amendments cannot be
-// read.
+// allowsEnding refuses a study whose amendments the policy forbids, or whose amendments cannot be read.
 func (a *Agent) allowsEnding(d site.Dossier, h study.Hash, p study.Plan) error {
 	chain, err := d.Chain(p, h)
 	if err != nil {

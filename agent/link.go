@@ -35,10 +35,9 @@ type link interface {
 
 func enrolmentFile(c site.Config) string { return filepath.Join(c.State, "enrolment.yaml") }
 
-// Enrol turns an invitation into this agent's identity, once. The key is made here, is on the disk
-// before the invitation is used, and never leaves. If Enrol fails, run it again with the same
-// invitation. A party whose certificate expired or was revoked enrols again over the old identity,
-// and keeps its ledger.
+// Enrol turns an invitation into this agent's identity, once. The key is made here, is on the disk before the
+// invitation is used, and never leaves. If Enrol fails, run it again with the same invitation. A party whose
+// certificate expired or was revoked enrols again over the old identity, and keeps its ledger.
 func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Caller, error) {
 	fail := func(err error) (protocol.Caller, error) { return protocol.Caller{}, fmt.Errorf("enrol: %w", err) }
 	i, err := protocol.ParseInvitation(invitation)

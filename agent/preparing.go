@@ -58,8 +58,7 @@ func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 	return body, nil
 }
 
-// contribution makes the upload before a party's own noise: the task's contribution, or two encrypted
-// shares.
+// contribution makes the upload before a party's own noise: the task's contribution, or two encrypted shares.
 func contribution(s *site.Site, w window, in study.Inputs) (study.Contribution, error) {
 	if !w.plan.Noise.Shared() {
 		return w.task.Contribute(in)
@@ -114,9 +113,8 @@ func (a *Agent) prepareNext(ctx context.Context) {
 	}
 }
 
-// prepare fixes a window, makes and stores a contribution in it, and returns at the moment of the
-// upload. In between this process sends nothing: to the coordinator, through its servers, or to a
-// log.
+// prepare fixes a window, makes and stores a contribution in it, and returns at the moment of the upload. In
+// between this process sends nothing: to the coordinator, through its servers, or to a log.
 func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
 	speak, err := a.fallSilent(ctx)
 	if err != nil {

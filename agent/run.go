@@ -72,8 +72,7 @@ func (a *Agent) measure() {
 	a.measured = a.clock.Elapsed()
 }
 
-// prepareUntilPoll prepares the charged studies, one window after the other, until the next poll is
-// due.
+// prepareUntilPoll prepares the charged studies, one window after the other, until the next poll is due.
 func (a *Agent) prepareUntilPoll(ctx context.Context, wait time.Duration) {
 	next, stop := a.clock.After(wait)
 	defer stop()

@@ -128,8 +128,7 @@ func (a *Agent) collect(ctx context.Context, d site.Dossier, o protocol.Summary)
 	return nil
 }
 
-// witness logs an error if a release or receipt contradicts a document that the coordinator signed
-// before.
+// witness logs an error if a release or receipt contradicts a document that the coordinator signed before.
 func (a *Agent) witness(r study.Release) {
 	site := a.evidence().Kept(context.Background(), r)
 	for _, f := range append(append(site.Receipts(r), site.Shared(r)...), site.Ending(r)...) {

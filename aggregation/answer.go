@@ -38,10 +38,9 @@ const leastR2 = 0.25
 
 // Answer estimates the mean of b, one number per pool row: Σwb/Σw.
 //
-// A change δ of the tilt moves the estimate by about ⟨g, δ⟩, g the weighted covariance of b with x, so
-// the variance from noise is ‖factorᵀg‖². Sampling is the error of a self-normalised mean (of the
-// residual of b on x if the weights are calibrated to x). n records from the same law add 1/n of the
-// residual's variance.
+// A change δ of the tilt moves the estimate by about ⟨g, δ⟩, g the weighted covariance of b with x, so the
+// variance from noise is ‖factorᵀg‖². Sampling is the error of a self-normalised mean (of the residual of b on
+// x if the weights are calibrated to x). n records from the same law add 1/n of the residual's variance.
 //
 // The interval covers all these errors and Untold's shift, by Student's t with Untold.Columns degrees of
 // freedom. Each error is cut at the largest possible one, because first order alone exceeds it under much
@@ -141,8 +140,7 @@ func (l *WeightLaw) explained(b []float64) float64 {
 	return max(0, 1-(1-share)*float64(n-1)/float64(n-d-1))
 }
 
-// Untold measures how private records and pool differ in the parts of columns that other columns don't
-// explain.
+// Untold measures how private records and pool differ in the parts of columns that other columns don't explain.
 type Untold struct {
 	// Shift is in standard deviations of the unexplained part. Columns counts the columns that it is
 	// estimated from.
@@ -164,14 +162,13 @@ func (u Untold) gap(weighted []float64) []float64 {
 // mostUntold limits the cells, because the work grows with cells³ for each column.
 const mostUntold = 1024
 
-// Untold leaves out each column in turn. It predicts the released means of the column's cells from the
-// released means of the other cells, by the pool's regression with the fit's ridge. The column's value is
-// its squared prediction error, minus noise and sampling, over the unexplained variance. Shift is the
-// root of the mean value plus one standard error due to noise, so that more noise never makes a release
-// look better.
+// Untold leaves out each column in turn. It predicts the released means of the column's cells from the released
+// means of the other cells, by the pool's regression with the fit's ridge. The column's value is its squared
+// prediction error, minus noise and sampling, over the unexplained variance. Shift is the root of the mean
+// value plus one standard error due to noise, so that more noise never makes a release look better.
 //
-// It treats the query as one more left-out column (the random shifts of Jeong & Rothenhäusler 2022, with
-// the size of the shift learned from the columns themselves).
+// It treats the query as one more left-out column (the random shifts of Jeong & Rothenhäusler 2022, with the
+// size of the shift learned from the columns themselves).
 func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambda, records float64) Untold {
 	n, cells := x.Dims()
 	u := Untold{Records: records, means: scaledMeans(means, d.scale())}

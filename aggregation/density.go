@@ -76,8 +76,7 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 	mu := learners.Moments(rows, private, weight)
 	w, err := SolveSurely(rows, weight, 2, mu, r.Lambda/(2*c*c), solverBudget/(2*float64(n)))
 	if err != nil {
-		// Impossible in exact arithmetic (see SolveSurely). Return zeros, so that a failure reveals
-		// nothing.
+		// Impossible in exact arithmetic (see SolveSurely). Return zeros, so that a failure reveals nothing.
 		return out
 	}
 	for j := range out {

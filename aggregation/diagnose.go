@@ -32,10 +32,9 @@ func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 	return l
 }
 
-// WorstNoise bounds Answer's Noise over all queries with values in [0,1]. With F the factor, |⟨Fᵀg,
-// v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩, at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the
-// largest eigenvalue of FᵀcovF. This is the noise part of the asymptotic variance of Ji & Elkan 2013,
-// Theorem 2, for the worst query.
+// WorstNoise bounds Answer's Noise over all queries with values in [0,1]. With F the factor, |⟨Fᵀg, v⟩|² is the
+// squared weighted covariance of b with ⟨Fv, x⟩, at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the largest eigenvalue of
+// FᵀcovF. This is the noise part of the asymptotic variance of Ji & Elkan 2013, Theorem 2, for the worst query.
 func (l *WeightLaw) WorstNoise() float64 {
 	if l.factor == nil {
 		return 0
@@ -72,10 +71,9 @@ const (
 	gapShare = 0.005
 )
 
-// Residuals returns the ten largest differences between released means and the weighted pool's. gaps
-// lists features that the pool lacks, so that no weights help: by more than noise explains, the released
-// mean is more than twice the weighted pool's, or outside the range of the pool's rows. x holds the rows
-// of the law.
+// Residuals returns the ten largest differences between released means and the weighted pool's. gaps lists
+// features that the pool lacks, so that no weights help: by more than noise explains, the released mean is more
+// than twice the weighted pool's, or outside the range of the pool's rows. x holds the rows of the law.
 func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, sd float64) (largest, gaps []Residual) {
 	n, _ := x.Dims()
 	s := d.scale()

@@ -1,12 +1,11 @@
 // Package aggregation adds up many parties' votes, sums and counts, and computes from released sums.
 //
-//   - Contributions are integers that are added exactly. Neither order of arrival nor sharding
-//     changes a bit.
+//   - Contributions are integers that are added exactly. Neither order of arrival nor sharding changes a bit.
 //   - Decoders accept only valid contributions.
-//   - Every fit takes released numbers and the known distribution of their noise. This is
-//     post-processing, at no privacy cost.
-//   - The package draws no privacy noise and does no input or output. A generator for an estimator's
-//     draws (fresh public noise, random features) is an argument.
+//   - Every fit takes released numbers and the known distribution of their noise. This is post-processing, at
+//     no privacy cost.
+//   - The package draws no privacy noise and does no input or output. A generator for an estimator's draws
+//     (fresh public noise, random features) is an argument.
 //
 // # Words
 //

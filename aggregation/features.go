@@ -116,10 +116,9 @@ func (d *FeatureDesign) add(g featureGroup, names []string) {
 	d.L2sq += k * featureScale * featureScale
 }
 
-// MappedDesign is the design for rows of a public map (dataset.Map with width columns, of which the
-// last, the intercept, is left out). Its methods take mapped rows in place of encoded ones. Mapped
-// entries have signs and norm at most R = √½, so one record moves their sum by 2R, √CrossL2sq on the
-// lattice.
+// MappedDesign is the design for rows of a public map (dataset.Map with width columns, of which the last, the
+// intercept, is left out). Its methods take mapped rows in place of encoded ones. Mapped entries have signs and
+// norm at most R = √½, so one record moves their sum by 2R, √CrossL2sq on the lattice.
 func MappedDesign(width int) *FeatureDesign {
 	d := &FeatureDesign{mapped: true, names: make([]string, width-1), L2sq: CrossL2sq}
 	for j := range d.names {
@@ -208,8 +207,7 @@ func (d *FeatureDesign) Norm() float64 {
 	return math.Sqrt(float64(len(d.groups)))
 }
 
-// Sums returns Σ over records x (n×schema.Dim(), encoded) of their entries on the lattice. See L1 and
-// L2sq.
+// Sums returns Σ over records x (n×schema.Dim(), encoded) of their entries on the lattice. See L1 and L2sq.
 func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	n, _ := x.Dims()
 	if d.mapped && n > 0 {

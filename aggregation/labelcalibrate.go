@@ -17,33 +17,31 @@ const calibrationFolds = 10
 // computed in turn.
 const intervalRounds = 6
 
-// Calibrate turns the scores of a fit to noisy labels into probabilities of the true labels, from the
-// same labels. fit is FitLabels' result for the same x, y and options. Let u be the unbiased estimate of
-// a record's class (learners.Channel.Unbiased), and p the probabilities of scores s after recalibration.
-// It solves over the N records
+// Calibrate turns the scores of a fit to noisy labels into probabilities of the true labels, from the same
+// labels. fit is FitLabels' result for the same x, y and options. Let u be the unbiased estimate of a record's
+// class (learners.Channel.Unbiased), and p the probabilities of scores s after recalibration. It solves over
+// the N records
 //
 //	Ê[pₖ] = Ê[uₖ],   Ê[Σₖ pₖsₖ] = Ê[Σₖ uₖsₖ],
 //
-// the equations of a fit by log loss to the true labels. With the fit's own scores they would be
-// circular, because the fit follows the noise in u: they agree by Σᵢ Var(uᵢ)·∂sᵢ/∂uᵢ/N on average. So s
-// is each record's score by a fit to the other nine tenths (centred, because differences between these
-// fits' intercepts say nothing about the slope).
+// the equations of a fit by log loss to the true labels. With the fit's own scores they would be circular,
+// because the fit follows the noise in u: they agree by Σᵢ Var(uᵢ)·∂sᵢ/∂uᵢ/N on average. So s is each record's
+// score by a fit to the other nine tenths (centred, because differences between these fits' intercepts say
+// nothing about the slope).
 //
-// A fit to fewer records is noisier, and noise in scores flattens the slope, by about their variance. T,
-// the sum of squared distances of the ten fits from their mean, estimates the variance of such a fit (a
-// grouped jackknife); the fit to all records has T·9/10. So the slope is multiplied by Var(s)/(Var(s) −
-// T/10).
+// A fit to fewer records is noisier, and noise in scores flattens the slope, by about their variance. T, the
+// sum of squared distances of the ten fits from their mean, estimates the variance of such a fit (a grouped
+// jackknife); the fit to all records has T·9/10. So the slope is multiplied by Var(s)/(Var(s) − T/10).
 //
-// Given the scores, the errors of both right hand sides are sums over records with known variance: a
-// noisy label is class k with probability rₖ = q + (keep−q)pₖ, so Cov u = (diag r − rrᵀ)/(keep−q)², which
-// contains privacy noise and sampling of labels. The noise of other records' labels in s counts twice,
-// for its own square and because pairs of records err together: the variance of u times the scatter of
-// the ten fits.
+// Given the scores, the errors of both right hand sides are sums over records with known variance: a noisy
+// label is class k with probability rₖ = q + (keep−q)pₖ, so Cov u = (diag r − rrᵀ)/(keep−q)², which contains
+// privacy noise and sampling of labels. The noise of other records' labels in s counts twice, for its own
+// square and because pairs of records err together: the variance of u times the scatter of the ten fits.
 //
-// The interval holds the slopes whose mean along the scores is within Normal95 deviations of the observed
-// one, each by the errors that this slope implies: steeper slopes have surer probabilities, which inform
-// less about them. (With one error for all slopes, a slope estimated too small would look surer than it
-// is.) SlopeSD is derived from the interval's upper half.
+// The interval holds the slopes whose mean along the scores is within Normal95 deviations of the observed one,
+// each by the errors that this slope implies: steeper slopes have surer probabilities, which inform less about
+// them. (With one error for all slopes, a slope estimated too small would look surer than it is.) SlopeSD is
+// derived from the interval's upper half.
 //
 // Calibrate returns nil for too few records, and if the equations have no solution.
 func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.Rand) *Calibration {

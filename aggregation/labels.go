@@ -91,17 +91,16 @@ const (
 	labelSearching  = 60 // iterations per ridge; each ridge starts from the solution of the ridge before
 )
 
-// FitLabels fits a linear classifier to rows x (N×d; the last column, the intercept, is a positive
-// constant) with labels y that went through o.Channel. It ignores labels outside 0..K-1. It is
-// post-processing of the labels.
+// FitLabels fits a linear classifier to rows x (N×d; the last column, the intercept, is a positive constant)
+// with labels y that went through o.Channel. It ignores labels outside 0..K-1. It is post-processing of the
+// labels.
 //
-// With Lambda 0 it takes the strongest ridge whose held-out risk is within one standard error of the
-// least, because under much noise many ridges look alike, and the strongest is the safest.
+// With Lambda 0 it takes the strongest ridge whose held-out risk is within one standard error of the least,
+// because under much noise many ridges look alike, and the strongest is the safest.
 //
-// The risk auc does not determine the threshold of the scores. The threshold is set where the
-// unbiased estimate of each class's errors is least. For the risk accuracy this happens only if it is
-// clearly better, because a strong ridge shrinks the features' weights but not the noise in the
-// intercept.
+// The risk auc does not determine the threshold of the scores. The threshold is set where the unbiased estimate
+// of each class's errors is least. For the risk accuracy this happens only if it is clearly better, because a
+// strong ridge shrinks the features' weights but not the noise in the intercept.
 func FitLabels(x *mat.Dense, y []int, o LabelOptions, rng *rand.Rand) (LabelFit, error) {
 	if err := o.Validate(); err != nil {
 		return LabelFit{}, fmt.Errorf("fit labels: %w", err)
@@ -320,9 +319,8 @@ func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 
 	return 1 - got.Accuracy
 }
 
-// cut moves each column's intercept so that the unbiased estimate of the errors is least at a
-// threshold of zero. If cautious is set, it moves an intercept only for a gain above two standard
-// errors of the noise.
+// cut moves each column's intercept so that the unbiased estimate of the errors is least at a threshold of
+// zero. If cautious is set, it moves an intercept only for a gain above two standard errors of the noise.
 func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious bool) {
 	scores := m.Scores(x)
 	d, columns := m.W.Dims()
@@ -344,8 +342,7 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 			}
 		}
 		slices.SortFunc(order, func(i, j int) int { return cmp.Compare(s[i], s[j]) })
-		// errors[a] is the number of errors, up to a constant, if the threshold is above the first a
-		// rows.
+		// errors[a] is the number of errors, up to a constant, if the threshold is above the first a rows.
 		errors := make([]float64, len(s)+1)
 		for a, i := range order {
 			errors[a+1] = errors[a] + 2*o.Channel.Unbiased(y[i] == class) - 1
@@ -379,9 +376,8 @@ type LabelShares struct {
 	Error []float64 `json:"standard_error"`
 }
 
-// DebiasedShares debiases the shares n_k/N of noisy labels: (n_k/N − q)/(p − q). Given the true labels,
-// the variance is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²). Error uses the projected share as the true share
-// π.
+// DebiasedShares debiases the shares n_k/N of noisy labels: (n_k/N − q)/(p − q). Given the true labels, the
+// variance is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²). Error uses the projected share as the true share π.
 func DebiasedShares(y []int, c learners.Channel) LabelShares {
 	s := LabelShares{Share: make([]float64, c.Classes), Error: make([]float64, c.Classes)}
 	n := 0.0

@@ -25,8 +25,7 @@ type MomentDesign struct {
 	Digest [sha256.Size]byte
 }
 
-// momentScale is the lattice of A. Whitened entries are of order 1, so rounding moves each by less
-// than 1/1000.
+// momentScale is the lattice of A. Whitened entries are of order 1, so rounding moves each by less than 1/1000.
 const momentScale = 512
 
 // NewMomentDesign whitens the pool rows x (N×d, weights nil: equal) and rounds them.
@@ -42,8 +41,7 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 		total += at(weight, i)
 	}
 	g := metricOf(x, weight)
-	// Drop directions of relative variance below 1e-9. They are rounding errors of an exact linear
-	// dependence.
+	// Drop directions of relative variance below 1e-9. They are rounding errors of an exact linear dependence.
 	white := g.whitener(1, 0, 1e-9)
 	_, p := white.Dims()
 	m := &MomentDesign{rows: n, p: p, classes: classes, a: make([]int64, n*p)}
@@ -60,8 +58,7 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 			sum += math.Abs(r)
 		}
 	}
-	// white's columns q_j/√λ_j are orthogonal, so its inverse on the kept directions is
-	// q_j·√λ_j = white·λ_j.
+	// white's columns q_j/√λ_j are orthogonal, so its inverse on the kept directions is q_j·√λ_j = white·λ_j.
 	m.back = mat.NewDense(d, p, nil)
 	for j := range p {
 		l := g.values[len(g.values)-p+j]
@@ -149,8 +146,7 @@ func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	return mu
 }
 
-// Noise returns the law of Mu's noise if each sum has noise of standard deviation sd, Laplace or near
-// normal.
+// Noise returns the law of Mu's noise if each sum has noise of standard deviation sd, Laplace or near normal.
 func (m *MomentDesign) Noise(sd float64, laplace bool) Noise {
 	d, _ := m.back.Dims()
 	factor := mat.NewDense(d, m.p, nil)

@@ -109,8 +109,7 @@ func secondMoment(x *mat.Dense, weight []float64) *mat.SymDense {
 	return gram(1/total, scaled)
 }
 
-// gram returns scale·xᵀx, d×d. It adds blocks of rows in order, which is several times faster for large
-// x.
+// gram returns scale·xᵀx, d×d. It adds blocks of rows in order, which is several times faster for large x.
 func gram(scale float64, x *mat.Dense) *mat.SymDense {
 	n, d := x.Dims()
 	sum := mat.NewSymDense(d, nil)

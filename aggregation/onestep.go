@@ -38,8 +38,7 @@ const (
 	unseenMost = 1e-3
 )
 
-// OneStep removes the fit's ridge. It returns false for more than two classes, and for the zero
-// model.
+// OneStep removes the fit's ridge. It returns false for more than two classes, and for the zero model.
 func (f CrossFit) OneStep() (OneStep, bool) {
 	c := f.equations
 	if c.classes != 2 || f.Lambda == 0 {
@@ -108,8 +107,7 @@ func (o OneStep) Along(by []float64) Contrast {
 	}
 }
 
-// InverseCovariance returns the pseudo-inverse of the covariance of rows x under weights (nil: equal),
-// d×d.
+// InverseCovariance returns the pseudo-inverse of the covariance of rows x under weights (nil: equal), d×d.
 func InverseCovariance(x *mat.Dense, weight []float64) *mat.Dense {
 	n, d := x.Dims()
 	mean, total := mat.NewVecDense(d, nil), 0.0

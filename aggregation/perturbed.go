@@ -25,11 +25,9 @@ type perturbed struct {
 	}
 	mu    *mat.Dense // d×C
 	noise Noise
-	// curvature, if not nil, returns the Hessian of G at W (C = 1). It replaces fresh draws, to first
-	// order.
+	// curvature, if not nil, returns the Hessian of G at W (C = 1). It replaces fresh draws, to first order.
 	curvature func(w *mat.Dense) *mat.SymDense
-	// score, if not nil, replaces the estimate of the risk. A correction of NaN ends the search for
-	// λ.
+	// score, if not nil, replaces the estimate of the risk. A correction of NaN ends the search for λ.
 	score func(w *mat.Dense, lambda float64) (risk, correction float64)
 	// ceiling is G at 0. The search ends at a fit whose correction for noise alone exceeds it.
 	ceiling float64

@@ -49,8 +49,7 @@ func (r *ridged) inverse() *mat.Dense {
 	return mat.DenseCopyOf(&inverse)
 }
 
-// blockRows is so small that a block with a thousand columns fits into a processor's second-level
-// cache.
+// blockRows is so small that a block with a thousand columns fits into a processor's second-level cache.
 const blockRows = 64
 
 // norms returns √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) for the rows of x (N×d), the lengths of U⁻ᵀxᵢ with S+ridge·I = UᵀU.

@@ -7,13 +7,11 @@ import (
 	"math/bits"
 )
 
-// ErrTally is wrapped by every refusal of an encoded tally, and of adding tallies of different
-// shapes.
+// ErrTally is wrapped by every refusal of an encoded tally, and of adding tallies of different shapes.
 var ErrTally = errors.New("invalid tally")
 
-// Tally counts, for each pool row, the ballots that chose each class. Its size does not grow with the
-// number of ballots. Additions are exact and commute, so neither order of arrival nor sharding
-// changes a bit.
+// Tally counts, for each pool row, the ballots that chose each class. Its size does not grow with the number of
+// ballots. Additions are exact and commute, so neither order of arrival nor sharding changes a bit.
 type Tally struct {
 	rows, classes int
 	ballots       int64

@@ -70,16 +70,15 @@ type WeightFit struct {
 	EffectiveRows, Largest float64
 }
 
-// FitWeights tilts the pool's rows x (N×d, no intercept column) so that their weighted mean matches a
-// mean released with noise (Factor d×p). Relative to the rows' existing weights (base, positive; nil:
-// equal), the new ones have least entropy,
+// FitWeights tilts the pool's rows x (N×d, no intercept column) so that their weighted mean matches a mean
+// released with noise (Factor d×p). Relative to the rows' existing weights (base, positive; nil: equal), the
+// new ones have least entropy,
 //
 //	β = argmax ⟨β, mean⟩ − log( Σ bᵢe^{⟨β,xᵢ⟩} / Σ bᵢ ) − (λ/2)‖β‖².
 //
-// λ is in no bound. 0 asks for the λ that minimises the estimated risk without noise (see FitVotes); in
-// the result it means the base alone. No λ is chosen that leaves less than a share keep of the base's
-// effective rows: weights on few rows match a mean that the pool can hardly reach, and ruin everything
-// else.
+// λ is in no bound. 0 asks for the λ that minimises the estimated risk without noise (see FitVotes); in the
+// result it means the base alone. No λ is chosen that leaves less than a share keep of the base's effective
+// rows: weights on few rows match a mean that the pool can hardly reach, and ruin everything else.
 func FitWeights(x *mat.Dense, base, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
 	return tilting(x, base, mean, noise).fitWeights(x, base, lambda, keep, rng)
 }

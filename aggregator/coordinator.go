@@ -16,8 +16,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// coordinator locks the server and reads a study's task and record. The server must be a
-// coordinator's.
+// coordinator locks the server and reads a study's task and record. The server must be a coordinator's.
 func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
 	if s.config.Role != shares.Coordinator {
 		return t, r, func() {}, fmt.Errorf("this server is the %v", s.config.Role)
@@ -89,10 +88,9 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 	return r.Theirs, err
 }
 
-// Confirm asks whether the helper still holds its acceptance of an open study. ErrForgotten means
-// that the helper's files were restored to an older state, so parties would spend budget for nothing.
-// Confirm changes nothing here. If the helper accepts the study again, the new acceptance is not
-// used.
+// Confirm asks whether the helper still holds its acceptance of an open study. ErrForgotten means that the
+// helper's files were restored to an older state, so parties would spend budget for nothing. Confirm changes
+// nothing here. If the helper accepts the study again, the new acceptance is not used.
 func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error { return fmt.Errorf("ask for the helper's acceptance of study %s: %w", plan, err) }
 	if err := s.current(ctx); err != nil {
@@ -328,8 +326,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 			return fail(err)
 		}
 		var message []byte
-		// A contribution that this server cannot prepare is sent without a message, so both servers
-		// refuse it.
+		// A contribution that this server cannot prepare is sent without a message, so both servers refuse it.
 		if prepared[i], err = form.Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)), shares.Coordinator, u.part); err == nil {
 			message = prepared[i].Message()
 		}

@@ -28,8 +28,7 @@ type Reveal struct {
 
 type half [32]byte
 
-// commitment hashes a half with the label of its role. The hash hides the half, which is 32 uniform
-// bytes.
+// commitment hashes a half with the label of its role. The hash hides the half, which is 32 uniform bytes.
 func commitment(plan study.Hash, r shares.Role, h half) Digest {
 	return hashed("caucus verify key commitment 1", plan[:], []byte{byte(r)}, h[:])
 }
@@ -54,8 +53,7 @@ type PrepareRequest struct {
 	Head   []byte            `json:"head"`  // nonce and public share
 	Other  [sha256.Size]byte `json:"other"` // digest of the coordinator's part
 	Sealed []byte            `json:"sealed"`
-	// Message is the coordinator's preparation message, empty if the coordinator cannot prepare its
-	// part.
+	// Message is the coordinator's preparation message, empty if the coordinator cannot prepare its part.
 	Message []byte `json:"message,omitempty"`
 }
 
@@ -69,8 +67,7 @@ type PrepareReply struct {
 	Message  []byte        `json:"message,omitempty"`
 }
 
-// from combines the set with a ledger request's origin (From), so that the set is one of the
-// release's terms.
+// from combines the set with a ledger request's origin (From), so that the set is one of the release's terms.
 func from(s Signed, matrix privacy.Digest) privacy.Digest {
 	set := s.Digest()
 	return privacy.Digest(hashed("caucus aggregated set 1", matrix[:], set[:]))

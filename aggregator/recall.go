@@ -12,14 +12,13 @@ import (
 
 // If a helper's whole machine is restored, head file included, the helper does not notice.
 //
-// Restored to a state before it accepted a study: nobody gains anything. The helper accepts the study
-// again, and uploads encrypted under the first acceptance no longer open (protocol.ShareBinding).
+// Restored to a state before it accepted a study: nobody gains anything. The helper accepts the study again,
+// and uploads encrypted under the first acceptance no longer open (protocol.ShareBinding).
 //
-// Restored to a state between acceptance and release: the helper draws its noise again, and this code
-// cannot prevent that. But each release signs the helper's step and its ledger's line. Readers
-// remember both, and so does the coordinator, which shows the newest share before it asks for
-// anything. A helper that lacks that share answers nothing until it is reconciled, which charges the
-// lost release.
+// Restored to a state between acceptance and release: the helper draws its noise again, and this code cannot
+// prevent that. But each release signs the helper's step and its ledger's line. Readers remember both, and so
+// does the coordinator, which shows the newest share before it asks for anything. A helper that lacks that
+// share answers nothing until it is reconciled, which charges the lost release.
 
 // Recall implements Peer. A share that this helper did not sign proves nothing and is refused.
 func (s *Server) Recall(ctx context.Context, share Signed) error {
@@ -77,8 +76,7 @@ func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	return err != nil, nil
 }
 
-// lost returns the ledger lines that this helper's ledger lacks, of shares that the coordinator
-// showed.
+// lost returns the ledger lines that this helper's ledger lacks, of shares that the coordinator showed.
 func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	var shares []Signed
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {

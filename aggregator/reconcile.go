@@ -32,10 +32,9 @@ func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost, shown
 	return s.ledger.Reconcile(ctx, lost, shown)
 }
 
-// Reconcile lets a server answer again after its files were restored. Every study without a release
-// fails here. A helper must first have a new sealing key, which parties pin; under that key no
-// earlier contribution can be prepared again. The ledger is reconciled separately
-// (privacy.Ledger.Reconcile).
+// Reconcile lets a server answer again after its files were restored. Every study without a release fails here.
+// A helper must first have a new sealing key, which parties pin; under that key no earlier contribution can be
+// prepared again. The ledger is reconciled separately (privacy.Ledger.Reconcile).
 func (s *Server) Reconcile(ctx context.Context) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()

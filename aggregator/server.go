@@ -33,8 +33,7 @@ type Config struct {
 	Role shares.Role
 	// Store is the path of the studies' database (Create), and Head that of the head file (InitHead).
 	Store, Head string
-	// Guard is the lease of a coordinator's replicas; only the leader may write. Nil without
-	// replicas.
+	// Guard is the lease of a coordinator's replicas; only the leader may write. Nil without replicas.
 	Guard *database.Lease
 	// Journal is the server's ledger, and Limits bounds its spending. If a coordinator has opened a
 	// Ledger on that Journal, it gives that Ledger too, whose own limits then count.
@@ -48,15 +47,13 @@ type Config struct {
 	Sealing *protocol.SealingKey
 	// Task makes the task of a plan with its pool. Each call checks both.
 	Task func(context.Context, study.Hash) (study.Task, error)
-	// Serves is a helper's policy. Its error says why it refuses a plan. A nil Serves refuses every
-	// plan.
+	// Serves is a helper's policy. Its error says why it refuses a plan. A nil Serves refuses every plan.
 	Serves func(study.Task) error
 	// MaxOpen bounds a helper's accepted studies that have not ended, and MaxShares the bytes of its
 	// store. At either limit the helper accepts no further study. 0 is no limit.
 	MaxOpen   int
 	MaxShares int64
-	// Shelf stores the plans and pools that the coordinator sends to a helper. With nil the helper
-	// takes none.
+	// Shelf stores the plans and pools that the coordinator sends to a helper. With nil the helper takes none.
 	Shelf Shelf
 	// Checkpoint, if not nil, is called between effects. Tests stop the server there.
 	Checkpoint func(effect string)
@@ -323,8 +320,7 @@ func (s *Server) agreed(ctx context.Context, h study.Hash) bool {
 	return err == nil && r.Own.Document != nil
 }
 
-// room asks a helper's shelf for room. It takes a turn, so that no plan is removed while it is being
-// accepted.
+// room asks a helper's shelf for room. It takes a turn, so that no plan is removed while it is being accepted.
 func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()

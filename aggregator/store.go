@@ -221,8 +221,7 @@ func (t *transaction) records(yield func(study.Hash, record) error) error {
 	return err
 }
 
-// untoldOf lists failed studies of whose failure the helper has not heard. Migration 2 indexes this
-// condition.
+// untoldOf lists failed studies of whose failure the helper has not heard. Migration 2 indexes this condition.
 func untoldOf(ctx context.Context, tx *sql.Tx) ([]study.Hash, error) {
 	return hashesBy(ctx, tx, untoldQuery)
 }

@@ -107,10 +107,9 @@ func (o PrepareRequest) binding(plan study.Hash, acceptance Digest) protocol.Sha
 	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: o.Party, Weight: o.Weight, Head: o.Head, Other: o.Other}
 }
 
-// Contribute makes a party's upload under the agreement that CheckAcceptance returned: the party's
-// statistic in two shares, of which the helper's is encrypted to its key. The shares are random, so a
-// second call makes a different upload. Store the first upload before sending any of it, and never
-// send another.
+// Contribute makes a party's upload under the agreement that CheckAcceptance returned: the party's statistic in
+// two shares, of which the helper's is encrypted to its key. The shares are random, so a second call makes a
+// different upload. Store the first upload before sending any of it, and never send another.
 func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreement) ([]byte, error) {
 	of, ok := bodies.Of(t)
 	if !ok || !t.Plan().Noise.Shared() {
@@ -146,8 +145,7 @@ func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
 	return bodies.Requests(of.Statistic, vector, weight)
 }
 
-// sealSteps is the work of encrypting a share: a third of a millisecond as measured, mostly for the
-// key.
+// sealSteps is the work of encrypting a share: a third of a millisecond as measured, mostly for the key.
 const sealSteps = 2e6
 
 // Steps bounds the work that Contribute adds to a party's study.Task.Work, in the same unit.

@@ -33,9 +33,8 @@ type releaser struct {
 // behind reports whether the ledger is known to lack what was published.
 func (r releaser) behind() bool { return r.lost || errors.Is(r.witness.stopped(), privacy.ErrBehind) }
 
-// advance does the remaining work of a sealed or folded study, from what is stored. A restart in
-// between does not change the result. advance returns when there is nothing to do before the next
-// event.
+// advance does the remaining work of a sealed or folded study, from what is stored. A restart in between does
+// not change the result. advance returns when there is nothing to do before the next event.
 func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 	c.advancing.Lock()
 	defer c.advancing.Unlock()

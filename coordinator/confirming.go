@@ -30,9 +30,8 @@ type endedError struct{ reason string }
 
 func (e endedError) Error() string { return e.reason }
 
-// confirm asks both servers whether they can still release a study. over is the reason why one of
-// them cannot, "" if both can. An error means that a server could not be asked, and says nothing
-// about the study.
+// confirm asks both servers whether they can still release a study. over is the reason why one of them cannot,
+// "" if both can. An error means that a server could not be asked, and says nothing about the study.
 func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	ctx, stop := context.WithTimeout(ctx, confirmTime)
 	defer stop()

@@ -79,8 +79,7 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 	return protocol.SealKeyOf(private)
 }
 
-// notice states a study's state for one party. It includes the receipt if the party's answer came as
-// a file.
+// notice states a study's state for one party. It includes the receipt if the party's answer came as a file.
 func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyID, sealKey []byte) (*pb.Notice, error) {
 	head := s.scheduler.releaser.witness.current()
 	if head == nil {

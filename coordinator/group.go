@@ -12,16 +12,14 @@ import (
 	"caucus/study/life"
 )
 
-// Contributions that arrive while others are being written to disk are decided and stored together,
-// in one transaction with one wait for the disk. The result is the same as if they came one after the
-// other:
+// Contributions that arrive while others are being written to disk are decided and stored together, in one
+// transaction with one wait for the disk. The result is the same as if they came one after the other:
 //
-//   - Each contribution is stored in a savepoint. If one cannot be stored, its savepoint is undone
-//     and the group ends before it. So no contribution is decided after a step of the machine that
-//     did not happen.
-//   - Nobody gets a receipt or a refusal before the transaction is on disk. If the transaction fails,
-//     all callers of the group get its error and try again. So a party that is twice in a group is
-//     never refused because of bytes that were not stored.
+//   - Each contribution is stored in a savepoint. If one cannot be stored, its savepoint is undone and the
+//     group ends before it. So no contribution is decided after a step of the machine that did not happen.
+//   - Nobody gets a receipt or a refusal before the transaction is on disk. If the transaction fails, all
+//     callers of the group get its error and try again. So a party that is twice in a group is never refused
+//     because of bytes that were not stored.
 
 // errNoAnswer is the error for callers whose contribution was in a group that panicked.
 var errNoAnswer = errors.New("store contribution: it was given up")
@@ -81,9 +79,8 @@ func (c *runningStudy) storeQueue(ctx context.Context) {
 	}
 }
 
-// storeApart stores one contribution outside of groups: one whose bytes were lost, or one that comes
-// after the deadline. A late contribution is refused as late, whenever the scheduler last checked
-// deadlines.
+// storeApart stores one contribution outside of groups: one whose bytes were lost, or one that comes after the
+// deadline. A late contribution is refused as late, whenever the scheduler last checked deadlines.
 func (c *runningStudy) storeApart(ctx context.Context, p *pending) (protocol.Receipt, error) {
 	if err := c.load(ctx); err != nil {
 		return protocol.Receipt{}, err

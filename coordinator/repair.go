@@ -120,8 +120,7 @@ func (c *runningStudy) inspect(ctx context.Context, m repairer) error {
 	return c.load(ctx)
 }
 
-// reseal seals the study without these contributions, except those that their parties sent again
-// meanwhile.
+// reseal seals the study without these contributions, except those that their parties sent again meanwhile.
 func (c *runningStudy) reseal(ctx context.Context, m repairer, over []study.PartyID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,11 +147,10 @@ func (c *runningStudy) reseal(ctx context.Context, m repairer, over []study.Part
 	return c.load(ctx)
 }
 
-// loseFolded moves a folded study back to sealed, because its sum does not match its contributions.
-// Folding deleted the summed contributions, but their parties still have them, so all parties are
-// asked again. If the kind keeps bodies, only missing bodies are asked for; inspect then finds the
-// damaged ones. The same bytes are folded again, so a ledger that was asked before gives the same
-// answer.
+// loseFolded moves a folded study back to sealed, because its sum does not match its contributions. Folding
+// deleted the summed contributions, but their parties still have them, so all parties are asked again. If the
+// kind keeps bodies, only missing bodies are asked for; inspect then finds the damaged ones. The same bytes are
+// folded again, so a ledger that was asked before gives the same answer.
 func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) error {
 	now, err := m.lostSince()
 	if err != nil {

@@ -252,9 +252,8 @@ func (c *runningStudy) studyChecker(ctx context.Context) (*studyChecker, error) 
 	return c.kept, nil
 }
 
-// newStudyChecker reads a pool's canonical bytes under a plan. It refuses a plan whose terms differ
-// from those that this version computes, because this version could not read contributions made under
-// them.
+// newStudyChecker reads a pool's canonical bytes under a plan. It refuses a plan whose terms differ from those
+// that this version computes, because this version could not read contributions made under them.
 func newStudyChecker(plan study.Plan, data []byte) (*studyChecker, error) {
 	task, err := kinds.ReadTask(plan, data)
 	if err == nil {

@@ -336,9 +336,8 @@ func (s *Server) address() string {
 	return s.Addr()
 }
 
-// noteDamage marks the coordinator as unhealthy if an error of the store or the ledger shows a
-// damaged database. So monitoring notices the first damaged page. The mark stays until a start on
-// sound files.
+// noteDamage marks the coordinator as unhealthy if an error of the store or the ledger shows a damaged
+// database. So monitoring notices the first damaged page. The mark stays until a start on sound files.
 func (s *Server) noteDamage(err error) {
 	if !database.Damaged(err) || !s.unwell.CompareAndSwap(false, true) {
 		return

@@ -18,10 +18,9 @@ import (
 	"caucus/study/life"
 )
 
-// Studies with noise: aggregators have two servers: one in this coordinator's folder, and the helper.
-// Parties, receipts, deadlines and amendments work as in any study. Contributions are stored as they
-// came until the study seals, and then given to both servers. Contributions that both servers refuse
-// leave the study.
+// Studies with noise: aggregators have two servers: one in this coordinator's folder, and the helper. Parties,
+// receipts, deadlines and amendments work as in any study. Contributions are stored as they came until the
+// study seals, and then given to both servers. Contributions that both servers refuse leave the study.
 
 // sharing is this coordinator's half of the two servers, with the connection to the helper.
 type sharing struct {
@@ -89,8 +88,7 @@ func (c *runningStudy) troubled(err error) {
 	}
 }
 
-// acceptance is the helper's signed acceptance of an opened study with two servers, nil for other
-// studies.
+// acceptance is the helper's signed acceptance of an opened study with two servers, nil for other studies.
 func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	is, over := false, c.over.Load()
 	err := c.view(ctx, func(m *life.Study) error { is = m.Plan.Noise.Shared(); return nil })
@@ -116,8 +114,7 @@ func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byt
 	return aggregators.CheckUpload(t, aggregators.Signed{Document: agreed.Document, Signature: agreed.Signature}, body)
 }
 
-// passing marks an error as temporary (ErrHelper), except an error by which the servers end the
-// study.
+// passing marks an error as temporary (ErrHelper), except an error by which the servers end the study.
 func passing(err error) error {
 	for _, last := range []error{aggregators.ErrFailed, aggregators.ErrConflict, aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget, privacy.ErrConflict, protocol.ErrDenied} {
 		if err == nil || errors.Is(err, last) {
@@ -141,9 +138,8 @@ func sharesReason(err error) string {
 	return ""
 }
 
-// foldShares gives each contribution once to this coordinator's half, checks them together with the
-// helper, and seals the study without those that both refuse. After a kill the next call repeats this
-// with the same result.
+// foldShares gives each contribution once to this coordinator's half, checks them together with the helper, and
+// seals the study without those that both refuse. After a kill the next call repeats this with the same result.
 func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 	if _, _, _, err := c.isShared(ctx); err != nil {
 		return err
@@ -276,8 +272,7 @@ func (c *runningStudy) forgetShares(ctx context.Context, reason string) error {
 	return ignoreHelper(err)
 }
 
-// ignoreHelper returns nil for errors of a helper out of reach, because a study may fail without the
-// helper.
+// ignoreHelper returns nil for errors of a helper out of reach, because a study may fail without the helper.
 func ignoreHelper(err error) error {
 	if errors.Is(err, protocol.ErrHelper) || errors.Is(err, aggregators.ErrBehind) {
 		return nil
@@ -285,9 +280,8 @@ func ignoreHelper(err error) error {
 	return err
 }
 
-// unshared refuses to resume a failed study if the two servers hold contributions of it. They check
-// each contribution once, so those would count in any case, also if their parties do not send them
-// again.
+// unshared refuses to resume a failed study if the two servers hold contributions of it. They check each
+// contribution once, so those would count in any case, also if their parties do not send them again.
 func (c *runningStudy) unshared(ctx context.Context) error {
 	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {

@@ -211,8 +211,7 @@ func ParseNumber(text string) (float64, bool) {
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !IsSourceForm(text)
 }
 
-// IsSourceForm reports whether a number has a character (_ or x) that only Go's source code allows in
-// numbers.
+// IsSourceForm reports whether a number has a character (_ or x) that only Go's source code allows in numbers.
 func IsSourceForm(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c == '_' || c == 'x' || c == 'X' {

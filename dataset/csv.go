@@ -81,9 +81,8 @@ type csvRows struct {
 	line  int
 }
 
-// NewCSV returns the rows of delimited text, read as [ReadCSV] reads it, without gzip. A malformed line
-// is an error. Use NewCSV for public data, [NewLines] for a site's records, and [NewQuoted] for a
-// person's import.
+// NewCSV returns the rows of delimited text, read as [ReadCSV] reads it, without gzip. A malformed line is an
+// error. Use NewCSV for public data, [NewLines] for a site's records, and [NewQuoted] for a person's import.
 func NewCSV(r io.Reader, f Format) (Rows, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err

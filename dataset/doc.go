@@ -1,27 +1,26 @@
 // Package dataset is about tables and how files become them.
 //
 // It turns files into numbers for an agent at a party, for a simulation, and for a person who applies a
-// release. Readers ([ReadCSV], [ReadLines], [ReadIDX], [ReadJPEGs]) turn a file into a [Table] of text
-// cells. A [Schema], public and fixed before any record is seen, turns a table into [Records] with
-// features in [0,1]. A [Map], fitted on public rows alone, turns these into model features of norm at
-// most 1, the bound to which the noise is calibrated.
+// release. Readers ([ReadCSV], [ReadLines], [ReadIDX], [ReadJPEGs]) turn a file into a [Table] of text cells. A
+// [Schema], public and fixed before any record is seen, turns a table into [Records] with features in [0,1]. A
+// [Map], fitted on public rows alone, turns these into model features of norm at most 1, the bound to which the
+// noise is calibrated.
 //
 // Guarantees:
 //
-//   - Data never decide an encoding. Bounds and levels come from the schema, the map from the
-//     public pool. Two parties with the same schema and map get columns of the same meaning, and
-//     [Schema.Dim] is known without data.
-//   - No cell is refused. A number outside its bounds is clamped, an unknown text becomes "other", a
-//     missing number becomes the middle of its range. [Remark] values count such cells. They are as
-//     private as the data, and only for the data's owner.
+//   - Data never decide an encoding. Bounds and levels come from the schema, the map from the public pool. Two
+//     parties with the same schema and map get columns of the same meaning, and [Schema.Dim] is known without
+//     data.
+//   - No cell is refused. A number outside its bounds is clamped, an unknown text becomes "other", a missing
+//     number becomes the middle of its range. [Remark] values count such cells. They are as private as the
+//     data, and only for the data's owner.
 //   - Every row that leaves [Map.Apply] has Euclidean norm at most 1, whatever the cells were.
-//   - Equal input gives equal output: no clock, no global randomness, no dependence on map order.
-//     The arithmetic is gonum's, so the last bits of a fitted map may differ between processor
-//     architectures: fit once and distribute the map.
+//   - Equal input gives equal output: no clock, no global randomness, no dependence on map order. The
+//     arithmetic is gonum's, so the last bits of a fitted map may differ between processor architectures: fit
+//     once and distribute the map.
 //
-// To add a file format, write a reader that returns [Rows], as in dataset/files. To add a public map, add
-// a Kind of Map, like columns by their own scale ([FitFAMD]).
-// Maps can be chained ([Map.After]).
+// To add a file format, write a reader that returns [Rows], as in dataset/files. To add a public map, add a
+// Kind of Map, like columns by their own scale ([FitFAMD]). Maps can be chained ([Map.After]).
 //
 // This package opens no files: readers take an io.Reader, known sets an fs.FS.
 //
@@ -29,14 +28,14 @@
 //
 // No file uses what a later one declares, but the maps of part 4 use each other.
 //
-//  1. Tables and readers: table.go, tablebuilder.go, remark.go, records.go, rows.go, csv.go,
-//     lines.go, quoted.go, idx.go, jpeg.go.
-//  2. Schemas: schema.go, dates.go, celltext.go (values of other formats as text), schemacheck.go,
-//     within.go (one schema within another).
+//  1. Tables and readers: table.go, tablebuilder.go, remark.go, records.go, rows.go, csv.go, lines.go,
+//     quoted.go, idx.go, jpeg.go.
+//  2. Schemas: schema.go, dates.go, celltext.go (values of other formats as text), schemacheck.go, within.go
+//     (one schema within another).
 //  3. Encoding: cells.go, columncodes.go, encode.go, decode.go, blocks.go.
-//  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go; components.go
-//     (their number), kept.go (variance kept), words.go.
-//  5. Questions: where.go (conditions), outside.go (records that a condition excludes), ask.go;
-//     coding.go (records in as many bytes each, for a table on a disk).
+//  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go; components.go (their number), kept.go (variance
+//     kept), words.go.
+//  5. Questions: where.go (conditions), outside.go (records that a condition excludes), ask.go; coding.go
+//     (records in as many bytes each, for a table on a disk).
 //  6. Also: draft.go (a first schema), known.go, hospitals.go (known sets).
 package dataset

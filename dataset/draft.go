@@ -16,8 +16,7 @@ const (
 	draftLevels = 60
 	// draftNumbers is the least share of numbers among a numeric column's cells.
 	draftNumbers = 0.95
-	// draftTail: a feature gets log if no value is negative and the largest exceeds this many upper
-	// quartiles.
+	// draftTail: a feature gets log if no value is negative and the largest exceeds this many upper quartiles.
 	draftTail = 20
 )
 

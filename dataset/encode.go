@@ -18,8 +18,7 @@ func (s Schema) Dim() int {
 	return d
 }
 
-// FeatureNames returns the names of encoded columns: "age", "sex=Female", "chol?" for the missing flag of
-// chol.
+// FeatureNames returns the names of encoded columns: "age", "sex=Female", "chol?" for the missing flag of chol.
 func (s Schema) FeatureNames() []string {
 	var all []string
 	for _, f := range s.Features {
@@ -60,13 +59,12 @@ func (s Schema) squaredNorm() float64 {
 
 // Encode turns a table into records with X in [0,1]^Dim.
 //
-// A number is clamped to its bounds, transformed by log1p if the schema says so, and scaled to [0,1]. A
-// cell without a finite number becomes 0.5. A text sets the column of its level, or of "other". "3.0" and
-// "3" are the same level and class. No cell is an error: the remarks count the changes, for the data's
-// owner only.
+// A number is clamped to its bounds, transformed by log1p if the schema says so, and scaled to [0,1]. A cell
+// without a finite number becomes 0.5. A text sets the column of its level, or of "other". "3.0" and "3" are
+// the same level and class. No cell is an error: the remarks count the changes, for the data's owner only.
 //
-// A missing feature column is an error that lists the table's columns. Label, party and patient columns
-// may be absent: then Y is -1, Party and Patient nil. For training see [Schema.EncodeLabelled].
+// A missing feature column is an error that lists the table's columns. Label, party and patient columns may be
+// absent: then Y is -1, Party and Patient nil. For training see [Schema.EncodeLabelled].
 func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
 	if err := s.checkColumns(t, s.FeatureColumns()); err != nil {
 		return nil, nil, fmt.Errorf("encode table: %w", err)
@@ -181,8 +179,7 @@ func (s Schema) classesOf(texts []string) []int {
 	return out
 }
 
-// knownClasses returns the classes by text. Classes precede aliases: alias "1" must not replace class
-// "1.0".
+// knownClasses returns the classes by text. Classes precede aliases: alias "1" must not replace class "1.0".
 func (s Schema) knownClasses() levels {
 	known := newLevels(s.Label.Classes)
 	for _, raw := range slices.Sorted(maps.Keys(s.Label.Aliases)) {

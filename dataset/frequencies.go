@@ -30,8 +30,7 @@ type Frequencies struct {
 // leastBlock is the least p. In smaller blocks the directions are too regular.
 const leastBlock = 64
 
-// DrawFrequencies draws count frequencies for rows of dim numbers from a seed. Copy them for concurrent
-// use.
+// DrawFrequencies draws count frequencies for rows of dim numbers from a seed. Copy them for concurrent use.
 func DrawFrequencies(dim, count int, gamma float64, seed uint64) *Frequencies {
 	rng := rand.New(rand.NewPCG(seed, 0x666f7572696572))
 	p := max(leastBlock, 1<<bits.Len(uint(dim-1)))

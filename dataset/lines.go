@@ -14,32 +14,30 @@ const byteOrderMark = "\ufeff"
 // maxLine bounds the bytes of a line. 100,000 columns of forty characters are shorter.
 const maxLine = 4 << 20
 
-// ReadLines reads a site's records, one per line: cells between delimiters, with spaces around them
-// removed. A cell that begins with a quote ends with a quote; between them, delimiters are text and a
-// doubled quote is one quote. No record is an error. A malformed line (a quote that does not end, another
-// number of cells, more than maxLine bytes) becomes a row of empty cells, and a cell that is not text
-// (not UTF-8, or with a NUL) becomes empty. Blank lines and comment lines hold no record. A header is the
-// first other line. ReadLines keeps the requested columns, all if none is requested. If the file has none
-// of them, it reads no further.
+// ReadLines reads a site's records, one per line: cells between delimiters, with spaces around them removed. A
+// cell that begins with a quote ends with a quote; between them, delimiters are text and a doubled quote is one
+// quote. No record is an error. A malformed line (a quote that does not end, another number of cells, more than
+// maxLine bytes) becomes a row of empty cells, and a cell that is not text (not UTF-8, or with a NUL) becomes
+// empty. Blank lines and comment lines hold no record. A header is the first other line. ReadLines keeps the
+// requested columns, all if none is requested. If the file has none of them, it reads no further.
 //
-// Proof note. Claim: one line of a file is one record, so files that differ in one line are neighbours
-// in records.
-//   - The file is cut at each newline byte and nowhere else. With a header, everything up to it is the
-//     same in both neighbours.
-//   - Each line ℓ after the header gives row(ℓ), a row of cells or nothing. row is a function of ℓ and
-//     the format alone, wherever in the file ℓ is: the reader keeps no state between lines, a quote ends
-//     with its line, a byte order mark is skipped at the beginning of every line, and the format is never
-//     guessed from content (gzip is undone before, if the site says so).
-//   - The rows of a file are row(ℓ₁), row(ℓ₂), …. So replacing a line by any bytes without a newline
-//     replaces one row, removes one or adds one, and leaves all others as they were. FuzzReadLines
-//     checks this for any two lines.
-//   - Replacing a label by any text, written as a cell (in quotes where needed), replaces one cell, even
-//     if its bytes are not text.
-//   - The claim does not cover time. Reading a line takes as long as the line, so callers must allow for
-//     the longest lines that they expect.
+// Proof note. Claim: one line of a file is one record, so files that differ in one line are neighbours in
+// records.
+//   - The file is cut at each newline byte and nowhere else. With a header, everything up to it is the same in
+//     both neighbours.
+//   - Each line ℓ after the header gives row(ℓ), a row of cells or nothing. row is a function of ℓ and the
+//     format alone, wherever in the file ℓ is: the reader keeps no state between lines, a quote ends with its
+//     line, a byte order mark is skipped at the beginning of every line, and the format is never guessed from
+//     content (gzip is undone before, if the site says so).
+//   - The rows of a file are row(ℓ₁), row(ℓ₂), …. So replacing a line by any bytes without a newline replaces
+//     one row, removes one or adds one, and leaves all others as they were. FuzzReadLines checks this for any
+//     two lines.
+//   - Replacing a label by any text, written as a cell (in quotes where needed), replaces one cell, even if its
+//     bytes are not text.
+//   - The claim does not cover time. Reading a line takes as long as the line, so callers must allow for the
+//     longest lines that they expect.
 //
-// An error is about the file, never about a record: it cannot be read to its end, or lacks a required
-// header.
+// An error is about the file, never about a record: it cannot be read to its end, or lacks a required header.
 func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
 	rows, err := NewLines(r, f)
 	if err != nil {
@@ -185,8 +183,7 @@ func (r *lineReader) split(line string) ([]string, lineForm) {
 	return r.cells, aRow
 }
 
-// closingQuote returns the index of the quote that ends a quoted cell, or -1. Doubled quotes do not end
-// it.
+// closingQuote returns the index of the quote that ends a quoted cell, or -1. Doubled quotes do not end it.
 func closingQuote(quoted string) int {
 	for i := 0; i < len(quoted); i++ {
 		if quoted[i] != '"' {

@@ -124,8 +124,7 @@ func (o Options) cases(data dealt) []demoCase {
 	}
 }
 
-// judgedStudy is the study whose classifier evaluate judges, by column judgedBy, which both data sets
-// have.
+// judgedStudy is the study whose classifier evaluate judges, by column judgedBy, which both data sets have.
 const judgedStudy, judgedBy = "sums", "sex"
 
 // studies runs all cases at once; a case that judges another starts after it.

@@ -129,8 +129,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// checkHead refuses a head file inside the folder, because a restore of the folder would restore the
-// file too.
+// checkHead refuses a head file inside the folder, because a restore of the folder would restore the file too.
 func (c Config) checkHead() error {
 	if c.Head == "" {
 		return errors.New("head: not given: name the file that helper init made outside of the folder; it tells whether the folder was put back to an older state")

@@ -27,11 +27,9 @@ type InitOptions struct {
 
 func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
 
-// Pins identify a helper. Others must get them from the helper's operator, and not from its
-// coordinator.
+// Pins identify a helper. Others must get them from the helper's operator, and not from its coordinator.
 type Pins struct {
-	// Signing is the signing key. It goes into the coordinator's configuration and each party's
-	// policy.
+	// Signing is the signing key. It goes into the coordinator's configuration and each party's policy.
 	Signing protocol.SignerKey `json:"signing"`
 	// Sealing is the fingerprint of the sealing key. It goes into each party's policy.
 	Sealing protocol.KeyPin `json:"sealing"`

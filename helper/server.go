@@ -159,9 +159,8 @@ func (s *Server) Addr() string { return s.listener.Addr().String() }
 
 func (s *Server) Pins() Pins { return s.pins }
 
-// Run serves the coordinator until ctx ends, and then completes the calls under way. The process may
-// be killed at any time: every answer to the coordinator was on disk before, and the next start
-// resumes there.
+// Run serves the coordinator until ctx ends, and then completes the calls under way. The process may be killed
+// at any time: every answer to the coordinator was on disk before, and the next start resumes there.
 func (s *Server) Run(ctx context.Context) error {
 	var under sync.WaitGroup
 	if s.watched != nil {

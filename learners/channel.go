@@ -34,9 +34,8 @@ func (c Channel) Validate() error {
 	return nil
 }
 
-// Cost is a row's cost in one class's column: Yes·ℓ(s) + No·ℓ(−s), s its score for the class. In a
-// RankRisk, Yes is the row's weight as the pair's member that should score higher, No as the other
-// member.
+// Cost is a row's cost in one class's column: Yes·ℓ(s) + No·ℓ(−s), s its score for the class. In a RankRisk,
+// Yes is the row's weight as the pair's member that should score higher, No as the other member.
 type Cost struct{ Yes, No float64 }
 
 // ClassCost is the cost of rows labelled with the column's class (In), and of other rows (Out).

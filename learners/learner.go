@@ -22,11 +22,10 @@ type Learner interface {
 	Name() string
 	// Features returns the form of records that the learner needs.
 	Features() Features
-	// Fit trains on the rows of x (N×d) with a label y in 0..classes-1, leaves out other rows, and
-	// chooses its own parameters from these rows alone. No content of rows makes it fail: without rows,
-	// with one class or with fewer than MinimumRows it returns a Constant. It ends within the steps that
-	// Work bounds from public sizes, and soon after ctx ends, with ctx's error. Any other error is about
-	// arguments of wrong shapes.
+	// Fit trains on the rows of x (N×d) with a label y in 0..classes-1, leaves out other rows, and chooses its
+	// own parameters from these rows alone. No content of rows makes it fail: without rows, with one class or
+	// with fewer than MinimumRows it returns a Constant. It ends within the steps that Work bounds from public
+	// sizes, and soon after ctx ends, with ctx's error. Any other error is about arguments of wrong shapes.
 	Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error)
 }
 

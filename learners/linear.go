@@ -13,8 +13,7 @@ type Linear struct {
 	Classes int        // K ≥ 2
 }
 
-// Columns returns the number of weight columns of a linear model: 1 for two classes, otherwise one per
-// class.
+// Columns returns the number of weight columns of a linear model: 1 for two classes, otherwise one per class.
 func Columns(classes int) int {
 	if classes == 2 {
 		return 1

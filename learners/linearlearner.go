@@ -63,11 +63,10 @@ const (
 	fitEvaluations    = 400
 )
 
-// votingRelax weakens the ridge of a model that is one voter of many. The best ridge for a single model
-// trades variance against bias. A vote of many averages the variance away and keeps the bias, so each
-// voter needs less ridge (as in bagging, Breiman 1996). Measured with a tenth: the accuracy of the vote
-// rose by 1 to 4 points on adult, phishing, wisdm_har and the generated hospitals; that of a single voter
-// fell by up to 2.5.
+// votingRelax weakens the ridge of a model that is one voter of many. The best ridge for a single model trades
+// variance against bias. A vote of many averages the variance away and keeps the bias, so each voter needs less
+// ridge (as in bagging, Breiman 1996). Measured with a tenth: the accuracy of the vote rose by 1 to 4 points on
+// adult, phishing, wisdm_har and the generated hospitals; that of a single voter fell by up to 2.5.
 const votingRelax = 0.1
 
 func (l LinearLearner) ForVoting() Learner {

@@ -53,8 +53,7 @@ func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 			}
 		}
 	}
-	// Noise gives a class without rows about this total. Dividing by less would give a ratio of two
-	// noises.
+	// Noise gives a class without rows about this total. Dividing by less would give a ratio of two noises.
 	least := 2 * math.Sqrt(labelled*q*(1-q)) / (c.Keep - q)
 	for k := range l.Classes {
 		if n := math.Max(total[k], least); n > 0 {

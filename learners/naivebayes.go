@@ -9,10 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NaiveBayes is the naive Bayes learner "naive-bayes" for features of any distribution. It cuts each
-// column into bins at its quantiles (an indicator into its two values), and shrinks the bins' frequencies
-// within a class towards those in all classes with a weight of Prior rows, so that rare bins have little
-// influence.
+// NaiveBayes is the naive Bayes learner "naive-bayes" for features of any distribution. It cuts each column
+// into bins at its quantiles (an indicator into its two values), and shrinks the bins' frequencies within a
+// class towards those in all classes with a weight of Prior rows, so that rare bins have little influence.
 type NaiveBayes struct {
 	Bins  int     // 2..256, at most this many bins per column
 	Prior float64 // > 0

@@ -15,17 +15,16 @@ import (
 //
 //	Σₖ (1/Σα Σβ)·Σᵢⱼ αᵢβⱼ·ℓ(sᵢₖ − sⱼₖ) + (Ridge/2)·‖W‖²,  s = X·W,
 //
-// where α and β are the costs Yes and No of a row in class k's column: with PlainCost, the pairs of a row
-// of the class and a row of the rest. A constant column of X has no influence and gets weight 0.
+// where α and β are the costs Yes and No of a row in class k's column: with PlainCost, the pairs of a row of
+// the class and a row of the rest. A constant column of X has no influence and gets weight 0.
 //
-// All N² pairs count, but are not visited one by one if the loss is piecewise linear (sorting and prefix
-// sums: O(N log N), kinks smoothed as in Loss.Smooth) or squared (moments: O(N)). For other losses
-// N·rankShifts pairs stand for all: every row with the rankShifts rows at random distances after it in a
-// random order (an incomplete U-statistic; Blom 1976). They are drawn once, so the objective stays smooth
-// and deterministic.
+// All N² pairs count, but are not visited one by one if the loss is piecewise linear (sorting and prefix sums:
+// O(N log N), kinks smoothed as in Loss.Smooth) or squared (moments: O(N)). For other losses N·rankShifts pairs
+// stand for all: every row with the rankShifts rows at random distances after it in a random order (an
+// incomplete U-statistic; Blom 1976). They are drawn once, so the objective stays smooth and deterministic.
 //
-// It is convex if the loss is convex and no cost is negative. Ridge may be replaced between evaluations.
-// It is not for concurrent use.
+// It is convex if the loss is convex and no cost is negative. Ridge may be replaced between evaluations. It is
+// not for concurrent use.
 type RankRisk struct {
 	Ridge float64
 
@@ -48,8 +47,7 @@ type rankColumn struct{ alpha, beta []float64 }
 // variance to the risk's variance, which is a multiple of 1/N anyway.
 const rankShifts = 16
 
-// NewRankRisk is like NewMarginRisk; rng draws pairs if needed. A class without positive Σα and Σβ is
-// left out.
+// NewRankRisk is like NewMarginRisk; rng draws pairs if needed. A class without positive Σα and Σβ is left out.
 func NewRankRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, rng *rand.Rand) (*RankRisk, error) {
 	n := rows(x)
 	if n == 0 || n != len(y) || classes < 2 || len(costs) != Columns(classes) {
@@ -121,8 +119,7 @@ func (r *RankRisk) Evaluate(w, grad []float64) float64 {
 	return value
 }
 
-// Precondition uses P = 2·XᵀX/(N·scale) + Ridge·I: a difference of two rows varies twice as much as one
-// row.
+// Precondition uses P = 2·XᵀX/(N·scale) + Ridge·I: a difference of two rows varies twice as much as one row.
 func (r *RankRisk) Precondition(g []float64) { r.gram.precondition(g, 2/r.loss.Scale(), r.Ridge) }
 
 func (r *RankRisk) SetRidge(ridge float64) { r.Ridge = ridge }

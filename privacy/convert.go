@@ -60,9 +60,8 @@ func rhoAt(epsilon, delta float64) float64 {
 	return low
 }
 
-// goldenSection returns the least value of f that it meets on [low, high]: the minimum if f has
-// one valley there. 40 steps shrink the interval by 10⁸, and a minimum is flat, so the value is
-// accurate to about 10⁻¹⁵.
+// goldenSection returns the least value of f that it meets on [low, high]: the minimum if f has one valley
+// there. 40 steps shrink the interval by 10⁸, and a minimum is flat, so the value is accurate to about 10⁻¹⁵.
 func goldenSection(f func(float64) float64, low, high float64) float64 {
 	const g = 0.6180339887498949 // (√5−1)/2
 	a, b := high-g*(high-low), low+g*(high-low)

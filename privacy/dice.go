@@ -76,9 +76,8 @@ type exactDice struct {
 	next   int
 }
 
-// newDice reads stream in blocks of 4096 bytes. A failed read panics, because a draw from missing
-// bits would be biased. In practice it never fails: crypto/rand stops the program itself, and
-// ChaCha8 has no end.
+// newDice reads stream in blocks of 4096 bytes. A failed read panics, because a draw from missing bits would be
+// biased. In practice it never fails: crypto/rand stops the program itself, and ChaCha8 has no end.
 func newDice(stream io.Reader) *exactDice {
 	d := &exactDice{stream: stream}
 	d.next = len(d.buffer)

@@ -134,8 +134,7 @@ type byteReader struct {
 
 var noBytes [8]byte
 
-// take returns the next n bytes. If fewer are left, it marks the reader failed and returns up to
-// 8 zeros.
+// take returns the next n bytes. If fewer are left, it marks the reader failed and returns up to 8 zeros.
 func (r *byteReader) take(n int) []byte {
 	if r.failed || n > len(r.data) {
 		r.failed = true

@@ -64,8 +64,7 @@ func sealOf(sequence int64, id, kind string, request, body Digest, totals []byte
 	return Digest(h.Sum(nil))
 }
 
-// costs returns all charges of an entry. paid holds those that a reconciliation made for named
-// lost entries.
+// costs returns all charges of an entry. paid holds those that a reconciliation made for named lost entries.
 func (e Entry) costs() (costs []Cost, paid []Paid, err error) {
 	switch e.Kind {
 	case KindRelease:

@@ -6,17 +6,16 @@ import (
 	"math/big"
 )
 
-// DiscreteGaussian adds to coordinate j independent integer noise with P[y] ∝ e^{−y²/(2σⱼ²)},
-// σⱼ² = Variance/wⱼ (wⱼ is the bound's weight, or 1).
+// DiscreteGaussian adds to coordinate j independent integer noise with P[y] ∝ e^{−y²/(2σⱼ²)}, σⱼ² = Variance/wⱼ
+// (wⱼ is the bound's weight, or 1).
 //
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: variance, weights, bound, length.
-//   - Lemma: moving coordinate j by an integer Δⱼ costs Rényi divergence at most αΔⱼ²/(2σⱼ²) at
-//     every order α (Canonne, Kamath & Steinke 2020, Theorem 4 with Corollary 16 for products), and
-//     coordinates add. So a release is ρ-zCDP with ρ = Σ Δⱼ²wⱼ/(2·Variance) ≤ L2sq/(2·Variance), an
-//     exact rational.
-//   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation
-//     at ±2⁶¹ is post-processing (see limit).
+//   - Lemma: moving coordinate j by an integer Δⱼ costs Rényi divergence at most αΔⱼ²/(2σⱼ²) at every order α
+//     (Canonne, Kamath & Steinke 2020, Theorem 4 with Corollary 16 for products), and coordinates add. So a
+//     release is ρ-zCDP with ρ = Σ Δⱼ²wⱼ/(2·Variance) ≤ L2sq/(2·Variance), an exact rational.
+//   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation at ±2⁶¹ is
+//     post-processing (see limit).
 //   - The caller guarantees that Δ is integer and that L2sq bounds Σ wⱼΔⱼ².
 type DiscreteGaussian struct{ Variance *big.Rat }
 

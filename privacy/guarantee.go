@@ -38,14 +38,12 @@ func Together(u Unit, all ...Guarantee) (Budget, bool) {
 	return b, true
 }
 
-// At returns the guarantee at another unit; false if there is none. It holds in full at its own
-// and finer units, k = PerParty times from record to party, never from label to a coarser unit
-// (see Cost.At).
+// At returns the guarantee at another unit; false if there is none. It holds in full at its own and finer
+// units, k = PerParty times from record to party, never from label to a coarser unit (see Cost.At).
 //
-// Proof of k times. Let S be a set of outputs and D₀, …, D_k data sets, each differing from the next in
-// one record. P[M(D₀)∈S] ≤ e^ε·P[M(D₁)∈S] + δ, and k such steps give e^{kε}·P[M(D_k)∈S] + δ·Σ_{i<k}
-// e^{iε}. The sum is (e^{kε}−1)/(e^ε−1) (Vadhan, "The complexity of differential privacy", 2017, Lemma
-// 2.2).
+// Proof of k times. Let S be a set of outputs and D₀, …, D_k data sets, each differing from the next in one
+// record. P[M(D₀)∈S] ≤ e^ε·P[M(D₁)∈S] + δ, and k such steps give e^{kε}·P[M(D_k)∈S] + δ·Σ_{i<k} e^{iε}. The sum
+// is (e^{kε}−1)/(e^ε−1) (Vadhan, "The complexity of differential privacy", 2017, Lemma 2.2).
 func (g Guarantee) At(u Unit) (Budget, bool) { return Together(u, g) }
 
 // groupSlack covers the floating-point error of (e^{kε}−1)/(e^ε−1). Where that is finite, kε < 710, so

@@ -41,13 +41,12 @@ func (m LaplacePaper) draw(s *secret, d dice) ([]int64, []float64) {
 
 func (m LaplacePaper) variance(Bound, int, int) float64 { return 2 * m.Scale * m.Scale }
 
-// DirichletPaper is the Dirichlet mechanism of Iyer, Nath & Sarawagi 2016 as published:
-// θ ~ Dirichlet(ση), with the largest σ at which max_{i≠j} P[θᵢ > Λᵢⱼ^{1/σ}·e^{ε/σ}·θⱼ] ≤ δ. It
-// answers θ times the block's sum.
+// DirichletPaper is the Dirichlet mechanism of Iyer, Nath & Sarawagi 2016 as published: θ ~ Dirichlet(ση), with
+// the largest σ at which max_{i≠j} P[θᵢ > Λᵢⱼ^{1/σ}·e^{ε/σ}·θⱼ] ≤ δ. It answers θ times the block's sum.
 //
-// Proof note: there is none. σ, and whether one exists at all, depend on the private counts. Neighbours
-// have different σ, and with (50,50,50,50,800) and ε = δ = .05 the true δ is above .06
-// (TestDirichletPaperLeaks). Counts below 2, where Λ is infinite, are taken as 2. Simulation only.
+// Proof note: there is none. σ, and whether one exists at all, depend on the private counts. Neighbours have
+// different σ, and with (50,50,50,50,800) and ε = δ = .05 the true δ is above .06 (TestDirichletPaperLeaks).
+// Counts below 2, where Λ is infinite, are taken as 2. Simulation only.
 type DirichletPaper struct{ Epsilon, Delta float64 }
 
 func (m DirichletPaper) Name() string { return "dirichlet-paper" }

@@ -7,13 +7,12 @@ import (
 	"slices"
 )
 
-// asked is a caller's request under an id. The entry holds its digest: asking for anything else under
-// the same id is ErrConflict, without a draw.
+// asked is a caller's request under an id. The entry holds its digest: asking for anything else under the same
+// id is ErrConflict, without a draw.
 //
-// The terms are public. The source may be a digest of private bytes, such as the exact
-// contributions in a sum. Anyone could test guesses against a bare digest, so the entry stores
-// SHA-256 over the terms and SHA-256(salt ‖ source). The salt has 256 random bits and is only in
-// the journal; a line reveals nothing about the source.
+// The terms are public. The source may be a digest of private bytes, such as the exact contributions in a sum.
+// Anyone could test guesses against a bare digest, so the entry stores SHA-256 over the terms and SHA-256(salt
+// ‖ source). The salt has 256 random bits and is only in the journal; a line reveals nothing about the source.
 type asked struct {
 	terms  []byte
 	source Digest // zero: nothing beyond the terms

@@ -7,23 +7,22 @@ import (
 	"math/big"
 )
 
-// RoundedGaussian adds to each coordinate independent normal noise of standard deviation Deviation,
-// rounded to the nearest integer.
+// RoundedGaussian adds to each coordinate independent normal noise of standard deviation Deviation, rounded to
+// the nearest integer.
 //
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: deviation, bound, length.
-//   - Lemma: for integers v, v + round(N) = round(v + N), so the release is post-processing of the
-//     Gaussian mechanism on real numbers. So it is ρ-zCDP with ρ = L2sq/(2σ²) (Bun & Steinke 2016,
-//     Proposition 1.6), an exact rational, which the ledger counts. Alone it is (ε,δ) with
-//     δ = Φ(Δ/2σ−εσ/Δ) − e^ε·Φ(−Δ/2σ−εσ/Δ), Δ = √L2sq, the least δ possible (Balle & Wang 2018,
-//     Theorem 8), which calibration uses.
-//   - Numeric model: the normal number is sampled exactly, with as many digits as rounding needs
-//     (normal.go); integers and rationals only. Only calibration uses floating point, rounded
-//     towards privacy. Saturation at ±2⁶¹ is post-processing (see limit).
+//   - Lemma: for integers v, v + round(N) = round(v + N), so the release is post-processing of the Gaussian
+//     mechanism on real numbers. So it is ρ-zCDP with ρ = L2sq/(2σ²) (Bun & Steinke 2016, Proposition 1.6), an
+//     exact rational, which the ledger counts. Alone it is (ε,δ) with δ = Φ(Δ/2σ−εσ/Δ) − e^ε·Φ(−Δ/2σ−εσ/Δ), Δ =
+//     √L2sq, the least δ possible (Balle & Wang 2018, Theorem 8), which calibration uses.
+//   - Numeric model: the normal number is sampled exactly, with as many digits as rounding needs (normal.go);
+//     integers and rationals only. Only calibration uses floating point, rounded towards privacy. Saturation at
+//     ±2⁶¹ is post-processing (see limit).
 //   - The caller guarantees L2sq over integer Δ, without weights.
 //
-// A ledger adds up ρ and converts the sum to ε. So a release calibrated here to a ledger's whole
-// (ε,δ) does not fit that ledger, which computes a larger ε for it.
+// A ledger adds up ρ and converts the sum to ε. So a release calibrated here to a ledger's whole (ε,δ) does not
+// fit that ledger, which computes a larger ε for it.
 type RoundedGaussian struct{ Deviation *big.Rat }
 
 // CalibrateRoundedGaussian returns the least deviation at which one release is (ε,δ) by the

@@ -24,9 +24,8 @@ const (
 // Sensitive is a private vector that only Ledger.Release can open. It prints as "sensitive" under
 // every verb and cannot be marshalled.
 type Sensitive struct {
-	// open is a closure, because fmt and reflection print a pointer's target if this struct is an
-	// unexported field of another struct, where its methods cannot be called. Of a function they
-	// print only the address.
+	// open is a closure, because fmt and reflection print a pointer's target if this struct is an unexported
+	// field of another struct, where its methods cannot be called. Of a function they print only the address.
 	open func() *secret
 }
 
@@ -69,10 +68,9 @@ func NewLiteral(values []float64, u Unit) Sensitive {
 	return wrap(&secret{reals: append([]float64{}, values...), bound: Bound{Unit: u}})
 }
 
-// From returns s with a digest of its source, such as the contributions in a sum or the matrix
-// that multiplied them. The digest is one of the terms of the release: the same id with another
-// source is ErrConflict and draws nothing. The ledger stores it salted, so that nobody can test
-// guesses against it.
+// From returns s with a digest of its source, such as the contributions in a sum or the matrix that multiplied
+// them. The digest is one of the terms of the release: the same id with another source is ErrConflict and draws
+// nothing. The ledger stores it salted, so that nobody can test guesses against it.
 func (s Sensitive) From(source Digest) Sensitive {
 	if !s.given() {
 		return s

@@ -16,8 +16,7 @@ type reservation struct {
 // reservations holds the reservations that have no answer yet, in order.
 type reservations []reservation
 
-// with returns the open reservations after a line. It fails on an answer to a reservation that is
-// not open.
+// with returns the open reservations after a line. It fails on an answer to a reservation that is not open.
 func (r reservations) with(l Line) (reservations, error) {
 	switch l.Kind {
 	case KindReservation:

@@ -25,26 +25,24 @@ type LaplacePrior struct {
 	Prior, Draws int64
 }
 
-// Dirichlet releases, for each block of c counts η, Draws draws from θ, where θ ~
-// Dirichlet(Sigma·(η+Prior)).
+// Dirichlet releases, for each block of c counts η, Draws draws from θ, where θ ~ Dirichlet(Sigma·(η+Prior)).
 //
 // Proof note.
 //   - Neighbours: as for LaplacePrior. Public: as for LaplacePrior, and σ = Sigma and δ.
-//   - Lemma. The draws are multinomial given θ, so it is enough that θ is (ε,δ). Let neighbours
-//     differ in counts i and j. The other θs, and θᵢ+θⱼ, have the same law under both and are
-//     independent of B = θᵢ/(θᵢ+θⱼ). So only B tells them apart: Beta(x+σ, y) or Beta(x, y+σ),
-//     x = σ(ηᵢ−1+a), y = σ(ηⱼ+a).
-//   - The worst pair has the least x and y, x = y = σa. For B ~ Beta(p,q) and an independent
-//     C ~ Beta(p+q, d), B·C ~ Beta(p, q+d). p+q = x+y+σ under both, so multiplying by C turns the
-//     pair (x, y) into the pair (x, y+d) without knowing which of the two it is: post-processing,
-//     which cannot raise δ. Likewise with 1−B for x.
-//   - There the densities' ratio is (B/(1−B))^σ, above e^ε where 1−B < u = 1/(1+e^{ε/σ}):
-//     δ(ε) = I_u(σa, σ(a+1)) − e^ε·I_u(σ(a+1), σa).
-//   - Numeric model: the urn draws integers below integers, with weights in units of σ's
-//     denominator. check computes δ(ε) in floating point, rounded up by more than its error.
+//   - Lemma. The draws are multinomial given θ, so it is enough that θ is (ε,δ). Let neighbours differ in
+//     counts i and j. The other θs, and θᵢ+θⱼ, have the same law under both and are independent of B =
+//     θᵢ/(θᵢ+θⱼ). So only B tells them apart: Beta(x+σ, y) or Beta(x, y+σ), x = σ(ηᵢ−1+a), y = σ(ηⱼ+a).
+//   - The worst pair has the least x and y, x = y = σa. For B ~ Beta(p,q) and an independent C ~ Beta(p+q, d),
+//     B·C ~ Beta(p, q+d). p+q = x+y+σ under both, so multiplying by C turns the pair (x, y) into the pair (x,
+//     y+d) without knowing which of the two it is: post-processing, which cannot raise δ. Likewise with 1−B for
+//     x.
+//   - There the densities' ratio is (B/(1−B))^σ, above e^ε where 1−B < u = 1/(1+e^{ε/σ}): δ(ε) = I_u(σa,
+//     σ(a+1)) − e^ε·I_u(σ(a+1), σa).
+//   - Numeric model: the urn draws integers below integers, with weights in units of σ's denominator. check
+//     computes δ(ε) in floating point, rounded up by more than its error.
 //   - The caller guarantees counts ≥ 0 and public block sums below 2⁴⁰.
-//   - Unlike the published mechanism (DirichletPaper), neither σ nor whether there is an answer depends
-//     on the counts.
+//   - Unlike the published mechanism (DirichletPaper), neither σ nor whether there is an answer depends on the
+//     counts.
 type Dirichlet struct {
 	Epsilon, Delta, Sigma *big.Rat
 	Prior, Draws          int64

@@ -109,9 +109,8 @@ func (c *Client) Revoke(ctx context.Context, name string) error {
 	return nil
 }
 
-// CreateStudy stores a plan, in canonical bytes, as a draft. The pool must be stored before. forecast
-// is the operator's signed forecast, or nil. A repeated call changes nothing, and a draft keeps its
-// forecast.
+// CreateStudy stores a plan, in canonical bytes, as a draft. The pool must be stored before. forecast is the
+// operator's signed forecast, or nil. A repeated call changes nothing, and a draft keeps its forecast.
 func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study, error) {
 	p, hash, err := ParsePlan(plan)
 	if err != nil {

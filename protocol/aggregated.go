@@ -58,9 +58,8 @@ type AggregateShare struct {
 	Role      string     `json:"role"`
 	Set       study.Hash `json:"set"`
 	Published []byte     `json:"published"`
-	// Step is the number of the helper's transaction, and Line the line of its ledger. Only the
-	// helper states them. Readers remember both (memory), which reveals a helper that drew noise
-	// twice.
+	// Step is the number of the helper's transaction, and Line the line of its ledger. Only the helper states
+	// them. Readers remember both (memory), which reveals a helper that drew noise twice.
 	Step int64         `json:"step,omitempty"`
 	Line *privacy.Line `json:"line,omitempty"`
 }

@@ -21,24 +21,22 @@ import (
 
 // Answer is a file with the content that a party would otherwise send to a study over the network.
 //
-// Proof note. Claim: the carrier of an answer learns who answers which study, when, and a size that
-// follows from the plan. The carrier can use the file only as this answer.
-//   - Confidentiality: the content (a body, or a refusal) is encrypted by HPKE (RFC 9180) to a key that
-//     the coordinator made for this study and named in a signed notice. The key combines X25519 and
-//     ML-KEM-768, because a carrier may keep a copy until one of them is broken. The length of a
-//     contribution, signature included, does not depend on the values in the records or on the noise
-//     (study/conformance TestOneLength).
-//   - Binding: the plan's hash is HPKE's info and the party's name its associated data. A ciphertext
-//     opens for that plan and party only, so nobody can submit another party's votes, even unread, as
-//     its own.
+// Proof note. Claim: the carrier of an answer learns who answers which study, when, and a size that follows
+// from the plan. The carrier can use the file only as this answer.
+//   - Confidentiality: the content (a body, or a refusal) is encrypted by HPKE (RFC 9180) to a key that the
+//     coordinator made for this study and named in a signed notice. The key combines X25519 and ML-KEM-768,
+//     because a carrier may keep a copy until one of them is broken. The length of a contribution, signature
+//     included, does not depend on the values in the records or on the noise (study/conformance TestOneLength).
+//   - Binding: the plan's hash is HPKE's info and the party's name its associated data. A ciphertext opens for
+//     that plan and party only, so nobody can submit another party's votes, even unread, as its own.
 //   - Signature: the party's key, whose certificate is in the file, signs plan, party, recipient key and
-//     ciphertext. The same key signs TLS handshakes and certificate requests; neither begins with the
-//     prefix signed here.
-//   - Receipt: it contains the SHA-256 of the body, from which a body of few votes can be guessed, so it
-//     is encrypted too. Both ends derive its key from the same HPKE context (RFC 9180, 9.8); each
-//     encryption has a fresh nonce.
-//   - Deletion: the recipient's key is deleted with the study's bodies, on release or failure. After
-//     that, nobody who takes the coordinator's files can decrypt a copied answer.
+//     ciphertext. The same key signs TLS handshakes and certificate requests; neither begins with the prefix
+//     signed here.
+//   - Receipt: it contains the SHA-256 of the body, from which a body of few votes can be guessed, so it is
+//     encrypted too. Both ends derive its key from the same HPKE context (RFC 9180, 9.8); each encryption has a
+//     fresh nonce.
+//   - Deletion: the recipient's key is deleted with the study's bodies, on release or failure. After that,
+//     nobody who takes the coordinator's files can decrypt a copied answer.
 type Answer struct {
 	Plan   study.Hash
 	Party  Caller
@@ -202,8 +200,7 @@ func (r Receipt) Seal(key []byte) ([]byte, error) {
 	return aead.Seal(nonce, nonce, plain, receiptData(r.Plan, r.Party)), nil
 }
 
-// openReceipt decrypts the output of Receipt.Seal with one of these keys. It does not check the
-// signature.
+// openReceipt decrypts the output of Receipt.Seal with one of these keys. It does not check the signature.
 func openReceipt(sealed []byte, keys [][]byte, plan study.Hash, party study.PartyID) (Signed, error) {
 	fail := func(err error) (Signed, error) {
 		return Signed{}, fmt.Errorf("%w: the receipt is not for an answer that this site wrote: %v", ErrDamaged, err)

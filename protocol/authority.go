@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// Authority is the certificate authority of a coordinator and its members. No other program trusts
-// it.
+// Authority is the certificate authority of a coordinator and its members. No other program trusts it.
 type Authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
@@ -30,8 +29,7 @@ type Former struct {
 	// former authority recognises the coordinator of the newest one.
 	Certificate []byte `json:"certificate"`
 	Bridge      []byte `json:"bridge"`
-	// At is the time of the handover. Certificates that were issued before stay valid until they
-	// expire.
+	// At is the time of the handover. Certificates that were issued before stay valid until they expire.
 	At time.Time `json:"at"`
 }
 

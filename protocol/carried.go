@@ -16,11 +16,10 @@ import (
 	"caucus/study"
 )
 
-// FileKind is a kind of file that people carry between a party and its coordinator if no network
-// connects them.
+// FileKind is a kind of file that people carry between a party and its coordinator if no network connects them.
 //
-// A carried file is a line with its kind, then parts. Each part is a line with its name and its
-// length in bytes, then those bytes and a line feed:
+// A carried file is a line with its kind, then parts. Each part is a line with its name and its length in
+// bytes, then those bytes and a line feed:
 //
 //	caucus study answer 2
 //	statement 231
@@ -28,9 +27,9 @@ import (
 //	signature 64
 //	…
 //
-// The kind determines the parts and their order, so the same content has the same bytes, and every
-// byte has a meaning. A carrier can read, change, keep, repeat or replace a file. So only signed
-// content counts, and confidential content is encrypted.
+// The kind determines the parts and their order, so the same content has the same bytes, and every byte has a
+// meaning. A carrier can read, change, keep, repeat or replace a file. So only signed content counts, and
+// confidential content is encrypted.
 type FileKind string
 
 const (
@@ -98,8 +97,7 @@ func (k FileKind) encode(all []part) []byte {
 	return b
 }
 
-// partReader reads a file's parts in order. After an error it returns no more parts; end returns the
-// error.
+// partReader reads a file's parts in order. After an error it returns no more parts; end returns the error.
 type partReader struct {
 	kind FileKind
 	rest []part

@@ -16,8 +16,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Chunks yields data in chunks from an offset on, at least one chunk. The first contains the total
-// size.
+// Chunks yields data in chunks from an offset on, at least one chunk. The first contains the total size.
 func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 	return func(yield func(*pb.Chunk) bool) {
 		size := uint64(len(data))

@@ -177,8 +177,7 @@ type Summary struct {
 	Minimum     int         `json:"minimum"`
 	// Mine reports that the caller has contributed.
 	Mine bool `json:"mine"`
-	// Lost reports that the caller's contribution is lost, and that the coordinator wants the same
-	// bytes again.
+	// Lost reports that the caller's contribution is lost, and that the coordinator wants the same bytes again.
 	Lost bool `json:"lost,omitempty"`
 	// Amendments counts the plan's amendments. Deadline and Minimum are those in force.
 	Amendments int `json:"amendments,omitempty"`
@@ -438,8 +437,7 @@ func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 // HelperBack returns the error that Listing.HelperBack reports.
 func (c *Client) HelperBack() error { return c.memory.helperBack() }
 
-// Release fetches a study's release. A release of another form is returned unchanged, with
-// study.ErrForm.
+// Release fetches a study's release. A release of another form is returned unchanged, with study.ErrForm.
 func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("fetch release of study %s: %w", ref, err)
@@ -484,8 +482,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 
 const maxDownload = 1 << 30
 
-// receive joins a download's chunks, and calls added after each. The first chunk contains the total
-// size.
+// receive joins a download's chunks, and calls added after each. The first chunk contains the total size.
 func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added func(*pb.Chunk) error) error {
 	for begun := false; ; {
 		chunk, err := stream.Recv()

@@ -91,8 +91,7 @@ func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealK
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
 func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
 
-// farAhead is the largest lead over this clock with which a notice is stored. It is the same as for
-// charges.
+// farAhead is the largest lead over this clock with which a notice is stored. It is the same as for charges.
 const farAhead = time.Hour
 
 // keepNotice stores a notice, and refuses one that is older than the stored one.
@@ -180,14 +179,12 @@ type keptAnswer struct {
 	Body        keyDigest `json:"body"`
 	SealKey     keyDigest `json:"seal_key"`
 	Certificate keyDigest `json:"certificate"`
-	// ReceiptKeys decrypt the receipt, newest last. Any of the answers that were written may have
-	// arrived.
+	// ReceiptKeys decrypt the receipt, newest last. Any of the answers that were written may have arrived.
 	ReceiptKeys [][]byte `json:"receipt_keys"`
 	File        []byte   `json:"file"`
 }
 
-// mostReceiptKeys bounds the stored keys. A new key is needed only for a resumed study or a new
-// certificate.
+// mostReceiptKeys bounds the stored keys. A new key is needed only for a resumed study or a new certificate.
 const mostReceiptKeys = 16
 
 func (c *Courier) kept() (*keptAnswer, error) {

@@ -24,8 +24,7 @@ var (
 	ErrDenied  = errors.New("access denied")
 	ErrExpired = errors.New("expired")
 	ErrClock   = errors.New("the clocks disagree")
-	// ErrNotFound says that there is no such study, pool or member, or that the caller may not see
-	// it.
+	// ErrNotFound says that there is no such study, pool or member, or that the caller may not see it.
 	ErrNotFound = errors.New("not found")
 	ErrExists   = errors.New("exists already")
 	ErrTooLarge = errors.New("too large")
@@ -86,8 +85,7 @@ func Status(err error) error {
 	return status.Error(codes.Internal, "internal error: the coordinator's log says more")
 }
 
-// Reason is an error's name on the wire, "" if Status hides the error. It may appear in logs and
-// metrics.
+// Reason is an error's name on the wire, "" if Status hides the error. It may appear in logs and metrics.
 func Reason(err error) string {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return "CANCELLED"

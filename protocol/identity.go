@@ -44,8 +44,7 @@ type Caller struct {
 // identityURI begins the only URI in a certificate. The common name repeats the name for people.
 const identityURI = "urn:caucus:"
 
-// CheckName refuses names that a certificate, a file name, a log or a roster could not contain
-// unchanged.
+// CheckName refuses names that a certificate, a file name, a log or a roster could not contain unchanged.
 func CheckName(name string) error {
 	ok := len(name) >= 1 && len(name) <= 63
 	for i, c := range []byte(name) {
@@ -125,8 +124,7 @@ type Identity struct {
 	CA          string `yaml:"ca"`
 	Certificate string `yaml:"certificate"`
 	Key         string `yaml:"key"`
-	// Signer is the coordinator's first key for documents. Successions lead from it to the present
-	// key.
+	// Signer is the coordinator's first key for documents. Successions lead from it to the present key.
 	Signer      SignerKey `yaml:"signer"`
 	Successions []Signed  `yaml:"successions,omitempty"`
 }

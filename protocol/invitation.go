@@ -28,8 +28,7 @@ type Invitation struct {
 	CA          []byte    `json:"ca"`          // DER
 	Certificate []byte    `json:"certificate"` // DER
 	Key         []byte    `json:"key"`         // PKCS #8
-	// Signer is the coordinator's first key. Successions lead to the present key. Each of these keys
-	// may sign.
+	// Signer is the coordinator's first key. Successions lead to the present key. Each of these keys may sign.
 	Signer      SignerKey `json:"signer"`
 	Successions []Signed  `json:"successions,omitempty"`
 }

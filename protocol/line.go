@@ -11,8 +11,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// line is a client's connection to its coordinator. hangUp closes it, and the next call makes a new
-// one.
+// line is a client's connection to its coordinator. hangUp closes it, and the next call makes a new one.
 type line struct {
 	make func(*sockets) (*grpc.ClientConn, error)
 

@@ -12,8 +12,7 @@ import (
 	"caucus/study"
 )
 
-// Notice is a study's state for one party. A call returns it in a list; a carried file contains it
-// signed.
+// Notice is a study's state for one party. A call returns it in a list; a carried file contains it signed.
 type Notice struct {
 	Plan  study.Hash    `json:"plan"`
 	Party study.PartyID `json:"party"`
@@ -26,8 +25,7 @@ type Notice struct {
 	Lost        bool         `json:"lost"`
 	Amendments  int          `json:"amendments"`
 	Ledger      privacy.Head `json:"ledger"`
-	// SealKey is the SHA-256 of the public key to which answers are encrypted, empty if the study
-	// takes none.
+	// SealKey is the SHA-256 of the public key to which answers are encrypted, empty if the study takes none.
 	SealKey keyDigest `json:"seal_key"`
 	// Run identifies the process of the coordinator that signed. A party that shows this notice has
 	// received everything that the coordinator sent it before that process started.

@@ -12,13 +12,12 @@ import (
 	"time"
 )
 
-// PinnedTLS connects two signers that know each other's public key and share no authority. It is TLS
-// 1.3. Each end shows a certificate for its signing key, and admits only the holder of the other key.
-// The rest of a certificate is ignored; it has no end date, and a pinned key is valid until it is
-// withdrawn.
+// PinnedTLS connects two signers that know each other's public key and share no authority. It is TLS 1.3. Each
+// end shows a certificate for its signing key, and admits only the holder of the other key. The rest of a
+// certificate is ignored; it has no end date, and a pinned key is valid until it is withdrawn.
 //
-// The same key signs documents. Those signatures are Ed25519ctx with their own context, so none is
-// valid as a signature of TLS, and no signature of TLS is valid for a document.
+// The same key signs documents. Those signatures are Ed25519ctx with their own context, so none is valid as a
+// signature of TLS, and no signature of TLS is valid for a document.
 func PinnedTLS(own *Signer, other SignerKey) (*tls.Config, error) {
 	if own.Key() == other {
 		return nil, errors.New("both ends have one key")

@@ -12,14 +12,12 @@ import (
 	"caucus/study/kinds"
 )
 
-// SignedRelease is a release with its signed bytes. As JSON it is one file that can be checked
-// offline:
+// SignedRelease is a release with its signed bytes. As JSON it is one file that can be checked offline:
 //
 //	{"release": …, "signature": base64, "signer": hexadecimal}
 //
-// After a change of keys, "successions" lead from the coordinator's first key to the signing key. The
-// signature is over the release's compact bytes, so indentation does not matter. A simulated release
-// has no signature.
+// After a change of keys, "successions" lead from the coordinator's first key to the signing key. The signature
+// is over the release's compact bytes, so indentation does not matter. A simulated release has no signature.
 type SignedRelease struct {
 	Release   study.Release
 	Document  []byte
@@ -92,8 +90,7 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	if err := study.DecodeStrictly(r.Document, &r.Release); err != nil {
 		return fail(err)
 	}
-	// Refuse repeated names and names in another case, because other programs would read them
-	// differently.
+	// Refuse repeated names and names in another case, because other programs would read them differently.
 	var whole bytes.Buffer
 	if err := json.Compact(&whole, file); err != nil {
 		return fail(err)

@@ -68,8 +68,7 @@ func (k *SealingKey) Save(path string) error {
 // Public returns the public key, 1216 bytes.
 func (k *SealingKey) Public() []byte { return k.key.PublicKey().Bytes() }
 
-// KeyPin is the SHA-256 of a helper's public sealing key. Parties' policies contain it, in
-// hexadecimal.
+// KeyPin is the SHA-256 of a helper's public sealing key. Parties' policies contain it, in hexadecimal.
 type KeyPin [sha256.Size]byte
 
 func SealingPin(public []byte) KeyPin { return sha256.Sum256(public) }

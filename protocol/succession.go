@@ -32,12 +32,10 @@ func (s Succession) Sign(old *Signer) (Signed, error) {
 	return Signed{Document: document, Signature: old.Sign(SuccessionDocument, document)}, nil
 }
 
-// MaxSuccessions bounds the key changes, which are years apart; an identity with all of them takes 31
-// KB.
+// MaxSuccessions bounds the key changes, which are years apart; an identity with all of them takes 31 KB.
 const MaxSuccessions = 32
 
-// Keys are a coordinator's signing keys, from a trusted key to the newest. A signature by any of them
-// is valid.
+// Keys are a coordinator's signing keys, from a trusted key to the newest. A signature by any of them is valid.
 type Keys struct {
 	first  SignerKey
 	signed []Signed
@@ -117,8 +115,7 @@ func (k Keys) after() (all []SignerKey) {
 // Successions returns the signed successions from the first key.
 func (k Keys) Successions() []Signed { return k.signed }
 
-// Authority returns the newest authority's certificate, DER. It is nil if the authority never
-// changed.
+// Authority returns the newest authority's certificate, DER. It is nil if the authority never changed.
 func (k Keys) Authority() []byte {
 	if n := len(k.links); n > 0 {
 		return k.links[n-1].Authority

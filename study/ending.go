@@ -14,19 +14,16 @@ import (
 // Ending says when a study seals or fails. The plan gives the first ending, and amendments change it.
 //
 // Proof note: no sensitivity bound, noise, charge or δ depends on the ending.
-//   - A task follows from plan and pool alone. So noise, charges and contributions are the same under
-//     every ending that the plan allows. A release costs the same for every number of contributions
-//     (Charges).
-//   - δ is at most 1/(10n) for n units that are publicly known to be in the study (MostDelta). n is
-//     counted at the plan's minimum, which is the largest minimum that an ending can have, because
-//     amendments only lower it. A count at the floor would allow a larger δ. A party's policy on the
-//     minimum applies to the floor (Plan.LeastParties), because a small study hides less about who is
-//     in it.
-//   - The number of contributions M is fixed when the study seals, before noise, and a sealed study
-//     is never amended. Amending, closing and sealing by rule depend only on receipts, which are
-//     public, so no ending depends on records.
-//   - All endings share one charge and one answer, because the plan's hash names the release in every
-//     ledger.
+//   - A task follows from plan and pool alone. So noise, charges and contributions are the same under every
+//     ending that the plan allows. A release costs the same for every number of contributions (Charges).
+//   - δ is at most 1/(10n) for n units that are publicly known to be in the study (MostDelta). n is counted at
+//     the plan's minimum, which is the largest minimum that an ending can have, because amendments only lower
+//     it. A count at the floor would allow a larger δ. A party's policy on the minimum applies to the floor
+//     (Plan.LeastParties), because a small study hides less about who is in it.
+//   - The number of contributions M is fixed when the study seals, before noise, and a sealed study is never
+//     amended. Amending, closing and sealing by rule depend only on receipts, which are public, so no ending
+//     depends on records.
+//   - All endings share one charge and one answer, because the plan's hash names the release in every ledger.
 //
 // TestEndingsMoveNoTerms checks this.
 type Ending struct {
@@ -160,8 +157,7 @@ func ChainOf(p Plan, h Hash, documents [][]byte) (*Chain, error) {
 	return c, nil
 }
 
-// Add appends an amendment. It refuses one that is not the next, and one that the plan does not
-// allow.
+// Add appends an amendment. It refuses one that is not the next, and one that the plan does not allow.
 func (c *Chain) Add(document []byte) (Amendment, error) {
 	a, err := DecodeAmendment(document)
 	switch {

@@ -14,8 +14,7 @@ import (
 type Keeper interface {
 	Task
 	Checker
-	// PublicBodies reports whether every reader may see the bodies, because each passed a party's own
-	// ledger.
+	// PublicBodies reports whether every reader may see the bodies, because each passed a party's own ledger.
 	PublicBodies() bool
 }
 
@@ -24,8 +23,7 @@ var ErrKept = errors.New("its contributions are kept and not added up: read thei
 
 // Checker decides whether contributions are valid.
 type Checker interface {
-	// Check returns an error that wraps ErrContribution if a body is invalid. It is called when a
-	// body arrives.
+	// Check returns an error that wraps ErrContribution if a body is invalid. It is called when a body arrives.
 	Check(body []byte) error
 }
 
@@ -64,8 +62,7 @@ func BodiesOf(all [][]byte) Bodies {
 	}
 }
 
-// MarshalBinary writes the number of bodies, and then the length and bytes of each. All lengths are
-// uvarints.
+// MarshalBinary writes the number of bodies, and then the length and bytes of each. All lengths are uvarints.
 func (b Bodies) MarshalBinary() ([]byte, error) {
 	var out []byte
 	count := uint64(0)

@@ -123,9 +123,8 @@ type Sum interface {
 // and New. For a received plan call Check first, and the others only if Check passes. Refusals wrap
 // ErrPlan (PlanError). A kind sees no private value, so no error depends on one.
 type Kind interface {
-	// Complete fills in the defaults of a plan that lacks only map, pool and the kind's part: the
-	// kind's terms, and unit, mechanism, noise and δ if the proposal leaves them open. Check refuses
-	// whatever stays open.
+	// Complete fills in the defaults of a plan that lacks only map, pool and the kind's part: the kind's terms,
+	// and unit, mechanism, noise and δ if the proposal leaves them open. Check refuses whatever stays open.
 	Complete(*Plan, Proposal) error
 	Mechanisms() []string // all mechanisms of the kind, also those for simulation only
 	// Shared lists the mechanisms for which secret shares for two servers have a proof.

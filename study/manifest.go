@@ -45,9 +45,8 @@ type Manifest struct {
 	Software     string         `json:"software,omitempty"`
 }
 
-// ManifestForm is the only form that this version reads and writes. Raise the number with every
-// change of the manifest, its words, the noise for a plan and pool, or a kind's result. Never use a
-// number twice.
+// ManifestForm is the only form that this version reads and writes. Raise the number with every change of the
+// manifest, its words, the noise for a plan and pool, or a kind's result. Never use a number twice.
 const ManifestForm = 14
 
 // ErrForm says that another version made the release, in another form.
@@ -131,18 +130,16 @@ type Release struct {
 	Plan       json.RawMessage `json:"plan"` // the canonical bytes, with hash PlanHash
 	Amendments []Signed        `json:"amendments,omitempty"`
 	Result     Result          `json:"result"`
-	// Published are the aggregator's publications from its ledger (privacy.ParsePublished). If each
-	// party released its part, Sum holds the sum of the parts or, for a Keeper, their bodies
-	// (Bodies.MarshalBinary) if every reader may see them. The result follows from Published or Sum.
-	// A simulated release has neither.
+	// Published are the aggregator's publications from its ledger (privacy.ParsePublished). If each party
+	// released its part, Sum holds the sum of the parts or, for a Keeper, their bodies (Bodies.MarshalBinary)
+	// if every reader may see them. The result follows from Published or Sum. A simulated release has neither.
 	Published  [][]byte    `json:"published,omitempty"`
 	Sum        []byte      `json:"sum,omitempty"`
 	Aggregated *Aggregated `json:"aggregated,omitempty"` // signatures of two servers, if each released its share of the sum
 	Senders    []PartyID   `json:"senders,omitempty"`    // who sent each body in Sum, if public (Words.Named); only the coordinator's word stands for this
 }
 
-// DecodedPlan returns a release's plan if its hash and its common part are valid. The kind checks the
-// rest.
+// DecodedPlan returns a release's plan if its hash and its common part are valid. The kind checks the rest.
 func (r Release) DecodedPlan() (Plan, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, r.Plan); err != nil {

@@ -66,6 +66,5 @@ func (n Noise) Charged(output string) string {
 // ServerNames are in the order of Aggregated.
 var ServerNames = [Servers]string{"coordinator", "helper"}
 
-// ShareOutput names a server's release of its share, so that the two servers' releases have different
-// IDs.
+// ShareOutput names a server's release of its share, so that the two servers' releases have different IDs.
 func ShareOutput(output string, server int) string { return output + "/" + ServerNames[server] }

@@ -18,8 +18,7 @@ type ReportTable struct {
 	Title string     `json:"title"`
 	Head  []string   `json:"head"`
 	Rows  [][]string `json:"rows"`
-	// Folded tables are shown closed, because a chart shows the same numbers or few readers need
-	// them.
+	// Folded tables are shown closed, because a chart shows the same numbers or few readers need them.
 	Folded bool `json:"-"`
 }
 

@@ -30,9 +30,8 @@ type Task interface {
 	// Charges bound the releases' costs, from plan and pool alone, wherever noise is added. weight is
 	// the public total of ballots or records, 0 if it is not known yet.
 	Charges(weight int64) ([]Charge, error)
-	// Reservations are Contribute's requests for exactly this number of records; none if the party
-	// releases nothing. A further request, or one on other terms, is charged again or fails with
-	// privacy.ErrConflict.
+	// Reservations are Contribute's requests for exactly this number of records; none if the party releases
+	// nothing. A further request, or one on other terms, is charged again or fails with privacy.ErrConflict.
 	Reservations(records int) ([]Reservation, error)
 	// Work bounds the steps (learners.Reference) of Contribute for this number of records, whatever
 	// their values. An agent computes from it when its answer leaves. It does not count a party's own

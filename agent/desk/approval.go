@@ -12,11 +12,10 @@ import (
 	"caucus/protocol"
 )
 
-// Approve stores a person's approval and returns the review. The study takes place once as many
-// people as the policy requires have approved. An approval covers this plan only. It does not help a
-// study that the policy refuses, before the policy changes, or a study that a person refused. The
-// records for the review are read after the approval is stored, so the approval does not wait for
-// them.
+// Approve stores a person's approval and returns the review. The study takes place once as many people as the
+// policy requires have approved. An approval covers this plan only. It does not help a study that the policy
+// refuses, before the policy changes, or a study that a person refused. The records for the review are read
+// after the approval is stored, so the approval does not wait for them.
 func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, error) {
 	offline := k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)
@@ -66,8 +65,7 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 	if r.Progress == ProgressReceived || r.Progress == ProgressReleased || r.Progress == ProgressClosed {
 		return fail(fmt.Errorf("it is %s: there is nothing left to approve", r.Progress))
 	}
-	// The audit log omits Shown: the log may leave the machine, and Shown depends on the source's
-	// digest.
+	// The audit log omits Shown: the log may leave the machine, and Shown depends on the source's digest.
 	if err := k.site.Audit.Record(site.AuditApproved, r.Plan, r.Study, "by", as, "account", yes.Account, "signed", yes.Signature != nil); err != nil {
 		return fail(err)
 	}
@@ -77,10 +75,9 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 	return k.review(ctx, r.Plan)
 }
 
-// Refuse keeps a study from ever taking place here, and returns how far it had come. The reason stays
-// in this site's folder; the coordinator gets the same message as for a refusal by policy or ledger.
-// A contribution that the coordinator received cannot be taken back, and one that is being sent may
-// still arrive.
+// Refuse keeps a study from ever taking place here, and returns how far it had come. The reason stays in this
+// site's folder; the coordinator gets the same message as for a refusal by policy or ledger. A contribution
+// that the coordinator received cannot be taken back, and one that is being sent may still arrive.
 func (k *Desk) Refuse(ctx context.Context, name string, who Approver, reason string) (Review, error) {
 	offline := k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)

@@ -24,8 +24,7 @@ func New(s *site.Site, refresh func(context.Context) error) *Desk { return &Desk
 
 // Approver is a person who approves or refuses a study.
 type Approver struct {
-	// Name is one of the policy's approvers. If the policy names none, an empty name means the
-	// account.
+	// Name is one of the policy's approvers. If the policy names none, an empty name means the account.
 	Name string
 	// Key signs the approval, if the policy names approvers.
 	Key *protocol.Signer

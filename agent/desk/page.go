@@ -53,8 +53,7 @@ type Page struct {
 	desk *Desk
 }
 
-// deskGrace bounds how long a stopping agent waits for a file, because a network disk may take
-// forever.
+// deskGrace bounds how long a stopping agent waits for a file, because a network disk may take forever.
 const deskGrace = 3 * time.Second
 
 // deskLasts is the lifetime of a session.

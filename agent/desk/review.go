@@ -47,9 +47,8 @@ type Review struct {
 	Purpose  string     `json:"purpose,omitempty"`
 	Contact  string     `json:"contact,omitempty"`
 	Readers  []string   `json:"readers,omitempty"`
-	// Deadline and Minimum are the values in force. Ends describes the whole ending. Amended lists
-	// the changes, one on each line. Floor is the least minimum that amendments may set, 0 if they
-	// may set none.
+	// Deadline and Minimum are the values in force. Ends describes the whole ending. Amended lists the changes,
+	// one on each line. Floor is the least minimum that amendments may set, 0 if they may set none.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Ends     string    `json:"ends"`
 	Amended  []string  `json:"amended,omitempty"`
@@ -307,8 +306,7 @@ func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p stu
 	return t, nil
 }
 
-// reviewLedger adds the ledger's budgets. For a study that is not charged yet, it adds the ledger's
-// objections.
+// reviewLedger adds the ledger's budgets. For a study that is not charged yet, it adds the ledger's objections.
 func (k *Desk) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost, charged bool) error {
 	all, err := k.site.Spending(ctx)
 	if err != nil {

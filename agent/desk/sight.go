@@ -24,8 +24,7 @@ import (
 type Sight struct {
 	// Cells describes the columns, in the plan's order.
 	Cells []ColumnSight `json:"cells,omitempty"`
-	// Classes counts the records of each class, in the plan's order. Unlabelled counts those without
-	// a class.
+	// Classes counts the records of each class, in the plan's order. Unlabelled counts those without a class.
 	Classes    []ClassSight `json:"classes,omitempty"`
 	Unlabelled int          `json:"unlabelled,omitempty"`
 	// Persons is the number of patients, 0 if the source's schema names none. Patients groups the
@@ -44,9 +43,8 @@ type ColumnSight struct {
 	UnknownLevels int `json:"unknown_levels"`
 	Missing       int `json:"missing"`
 	Outside       int `json:"outside"`
-	// Here and Pool describe a column here and in the public pool: the mean of a number in the
-	// column's own unit, or the shares of the most frequent levels. Pool is "" before the pool is
-	// here.
+	// Here and Pool describe a column here and in the public pool: the mean of a number in the column's own
+	// unit, or the shares of the most frequent levels. Pool is "" before the pool is here.
 	Here string `json:"here,omitempty"`
 	Pool string `json:"pool,omitempty"`
 	// distance is the largest difference between the two means, over the column's encoded columns.
@@ -59,8 +57,7 @@ type ClassSight struct {
 	Records int    `json:"records"`
 }
 
-// PatientSight counts patients with the same number of records, and gives the guarantee for each of
-// them.
+// PatientSight counts patients with the same number of records, and gives the guarantee for each of them.
 type PatientSight struct {
 	Patients int `json:"patients"`
 	Records  int `json:"records"`

@@ -19,11 +19,9 @@ import (
 // Output is one vector of a study: this site's numbers before noise, and the noise that is added.
 type Output struct {
 	Name string `json:"output"`
-	// Values are exact and private. They are computed as for a study, except for the randomness in
-	// training.
+	// Values are exact and private. They are computed as for a study, except for the randomness in training.
 	Values []int64 `json:"values"`
-	// SD is the standard deviation of the noise on each number, nil if this site does not add the
-	// noise.
+	// SD is the standard deviation of the noise on each number, nil if this site does not add the noise.
 	SD []float64 `json:"standard_deviation,omitempty"`
 	// Most bounds how far one unit of the bound can change a number; 0 if the numbers have weights.
 	Most float64      `json:"one_moves,omitempty"`
@@ -107,9 +105,8 @@ func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	return sum.Requests(1)
 }
 
-// unperturbed opens requests with the mechanism that adds nothing, in a simulated ledger that ends
-// with this call. Its publications cannot be sent (privacy.Unperturbed). Each output starts as a copy
-// of like.
+// unperturbed opens requests with the mechanism that adds nothing, in a simulated ledger that ends with this
+// call. Its publications cannot be sent (privacy.Unperturbed). Each output starts as a copy of like.
 func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, like Output) ([]Output, error) {
 	var out []Output
 	exact := make([]study.Request, len(asked))

@@ -19,17 +19,16 @@ import (
 
 // Counts holds the metrics and the readiness of an agent, for monitoring of its machine.
 //
-// Proof note. Claim: the metrics and the readiness are a function of plans, policy, ledger,
-// declarations, persons, clocks and the coordinator's answers, and of no record.
-//   - A study's progress is read only from files of its dossier that people or the coordinator make,
-//     or that are made at moments fixed before the records are read. The files about an odd source or
-//     missing votes (FileUnread, FileOdd, FileNoVotes) are not read. The number of late contributions
-//     is published. By window's assumption it follows from the machine, and all statements about time
-//     rest on that assumption.
-//   - Counts reads at the end of a poll, never in a window. A scrape gets the values of that moment,
-//     and touches neither state nor ledger.
-//   - There are no metrics of the process, because its time and memory depend on learning from the
-//     records (agent/window.go says why nobody may see them).
+// Proof note. Claim: the metrics and the readiness are a function of plans, policy, ledger, declarations,
+// persons, clocks and the coordinator's answers, and of no record.
+//   - A study's progress is read only from files of its dossier that people or the coordinator make, or that
+//     are made at moments fixed before the records are read. The files about an odd source or missing votes
+//     (FileUnread, FileOdd, FileNoVotes) are not read. The number of late contributions is published. By
+//     window's assumption it follows from the machine, and all statements about time rest on that assumption.
+//   - Counts reads at the end of a poll, never in a window. A scrape gets the values of that moment, and
+//     touches neither state nor ledger.
+//   - There are no metrics of the process, because its time and memory depend on learning from the records
+//     (agent/window.go says why nobody may see them).
 //
 // TestMetricsTellNothing would catch a violation.
 type Counts struct {
@@ -176,8 +175,7 @@ func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity,
 	c.last.Store(seen)
 }
 
-// Ready answers 200 if this agent could take part at its last poll, else 503 and the reasons, one on
-// each line.
+// Ready answers 200 if this agent could take part at its last poll, else 503 and the reasons, one on each line.
 func (c *Counts) Ready(w http.ResponseWriter, _ *http.Request) {
 	faults := []string{"it has not polled yet"}
 	if s := c.last.Load(); s != nil {

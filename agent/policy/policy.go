@@ -47,8 +47,7 @@ type Policy struct {
 	// that a study may use. 0 means 50,000 and 10,000.
 	MaxPoolRows int `yaml:"max_pool_rows"`
 	MaxFeatures int `yaml:"max_features"`
-	// MaxTime is the longest time for preparing one study, during which the agent is silent. 0 means
-	// an hour.
+	// MaxTime is the longest time for preparing one study, during which the agent is silent. 0 means an hour.
 	MaxTime time.Duration `yaml:"max_time"`
 	// Study is the most that one study may cost, at each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
@@ -292,18 +291,16 @@ func (p Policy) Needed() int {
 	return 1
 }
 
-// Helper is the second server, which this site trusts not to collude with the coordinator. Another
-// organisation runs it, and caucus helper init printed its two keys there. Get the keys from that
-// organisation, on paper or by telephone. Do not take them from the coordinator: a coordinator that
-// invented them could be both servers.
+// Helper is the second server, which this site trusts not to collude with the coordinator. Another organisation
+// runs it, and caucus helper init printed its two keys there. Get the keys from that organisation, on paper or
+// by telephone. Do not take them from the coordinator: a coordinator that invented them could be both servers.
 type Helper struct {
 	// Name says who runs the helper, for the people here who approve.
 	Name string `yaml:"name"`
 	// Signing is the helper's signing key, 64 hexadecimal digits.
 	Signing protocol.SignerKey `yaml:"signing"`
-	// Sealing is the fingerprint of the key to which the helper's shares are encrypted, 64
-	// hexadecimal digits. After its files were restored from a backup, a helper has a new sealing key
-	// and tells each site.
+	// Sealing is the fingerprint of the key to which the helper's shares are encrypted, 64 hexadecimal digits.
+	// After its files were restored from a backup, a helper has a new sealing key and tells each site.
 	Sealing protocol.KeyPin `yaml:"sealing"`
 }
 

@@ -51,9 +51,8 @@ type Config struct {
 	// the name of a built-in classifier, or the site's own program, as in {command: [python3,
 	// vote.py], timeout: 10m, memory: 4GiB}. See docs/site.md.
 	Learner Learner `yaml:"learner"`
-	// Scorer is the site's own program that scores records for plans that ask for scores (evaluate:
-	// {program: true}), as in {command: [python3, score.py], timeout: 10m, memory: 4GiB}. See
-	// docs/site.md.
+	// Scorer is the site's own program that scores records for plans that ask for scores (evaluate: {program:
+	// true}), as in {command: [python3, score.py], timeout: 10m, memory: 4GiB}. See docs/site.md.
 	Scorer Program `yaml:"scorer"`
 	// Quiet hides why a study waits here. Without it, each poll gives the coordinator's operator one
 	// of a few reasons: a person has to approve, no source is declared, the site does not take part,
@@ -72,11 +71,9 @@ type Config struct {
 
 	// Log receives events; never a feature, a label or an unreleased number. nil logs nothing.
 	Log *slog.Logger `yaml:"-"`
-	// Checkpoint, if not nil, is called just after each durable or visible effect. Tests crash the
-	// agent there.
+	// Checkpoint, if not nil, is called just after each durable or visible effect. Tests crash the agent there.
 	Checkpoint func(effect string) `yaml:"-"`
-	// Clock is the machine's clock if zero. Now checks certificates and dates charges; windows use
-	// Elapsed.
+	// Clock is the machine's clock if zero. Now checks certificates and dates charges; windows use Elapsed.
 	Clock clock.Clock `yaml:"-"`
 }
 

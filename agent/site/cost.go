@@ -120,8 +120,7 @@ func lasting(nanoseconds float64) time.Duration {
 // Chosen reports whether a study lets this site choose the classifier or the scorer of its records.
 func Chosen(p study.Plan) bool { return kinds.WordsOf(p).Learner == learners.Any }
 
-// ChosenHere names this site's choice for such a study. The error says why the site does not take
-// part.
+// ChosenHere names this site's choice for such a study. The error says why the site does not take part.
 func (c Config) ChosenHere(p study.Plan) (words string, err error) {
 	switch {
 	case !kinds.WordsOf(p).Scored:

@@ -58,8 +58,7 @@ type Due struct {
 	Leaves time.Time `json:"leaves"`
 }
 
-// Early reports whether an upload still waits for its moment. A clock that was set back delays
-// nothing.
+// Early reports whether an upload still waits for its moment. A clock that was set back delays nothing.
 func (d Dossier) Early(now time.Time) bool {
 	var fixed Due
 	b, err := d.Read(FileDue)

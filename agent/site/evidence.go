@@ -23,8 +23,7 @@ import (
 // Evidence is what a state folder proves against a release or a ledger: signed receipts, uploads, and
 // the ledger's head at each upload. Reading changes nothing, and is possible while the agent runs.
 type Evidence struct {
-	// Party is the agent's party. Keys are the coordinator's signing keys, starting with the
-	// invitation's.
+	// Party is the agent's party. Keys are the coordinator's signing keys, starting with the invitation's.
 	Party  study.PartyID
 	Keys   protocol.Keys
 	config Config
@@ -53,8 +52,7 @@ func (s *Site) Evidence(keys protocol.Keys) *Evidence {
 
 func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.PoolFile(d) }
 
-// Kept collects a study's facts from the state folder for verify.Release, and from the ledger if
-// asked.
+// Kept collects a study's facts from the state folder for verify.Release, and from the ledger if asked.
 func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
 	d := e.state.Studies.Of(r.PlanHash)
 	s := verify.Party{Party: e.Party, Keys: e.Keys}

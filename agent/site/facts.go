@@ -41,9 +41,8 @@ func (d Dossier) receipt() (protocol.Receipt, error) {
 	return protocol.Receipt{Document: kept.Signed, Signature: kept.Signature}, nil
 }
 
-// releaseHeads lists the ledger entries that a dossier's release names, if the coordinator signed the
-// release. named, if not nil, caches them, because a site with years of releases reads them at each
-// receipt.
+// releaseHeads lists the ledger entries that a dossier's release names, if the coordinator signed the release.
+// named, if not nil, caches them, because a site with years of releases reads them at each receipt.
 func (d Dossier) releaseHeads(key protocol.Verifier, named *sync.Map) (heads []privacy.Head) {
 	info, err := os.Stat(filepath.Join(d.Dir, FileRelease))
 	if err != nil {

@@ -31,8 +31,7 @@ func (s Spending) After(costs []privacy.Cost) privacy.Totals {
 	return after
 }
 
-// Objections predicts which limits a charge would exceed, one on each line. The ledger decides at the
-// charge.
+// Objections predicts which limits a charge would exceed, one on each line. The ledger decides at the charge.
 func (s Spending) Objections(costs []privacy.Cost) []string {
 	after, when := s.After(costs), ""
 	if s.Year != "" {
@@ -72,11 +71,10 @@ func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 // coordinator can move the end of a year by at most this much.
 const MaxDatedSkew = time.Hour
 
-// YearOf is the UTC year on which this clock and the coordinator's agree. Around a new year it is the
-// earlier one, so that a fast clock begins no year early. It is "" if the clocks differ by more than
-// MaxDatedSkew. Without this bound, a coordinator whose clock is years behind could begin one old
-// year after another, each with its own budget. Setting a clock back returns no budget
-// (privacy.Ledger.Begin).
+// YearOf is the UTC year on which this clock and the coordinator's agree. Around a new year it is the earlier
+// one, so that a fast clock begins no year early. It is "" if the clocks differ by more than MaxDatedSkew.
+// Without this bound, a coordinator whose clock is years behind could begin one old year after another, each
+// with its own budget. Setting a clock back returns no budget (privacy.Ledger.Begin).
 func YearOf(now time.Time, skew time.Duration) string {
 	if skew.Abs() > MaxDatedSkew {
 		return ""

@@ -79,8 +79,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	if len(forgotten) == 0 && len(others) == 0 {
 		return nil, nil
 	}
-	// A ledger that went on from an older state may have the same number of entries, but different
-	// ones.
+	// A ledger that went on from an older state may have the same number of entries, but different ones.
 	last = max(last, chain.Head().Sequence+1)
 	ledger, err := privacy.Open(s.Journal, privacy.Config{Limits: c.Policy.Total, LastSequence: last})
 	if err != nil {

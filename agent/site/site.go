@@ -199,9 +199,8 @@ func freshRng() *mathrand.Rand {
 	return mathrand.New(mathrand.NewPCG(binary.BigEndian.Uint64(seed[:8]), binary.BigEndian.Uint64(seed[8:])))
 }
 
-// NoVotes stores, only in the study's folder, why this site's program gave no votes or scores. The
-// reason may depend on a record, and logs may leave the machine. (Package source proves that such
-// notes are safe.)
+// NoVotes stores, only in the study's folder, why this site's program gave no votes or scores. The reason may
+// depend on a record, and logs may leave the machine. (Package source proves that such notes are safe.)
 func (s *Site) NoVotes(h study.Hash, why error) {
 	_ = s.Studies.Of(h).Write(FileNoVotes, []byte(why.Error()+"\n")) // a failed write is not reported
 }

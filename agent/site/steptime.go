@@ -13,13 +13,12 @@ import (
 	"caucus/protocol"
 )
 
-// Speed is the machine's speed, from which windows are computed: the best measurement of the last
-// days. A single measurement on a busy machine gave the same plan six times as much time.
+// Speed is the machine's speed, from which windows are computed: the best measurement of the last days. A
+// single measurement on a busy machine gave the same plan six times as much time.
 //
-// The speed is measured on made data with the machine's own clock, when the agent starts and about
-// once an hour. This happens between polls, while no contribution is prepared and no late one is
-// still computed. So no study chooses the time, and no record was read just before. A busy moment
-// does not improve a day's best.
+// The speed is measured on made data with the machine's own clock, when the agent starts and about once an
+// hour. This happens between polls, while no contribution is prepared and no late one is still computed. So no
+// study chooses the time, and no record was read just before. A busy moment does not improve a day's best.
 type Speed struct {
 	file string
 	Look func() time.Duration // stepTime, replaced in tests

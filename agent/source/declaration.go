@@ -22,17 +22,16 @@ import (
 // ErrUndeclared says that a person must first declare a source. Nothing is sent until then.
 var ErrUndeclared = errors.New("no declared source")
 
-// Declaration is a person's statement about a source: the format of its file, the meaning of its
-// columns, and its number of records. Whether this site takes part in a study, and everything public
-// about its contribution, depends on declarations, policy and ledger, never on the present content of
-// the file. A declaration changes only when a person declares the source again.
+// Declaration is a person's statement about a source: the format of its file, the meaning of its columns, and
+// its number of records. Whether this site takes part in a study, and everything public about its contribution,
+// depends on declarations, policy and ledger, never on the present content of the file. A declaration changes
+// only when a person declares the source again.
 //
-// A declaration makes three facts public: that the source is declared (until then a study waits, and
-// the coordinator hears so unless the site is quiet); the meaning of the schema (a plan with another
-// meaning is declined); and Records. A plan's columns are compared with the schema, which the site
-// has published or agreed on, and never with the file. Otherwise a coordinator could ask for one
-// column after another and learn which of them the file has, or, if the header is missing, what the
-// first record is. So a source needs a schema.
+// A declaration makes three facts public: that the source is declared (until then a study waits, and the
+// coordinator hears so unless the site is quiet); the meaning of the schema (a plan with another meaning is
+// declined); and Records. A plan's columns are compared with the schema, which the site has published or agreed
+// on, and never with the file. Otherwise a coordinator could ask for one column after another and learn which
+// of them the file has, or, if the header is missing, what the first record is. So a source needs a schema.
 type Declaration struct {
 	Source string `json:"source"`
 	File   string `json:"file,omitempty"`
@@ -53,10 +52,9 @@ type Declaration struct {
 	Vouched []string `json:"vouched,omitempty"`
 	// Columns are the file's columns, in its order.
 	Columns []string `json:"columns"`
-	// Found is the number of records that were read. Records is the number that every study gets:
-	// Found rounded down to three digits, so that at most 1 % are left out, by a keyed order. For a
-	// source whose file is written again regularly it has two digits, and empty records fill a
-	// shorter file.
+	// Found is the number of records that were read. Records is the number that every study gets: Found rounded
+	// down to three digits, so that at most 1 % are left out, by a keyed order. For a source whose file is
+	// written again regularly it has two digits, and empty records fill a shorter file.
 	Found   int `json:"found,omitempty"`
 	Records int `json:"records"`
 	// Import is the SHA-256 of the table of imported records. It is empty for a source whose file is
@@ -70,8 +68,7 @@ type Declaration struct {
 type Asked struct {
 	Driver  string `json:"driver"`
 	DSNFile string `json:"dsn_file"`
-	// Derives lists the parts of the query that may make a row depend on other rows
-	// (database.Derives).
+	// Derives lists the parts of the query that may make a row depend on other rows (database.Derives).
 	Derives []string `json:"derives,omitempty"`
 }
 
@@ -118,14 +115,13 @@ func (s Source) vouchedFor(vouch bool) error {
 	return fmt.Errorf("the records come from a query: answer for all of its columns with --vouch, if %s", d.Claims())
 }
 
-// Shown is the digest of the facts about a source that a person is shown and approves: the file's
-// digest, its format, schema and mapping, the columns, the number of records, and who declared it
-// when.
+// Shown is the digest of the facts about a source that a person is shown and approves: the file's digest, its
+// format, schema and mapping, the columns, the number of records, and who declared it when.
 //
-// Proof note: an approval that depends on this digest must reveal nothing about the records. The
-// digest includes the time of the declaration, so each declaration has another digest, even of the
-// same file. So whether a study takes part depends on what people did, not on whether the file
-// changed between two declarations. Later content of the file is not in the digest.
+// Proof note: an approval that depends on this digest must reveal nothing about the records. The digest
+// includes the time of the declaration, so each declaration has another digest, even of the same file. So
+// whether a study takes part depends on what people did, not on whether the file changed between two
+// declarations. Later content of the file is not in the digest.
 func (d Declaration) Shown() string {
 	b, err := json.Marshal(d)
 	if err != nil { // impossible: it was read from JSON

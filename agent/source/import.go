@@ -146,15 +146,13 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Declared reports whether anything is stored for a source: a declaration, in force or not, or an
-// import.
+// Declared reports whether anything is stored for a source: a declaration, in force or not, or an import.
 func (s Sources) Declared(name string) bool {
 	names, _ := s.imports(name)
 	return len(names) > 0 || exists(s.declarationFile(name))
 }
 
-// Forget removes a source's declaration, and then its imports. Studies wait until a person declares
-// the source.
+// Forget removes a source's declaration, and then its imports. Studies wait until a person declares the source.
 func (s Sources) Forget(name string) error {
 	unlock, err := s.lock()
 	if err == nil {

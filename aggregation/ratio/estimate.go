@@ -35,10 +35,9 @@ type Goodness struct {
 
 func (g Goodness) doubted() bool { return g.Tested && g.Statistic > g.Threshold }
 
-// spread is the factor by which a badly fitting target increases a variance. If the target's class
-// means are shifted at random, as by sampling (the random shifts of Jeong & Rothenhäusler 2022),
-// Statistic and variance grow by the same factor. Shifts along the differences between classes count
-// shiftWeight times as much.
+// spread is the factor by which a badly fitting target increases a variance. If the target's class means are
+// shifted at random, as by sampling (the random shifts of Jeong & Rothenhäusler 2022), Statistic and variance
+// grow by the same factor. Shifts along the differences between classes count shiftWeight times as much.
 func (g Goodness) spread() float64 {
 	if !g.Tested {
 		return 1
@@ -49,9 +48,8 @@ func (g Goodness) spread() float64 {
 // shiftWeight was chosen on digits of other writers, and tested on other data sets: docs/ratio.md.
 const shiftWeight = 2
 
-// faintError is the largest standard error of a share with an interval. Above it, an interval of ± two
-// standard errors covers most of [0,1] and nearly always contains the truth: on HIGGS, 84 of 84 from .15
-// to .25.
+// faintError is the largest standard error of a share with an interval. Above it, an interval of ± two standard
+// errors covers most of [0,1] and nearly always contains the truth: on HIGGS, 84 of 84 from .15 to .25.
 const faintError = 0.15
 
 // fitAlarm is the probability that a valid target is reported as not fitting.
@@ -265,11 +263,10 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 	return cov, loose
 }
 
-// interval sets Sd, Low and High: Free ± (z·Sd + pull), limited to [0,1], and extended to contain the
-// estimate. There is no interval for a target that no mixture fits, for a standard error above
-// faintError, or for a pull above half a class's standard error. The pull is a bound without a
-// probability distribution, so intervals without it would cover the truth too rarely, and intervals
-// with it always.
+// interval sets Sd, Low and High: Free ± (z·Sd + pull), limited to [0,1], and extended to contain the estimate.
+// There is no interval for a target that no mixture fits, for a standard error above faintError, or for a pull
+// above half a class's standard error. The pull is a bound without a probability distribution, so intervals
+// without it would cover the truth too rarely, and intervals with it always.
 func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float64) {
 	e.Sd, e.Low, e.High = nil, nil, nil
 	z := distuv.UnitNormal.Quantile(0.5 + confidence/2)

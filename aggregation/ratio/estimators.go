@@ -21,16 +21,15 @@ const (
 // Estimators lists the names that Fit accepts, the default first.
 func Estimators() []string { return []string{ClassMeans, Mixture} }
 
-// ratioSystem is an estimator reduced to linear algebra. With h = Readᵀg, g the inner products of the
-// target with the sets:
+// ratioSystem is an estimator reduced to linear algebra. With h = Readᵀg, g the inner products of the target
+// with the sets:
 //
 //	free  = Offset + Linear·h              unconstrained ratios
 //	coefs = CoefOffset + CoefLinear·h      weights of the model's functions in the fitted mean
 //	a     = Spread·coefs                   weights of the sets in it
 //	ratio = argmin over the simplex (ρ−free)ᵀMetric(ρ−free)
 //
-// For class-means the b functions are the class means, and coefs = ratio. For the mixture they are the
-// sets.
+// For class-means the b functions are the class means, and coefs = ratio. For the mixture they are the sets.
 type ratioSystem struct {
 	read       *mat.Dense // M×b
 	quadratic  *mat.Dense // b×b, inner products of the functions, unbiased
@@ -203,9 +202,8 @@ func sandwich(q, a *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// takeOff returns seen − sampled − perturbed, with the floor of classMeanDeviations in each joint
-// eigenvector of signal and noise. floored is the largest share of noise at the floor; 0 if no direction
-// is there.
+// takeOff returns seen − sampled − perturbed, with the floor of classMeanDeviations in each joint eigenvector
+// of signal and noise. floored is the largest share of noise at the floor; 0 if no direction is there.
 func takeOff(seen, sampled, perturbed *mat.Dense, rank, dim float64) (q *mat.Dense, floored float64) {
 	c, _ := seen.Dims()
 	root := pseudoRoot(seen)

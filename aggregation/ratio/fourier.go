@@ -155,9 +155,8 @@ func (l Lattice) Bound(f Fourier) (IntegerBound, error) {
 	}, nil
 }
 
-// AddIntegersTo adds Σ_i z(x_i) to sum (length Features), z(x) the row's embedding on the lattice,
-// truncated towards zero, each pair's norm checked in integers. The order of rows does not change the
-// sum.
+// AddIntegersTo adds Σ_i z(x_i) to sum (length Features), z(x) the row's embedding on the lattice, truncated
+// towards zero, each pair's norm checked in integers. The order of rows does not change the sum.
 func (e *Embedder) AddIntegersTo(sum []int64, x *mat.Dense, l Lattice) {
 	radius := float64(l.Radius)
 	e.each(x, func(_ int, phases []float64) {

@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Kernel compares two rows: "rbf", k(x,y) = exp(−Gamma‖x−y‖²), or "linear", k(x,y) = ⟨x,y⟩ (without
-// Gamma).
+// Kernel compares two rows: "rbf", k(x,y) = exp(−Gamma‖x−y‖²), or "linear", k(x,y) = ⟨x,y⟩ (without Gamma).
 type Kernel struct {
 	Name  string  `json:"name"`
 	Gamma float64 `json:"gamma,omitempty"`

@@ -35,9 +35,8 @@ type Options struct {
 	Fourier    *Fourier
 	Confidence float64 // of each class's interval; 0 means 0.95
 
-	// Rank is the EffectiveRank of public rows, for sets given as embeddings alone. It determines how
-	// much sampling noise varies around its mean. 0: computed from the sets' rows, or a cautious guess
-	// without rows.
+	// Rank is the EffectiveRank of public rows, for sets given as embeddings alone. It determines how much
+	// sampling noise varies around its mean. 0: computed from the sets' rows, or a cautious guess without rows.
 	Rank float64
 }
 

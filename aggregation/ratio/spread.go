@@ -181,8 +181,7 @@ func knownCovariance(s ratioSystem, sets []ratioSetLaw, a []float64, targetNoise
 	return out
 }
 
-// EffectiveRank returns (tr C)²/tr C², at least 1, of the covariance C of public rows (n×d) under a
-// kernel.
+// EffectiveRank returns (tr C)²/tr C², at least 1, of the covariance C of public rows (n×d) under a kernel.
 func EffectiveRank(k Kernel, x *mat.Dense) float64 { return effectiveRank(k, []*mat.Dense{x}) }
 
 func effectiveRank(k Kernel, sets []*mat.Dense) float64 {

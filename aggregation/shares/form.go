@@ -17,8 +17,7 @@ type Form struct {
 	// Each cell is an integer from Least to Least + 2^Bits − 1.
 	Bits  int
 	Least int64
-	// Row is the number of cells in a row. The cells of each row sum to Total. 0 means that there are
-	// no rows.
+	// Row is the number of cells in a row. The cells of each row sum to Total. 0 means that there are no rows.
 	Row   int
 	Total int64
 }

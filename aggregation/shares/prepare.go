@@ -65,9 +65,8 @@ func (f Form) Prepare(key Key, c Context, r Role, part []byte) (*Preparation, er
 	return p, nil
 }
 
-// given is the digest of the data that both servers must have received identically: form, context,
-// nonce and public share. With different nonces the servers would query the proof at two points,
-// which proves nothing.
+// given is the digest of the data that both servers must have received identically: form, context, nonce and
+// public share. With different nonces the servers would query the proof at two points, which proves nothing.
 func (f Form) given(c Context, part []byte) [digestSize]byte {
 	b, err := json.Marshal(f)
 	if err != nil { // five integers

@@ -30,10 +30,9 @@ type Parts [2][]byte
 // Head returns the common head of both parts: nonce and public share.
 func Head(part []byte) []byte { return part[:min(headSize, len(part))] }
 
-// Split splits a vector of the form. The random bytes, 16 for the nonce and 128 for the shares, must
-// come from the operating system. The same bytes give the same parts. The error for a vector of
-// another form names no value. It shows a mistake in the program, because whoever makes a vector must
-// have proved its form.
+// Split splits a vector of the form. The random bytes, 16 for the nonce and 128 for the shares, must come from
+// the operating system. The same bytes give the same parts. The error for a vector of another form names no
+// value. It shows a mistake in the program, because whoever makes a vector must have proved its form.
 func (f Form) Split(c Context, vector []int64, random io.Reader) (Parts, error) {
 	if err := f.Check(1); err != nil {
 		return Parts{}, err

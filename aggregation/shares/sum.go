@@ -31,8 +31,7 @@ func (s SecretShare) Subtract(o SecretShare) error {
 	return nil
 }
 
-// Clear returns a vector as a share whose counterpart is zero. It hides nothing, and is for
-// simulations.
+// Clear returns a vector as a share whose counterpart is zero. It hides nothing, and is for simulations.
 func Clear(vector []int64) SecretShare {
 	s := SecretShare{make(fp128.Vec, len(vector))}
 	for j, v := range vector {

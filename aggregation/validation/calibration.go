@@ -225,8 +225,7 @@ func (f fitting) intercept(a, b float64) Number {
 	return out
 }
 
-// inTheLarge returns the intercept at slope 1: above 0 if the class is more frequent than the scores
-// predict.
+// inTheLarge returns the intercept at slope 1: above 0 if the class is more frequent than the scores predict.
 func (s Scale) inTheLarge(h Histogram) Number {
 	if why := h.drowned(); why != "" {
 		return unknown("%s", why)

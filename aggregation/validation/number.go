@@ -84,8 +84,7 @@ const z95 = 1.959963984540054
 const (
 	// leastSignal is the least total that may be a denominator, in standard deviations of its noise.
 	leastSignal = 4
-	// mostAUCSD is the largest standard deviation of an AUC. With a larger one the AUC is reported as
-	// unknown.
+	// mostAUCSD is the largest standard deviation of an AUC. With a larger one the AUC is reported as unknown.
 	mostAUCSD = 0.1
 )
 

@@ -26,8 +26,7 @@ type bin struct {
 // point represents some of a bin's scores. The weights of a bin sum to 1.
 type point struct{ z, p, weight float64 }
 
-// slicesOfABin is the number of points of a bin. So few lose less than a hundredth of the scatter
-// within a bin.
+// slicesOfABin is the number of points of a bin. So few lose less than a hundredth of the scatter within a bin.
 const slicesOfABin = 6
 
 // NewScale makes bins with these edges from a pool's scores and the weights of its rows (nil:
@@ -106,8 +105,7 @@ func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total flo
 
 func (s Scale) Bins() int { return len(s.Edges) + 1 }
 
-// Bin returns the bin of a finite score. A score that differs from an edge only by rounding is on the
-// edge.
+// Bin returns the bin of a finite score. A score that differs from an edge only by rounding is on the edge.
 func (s Scale) Bin(z float64) int {
 	at, found := slices.BinarySearch(s.Edges, z+1e-9*(1+math.Abs(z)))
 	if found {
@@ -160,8 +158,7 @@ func (s Scale) width(b int) float64 {
 	return s.Edges[b] - s.Edges[b-1]
 }
 
-// Quantiles returns a pool's inner quantile edges together with the edges in with; fewer if scores
-// coincide.
+// Quantiles returns a pool's inner quantile edges together with the edges in with; fewer if scores coincide.
 func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	type row struct{ z, w float64 }
 	rows := make([]row, len(pool))

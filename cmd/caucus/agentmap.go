@@ -126,8 +126,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 	return cmd
 }
 
-// readGuessing reads a file as an import does. Unless m names them, it tries common encodings and
-// delimiters.
+// readGuessing reads a file as an import does. Unless m names them, it tries common encodings and delimiters.
 func readGuessing(c *console, name string, m *mapping.Mapping) (dataset.Lines, error) {
 	rows, done, err := openRows(name, *m, files.OpenForPerson)
 	var other *files.EncodingError

@@ -16,8 +16,7 @@ import (
 	"caucus/protocol"
 )
 
-// Tests replace these. checkpoint is called between the effects of a daemon, where tests kill the
-// process.
+// Tests replace these. checkpoint is called between the effects of a daemon, where tests kill the process.
 var (
 	checkpoint  func(effect string)
 	witnessWait time.Duration    // 0: as configured

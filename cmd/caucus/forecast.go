@@ -10,8 +10,7 @@ import (
 	"caucus/study/forecast"
 )
 
-// printForecasts writes the forecast of a classifier or, for other kinds, how far noise moves the
-// numbers.
+// printForecasts writes the forecast of a classifier or, for other kinds, how far noise moves the numbers.
 func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise string) error {
 	if f != nil {
 		fmt.Fprintf(w, "forecast   %s\n", strings.Join(f.Lines(), "\n           "))

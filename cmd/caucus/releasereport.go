@@ -26,8 +26,7 @@ type reported struct {
 	// Verified: the study's pool was given and all checks hold. It is null without that pool, and false
 	// if a check fails, with or without the pool.
 	Verified *bool `json:"verified"`
-	// Simulated: a simulation made the release. Then there is nothing to verify, and Verified is never
-	// true.
+	// Simulated: a simulation made the release. Then there is nothing to verify, and Verified is never true.
 	Simulated bool `json:"simulated"`
 }
 

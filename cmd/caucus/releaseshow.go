@@ -39,8 +39,7 @@ type shownRelease struct {
 	Costs        []study.ReleaseCost      `json:"costs"`
 	Totals       []study.UnitTotal        `json:"totals"`
 	NotProtected []string                 `json:"not_protected"`
-	// Tables are the report's tables; ROC holds the curves of an evaluation; Result is the kind's own
-	// JSON.
+	// Tables are the report's tables; ROC holds the curves of an evaluation; Result is the kind's own JSON.
 	Tables []study.ReportTable `json:"tables,omitempty"`
 	ROC    []evaluate.Curve    `json:"roc,omitempty"`
 	Result json.RawMessage     `json:"result"`

@@ -24,8 +24,7 @@ import (
 // verification is the JSON document of release verify.
 type verification struct {
 	Release string `json:"release"`
-	// Holds: no check fails. Findings also name what is only the coordinator's word and what must be
-	// trusted.
+	// Holds: no check fails. Findings also name what is only the coordinator's word and what must be trusted.
 	Holds    bool             `json:"holds"`
 	Findings []verify.Finding `json:"findings"`
 	Manifest study.Manifest   `json:"manifest"`
@@ -163,8 +162,7 @@ func (v *checker) readPool(p study.Plan) (*auxdata.Pool, error) {
 	return poolUnder(v.console, &v.how, file, format, p)
 }
 
-// poolUnder reads a pool file under a plan's schema and map. It does not check that this is the plan's
-// pool.
+// poolUnder reads a pool file under a plan's schema and map. It does not check that this is the plan's pool.
 func poolUnder(c *console, how *reading, file string, format dataset.Format, p study.Plan) (*auxdata.Pool, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -112,8 +112,7 @@ func groupOf(split string, t *dataset.Table) (column, value string, marks []bool
 
 var reweighFiles = []string{"release.json", "schema.yaml", "pool.csv", "weighted.csv", "private.csv", "test.csv"}
 
-// writeFiles writes the first repeat's files, for caucus release query and for a study on the weighted
-// pool.
+// writeFiles writes the first repeat's files, for caucus release query and for a study on the weighted pool.
 func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Table, summary simulate.ReweighSummary) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

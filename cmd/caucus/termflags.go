@@ -79,8 +79,7 @@ func offered(name string) (found terms.Term) {
 	return found
 }
 
-// asTerm adds advice to an error about an unknown flag: the flag is a term, or almost the name of a
-// flag.
+// asTerm adds advice to an error about an unknown flag: the flag is a term, or almost the name of a flag.
 func asTerm(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

@@ -33,15 +33,14 @@ type BackupReport struct {
 	Behind int64 `json:"behind,omitempty"`
 }
 
-// Backup copies a coordinator's folder to a new folder, as of one moment. The coordinator may be
-// running. Backup leaves out the head file beside the folder, because it must not be restored with
-// the rest.
+// Backup copies a coordinator's folder to a new folder, as of one moment. The coordinator may be running.
+// Backup leaves out the head file beside the folder, because it must not be restored with the rest.
 //
-// Why the copies fit together: the store is copied first, then the store of shares, then the ledger.
-// So the copied store of shares holds all contributions that the copied store has given to it, and
-// any others are given again. The copied ledger holds all entries that the copied store knows.
-// Further entries look as if the coordinator was killed just after its ledger's commit; a restored
-// coordinator asks the ledger again and gets the same answer.
+// Why the copies fit together: the store is copied first, then the store of shares, then the ledger. So the
+// copied store of shares holds all contributions that the copied store has given to it, and any others are
+// given again. The copied ledger holds all entries that the copied store knows. Further entries look as if the
+// coordinator was killed just after its ledger's commit; a restored coordinator asks the ledger again and gets
+// the same answer.
 func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("back up coordinator in %s: %w", dir, err)
@@ -157,8 +156,7 @@ func digests(dir string) (map[string]string, error) {
 	return all, folder.Sync(dir)
 }
 
-// tryOut copies these files, opens the copy as a starting coordinator does, and returns the ledger's
-// head.
+// tryOut copies these files, opens the copy as a starting coordinator does, and returns the ledger's head.
 func tryOut(ctx context.Context, from string, files map[string]string) (head privacy.Head, err error) {
 	dir, err := os.MkdirTemp("", "caucus-backup-*") // mode 0700; not beside the backup, whose medium may be read-only
 	if err != nil {
@@ -218,9 +216,8 @@ func copyFiles(from, to string, files map[string]string) error {
 	return nil
 }
 
-// CheckBackup checks that a backup is whole and that a coordinator could start from it. It reports
-// how far the backup's ledger is behind the head file of the coordinator in dir; "" for none. It
-// changes nothing.
+// CheckBackup checks that a backup is whole and that a coordinator could start from it. It reports how far the
+// backup's ledger is behind the head file of the coordinator in dir; "" for none. It changes nothing.
 func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("check backup %s: %w", from, err)

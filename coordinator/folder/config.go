@@ -48,9 +48,8 @@ type Config struct {
 	// Repair is how long a study waits for the bytes of a damaged contribution. It then goes on
 	// without the contribution.
 	Repair time.Duration `yaml:"repair"`
-	// LongestStop is how long the coordinator may have been stopped with studies open, by its clock.
-	// After a longer stop an operator must vouch for the clock (caucus coordinator clock) before any
-	// study is sealed.
+	// LongestStop is how long the coordinator may have been stopped with studies open, by its clock. After a
+	// longer stop an operator must vouch for the clock (caucus coordinator clock) before any study is sealed.
 	LongestStop time.Duration `yaml:"longest_stop"`
 	// Tick is the interval at which deadlines are checked.
 	Tick time.Duration `yaml:"tick"`
@@ -77,8 +76,7 @@ type Config struct {
 
 	// Single allows PostgreSQL without a synchronous standby.
 	Single bool `yaml:"-"`
-	// Stores are the databases that LeadStores opened; nil: New opens them. The coordinator closes
-	// them.
+	// Stores are the databases that LeadStores opened; nil: New opens them. The coordinator closes them.
 	Stores *Stores `yaml:"-"`
 	// Report writes a release as a web page for people. The coordinator's own page shows it. Nil
 	// shows none. Report gets only releases that this coordinator made.
@@ -88,9 +86,8 @@ type Config struct {
 	// Log receives events, with keys study, party and release; never a feature, a label or an unreleased
 	// number. Nil logs nothing.
 	Log *slog.Logger `yaml:"-"`
-	// Clock is the machine's clock if zero. Now dates and checks deadlines, invitations and
-	// certificates; if Now disagrees with Elapsed, the clock is not trusted. Rates and waits use
-	// Elapsed.
+	// Clock is the machine's clock if zero. Now dates and checks deadlines, invitations and certificates; if
+	// Now disagrees with Elapsed, the clock is not trusted. Rates and waits use Elapsed.
 	Clock clock.Clock `yaml:"-"`
 	// Checkpoint, if not nil, is called with the name of each durable or visible effect, before the
 	// commit and just after. Tests kill the process there.
@@ -113,9 +110,8 @@ type Limits struct {
 	// each poll and takes no memory in between.
 	Silence time.Duration `yaml:"silence"`
 	Slowest int           `yaml:"slowest"`
-	// Bytes bounds the bytes that one member may send and fetch in an hour, on average. After a rest,
-	// a whole hour's bytes are allowed at once. A transfer that has begun may finish; the next one
-	// waits.
+	// Bytes bounds the bytes that one member may send and fetch in an hour, on average. After a rest, a whole
+	// hour's bytes are allowed at once. A transfer that has begun may finish; the next one waits.
 	Bytes int64 `yaml:"bytes"`
 	// Calls bounds one member's open calls, and AllCalls those of all members. A call takes less than
 	// 400 KB before its message is read.

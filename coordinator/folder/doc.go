@@ -1,21 +1,19 @@
-// Package folder manages a coordinator's folder while no coordinator runs: it makes the folder, backs
-// it up, restores and reconciles it, and changes its keys. It serves the operators' commands, and the
-// coordinator, which opens the folder.
+// Package folder manages a coordinator's folder while no coordinator runs: it makes the folder, backs it up,
+// restores and reconciles it, and changes its keys. It serves the operators' commands, and the coordinator,
+// which opens the folder.
 //
-// A folder holds coordinator.yaml (Config), caucus.db (records), ledger.db (the privacy ledger's
-// journal), the keys of the authority and the signer (Keyring), keyring.json after the first change
-// of keys, shares.db and aggregator.key if there is a helper, and operator.yaml, the first operator's
-// profile. Only its owner may read it. One process at a time works on it (Hold). The head file (Head)
-// lies beside it.
+// A folder holds coordinator.yaml (Config), caucus.db (records), ledger.db (the privacy ledger's journal), the
+// keys of the authority and the signer (Keyring), keyring.json after the first change of keys, shares.db and
+// aggregator.key if there is a helper, and operator.yaml, the first operator's profile. Only its owner may read
+// it. One process at a time works on it (Hold). The head file (Head) lies beside it.
 //
 // It guarantees:
 //
 //   - Init, Backup, Restore, Move and Rotate are atomic: killed anywhere, they have happened or not.
-//   - A backup is of one moment, also of a running coordinator. It gets its name only after it was
-//     tried out.
+//   - A backup is of one moment, also of a running coordinator. It gets its name only after it was tried out.
 //   - NewOperator grants nothing new, because whoever holds the folder holds its authority.
-//   - No restore changes the head file. So the head file proves that a folder was restored from an
-//     older backup. Reconcile then charges the releases that the ledger lost, and PutBack stores
-//     releases that the store lost.
+//   - No restore changes the head file. So the head file proves that a folder was restored from an older
+//     backup. Reconcile then charges the releases that the ledger lost, and PutBack stores releases that the
+//     store lost.
 //   - No noise is drawn here, and nothing is released.
 package folder

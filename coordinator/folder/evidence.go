@@ -23,8 +23,7 @@ type Evidence struct {
 	// or before the first release.
 	Kept   privacy.Head
 	KeptAt string
-	// Lines are the ledger lines of stored releases. Last is the highest ledger entry that the store
-	// knows.
+	// Lines are the ledger lines of stored releases. Last is the highest ledger entry that the store knows.
 	Lines []privacy.Line
 	Last  int64
 	// Witnessed are the heads that callers showed and that the ledger lacked then.
@@ -92,10 +91,9 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 	return e, nil
 }
 
-// Reconcile corrects the ledger of a stopped coordinator after the ledger or the whole folder was
-// restored from a backup. It charges the published lines that the ledger lacks, and the costs in
-// lost, and skips every number that was published. It returns what it charged, nil if the ledger is
-// not behind.
+// Reconcile corrects the ledger of a stopped coordinator after the ledger or the whole folder was restored from
+// a backup. It charges the published lines that the ledger lacks, and the costs in lost, and skips every number
+// that was published. It returns what it charged, nil if the ledger is not behind.
 func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost []privacy.Cost) ([]privacy.Cost, error) {
 	fail := func(err error) ([]privacy.Cost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
 	c, _, release, err := stopped(dir)

@@ -22,12 +22,11 @@ type Head struct {
 	kept privacy.Head // in the file
 }
 
-// OpenHead reads the file and compares the ledger with it. It returns the sequence number that the
-// ledger must have reached. It writes the file at once, so that a failure to write is noticed before
-// anything is charged.
+// OpenHead reads the file and compares the ledger with it. It returns the sequence number that the ledger must
+// have reached. It writes the file at once, so that a failure to write is noticed before anything is charged.
 //
-// A ledger that is behind may be opened, but releases nothing (ErrBehind). A ledger with a different
-// entry under the remembered number went on from an older state, and is refused.
+// A ledger that is behind may be opened, but releases nothing (ErrBehind). A ledger with a different entry
+// under the remembered number went on from an older state, and is refused.
 func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64, error) {
 	now, err := privacy.HeadOf(ctx, j)
 	if err != nil {

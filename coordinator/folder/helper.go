@@ -107,8 +107,7 @@ helper:
   head: %q
 `
 
-// makeShares makes the store, the head file and then the key. So a folder that has the key has all
-// three.
+// makeShares makes the store, the head file and then the key. So a folder that has the key has all three.
 func makeShares(c Config, head string) (*protocol.Signer, error) {
 	left, err := filepath.Glob(c.Path(SharesFile + "*"))
 	if err != nil {

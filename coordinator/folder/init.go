@@ -84,9 +84,8 @@ head: %q
 budget: none
 `
 
-// initHead writes the head of an empty ledger and returns the file's name for the configuration. It
-// refuses to overwrite an existing head file: the ledger that it belonged to may be lost, but its
-// budget is spent.
+// initHead writes the head of an empty ledger and returns the file's name for the configuration. It refuses to
+// overwrite an existing head file: the ledger that it belonged to may be lost, but its budget is spent.
 func initHead(o InitOptions) (named string, err error) {
 	path, err := filepath.Abs(o.HeadFile())
 	if err != nil {

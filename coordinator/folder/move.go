@@ -16,8 +16,7 @@ import (
 	"caucus/protocol"
 )
 
-// moved is the suffix of files whose content Move has copied. They are as secret as before, and out
-// of date.
+// moved is the suffix of files whose content Move has copied. They are as secret as before, and out of date.
 const moved = ".moved"
 
 // Move copies the databases of a stopped coordinator to PostgreSQL and names it in the configuration.

@@ -12,10 +12,9 @@ import (
 	"caucus/protocol"
 )
 
-// NewOperator makes an operator's profile from a coordinator's folder: for a new operator, or again
-// if a profile expired or was lost. Whoever holds the folder holds its authority, so this grants
-// nothing new. The coordinator may be running. Earlier profiles stay valid until they expire or are
-// revoked.
+// NewOperator makes an operator's profile from a coordinator's folder: for a new operator, or again if a
+// profile expired or was lost. Whoever holds the folder holds its authority, so this grants nothing new. The
+// coordinator may be running. Earlier profiles stay valid until they expire or are revoked.
 func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol.Identity, error) {
 	fail := func(err error) (protocol.Identity, error) {
 		return protocol.Identity{}, fmt.Errorf("make profile of operator %s: %w", name, err)

@@ -22,12 +22,11 @@ type Returned struct {
 	Why string `json:"why,omitempty"`
 }
 
-// PutBack stores releases that this stopped coordinator signed and that its store lost when it was
-// restored from a backup. It ends their studies as released. Otherwise the coordinator would take
-// such a study for open or failed, and release it again with other noise, or report it as failed.
-// Either all releases are stored or none. Call Reconcile after PutBack. If the process is killed in
-// between, the coordinator knows that its ledger is behind, and finds the missing charges in its
-// store.
+// PutBack stores releases that this stopped coordinator signed and that its store lost when it was restored
+// from a backup. It ends their studies as released. Otherwise the coordinator would take such a study for open
+// or failed, and release it again with other noise, or report it as failed. Either all releases are stored or
+// none. Call Reconcile after PutBack. If the process is killed in between, the coordinator knows that its
+// ledger is behind, and finds the missing charges in its store.
 func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease, now time.Time) (all []Returned, err error) {
 	if len(published) == 0 {
 		return nil, nil

@@ -92,8 +92,7 @@ func (s *Certificates) seenLocked(revision int64) {
 	}
 }
 
-// refresh reads the revision again after a revocation that failed, because it may still have been
-// committed.
+// refresh reads the revision again after a revocation that failed, because it may still have been committed.
 func (s *Certificates) refresh(ctx context.Context) {
 	var revision int64
 	err := s.store.View(ctx, func(tx records.Tx) (err error) { revision, err = tx.Revision(); return err })

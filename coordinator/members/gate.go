@@ -28,11 +28,10 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Gate checks every connection and call. At the handshake it refuses invalid certificates. On a call's
-// header, before a byte of the message is read, it checks that the certificate is still valid, that the
-// role allows the call, and that neither the member nor all members together call too much. An admitted
-// call must send its message within a time limit. It ends when the caller goes away, or its certificate
-// expires or is revoked.
+// Gate checks every connection and call. At the handshake it refuses invalid certificates. On a call's header,
+// before a byte of the message is read, it checks that the certificate is still valid, that the role allows the
+// call, and that neither the member nor all members together call too much. An admitted call must send its
+// message within a time limit. It ends when the caller goes away, or its certificate expires or is revoked.
 type Gate struct {
 	certificates *Certificates
 	connections  *connections
@@ -59,8 +58,7 @@ func NewGate(s *Certificates, c folder.Config, registry prometheus.Registerer) *
 	return g
 }
 
-// Before puts the gate in front of a listener. It returns the listener to serve and the server's
-// options.
+// Before puts the gate in front of a listener. It returns the listener to serve and the server's options.
 func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []grpc.ServerOption, error) {
 	tls, err := protocol.ServerTLS(a, g.clock.Now, g.handshake)
 	if err != nil {
@@ -145,9 +143,8 @@ type call struct {
 	message clock.Timer             // until the message must have passed
 }
 
-// memberOf returns the name under which calls and connections are counted. An invitation is no member
-// yet and is counted by its serial, so that a lost or stolen invitation uses no share of the party with
-// the same name.
+// memberOf returns the name under which calls and connections are counted. An invitation is no member yet and
+// is counted by its serial, so that a lost or stolen invitation uses no share of the party with the same name.
 func memberOf(c protocol.Caller) string {
 	if enrols(c.Role) {
 		return string(c.Role) + "/" + c.Serial
@@ -360,16 +357,14 @@ func (g *Gate) leave(c *call) {
 	g.calls--
 }
 
-// moved counts a call's bytes. A running transfer goes on; the next one waits while the member is in
-// debt.
+// moved counts a call's bytes. A running transfer goes on; the next one waits while the member is in debt.
 func (g *Gate) moved(c *call, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.meter[c.member].bytes.left -= float64(n)
 }
 
-// evict ends the calls and connections of members and tokens that were revoked, at the committed
-// revision.
+// evict ends the calls and connections of members and tokens that were revoked, at the committed revision.
 func (g *Gate) evict(revision int64, names ...string) {
 	g.certificates.seen(revision)
 	gone := map[string]bool{}

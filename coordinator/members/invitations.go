@@ -29,8 +29,7 @@ func NewRegistrar(c folder.Config, store records.Store, ring folder.Keyring, g *
 	return &Registrar{c, store, ring.Authority, ring.Keys, g.certificates, g, address}
 }
 
-// Invite makes an invitation, and stores it before sending its text. An invited member keeps its
-// certificates.
+// Invite makes an invitation, and stores it before sending its text. An invited member keeps its certificates.
 func (s *Registrar) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteReply, error) {
 	role := protocol.Role(r.Role)
 	if role == "" {

@@ -39,8 +39,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// Services registers a server's services, so that a call whose bytes do not parse gets an error that
-// says so.
+// Services registers a server's services, so that a call whose bytes do not parse gets an error that says so.
 func (g *Gate) Services(server *grpc.Server) grpc.ServiceRegistrar { return strict{server, g} }
 
 type strict struct {

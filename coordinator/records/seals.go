@@ -21,8 +21,7 @@ type seals struct {
 	keys map[study.Hash]cipher.AEAD
 }
 
-// key returns the key of a study with noise at the coordinator. It is nil for other studies and in
-// files.
+// key returns the key of a study with noise at the coordinator. It is nil for other studies and in files.
 func (t *sqlTx) key(h study.Hash) (cipher.AEAD, error) {
 	if t.seals == nil {
 		return nil, nil

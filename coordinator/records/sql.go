@@ -129,9 +129,8 @@ func Explain(err error) error {
 	return &trouble{advice, err}
 }
 
-// trouble is a problem of this machine that may pass. Callers see protocol.ErrUnavailable and try
-// again. The error's text is the advice, which is all that a daemon needs to print when it cannot
-// start.
+// trouble is a problem of this machine that may pass. Callers see protocol.ErrUnavailable and try again. The
+// error's text is the advice, which is all that a daemon needs to print when it cannot start.
 type trouble struct {
 	advice string
 	cause  error

@@ -111,12 +111,10 @@ type Tx interface {
 	Decline(study.Hash, study.PartyID) (first bool, err error)
 	// Declined lists the parties that declined, by name.
 	Declined(study.Hash) ([]study.PartyID, error)
-	// Unfolded returns up to n contributions that are neither in the sum nor lost, in the order of
-	// their parties, from the party behind after. It returns fewer if they are large, and none only
-	// at the end.
+	// Unfolded returns up to n contributions that are neither in the sum nor lost, in the order of their
+	// parties, from the party behind after. It returns fewer if they are large, and none only at the end.
 	Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error)
-	// Body returns a contribution's bytes. It returns ErrNone if they are in the sum, lost or
-	// deleted.
+	// Body returns a contribution's bytes. It returns ErrNone if they are in the sum, lost or deleted.
 	Body(study.Hash, study.PartyID) ([]byte, error)
 	// Lose deletes the bodies of parties and stores when their loss was noticed.
 	Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error

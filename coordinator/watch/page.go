@@ -19,19 +19,18 @@ import (
 //go:embed page.html
 var pageText embed.FS
 
-// page shows an operator the output of study list, study show, party list and ledger show. It is for
-// those with access to the coordinator's folder.
+// page shows an operator the output of study list, study show, party list and ledger show. It is for those with
+// access to the coordinator's folder.
 //
 // Privacy and load:
 //
-//   - The page shows nothing beyond those commands: names, states, counts, public terms, and why studies
-//     wait for members. It does not show when a contribution came. It shows a release's page only if the
-//     plan names no readers; otherwise only the readers get the release.
+//   - The page shows nothing beyond those commands: names, states, counts, public terms, and why studies wait
+//     for members. It does not show when a contribution came. It shows a release's page only if the plan names
+//     no readers; otherwise only the readers get the release.
 //   - It changes nothing. Its only form is the one that logs out.
-//   - A load reads snapshots of the store, which wait for no writer, and takes no lock of a study: it
-//     neither waits for a fold nor delays one. The ledger is read separately (ledgerLook): its reader
-//     waits for a draw, and a load then shows the last reading. The cost of a load is bounded (places,
-//     lookTime, mostShown).
+//   - A load reads snapshots of the store, which wait for no writer, and takes no lock of a study: it neither
+//     waits for a fold nor delays one. The ledger is read separately (ledgerLook): its reader waits for a draw,
+//     and a load then shows the last reading. The cost of a load is bounded (places, lookTime, mostShown).
 type page struct {
 	server    *Watched
 	guard     *webpage.Guard

@@ -180,10 +180,9 @@ var aggregates = regexp.MustCompile(`^(ANY_VALUE|AVG|BIT_(AND|OR|XOR)|BOOL_(AND|
 	`GROUP_CONCAT|JSON_(ARRAYAGG|OBJECTAGG|GROUP_\w+)|MAX|MEDIAN|MIN|MODE|PERCENTILE_\w+|REGR_\w+|STD|STDDEV\w*|` +
 	`SUM|TOTAL|VAR_\w+|VARIANCE|XMLAGG|\w+_AGG)$`)
 
-// Derives lists the parts of a statement through which a row may depend on other rows or tables, for the
-// person who vouches that it does not: clauses by their words, "comma join", "sub-query" and "aggregate
-// count". It is only advice: it sees words, not meanings, knows no view or function of the site, and may
-// name too much.
+// Derives lists the parts of a statement through which a row may depend on other rows or tables, for the person
+// who vouches that it does not: clauses by their words, "comma join", "sub-query" and "aggregate count". It is
+// only advice: it sees words, not meanings, knows no view or function of the site, and may name too much.
 func Derives(sql string) (found []string) {
 	for _, driver := range []string{Postgres, MySQL} {
 		all := append(append([]string{""}, words(sql, driver)...), "")

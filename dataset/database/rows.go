@@ -178,8 +178,7 @@ const (
 	utc     // a moment with a zone
 )
 
-// forms gives the form of each type. Other types are refused, except in SQLite, where any column is
-// plain.
+// forms gives the form of each type. Other types are refused, except in SQLite, where any column is plain.
 var forms = map[string]map[string]form{
 	Postgres: {
 		"bool": plain, "int2": plain, "int4": plain, "int8": plain, "oid": plain, "float4": single, "float8": plain,

@@ -120,8 +120,7 @@ func encodingNames() []string {
 	return append(slices.Sorted(maps.Keys(encodings)), utf16Any)
 }
 
-// decoded returns text as UTF-8. Bad characters become U+FFFD, except in UTF-8, where readers handle
-// them.
+// decoded returns text as UTF-8. Bad characters become U+FFFD, except in UTF-8, where readers handle them.
 func decoded(r io.Reader, name string) (io.Reader, error) {
 	e := encodingOf(name)
 	if e == nil {

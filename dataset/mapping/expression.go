@@ -24,10 +24,9 @@ const (
 	maxText       = 256  // bytes of a cell that an expression reads; a longer cell is missing
 )
 
-// Costs of an expression's parts, in cells of plain text, each an upper bound
-// (agent/TestExpressionsBoundTime). A function walks over a text, a pattern's state over each of its
-// bytes, a sum of texts copies them, and a missing value makes an error that reports a place in the
-// expression.
+// Costs of an expression's parts, in cells of plain text, each an upper bound (agent/TestExpressionsBoundTime).
+// A function walks over a text, a pattern's state over each of its bytes, a sum of texts copies them, and a
+// missing value makes an error that reports a place in the expression.
 const (
 	baseCost     = 16
 	nodeCost     = 2
@@ -315,8 +314,7 @@ func (b *Bound) inputs(cells []string) map[string]any {
 	return env
 }
 
-// of returns the expression's value as a cell; false after an error, even a panic that expr-lang
-// recovered.
+// of returns the expression's value as a cell; false after an error, even a panic that expr-lang recovered.
 func (e *expression) of(env map[string]any) (string, bool) {
 	value, err := expr.Run(e.program, env)
 	if err != nil {

@@ -307,8 +307,7 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	}
 }
 
-// decimalElsewhere looks for a decimal comma in the columns left over, because a person may still place
-// them.
+// decimalElsewhere looks for a decimal comma in the columns left over, because a person may still place them.
 func (d *drafter) decimalElsewhere() {
 	for _, c := range d.free {
 		if d.out.Mapping.Decimal != "" || !d.fits(c, dataset.Feature{Kind: dataset.Numeric}) {

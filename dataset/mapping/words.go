@@ -56,8 +56,7 @@ func withoutUnit(name string) string {
 	return yamlfile.Bare(name)
 }
 
-// levelFor returns a text's level: the same text, the same letters, or a common word for it; "" if
-// unclear.
+// levelFor returns a text's level: the same text, the same letters, or a common word for it; "" if unclear.
 func levelFor(text string, levels []string) string {
 	if slices.Contains(levels, text) {
 		return text

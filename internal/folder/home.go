@@ -62,8 +62,7 @@ func (h Home) Make(write func(path string, text []byte) error, fill func() ([]by
 	return write(config, text)
 }
 
-// Path returns the path of a file named in a config file: in dir, unless the name is absolute; "" for
-// none.
+// Path returns the path of a file named in a config file: in dir, unless the name is absolute; "" for none.
 func Path(dir, name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name

@@ -196,8 +196,7 @@ func (c *check) merged(n *yaml.Node, path []string, each func(key, value *yaml.N
 
 var days = regexp.MustCompile(`^[+-]?[0-9]+d$`)
 
-// scalar checks a single value. It converts a duration in days to hours, because the parser knows no
-// days.
+// scalar checks a single value. It converts a duration in days to hours, because the parser knows no days.
 func (c *check) scalar(n *yaml.Node, t reflect.Type, path []string) error {
 	if n.Kind != yaml.ScalarNode {
 		return c.wrong(n, t, path)

@@ -86,25 +86,24 @@ func (p Program) Find() (string, error) {
 	return path, nil
 }
 
-// Vote runs the program on labelled records (N×Dim encoded) and the rows of a pool (as wide), and returns
-// the program's class for each row, 0..K-1.
+// Vote runs the program on labelled records (N×Dim encoded) and the rows of a pool (as wide), and returns the
+// program's class for each row, 0..K-1.
 //
 // The program runs in Dir as Command RECORDS POOL SCHEMA, the paths of three files:
-//   - RECORDS is CSV (comma, quotes where needed, UTF-8): a header with the schema's feature
-//     columns in its order and the label column last; then one labelled record per line.
+//   - RECORDS is CSV (comma, quotes where needed, UTF-8): a header with the schema's feature columns in its
+//     order and the label column last; then one labelled record per line.
 //   - POOL is CSV with the same columns except the label; one row per line.
-//   - SCHEMA is JSON: {"label": {"column", "classes"}, "features": [{"column", "kind": "numeric",
-//     "min", "max"}, {"column", "kind": "categorical", "levels"}]}, with all classes and levels,
-//     also those that no record has.
+//   - SCHEMA is JSON: {"label": {"column", "classes"}, "features": [{"column", "kind": "numeric", "min",
+//     "max"}, {"column", "kind": "categorical", "levels"}]}, with all classes and levels, also those that no
+//     record has.
 //
-// A number is in the schema's unit, clamped to its bounds and rounded to five digits of their range. A
-// missing number is empty if the schema keeps missing values (missing: true), otherwise the middle of the
-// bounds. A text is one of its levels or "other".
+// A number is in the schema's unit, clamped to its bounds and rounded to five digits of their range. A missing
+// number is empty if the schema keeps missing values (missing: true), otherwise the middle of the bounds. A
+// text is one of its levels or "other".
 //
 // The program prints one line for each row of the pool, in order: the class, by its name in the schema. A
-// different number of lines, another text, a nonzero exit code or a timeout is an error that contains the
-// end of the program's standard error. That text may contain data from the records: show it only to their
-// owner.
+// different number of lines, another text, a nonzero exit code or a timeout is an error that contains the end
+// of the program's standard error. That text may contain data from the records: show it only to their owner.
 func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error) {
 	n, _ := rows.Dims()
 	answer, err := p.ask(ctx, "classifier", longest(s.Classes(), n), func(dir string) error {

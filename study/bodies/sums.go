@@ -80,8 +80,7 @@ func (s *ClearSum) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// releasedSum adds parties' own releases. Their noises are independent, and all of them are in the
-// sum.
+// releasedSum adds parties' own releases. Their noises are independent, and all of them are in the sum.
 type releasedSum struct {
 	q      Statistic
 	at     AtParties
@@ -249,8 +248,7 @@ func ParseFixed(b []byte, cells int) ([]int64, error) {
 	return v, nil
 }
 
-// AppendSums writes exact sums in a fixed width, because a variable length would reveal their
-// magnitude.
+// AppendSums writes exact sums in a fixed width, because a variable length would reveal their magnitude.
 func AppendSums(sums []int64, records int64) []byte {
 	return AppendFixed(binary.AppendVarint(nil, records), sums)
 }

@@ -20,8 +20,7 @@ type Task struct {
 
 // Statistic is the vector that contributions add, the release of its sum, and the result made from it.
 type Statistic interface {
-	// Local returns a party's vector, whose integers add up over parties, and its weight (ballots or
-	// records).
+	// Local returns a party's vector, whose integers add up over parties, and its weight (ballots or records).
 	Local(study.Inputs) (vector []int64, weight int64)
 	// AppendClear and ParseClear encode a contribution in clear. ParseClear checks everything that an
 	// honest contribution satisfies.
@@ -35,8 +34,7 @@ type Statistic interface {
 	// pool alone.
 	Terms(weight int64) (study.ReleaseTerms, error)
 	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error) // wraps the private vector of one party, or of the sum
-	// Noise is the noise on the moments of a release with this weight and this number of draws of
-	// noise.
+	// Noise is the noise on the moments of a release with this weight and this number of draws of noise.
 	Noise(weight float64, draws int) (aggregation.Noise, error)
 	Finish(total Total, rng *rand.Rand) (study.Result, error)
 }
@@ -174,8 +172,7 @@ func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{t.Charge(cost, study.AtEpsilon(s.Plan(), cost))}, nil
 }
 
-// MaxBody implements study.Task. Releases have a fixed size, and a number in clear takes at most 10
-// bytes.
+// MaxBody implements study.Task. Releases have a fixed size, and a number in clear takes at most 10 bytes.
 func (s Task) MaxBody() int {
 	switch noise := s.Plan().Noise; {
 	case noise.AtSite():

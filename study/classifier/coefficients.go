@@ -41,8 +41,7 @@ const (
 	mostOdds  = 10  // an interval that includes 1 and is wider than 1/10 to 10 is useless
 )
 
-// NewCoefficients returns nil for more than two classes, and for noise so large that no model is
-// useful.
+// NewCoefficients returns nil for more than two classes, and for noise so large that no model is useful.
 func NewCoefficients(p study.Plan, pool *auxdata.Pool, fit aggregation.CrossFit) *Coefficients {
 	all := Diagnose(p.Schema, p.Map, pool, fit)
 	if all == nil {

@@ -28,8 +28,7 @@ func (c Contrast) Words() string {
 	return fmt.Sprintf("%s: %s more", c.Column, number(c.Per))
 }
 
-// Words summarise a classifier's coefficients, or say why there are none. The Coefficients may be
-// nil.
+// Words summarise a classifier's coefficients, or say why there are none. The Coefficients may be nil.
 func (of *Coefficients) Words(c Classifier) string {
 	if of == nil {
 		switch {
@@ -60,8 +59,7 @@ func (of *Coefficients) Words(c Classifier) string {
 	return fmt.Sprintf("%d of %d with 95 %% intervals, of privacy noise and of sampling; one interval in twenty misses. They are what goes with %s among these records, not what causes it", told, len(of.Of), of.Class)
 }
 
-// Chart shows the odds ratios that have an interval, the clearest effect first. It is nil if there
-// are none.
+// Chart shows the odds ratios that have an interval, the clearest effect first. It is nil if there are none.
 func (of *Coefficients) Chart(outcome string) *study.ReportChart {
 	c := &study.ReportChart{
 		Title: fmt.Sprintf("odds of %s, all else alike", outcome), Note: "odds ratios with 95 % intervals of privacy noise and sampling; the axis is logarithmic, its mark is 1, no difference; bold: the interval excludes 1", Ratio: true,

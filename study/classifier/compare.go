@@ -26,9 +26,8 @@ type Comparison struct {
 	// Gain is Released's accuracy minus Alone's. Sure is half the width of the 95 % interval of Gain.
 	Gain float64 `json:"gain"`
 	Sure float64 `json:"gain_sure_to"`
-	// Fitted is the accuracy of the site's own classifier on its training records. If these records
-	// took part in the release, Released's accuracy may be too high by up to about Flattered (see
-	// flattered).
+	// Fitted is the accuracy of the site's own classifier on its training records. If these records took part
+	// in the release, Released's accuracy may be too high by up to about Flattered (see flattered).
 	Fitted    float64 `json:"alone_fitted"`
 	Flattered float64 `json:"released_flattered_by_up_to"`
 }

@@ -10,9 +10,8 @@ import (
 	"caucus/dataset"
 )
 
-// Contrast is a difference between two otherwise equal records, in the schema's terms. Either Column is
-// larger by Per units; or, on a log scale, 1 + Column is multiplied by Times; or Column is Level instead
-// of Against.
+// Contrast is a difference between two otherwise equal records, in the schema's terms. Either Column is larger
+// by Per units; or, on a log scale, 1 + Column is multiplied by Times; or Column is Level instead of Against.
 type Contrast struct {
 	Column  string  `json:"column"`
 	Per     float64 `json:"per,omitempty"`

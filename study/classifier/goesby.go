@@ -23,11 +23,10 @@ type move struct {
 	by    float64
 }
 
-// GoesBy shows, as a chart and in a sentence, by which columns a classifier of two classes separates
-// the classes, largest change of the score first. The weights contain privacy noise, and GoesBy
-// states no error for them; Coefficients do, where coverage was measured. A level's change is
-// multiplied by √(p(1−p)), where p is the level's share in the pool, so that a rare level, whose
-// weight is mostly noise, does not come first.
+// GoesBy shows, as a chart and in a sentence, by which columns a classifier of two classes separates the
+// classes, largest change of the score first. The weights contain privacy noise, and GoesBy states no error for
+// them; Coefficients do, where coverage was measured. A level's change is multiplied by √(p(1−p)), where p is
+// the level's share in the pool, so that a rare level, whose weight is mostly noise, does not come first.
 //
 // Both results are empty for more than two classes, for images, and if the noise left nothing.
 func (c Classifier) GoesBy(p study.Plan, model learners.Linear) (*study.ReportChart, string) {

@@ -14,11 +14,9 @@ const (
 	// Probability: of the records with number p, about a share p are of the class. Only numbers that
 	// were calibrated on the records' outcomes have this output: see Calibration.
 	Probability Output = "probability"
-	// VoteShare is the share of the parties' classifiers that vote for a class; shares of outcomes may
-	// differ.
+	// VoteShare is the share of the parties' classifiers that vote for a class; shares of outcomes may differ.
 	VoteShare Output = "vote_share"
-	// Score orders records and has no scale. For two classes, the first class's score is minus the
-	// second's.
+	// Score orders records and has no scale. For two classes, the first class's score is minus the second's.
 	Score Output = "score"
 )
 

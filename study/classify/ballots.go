@@ -18,12 +18,11 @@ import (
 	"caucus/study/keyed"
 )
 
-// localTally trains one classifier on each of the party's shards and counts their votes on the pool.
-// Training on one shard uses nothing of other shards' records: preprocessing is public, and tuning
-// and learner state stay inside the shard. It does not depend on their duration either: each shard
-// gets its own context, made after the previous shard has ended, and a late shard casts a constant
-// ballot. So lateness follows from a shard's own records and changes only that shard's ballot, which
-// the bound for shards covers.
+// localTally trains one classifier on each of the party's shards and counts their votes on the pool. Training
+// on one shard uses nothing of other shards' records: preprocessing is public, and tuning and learner state
+// stay inside the shard. It does not depend on their duration either: each shard gets its own context, made
+// after the previous shard has ended, and a late shard casts a constant ballot. So lateness follows from a
+// shard's own records and changes only that shard's ballot, which the bound for shards covers.
 func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) *aggregation.Tally {
 	classes := len(p.Schema.Classes())
 	t := aggregation.NewTally(pool.Rows(), classes)
@@ -90,8 +89,7 @@ func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Po
 	return predict(ctx, model, pool.X), learned
 }
 
-// madeUp returns n records with random features, and random labels that are independent of the
-// features.
+// madeUp returns n records with random features, and random labels that are independent of the features.
 func madeUp(s dataset.Schema, n int, rng *rand.Rand) *dataset.Records {
 	r := &dataset.Records{X: mat.NewDense(n, s.Dim(), nil), Y: make([]int, n)}
 	for i := range n {
@@ -116,9 +114,8 @@ func predict(ctx context.Context, model learners.Model, x *mat.Dense) (votes []i
 	return votes
 }
 
-// TrainLocal trains the named learner ("" for the default) with a plan's map and classes. It returns
-// nil if training fails. If voting is set, it uses the learner's settings for one voter of many
-// (learners.Voter).
+// TrainLocal trains the named learner ("" for the default) with a plan's map and classes. It returns nil if
+// training fails. If voting is set, it uses the learner's settings for one voter of many (learners.Voter).
 func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset.Records, rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
 	learner, err := learners.Assign(cmp.Or(name, learners.Default), rng)
 	if err != nil {

@@ -32,8 +32,7 @@ type mechanism struct {
 	shared bool
 	// needsDelta reports whether the guarantee is (ε,δ) with δ > 0.
 	needsDelta bool
-	// simulation reports that no proof covers the code, so only simulated plans may name the
-	// mechanism.
+	// simulation reports that no proof covers the code, so only simulated plans may name the mechanism.
 	simulation bool
 	// solved reports whether the mechanism releases a minimiser. Its bound then depends on the
 	// solver's accuracy.
@@ -73,8 +72,7 @@ var mechanisms = map[string]mechanism{
 
 var allUnits = []privacy.Unit{privacy.Party, privacy.Record, privacy.Label}
 
-// Computes describes what a party computes for a mechanism. Two mechanisms with equal texts compute the
-// same.
+// Computes describes what a party computes for a mechanism. Two mechanisms with equal texts compute the same.
 func Computes(mechanism string) string { return mechanisms[mechanism].words.leaves }
 
 // DefaultMechanism returns the mechanism of a plan that names none: tally for unit party, else cross.
@@ -89,14 +87,12 @@ func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared lists the mechanisms whose contributions can be split into shares for two servers: see
-// study.Kind.
+// Shared lists the mechanisms whose contributions can be split into shares for two servers: see study.Kind.
 func (Kind) Shared() []string {
 	return slices.DeleteFunc(Mechanisms(), func(name string) bool { return !mechanisms[name].shared })
 }
 
-// maxBallots bounds a study's ballots. More would add nothing, and a site trains one classifier for
-// each.
+// maxBallots bounds a study's ballots. More would add nothing, and a site trains one classifier for each.
 const maxBallots = 1 << 20
 
 func (Kind) Check(p study.Plan) error {

@@ -15,34 +15,33 @@ import (
 	"caucus/study/bodies"
 )
 
-// output is the statistic of the mechanisms that perturb a solution: output (may be released),
-// output-paper and majority (simulation only).
+// output is the statistic of the mechanisms that perturb a solution: output (may be released), output-paper and
+// majority (simulation only).
 //
 // Proof note for output. No proof covers the other two in floating point.
 //
-//   - Neighbours: replace one unit of the plan, which moves ballotsMoved ballots. Public: plan, pool,
-//     λ, the number of ballots, the lattice.
+//   - Neighbours: replace one unit of the plan, which moves ballotsMoved ballots. Public: plan, pool, λ, the
+//     number of ballots, the lattice.
 //   - Lemma: below, with aggregation.Reach.
-//   - Numeric model: the solver works in floating point and stops at a gradient norm that bounds its
-//     distance from the exact minimiser. The bound includes that distance and the rounding to the
-//     lattice. A failed search, impossible in exact arithmetic, gives zeros.
+//   - Numeric model: the solver works in floating point and stops at a gradient norm that bounds its distance
+//     from the exact minimiser. The bound includes that distance and the rounding to the lattice. A failed
+//     search, impossible in exact arithmetic, gives zeros.
 //   - The caller guarantees the same as for votes, and that rows have norm at most 1 (auxdata).
 //
-// The risk is λ-strongly convex. So if one unit moves its gradient by at most g everywhere, the unit
-// moves the minimiser by at most g/λ (Hamm, Cao & Belkin 2016, Lemma 2). One of M ballots moves the
-// gradient by at most
+// The risk is λ-strongly convex. So if one unit moves its gradient by at most g everywhere, the unit moves the
+// minimiser by at most g/λ (Hamm, Cao & Belkin 2016, Lemma 2). One of M ballots moves the gradient by at most
 //
-//   - tight: √k·r/M, where r = aggregation.Reach. For the logistic loss ℓ(z)−ℓ(−z) = −z, so only the
-//     moments move. k = 1 for two classes (one column); else k = 2, because a vote leaves one column
-//     and enters another.
+//   - tight: √k·r/M, where r = aggregation.Reach. For the logistic loss ℓ(z)−ℓ(−z) = −z, so only the moments
+//     move. k = 1 for two classes (one column); else k = 2, because a vote leaves one column and enters
+//     another.
 //   - paper: 2·√k/M, because the loss is √k-Lipschitz in W for rows of norm ≤ 1.
 //
-// majority replaces the vote shares with the winner's label. One ballot can flip that label on every
-// row at once, so the gradient moves by 2·√k, without 1/M: the paper's negative result.
+// majority replaces the vote shares with the winner's label. One ballot can flip that label on every row at
+// once, so the gradient moves by 2·√k, without 1/M: the paper's negative result.
 //
-// output rounds the minimiser to a lattice of public width γ = 2^k ≈ Δ/2²⁰. The solver stops at a
-// gradient norm of at most τ = outputTolerance, which adds 2τ/λ to Δ, and rounding adds √p. With p
-// weights the integer vector moves by at most Δ₂ = (Δ+2τ/λ)/γ + √p in L2 and √p·Δ₂ in L1.
+// output rounds the minimiser to a lattice of public width γ = 2^k ≈ Δ/2²⁰. The solver stops at a gradient norm
+// of at most τ = outputTolerance, which adds 2τ/λ to Δ, and rounding adds √p. With p weights the integer vector
+// moves by at most Δ₂ = (Δ+2τ/λ)/γ + √p in L2 and √p·Δ₂ in L1.
 type output struct {
 	votes
 	mechanism string
@@ -159,8 +158,7 @@ func hardShares(t *aggregation.Tally, columns int) *mat.Dense {
 	return s
 }
 
-// Noise returns an error: the mechanism perturbs the solution and not the moments, so it has no
-// forecast.
+// Noise returns an error: the mechanism perturbs the solution and not the moments, so it has no forecast.
 func (o *output) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }

@@ -17,39 +17,36 @@ import (
 const (
 	// lattice is the number of integer steps per record; within-bin sums are rounded to these steps.
 	lattice = 1024
-	// mostWithin bounds a record's part in each of the two within-bin sums, in steps: an eighth of a
-	// count. The sums then add 6 % to Gaussian noise and up to 25 % to Laplace noise. Their noise in
-	// a mean is 4 times a count's noise in units of the widest bin, less than the noise from the
-	// counts.
+	// mostWithin bounds a record's part in each of the two within-bin sums, in steps: an eighth of a count. The
+	// sums then add 6 % to Gaussian noise and up to 25 % to Laplace noise. Their noise in a mean is 4 times a
+	// count's noise in units of the widest bin, less than the noise from the counts.
 	mostWithin = lattice / 8
 )
 
-// counts is the statistic of a describe plan: for each group and column, the number of records in each
-// cell; for a number, also sums of positions within bins; and, under a condition, the number of records
-// that meet it.
+// counts is the statistic of a describe plan: for each group and column, the number of records in each cell;
+// for a number, also sums of positions within bins; and, under a condition, the number of records that meet it.
 //
 // Proof note.
 //   - Neighbours: replace one record. Public: plan, and each site's number of records.
-//   - Lemma: first let the record meet the condition in both neighbours. In each column it lies in
-//     exactly one cell of one group (column.of; a number's bin is the number of inner edges reached, for
-//     any edges), so a column's counts move by e_b − e_a times the lattice q: 0, or 2q in L1 and 2q² in
-//     L2², in 2 cells. A column with one cell and one group does not move. A number also adds two
-//     integers within ±a, a = q/8 (the last step cuts each to this range), to the two sums of its group.
-//     If the group stays the same, each sum moves by at most 2a in one cell, otherwise by a in each of
-//     two cells: at most 2a in L1 and 4a² in L2² per sum. Over d columns that move, k of them numbers:
-//     2qd + 4ak, 2q²d + 8a²k, and 2d + 2k cells, or 2d + 4k with groups. The count of records inside the
-//     condition does not move.
-//   - Lemma: now let the record meet the condition in one neighbour only. It leaves its cell of each of
-//     the D columns, one-cell columns included, the sums, and the count of records inside: q(D+1) + 2ak,
-//     q²(D+1) + 2a²k, D + 1 + 2k cells. The bound is the larger of both (bound). A study that only
-//     counts has D = 0: q, q² and 1.
-//   - Numeric model: released numbers are integers. Floating point decides the cell, and the position
-//     within, from the one record and the plan. So rounding can move a record to another cell but never
-//     into two, and a sum to another step within ±a.
-//   - A record outside the condition was replaced by the empty record and marked
-//     (dataset.Records.Outside), from its own cells and the plan.
-//   - The caller guarantees that one party is behind a site. A site counts at most the per-party number
-//     of records (Local), and a larger weight is refused (Weights).
+//   - Lemma: first let the record meet the condition in both neighbours. In each column it lies in exactly one
+//     cell of one group (column.of; a number's bin is the number of inner edges reached, for any edges), so a
+//     column's counts move by e_b − e_a times the lattice q: 0, or 2q in L1 and 2q² in L2², in 2 cells. A
+//     column with one cell and one group does not move. A number also adds two integers within ±a, a = q/8 (the
+//     last step cuts each to this range), to the two sums of its group. If the group stays the same, each sum
+//     moves by at most 2a in one cell, otherwise by a in each of two cells: at most 2a in L1 and 4a² in L2² per
+//     sum. Over d columns that move, k of them numbers: 2qd + 4ak, 2q²d + 8a²k, and 2d + 2k cells, or 2d + 4k
+//     with groups. The count of records inside the condition does not move.
+//   - Lemma: now let the record meet the condition in one neighbour only. It leaves its cell of each of the D
+//     columns, one-cell columns included, the sums, and the count of records inside: q(D+1) + 2ak, q²(D+1) +
+//     2a²k, D + 1 + 2k cells. The bound is the larger of both (bound). A study that only counts has D = 0: q,
+//     q² and 1.
+//   - Numeric model: released numbers are integers. Floating point decides the cell, and the position within,
+//     from the one record and the plan. So rounding can move a record to another cell but never into two, and a
+//     sum to another step within ±a.
+//   - A record outside the condition was replaced by the empty record and marked (dataset.Records.Outside),
+//     from its own cells and the plan.
+//   - The caller guarantees that one party is behind a site. A site counts at most the per-party number of
+//     records (Local), and a larger weight is refused (Weights).
 type counts struct {
 	plan  study.Plan
 	terms Terms

@@ -205,8 +205,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: h, Fresh: 0x6576616c75617465}, h}, nil
 }
 
-// Work implements study.Task. Each record is mapped alone, which copies the map; so is each pool row
-// in New.
+// Work implements study.Task. Each record is mapped alone, which copies the map; so is each pool row in New.
 func (t task) Work(records int) (study.Work, error) {
 	n, each := float64(records+t.Pool().Rows()), float64(t.h.terms.histograms())*64
 	if m := t.h.terms.Model; m != nil {

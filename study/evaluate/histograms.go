@@ -15,27 +15,26 @@ import (
 	"caucus/study/keyed"
 )
 
-// histograms is the statistic of an evaluate plan. For each class judged, grouping (all records if the
-// plan names none) and level it counts, by score bin, the records in the class and the others, with
-// those without a score, and the records without a label.
+// histograms is the statistic of an evaluate plan. For each class judged, grouping (all records if the plan
+// names none) and level it counts, by score bin, the records in the class and the others, with those without a
+// score, and the records without a label.
 //
 // Proof note.
-//   - Neighbours: replace one record, or at unit party all records of one party. Public: the plan
-//     (including model, bins, subgroups and thresholds, whoever chose them and why) and, at unit record,
-//     each site's number of records.
-//   - Lemma: a record lies in exactly one cell of each of the H histograms (cellOf): groups.of gives one
-//     level, Scale.Bin one bin, and missing values have cells of their own. At unit record a histogram
-//     moves by e_b − e_a: 0, or 2 in L1, 2 in L2² and two cells, with its sum kept; H histograms move
-//     2H, 2H and 2H. At unit party a histogram of at most c records becomes another of at most c, both
-//     non-negative, so ‖x − y‖₁ ≤ 2c and ‖x − y‖² ≤ ‖x‖² + ‖y‖² ≤ 2c²; together 2cH and 2c²H.
-//   - Numeric model: counts are integers. Scores are computed in floating point from the one record and
-//     the plan, row by row (scorer.of). So rounding can move a record to another cell but never into
-//     two, and moves no other record. A checked model gives no infinite score; a NaN counts as missing.
-//   - If a party's own program scores (program.go), at unit party only, scores may be any function of
-//     all of the party's data: the unit-party lemma needs only that each of at most c records is in one
-//     cell.
-//   - The caller guarantees that one party is behind a site. A site counts at most the per-party number
-//     of records (Local), chosen by keys; at unit party nothing else reveals a site's size (Weights).
+//   - Neighbours: replace one record, or at unit party all records of one party. Public: the plan (including
+//     model, bins, subgroups and thresholds, whoever chose them and why) and, at unit record, each site's
+//     number of records.
+//   - Lemma: a record lies in exactly one cell of each of the H histograms (cellOf): groups.of gives one level,
+//     Scale.Bin one bin, and missing values have cells of their own. At unit record a histogram moves by e_b −
+//     e_a: 0, or 2 in L1, 2 in L2² and two cells, with its sum kept; H histograms move 2H, 2H and 2H. At unit
+//     party a histogram of at most c records becomes another of at most c, both non-negative, so ‖x − y‖₁ ≤ 2c
+//     and ‖x − y‖² ≤ ‖x‖² + ‖y‖² ≤ 2c²; together 2cH and 2c²H.
+//   - Numeric model: counts are integers. Scores are computed in floating point from the one record and the
+//     plan, row by row (scorer.of). So rounding can move a record to another cell but never into two, and moves
+//     no other record. A checked model gives no infinite score; a NaN counts as missing.
+//   - If a party's own program scores (program.go), at unit party only, scores may be any function of all of
+//     the party's data: the unit-party lemma needs only that each of at most c records is in one cell.
+//   - The caller guarantees that one party is behind a site. A site counts at most the per-party number of
+//     records (Local), chosen by keys; at unit party nothing else reveals a site's size (Weights).
 type histograms struct {
 	plan   study.Plan
 	terms  Terms
@@ -135,8 +134,7 @@ func (h *histograms) cellsOf(row []float64, class int, scores []float64, to []in
 	return to
 }
 
-// count counts all records. own holds the scores of the party's program, nil if the plan has other
-// scores.
+// count counts all records. own holds the scores of the party's program, nil if the plan has other scores.
 func (h *histograms) count(r *dataset.Records, own []float64) []int64 {
 	out := make([]int64, h.Cells())
 	scores := make([]float64, len(h.scales))
@@ -154,8 +152,7 @@ func (h *histograms) count(r *dataset.Records, own []float64) []int64 {
 	return out
 }
 
-// Weights are numbers of records. At unit party the weight is 1, which hides a party's number of
-// records.
+// Weights are numbers of records. At unit party the weight is 1, which hides a party's number of records.
 func (h *histograms) Weights() (least, most int64) {
 	if h.plan.Unit == privacy.Party {
 		return 1, 1

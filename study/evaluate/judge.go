@@ -93,8 +93,7 @@ func (j Judge) Exact(r *dataset.Records) (out []Exact) {
 	return out
 }
 
-// Scores returns, for records with score and label, the scores and memberships of the first class
-// judged.
+// Scores returns, for records with score and label, the scores and memberships of the first class judged.
 func (j Judge) Scores(r *dataset.Records) (z []float64, yes []bool) {
 	if r.Len() == 0 {
 		return nil, nil

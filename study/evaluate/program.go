@@ -14,18 +14,17 @@ import (
 // A plan with program: true judges the scores of each party's own program.
 //
 // Proof note.
-//   - Neighbours: replace one party with everything it holds, at unit party. Public: the plan, bins
-//     included, and that each party sends one histogram.
-//   - Lemma: each of at most c records is in one cell of each table, whatever its score. The note of
-//     histograms bounds how far a party then moves the counts. Scores may come from anything: the
-//     party's records, labels too, chance, and data that the program kept from other studies.
-//   - At unit record each score would have to follow from its own record alone. Nobody can verify
-//     that of a program that sees many records, because one record could move all scores. Terms.check
-//     refuses such plans.
+//   - Neighbours: replace one party with everything it holds, at unit party. Public: the plan, bins included,
+//     and that each party sends one histogram.
+//   - Lemma: each of at most c records is in one cell of each table, whatever its score. The note of histograms
+//     bounds how far a party then moves the counts. Scores may come from anything: the party's records, labels
+//     too, chance, and data that the program kept from other studies.
+//   - At unit record each score would have to follow from its own record alone. Nobody can verify that of a
+//     program that sees many records, because one record could move all scores. Terms.check refuses such plans.
 //   - Bins follow from the plan alone, because the program's scores of the pool's rows are unknown.
-//   - An invalid answer (a wrong number of scores, a score outside 0 to 1, an error, too late) leaves
-//     every record without a score. The histogram still counts the same number of records and has the
-//     same size. It leaves at the same moment, which was fixed before the program ran.
+//   - An invalid answer (a wrong number of scores, a score outside 0 to 1, an error, too late) leaves every
+//     record without a score. The histogram still counts the same number of records and has the same size. It
+//     leaves at the same moment, which was fixed before the program ran.
 //   - Assumed of the site: a program serves one party.
 const programWords = "none: a program of each party's own scores its records"
 

@@ -123,9 +123,8 @@ func (e Evaluation) ROC() (all []Curve) {
 	return all
 }
 
-// ROC returns, at each edge, the share of the others and the share of the class that score at least
-// as much. The highest edge comes first, and both shares never decrease. It is nil if noise leaves no
-// records of either.
+// ROC returns, at each edge, the share of the others and the share of the class that score at least as much.
+// The highest edge comes first, and both shares never decrease. It is nil if noise leaves no records of either.
 func (s Subgroup) ROC() (points [][2]float64) {
 	var yes, no float64
 	for _, bin := range s.Bins {

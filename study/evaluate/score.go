@@ -88,9 +88,8 @@ func (s *scorer) of(row []float64, out []float64) {
 	}
 }
 
-// logOdds returns the log-odds of class k. With two classes, the one score is the second's. With more
-// classes, the log-odds are s(k) − log Σ exp s(j), over the other classes j, of the softmax's scores
-// s.
+// logOdds returns the log-odds of class k. With two classes, the one score is the second's. With more classes,
+// the log-odds are s(k) − log Σ exp s(j), over the other classes j, of the softmax's scores s.
 func logOdds(all []float64, k int) float64 {
 	if len(all) == 1 {
 		if k == 0 {

@@ -11,8 +11,7 @@ import (
 // head is a model up to and including its first linear step: what each column adds to each output. A
 // text's level adds constants, so only numbers need computing.
 type head struct {
-	// offset is the output if all numbers add nothing, no cell is missing, and no text is a known
-	// level.
+	// offset is the output if all numbers add nothing, no cell is missing, and no text is a known level.
 	offset  []float64
 	numbers []numberTerm
 	choices []choiceTerm

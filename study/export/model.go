@@ -48,11 +48,10 @@ type About struct {
 	Label     string  `json:"label"` // the predicted column
 }
 
-// Column is one column of a file. A number v is clamped to [Min, Max]. With Log, the number and its
-// bounds become log(1+v). The number is then scaled to [0,1] and goes to position At. A cell without
-// a finite number gives ½, and with Flag also 1 at At+1. A text gives 1 at At plus its index in
-// Levels, or at Other if it is no level. A text that reads as the same number as a level is that
-// level.
+// Column is one column of a file. A number v is clamped to [Min, Max]. With Log, the number and its bounds
+// become log(1+v). The number is then scaled to [0,1] and goes to position At. A cell without a finite number
+// gives ½, and with Flag also 1 at At+1. A text gives 1 at At plus its index in Levels, or at Other if it is no
+// level. A text that reads as the same number as a level is that level.
 type Column struct {
 	Name   string              `json:"name"`
 	Kind   dataset.FeatureKind `json:"kind"`
@@ -88,8 +87,7 @@ const (
 	Ball     Op = "ball"     // x / max(1, ‖x‖)
 )
 
-// mostWeight bounds a model's numbers. Larger ones, which only a foreign map has, overflow in some
-// languages.
+// mostWeight bounds a model's numbers. Larger ones, which only a foreign map has, overflow in some languages.
 const mostWeight = 1e100
 
 func New(r study.Release) (Model, error) {

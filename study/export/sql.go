@@ -11,8 +11,7 @@ import (
 type Table struct {
 	// Name may have the schema's name and a point before it.
 	Name string
-	// Keep lists the columns to show beside the predictions. Empty means the columns that the model
-	// reads.
+	// Keep lists the columns to show beside the predictions. Empty means the columns that the model reads.
 	Keep []string
 }
 

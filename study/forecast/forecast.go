@@ -130,9 +130,8 @@ type drawn struct {
 
 type quality struct{ accuracy, auc float64 }
 
-// Draw forecasts a classify plan. The plan's name, texts, roster, ending, condition and seed do not
-// matter. The error is a study.ErrPlan if the plan does not allow this number of parties, or ctx's
-// error.
+// Draw forecasts a classify plan. The plan's name, texts, roster, ending, condition and seed do not matter. The
+// error is a study.ErrPlan if the plan does not allow this number of parties, or ctx's error.
 func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Options) (*Forecast, error) {
 	if of.Parties < 1 || of.Records < of.Parties {
 		return nil, fmt.Errorf("forecast: %d parties with %d records in all: give at least one party, and a record of each", of.Parties, of.Records)

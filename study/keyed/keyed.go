@@ -17,39 +17,37 @@ import (
 )
 
 // Records names a party's records for one study. HMAC-SHA256 of a name under the site's key decides the
-// record's place: in a cut, a shard or a made set. A name is a record's content with its number among
-// equal records.
+// record's place: in a cut, a shard or a made set. A name is a record's content with its number among equal
+// records.
 //
 // Proof note.
-//   - Neighbours: multisets M and M′ that differ in one replaced unit, each in a file of any order. What
-//     they share is defined beforehand: at unit label everything but the labels; with sets by a column,
-//     that column (appendShared); otherwise nothing.
-//   - Lemma 1, names. Replace r, the m-th copy of its bytes, by r′, the m′-th copy of its own. The set
-//     of names T becomes T′ = T − (r,m) + (r′,m′). So a function of a record's name changes for that one
-//     record only. Copies are equal in everything that a study sees, so it does not matter which is
-//     counted first.
-//   - Lemma 2, cuts. Records that are equal in what neighbours share form a group. How many of each
-//     group stay depends on the groups' sizes alone, which neighbours share. The k names of a group with
-//     the least keys stay. If (r,m) was among them, the least name outside fills its place; then (r′,m′)
-//     either stays outside or drives out the greatest, which is that same name if there was one. So the
-//     cuts S and S′ are equal, or one record is replaced by another of its group: they are neighbours,
-//     and a bound for neighbours holds after a cut as before it. By induction, k replacements (the
-//     records of a patient, or of a party of at most k) exchange at most k.
-//   - Lemma 3, the order of sending at unit label. It follows from names of what neighbours share,
-//     copies counted in file order. Between files in the same order, one label changes one place. Files
-//     in other orders (sorted by label, say) permute labels inside a group. But the places of a group
-//     are independent and identically distributed, so what is sent is a mixture, over uniform
-//     arrangements of each group's labels, of what is sent for one arrangement. The arrangements of
-//     neighbours can be paired to differ in one place; (ε,δ) and Rényi divergence are quasi-convex, so
-//     the bound for one place holds for the mixture. (No rule without chance does as well: the label
-//     pairs {a,b}, {b,c}, {c,a} are neighbours of each other, and cannot be laid in two places so that
-//     any two differ in one place only.)
-//   - Two states of one file under one key: Lemmas 1 and 2 hold for each key, so the costs of two
-//     releases of two states add up. The law in Lemma 3 is that of one release: the key depends on the
-//     plan, and a ledger releases a plan once.
+//   - Neighbours: multisets M and M′ that differ in one replaced unit, each in a file of any order. What they
+//     share is defined beforehand: at unit label everything but the labels; with sets by a column, that column
+//     (appendShared); otherwise nothing.
+//   - Lemma 1, names. Replace r, the m-th copy of its bytes, by r′, the m′-th copy of its own. The set of names
+//     T becomes T′ = T − (r,m) + (r′,m′). So a function of a record's name changes for that one record only.
+//     Copies are equal in everything that a study sees, so it does not matter which is counted first.
+//   - Lemma 2, cuts. Records that are equal in what neighbours share form a group. How many of each group stay
+//     depends on the groups' sizes alone, which neighbours share. The k names of a group with the least keys
+//     stay. If (r,m) was among them, the least name outside fills its place; then (r′,m′) either stays outside
+//     or drives out the greatest, which is that same name if there was one. So the cuts S and S′ are equal, or
+//     one record is replaced by another of its group: they are neighbours, and a bound for neighbours holds
+//     after a cut as before it. By induction, k replacements (the records of a patient, or of a party of at
+//     most k) exchange at most k.
+//   - Lemma 3, the order of sending at unit label. It follows from names of what neighbours share, copies
+//     counted in file order. Between files in the same order, one label changes one place. Files in other
+//     orders (sorted by label, say) permute labels inside a group. But the places of a group are independent
+//     and identically distributed, so what is sent is a mixture, over uniform arrangements of each group's
+//     labels, of what is sent for one arrangement. The arrangements of neighbours can be paired to differ in
+//     one place; (ε,δ) and Rényi divergence are quasi-convex, so the bound for one place holds for the mixture.
+//     (No rule without chance does as well: the label pairs {a,b}, {b,c}, {c,a} are neighbours of each other,
+//     and cannot be laid in two places so that any two differ in one place only.)
+//   - Two states of one file under one key: Lemmas 1 and 2 hold for each key, so the costs of two releases of
+//     two states add up. The law in Lemma 3 is that of one release: the key depends on the plan, and a ledger
+//     releases a plan once.
 //   - Numeric model: bytes; floats enter by their bits, and nothing is computed with them.
-//   - Assumed: SHA-256 has no collisions. In Lemma 3, and where nobody may learn who was chosen,
-//     HMAC-SHA256 is a random function to everyone without the key.
+//   - Assumed: SHA-256 has no collisions. In Lemma 3, and where nobody may learn who was chosen, HMAC-SHA256 is
+//     a random function to everyone without the key.
 type Records struct {
 	rule Rule
 	mac  hash.Hash
@@ -214,8 +212,7 @@ func (k *Records) Cut(most int) []int {
 	return slots
 }
 
-// AtMost returns at most this number of a party's records, selected by keys, for plans that limit the
-// records.
+// AtMost returns at most this number of a party's records, selected by keys, for plans that limit the records.
 func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 	if int64(in.Records.Len()) <= most {
 		return in.Records
@@ -245,15 +242,13 @@ func (k *Records) Shards(records *dataset.Records) [][]int {
 	return out
 }
 
-// Exactly returns n records from a site that declared n, in file order. If there are more records,
-// keys select n of them, so neighbours remain neighbours (Records). If there are fewer, empty records
-// are added: all cells missing, without label, patient or party. So at unit record a file that gains
-// or loses a record is a neighbour too, with one record replaced, unless sets by a column show the
-// difference.
+// Exactly returns n records from a site that declared n, in file order. If there are more records, keys select
+// n of them, so neighbours remain neighbours (Records). If there are fewer, empty records are added: all cells
+// missing, without label, patient or party. So at unit record a file that gains or loses a record is a
+// neighbour too, with one record replaced, unless sets by a column show the difference.
 //
-// If shards keep patients together, each shard has its part of n and is cut alone: a replaced
-// patient, with any number of records, moves the records of only two shards. Empty records are in no
-// shard that trains.
+// If shards keep patients together, each shard has its part of n and is cut alone: a replaced patient, with any
+// number of records, moves the records of only two shards. Empty records are in no shard that trains.
 func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int, key []byte) *dataset.Records {
 	if records.Len() > n || rule.ByPatient(records) {
 		records = records.Select(chosen(rule, records, n, key))

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// Reasons why a classifier has scores and not probabilities (classifier.WhyScores,
-	// classifier.NewScores).
+	// Reasons why a classifier has scores and not probabilities (classifier.WhyScores, classifier.NewScores).
 	released = "the privatised labels"
 	balanced = "risk ber tells classes apart as if they were equally many, and probabilities tell them apart elsewhere. Use risk accuracy or auc for these"
 )

@@ -51,8 +51,7 @@ func DefaultTerms() Terms {
 // MostRecords bounds MaxRecords, so that a body stays below a gigabyte.
 const MostRecords = 1 << 20
 
-// DefaultCorrection is none for a loss that is robust by itself (symmetric, two classes), else
-// backward.
+// DefaultCorrection is none for a loss that is robust by itself (symmetric, two classes), else backward.
 func DefaultCorrection(loss string, classes int) string {
 	if l, err := learners.LossNamed(loss); err == nil && l.Symmetric() && classes == 2 {
 		return aggregation.CorrectionNone
@@ -216,8 +215,7 @@ func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	}, nil
 }
 
-// MaxBody implements study.Task: the number of records, two bytes for each feature, and the released
-// labels.
+// MaxBody implements study.Task: the number of records, two bytes for each feature, and the released labels.
 func (l task) MaxBody() int {
 	most := termsOf(l.Plan()).MaxRecords
 	return binary.MaxVarintLen64 + 2*most*l.Pool().Dim() + bodies.PublishedSize(most)
@@ -257,8 +255,7 @@ type Result struct {
 	SlopeError float64 `json:"slope_error,omitempty"`
 }
 
-// ResultOf reads the result of a labels study. It refuses a result without exactly one share for each
-// class.
+// ResultOf reads the result of a labels study. It refuses a result without exactly one share for each class.
 func ResultOf(r study.Result) (out Result, err error) {
 	if err := r.DecodeBody(&out); err != nil {
 		return out, err
@@ -349,8 +346,7 @@ func (l task) Work(records int) (study.Work, error) {
 	return study.Work{Rest: l.CommonWork(records) + float64(records)*float64(l.Plan().Map.Dim())*16}, nil
 }
 
-// unseen lists the parts of a result that were fitted to features in clear, which only the
-// coordinator has.
+// unseen lists the parts of a result that were fitted to features in clear, which only the coordinator has.
 const unseen = "the classifier's weights, their calibration, its ridge and the search for it, the number of records, and the classes' shares before projection"
 
 func (t task) Recompute(of study.Summed, _ []privacy.Published, claimed study.Result) (study.Result, string, error) {

@@ -11,8 +11,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// reader reads contributions, with two bytes for each feature. A fit needs every record, so bodies
-// are kept.
+// reader reads contributions, with two bytes for each feature. A fit needs every record, so bodies are kept.
 type reader struct {
 	bodies.AtParties
 	most    int // records of a contribution
@@ -72,12 +71,11 @@ func (s reader) parse(body []byte) (features []byte, y []int64, err error) {
 	return features, y, nil
 }
 
-// records returns the features (N×dim) and noisy labels of all contributed records, except records
-// with an empty record's features. An agent adds empty records up to its declared number, and sends
-// an empty record for each record that fails the plan's condition. Their labels are uniform and would
-// pull each class's share to 1/K. Leaving them out reveals nothing, because the clear features show
-// that a record is empty. Bodies are read twice, first to count, so that the matrix is allocated once
-// and each body can be dropped after reading.
+// records returns the features (N×dim) and noisy labels of all contributed records, except records with an
+// empty record's features. An agent adds empty records up to its declared number, and sends an empty record for
+// each record that fails the plan's condition. Their labels are uniform and would pull each class's share to
+// 1/K. Leaving them out reveals nothing, because the clear features show that a record is empty. Bodies are
+// read twice, first to count, so that the matrix is allocated once and each body can be dropped after reading.
 func (s reader) records(all study.Bodies) (*mat.Dense, []int, error) {
 	var y []int
 	err := s.each(all, func(_ []byte, label int64) { y = append(y, int(label)) })

@@ -68,8 +68,7 @@ func (s *Study) claimed(t study.Task, of study.Summed, result study.Result) stud
 	return r
 }
 
-// gathered checks that the contributions are what the task needs: the sum, or exactly the received
-// bodies.
+// gathered checks that the contributions are what the task needs: the sum, or exactly the received bodies.
 func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
 	of.Contributions = len(s.Received)
 	_, keeps := t.(study.Keeper)
@@ -103,10 +102,9 @@ func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledge
 	return requests, published, err
 }
 
-// contents digests who contributed which bytes, and the matrix that multiplies the sum: SHA-256 of a
-// label, the matrix and, for each party in sorted order, the length of its name, its name and its
-// body's digest. If the coordinator adds the noise, this digests exact votes, so only a ledger may
-// hold it.
+// contents digests who contributed which bytes, and the matrix that multiplies the sum: SHA-256 of a label, the
+// matrix and, for each party in sorted order, the length of its name, its name and its body's digest. If the
+// coordinator adds the noise, this digests exact votes, so only a ledger may hold it.
 func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 	h := sha256.New()
 	h.Write([]byte("caucus contributed set 1"))
@@ -184,8 +182,7 @@ func ConcludeShares(ctx context.Context, s *Study, t study.Task, of study.Summed
 	return r, nil
 }
 
-// Held iterates over the bodies. It fails with ErrOtherBodies unless they are exactly the received
-// ones.
+// Held iterates over the bodies. It fails with ErrOtherBodies unless they are exactly the received ones.
 func (s *Study) Held(bodies study.Bodies) study.Bodies {
 	want := slices.SortedFunc(maps.Values(s.Received), study.BodyDigest.Compare)
 	return func(yield func([]byte, error) bool) {

@@ -17,9 +17,8 @@ type Snapshot struct {
 	Chain    *study.Chain                       // the plan's amendments; nil if there are none
 }
 
-// Study is a pure state machine: events in, effects out. The driver carries out the effects in order,
-// and all Store effects of one step in one transaction, before it tells anyone. Only one goroutine
-// may use it.
+// Study is a pure state machine: events in, effects out. The driver carries out the effects in order, and all
+// Store effects of one step in one transaction, before it tells anyone. Only one goroutine may use it.
 type Study struct {
 	Plan study.Plan
 	Hash study.Hash
@@ -59,12 +58,10 @@ type (
 	}
 	Returned       struct{ Party study.PartyID } // a party sent its lost bytes again
 	DeadlinePassed struct{}
-	// ShareReached: the seal rule's quiet time has passed. The machine checks the number of
-	// contributions.
+	// ShareReached: the seal rule's quiet time has passed. The machine checks the number of contributions.
 	ShareReached struct{}
 	Closed       struct{} // an operator wants no more contributions
-	// Amended: the coordinator signed an amendment. A failed study stays failed if it was charged
-	// (Charged).
+	// Amended: the coordinator signed an amendment. A failed study stays failed if it was charged (Charged).
 	Amended struct {
 		Document []byte
 		Charged  bool
@@ -315,8 +312,7 @@ func (s *Study) amended(e Amended) ([]Effect, error) {
 	return effects, nil
 }
 
-// fail adds to the reason that parties spent budget: each contribution was charged to its party's
-// ledger.
+// fail adds to the reason that parties spent budget: each contribution was charged to its party's ledger.
 func (s *Study) fail(reason string) []Effect {
 	if n := len(s.Received); n > 0 {
 		who := fmt.Sprintf("each of the %d parties", n)

@@ -81,13 +81,11 @@ func (t task) ShareError() (off float64, warning string, err error) {
 	return off, warning, nil
 }
 
-// hopelessShareError: with a mean error of a quarter, a share says hardly more than that it lies in
-// [0,1].
+// hopelessShareError: with a mean error of a quarter, a share says hardly more than that it lies in [0,1].
 const hopelessShareError = 0.25
 
-// Default kernel widths, in units of one over the pool's median squared distance. Narrow kernels
-// separate classes better (adult's held-out sets choose about 3, MNIST's 4 to 8). Wide kernels
-// tolerate more noise.
+// Default kernel widths, in units of one over the pool's median squared distance. Narrow kernels separate
+// classes better (adult's held-out sets choose about 3, MNIST's 4 to 8). Wide kernels tolerate more noise.
 const (
 	usualWidth = 3.0
 	noisyWidth = 1.0

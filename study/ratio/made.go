@@ -25,18 +25,16 @@ func checkExpected(expected []float64, classes int) error {
 
 const dealingRounds = 1000
 
-// dealingSteps bounds the work of Dealing. Each round reads all numbers four times and divides them
-// twice.
+// dealingSteps bounds the work of Dealing. Each round reads all numbers four times and divides them twice.
 func dealingSteps(classes int) float64 {
 	return dealingRounds * 24 * float64(classes) * float64(classes)
 }
 
-// Dealing returns the probability deal[j][k] that a record of class j goes to set k; rows sum to 1.
-// Wanted are sets of equal size, where class k has share skew in set k and the other classes have
-// equal shares. These need joint shares skew/c and (1−skew)/((c−1)c). The joint shares are scaled in
-// turn to row sums expected[j] and column sums 1/c (Sinkhorn & Knopp 1967), which gives the nearest
-// joint shares that the expected classes allow. Dealing reads only public numbers, so it enters no
-// bound.
+// Dealing returns the probability deal[j][k] that a record of class j goes to set k; rows sum to 1. Wanted are
+// sets of equal size, where class k has share skew in set k and the other classes have equal shares. These need
+// joint shares skew/c and (1−skew)/((c−1)c). The joint shares are scaled in turn to row sums expected[j] and
+// column sums 1/c (Sinkhorn & Knopp 1967), which gives the nearest joint shares that the expected classes
+// allow. Dealing reads only public numbers, so it enters no bound.
 func Dealing(skew float64, expected []float64, classes int) [][]float64 {
 	c := float64(classes)
 	deal := make([][]float64, classes)

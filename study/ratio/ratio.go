@@ -15,36 +15,35 @@ import (
 	"caucus/study/keyed"
 )
 
-// Kind learns the class ratios of unlabelled sets (Iyer, Nath & Sarawagi 2016): each party publishes one
-// or more sets with privatised label counts and the sets' features in some form. The ratios of any other
-// set follow.
+// Kind learns the class ratios of unlabelled sets (Iyer, Nath & Sarawagi 2016): each party publishes one or
+// more sets with privatised label counts and the sets' features in some form. The ratios of any other set
+// follow.
 //
 // Proof note.
 //   - Neighbours: replace one label (unit label) or one record (unit record, features: noisy-embedding).
-//     Public: plan, a party's number of sets and records, and at unit label the features and each
-//     record's set.
+//     Public: plan, a party's number of sets and records, and at unit label the features and each record's set.
 //   - Lemma: below, with ratio.IntegerBound.
-//   - Numeric model: counts are integers; each row's embedding is rounded to integers by arithmetic that
-//     reads no other row; the sums are exact.
-//   - The caller guarantees that a set column is public, like a schema's party, and at unit label that
-//     the features may be shown and do not contain the label in another form.
+//   - Numeric model: counts are integers; each row's embedding is rounded to integers by arithmetic that reads
+//     no other row; the sums are exact.
+//   - The caller guarantees that a set column is public, like a schema's party, and at unit label that the
+//     features may be shown and do not contain the label in another form.
 //
-// Bound at unit label: neighbours differ in one label. Sets are disjoint, and membership, features and
-// sizes do not depend on labels, so replacing a label lowers one count of one set by one and raises
-// another by one (privacy.CountBound). If the plan has a condition, records that fail it leave their set
-// after sets are dealt. The condition reads features only (it may read no label here), which neighbours
-// share, so they share sets and sizes too. The features that leave are then a part of those that would
-// leave without the condition; exact means, for which this fails, are refused. An unknown label counts
-// as a class drawn by the record's key, so sizes do not depend on labels either. After a cut to
-// MaxRecords, neighbours have the same features, sets and labels but for one label (keyed, Lemma 2).
+// Bound at unit label: neighbours differ in one label. Sets are disjoint, and membership, features and sizes do
+// not depend on labels, so replacing a label lowers one count of one set by one and raises another by one
+// (privacy.CountBound). If the plan has a condition, records that fail it leave their set after sets are dealt.
+// The condition reads features only (it may read no label here), which neighbours share, so they share sets and
+// sizes too. The features that leave are then a part of those that would leave without the condition; exact
+// means, for which this fails, are refused. An unknown label counts as a class drawn by the record's key, so
+// sizes do not depend on labels either. After a cut to MaxRecords, neighbours have the same features, sets and
+// labels but for one label (keyed, Lemma 2).
 //
-// Bound at unit record (features: noisy-embedding): neighbours differ in one record, which may be in any
-// made set. With sets by column, that column is public (an agent's policy must grant it) and equal for
-// neighbours, because the number and sizes of sets leave without noise. A cut keeps the same number of
-// records of each set for neighbours, with at most one record replaced. Each pair of a row's embedding
-// is an integer pair of norm at most R (ratio.Lattice), p pairs in all. A record replaced inside a set
-// moves its counts by −1 and +1 and its sums by ‖z−z′‖² ≤ 4R²p; a record that changes sets moves counts
-// by −1 and +1 and sums by ‖z‖²+‖z′‖² ≤ 2R²p. With weight w on the counts, Σwⱼ(Δⱼ)² ≤ 2w + 4R²p.
+// Bound at unit record (features: noisy-embedding): neighbours differ in one record, which may be in any made
+// set. With sets by column, that column is public (an agent's policy must grant it) and equal for neighbours,
+// because the number and sizes of sets leave without noise. A cut keeps the same number of records of each set
+// for neighbours, with at most one record replaced. Each pair of a row's embedding is an integer pair of norm
+// at most R (ratio.Lattice), p pairs in all. A record replaced inside a set moves its counts by −1 and +1 and
+// its sums by ‖z−z′‖² ≤ 4R²p; a record that changes sets moves counts by −1 and +1 and sums by ‖z‖²+‖z′‖² ≤
+// 2R²p. With weight w on the counts, Σwⱼ(Δⱼ)² ≤ 2w + 4R²p.
 type Kind struct{}
 
 // Terms are the terms that only ratio plans have.

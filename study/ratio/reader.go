@@ -21,8 +21,7 @@ type reader struct {
 	design design
 }
 
-// parsed is a decoded contribution: the publication, and each set's size and encoded rows or
-// embedding sum.
+// parsed is a decoded contribution: the publication, and each set's size and encoded rows or embedding sum.
 type parsed struct {
 	sizes    []int // nil if sizes have noise (design.sized)
 	rows     [][]byte

@@ -38,8 +38,7 @@ const (
 	keepWeights = 0.02
 	// logisticLambda is logistic's default ridge, from Ji & Elkan's experiments.
 	logisticLambda = 0.1
-	// fewRows: with a smaller effective sample, the answer to any query has an error of at least
-	// ±.05.
+	// fewRows: with a smaller effective sample, the answer to any query has an error of at least ±.05.
 	fewRows = 100
 )
 
@@ -49,8 +48,7 @@ func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared returns entropy, whose sums have a range that follows from the number of records
-// (study.Kind).
+// Shared returns entropy, whose sums have a range that follows from the number of records (study.Kind).
 func (Kind) Shared() []string { return []string{"entropy"} }
 
 func (Kind) Check(p study.Plan) error {
@@ -208,9 +206,8 @@ func (w *statistic) lattice() float64 {
 	return math.Exp2(math.Round(math.Log2(w.ratio.Sensitivity())) - 20)
 }
 
-// maxCoefficient bounds |n·β| on the lattice, so that no number of sites makes the sum overflow.
-// Honest fits are far below it. Clamping moves no two vectors apart, so the bound on neighbours
-// holds.
+// maxCoefficient bounds |n·β| on the lattice, so that no number of sites makes the sum overflow. Honest fits
+// are far below it. Clamping moves no two vectors apart, so the bound on neighbours holds.
 func (w *statistic) maxCoefficient() int64 { return 1 << 59 / w.plan.MostParties() }
 
 // Additive is false for logistic, whose fit reads all records at once.
@@ -362,8 +359,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w, Fresh: 0x77656967687473}}, err
 }
 
-// Charges returns those of bodies.Task. A literal sampler, which is for simulation only, claims no
-// guarantee.
+// Charges returns those of bodies.Task. A literal sampler, which is for simulation only, claims no guarantee.
 func (t task) Charges(weight int64) ([]study.Charge, error) {
 	all, err := t.Task.Charges(weight)
 	if !errors.Is(err, privacy.ErrSimulationOnly) || !t.Plan().Simulated {

@@ -22,9 +22,8 @@ type Weighed struct {
 	Pool, Weighted *auxdata.Pool
 }
 
-// Weigh attaches a release's weights to t, the pool of the release's study. The rows must be
-// unweighted and in the same order. It refuses another pool, and weights whose digest differs from
-// the release's.
+// Weigh attaches a release's weights to t, the pool of the release's study. The rows must be unweighted and in
+// the same order. It refuses another pool, and weights whose digest differs from the release's.
 func Weigh(r study.Release, t *dataset.Table) (w Weighed, err error) {
 	if w.Said, err = WeightsOf(r); err != nil {
 		return w, err

@@ -20,9 +20,8 @@ import (
 type Weights struct {
 	// WeightedPool is the digest of the pool with weights, which a later plan may name.
 	WeightedPool auxdata.Digest `json:"weighted_pool"`
-	// Records is the public number of all private records, also of those that fail the plan's
-	// condition. Inside is the released number of records that meet the condition, nil if there is no
-	// condition.
+	// Records is the public number of all private records, also of those that fail the plan's condition. Inside
+	// is the released number of records that meet the condition, nil if there is no condition.
 	Records int64    `json:"records"`
 	Inside  *float64 `json:"inside,omitempty"`
 	// Features names the released numbers. For mechanism entropy, Means are the private records'
@@ -123,8 +122,7 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 	return fit, law, out, nil
 }
 
-// leastInside is the least value of Inside, in standard deviations of its noise, that may be a
-// divisor.
+// leastInside is the least value of Inside, in standard deviations of its noise, that may be a divisor.
 const leastInside = 4
 
 // noise returns the distribution of the noise on released means, Laplace or close to normal.
@@ -267,12 +265,10 @@ func (w *statistic) law(out *Weights, laplace bool) (*aggregation.WeightLaw, agg
 	return aggregation.LawOf(x, fit, noise), w.design.Untold(x, out.Means, noise, out.Lambda, out.about())
 }
 
-// fresh makes public randomness for the simulation of the noise. It is the same at the release and
-// later.
+// fresh makes public randomness for the simulation of the noise. It is the same at the release and later.
 func (w *statistic) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }
 
-// MarginsOf returns the released means by block of features, for auxdata.Make. This is
-// post-processing.
+// MarginsOf returns the released means by block of features, for auxdata.Make. This is post-processing.
 func MarginsOf(r study.Release) ([]auxdata.Margin, error) {
 	w, err := WeightsOf(r)
 	if err != nil || w.Means == nil {

@@ -49,8 +49,7 @@ type ClassifySummary struct {
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
-	// Map describes the first repeat's map. Kept is the kept share of each column, absent if the map
-	// keeps all.
+	// Map describes the first repeat's map. Kept is the kept share of each column, absent if the map keeps all.
 	Map  string         `json:"map"`
 	Kept []dataset.Kept `json:"kept,omitempty"`
 	// Voters describes the parties' own classifiers, if each party chose one.
@@ -69,10 +68,9 @@ type ClassifySummary struct {
 type Accuracies struct {
 	Released   float64 `json:"released"`
 	ReleasedSD float64 `json:"released_sd"`
-	// Unperturbed is the accuracy of the same fit to the same statistic without noise. Pooled is that
-	// of a softmax classifier fitted to the records themselves (at most maxPooled). LocalMean is the
-	// mean over parties (at most maxLocal) of the accuracy of a classifier fitted to their own
-	// records.
+	// Unperturbed is the accuracy of the same fit to the same statistic without noise. Pooled is that of a
+	// softmax classifier fitted to the records themselves (at most maxPooled). LocalMean is the mean over
+	// parties (at most maxLocal) of the accuracy of a classifier fitted to their own records.
 	Unperturbed   float64 `json:"unperturbed"`
 	Pooled        float64 `json:"pooled"`
 	LocalMean     float64 `json:"local_mean"`

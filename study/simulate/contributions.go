@@ -14,8 +14,7 @@ import (
 
 // contributions makes the parties' bodies, with and without noise.
 type contributions interface {
-	// make returns party i's body and, if wanted, the body without noise. It is safe for concurrent
-	// use.
+	// make returns party i's body and, if wanted, the body without noise. It is safe for concurrent use.
 	make(ctx context.Context, m *machine, i int) (body, clear []byte, err error)
 	addClear(i int, clear []byte) error
 	// unperturbed returns the result of all bodies without noise. It is empty if the kind has none.
@@ -122,8 +121,7 @@ type localSums []struct {
 	weight int64
 }
 
-// localSum returns party i's vector of a statistic. With Keep it is computed to the end, even if ctx
-// ends.
+// localSum returns party i's vector of a statistic. With Keep it is computed to the end, even if ctx ends.
 func (d *Deal) localSum(ctx context.Context, t bodies.Task, i int) (vector []int64, weight int64) {
 	if !d.Keep {
 		return t.Local(d.inputs(ctx, i))

@@ -19,9 +19,8 @@ type Coverage struct {
 	Measure describe.Measure `json:"form"`
 	// Estimates is how many estimates of this kind a table has.
 	Estimates int `json:"estimates"`
-	// Population is the share of 95 % intervals for the population that held the population's number.
-	// Records is the same for these records. An interval of a quantile must hold the quantile's whole
-	// bin.
+	// Population is the share of 95 % intervals for the population that held the population's number. Records
+	// is the same for these records. An interval of a quantile must hold the quantile's whole bin.
 	Population float64 `json:"population"`
 	Records    float64 `json:"records"`
 	// Least is the smallest Population of a single estimate, and LeastOf names the estimate.
@@ -117,8 +116,7 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, par
 	return tally.all(), nil
 }
 
-// add sums the parts of all records. With an rng it sums those of as many records, drawn with
-// replacement.
+// add sums the parts of all records. With an rng it sums those of as many records, drawn with replacement.
 func add(out []int64, records [][]describe.Part, rng *rand.Rand) {
 	for i := range records {
 		if rng != nil {

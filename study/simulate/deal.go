@@ -171,8 +171,7 @@ func (d *Deal) Inputs(i int) study.Inputs {
 	}
 }
 
-// inputs returns party i's inputs. Training that ctx ends becomes a constant ballot; the run then
-// fails.
+// inputs returns party i's inputs. Training that ctx ends becomes a constant ballot; the run then fails.
 func (d *Deal) inputs(ctx context.Context, i int) study.Inputs {
 	in := d.Inputs(i)
 	in.Within = func() (context.Context, func(bool)) { return ctx, func(bool) {} }

@@ -63,8 +63,7 @@ type LabelsSummary struct {
 // Probabilities summarises the repeats whose outputs are probabilities.
 type Probabilities struct {
 	Repeats int `json:"repeats"`
-	// Held counts the repeats in which the slope found on the test records is in the released
-	// interval.
+	// Held counts the repeats in which the slope found on the test records is in the released interval.
 	Held  int      `json:"slope_held"`
 	Brier Compared `json:"brier"`
 	Slope Compared `json:"slope"`

@@ -20,8 +20,7 @@ import (
 // Ratio makes sets of labelled records, one for each virtual party, runs a ratio proposal among them,
 // and compares its estimates with the true shares of test sets.
 type Ratio struct {
-	// Split is as in Classify, except Parties and Concentration, because the sets decide each party's
-	// records.
+	// Split is as in Classify, except Parties and Concentration, because the sets decide each party's records.
 	Split
 	// Proposal is as in Classify, without the kind's terms.
 	Proposal study.Proposal
@@ -29,11 +28,10 @@ type Ratio struct {
 	Terms studyratio.Terms
 	// Width, if not 0, sets the terms' gamma, in units of one over the pool's median squared distance.
 	Width float64
-	// Sets is the number of disjoint sets of SetSize records. SetShares, if given, are their class
-	// shares, used in turn. Otherwise Skew, if not 0, is the share of class i mod K in set i, and the
-	// other classes have equal shares. Otherwise shares are uniform on the simplex, or the data's own
-	// if each party makes its sets (terms: sets made). A set is smaller if one of its classes runs
-	// out.
+	// Sets is the number of disjoint sets of SetSize records. SetShares, if given, are their class shares, used
+	// in turn. Otherwise Skew, if not 0, is the share of class i mod K in set i, and the other classes have
+	// equal shares. Otherwise shares are uniform on the simplex, or the data's own if each party makes its sets
+	// (terms: sets made). A set is smaller if one of its classes runs out.
 	Sets, SetSize int
 	SetShares     [][]float64
 	Skew          float64
@@ -74,8 +72,7 @@ type RatioSummary struct {
 	Delta      float64           `json:"delta"`
 	Classes    int               `json:"classes"`
 	Sets       int               `json:"sets"`
-	// Made is the skew of the sets that each party makes from its records, 0 if each party is one
-	// set.
+	// Made is the skew of the sets that each party makes from its records, 0 if each party is one set.
 	Made       float64            `json:"made,omitempty"`
 	SetSize    float64            `json:"set_size"`
 	Targets    int                `json:"targets"`

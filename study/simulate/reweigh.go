@@ -27,8 +27,7 @@ type Reweigh struct {
 	Share   float64
 	// HoldOut is the share of the private records that is set aside for tests.
 	HoldOut float64
-	// Query has one number for each record. The question is the mean of these numbers over the
-	// private records.
+	// Query has one number for each record. The question is the mean of these numbers over the private records.
 	Query []float64
 	// Parties share the private records in random equal parts, with at most PerParty records each (0:
 	// no limit).

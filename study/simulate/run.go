@@ -30,9 +30,8 @@ type Run struct {
 type Options struct {
 	// Lean omits the result without noise.
 	Lean bool
-	// Shares makes, proves and checks every party's secret shares if aggregators add the noise.
-	// Without Shares, the servers get shares of the sum instead. The result is the same except for
-	// the noise.
+	// Shares makes, proves and checks every party's secret shares if aggregators add the noise. Without Shares,
+	// the servers get shares of the sum instead. The result is the same except for the noise.
 	Shares bool
 	// Progress, if not nil, is called as contributions arrive, one at a time.
 	Progress func(done int)

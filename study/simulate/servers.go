@@ -9,11 +9,10 @@ import (
 	"caucus/study/bodies"
 )
 
-// servers are the coordinator and helper of a study with noise by aggregators. If real, they add
-// every party's shares, which were made and proved. Otherwise they hold shares of the sum: the
-// helper's is uniform, and the coordinator's is the difference. Both ways give the same sum, so the
-// servers' joint release is the sum with both noises, exact to the integer (TestAggregators compares
-// the two).
+// servers are the coordinator and helper of a study with noise by aggregators. If real, they add every party's
+// shares, which were made and proved. Otherwise they hold shares of the sum: the helper's is uniform, and the
+// coordinator's is the difference. Both ways give the same sum, so the servers' joint release is the sum with
+// both noises, exact to the integer (TestAggregators compares the two).
 type servers struct {
 	study.Sum // contributions in clear, which no server of a real study gets
 	task      bodies.Task

@@ -2,9 +2,8 @@ package simulate
 
 import "time"
 
-// Terms are a simulation's own terms: virtual parties' records, and the number of draws. A study file
-// has them under `simulate`, and they enter no plan. Each kind offers the terms that it reads, and
-// refuses others.
+// Terms are a simulation's own terms: virtual parties' records, and the number of draws. A study file has them
+// under `simulate`, and they enter no plan. Each kind offers the terms that it reads, and refuses others.
 type Terms struct {
 	RecordTerms `yaml:",inline"`
 	PartyTerms  `yaml:",inline"`

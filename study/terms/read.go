@@ -198,8 +198,7 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 	return nil
 }
 
-// value parses a term's text as YAML. Text terms are taken as written. A list may also be written
-// a,b.
+// value parses a term's text as YAML. Text terms are taken as written. A list may also be written a,b.
 func (t Term) value(written string) (*yaml.Node, error) {
 	n := text(written)
 	switch kind := t.of.Kind(); {
@@ -250,8 +249,7 @@ func text(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: value}
 }
 
-// alike reports whether two values have the same text, apart from spaces, quotes, dashes and
-// brackets.
+// alike reports whether two values have the same text, apart from spaces, quotes, dashes and brackets.
 func alike(a, b *yaml.Node) bool {
 	x, err := yaml.Marshal(a)
 	y, no := yaml.Marshal(b)

@@ -13,8 +13,7 @@ import (
 )
 
 type Term struct {
-	// Key is the name in a study file, with a point between levels: epsilon, map.project,
-	// simulate.targets.
+	// Key is the name in a study file, with a point between levels: epsilon, map.project, simulate.targets.
 	Key string
 	// Type describes the type. Default is the value if none is given; it is "" if there is no
 	// default, or if Help states it.

@@ -11,9 +11,8 @@ import (
 	"caucus/study"
 )
 
-// shared checks two servers' publications, each of its share of the sum. Both must have signed the
-// publications and the set, and both must have agreed to this plan, with the same noise, before it
-// opened.
+// shared checks two servers' publications, each of its share of the sum. Both must have signed the publications
+// and the set, and both must have agreed to this plan, with the same noise, before it opened.
 func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	const about = "servers"
 	start := len(*f)

@@ -21,9 +21,8 @@ const (
 	wordTolerance = 1e-12
 )
 
-// difference says where two releases differ as JSON, "" if they do not differ. Fractions may differ
-// by the tolerances above. Everything else must be equal, and whole numbers must even be written
-// alike.
+// difference says where two releases differ as JSON, "" if they do not differ. Fractions may differ by the
+// tolerances above. Everything else must be equal, and whole numbers must even be written alike.
 func difference(a, b study.Release) string {
 	var x, y any
 	for _, v := range []struct {

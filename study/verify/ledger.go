@@ -87,9 +87,8 @@ func sameLine(a, b privacy.Line) bool {
 type Memory struct {
 	// Heads are earlier states of the ledger.
 	Heads []Remembered
-	// Quoted are heads of the coordinator's ledger that the coordinator sent to a site (see the
-	// function Quoted). It is empty for a site's own ledger. QuoteError is a contradiction among
-	// them.
+	// Quoted are heads of the coordinator's ledger that the coordinator sent to a site (see the function
+	// Quoted). It is empty for a site's own ledger. QuoteError is a contradiction among them.
 	Quoted     []privacy.Head
 	QuoteError error
 	// Releases name entries that the ledger must have, or must have charged again.
@@ -126,8 +125,7 @@ func ReleaseLines(r protocol.SignedRelease, key protocol.Verifier) ([]privacy.Li
 	return r.Release.Ledger, nil
 }
 
-// Chain reports whether a ledger's chain of entries is whole. broken is the error of privacy.Walk or
-// ReadLines.
+// Chain reports whether a ledger's chain of entries is whole. broken is the error of privacy.Walk or ReadLines.
 func Chain(entries int, broken error) []Finding {
 	var f findings
 	switch {

@@ -43,6 +43,5 @@ func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error)
 	return chain, in.Err()
 }
 
-// maxExportedLine bounds a line's bytes. A study's line has hundreds; a reconciliation of many costs
-// has more.
+// maxExportedLine bounds a line's bytes. A study's line has hundreds; a reconciliation of many costs has more.
 const maxExportedLine = 1 << 20

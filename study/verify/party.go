@@ -21,9 +21,8 @@ type Party struct {
 	// BadReceipt says why a stored receipt cannot be read.
 	Receipt    *protocol.Receipt
 	BadReceipt error
-	// ReceiptAfter is how many amendments the party knew when the latest receipt came. A contribution
-	// that is sent again, after a study was reopened, gets a receipt with the date of the first
-	// receipt.
+	// ReceiptAfter is how many amendments the party knew when the latest receipt came. A contribution that is
+	// sent again, after a study was reopened, gets a receipt with the date of the first receipt.
 	ReceiptAfter int
 	Amendments   []study.Signed
 	// Upload is the party's upload, nil if it is unsent or unknown.
@@ -163,9 +162,8 @@ func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
 	return t.Charges(0)
 }
 
-// CompareParty compares a signed release with a site's own records: who signed the release, whether
-// receipt and amendments agree, and whether the site's ledger was charged exactly what plan and pool
-// declare.
+// CompareParty compares a signed release with a site's own records: who signed the release, whether receipt and
+// amendments agree, and whether the site's ledger was charged exactly what plan and pool declare.
 func CompareParty(r protocol.SignedRelease, pool *auxdata.Pool, s Party) []Finding {
 	var f findings
 	f.signedBy(r, s.Keys)

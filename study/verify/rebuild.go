@@ -9,12 +9,11 @@ import (
 	"caucus/study"
 )
 
-// rebuilt makes the release that follows from plan, pool, roster and published numbers. From r it
-// copies only claims that rest on the coordinator's word: who of the roster contributed, the number
-// of records in a sum, ledger lines, program version, the study's ending, and numbers fitted to
-// features that readers do not get (study.Recomputer). Fields that neither rebuilt nor Conclude fills
-// in stay empty, so a release with anything there differs. unseen names the numbers of the result
-// that were fitted to such features, "" for none.
+// rebuilt makes the release that follows from plan, pool, roster and published numbers. From r it copies only
+// claims that rest on the coordinator's word: who of the roster contributed, the number of records in a sum,
+// ledger lines, program version, the study's ending, and numbers fitted to features that readers do not get
+// (study.Recomputer). Fields that neither rebuilt nor Conclude fills in stay empty, so a release with anything
+// there differs. unseen names the numbers of the result that were fitted to such features, "" for none.
 func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want study.Release, unseen string, err error) {
 	p, pool := t.Plan(), t.Pool()
 	fail := func(err error) (study.Release, string, error) { return study.Release{}, "", err }
@@ -91,9 +90,8 @@ func partition(roster, said []study.PartyID) (contributed, missing []study.Party
 	return contributed, missing
 }
 
-// publicSum reads the sum or the bodies that a release gives its readers. The result is empty if they
-// get neither. A second encoding of the same content is refused, because it could hide something
-// else.
+// publicSum reads the sum or the bodies that a release gives its readers. The result is empty if they get
+// neither. A second encoding of the same content is refused, because it could hide something else.
 func publicSum(t study.Task, b []byte) (of study.Summed, err error) {
 	if k, keeps := t.(study.Keeper); keeps {
 		if k.PublicBodies() {

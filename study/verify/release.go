@@ -11,13 +11,11 @@ import (
 // Known is what a verifier knows besides the release. Every field may be empty: claims that need it
 // are then reported as unchecked, or as trusted.
 type Known struct {
-	// Pool is the public pool under the plan's schema and map (study.PoolOf). NoPool says why it is
-	// nil.
+	// Pool is the public pool under the plan's schema and map (study.PoolOf). NoPool says why it is nil.
 	Pool   *auxdata.Pool
 	NoPool error
-	// Keys are the coordinator's keys, starting from a key that did not come from the release.
-	// KeysFrom says where it came from, such as "from operator.yaml". Without Keys, those of Party
-	// are used.
+	// Keys are the coordinator's keys, starting from a key that did not come from the release. KeysFrom says
+	// where it came from, such as "from operator.yaml". Without Keys, those of Party are used.
 	Keys     *protocol.Keys
 	KeysFrom string
 	// Helper is the second server's key in a study with noise by aggregators. It did not come from
