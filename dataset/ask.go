@@ -8,12 +8,13 @@ import (
 
 // Ask answers a condition for every row of a public table, which may have columns outside the schema (the zero
 // schema has none). Columns of the schema are compared by their meaning ([Schema.EncodeWhere]). Other columns
-// are compared as written, and so is a schema column if a comparison names one of its cells that is no level.
+// are compared as written, and so is a column of the schema if a comparison names one of its cells that is no
+// level.
 //
-// Ask refuses a comparison that no row can meet, because it must be a slip. In columns of the schema, that is a
-// comparison that CheckWhere refuses. In other columns it is a number compared with a text, an order of texts,
-// or a text that no cell has. Ask also refuses a column if one comparison names a cell as written and another
-// names a level that no cell has: they contradict each other.
+// Ask refuses a comparison that no row can meet, because it must be a mistake. In columns of the schema, that
+// is a comparison that CheckWhere refuses. In other columns it is a number compared with a text, an order of
+// texts, or a text that no cell has. Ask also refuses a column if one comparison names a cell as written and
+// another names a level that no cell has, because the two contradict each other.
 func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	stands := map[string]bool{}
 	levels := map[string]comparison{} // levels that no cell of the column has

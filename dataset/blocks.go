@@ -4,7 +4,7 @@ package dataset
 type Block struct {
 	Column       string
 	Start, Width int
-	// OneHot: exactly one entry is 1 and the others are 0.
+	// OneHot reports that exactly one entry is 1 and the others are 0.
 	OneHot bool
 }
 
@@ -13,7 +13,7 @@ func (s Schema) Blocks() []Block {
 	var all []Block
 	at := 0
 	for _, f := range s.Features {
-		names, _ := f.names(maxColumns) // Validate has checked it
+		names, _ := f.names(maxColumns) // no error: Validate has checked the names
 		for _, name := range names {
 			if f.Kind == Categorical {
 				all = append(all, Block{name, at, f.width(), true})

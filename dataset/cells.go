@@ -12,7 +12,7 @@ import (
 type encoded struct {
 	value float64
 	at    int32
-	flag  int32 // column of X, -1 for none
+	flag  int32 // column of X; -1 if there is none
 	odd   oddity
 }
 
@@ -71,7 +71,7 @@ func (e *cellEncoder) encode(text string) encoded {
 	return c
 }
 
-// number reads a cell's number; NaN if the cell holds none.
+// number reads a cell's number. It is NaN if the cell holds none.
 func (e *cellEncoder) number(text string) (float64, oddity) {
 	v, ok := ParseNumber(text)
 	switch {
@@ -118,7 +118,7 @@ func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
 	first := 0
 	for i := range s.Features {
 		f := &s.Features[i]
-		names, _ := f.names(maxColumns) // Validate has checked it
+		names, _ := f.names(maxColumns) // no error: Validate has checked the names
 		for _, name := range names {
 			src := source{column: t.column(name), cells: newCellEncoder(s, f, first)}
 			if len(src.column.values) <= t.rows {

@@ -41,7 +41,7 @@ type part struct{ at, width int }
 type codedFeature struct {
 	name  string
 	of    Feature
-	cells cellEncoder // columns count from 0
+	cells cellEncoder // columns are numbered from 0
 }
 
 func (s Schema) Coding() *Coding {
@@ -52,7 +52,7 @@ func (s Schema) Coding() *Coding {
 	}
 	for i := range s.Features {
 		f := &s.Features[i]
-		names, _ := f.names(maxColumns) // Validate has checked it
+		names, _ := f.names(maxColumns) // no error: Validate has checked the names
 		for _, name := range names {
 			c.place[name] = len(c.features)
 			c.features = append(c.features, codedFeature{name, *f, newCellEncoder(&c.schema, f, 0)})
@@ -121,7 +121,7 @@ type Coder struct {
 
 type codedColumn struct {
 	name   string
-	at     int // index in a row's cells; -1 for none
+	at     int // index in a row's cells; -1 if there is none
 	part   part
 	code   func(text string, to []byte) oddity
 	seen   map[string]codedCell // codes of the column's first texts; nil for numbers, whose codes are computed as fast
@@ -207,8 +207,8 @@ func (f *codedFeature) code(text string, to []byte) oddity {
 	return odd
 }
 
-// Code writes one record. nil cells stand for a malformed record and count as empty cells. So does a cell
-// that is not text.
+// Code writes one record. nil cells stand for a malformed record, and count as empty cells. A cell that is not
+// text counts as empty too.
 func (k *Coder) Code(cells []string, to []byte) {
 	for i := range k.columns {
 		c := &k.columns[i]
@@ -255,7 +255,7 @@ func (k *Coder) Remarks() []Remark {
 func (c *Coding) Empty() []byte {
 	out := make([]byte, c.width)
 	for i, f := range c.features {
-		_ = f.code("", out[c.parts[i].at:][:c.parts[i].width]) // missing
+		_ = f.code("", out[c.parts[i].at:][:c.parts[i].width]) // encodes a missing cell
 	}
 	putCode(out[c.label().at:][:c.label().width], len(c.schema.Label.Classes))
 	return out
@@ -279,7 +279,7 @@ func (c *Coding) Columns() (widths []int) {
 // CodedBlock is a block of coded records, column by column.
 type CodedBlock struct {
 	Rows    int
-	Columns [][]byte // as Coding.Columns: Rows times the width of each
+	Columns [][]byte // as in Coding.Columns: Rows times the width of each column
 }
 
 // Records decodes a block under s, a schema within the coding's (Schema.Within). where is nil or has
@@ -373,7 +373,7 @@ func (k codedCells) answer(of comparison) []bool {
 			texts = append(slices.Clone(texts), otherLevel)
 		}
 	}
-	holds := make([]bool, 1+len(texts)) // the last for no text
+	holds := make([]bool, 1+len(texts)) // the last is for no text
 	for code := range holds {
 		text := ""
 		if code < len(texts) {

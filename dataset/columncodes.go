@@ -20,7 +20,7 @@ func (s Schema) ColumnCodes() []ColumnCode {
 	first := 0
 	for i := range s.Features {
 		f := s.Features[i]
-		names, _ := f.names(maxColumns) // Validate has checked it
+		names, _ := f.names(maxColumns) // no error: Validate has checked the names
 		e := newCellEncoder(&s, &f, 0)
 		shared := f
 		shared.Column, shared.Columns = "", nil

@@ -89,7 +89,7 @@ func NewCSV(r io.Reader, f Format) (Rows, error) {
 	}
 	plain := bufio.NewReaderSize(r, 1<<16)
 	if mark, _ := plain.Peek(3); string(mark) == "\xef\xbb\xbf" {
-		_, _ = plain.Discard(3) // cannot fail, because Peek has read these bytes
+		_, _ = plain.Discard(3) // cannot fail, because Peek has read these bytes already
 	}
 	in := csv.NewReader(plain)
 	in.Comma = f.delimiter()
@@ -174,7 +174,7 @@ func HeaderNames(row []string) ([]string, error) {
 			numbers++
 		}
 		counting = counting && cell == strconv.Itoa(i)
-		if cell == "" { // the index column that many programs write
+		if cell == "" { // the index column that many programs write first
 			cell = fmt.Sprintf("column%d", i+1)
 		}
 		if first, seen := position[cell]; seen {

@@ -25,7 +25,7 @@ func (s Schema) Decode(x *mat.Dense) (*Table, error) {
 		row := x.RawRowView(i)
 		k := 0
 		for _, f := range s.Features {
-			names, _ := f.names(maxColumns) // Validate has checked it
+			names, _ := f.names(maxColumns) // no error: Validate has checked the names
 			for range names {
 				cells[k] = f.decode(row[:f.width()], s.Missing)
 				row = row[f.width():]

@@ -1,32 +1,32 @@
-// Package dataset is about tables and how files become them.
+// Package dataset is about tables and how files become tables.
 //
 // It turns files into numbers for an agent at a party, for a simulation, and for a person who applies a
 // release. Readers ([ReadCSV], [ReadLines], [ReadIDX], [ReadJPEGs]) turn a file into a [Table] of text cells. A
 // [Schema], public and fixed before any record is seen, turns a table into [Records] with features in [0,1]. A
-// [Map], fitted on public rows alone, turns these into model features of norm at most 1, the bound to which the
-// noise is calibrated.
+// [Map], fitted on public rows alone, turns these into model features of norm at most 1. The noise is
+// calibrated to that bound.
 //
 // Guarantees:
 //
-//   - Data never decide an encoding. Bounds and levels come from the schema, the map from the public pool. Two
-//     parties with the same schema and map get columns of the same meaning, and [Schema.Dim] is known without
-//     data.
+//   - Data never decide an encoding. Bounds and levels come from the schema, and the map from the public pool.
+//     Two parties with the same schema and map get columns of the same meaning, and [Schema.Dim] is known
+//     without data.
 //   - No cell is refused. A number outside its bounds is clamped, an unknown text becomes "other", a missing
 //     number becomes the middle of its range. [Remark] values count such cells. They are as private as the
 //     data, and only for the data's owner.
 //   - Every row that leaves [Map.Apply] has Euclidean norm at most 1, whatever the cells were.
 //   - Equal input gives equal output: no clock, no global randomness, no dependence on map order. The
-//     arithmetic is gonum's, so the last bits of a fitted map may differ between processor architectures: fit
-//     once and distribute the map.
+//     arithmetic is gonum's, so the last bits of a fitted map may differ between processor architectures. So
+//     fit once and distribute the map.
 //
 // To add a file format, write a reader that returns [Rows], as in dataset/files. To add a public map, add a
-// Kind of Map, like columns by their own scale ([FitFAMD]). Maps can be chained ([Map.After]).
+// Kind of Map, like [FitFAMD], which scales each column separately. Maps can be chained ([Map.After]).
 //
-// This package opens no files: readers take an io.Reader, known sets an fs.FS.
+// This package opens no files. Readers take an io.Reader, known sets an fs.FS.
 //
 // # In which order to read it
 //
-// No file uses what a later one declares, but the maps of part 4 use each other.
+// No file uses a declaration of a later one, except that the maps of part 4 use each other.
 //
 //  1. Tables and readers: table.go, tablebuilder.go, remark.go, records.go, rows.go, csv.go, lines.go,
 //     quoted.go, idx.go, jpeg.go.

@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// draftLevels bounds a feature's distinct texts. Columns with more hold names or free text.
+	// draftLevels bounds a feature's distinct texts. Columns with more texts hold names or free text.
 	draftLevels = 60
 	// draftNumbers is the least share of numbers among a numeric column's cells.
 	draftNumbers = 0.95
-	// draftTail: a feature gets log if no value is negative and the largest exceeds this many upper quartiles.
+	// draftTail decides log: a feature gets log if no value is negative and the largest value exceeds this many
+	// upper quartiles.
 	draftTail = 20
 )
 

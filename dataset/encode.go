@@ -12,7 +12,7 @@ import (
 func (s Schema) Dim() int {
 	d := 0
 	for _, f := range s.Features {
-		names, _ := f.names(maxColumns) // Validate has checked it
+		names, _ := f.names(maxColumns) // no error: Validate has checked the names
 		d += len(names) * f.width()
 	}
 	return d

@@ -114,7 +114,7 @@ func fewDiffer(x *mat.Dense, j int) bool {
 func (s Schema) levelColumns() []bool {
 	var level []bool
 	for _, f := range s.Features {
-		names, _ := f.names(maxColumns) // Validate has checked it
+		names, _ := f.names(maxColumns) // no error: Validate has checked the names
 		for range len(names) * f.width() {
 			level = append(level, f.Kind == Categorical)
 		}

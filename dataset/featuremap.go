@@ -103,7 +103,7 @@ func (m Map) Apply(x *mat.Dense) *mat.Dense {
 		if sum > 1 {
 			factor /= math.Sqrt(sum)
 		}
-		if !(sum <= math.MaxFloat64) { // overflow: keep the bound, zero the row
+		if !(sum <= math.MaxFloat64) { // on overflow make the row zero, which keeps the bound
 			clear(z)
 		}
 		for j := range z {
@@ -133,8 +133,7 @@ func (m Map) Features(x *mat.Dense) *mat.Dense {
 	return z
 }
 
-// mapBlock is the number of rows that pass the first of two maps at a time, because the first may make
-// far more features.
+// mapBlock is how many rows at a time pass the first of two maps, because the first may make far more features.
 const mapBlock = 256
 
 func (m Map) fill(z, x *mat.Dense) {

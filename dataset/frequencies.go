@@ -45,7 +45,7 @@ func DrawFrequencies(dim, count int, gamma float64, seed uint64) *Frequencies {
 	// Three transforms H without 1/√p give a factor p^(3/2) too much.
 	unit := math.Sqrt(2*gamma) / math.Pow(float64(p), 1.5)
 	for i := range f.scale {
-		// χ² with p degrees of freedom by Wilson & Hilferty (1931): for p ≥ 64 within a thousandth.
+		// χ² with p degrees of freedom by Wilson & Hilferty (1931), which for p ≥ 64 is exact to a thousandth.
 		a := 2 / (9 * float64(p))
 		f.scale[i] = unit * math.Sqrt(float64(p)*math.Pow(1-a+math.Sqrt(a)*rng.NormFloat64(), 3))
 	}

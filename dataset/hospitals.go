@@ -14,8 +14,8 @@ type HospitalConfig struct {
 	Seed    uint64 // equal seeds give equal tables
 	// Skew makes hospitals unequal: hospital s, from 0, has a share ∝ (s+2)^-Skew. 0 is equal.
 	Skew float64
-	// Returns is the share of admissions that are of returning patients. One in ten of these changes the
-	// hospital.
+	// Returns is the share of admissions that are of returning patients. One in ten of them is in another
+	// hospital than before.
 	Returns float64
 	// Missing is the share of creatinine values that were not measured.
 	Missing float64
@@ -74,7 +74,7 @@ type patient struct {
 	id, hospital    int
 	age, bmi        float64
 	sex, smoker     int
-	frailty, kidney float64 // standard normal, frailty around the hospital's severity
+	frailty, kidney float64 // standard normal, the frailty around the hospital's severity
 }
 
 // Hospitals generates admissions of invented patients to hospitals that differ in size and patients, with
@@ -90,7 +90,7 @@ func Hospitals(c HospitalConfig) (*Table, Schema) {
 	columns := append([]string{s.Party, s.Patient}, s.FeatureColumns()...)
 	b, err := newTableBuilder(append(columns, s.Label.Column))
 	if err != nil {
-		panic(err) // the names above are distinct
+		panic(err) // impossible: the names above are distinct
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 0x686f73706974616c)) // "hospital"
 	admissions := hospitalOfEach(c, rng)

@@ -90,7 +90,7 @@ func byteColumns(pixels []byte, n, size int) []column {
 		values[v] = strconv.Itoa(v)
 	}
 	cells := make([]uint8, n*size) // column after column
-	const block = 64               // images transposed at a time, to stay in cache
+	const block = 64               // how many images are transposed at a time, so that they stay in cache
 	for first := 0; first < n; first += block {
 		last := min(first+block, n)
 		for p := range size {

@@ -109,7 +109,7 @@ func centred(x *mat.Dense) *mat.Dense {
 func (s Schema) encodedFrom() []string {
 	var all []string
 	for _, f := range s.Features {
-		names, _ := f.names(maxColumns) // Validate has checked it
+		names, _ := f.names(maxColumns) // no error: Validate has checked the names
 		for _, name := range names {
 			all = append(all, slices.Repeat([]string{name}, f.width())...)
 		}

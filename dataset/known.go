@@ -52,7 +52,7 @@ var knownFiles embed.FS
 
 // KnownNames lists the known sets in alphabetical order.
 func KnownNames() []string {
-	files, _ := fs.Glob(knownFiles, "known/*.yaml") // the pattern is valid
+	files, _ := fs.Glob(knownFiles, "known/*.yaml") // no error: the pattern is valid
 	for i, f := range files {
 		files[i] = strings.TrimSuffix(path.Base(f), ".yaml")
 	}
@@ -94,7 +94,7 @@ func (k *Known) read(name string, depth int) error {
 	if err := k.read(own.Base, depth+1); err != nil {
 		return err
 	}
-	k.Schema.Label = Label{} // replaced as a whole, never merged
+	k.Schema.Label = Label{} // the label is replaced as a whole, never merged
 	return decodeStrict(bytes.NewReader(text), k)
 }
 

@@ -133,7 +133,7 @@ func (r *lineReader) read() (line string, whole bool, err error) {
 		}
 		r.line = append(r.line, part...)
 		switch {
-		case err == nil, errors.Is(err, io.EOF) && len(r.line) > 0: // the last line may lack its newline
+		case err == nil, errors.Is(err, io.EOF) && len(r.line) > 0: // the last line may have no newline
 			return strings.TrimSuffix(strings.TrimSuffix(string(r.line), "\n"), "\r"), whole, nil
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return "", false, err
@@ -143,7 +143,7 @@ func (r *lineReader) read() (line string, whole bool, err error) {
 
 // holdsRecord returns a line without its byte order mark; ok is false for a blank line or a comment.
 func (r *lineReader) holdsRecord(line string) (text string, ok bool) {
-	line = strings.TrimPrefix(line, byteOrderMark) // on every line, so that a line's place does not matter
+	line = strings.TrimPrefix(line, byteOrderMark) // on every line, because the result must not depend on the line's place
 	return line, strings.TrimSpace(line) != "" && (r.comment == "" || !strings.HasPrefix(line, r.comment))
 }
 

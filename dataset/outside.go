@@ -104,7 +104,7 @@ func (s Schema) keepWhere(r *Records, inside []bool) {
 func (s Schema) Empty() *Records {
 	columns := s.FeatureColumns()
 	t, err := NewTable(columns, [][]string{make([]string, len(columns))})
-	if err != nil { // a checked schema names a column once
+	if err != nil { // no error: a checked schema names a column once
 		panic(err)
 	}
 	r, _, err := s.Encode(t)

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// nullDirection: a direction with a smaller share of the largest variance is a rounding error: eigenvalues
-	// err by about d·1e-16. One-hot blocks always have such directions, because their columns sum to 1.
+	// nullDirection: a direction with a smaller share of the largest variance is a rounding error, because
+	// eigenvalues have errors of about d·1e-16. One-hot blocks always have such directions, because their
+	// columns sum to 1.
 	nullDirection = 1e-9
 	// scaleQuantile is the share of projected pool rows that have norm at most 1 without clipping. It is
 	// below 1 so that a few outliers do not make all other rows tiny.
@@ -58,7 +59,7 @@ func FitPCAWhitened(x *mat.Dense, dims int, whiten float64) (Map, error) {
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
 	largest := values[d-1]
-	if !(largest > 1e-20) { // entries are in [0,1], so this is a rounding error
+	if !(largest > 1e-20) { // entries are in [0,1], so a smaller value is a rounding error
 		return Map{}, errors.New("fit pca: all rows of the pool are alike; use a pool that varies")
 	}
 	rank := 0

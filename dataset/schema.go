@@ -121,7 +121,7 @@ func (s Schema) Format() Format {
 		f.Delimiter, _ = utf8.DecodeRuneInString(s.Delimiter)
 	}
 	if len(s.Columns) > 0 {
-		f.Columns, _ = expandNames(s.Columns, maxColumns) // Validate has checked it
+		f.Columns, _ = expandNames(s.Columns, maxColumns) // no error: Validate has checked the names
 	}
 	return f
 }

@@ -70,7 +70,7 @@ func (s Schema) Validate() error {
 	}
 	if len(columns) > 0 {
 		for _, name := range slices.Sorted(maps.Keys(role)) {
-			// The party may be added when the file is read.
+			// The party's column may be added when the file is read.
 			if !slices.Contains(columns, name) && name != s.Party {
 				return fmt.Errorf("schema: %s %q is not among columns (%s)", strings.TrimPrefix(role[name], "a "), name, listNames(columns))
 			}

@@ -17,14 +17,14 @@ type Table struct {
 
 type column struct {
 	name   string
-	values []string // distinct values, in order of first appearance
-	codes  codes    // one position in values per row
+	values []string // distinct values, in the order in which they first appear
+	codes  codes    // for each row a position in values
 }
 
 // codes holds a number per row: one byte for up to 256 distinct values, otherwise four.
 type codes struct {
 	narrow []uint8
-	wide   []uint32 // in use if not nil
+	wide   []uint32 // in use unless nil
 }
 
 func (c *codes) at(row int) uint32 {

@@ -71,8 +71,8 @@ func listNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// showColumns lists a file's columns, but only counts them if a name is a number: the first record may
-// have been read as the header, and no record may appear in an error message.
+// showColumns lists a file's columns. If a name is a number it only gives how many there are, because the first
+// record may have been read as the header, and no record may appear in an error.
 func showColumns(names []string) string {
 	if slices.ContainsFunc(names, isNumber) {
 		return fmt.Sprintf("%d columns, some with numbers for names", len(names))

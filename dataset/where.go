@@ -77,7 +77,7 @@ func (t *Table) answer(c comparison) []bool {
 	return out
 }
 
-// holds compares a cell; b is the comparison's value as a number if isNumber.
+// holds compares a cell. b is the comparison's value as a number, if isNumber.
 func (c comparison) holds(cell string, b float64, isNumber bool) bool {
 	var a float64
 	numbers := isNumber
@@ -95,7 +95,7 @@ func (c comparison) holds(cell string, b float64, isNumber bool) bool {
 	return c.holdsNumber(a, b)
 }
 
-// holdsNumber compares numbers. For NaN, no number, only != holds.
+// holdsNumber compares numbers. NaN means that there is no number, and then only != holds.
 func (c comparison) holdsNumber(a, b float64) bool {
 	switch c.op {
 	case "==":

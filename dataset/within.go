@@ -30,7 +30,7 @@ func (s Schema) Within(own Schema) []string {
 	}
 	known := own.byColumn()
 	for i := range s.Features {
-		names, _ := s.Features[i].names(maxColumns) // Validate has checked it
+		names, _ := s.Features[i].names(maxColumns) // no error: Validate has checked the names
 		for _, name := range names {
 			f, ok := known[name]
 			switch {

@@ -73,8 +73,8 @@ func aloneCounts(r study.Release, data dealt) (float64, error) {
 	return math.Sqrt(sum / cells), nil
 }
 
-// alone fills in the measures of one party alone: a classifier of its own records, trained as in
-// simulations, or its own numbers. For class shares the baseline already is a site's own shares.
+// alone fills in the measures of one party alone: a classifier of its own records, trained as in simulations,
+// or its own numbers. For class shares the baseline already is a site's own shares.
 func (o Options) alone(data dealt, r *Report, releases []study.Release) error {
 	for i := range r.Studies {
 		m := &r.Studies[i].Measure
@@ -117,8 +117,8 @@ func (m Measure) gain() float64 {
 	return (without - m.Released) / max(without, 1e-9)
 }
 
-// Comparison compares a release with the better number without a study. A difference within ± Sure,
-// which chance could make, counts as none.
+// Comparison compares a release with the better of the numbers that exist without a study. A difference within
+// ± Sure may be chance and counts as none.
 func (m Measure) Comparison() Comparison {
 	ahead := m.Released - m.without()
 	if m.Better == "low" {
@@ -133,7 +133,7 @@ func (m Measure) Comparison() Comparison {
 	return Level
 }
 
-// Comparison is a release's standing, best first.
+// Comparison says how a release compares, best first.
 type Comparison int
 
 const (
@@ -155,7 +155,7 @@ func (m Measure) chart() *study.ReportChart {
 	return c
 }
 
-// Ordered sorts studies by standing, then by gain.
+// Ordered sorts studies by Comparison, then by gain.
 func (r Report) Ordered() []Study {
 	all := slices.Clone(r.Studies)
 	slices.SortStableFunc(all, func(a, b Study) int {
@@ -174,7 +174,7 @@ func (r Report) Best() (best Study) {
 	return best
 }
 
-// OneAlone returns the number of one party alone, by default the baseline.
+// OneAlone returns the number of one party alone, or the baseline if Alone is nil.
 func (m Measure) OneAlone() float64 {
 	if m.Alone == nil {
 		return m.Baseline

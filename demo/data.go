@@ -19,11 +19,11 @@ type dealt struct {
 	test   *dataset.Records
 	even   *dataset.Records // test records, the same number of each class
 	learn  *dataset.Records // pool and private records, for the simulated curves
-	// clinics share half the private records at random, and devices the other half; wards are the
-	// clinics' records dealt with uneven class shares.
+	// clinics have half of the private records, at random, and devices have the other half. wards have the
+	// clinics' records with uneven class shares.
 	clinics, wards, devices []*dataset.Table
 	records                 int // of clinics and devices
-	// outcome is a condition on the label, truth its share among the private records.
+	// outcome is a condition on the label, and truth is its share among the private records.
 	outcome string
 	truth   float64
 }
@@ -123,8 +123,8 @@ func evenly(table *dataset.Table, rows []int, parties int) (out []*dataset.Table
 	return out
 }
 
-// uneven deals records to parties of equal size; the share of with rises from a fifth of the mean for
-// the first party to nine fifths for the last.
+// uneven gives records to parties of equal size. The share of with rises from a fifth of the mean for the first
+// party to nine fifths for the last.
 func uneven(with, without []int, parties int) [][]int {
 	out := make([][]int, parties)
 	all := len(with) + len(without)

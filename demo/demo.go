@@ -24,7 +24,7 @@ import (
 type Options struct {
 	Parties int     // clinics
 	Devices int     // a fleet of many small parties, which votes
-	Records int     // of the data: two sevenths each for tests, the clinics and the devices, one for the pool
+	Records int     // of the data: two sevenths each for tests, the clinics and the devices, one seventh for the pool
 	Epsilon float64 // of each study
 	Seed    uint64  // of the split and of generated data; never of a release
 	Known   fs.FS   // folder of the known data sets; nil for none
@@ -116,12 +116,13 @@ type Measure struct {
 	Released     float64 `json:"released"`
 	Baseline     float64 `json:"baseline"`
 	BaselineName string  `json:"baseline_name"`
-	// Sure bounds the movement of Released by chance with this number of records, and SureIs describes the
-	// bound: half the width of an accuracy's 95 % interval, or a substitute for an error. Smaller
-	// differences count as none.
+	// Sure bounds how far chance moves Released with this number of records, and SureIs describes the bound:
+	// half the width of an accuracy's 95 % interval, or a substitute for an error. Smaller differences count as
+	// none.
 	Sure   float64 `json:"sure_to"`
 	SureIs string  `json:"sure_is"`
-	// Alone is the mean over sites of the number from their own records; null if that is the baseline.
+	// Alone is the mean over sites of the number that each computes from its own records. It is null if that is
+	// the baseline.
 	Alone *float64 `json:"one_site_alone"`
 }
 
@@ -142,7 +143,7 @@ type Point struct {
 	SD       float64 `json:"sd"`
 }
 
-// Run deals the data, starts a coordinator, a helper and agents with mutual TLS over loopback, runs all
+// Run divides the data, starts a coordinator, a helper and agents with mutual TLS over loopback, runs all
 // studies from draft to release, and stops everything.
 func Run(ctx context.Context, o Options) (Report, error) {
 	start := time.Now()

@@ -36,11 +36,11 @@ type federation struct {
 	operator *protocol.Client
 	stop     context.CancelFunc
 	daemons  *errgroup.Group
-	turns    sync.Mutex // guards nothing: a coordinator limits an operator's simultaneous calls
+	turns    sync.Mutex // guards no field: a coordinator limits how many calls an operator has at the same time
 }
 
-// policyOf is the policy of each demo party: generous, because the data are public, but enforced. All
-// limits count labels, the finest unit that its studies hide.
+// policyOf is the policy of each demo party. It is generous, because the data are public, but it is enforced.
+// All limits count labels, the finest unit that its studies hide.
 func policyOf(epsilon float64, schema dataset.Schema) policy.Policy {
 	one := privacy.Budget{Epsilon: epsilon, Delta: 1e-5}
 	all := privacy.Budget{Epsilon: mostStudies * epsilon, Delta: 1e-4}
@@ -54,8 +54,8 @@ func policyOf(epsilon float64, schema dataset.Schema) policy.Policy {
 	}
 }
 
-// mostStudies times a study's ε limits an agent's spending. A demo runs fewer studies, and their sum is
-// a little too high.
+// mostStudies times a study's ε limits an agent's spending. A demo runs fewer studies, whose ε together is
+// slightly above their number times ε.
 const mostStudies = 9
 
 const pollEvery = 500 * time.Millisecond

@@ -141,7 +141,7 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	if err != nil {
 		return Measure{}, err
 	}
-	claimed := 0.5 // of a model that says nothing
+	claimed := 0.5 // the AUC of a model that says nothing
 	if auc := judge.Claimed()[0].AUC; auc.Known() {
 		claimed = auc.Value
 	}

@@ -91,7 +91,7 @@ func budgetChart(r Report) report.Chart {
 		words = append(words, fmt.Sprintf("%s: %.3f at ε = %g, %.3f at ε = %g, %.3f without noise, the largest class alone %.3f",
 			curve.Study, first.Accuracy, first.Epsilon, last.Accuracy, last.Epsilon, curve.Unperturbed, curve.Majority))
 	}
-	for i, s := range r.Studies[:len(r.Curves)] { // the curves are of the first studies
+	for i, s := range r.Studies[:len(r.Curves)] { // the curves belong to the first studies
 		reach(report.Series{Name: s.Name + ", this run", Colour: report.Colours[i%len(report.Colours)], Style: report.Triangles, Points: []report.Point{{X: s.Epsilon, Y: s.Measure.Released}}})
 	}
 	c.Low, c.High = max(0, math.Floor(20*c.Low)/20), min(1, c.High+0.01)

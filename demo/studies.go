@@ -28,7 +28,7 @@ type demoCase struct {
 	// poolFile keeps the pool for caucus release verify.
 	poolFile string
 	own      []*dataset.Table
-	fleet    bool // devices take part, else clinics
+	fleet    bool // devices take part; otherwise clinics
 	// judges names an earlier study of the demo, whose model this study judges.
 	judges string
 	judge  func(study.Release, *auxdata.Pool) (Measure, error)
@@ -36,7 +36,7 @@ type demoCase struct {
 
 const (
 	recordsSource = "records"
-	wardsSource   = "wards" // the same records, dealt unevenly
+	wardsSource   = "wards" // the same records, divided unevenly
 )
 
 // PoolFile is the pool's file of all studies but two.
@@ -58,8 +58,8 @@ func clinicSums(epsilon float64) study.Proposal {
 	}
 }
 
-// cases returns the studies of a demo: at least one of each kind, where its kind is useful, and one
-// where it is not.
+// cases returns the studies of a demo: at least one of each kind, in a setting where the kind is useful, and
+// one study where it is not.
 func (o Options) cases(data dealt) []demoCase {
 	accuracy := func(r study.Release, _ *auxdata.Pool) (Measure, error) {
 		predicted, _, err := classifier.Predict(r, data.test)
@@ -127,7 +127,7 @@ func (o Options) cases(data dealt) []demoCase {
 // judgedStudy is the study whose classifier evaluate judges, by column judgedBy, which both data sets have.
 const judgedStudy, judgedBy = "sums", "sex"
 
-// studies runs all cases at once; a case that judges another starts after it.
+// studies runs all cases at once. A case that judges the model of another case starts after it.
 func (o Options) studies(ctx context.Context, f *federation, data dealt, r *Report) ([]study.Release, error) {
 	all := o.cases(data)
 	r.Studies = make([]Study, len(all))
@@ -235,8 +235,8 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 	return s, signed, proposed.PoolBytes, nil
 }
 
-// A forecast assumes features that separate the classes as well as many records of the demo's data,
-// roughly, and draws this often.
+// A forecast assumes that features separate the classes about as well as many records of the demo's data do,
+// and draws this often.
 const knownAUC, forecastDraws = .87, 3
 
 // fewest returns the least number of records of a party.

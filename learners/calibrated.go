@@ -11,8 +11,8 @@ type Calibrated struct {
 	Slope float64 `json:"slope"`
 }
 
-// CalibratedOf compares the labels of rows x with a linear model's probabilities; its scores count as log
-// odds. Rows without a label are ignored.
+// CalibratedOf compares the labels of rows x with a linear model's probabilities. The model's scores count as
+// log odds. Rows without a label are ignored.
 func CalibratedOf(l Linear, x *mat.Dense, y []int) Calibrated {
 	keep := make([]int, 0, len(y))
 	for i, k := range y {

@@ -13,10 +13,10 @@ import (
 type CART struct {
 	MaxDepth int // ≥ 1; the greatest depth tried
 	MinLeaf  int // ≥ 1; the fewest rows in a leaf
-	// Folds > 1 chooses the depth, up to MaxDepth, with the least held-out error by cross-validation on
-	// the given rows; 0 uses MaxDepth.
+	// Folds > 1 chooses the depth, up to MaxDepth, with the least held-out error by cross-validation on the
+	// given rows. 0 uses MaxDepth.
 	Folds int
-	// Columns is the number of columns drawn for each split from those that vary in the node; 0: all.
+	// Columns is how many columns are drawn for each split, from those that vary in the node. 0 means all.
 	Columns int
 }
 
@@ -87,7 +87,7 @@ func everyRow(s sample) []int {
 type Tree struct {
 	classes int
 	nodes   []node
-	share   []float64 // share[i*classes+k]: share of class k at node i
+	share   []float64 // share[i*classes+k] is the share of class k at node i
 }
 
 type node struct {
@@ -125,7 +125,7 @@ func (t *Tree) sharesAt(at int) []float64 {
 	return t.share[at*t.classes : (at+1)*t.classes]
 }
 
-// grower grows trees on one sample. Discard its trees if ctx has ended.
+// grower grows trees on one sample. Its trees are incomplete if ctx has ended.
 type grower struct {
 	ctx context.Context
 	CART
@@ -155,7 +155,7 @@ func newGrower(ctx context.Context, c CART, s sample, rng *rand.Rand) *grower {
 	return g
 }
 
-// grow grows one tree on the given rows, and reorders them; a row may repeat.
+// grow grows one tree on the given rows, which it reorders. A row may occur several times.
 func (g *grower) grow(rows []int) *Tree {
 	t := &Tree{classes: g.classes}
 	g.add(t)
@@ -215,11 +215,11 @@ func (g *grower) part(rows []int, s split) (low, high []int) {
 
 // split divides a node: bins 0..bin of column go low.
 type split struct {
-	column, bin int     // column −1: no split
+	column, bin int     // column −1 means no split
 	purity      float64 // Σₖ n_lowₖ²/n_low + Σₖ n_highₖ²/n_high: n minus the weighted Gini impurities
 }
 
-// leastGain ignores gains in purity that may be rounding errors.
+// leastGain is the least gain in purity that counts. Smaller gains may be rounding errors.
 const leastGain = 1e-9
 
 func (g *grower) bestSplit(rows []int) split {

@@ -8,7 +8,7 @@ import (
 // Channel turns true labels into noisy ones: it keeps a label with probability Keep, otherwise it draws
 // one of the other classes uniformly.
 type Channel struct {
-	Keep    float64 // p, above 1/Classes; 1: no noise
+	Keep    float64 // p, above 1/Classes; 1 means no noise
 	Classes int     // K ≥ 2
 }
 
@@ -38,10 +38,10 @@ func (c Channel) Validate() error {
 // Yes is the row's weight as the pair's member that should score higher, No as the other member.
 type Cost struct{ Yes, No float64 }
 
-// ClassCost is the cost of rows labelled with the column's class (In), and of other rows (Out).
+// ClassCost is the cost of rows that are labelled with the column's class (In), and of other rows (Out).
 type ClassCost struct{ In, Out Cost }
 
-// PlainCost returns the cost for trusted labels.
+// PlainCost returns the cost for labels without noise.
 func PlainCost() ClassCost { return ClassCost{In: Cost{Yes: 1}, Out: Cost{No: 1}} }
 
 // BackwardCost makes the expected cost of a noisy label equal to the cost of the true label (Natarajan et

@@ -15,14 +15,15 @@
 //     model. Its errors are for arguments of wrong shapes.
 //   - Fit ends within a number of steps that depends on public sizes (Work), and soon after its context ends.
 //   - Minimize stops after the given iterations, and reports whether it reached the gradient norm.
-//   - Objectives are convex under the conditions documented there. They are not for concurrent use.
+//   - Objectives are convex under the conditions that their comments state. They are not for concurrent use.
 //
-// Wrong shapes are a mistake in the calling program: objectives and models panic with a message that names
+// Wrong shapes are a mistake in the calling program. Objectives and models then panic with a message that names
 // them. Nothing here reads a file, a clock or a global.
 //
 // # In which order to read it
 //
-// No file uses what a later one declares; the losses of part 2 and the learners of part 3 are circular.
+// No file uses a declaration of a later one, except that the losses of part 2 use each other, and so do the
+// learners of part 3.
 //
 //  1. linear.go, channel.go (wrong labels), measures.go, recalibrate.go, calibrated.go, minimize.go,
 //     moments.go, sweep.go (blocks of rows).

@@ -32,7 +32,8 @@ type Learner interface {
 // Voter is a Learner with special settings for a model that is one voter of many.
 type Voter interface {
 	Learner
-	// ForVoting returns these settings. The vote improves; the model alone gets a little worse.
+	// ForVoting returns these settings. The vote of many such models is better; one such model alone is a
+	// little worse.
 	ForVoting() Learner
 }
 
@@ -89,11 +90,11 @@ func New(name string) (Learner, error) {
 // Default is the learner to train if none is named.
 const Default = "softmax"
 
-// Any stands in plans in which each party chooses its classifier, a learner or another program. It is not
-// a learner: New and Assign refuse it.
+// Any stands in plans in which each party chooses its classifier: a learner or another program. New and Assign
+// refuse it, because it is not a learner.
 const Any = "any"
 
-// Assign is New, but draws one of the other learners uniformly for Mixed.
+// Assign works like New, but for Mixed it draws one of the other learners uniformly.
 func Assign(name string, rng *rand.Rand) (Learner, error) {
 	if name == Mixed {
 		all := catalogue()
@@ -172,7 +173,7 @@ func (s sample) majority() int {
 	return best
 }
 
-// tooLittle reports that only the majority class can be learnt.
+// tooLittle reports that nothing but the majority class can be learnt.
 func (s sample) tooLittle() bool {
 	return len(s.y) < MinimumRows || s.counts[s.majority()] == len(s.y)
 }

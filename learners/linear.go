@@ -54,7 +54,7 @@ func (l Linear) Probabilities(x *mat.Dense) *mat.Dense {
 	p := mat.NewDense(n, l.Classes, nil)
 	for i := range n {
 		row := p.RawRowView(i)
-		copy(row[l.Classes-Columns(l.Classes):], s.RawRowView(i)) // class 0 of two scores 0
+		copy(row[l.Classes-Columns(l.Classes):], s.RawRowView(i)) // class 0 of two classes scores 0
 		top := row[0]
 		for _, v := range row {
 			top = math.Max(top, v)

@@ -14,7 +14,7 @@ import (
 type LinearLearner struct {
 	Ridges []float64 // decreasing
 	Folds  int       // ≥ 2
-	// Relax multiplies the ridge from cross-validation; 0 means 1.
+	// Relax multiplies the ridge that cross-validation chose. 0 means 1.
 	Relax float64
 
 	name string

@@ -16,9 +16,9 @@ type Loss struct {
 	slope  func(z float64) float64
 	reach  float64
 	convex bool
-	pieces *pieces // set if piecewise linear
+	pieces *pieces // set if ℓ is piecewise linear
 	square bool    // ℓ(z) = (1−z)²
-	link   *link   // set if proper
+	link   *link   // set if ℓ is proper
 }
 
 // Name returns the name that LossNamed takes.
@@ -33,14 +33,14 @@ func (l Loss) Slope(z float64) float64 { return l.slope(z) }
 // Symmetric reports whether ℓ(z) + ℓ(−z) is constant for |z| ≤ Reach.
 func (l Loss) Symmetric() bool { return l.reach > 0 }
 
-// Reach returns the largest |z| of the symmetry: +Inf everywhere, 0 nowhere.
+// Reach returns the largest |z| up to which ℓ is symmetric: +Inf if it is everywhere, 0 if it is nowhere.
 func (l Loss) Reach() float64 { return l.reach }
 
 // Convex reports whether ℓ is convex.
 func (l Loss) Convex() bool { return l.convex }
 
 type Barrier struct {
-	Slope float64 // b > 1: the loss's slope beyond the width
+	Slope float64 // b > 1, the slope of the loss beyond the width
 	Width float64 // r > 0: for |z| ≤ r the loss is r−z, and symmetric
 }
 

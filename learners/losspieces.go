@@ -2,8 +2,8 @@ package learners
 
 import "math"
 
-// pieces is a piecewise linear loss, level + slope·z + Σ turn·max(0, z − at). The minimiser replaces each
-// kink by a parabola of this width.
+// pieces is a piecewise linear loss, level + slope·z + Σ turn·max(0, z − at). The minimiser replaces each kink
+// by a parabola of this width.
 type pieces struct {
 	level, slope float64
 	kinks        []kink

@@ -27,8 +27,8 @@ type MarginRisk struct {
 	rows  *sweep
 }
 
-// NewMarginRisk checks that costs has one entry per column and y one label per row. forward, if not nil,
-// requests the forward correction. Labels outside 0..classes-1 belong to no class.
+// NewMarginRisk checks that costs has one entry for each column and y one label for each row. forward, if not
+// nil, requests the forward correction. Labels outside 0..classes-1 belong to no class.
 func NewMarginRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, forward *Channel) (*MarginRisk, error) {
 	if n := rows(x); n == 0 || n != len(y) || classes < 2 || len(costs) != Columns(classes) {
 		return nil, fmt.Errorf("make margin risk: %d rows with %d labels of %d classes and %d costs do not fit together", n, len(y), classes, len(costs))

@@ -23,7 +23,6 @@ type Preconditioned interface {
 	Precondition(g []float64)
 }
 
-// Settings of Minimize. A zero field means its default.
 type Settings struct {
 	// GradientNorm is the Euclidean norm of the gradient at which to stop; default 1e-6. For a λ-strongly
 	// convex objective the answer is then within GradientNorm/λ of the minimiser.
@@ -31,9 +30,10 @@ type Settings struct {
 	// MaxIterations bounds the number of steps; default 500. A step usually takes one evaluation, at
 	// most maxTrials.
 	MaxIterations int
-	// MaxEvaluations bounds the evaluations before the last line search (under maxTrials); 0: no bound.
+	// MaxEvaluations bounds the evaluations before the last line search (which has at most maxTrials). 0 means
+	// no bound.
 	MaxEvaluations int
-	// Stop, if not nil, is called before each step; true ends the minimisation.
+	// Stop, if not nil, is called before each step. If it returns true, the minimisation ends.
 	Stop func() bool
 	// Memory is the number of past steps in the L-BFGS approximation; default 10.
 	Memory int
@@ -115,7 +115,7 @@ type pair struct {
 
 type minimizer struct {
 	o           Objective
-	shape       Preconditioned // nil if o has none
+	shape       Preconditioned // nil if o is not Preconditioned
 	w, grad     []float64
 	value       float64
 	direction   []float64
@@ -168,7 +168,7 @@ func (m *minimizer) step() bool {
 		if len(m.past) == 0 {
 			return false
 		}
-		m.past = m.past[:0] // the past steps misled: try once without them
+		m.past = m.past[:0] // the past steps gave a bad direction: try once without them
 	}
 }
 
@@ -245,7 +245,7 @@ func nextLength(low, lowSlope, high, highSlope float64) float64 {
 		return 4 * low
 	}
 	width := high - low
-	share := 0.1 // the value at the upper end overflowed: come well back
+	share := 0.1 // the value at the upper end overflowed, so step far back
 	if !math.IsNaN(highSlope) {
 		share = 0.5
 		if highSlope > lowSlope {
@@ -255,7 +255,7 @@ func nextLength(low, lowSlope, high, highSlope float64) float64 {
 	return low + width*math.Min(0.9, math.Max(0.1, share))
 }
 
-// remember takes the step to trial, and stores it if its curvature exceeds rounding errors.
+// remember moves to trial, and stores the step if its curvature exceeds rounding errors.
 func (m *minimizer) remember() {
 	var p pair
 	if len(m.past) == m.memory {

@@ -40,14 +40,14 @@ type RankRisk struct {
 	gram    *sweep
 }
 
-// rankColumn is one class: its rows' weights divided by Σα and Σβ.
+// rankColumn is one class. It holds the rows' weights, divided by Σα and Σβ.
 type rankColumn struct{ alpha, beta []float64 }
 
 // rankShifts is the number of partners of a row. Drawing pairs adds 1/(rankShifts·N) of one pair's
 // variance to the risk's variance, which is a multiple of 1/N anyway.
 const rankShifts = 16
 
-// NewRankRisk is like NewMarginRisk; rng draws pairs if needed. A class without positive Σα and Σβ is left out.
+// NewRankRisk is like NewMarginRisk. rng draws pairs if needed. A class without positive Σα and Σβ is left out.
 func NewRankRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, rng *rand.Rand) (*RankRisk, error) {
 	n := rows(x)
 	if n == 0 || n != len(y) || classes < 2 || len(costs) != Columns(classes) {

@@ -19,7 +19,7 @@ type Recalibration struct {
 
 const (
 	recalibrationSteps = 60
-	recalibrationMost  = 1e3 // a larger slope means that the scores separate the classes
+	recalibrationMost  = 1e3 // a larger slope would mean that the scores separate the classes
 )
 
 // Recalibrate solves, for rows of scores s (N×Columns(classes)) under weights (nil: equal), with p

@@ -9,11 +9,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// blockRows are scored at a time. The block is then still in the nearest caches when the gradient needs
-// it, and smaller than the four 64-row tiles at which gonum starts goroutines.
+// blockRows is how many rows are scored at a time. A block is then still in the nearest caches when the
+// gradient needs it, and smaller than the four 64-row tiles at which gonum starts goroutines.
 const blockRows = 128
 
-// rowLoss is the loss of one row, the part in which the risks differ.
+// rowLoss is the loss of one row, in which the risks differ.
 type rowLoss interface {
 	// row returns the weighted loss of row i. It overwrites the C scores with the derivatives.
 	row(i int, scores []float64) float64
@@ -26,13 +26,13 @@ type sweep struct {
 	weight  []float64      // v, nil for 1 each
 	columns int            // C
 	total   float64        // Σv
-	weights []float64      // C×d: transposed, because long products are faster
+	weights []float64      // C×d, transposed because long products are faster
 	grad    []float64      // C×d
 	scores  []float64      // blockRows×C
 
 	gram   []float64 // d×d: Σ v x xᵀ / Σv, upper half; nil until needed
 	factor blas64.Triangular
-	ridge  float64 // the ridge of factor
+	ridge  float64 // the ridge for which factor was computed
 	sound  bool
 }
 

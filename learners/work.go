@@ -7,7 +7,7 @@ import (
 
 // Size is the public size of a training. It says nothing about the rows' content.
 type Size struct {
-	Rows    int // to learn from, at most
+	Rows    int // most rows to learn from
 	Mapped  int // columns of mapped features
 	Encoded int // columns of encoded features
 	Classes int
@@ -83,7 +83,7 @@ func (s Size) neighbours() float64 {
 	return n * (n + float64(s.Votes)) * (d + 8 + 6*list)
 }
 
-// binned returns the work of cutting columns into bins, times times.
+// binned returns the work of cutting columns into bins this many times.
 func (s Size) binned(times float64) float64 {
 	n, d := s.rows(), float64(s.Encoded)
 	return times*n*d*(48*math.Log2(n+1)+96) + 512*d

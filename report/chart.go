@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Chart draws numbers against a budget as SVG without other files. Text takes the page's colour; Words
-// describe the drawing for people who cannot see it. The page prints the legend, which wraps on a phone.
+// Chart draws numbers against a budget as SVG without other files. Text has the page's colour. Words describe
+// the drawing for people who cannot see it. The page prints the legend, which wraps on a phone.
 type Chart struct {
 	Title, Words string
 	X, Y         string
-	Ticks        []float64 // marks of the logarithmic x axis; those outside are left out
-	Low, High    float64   // of the y axis
+	Ticks        []float64 // marks of the logarithmic x axis; marks outside of it are left out
+	Low, High    float64   // ends of the y axis
 	Series       []Series
 }
 
@@ -60,7 +60,7 @@ func (c Chart) SVG() string {
 			left, right = min(left, math.Log(p.X)), max(right, math.Log(p.X))
 		}
 	}
-	if !(right > left) { // one point, or none
+	if !(right > left) { // for one point or none
 		left, right = left-1, left+1
 	}
 	x := func(v float64) float64 {

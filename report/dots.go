@@ -23,7 +23,7 @@ type dotsRow struct {
 	Strip       template.HTML
 }
 
-// NewDots lays a chart out; nil for a chart without bars.
+// NewDots lays out a chart. It is nil for a chart without bars.
 func NewDots(c *study.ReportChart) *Dots {
 	if c == nil || len(c.Bars) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func NewDots(c *study.ReportChart) *Dots {
 			strip += fmt.Sprintf(`<line class="range" x1="%.2f%%" x2="%.2f%%" y1="11" y2="11" stroke-width="4"/>`, place(b.Low), place(b.High))
 		}
 		strip += fmt.Sprintf(`<circle class="at" cx="%.2f%%" cy="11" r="6"/></svg>`, place(b.Value))
-		d.Rows = append(d.Rows, dotsRow{Name: b.Name, Value: value, Main: b.Main, Strip: template.HTML(strip)}) // made of numbers
+		d.Rows = append(d.Rows, dotsRow{Name: b.Name, Value: value, Main: b.Main, Strip: template.HTML(strip)}) // the strip is made of numbers only
 	}
 	return d
 }
@@ -85,7 +85,7 @@ func textOf(c *study.ReportChart, v float64) string {
 	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
-// mostRatio bounds the axis of ratios: an interval beyond it says little.
+// mostRatio bounds the axis of ratios. An interval beyond it says little.
 const mostRatio = 100
 
 func off(c *study.ReportChart, b study.ReportBar) string {

@@ -25,11 +25,11 @@ import (
 //go:embed pages.html
 var pages string
 
-// Template returns the parts of every page, and the caller's templates more, which use them: "head"
-// starts a page with a title, "dots" shows Dots.
+// Template returns the parts of every page together with more, the caller's templates, which use the parts:
+// "head" begins a page with a title, and "dots" shows Dots.
 func Template(more string) (*template.Template, error) {
 	t := template.New("pages").Funcs(template.FuncMap{
-		"style": func() template.CSS { return template.CSS(webpage.Style) }, // our own
+		"style": func() template.CSS { return template.CSS(webpage.Style) }, // the style is our own text
 		"percent": func(v any) string {
 			if p, ok := v.(*float64); ok {
 				return fmt.Sprintf("%.1f %%", 100**p)
@@ -61,7 +61,7 @@ type Page struct {
 	Failed []verify.Finding
 	// OtherPool says, before the answer, that the given pool is not the study's.
 	OtherPool string
-	// Simulated: no party took part and nothing is protected; the page says so first.
+	// Simulated reports that no party took part and nothing is protected. The page says so first.
 	Simulated        bool
 	Warnings         []string
 	Charts           []*Dots
@@ -93,11 +93,11 @@ type table struct {
 	folded bool
 }
 
-// Long says whether to fold a table: a chart shows the same, or it has many rows. On a phone each row is
-// as long as the number of columns.
+// Long reports whether to show a table closed, because a chart shows the same or it has many rows. On a phone
+// each row is as long as the number of columns.
 func (t table) Long() bool { return t.folded || len(t.Rows) > mostOpenRows }
 
-// Long says whether to fold a picture of many groups.
+// Long reports whether to show a picture of many groups closed.
 func (d *Dots) Long() bool { return len(d.Rows) > mostOpenRows }
 
 type cell struct{ Name, Text string }
@@ -110,13 +110,13 @@ type foundGroup struct {
 // mostListed and mostTableRows bound the parties and rows shown.
 const mostListed, mostTableRows = 60, 300
 
-// mostOpenRows bounds the rows of an unfolded table: about two screens.
+// mostOpenRows bounds the rows of a table that is shown open: about two screens.
 const mostOpenRows = 40
 
-// Options hold what a page shows beside the release.
+// Options hold what a page shows besides the release.
 type Options struct {
-	Measured *Measurement     // of a simulation; its conclusion and chart lead the page
-	Findings []verify.Finding // of verify; failed findings replace the answer
+	Measured *Measurement     // made by a simulation; its conclusion and chart come first on the page
+	Findings []verify.Finding // made by verify; failed findings replace the answer
 	Software string           // version of the program that makes the page
 }
 
@@ -144,7 +144,7 @@ func (m Measurement) Words() string {
 	return m.Conclusion + " " + strings.ToUpper(m.Chart.Title[:1]) + m.Chart.Title[1:] + ": " + main + "."
 }
 
-// New makes the page of a release. If the release does not hold, the page shows as much as possible.
+// New makes the page of a release. If the release's claims do not hold, the page shows as much as possible.
 // html/template escapes a release's words.
 func New(r study.Release, o Options) (Page, error) {
 	measured, found := o.Measured, o.Findings
@@ -245,7 +245,7 @@ func sentence(s string) string {
 
 const longWord = 32
 
-// inCell lets a text break in a table: a number stays with its ±, and only a word too long for a column
+// inCell lets a text break in a table. A number stays with its ±, and only a word that is too long for a column
 // breaks inside.
 func inCell(text string) string {
 	var out strings.Builder

@@ -21,8 +21,8 @@ func guarantee(p study.Plan, m study.Manifest) string {
 	return s + " " + p.Noise.Trust().Against
 }
 
-// RemovalWords say what a guarantee's ε counts, and the ε that tools which count one unit added or
-// removed would name, or why that is not stated.
+// RemovalWords say what a guarantee's ε counts. They also give the ε that tools would state which count one
+// unit added or removed, or why that ε is not stated.
 func RemovalWords(p study.Plan, costs []study.ReleaseCost) string {
 	epsilon, why := kinds.UnderRemoval(p, costs)
 	words := fmt.Sprintf("ε = %g counts one %s exchanged for another; counted as one added or removed", p.Epsilon, p.Unit)

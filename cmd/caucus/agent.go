@@ -208,7 +208,8 @@ func (a *agentCommand) noteOffline(err error) {
 
 type previewDocument struct {
 	desk.Review
-	// Again is the operator's forecast, drawn here. Agrees: the two differ by no more than chance.
+	// Again is the operator's forecast, drawn again here. Agrees reports whether the two differ by no more than
+	// chance.
 	Again  *forecast.Forecast `json:"forecast_again,omitempty"`
 	Agrees bool               `json:"forecast_agrees,omitempty"`
 }

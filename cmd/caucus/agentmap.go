@@ -27,7 +27,7 @@ type draftedMapping struct {
 	// Records counts all records of the file; Malformed, those that are not rows of the table.
 	Records        int `json:"records"`
 	Malformed      int `json:"malformed,omitempty"`
-	FirstMalformed int `json:"first_malformed,omitempty"` // line, or row
+	FirstMalformed int `json:"first_malformed,omitempty"` // number of the line or row
 }
 
 func (a *agentCommand) mapFile() *cobra.Command {
@@ -126,7 +126,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 	return cmd
 }
 
-// readGuessing reads a file as an import does. Unless m names them, it tries common encodings and delimiters.
+// readGuessing reads a file as an import does. It tries common encodings and delimiters if m names none.
 func readGuessing(c *console, name string, m *mapping.Mapping) (dataset.Lines, error) {
 	rows, done, err := openRows(name, *m, files.OpenForPerson)
 	var other *files.EncodingError
@@ -155,10 +155,10 @@ func readGuessing(c *console, name string, m *mapping.Mapping) (dataset.Lines, e
 	return lines, err
 }
 
-// seemsWindows says whether a file that was read as UTF-8 has letters of another encoding, and no valid
-// letters of UTF-8 beside ASCII.
+// seemsWindows reports whether a file that was read as UTF-8 has letters of another encoding, and no valid
+// letters of UTF-8 except ASCII.
 func seemsWindows(lines dataset.Lines) bool {
-	const few = 10 // this many cells may just be damaged
+	const few = 10 // this many odd cells may only be damaged
 	odd := 0
 	for _, r := range lines.Remarks {
 		if r.Problem == dataset.NoText {

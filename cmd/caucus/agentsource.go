@@ -69,7 +69,7 @@ expects (unreadable, unlabelled, records). It sends nothing.`,
 				}
 				return err
 			}
-			if how.Ask != nil && !a.json { // Ask has already shown the report
+			if how.Ask != nil && !a.json { // Ask has shown the report already
 				a.note("declared")
 				return nil
 			}
@@ -109,7 +109,7 @@ audit log records the removal.`,
 	return cmd
 }
 
-// confirmSource shows the report on a source and waits for a yes, or for the end of ctx.
+// confirmSource shows the report on a source and waits until the person says yes, or until ctx ends.
 func (a *agentCommand) confirmSource(ctx context.Context, in io.Reader, r source.Report) error {
 	if err := r.WriteText(a.err); err != nil {
 		return err

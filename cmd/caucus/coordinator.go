@@ -16,11 +16,11 @@ import (
 	"caucus/protocol"
 )
 
-// Tests replace these. checkpoint is called between the effects of a daemon, where tests kill the process.
+// Tests replace these. checkpoint is called between the effects of a daemon; tests kill the process there.
 var (
 	checkpoint  func(effect string)
-	witnessWait time.Duration    // 0: as configured
-	now         func() time.Time // nil: the machine's clock
+	witnessWait time.Duration    // 0 means as configured
+	now         func() time.Time // nil means the machine's clock
 )
 
 func newCoordinator(c *console) *cobra.Command {
@@ -127,7 +127,7 @@ the time that has passed, or an operator vouches for it.`,
 			}
 			document := struct {
 				Time    time.Time `json:"time"`
-				Seconds float64   `json:"ahead_seconds"` // ahead of this machine's clock
+				Seconds float64   `json:"ahead_seconds"` // how far the coordinator is ahead of this machine's clock
 				Doubt   string    `json:"doubt,omitempty"`
 			}{report.Now, report.Skew.Seconds(), report.Doubt}
 			return c.print(document, func(w io.Writer) error {

@@ -61,9 +61,9 @@ func isExported(text []byte) bool {
 	return json.Unmarshal(text, &of) == nil && of.Form != nil
 }
 
-// recalibrated applies an evaluation's calibration line to a release's classifier. Use the result at
-// once and do not store it, because the signature does not cover it. about says which line was applied
-// and which guarantee is added; it is also among the release's warnings.
+// recalibrated applies an evaluation's calibration line to a release's classifier. Use the result at once and
+// do not store it, because the signature does not cover it. about says which line was applied, and which
+// guarantee it adds to the release's; the text is also among the release's warnings.
 func recalibrated(r study.Release, name string) (out study.Release, about []string, err error) {
 	by, p, err := usableRelease(name)
 	if err != nil {
@@ -85,8 +85,8 @@ func recalibrated(r study.Release, name string) (out study.Release, about []stri
 	return r, about, err
 }
 
-// withClassifier encodes a release's result with another classifier, and drops the words about the old
-// one's numbers.
+// withClassifier encodes a release's result with another classifier. It drops the warnings about the old
+// classifier's numbers.
 func withClassifier(r study.Release, c classifier.Classifier, warnings []string) (study.Result, error) {
 	fail := func(err error) (study.Result, error) { return r.Result, fmt.Errorf("recalibrate: %w", err) }
 	var body map[string]any

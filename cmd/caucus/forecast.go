@@ -10,7 +10,8 @@ import (
 	"caucus/study/forecast"
 )
 
-// printForecasts writes the forecast of a classifier or, for other kinds, how far noise moves the numbers.
+// printForecasts writes the forecast of a classifier. For other kinds, it writes how much the noise changes the
+// numbers.
 func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise string) error {
 	if f != nil {
 		fmt.Fprintf(w, "forecast   %s\n", strings.Join(f.Lines(), "\n           "))
@@ -39,7 +40,7 @@ func drawsFlag(f *pflag.FlagSet, draws *int) {
 	f.IntVar(draws, "draws", 20, "how often the forecast runs the plan on made-up records (default 20, fewer for many classes)")
 }
 
-// drawsOf returns the value of --draws; 0, the default, if the flag is not given.
+// drawsOf returns the value of --draws, and 0, for the default, if the flag is not given.
 func drawsOf(f *pflag.FlagSet, draws int) int {
 	if !f.Changed("draws") {
 		return 0

@@ -80,7 +80,7 @@ func (d forecastDocument) largest() string {
 	return "largest class"
 }
 
-// assumed says that the class shares are assumed; "" if they were given.
+// assumed says that the class shares were assumed, "" if they were given.
 func (d forecastDocument) assumed() string {
 	if !d.Forecast.Assumed {
 		return ""
@@ -109,7 +109,7 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 	var figures []forecastFigure
 	var legend template.HTML
 	for _, c := range forecastCharts(doc) {
-		figures = append(figures, forecastFigure{c.Title, template.HTML(c.SVG())}) // an SVG of numbers; names are escaped
+		figures = append(figures, forecastFigure{c.Title, template.HTML(c.SVG())}) // an SVG made of numbers; names are escaped
 		legend = template.HTML(c.Legend())
 	}
 	return t.ExecuteTemplate(w, "forecast", struct {

@@ -54,7 +54,7 @@ type forecastDocument struct {
 	Curves     []forecastCurve `json:"curves,omitempty"`
 }
 
-// forecastCurve varies one of ε, parties and records, and keeps the others as planned.
+// forecastCurve varies one of ε, parties and records, and keeps the others as in the plan.
 type forecastCurve struct {
 	Against string          `json:"against"` // epsilon, parties or records
 	Points  []forecastPoint `json:"points"`
@@ -160,7 +160,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if p.Schema == "" && !p.Gives("map.project") {
-		p.Map.Project = 0 // keep all made-up features
+		p.Map.Project = 0 // keep all features that are made up
 	}
 	all := 1
 	for _, against := range p.sweep {
@@ -305,8 +305,8 @@ const (
 	defaultMadeUp = 12
 	mostMadeUp    = 200
 	madeUpRows    = 1000
-	// madeUpShared is the share of a made-up feature's variance that all features have in common, like
-	// an effect of age.
+	// madeUpShared is the share of a made-up feature's variance that all features have in common. Age has such
+	// an effect in real records.
 	madeUpShared = 0.2
 )
 

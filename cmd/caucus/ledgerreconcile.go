@@ -20,10 +20,10 @@ import (
 // reconciled is the JSON document of ledger reconcile.
 type reconciled struct {
 	Ledger string `json:"ledger"`
-	// Studies are an agent's studies with lost charges; Charged, all costs that were charged again.
+	// Studies are an agent's studies whose charges were lost. Charged has all costs that were charged again.
 	Studies []site.Lost    `json:"studies,omitempty"`
 	Charged []privacy.Cost `json:"charged"`
-	// Releases are those that a coordinator took back.
+	// Releases are releases that a coordinator had lost and that were put into its store again.
 	Releases []folder.Returned `json:"releases,omitempty"`
 	Behind   bool              `json:"behind"`
 }

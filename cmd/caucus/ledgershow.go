@@ -81,7 +81,7 @@ func (p *ledgerPlace) check(verb string) error {
 	return nil
 }
 
-// file returns the name of the ledger's file and, for an agent, its limits.
+// file returns the name of the ledger's file and, for an agent, the ledger's limits.
 func (p *ledgerPlace) file() (string, map[privacy.Unit]privacy.Budget, error) {
 	if p.config == "" {
 		at, err := folder.LedgerAt(p.dir)

@@ -92,7 +92,7 @@ the noise, and no entry, if each site did.
 	return cmd
 }
 
-// follow checks the chain itself, and returns nil if the chain is broken.
+// follow checks the chain of entries. It returns nil if the chain is broken.
 func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export string) (*privacy.Chain, error) {
 	count := func(privacy.Line) error { d.Entries++; return nil }
 	var chain *privacy.Chain
@@ -135,7 +135,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 	}
 	var key protocol.Verifier
 	switch {
-	case place.dir != "" && helper.In(place.dir): // a helper keeps no releases, and checks its head file itself
+	case place.dir != "" && helper.In(place.dir): // a helper stores no releases, and checks its head file by itself
 	case place.dir != "":
 		e, err := folder.ReadEvidence(ctx, place.dir)
 		if err != nil {
@@ -167,7 +167,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		m.Quoted, m.QuoteError = e.Coordinator()
 	}
 	for _, name := range releases {
-		if place.config != "" { // compare reports these: the lines are of the coordinator's ledger, not the agent's
+		if place.config != "" { // compare reports on these releases, because their lines are of the coordinator's ledger and not of the agent's
 			break
 		}
 		lines, err := signedLines(name, key)
@@ -182,7 +182,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 
 // compare checks a site's or a coordinator's ledger against one release.
 func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Chain, place *ledgerPlace, name, pool string) error {
-	if place.config == "" && (place.dir == "" || helper.In(place.dir)) { // an export or a helper's ledger: only the lines can be compared
+	if place.config == "" && (place.dir == "" || helper.In(place.dir)) { // for an export or a helper's ledger, only the lines can be compared
 		return nil
 	}
 	r, err := readSigned(name)

@@ -22,7 +22,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // after the first signal, a second one kills the process
+	context.AfterFunc(ctx, stop) // after the first signal, a second signal kills the process
 	code := Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -46,7 +46,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// plain returns an error's text, with the operating system's words about files in plain English.
+// plain returns an error's text, in which the operating system's words about files are in plain English.
 func plain(err error) string {
 	text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error())
 	for _, of := range fileErrors(err) {
@@ -87,16 +87,16 @@ func fileErrors(err error) (all []*fs.PathError) {
 type console struct {
 	out, err io.Writer
 	json     bool
-	// inputs are the known input files: see checkOutputs.
+	// inputs are the input files that are known so far. See checkOutputs.
 	inputs []given
-	// owned are the daemon folders that the command reads.
+	// owned are the folders of daemons that the command reads.
 	owned []string
-	// writing is held while a new file replaces the old one.
+	// writing is held while a new file replaces an old one.
 	writing sync.Mutex
 }
 
-// print writes exactly one JSON document with --json, else the text. It writes the text at once, so text
-// may ignore write errors: print reports a full disk.
+// print writes exactly one JSON document with --json, and the text otherwise. text may ignore write errors,
+// because print writes its output at once and reports a full disk.
 func (c *console) print(document any, text func(io.Writer) error) error {
 	if !c.json {
 		var b bytes.Buffer

@@ -43,7 +43,7 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l, err := client.Studies(ctx); err == nil { // an error here will come up again below
+	if l, err := client.Studies(ctx); err == nil { // if this fails, the next call fails too and reports it
 		for _, trouble := range []error{l.Back, l.HelperBack, l.Forgot} {
 			if trouble != nil {
 				o.note("warning: %v", trouble)
@@ -104,7 +104,7 @@ func (c *console) enrolOperator(cmd *cobra.Command, invitation, out string) erro
 	if err := mayReplace(out, v.Name); err != nil {
 		return err
 	}
-	key := out + ".enrolment" // stored before the key is used
+	key := out + ".enrolment" // on the disk before the key is used
 	e, err := protocol.LoadEnrolment(key)
 	if errors.Is(err, fs.ErrNotExist) {
 		if e, err = protocol.NewEnrolment(); err == nil {

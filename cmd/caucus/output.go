@@ -22,7 +22,7 @@ const (
 	outputTakes = "caucus_output_takes"
 	inputFile   = "caucus_input_file"
 
-	asStdout = "-" // the flag takes - for stdout; the document is the command's only one
+	asStdout = "-" // the flag takes - for stdout; the file is then the command's only document
 	asFolder = "/" // the flag names a folder that the command makes
 )
 
@@ -34,7 +34,7 @@ func isStdout(name string) bool {
 // writes marks a flag as an output with these endings.
 func writes(f *pflag.FlagSet, name string, takes ...string) {
 	if err := f.SetAnnotation(name, outputTakes, takes); err != nil {
-		panic(err) // there is no such flag: a bug
+		panic(err) // a bug: there is no such flag
 	}
 }
 
@@ -42,7 +42,7 @@ func writes(f *pflag.FlagSet, name string, takes ...string) {
 func reads(f *pflag.FlagSet, flags ...string) {
 	for _, name := range flags {
 		if err := f.SetAnnotation(name, inputFile, nil); err != nil {
-			panic(err) // there is no such flag: a bug
+			panic(err) // a bug: there is no such flag
 		}
 	}
 }
@@ -59,7 +59,7 @@ func checkEnding(flag, name string, takes ...string) error {
 	return usagef("--%s %s: this command writes no %s file: give a name that ends in %s", flag, name, ending, strings.Join(endings, " or "))
 }
 
-// given is a file's name and the flag that named the file; "" for an argument.
+// given is a file's name and the flag that named the file, "" for an argument.
 type given struct{ flag, name string }
 
 // checkOutputs checks the outputs before any work. It refuses to overwrite an input, to write two
@@ -82,7 +82,7 @@ func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 			c.inputs = append(c.inputs, given{f.Name, name})
 		}
 	})
-	// STUDY and NAME arguments are names; a file with the same name is no input.
+	// STUDY and NAME arguments name studies and members. A file with the same name is not an input.
 	if !strings.Contains(cmd.Use, "STUDY") && !strings.Contains(cmd.Use, "NAME") {
 		for _, name := range args {
 			c.reads(name)
@@ -95,7 +95,7 @@ func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 			return usagef("--%s -: this command prints its answer on stdout: name a file", f.Name)
 		case c.json && f.Changed && (name == "-" || isStdout(name)):
 			return usagef("--%s %s and --json both want stdout: name a file", f.Name, name)
-		case name == "-" && f.DefValue == "": // without the flag, the output is stdout anyway
+		case name == "-" && f.DefValue == "": // without the flag, the output goes to stdout anyway
 			if err := f.Value.Set(""); err != nil {
 				return err
 			}
@@ -118,7 +118,7 @@ func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// checkPlace refuses an unwritable place, and a file in place of a folder.
+// a bug: the flag was just made
 func checkPlace(name string, folder bool) error {
 	info, err := os.Stat(name)
 	switch {
@@ -144,7 +144,7 @@ func checkPlace(name string, folder bool) error {
 	if info, err := os.Stat(in); err != nil || !info.IsDir() {
 		return fmt.Errorf("there is no folder %s", in)
 	}
-	file, err := os.CreateTemp(in, "."+filepath.Base(name)+"0000000000*") // as long as the names that write makes
+	file, err := os.CreateTemp(in, "."+filepath.Base(name)+"0000000000*") // a name as long as those that write makes
 	if err != nil {
 		return fmt.Errorf("no file can be made in %s: %w", in, errors.Unwrap(err))
 	}
@@ -158,7 +158,7 @@ func (c *console) reads(name string) { c.inputs = append(c.inputs, given{name: n
 // keys and ledger.
 func (c *console) owns(dir string) { c.owned = append(c.owned, dir) }
 
-// notRead refuses to write over an input file, under any name or link, and into a daemon's folder.
+// notRead refuses to write over an input file, under any of its names or links, or into a daemon's folder.
 func (c *console) notRead(name string) error {
 	for _, dir := range c.owned {
 		if in, err := filepath.Rel(where(dir), where(name)); err == nil && filepath.IsLocal(in) {
@@ -177,7 +177,7 @@ func (c *console) notRead(name string) error {
 	return nil
 }
 
-// same says whether two names are the same file, existing or not.
+// same reports whether two names mean the same file, which need not exist.
 func same(a, b string) bool {
 	x, err := os.Stat(a)
 	y, no := os.Stat(b)
@@ -211,9 +211,9 @@ func (r readFolder) Open(name string) (fs.File, error) {
 	return r.FS.Open(name)
 }
 
-// write writes a file completely or not at all. It replaces an existing file, unless the command reads
-// the file. It overwrites a file that cannot be replaced: a mounted file, or a file in an unwritable
-// folder. Devices and pipes are written directly.
+// write writes a file completely or not at all. It replaces an existing file, unless the command reads that
+// file. If a file cannot be replaced, because it is mounted or its folder is not writable, write overwrites it.
+// Devices and pipes are written directly.
 func (c *console) write(name string, write func(io.Writer) error) error {
 	if err := c.notRead(name); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (c *console) write(name string, write func(io.Writer) error) error {
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	const newFileMode = 0o644 // before the umask; an existing file keeps its mode
+	const newFileMode = 0o644 // the mode before the umask; an existing file keeps its mode
 	info, err := os.Stat(name)
 	there := err == nil
 	if !there || info.Mode().IsRegular() {

@@ -28,9 +28,9 @@ type madePool struct {
 	Weights       *study.WeightSource `json:"weights,omitempty"`
 }
 
-// poolSource names the reweigh release from which a pool has its weights, or was drawn. A weighted pool
-// must have exactly the release's weights. The plain pool of the reweigh study is refused, because its
-// weights were probably forgotten. Only simulations take simulated releases, which protect nobody.
+// poolSource names the reweigh release from which a pool has its weights, or was drawn. A weighted pool must
+// have exactly the release's weights. The plain pool of the reweigh study is refused, because its weights were
+// probably forgotten. Only simulations accept simulated releases, which protect nobody.
 func poolSource(release string, pool *dataset.Table, simulation bool) (*study.WeightSource, error) {
 	r, p, err := usableRelease(release)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"caucus/dataset/mapping"
 )
 
-// reading says how to read a command's files of records: flags come first, then the mapping, then the
-// schema's format. An unreadable line is an error, because a person reads the message.
+// reading says how to read a command's files of records. Flags count most, then the mapping, then the schema's
+// format. An unreadable line is an error, because a person reads the message.
 type reading struct {
 	mapping string
 	written files.Written
 	decimal string
-	// keep holds the columns of --id; a file without one of them is an error.
+	// keep holds the columns of --id. A file must have them all.
 	keep []string
 }
 
@@ -77,7 +77,7 @@ func inputName(name string) string {
 	return name
 }
 
-// table reads a file (-: standard input) under a schema. It keeps columns that the schema does not name.
+// table reads a file (- for standard input) under a schema. It keeps columns that the schema does not name.
 func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.Format) (*dataset.Table, error) {
 	m, err := r.howTo(f)
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.For
 	return t, nil
 }
 
-// namedOnce puts the file's name before an error, unless the error begins with it.
+// namedOnce puts the file's name before an error that does not begin with it.
 func namedOnce(name string, err error) error {
 	var of *fs.PathError
 	switch {
@@ -178,7 +178,7 @@ func readRows(file *os.File, m mapping.Mapping, open opener) (rows dataset.Rows,
 	return rows, file.Close, nil
 }
 
-// formatOf returns the schema's format; without a schema, comma-separated text with a header.
+// formatOf returns the schema's format. Without a schema it is comma-separated text with a header.
 func formatOf(schema string) (dataset.Format, error) {
 	if schema == "" {
 		return dataset.Format{}, nil

@@ -23,7 +23,7 @@ type exportedModel struct {
 	Output  classifier.Output `json:"output"`
 	Classes []string          `json:"classes"`
 	Columns []string          `json:"columns"`
-	// Simulated: the release's noise protected nobody.
+	// Simulated reports that the release's noise protected nobody.
 	Simulated bool     `json:"simulated"`
 	Warnings  []string `json:"warnings,omitempty"`
 }

@@ -21,7 +21,7 @@ type prediction struct {
 	Rows    int            `json:"rows"`
 	Classes []string       `json:"classes"`
 	Counts  map[string]int `json:"counts"`
-	// Simulated: the release's noise protected nobody.
+	// Simulated reports that the release's noise protected nobody.
 	Simulated bool `json:"simulated"`
 	// Output is the meaning of Values.
 	Output classifier.Output `json:"output"`

@@ -17,7 +17,7 @@ import (
 // queryAnswer is the JSON document of release query.
 type queryAnswer struct {
 	Where string `json:"where"`
-	// About is the study's condition on records; "": all private records.
+	// About is the study's condition on records, "" for all private records.
 	About         string  `json:"about,omitempty"`
 	Rows          int     `json:"rows"`
 	Matching      int     `json:"matching_rows"`

@@ -23,10 +23,11 @@ type reported struct {
 	Study  string `json:"study"`
 	File   string `json:"file"`
 	Answer string `json:"answer"`
-	// Verified: the study's pool was given and all checks hold. It is null without that pool, and false
-	// if a check fails, with or without the pool.
+	// Verified reports that the study's pool was given and that all checks hold. It is null without that pool,
+	// and false if any check fails.
 	Verified *bool `json:"verified"`
-	// Simulated: a simulation made the release. Then there is nothing to verify, and Verified is never true.
+	// Simulated reports that a simulation made the release. There is nothing to verify then, and Verified is
+	// never true.
 	Simulated bool `json:"simulated"`
 }
 
@@ -61,7 +62,7 @@ about the release. For a simulated release, the page first says so, and the exit
 			}
 			doc := reported{Study: p.Name, File: out, Simulated: p.Simulated}
 			var found []verify.Finding
-			var other error                   // not nil: the given pool is not the study's
+			var other error                   // not nil if the given pool is not the study's
 			if v.pool != "" || !p.Simulated { // for a simulation, the page says that there is nothing to verify
 				if found, other, err = v.of(cmd.Context(), r, p); err != nil {
 					return err
@@ -114,8 +115,8 @@ func saysSimulated(f verify.Finding) bool {
 	return f.About == verify.AboutSimulated && f.Verdict == verify.Fails
 }
 
-// of verifies a release as far as the known keys and the pool, if given, allow. A pool that is not the
-// study's is no reason to doubt the release: of verifies without the pool, and other says why.
+// of verifies a release, as far as the known keys and the pool, if given, allow. A pool that is not the study's
+// is no reason to doubt the release. of then verifies without the pool, and other says why.
 func (v *checker) of(ctx context.Context, r protocol.SignedRelease, p study.Plan) (found []verify.Finding, other, err error) {
 	known, err := v.trusted(ctx, r.Release)
 	if err != nil {

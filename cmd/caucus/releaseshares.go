@@ -18,7 +18,7 @@ type ratioEstimate struct {
 	Rows    int            `json:"rows"`
 	Classes []ratioClass   `json:"classes"`
 	Fit     ratio.Goodness `json:"fit"`
-	// Drift: the file looks like no mixture of the classes.
+	// Drift reports that the file looks like no mixture of the classes.
 	Drift bool `json:"drift"`
 	// Condition is the factor by which errors grow in the published bound, maxsing(P̂)/minsing(Â). The
 	// warning ill-conditioned is about the condition number of P̂ itself.
@@ -44,7 +44,7 @@ type ratioClass struct {
 	Training float64 `json:"training"` // the class's share in the study's sets
 }
 
-// together goes with all files that are estimated from one release.
+// together is the note for all files that are estimated from one release.
 const together = "Other files asked of this release are off together with this one: its noise and its sets are the same for all, so an average over files does not cancel them, and 95 % of the intervals hold over releases, not over the files of one."
 
 // shares estimates the class ratios of the records.

@@ -22,12 +22,12 @@ type shownRelease struct {
 	Mechanism string `json:"mechanism"`
 	Answer    string `json:"answer"`
 	Guarantee string `json:"guarantee"`
-	// ByRemoval is the ε of the same noise if neighbours differ by removing a unit instead of replacing
-	// it; absent if unknown. ByRemovalIs says the same in words, or why it is unknown.
+	// ByRemoval is the ε of the same noise if neighbours differ by removing a unit instead of replacing it;
+	// absent if unknown. ByRemovalIs describes it, or says why it is unknown.
 	ByRemoval   *float64 `json:"epsilon_add_or_remove,omitempty"`
 	ByRemovalIs string   `json:"add_or_remove"`
 	Parties     int      `json:"parties"`
-	// Simulated: the release's noise protected nobody.
+	// Simulated reports that the release's noise protected nobody.
 	Simulated  bool                    `json:"simulated"`
 	Missing    []study.PartyID         `json:"missing,omitempty"`
 	Output     classifier.Output       `json:"output,omitempty"`

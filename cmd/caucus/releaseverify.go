@@ -24,7 +24,8 @@ import (
 // verification is the JSON document of release verify.
 type verification struct {
 	Release string `json:"release"`
-	// Holds: no check fails. Findings also name what is only the coordinator's word and what must be trusted.
+	// Holds reports that no check fails. Findings also name claims that rest on the coordinator's word, and
+	// claims that must be trusted.
 	Holds    bool             `json:"holds"`
 	Findings []verify.Finding `json:"findings"`
 	Manifest study.Manifest   `json:"manifest"`
@@ -36,7 +37,7 @@ type checker struct {
 	release, pool, schema, key, helper, profile, config string
 	how                                                 reading
 
-	witness *site.Evidence // with --config
+	witness *site.Evidence // set by --config
 }
 
 func newReleaseVerify(c *console) *cobra.Command {
@@ -101,8 +102,8 @@ func (v *checker) run(cmd *cobra.Command) error {
 	return v.tell(r, verify.Release(r, known))
 }
 
-// trusted returns the known coordinator keys with their sources, and an agent's record of the study.
-// Sources hold only the last part of file names, because findings are passed on.
+// trusted returns the known coordinator keys with their sources, and an agent's record of the study. Sources
+// have only the last part of file names, because findings are passed on.
 func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known, err error) {
 	if v.config != "" {
 		c, err := site.LoadConfig(v.config)
@@ -168,7 +169,7 @@ func poolUnder(c *console, how *reading, file string, format dataset.Format, p s
 	if err != nil {
 		return nil, err
 	}
-	table, err := auxdata.ReadCSV(b, p.Pool) // the canonical copy has its own format
+	table, err := auxdata.ReadCSV(b, p.Pool) // the canonical copy has a format of its own
 	if err != nil {
 		if table, err = how.table(c, file, p.Schema, format); err != nil {
 			return nil, err
@@ -190,7 +191,7 @@ func (v *checker) tell(r protocol.SignedRelease, found []verify.Finding) error {
 	return failure(v.release, found)
 }
 
-// failure returns the first failed finding of the named release as an error; nil if none failed.
+// failure returns the first failed finding of the named release as an error, nil if none failed.
 func failure(name string, found []verify.Finding) error {
 	for _, f := range found {
 		if f.Verdict == verify.Fails {
@@ -234,7 +235,7 @@ func writeFindings(w io.Writer, all []verify.Finding) {
 	}
 }
 
-// writeWrapped writes a head and words, wrapped at 88 columns; later lines are indented.
+// writeWrapped writes a head and a text, wrapped at 88 columns. Later lines are indented.
 func writeWrapped(w io.Writer, head, text string) {
 	const indent, width = 2, 88
 	line := strings.Repeat(" ", indent) + head

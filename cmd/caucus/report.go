@@ -11,7 +11,7 @@ import (
 	"caucus/study"
 )
 
-// writeReport writes a page to a file; -: stdout.
+// writeReport writes a page to a file, or to stdout for "-".
 func (c *console) writeReport(p report.Page, name string) error {
 	if name == "-" {
 		return p.Write(c.out)
@@ -39,7 +39,7 @@ func (c *console) reportSimulated(name string, r *study.Release, measured *repor
 	return nil
 }
 
-// commandLine quotes a process's arguments for a shell and leaves folders out: people pass the page on,
+// commandLine quotes a process's arguments for a shell and leaves folders out, because people pass the page on
 // and folders are private.
 func commandLine(args []string) string {
 	words := []string{"caucus"}
@@ -49,9 +49,9 @@ func commandLine(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// withoutFolders keeps the last part of each path in an argument: the whole argument, the part after its
-// first =, each entry of a list, and each word of an entry that is a command. A path is absolute, or its
-// folder exists.
+// withoutFolders keeps only the last part of each path in an argument. A path may be the whole argument, the
+// part after its first =, an entry of a list, or a word of an entry that is a command. A path is absolute, or
+// its folder exists.
 func withoutFolders(arg string) string {
 	if last, ok := lastName(arg); ok {
 		return last
@@ -76,7 +76,7 @@ func withoutFolders(arg string) string {
 	return strings.Join(words, " ")
 }
 
-// lastName returns the last part of a path whose folder exists; other words stay as they are.
+// lastName returns the last part of a path whose folder exists. Other words stay as they are.
 func lastName(path string) (string, bool) {
 	if !strings.ContainsRune(path, filepath.Separator) {
 		return "", false

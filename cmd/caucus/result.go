@@ -76,8 +76,8 @@ func guaranteeOf(p study.Plan) string {
 	return s
 }
 
-// printRemoval prints a task's report.RemovalWords below its guarantee. They are the same for any weight
-// of the sums, so CostsOf gets 1.
+// printRemoval prints a task's report.RemovalWords below its guarantee. They are the same for any weight of the
+// sums, so CostsOf gets 1.
 func printRemoval(w io.Writer, t study.Task) error {
 	costs, err := study.CostsOf(t, 1)
 	if err != nil {

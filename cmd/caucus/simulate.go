@@ -40,7 +40,7 @@ type rehearsed struct {
 	print    func(io.Writer) error
 	release  *study.Release
 	measured *report.Measurement
-	units    int // records dealt to the parties
+	units    int // records that the parties got
 }
 
 var rehearsals = map[string]func(*rehearsal, context.Context) (rehearsed, error){
@@ -175,8 +175,8 @@ func (r *rehearsal) passedOver() error {
 // made-up records.
 const mostVirtual, mostGenerated = 1_000_000, 100_000_000
 
-// warnDelta warns of a δ that daemons would refuse. The number of units is the plan's or, if the plan
-// states none, the number dealt.
+// warnDelta warns of a δ that daemons would refuse. The number of units is the plan's. If the plan states none,
+// it is the number of records that the parties got.
 func (r *rehearsal) warnDelta(found rehearsed) error {
 	p, err := found.release.DecodedPlan()
 	if err != nil {
@@ -211,7 +211,7 @@ func ran[S any](ctx context.Context, sim interface {
 
 func (r *rehearsal) seconds() float64 { return time.Since(r.start).Seconds() }
 
-// virtual returns the number of parties: the number asked for, else the kind's usual number, or 0 if a
+// virtual returns the number of parties: the number asked for, or else the kind's usual number. It is 0 if a
 // column of the records names the parties.
 func (r *rehearsal) virtual(train *dataset.Records) int {
 	if r.Parties == 0 && train.Party == nil {
@@ -231,7 +231,7 @@ func (r *rehearsal) split(data loaded) simulate.Split {
 	}
 }
 
-// generate returns the number of records to make up, so that each party gets its number after test
+// generate returns the number of records to make up. It is so large that each party gets its number after test
 // records and pool are set aside.
 func generate(s terms.Study) int {
 	common := s.Simulate.Common()
@@ -263,9 +263,9 @@ func printTotals(w io.Writer, totals []study.UnitTotal) {
 	}
 }
 
-// endsAtOnce ends a verb as soon as its context ends, for verbs that keep no state: reading a file and
-// long fits do not check the context. The process then ends in the middle of the work, but every file is
-// complete or absent.
+// endsAtOnce ends a verb as soon as its context ends. It is for verbs that keep no state, because reading a
+// file and long fits do not check the context. The process then ends in the middle of the work, but every file
+// is complete or absent.
 func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		done := make(chan error, 1)
@@ -274,7 +274,7 @@ func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobr
 		case err := <-done:
 			return err
 		case <-cmd.Context().Done():
-			c.writing.Lock() // until the process ends: a file that is being written is completed first
+			c.writing.Lock() // locked until the process ends, after a file that is being written is complete
 			return errStopped(cmd.Context())
 		}
 	}
@@ -284,7 +284,7 @@ func errStopped(ctx context.Context) error {
 	return fmt.Errorf("stopped before it was done: %w", ctx.Err())
 }
 
-// warnDelta warns of a δ that is too large to protect one of this number of units.
+// warnDelta warns of a δ that is too large to protect one unit of this number.
 func (c *console) warnDelta(delta float64, units int) {
 	if most := study.MostDelta(units); delta > most {
 		c.note("warning: δ = %g is above %.3g, one over ten times the %d units: such a δ allows a mechanism that reveals a whole unit; daemons refuse it", delta, most, units)
@@ -293,7 +293,7 @@ func (c *console) warnDelta(delta float64, units int) {
 
 const simulationName = "simulation"
 
-// deviation formats a standard deviation over repeats; "" for one repeat.
+// deviation formats a standard deviation over repeats, "" for one repeat.
 func deviation(sd float64, repeats int) string {
 	if repeats < 2 {
 		return ""
@@ -301,7 +301,7 @@ func deviation(sd float64, repeats int) string {
 	return fmt.Sprintf("%.4f", sd)
 }
 
-// plusMinus formats ± and a deviation, followed by after.
+// plusMinus formats ± and a standard deviation, followed by behind.
 func plusMinus(sd float64, repeats int, behind string) string {
 	if d := deviation(sd, repeats); d != "" {
 		return "± " + d + behind
@@ -309,10 +309,10 @@ func plusMinus(sd float64, repeats int, behind string) string {
 	return ""
 }
 
-// progress shows a bar on a terminal, from the first step on; elsewhere it shows nothing.
+// progress shows a bar on a terminal, from the first step on. Elsewhere it shows nothing.
 type progress struct {
-	on   *os.File // nil: not a terminal
-	what string   // the words before the numbers; "": parties
+	on   *os.File // nil if there is no terminal
+	what string   // the words before the numbers; "" means "parties"
 	bars *mpb.Progress
 	bar  *mpb.Bar
 
@@ -345,7 +345,7 @@ func (p *progress) set(done, total int) {
 	p.bar.SetCurrent(int64(done))
 }
 
-// bytes shows how many bytes of a file were read; for a source without a size, how many records.
+// bytes shows how many bytes of a file were read. For a source without a size it shows how many records.
 func (p *progress) bytes(records int, read, of int64) {
 	if p.on == nil {
 		return
@@ -361,7 +361,7 @@ func (p *progress) bytes(records int, read, of int64) {
 
 func (p *progress) stop() {
 	if p.bar != nil {
-		p.bar.Abort(true) // no effect on a complete bar
+		p.bar.Abort(true) // this has no effect on a complete bar
 		p.bars.Wait()
 		p.bar = nil
 	}

@@ -34,7 +34,7 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	sim := simulate.Classify{Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats, Shares: own.RealShares, Progress: r.bar.set}
-	if named := r.partyColumn != "" || r.known != "" || r.train != ""; r.Parties == 0 && !named { // made-up hospitals are no named parties
+	if named := r.partyColumn != "" || r.known != "" || r.train != ""; r.Parties == 0 && !named { // hospitals that are made up are no named parties
 		sim.Parties = usualParties[r.Kind]
 	}
 	sim.TestParties, sim.Voters = own.HoldOutParties, voting

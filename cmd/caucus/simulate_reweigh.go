@@ -23,7 +23,7 @@ type reweighSummary struct {
 
 func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.ReweighTerms)
-	for _, name := range reweighFiles { // fail before the work, not after it
+	for _, name := range reweighFiles { // fail before the work and not after it
 		if err := r.notRead(filepath.Join(own.Folder, name)); own.Folder != "" && err != nil {
 			return found, err
 		}
@@ -57,7 +57,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 		}
 	}
 	schema = schema.Without(column)
-	schema.Party = "" // as in the files of writeFiles
+	schema.Party = "" // as in the files that writeFiles writes
 	records, _, err := schema.Encode(table)
 	if err != nil {
 		return found, err

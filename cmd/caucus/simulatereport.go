@@ -25,7 +25,7 @@ type compared struct {
 	better, worse, level string
 }
 
-// byAccuracy compares shares of right predictions, byError compares errors.
+// byAccuracy compares shares of right predictions, and byError compares errors.
 var (
 	byAccuracy = compared{func(v float64) string { return fmt.Sprintf("%.1f points", 100*v) },
 		"%[2]s better than %[1]s", "%[2]s worse than %[1]s", "level with %[1]s (%[2]s apart)"}
@@ -33,9 +33,9 @@ var (
 		"better than %[1]s (its error is less by %[2]s)", "worse than %[1]s (its error is more by %[2]s)", "level with %[1]s (their errors differ by %[2]s)"}
 )
 
-// concluded says whether a release is better than each alternative, worse or level. A difference counts
-// if it exceeds the release's own standard deviation over repeats. A single repeat cannot show that, so
-// only equal digits are then called level.
+// concluded says whether a release is better than each alternative, worse or level. A difference counts if it
+// exceeds the release's own standard deviation over repeats. A single repeat has none, so then only numbers
+// with equal digits are called level.
 func concluded(repeats int, sd float64, by compared, others ...against) string {
 	var all []string
 	for _, o := range others {
@@ -116,7 +116,7 @@ func measuredRatio(s simulate.RatioSummary) *report.Measurement {
 	}
 }
 
-// measuredEvaluate compares the first release's AUC with the exact one; nil if noise left no AUC.
+// measuredEvaluate compares the first release's AUC with the exact AUC. It is nil if the noise left no AUC.
 func measuredEvaluate(s simulate.EvaluateSummary) *report.Measurement {
 	of := s.Classes[0]
 	for _, n := range of.Subgroups[0].Numbers {

@@ -17,7 +17,7 @@ type recordsFrom struct {
 	train, test, pool, schema string
 	known, dataDir            string
 	partyColumn, poolWhere    string
-	// where is the study's condition on records; "": all records.
+	// where is the study's condition on records, "" for all records.
 	where   string
 	holdOut bool
 	records int
@@ -109,7 +109,7 @@ func (s *recordsFrom) load(c *console) (loaded, error) {
 		}
 		*part.to = records
 		for _, r := range remarks {
-			if s.known != "" || s.train != "" { // no notes about generated records
+			if s.known != "" || s.train != "" { // there are no notes about generated records
 				c.note("note: %s: %s", part.name, r)
 			}
 		}

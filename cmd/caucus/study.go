@@ -86,7 +86,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 		if len(worth) > 0 {
 			lines = append(lines, [2]string{"forecast", strings.Join(worth, "\n             ")})
 		}
-		if len(s.ContributedBy)+len(s.Missing) > 0 { // only operators see these
+		if len(s.ContributedBy)+len(s.Missing) > 0 { // only operators get these lists
 			lines = append(lines, [][2]string{{"contributed", strings.Join(s.ContributedBy, ", ")}, {"missing", strings.Join(s.Missing, ", ")}, {"declined", strings.Join(s.Declined, ", ")}}...)
 		}
 		name := "waits for"

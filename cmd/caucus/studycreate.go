@@ -39,11 +39,11 @@ type createdStudy struct {
 	// Noise is the noise forecast of other kinds.
 	Noise string `json:"noise_forecast,omitempty"`
 	// Map describes the map of the pool's columns. Kept is the share of each column that the map keeps,
-	// smallest first; absent if all is kept.
+	// smallest first, and absent if the map keeps all.
 	Map     string         `json:"map"`
 	Kept    []dataset.Kept `json:"kept,omitempty"`
 	Warning string         `json:"warning,omitempty"`
-	// Where is the condition on records; "": all records.
+	// Where is the condition on records, "" for all records.
 	Where string `json:"where,omitempty"`
 }
 
@@ -101,7 +101,7 @@ func (c *console) propose(s terms.Study) (kinds.Proposed, error) {
 }
 
 // readNamed reads the model, and the release of the pool's weights, that a study names. Only a rehearsal
-// takes a simulated release.
+// accepts a simulated release.
 func readNamed(s *terms.Study, schema dataset.Schema, pool *dataset.Table, rehearsed bool) (err error) {
 	if s.Model != "" {
 		read := func(t *evaluate.Terms) (err error) { t.Model, err = readModel(s.Model, schema); return err }
@@ -145,7 +145,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	}
 	now, when := time.Now(), "deadline"
 	if s.Deadline.IsZero() {
-		s.Deadline, when = now.Add(cmp.Or(s.ClosesIn, 7*24*time.Hour)), "closes_in" // a week: its working days
+		s.Deadline, when = now.Add(cmp.Or(s.ClosesIn, 7*24*time.Hour)), "closes_in" // a week, which has working days
 	}
 	if !now.Before(s.Deadline) {
 		return study.PlanError(when, "%s is over: give a later time", s.Deadline.Format(time.RFC3339))
@@ -153,7 +153,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	if s.Seed == 0 {
 		var seed [8]byte
 		rand.Read(seed[:])
-		s.Seed = binary.BigEndian.Uint64(seed[:]) // public: seeds the fresh noise for choosing λ
+		s.Seed = binary.BigEndian.Uint64(seed[:]) // public, because it seeds fresh noise for choosing λ
 	}
 	made, err := o.propose(s)
 	if err != nil {

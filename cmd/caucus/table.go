@@ -24,7 +24,7 @@ func newTable(w io.Writer, header ...string) table {
 	return t
 }
 
-// add stores an error until render. Cells may hold text from anybody, so add escapes them.
+// add keeps an error until render. Cells may contain text from anybody, so add escapes them.
 func (t table) add(cells ...string) {
 	for i, c := range cells {
 		if i > 0 {
@@ -37,7 +37,7 @@ func (t table) add(cells ...string) {
 
 func (t table) render() error { return t.w.Flush() }
 
-// counted formats a number of things: 2 parties, 1 party.
+// counted formats a number of things, for example "2 parties" or "1 party".
 func counted(n int, things string) string {
 	if n != 1 {
 		return fmt.Sprintf("%d %s", n, things)

@@ -53,7 +53,7 @@ func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 	}
 	f.StringArrayVar(&t.set, "set", nil, "TERM=VALUE: any term of the study, as in a study file; docs/reference.md lists them; may be repeated")
 	if err := cmd.RegisterFlagCompletionFunc("set", completeTerm); err != nil {
-		panic(err) // the flag was just made
+		panic(err) // a bug: the flag was just made
 	}
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return append(kinds.Names(), "yaml", "yml"), cobra.ShellCompDirectiveDefault
@@ -61,7 +61,7 @@ func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 	cmd.Args = cobra.ArbitraryArgs
 }
 
-// offered returns a flag's term from the first kind that has it. The default is empty if kinds differ.
+// offered returns a flag's term from the first kind that has it. Its default is empty if kinds differ.
 func offered(name string) (found terms.Term) {
 	for _, kind := range slices.Concat([]string{kinds.Default}, kinds.Names()) {
 		t, err := terms.Find(kind, name)
@@ -79,7 +79,7 @@ func offered(name string) (found terms.Term) {
 	return found
 }
 
-// asTerm adds advice to an error about an unknown flag: the flag is a term, or almost the name of a flag.
+// asTerm adds advice to an error about an unknown flag, which may be a term or almost the name of a flag.
 func asTerm(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

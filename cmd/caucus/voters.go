@@ -17,7 +17,7 @@ import (
 	"caucus/study/simulate"
 )
 
-// voters are the built-in learners and programs that virtual parties use, dealt in turn.
+// voters are the built-in learners and programs that virtual parties use, each in turn.
 type voters struct {
 	timeout time.Duration
 

@@ -23,8 +23,8 @@ const maxParquet = 8 << 30
 // parquetRows are the rows of the columns with one value per row. Lists and maps are left out.
 type parquetRows struct {
 	names  []string
-	text   []func(parquet.Value) string // by leaf; nil for a column left out
-	at     []int                        // by leaf: the position in names
+	text   []func(parquet.Value) string // for each leaf; nil for a column that is left out
+	at     []int                        // for each leaf, its position in names
 	groups []parquet.RowGroup
 	rows   parquet.Rows
 	buffer []parquet.Row
@@ -38,7 +38,7 @@ var errDamaged = errors.New("the Parquet file is damaged: write it anew")
 // guarded turns a panic of the library on damaged bytes into an error.
 func guarded(do func() error) (err error) {
 	defer func() {
-		if recover() != nil { // the panic's text may quote a record
+		if recover() != nil { // the panic's text could quote a record
 			err = errDamaged
 		}
 	}()

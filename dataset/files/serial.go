@@ -49,7 +49,7 @@ func (b book) styles() ([]dateStyle, error) {
 
 // showsDate looks for a date or time part outside quotes and outside brackets for colours or languages.
 func showsDate(code string) dateStyle {
-	code, _, _ = strings.Cut(code, ";") // the part for positive numbers
+	code, _, _ = strings.Cut(code, ";") // the part of the format for positive numbers
 	for i := 0; i < len(code); i++ {
 		switch code[i] {
 		case '\\', '_', '*':
@@ -71,7 +71,7 @@ func showsDate(code string) dateStyle {
 			i += end
 		case 'd', 'D', 'm', 'M', 'y', 'Y', 'h', 'H', 's', 'S':
 			return true
-		case 'G', 'g': // General
+		case 'G', 'g': // the word General
 			if strings.HasPrefix(strings.ToLower(code[i:]), "general") {
 				i += len("general") - 1
 			}
@@ -83,7 +83,7 @@ func showsDate(code string) dateStyle {
 // serialText writes Excel's date, counted in days from the day before 1900 (including a 29 February 1900
 // that never existed), or from 1904. It returns false for a number that is not a date.
 func serialText(v float64, year04 bool) (string, bool) {
-	if !(v >= 0 && v < 2958466) { // the end of 9999
+	if !(v >= 0 && v < 2958466) { // from the end of 9999 on
 		return "", false
 	}
 	day, second := math.Floor(v), math.Round((v-math.Floor(v))*86400)
@@ -94,7 +94,7 @@ func serialText(v float64, year04 bool) (string, bool) {
 	if second > 0 {
 		clock = dataset.ClockText(int64(second), 1)
 	}
-	if day == 0 && !year04 { // a time of day
+	if day == 0 && !year04 { // only a time of day
 		if clock == "" {
 			clock = "00:00:00"
 		}

@@ -72,7 +72,7 @@ func (w Written) format() dataset.Format {
 		f.Delimiter, _ = utf8.DecodeRuneInString(w.Delimiter)
 	}
 	if len(w.Header) > 0 {
-		f.Columns, _ = dataset.ExpandNames(w.Header) // Validate has checked it
+		f.Columns, _ = dataset.ExpandNames(w.Header) // no error: Validate has checked the names
 	}
 	return f
 }

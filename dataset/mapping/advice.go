@@ -54,7 +54,7 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 			w, ok := parseNumber(l, "")
 			return ok && v == w
 		}) {
-			continue // another form of the same number
+			continue // another form of a known number
 		}
 		strangers = append(strangers, stranger{text, n})
 	}

@@ -20,9 +20,9 @@ type Bound struct {
 	// Derived lists the schema's columns made from columns under Mapping.Derived.
 	Derived []string
 
-	patient string   // the schema's column
-	columns []string // the file's
-	free    bool     // without a schema, every column may be a number
+	patient string   // the schema's patient column
+	columns []string // the file's columns
+	free    bool     // there is no schema, so every column may have numbers
 	known   bool     // some column has a requested name, so the header is not a record
 	used    []input  // columns that expressions read
 }
@@ -39,9 +39,9 @@ type target struct {
 	layout           dataset.DateLayout
 	multiply, offset float64
 	round            int  // -1 for no rounding
-	plain            bool // a number stays as it is written
+	plain            bool // a number is not rewritten
 
-	noDate, noValue int // counts so far
+	noDate, noValue int // counts of cells up to now
 }
 
 // day is a date, or a column of dates.
@@ -154,7 +154,7 @@ func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t targ
 		return target{}, false, err
 	}
 	if rule.Expression != "" {
-		t.decimal, t.missing = "", newWords(rule.Missing, "") // an expression's value has no local format
+		t.decimal, t.missing = "", newWords(rule.Missing, "") // an expression's value has no local number format
 		t.expression, err = b.compile(rule.Expression, newWords(m.Missing, m.Decimal), m.Decimal)
 		return t, true, err
 	}
@@ -167,7 +167,7 @@ func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t targ
 	return t, ok, nil
 }
 
-// agreedDay stands for the schema's own date.
+// agreedDay is the word for the schema's own date.
 const agreedDay = "schema"
 
 // day parses years_until or days_since; nil if empty.
@@ -191,7 +191,7 @@ func (b *Bound) day(key, text, agreed string) (*day, error) {
 	return &day{at: at}, nil
 }
 
-// findColumn finds a column by name. alike: the file writes the name differently.
+// findColumn finds a column by name. alike reports that the file writes the name in another way.
 func findColumn(name string, columns []string) (at int, alike, ok bool) {
 	if i := slices.Index(columns, name); i >= 0 {
 		return i, false, true
@@ -222,8 +222,8 @@ func (m Mapping) knows(columns []string, s dataset.Schema) bool {
 	})
 }
 
-// noColumn reports an absent column and suggests a similar one. If the file has no requested name, it
-// shows no names at all: without a header, these "names" are a record.
+// noColumn reports an absent column and suggests a similar one. If the file has none of the requested names,
+// the error shows no names at all, because the file may have no header and its "names" may be a record.
 func (b *Bound) noColumn(name string) error {
 	if !b.known {
 		hint := "if it has no header, list its names under header"
@@ -273,7 +273,8 @@ func (b *Bound) Cells() float64 {
 	return cells
 }
 
-// Remarks counts the cells so far without a computed value. They are private, like all remarks.
+// Remarks counts the cells up to now for which no value could be computed. The counts are private, like all
+// remarks.
 func (b *Bound) Remarks() []dataset.Remark {
 	var all []dataset.Remark
 	for _, t := range b.targets {

@@ -167,7 +167,7 @@ func (c *checker) constants(n ast.Node) error {
 		c.cost += nodeCost
 		switch n := n.(type) {
 		case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.BoolNode:
-		case *ast.UnaryNode: // -9
+		case *ast.UnaryNode: // a number such as -9
 			if _, ok := n.Node.(*ast.IntegerNode); !ok || n.Operator != "-" {
 				return errors.New("a list behind in holds constants alone")
 			}
@@ -224,7 +224,7 @@ func (v *namer) Visit(n *ast.Node) {
 	switch node := (*n).(type) {
 	case *ast.IdentifierNode:
 		if node.Value == columnFunction || node.Value == textFunction || strings.HasPrefix(node.Value, inputMark) {
-			return // part of a call, which is replaced as a whole; or already replaced
+			return // part of a call, which is replaced as a whole, or replaced already
 		}
 		column = node.Value
 	case *ast.CallNode:

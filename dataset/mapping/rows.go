@@ -144,12 +144,12 @@ func (t *target) of(cells []string, env map[string]any) string {
 func (t *target) scaled(v float64) float64 {
 	v = v*t.multiply + t.offset
 	if t.round >= 0 {
-		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'f', t.round, 64), 64) // an overflow is ±Inf, which is no number to a schema
+		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'f', t.round, 64), 64) // an overflow gives ±Inf, which no schema takes for a number
 	}
 	return v
 }
 
-// span returns the number of years until, or days since, another date.
+// span returns the years from the date in text until another date, or the days since another date.
 func (t *target) span(text string, cells []string) (string, bool) {
 	own, ok := t.layout.Parse(text)
 	if !ok {
@@ -171,7 +171,7 @@ func (t *target) span(text string, cells []string) (string, bool) {
 	return strconv.Itoa(int(own - other)), true
 }
 
-// words are texts. A number among them also matches its other forms: -9 matches -9.0.
+// words are texts to compare with. A number among them also matches its other forms: -9 matches -9.0.
 type words struct {
 	texts   map[string]bool
 	numbers map[float64]bool

@@ -314,7 +314,7 @@ func (d *drafter) decimalElsewhere() {
 			continue
 		}
 		for text := range d.present(c) {
-			if _, fraction, _ := strings.Cut(text, ","); dataset.HasDecimalComma(text) && len(fraction) != 3 { // 1,234 may be a thousand
+			if _, fraction, _ := strings.Cut(text, ","); dataset.HasDecimalComma(text) && len(fraction) != 3 { // 1,234 may mean a thousand
 				d.out.Mapping.Decimal = ","
 			}
 		}

@@ -8,8 +8,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Advice says what failed in the database called name, such as "ledger", and what to do. It is "" if the
-// error is not the machine's: no error of SQLite or PostgreSQL, or a constraint, which is a bug in the caller.
+// Advice says what failed in the database called name, such as "ledger", and what to do. It is "" for errors
+// that are not this machine's problem: errors that do not come from SQLite or PostgreSQL, and broken
+// constraints, which are bugs in the caller.
 func Advice(err error, name string) string {
 	switch code(err) {
 	case 0:
@@ -34,19 +35,19 @@ func Advice(err error, name string) string {
 	return fmt.Sprintf("the %s failed", name)
 }
 
-// Full reports whether the disk was full. Then nothing of the transaction remains.
+// Full reports whether the disk was full. Nothing of the transaction remains then.
 func Full(err error) bool { return code(err) == sqlite3.SQLITE_FULL }
 
-// Damaged reports whether an error means that a file no longer holds what was written.
+// Damaged reports whether an error means that a file no longer contains what was written.
 func Damaged(err error) bool {
 	c := code(err)
 	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB
 }
 
-// Interrupted reports whether a statement ended because its context did.
+// Interrupted reports whether a statement ended because its context ended.
 func Interrupted(err error) bool { return code(err) == sqlite3.SQLITE_INTERRUPT || interrupted(err) }
 
-// code returns SQLite's primary code, the low byte; 0 for any other error.
+// code returns SQLite's primary code, the low byte, and 0 for any other error.
 func code(err error) int {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

@@ -10,12 +10,13 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// leases is the table by which replicas know who leads: see Lease.
+// leases is the table by which replicas know who leads. See Lease.
 const leases = `CREATE SCHEMA caucus; CREATE TABLE caucus.lease (one BOOLEAN PRIMARY KEY CHECK (one), epoch BIGINT NOT NULL, leader TEXT NOT NULL);
 	INSERT INTO caucus.lease VALUES (TRUE, 0, '')`
 
-// Carry copies all rows of files that nobody writes to into new tables in the PostgreSQL database of an address,
-// in one transaction. It refuses a database that has such tables, and returns the number of rows.
+// Carry copies all rows of files into new tables in the PostgreSQL database of an address, in one transaction.
+// Nobody may write to the files meanwhile. It refuses a database that has such tables already, and returns the
+// number of rows.
 func Carry(ctx context.Context, to string, files ...File) (rows int, err error) {
 	c, err := settings(to)
 	if err != nil {
@@ -71,7 +72,7 @@ func (f File) carry(ctx context.Context, to *sql.Tx) (rows int, err error) {
 }
 
 func carryTable(ctx context.Context, from, to *sql.Tx, table string) (n int, err error) {
-	if _, err := to.ExecContext(ctx, "DELETE FROM "+table); err != nil { // what its migrations wrote
+	if _, err := to.ExecContext(ctx, "DELETE FROM "+table); err != nil { // delete what the migrations wrote
 		return 0, err
 	}
 	rows, err := from.QueryContext(ctx, "SELECT * FROM "+table)

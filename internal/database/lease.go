@@ -14,18 +14,19 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrLost: this process no longer leads, or does not know what it committed. It writes nothing more and ends.
+// ErrLost says that this process no longer leads, or does not know what it committed. It writes nothing more
+// and ends.
 var ErrLost = errors.New("this replica leads no more: another one does, or PostgreSQL was away")
 
-// ErrLed: another process leads.
+// ErrLed says that another process leads.
 var ErrLed = errors.New("a replica of this coordinator leads: stop all of them first")
 
-// leaderLock is the advisory lock of a leader's session: "Caul" in ASCII.
+// leaderLock is the advisory lock of a leader's session, "Caul" in ASCII.
 const leaderLock = 0x4361756c
 
-// Lease is the leadership of one process over a PostgreSQL database: see the package comment.
+// Lease is the leadership of one process over a PostgreSQL database. See the package comment.
 type Lease struct {
-	// Lost is closed once this process leads no more.
+	// Lost is closed when this process no longer leads.
 	Lost  chan struct{}
 	epoch int64
 	conn  *pgx.Conn
@@ -34,15 +35,16 @@ type Lease struct {
 	once  sync.Once
 }
 
-// Acquire waits until this process leads, and commits a new epoch; without wait it fails with ErrLed. Leader is how
-// others name it. Without single, PostgreSQL must have a synchronous standby with a name.
+// Acquire waits until this process leads, and commits a new epoch. If wait is false, it does not wait and
+// returns ErrLed. leader is the name of this process for others. If single is false, PostgreSQL must have a
+// synchronous standby with a name.
 func Acquire(ctx context.Context, at, leader string, single, wait bool) (*Lease, error) {
 	for {
 		l, err := acquire(ctx, at, leader, single, wait)
 		if err == nil || serverAdvice(err) == "" || !wait || ctx.Err() != nil {
 			return l, err
 		}
-		select { // PostgreSQL is away, or another machine takes over from it
+		select { // PostgreSQL is away, or another machine is taking over from it
 		case <-ctx.Done():
 		case <-time.After(idle / 10):
 		}
@@ -54,7 +56,7 @@ func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Leas
 	if err != nil {
 		return nil, err
 	}
-	c.RuntimeParams["idle_session_timeout"] = fmt.Sprint(idle.Milliseconds()) // a paused leader loses its lock
+	c.RuntimeParams["idle_session_timeout"] = fmt.Sprint(idle.Milliseconds()) // so that a paused leader loses its lock
 	var unconfirmed atomic.Bool
 	c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { unconfirmed.Store(unconfirmed.Load() || doubts(n)) }
 	conn, err := pgx.ConnectConfig(ctx, c)
@@ -85,7 +87,8 @@ func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Leas
 	if err != nil {
 		return nil, err
 	}
-	// This waits for what the last leader is committing. Its confirmation covers all that was committed before.
+	// This waits for transactions that the last leader is committing. When it is confirmed, so is everything
+	// that was committed before.
 	l = &Lease{Lost: make(chan struct{}), conn: conn}
 	if err = conn.QueryRow(ctx, "UPDATE caucus.lease SET epoch = epoch + 1, leader = $1 RETURNING epoch", leader).Scan(&l.epoch); err != nil {
 		return nil, err
@@ -98,7 +101,7 @@ func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Leas
 	return l, nil
 }
 
-// keep uses the session so that PostgreSQL does not end it, until that fails.
+// keep uses the session regularly, so that PostgreSQL does not end it. It returns when that fails.
 func (l *Lease) keep(ctx context.Context) {
 	defer l.conn.Close(context.Background())
 	defer l.lose()
@@ -117,16 +120,14 @@ func (l *Lease) keep(ctx context.Context) {
 	}
 }
 
-// lose ends the leadership.
 func (l *Lease) lose() { l.once.Do(func() { close(l.Lost) }) }
 
-// Release lets another process lead.
 func (l *Lease) Release() {
 	l.end()
 	l.over.Wait()
 }
 
-// fence fails unless this process still leads, and keeps others from leading until tx ends.
+// fence returns an error if this process no longer leads. Otherwise no other process can lead until tx ends.
 func (l *Lease) fence(ctx context.Context, tx *sql.Tx) error {
 	if l == nil {
 		return nil
@@ -141,7 +142,7 @@ func (l *Lease) fence(ctx context.Context, tx *sql.Tx) error {
 	return l.holds()
 }
 
-// holds is ErrLost once this process leads no more.
+// holds returns ErrLost if this process no longer leads.
 func (l *Lease) holds() error {
 	if l == nil {
 		return nil
@@ -154,7 +155,7 @@ func (l *Lease) holds() error {
 	}
 }
 
-// doubts reports whether a notice says that a commit was not confirmed by the standby.
+// doubts reports whether a notice says that the standby did not confirm a commit.
 func doubts(n *pgconn.Notice) bool {
 	return n.Severity == "WARNING" && strings.Contains(n.Message, "synchronous replication")
 }

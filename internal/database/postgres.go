@@ -20,12 +20,12 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Server says whether at is the address of a PostgreSQL database, and no path of a file.
+// Server reports whether at is the address of a PostgreSQL database and not a file's path.
 func Server(at string) bool {
 	return strings.HasPrefix(at, "postgres://") || strings.HasPrefix(at, "postgresql://")
 }
 
-// Shown is a path, or an address without its password.
+// Shown returns a path, or an address without its password.
 func Shown(at string) string {
 	if u, err := url.Parse(at); err == nil && Server(at) {
 		return u.Redacted()
@@ -41,11 +41,11 @@ func CheckAddress(at string) error {
 	return nil
 }
 
-// idle is how long a transaction, or the session of a leader, may be silent before PostgreSQL ends it.
-// Tests shorten it.
+// idle is how long a transaction, or the session of a leader, may be silent before PostgreSQL ends it. Tests
+// shorten it.
 var idle = 5 * time.Second
 
-// settings reads an address, for sessions that notice within seconds that the other side is gone.
+// settings reads an address. Sessions with these settings notice within seconds that the other side is gone.
 func settings(at string) (*pgx.ConnConfig, error) {
 	c, err := pgx.ParseConfig(at)
 	if err != nil {
@@ -64,7 +64,7 @@ func settings(at string) (*pgx.ConnConfig, error) {
 	return c, nil
 }
 
-// place is the PostgreSQL schema that the tables lie in.
+// place is the PostgreSQL schema of the tables.
 func (s Schema) place() string { return "caucus_" + s.Name }
 
 // openServer opens the tables in a PostgreSQL database, and brings them up to date.
@@ -90,7 +90,7 @@ func (s SQLite) openServer(at string) (*DB, error) {
 	return d, nil
 }
 
-// migrateServer is Migrate on PostgreSQL, in the caller's transaction.
+// migrateServer does the work of Migrate on PostgreSQL, in the caller's transaction.
 func (s Schema) migrateServer(tx *sql.Tx) error {
 	files, err := s.files()
 	if err != nil {
@@ -117,8 +117,8 @@ func (s Schema) migrateServer(tx *sql.Tx) error {
 	return err
 }
 
-// awake asks for nothing once a second until stop, so that a transaction whose process computes is not
-// ended, and one whose process is paused is.
+// awake sends an empty query each second until stop. So PostgreSQL does not end a transaction whose process
+// computes, but ends one whose process is paused.
 func awake(tx *sql.Tx) (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -135,12 +135,12 @@ func awake(tx *sql.Tx) (stop func()) {
 	return sync.OnceFunc(func() { close(over); <-done })
 }
 
-// updateServer is Update on PostgreSQL.
+// updateServer does the work of Update on PostgreSQL.
 func (d *DB) updateServer(ctx context.Context, fn func(*sql.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// The driver would cancel a commit under way, whose fate nobody would know.
+	// Without this, the driver would cancel a commit under way, and nobody would know its outcome.
 	tx, err := d.Write.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
@@ -162,7 +162,7 @@ func (d *DB) updateServer(ctx context.Context, fn func(*sql.Tx) error) error {
 	}
 	var p *pgconn.PgError
 	switch err := tx.Commit(); {
-	case errors.As(err, &p) && p.Severity == "ERROR": // nothing of it remains
+	case errors.As(err, &p) && p.Severity == "ERROR": // nothing of the transaction remains
 		return fmt.Errorf("commit: %w", err)
 	case err != nil || d.unconfirmed.Load():
 		if d.Guard != nil {
@@ -173,7 +173,7 @@ func (d *DB) updateServer(ctx context.Context, fn func(*sql.Tx) error) error {
 	return nil
 }
 
-// serverAdvice is Advice for PostgreSQL.
+// serverAdvice is Advice's text for an error of PostgreSQL.
 func serverAdvice(err error) string {
 	var p *pgconn.PgError
 	var connect *pgconn.ConnectError
@@ -196,19 +196,19 @@ func serverAdvice(err error) string {
 	return ""
 }
 
-// interrupted reports whether PostgreSQL ended a statement because its context did.
+// interrupted reports whether PostgreSQL ended a statement because its context ended.
 func interrupted(err error) bool {
 	var p *pgconn.PgError
 	return errors.Is(err, context.Canceled) || errors.As(err, &p) && p.Code == "57014"
 }
 
-// onServer is what a DB has for PostgreSQL alone.
+// onServer holds the fields of a DB that only PostgreSQL needs.
 type onServer struct {
 	server bool
-	// Guard lets the leader alone write, where it is not nil; it is set before the first transaction.
+	// Guard, if not nil, lets only the leader write. It is set before the first transaction.
 	Guard *Lease
-	// turn is the advisory lock that writing transactions of all processes take turns by.
+	// turn is the advisory lock by which writing transactions of all processes take turns.
 	turn int32
-	// unconfirmed: a transaction is committed that no standby confirmed.
+	// unconfirmed reports that a transaction was committed and no standby confirmed it.
 	unconfirmed atomic.Bool
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// All reads each row of a query to the places that to names of a new T.
+// All reads each row of a query into a new T. to returns where in T the columns go.
 func All[T any](ctx context.Context, tx *sql.Tx, to func(*T) []any, query string, args ...any) (all []T, err error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -23,7 +23,7 @@ func All[T any](ctx context.Context, tx *sql.Tx, to func(*T) []any, query string
 	return all, rows.Err()
 }
 
-// Hash is a place for a value of 32 bytes.
+// Hash scans a value of 32 bytes.
 func Hash[H ~[32]byte](to *H) sql.Scanner {
 	return scanner(func(v any) error {
 		b, _ := v.([]byte)

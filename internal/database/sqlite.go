@@ -21,7 +21,8 @@ type Schema struct {
 	Migrations fs.FS
 	// Version, if not nil, corrects user_version for files where it is wrong.
 	Version func(tx *sql.Tx, said int) (int, error)
-	// Before is run before the migrations of a new schema in PostgreSQL, for functions that SQLite has.
+	// Before runs before the migrations of a new schema in PostgreSQL. It makes functions that SQLite has built
+	// in.
 	Before string
 }
 
@@ -35,12 +36,11 @@ type SQLite struct {
 	Readers int
 }
 
-// DB is an open file.
 type DB struct {
 	// Write has one connection, so goroutines queue for it and need not poll a lock.
 	Write *sql.DB
-	// Read has read-only connections, each with a snapshot from the begin of its transaction. Without
-	// readers, it is Write.
+	// Read has read-only connections, each with a snapshot from the beginning of its transaction. Without
+	// readers it is the same as Write.
 	Read *sql.DB
 	onServer
 }
@@ -83,8 +83,9 @@ func (s SQLite) Make(path string) (*DB, error) {
 	return s.Open(path)
 }
 
-// Update runs fn in one exclusive transaction, and returns nil only once it survives a crash of the machine.
-// If fn fails, nothing of it remains. After an error of the commit it may be stored or not.
+// Update runs fn in one exclusive transaction. It returns nil only once the transaction survives a crash of the
+// machine. If fn fails, nothing of it remains. After an error of the commit the transaction may be stored or
+// not.
 func (d *DB) Update(ctx context.Context, fn func(*sql.Tx) error) error {
 	if d.server {
 		return d.updateServer(ctx, fn)
@@ -129,8 +130,8 @@ func connect(path, lock string, pragmas []string) (*sql.DB, error) {
 	return sql.Open("sqlite", name.String())
 }
 
-// Migrate runs the migrations that a database lacks, in one transaction: after an error it is
-// unchanged. It refuses a database of something else, or of a newer version.
+// Migrate runs the migrations that a database lacks, in one transaction, so an error leaves it unchanged. It
+// refuses the database of another program, or of a newer version.
 func Migrate(db *sql.DB, s Schema) error { return within(context.Background(), db, nil, s.migrate) }
 
 func (s Schema) migrate(tx *sql.Tx) error {
@@ -191,7 +192,7 @@ func (s Schema) versionOf(tx *sql.Tx) (said, version int, err error) {
 	return said, version, err
 }
 
-// ErrServer: it is PostgreSQL's own tools that do this.
+// ErrServer says that only PostgreSQL's own tools can do this.
 var ErrServer = errors.New("the databases lie in PostgreSQL: use its own tools, such as pg_basebackup")
 
 // Copy writes all rows as of one moment to a new file at path. The database may be in use.
@@ -203,8 +204,8 @@ func (d *DB) Copy(ctx context.Context, path string) error {
 	return err
 }
 
-// Verify reads every page and index, and fails if one differs from what was written. PostgreSQL checks pages
-// itself as it reads them.
+// Verify reads every page and index. It fails if one differs from what was written. PostgreSQL checks pages by
+// itself when it reads them.
 func (d *DB) Verify(ctx context.Context) error {
 	if d.server {
 		return nil
@@ -219,8 +220,8 @@ func (d *DB) Verify(ctx context.Context) error {
 	})
 }
 
-// Scrub writes the log back into the file and empties it. With the pragma secure_delete the file's
-// deleted rows are overwritten; this removes their copies in the log. PostgreSQL cannot.
+// Scrub writes the log back into the file and empties the log. With the pragma secure_delete, SQLite overwrites
+// the file's deleted rows, and Scrub removes their copies in the log. PostgreSQL cannot do this.
 func (d *DB) Scrub(ctx context.Context) error {
 	if d.server {
 		return nil

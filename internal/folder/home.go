@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Hold is Lock for a daemon. Its error names what may hold the folder, such as "another agent".
+// Hold locks the folder for a daemon. Its error names the program that may hold the folder, such as "another
+// agent".
 func Hold(dir, daemon string) (release func(), err error) {
 	release, err = Lock(dir)
 	if errors.Is(err, ErrHeld) {
@@ -22,15 +23,15 @@ func Hold(dir, daemon string) (release func(), err error) {
 
 type Home struct {
 	Dir    string
-	Daemon string // "coordinator"
+	Daemon string // for example "coordinator"
 	// Config is the config file. It is written last, so a folder without it is unfinished.
 	Config string
-	// Left are patterns of files of an unfinished Make, which the next Make removes.
+	// Left are patterns of files that an unfinished Make may leave. The next Make removes them.
 	Left []string
 }
 
-// Make makes the folder with mode 0700. It refuses a folder with a config file, and replaces an
-// unfinished folder. fill makes all other files and returns the config file's text, which write writes.
+// Make makes the folder with mode 0700. It refuses a folder with a config file, and replaces an unfinished
+// folder. fill makes all other files and returns the config file's text, which Make stores with write.
 func (h Home) Make(write func(path string, text []byte) error, fill func() ([]byte, error)) error {
 	if err := os.MkdirAll(h.Dir, 0o700); err != nil {
 		return err
@@ -62,7 +63,7 @@ func (h Home) Make(write func(path string, text []byte) error, fill func() ([]by
 	return write(config, text)
 }
 
-// Path returns the path of a file named in a config file: in dir, unless the name is absolute; "" for none.
+// Path returns the path of a file that a config file names. A relative name is relative to dir; "" stays "".
 func Path(dir, name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name
@@ -70,18 +71,18 @@ func Path(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// Beside returns given or, if that is empty, the folder's path with an ending.
+// Beside returns given or, if given is empty, the folder's path with an ending.
 func Beside(dir, ending, given string) string {
 	if given != "" {
 		return given
 	}
-	if absolute, err := filepath.Abs(dir); err == nil { // "." gets a name
+	if absolute, err := filepath.Abs(dir); err == nil { // so that "." has a name
 		return absolute + ending
 	}
 	return filepath.Clean(dir) + ending
 }
 
-// Named returns the name for a path in a config file in dir: relative if the file lies beside the folder,
+// Named returns how a config file in dir names a path: by a relative name if the file lies beside the folder,
 // so that both can move together.
 func Named(dir, path string) (string, error) {
 	dir, err := filepath.Abs(dir)

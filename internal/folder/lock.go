@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// ErrHeld: another process holds the lock.
+// ErrHeld says that another process holds the lock.
 var ErrHeld = errors.New("another process holds it")
 
 // Lock takes a folder's lock file, so that only one process works there. It does not wait: the error
@@ -15,10 +15,10 @@ var ErrHeld = errors.New("another process holds it")
 // if that is killed.
 func Lock(dir string) (release func(), err error) { return LockFile(filepath.Join(dir, "lock")) }
 
-// LockFile is Lock for a file's path.
+// LockFile locks a file like Lock.
 func LockFile(path string) (release func(), err error) { return lock(path, false) }
 
-// ShareFile is LockFile for a shared lock. It fails while a process holds the file by LockFile.
+// ShareFile takes a shared lock on a file. It fails while a process holds the file by LockFile.
 func ShareFile(path string) (release func(), err error) { return lock(path, true) }
 
 func lock(path string, shared bool) (release func(), err error) {

@@ -29,7 +29,7 @@ type Node struct {
 	run  *exec.Cmd
 }
 
-// NewPair starts both.
+// NewPair starts both servers.
 func NewPair(t testing.TB) *Pair {
 	t.Helper()
 	initdb, server, backup := program(t, "initdb", "postgresql"), program(t, "postgres", "postgresql"), program(t, "pg_basebackup", "postgresql-client")
@@ -55,14 +55,14 @@ func NewPair(t testing.TB) *Pair {
 	return p
 }
 
-// Address is that of the database caucus on the primary.
+// Address is the address of the database caucus on the primary.
 func (p *Pair) Address() string { return p.address("caucus") }
 
 func (p *Pair) address(database string) string {
 	return fmt.Sprintf("postgres://owner@/%s?host=%s&port=5432", database, p.folder)
 }
 
-// Addresses is that of the database caucus on whichever of both is the primary.
+// Addresses is an address of the database caucus that finds the primary among both servers.
 func (p *Pair) Addresses() string {
 	return fmt.Sprintf("postgres://owner@/caucus?host=%s,%[1]s&port=5432,5433&target_session_attrs=read-write", p.folder)
 }
@@ -95,7 +95,8 @@ func (p *Pair) Do(all ...string) {
 	}
 }
 
-// Start starts a server and waits until it answers; one that was killed is tried until what it left is gone.
+// Start starts a server and waits until it answers. After a kill it tries again until what the killed processes
+// left is gone.
 func (n *Node) Start() {
 	n.pair.t.Helper()
 	var log bytes.Buffer

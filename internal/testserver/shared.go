@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// shared is the PostgreSQL of this process's tests; it ends with the process, by the end of its input.
+// shared is the PostgreSQL of this process's tests. It ends with the process, when its input ends.
 var shared struct {
 	sync.Once
 	folder  string
@@ -23,8 +23,8 @@ var shared struct {
 	made    atomic.Int64
 }
 
-// Database is the address of a new, empty database of the one PostgreSQL that all tests of this process
-// share. Who has it may do anything there.
+// Database is the address of a new, empty database in the PostgreSQL that all tests of this process share. Its
+// account may do anything there.
 func Database(t testing.TB) string {
 	t.Helper()
 	initdb, server := program(t, "initdb", "postgresql"), program(t, "postgres", "postgresql")
@@ -49,7 +49,7 @@ func owner(database string) string {
 }
 
 func startShared(initdb, server string) (err error) {
-	in := "" // in memory where there is one: initdb mostly waits for the disk
+	in := "" // in memory, if possible, because initdb mostly waits for the disk
 	if _, err := os.Stat("/dev/shm"); err == nil {
 		in = "/dev/shm"
 	}

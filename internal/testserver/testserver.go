@@ -20,7 +20,7 @@ import (
 
 // Server is a running server that ends with its test.
 type Server struct {
-	// DB is open as an account with all rights.
+	// DB is open, with an account that has all rights.
 	DB *sql.DB
 	// DSN is the address of the database caucus for Name, with the rights that the test grants.
 	DSN string
@@ -36,7 +36,6 @@ func (s *Server) Kill() {
 	s.run.Wait()
 }
 
-// Postgres starts a PostgreSQL.
 func Postgres(t testing.TB) *Server {
 	t.Helper()
 	initdb, server := program(t, "initdb", "postgresql"), program(t, "postgres", "postgresql")

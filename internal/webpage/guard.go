@@ -35,7 +35,7 @@ type Guard struct {
 
 type session struct {
 	path, key string
-	ends      time.Duration // elapsed
+	ends      time.Duration // in elapsed time
 }
 
 // mostSessions bounds the open sessions. A further session ends the oldest.
@@ -163,7 +163,7 @@ func Say(w http.ResponseWriter, code int, title, says string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
 	if err == nil {
-		_ = t.ExecuteTemplate(w, "words", struct{ Title, Says string }{title, says}) // the reader may have gone away
+		_ = t.ExecuteTemplate(w, "words", struct{ Title, Says string }{title, says}) // the reader may have gone away, so the error does not matter
 	}
 }
 

@@ -83,7 +83,7 @@ func useLink(dir, token string, now time.Time) error {
 	if err != nil || subtle.ConstantTimeCompare([]byte(of), []byte(hex.EncodeToString(digest[:]))) != 1 || !now.Before(ends) || ends.Sub(now) > LinkValid+time.Minute {
 		return errLink
 	}
-	if err := os.Remove(path); err != nil { // before anything opens
+	if err := os.Remove(path); err != nil { // remove the link before anything opens
 		return fmt.Errorf("use link: %w", err)
 	}
 	return nil

@@ -22,7 +22,7 @@ var frame string
 //	{{template "bottom" .}}  from the content's end; . is a Top
 func Templates(text string) (*template.Template, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"style":  func() template.CSS { return template.CSS(Style) }, // our own
+		"style":  func() template.CSS { return template.CSS(Style) }, // the style is our own text
 		"number": func(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) },
 	}).Parse(frame)
 	if err != nil {
@@ -36,12 +36,12 @@ type Top struct {
 	Title string
 	// Base is the session's path, with which links start: see [Base].
 	Base string
-	// Refresh is the number of seconds after which the browser reloads, 0 for never. Still: the person
-	// paused this. Here is the page's path below Base.
+	// Refresh is the number of seconds after which the browser loads the page again, 0 for never. Still reports
+	// that the person paused this. Here is the page's path below Base.
 	Refresh int
 	Still   bool
 	Here    string
-	// Of names the owner of the page, About the moment that it shows.
+	// Of names the owner of the page. About is the moment that the page shows.
 	Of, About string
 }
 

@@ -14,7 +14,7 @@ func ownGroup(cmd *exec.Cmd) {
 }
 
 func killGroup(cmd *exec.Cmd) error {
-	if cmd.Process == nil { // it did not start
+	if cmd.Process == nil { // the program did not start
 		return nil
 	}
 	return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

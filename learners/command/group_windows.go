@@ -11,7 +11,7 @@ func ownGroup(cmd *exec.Cmd) {
 }
 
 func killGroup(cmd *exec.Cmd) error {
-	if cmd.Process == nil || cmd.ProcessState != nil { // not started, or gone
+	if cmd.Process == nil || cmd.ProcessState != nil { // the program did not start, or has ended
 		return nil
 	}
 	if err := exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(cmd.Process.Pid)).Run(); err != nil {

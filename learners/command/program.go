@@ -77,7 +77,7 @@ func (p Program) Find() (string, error) {
 		name = filepath.Join(p.Dir, name)
 	}
 	path, err := exec.LookPath(name)
-	if errors.Is(err, exec.ErrDot) { // Go refuses a path relative to this folder, but here it was named on purpose
+	if errors.Is(err, exec.ErrDot) { // Go refuses a path relative to this folder, but this path was given on purpose
 		err = nil
 	}
 	if err != nil {
@@ -115,8 +115,8 @@ func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.R
 	return parse(answer, s.Classes(), n)
 }
 
-// ask runs the program on files that write puts into a fresh folder, removes the folder, and returns the
-// answer, at most most bytes. what names the program in errors.
+// ask runs the program on files that write makes in a new folder, and removes the folder. It returns the
+// answer, of at most most bytes. what names the program in errors.
 func (p Program) ask(ctx context.Context, what string, most int, write func(dir string) error, files ...string) (answer []byte, err error) {
 	dir, err := os.MkdirTemp(p.Scratch, what+"-")
 	if err != nil {
@@ -137,7 +137,7 @@ func (p Program) ask(ctx context.Context, what string, most int, write func(dir 
 }
 
 func write(dir string, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) error {
-	s.Missing = "" // missing cells are empty for the program
+	s.Missing = "" // the program gets empty cells for missing values
 	var label []string
 	classes := s.Classes()
 	for _, y := range labelled.Y {
@@ -215,7 +215,7 @@ func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []
 		if last != "" {
 			row[len(columns)] = cells[i]
 		}
-		if len(row) == 1 && row[0] == "" { // most readers skip an empty line
+		if len(row) == 1 && row[0] == "" { // most programs skip an empty line
 			out.Flush()
 			if _, err := file.WriteString("\"\"\n"); err != nil {
 				return err
@@ -252,7 +252,7 @@ func (p Program) run(ctx context.Context, dir string, most int, files ...string)
 	switch {
 	case ctx.Err() != nil:
 		err = fmt.Errorf("it was not done after %v", cmp.Or(p.Timeout, DefaultTimeout))
-	case errors.Is(err, exec.ErrWaitDelay): // the program ended well, but a process that it started did not
+	case errors.Is(err, exec.ErrWaitDelay): // the program ended without an error, but a process that it started did not end
 		err = nil
 	}
 	if err == nil && answer.over {

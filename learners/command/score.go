@@ -20,7 +20,7 @@ const longestScore = 40
 // The program runs in Dir as Command RECORDS SCHEMA, with RECORDS like POOL in Vote, and the same SCHEMA.
 // It prints one line for each row, in order: a decimal number from 0 to 1. Errors are as for Vote.
 func (p Program) Score(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error) {
-	s.Missing = "" // missing cells are empty for the program
+	s.Missing = "" // the program gets empty cells for missing values
 	n, _ := rows.Dims()
 	answer, err := p.ask(ctx, "scorer", (n+1)*longestScore, func(dir string) error {
 		if err := writeCSV(filepath.Join(dir, recordsFile), s, rows, "", nil); err != nil {
