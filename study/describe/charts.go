@@ -11,10 +11,10 @@ import (
 // mostShown bounds the levels in a chart and the groups with charts; the tables show all.
 const mostShown = 8
 
-// charts draws a table one: the groups, then each column, then missing values. It omits estimates that
-// are unknown or bounded on one side only.
+// charts draws a table one (the first table of a medical paper): the groups, then each column, then missing
+// values. It omits estimates that are unknown or bounded on one side only.
 func (t Table) charts() (out []*study.ReportChart) {
-	known := map[string][]Named{} // by column
+	known := map[string][]Named{} // known estimates by column
 	for _, e := range t.Estimates() {
 		if e.Estimate != nil && (e.Measure != QuantileMeasure || e.Of.open(*e.Estimate) == "") {
 			known[e.Column] = append(known[e.Column], e)
@@ -74,7 +74,7 @@ func (t Table) charts() (out []*study.ReportChart) {
 	return out
 }
 
-// largest returns a text's levels, of many the largest.
+// largest returns a text's levels, or only the largest ones if there are many.
 func (t Table) largest(c Column) []string {
 	if len(c.Levels) <= mostShown {
 		return c.Levels

@@ -6,30 +6,32 @@ import (
 	"caucus/aggregation"
 )
 
-// Estimate is a number with its uncertainty, computed from the released counts. Displayed counts are cut
-// at 0, so they are biased where records are few.
+// Estimate is a number with its uncertainty, computed from the released counts. Displayed counts are never
+// below 0, so they are biased where records are few.
 type Estimate struct {
 	Value float64 `json:"value"`
-	// Low to High is a 95 % interval for the population that the sites' records are a random sample of:
-	// noise and sampling. NoiseLow to NoiseHigh is a 95 % interval for these records: noise alone.
+	// Low to High is a 95 % interval for the population of which the sites' records are a random sample; it
+	// covers noise and sampling. NoiseLow to NoiseHigh is a 95 % interval for these records, and covers noise
+	// alone.
 	Low       float64 `json:"low"`
 	High      float64 `json:"high"`
 	NoiseLow  float64 `json:"noise_low"`
 	NoiseHigh float64 `json:"noise_high"`
 }
 
-// possible returns the estimate or, if noise made it impossible, the nearest end of its interval.
+// possible returns the estimate or, if noise made the estimate impossible, the nearest end of its interval.
 func (e Estimate) possible() float64 { return min(max(e.Value, e.Low), e.High) }
 
-// leastTotal is the least total, in standard deviations of its noise, with reported shares and means.
+// leastTotal is the least total for which shares and means are reported, in standard deviations of the total's
+// noise.
 const leastTotal = 4
 
 type sampled struct{ value, noise float64 }
 
-// ratio estimates above/below, whose noises are independent. perRecord is the variance of one record's
-// part in above − ratio·below. The intervals are Fieller's (1954): all x for which above − x·below is
-// within 1.96 standard deviations of 0. nil (unknown) if below is under leastTotal standard deviations
-// of its noise.
+// ratio estimates above/below, whose noises are independent. perRecord is the variance of one record's part in
+// above − ratio·below. The intervals are Fieller's (1954): all x for which above − x·below is within 1.96
+// standard deviations of 0. The result is nil (unknown) if below is less than leastTotal standard deviations of
+// its noise.
 func ratio(above, below sampled, perRecord float64) *Estimate {
 	n := below.value
 	if !(n > 0) || n < leastTotal*math.Sqrt(below.noise) {
@@ -52,12 +54,12 @@ func share(above, below sampled) *Estimate {
 	if e == nil {
 		return nil
 	}
-	// A share of 0 or 1 would have no sampling error: assume at least one record on each side.
+	// A share of 0 or 1 would have no sampling error, so assume at least one record on each side.
 	p := math.Min(math.Max(e.Value, 1/below.value), 1-1/below.value)
 	return ratio(above, below, p*(1-p)).within(0, 1)
 }
 
-// within cuts the intervals, but not the value, to the possible range.
+// within limits the intervals, but not the value, to the possible range.
 func (e *Estimate) within(low, high float64) *Estimate {
 	if e == nil {
 		return nil
@@ -75,18 +77,18 @@ func (e *Estimate) scaled(f func(float64) float64) *Estimate {
 	return &Estimate{f(e.Value), f(e.Low), f(e.High), f(e.NoiseLow), f(e.NoiseHigh)}
 }
 
-// number holds the released values of a number in one group: bin counts and two within-bin sums.
+// number holds the released values of a numeric column in one group: bin counts and two within-bin sums.
 type number struct {
 	of            column
 	bins          []float64
 	first, second float64
 	total         sampled // of the records in a bin
 	noise         float64 // variance of the noise on a count
-	binned        bool    // the total is a noisy count of the bins' group
+	binned        bool    // the total is the noisy count of a group, and not the sum of the bins
 }
 
-// leftOut is the standard deviation of a within-bin sum's noise, in widths of the widest bin, relative
-// to a count's noise.
+// leftOut is the standard deviation of the noise on a within-bin sum, in widths of the widest bin, relative to
+// a count's noise.
 const leftOut = lattice / (2 * mostWithin)
 
 // middle returns the middle of a bin in [0,1], minus the centre. The middles of all bins add up to 0, so
@@ -136,12 +138,11 @@ func (n number) moments() (mean, sd *Estimate) {
 	return mean.within(0, 1), sd.within(0, 0.5)
 }
 
-// quantile bounds the p-quantile between two edges. An edge is shown to lie below the quantile if
-// significantly fewer than p of the records lie below that edge. The test moves from the outermost edge
-// inwards and stops at the first edge that fails. It can only err at the first edge beyond the quantile,
-// so 1.96 standard deviations there suffice for all edges (a fixed sequence of tests; a simultaneous
-// band would be wider). from and to are edges, 0 and len(bins) if no edge passes; ok is false if the
-// total is unknown.
+// quantile bounds the p-quantile between two edges. An edge is shown to lie below the quantile if significantly
+// fewer than p of the records lie below that edge. The test moves from the outermost edge inwards and stops at
+// the first edge that fails. It can only err at the first edge beyond the quantile, so 1.96 standard deviations
+// there suffice for all edges (a fixed sequence of tests; a simultaneous band would be wider). from and to are
+// edges; they are 0 and len(bins) if no edge passes. ok is false if the total is unknown.
 func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
 	bins, total := len(n.bins), sumOf(n.bins)
 	if !(total > 0) || total < leastTotal*math.Sqrt(float64(bins)*n.noise) {

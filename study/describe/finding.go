@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// mostFound bounds the columns that lead an answer.
+// mostFound bounds how many columns an answer states first.
 const mostFound = 3
 
-// finding says in a few words what a table one shows, once a column: the means and most frequent levels
-// of the first columns; by groups, the numbers in which two groups differ by the most widths of intervals.
+// finding says in a few words what the table shows, once for each column: the means and most frequent levels of
+// the first columns. With groups, it names the numbers in which two groups differ most, measured in widths of
+// intervals.
 func (t Table) finding() string {
 	said := func(e Named) string {
 		interval, _ := e.Interval()
@@ -20,11 +21,11 @@ func (t Table) finding() string {
 	}
 	type found struct {
 		words        string
-		share, clear float64 // clear: the difference of two groups, in widths of their intervals
+		share, clear float64 // clear is the difference of two groups, in widths of their intervals
 	}
 	var columns []string
 	of := map[string]found{}
-	same := map[string][]Named{} // the estimates of one name, of all groups
+	same := map[string][]Named{} // the estimates of one name, for all groups
 	for _, e := range t.Estimates() {
 		if e.Estimate == nil || e.Measure != Share && e.Measure != Mean || e.Column == "" || e.Column == t.By || slices.Contains([]string{missing, otherLevel, noClass}, e.What) {
 			continue

@@ -12,7 +12,7 @@ import (
 
 const unknown = "unknown"
 
-// Report shows a table one, then its intervals (study.Reporter).
+// Report shows the table, then its intervals (study.Reporter).
 func (Kind) Report(r study.Release) (study.Report, error) {
 	t, err := TableOf(r)
 	if err != nil {
@@ -144,7 +144,7 @@ func (t Table) one(title string) study.ReportTable {
 	return out
 }
 
-// told says whether any estimate of a group is known. A table without groups is always shown.
+// told reports whether any estimate of a group is known. A table without groups is always shown.
 func (t Table) told(g int) bool {
 	known := t.By == ""
 	for _, c := range t.Columns {
@@ -211,18 +211,16 @@ func percent(share float64) string {
 	return strconv.FormatFloat(math.Round(1000*math.Max(0, share))/10, 'f', 1, 64)
 }
 
-// Named is one estimate of a table.
 type Named struct {
 	Column, What, Group string
 	*Estimate           // nil: unknown
 	Measure             Measure
-	Of                  Column // the column as released; without edges for a share
+	Of                  Column // the column as released; a share has no edges
 }
 
-// Measure is a kind of estimate.
 type Measure string
 
-// The kinds of estimate. The intervals of a quantile end at public edges.
+// What an estimate measures. The intervals of a quantile end at public edges.
 const (
 	Share           Measure = "share"
 	Mean            Measure = "mean"
@@ -230,8 +228,8 @@ const (
 	QuantileMeasure Measure = "quantile"
 )
 
-// Estimates lists all estimates of a table in order: a share for each cell of a text and for
-// missing values; mean, sd and quartiles of a number.
+// Estimates lists all estimates of a table in order: a share for each cell of a text and for missing values;
+// mean, standard deviation and quartiles of a number.
 func (t Table) Estimates() []Named {
 	var out []Named
 	if t.Inside != nil {
@@ -298,8 +296,8 @@ const (
 	NoiseInterval  = "privacy noise alone"
 )
 
-// Show formats an estimate in n's format: a share in percent, a value that noise made impossible as the
-// nearest end of its interval.
+// Show formats an estimate like n, for example a share in percent. A value that noise made impossible is shown
+// as the nearest end of its interval.
 func (n Named) Show(e *Estimate) string {
 	if e == nil {
 		return unknown
