@@ -125,8 +125,8 @@ func (a *Agent) Round(ctx context.Context) error {
 	if listing.Forgot != nil {
 		a.logOnceAbout("coordinator's head", slog.LevelWarn, listing.Forgot.Error())
 	}
-	if err := a.followKeys(); err != nil {
-		a.logOnceAbout("coordinator's keys", slog.LevelWarn, fmt.Sprintf("the coordinator's new keys could not be kept yet: %v", err))
+	if err := a.followCoordinator(listing.Addresses); err != nil {
+		a.logOnceAbout("coordinator's keys", slog.LevelWarn, fmt.Sprintf("the coordinator's new keys or addresses could not be kept yet: %v", err))
 	}
 	a.year = site.YearOf(a.now(), listing.Skew)
 	if a.year == "" {
@@ -168,11 +168,14 @@ func (a *Agent) renew(ctx context.Context) error {
 	return a.useIdentity(id, "certificate renewed")
 }
 
-// followKeys stores the coordinator's signed handover to new keys, and then uses the new authority.
-func (a *Agent) followKeys() error {
-	id, news := a.id.Follow(a.link.Keys())
-	if !news {
+// followCoordinator stores the coordinator's signed handover to new keys, and its signed addresses, then uses them.
+func (a *Agent) followCoordinator(addresses string) error {
+	id, news := a.id.Follow(a.link.Keys(), addresses)
+	switch {
+	case !news:
 		return nil
+	case id.Coordinator != a.id.Coordinator:
+		return a.useIdentity(id, "the coordinator's replicas are at other addresses now, which it signed")
 	}
 	return a.useIdentity(id, "the coordinator changed its keys, and its old one signed for that")
 }

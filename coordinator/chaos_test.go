@@ -6,10 +6,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -21,13 +22,16 @@ import (
 	"testing"
 	"time"
 
+	aggregators "caucus/aggregator"
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/internal/testlevel"
 	"caucus/internal/testserver"
 	"caucus/privacy"
+	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/verify"
 )
 
 // replicaFolder is the environment variable that makes the test binary a replica.
@@ -35,8 +39,26 @@ const replicaFolder = "CAUCUS_REPLICA_FOLDER"
 
 func init() { asReplica = runReplica }
 
+// chaosSizes are the number of parties, how long things break, the longest pause, and how often a party asks.
+func chaosSizes() (parties int, lasts, pause, polls time.Duration) {
+	if testlevel.Long() {
+		return 50, 2 * time.Minute, 8 * time.Second, 200 * time.Millisecond
+	}
+	return 4, 4 * time.Second, 3 * time.Second, 30 * time.Millisecond
+}
+
+// stopHere pauses this process for a while, at an effect that may be within a transaction.
+func stopHere(most time.Duration) {
+	wake := exec.Command("sh", "-c", fmt.Sprintf("sleep %.2f; kill -CONT %d", rand.N(most).Seconds(), os.Getpid()))
+	if wake.Start() == nil {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		_ = wake.Wait()
+	}
+}
+
 // runReplica is a replica that leads when it can. It writes down each whole sum that it is about to release.
 func runReplica() {
+	parties, _, pause, _ := chaosSizes()
 	dir := os.Getenv(replicaFolder)
 	config := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
 	config.Tick, config.WitnessWait, config.Grace = 2*time.Millisecond, 0, 0
@@ -44,13 +66,17 @@ func runReplica() {
 	config.Log = slog.New(slog.NewTextHandler(must(os.OpenFile(filepath.Join(dir, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)), nil))
 	var s *Server
 	config.Checkpoint = func(effect string) {
+		if rand.IntN(100) == 0 {
+			config.Log.Info("paused", "at", effect)
+			stopHere(pause)
+		}
 		if effect != "before ledger" {
 			return
 		}
 		for _, c := range s.registry.all() {
 			_ = s.store.View(context.Background(), func(tx records.Tx) error {
 				sum, n, err := tx.Sum(c.hash)
-				if err == nil && n == chaosParties {
+				if err == nil && n == parties && string(sum) != handed {
 					f := must(os.OpenFile(filepath.Join(dir, "sums"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
 					fmt.Fprintf(f, "%x\n", sum)
 					f.Close()
@@ -73,11 +99,102 @@ func runReplica() {
 	}
 }
 
-const chaosParties = 4
+// line carries connections on until it is cut: then nothing passes, as on a network that lost its way.
+type line struct {
+	listener net.Listener
+	to       func() (net.Conn, error)
+
+	mu     sync.Mutex
+	healed chan struct{} // closed: it is whole
+	open   map[net.Conn]bool
+	under  sync.WaitGroup
+}
+
+func newLine(network, at, toNetwork, to string) *line {
+	whole := make(chan struct{})
+	close(whole)
+	l := &line{listener: must(net.Listen(network, at)), to: func() (net.Conn, error) { return net.Dial(toNetwork, to) }, healed: whole, open: map[net.Conn]bool{}}
+	l.under.Go(func() {
+		for {
+			from, err := l.listener.Accept()
+			if err != nil {
+				return
+			}
+			l.under.Go(func() {
+				l.wait()
+				to, err := l.to()
+				if err != nil {
+					from.Close()
+					return
+				}
+				l.mu.Lock()
+				l.open[from], l.open[to] = true, true
+				l.mu.Unlock()
+				l.under.Go(func() { l.copy(to, from) })
+				l.copy(from, to)
+				l.mu.Lock()
+				delete(l.open, from)
+				delete(l.open, to)
+				l.mu.Unlock()
+			})
+		}
+	})
+	return l
+}
+
+func (l *line) wait() {
+	l.mu.Lock()
+	healed := l.healed
+	l.mu.Unlock()
+	<-healed
+}
+
+func (l *line) copy(to, from net.Conn) {
+	defer to.Close()
+	defer from.Close()
+	for some := make([]byte, 32<<10); ; {
+		n, err := from.Read(some)
+		if l.wait(); err != nil {
+			return
+		}
+		if _, err := to.Write(some[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func (l *line) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.healed = make(chan struct{})
+}
+
+// heal lets pass what waited, or breaks all connections.
+func (l *line) heal(breaks bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.open {
+		if breaks {
+			c.Close()
+		}
+	}
+	select {
+	case <-l.healed:
+	default:
+		close(l.healed)
+	}
+}
+
+func (l *line) end() {
+	l.listener.Close()
+	l.heal(true)
+	l.under.Wait()
+}
 
 // replica is one that is started again whenever it ends.
 type replica struct {
 	dir, address string
+	lines        []*line // to PostgreSQL, to the helper, from its callers
 
 	mu   sync.Mutex
 	run  *exec.Cmd
@@ -118,101 +235,244 @@ func (r *replica) end() {
 	r.signal(syscall.SIGKILL)
 }
 
-// TestChaos: three replicas as processes, a PostgreSQL with a synchronous standby, and parties that send what they
-// sent again when they are asked. Replicas and both servers of PostgreSQL are killed, and replicas are paused, at random.
-// Every study has one release, of all its parties; the ledger is charged once for each; each sum is that of the ballots.
-func TestChaos(t *testing.T) {
-	lasts, pause := 4*time.Second, 3*time.Second
-	if testlevel.Long() {
-		lasts, pause = 2*time.Minute, 8*time.Second
+// chaos is what breaks, and who must not mind.
+type chaos struct {
+	*testing.T
+	pair       *testserver.Pair
+	helper     *keptHelper
+	replicas   []*replica
+	identities map[string]protocol.Identity
+	addresses  string
+	roster     []study.PartyID
+	pool       []byte
+	parties    int
+	lasts      time.Duration
+	pause      time.Duration
+	polls      time.Duration
+
+	mu       sync.Mutex
+	sent     map[study.Hash]map[study.PartyID][]byte // as a party keeps what it sends
+	again    int                                     // contributions that were sent again
+	releases map[study.Hash]protocol.SignedRelease
+	away     int // replicas that are paused or cut off
+}
+
+func (c *chaos) dial(name string) *protocol.Client {
+	return must(protocol.Dial(c.identities[name], protocol.DialOptions{Coordinator: c.addresses, Timeout: 2 * time.Second}))
+}
+
+// without takes a replica away for a while, unless it is the last one.
+func (c *chaos) without(take, give func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.away == len(c.replicas)-1 {
+		return false
 	}
+	c.away++
+	take()
+	time.AfterFunc(rand.N(c.pause), func() {
+		give()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.away--
+	})
+	return true
+}
+
+// breaks breaks something again and again, and counts what.
+func (c *chaos) breaks() map[string]int {
+	broke := map[string]int{}
+	for begun := time.Now(); time.Since(begun) < c.lasts; {
+		time.Sleep(time.Duration(200+rand.IntN(1300)) * time.Millisecond)
+		r := c.replicas[rand.IntN(len(c.replicas))]
+		what := []string{"replica killed", "replica killed", "replica paused", "replica cut off", "replica without PostgreSQL", "standby killed", "primary killed", "helper killed"}[rand.IntN(8)]
+		switch what {
+		case "replica killed":
+			r.signal(syscall.SIGKILL)
+		case "replica paused":
+			if !c.without(func() { r.signal(syscall.SIGSTOP) }, func() { r.signal(syscall.SIGCONT) }) {
+				continue
+			}
+		case "replica cut off", "replica without PostgreSQL":
+			lines := r.lines
+			if what != "replica cut off" {
+				lines = lines[:1]
+			}
+			breaks := rand.IntN(2) == 0
+			each := func(do func(*line)) func() {
+				return func() {
+					for _, l := range lines {
+						do(l)
+					}
+				}
+			}
+			if !c.without(each((*line).cut), each(func(l *line) { l.heal(breaks) })) {
+				continue
+			}
+		case "standby killed":
+			c.pair.Standby.Kill()
+			time.Sleep(200 * time.Millisecond)
+			c.pair.Standby.Start()
+		case "primary killed":
+			c.pair.Primary.Kill()
+			time.Sleep(200 * time.Millisecond)
+			c.pair.Primary.Start()
+		case "helper killed":
+			c.helper.kill()
+		}
+		broke[what]++
+	}
+	time.Sleep(c.pause) // who was away is back
+	return broke
+}
+
+// body is what a party sends to a study: the same bytes each time.
+func (c *chaos) body(client *protocol.Client, s protocol.Summary, i int) ([]byte, error) {
+	c.mu.Lock()
+	had := c.sent[s.Hash][c.roster[i]]
+	c.mu.Unlock()
+	if had != nil {
+		return had, nil
+	}
+	body := ballotFor(i, c.parties)
+	if strings.HasPrefix(s.Name, "shared") {
+		whole, err := client.Study(context.Background(), s.Hash.String())
+		if err != nil {
+			return nil, err
+		}
+		task := must(newStudyChecker(whole.Plan, c.pool)).task
+		sealing := must(protocol.LoadSealingKey(filepath.Join(c.helper.dir, "sealing.key"))).Public()
+		body = must(aggregators.Contribute(task, c.roster[i], inputs(task, i), aggregators.Agreement{Sealing: sealing, Acceptance: whole.Helper.Digest()}))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sent[s.Hash] == nil {
+		c.sent[s.Hash] = map[study.PartyID][]byte{}
+	}
+	c.sent[s.Hash][c.roster[i]] = body
+	return body, nil
+}
+
+// takesPart is a party that sends its contribution to every study that lacks it, and reads every release.
+func (c *chaos) takesPart(i int, over chan struct{}) {
+	client := c.dial(string(c.roster[i]))
+	defer client.Close()
+	ctx, read := context.Background(), map[study.Hash]bool{}
+	for {
+		select {
+		case <-over:
+			return
+		case <-time.After(c.polls/2 + rand.N(c.polls)):
+		}
+		list, err := client.Studies(ctx)
+		for _, s := range list.Studies {
+			if err == nil && (s.State == study.Open && !s.Mine || s.Lost) {
+				var body []byte
+				if body, err = c.body(client, s, i); err == nil {
+					_, err = client.Contribute(ctx, s.Hash, body)
+				}
+				if err == nil && s.Lost {
+					c.mu.Lock()
+					c.again++
+					c.mu.Unlock()
+				}
+			}
+			if err == nil && s.State == study.Released && !read[s.Hash] {
+				var r protocol.SignedRelease
+				if r, err = client.Release(ctx, s.Hash.String()); err == nil {
+					read[s.Hash] = true
+					c.mu.Lock()
+					if had := c.releases[s.Hash]; had.Document != nil && !bytes.Equal(had.Document, r.Document) {
+						c.Errorf("study %s has two releases", s.Name)
+					}
+					c.releases[s.Hash] = r
+					c.mu.Unlock()
+				}
+			}
+		}
+		if err != nil {
+			_ = client.HangUp()
+		}
+	}
+}
+
+// TestChaos: three replicas as processes, a PostgreSQL with a synchronous standby, a helper, and parties that
+// send what they sent again when they are asked. Replicas, both servers of PostgreSQL and the helper are killed,
+// replicas are paused, within transactions too, and cut off, at random. Nobody acts: every study has one
+// release, of all its parties; each ledger is charged once for each; each sum is that of the ballots.
+func TestChaos(t *testing.T) {
 	ctx := context.Background()
-	pair := testserver.NewPair(t)
-	w := newWorld(t, nil)
-	identities := map[string]protocol.Identity{"operator": must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))}
-	roster := names(chaosParties)
-	for _, p := range roster {
+	c := &chaos{T: t, identities: map[string]protocol.Identity{}, sent: map[study.Hash]map[study.PartyID][]byte{}, releases: map[study.Hash]protocol.SignedRelease{}}
+	c.parties, c.lasts, c.pause, c.polls = chaosSizes()
+	c.pair = testserver.NewPair(t)
+	w := newSharedWorld(t, 0, nil)
+	c.identities["operator"] = must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
+	c.roster, c.pool = names(c.parties), poolOf(c.parties)
+	for _, p := range c.roster {
 		text, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: string(p)})
 		must(0, err)
-		identities[string(p)] = must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{}))
+		c.identities[string(p)] = must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{}))
 	}
+	keys := w.server.keys
 	w.stop()
-	must(folder.Move(ctx, w.config.Dir, pair.Address()))
-	var replicas []*replica
-	var addresses []string
+	w.stopHelper()
+	dir, second := w.copied(t)
+	config := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
+	must(folder.Move(ctx, dir, c.pair.Address()))
+	c.helper = keepHelper(t, second, "")
+	socket := must(url.Parse(c.pair.Address())).Query().Get("host")
+	top := must(os.MkdirTemp("", "chaos"))
+	defer os.RemoveAll(top)
 	for i := range 3 {
-		r := &replica{dir: filepath.Join(t.TempDir(), fmt.Sprint("replica", i)), address: "127.0.0.1:" + must(testlevel.FreePort())}
-		must(0, os.CopyFS(r.dir, os.DirFS(w.config.Dir)))
+		r := &replica{dir: filepath.Join(top, fmt.Sprint(i), "coordinator"), address: "127.0.0.1:" + must(testlevel.FreePort())}
+		must(0, os.CopyFS(r.dir, os.DirFS(dir)))
 		for _, name := range must(filepath.Glob(filepath.Join(r.dir, "*"))) {
 			must(0, os.Chmod(name, 0o600))
 		}
 		must(0, os.Chmod(r.dir, 0o700))
-		must(0, os.WriteFile(r.dir+".head", must(os.ReadFile(w.config.HeadFile())), 0o600))
+		for _, end := range []string{".head", ".shares.head"} {
+			must(0, os.WriteFile(r.dir+end, must(os.ReadFile(dir+end)), 0o600))
+		}
+		r.lines = []*line{
+			newLine("unix", filepath.Join(filepath.Dir(r.dir), ".s.PGSQL.5432"), "unix", filepath.Join(socket, ".s.PGSQL.5432")),
+			newLine("tcp", "127.0.0.1:0", "tcp", config.Helper.Address),
+			newLine("tcp", "127.0.0.1:0", "tcp", r.address),
+		}
 		path := filepath.Join(r.dir, folder.ConfigFile)
 		text := string(must(os.ReadFile(path)))
 		text = strings.ReplaceAll(text, "127.0.0.1:0", r.address)
-		text = strings.ReplaceAll(text, filepath.Base(w.config.HeadFile()), filepath.Base(r.dir)+".head")
+		text = strings.ReplaceAll(text, config.Helper.Address, r.lines[1].listener.Addr().String())
+		text = strings.ReplaceAll(text, socket, filepath.Dir(r.dir))
 		must(0, os.WriteFile(path, []byte(text), 0o600))
-		replicas, addresses = append(replicas, r), append(addresses, r.address)
+		c.replicas = append(c.replicas, r)
+		c.addresses += "," + r.lines[2].listener.Addr().String()
 	}
-	var under sync.WaitGroup
-	for _, r := range replicas {
+	c.addresses = c.addresses[1:]
+	over, under := make(chan struct{}), sync.WaitGroup{}
+	for _, r := range c.replicas {
 		under.Go(r.live)
 	}
-	over := make(chan struct{})
-	defer func() {
-		for _, r := range replicas {
+	end := sync.OnceFunc(func() {
+		close(over)
+		for _, r := range c.replicas {
 			r.end()
+			for _, l := range r.lines {
+				l.end()
+			}
 		}
 		under.Wait()
-	}()
-	dial := func(name string) *protocol.Client {
-		return must(protocol.Dial(identities[name], protocol.DialOptions{Coordinator: strings.Join(addresses, ","), Timeout: 2 * time.Second}))
-	}
-
-	// Parties send their ballot to every study that lacks it, and read every release.
-	pool := poolOf(chaosParties)
-	var mu sync.Mutex
-	releases := map[study.Hash][]byte{}
-	for i, p := range roster {
-		under.Go(func() {
-			c := dial(string(p))
-			defer c.Close()
-			for {
-				select {
-				case <-over:
-					return
-				case <-time.After(30 * time.Millisecond):
-				}
-				list, err := c.Studies(ctx)
-				for _, s := range list.Studies {
-					if err == nil && (s.State == study.Open && !s.Mine || s.Lost) {
-						_, err = c.Contribute(ctx, s.Hash, ballotFor(i, chaosParties))
-					}
-					if err == nil && s.State == study.Released {
-						var r protocol.SignedRelease
-						if r, err = c.Release(ctx, s.Hash.String()); err == nil {
-							mu.Lock()
-							if had := releases[s.Hash]; had != nil && !bytes.Equal(had, r.Document) {
-								t.Errorf("study %s has two releases", s.Name)
-							}
-							releases[s.Hash] = r.Document
-							mu.Unlock()
-						}
-					}
-				}
-				if err != nil {
-					_ = c.HangUp()
-				}
-			}
-		})
+		c.helper.end()
+	})
+	defer end()
+	for i := range c.roster {
+		under.Go(func() { c.takesPart(i, over) })
 	}
 
 	// Nobody leads while nobody answers.
 	var gaps []time.Duration
 	under.Go(func() {
-		c := dial("operator")
-		defer c.Close()
+		client := c.dial("operator")
+		defer client.Close()
 		for last, failed := time.Now(), false; ; {
 			select {
 			case <-over:
@@ -220,10 +480,10 @@ func TestChaos(t *testing.T) {
 			case <-time.After(20 * time.Millisecond):
 			}
 			one, stop := context.WithTimeout(ctx, 500*time.Millisecond)
-			_, err := c.Members(one)
+			_, err := client.Members(one)
 			if stop(); err != nil {
 				failed = true
-				_ = c.HangUp()
+				_ = client.HangUp()
 				continue
 			}
 			if failed {
@@ -232,60 +492,35 @@ func TestChaos(t *testing.T) {
 			last, failed = time.Now(), false
 		}
 	})
-
-	// Something breaks again and again.
-	begun, done := time.Now(), make(chan map[string]int)
-	go func() {
-		broke := map[string]int{}
-		for time.Since(begun) < lasts {
-			time.Sleep(time.Duration(500+rand.IntN(2000)) * time.Millisecond)
-			r := replicas[rand.IntN(len(replicas))]
-			switch n := rand.IntN(8); {
-			case n < 4:
-				broke["replica killed"]++
-				r.signal(syscall.SIGKILL)
-			case n < 6:
-				broke["replica paused"]++
-				r.signal(syscall.SIGSTOP)
-				time.AfterFunc(rand.N(pause), func() { r.signal(syscall.SIGCONT) })
-			case n < 7:
-				broke["standby killed"]++
-				pair.Standby.Kill()
-				time.Sleep(200 * time.Millisecond)
-				pair.Standby.Start()
-			default:
-				broke["primary killed"]++
-				pair.Primary.Kill()
-				time.Sleep(200 * time.Millisecond)
-				pair.Primary.Start()
-			}
-		}
-		time.Sleep(pause) // who was paused goes on
-		done <- broke
-	}()
-	operator := dial("operator")
+	done := make(chan map[string]int, 1)
+	go func() { done <- c.breaks() }()
+	operator := c.dial("operator")
 	defer operator.Close()
 	persist := func(what string, fn func() error) {
-		for until := time.Now().Add(lasts + time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		for until := time.Now().Add(c.lasts + time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			err := fn()
 			if err == nil {
 				return
 			}
 			if time.Now().After(until) {
-				close(over)
 				t.Fatalf("%s: %v", what, err)
 			}
 			_ = operator.HangUp()
 		}
 	}
 	var broke map[string]int
-	studies := 0
-	plan := planOf(roster, pool, time.Now().Add(time.Hour))
-	persist("pool", func() error { return operator.UploadPool(ctx, plan.Pool, pool) })
+	plans := map[study.Hash]study.Plan{}
+	persist("pool", func() error { return operator.UploadPool(ctx, planOf(c.roster, c.pool, time.Now()).Pool, c.pool) })
 	for broke == nil {
-		plan.Name = fmt.Sprint("study", studies)
-		studies++
-		persist("create", func() error { _, err := operator.CreateStudy(ctx, must(plan.Canonical()), nil); return err })
+		plan := planOf(c.roster, c.pool, time.Now().Add(time.Hour))
+		plan.Name = fmt.Sprint("study", len(plans))
+		if len(plans)%4 == 1 {
+			plan.Name, plan.Noise = fmt.Sprint("shared", len(plans)), study.NoiseAggregators
+			plan = withTerms(plan, c.pool)
+		}
+		text := must(plan.Canonical())
+		plans[study.HashOf(text)] = plan
+		persist("create", func() error { _, err := operator.CreateStudy(ctx, text, nil); return err })
 		persist("open", func() error {
 			_, err := operator.Open(ctx, plan.Name)
 			if err != nil {
@@ -298,10 +533,10 @@ func TestChaos(t *testing.T) {
 		persist("release", func() error {
 			s, err := operator.Study(ctx, plan.Name)
 			if err == nil && s.State == study.Failed {
-				t.Fatalf("study failed: %s", s.Reason)
+				t.Fatalf("%s failed: %s", plan.Name, s.Reason)
 			}
 			if err == nil && s.State != study.Released {
-				err = errors.New(string(s.State))
+				err = fmt.Errorf("%s has %d contributions and is %s", plan.Name, s.Contributed, s.State)
 			}
 			return err
 		})
@@ -311,35 +546,47 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
-		mu.Lock()
-		read := len(releases)
-		mu.Unlock()
-		if read == studies {
+		c.mu.Lock()
+		read := len(c.releases)
+		c.mu.Unlock()
+		if read == len(plans) {
 			break
 		}
 	}
-	time.Sleep(300 * time.Millisecond) // the other parties read the last release too
-	close(over)
-	for _, r := range replicas {
-		r.end()
-	}
-	under.Wait()
+	time.Sleep(3 * c.polls) // the other parties read the last release too
+	end()
 
-	w.config.Store = pair.Address()
-	stores := must(folder.OpenStores(w.config))
+	stores := must(folder.OpenStores(must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))))
 	defer stores.Close()
-	if n := must(privacy.Verify(ctx, stores.Journal))[privacy.Party].Charges; n != int64(studies) {
-		t.Errorf("%d charges of %d studies", n, studies)
+	if n := must(privacy.Verify(ctx, stores.Journal))[privacy.Party].Charges; n != int64(len(plans)) {
+		t.Errorf("%d charges of %d studies", n, len(plans))
 	}
-	if len(releases) != studies {
-		t.Errorf("%d of %d studies have a release", len(releases), studies)
+	shared := 0
+	for h, plan := range plans {
+		r := c.releases[h]
+		if r.Release.Parties != c.parties {
+			t.Errorf("%s has a release of %d parties", plan.Name, r.Release.Parties)
+		}
+		if plan.Noise == study.NoiseAggregators {
+			shared++
+		}
+		for _, f := range verify.Release(r, verify.Known{Pool: poolUnder(plan, c.pool), Keys: &keys, KeysFrom: "test"}) {
+			if f.Verdict == verify.Fails {
+				t.Errorf("%s: %s: %s", plan.Name, f.About, f.Says)
+			}
+		}
+	}
+	helpers := must(journal.OpenSQLite(filepath.Join(second, folder.LedgerFile)))
+	defer helpers.Close()
+	if n := must(privacy.Verify(ctx, helpers))[privacy.Party].Charges; n != int64(shared) {
+		t.Errorf("the helper has %d charges of %d studies", n, shared)
 	}
 	var bodies [][]byte
-	for i := range roster {
-		bodies = append(bodies, ballotFor(i, chaosParties))
+	for i := range c.roster {
+		bodies = append(bodies, ballotFor(i, c.parties))
 	}
-	want, sums := hex.EncodeToString(sumOf(plan, pool, bodies)), 0
-	for _, r := range replicas {
+	want, sums := hex.EncodeToString(sumOf(planOf(c.roster, c.pool, time.Now()), c.pool, bodies)), 0
+	for _, r := range c.replicas {
 		text, _ := os.ReadFile(filepath.Join(r.dir, "sums"))
 		for _, sum := range strings.Fields(string(text)) {
 			if sums++; sum != want {
@@ -347,11 +594,17 @@ func TestChaos(t *testing.T) {
 			}
 		}
 	}
-	if sums < studies {
-		t.Errorf("%d sums of %d studies", sums, studies)
+	if sums < len(plans)-shared {
+		t.Errorf("%d sums of %d studies", sums, len(plans)-shared)
+	}
+	paused := 0
+	for _, r := range c.replicas {
+		text, _ := os.ReadFile(filepath.Join(r.dir, "log"))
+		paused += bytes.Count(text, []byte("msg=paused"))
 	}
 	slices.Sort(gaps)
+	t.Logf("%d studies, %d of them with a helper, of %d parties; %v, paused at an effect %d; %d contributions sent again", len(plans), shared, c.parties, broke, paused, c.again)
 	if len(gaps) > 0 {
-		t.Logf("%d studies; %v; without a leader %d times: median %v, worst %v", studies, broke, len(gaps), gaps[len(gaps)/2].Round(time.Millisecond), gaps[len(gaps)-1].Round(time.Millisecond))
+		t.Logf("without a leader %d times: median %v, worst %v", len(gaps), gaps[len(gaps)/2].Round(time.Millisecond), gaps[len(gaps)-1].Round(time.Millisecond))
 	}
 }

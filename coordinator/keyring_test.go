@@ -63,7 +63,7 @@ func TestRotate(t *testing.T) {
 	// certificate of it.
 	old := w.dial(id)
 	must(old.Studies(ctx))
-	followed, news := id.Follow(old.Keys())
+	followed, news := id.Follow(old.Keys(), "")
 	if !news || !followed.Outdated() || followed.CA == id.CA {
 		t.Errorf("followed: news %v, outdated %v", news, followed.Outdated())
 	}
@@ -185,7 +185,7 @@ func TestPutBackBeforeRotation(t *testing.T) {
 	putBack := w.backup()
 	must(folder.Rotate(w.config.Dir, w.clock.Now()))
 	w.start()
-	followed, _ := id.Follow(w.parties["p0"].Keys())
+	followed, _ := id.Follow(w.parties["p0"].Keys(), "")
 	w.stop()
 	putBack()
 	parties := w.alone()
@@ -235,4 +235,36 @@ func TestRotateOften(t *testing.T) {
 		t.Errorf("a party that was invited after all that: %v", err)
 	}
 	must(folder.Backup(ctx, w.config.Dir, filepath.Join(t.TempDir(), "backup"), w.clock.Now()))
+}
+
+// TestAddresses: who calls learns where the replicas are, by a document that the coordinator signed. An identity
+// that came with an address of its own keeps it.
+func TestAddresses(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	w.enrol("p0")
+	if l := must(w.parties["p0"].Studies(ctx)); l.Addresses != "" {
+		t.Errorf("it says %q and knows none", l.Addresses)
+	}
+	id := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
+	id.Coordinator = w.config.Listen
+	w.stop()
+	w.config.Address = w.config.Listen + ",b.example.org:7443,c.example.org:7443"
+	w.start()
+	l := must(w.parties["p0"].Studies(ctx))
+	followed, news := id.Follow(w.parties["p0"].Keys(), l.Addresses)
+	if !news || l.Addresses != w.config.Address || followed.Coordinator != w.config.Address {
+		t.Errorf("it learns %q", followed.Coordinator)
+	}
+	if _, again := followed.Follow(w.parties["p0"].Keys(), l.Addresses); again {
+		t.Error("what it knows is news")
+	}
+	id.Coordinator = "tunnel.example.org:7443"
+	if _, news := id.Follow(w.parties["p0"].Keys(), l.Addresses); news {
+		t.Error("a tunnel is forgotten")
+	}
+	w.server.addresses = protocol.SignedProto([]protocol.Signed{protocol.SignAddresses(must(protocol.NewSigner()), w.config.Address)})[0]
+	if _, err := w.parties["p0"].Studies(ctx); !errors.Is(err, protocol.ErrDamaged) {
+		t.Errorf("addresses that somebody else signed: %v", err)
+	}
 }

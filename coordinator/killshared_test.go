@@ -63,6 +63,7 @@ func runHelper() {
 type keptHelper struct {
 	mu      sync.Mutex // guards cmd, stopped and starts
 	cmd     *exec.Cmd
+	dir     string
 	stopped bool
 	starts  int
 	effects []string // once it is stopped
@@ -70,7 +71,7 @@ type keptHelper struct {
 }
 
 func keepHelper(t *testing.T, dir, kill string) *keptHelper {
-	h := &keptHelper{done: make(chan struct{})}
+	h := &keptHelper{dir: dir, done: make(chan struct{})}
 	t.Cleanup(func() { h.end() }) // also where the test ends early
 	go func() {
 		defer close(h.done)
@@ -97,6 +98,14 @@ func keepHelper(t *testing.T, dir, kill string) *keptHelper {
 		}
 	}()
 	return h
+}
+
+func (h *keptHelper) kill() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cmd != nil {
+		_ = h.cmd.Process.Kill()
+	}
 }
 
 func (h *keptHelper) end() (effects []string, starts int) {

@@ -92,8 +92,10 @@ func (w *world) apart() process {
 // process of its own beside them on the same machine. One iteration is one
 // study, from the first ballot to the last receipt.
 //
-//	go test ./coordinator -run '^$' -bench Load -benchtime 5x
-func BenchmarkLoad(b *testing.B) {
+//	go test ./coordinator -run '^$' -bench Load$ -benchtime 5x
+func BenchmarkLoad(b *testing.B) { load(b) }
+
+func load(b *testing.B) {
 	const parties, rows = 500, 2000
 	ctx := context.Background()
 	w := newWorld(b, func(c *folder.Config) { c.Log = nil })

@@ -190,3 +190,14 @@ func TestReplicas(t *testing.T) {
 		t.Error("the log does not say why contributions are asked for again")
 	}
 }
+
+// BenchmarkLoadPostgres is BenchmarkLoad over a PostgreSQL with a synchronous standby, on disks that both wait for.
+//
+//	go test ./coordinator -run '^$' -bench LoadPostgres -benchtime 5x
+func BenchmarkLoadPostgres(b *testing.B) {
+	b.Setenv("TMPDIR", "/var/tmp") // not in memory
+	pair := testserver.NewPair(b, "fsync=on")
+	store = func(testing.TB) string { return pair.Address() }
+	defer func() { store = nil }()
+	load(b)
+}

@@ -39,6 +39,7 @@ type Server struct {
 	config       folder.Config
 	authority    *protocol.Authority
 	signer       *protocol.Signer
+	addresses    *pb.Signed    // nil: the configuration names none
 	keys         protocol.Keys // all keys that this coordinator ever signed with
 	store        records.Store
 	certificates *members.Certificates
@@ -115,6 +116,9 @@ func (s *Server) open() error {
 	s.authority, s.signer, s.keys = ring.Authority, ring.Signer, ring.Keys
 	if err := folder.ForgetOldKeys(c, len(s.keys.Successions())); err != nil {
 		return err
+	}
+	if c.Address != "" {
+		s.addresses = protocol.SignedProto([]protocol.Signed{protocol.SignAddresses(s.signer, c.Address)})[0]
 	}
 	stores.Store.OnError = s.noteDamage
 	s.store = stores.Store

@@ -25,7 +25,7 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 		return nil, records.Explain(err)
 	}
 	s.presence.Note(caller, r, s.config.Clock.Now())
-	reply := &pb.ListReply{UnixMillis: s.config.Clock.Now().UnixMilli()}
+	reply := &pb.ListReply{UnixMillis: s.config.Clock.Now().UnixMilli(), Addresses: s.addresses}
 	if head := witness.current(); head != nil {
 		reply.Head = &pb.Signed{Document: head.Document, Signature: head.Signature}
 	}

@@ -92,7 +92,8 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// TestCompose: the memory of coordinator and helper ends, and their head files are in other volumes than their folders.
+// TestCompose: the memory of coordinator and helper ends, and their head files are in other volumes than their
+// folders.
 func TestCompose(t *testing.T) {
 	file := readCompose(t, "compose.yaml")
 	for name, used := range map[string][]string{"coordinator": {"init", "operator"}, "helper": {"helper-setup"}} {

@@ -221,6 +221,8 @@ type Listing struct {
 	Studies []Summary
 	// Skew is how far the coordinator's clock is ahead of this machine's.
 	Skew time.Duration
+	// Addresses are those of the coordinator's replicas, with commas between them, for Identity.Follow; "" for unknown.
+	Addresses string
 	// Back says how the coordinator's ledger contradicts what it signed earlier, which proves that
 	// the ledger was restored to an older state; else nil.
 	Back error
@@ -246,6 +248,9 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	}
 	l := Listing{Skew: time.UnixMilli(reply.UnixMillis).Sub(c.now())}
 	if err := c.follow(SignedOf(reply.Successions)); err != nil {
+		return Listing{}, fmt.Errorf("list studies: %w", err)
+	}
+	if l.Addresses, err = addressesOf(reply.Addresses, c.Keys().Newest()); err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", err)
 	}
 	l.HelperBack = c.HelperBack()

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -118,7 +119,7 @@ func callerOfChains(chains [][]*x509.Certificate) (Caller, error) {
 
 // Identity is a party's or operator's secret: its certificate and key, and the keys that it trusts.
 type Identity struct {
-	// Coordinator is the host:port to dial.
+	// Coordinator is the host:port to dial, of replicas all with commas between them.
 	Coordinator string `yaml:"coordinator"`
 	// CA, Certificate and Key are PEM.
 	CA          string `yaml:"ca"`
@@ -132,14 +133,23 @@ type Identity struct {
 // Keys returns the coordinator's signing keys that this identity knows.
 func (id Identity) Keys() (Keys, error) { return FollowKeys(id.Signer, id.Successions) }
 
-// Follow returns the identity with the coordinator's newer keys, and whether it changed. The new
-// identity trusts only the new authority.
-func (id Identity) Follow(k Keys) (Identity, bool) {
-	if len(k.signed) == len(id.Successions) {
-		return id, false
+// Follow returns the identity with the coordinator's newer keys and addresses, as a Listing has them, and
+// whether it changed. The new identity trusts only the new authority.
+func (id Identity) Follow(k Keys, addresses string) (_ Identity, news bool) {
+	if news = id.moves(addresses); news {
+		id.Coordinator = addresses
 	}
-	id.Successions, id.CA = k.signed, pemOf("CERTIFICATE", k.Authority())
-	return id, true
+	if len(k.signed) != len(id.Successions) {
+		id.Successions, id.CA, news = k.signed, pemOf("CERTIFICATE", k.Authority()), true
+	}
+	return id, news
+}
+
+// moves reports whether the coordinator of this identity is at other addresses now. They must have one of the
+// identity's: an identity that came with addresses of its own, as those of a tunnel, keeps them.
+func (id Identity) moves(addresses string) bool {
+	known := strings.Split(id.Coordinator, ",")
+	return addresses != id.Coordinator && slices.ContainsFunc(strings.Split(addresses, ","), func(a string) bool { return slices.Contains(known, a) })
 }
 
 // Outdated reports whether a former authority issued the certificate, which should then be renewed.

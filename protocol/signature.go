@@ -23,6 +23,7 @@ const (
 	// HeadDocument states the head of the coordinator's ledger.
 	HeadDocument       Document = "caucus head 1"
 	SuccessionDocument Document = "caucus succession 1"
+	AddressesDocument  Document = "caucus addresses 1"
 	AmendmentDocument  Document = "caucus amendment 1"
 	AcceptanceDocument Document = "caucus acceptance 1"
 	// RevealDocument reveals an aggregator's half of a study's verify key, to which the aggregator

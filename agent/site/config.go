@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"caucus/agent/policy"
@@ -17,6 +15,7 @@ import (
 	"caucus/internal/clock"
 	"caucus/internal/webpage"
 	"caucus/internal/yamlfile"
+	"caucus/protocol"
 )
 
 type Config struct {
@@ -120,15 +119,13 @@ func rules(file *yamlfile.Document) error { return file.RefuseRemoved("gossip") 
 
 // Validate returns an error that names the wrong field and says what to do.
 func (c Config) Validate() error {
-	wrong := false
-	for a := range strings.SplitSeq(c.Coordinator, ",") {
-		host, port, err := net.SplitHostPort(a)
-		wrong = wrong || err != nil || host == "" || port == ""
+	if c.Coordinator != "" {
+		if err := protocol.CheckAddresses(c.Coordinator); err != nil {
+			return fmt.Errorf("coordinator: %w", err)
+		}
 	}
 	relative, errRelative := filepath.Rel(c.State, c.Imports)
 	switch {
-	case c.Coordinator != "" && wrong:
-		return fmt.Errorf("coordinator: %q is no host:port, such as caucus.example.org:7443", c.Coordinator)
 	case c.State == "":
 		return errors.New("state: name the folder that keeps the agent's identity and ledger")
 	case c.Imports != "" && errRelative == nil && filepath.IsLocal(relative):

@@ -117,7 +117,7 @@ func TestConfigErrors(t *testing.T) {
 		{"approval: policy", "approval: policy\n  studies_a_day: -1", "studies_a_day"},
 		{"approval: policy", "approval: policy\n  least_epsilon: -0.1", "least_epsilon"},
 		{"state: state", "", "state"},
-		{"state: state", "state: state\ncoordinator: nowhere", "host:port"},
+		{"state: state", "state: state\ncoordinator: nowhere", "HOST:PORT"},
 		{"state: state", "state: state\nimports: state/imports", "lies in the state folder"},
 		{"state: state", "state: state\ngossip: {listen: \":7946\"}", "line 3: gossip: it was removed, and nothing takes its place: delete the line"},
 		{"file: ward.csv", "file: ''", "name the file of its records"},

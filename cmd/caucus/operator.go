@@ -43,16 +43,17 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l, err := client.Studies(ctx); err == nil { // if this fails, the next call fails too and reports it
+	l, err := client.Studies(ctx)
+	if err == nil { // if this fails, the next call fails too and reports it
 		for _, trouble := range []error{l.Back, l.HelperBack, l.Forgot} {
 			if trouble != nil {
 				o.note("warning: %v", trouble)
 			}
 		}
 	}
-	if followed, news := id.Follow(client.Keys()); news {
+	if followed, news := id.Follow(client.Keys(), l.Addresses); news {
 		if err := followed.Save(o.profile); err != nil {
-			o.note("note: the coordinator changed its keys, which could not be kept: %v", err)
+			o.note("note: the coordinator changed its keys or addresses, which could not be kept: %v", err)
 		} else {
 			client.Close()
 			id = followed

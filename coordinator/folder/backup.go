@@ -223,7 +223,7 @@ func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("check backup %s: %w", from, err)
 	}
 	text, err := os.ReadFile(filepath.Join(from, BackupFile))
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: it is no backup, as caucus coordinator backup makes them", err)
 	}
 	var report BackupReport

@@ -108,14 +108,13 @@ func (l *Lease) keep(ctx context.Context) {
 	for {
 		one, stop := context.WithTimeout(ctx, idle)
 		_, err := l.conn.Exec(one, "SELECT 1")
-		stop()
+		if stop(); err != nil {
+			return
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(idle / 5):
-		}
-		if err != nil {
-			return
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 type Pair struct {
 	t                testing.TB
 	folder, server   string
+	settings         []string
 	Primary, Standby *Node
 }
 
@@ -29,11 +30,11 @@ type Node struct {
 	run  *exec.Cmd
 }
 
-// NewPair starts both servers.
-func NewPair(t testing.TB) *Pair {
+// NewPair starts both servers. They do not wait for their disks, unless a setting is fsync=on.
+func NewPair(t testing.TB, settings ...string) *Pair {
 	t.Helper()
 	initdb, server, backup := program(t, "initdb", "postgresql"), program(t, "postgres", "postgresql"), program(t, "pg_basebackup", "postgresql-client")
-	p := &Pair{t: t, folder: folderOf(t, "postgres"), server: server}
+	p := &Pair{t: t, folder: folderOf(t, "postgres"), server: server, settings: settings}
 	p.Primary = &Node{pair: p, data: filepath.Join(p.folder, "primary"), port: 5432}
 	p.Standby = &Node{pair: p, data: filepath.Join(p.folder, "standby"), port: 5433}
 	done(t, as("postgres", initdb, "-D", p.Primary.data, "-U", "owner", "--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8"))
@@ -102,7 +103,11 @@ func (n *Node) Start() {
 	var log bytes.Buffer
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		log.Reset()
-		n.run = as("postgres", n.pair.server, "-D", n.data, "-k", n.pair.folder, "-p", fmt.Sprint(n.port), "-c", "listen_addresses=", "-c", "fsync=off", "-c", "wal_receiver_status_interval=1")
+		args := []string{"-D", n.data, "-k", n.pair.folder, "-p", fmt.Sprint(n.port)}
+		for _, s := range append([]string{"listen_addresses=", "fsync=off", "wal_receiver_status_interval=1"}, n.pair.settings...) {
+			args = append(args, "-c", s)
+		}
+		n.run = as("postgres", n.pair.server, args...)
 		n.run.Stderr = &log
 		if err := n.run.Start(); err != nil {
 			n.pair.t.Fatal(err)

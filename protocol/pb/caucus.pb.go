@@ -335,7 +335,10 @@ type ListReply struct {
 	// coordinator knows that it was restored to an older state.
 	Head *Signed `protobuf:"bytes,3,opt,name=head,proto3" json:"head,omitempty"`
 	// The coordinator's successions of signing keys since the one that the caller knows, oldest first.
-	Successions   []*Signed `protobuf:"bytes,4,rep,name=successions,proto3" json:"successions,omitempty"`
+	Successions []*Signed `protobuf:"bytes,4,rep,name=successions,proto3" json:"successions,omitempty"`
+	// Where its replicas are, in a document of kind "caucus addresses 1": HOST:PORT with
+	// commas between them. None from a coordinator that does not know.
+	Addresses     *Signed `protobuf:"bytes,5,opt,name=addresses,proto3" json:"addresses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -394,6 +397,13 @@ func (x *ListReply) GetHead() *Signed {
 func (x *ListReply) GetSuccessions() []*Signed {
 	if x != nil {
 		return x.Successions
+	}
+	return nil
+}
+
+func (x *ListReply) GetAddresses() *Signed {
+	if x != nil {
+		return x.Addresses
 	}
 	return nil
 }
@@ -3720,13 +3730,14 @@ const file_caucus_proto_rawDesc = "" +
 	"\x05Shown\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x1c\n" +
-	"\tsignature\x18\x03 \x01(\fR\tsignature\"\xb6\x01\n" +
+	"\tsignature\x18\x03 \x01(\fR\tsignature\"\xe7\x01\n" +
 	"\tListReply\x12,\n" +
 	"\astudies\x18\x01 \x03(\v2\x12.caucus.v1.SummaryR\astudies\x12\x1f\n" +
 	"\vunix_millis\x18\x02 \x01(\x03R\n" +
 	"unixMillis\x12%\n" +
 	"\x04head\x18\x03 \x01(\v2\x11.caucus.v1.SignedR\x04head\x123\n" +
-	"\vsuccessions\x18\x04 \x03(\v2\x11.caucus.v1.SignedR\vsuccessions\"\xca\x02\n" +
+	"\vsuccessions\x18\x04 \x03(\v2\x11.caucus.v1.SignedR\vsuccessions\x12/\n" +
+	"\taddresses\x18\x05 \x01(\v2\x11.caucus.v1.SignedR\taddresses\"\xca\x02\n" +
 	"\aSummary\x12\x1b\n" +
 	"\tplan_hash\x18\x01 \x01(\fR\bplanHash\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -4087,108 +4098,109 @@ var file_caucus_proto_depIdxs = []int32{
 	6,  // 2: caucus.v1.ListReply.studies:type_name -> caucus.v1.Summary
 	10, // 3: caucus.v1.ListReply.head:type_name -> caucus.v1.Signed
 	10, // 4: caucus.v1.ListReply.successions:type_name -> caucus.v1.Signed
-	6,  // 5: caucus.v1.StudyPart.summary:type_name -> caucus.v1.Summary
-	12, // 6: caucus.v1.StudyPart.plan:type_name -> caucus.v1.Chunk
-	10, // 7: caucus.v1.StudyPart.amendments:type_name -> caucus.v1.Signed
-	9,  // 8: caucus.v1.StudyPart.statuses:type_name -> caucus.v1.PartyStatus
-	10, // 9: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
-	10, // 10: caucus.v1.StudyPart.forecast:type_name -> caucus.v1.Signed
-	14, // 11: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
-	12, // 12: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	61, // 13: caucus.v1.MakeTokenRequest.tags:type_name -> caucus.v1.MakeTokenRequest.TagsEntry
-	21, // 14: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
-	62, // 15: caucus.v1.TokenState.tags:type_name -> caucus.v1.TokenState.TagsEntry
-	21, // 16: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
-	63, // 17: caucus.v1.LabelRequest.tags:type_name -> caucus.v1.LabelRequest.TagsEntry
-	30, // 18: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	64, // 19: caucus.v1.Member.tags:type_name -> caucus.v1.Member.TagsEntry
-	34, // 20: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
-	12, // 21: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
-	37, // 22: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader
-	12, // 23: caucus.v1.HelperPart.plan:type_name -> caucus.v1.Chunk
-	12, // 24: caucus.v1.HelperPart.pool:type_name -> caucus.v1.Chunk
-	44, // 25: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
-	46, // 26: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
-	48, // 27: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
-	12, // 28: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	57, // 29: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
-	10, // 30: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
-	59, // 31: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
-	12, // 32: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
-	57, // 33: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
-	0,  // 34: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
-	0,  // 35: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
-	2,  // 36: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
-	7,  // 37: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
-	11, // 38: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
-	13, // 39: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
-	15, // 40: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
-	11, // 41: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	17, // 42: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	28, // 43: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	31, // 44: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	19, // 45: caucus.v1.Administration.MakeToken:input_type -> caucus.v1.MakeTokenRequest
-	22, // 46: caucus.v1.Administration.ListTokens:input_type -> caucus.v1.ListTokensRequest
-	24, // 47: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
-	26, // 48: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
-	33, // 49: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	47, // 50: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	7,  // 51: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	51, // 52: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	7,  // 53: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
-	52, // 54: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
-	7,  // 55: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	49, // 56: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	53, // 57: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
-	55, // 58: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
-	58, // 59: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
-	36, // 60: caucus.v1.Helper.Bring:input_type -> caucus.v1.HelperPart
-	41, // 61: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
-	41, // 62: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
-	43, // 63: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
-	41, // 64: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
-	41, // 65: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
-	41, // 66: caucus.v1.Helper.End:input_type -> caucus.v1.HelperDocument
-	41, // 67: caucus.v1.Helper.Recall:input_type -> caucus.v1.HelperDocument
-	1,  // 68: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 69: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	5,  // 70: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	8,  // 71: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	12, // 72: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	10, // 73: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	16, // 74: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	12, // 75: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	18, // 76: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	29, // 77: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	32, // 78: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	20, // 79: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
-	23, // 80: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
-	25, // 81: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
-	27, // 82: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
-	35, // 83: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 84: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	6,  // 85: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	6,  // 86: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	6,  // 87: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
-	6,  // 88: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
-	6,  // 89: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	50, // 90: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	54, // 91: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
-	56, // 92: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
-	60, // 93: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
-	38, // 94: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
-	41, // 95: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
-	42, // 96: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
-	45, // 97: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
-	41, // 98: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
-	41, // 99: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
-	39, // 100: caucus.v1.Helper.End:output_type -> caucus.v1.HelperEnded
-	40, // 101: caucus.v1.Helper.Recall:output_type -> caucus.v1.HelperRecalled
-	68, // [68:102] is the sub-list for method output_type
-	34, // [34:68] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	10, // 5: caucus.v1.ListReply.addresses:type_name -> caucus.v1.Signed
+	6,  // 6: caucus.v1.StudyPart.summary:type_name -> caucus.v1.Summary
+	12, // 7: caucus.v1.StudyPart.plan:type_name -> caucus.v1.Chunk
+	10, // 8: caucus.v1.StudyPart.amendments:type_name -> caucus.v1.Signed
+	9,  // 9: caucus.v1.StudyPart.statuses:type_name -> caucus.v1.PartyStatus
+	10, // 10: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
+	10, // 11: caucus.v1.StudyPart.forecast:type_name -> caucus.v1.Signed
+	14, // 12: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
+	12, // 13: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
+	61, // 14: caucus.v1.MakeTokenRequest.tags:type_name -> caucus.v1.MakeTokenRequest.TagsEntry
+	21, // 15: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
+	62, // 16: caucus.v1.TokenState.tags:type_name -> caucus.v1.TokenState.TagsEntry
+	21, // 17: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
+	63, // 18: caucus.v1.LabelRequest.tags:type_name -> caucus.v1.LabelRequest.TagsEntry
+	30, // 19: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
+	64, // 20: caucus.v1.Member.tags:type_name -> caucus.v1.Member.TagsEntry
+	34, // 21: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
+	12, // 22: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
+	37, // 23: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader
+	12, // 24: caucus.v1.HelperPart.plan:type_name -> caucus.v1.Chunk
+	12, // 25: caucus.v1.HelperPart.pool:type_name -> caucus.v1.Chunk
+	44, // 26: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
+	46, // 27: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
+	48, // 28: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
+	12, // 29: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
+	57, // 30: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
+	10, // 31: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
+	59, // 32: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
+	12, // 33: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
+	57, // 34: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
+	0,  // 35: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
+	0,  // 36: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
+	2,  // 37: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
+	7,  // 38: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
+	11, // 39: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
+	13, // 40: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
+	15, // 41: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
+	11, // 42: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
+	17, // 43: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	28, // 44: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	31, // 45: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	19, // 46: caucus.v1.Administration.MakeToken:input_type -> caucus.v1.MakeTokenRequest
+	22, // 47: caucus.v1.Administration.ListTokens:input_type -> caucus.v1.ListTokensRequest
+	24, // 48: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
+	26, // 49: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
+	33, // 50: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	47, // 51: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	7,  // 52: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	51, // 53: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	7,  // 54: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
+	52, // 55: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
+	7,  // 56: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
+	49, // 57: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	53, // 58: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
+	55, // 59: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
+	58, // 60: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
+	36, // 61: caucus.v1.Helper.Bring:input_type -> caucus.v1.HelperPart
+	41, // 62: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
+	41, // 63: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
+	43, // 64: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
+	41, // 65: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
+	41, // 66: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
+	41, // 67: caucus.v1.Helper.End:input_type -> caucus.v1.HelperDocument
+	41, // 68: caucus.v1.Helper.Recall:input_type -> caucus.v1.HelperDocument
+	1,  // 69: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 70: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	5,  // 71: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	8,  // 72: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	12, // 73: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	10, // 74: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	16, // 75: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	12, // 76: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	18, // 77: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	29, // 78: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	32, // 79: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	20, // 80: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
+	23, // 81: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
+	25, // 82: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
+	27, // 83: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
+	35, // 84: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 85: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	6,  // 86: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	6,  // 87: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	6,  // 88: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
+	6,  // 89: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
+	6,  // 90: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	50, // 91: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	54, // 92: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
+	56, // 93: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
+	60, // 94: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
+	38, // 95: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
+	41, // 96: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
+	42, // 97: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
+	45, // 98: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
+	41, // 99: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
+	41, // 100: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
+	39, // 101: caucus.v1.Helper.End:output_type -> caucus.v1.HelperEnded
+	40, // 102: caucus.v1.Helper.Recall:output_type -> caucus.v1.HelperRecalled
+	69, // [69:103] is the sub-list for method output_type
+	35, // [35:69] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_caucus_proto_init() }
