@@ -712,4 +712,40 @@ var mutants = []mutant{
 		old: "weight < uint64(least) || weight > uint64(most) {", new: "weight < uint64(least) {",
 		found: "TestAnotherBoundIsRefused",
 	},
+	{
+		name: "pure noise is charged L1 in place of L2²", room: "privacy", file: "independent.go",
+		old: "big.NewRat(b.L2sq, 2)", new: "big.NewRat(b.L1, 2)", found: "TestByL2Holds",
+	},
+	{
+		name: "pure noise is charged by its scale, not the scale's square", room: "privacy", file: "independent.go",
+		old: "rho.Mul(rho, rho).Mul(rho, ", new: "rho.Mul(rho, ", found: "TestByL2Exact",
+	},
+	{
+		name: "pure noise is charged by L2 though nobody agreed", room: "privacy", file: "independent.go",
+		old: "if !l2 || b.L2sq <= 0 {", new: "if b.L2sq <= 0 {", found: "TestByL2IsNotForDependentNoise",
+	},
+	{
+		name: "what is rounded up in a K-norm run is not charged", room: "privacy", file: "knorm.go",
+		old: "SetFrac64(1<<normFineness+1, 1<<normFineness)", new: "SetFrac64(1<<normFineness, 1<<normFineness)", found: "TestByL2Exact",
+	},
+	{
+		name: "zero-sum noise is charged by L2", room: "privacy", file: "zerosum.go",
+		old: "return DiscreteLaplace{Scale: m.Scale}", new: "return DiscreteLaplace{m.Scale, true}", found: "TestByL2IsNotForDependentNoise",
+	},
+	{
+		name: "a party of k records is charged k·ρ", room: "privacy", file: "cost.go",
+		old: "new(big.Rat).Mul(new(big.Rat).Mul(k, k), c.Rho)", new: "new(big.Rat).Mul(k, c.Rho)", found: "TestByL2Exact",
+	},
+	{
+		name: "a plan of before is charged by L2", room: "study", file: "calibrate.go", in: "study/conformance",
+		old: "if p.ByL2 {", new: "if p.Epsilon > 0 {", found: "TestYear",
+	},
+	{
+		name: "a raised ε does not raise ρ", room: "study", file: "charge.go",
+		old: "times.Mul(times, times).Mul(times, c.Rho)", new: "c.Rho", found: "TestAtEpsilon",
+	},
+	{
+		name: "any plan may ask for a charge by L2", room: "study/kinds", file: "kinds.go", in: "study/conformance",
+		old: "if p.ByL2 && !chargesByL2(p) {", new: "if p.ByL2 && p.Epsilon < 0 {", found: "TestByL2OfPlans",
+	},
 }

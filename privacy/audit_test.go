@@ -51,7 +51,7 @@ func TestTrialsAreNeighbours(t *testing.T) {
 // laplaceOf draws discrete Laplace noise on one of two vectors.
 func laplaceOf(scale *big.Rat, d func() dice, data [2][]int64) audit.Draw {
 	return func(neighbour int) []float64 {
-		return answerOf(DiscreteLaplace{scale}.draw(&secret{values: data[neighbour]}, d()))
+		return answerOf(DiscreteLaplace{Scale: scale}.draw(&secret{values: data[neighbour]}, d()))
 	}
 }
 
@@ -99,22 +99,22 @@ func TestAuditMutants(t *testing.T) {
 			if one[n][0] == 0 {
 				return nil // too few records: refused
 			}
-			return answerOf(DiscreteLaplace{big.NewRat(1, 1)}.draw(&secret{values: one[n]}, fresh))
+			return answerOf(DiscreteLaplace{Scale: big.NewRat(1, 1)}.draw(&secret{values: one[n]}, fresh))
 		}},
 		"rounded to fours after the bound was proved": {Budget{Epsilon: 1}, 4_000, func(n int) []float64 {
 			v := [2]int64{5, 6}[n] // one apart, and four when rounded
-			return answerOf(DiscreteLaplace{big.NewRat(1, 1)}.draw(&secret{values: []int64{(v + 2) / 4 * 4}}, fresh))
+			return answerOf(DiscreteLaplace{Scale: big.NewRat(1, 1)}.draw(&secret{values: []int64{(v + 2) / 4 * 4}}, fresh))
 		}},
 		"drawn again until it is no negative count": {Budget{Epsilon: 1}, 40_000, func(n int) []float64 {
 			for {
-				if out := answerOf(DiscreteLaplace{big.NewRat(1, 1)}.draw(&secret{values: one[n]}, fresh)); out[0] >= 0 {
+				if out := answerOf(DiscreteLaplace{Scale: big.NewRat(1, 1)}.draw(&secret{values: one[n]}, fresh)); out[0] >= 0 {
 					return out
 				}
 			}
 		}},
 		"drawn again beyond three scales": {Budget{Epsilon: 1}, 20_000, func(n int) []float64 {
 			for {
-				if y, _ := (DiscreteLaplace{big.NewRat(1, 1)}).draw(&secret{values: []int64{0}}, fresh); max(y[0], -y[0]) <= 3 {
+				if y, _ := (DiscreteLaplace{Scale: big.NewRat(1, 1)}).draw(&secret{values: []int64{0}}, fresh); max(y[0], -y[0]) <= 3 {
 					return []float64{float64(one[n][0] + y[0])}
 				}
 			}
@@ -124,12 +124,12 @@ func TestAuditMutants(t *testing.T) {
 			for _, shard := range []int64{one[n][0], 3, 4, one[n][0]} {
 				sum += shard
 			}
-			return answerOf(DiscreteLaplace{big.NewRat(1, 1)}.draw(&secret{values: []int64{sum}}, fresh))
+			return answerOf(DiscreteLaplace{Scale: big.NewRat(1, 1)}.draw(&secret{values: []int64{sum}}, fresh))
 		}},
 		// The noise suffices for the sum of four shards, but each shard is released.
 		"a shard's share of the sum's noise": {Budget{Epsilon: 1}, 10_000, laplaceOf(big.NewRat(1, 2), honest, [2][]int64{{0, 3, 1, 2}, {1, 3, 1, 2}})},
 		"an exact zero stays zero": {Budget{Epsilon: 1}, 4_000, func(n int) []float64 {
-			out := answerOf(DiscreteLaplace{big.NewRat(50, 1)}.draw(&secret{values: one[n]}, fresh))
+			out := answerOf(DiscreteLaplace{Scale: big.NewRat(50, 1)}.draw(&secret{values: one[n]}, fresh))
 			if one[n][0] == 0 {
 				out[0] = 0
 			}
@@ -189,7 +189,7 @@ func TestAuditThroughTheDoor(t *testing.T) {
 			s := must(NewSensitive([]int64{int64(n)}, Bound{Unit: Record, L1: 1}))
 			var out []float64
 			for range asked {
-				p, err := l.Release(context.Background(), "the one id", s, DiscreteLaplace{big.NewRat(1, 1)})
+				p, err := l.Release(context.Background(), "the one id", s, DiscreteLaplace{Scale: big.NewRat(1, 1)})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -16,7 +16,7 @@ type Cost struct {
 	PerParty int64 `json:"per_party"` // most units a party holds; 0: unknown
 
 	Pure  *big.Rat `json:"pure"`  // ε; nil unless the release is pure ε
-	Rho   *big.Rat `json:"rho"`   // ρ; ε²/2 if pure
+	Rho   *big.Rat `json:"rho"`   // ρ; at most ε²/2 if pure
 	Delta *big.Rat `json:"delta"` // δ; nil or 0 for all mechanisms except Dirichlet
 }
 
@@ -40,7 +40,7 @@ func (c Cost) Validate() error {
 	case c.PerParty < 0:
 		return fmt.Errorf("check cost: per-party is %d, give 0 (unknown) or the most units a party holds", c.PerParty)
 	case c.Rho == nil || c.Rho.Sign() < 0:
-		return errors.New("check cost: rho must be given and not negative; a pure cost has ε²/2")
+		return errors.New("check cost: rho must be given and not negative; a pure cost has at most ε²/2")
 	case c.Delta != nil && (c.Delta.Sign() < 0 || c.Delta.Cmp(power(0)) >= 0):
 		return errors.New("check cost: delta must be from 0 to below 1")
 	}
@@ -48,8 +48,8 @@ func (c Cost) Validate() error {
 		if c.Pure.Sign() < 0 || c.delta().Sign() != 0 {
 			return errors.New("check cost: a pure cost has epsilon ≥ 0 and no delta")
 		}
-		if want := PureCost(c.Unit, 0, c.Pure).Rho; want.Cmp(c.Rho) != 0 {
-			return fmt.Errorf("check cost: a pure cost of epsilon %s has rho %s, not %s", c.Pure.RatString(), want.RatString(), c.Rho.RatString())
+		if most := PureCost(c.Unit, 0, c.Pure).Rho; c.Rho.Cmp(most) > 0 || c.Rho.Sign() != c.Pure.Sign() {
+			return fmt.Errorf("check cost: a pure cost of epsilon %s has rho above 0 and at most %s, not %s", c.Pure.RatString(), most.RatString(), c.Rho.RatString())
 		}
 	}
 	for _, x := range []*big.Rat{c.Pure, c.Rho, c.Delta} {
@@ -118,6 +118,8 @@ func (c Cost) String() string {
 	switch {
 	case c.Rho == nil:
 		return "nothing that is proved"
+	case c.Pure != nil && c.Rho.Cmp(PureCost(c.Unit, 0, c.Pure).Rho) < 0:
+		return fmt.Sprintf("ε = %s and ρ = %s for a %s", short(c.Pure), short(c.Rho), c.Unit)
 	case c.Pure != nil:
 		return fmt.Sprintf("ε = %s for a %s", short(c.Pure), c.Unit)
 	case c.delta().Sign() > 0:

@@ -123,7 +123,7 @@ type CountEstimate struct {
 // EstimateCounts post-processes a release (possibly simulated) into an estimate for each block.
 // totals are the blocks' public sums.
 func EstimateCounts(p Published, totals []int64) ([]CountEstimate, error) {
-	m, err := mechanismOf(p.Mechanism, p.Parameters)
+	m, err := MechanismOf(p.Mechanism, p.Parameters)
 	if err != nil {
 		return nil, fmt.Errorf("estimate counts: %w", err)
 	}

@@ -115,7 +115,7 @@ func TestDrawIsTrials(t *testing.T) {
 	trials := must(RealTrials())
 	for _, m := range []Mechanism{
 		KNorm{Scale: big.NewRat(7, 2), Blocks: 21}, // runs of 12 and of 11
-		DiscreteGaussian{big.NewRat(1, 3)}, DiscreteLaplace{big.NewRat(1, 3)},
+		DiscreteGaussian{big.NewRat(1, 3)}, DiscreteLaplace{Scale: big.NewRat(1, 3)},
 	} {
 		trials = append(trials, Trial{Mechanism: m, Data: [2][]int64{make([]int64, realNumbers)}})
 	}
@@ -236,7 +236,7 @@ func TestTails(t *testing.T) {
 		t.Error("a Gaussian that is drawn again beyond 4.5 standard deviations is not found")
 	}
 	const some = 400_000
-	laplace := drawOf(DiscreteLaplace{big.NewRat(20, 1)}, make([]int64, some), Bound{}, freshDice())
+	laplace := drawOf(DiscreteLaplace{Scale: big.NewRat(20, 1)}, make([]int64, some), Bound{}, freshDice())
 	if c, wrong := wrongTail(tailsOf(laplace, 20*math.Sqrt2, func(y float64) float64 { return math.Exp(-y / 20) }), some, level); wrong {
 		t.Errorf("Laplace: %d of %d numbers are beyond %.1f standard deviations, %.1f are expected", c.seen, some, c.beyond, c.want*some)
 	}

@@ -26,7 +26,7 @@ func TestEveryNumberHasNoise(t *testing.T) {
 		m Mechanism
 		b Bound
 	}{
-		{DiscreteLaplace{scale}, Bound{Unit: Record, L1: 1}},
+		{DiscreteLaplace{Scale: scale}, Bound{Unit: Record, L1: 1}},
 		{DiscreteGaussian{variance}, Bound{Unit: Record, L2sq: 1}},
 		{DiscreteGaussian{variance}, Bound{Unit: Record, L2sq: 3, Weight: slices.Repeat([]int64{1, 3}, n/2)}},
 		{KNorm{Scale: scale, Blocks: 417}, Bound{Unit: Record, L2sq: 1}},

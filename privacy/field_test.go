@@ -97,7 +97,7 @@ func TestShareIsTheIntegersRelease(t *testing.T) {
 		m Mechanism
 		b Bound
 	}{
-		{DiscreteLaplace{big.NewRat(7, 2)}, Bound{Unit: Record, L1: 1}},
+		{DiscreteLaplace{Scale: big.NewRat(7, 2)}, Bound{Unit: Record, L1: 1}},
 		{DiscreteGaussian{big.NewRat(400, 3)}, weighted},
 		{KNorm{Scale: big.NewRat(9, 2), Blocks: 21}, Bound{Unit: Record, L2sq: 5}},
 	} {
@@ -241,7 +241,7 @@ func TestShareRefusals(t *testing.T) {
 			t.Errorf("a share prints as %q", text)
 		}
 	}
-	p := must(ledger.Release(t.Context(), "x", s, DiscreteLaplace{big.NewRat(1, 1)}))
+	p := must(ledger.Release(t.Context(), "x", s, DiscreteLaplace{Scale: big.NewRat(1, 1)}))
 	for name, change := range map[string]func(*Published){
 		"above the modulus":    func(p *Published) { p.Residues = []Residue{{math.MaxUint64, math.MaxUint64}} },
 		"values beside it":     func(p *Published) { p.Values = []int64{1} },
@@ -270,7 +270,7 @@ func TestAuditShare(t *testing.T) {
 		}
 		return audit.Integers(func(n int) []int64 { return joined(drawShare(m, s[n], d), other) })
 	}
-	honest := DiscreteLaplace{big.NewRat(2, 1)} // ε = 1
+	honest := DiscreteLaplace{Scale: big.NewRat(2, 1)} // ε = 1
 	a := audit.Default()
 	a.Samples, a.FalseAlarm = 6_000, 5e-13
 	if f := must(a.Run(sees(honest, newDice(cryptorand.Reader)))); f.Exceeds(1) {
@@ -278,7 +278,7 @@ func TestAuditShare(t *testing.T) {
 	}
 	a = audit.Default()
 	a.Samples = 20_000
-	if f := must(a.Run(sees(DiscreteLaplace{big.NewRat(1, 1)}, seededDice(3)))); !f.Exceeds(1) {
+	if f := must(a.Run(sees(DiscreteLaplace{Scale: big.NewRat(1, 1)}, seededDice(3)))); !f.Exceeds(1) {
 		t.Errorf("half the noise shows ε = %.3f only", f.Epsilon)
 	}
 }

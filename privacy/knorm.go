@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/big"
 	"strconv"
-	"strings"
 )
 
 // KNorm adds integer noise with P[y] ∝ e^{−N(y)/(F·Scale)}, where
@@ -32,6 +31,7 @@ import (
 type KNorm struct {
 	Scale  *big.Rat
 	Blocks int64
+	ByL2   bool // charge ρ by the bound's L2sq: see byL2
 }
 
 const (
@@ -84,31 +84,23 @@ func CalibratePure(b Bound, n int, epsilon float64) (Mechanism, error) {
 	return laplace, nil
 }
 
+// ByL2 returns m charged by L2, or m itself if the lemma does not cover its noise.
+func ByL2(m Mechanism) Mechanism {
+	switch m := m.(type) {
+	case DiscreteLaplace:
+		m.ByL2 = true
+		return m
+	case KNorm:
+		m.ByL2 = true
+		return m
+	}
+	return m
+}
+
 func (m KNorm) Name() string { return "k-norm" }
 
 func (m KNorm) parameters() map[string]string {
-	return map[string]string{"scale": m.Scale.RatString(), "blocks": strconv.FormatInt(m.Blocks, 10)}
-}
-
-// ReadKNorm returns the mechanism with these parameters (see ParametersOf).
-func ReadKNorm(parameters map[string]string) (KNorm, error) {
-	fail := func(name string) (KNorm, error) {
-		return KNorm{}, fmt.Errorf("read K-norm: its %s %q is no such number", name, parameters[name])
-	}
-	text := parameters["scale"]
-	if len(text) > 40 || strings.Trim(text, "0123456789/") != "" { // refuse exponents, which may be slow to compute
-		return fail("scale")
-	}
-	scale, ok := new(big.Rat).SetString(text)
-	if !ok {
-		return fail("scale")
-	}
-	blocks, err := strconv.ParseInt(parameters["blocks"], 10, 64)
-	if err != nil {
-		return fail("blocks")
-	}
-	m := KNorm{Scale: scale, Blocks: blocks}
-	return m, m.check()
+	return withL2(map[string]string{"scale": m.Scale.RatString(), "blocks": strconv.FormatInt(m.Blocks, 10)}, m.ByL2)
 }
 
 func (m KNorm) check() error {
@@ -152,7 +144,8 @@ func (m KNorm) cost(b Bound) (Cost, error) {
 		return Cost{}, fmt.Errorf("the K-norm mechanism has no proof for weighted coordinates, leave weights out: %w", ErrUnproven)
 	}
 	epsilon := m.moves(b)
-	return PureCost(b.Unit, b.PerParty, epsilon.Quo(epsilon, m.Scale)), nil
+	c := new(big.Rat).SetFrac64(1<<normFineness+1, 1<<normFineness)
+	return pureCost(b, epsilon.Quo(epsilon, m.Scale), m.Scale, c, m.ByL2), nil
 }
 
 func (m KNorm) simulationOnly() bool { return false }

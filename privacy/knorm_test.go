@@ -251,7 +251,7 @@ func TestCalibrateKNorm(t *testing.T) {
 				if must(CostOf(m, b)).Pure.Cmp(asked) > 0 || spent < 1-0x1p-20 {
 					t.Errorf("L2² %d, %d numbers, epsilon %g: spends %g of it", l2sq, n, epsilon, spent)
 				}
-				back := must(mechanismOf(m.Name(), m.parameters())).(KNorm)
+				back := must(MechanismOf(m.Name(), m.parameters())).(KNorm)
 				if back.Scale.Cmp(m.Scale) != 0 || back.Blocks != m.Blocks {
 					t.Errorf("%v came back as %v", m.parameters(), back.parameters())
 				}
@@ -270,7 +270,7 @@ func TestCalibrateKNorm(t *testing.T) {
 		{"scale": "1", "blocks": "0"}, {"scale": "1", "blocks": "01"}, {"scale": "0", "blocks": "1"}, {"scale": "1/2097152", "blocks": "1"},
 		{"scale": "1"}, {"scale": "1", "blocks": "1", "more": "1"}, {"scale": "562949953421312", "blocks": "1"},
 	} {
-		if m, err := mechanismOf("k-norm", parameters); err == nil {
+		if m, err := MechanismOf("k-norm", parameters); err == nil {
 			t.Errorf("%v was read as %v", parameters, m)
 		}
 	}

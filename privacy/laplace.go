@@ -19,7 +19,10 @@ import (
 //     Saturation at ±2⁶¹ is post-processing (see limit).
 //   - The caller guarantees that L1 bounds the unweighted Σ|Δⱼ|. Weights are refused: they shape
 //     Gaussian noise only.
-type DiscreteLaplace struct{ Scale *big.Rat }
+type DiscreteLaplace struct {
+	Scale *big.Rat
+	ByL2  bool // charge ρ by the bound's L2sq: see byL2
+}
 
 // maxScaleBits keeps noise far from saturation: at scale 2⁴⁸, P[|Y| ≥ 2⁶¹] ≤ e^{−2¹³}.
 const maxScaleBits = 48
@@ -43,7 +46,7 @@ func CalibrateLaplace(b Bound, epsilon float64) (DiscreteLaplace, error) {
 func (m DiscreteLaplace) Name() string { return "discrete-laplace" }
 
 func (m DiscreteLaplace) parameters() map[string]string {
-	return map[string]string{"scale": m.Scale.RatString()}
+	return withL2(map[string]string{"scale": m.Scale.RatString()}, m.ByL2)
 }
 
 func (m DiscreteLaplace) check() error {
@@ -67,7 +70,7 @@ func (m DiscreteLaplace) cost(b Bound) (Cost, error) {
 		return Cost{}, fmt.Errorf("discrete Laplace has no proof for weighted coordinates, leave weights out: %w", ErrUnproven)
 	}
 	epsilon := new(big.Rat).SetInt64(b.L1)
-	return PureCost(b.Unit, b.PerParty, epsilon.Quo(epsilon, m.Scale)), nil
+	return pureCost(b, epsilon.Quo(epsilon, m.Scale), m.Scale, power(0), m.ByL2), nil
 }
 
 func (m DiscreteLaplace) simulationOnly() bool { return false }

@@ -110,11 +110,3 @@ func gamma(shape float64, rng *rand.Rand) float64 {
 		}
 	}
 }
-
-func parseSphereLaplace(parameters map[string]string) (Mechanism, error) {
-	rate, err := strconv.ParseFloat(parameters["rate"], 64)
-	if err != nil {
-		return nil, fmt.Errorf("mechanism sphere-laplace: read rate: %w", err)
-	}
-	return SphereLaplace{Rate: rate}, nil
-}

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-func mechanismOf(name string, parameters map[string]string) (Mechanism, error) {
+// MechanismOf returns the mechanism with this name and these parameters (see ParametersOf).
+func MechanismOf(name string, parameters map[string]string) (Mechanism, error) {
 	r := parameterReader{name: name, given: parameters}
 	var m interface {
 		Mechanism
@@ -15,9 +16,9 @@ func mechanismOf(name string, parameters map[string]string) (Mechanism, error) {
 	}
 	switch name {
 	case DiscreteLaplace{}.Name():
-		m = DiscreteLaplace{r.rational("scale")}
+		m = DiscreteLaplace{r.rational("scale"), r.byL2()}
 	case KNorm{}.Name():
-		m = KNorm{r.rational("scale"), r.integer("blocks")}
+		m = KNorm{r.rational("scale"), r.integer("blocks"), r.byL2()}
 	case DiscreteGaussian{}.Name():
 		m = DiscreteGaussian{r.rational("variance")}
 	case ZeroSumLaplace{}.Name():
@@ -29,9 +30,9 @@ func mechanismOf(name string, parameters map[string]string) (Mechanism, error) {
 	case Dirichlet{}.Name():
 		m = Dirichlet{r.rational("epsilon"), r.rational("delta"), r.rational("sigma"), r.integer("prior"), r.integer("draws")}
 	case RandomisedResponse{}.Name():
-		return parseResponse(parameters)
+		m = RandomisedResponse{int(r.integer("classes")), r.rational("keep")}
 	case SphereLaplace{}.Name():
-		return parseSphereLaplace(parameters)
+		return SphereLaplace{r.float("rate")}, r.done()
 	case LaplacePaper{}.Name():
 		return LaplacePaper{r.float("scale")}, r.done()
 	case DirichletPaper{}.Name():
@@ -82,6 +83,17 @@ func (r *parameterReader) integer(key string) int64 {
 		r.fail(key, "an integer")
 	}
 	return n
+}
+
+func (r *parameterReader) byL2() bool {
+	text, given := r.given["rho"]
+	if given {
+		r.read++
+	}
+	if given && text != byL2 {
+		r.fail("rho", byL2)
+	}
+	return given
 }
 
 func (r *parameterReader) float(key string) float64 {

@@ -29,7 +29,7 @@ var doorsOfAProcess = map[string]func() door{"open": opened, "counter": counted}
 
 func processTrials() []Trial {
 	return []Trial{
-		{Mechanism: DiscreteLaplace{big.NewRat(1000, 1)}, Bound: Bound{Unit: Record, L1: 1}, Data: [2][]int64{make([]int64, realNumbers)}},
+		{Mechanism: DiscreteLaplace{Scale: big.NewRat(1000, 1)}, Bound: Bound{Unit: Record, L1: 1}, Data: [2][]int64{make([]int64, realNumbers)}},
 		{Mechanism: DiscreteGaussian{big.NewRat(1_000_000, 1)}, Bound: Bound{Unit: Record, L2sq: 1}, Data: [2][]int64{make([]int64, realNumbers)}},
 	}
 }
@@ -125,7 +125,7 @@ func TestLedgerHasNoStream(t *testing.T) {
 		t.Error("a ledger that Open made does not draw from the system")
 	}
 	seeded := Simulation(1)
-	p := must(seeded.Release(t.Context(), "a", must(NewSensitive([]int64{1}, Bound{Unit: Record, L1: 1})), DiscreteLaplace{big.NewRat(1, 1)}))
+	p := must(seeded.Release(t.Context(), "a", must(NewSensitive([]int64{1}, Bound{Unit: Record, L1: 1})), DiscreteLaplace{Scale: big.NewRat(1, 1)}))
 	if !p.Simulated || seeded.dice("a").(*exactDice).stream == (system{}) {
 		t.Error("a simulation draws from the system, or does not say that it is one")
 	}

@@ -34,7 +34,7 @@ func (p Published) Variance(j int) float64 {
 	if j < 0 || j >= p.Len() {
 		panic(fmt.Sprintf("privacy: variance of coordinate %d of %d", j, p.Len()))
 	}
-	m, err := mechanismOf(p.Mechanism, p.Parameters)
+	m, err := MechanismOf(p.Mechanism, p.Parameters)
 	if err != nil {
 		panic("privacy: " + err.Error())
 	}
@@ -43,7 +43,7 @@ func (p Published) Variance(j int) float64 {
 
 // check recomputes the claim of a decoded Published from its public fields.
 func (p Published) check() error {
-	m, err := mechanismOf(p.Mechanism, p.Parameters)
+	m, err := MechanismOf(p.Mechanism, p.Parameters)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"slices"
 )
 
 // RandomisedResponse releases classes: coordinate j holds one of 0, …, K−1, K = Classes. It is published
@@ -148,28 +147,6 @@ func (m RandomisedResponse) variance(Bound, int, int) float64 {
 	p := m.KeepProbability()
 	q := (1 - p) / float64(m.Classes-1)
 	return max(p*(1-p), q*(1-q)) / ((p - q) * (p - q))
-}
-
-func parseResponse(parameters map[string]string) (Mechanism, error) {
-	m := RandomisedResponse{Keep: new(big.Rat)}
-	classes, keep := parameters["classes"], parameters["keep"]
-	if len(parameters) != 2 || len(classes) > 4 || len(keep) > 64 {
-		return nil, errors.New("mechanism randomised-response: needs exactly the parameters classes and keep")
-	}
-	if _, err := fmt.Sscanf(classes, "%d", &m.Classes); err != nil {
-		return nil, errors.New("mechanism randomised-response: classes is no number")
-	}
-	notDigit := func(r rune) bool { return r != '/' && (r < '0' || r > '9') }
-	if slices.ContainsFunc([]rune(keep), notDigit) {
-		return nil, errors.New("mechanism randomised-response: keep is no rational")
-	}
-	if _, ok := m.Keep.SetString(keep); !ok {
-		return nil, errors.New("mechanism randomised-response: keep is no rational")
-	}
-	if p := m.parameters(); p["classes"] != classes || p["keep"] != keep {
-		return nil, errors.New("mechanism randomised-response: its parameters are not written in lowest terms")
-	}
-	return m, m.check()
 }
 
 // epsilonBits is the lattice of logarithms; expBits is the precision of expBelow.

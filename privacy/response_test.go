@@ -260,7 +260,7 @@ func TestResponsePublished(t *testing.T) {
 		"signed": {"classes": "2", "keep": "+2/3"}, "decimal": {"classes": "2", "keep": "0.6"},
 		"too fine": {"classes": "2", "keep": "9223372036854775809/9223372036854775810"}, "one class": {"classes": "1", "keep": "2/3"},
 	} {
-		if _, err := mechanismOf("randomised-response", parameters); err == nil {
+		if _, err := MechanismOf("randomised-response", parameters); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

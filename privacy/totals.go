@@ -12,7 +12,7 @@ type Total struct {
 	Charges  int64    `json:"charges"`  // proved at this unit
 	Unproven int64    `json:"unproven"` // guarantee nothing at this unit
 	Pure     *big.Rat `json:"pure"`     // Σε of the pure charges
-	Rho      *big.Rat `json:"rho"`      // Σρ of all charges, pure ones as ε²/2
+	Rho      *big.Rat `json:"rho"`      // Σρ of all charges, pure ones too
 	RestRho  *big.Rat `json:"rest_rho"` // Σρ of the charges that are not pure
 	Delta    *big.Rat `json:"delta"`    // Σδ
 }
@@ -78,7 +78,7 @@ type rule struct {
 // rules splits a limit (ε,δ) into rules, of which a ledger must keep one.
 //
 //	rule          pure charges count as   Σε ≤    Σρ ≤                Σδ ≤    share of δ
-//	concentrated  ρ = ε²/2                        ρ(ε, 63δ/64)        0       63/64
+//	concentrated  ρ                               ρ(ε, 63δ/64)        0       63/64
 //	pure          ε                       ε       0                   0       0
 //	mixed 1,2,3   ε                       iε/4    ρ((4−i)ε/4, δ/256)  0       1/256 each
 //	approximate   ρ                               ρ(ε, δ/512)         δ/512   1/256

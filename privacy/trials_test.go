@@ -23,11 +23,11 @@ type Trial struct {
 // its ε at δ = 0.01, which samples can test. At δ = 10⁻⁶ they would see nothing.
 func Trials() ([]Trial, error) {
 	trials := []Trial{
-		{Mechanism: DiscreteLaplace{big.NewRat(1, 1)}, Pair: "one number that moves by 1",
+		{Mechanism: DiscreteLaplace{Scale: big.NewRat(1, 1)}, Pair: "one number that moves by 1",
 			Bound: Bound{Unit: Record, L1: 1}, Data: [2][]int64{{0}, {1}}},
-		{Mechanism: DiscreteLaplace{big.NewRat(7, 2)}, Pair: "two numbers that move by 2 and 1",
+		{Mechanism: DiscreteLaplace{Scale: big.NewRat(7, 2)}, Pair: "two numbers that move by 2 and 1",
 			Bound: Bound{Unit: Record, L1: 3}, Data: [2][]int64{{0, 0}, {2, -1}}},
-		{Mechanism: DiscreteLaplace{big.NewRat(1, 3)}, Pair: "a scale below 1: few values, often exactly 0",
+		{Mechanism: DiscreteLaplace{Scale: big.NewRat(1, 3)}, Pair: "a scale below 1: few values, often exactly 0",
 			Bound: Bound{Unit: Record, L1: 1}, Data: [2][]int64{{0, 5}, {1, 5}}},
 		{Mechanism: KNorm{Scale: big.NewRat(5, 2), Blocks: 1}, Pair: "two numbers of a run that move by 2 and 1",
 			Bound: Bound{Unit: Record, L2sq: 5}, Data: [2][]int64{{0, 0}, {2, -1}}},

@@ -28,16 +28,18 @@ func CalibrateZeroSumLaplace(b Bound, epsilon float64) (ZeroSumLaplace, error) {
 	if err != nil {
 		return ZeroSumLaplace{}, err
 	}
-	m := ZeroSumLaplace(l)
+	m := ZeroSumLaplace{l.Scale}
 	_, err = m.cost(b)
 	return m, err
 }
 
 func (m ZeroSumLaplace) Name() string { return "zero-sum-laplace" }
 
-func (m ZeroSumLaplace) parameters() map[string]string { return DiscreteLaplace(m).parameters() }
+func (m ZeroSumLaplace) parameters() map[string]string { return m.independent().parameters() }
 
-func (m ZeroSumLaplace) check() error { return DiscreteLaplace(m).check() }
+func (m ZeroSumLaplace) check() error { return m.independent().check() }
+
+func (m ZeroSumLaplace) independent() DiscreteLaplace { return DiscreteLaplace{Scale: m.Scale} }
 
 func (m ZeroSumLaplace) cost(b Bound) (Cost, error) {
 	if !b.KeepsSum {
@@ -46,7 +48,7 @@ func (m ZeroSumLaplace) cost(b Bound) (Cost, error) {
 	if b.Block == 1 {
 		return Cost{}, fmt.Errorf("zero-sum Laplace has nothing to hide in blocks of one count: %w", ErrUnproven)
 	}
-	return DiscreteLaplace(m).cost(b)
+	return m.independent().cost(b)
 }
 
 func (m ZeroSumLaplace) simulationOnly() bool { return false }

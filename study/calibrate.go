@@ -35,15 +35,23 @@ func CheckNoise(p Plan) error {
 // Calibrate returns the noise for a vector with this bound and number of cells, within the plan's
 // budget: pure ε if δ is 0 or the plan names laplace, else Gaussian.
 //
-// Proof note. Pure ε implies (ε,δ) for every δ, so the release of a plan with δ > 0 may be pure. The
-// ledger charges the cost that the mechanism's proof gives (privacy.CostOf), never the plan's δ. A
-// pure ε counts as ρ = ε²/2 in a concentrated ledger. The plan names the mechanism, so no record
-// influences the choice.
+// Proof note. Pure ε implies (ε,δ) for every δ, so the release of a plan with δ > 0 may be pure. The ledger
+// charges the cost that the mechanism's proof gives (privacy.CostOf), never the plan's δ. The plan names the
+// mechanism, so no record influences the choice.
 func (p Plan) Calibrate(b privacy.Bound, cells int) (privacy.Mechanism, error) {
 	if p.Delta == 0 || p.Mechanism == MechanismLaplace {
-		return privacy.CalibratePure(b, cells, p.Epsilon)
+		return p.CalibratePure(b, cells)
 	}
 	return privacy.CalibrateGaussian(b, p.Budget())
+}
+
+// CalibratePure returns the pure noise for a bound that no contribution changes.
+func (p Plan) CalibratePure(b privacy.Bound, cells int) (privacy.Mechanism, error) {
+	m, err := privacy.CalibratePure(b, cells, p.Epsilon)
+	if p.ByL2 {
+		m = privacy.ByL2(m)
+	}
+	return m, err
 }
 
 // NoiseCost compares a mechanism's noise with its price.
@@ -69,7 +77,7 @@ func (p Plan) NoiseCosts(b privacy.Bound, cells int) ([]NoiseCost, error) {
 	p.Delta = p.comparedDelta()
 	var all []NoiseCost
 	for _, name := range []string{MechanismLaplace, MechanismGaussian} {
-		p.Mechanism = name
+		p.Mechanism, p.ByL2 = name, true
 		m, err := p.Calibrate(b, cells)
 		if err != nil {
 			return nil, fmt.Errorf("compare noise: %w", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func TestTheQuieterNoise(t *testing.T) {
 		if all[0].Mechanism != want || !(all[0].SD < all[1].SD) {
 			t.Errorf("%d columns: the quietest is %+v, then %+v; want %s", columns, all[0], all[1], want)
 		}
-		if columns == 1 && (math.Abs(all[1].SD/all[0].SD-2.29) > .01 || all[0].Rho < 20*all[1].Rho) {
+		if columns == 1 && (math.Abs(all[1].SD/all[0].SD-2.29) > .01 || all[0].Rho < 10*all[1].Rho) {
 			t.Errorf("one histogram: %+v against %+v", all[0], all[1])
 		}
 		proposed := p
@@ -102,7 +103,7 @@ func TestInYear(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range all {
-		p.Mechanism = c.Mechanism
+		p.Mechanism, p.ByL2 = c.Mechanism, true
 		m, err := p.Calibrate(histogram(2), 20)
 		if err != nil {
 			t.Fatal(err)
@@ -122,6 +123,18 @@ func TestInYear(t *testing.T) {
 		if taken != c.InYear || taken < 3 {
 			t.Errorf("%s: a ledger takes %d, told are %d", c.Mechanism, taken, c.InYear)
 		}
+	}
+}
+
+// TestAtEpsilon: a cost raised to the plan's ε is that of pure noise at ε, or ρ grows as ε² does.
+func TestAtEpsilon(t *testing.T) {
+	p, half := study.Plan{Epsilon: 1}, big.NewRat(1, 2)
+	if got := study.AtEpsilon(p, privacy.PureCost(privacy.Record, 3, half)); !got.Equal(privacy.PureCost(privacy.Record, 3, big.NewRat(1, 1))) {
+		t.Errorf("ε²/2 becomes %+v", got)
+	}
+	low := privacy.Cost{Unit: privacy.Party, Pure: half, Rho: big.NewRat(1, 100)}
+	if got := study.AtEpsilon(p, low); got.Pure.Cmp(big.NewRat(1, 1)) != 0 || got.Rho.Cmp(big.NewRat(4, 100)) != 0 || got.Unit != privacy.Party {
+		t.Errorf("a lower ρ becomes %+v", got)
 	}
 }
 

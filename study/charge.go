@@ -41,12 +41,15 @@ func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	}
 }
 
-// AtEpsilon raises a pure cost to the plan's ε. The noise was calibrated at that ε.
+// AtEpsilon raises a pure cost to the plan's ε, and ρ as ε². The noise was calibrated at that ε.
 func AtEpsilon(p Plan, c privacy.Cost) privacy.Cost {
-	if c.Pure == nil {
+	if c.Pure == nil || c.Pure.Sign() == 0 {
 		return c
 	}
-	return privacy.PureCost(c.Unit, c.PerParty, new(big.Rat).SetFloat64(p.Epsilon))
+	epsilon := new(big.Rat).SetFloat64(p.Epsilon)
+	times := new(big.Rat).Quo(epsilon, c.Pure)
+	c.Pure, c.Rho = epsilon, times.Mul(times, times).Mul(times, c.Rho)
+	return c
 }
 
 type ReleaseTerms struct {

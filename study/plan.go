@@ -60,7 +60,10 @@ type Plan struct {
 	Delta     float64      `json:"delta"`
 	Mechanism string       `json:"mechanism"`
 	Noise     Noise        `json:"noise"`
-	Lambda    float64      `json:"lambda"` // ridge of the central fit; 0: chosen after the release
+	// ByL2 charges ρ of pure noise by its L2 bound (privacy.ByL2). Plans of earlier versions lack it and
+	// charge ε²/2.
+	ByL2   bool    `json:"rho_by_l2,omitempty"`
+	Lambda float64 `json:"lambda"` // ridge of the central fit; 0: chosen after the release
 
 	KindTerms json.RawMessage `json:"kind_terms,omitempty"` // canonical JSON, read by the kind (DecodeTerms)
 	Weights   *WeightSource   `json:"weights,omitempty"`    // where the pool's weights, or its rows, come from

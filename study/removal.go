@@ -74,13 +74,8 @@ func (c ReleaseCost) epsilonWith(b privacy.Bound, delta float64) (epsilon float6
 			return 0, false
 		}
 		cost.Rho = new(big.Rat).Mul(c.Cost.Rho, big.NewRat(b.L2sq, c.Bound.L2sq))
-	case privacy.DiscreteLaplace{}.Name(): // because ε is L1/scale
-		if c.Cost.Pure == nil || c.Cost.Pure.Sign() <= 0 || c.Bound.L1 <= 0 {
-			return 0, false
-		}
-		cost.Pure = new(big.Rat).Mul(c.Cost.Pure, big.NewRat(b.L1, c.Bound.L1))
-	case privacy.KNorm{}.Name():
-		m, err := privacy.ReadKNorm(c.Parameters)
+	case privacy.DiscreteLaplace{}.Name(), privacy.KNorm{}.Name():
+		m, err := privacy.MechanismOf(c.Mechanism, c.Parameters)
 		if err != nil {
 			return 0, false
 		}

@@ -106,7 +106,17 @@ func Check(p study.Plan) error {
 		names, _ := Aggregated()
 		return study.PlanError("noise", "nothing is proved of a share of what a %s study sends: %q takes %v", p.Kind, p.Noise, names)
 	}
+	if p.ByL2 && !chargesByL2(p) {
+		return study.PlanError("rho_by_l2", "no part of a %s study's noise by %q is charged by L2: leave it out", p.Kind, p.Mechanism)
+	}
 	return kind.Check(p)
+}
+
+// chargesByL2 says whether the plan's noise comes from Plan.Calibrate and is pure. That of output depends
+// on the number of ballots.
+func chargesByL2(p study.Plan) bool {
+	pure := p.Delta == 0 || p.Mechanism == study.MechanismLaplace || p.Mechanism == "moment"
+	return pure && p.Kind != "labels" && p.Kind != "ratio" && p.Mechanism != "output"
 }
 
 // ParsePlan reads canonical bytes and refuses a plan that Check refuses.
