@@ -75,6 +75,13 @@ type NoiseForecaster interface {
 	ForecastNoise(Size) (words, warning string, err error)
 }
 
+// Counter is a task whose output counts records in named cells.
+type Counter interface {
+	// Counts writes one site's output, before noise, as a line for each column: its cells and counts.
+	// record is the integers that a record adds to a count.
+	Counts(values []int64) (lines []string, record int64)
+}
+
 // Agreed holds the common part of every task; kinds embed it.
 type Agreed struct {
 	plan  Plan

@@ -52,8 +52,8 @@ func TestCountsUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	counts.Terms.Mechanism = m
-	got := noiseOf([]study.Reservation{counts})[0]
-	if !got.Counts || got.Units != got.SD || !strings.HasPrefix(got.words(), "± 5.6") || !strings.HasSuffix(got.words(), " labels in each count") {
+	got := noiseOf(nil, []study.Reservation{counts})[0]
+	if !got.Counts || got.Units != got.SD || !strings.HasPrefix(got.words(), "± 5.6") || !strings.HasSuffix(got.words(), " labels on each of this site's counts") {
 		t.Errorf("%+v: %s", got, got.words())
 	}
 }

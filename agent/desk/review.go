@@ -287,7 +287,7 @@ func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p stu
 	}
 	r.Seconds = c.Span.Whole().Seconds()
 	r.Bytes = t.MaxBody()
-	r.Added = noiseOf(c.Reserved)
+	r.Added = noiseOf(t, c.Reserved)
 	var costs []privacy.Cost
 	for _, c := range c.Charges {
 		r.Sampler, r.Parameters = c.Mechanism, c.Parameters

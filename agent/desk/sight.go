@@ -76,13 +76,17 @@ type NoiseSight struct {
 	Unit   privacy.Unit `json:"unit"`
 }
 
-func noiseOf(all []study.Reservation) []NoiseSight {
+func noiseOf(t study.Task, all []study.Reservation) []NoiseSight {
 	var out []NoiseSight
 	for _, r := range all {
 		b := r.Terms.Bound
 		n := NoiseSight{Output: r.Output, SD: math.Sqrt(privacy.VarianceOf(r.Terms.Mechanism, b, 0, r.Terms.Length)), Unit: b.Unit}
-		n.Counts = countsUnits(b)
-		if most := mostMoved(b); most > 0 {
+		counter, counts := t.(study.Counter)
+		n.Counts = counts || countsUnits(b)
+		if counts {
+			_, record := counter.Counts(make([]int64, r.Terms.Length))
+			n.Units = n.SD / float64(record)
+		} else if most := mostMoved(b); most > 0 {
 			n.Units = n.SD / most
 		}
 		out = append(out, n)
@@ -349,10 +353,10 @@ func (g PatientSight) words() string {
 
 func (n NoiseSight) words() string {
 	if n.Counts {
-		return fmt.Sprintf("± %.3g %s in each count", n.SD, unitsWords(n.Unit))
+		return fmt.Sprintf("± %.3g %s on each of this site's counts", n.Units, unitsWords(n.Unit))
 	}
 	if n.Units > 0 && n.Unit != privacy.Party { // a site is one party
-		return fmt.Sprintf("on each number, as far as ± %.3g %s together could move it", n.Units, unitsWords(n.Unit))
+		return fmt.Sprintf("on each number, as much as %.3g %s together could move it", n.Units, unitsWords(n.Unit))
 	}
 	return fmt.Sprintf("± %.4g on each number", n.SD)
 }

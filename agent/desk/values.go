@@ -29,6 +29,9 @@ type Output struct {
 	// Shared says that the numbers leave as two secret shares, so that nobody gets them in clear.
 	Shared bool `json:"in_shares,omitempty"`
 
+	// Lines name the cells of counts, in records.
+	Lines []string `json:"lines,omitempty"`
+
 	noise study.Noise
 }
 
@@ -71,7 +74,7 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 		if err = errors.Join(failed, err); err != nil {
 			return nil, err
 		}
-		return unperturbed(ctx, h, asked, Output{noise: p.Noise, Shared: true})
+		return unperturbed(ctx, t, asked, Output{noise: p.Noise, Shared: true})
 	}
 	made, err := t.Contribute(in)
 	if err = errors.Join(failed, err); err != nil {
@@ -83,7 +86,7 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 			return nil, err
 		}
 	}
-	return unperturbed(ctx, h, asked, Output{noise: p.Noise})
+	return unperturbed(ctx, t, asked, Output{noise: p.Noise})
 }
 
 // alone returns the requests of an aggregator that sums only this contribution.
@@ -107,7 +110,7 @@ func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 
 // unperturbed opens requests with the mechanism that adds nothing, in a simulated ledger that ends with this
 // call. Its publications cannot be sent (privacy.Unperturbed). Each output starts as a copy of like.
-func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, like Output) ([]Output, error) {
+func unperturbed(ctx context.Context, t study.Task, asked []study.Request, like Output) ([]Output, error) {
 	var out []Output
 	exact := make([]study.Request, len(asked))
 	for i, r := range asked {
@@ -122,7 +125,7 @@ func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, like 
 		exact[i] = r
 		exact[i].Mechanism = privacy.Unperturbed{}
 	}
-	opened, err := study.Settle(ctx, privacy.Simulation(0), h, exact)
+	opened, err := study.Settle(ctx, privacy.Simulation(0), t.Hash(), exact)
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +134,10 @@ func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, like 
 			return nil, errors.New("a preview's numbers must not be able to leave")
 		}
 		out[i].Values = p.Values
+		if counter, ok := t.(study.Counter); ok {
+			lines, record := counter.Counts(p.Values)
+			out[i].Lines, out[i].Most = lines, float64(record)
+		}
 	}
 	return out, nil
 }
@@ -142,7 +149,9 @@ const (
 
 func (o Output) writeTo(b *textpage.Page) {
 	scale, in := 1.0, ""
-	if o.Most > 1 { // the numbers are integers of a lattice
+	if len(o.Lines) > 0 {
+		scale, in = o.Most, ", in "+unitsWords(o.Unit)
+	} else if o.Most > 1 { // the numbers are integers of a lattice
 		scale, in = o.Most, fmt.Sprintf(", each in the most that one %s can move it (%.0f of the integers that --json shows)", o.Unit, o.Most)
 	} else if o.Most == 1 {
 		in = fmt.Sprintf(", which count %s", unitsWords(o.Unit))
@@ -155,6 +164,12 @@ func (o Output) writeTo(b *textpage.Page) {
 		}
 	}
 	b.Add("values", "%s: %d numbers before noise%s, for your eyes only; %s", o.Name, len(o.Values), in, who)
+	if len(o.Lines) > 0 {
+		for _, line := range o.Lines {
+			b.Add("", "%s", line)
+		}
+		return
+	}
 	shown := o.Values[:min(len(o.Values), shownNumbers)]
 	for line := range slices.Chunk(shown, numbersALine) {
 		var words []string

@@ -69,7 +69,7 @@ func (r Review) page() textpage.Page {
 	if r.Helper != "" {
 		line("helper", "%s", r.Helper)
 	}
-	line("mechanism", "%s by %s (%s), noise: %s", r.Mechanism, r.Sampler, parameterWords(r.Parameters), r.Noise)
+	line("mechanism", "%s by %s (%s, in the integers that leave), noise: %s", r.Mechanism, r.Sampler, parameterWords(r.Parameters), r.Noise)
 	line("label", "%s", r.Label)
 	line("columns", "%s", strings.Join(r.Columns, ", "))
 	clear := "none"
@@ -105,11 +105,18 @@ func (r Review) page() textpage.Page {
 		line("time", "prepared in %.3g s from when it is charged, and sent then", r.Seconds)
 	}
 	for _, u := range r.Budgets {
-		when := ""
+		when, at := "", fmt.Sprintf("at δ = %g", u.Delta)
 		if u.Year != "" {
 			when = " in " + u.Year
 		}
-		line("ledger", "unit %s%s: ε = %s now, %s after, %g at most (δ = %g)", u.Unit, when, show(u.Before), show(u.After), u.Limit, u.Delta)
+		if r.Delta > 0 && r.Delta != u.Delta {
+			at = fmt.Sprintf("ε at your limit's δ = %g, not at the plan's %g", u.Delta, r.Delta)
+		}
+		if r.charged {
+			line("ledger", "unit %s%s: ε = %s of %g at most is spent, this study included (%s)", u.Unit, when, show(u.After), u.Limit, at)
+		} else {
+			line("ledger", "unit %s%s: ε = %s now, %s after, %g at most (%s)", u.Unit, when, show(u.Before), show(u.After), u.Limit, at)
+		}
 	}
 	if r.NeedsPerson && r.Shown != "" {
 		line("shown", "%s: an approval is of this plan and of this declaration of the source, and of no other", r.Shown[:min(16, len(r.Shown))])

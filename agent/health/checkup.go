@@ -324,12 +324,13 @@ func CheckSources(s source.Sources, read bool) []Result {
 	return all
 }
 
+const mostRemarks = 3 // declare and check --source show all
+
 func checkSource(r source.Report) Result {
 	about := "source " + r.Source
 	switch {
 	case r.Declared == nil && r.Problem != "":
-		const most = 3 // caucus agent source declare shows all remarks
-		return problem(about, "%s", strings.Join(append([]string{r.Problem}, r.Remarks[:min(most, len(r.Remarks))]...), "; "))
+		return problem(about, "%s", strings.Join(append([]string{r.Problem}, r.Remarks[:min(mostRemarks, len(r.Remarks))]...), "; "))
 	case r.Declared == nil:
 		return problem(about, "studies of it wait: %s", strings.TrimPrefix(r.Waits, source.ErrUndeclared.Error()+": source "+r.Source+": "))
 	case r.Problem != "":
@@ -346,7 +347,8 @@ func checkSource(r source.Report) Result {
 	if r.Changed {
 		now = "written anew since"
 	}
-	return fine(about, "declared with %s on %s, %s: %s, %s", textpage.Count(r.Declared.Records, "record"), r.Declared.At.Format(time.DateOnly), now, textpage.Count(r.Found, "record"), textpage.Count(len(r.Remarks), "remark"))
+	says := fmt.Sprintf("declared with %s on %s, %s: %s", textpage.Count(r.Declared.Records, "record"), r.Declared.At.Format(time.DateOnly), now, textpage.Count(r.Found, "record"))
+	return fine(about, "%s", strings.Join(append([]string{says}, r.Remarks[:min(mostRemarks, len(r.Remarks))]...), "; "))
 }
 
 func checkMapping(s source.Sources, r source.Report) Result {

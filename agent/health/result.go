@@ -125,5 +125,5 @@ func Constants(s *site.Site) Result {
 	case whys != "":
 		return warning(about, "%d made; a constant stands for all or a part of %s: caucus agent preview names them", c.made, whys)
 	}
-	return fine(about, "%d made, none of them a constant", c.made)
+	return fine(about, "%d made; none was late or unreadable and replaced by a constant", c.made)
 }

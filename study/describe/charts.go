@@ -61,9 +61,16 @@ func (t Table) charts() (out []*study.ReportChart) {
 			missed = append(missed, bars(c.Column, missing, c.Column)...)
 			continue
 		}
-		levels, some := t.largest(c), ""
-		if len(levels) < len(c.Levels) {
-			some = fmt.Sprintf("the %d largest of %d; ", len(levels), len(c.Levels))
+		levels, some := slices.Clone(c.Levels), ""
+		if len(levels) > mostShown {
+			count := map[string]float64{}
+			for k, level := range levels {
+				for _, s := range c.Groups {
+					count[level] += s.Counts[k]
+				}
+			}
+			slices.SortStableFunc(levels, func(a, b string) int { return cmp.Compare(count[b], count[a]) })
+			levels, some = levels[:mostShown], fmt.Sprintf("the %d largest of %d; ", mostShown, len(levels))
 		}
 		for _, level := range levels {
 			all = append(all, bars(c.Column, level, level)...)
@@ -72,20 +79,4 @@ func (t Table) charts() (out []*study.ReportChart) {
 	}
 	add(missing+", share of the records", "", true, missed)
 	return out
-}
-
-// largest returns a text's levels, or only the largest ones if there are many.
-func (t Table) largest(c Column) []string {
-	if len(c.Levels) <= mostShown {
-		return c.Levels
-	}
-	count := map[string]float64{}
-	for k, level := range c.Levels {
-		for _, s := range c.Groups {
-			count[level] += s.Counts[k]
-		}
-	}
-	levels := slices.Clone(c.Levels)
-	slices.SortStableFunc(levels, func(a, b string) int { return cmp.Compare(count[b], count[a]) })
-	return levels[:mostShown]
 }

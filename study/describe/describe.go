@@ -194,7 +194,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 
 func (Kind) Words(p study.Plan) study.Words {
 	t := termsOf(p)
-	leaves := fmt.Sprintf("for each column of the schema, how many of this site's records have each level or class, or a number in each of up to %d public intervals, with two sums of where in those the numbers lie", t.mostBins())
+	leaves := fmt.Sprintf("for each column of the schema, how many of this site's records have each level or class, or a number in each of up to %d public intervals, with two sums for mean and sd", t.mostBins())
 	received := "counts of its records by column"
 	if t.By != "" {
 		leaves += fmt.Sprintf("; all of it for each level of %s", t.By)

@@ -117,9 +117,7 @@ func (t Table) one(title string) study.ReportTable {
 		if c.Edges == nil {
 			row(c.Column+", n (%)", func(int) string { return "" })
 			for k, level := range c.Levels {
-				row("  "+level, func(g int) string {
-					return countAnd(c.Groups[g].Counts[k], sumOf(c.Groups[g].Counts), c.Groups[g].Shares[k])
-				})
+				row("  "+level, func(g int) string { return c.Groups[g].cell(k) })
 			}
 			continue
 		}
@@ -131,14 +129,10 @@ func (t Table) one(title string) study.ReportTable {
 		row("  median [quartiles]", func(g int) string { return median(c, c.Groups[g].Quantiles) })
 		bins := len(c.Edges) - 1
 		for k := 0; c.Bands && k < bins; k++ {
-			row(fmt.Sprintf("  %s to %s, n (%%)", numeral(c.Edges[k]), numeral(c.Edges[k+1])), func(g int) string {
-				return countAnd(c.Groups[g].Counts[k], sumOf(c.Groups[g].Counts), c.Groups[g].Shares[k])
-			})
+			row(fmt.Sprintf("  %s to %s, n (%%)", numeral(c.Edges[k]), numeral(c.Edges[k+1])), func(g int) string { return c.Groups[g].cell(k) })
 		}
 		if len(c.Cells()) > bins {
-			row("  missing, n (%)", func(g int) string {
-				return countAnd(c.Groups[g].Counts[bins], sumOf(c.Groups[g].Counts), c.Groups[g].Shares[bins])
-			})
+			row("  missing, n (%)", func(g int) string { return c.Groups[g].cell(bins) })
 		}
 	}
 	return out
@@ -153,6 +147,8 @@ func (t Table) told(g int) bool {
 	}
 	return known
 }
+
+func (s Summary) cell(k int) string { return countAnd(s.Counts[k], sumOf(s.Counts), s.Shares[k]) }
 
 func countAnd(n, of float64, share *Estimate) string {
 	if share == nil || !(of > 0) {
@@ -270,22 +266,14 @@ func (t Table) Estimates() []Named {
 
 func (t Table) intervals() study.ReportTable {
 	out := study.ReportTable{
-		Title: "to publish: estimates with 95 % intervals, from the counts as released, so parts need not add up; an impossible estimate is shown at the end of its interval",
+		Title: "to publish: estimates with 95 % intervals, from the counts as released, so parts need not add up; an impossible estimate is shown at the end of its interval, an unknown one left out",
 		Head:  []string{"column", "", "group", "estimate", SampleInterval, NoiseInterval},
 	}
-	untold := map[string]bool{}
-	for g, name := range t.groups() {
-		untold[name] = !t.told(g)
-	}
 	for _, e := range t.Estimates() {
-		if e.Estimate == nil && e.Group != "" && untold[e.Group] {
-			continue
-		}
-		row := []string{e.Column, e.What, e.Group, e.Show(e.Estimate), "", ""}
 		if e.Estimate != nil {
-			row[4], row[5] = e.Interval()
+			sample, noise := e.Interval()
+			out.Rows = append(out.Rows, []string{e.Column, e.What, e.Group, e.Show(e.Estimate), sample, noise})
 		}
-		out.Rows = append(out.Rows, row)
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"caucus/aggregation"
 	"caucus/dataset"
@@ -193,6 +194,30 @@ func ExactOf(p study.Plan, sum []int64, records int64) (Table, error) {
 		return Table{}, fmt.Errorf("make table: %d numbers, the plan has %d", len(sum), l.cells)
 	}
 	return l.table(sum, records, 0), nil
+}
+
+// Counts: see study.Counter.
+func (t task) Counts(v []int64) (lines []string, record int64) {
+	if len(v) != t.counts.cells {
+		return nil, t.counts.step
+	}
+	shown := t.counts.table(v, 0, 0)
+	if shown.Inside != nil {
+		lines = append(lines, fmt.Sprintf("records the study is about: %g", shown.Inside.Noisy))
+	}
+	for _, g := range shown.Groups {
+		lines = append(lines, fmt.Sprintf("%s %s: %g", shown.By, g.Level, g.Noisy))
+	}
+	for _, c := range shown.Columns {
+		for g, s := range c.Groups {
+			line := fmt.Sprintf("%s, %s |", c.Column, shown.groups()[g])
+			for k, n := range append(s.Noisy, s.Sums...) {
+				line += fmt.Sprintf(" %s: %.4g,", append(c.Cells(), "sum for mean", "sum for sd")[k], n)
+			}
+			lines = append(lines, strings.TrimSuffix(line, ","))
+		}
+	}
+	return lines, t.counts.step
 }
 
 func (c column) position(v float64) float64 {
