@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -105,7 +106,11 @@ func (p *ledgerPlace) open() (*journal.Journal, string, error) {
 
 func (d ledgerDocument) writeText(w io.Writer) error {
 	t := newTable(w, "unit", "charges", "pure epsilon", "rho", "epsilon", "at delta", "limit")
+	limited := slices.ContainsFunc(d.Units, func(u journal.Spending) bool { return u.Limit != nil })
 	for _, u := range d.Units {
+		if limited && u.Limit == nil { // its charges follow from those of units with a limit
+			continue
+		}
 		epsilon, limit := "no guarantee", "none"
 		if u.Epsilon != nil {
 			epsilon = fmt.Sprintf("%.4g", *u.Epsilon)
@@ -115,5 +120,9 @@ func (d ledgerDocument) writeText(w io.Writer) error {
 		}
 		t.add(u.Unit.String(), fmt.Sprint(u.Charges+u.Unproven), fmt.Sprintf("%.4g", u.Pure), fmt.Sprintf("%.4g", u.Rho), epsilon, fmt.Sprint(u.Delta), limit)
 	}
-	return t.render()
+	if err := t.render(); err != nil || !limited {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "epsilon is counted at your limit's delta: a plan with another delta names another epsilon for the same noise. --json shows all units.")
+	return err
 }

@@ -144,7 +144,7 @@ func ExampleRecall() {
 	}
 	// Output:
 	// holds release.json: entry 1 is in the ledger
-	// trust that entries after the last one remembered were not cut off
+	// trust that no newer entry was deleted
 	// fails release.json: it ends at entry 0, but was at 1 once: its end was cut off, or it was put back to an older state
-	// trust that entries after the last one remembered were not cut off
+	// trust that no newer entry was deleted
 }

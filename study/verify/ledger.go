@@ -167,7 +167,7 @@ func Recall(chain *privacy.Chain, m Memory) []Finding {
 	if known == 0 {
 		f.add(Unchecked, "remembered", "nothing kept elsewhere was given, so an end that was cut off would not be noticed: write the head down and give it with --expect next time")
 	} else {
-		f.add(Trust, "remembered", "that entries after the last one remembered were not cut off")
+		f.add(Trust, "remembered", "that no newer entry was deleted")
 	}
 	return f
 }

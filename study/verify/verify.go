@@ -93,7 +93,7 @@ func Claims(r study.Release, pool *auxdata.Pool) []Finding {
 		f.add(Fails, "plan", "%v", err)
 		return f
 	}
-	f.add(Holds, "plan", "its bytes have the hash %s, and no term in it claims what no proof covers", r.PlanHash)
+	f.add(Holds, "plan", "its bytes have the hash %s, and every promise in it is proved", r.PlanHash)
 	if r.Simulated || p.Simulated {
 		f.add(Fails, AboutSimulated, "this release is simulated: anyone can repeat its noise, and it protects nobody. It is for trying out")
 	}
@@ -354,7 +354,7 @@ func (f *findings) words(r study.Release, p study.Plan) {
 	}
 	f.add(Word, "software", "that version %q of the program made it", r.Software)
 	f.add(Trust, "pool", "that the pool was public before the study, and not chosen by looking at private records")
-	f.add(Trust, "proofs", "that the bounds and mechanisms are proved right, and this program and machine compute them: the notes stand in privacy/, aggregation/ and study/")
+	f.add(Trust, "proofs", "that the bounds and mechanisms are proved right, and this program and machine compute them: the notes are in the source code, in folders privacy, aggregation and study")
 }
 
 // sameTotal allows for the last bits, in which processors differ.

@@ -40,11 +40,11 @@ func boundOf(b privacy.Bound) string {
 }
 
 func boundWords(c study.ReleaseCost, in study.BoundInputs) string {
-	s := fmt.Sprintf("%s: of the released integers %s", c.Output, boundOf(c.Bound))
+	s := fmt.Sprintf("%s: how far one %s can move the released integers", c.Output, c.Bound.Unit)
 	if c.Weights != nil {
 		s += " (weighted by public weights of the pool's rows)"
 	}
-	return s + fmt.Sprintf(", recomputed from %d pool rows, %d features, %d classes", in.PoolRows, in.Features, in.Classes)
+	return s + fmt.Sprintf(", recomputed from the plan and %d pool rows (the numbers: --json, manifest, costs)", in.PoolRows)
 }
 
 func parameterWords(m map[string]string) string {
