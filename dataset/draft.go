@@ -62,7 +62,7 @@ func DraftSchema(t *Table, label string) (Schema, []LeftOut, error) {
 			s.Patient = c.name
 			left = append(left, LeftOut{c.name, "it looks like a patient's number: proposed as patient, so that a patient's records stay together, and no feature"})
 		} else if whom != nobody {
-			left = append(left, LeftOut{c.name, "it looks like an identifier, of which nothing can be learned"})
+			left = append(left, LeftOut{c.name, "it looks like an identifier, of which nothing can be learned; if it numbers patients, write patient: " + c.name})
 		} else if f, why := draftFeature(c, t.rows, s.Missing); why == "" {
 			s.Features = append(s.Features, f)
 		} else {

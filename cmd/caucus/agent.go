@@ -15,6 +15,7 @@ import (
 	"caucus/agent/desk"
 	"caucus/agent/site"
 	"caucus/study/forecast"
+	"caucus/study/kinds"
 )
 
 // agentCommand holds the flags and the opened agent that all agent verbs share.
@@ -226,7 +227,10 @@ func (p previewDocument) writeText(w io.Writer) error {
 }
 
 func (a *agentCommand) drawAgain(ctx context.Context, ag *agent.Agent, p *previewDocument) error {
-	if p.Forecast == nil {
+	switch {
+	case p.Kind != kinds.Default:
+		return fmt.Errorf("only a %s study has a forecast to draw again; the noise of this %s study follows from its plan, and preview shows it", kinds.Default, p.Kind)
+	case p.Forecast == nil:
 		return errors.New("the operator stated no forecast of this study, or one that this version cannot read")
 	}
 	task, err := ag.Task(p.Plan)
@@ -301,7 +305,7 @@ noise, and --values shows this site's numbers before noise.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&again, "forecast", false, "draw the operator's forecast again, and compare the two")
+	cmd.Flags().BoolVar(&again, "forecast", false, "of a classify study: draw the operator's forecast again, and compare the two")
 	cmd.Flags().BoolVar(&values, "values", false, "show this site's own numbers before noise: for your eyes only")
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -111,7 +112,11 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				for _, name := range slices.Sorted(maps.Keys(drafted.Placed)) {
 					fmt.Fprintf(w, "%s: %s\n", name, drafted.Placed[name])
 				}
-				_, err := fmt.Fprintf(w, "wrote %s: read it before you use it\n", out)
+				then := "read it, then name it in agent.yaml, under data:, as mapping: " + filepath.Base(out)
+				if strings.TrimSpace(string(text)) == "{}" {
+					then = "it is empty, since the file's columns are the schema's: no mapping is needed"
+				}
+				_, err := fmt.Fprintf(w, "wrote %s: %s\n", out, then)
 				return err
 			})
 		},

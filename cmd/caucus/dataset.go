@@ -20,7 +20,7 @@ func newDatasetSchema(c *console) *cobra.Command {
 		Short: "Draft a schema from a public file, or list the data sets whose schema is known",
 		Long: `Draft a YAML schema: kinds, bounds and levels of a file's columns. The command lists
 the columns that it leaves out, and why: identifiers, dates, numbers with a decimal
-comma, free text. A column that looks like a patient number is proposed as patient.
+comma, free text. A column named like a patient number is proposed as patient.
 
 Give it PUBLIC data only. Bounds taken from private data would leak them; write
 down what is publicly known about each column instead.

@@ -80,9 +80,11 @@ func (o *operator) printStudy(s protocol.Study) error {
 			{"kind", fmt.Sprintf("%s by %s, noise: %s", p.Kind, p.Mechanism, p.Noise)},
 			{"guarantee", fmt.Sprintf("unit %s, ε = %g, δ = %g", p.Unit, p.Epsilon, p.Delta)},
 			{"parties", fmt.Sprintf("%d of %d have contributed", s.Contributed, s.Roster)},
-			{"ends", doc.Ends},
-			{"amended", strings.Join(doc.Amended, "\n             ")},
 		}
+		if s.State == study.InDraft || s.State == study.Open {
+			lines = append(lines, [2]string{"ends", doc.Ends})
+		}
+		lines = append(lines, [2]string{"amended", strings.Join(doc.Amended, "\n             ")})
 		if len(worth) > 0 {
 			lines = append(lines, [2]string{"forecast", strings.Join(worth, "\n             ")})
 		}
@@ -98,6 +100,9 @@ func (o *operator) printStudy(s protocol.Study) error {
 			lines = append(lines, [2]string{"awaited", strings.Join(s.Awaited, ", ") + " (to call since the coordinator started, or each holds a release already: caucus study waive)"})
 		}
 		for _, l := range lines {
+			if l[1] == "" {
+				continue
+			}
 			if _, err := fmt.Fprintf(w, "%-12s %s\n", l[0], l[1]); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/privacy"
+	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/evaluate"
 	"caucus/study/forecast"
@@ -69,7 +71,7 @@ study. Before that, caucus simulate and caucus forecast take the same file.`,
 	t.add(cmd, "name", "schema", "pool", "data", "where", "roster", "records", "unit", "epsilon", "delta", "noise", "mechanism", "learner", "minimum", "closes_in")
 	drawsFlag(f, &draws)
 	f.BoolVar(&force, "force", false, "create it without a forecast, or though noise leaves nothing of use")
-	f.BoolVar(&dry, "dry-run", false, "make the plan and its forecast, store nothing")
+	f.BoolVar(&dry, "dry-run", false, "make the plan and its forecast, store nothing; of a useless plan only warn")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := t.read(o.console, cmd, args)
 		switch {
@@ -198,6 +200,9 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 			}
 		}
 		created, err := client.CreateStudy(ctx, made.Canonical, stated)
+		if errors.Is(err, protocol.ErrExists) && when == "closes_in" {
+			return fmt.Errorf("%w, or write deadline: without it the deadline counts from now, so the same file makes another plan each time", err)
+		}
 		if err != nil {
 			return err
 		}
