@@ -249,12 +249,26 @@ func TestStudyFilesOfPages(t *testing.T) {
 	}
 }
 
-// TestFirstStudyIsRun: the script firststudy has every command of docs/first-study.md, in the same
-// order, apart from names of files, folders, addresses and parties.
+// TestFirstStudyIsRun: the script firststudy has every file of docs/first-study.md, and every command in
+// the same order, apart from names of files, folders, addresses and parties.
 func TestFirstStudyIsRun(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("testdata", "script", "firststudy.txtar"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "first-study.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := regexp.MustCompile("(?s)```yaml\n# (.*?)\n.*?```").FindAllStringSubmatch(string(page), -1)
+	if len(files) != 3 {
+		t.Errorf("%d files were found", len(files))
+	}
+	for _, f := range files {
+		text := strings.TrimSuffix(strings.TrimPrefix(f[0], "```yaml\n"), "```")
+		if !strings.Contains(string(script), "-- page/"+f[1]+" --\n"+text) {
+			t.Errorf("the script has another %s", f[1])
+		}
 	}
 	var run [][]string
 	for line := range strings.Lines(string(script)) {

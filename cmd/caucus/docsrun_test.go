@@ -207,7 +207,7 @@ func pageFolder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string][]byte{"readmission.yaml": regexp.MustCompile("(?ms)^```yaml\n(.*?)^```").FindSubmatch(page)[1]}
+	files := map[string][]byte{"readmission.yaml": regexp.MustCompile("(?ms)^```yaml\n(# readmission.*?)^```").FindSubmatch(page)[1]}
 	for _, name := range []string{"schema.yaml", "study.yaml"} {
 		if files[name], err = os.ReadFile(filepath.Join("..", "..", "deploy", "examples", name)); err != nil {
 			t.Fatal(err)
