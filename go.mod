@@ -8,7 +8,6 @@ require (
 	github.com/cloudflare/circl v1.6.5
 	github.com/expr-lang/expr v1.17.8
 	github.com/go-sql-driver/mysql v1.10.0
-	github.com/google/renameio/v2 v2.0.2
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/klauspost/compress v1.20.3
 	github.com/parquet-go/parquet-go v0.32.0

@@ -282,6 +282,26 @@ type CodedBlock struct {
 	Columns [][]byte // as in Coding.Columns: Rows times the width of each column
 }
 
+// Append adds a record to a block, which may be the zero value.
+func (c *Coding) Append(b *CodedBlock, record []byte) {
+	if b.Columns == nil {
+		b.Columns = make([][]byte, len(c.parts))
+	}
+	for i, p := range c.parts {
+		b.Columns[i] = append(b.Columns[i], record[p.at:p.at+p.width]...)
+	}
+	b.Rows++
+}
+
+// Slice returns the rows of a block from the first on, up to the one before end. They share the memory.
+func (c *Coding) Slice(b CodedBlock, first, end int) CodedBlock {
+	out := CodedBlock{Rows: end - first, Columns: make([][]byte, len(c.parts))}
+	for i, p := range c.parts {
+		out.Columns[i] = b.Columns[i][first*p.width : end*p.width]
+	}
+	return out
+}
+
 // Records decodes a block under s, a schema within the coding's (Schema.Within). where is nil or has
 // passed s.CheckWhere. The result equals that of [Schema.EncodeLabelled] or [Schema.EncodeWhere].
 func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {

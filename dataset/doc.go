@@ -28,14 +28,15 @@
 //
 // No file uses a declaration of a later one, except that the maps of part 4 use each other.
 //
-//  1. Tables and readers: table.go, tablebuilder.go, remark.go, records.go, rows.go, csv.go, lines.go,
-//     quoted.go, idx.go, jpeg.go.
-//  2. Schemas: schema.go, dates.go, celltext.go (values of other formats as text), schemacheck.go, within.go
-//     (one schema within another).
+//  1. Tables and readers: table.go, tablebuilder.go, remark.go, records.go, rows.go, csv.go,
+//     lines.go, quoted.go, idx.go, jpeg.go.
+//  2. Schemas: schema.go, dates.go, celltext.go (values of other formats as text), schemacheck.go,
+//     within.go (one schema within another).
 //  3. Encoding: cells.go, columncodes.go, encode.go, decode.go, blocks.go.
-//  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go; components.go (their number), kept.go (variance
-//     kept), words.go.
-//  5. Questions: where.go (conditions), outside.go (records that a condition excludes), ask.go; coding.go
-//     (records in as many bytes each, for a table on a disk).
+//  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go; components.go
+//     (their number), kept.go (variance kept), words.go.
+//  5. Questions: where.go (conditions), outside.go (records that a condition excludes), ask.go;
+//     coding.go (records in as many bytes each, for a table on a disk),
+//     parts.go (a file part by part).
 //  6. Also: draft.go (a first schema), known.go, hospitals.go (known sets).
 package dataset

@@ -22,6 +22,21 @@ type Rows interface {
 	Place() int
 }
 
+type firstRows struct {
+	Rows
+	left int
+}
+
+// First returns the first rows of a file, at most most.
+func First(rows Rows, most int) Rows { return &firstRows{rows, most} }
+
+func (f *firstRows) Next() ([]string, bool, error) {
+	if f.left--; f.left < 0 {
+		return nil, false, io.EOF
+	}
+	return f.Rows.Next()
+}
+
 // Lines is a site's file as read by ReadLines. Its counts are private, like a Remark.
 type Lines struct {
 	// Columns lists all columns of the file, in its order.

@@ -131,8 +131,6 @@ var errLacks = errors.New("a column of the schema is missing")
 
 var errOther = errors.New("its columns are not those that were declared: put the file back, or declare it again")
 
-const advised = 20_000
-
 // take maps and encodes rows to their end, and passes each encoded record to keep. every gets the
 // number of records now and then, and may stop the reading by an error. It is nil if no person waits.
 func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
@@ -153,7 +151,7 @@ func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping
 	c := &codedRows{Rows: rows, every: every, coder: coder, record: make([]byte, coding.Width()), keep: keep}
 	sample := dataset.Lines{}
 	if every != nil { // a person reads this advice
-		sample, err = dataset.Collect(&first{c, advised})
+		sample, err = dataset.Collect(dataset.First(c, mapping.Advised))
 	}
 	for err == nil {
 		_, _, err = c.Next()
@@ -199,18 +197,6 @@ func (c *codedRows) Next() ([]string, bool, error) {
 	}
 	c.coder.Code(cells, c.record)
 	return cells, ok, c.keep(c.record)
-}
-
-type first struct {
-	dataset.Rows
-	left int
-}
-
-func (f *first) Next() ([]string, bool, error) {
-	if f.left--; f.left < 0 {
-		return nil, false, io.EOF
-	}
-	return f.Rows.Next()
 }
 
 // Progress, if not nil, gets the numbers of records and bytes read so far, and the file's bytes in
@@ -272,7 +258,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 // readDaily reads, as declared, the file of a source that is written again regularly. How it reads
 // does not depend on the file's content. Its errors are about the file and quote nothing.
 func (d Declaration) readDaily(key []byte) (table, reading, error) {
-	r, memory := reading{form: d.Form}, newMemory(d.Schema.Coding())
+	r, memory := reading{form: d.Form}, memory{coding: d.Schema.Coding()}
 	var err error
 	r.digest, err = open(d.File, func(in *hashed, size int64) error {
 		rows, err := files.Open(in, size, d.Form, d.Mapping.Written.Or(d.Schema.Format()))

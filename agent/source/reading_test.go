@@ -183,7 +183,10 @@ func TestExpressionsBoundTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, bound, err := m.Read(rows, schema)
+			bound, err := m.Bind(rows.Columns(), schema)
+			if err == nil {
+				_, err = dataset.Collect(bound.Rows(rows))
+			}
 			if err != nil {
 				t.Fatal(name, err)
 			}

@@ -103,7 +103,7 @@ func (h *Held) Blocks(n int) iter.Seq[*dataset.Records] {
 				panic(err)
 			}
 			if b.Rows > left {
-				b = firstRows(b, left, t.head.Widths)
+				b = t.coding.Slice(b, 0, left)
 			}
 			r, err := h.plan.Decode(asked(h.plan), t.coding, b)
 			if err != nil {
@@ -115,14 +115,6 @@ func (h *Held) Blocks(n int) iter.Seq[*dataset.Records] {
 		}
 		emptyBlocks(h.plan, left)(yield)
 	}
-}
-
-func firstRows(b dataset.CodedBlock, rows int, widths []int) dataset.CodedBlock {
-	out := dataset.CodedBlock{Rows: rows}
-	for i, w := range widths {
-		out.Columns = append(out.Columns, b.Columns[i][:rows*w])
-	}
-	return out
 }
 
 func emptyBlocks(p study.Plan, n int) iter.Seq[*dataset.Records] {

@@ -202,41 +202,34 @@ func (s *sorter) write(to *os.File) (digest string, err error) {
 	if _, err := out.Write(append(text, '\n')); err != nil {
 		return "", err
 	}
-	columns, rows := make([][]byte, len(head.Widths)), 0
+	var block dataset.CodedBlock
 	flush := func() error {
 		check := crc32.New(castagnoli)
-		for i, c := range columns {
+		for i, c := range block.Columns {
 			check.Write(c)
 			if _, err := out.Write(c); err != nil {
 				return err
 			}
-			columns[i] = c[:0]
+			block.Columns[i] = c[:0]
 		}
-		rows = 0
+		block.Rows = 0
 		_, err := out.Write(check.Sum(nil))
 		return err
 	}
 	err = s.sorted(func(record []byte) error {
-		appendRecord(columns, head.Widths, record)
-		if rows++; rows == blockRows {
+		s.coding.Append(&block, record)
+		if block.Rows == blockRows {
 			return flush()
 		}
 		return nil
 	})
-	if err == nil && rows > 0 {
+	if err == nil && block.Rows > 0 {
 		err = flush()
 	}
 	if err = cmp.Or(err, out.Flush()); err == nil {
 		err = to.Sync()
 	}
 	return hex.EncodeToString(sum.Sum(nil)), err
-}
-
-func appendRecord(columns [][]byte, widths []int, record []byte) {
-	for i, width := range widths {
-		columns[i] = append(columns[i], record[:width]...)
-		record = record[width:]
-	}
 }
 
 type table struct {
@@ -299,30 +292,19 @@ func (t table) check() error {
 }
 
 type memory struct {
-	coding  *dataset.Coding
-	widths  []int
-	rows    int
-	columns [][]byte
-}
-
-func newMemory(c *dataset.Coding) *memory {
-	return &memory{coding: c, widths: c.Columns(), columns: make([][]byte, len(c.Columns()))}
+	coding *dataset.Coding
+	all    dataset.CodedBlock
 }
 
 func (m *memory) add(record []byte) error {
-	m.rows++
-	appendRecord(m.columns, m.widths, record)
+	m.coding.Append(&m.all, record)
 	return nil
 }
 
 func (m *memory) table() table {
-	t := table{coding: m.coding, head: tableHead{tableVersion, m.rows, m.widths}, close: func() error { return nil }}
+	t := table{coding: m.coding, head: tableHead{tableVersion, m.all.Rows, m.coding.Columns()}, close: func() error { return nil }}
 	t.block = func(i int) (dataset.CodedBlock, error) {
-		b := dataset.CodedBlock{Rows: min(blockRows, m.rows-i*blockRows)}
-		for j, w := range t.head.Widths {
-			b.Columns = append(b.Columns, m.columns[j][i*blockRows*w:][:b.Rows*w])
-		}
-		return b, nil
+		return m.coding.Slice(m.all, i*blockRows, min((i+1)*blockRows, m.all.Rows)), nil
 	}
 	return t
 }

@@ -357,7 +357,11 @@ func imported(t *testing.T, file string, s dataset.Schema, m mapping.Mapping, op
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, bound, err := m.Read(rows, s)
+	bound, err := m.Bind(rows.Columns(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := dataset.Collect(bound.Rows(rows))
 	if err = errors.Join(err, done()); err != nil || len(bound.Missing) > 0 {
 		t.Fatalf("%v, missing %q", err, bound.Missing)
 	}

@@ -91,8 +91,9 @@ type console struct {
 	inputs []given
 	// owned are the folders of daemons that the command reads.
 	owned []string
-	// writing is held while a new file replaces an old one.
-	writing sync.Mutex
+	// writing is held while a new file replaces the old one, and guards unfinished, the new file's name.
+	writing    sync.Mutex
+	unfinished string
 }
 
 // print writes exactly one JSON document with --json, and the text otherwise. text may ignore write errors,

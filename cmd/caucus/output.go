@@ -1,18 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
-	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -144,7 +145,7 @@ func checkPlace(name string, folder bool) error {
 	if info, err := os.Stat(in); err != nil || !info.IsDir() {
 		return fmt.Errorf("there is no folder %s", in)
 	}
-	file, err := os.CreateTemp(in, "."+filepath.Base(name)+"0000000000*") // a name as long as those that write makes
+	file, err := os.CreateTemp(in, "."+filepath.Base(name)+"000000000*") // as long as the names that write makes
 	if err != nil {
 		return fmt.Errorf("no file can be made in %s: %w", in, errors.Unwrap(err))
 	}
@@ -221,26 +222,67 @@ func (c *console) write(name string, write func(io.Writer) error) error {
 	if isStdout(name) {
 		return write(c.out)
 	}
-	var all bytes.Buffer
-	if err := write(&all); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	const newFileMode = 0o644 // the mode before the umask; an existing file keeps its mode
 	info, err := os.Stat(name)
 	there := err == nil
 	if !there || info.Mode().IsRegular() {
-		err = maybe.WriteFile(where(name), all.Bytes(), newFileMode)
+		err = c.replace(where(name), info, write)
 	}
 	held := func(is error) bool { return errors.Is(err, is) }
 	if there && (!info.Mode().IsRegular() || slices.ContainsFunc([]error{fs.ErrPermission, fs.ErrNotExist, syscall.EBUSY, syscall.EROFS}, held)) {
-		err = os.WriteFile(name, all.Bytes(), newFileMode)
+		var all bytes.Buffer
+		if err = write(&all); err == nil {
+			c.writing.Lock()
+			defer c.writing.Unlock()
+			err = os.WriteFile(name, all.Bytes(), newFileMode)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
+}
+
+const newFileMode = 0o644 // before the umask; an existing file keeps its mode
+
+// replace writes a file beside name, then moves it there. old is the existing file's, if there is one.
+func (c *console) replace(name string, old fs.FileInfo, write func(io.Writer) error) error {
+	c.writing.Lock()
+	file, err := os.OpenFile(filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s%019d", filepath.Base(name), rand.Int64())), os.O_WRONLY|os.O_CREATE|os.O_EXCL, newFileMode)
+	if err == nil {
+		c.unfinished = file.Name()
+	}
+	c.writing.Unlock()
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(file, 1<<16)
+	if err = write(out); err == nil {
+		err = out.Flush()
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if err == nil && old != nil {
+		err = file.Chmod(old.Mode().Perm())
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		os.Remove(file.Name())
+	}
+	c.unfinished = ""
+	return err
+}
+
+// stop removes a file that is not finished; no other is written until the process ends.
+func (c *console) stop() {
+	c.writing.Lock()
+	if c.unfinished != "" {
+		os.Remove(c.unfinished)
+	}
 }
 
 func (c *console) writeText(name string, text []byte) error {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,75 +13,161 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+	"gonum.org/v1/gonum/mat"
 
 	"caucus/dataset"
+	"caucus/dataset/mapping"
+	"caucus/study/classifier"
 )
 
-// predictions are a table that can be written as CSV and Parquet.
-type predictions struct {
-	names []string
-	kept  [][]string // the records' columns
-	of    prediction
+// answering reads the records part by part, and writes the answer for each part. doc has the values only
+// for --json.
+type answering struct {
+	*predicting
+	file         *recordFile
+	schema       dataset.Schema
+	predict      func(*dataset.Records) ([]int, *mat.Dense, error)
+	doc          prediction
+	right, known int
+	notes        []string
+	unread       error // of reading the file
 }
 
-// table joins the kept columns of the records with the predictions.
-func (p prediction) table(records *dataset.Table, keep []string) (predictions, error) {
-	t := predictions{names: []string{"row"}, of: p}
+// failed stores an error that is about the file.
+func (a *answering) failed(err error) error {
+	a.unread = namedOnce(a.data, err)
+	return a.unread
+}
+
+// readable reads the file to its end, and looks for errors only.
+func (a *answering) readable() error {
+	rows, err := a.file.rows()
+	for err == nil {
+		_, _, err = rows.Next()
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return a.failed(fmt.Errorf("read records: %w", err))
+}
+
+// read writes the predictions for the whole file, anew at each call; nil: it writes none.
+func (a *answering) read(to io.Writer) error {
+	var sample dataset.Lines // advice rests on the first records
+	rows, _, err := a.file.mapped(a.schema)
+	if err == nil {
+		sample, err = dataset.Collect(dataset.First(rows, mapping.Advised))
+	}
+	if err != nil {
+		return a.failed(err)
+	}
+	rows, bound, err := a.file.mapped(a.schema)
+	if err != nil {
+		return a.failed(err)
+	}
+	keep := a.ids
+	if a.keep {
+		keep = rows.Columns()
+	}
 	for _, name := range keep {
-		column := make([]string, records.Rows())
-		for i := range column {
-			column[i], _ = records.Cell(i, name)
-		}
-		t.names, t.kept = append(t.names, name), append(t.kept, column)
-	}
-	t.names = append(t.names, "predicted")
-	for _, class := range p.Classes {
-		t.names = append(t.names, string(p.Output)+"_"+class)
-	}
-	for i, name := range t.names {
-		if slices.Contains(t.names[:i], name) {
-			return t, fmt.Errorf("the answer would have two columns %q: rename the file's column, or keep other columns with --id", name)
+		if !slices.Contains(rows.Columns(), name) {
+			return usagef("--id %s: the file has no such column; it has %s", name, strings.Join(rows.Columns(), ", "))
 		}
 	}
-	return t, nil
+	doc := &a.doc
+	doc.Rows, doc.Counts, doc.Labels, doc.Values, doc.Kept = 0, map[string]int{}, []string{}, [][]float64{}, nil
+	if a.right, a.known = 0, 0; len(keep) > 0 {
+		doc.Kept = map[string][]string{}
+	}
+	out, err := a.answer(to, keep)
+	if err != nil {
+		return usageError{err}
+	}
+	var failed error // in a part, not about the file
+	remarks, err := a.schema.Parts(rows, keep, func(r *dataset.Records, kept [][]string) error {
+		p := part{first: doc.Rows, kept: kept}
+		if p.labels, p.values, failed = a.predict(r); failed != nil {
+			return failed
+		}
+		right, known := classifier.Right(p.labels, r.Y)
+		a.right, a.known, doc.Rows = a.right+right, a.known+known, doc.Rows+len(p.labels)
+		for i, k := range p.labels {
+			doc.Counts[doc.Classes[k]]++
+			if a.json {
+				doc.Labels, doc.Values = append(doc.Labels, doc.Classes[k]), append(doc.Values, p.values.RawRowView(i))
+			}
+		}
+		for i, name := range keep {
+			if a.json {
+				doc.Kept[name] = append(doc.Kept[name], kept[i]...)
+			}
+		}
+		failed = out.part(p)
+		return failed
+	})
+	if err != nil && failed == nil {
+		return a.failed(err)
+	}
+	a.notes = slices.Concat(bound.Notes, mapping.Advice(sample.Table, a.schema))
+	for _, r := range append(bound.Remarks(), remarks...) {
+		a.notes = append(a.notes, r.String())
+	}
+	return cmp.Or(err, out.end())
 }
 
-// columns returns the kept columns by name; nil if there are none.
-func (t predictions) columns() map[string][]string {
-	var all map[string][]string
-	for i, column := range t.kept {
-		if all == nil {
-			all = map[string][]string{}
-		}
-		all[t.names[i+1]] = column
-	}
-	return all
+// part is the answer for some records: a class and a row of values for each, beside the kept columns.
+type part struct {
+	first  int // record, from 0
+	labels []int
+	values *mat.Dense
+	kept   [][]string // by column
 }
 
-// file writes Parquet if the name ends in .parquet, else CSV.
-func (t predictions) file(c *console, name string) error {
-	if strings.EqualFold(filepath.Ext(name), ".parquet") {
-		return c.write(name, t.parquet)
-	}
-	return c.write(name, t.csv)
+// answers writes parts as a table.
+type answers struct {
+	part func(part) error
+	end  func() error
 }
 
-func (t predictions) csv(w io.Writer) error {
-	out := csv.NewWriter(w)
-	out.Write(t.names) // Flush reports errors
-	for i, label := range t.of.Labels {
-		row := []string{strconv.Itoa(i + 1)}
-		for _, column := range t.kept {
-			row = append(row, column[i])
-		}
-		row = append(row, label)
-		for _, v := range t.of.Values[i] {
-			row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
-		}
-		out.Write(row)
+// answer begins a table of the kept columns and the predictions: Parquet if the output's name ends in
+// .parquet, else CSV. Without to, it writes none.
+func (a *answering) answer(to io.Writer, keep []string) (answers, error) {
+	names := append(append([]string{"row"}, keep...), "predicted")
+	for _, class := range a.doc.Classes {
+		names = append(names, string(a.doc.Output)+"_"+class)
 	}
-	out.Flush()
-	return out.Error()
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return answers{}, fmt.Errorf("the answer would have two columns %q: rename the file's column, or keep other columns with --id", name)
+		}
+	}
+	switch {
+	case to == nil:
+		return answers{func(part) error { return nil }, func() error { return nil }}, nil
+	case strings.EqualFold(filepath.Ext(a.out), ".parquet"):
+		return inParquet(to, names, len(keep), a.doc.Classes), nil
+	}
+	return inCSV(to, names, a.doc.Classes), nil
+}
+
+func inCSV(to io.Writer, names, classes []string) answers {
+	out := csv.NewWriter(bufio.NewWriterSize(to, 1<<16))
+	out.Write(names) // Error reports errors
+	var row []string
+	return answers{func(p part) error {
+		for i, label := range p.labels {
+			row = append(row[:0], strconv.Itoa(p.first+i+1))
+			for _, column := range p.kept {
+				row = append(row, column[i])
+			}
+			row = append(row, classes[label])
+			for _, v := range p.values.RawRowView(i) {
+				row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
+			}
+			out.Write(row)
+		}
+		return out.Error()
+	}, func() error { out.Flush(); return out.Error() }}
 }
 
 // inOrder is a group of Parquet columns in the given order; a plain group sorts them by name.
@@ -93,37 +182,47 @@ func (g inOrder) Fields() []parquet.Field {
 	return all
 }
 
-func (t predictions) parquet(w io.Writer) error {
-	group := inOrder{parquet.Group{}, t.names}
-	for i, name := range t.names {
+// groupRows bounds the rows of a row group, which the library holds in memory.
+const groupRows = 1 << 17
+
+func inParquet(to io.Writer, names []string, kept int, classes []string) answers {
+	group := inOrder{parquet.Group{}, names}
+	for i, name := range names {
 		switch {
 		case i == 0:
 			group.Group[name] = parquet.Int(64)
-		case i <= len(t.kept)+1:
+		case i <= kept+1:
 			group.Group[name] = parquet.String()
 		default:
 			group.Group[name] = parquet.Leaf(parquet.DoubleType)
 		}
 	}
-	out := parquet.NewWriter(w, parquet.NewSchema("predictions", group))
-	for i, label := range t.of.Labels {
-		row := parquet.Row{parquet.Int64Value(int64(i + 1))}
-		for _, column := range t.kept {
-			row = append(row, parquet.ByteArrayValue([]byte(column[i])))
-		}
-		row = append(row, parquet.ByteArrayValue([]byte(label)))
-		for _, v := range t.of.Values[i] {
-			row = append(row, parquet.DoubleValue(v))
-		}
-		for j := range row {
-			row[j] = row[j].Level(0, 0, j)
-		}
-		if _, err := out.WriteRows([]parquet.Row{row}); err != nil {
+	out := parquet.NewWriter(to, parquet.NewSchema("predictions", group), parquet.MaxRowsPerRowGroup(groupRows))
+	told := func(err error) error {
+		if err != nil {
 			return fmt.Errorf("write Parquet: %w", err)
 		}
+		return nil
 	}
-	if err := out.Close(); err != nil {
-		return fmt.Errorf("write Parquet: %w", err)
-	}
-	return nil
+	rows := make([]parquet.Row, 1)
+	return answers{func(p part) error {
+		for i, label := range p.labels {
+			row := append(rows[0][:0], parquet.Int64Value(int64(p.first+i+1)))
+			for _, column := range p.kept {
+				row = append(row, parquet.ByteArrayValue([]byte(column[i])))
+			}
+			row = append(row, parquet.ByteArrayValue([]byte(classes[label])))
+			for _, v := range p.values.RawRowView(i) {
+				row = append(row, parquet.DoubleValue(v))
+			}
+			for j := range row {
+				row[j] = row[j].Level(0, 0, j)
+			}
+			rows[0] = row
+			if _, err := out.WriteRows(rows); err != nil {
+				return told(err)
+			}
+		}
+		return nil
+	}, func() error { return told(out.Close()) }}
 }

@@ -23,8 +23,6 @@ type reading struct {
 	mapping string
 	written files.Written
 	decimal string
-	// keep holds the columns of --id. A file must have them all.
-	keep []string
 }
 
 // flags adds the flags of commands that read records.
@@ -77,13 +75,34 @@ func inputName(name string) string {
 	return name
 }
 
-// table reads a file (- for standard input) under a schema. It keeps columns that the schema does not name.
-func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.Format) (*dataset.Table, error) {
+// open opens a file (- for standard input).
+func (r *reading) open(name string, f dataset.Format) (*recordFile, error) {
 	m, err := r.howTo(f)
 	if err != nil {
 		return nil, err
 	}
-	t, err := r.mapped(c, name, s, m)
+	in := os.Stdin
+	if name != stdinName {
+		in, err = os.Open(name)
+	}
+	if err != nil {
+		return nil, namedOnce(name, err)
+	}
+	file, err := openRecords(in, m, files.OpenStrict)
+	if err != nil {
+		return nil, namedOnce(name, err)
+	}
+	return file, nil
+}
+
+// table reads a file (- for standard input) under a schema. It keeps columns that the schema does not name.
+func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.Format) (*dataset.Table, error) {
+	file, err := r.open(name, f)
+	if err != nil {
+		return nil, err
+	}
+	defer file.close()
+	t, err := r.mapped(c, file, s)
 	if err != nil {
 		return nil, namedOnce(name, err)
 	}
@@ -104,32 +123,19 @@ func namedOnce(name string, err error) error {
 	return fmt.Errorf("%s: %w", inputName(name), err)
 }
 
-func (r *reading) mapped(c *console, name string, s dataset.Schema, m mapping.Mapping) (*dataset.Table, error) {
-	var rows dataset.Rows
-	var done func() error
-	var err error
-	if name == stdinName {
-		rows, done, err = readRows(os.Stdin, m, files.OpenStrict)
-	} else {
-		rows, done, err = openRows(name, m, files.OpenStrict)
-	}
+func (r *reading) mapped(c *console, file *recordFile, s dataset.Schema) (*dataset.Table, error) {
+	rows, bound, err := file.mapped(s)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	lines, bound, err := m.ReadAll(rows, s)
+	lines, err := dataset.Collect(rows)
 	if err != nil {
 		return nil, err
-	}
-	for _, name := range r.keep {
-		if !lines.Table.Has(name) {
-			return nil, usagef("--id %s: the file has no such column; it has %s", name, strings.Join(lines.Table.Columns(), ", "))
-		}
 	}
 	for _, note := range bound.Notes {
 		c.note("note: %s", note)
 	}
-	for _, remark := range lines.Remarks {
+	for _, remark := range append(lines.Remarks, bound.Remarks()...) {
 		c.note("note: %s", remark)
 	}
 	for _, advice := range mapping.Advice(lines.Table, s) {
@@ -142,40 +148,63 @@ func (r *reading) mapped(c *console, name string, s dataset.Schema, m mapping.Ma
 type opener func(in io.ReaderAt, size int64, f files.Format, w files.Written) (dataset.Rows, error)
 
 func openRows(name string, m mapping.Mapping, open opener) (rows dataset.Rows, done func() error, err error) {
-	file, err := os.Open(name)
+	in, err := os.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	return readRows(file, m, open)
+	file, err := openRecords(in, m, open)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rows, err = file.rows(); err != nil {
+		file.close()
+	}
+	return rows, file.close, err
 }
 
-// readRows returns the rows of an open file. It reads pipes and standard input into memory first,
-// because they have no known length, or may be partly read.
-func readRows(file *os.File, m mapping.Mapping, open opener) (rows dataset.Rows, done func() error, err error) {
+// recordFile is an open file of records, which can be read again and again.
+type recordFile struct {
+	in    io.ReaderAt
+	size  int64
+	form  files.Format
+	m     mapping.Mapping
+	open  opener
+	close func() error
+}
+
+// openRecords recognises the format of a file, and closes the file if it fails. It reads pipes and
+// standard input into memory, because they have no known length, or may be partly read.
+func openRecords(file *os.File, m mapping.Mapping, open opener) (*recordFile, error) {
+	f := &recordFile{in: file, m: m, open: open, close: file.Close}
 	info, err := file.Stat()
-	if err != nil {
-		file.Close()
-		return nil, nil, err
-	}
-	var from io.ReaderAt = file
-	size := info.Size()
-	if file == os.Stdin || !info.Mode().IsRegular() && !info.IsDir() {
+	switch {
+	case err != nil:
+	case file == os.Stdin || !info.Mode().IsRegular() && !info.IsDir():
 		var all []byte
 		all, err = io.ReadAll(file)
-		from, size = bytes.NewReader(all), int64(len(all))
-	}
-	var form files.Format
-	if err == nil {
-		form, err = files.Detect(from, size, m.Written)
+		f.in, f.size = bytes.NewReader(all), int64(len(all))
+	default:
+		f.size = info.Size()
 	}
 	if err == nil {
-		rows, err = open(from, size, form, m.Written)
+		f.form, err = files.Detect(f.in, f.size, m.Written)
 	}
 	if err != nil {
 		file.Close()
+	}
+	return f, err
+}
+
+// rows begins to read the file.
+func (f *recordFile) rows() (dataset.Rows, error) { return f.open(f.in, f.size, f.form, f.m.Written) }
+
+// mapped begins to read the file under its mapping.
+func (f *recordFile) mapped(s dataset.Schema) (dataset.Rows, *mapping.Bound, error) {
+	in, err := f.rows()
+	if err != nil {
 		return nil, nil, err
 	}
-	return rows, file.Close, nil
+	return f.m.AllRows(in, s)
 }
 
 // formatOf returns the schema's format. Without a schema it is comma-separated text with a header.

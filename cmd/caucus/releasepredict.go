@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -111,7 +112,9 @@ func (q *predicting) run(cmd *cobra.Command, release string) error {
 	if err != nil {
 		return err
 	}
-	q.how.keep = q.ids
+	if classifies {
+		return q.rows(release, r, p, format)
+	}
 	table, err := q.how.table(q.console, q.data, p.Schema, format)
 	if err != nil {
 		return err
@@ -123,68 +126,60 @@ func (q *predicting) run(cmd *cobra.Command, release string) error {
 	for _, m := range remarks {
 		q.note("note: %s", m)
 	}
-	if classifies {
-		return q.rows(release, r, p, table, records)
-	}
 	return q.shares(release, r, p, shares, records)
 }
 
-func (q *predicting) rows(release string, r study.Release, p study.Plan, table *dataset.Table, records *dataset.Records) error {
-	if p.Simulated {
-		q.note(simulatedNote)
-	}
+// rows predicts the class of every record. It reads the file part by part.
+func (q *predicting) rows(release string, r study.Release, p study.Plan, format dataset.Format) error {
+	var about []string
+	var err error
 	if q.calibration != "" {
-		var about []string
-		var err error
 		if r, about, err = recalibrated(r, q.calibration); err != nil {
 			return err
 		}
-		for _, a := range about {
-			q.note("note: %s", a)
-		}
 	}
-	labels, values, err := classifier.Predict(r, records)
-	if err != nil {
+	a := answering{predicting: q, schema: p.Schema}
+	if a.predict, err = classifier.Predictor(r); err != nil {
 		return err
 	}
-	doc := prediction{Release: release, Rows: len(labels), Simulated: p.Simulated, Classes: p.Schema.Classes(), Counts: map[string]int{}, Labels: []string{}, Values: [][]float64{}}
+	if a.file, err = q.how.open(q.data, format); err != nil {
+		return err
+	}
+	defer a.file.close()
+	a.doc = prediction{Release: release, Simulated: p.Simulated, Classes: p.Schema.Classes()}
 	if of, ok := classifier.Of(r.Result); ok {
-		doc.Output = of.Output
+		a.doc.Output = of.Output
 	}
-	if doc.Output != classifier.Probability {
-		q.note("note: the numbers are %s", doc.Output.Words())
-	}
-	right, known := classifier.Right(labels, records.Y)
-	for i, k := range labels {
-		doc.Labels = append(doc.Labels, doc.Classes[k])
-		doc.Values = append(doc.Values, values.RawRowView(i))
-		doc.Counts[doc.Classes[k]]++
-	}
-	if known > 0 {
-		a := float64(right) / float64(known)
-		doc.Correct = &a
-	}
-	if q.keep {
-		q.ids = table.Columns()
-	}
-	answer, err := doc.table(table, q.ids)
-	if err != nil {
-		return usageError{err}
-	}
-	doc.Kept = answer.columns()
 	written := q.out != "" && q.out != "-"
-	if written {
-		if err := answer.file(q.console, q.out); err != nil {
-			return err
+	switch onto := !written || isStdout(q.out); {
+	case onto && q.json:
+		err = a.read(nil)
+	case onto: // what was printed cannot be taken back, so look for errors before
+		if err = a.readable(); err == nil {
+			err = a.read(q.console.out)
 		}
+	default:
+		err = q.write(q.out, a.read)
 	}
-	if doc.Correct != nil {
-		q.note("%d of %d labelled records are predicted correctly (%.4f)", right, known, *doc.Correct)
+	if err != nil {
+		return cmp.Or(a.unread, err)
 	}
-	return q.print(doc, func(w io.Writer) error {
-		if written {
-			return nil
-		}
-		return answer.csv(w)
-	})
+	for _, m := range a.notes {
+		q.note("note: %s", m)
+	}
+	if p.Simulated {
+		q.note(simulatedNote)
+	}
+	for _, m := range about {
+		q.note("note: %s", m)
+	}
+	if a.doc.Output != classifier.Probability {
+		q.note("note: the numbers are %s", a.doc.Output.Words())
+	}
+	if a.known > 0 {
+		share := float64(a.right) / float64(a.known)
+		a.doc.Correct = &share
+		q.note("%d of %d labelled records are predicted correctly (%.4f)", a.right, a.known, share)
+	}
+	return q.print(a.doc, func(io.Writer) error { return nil })
 }

@@ -274,7 +274,7 @@ func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobr
 		case err := <-done:
 			return err
 		case <-cmd.Context().Done():
-			c.writing.Lock() // locked until the process ends, after a file that is being written is complete
+			c.stop()
 			return errStopped(cmd.Context())
 		}
 	}

@@ -17,6 +17,9 @@ const (
 	adviceShare = 0.01 // of the records
 )
 
+// Advised is the number of a file's first records on which advice about a long file rests.
+const Advised = 20_000
+
 // Advice suggests remedies for cells outside a schema: other words for levels, decimal commas, dates. It
 // shows texts of the table, so only show it to those who may see the table.
 func Advice(t *dataset.Table, s dataset.Schema) []string {

@@ -37,7 +37,11 @@ columns:
 	if err != nil {
 		panic(err)
 	}
-	lines, _, err := m.ReadAll(rows, schema)
+	mapped, _, err := m.AllRows(rows, schema)
+	if err != nil {
+		panic(err)
+	}
+	lines, err := dataset.Collect(mapped)
 	if err != nil {
 		panic(err)
 	}

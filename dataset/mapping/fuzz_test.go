@@ -39,7 +39,11 @@ func FuzzMapping(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines, _, err := m.Read(rows, s)
+		b, err := m.Bind(rows.Columns(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := dataset.Collect(b.Rows(rows))
 		if err != nil {
 			t.Fatal(err)
 		}

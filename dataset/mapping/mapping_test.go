@@ -48,10 +48,14 @@ func read(t testing.TB, m Mapping, s dataset.Schema, text string) (rows [][]stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, b, err = m.Read(in, s)
+	b, err = m.Bind(in.Columns(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if lines, err = dataset.Collect(b.Rows(in)); err != nil {
+		t.Fatal(err)
+	}
+	lines.Columns, lines.Remarks = in.Columns(), append(lines.Remarks, b.Remarks()...)
 	for i := range lines.Table.Rows() {
 		var row []string
 		for _, name := range lines.Table.Columns() {

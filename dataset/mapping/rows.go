@@ -9,42 +9,16 @@ import (
 	"caucus/dataset"
 )
 
-// Read maps the records of a file to a table of the schema's columns. Lines.Columns are the file's. An
-// error is about the file or its columns' names.
-func (m Mapping) Read(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound, error) {
+// AllRows maps the records of a file for a person's own screen. Unused columns follow the schema's, under
+// their own names. A file that needs no mapping keeps its columns. With the zero Schema, no schema,
+// missing values and decimal signs are normalised in every column.
+func (m Mapping) AllRows(in dataset.Rows, s dataset.Schema) (dataset.Rows, *Bound, error) {
 	b, err := m.Bind(in.Columns(), s)
-	if err != nil {
-		return dataset.Lines{}, nil, err
+	if err != nil || !b.changes(m) {
+		return in, b, err
 	}
-	lines, err := dataset.Collect(b.Rows(in))
-	if err != nil {
-		return dataset.Lines{}, nil, err
-	}
-	lines.Columns = in.Columns()
-	lines.Remarks = append(lines.Remarks, b.Remarks()...)
-	return lines, b, nil
-}
-
-// ReadAll is Read for a person's own screen. Unused columns follow the schema's, under their own names. A
-// file that needs no mapping keeps its columns. With the zero Schema, no schema, missing values and
-// decimal signs are normalised in every column.
-func (m Mapping) ReadAll(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound, error) {
-	b, err := m.Bind(in.Columns(), s)
-	if err != nil {
-		return dataset.Lines{}, nil, err
-	}
-	rows := in
-	if b.changes(m) {
-		b.keepOthers(m)
-		rows = b.Rows(in)
-	}
-	lines, err := dataset.Collect(rows)
-	if err != nil {
-		return dataset.Lines{}, nil, err
-	}
-	lines.Columns = in.Columns()
-	lines.Remarks = append(lines.Remarks, b.Remarks()...)
-	return lines, b, nil
+	b.keepOthers(m)
+	return b.Rows(in), b, nil
 }
 
 func (b *Bound) changes(m Mapping) bool {
@@ -66,7 +40,7 @@ func (b *Bound) keepOthers(m Mapping) {
 	}
 }
 
-// Rows maps the records of a file.
+// Rows maps the records of a file to the schema's columns.
 func (b *Bound) Rows(in dataset.Rows) dataset.Rows {
 	r := &mapped{Rows: in, bound: b, out: make([]string, len(b.targets))}
 	for _, t := range b.targets {

@@ -116,11 +116,19 @@ func Sound(r study.Release) (c Classifier, model learners.Linear, p study.Plan, 
 // Predict applies a release's classifier to records with the plan's schema and map. It returns, for each
 // record, the predicted class and one number per class, whose meaning is the classifier's Output.
 func Predict(r study.Release, records *dataset.Records) ([]int, *mat.Dense, error) {
-	c, model, p, err := Sound(r)
+	predict, err := Predictor(r)
 	if err != nil {
 		return nil, nil, err
 	}
-	x := p.Mapped(records)
-	values, err := c.Values(x)
-	return model.Predict(x), values, err
+	return predict(records)
+}
+
+// Predictor reads a release once, for Predict of many parts of a file.
+func Predictor(r study.Release) (func(*dataset.Records) ([]int, *mat.Dense, error), error) {
+	c, model, p, err := Sound(r)
+	return func(records *dataset.Records) ([]int, *mat.Dense, error) {
+		x := p.Mapped(records)
+		values, err := c.Values(x)
+		return model.Predict(x), values, err
+	}, err
 }
