@@ -1,0 +1,67 @@
+package describe
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"caucus/study"
+)
+
+// TestCounts: a site's numbers are named by column, group and cell, in records; others are not named.
+func TestCounts(t *testing.T) {
+	q := statistic(t, func(p *study.Plan) { p.KindTerms = []byte(`{"bins":2,"by":"ward"}`) })
+	one := task{counts: q}
+	v := q.count(encode(t, q.plan.Schema, "30,70,0,9,west,m,other,no", "30,90,,9,west,f,other,yes"))
+	lines, record := one.Counts(v)
+	if record != lattice {
+		t.Errorf("a record adds %d, want %d", record, lattice)
+	}
+	for _, want := range []string{
+		"ward east: 0", "ward west: 2",
+		"age, west | 0 to 50: 2, 50 to 100, or missing: 0, sum for mean: 0.2031, sum for sd: -0.09375",
+		"chol, west | -5 to 0: 0, 0 to 5: 1, missing: 1, sum for mean: -0.5, sum for sd: -0.125",
+		"sex, west | other or missing: 1, f: 1", "outcome, west | no: 1, yes: 1, no label: 0", "outcome, east | no: 0, yes: 0, no label: 0",
+	} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("no line %q in\n%s", want, strings.Join(lines, "\n"))
+		}
+	}
+	if lines, _ := one.Counts(v[1:]); lines != nil {
+		t.Errorf("numbers of another plan are named: %q", lines)
+	}
+}
+
+// TestReportShowsThePossible: estimates that noise made impossible are shown at the end of their interval,
+// quantiles in both tables as the same bound, and a group of which nothing is known in no table.
+func TestReportShowsThePossible(t *testing.T) {
+	share := &Estimate{Value: -.03, Low: 0, High: .02, NoiseLow: 0, NoiseHigh: .01}
+	below := Quantile{.25, Estimate{3, 0, 50, 0, 50}}
+	known := Summary{
+		Noisy: []float64{-3, 9}, Counts: []float64{0, 6}, Shares: []*Estimate{nil, nil}, Mean: &Estimate{Value: -5, Low: 0, High: 9, NoiseHigh: 9},
+		Quantiles: []Quantile{below, {.5, Estimate{60, 50, 70, 50, 70}}, {.75, Estimate{60, 50, 70, 50, 70}}},
+	}
+	shown := Table{
+		Records: 10, By: "sex", Groups: []Group{{Level: "f", Count: Count{Share: share}, Shown: 6}, {Level: "other", Shown: 1}},
+		Columns: []Column{{Column: "age", Edges: []float64{0, 50, 70, 100}, Groups: []Summary{known, {Noisy: []float64{1, 1}, Counts: []float64{0, 1}, Shares: []*Estimate{nil, nil}}}}},
+	}
+	one, intervals := shown.one("the records"), shown.intervals()
+	if !slices.Equal(one.Head, []string{"", "f"}) || !strings.HasSuffix(one.Title, "too few records: other") {
+		t.Errorf("%q shows the groups %q", one.Title, one.Head)
+	}
+	for _, want := range [][]string{{"age, mean ± sd", "0 ± unknown"}, {"  median [quartiles]", "60 [below 50 to 60]"}} {
+		if !slices.ContainsFunc(one.Rows, func(row []string) bool { return slices.Equal(row, want) }) {
+			t.Errorf("no row %q in %q", want, one.Rows)
+		}
+	}
+	want := [][]string{
+		{"sex", "f", "", "0.00 %", "0.00 % to 2.00 %", "0.00 % to 1.00 %"},
+		{"age", "mean", "f", "0", "0 to 9", "0 to 9"},
+		{"age", "lower quartile", "f", "below 50", "0 to 50", "0 to 50"},
+		{"age", "median", "f", "60", "50 to 70", "50 to 70"},
+		{"age", "upper quartile", "f", "60", "50 to 70", "50 to 70"},
+	}
+	if !slices.EqualFunc(intervals.Rows, want, func(a, b []string) bool { return slices.Equal(a, b) }) {
+		t.Errorf("intervals %q, want %q", intervals.Rows, want)
+	}
+}
