@@ -24,7 +24,7 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	if q.terms.Count {
 		line("a 95 %% interval of ± %.3g records, or ± %.2g %% of all", aggregation.Normal95*sd, 100*aggregation.Normal95*sd/all)
 	} else {
-		line("a share of all records ± %.2g %% of noise in 95 of 100 draws, of a quarter of them ± %.2g %%", 100*aggregation.Normal95*sd/all, 400*aggregation.Normal95*sd/all)
+		line("a share of all records ± %.2g %% of noise (95 %% interval), of a quarter of them ± %.2g %%", 100*aggregation.Normal95*sd/all, 400*aggregation.Normal95*sd/all)
 	}
 	for _, c := range q.columns {
 		if c.levels != nil {
