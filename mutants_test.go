@@ -741,8 +741,8 @@ var mutants = []mutant{
 		old: "if p.ByL2 {", new: "if p.Epsilon > 0 {", found: "TestYear",
 	},
 	{
-		name: "a raised ε does not raise ρ", room: "study", file: "charge.go",
-		old: "times.Mul(times, times).Mul(times, c.Rho)", new: "c.Rho", found: "TestAtEpsilon",
+		name: "ρ rises as ε, not as ε²", room: "study", file: "charge.go",
+		old: "times.Mul(times, times).Mul(times, c.Rho)", new: "times.Mul(times, c.Rho)", found: "TestAtEpsilon",
 	},
 	{
 		name: "any plan may ask for a charge by L2", room: "study/kinds", file: "kinds.go", in: "study/conformance",

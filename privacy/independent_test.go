@@ -2,6 +2,8 @@ package privacy
 
 import (
 	"context"
+	"encoding/base64"
+	"fmt"
 	"math"
 	"math/big"
 	"testing"
@@ -70,8 +72,8 @@ func TestByL2Holds(t *testing.T) {
 		{"two cells", 1, false, [][]int64{{1}, {-1}}, 60},
 		{"seven cells, one by two", 3, false, [][]int64{{1}, {1}, {1}, {-1}, {1}, {1}, {2}}, 150},
 		{"large noise", 40, false, [][]int64{{1}, {1}}, 1500},
-		{"a run of two", 2, true, [][]int64{{1, 1}}, 90},
-		{"two runs of two", 2, true, [][]int64{{2, -1}, {0, 1}}, 90},
+		{"a run of two", 2, true, [][]int64{{1, 1}}, 45},
+		{"two runs of two", 2, true, [][]int64{{2, -1}, {0, 1}}, 45},
 		{"two single runs", 1, true, [][]int64{{1}, {2}}, 60},
 	} {
 		bound, runs := Bound{Unit: Record}, int64(len(c.moves))
@@ -184,5 +186,39 @@ func TestByL2IsATerm(t *testing.T) {
 	}
 	if _, err := MechanismOf("discrete-laplace", map[string]string{"scale": "4", "rho": "l1"}); err == nil {
 		t.Error("another rule was read")
+	}
+}
+
+// TestAnswersOfBefore: answers and charges of a version without ByL2 are read and cost what they did.
+func TestAnswersOfBefore(t *testing.T) {
+	b := Bound{Unit: Record, L1: 4, L2sq: 4}
+	s := must(NewSensitive([]int64{5, 6, 7, 8}, b))
+	l := opened()
+	for i, c := range []struct {
+		m              Mechanism
+		answer, charge string
+	}{
+		{
+			DiscreteLaplace{Scale: big.NewRat(4, 1)}, "Ab+wQ+FfN1fSKX9rHhWuuqZg+cEkcoAu7oD1rNqlYvS+lgJ7ImlkIjoiYmVmb3JlIDAiLCJzZXF1ZW5jZSI6MSwibWVjaGFuaXNtIjoiZGlzY3JldGUtbGFwbGFjZSIsInBhcmFtZXRlcnMiOnsic2NhbGUiOiI0In0sImJvdW5kIjp7InVuaXQiOiJyZWNvcmQiLCJsMSI6NCwibDJzcSI6NCwiY2VsbHMiOjAsImtlZXBzX3N1bSI6ZmFsc2UsInBlcl9wYXJ0eSI6MH0sImNvc3QiOnsidW5pdCI6InJlY29yZCIsInBlcl9wYXJ0eSI6MCwicHVyZSI6IjEiLCJyaG8iOiIxLzIiLCJkZWx0YSI6bnVsbH0sInJ1bnMiOjAsInZhbHVlcyI6NCwicmVhbHMiOi0xfQgUECI=",
+			`[{"unit":"record","per_party":0,"pure":"1","rho":"1/2","delta":null}]`,
+		},
+		{
+			KNorm{Scale: big.NewRat(4, 1), Blocks: 2}, "AUSywgd58JP0t3o347OIto2hFrSCgD7c+gezKaswMRL2ugJ7ImlkIjoiYmVmb3JlIDEiLCJzZXF1ZW5jZSI6MiwibWVjaGFuaXNtIjoiay1ub3JtIiwicGFyYW1ldGVycyI6eyJibG9ja3MiOiIyIiwic2NhbGUiOiI0In0sImJvdW5kIjp7InVuaXQiOiJyZWNvcmQiLCJsMSI6NCwibDJzcSI6NCwiY2VsbHMiOjAsImtlZXBzX3N1bSI6ZmFsc2UsInBlcl9wYXJ0eSI6MH0sImNvc3QiOnsidW5pdCI6InJlY29yZCIsInBlcl9wYXJ0eSI6MCwicHVyZSI6IjE4NTM2NS8yNjIxNDQiLCJyaG8iOiIzNDM2MDE4MzIyNS8xMzc0Mzg5NTM0NzIiLCJkZWx0YSI6bnVsbH0sInJ1bnMiOjAsInZhbHVlcyI6NCwicmVhbHMiOi0xfRYIDBI=",
+			`[{"unit":"record","per_party":0,"pure":"185365/262144","rho":"34360183225/137438953472","delta":null}]`,
+		},
+	} {
+		then := must(ParsePublished(must(base64.StdEncoding.DecodeString(c.answer))))
+		charge := must(decodeCosts([]byte(c.charge)))[0]
+		now := must(l.Release(context.Background(), fmt.Sprint("before ", i), s, c.m))
+		for _, cost := range []Cost{then.Cost, now.Cost, PureCost(Record, 0, charge.Pure)} {
+			if !cost.Equal(charge) {
+				t.Errorf("%s: %+v, want %+v", c.m.Name(), cost, charge)
+			}
+		}
+		// The terms are the same to the byte, so an id that was asked before has its answer.
+		then.Values, then.Sequence, now.Values, now.Sequence = nil, 0, nil, 0
+		if string(encodePublished(then)) != string(encodePublished(now)) {
+			t.Errorf("%s: terms %s, then %s", c.m.Name(), encodePublished(now), encodePublished(then))
+		}
 	}
 }

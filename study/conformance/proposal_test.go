@@ -82,7 +82,7 @@ func TestDeclaredCosts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if declared[0].Cost.Rho.Cmp(real.Rho) < 0 || (real.Pure != nil) != (declared[0].Cost.Pure != nil) {
+			if declared[0].Cost.Rho.Cmp(real.Rho) < 0 || (real.Pure != nil) != (declared[0].Cost.Pure != nil) || real.Pure != nil && declared[0].Cost.Pure.Cmp(real.Pure) < 0 {
 				t.Errorf("%s over %d: declared ρ %s, the release costs %s", mechanism, weight, declared[0].Cost.Rho.FloatString(9), real.Rho.FloatString(9))
 			}
 		}

@@ -117,6 +117,12 @@ func TestByL2OfPlans(t *testing.T) {
 			t.Errorf("%s by %s at δ = %g: charged by L2 %t, its noise %t", c.kind, c.mechanism, p.Delta, p.ByL2, asks)
 		}
 		p.ByL2 = !p.ByL2
+		if c.kind == "describe" && c.by { // its terms as an earlier version computed them
+			const before = "1769b67d24e775078d0a36fc267eddc2ff0052454dcd4f11585e9a09cb7bf67f"
+			if now, err := study.TermsDigest(conformance.TaskOf(t, p, made.Pool)); err != nil || now != before {
+				t.Errorf("%s by %s: terms %s, %v; want %s", c.kind, c.mechanism, now, err, before)
+			}
+		}
 		if err := kinds.Check(p); (err == nil) != c.by {
 			t.Errorf("%s by %s, charged by L2 %t: %v", c.kind, c.mechanism, p.ByL2, err)
 		}
