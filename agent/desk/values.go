@@ -8,7 +8,6 @@ import (
 	"math"
 	mathrand "math/rand/v2"
 	"slices"
-	"strings"
 
 	"caucus/aggregator"
 	"caucus/internal/textpage"
@@ -142,19 +141,12 @@ func unperturbed(ctx context.Context, t study.Task, asked []study.Request, like 
 	return out, nil
 }
 
-const (
-	shownNumbers = 24
-	numbersALine = 8
-)
-
 func (o Output) writeTo(b *textpage.Page) {
 	scale, in := 1.0, ""
-	if len(o.Lines) > 0 {
-		scale, in = o.Most, ", in "+unitsWords(o.Unit)
+	if len(o.Lines) > 0 || o.Most == 1 {
+		scale, in = o.Most, " "+unitsWords(o.Unit)
 	} else if o.Most > 1 { // the numbers are integers of a lattice
-		scale, in = o.Most, fmt.Sprintf(", each in the most that one %s can move it (%.0f of the integers that --json shows)", o.Unit, o.Most)
-	} else if o.Most == 1 {
-		in = fmt.Sprintf(", which count %s", unitsWords(o.Unit))
+		scale, in = o.Most, fmt.Sprintf(" times the most that one %s can move it", o.Unit)
 	}
 	who := o.noise.Trust().Gets
 	if len(o.SD) > 0 {
@@ -162,27 +154,13 @@ func (o Output) writeTo(b *textpage.Page) {
 		if who = fmt.Sprintf("the noise on each: ± %.3g", least); most > least {
 			who += fmt.Sprintf(" to %.3g", most)
 		}
+		who += in
 	}
-	b.Add("values", "%s: %d numbers before noise%s, for your eyes only; %s", o.Name, len(o.Values), in, who)
-	if len(o.Lines) > 0 {
-		for _, line := range o.Lines {
-			b.Add("", "%s", line)
-		}
-		return
+	b.Add("values", "%s: %d numbers before noise, for your eyes only; %s", o.Name, len(o.Values), who)
+	if len(o.Lines) == 0 {
+		o.Lines = []string{"--json shows them"}
 	}
-	shown := o.Values[:min(len(o.Values), shownNumbers)]
-	for line := range slices.Chunk(shown, numbersALine) {
-		var words []string
-		for _, v := range line {
-			if scale > 1 {
-				words = append(words, fmt.Sprintf("%.2f", float64(v)/scale))
-			} else {
-				words = append(words, fmt.Sprint(v))
-			}
-		}
-		b.Add("", "%s", strings.Join(words, " "))
-	}
-	if more := len(o.Values) - len(shown); more > 0 {
-		b.Add("", "and %d more: --json shows all", more)
+	for _, line := range o.Lines {
+		b.Add("", "%s", line)
 	}
 }

@@ -42,7 +42,7 @@ func (r Review) page() textpage.Page {
 		least = fmt.Sprintf("; an amendment may lower that to %d", r.Floor)
 	}
 	line("parties", "%d on the roster, at least %d must contribute%s", r.Parties, r.Minimum, least)
-	if r.Ends != "" {
+	if r.Ends != "" && r.Progress != ProgressReleased {
 		line("ends", "%s", r.Ends)
 	}
 	for _, a := range r.Amended {

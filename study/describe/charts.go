@@ -53,8 +53,7 @@ func (t Table) charts() (out []*study.ReportChart) {
 	for _, c := range t.Columns {
 		var all []study.ReportBar
 		if c.Edges != nil {
-			all = bars(c.Column, "mean", map[bool]string{false: "mean", true: "geometric mean"}[c.Log])
-			for _, name := range quartileNames {
+			for _, name := range append([]string{"mean", "geometric mean"}, quartileNames...) {
 				all = append(all, bars(c.Column, name, name)...)
 			}
 			add(c.Column+", mean and quartiles", "", false, all)

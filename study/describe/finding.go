@@ -30,7 +30,7 @@ func (t Table) finding() string {
 		if e.Estimate == nil || e.Measure != Share && e.Measure != Mean || e.Column == "" || e.Column == t.By || slices.Contains([]string{missing, otherLevel, noClass}, e.What) {
 			continue
 		}
-		name := e.Column + " " + map[bool]string{false: e.What, true: "geometric mean"}[e.Of.Log]
+		name := e.Column + " " + e.What
 		best, seen := of[e.Column]
 		if !seen {
 			columns = append(columns, e.Column)

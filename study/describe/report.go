@@ -250,8 +250,12 @@ func (t Table) Estimates() []Named {
 				continue
 			}
 			of = c
-			add("mean", s.Mean, Mean)
-			add("sd", s.SD, SD)
+			mean, sd := "mean", "sd"
+			if c.Log {
+				mean, sd = "geometric mean", "×÷ sd"
+			}
+			add(mean, s.Mean, Mean)
+			add(sd, s.SD, SD)
 			for i, name := range quartileNames {
 				var e *Estimate
 				if i < len(s.Quantiles) {
