@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func init() { asReplica = runReplica }
 // chaosSizes are the number of parties, how long things break, the longest pause, and how often a party asks.
 func chaosSizes() (parties int, lasts, pause, polls time.Duration) {
 	if testlevel.Long() {
-		return 50, 2 * time.Minute, 8 * time.Second, 200 * time.Millisecond
+		return 50, 2 * time.Minute, 8 * time.Second, time.Second
 	}
 	return 4, 4 * time.Second, 3 * time.Second, 30 * time.Millisecond
 }
@@ -166,7 +167,11 @@ func (l *line) copy(to, from net.Conn) {
 func (l *line) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.healed = make(chan struct{})
+	select {
+	case <-l.healed:
+		l.healed = make(chan struct{})
+	default: // it is cut already
+	}
 }
 
 // heal lets pass what waited, or breaks all connections.
@@ -255,6 +260,10 @@ type chaos struct {
 	again    int                                     // contributions that were sent again
 	releases map[study.Hash]protocol.SignedRelease
 	away     int // replicas that are paused or cut off
+	last     string
+	gaps     map[string][]time.Duration // how long nobody led, by what broke last
+
+	answered atomic.Int64 // calls of the operator
 }
 
 func (c *chaos) dial(name string) *protocol.Client {
@@ -279,7 +288,7 @@ func (c *chaos) without(take, give func()) bool {
 	return true
 }
 
-// breaks breaks something again and again, and counts what.
+// breaks breaks something again and again, mostly once a leader answers, and counts what.
 func (c *chaos) breaks() map[string]int {
 	broke := map[string]int{}
 	for begun := time.Now(); time.Since(begun) < c.lasts; {
@@ -321,6 +330,14 @@ func (c *chaos) breaks() map[string]int {
 			c.helper.kill()
 		}
 		broke[what]++
+		c.mu.Lock()
+		c.last = what
+		c.mu.Unlock()
+		if from := c.answered.Load(); rand.IntN(4) > 0 {
+			for waits := time.Now(); c.answered.Load() < from+25 && time.Since(waits) < 30*time.Second; {
+				time.Sleep(20 * time.Millisecond)
+			}
+		}
 	}
 	time.Sleep(c.pause) // who was away is back
 	return broke
@@ -402,7 +419,7 @@ func (c *chaos) takesPart(i int, over chan struct{}) {
 // release, of all its parties; each ledger is charged once for each; each sum is that of the ballots.
 func TestChaos(t *testing.T) {
 	ctx := context.Background()
-	c := &chaos{T: t, identities: map[string]protocol.Identity{}, sent: map[study.Hash]map[study.PartyID][]byte{}, releases: map[study.Hash]protocol.SignedRelease{}}
+	c := &chaos{T: t, identities: map[string]protocol.Identity{}, sent: map[study.Hash]map[study.PartyID][]byte{}, releases: map[study.Hash]protocol.SignedRelease{}, gaps: map[string][]time.Duration{}}
 	c.parties, c.lasts, c.pause, c.polls = chaosSizes()
 	c.pair = testserver.NewPair(t)
 	w := newSharedWorld(t, 0, nil)
@@ -469,7 +486,6 @@ func TestChaos(t *testing.T) {
 	}
 
 	// Nobody leads while nobody answers.
-	var gaps []time.Duration
 	under.Go(func() {
 		client := c.dial("operator")
 		defer client.Close()
@@ -487,8 +503,11 @@ func TestChaos(t *testing.T) {
 				continue
 			}
 			if failed {
-				gaps = append(gaps, time.Since(last))
+				c.mu.Lock()
+				c.gaps[c.last] = append(c.gaps[c.last], time.Since(last))
+				c.mu.Unlock()
 			}
+			c.answered.Add(1)
 			last, failed = time.Now(), false
 		}
 	})
@@ -497,7 +516,7 @@ func TestChaos(t *testing.T) {
 	operator := c.dial("operator")
 	defer operator.Close()
 	persist := func(what string, fn func() error) {
-		for until := time.Now().Add(c.lasts + time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		for until := time.Now().Add(c.lasts + 5*time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			err := fn()
 			if err == nil {
 				return
@@ -602,9 +621,16 @@ func TestChaos(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(r.dir, "log"))
 		paused += bytes.Count(text, []byte("msg=paused"))
 	}
-	slices.Sort(gaps)
 	t.Logf("%d studies, %d of them with a helper, of %d parties; %v, paused at an effect %d; %d contributions sent again", len(plans), shared, c.parties, broke, paused, c.again)
-	if len(gaps) > 0 {
-		t.Logf("without a leader %d times: median %v, worst %v", len(gaps), gaps[len(gaps)/2].Round(time.Millisecond), gaps[len(gaps)-1].Round(time.Millisecond))
+	var all []time.Duration
+	say := func(what string, gaps []time.Duration) {
+		if slices.Sort(gaps); len(gaps) > 0 {
+			t.Logf("without a leader %d times%s: median %v, worst %v", len(gaps), what, gaps[len(gaps)/2].Round(time.Millisecond), gaps[len(gaps)-1].Round(time.Millisecond))
+		}
 	}
+	for what, gaps := range c.gaps {
+		all = append(all, gaps...)
+		say(" after "+what, gaps)
+	}
+	say("", all)
 }

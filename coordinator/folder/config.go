@@ -197,14 +197,6 @@ func (c Config) Validate() error {
 			return err
 		}
 	}
-	for _, at := range []struct{ field, address string }{{"page", c.Page}, {"metrics", c.Metrics}} {
-		if at.address == "" {
-			continue
-		}
-		if err := webpage.CheckAddress(at.address); err != nil {
-			return fmt.Errorf("%s: %w", at.field, err)
-		}
-	}
 	for u, g := range c.Budget {
 		if err := g.Validate(); err != nil {
 			return fmt.Errorf("budget: %s: %w", u, err)
@@ -216,14 +208,13 @@ func (c Config) Validate() error {
 	if c.Dir == "" {
 		return errors.New("dir: name the coordinator's folder")
 	}
-	if c.Store != "" {
-		if err := database.CheckAddress(c.Store); err != nil {
-			return fmt.Errorf("store: %w", err)
-		}
-	}
-	if c.Head != "" {
-		if err := folder.Outside(c.Dir, c.Head, "coordinator"); err != nil {
-			return fmt.Errorf("head: %w", err)
+	outside := func(file string) error { return folder.Outside(c.Dir, file, "coordinator") }
+	for _, at := range []struct {
+		field, value string
+		check        func(string) error
+	}{{"page", c.Page, webpage.CheckAddress}, {"metrics", c.Metrics, webpage.CheckAddress}, {"store", c.Store, database.CheckAddress}, {"head", c.Head, outside}} {
+		if at.value != "" && at.check(at.value) != nil {
+			return fmt.Errorf("%s: %w", at.field, at.check(at.value))
 		}
 	}
 	l := c.Limits

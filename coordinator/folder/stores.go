@@ -60,7 +60,8 @@ func LeadStores(ctx context.Context, c Config) (*Stores, error) {
 	}
 	var lease *database.Lease
 	if c.Store != "" {
-		if lease, err = database.Acquire(ctx, c.Store, c.named(), c.Single, true); err == nil {
+		host, _ := os.Hostname()
+		if lease, err = database.Acquire(ctx, c.Store, fmt.Sprintf("%s (%s)", host, c.Listen), c.Single, true); err == nil {
 			free := unlock
 			unlock = func() { lease.Release(); free() }
 		}
@@ -113,12 +114,6 @@ func (c Config) at(file string) string {
 		return c.Store
 	}
 	return c.Path(file)
-}
-
-// named is the name under which other replicas see this one.
-func (c Config) named() string {
-	host, _ := os.Hostname()
-	return fmt.Sprintf("%s (%s)", host, c.Listen)
 }
 
 // LedgerAt is the path or address of the ledger of the coordinator or helper in a folder.

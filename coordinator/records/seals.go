@@ -16,6 +16,10 @@ import (
 // in PostgreSQL, which does not overwrite deleted rows. A study's key lives only in this process,
 // until the study is over. After that, nobody can read a ballot from PostgreSQL's disk, log or
 // backup. If the process dies earlier, AskAgain asks the parties for the same bytes again.
+//
+// Replicas that wait have no key, on purpose. With a key, the next leader would not have to ask again, but
+// each ballot could be read on every machine instead of one. Parties send what they stored, which costs
+// seconds and no budget: TestChaos counts these.
 type seals struct {
 	mu   sync.Mutex // guards keys
 	keys map[study.Hash]cipher.AEAD
