@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	aggregators "caucus/aggregator"
@@ -223,7 +224,7 @@ func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("check backup %s: %w", from, err)
 	}
 	text, err := os.ReadFile(filepath.Join(from, BackupFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		err = fmt.Errorf("%w: it is no backup, as caucus coordinator backup makes them", err)
 	}
 	var report BackupReport
