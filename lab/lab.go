@@ -116,6 +116,9 @@ func (s *source) load(l *lab) error {
 		s.Train, _, err = schema.EncodeLabelled(table)
 		return err
 	}
+	if more, err := s.loadMore(l); more {
+		return err
+	}
 	known, train, test, err := l.tables(s.Name)
 	if err != nil {
 		return err

@@ -39,6 +39,7 @@ func experiments() []experiment {
 		iyerFig3Experiment(),
 		jiElkanExperiment(),
 		mapsExperiment(),
+		sharperExperiment(),
 		symmetricExperiment(),
 	}
 }

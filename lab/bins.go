@@ -1,0 +1,181 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+)
+
+const (
+	// binShare: a value that more of the pool's rows have is a bin of its own; quantiles cut the other
+	// rows into 1/binShare bins. No bin has fewer than binLeast of the rows.
+	binShare, binLeast = 1. / 8, 0.01
+	// binDirections are kept at most. Their part of a row's mean square is binSquare, beside 1 for the
+	// components.
+	binDirections, binSquare = 40, 0.1
+	// mostEdges bounds the time of their eigenvectors, some 20·edges³ multiplications.
+	mostEdges = 1000
+)
+
+// edge lies between two neighbouring values of a column of the pool.
+type edge struct {
+	column       int
+	below, above float64
+}
+
+// withBins returns m, components of encoded rows x (a pool's) after a standard map, with further outputs:
+// the main directions of what the components leave of the bins of numeric columns. Over the pool these do
+// not correlate with the components, the first m.Outputs.
+//
+// Bins are differences of steps, one at each edge. A step is a standardised copy of its column that is cut
+// on both sides of the edge. So the map is a projection, after a standard map, after a map that copies
+// columns. Rows keep norm 1 under any map, so the bound of a release does not change.
+func withBins(m dataset.Map, s dataset.Schema, x *mat.Dense) (dataset.Map, error) {
+	if m.First == nil || m.First.Kind != dataset.StandardMap {
+		return dataset.Map{}, errors.New("bins: they lie beside the components of a table, and this set has plain columns")
+	}
+	edges := poolEdges(s, x)
+	if len(edges) == 0 || len(edges) > mostEdges {
+		return dataset.Map{}, fmt.Errorf("bins: the bins of the numeric columns have %d edges in this pool, and 1 to %d are possible", len(edges), mostEdges)
+	}
+	d, p, plain := m.Inputs, m.Outputs, m.First.Standard
+	wide := d + len(edges)
+	copies := dataset.Map{Kind: dataset.PCAMap, Inputs: d, Outputs: wide, Scale: 1, Mean: plain.Mean, Directions: make([]float32, d*wide)}
+	steps := &dataset.Standard{Mean: make([]float64, d, wide), Factor: slices.Clone(plain.Factor), Cut: plain.Cut}
+	for j := range d {
+		copies.Directions[j*wide+j] = 1
+	}
+	for k, e := range edges {
+		copies.Directions[e.column*wide+d+k] = 1
+		steps.Mean = append(steps.Mean, (e.below+e.above)/2-plain.Mean[e.column])
+		steps.Factor = append(steps.Factor, 4*plain.Cut/(e.above-e.below))
+	}
+	first := dataset.Map{Kind: dataset.StandardMap, Inputs: wide, Outputs: wide, Scale: 1, Standard: steps}.After(copies)
+
+	u := first.Features(x)
+	out := dataset.Map{Kind: dataset.PCAMap, Inputs: wide, Whiten: m.Whiten, Scale: 1}
+	out.Mean = columnMeans(u)
+	n, _ := u.Dims()
+	rows := mat.DenseCopyOf(u)
+	for i := range n {
+		for j := range wide {
+			rows.Set(i, j, rows.At(i, j)-out.Mean[j])
+		}
+	}
+	v := mat.NewDense(d, p, nil)
+	for i, value := range m.Directions {
+		v.RawMatrix().Data[i] = float64(value)
+	}
+	// Components do not correlate, so the regression of the steps on them has coefficients zᵀu/‖z‖².
+	var z, slopes, told, left, back mat.Dense
+	z.Mul(rows.Slice(0, n, 0, d), v)
+	slopes.Mul(z.T(), rows.Slice(0, n, d, wide))
+	square := 0.0
+	for j := range p {
+		norm := mat.Norm(z.ColView(j), 2)
+		square += norm * norm / float64(n)
+		row := slopes.RawRowView(j)
+		for k := range row {
+			row[k] /= norm * norm
+		}
+	}
+	told.Mul(&z, &slopes)
+	left.Sub(rows.Slice(0, n, d, wide), &told)
+	even, err := dataset.FitPCAWhitened(&left, binDirections, 1)
+	if err != nil {
+		return dataset.Map{}, fmt.Errorf("bins: %w", err)
+	}
+	q := even.Outputs
+	norm := mat.Norm(even.Features(&left), 2) * even.Scale
+	by := math.Sqrt(binSquare*square*float64(n)) / norm
+	turn := mat.NewDense(len(edges), q, nil)
+	for i, value := range even.Directions {
+		turn.RawMatrix().Data[i] = float64(value) * by
+	}
+	told.Reset()
+	told.Mul(v, &slopes)
+	back.Mul(&told, turn)
+	out.Outputs = p + q
+	for i := range wide {
+		for j := range p + q {
+			w := 0.0
+			switch {
+			case i < d && j < p:
+				w = v.At(i, j)
+			case i < d:
+				w = -back.At(i, j-p)
+			case j >= p:
+				w = turn.At(i-d, j-p)
+			}
+			out.Directions = append(out.Directions, float32(w))
+		}
+	}
+	out = out.After(first)
+	norms, z2 := make([]float64, n), out.Features(x)
+	for i := range n {
+		norms[i] = mat.Norm(z2.RowView(i), 2)
+	}
+	slices.Sort(norms)
+	out.Scale = norms[(n-1)/2]
+	return out, nil
+}
+
+// poolEdges cuts the numeric columns into bins. A column of fewer than three has no edges: its number
+// says as much.
+func poolEdges(s dataset.Schema, x *mat.Dense) (edges []edge) {
+	for _, code := range s.ColumnCodes() {
+		if code.Feature.Kind != dataset.Numeric {
+			continue
+		}
+		values := mat.Col(nil, code.First, x)
+		slices.Sort(values)
+		if of := columnEdges(code.First, values); len(of) > 1 {
+			edges = append(edges, of...)
+		}
+	}
+	return edges
+}
+
+// columnEdges cuts the sorted values of a column.
+func columnEdges(column int, values []float64) (edges []edge) {
+	n := float64(len(values))
+	var starts []int // of the different values, then the end
+	for i, v := range values {
+		if i == 0 || v != values[i-1] {
+			starts = append(starts, i)
+		}
+	}
+	starts = append(starts, len(values))
+	alone := func(r int) bool { return float64(starts[r+1]-starts[r]) > binShare*n }
+	rest := 0
+	for r := range len(starts) - 1 {
+		if !alone(r) {
+			rest += starts[r+1] - starts[r]
+		}
+	}
+	from := 0
+	for r := range len(starts) - 2 {
+		to := starts[r+1]
+		rows := float64(to - from)
+		if (alone(r) || alone(r+1) || rows >= binShare*float64(rest)) && rows >= binLeast*n && n-float64(to) >= binLeast*n {
+			edges, from = append(edges, edge{column, values[to-1], values[to]}), to
+		}
+	}
+	return edges
+}
+
+func columnMeans(x *mat.Dense) []float64 {
+	n, d := x.Dims()
+	out := make([]float64, d)
+	for i := range n {
+		for j, v := range x.RawRowView(i) {
+			out[j] += v / float64(n)
+		}
+	}
+	return out
+}
