@@ -56,11 +56,11 @@ func (r Review) page() textpage.Page {
 	line("about", "%s", r.About)
 	line("leaves", "%s", r.Leaves)
 	if r.Exact {
-		line("size", "%s: exactly this upload, and nothing after it", sizeWords(r.Bytes))
+		line("size", "%s: this upload exactly, and nothing after it", sizeWords(r.Bytes))
 	} else if r.Noise.Shared() && r.Bytes > 0 {
-		line("size", "at most %s, in one upload; how many follows from the plan and the declared number of records", sizeWords(r.Bytes))
+		line("size", "at most %s, in one upload; the size follows from the plan and the declared number of records", sizeWords(r.Bytes))
 	} else if r.Bytes > 0 {
-		line("size", "at most %s, in one upload; how many follows from the plan and from noise", sizeWords(r.Bytes))
+		line("size", "at most %s, in one upload; the size follows from the plan and the noise", sizeWords(r.Bytes))
 	}
 	line("protects", "%s", r.Protects)
 	for i, sees := range r.Sees {
@@ -92,10 +92,10 @@ func (r Review) page() textpage.Page {
 		line("data", "%s, declared with %s, now %d", r.Source, textpage.Count(r.Records, "record"), r.Found)
 	}
 	if r.Claims != "" {
-		line("", "it was stated: %s", r.Claims)
+		line("", "the declaring person states: %s", r.Claims)
 	}
 	if r.Inside != nil {
-		line("", "of them the study is about %d; that number stays here", *r.Inside)
+		line("", "%d of them meet the study's condition; this number stays here", *r.Inside)
 	}
 	for _, m := range r.Remarks {
 		line("", "%s", m)
@@ -130,7 +130,7 @@ func (r Review) page() textpage.Page {
 	case r.NeedsPerson && r.Approved:
 		line("policy", "allows it; approved by %s", by)
 	case len(r.ApprovedBy) > 0:
-		line("policy", "allows it once another person approves, beside %s: caucus agent approve %s", by, r.Study)
+		line("policy", "allows it when another person besides %s approves: caucus agent approve %s", by, r.Study)
 	case r.Needed > 1:
 		line("policy", "allows it once two persons approve: caucus agent approve %s", r.Study)
 	case r.NeedsPerson:
@@ -139,7 +139,7 @@ func (r Review) page() textpage.Page {
 		line("policy", "allows it")
 	}
 	if len(r.Lapsed) > 0 {
-		line("", "%s approved it before its source was declared anew, and is asked again", strings.Join(r.Lapsed, ", "))
+		line("", "%s approved it before its source was declared again; that approval no longer counts", strings.Join(r.Lapsed, ", "))
 	}
 	for _, o := range r.Objections {
 		line("", "%s", o)

@@ -89,17 +89,21 @@ func (d Declaration) form() string {
 
 // Claims is the claim of the person who declared the source. Nobody can check it.
 func (d Declaration) Claims() string {
-	claim := "every column of a record was computed from that record alone"
+	return d.claim() + ". Caucus cannot check this"
+}
+
+func (d Declaration) claim() string {
+	claim := "no column of a record was computed from other records"
 	switch {
 	case d.Query != nil:
-		claim = "each row of the query comes from one person, and is there whatever the others are"
+		claim = "each row of the query comes from one person and would be there whatever the other rows are"
 		if len(d.Query.Derives) > 0 {
 			claim += "; the query has " + strings.Join(d.Query.Derives, ", ")
 		}
 	case len(d.Vouched) > 0:
-		claim += ", but for " + strings.Join(d.Vouched, ", ")
+		claim += ", except " + strings.Join(d.Vouched, ", ")
 	}
-	return claim + ": no proof here can know that"
+	return claim
 }
 
 // vouchedFor refuses a query for which nobody answers, before the query runs.
@@ -112,7 +116,7 @@ func (s Source) vouchedFor(vouch bool) error {
 		return err
 	}
 	d := Declaration{Query: &Asked{Derives: database.Derives(text)}}
-	return fmt.Errorf("the records come from a query: answer for all of its columns with --vouch, if %s", d.Claims())
+	return fmt.Errorf("the records come from a query: answer for all of its columns with --vouch, if %s", d.claim())
 }
 
 // Shown is the digest of the facts about a source that a person is shown and approves: the file's digest, its

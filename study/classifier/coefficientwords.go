@@ -33,7 +33,7 @@ func (of *Coefficients) Words(c Classifier) string {
 	if of == nil {
 		switch {
 		case c.Lambda == 0:
-			return "noise is all there is"
+			return "the noise hides every effect"
 		case c.Output == VoteShare:
 			return "no odds ratios: sites sent votes on public rows, which hold no outcomes"
 		case c.Output == Score:
@@ -54,9 +54,9 @@ func (of *Coefficients) Words(c Classifier) string {
 	case told == 0:
 		return "no odds ratios: no standard error can be estimated"
 	case noise == told:
-		return "noise is all there is: every interval holds 1 and spans tenfold odds and more"
+		return "the noise hides every effect: each interval includes 1 and is wider than from 1/10 to 10"
 	}
-	return fmt.Sprintf("%d of %d with 95 %% intervals, of privacy noise and of sampling; one interval in twenty misses. They are what goes with %s among these records, not what causes it", told, len(of.Of), of.Class)
+	return fmt.Sprintf("%d of %d have a 95 %% interval, which covers privacy noise and sampling; one interval in twenty misses. They say what occurs together with %s among these records, not what causes it", told, len(of.Of), of.Class)
 }
 
 // Chart shows the odds ratios that have an interval, the clearest effect first. It is nil if there are none.
@@ -138,9 +138,9 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 			says := ""
 			switch {
 			case v.Noise():
-				says = "noise is all there is"
+				says = "too noisy to tell"
 			case v.Low <= 0 && v.High >= 0:
-				says = "may be none"
+				says = "may be no effect"
 			}
 			ratios.Rows = append(ratios.Rows, []string{
 				e.Words(), Odds(v.Value), Odds(v.Low) + " to " + Odds(v.High), fmt.Sprintf("%+.3f ± %.3f", v.Value, v.SD), says,

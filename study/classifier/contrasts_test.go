@@ -131,7 +131,7 @@ func TestCoefficientWords(t *testing.T) {
 	if len(tables) != 2 || len(tables[0].Rows) != 3 || len(tables[1].Rows) != 1 {
 		t.Fatalf("%+v", tables)
 	}
-	for i, want := range []string{"", "may be none", "noise is all there is"} {
+	for i, want := range []string{"", "may be no effect", "too noisy to tell"} {
 		if got := tables[0].Rows[i][4]; got != want {
 			t.Errorf("row %d says %q, want %q", i, got, want)
 		}
@@ -144,9 +144,9 @@ func TestCoefficientWords(t *testing.T) {
 	}
 	only := &Coefficients{Class: "yes", Of: c.Of[2:3]}
 	for want, got := range map[string]string{
-		"noise is all there is: every interval holds 1 and spans tenfold odds and more": only.Words(Classifier{}),
+		"the noise hides every effect: each interval includes 1 and is wider than from 1/10 to 10": only.Words(Classifier{}),
 		"no odds ratios: no standard error can be estimated":                            (&Coefficients{Of: c.Of[3:]}).Words(Classifier{Lambda: 1}),
-		"noise is all there is": (*Coefficients)(nil).Words(Classifier{}),
+		"the noise hides every effect": (*Coefficients)(nil).Words(Classifier{}),
 		"no odds ratios: sites sent votes on public rows, which hold no outcomes": (*Coefficients)(nil).Words(Classifier{Lambda: 1, Output: VoteShare}),
 	} {
 		if got != want {
