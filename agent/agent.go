@@ -25,8 +25,8 @@ type Agent struct {
 	dial func(site.Config, protocol.Identity) (link, error)
 	id   protocol.Identity
 	log  *slog.Logger
-	// said is the last message logged about each topic, so that a state that lasts is logged once.
-	said     map[string]string
+	// logged is the last message logged about each topic, so that a state that lasts is logged once.
+	logged   map[string]string
 	recorded map[string]bool
 	// refused holds the studies that policy or ledger refused, with the ledger year in which the
 	// ledger refused. A refusal by policy has "" and holds until a restart, because a policy changes
@@ -68,8 +68,8 @@ func (a *Agent) logOnce(h study.Hash, level slog.Level, what string) {
 }
 
 func (a *Agent) logOnceAbout(topic string, level slog.Level, what string, args ...any) {
-	if a.said[topic] != what {
-		a.said[topic] = what
+	if a.logged[topic] != what {
+		a.logged[topic] = what
 		a.log.Log(context.Background(), level, what, args...)
 	}
 }

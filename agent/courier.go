@@ -112,7 +112,7 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 	if err := ctx.Err(); err != nil {
 		return Answered{}, err
 	}
-	out := Answered{Study: about.Name, Plan: about.Hash, Why: a.said[about.Hash.String()]}
+	out := Answered{Study: about.Name, Plan: about.Hash, Why: a.logged[about.Hash.String()]}
 	out.Wrote, out.Declined = a.courier().Answered()
 	review, err := a.Outline(ctx, about.Hash)
 	if errors.Is(err, fs.ErrNotExist) { // the study ended before this site knew of it

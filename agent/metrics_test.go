@@ -140,7 +140,7 @@ func TestUnreadableLedgerIsSeen(t *testing.T) {
 	if got := ready(); !strings.HasPrefix(got, "503 ") || !strings.Contains(got, "the ledger cannot be read") {
 		t.Error(got)
 	}
-	if got := a.reports.said()[r.hash]; got != protocol.WaitLedger || !got.Known() {
+	if got := a.reports.current()[r.hash]; got != protocol.WaitLedger || !got.Known() {
 		t.Errorf("the coordinator is told %q", got)
 	}
 	if text := metricsOf(t, a); !strings.Contains(text, "caucus_agent_ledger_behind 1") || len(r.bodies) != 0 {

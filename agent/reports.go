@@ -39,7 +39,7 @@ func (r *reports) say(h study.Hash, what protocol.Wait) {
 	}
 }
 
-func (r *reports) said() map[study.Hash]protocol.Wait { return r.waits }
+func (r *reports) current() map[study.Hash]protocol.Wait { return r.waits }
 
 func (r *reports) begin() { r.waits = map[study.Hash]protocol.Wait{} }
 

@@ -107,7 +107,7 @@ func (a *Agent) Round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.link.SetHeartbeat(protocol.Heartbeat{Run: a.run, Waits: a.reports.said(), Holds: holds})
+	a.link.SetHeartbeat(protocol.Heartbeat{Run: a.run, Waits: a.reports.current(), Holds: holds})
 	listing, err := a.link.Studies(ctx)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (a *Agent) Round(ctx context.Context) error {
 	if a.year == "" {
 		a.logOnceAbout("year", slog.LevelWarn, fmt.Sprintf("this machine's clock and the coordinator's are %v apart, so that no charge can be dated: studies wait until they agree within %v", listing.Skew.Round(time.Minute), site.MaxDatedSkew))
 	} else {
-		delete(a.said, "year")
+		delete(a.logged, "year")
 	}
 	if err := a.renew(ctx); err != nil {
 		a.logOnceAbout("certificate", slog.LevelWarn, fmt.Sprintf("the certificate could not be renewed yet: %v", err))

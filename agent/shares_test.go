@@ -151,7 +151,7 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 			if n := strings.Count(r.log.String(), "nothing is charged and nothing is sent: the helper's acceptance: "); n != 1 || !strings.Contains(r.log.String(), c.says) {
 				t.Errorf("said %d times, want %q; log:\n%s", n, c.says, r.log)
 			}
-			if got := a.reports.said()[r.hash]; got != protocol.WaitHelper {
+			if got := a.reports.current()[r.hash]; got != protocol.WaitHelper {
 				t.Errorf("the coordinator hears %q", got)
 			}
 			review := must(r.review(a))

@@ -342,7 +342,7 @@ func (s *Server) Clock(ctx context.Context, r *pb.ClockRequest) (*pb.ClockReply,
 		s.config.Log.Warn("the clock is believed, as an operator says", "by", members.CallerOf(ctx).Name, "time", s.config.Clock.Now().UTC())
 		s.scheduler.nudge()
 	}
-	now, doubt := s.registry.watch.look()
+	now, doubt := s.registry.watch.now()
 	reply := &pb.ClockReply{UnixMillis: now.UnixMilli()}
 	if doubt != nil {
 		reply.Doubt = doubt.Error()

@@ -183,7 +183,7 @@ func (c *runningStudy) summed(ctx context.Context, s *life.Study, task study.Tas
 func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) error {
 	fail := func(err error) error { return fmt.Errorf("release study %s: %w", c.hash, err) }
 	contributed, others := s.Contributors()
-	if err := r.witness.hold(c.hash, contributed, others); err != nil {
+	if err := r.witness.whyWait(c.hash, contributed, others); err != nil {
 		return fail(err)
 	}
 	checker, err := c.studyChecker(ctx)
@@ -205,7 +205,7 @@ func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) e
 		return fail(err)
 	}
 	out.LedgerEntry = head.Sequence
-	if err := r.witness.hold(c.hash, contributed, others); err != nil { // a caller proved a restore meanwhile: the answer stays in the ledger, and nobody sees it
+	if err := r.witness.whyWait(c.hash, contributed, others); err != nil { // a caller proved a restore meanwhile: the answer stays in the ledger, and nobody sees it
 		return fail(err)
 	}
 	_, err = c.step(ctx, life.ReleaseDone{}, func(tx records.Tx, _ life.Effect) error { return tx.AddRelease(c.hash, out) })

@@ -46,22 +46,22 @@ func (w *clockWatch) open(ctx context.Context, stop time.Duration, studies bool)
 	w.mu.Lock()
 	w.saved = -1
 	if errors.Is(err, records.ErrNone) || !studies {
-		w.believe()
+		w.trust()
 	} else {
 		w.at, w.since, w.ahead = last, w.clock.Elapsed(), stop
 	}
 	w.mu.Unlock()
-	w.look()
+	w.now()
 	return nil
 }
 
-// believe trusts the clock from now on. The caller holds mu.
-func (w *clockWatch) believe() {
+// trust accepts the clock from now on. The caller holds mu.
+func (w *clockWatch) trust() {
 	w.at, w.since, w.ahead, w.doubt = w.clock.Now(), w.clock.Elapsed(), clockStep, nil
 }
 
-// look returns the clock's time, and why it is not trusted; nil if it is.
-func (w *clockWatch) look() (time.Time, error) {
+// now returns the clock's time, and why it is not trusted; nil if it is.
+func (w *clockWatch) now() (time.Time, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.clock.Now()
@@ -72,7 +72,7 @@ func (w *clockWatch) look() (time.Time, error) {
 			w.log.Info("the clock agrees again with the time that has passed")
 		}
 		if w.doubt != nil || w.ahead != clockStep {
-			w.believe()
+			w.trust()
 		}
 	case w.doubt == nil:
 		how := "ahead of"
@@ -89,13 +89,13 @@ func (w *clockWatch) look() (time.Time, error) {
 func (w *clockWatch) vouch() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.believe()
+	w.trust()
 	w.saved = -1
 }
 
 // save stores the time if the clock is trusted, at most every clockSaved unless at is set.
 func (w *clockWatch) save(ctx context.Context, at bool) error {
-	now, doubt := w.look()
+	now, doubt := w.now()
 	w.mu.Lock()
 	passed := w.clock.Elapsed()
 	due := doubt == nil && (at || w.saved < 0 || passed-w.saved >= clockSaved)

@@ -44,7 +44,7 @@ func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	case at.Acceptance.Document == nil:
 		return sharesForgot, nil
 	}
-	err = c.brought(ctx, func() error { return c.sharing.server.Confirm(ctx, c.hash, c.sharing.helper) })
+	err = c.withPlan(ctx, func() error { return c.sharing.server.Confirm(ctx, c.hash, c.sharing.helper) })
 	switch {
 	case errors.Is(err, aggregators.ErrForgotten), errors.Is(err, protocol.ErrDenied):
 		return helperForgot, nil
@@ -54,11 +54,11 @@ func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	return "", err
 }
 
-// brought calls ask, which asks the helper about the study. If the helper lacks the plan, because
-// another plan took its place or its operator removed it, brought sends the plan and asks again. A
+// withPlan calls ask, which asks the helper about the study. If the helper lacks the plan, because
+// another plan took its place or its operator removed it, withPlan sends the plan and asks again. A
 // helper's policy never refuses a plan that it agreed to. A refusal then means that the helper has no
 // room just now, or forgot its agreement.
-func (c *runningStudy) brought(ctx context.Context, ask func() error) error {
+func (c *runningStudy) withPlan(ctx context.Context, ask func() error) error {
 	err := ask()
 	if !errors.Is(err, protocol.ErrNotFound) {
 		return err
@@ -99,7 +99,7 @@ func (c *runningStudy) confirmOpen(ctx context.Context) (ended string, err error
 	over, err := c.confirm(ctx)
 	if over == "" {
 		if ctx.Err() == nil {
-			c.troubled(passing(err))
+			c.setTrouble(temporary(err))
 		}
 		return "", err
 	}

@@ -177,7 +177,7 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 		return err
 	}
 	calls := s.ofThisRun(opened.Shown)
-	if err := s.scheduler.releaser.witness.look(ctx, answer.Party, opened.Shown, nil, calls); err != nil {
+	if err := s.scheduler.releaser.witness.checkShown(ctx, answer.Party, opened.Shown, nil, calls); err != nil {
 		return err
 	}
 	if calls {

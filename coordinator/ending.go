@@ -36,7 +36,7 @@ func (s *Server) AmendStudy(ctx context.Context, r *pb.AmendRequest) (*pb.Summar
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.amend(ctx, s.scheduler.releaser, func(e study.Ending) (study.Ending, error) { return s.asked(e, r) })
+	a, err := c.amend(ctx, s.scheduler.releaser, func(e study.Ending) (study.Ending, error) { return s.newEnding(e, r) })
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +45,9 @@ func (s *Server) AmendStudy(ctx context.Context, r *pb.AmendRequest) (*pb.Summar
 	return s.summarize(ctx, c)
 }
 
-// asked returns the ending with the operator's changes. Fields that the request omits stay.
-func (s *Server) asked(e study.Ending, r *pb.AmendRequest) (study.Ending, error) {
-	now, doubt := s.registry.watch.look()
+// newEnding returns the ending with the operator's changes. Fields that the request omits stay.
+func (s *Server) newEnding(e study.Ending, r *pb.AmendRequest) (study.Ending, error) {
+	now, doubt := s.registry.watch.now()
 	if doubt != nil {
 		return e, fmt.Errorf("%w: amend study: the clock is not believed by which a deadline would be set: caucus coordinator clock --vouch", study.ErrAmendment)
 	}

@@ -46,7 +46,7 @@ func (c *runningStudy) repairLost(ctx context.Context, m repairer) error {
 		return nil
 	}
 	wait := fmt.Errorf("%w for bytes that are lost", errWaits)
-	now, doubt := m.watch.look()
+	now, doubt := m.watch.now()
 	var over []study.PartyID
 	for p, noticed := range lost {
 		if doubt == nil && now.Sub(noticed) >= m.repair {
@@ -76,7 +76,7 @@ func (c *runningStudy) repairLost(ctx context.Context, m repairer) error {
 // lostSince is the time from which the parties' repair deadline counts. It returns an error until the
 // clock is trusted: a wrong clock would leave them too little time, or let the study wait forever.
 func (m repairer) lostSince() (time.Time, error) {
-	now, doubt := m.watch.look()
+	now, doubt := m.watch.now()
 	if doubt != nil {
 		return now, fmt.Errorf("%w: contributions are damaged, and the clock is not believed by which their parties would be given time", errWaits)
 	}

@@ -368,7 +368,7 @@ func (c *runningStudy) deadlineLocked(ctx context.Context, now time.Time) (passe
 	if c.machine.State != study.Open || now.Before(c.machine.Ending().Deadline) {
 		return false, nil
 	}
-	if _, doubt := c.watch.look(); doubt != nil {
+	if _, doubt := c.watch.now(); doubt != nil {
 		return false, nil
 	}
 	_, err = c.stepLocked(ctx, life.DeadlinePassed{}, nil)

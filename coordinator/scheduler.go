@@ -104,7 +104,7 @@ func (s *scheduler) due(ctx context.Context, c *runningStudy) bool {
 		work = len(m.Resume()) > 0
 		if m.State == study.Folded {
 			contributed, others := m.Contributors()
-			work = !errors.Is(s.releaser.witness.hold(c.hash, contributed, others), errWaits)
+			work = !errors.Is(s.releaser.witness.whyWait(c.hash, contributed, others), errWaits)
 		}
 		return nil
 	})
@@ -126,7 +126,7 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 	switch {
 	case err == nil:
 		watch.Since(s.counts.Folds, begun, s.clock.Elapsed())
-		c.troubled(nil)
+		c.setTrouble(nil)
 		c.wait = 0
 		_ = c.view(ctx, func(m *life.Study) error {
 			s.log.Info("study moved", "study", c.hash, "state", m.State, "parties", len(m.Received))
@@ -148,7 +148,7 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 	default:
 		c.wait = min(max(2*c.wait, firstWait), lastWait)
 		c.retry = s.clock.Elapsed() + c.wait
-		c.troubled(err)
+		c.setTrouble(err)
 		level := slog.LevelWarn
 		if errors.Is(err, protocol.ErrDamaged) {
 			level = slog.LevelError

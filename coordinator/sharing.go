@@ -51,7 +51,7 @@ func (c *runningStudy) agree(ctx context.Context) error {
 		return err
 	}
 	if err = c.bring(ctx); err == nil {
-		err = c.brought(ctx, func() error {
+		err = c.withPlan(ctx, func() error {
 			_, err := c.sharing.server.OpenStudy(ctx, c.hash, c.sharing.helper)
 			return err
 		})
@@ -62,15 +62,15 @@ func (c *runningStudy) agree(ctx context.Context) error {
 			err = fmt.Errorf("%w: %s", study.ErrNotOpen, over)
 		}
 	}
-	c.troubled(err)
+	c.setTrouble(err)
 	if err != nil {
-		return fmt.Errorf("open study: it stays a draft: %w", meaning(err))
+		return fmt.Errorf("open study: it stays a draft: %w", wireError(err))
 	}
 	return nil
 }
 
-// meaning gives an aggregator's error its code for the wire.
-func meaning(err error) error {
+// wireError gives an aggregator's error its code for the wire.
+func wireError(err error) error {
 	for _, e := range []error{aggregators.ErrConflict, aggregators.ErrBehind, aggregators.ErrOrder, aggregators.ErrFailed} {
 		if errors.Is(err, e) {
 			return fmt.Errorf("%w: %w", study.ErrNotOpen, err)
@@ -79,8 +79,8 @@ func meaning(err error) error {
 	return err
 }
 
-// troubled stores why a study waits for its helper, for the study's summary.
-func (c *runningStudy) troubled(err error) {
+// setTrouble stores why a study waits for its helper, for the study's summary.
+func (c *runningStudy) setTrouble(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.trouble = ""; errors.Is(err, protocol.ErrHelper) || errors.Is(err, protocol.ErrDenied) || errors.Is(err, aggregators.ErrBehind) {
@@ -114,8 +114,8 @@ func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byt
 	return aggregators.CheckUpload(t, aggregators.Signed{Document: agreed.Document, Signature: agreed.Signature}, body)
 }
 
-// passing marks an error as temporary (ErrHelper), except an error by which the servers end the study.
-func passing(err error) error {
+// temporary marks an error as temporary (ErrHelper), except an error by which the servers end the study.
+func temporary(err error) error {
 	for _, last := range []error{aggregators.ErrFailed, aggregators.ErrConflict, aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget, privacy.ErrConflict, protocol.ErrDenied} {
 		if err == nil || errors.Is(err, last) {
 			return err
@@ -147,16 +147,16 @@ func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 	if over, err := c.confirm(ctx); err == nil && over != "" { // servers that forgot the study get no contributions
 		return endedError{over}
 	}
-	if err := c.hand(ctx); err != nil {
+	if err := c.giveToServers(ctx); err != nil {
 		return err
 	}
 	server := c.sharing.server
 	if _, err := c.advanceShares(ctx); err != nil {
-		return passing(err)
+		return temporary(err)
 	}
 	m, err := server.Members(ctx, c.hash)
 	if err != nil {
-		return passing(err)
+		return temporary(err)
 	}
 	if len(m.Refused) > 0 {
 		if len(m.Accepted) < s.Ending().Minimum { // the step below fails the study
@@ -176,7 +176,7 @@ func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 }
 
 func (c *runningStudy) advanceShares(ctx context.Context) (released bool, err error) {
-	err = c.brought(ctx, func() error {
+	err = c.withPlan(ctx, func() error {
 		released, err = c.sharing.server.Advance(ctx, c.hash, c.sharing.helper)
 		return err
 	})
@@ -187,9 +187,9 @@ func (c *runningStudy) advanceShares(ctx context.Context) (released bool, err er
 // servers. The servers hold the sum.
 const handed = "given to the two servers"
 
-// hand gives contributions to this coordinator's half, one transaction for each batch, before they
+// giveToServers gives contributions to this coordinator's half, one transaction for each batch, before they
 // are deleted from the store. After a kill a batch may be given twice; the half stores it once.
-func (c *runningStudy) hand(ctx context.Context) error {
+func (c *runningStudy) giveToServers(ctx context.Context) error {
 	for more := true; more; {
 		var batch []records.Contribution
 		var n int
@@ -210,7 +210,7 @@ func (c *runningStudy) hand(ctx context.Context) error {
 			all[i] = aggregators.Upload{Party: b.Party, Data: b.Body}
 		}
 		if err := c.sharing.server.ReceiveAll(ctx, c.hash, all); err != nil {
-			return passing(err)
+			return temporary(err)
 		}
 		err = c.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
 			c.point("before batch folded")
@@ -230,7 +230,7 @@ func (c *runningStudy) hand(ctx context.Context) error {
 // concludeShares has both servers release the sum over the set of contributions that both signed.
 func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t study.Task, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) {
-		if err = passing(err); err != nil && permanent(err) {
+		if err = temporary(err); err != nil && permanent(err) {
 			if over, failed := c.confirm(ctx); failed == nil && over != "" {
 				err = endedError{over}
 			}

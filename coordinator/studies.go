@@ -21,7 +21,7 @@ import (
 // List checks the document that the caller shows, then lists the studies that it may see, newest first.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := members.CallerOf(ctx), s.scheduler.releaser.witness
-	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), r.Holds, true); err != nil {
+	if err := witness.checkShown(ctx, caller, protocol.ShownOf(r.Shown), r.Holds, true); err != nil {
 		return nil, records.Explain(err)
 	}
 	s.presence.Note(caller, r, s.config.Clock.Now())
@@ -61,7 +61,7 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 		plan, first.Summary = c.row, summary(c, m, caller)
 		first.Amendments = protocol.SignedProto(c.amendments)
 		if caller.Role == protocol.RoleOperator {
-			return s.whose(ctx, c, m, parties)
+			return s.listParties(ctx, c, m, parties)
 		}
 		return nil
 	})
@@ -103,9 +103,9 @@ func (s *Server) forecast(ctx context.Context, h study.Hash) (f *pb.Signed, err 
 	return f, err
 }
 
-// whose lists who contributed to a study and who did not. Only operators get the list, so that the
-// reply to a party does not grow with the roster. Call whose within runningStudy.view.
-func (s *Server) whose(ctx context.Context, c *runningStudy, m *life.Study, parties *pb.StudyPart) error {
+// listParties lists who contributed to a study and who did not. Only operators get the list, so that the
+// reply to a party does not grow with the roster. Call listParties within runningStudy.view.
+func (s *Server) listParties(ctx context.Context, c *runningStudy, m *life.Study, parties *pb.StudyPart) error {
 	have, missing := m.Contributors()
 	for _, p := range have {
 		parties.Contributed = append(parties.Contributed, string(p))

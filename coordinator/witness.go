@@ -51,7 +51,7 @@ type witnesses struct {
 	holding map[study.PartyID]map[study.Hash]bool // releases that a caller claims to hold, in its last call
 	waived  map[study.Hash]map[study.PartyID]bool // waived by an operator since the start
 	bad     map[string]bool                       // callers that showed a bad signature
-	said    map[study.Hash]string                 // the last logged reason why a release waits
+	logged  map[study.Hash]string                 // the last logged reason why a release waits
 	known   map[privacy.Head]bool                 // whether the chain has a head that was looked up
 	unsaved []records.Testimony                   // not stored yet
 	behind  error                                 // why nothing is released; nil if nothing is known
@@ -67,7 +67,7 @@ func (w *witnesses) open(ctx context.Context) error {
 	w.started = w.clock.Elapsed()
 	w.called, w.bad = map[study.PartyID]bool{}, map[string]bool{}
 	w.holding, w.waived = map[study.PartyID]map[study.Hash]bool{}, map[study.Hash]map[study.PartyID]bool{}
-	w.said, w.known = map[study.Hash]string{}, map[privacy.Head]bool{}
+	w.logged, w.known = map[study.Hash]string{}, map[privacy.Head]bool{}
 	var all []records.Testimony
 	err := w.store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Witnessed(); return err })
 	if err != nil || len(all) == 0 {
@@ -93,11 +93,11 @@ func (w *witnesses) stop(why error, by string) {
 	w.behind = fmt.Errorf("%w: %s holds a document that this coordinator signed, and %v", privacy.ErrBehind, by, why)
 }
 
-// look checks the document that a caller shows, and notes the studies of which the caller holds a
+// checkShown checks the document that a caller shows, and notes the studies of which the caller holds a
 // release. Only then does the caller count as heard, because the last awaited caller lets a release
 // go out. calls says whether to count the caller as heard since the start. calls is false for a
 // document that may be older than the caller's newest one.
-func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown protocol.Shown, holds [][]byte, calls bool) error {
+func (w *witnesses) checkShown(ctx context.Context, caller protocol.Caller, shown protocol.Shown, holds [][]byte, calls bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if caller.Role == protocol.RoleParty && len(holds) > 0 { // a command that a person runs names none
@@ -117,7 +117,7 @@ func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown prot
 				w.bad[caller.Name] = true
 				w.log.Warn("shown a document that this coordinator did not sign: ignored", "party", caller.Name)
 			}
-		} else if err := w.recall(ctx, head, shown, caller.Name); err != nil {
+		} else if err := w.checkHead(ctx, head, shown, caller.Name); err != nil {
 			return err
 		}
 	}
@@ -130,8 +130,8 @@ func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown prot
 	return nil
 }
 
-// recall checks that the chain has a head that this coordinator signed.
-func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protocol.Shown, by string) error {
+// checkHead checks that the chain has a head that this coordinator signed.
+func (w *witnesses) checkHead(ctx context.Context, head privacy.Head, shown protocol.Shown, by string) error {
 	if _, known := w.known[head]; head.Sequence == 0 || known {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 		}
 		if _, err := chain.Recall(head); err != nil {
 			w.known[head] = false // a later call need not look again: only a reconciliation or a restart changes this
-			w.witness(records.Testimony{Head: head, Shown: shown, By: by, At: w.clock.Now()}, err)
+			w.foundBehind(records.Testimony{Head: head, Shown: shown, By: by, At: w.clock.Now()}, err)
 			return nil
 		}
 	}
@@ -157,8 +157,8 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 	return nil
 }
 
-// witness stops the coordinator. save then stores the proof, so that a restart does not forget it.
-func (w *witnesses) witness(t records.Testimony, why error) {
+// foundBehind stops the coordinator. save then stores the proof, so that a restart does not forget it.
+func (w *witnesses) foundBehind(t records.Testimony, why error) {
 	w.stop(why, t.By)
 	if !slices.ContainsFunc(w.unsaved, func(had records.Testimony) bool { return had.Head == t.Head }) {
 		w.unsaved = append(w.unsaved, t)
@@ -224,8 +224,8 @@ func (w *witnesses) awaited(h study.Hash, contributors, others []study.PartyID) 
 	return missing
 }
 
-// hold returns why a study must not be released now, nil if it may be. Each reason is logged once.
-func (w *witnesses) hold(h study.Hash, contributors, others []study.PartyID) error {
+// whyWait returns why a study must not be released now, nil if it may be. Each reason is logged once.
+func (w *witnesses) whyWait(h study.Hash, contributors, others []study.PartyID) error {
 	why, missing := "until those who poll could show what they have", []study.PartyID(nil)
 	if w.clock.Elapsed()-w.started >= w.wait {
 		if missing = w.awaited(h, contributors, others); len(missing) == 0 {
@@ -238,8 +238,8 @@ func (w *witnesses) hold(h study.Hash, contributors, others []study.PartyID) err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.said[h] != why {
-		w.said[h] = why
+	if w.logged[h] != why {
+		w.logged[h] = why
 		w.log.Info("the release waits "+why, "study", h, "missing", len(missing), "parties", missing[:min(len(missing), namesInLog)])
 	}
 	return fmt.Errorf("%w %s", errWaits, why)
@@ -272,5 +272,5 @@ func (w *witnesses) forget(h study.Hash) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.waived, h)
-	delete(w.said, h)
+	delete(w.logged, h)
 }

@@ -16,8 +16,8 @@ import (
 type refusals struct {
 	clock clock.Clock
 
-	mu   sync.Mutex // guards said
-	said map[refusal]*lastLine
+	mu    sync.Mutex // guards lines
+	lines map[refusal]*lastLine
 }
 
 type refusal struct{ serial, reason string }
@@ -27,14 +27,14 @@ type lastLine struct {
 	more  int           // refusals since the last line
 }
 
-// quiet is the time between two log lines for the same refusal. mostSaid bounds the different refusals
+// quiet is the time between two log lines for the same refusal. mostLines bounds the different refusals
 // in that time; all further ones count as one.
 const (
-	quiet    = time.Minute
-	mostSaid = 1000
+	quiet     = time.Minute
+	mostLines = 1000
 )
 
-func newRefusals(c clock.Clock) *refusals { return &refusals{clock: c, said: map[refusal]*lastLine{}} }
+func newRefusals(c clock.Clock) *refusals { return &refusals{clock: c, lines: map[refusal]*lastLine{}} }
 
 // log writes a refusal's reason to the log, unless the same refusal was logged within quiet.
 func (r *refusals) log(log *slog.Logger, what string, caller protocol.Caller, err error) {
@@ -51,16 +51,16 @@ func (r *refusals) log(log *slog.Logger, what string, caller protocol.Caller, er
 func (r *refusals) due(what refusal, now time.Duration) (more int, say bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.said[what]
-	if s == nil && len(r.said) >= mostSaid {
-		for k, old := range r.said {
+	s := r.lines[what]
+	if s == nil && len(r.lines) >= mostLines {
+		for k, old := range r.lines {
 			if now-old.since >= quiet {
-				delete(r.said, k)
+				delete(r.lines, k)
 			}
 		}
-		if len(r.said) >= mostSaid {
+		if len(r.lines) >= mostLines {
 			what = refusal{}
-			s = r.said[what]
+			s = r.lines[what]
 		}
 	}
 	if s != nil && now-s.since < quiet {
@@ -70,6 +70,6 @@ func (r *refusals) due(what refusal, now time.Duration) (more int, say bool) {
 	if s != nil {
 		more = s.more
 	}
-	r.said[what] = &lastLine{since: now}
+	r.lines[what] = &lastLine{since: now}
 	return more, true
 }

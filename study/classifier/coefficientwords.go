@@ -64,7 +64,7 @@ func (of *Coefficients) Chart(outcome string) *study.ReportChart {
 	c := &study.ReportChart{
 		Title: fmt.Sprintf("odds of %s, all else alike", outcome), Note: "odds ratios with 95 % intervals of privacy noise and sampling; the axis is logarithmic, its mark is 1, no difference; bold: the interval excludes 1", Ratio: true,
 	}
-	for _, e := range of.told() {
+	for _, e := range of.withInterval() {
 		v := e.LogOdds
 		c.Bars = append(c.Bars, study.ReportBar{Name: e.Words(), Value: math.Exp(v.Value), Low: math.Exp(v.Low), High: math.Exp(v.High), Main: v.clear()})
 	}
@@ -74,8 +74,8 @@ func (of *Coefficients) Chart(outcome string) *study.ReportChart {
 	return c
 }
 
-// told returns the contrasts with an interval, sorted by |value|/SD, largest first.
-func (of *Coefficients) told() (all []Coefficient) {
+// withInterval returns the contrasts with an interval, sorted by |value|/SD, largest first.
+func (of *Coefficients) withInterval() (all []Coefficient) {
 	for _, e := range of.Of {
 		if e.LogOdds != nil {
 			all = append(all, e)
@@ -97,7 +97,7 @@ const mostNamed = 3
 // includes 1.
 func (of *Coefficients) Answer(outcome string, parties int) string {
 	var up, down []string
-	for _, e := range of.told() {
+	for _, e := range of.withInterval() {
 		if v := e.LogOdds; v.clear() {
 			words := fmt.Sprintf("%s (odds × %s, %s to %s)", e.Words(), Odds(v.Value), Odds(v.Low), Odds(v.High))
 			if v.Value > 0 {

@@ -145,9 +145,9 @@ func TestCoefficientWords(t *testing.T) {
 	only := &Coefficients{Class: "yes", Of: c.Of[2:3]}
 	for want, got := range map[string]string{
 		"the noise hides every effect: each interval includes 1 and is wider than from 1/10 to 10": only.Words(Classifier{}),
-		"no odds ratios: no standard error can be estimated":                            (&Coefficients{Of: c.Of[3:]}).Words(Classifier{Lambda: 1}),
-		"the noise hides every effect": (*Coefficients)(nil).Words(Classifier{}),
-		"no odds ratios: sites sent votes on public rows, which hold no outcomes": (*Coefficients)(nil).Words(Classifier{Lambda: 1, Output: VoteShare}),
+		"no odds ratios: no standard error can be estimated":                                       (&Coefficients{Of: c.Of[3:]}).Words(Classifier{Lambda: 1}),
+		"the noise hides every effect":                                                             (*Coefficients)(nil).Words(Classifier{}),
+		"no odds ratios: sites sent votes on public rows, which hold no outcomes":                  (*Coefficients)(nil).Words(Classifier{Lambda: 1, Output: VoteShare}),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
