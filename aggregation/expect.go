@@ -12,7 +12,7 @@ import (
 
 const (
 	referenceSpread = 2.0 // standard deviation of the teacher's scores, for two classes
-	referenceMany   = 4.0 // for more classes
+	referenceMany   = 4.0 // the same for more classes
 	referenceShare  = 0.75
 )
 

@@ -172,7 +172,7 @@ func (o LabelOptions) targetErrors(p, held *mat.Dense, off []*mat.Dense) *mat.Sy
 	out := mat.NewSymDense(columns+1, nil)
 	add := func(k, l int, v float64) { out.SetSym(k, l, out.At(k, l)+scale*v) }
 	r := make([]float64, columns)
-	variance := func(t []float64) (square, mean float64) { // of ⟨noisy label, t⟩
+	variance := func(t []float64) (square, mean float64) { // variance and mean of ⟨noisy label, t⟩
 		for k, v := range t {
 			square += r[k] * v * v
 			mean += r[k] * v

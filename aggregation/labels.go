@@ -30,7 +30,7 @@ func Corrections() []string { return []string{CorrectionNone, CorrectionBackward
 
 // LabelOptions configure a fit to noisy labels.
 type LabelOptions struct {
-	Channel    learners.Channel // from true to noisy labels
+	Channel    learners.Channel // channel from true to noisy labels
 	Loss       learners.Loss
 	Risk       string
 	Correction string
@@ -326,7 +326,7 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 	d, columns := m.W.Dims()
 	intercept := x.At(0, d-1)
 	p, q := o.Channel.Keep, o.Channel.Flip()
-	spread := 2 * math.Sqrt(p*(1-p)) / (p - q) // of one row's 2·Unbiased−1, near the maximum
+	spread := 2 * math.Sqrt(p*(1-p)) / (p - q) // standard deviation of one row's 2·Unbiased−1, near the maximum
 	for k := range columns {
 		class := k
 		if o.Channel.Classes == 2 {

@@ -27,7 +27,7 @@ import (
 // party counts more than another.
 type MeansDesign struct {
 	to, back *mat.Dense // T and its inverse, d×d
-	mean     []float64  // of the pool's rows
+	mean     []float64  // mean of the pool's rows
 	classes  int
 }
 
@@ -179,7 +179,7 @@ func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
 	return about(&told, 1)
 }
 
-// Noise returns the law of Mu's noise if every cell of the sum has noise of this variance.
+// Noise returns the distribution of Mu's noise if every cell of the sum has noise of this variance.
 func (m *MeansDesign) Noise(variance, parties float64) Noise {
 	f := mat.DenseCopyOf(m.back)
 	f.Scale(math.Sqrt(variance)*meansLength/(meansRadius*parties), f)

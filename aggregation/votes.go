@@ -73,7 +73,7 @@ func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, pub
 		shares[k] = mu.At(d-1, k) / one
 	}
 	deviation := mat.Norm(noise.Factor.RowView(d-1), 2) / math.Abs(one)
-	apart := math.Sqrt2 * deviation // of two shares
+	apart := math.Sqrt2 * deviation // standard deviation of the difference of two shares
 	if o.Classes == 2 {
 		shares, apart = []float64{1 - shares[0], shares[0]}, 2*deviation
 	}
@@ -131,7 +131,7 @@ func (s softmax) set(mu *mat.Dense, ridge float64) { s.Mu, s.Ridge = mu, ridge }
 func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
 	const unit = 1024 // mean weight: a resolution of 0.1 %
 	n, _ := x.Dims()
-	const curvature = 0.25 // of the logistic risk at the zero model: H is S/4 + TallyRidge·I
+	const curvature = 0.25 // curvature of the logistic risk at the zero model, where H is S/4 + TallyRidge·I
 	q := newRidged(secondMoment(x, weight), TallyRidge/curvature).norms(x)
 	total := 0.0
 	for i := range q {

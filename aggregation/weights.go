@@ -17,8 +17,8 @@ type logMeanExp struct {
 	mu     []float64
 	ridge  float64
 	scores []float64
-	second *mat.SymDense // of the rows, under base
-	shape  *ridged       // of second + shaped·I; nil until needed
+	second *mat.SymDense // second moment of the rows, under base
+	shape  *ridged       // Cholesky factor of second + shaped·I; nil until needed
 	shaped float64
 }
 
@@ -221,8 +221,8 @@ func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 type WeightLaw struct {
 	x      *mat.Dense
 	weight []float64
-	mean   []float64     // of x under the weights
-	cov    *mat.SymDense // of x under the weights
+	mean   []float64     // mean of x under the weights
+	cov    *mat.SymDense // covariance of x under the weights
 	// factor is d×p. The noise on the tilt is factor·z, where z has variance 1. Nil means no noise.
 	factor *mat.Dense
 	// slope is (cov+ridge)⁻¹ if the weights match the pool to means up to a ridge, otherwise nil. Such

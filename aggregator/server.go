@@ -88,7 +88,7 @@ type Server struct {
 	mark   mark       // the head file's content
 	behind bool
 	open   int    // number of accepted studies that have not ended
-	roster roster // of the study that was asked about last
+	roster roster // the study that was asked about last
 	// newest is the helper's share with the highest step that this coordinator has seen.
 	newest     Signed
 	newestStep int64

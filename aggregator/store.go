@@ -37,10 +37,10 @@ type record struct {
 	Own       Signed `json:"own"`
 	Theirs    Signed `json:"theirs"`
 	OtherHalf *half  `json:"other_half,omitempty"`
-	Closed    bool   `json:"closed,omitempty"` // at a coordinator: no more contributions
+	Closed    bool   `json:"closed,omitempty"` // at a coordinator: no more contributions are taken
 	// Amendments are the plan's amendments when the coordinator closed the study.
 	Amendments [][]byte `json:"amendments,omitempty"`
-	Set        Signed   `json:"set"` // with this server's signature
+	Set        Signed   `json:"set"` // the set, with this server's signature
 	SetTheirs  []byte   `json:"set_theirs,omitempty"`
 	Share      Signed   `json:"share"`
 	ShareOther Signed   `json:"share_other"` // at a coordinator: the helper's share

@@ -126,7 +126,7 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreem
 
 // KnownBy returns the digest that identifies a party's upload at both servers and in the set that they sign.
 func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
-	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead // the same for every form
+	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead // the size is the same for every form
 	if len(data) < 9+sealed+len(Digest{}) || data[0] != uploadVersion {
 		return study.Hash{}, fmt.Errorf("%w: it is cut off, or no upload of this version", study.ErrContribution)
 	}

@@ -20,7 +20,7 @@ import (
 // finished is what memory keeps of a finished study: its summaries, and who may see them. A plan may
 // have megabytes, so everything else is read from the store for each request.
 type finished struct {
-	summary, mine *pb.Summary // for operators, and for a party that contributed; shared, never changed
+	summary, mine *pb.Summary // shared and never changed; summary is for operators, mine for a party that contributed
 	// parties is the roster, and missing those of it without a contribution: sorted names, one on
 	// each line. Studies with the same parties share the string.
 	parties, missing unique.Handle[string]

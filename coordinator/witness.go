@@ -53,7 +53,7 @@ type witnesses struct {
 	bad     map[string]bool                       // callers that showed a bad signature
 	logged  map[study.Hash]string                 // the last logged reason why a release waits
 	known   map[privacy.Head]bool                 // whether the chain has a head that was looked up
-	unsaved []records.Testimony                   // not stored yet
+	unsaved []records.Testimony                   // testimonies that are not stored yet
 	behind  error                                 // why nothing is released; nil if nothing is known
 	signed  protocol.Shown                        // the head, signed for everybody
 	of      privacy.Head                          // the head in signed

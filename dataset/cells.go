@@ -111,7 +111,7 @@ func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
 	type source struct {
 		column *column
 		cells  cellEncoder
-		memo   []encoded // by code; nil if most values are distinct
+		memo   []encoded // encodings by code; nil if most values are distinct
 		counts [oddities]int
 	}
 	var sources []source

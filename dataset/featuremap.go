@@ -103,7 +103,7 @@ func (m Map) Apply(x *mat.Dense) *mat.Dense {
 		if sum > 1 {
 			factor /= math.Sqrt(sum)
 		}
-		if !(sum <= math.MaxFloat64) { // on overflow make the row zero, which keeps the bound
+		if !(sum <= math.MaxFloat64) { // an overflow: zeros keep the bound on the norm
 			clear(z)
 		}
 		for j := range z {

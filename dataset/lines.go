@@ -151,7 +151,7 @@ func (r *lineReader) holdsRecord(line string) (text string, ok bool) {
 type lineForm int
 
 const (
-	aRow      lineForm = iota // of cells
+	aRow      lineForm = iota // a row of cells
 	openQuote                 // the last cell's quote does not end
 	noRow                     // text follows a closing quote
 )

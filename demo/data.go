@@ -22,7 +22,7 @@ type dealt struct {
 	// clinics have half of the private records, at random, and devices have the other half. wards have the
 	// clinics' records with uneven class shares.
 	clinics, wards, devices []*dataset.Table
-	records                 int // of clinics and devices
+	records                 int // number of records of clinics and devices
 	// outcome is a condition on the label, and truth is its share among the private records.
 	outcome string
 	truth   float64
@@ -129,7 +129,7 @@ func uneven(with, without []int, parties int) [][]int {
 	out := make([][]int, parties)
 	all := len(with) + len(without)
 	mean := float64(len(with)) / float64(all)
-	due, given := 0.0, 0 // of with
+	due, given := 0.0, 0 // numbers of records of with
 	for i := range out {
 		size := all*(i+1)/parties - all*i/parties
 		due += mean * (0.2 + 1.6*float64(i)/float64(parties-1)) * float64(size)

@@ -25,12 +25,12 @@ type Options struct {
 	Parties int     // clinics
 	Devices int     // a fleet of many small parties, which votes
 	Records int     // of the data: two sevenths each for tests, the clinics and the devices, one seventh for the pool
-	Epsilon float64 // of each study
-	Seed    uint64  // of the split and of generated data; never of a release
+	Epsilon float64 // ε of each study
+	Seed    uint64  // seeds the split and generated data; never a release
 	Known   fs.FS   // folder of the known data sets; nil for none
 	// Software is the version of the program.
 	Software string
-	Log      *slog.Logger // of the daemons
+	Log      *slog.Logger // log of the daemons
 	Note     func(format string, args ...any)
 	// Progress is called as contributions arrive, to all studies together.
 	Progress func(contributed, parties int)

@@ -36,7 +36,7 @@ type demoCase struct {
 
 const (
 	recordsSource = "records"
-	wardsSource   = "wards" // the same records, divided unevenly
+	wardsSource   = "wards" // the source with the same records, divided unevenly
 )
 
 // PoolFile is the pool's file of all studies but two.

@@ -128,7 +128,7 @@ func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, 
 	if err != nil {
 		return err
 	}
-	plans, bytes := 1, size // of this plan and of those that stay
+	plans, bytes := 1, size // number and bytes of this plan and of those that stay
 	fits := func() bool { return plans <= s.maxPlans && bytes <= s.maxStored }
 	var idle []held
 	for _, k := range all {

@@ -16,9 +16,9 @@ type Loss struct {
 	slope  func(z float64) float64
 	reach  float64
 	convex bool
-	pieces *pieces // set if ℓ is piecewise linear
+	pieces *pieces // not nil if ℓ is piecewise linear
 	square bool    // ℓ(z) = (1−z)²
-	link   *link   // set if ℓ is proper
+	link   *link   // not nil if ℓ is proper
 }
 
 // Name returns the name that LossNamed takes.

@@ -45,7 +45,7 @@ const (
 const (
 	maxPack    = MaxPool + MaxPlan + maxCarriedRelease + 64<<20
 	maxAnswer  = 1 << 30
-	maxCarried = 1 << 20 // for the other kinds
+	maxCarried = 1 << 20 // bound for the other kinds
 	// maxCarriedNotices bounds the parties of a pack; each takes a few hundred bytes.
 	maxCarriedRelease = 256 << 20
 	maxCarriedNotices = 20_000

@@ -289,7 +289,7 @@ func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (R
 	if err != nil {
 		return fail(err)
 	}
-	_ = c.memory.keep(Shown{ReceiptDocument, r.Document, r.Signature}, r.Ledger, c.keys) // as in Client.Contribute
+	_ = c.memory.keep(Shown{ReceiptDocument, r.Document, r.Signature}, r.Ledger, c.keys) // an error is ignored, as in Client.Contribute
 	return r, nil
 }
 

@@ -39,7 +39,7 @@ const (
 type Caller struct {
 	Name   string
 	Role   Role
-	Serial string // of the certificate, hexadecimal
+	Serial string // serial number of the certificate, hexadecimal
 }
 
 // identityURI begins the only URI in a certificate. The common name repeats the name for people.

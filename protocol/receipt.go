@@ -14,7 +14,7 @@ type Receipt struct {
 	Plan     study.Hash       `json:"plan"`
 	Party    study.PartyID    `json:"party"`
 	Body     study.BodyDigest `json:"body"`
-	Size     int              `json:"size"` // of the body, in bytes
+	Size     int              `json:"size"` // size of the body, in bytes
 	Received time.Time        `json:"received"`
 	// Ledger is the head of the coordinator's ledger. Receipts that parties keep reveal a ledger that
 	// was restored to an older state.

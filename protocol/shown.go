@@ -117,7 +117,7 @@ type memory struct {
 	mu      sync.Mutex // guards the fields below and the file
 	held    Shown
 	head    privacy.Head
-	helpers []HelperLine // from releases, each only once
+	helpers []HelperLine // states of helpers from releases, each only once
 }
 
 type remembered struct {

@@ -86,7 +86,7 @@ type Counter interface {
 type Agreed struct {
 	plan  Plan
 	pool  *auxdata.Pool
-	hash  Hash // of the plan
+	hash  Hash // the plan's hash
 	words Words
 }
 

@@ -68,7 +68,7 @@ type PatientSight struct {
 // NoiseSight is the noise of one output. It follows from public numbers.
 type NoiseSight struct {
 	Output string  `json:"output"`
-	SD     float64 `json:"standard_deviation"` // of the noise on each number
+	SD     float64 `json:"standard_deviation"` // standard deviation of the noise on each number
 	// Units is how many units (labels, records or parties) together could change a number by SD; 0 if
 	// the numbers have weights. Counts says that each number counts units.
 	Units  float64      `json:"units"`

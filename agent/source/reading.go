@@ -121,9 +121,9 @@ type Seen struct {
 type reading struct {
 	Seen
 	digest  string   // SHA-256 of the file's bytes, or of a query
-	derives []string // of a query (Asked.Derives)
+	derives []string // parts of a query that may make rows depend on each other (Asked.Derives)
 	form    files.Format
-	columns []string // of the file
+	columns []string // the file's columns
 	bound   *mapping.Bound
 }
 

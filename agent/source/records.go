@@ -15,7 +15,7 @@ import (
 // Held are a source's records in the form that a plan asks for. They are for the site only.
 type Held struct {
 	Seen
-	digest string // of the file, if the file is written again regularly
+	digest string // digest of the file, if the file is written again regularly
 	plan   study.Plan
 	table  table
 }

@@ -133,8 +133,8 @@ func sameSchema(a, b dataset.Schema) bool {
 
 // Sources are a site's sources with their declarations. Each declaration is a file in a folder.
 type Sources struct {
-	Dir     string // of declarations; it exists
-	Imports string // of imports, which hold records and are in no backup
+	Dir     string // folder of declarations, which exists
+	Imports string // folder of imports, which hold records and are in no backup
 	Key     []byte // the site's secret key for patients, parties and the order of records
 	Named   map[string]Source
 	Now     func() time.Time

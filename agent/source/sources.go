@@ -341,7 +341,7 @@ func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd
 // when they were read. All are for the site only. It stores no notes.
 func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Declaration, h *Held, err error) {
 	d, err = s.Of(p)
-	if err == nil { // as when the study was decided
+	if err == nil { // the declaration is the same as when the study was decided
 		err = d.Refuses(p)
 	}
 	if err == nil {

@@ -58,7 +58,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // them in files of its folder, by the first byte of their order.
 type sorter struct {
 	coding *dataset.Coding
-	folder string // for the files; the caller removes it
+	folder string // folder for the files; the caller removes it
 	mac    hash.Hash
 	shared []byte
 	rows   int

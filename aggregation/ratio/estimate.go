@@ -11,7 +11,7 @@ import (
 
 // Estimate is the answer for one unlabelled set.
 type Estimate struct {
-	Shares    []float64 `json:"shares"` // on the simplex
+	Shares    []float64 `json:"shares"` // the estimate, on the simplex
 	Low       []float64 `json:"low"`    // per class, each at the model's confidence
 	High      []float64 `json:"high"`
 	Free      []float64 `json:"free"` // before the simplex constraint; intervals are centred here
@@ -132,9 +132,9 @@ func (m *Model) Estimate(target Set) (Estimate, error) {
 type ratioView struct {
 	n      int
 	g      []float64  // inner products with the anchors
-	scores *mat.Dense // the same per row, nil without rows
+	scores *mat.Dense // inner products for each row, nil without rows
 	norm   float64    // unbiased ‖Φ_U‖²
-	trace  float64    // of the covariance of one row's embedding
+	trace  float64    // trace of the covariance of one row's embedding
 	noise  float64
 	// rank and third describe the spectrum of the target's rows: see spectrumOf.
 	rank, third float64

@@ -33,7 +33,7 @@ type Options struct {
 	Estimator  string // "" means ClassMeans
 	Kernel     Kernel
 	Fourier    *Fourier
-	Confidence float64 // of each class's interval; 0 means 0.95
+	Confidence float64 // confidence of each class's interval; 0 means 0.95
 
 	// Rank is the EffectiveRank of public rows, for sets given as embeddings alone. It determines how much
 	// sampling noise varies around its mean. 0: computed from the sets' rows, or a cautious guess without rows.
@@ -63,8 +63,8 @@ type Model struct {
 	options  Options
 	classes  int
 	system   ratioSystem
-	anchors  *mat.Dense   // embeddings the target is compared with, b×D, or
-	rows     []*mat.Dense // the sets' rows
+	anchors  *mat.Dense   // embeddings, b×D, with which a target is compared; nil with a kernel
+	rows     []*mat.Dense // with a kernel: the rows of the sets, with which a target is compared
 	sets     []ratioSetLaw
 	spread   *mat.SymDense // within-class covariance of one set row's effect on the ratios, c×c; nil if unknown
 	indirect bool          // spread was estimated by leaving sets out; a target's rows give a better estimate

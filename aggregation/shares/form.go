@@ -136,7 +136,7 @@ func (r Role) String() string {
 const (
 	nonceSize  = 16
 	seedSize   = 32
-	headSize   = nonceSize + 2*seedSize // of a part: nonce and public share
+	headSize   = nonceSize + 2*seedSize // size of a part's head: nonce and public share
 	digestSize = 32
 )
 

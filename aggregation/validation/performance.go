@@ -34,13 +34,14 @@ type Threshold struct {
 type BinShare struct {
 	Mean      float64 `json:"mean"`
 	Observed  Number  `json:"observed"`
-	Positives float64 `json:"positives"` // as released
+	Positives float64 `json:"positives"` // the released count of the class
 	Negatives float64 `json:"negatives"`
 }
 
 const noProbability = "the score is no probability"
 
-// Of computes all numbers. Thresholds are edges of the scale: probabilities with log-odds, otherwise scores.
+// Of computes all numbers. thresholds must be edges of the scale: probabilities if scores are log-odds,
+// otherwise scores.
 func (s Scale) Of(h Histogram, thresholds []float64) Performance {
 	all := func(int) (c, d [2]float64) { return [2]float64{1, 0}, [2]float64{1, 1} }
 	out := Performance{

@@ -17,8 +17,8 @@ type Scale struct {
 // bin holds its pool scores as a few points, in increasing order.
 type bin struct {
 	points []point
-	share  float64 // of the pool's rows
-	mean   float64 // of the points' scores
+	share  float64 // share of the pool's rows
+	mean   float64 // mean of the points' scores
 	sd     float64
 	rows   float64 // effective number of pool rows
 }
@@ -131,7 +131,7 @@ func (s Scale) Mean(b int) float64 {
 
 func (s Scale) probability(z float64) float64 {
 	if !s.LogOdds {
-		return math.NaN() // never read
+		return math.NaN() // nobody reads this value
 	}
 	return sigmoid(z)
 }

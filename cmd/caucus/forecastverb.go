@@ -36,20 +36,20 @@ type forecastCommand struct {
 type forecastDocument struct {
 	Kind      string             `json:"kind"`
 	Parties   int                `json:"parties"`
-	Records   int                `json:"records"` // of each party
+	Records   int                `json:"records"` // records of each party
 	Features  int                `json:"features"`
-	Columns   string             `json:"-"` // of the schema, in words
+	Columns   string             `json:"-"` // the schema's columns, in words
 	Unit      privacy.Unit       `json:"unit"`
 	Epsilon   float64            `json:"epsilon"`
 	Delta     float64            `json:"delta"`
 	Mechanism string             `json:"mechanism"`
 	Noise     study.Noise        `json:"noise"`
 	MadeUp    bool               `json:"features_made_up,omitempty"` // no pool was given
-	Forecast  *forecast.Forecast `json:"forecast,omitempty"`         // for classify
+	Forecast  *forecast.Forecast `json:"forecast,omitempty"`         // only for classify
 	// ShareError and NoiseWords forecast the effect of noise for other kinds.
 	ShareError float64         `json:"share_error,omitempty"`
 	NoiseWords string          `json:"noise_forecast,omitempty"`
-	Labels     *labels.Guide   `json:"labels,omitempty"` // for labels
+	Labels     *labels.Guide   `json:"labels,omitempty"` // only for labels
 	Warning    string          `json:"warning,omitempty"`
 	Curves     []forecastCurve `json:"curves,omitempty"`
 }

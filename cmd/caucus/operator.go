@@ -105,7 +105,7 @@ func (c *console) enrolOperator(cmd *cobra.Command, invitation, out string) erro
 	if err := mayReplace(out, v.Name); err != nil {
 		return err
 	}
-	key := out + ".enrolment" // on the disk before the key is used
+	key := out + ".enrolment" // the key is on the disk before it is used
 	e, err := protocol.LoadEnrolment(key)
 	if errors.Is(err, fs.ErrNotExist) {
 		if e, err = protocol.NewEnrolment(); err == nil {

@@ -30,7 +30,7 @@ type recordsFrom struct {
 	poolMapping string
 }
 
-// of sets the source from a study.
+// of copies from a study where its records come from.
 func (s *recordsFrom) of(of terms.Study) {
 	common := of.Simulate.Common()
 	s.train, s.test, s.pool, s.schema, s.known = common.Train, common.Test, of.Pool, of.Schema, common.Dataset
@@ -42,7 +42,7 @@ func (s *recordsFrom) of(of terms.Study) {
 type loaded struct {
 	schema            dataset.Schema
 	train, test, pool *dataset.Records
-	poolTable         *dataset.Table // as in the file
+	poolTable         *dataset.Table // the pool's rows as they are in the file
 	poolWeight        []float64      // weights in the pool's file
 }
 

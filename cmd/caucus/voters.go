@@ -26,7 +26,7 @@ type voters struct {
 	first  error
 }
 
-// of parses --voters.
+// of parses the values of --voters.
 func (v *voters) of(lines []string) ([]simulate.Voter, error) {
 	var out []simulate.Voter
 	for _, line := range lines {

@@ -18,7 +18,7 @@ type Head struct {
 	path string // "": no file
 
 	mu   sync.Mutex   // guards head and kept, and the file
-	head privacy.Head // of the ledger
+	head privacy.Head // the ledger's head
 	kept privacy.Head // in the file
 }
 

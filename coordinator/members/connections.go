@@ -33,7 +33,7 @@ type connections struct {
 
 	mu     sync.Mutex                      // guards the rest, and the marked fields of each connection
 	greets map[*connection]bool            // handshake not finished
-	of     map[string]map[*connection]bool // by member
+	of     map[string]map[*connection]bool // the connections of each member
 	all    int
 }
 

@@ -43,7 +43,7 @@ type Gate struct {
 	methods      map[string]bool
 
 	mu     sync.Mutex         // guards the rest, and the content of the meters
-	meter  map[string]*meter  // by member
+	meter  map[string]*meter  // each member's meter
 	failed map[string]*bucket // tries with invalid certificates, by serial
 	calls  int                // open calls of all members
 }
@@ -138,7 +138,7 @@ type call struct {
 	begun   time.Duration
 	ctx     context.Context         // context of the handler
 	end     context.CancelCauseFunc // ends ctx, with the reason for the caller
-	taken   atomic.Bool             // by the handler, or by the call's end if that came first
+	taken   atomic.Bool             // set by the handler, or by the call's end if that came first
 	expiry  clock.Timer             // until the certificate expires
 	message clock.Timer             // until the message must have passed
 }
@@ -157,7 +157,7 @@ func memberOf(c protocol.Caller) string {
 const (
 	invitationConnections = 2
 	invitationCalls       = 2
-	invitationCall        = time.Minute // at most
+	invitationCall        = time.Minute // longest time for the call
 	tokenConnections      = 64
 	tokenCalls            = 64
 )
@@ -364,7 +364,8 @@ func (g *Gate) moved(c *call, n int) {
 	g.meter[c.member].bytes.left -= float64(n)
 }
 
-// evict ends the calls and connections of members and tokens that were revoked, at the committed revision.
+// evict ends the calls and connections of members and tokens that were revoked. revision is the one that the
+// revocation committed.
 func (g *Gate) evict(revision int64, names ...string) {
 	g.certificates.seen(revision)
 	gone := map[string]bool{}

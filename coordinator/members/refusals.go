@@ -23,7 +23,7 @@ type refusals struct {
 type refusal struct{ serial, reason string }
 
 type lastLine struct {
-	since time.Duration // elapsed
+	since time.Duration // elapsed time of the last line
 	more  int           // refusals since the last line
 }
 

@@ -256,7 +256,7 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 		if err != nil {
 			return err
 		}
-		for _, party := range l.plan.Roster { // as in life.Study.Contributors
+		for _, party := range l.plan.Roster { // the same rule as in life.Study.Contributors
 			_, is := received[party]
 			if _, gone := lost[party]; is && !(row.State == study.Open && gone) {
 				have = append(have, party)

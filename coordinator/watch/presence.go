@@ -23,8 +23,8 @@ type Presence struct {
 
 type present struct {
 	seen  time.Time
-	run   string   // of the member's last call
-	runs  []string // of earlier calls, newest last
+	run   string   // random name of the process that called last
+	runs  []string // random names of the processes that called earlier, newest last
 	twice time.Time
 	waits map[study.Hash]protocol.Wait
 }

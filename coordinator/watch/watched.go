@@ -46,7 +46,7 @@ type Watched struct {
 	Coordinator
 	Config        *folder.Config
 	Store         records.Store
-	Journal       privacy.Journal // of its ledger
+	Journal       privacy.Journal // the coordinator's ledger
 	Ledger        *privacy.Ledger
 	Presence      *Presence
 	Counts        *Counts

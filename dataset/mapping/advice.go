@@ -14,7 +14,7 @@ import (
 const (
 	adviceTexts = 3    // per column
 	adviceLeast = 10   // records
-	adviceShare = 0.01 // of the records
+	adviceShare = 0.01 // share of the records
 )
 
 // Advised is the number of a file's first records on which advice about a long file rests.

@@ -287,8 +287,8 @@ func (b *Bound) compile(text string, missing words, decimal string) (*expression
 	return &expression{program, p.cost, reads}, nil
 }
 
-// inputs returns a record's values for expressions, made anew for each record: a number if the cell is
-// one, otherwise its text; nil if missing.
+// inputs returns a record's values for expressions, made again for each record: a number if the cell is one,
+// otherwise its text; nil if the cell is missing.
 func (b *Bound) inputs(cells []string) map[string]any {
 	if len(b.used) == 0 {
 		return nil

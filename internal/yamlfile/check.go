@@ -95,7 +95,7 @@ func (c *check) self(n *yaml.Node, t reflect.Type, path []string) error {
 	var mismatch *yaml.TypeError
 	var inner *located
 	switch {
-	case errors.As(err, &inner) && inner.line > 0: // from DecodeNode, which does not know the file
+	case errors.As(err, &inner) && inner.line > 0: // an error of DecodeNode, which does not know the file
 		return c.fail(&yaml.Node{Line: inner.line}, path, inner.err)
 	case errors.As(err, &mismatch):
 		return c.fail(n, path, fmt.Errorf("found %s, which does not fit: %s", found(n), strings.Join(mismatch.Errors, "; ")))

@@ -16,7 +16,7 @@ import (
 
 // Document is one parsed, not yet decoded YAML document. It is not empty.
 type Document struct {
-	name string // of the file, for errors; may be empty
+	name string // the file's name, for errors; may be empty
 	root *yaml.Node
 }
 

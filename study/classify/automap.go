@@ -74,7 +74,7 @@ type autoMap struct {
 	asked     dataset.Components
 	fit, test *mat.Dense   // encoded rows, disjoint
 	fitP      []*mat.Dense // each teacher's class probabilities on fit
-	testP     []*mat.Dense // the same on test
+	testP     []*mat.Dense // class probabilities on test
 }
 
 func newAutoMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (*autoMap, error) {

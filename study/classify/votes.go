@@ -39,8 +39,8 @@ type votes struct {
 	terms        Terms
 	pool         *auxdata.Pool
 	classes      int
-	noiseWeights []int64                   // for tally and none
-	design       *aggregation.MomentDesign // for moment
+	noiseWeights []int64                   // only for tally and none
+	design       *aggregation.MomentDesign // only for moment
 }
 
 func newVotes(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statistic, error) {

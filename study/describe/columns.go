@@ -98,7 +98,7 @@ func (c column) cut(inner []float64, bins int) column {
 		c.centre += c.middles[k] / float64(c.bins())
 		c.wide = max(c.wide, c.places[k+1]-c.places[k])
 	}
-	if inner == nil { // set exactly, without the rounding of sums
+	if inner == nil { // edges are computed without rounded sums
 		c.centre, c.wide = 0.5, 1/float64(bins)
 	}
 	return c

@@ -82,7 +82,7 @@ type number struct {
 	of            column
 	bins          []float64
 	first, second float64
-	total         sampled // of the records in a bin
+	total         sampled // number of records that are in a bin
 	noise         float64 // variance of the noise on a count
 	binned        bool    // the total is the noisy count of a group, and not the sum of the bins
 }

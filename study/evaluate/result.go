@@ -107,7 +107,7 @@ func ResultOf(r study.Release) (out Evaluation, err error) {
 
 type Curve struct {
 	Class  string       `json:"class"`
-	Of     string       `json:"of"` // of all records, or of a column's level
+	Of     string       `json:"of"` // whose curve: all records, or a column and its level
 	Points [][2]float64 `json:"points"`
 }
 

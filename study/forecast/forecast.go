@@ -88,7 +88,7 @@ type Forecast struct {
 	// Assumed reports that nobody gave the class shares, so Draw assumed them.
 	Assumed bool `json:"class_shares_assumed,omitempty"`
 	Parties int  `json:"parties"`
-	Records int  `json:"records"` // of all parties together
+	Records int  `json:"records"` // records of all parties together
 	// Released is the release's classifier, Alone one party's own classifier, and Pooled one that was
 	// trained on all records.
 	Released Line `json:"released"`

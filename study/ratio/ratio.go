@@ -194,7 +194,7 @@ type design struct {
 	block   int
 	fourier ratio.Fourier
 	lattice ratio.Lattice
-	bound   ratio.IntegerBound // of embeddings; zero without embeddings
+	bound   ratio.IntegerBound // bound of embeddings; zero without embeddings
 }
 
 // designOf makes the design of a plan. The bound of noisy embeddings has weights for MaxSets sets;

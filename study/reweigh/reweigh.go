@@ -282,7 +282,7 @@ func (w *statistic) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, records, nil
 }
 
-// Form exists only for entropy (see Check).
+// Form is the form of entropy's contributions. Check refuses secret shares for logistic, which has none.
 func (w *statistic) Form(records int64) shares.Form {
 	return shares.Integers(w.Cells(), aggregation.FeatureMost(max(records, 1)))
 }

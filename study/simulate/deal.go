@@ -39,7 +39,7 @@ type Deal struct {
 	Keep bool
 
 	seed uint64     // seeds plans and, with a party's index, the party's draws
-	rng  *rand.Rand // for dividing records and for measuring; also made from the seed
+	rng  *rand.Rand // divides records and measures; also made from the seed
 
 	// mu guards the fields below.
 	mu        sync.Mutex

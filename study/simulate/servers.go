@@ -18,7 +18,7 @@ type servers struct {
 	task      bodies.Task
 	form      bodies.Provable
 	real      bool
-	random    *rand.ChaCha8 // for a simulation, which hides nothing
+	random    *rand.ChaCha8 // randomness for a simulation, which hides nothing
 	key       secret.Key
 	total     []int64 // the sum in clear, if the servers hold shares of the sum
 	held      [study.Servers]secret.SecretShare
