@@ -35,7 +35,8 @@ func (c *Calibration) Error() float64 {
 const Normal95 = 1.959963984540054
 
 const (
-	// calibrationDraws reduces a correction's scatter to a sixth of one draw's.
+	// calibrationDraws is the number of draws for a correction. So many reduce its scatter to a sixth of one
+	// draw's.
 	calibrationDraws = 32
 	// calibrationRounds iterate correction and slope, which depend on each other.
 	calibrationRounds = 4

@@ -13,7 +13,7 @@ import (
 // parts scores each part.
 const calibrationFolds = 10
 
-// intervalRounds is how often an end of the interval and its errors, which depend on each other, are
+// intervalRounds is the number of rounds in which an end of the interval and its errors, which depend on each other, are
 // computed in turn.
 const intervalRounds = 6
 

@@ -85,7 +85,7 @@ var labelRidges = []float64{1, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-
 const (
 	labelFolds      = 5
 	labelWorse      = 3    // the search ends after this many clearly worse ridges in succession
-	labelGradient   = 1e-4 // while searching, in units of the loss's scale
+	labelGradient   = 1e-4 // gradient norm at which a search stops, in units of the loss's scale
 	labelFinal      = 1e-6
 	labelIterations = 300
 	labelSearching  = 60 // iterations per ridge; each ridge starts from the solution of the ridge before
@@ -238,7 +238,7 @@ func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []
 	}
 	type part struct {
 		risk labelRisk
-		x    *mat.Dense // held out
+		x    *mat.Dense // the records that are held out
 		y    []int
 		w    []float64
 	}
@@ -261,7 +261,7 @@ func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []
 		parts[f] = part{risk: risk, x: hx, y: hy, w: o.start(tx, ty, labelRidges[0], rng)}
 	}
 	var path []LabelPoint
-	var held [][]float64 // ridge × fold
+	var held [][]float64 // held-out risk of each fold, by ridge
 	best, worse := 0, 0
 	for r, ridge := range labelRidges {
 		point, here := LabelPoint{Lambda: ridge}, make([]float64, folds)

@@ -146,7 +146,8 @@ func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	return mu
 }
 
-// Noise returns the law of Mu's noise if each sum has noise of standard deviation sd, Laplace or near normal.
+// Noise returns the distribution of Mu's noise if each sum has noise of standard deviation sd, Laplace or close
+// to normal.
 func (m *MomentDesign) Noise(sd float64, laplace bool) Noise {
 	d, _ := m.back.Dims()
 	factor := mat.NewDense(d, m.p, nil)

@@ -86,7 +86,7 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 // difference is by (d numbers).
 type Contrast struct {
 	Value, SD float64
-	// Again is how much a second step would change Value. Unless it is far below SD, the first step
+	// Again is the change of Value by a second step. Unless it is far below SD, the first step
 	// left a large error.
 	Again float64
 	// Seen reports whether the pool varies along by. A fit says nothing about other directions.

@@ -31,7 +31,7 @@ func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 		a.Acceptances[r] = o.Acceptances[r]
 	}
 	var said AggregateShare
-	if study.DecodeStrictly(o.Shares[shares.Helper].Document, &said) == nil { // always: readShare has decoded it before
+	if study.DecodeStrictly(o.Shares[shares.Helper].Document, &said) == nil { // this never fails, because readShare has decoded the document before
 		a.Line, a.Step = said.Line, said.Step
 	}
 	return a

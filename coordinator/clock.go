@@ -30,7 +30,7 @@ type clockWatch struct {
 }
 
 const (
-	// clockStep is how far a clock may be set at once. Time services set clocks by less.
+	// clockStep is the largest step by which a clock may be set. Time services set clocks by less.
 	clockStep  = 2 * time.Minute
 	clockSaved = time.Minute
 )

@@ -17,7 +17,7 @@ import (
 	"caucus/study/life"
 )
 
-// finished is what memory keeps of a finished study: its summaries, and who may see them. A plan may
+// finished is the part of a finished study that stays in memory: its summaries, and who may see them. A plan may
 // have megabytes, so everything else is read from the store for each request.
 type finished struct {
 	summary, mine *pb.Summary // shared and never changed; summary is for operators, mine for a party that contributed

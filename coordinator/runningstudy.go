@@ -45,7 +45,7 @@ type runningStudy struct {
 	over     atomic.Bool
 	// quietSince is the elapsed time when the last contribution was stored: see sealByRule.
 	quietSince time.Duration
-	// trouble is why the study waits for its helper, "" if it does not.
+	// trouble is the reason why the study waits for its helper, "" if it does not.
 	trouble string
 
 	keptMu sync.Mutex // guards kept; held while kept is made

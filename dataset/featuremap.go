@@ -133,7 +133,7 @@ func (m Map) Features(x *mat.Dense) *mat.Dense {
 	return z
 }
 
-// mapBlock is how many rows at a time pass the first of two maps, because the first may make far more features.
+// mapBlock is the number of rows that pass the first of two maps at a time, because the first may make far more features.
 const mapBlock = 256
 
 func (m Map) fill(z, x *mat.Dense) {

@@ -30,7 +30,7 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	}
 	defer unlock()
 	s := &Server{config: c}
-	defer func() { // closes whichever was opened last
+	defer func() { // closes the server that was opened last
 		if failed := s.Close(); err == nil {
 			err = failed
 		}

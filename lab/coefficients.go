@@ -76,7 +76,7 @@ func coefficientsTasks(l *lab) (tasks []task, err error) {
 	return tasks, nil
 }
 
-// population is what samples are drawn of.
+// population is the set of records from which samples are drawn.
 type population struct {
 	schema dataset.Schema
 	*dataset.Records

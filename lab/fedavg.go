@@ -137,7 +137,7 @@ func (f fedAvg) train(l labelled, parties [][]int, b privacy.Budget, rng *rand.R
 type fedSGD struct {
 	Rounds int
 	Rate   float64
-	// Sites is how many add noise of their own; 1 is noise added once.
+	// Sites is the number of sites that add noise of their own; 1 means noise added once.
 	Sites int
 }
 

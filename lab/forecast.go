@@ -178,7 +178,7 @@ func (p forecastPlan) proposal(epsilon float64, shares []float64) study.Proposal
 	}
 }
 
-// judged is what a classifier is worth on a deal's test records.
+// judged holds a classifier's measures on a deal's test records.
 func judged(d *simulate.Deal, model learners.Model, x *mat.Dense) learners.Measures {
 	classes := len(d.Schema.Classes())
 	if linear, ok := model.(learners.Linear); ok {
@@ -335,7 +335,7 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 	return nil
 }
 
-// judgedResult is what a result's classifier is worth.
+// judgedResult returns the measures of a result's classifier.
 func judgedResult(d *simulate.Deal, t study.Task, r study.Result) (learners.Measures, error) {
 	c, ok := classifier.Of(r)
 	if !ok {

@@ -24,7 +24,7 @@ type forecastRelease struct {
 	low, mean, high, measured float64
 }
 
-// forecastRows are what was said and what was measured, by plan, ε and what was given.
+// forecastRows lists forecasts and measurements by plan, ε and given inputs.
 type forecastRows struct {
 	order       []string
 	truth, said map[string][]map[string]string
@@ -47,7 +47,7 @@ func forecastRowsOf(r *results) forecastRows {
 	return f
 }
 
-// forecastNumbers are what is forecast and measured.
+// forecastNumbers are the numbers that are forecast and measured.
 var forecastNumbers = []string{"released", "released_auc", "pooled", "pooled_auc", "alone", "alone_auc"}
 
 // cases are plans at an ε.

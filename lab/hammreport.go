@@ -10,7 +10,7 @@ import (
 	"caucus/privacy"
 )
 
-// within is how near to the vote without noise counts as reached: one point.
+// within is the distance from the accuracy without noise that counts as reached: one point.
 const within = 0.01
 
 // Methods that figures show: at most eight, so that colours differ.

@@ -80,7 +80,7 @@ func (v voteProblem) solve(lambda float64) ([]float64, error) {
 	return w.RawMatrix().Data, nil
 }
 
-// excess is how far w is above the minimum w0.
+// excess is the risk of w above that of the minimum w0.
 func (v voteProblem) excess(w, w0 []float64, lambda float64) float64 {
 	return riskAt(v.x, v.classes, v.mu, w, lambda) - riskAt(v.x, v.classes, v.mu, w0, lambda)
 }

@@ -123,7 +123,7 @@ func distort(ctx context.Context, l *lab, p iyerPoint, mechanism, key string, dr
 	return nil
 }
 
-// movedShares is how far a release moved the class shares of one set, in L1, after projection.
+// movedShares is the L1 distance by which a release moved the class shares of one set, after projection.
 func movedShares(r privacy.Published, counts []int64) (float64, error) {
 	total := int64(0)
 	for _, n := range counts {

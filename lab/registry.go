@@ -9,7 +9,7 @@ import (
 
 // experiment compares methods on data and reports what it found.
 type experiment struct {
-	// Name is what run takes and the folder it writes; About is one line.
+	// Name is the argument of run and the name of the folder that it writes. About is one line.
 	Name, About string
 	// Tasks lists the independent pieces of work for the lab's settings
 	// (lab.Quick, lab.Draws, lab.Seed). Their order does not matter.

@@ -82,7 +82,7 @@ func symmetricLoss(name string) bool {
 	return err == nil && loss.Symmetric()
 }
 
-// methodsOf is how many methods minimise a risk.
+// methodsOf is the number of methods that minimise a risk.
 func methodsOf(risk string) int {
 	n := 0
 	for _, m := range symmetricMethods() {

@@ -16,7 +16,7 @@ type CART struct {
 	// Folds > 1 chooses the depth, up to MaxDepth, with the least held-out error by cross-validation on the
 	// given rows. 0 uses MaxDepth.
 	Folds int
-	// Columns is how many columns are drawn for each split, from those that vary in the node. 0 means all.
+	// Columns is the number of columns drawn for each split, from those that vary in the node. 0 means all.
 	Columns int
 }
 

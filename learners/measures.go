@@ -30,7 +30,7 @@ type Measures struct {
 func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 	s := l.Scores(x)
 	predicted := l.Predict(x)
-	counts := mat.NewDense(l.Classes, l.Classes, nil) // predicted × label
+	counts := mat.NewDense(l.Classes, l.Classes, nil) // number of records by predicted class and label
 	labelled := 0.0
 	for i, k := range y {
 		if 0 <= k && k < l.Classes {

@@ -109,7 +109,7 @@ func Minimize(o Objective, start []float64, s Settings) ([]float64, Convergence)
 
 type pair struct {
 	s, y  []float64
-	rho   float64 // 1/⟨s,y⟩
+	rho   float64 // 1/⟨s,y⟩ of the pair
 	alpha float64 // scratch of the two-loop recursion
 }
 

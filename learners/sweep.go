@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// blockRows is how many rows are scored at a time. A block is then still in the nearest caches when the
+// blockRows is the number of rows that are scored at a time. A block is then still in the nearest caches when the
 // gradient needs it, and smaller than the four 64-row tiles at which gonum starts goroutines.
 const blockRows = 128
 

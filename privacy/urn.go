@@ -132,7 +132,7 @@ func (u urn) estimate(z []float64, total float64) (counts []float64, covariance 
 	}
 }
 
-// expected approximates a share's mean absolute error if all counts are equal, by a normal law.
+// expected approximates a share's mean absolute error if all counts are equal, by a normal distribution.
 func (u urn) expected(classes int, total int64) float64 {
 	sigma, _ := u.sigma.Float64()
 	c, n := float64(classes), float64(u.draws)

@@ -168,7 +168,7 @@ func (c *Client) Waive(ctx context.Context, ref string) (Study, error) {
 
 // ClockReport is a coordinator's clock.
 type ClockReport struct {
-	// Now is the coordinator's time, and Skew is how far it is ahead of this machine's clock.
+	// Now is the coordinator's time, and Skew is its lead over this machine's clock.
 	Now  time.Time
 	Skew time.Duration
 	// Doubt says why the coordinator does not trust its clock and seals nothing by it; else "".

@@ -300,7 +300,7 @@ func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	verify := x509.VerifyOptions{Roots: pool, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	chains, err := leaf.Verify(verify)
 	if now.After(leaf.NotAfter) {
-		verify.CurrentTime = leaf.NotAfter // to name the right error: was the certificate valid before it expired?
+		verify.CurrentTime = leaf.NotAfter // decides which error to report: was the certificate valid before it expired?
 		if old, bad := leaf.Verify(verify); bad != nil {
 			err = bad
 		} else if who, bad := callerOfChains(old); bad != nil {

@@ -40,7 +40,7 @@ const (
 	// MemberValidity is a member certificate's lifetime. It is renewed well before its end.
 	MemberValidity = 366 * 24 * time.Hour
 	serverValidity = 60 * 24 * time.Hour
-	// invitationCertificate is how long an invitation's certificate stays valid after the invitation
+	// invitationCertificate is the time that an invitation's certificate stays valid after the invitation
 	// expires. During that time the coordinator can tell the holder why it refuses.
 	invitationCertificate = 90 * 24 * time.Hour
 )

@@ -219,7 +219,7 @@ const MaxAcceptance = 16 << 10
 
 type Listing struct {
 	Studies []Summary
-	// Skew is how far the coordinator's clock is ahead of this machine's.
+	// Skew is the lead of the coordinator's clock over this machine's.
 	Skew time.Duration
 	// Addresses are those of the coordinator's replicas, with commas between them, for Identity.Follow; "" for unknown.
 	Addresses string

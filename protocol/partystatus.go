@@ -75,7 +75,7 @@ func (c *Client) reported(to *pb.ListRequest) {
 	slices.SortFunc(to.Waits, func(a, b *pb.Wait) int { return slices.Compare(a.PlanHash, b.PlanHash) })
 }
 
-// PartyStatus is what the coordinator knows of a party that has not contributed.
+// PartyStatus is the coordinator's knowledge of a party that has not contributed.
 type PartyStatus struct {
 	Party string `json:"party"`
 	// Wait is empty if the party reported none.

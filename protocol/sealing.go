@@ -22,7 +22,7 @@ var (
 // sealingInfo is HPKE's info. A share encrypted for another purpose does not open.
 const sealingInfo = "caucus helper share 2"
 
-// SealOverhead is how many bytes the encryption adds to a share.
+// SealOverhead is the number of bytes that the encryption adds to a share.
 const SealOverhead = 1120 + 16
 
 // SealingKey is a helper's private key, which decrypts shares.

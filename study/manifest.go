@@ -63,7 +63,7 @@ func (m Manifest) CheckForm() error {
 // BoundInputs are public numbers of plan and pool.
 type BoundInputs struct {
 	PoolRows int `json:"pool_rows"`
-	Features int `json:"features"` // after the plan's map
+	Features int `json:"features"` // number of features after the plan's map
 	Classes  int `json:"classes"`
 	Shards   int `json:"shards,omitempty"` // ballots per party
 }

@@ -47,7 +47,7 @@ const RecordsPerParty = 200
 
 type Size struct {
 	Parties int
-	Records int // total of all parties
+	Records int // records of all parties together
 }
 
 // Size returns the size that a forecast assumes for a number of parties.

@@ -1,6 +1,6 @@
 package study
 
-// Report is what a kind tells people about a release, most important first. Texts may be hostile, so
+// Report is a kind's text for people about a release, most important first. Texts may be hostile, so
 // escape them for display.
 type Report struct {
 	Answer  string

@@ -95,7 +95,7 @@ type Review struct {
 	Pool string         `json:"pool"`
 
 	Source string `json:"source"`
-	// Claims is what the person who declared the source states about its records.
+	// Claims is the declaring person's statement about the source's records.
 	Claims string `json:"claims,omitempty"`
 	// Shown is the digest of the declaration that an approval covers (Declaration.Shown).
 	Shown string `json:"shown,omitempty"`
@@ -131,7 +131,7 @@ type Review struct {
 	Lapsed []string `json:"approvals_lapsed,omitempty"`
 	// Refused names the person who refused, and the day; "" if nobody did.
 	Refused string `json:"refused,omitempty"`
-	// Problems are what the site must repair: a missing pool, or a file that differs from its
+	// Problems lists what the site must repair: a missing pool, or a file that differs from its
 	// declaration. With a problem the site contributes empty records to the study.
 	Problems []string `json:"problems,omitempty"`
 

@@ -69,7 +69,7 @@ type PatientSight struct {
 type NoiseSight struct {
 	Output string  `json:"output"`
 	SD     float64 `json:"standard_deviation"` // standard deviation of the noise on each number
-	// Units is how many units (labels, records or parties) together could change a number by SD; 0 if
+	// Units is the number of units (labels, records or parties) that together could change a number by SD; 0 if
 	// the numbers have weights. Counts says that each number counts units.
 	Units  float64      `json:"units"`
 	Counts bool         `json:"counts,omitempty"`

@@ -67,7 +67,7 @@ type Policy struct {
 	// this machine's clock and the coordinator's agree on it. While they differ by more than an hour,
 	// nothing is charged. Charges from before the first dated one count for that one's year.
 	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
-	// MaxExtension is how far amendments may move a study's deadline beyond its plan's: by default 60
+	// MaxExtension is the longest time by which amendments may extend a plan's deadline: by default 60
 	// days; 0s means no limit.
 	MaxExtension time.Duration `yaml:"max_extension"`
 	// MinimumParties is the least number of contributions, at least 2, that a study must promise. A

@@ -36,7 +36,7 @@ type Config struct {
 	// start at Poll, if that is shorter, and double each time. Each is drawn between half of it and
 	// the whole, so that agents do not return all at once.
 	MaxBackoff time.Duration `yaml:"max_backoff"`
-	// Margin is how many times longer than its bound the preparation of a contribution may take. The
+	// Margin is the factor by which the preparation of a contribution may exceed its bound. The
 	// bound follows from public numbers and this machine's speed. The upload leaves at the end of
 	// that time. A contribution that is not ready by then is replaced by a constant: raise Margin if
 	// the agent reports such contributions.

@@ -16,7 +16,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Cost is what a study costs, and its window. Both follow from public numbers.
+// Cost is the price of a study, and its window. Both follow from public numbers.
 type Cost struct {
 	Records  int // as declared by the site
 	Reserved []study.Reservation

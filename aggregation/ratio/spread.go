@@ -132,7 +132,7 @@ func (m *Model) leaveOneOutSpread() *mat.SymDense {
 	}
 	out.ScaleSym(1/float64(used), out)
 	for k := range m.classes {
-		if out.At(k, k) < 0 { // the known noise explains the whole error
+		if out.At(k, k) < 0 { // the known noise explains all of the error, so no variance is left
 			for l := range m.classes {
 				out.SetSym(k, l, 0)
 			}

@@ -71,7 +71,7 @@ func ExactOf(z []float64, positive []bool, logOdds bool, thresholds ...float64) 
 		out.Brier = math.NaN()
 	}
 	for _, at := range thresholds {
-		t := ExactThreshold{Sensitivity: 0 / p, Specificity: 0 / n} // NaN without records
+		t := ExactThreshold{Sensitivity: 0 / p, Specificity: 0 / n} // without records these are NaN
 		for i, v := range z {
 			switch above := v+1e-9*(1+math.Abs(v)) >= at; {
 			case above && positive[i]:

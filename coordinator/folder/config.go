@@ -42,13 +42,13 @@ type Config struct {
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
 	// Limits bound what callers can make the coordinator do.
 	Limits Limits `yaml:"limits"`
-	// WitnessWait is how long nothing is released after a start, so that agents can show the newest
+	// WitnessWait is the time after a start in which nothing is released, so that agents can show the newest
 	// state of the ledger that they know. It should be two of their poll intervals.
 	WitnessWait time.Duration `yaml:"witness_wait"`
-	// Repair is how long a study waits for the bytes of a damaged contribution. It then goes on
+	// Repair is the longest time that a study waits for the bytes of a damaged contribution. It then goes on
 	// without the contribution.
 	Repair time.Duration `yaml:"repair"`
-	// LongestStop is how long the coordinator may have been stopped with studies open, by its clock. After a
+	// LongestStop is the longest time that the coordinator may have been stopped with studies open, by its clock. After a
 	// longer stop an operator must vouch for the clock (caucus coordinator clock) before any study is sealed.
 	LongestStop time.Duration `yaml:"longest_stop"`
 	// Tick is the interval at which deadlines are checked.
@@ -104,7 +104,7 @@ type Limits struct {
 	Uploads int `yaml:"uploads"`
 	// Streams bounds how many of these places one member may use.
 	Streams int `yaml:"streams"`
-	// Silence is how long a sender may pause within an upload. Slowest is the least rate, in bytes a
+	// Silence is the longest pause of a sender within an upload. Slowest is the least rate, in bytes a
 	// second: an upload ends with an error after Silence plus its time at Slowest. A connection
 	// without a call closes after Silence too. So an agent that polls less often connects anew for
 	// each poll and takes no memory in between.

@@ -15,7 +15,7 @@ import (
 	"caucus/study"
 )
 
-// Evidence is what a coordinator's folder and head file prove about its ledger. It can be read while
+// Evidence is the proof in a coordinator's folder and head file about its ledger. It can be read while
 // the coordinator runs.
 type Evidence struct {
 	Keys protocol.Keys // all keys that this coordinator ever signed with

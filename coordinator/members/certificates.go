@@ -160,7 +160,7 @@ func revoked(name string) error {
 	return fmt.Errorf("%w: the certificate of %s was revoked: ask the operator", protocol.ErrDenied, name)
 }
 
-// lostAnswer is how long a redeemed invitation still gives its certificate, in case the reply was lost.
+// lostAnswer is the time in which a redeemed invitation still gives its certificate, in case the reply was lost.
 const lostAnswer = 24 * time.Hour
 
 // invited checks an invitation, and returns the time when it ends.

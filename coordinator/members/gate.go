@@ -279,8 +279,8 @@ func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	c.expiry = g.clock.AfterFunc(until.Sub(g.clock.Now()), func() { c.end(expired(c.caller)) })
 	late := g.limits.Allowance(protocol.MaxMessage)
 	c.message = g.clock.AfterFunc(late, func() { c.end(fmt.Errorf("%w: a message did not pass within %v", protocol.ErrBusy, late)) })
-	// From here, whoever takes the call also lets it leave: the handler or, if there is no handler yet,
-	// the end of the call.
+	// From here on, whoever takes the call also ends it and frees its place: the handler or, if no handler has
+	// it yet, the end of the call's context.
 	context.AfterFunc(c.ctx, func() {
 		if c.taken.CompareAndSwap(false, true) {
 			g.leave(c)

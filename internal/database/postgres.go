@@ -41,7 +41,7 @@ func CheckAddress(at string) error {
 	return nil
 }
 
-// idle is how long a transaction, or the session of a leader, may be silent before PostgreSQL ends it. Tests
+// idle is the time that a transaction, or the session of a leader, may be silent before PostgreSQL ends it. Tests
 // shorten it.
 var idle = 5 * time.Second
 

@@ -173,7 +173,7 @@ func dot(x, w []float64) float64 {
 	return sum
 }
 
-// mostBins keeps enough counts in each bin to learn from.
+// mostBins bounds the bins, so that each bin has enough counts to learn from.
 const mostBins = 64
 
 // binned views a number in bins between learnt quantiles, or each value alone if there are at most

@@ -58,7 +58,8 @@ func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (wei
 
 var errShares = errors.New("contribute to a study with noise by aggregators: what leaves are shares, sealed for coordinator and helper (aggregator.Contribute), and never the contribution itself")
 
-// shareSize bounds the bytes of both parts, at the most bits per cell that can be proved; 0: no proof.
+// shareSize bounds the bytes of both parts, for cells of the most bits that can be proved. It is 0 if there is
+// no proof.
 func (s Task) shareSize() int {
 	q, ok := s.Statistic.(Provable)
 	if !ok {

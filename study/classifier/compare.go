@@ -118,7 +118,7 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 }
 
 // flattered bounds by how much the released classifier's accuracy is too high on records of a party
-// that took part. own is how much the party's own classifier's accuracy is too high on its training
+// that took part. own is the excess of the party's own classifier's accuracy on its training
 // records. For a fit of p weights to n records that amount falls like p/n (Hastie, Tibshirani &
 // Friedman, section 7.4). If parties are alike, all together have parties·n records, so the amount is
 // own/parties. Votes and noise make it smaller.

@@ -29,7 +29,7 @@ const (
 	// autoHarm ends the search for components. A mean accuracy that is lower than the best by more
 	// than this is not a chance result.
 	autoHarm = 0.01
-	// autoPlain is how many components are kept for images, and for mechanisms without a forecast.
+	// autoPlain is the number of components that are kept for images, and for mechanisms without a forecast.
 	autoPlain = 30
 	// autoRows is the fewest pool rows for a forecast; a smaller pool keeps all features.
 	autoRows = 20

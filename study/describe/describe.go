@@ -41,7 +41,7 @@ type Cut struct {
 func DefaultTerms() Terms { return Terms{Bins: 10} }
 
 const (
-	maxBins = 100 // noise hides anything finer than a percent of the range
+	maxBins = 100 // noise would hide finer bins than a percent of the range
 	// Tune chooses between leastParts and mostParts parts of the pool's rows.
 	leastParts, mostParts = 4, 20
 	// mostParties, and mostOfParties numbers in all, keep a release with all sites at about 100 MB.

@@ -60,7 +60,7 @@ type layout struct {
 	columns []column
 	group   *column
 	inside  bool  // the first number of the vector counts the records that meet the condition
-	step    int64 // integer steps of one record
+	step    int64 // number of integer steps of one record
 	cells   int
 }
 
@@ -107,7 +107,7 @@ func (l layout) whole() []column {
 	return append([]column{*l.group}, l.columns...)
 }
 
-// Part is what one record adds to one number of the vector.
+// Part is a record's addition to one number of the vector.
 type Part struct {
 	Cell int
 	Adds int64

@@ -189,7 +189,7 @@ type design struct {
 	sized bool
 	study.ReleaseTerms
 	classes int
-	// block is how many numbers are released for each set: a count for each class, then a noisy
+	// block is the number of released numbers for each set: a count for each class, then a noisy
 	// embedding if the plan has them.
 	block   int
 	fourier ratio.Fourier

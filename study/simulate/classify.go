@@ -21,7 +21,7 @@ import (
 // Classify runs a classify proposal among virtual parties and measures the release.
 type Classify struct {
 	Split
-	// Proposal is what study create would get. The split sets parties, sizes and seed.
+	// Proposal is a proposal as for study create. The split sets parties, sizes and seed.
 	Proposal study.Proposal
 	Repeats  int
 	Shares   bool

@@ -17,7 +17,7 @@ import (
 // Coverage says how often, in many draws, the intervals of one kind of estimate held the truth.
 type Coverage struct {
 	Measure describe.Measure `json:"form"`
-	// Estimates is how many estimates of this kind a table has.
+	// Estimates is the number of estimates of this kind in a table.
 	Estimates int `json:"estimates"`
 	// Population is the share of 95 % intervals for the population that held the population's number. Records
 	// is the same for these records. An interval of a quantile must hold the quantile's whole bin.

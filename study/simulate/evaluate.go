@@ -26,7 +26,7 @@ import (
 // and measures the errors of released numbers and the coverage of their intervals.
 type Evaluate struct {
 	Split
-	// Proposal is what study create would get. The split sets parties, sizes and seed.
+	// Proposal is a proposal as for study create. The split sets parties, sizes and seed.
 	Proposal study.Proposal
 	// Terms are the kind's terms. Without a model or a column, the simulation judges a softmax
 	// classifier that was fitted without privacy to half of the test records.

@@ -81,7 +81,7 @@ type RatioSummary struct {
 	L1         RatioL1            `json:"l1"`
 	ByShare    []RatioShareResult `json:"by_share,omitempty"`
 	// AE, RAE and NKLD are other errors of the released estimates. Intervals is the share of targets
-	// with intervals. Coverage is how often a class's 95 % interval held the class's share.
+	// with intervals. Coverage is the share of 95 % intervals that held the class's share.
 	AE        float64 `json:"ae"`
 	RAE       float64 `json:"rae"`
 	NKLD      float64 `json:"nkld"`

@@ -21,7 +21,7 @@ type Party struct {
 	// BadReceipt says why a stored receipt cannot be read.
 	Receipt    *protocol.Receipt
 	BadReceipt error
-	// ReceiptAfter is how many amendments the party knew when the latest receipt came. A contribution that is
+	// ReceiptAfter is the number of amendments that the party knew when the latest receipt came. A contribution that is
 	// sent again, after a study was reopened, gets a receipt with the date of the first receipt.
 	ReceiptAfter int
 	Amendments   []study.Signed

@@ -8,7 +8,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Known is what a verifier knows besides the release. Every field may be empty: claims that need it
+// Known is a verifier's knowledge besides the release. Every field may be empty: claims that need it
 // are then reported as unchecked, or as trusted.
 type Known struct {
 	// Pool is the public pool under the plan's schema and map (study.PoolOf). NoPool says why it is nil.
