@@ -16,8 +16,8 @@ import (
 	"caucus/study/verify"
 )
 
-// tell logs what happened to a contribution during the silence. It runs at the moment of the upload
-// and not before, because logs may leave the machine and show the time of each line.
+// tell logs what happened to a contribution before its upload. It waits for the upload, because logs may leave
+// the machine, and the time of a line would show how long the computation took.
 func (a *Agent) tell(d site.Dossier, o protocol.Summary) error {
 	if late, err := d.Read(site.FileLate); err == nil {
 		what := strings.TrimSpace(string(late))

@@ -33,7 +33,7 @@ func Uniform(b dataset.Block, levels int) Margin {
 	return m
 }
 
-// Uniforms returns the margins of a schema if its data are unknown. Missing flags are never set.
+// Uniforms returns the margins of a schema if its data are unknown. In rows drawn from them no cell is missing.
 func Uniforms(s dataset.Schema) []Margin {
 	var out []Margin
 	names := s.FeatureNames()

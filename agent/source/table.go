@@ -67,7 +67,7 @@ type sorter struct {
 	empty      []byte
 	empties    int
 	emptyOrder [orderSize]byte
-	memory     []byte // entries: order, record
+	memory     []byte // entries not yet written to files; each is its order, then its record
 	spilt      []*os.File
 	out        []*bufio.Writer
 }

@@ -269,7 +269,7 @@ func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	// itself answers "cancelled", but the caller should learn the reason.
 	outer, cut := context.WithCancel(context.WithValue(ctx, callKey{}, c))
 	c.ctx, c.end = context.WithCancelCause(outer)
-	// Check the certificate first: a call with an invalid one is charged to nobody. The revision shows a
+	// Check the certificate first: a call with an invalid one counts against no member's limit. The revision shows a
 	// revocation between check and entry; evict ends the call after a later revocation.
 	until, err := g.enterOnce(ctx, c)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 
 // Limits of advice. A rare text may identify a person, so it is counted but not shown.
 const (
-	adviceTexts = 3    // per column
-	adviceLeast = 10   // records
-	adviceShare = 0.01 // share of the records
+	adviceTexts = 3    // texts shown of a column
+	adviceLeast = 10   // records that must have a text
+	adviceShare = 0.01 // and their least share of all records
 )
 
 // Advised is the number of a file's first records on which advice about a long file rests.

@@ -90,7 +90,7 @@ func (of *Coefficients) withInterval() (all []Coefficient) {
 // clear reports whether the interval excludes an odds ratio of 1.
 func (e Estimate) clear() bool { return e.Low > 0 || e.High < 0 }
 
-// mostNamed is the most contrasts that an answer names for each direction.
+// mostNamed limits the contrasts that Answer names after "more often with", and those after "less often with".
 const mostNamed = 3
 
 // Answer says in one sentence what goes with an outcome, the clearest effect first; "" if every interval
