@@ -168,7 +168,7 @@ func nearestShares(h *mat.Dense, free []float64) []float64 {
 func eigen(s *mat.SymDense) ([]float64, *mat.Dense) {
 	var of mat.EigenSym
 	var vectors mat.Dense
-	of.Factorize(s, true) // fails with numbers that are none, which no Gram has
+	of.Factorize(s, true) // fails only for NaN, which no Gram matrix has
 	of.VectorsTo(&vectors)
 	return of.Values(nil), &vectors
 }

@@ -32,7 +32,7 @@ func (l *Ledger) Reconcile(ctx context.Context, lost []Cost, lines []Line) error
 		if err != nil {
 			return err
 		}
-		r.Costs = slices.Clone(lost) // a transaction may be retried
+		r.Costs = slices.Clone(lost) // copied, because a retried transaction starts from lost again
 		for _, o := range open {
 			r.Costs = append(r.Costs, o.cost)
 		}

@@ -126,7 +126,7 @@ func (s Summed) MarshalBinary() ([]byte, error) {
 // Gathering collects contributions in memory: their sum or, for a Keeper, their bodies.
 type Gathering struct {
 	Checker
-	Sum   Sum // nil for a Keeper
+	Sum   Sum // nil if the task is a Keeper
 	kept  [][]byte
 	count int
 }

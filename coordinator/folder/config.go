@@ -34,7 +34,7 @@ type Config struct {
 	Address string `yaml:"address"`
 	// MinimumParties is the least number of contributors that a plan may have as its minimum.
 	MinimumParties int `yaml:"minimum_parties"`
-	// InvitationValid is the lifetime of an invitation that names none.
+	// InvitationValid is how long an invitation lasts, unless the command that makes it says otherwise.
 	InvitationValid time.Duration `yaml:"invitation_valid"`
 	// Budget limits the cost of all releases in this coordinator's own ledger, for each unit. Nil is
 	// no limit, which a file states as "budget: none". A file without a budget is refused, because it
