@@ -12,8 +12,7 @@ import (
 // Calibration turns a fit's scores into class probabilities, from the same released sums.
 type Calibration struct {
 	learners.Recalibration
-	// SlopeSD is the slope's standard deviation from noise and sampling. Low and High are its 95 %
-	// interval.
+	// SlopeSD is the slope's standard deviation from noise and sampling. Low and High are its 95 % interval.
 	SlopeSD, Low, High float64
 }
 
@@ -155,8 +154,7 @@ func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64)
 	return mat.Trace(&both), inner(&both, mat.DenseCopyOf(both.T()))
 }
 
-// curvatureOf returns the Hessian, without ridge, of the two-class logistic risk on x with probabilities
-// p.
+// curvatureOf returns the Hessian, without ridge, of the two-class logistic risk on x with probabilities p.
 func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	n, _ := x.Dims()
 	curved := make([]float64, n)
@@ -259,8 +257,7 @@ func (c Calibration) Apply(m learners.Linear, last float64) learners.Linear {
 }
 
 // deviations takes the covariance of the errors of the right hand sides (shares, then the mean along the
-// scores). It returns the standard deviations of the slope, and of that mean if the intercepts keep the
-// shares.
+// scores). It returns the standard deviations of the slope, and of that mean if the intercepts keep the shares.
 func deviations(r learners.Recalibration, errors *mat.SymDense) (slope, along float64) {
 	columns := len(r.Intercept)
 	var factor mat.Cholesky

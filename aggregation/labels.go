@@ -39,7 +39,6 @@ type LabelOptions struct {
 	Lambda float64
 }
 
-// Validate reports contradictions.
 func (o LabelOptions) Validate() error {
 	switch {
 	case !slices.Contains(Risks(), o.Risk):

@@ -93,7 +93,6 @@ type Contrast struct {
 	Seen bool
 }
 
-// Along returns the contrast of by.
 func (o OneStep) Along(by []float64) Contrast {
 	v := mat.NewVecDense(len(by), by)
 	var in, back mat.VecDense

@@ -129,7 +129,6 @@ func TallyOf(vector []int64, rows, classes int, ballots int64) *Tally {
 	return t
 }
 
-// Single returns the only ballot of a tally.
 func (t *Tally) Single() Ballot {
 	b := ConstantBallot(t.rows, t.classes)
 	for i := range t.rows {

@@ -27,8 +27,7 @@ type FitTerms struct {
 	Classes int
 	// Lambda is the ridge; 0 asks for the λ that minimises the estimated risk without noise.
 	Lambda float64
-	// Shares are the publicly known class shares, or nil. They replace released shares if noise hides
-	// those.
+	// Shares are the publicly known class shares, or nil. They replace released shares if noise hides those.
 	Shares []float64
 }
 

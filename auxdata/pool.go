@@ -34,7 +34,6 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ErrEmpty is returned for a pool without rows.
 var ErrEmpty = errors.New("the public pool has no rows: give a file with at least one")
 
 // Pool is the public pool of a study. All its fields are public.

@@ -261,8 +261,7 @@ func (c *Coding) Empty() []byte {
 	return out
 }
 
-// Shared appends a record's bytes except its label. Records that differ only in the label share these
-// bytes.
+// Shared appends a record's bytes except its label. Records that differ only in the label share these bytes.
 func (c *Coding) Shared(record, to []byte) []byte {
 	l := c.label()
 	return append(append(to[:0], record[:l.at]...), record[l.at+l.width:]...)

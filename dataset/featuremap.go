@@ -9,9 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Map turns encoded features (Schema.Dim columns in [0,1]) into model features whose rows have norm at
-// most 1. It is made only from the public schema and the public pool, is part of a study's plan, and
-// marshals to JSON.
+// Map turns encoded features (Schema.Dim columns in [0,1]) into model features whose rows have norm at most 1.
+// It is made only from the public schema and the public pool, is part of a study's plan, and marshals to JSON.
 //
 // A row x becomes (z, 1)/√2 with
 //
@@ -19,8 +18,8 @@ import (
 //	z = Vᵀ(x − Mean) / Scale             kind "pca"
 //	z = cut((x − mean)·factor) / Scale   kind "standard", see Standard
 //
-// where z is divided by its norm if that exceeds 1. The last column is the intercept. If First is set, x
-// is the z of First, before the division by the norm and without intercept.
+// where z is divided by its norm if that exceeds 1. The last column is the intercept. If First is set, x is the
+// z of First, before the division by the norm and without intercept.
 type Map struct {
 	Kind   MapKind `json:"kind"`
 	Inputs int     `json:"inputs"` // encoded columns, or First's outputs

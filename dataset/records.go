@@ -16,7 +16,6 @@ type Records struct {
 	Outside []bool
 }
 
-// IsOutside reports whether record i is excluded.
 func (r *Records) IsOutside(i int) bool { return r.Outside != nil && r.Outside[i] }
 
 func (r *Records) Len() int { return len(r.Y) }

@@ -18,8 +18,7 @@ var renyiOrders = func() []float64 {
 	return append(out, 80, 96, 128, 192, 256, 384, 512, 1024, 2048, 4096)
 }()
 
-// epsilonOfRenyi converts a curve to (ε,δ) (Canonne, Kamath & Steinke 2020,
-// Proposition 12).
+// epsilonOfRenyi converts a curve to (ε,δ) (Canonne, Kamath & Steinke 2020, Proposition 12).
 func epsilonOfRenyi(divergence []float64, delta float64) float64 {
 	best := math.Inf(1)
 	for i, a := range renyiOrders {
@@ -29,10 +28,9 @@ func epsilonOfRenyi(divergence []float64, delta float64) float64 {
 	return math.Max(best, 0)
 }
 
-// sampledGaussian is the divergence at integer order a of one step of the
-// Gaussian mechanism with noise of standard deviation sigma times the
-// sensitivity, on a Poisson sample at a rate, for adding or removing a record
-// (Mironov, Talwar & Zhang 2019, Equation 5).
+// sampledGaussian is the divergence at integer order a of one step of the Gaussian mechanism with noise of
+// standard deviation sigma times the sensitivity, on a Poisson sample at a rate, for adding or removing a
+// record (Mironov, Talwar & Zhang 2019, Equation 5).
 func sampledGaussian(rate, sigma, a float64) float64 {
 	if rate >= 1 {
 		return a / (2 * sigma * sigma)

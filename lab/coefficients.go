@@ -20,13 +20,12 @@ import (
 	"caucus/study/simulate"
 )
 
-// coefficientsExperiment measures how often the intervals of a cross release's
-// coefficients hold what they are of.
+// coefficientsExperiment measures how often the intervals of a cross release's coefficients hold what they are
+// of.
 //
-// A set's records, at most populationMost of them, are the population. Pool and records
-// are drawn from it with replacement, so that the truth is known: the coefficients that
-// logistic regression has on the whole population, without ridge, in the schema's
-// columns ("columns"), and on the plan's map ("map").
+// A set's records, at most populationMost of them, are the population. Pool and records are drawn from it with
+// replacement, so that the truth is known: the coefficients that logistic regression has on the whole
+// population, without ridge, in the schema's columns ("columns"), and on the plan's map ("map").
 func coefficientsExperiment() experiment {
 	return experiment{
 		Name:   "coefficients",
@@ -104,9 +103,8 @@ func newPopulation(l *lab, s coefficientSet) (*population, error) {
 	return p, nil
 }
 
-// logistic is the minimiser of the logistic risk of rows x with classes 0 and 1, by
-// Newton's method with halved steps; of directions that no row has it has nothing. Its
-// ridge of 1e-9 holds what separates.
+// logistic is the minimiser of the logistic risk of rows x with classes 0 and 1, by Newton's method with halved
+// steps; of directions that no row has it has nothing. Its ridge of 1e-9 holds what separates.
 func logistic(x *mat.Dense, y []int) *mat.VecDense {
 	const ridge, steps = 1e-9, 60
 	n, d := x.Dims()
@@ -205,8 +203,7 @@ func (c coefficientDraw) run(ctx context.Context, l *lab, out *results) error {
 	return nil
 }
 
-// one release, by the same steps as a real one but for normal noise of the same
-// variance in place of integers.
+// one release, by the same steps as a real one but for normal noise of the same variance in place of integers.
 func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Task, rng *rand.Rand, out *results) error {
 	plan, pool := t.Plan(), t.Pool()
 	dim := pool.Dim()

@@ -9,14 +9,12 @@ import (
 	"caucus/aggregation/ratio"
 )
 
-// constrained estimates class shares ρ by the mixture of the paper with P̃α in the simplex from
-// the start:
+// constrained estimates class shares ρ by the mixture of the paper with P̃α in the simplex from the start:
 //
 //	min over α of ‖Σ α_iΦ_i − Φ_U‖²  where  Σα_i = 1, ρ = P̃α ≥ 0.
 //
-// Of all α with P̃α = ρ the best leaves (ρ−free)ᵀ(P̃KP̃ᵀ)⁺(ρ−free), K = G⁻¹ restricted to
-// Σα = 1 and G the Gram of the sets. It does no better than the estimators that caucus has, and
-// stands in the tables beside them.
+// Of all α with P̃α = ρ the best leaves (ρ−free)ᵀ(P̃KP̃ᵀ)⁺(ρ−free), K = G⁻¹ restricted to Σα = 1 and G the Gram
+// of the sets. It does no better than the estimators that caucus has, and stands in the tables beside them.
 type constrained struct {
 	kernel ratio.Kernel
 	sets   []ratio.Set

@@ -77,8 +77,7 @@ func (d *mappedDeal) votes(u privacy.Unit) (study.Task, error) {
 	return d.task(study.Proposal{Mechanism: "none", Unit: u, Noise: study.NoiseCoordinator, Epsilon: 1})
 }
 
-// alone is the mean accuracy of what each of the first parties, at most so many,
-// reaches with its own records.
+// alone is the mean accuracy of what each of the first parties, at most so many, reaches with its own records.
 func (d *mappedDeal) alone(most int) (float64, error) {
 	task, err := d.votes(privacy.Party)
 	if err != nil {

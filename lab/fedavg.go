@@ -71,10 +71,9 @@ func (l labelled) addGradient(to, w []float64, rows []int) {
 	}
 }
 
-// fedAvg is differentially private federated averaging of a softmax model
-// (McMahan, Ramage, Talwar & Zhang 2018), all parties in every round: each
-// takes local steps of gradient descent from the common weights, its change is
-// clipped to norm Clip, and the mean of the changes is added with noise.
+// fedAvg is differentially private federated averaging of a softmax model (McMahan, Ramage, Talwar & Zhang
+// 2018), all parties in every round: each takes local steps of gradient descent from the common weights, its
+// change is clipped to norm Clip, and the mean of the changes is added with noise.
 type fedAvg struct {
 	Rounds int
 	Clip   float64
@@ -82,10 +81,9 @@ type fedAvg struct {
 	Rate   float64 // of each step
 }
 
-// fedAvgGrid is the declared grid: rounds, and clips in units of the radius of
-// the coordinates, in which a good model has norm of order 1 (its scores then
-// vary by about 2). Reported are the middle of the grid, the same for all sets
-// and ε, and the best on the test records, an oracle in this rival's favour.
+// fedAvgGrid is the declared grid: rounds, and clips in units of the radius of the coordinates, in which a good
+// model has norm of order 1 (its scores then vary by about 2). Reported are the middle of the grid, the same
+// for all sets and ε, and the best on the test records, an oracle in this rival's favour.
 func fedAvgGrid(c coordinates, quick bool) []fedAvg {
 	rounds, clips := []int{1, 3, 10}, []float64{.1, .3, 1}
 	if quick {
@@ -100,9 +98,8 @@ func fedAvgGrid(c coordinates, quick bool) []fedAvg {
 	return grid
 }
 
-// train hides each party: replacing one moves the sum of a round's changes by
-// at most 2·Clip, and rounds add in zero-concentrated privacy (which is the
-// Rényi curve αρ), so every coordinate gets noise of variance
+// train hides each party: replacing one moves the sum of a round's changes by at most 2·Clip, and rounds add in
+// zero-concentrated privacy (which is the Rényi curve αρ), so every coordinate gets noise of variance
 // (2·Clip)²·Rounds/(2ρ).
 func (f fedAvg) train(l labelled, parties [][]int, b privacy.Budget, rng *rand.Rand) learners.Linear {
 	sigma := 2 * f.Clip * math.Sqrt(float64(f.Rounds)/(2*privacy.RhoOf(b)))
@@ -130,10 +127,9 @@ func (f fedAvg) train(l labelled, parties [][]int, b privacy.Budget, rng *rand.R
 	return learners.NewLinear(w, l.Classes)
 }
 
-// fedSGD hides each record, at sites: in every round each site sends the sum of
-// its records' gradients with noise of its own, or the sum of all gets noise
-// once. Full batches need no sampling and no clipping, because gradients are
-// bounded; replacing a record moves a round's sum by at most twice the bound.
+// fedSGD hides each record, at sites: in every round each site sends the sum of its records' gradients with
+// noise of its own, or the sum of all gets noise once. Full batches need no sampling and no clipping, because
+// gradients are bounded; replacing a record moves a round's sum by at most twice the bound.
 type fedSGD struct {
 	Rounds int
 	Rate   float64
@@ -163,10 +159,9 @@ func (f fedSGD) train(l labelled, b privacy.Budget, rng *rand.Rand) learners.Lin
 	return learners.NewLinear(mean, l.Classes)
 }
 
-// dpSGD is noisy stochastic gradient descent on pooled records (Abadi et al.
-// 2016): Poisson samples, accounted by Rényi divergence for adding or removing
-// a record, which is a weaker promise than replacing one, in this rival's
-// favour. Gradients are bounded, so nothing is clipped.
+// dpSGD is noisy stochastic gradient descent on pooled records (Abadi et al. 2016): Poisson samples, accounted
+// by Rényi divergence for adding or removing a record, which is a weaker promise than replacing one, in this
+// rival's favour. Gradients are bounded, so nothing is clipped.
 type dpSGD struct {
 	Batch  float64 // expected
 	Epochs int

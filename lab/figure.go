@@ -15,8 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// figure is curves of means over draws, each with a band of ± 1 standard
-// deviation.
+// figure is curves of means over draws, each with a band of ± 1 standard deviation.
 type figure struct {
 	Title, X, Y string
 	LogX, LogY  bool
@@ -25,7 +24,6 @@ type figure struct {
 	Lines []reference
 }
 
-// curve is one method.
 type curve struct {
 	Name   string
 	Points []point
@@ -42,8 +40,7 @@ type reference struct {
 	Identity bool
 }
 
-// curveOf is a method's curve: the mean of one column at each number of
-// another.
+// curveOf is a method's curve: the mean of one column at each number of another.
 func curveOf(name string, r *results, x, y string) curve {
 	c := curve{Name: name}
 	for _, at := range r.numbers(x) {
@@ -54,8 +51,7 @@ func curveOf(name string, r *results, x, y string) curve {
 	return c
 }
 
-// palette is eight colours that the colour-blind can tell apart (Okabe & Ito
-// 2008), black last.
+// palette is eight colours that the colour-blind can tell apart (Okabe & Ito 2008), black last.
 var palette = []color.NRGBA{
 	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
 	{230, 159, 0, 255}, {86, 180, 233, 255}, {150, 130, 20, 255}, {60, 60, 60, 255},

@@ -139,8 +139,7 @@ func forecastTasks(l *lab) (tasks []task, err error) {
 	return tasks, nil
 }
 
-// forecastAside is how many of so many records the pool has, and the test set at
-// most.
+// forecastAside is how many of so many records the pool has, and the test set at most.
 func forecastAside(have int) int { return min(forecastPool, have/4) }
 
 // rows are a deal's rows of a set in order: the pool's, aside of them, then the private
@@ -155,7 +154,6 @@ func (p forecastPlan) rows(l *lab, data *source, number int) (rows []int, aside,
 	return rows, forecastAside(have), have, rng.Uint64()
 }
 
-// deal is one of the plan's deals.
 func (p forecastPlan) deal(l *lab, number int) (*simulate.Deal, error) {
 	data, err := l.records(p.set.Name)
 	if err != nil {
@@ -198,7 +196,6 @@ func trained(d *simulate.Deal, t study.Task, rows []int, rng *rand.Rand) learner
 	return judged(d, model, d.TestX(t))
 }
 
-// sharesOf are the classes' shares of the records.
 func sharesOf(y []int, classes int) []float64 {
 	out, labelled := make([]float64, classes), 0.
 	for _, k := range y {
@@ -264,8 +261,7 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 	return nil
 }
 
-// forecastPublished is how many records the classifier at most has whose AUC is taken to
-// be publicly known.
+// forecastPublished is how many records the classifier at most has whose AUC is taken to be publicly known.
 const forecastPublished = 6000
 
 // published is the AUC of a classifier of so many of the set's records, but the deal's pool
@@ -284,8 +280,7 @@ func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Task, number i
 	return min(max(judged(d, model, d.TestX(t)).AUC, .505), .9995), nil
 }
 
-// forecastGiven is what is publicly known besides the classes' shares: nothing, or the AUC
-// of a classifier.
+// forecastGiven is what is publicly known besides the classes' shares: nothing, or the AUC of a classifier.
 var forecastGiven = []string{"shares", "auc"}
 
 // said forecasts the plan at each ε on its first deal's pool, as whoever is given so much.

@@ -47,7 +47,6 @@ func forecastRowsOf(r *results) forecastRows {
 	return f
 }
 
-// forecastNumbers are the numbers that are forecast and measured.
 var forecastNumbers = []string{"released", "released_auc", "pooled", "pooled_auc", "alone", "alone_auc"}
 
 // cases are plans at an ε.

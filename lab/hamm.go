@@ -34,8 +34,7 @@ type hammSet struct {
 	Parties []int
 }
 
-// hammSets are the sets of the full experiment. Every party has 20 records or
-// more.
+// hammSets are the sets of the full experiment. Every party has 20 records or more.
 var hammSets = []hammSet{
 	{Name: "adult", PoolRows: 2000, Project: 40, Parties: []int{10, 30, 100, 300, 1000}},
 	{Name: "kddcup99", HoldOut: true, Records: 48_000, PoolRows: 2000, Project: 40, Parties: []int{10, 30, 100, 300, 1000}},
@@ -65,7 +64,6 @@ var (
 	oracleLambdas = []float64{1e-3, 1e-2, 1e-1, 1}
 )
 
-// atHammDelta is the δ of a proposal.
 func atHammDelta() *float64 {
 	delta := hammDelta
 	return &delta
@@ -79,8 +77,7 @@ func hammTasks(l *lab) ([]task, error) {
 	if l.Quick {
 		sets, epsilons, sites, draws = quickSets, quickEpsilons, []int{12}, l.draws(2)
 	}
-	// Draw by draw, and in a draw the headline first, so that a run cut short
-	// has whole draws of it.
+	// Draw by draw, and in a draw the headline first, so that a run cut short has whole draws of it.
 	var tasks []task
 	for draw := range draws {
 		for _, s := range sets {

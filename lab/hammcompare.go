@@ -115,8 +115,7 @@ func (c *comparison) references() error {
 	return nil
 }
 
-// unperturbedLambda is the last of the search that auto makes: without noise it
-// ends there.
+// unperturbedLambda is the last of the search that auto makes: without noise it ends there.
 const unperturbedLambda = 1e-6
 
 func (c *comparison) unperturbed(shards int) (float64, error) {

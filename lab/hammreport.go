@@ -87,9 +87,8 @@ func methodsIn(r *results) []string {
 	return out
 }
 
-// needed is the least number (ε, or parties) from which on a rising curve stays
-// at its goal, between measured points on a log scale. low and high say that it
-// lies beyond what was measured.
+// needed is the least number (ε, or parties) from which on a rising curve stays at its goal, between measured
+// points on a log scale. low and high say that it lies beyond what was measured.
 type needed struct {
 	At        float64
 	Low, High bool
@@ -317,8 +316,7 @@ func hammRecordHeadline(p *page, r *results) {
 	needTable(p, places, []string{pathakMethod}, "sites")
 }
 
-// accuracyTables shows all means, with a figure for each set and number of
-// parties.
+// accuracyTables shows all means, with a figure for each set and number of parties.
 func accuracyTables(p *page, r *results, curves []string, noun string) error {
 	for _, set := range r.distinct("set") {
 		for _, m := range r.where("set", set).numbers("parties") {

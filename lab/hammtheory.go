@@ -21,9 +21,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// Checks of Hamm, Cao & Belkin 2016, Theorem 4: with λ fixed, the excess risk of
-// a perturbed solution falls like (εM)⁻², that of the majority vote does not
-// fall with M, and what the pool's size adds falls like 1/N.
+// Checks of Hamm, Cao & Belkin 2016, Theorem 4: with λ fixed, the excess risk of a perturbed solution falls
+// like (εM)⁻², that of the majority vote does not fall with M, and what the pool's size adds falls like 1/N.
 
 // theoryLambda is the plain ridge of all these fits: small enough to fit adult,
 // large enough that output-paper's noise reaches the quadratic range.
@@ -174,8 +173,7 @@ func noiseTheory(ctx context.Context, l *lab, s hammSet, parties, draw int, epsi
 	return nil
 }
 
-// poolTheory fits the noise-free votes on N rows of the pool and takes the risk
-// on rows that no fit saw.
+// poolTheory fits the noise-free votes on N rows of the pool and takes the risk on rows that no fit saw.
 func poolTheory(ctx context.Context, l *lab, s hammSet, draw int, sizes []int, out *results) error {
 	large := s
 	large.PoolRows = 0
@@ -307,8 +305,7 @@ func shiftedPool(ctx context.Context, l *lab, draw int, out *results) error {
 	return nil
 }
 
-// slope is the least-squares slope of log y on log x over points with
-// 0 < y < ceiling, and how many those are.
+// slope is the least-squares slope of log y on log x over points with 0 < y < ceiling, and how many those are.
 func slope(points []point, ceiling float64) (float64, int) {
 	var x, y []float64
 	for _, p := range points {
@@ -323,8 +320,7 @@ func slope(points []point, ceiling float64) (float64, int) {
 	return b, len(x)
 }
 
-// quadratic is the excess risk below which the second order rules; the largest
-// possible is of order log 2.
+// quadratic is the excess risk below which the second order rules; the largest possible is of order log 2.
 const quadratic = 0.1
 
 func theoryReport(p *page, r *results) error {
@@ -392,8 +388,7 @@ func fitted(slope float64, points int) string {
 	return fmt.Sprintf("%.2f", slope)
 }
 
-// centred pools the curves in M of all ε: log excess less its mean at that ε,
-// so that one slope describes all.
+// centred pools the curves in M of all ε: log excess less its mean at that ε, so that one slope describes all.
 func centred(r *results) []point {
 	var out []point
 	for _, e := range r.numbers("epsilon") {
@@ -409,9 +404,8 @@ func centred(r *results) []point {
 	return out
 }
 
-// doubling is the geometric mean of excess(kM, ε)/excess(M, kε) over all that
-// was measured, with the number of such pairs: 1 where more parties are like
-// more ε.
+// doubling is the geometric mean of excess(kM, ε)/excess(M, kε) over all that was measured, with the number of
+// such pairs: 1 where more parties are like more ε.
 func doubling(r *results) (float64, int) {
 	total, n := 0.0, 0
 	parties, epsilons := r.numbers("parties"), r.numbers("epsilon")

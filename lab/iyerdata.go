@@ -98,8 +98,7 @@ func (d *ratioData) split(x *mat.Dense, y []int, rng *rand.Rand, share float64) 
 	d.TestX, d.TestY = pick(order[cut:])
 }
 
-// drawSets draws disjoint sets at the given shares; a set whose classes run out
-// is smaller.
+// drawSets draws disjoint sets at the given shares; a set whose classes run out is smaller.
 func (d *ratioData) drawSets(shares [][]float64, rng *rand.Rand) ([][]int, error) {
 	of := make([][]int, d.Classes)
 	for _, i := range rng.Perm(len(d.Y)) {

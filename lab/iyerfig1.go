@@ -9,8 +9,7 @@ import (
 	"caucus/privacy"
 )
 
-// iyerFig1Experiment measures how count mechanisms distort class shares (Iyer,
-// Nath & Sarawagi 2016, figure 1).
+// iyerFig1Experiment measures how count mechanisms distort class shares (Iyer, Nath & Sarawagi 2016, figure 1).
 func iyerFig1Experiment() experiment {
 	return experiment{
 		Name:   "iyer-fig1",

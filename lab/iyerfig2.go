@@ -126,7 +126,6 @@ func privateSets(ctx context.Context, sets []ratio.Set, labels [][]int, classes 
 	return out, nil
 }
 
-// gather makes the sets of the drawn rows.
 func (d *ratioData) gather(rows [][]int) (sets []ratio.Set, labels [][]int) {
 	for _, r := range rows {
 		y := make([]int, len(r))

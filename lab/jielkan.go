@@ -31,10 +31,9 @@ func jiElkanExperiment() experiment {
 	}
 }
 
-// jiElkanMethod is a way to weigh. Bins: a histogram of each number beside its
-// mean. Label: the outcome is weighed like a feature, alone and jointly with each
-// other; otherwise only the features are, and what they say about the outcome is
-// E's.
+// jiElkanMethod is a way to weigh. Bins: a histogram of each number beside its mean. Label: the outcome is
+// weighed like a feature, alone and jointly with each other; otherwise only the features are, and what they say
+// about the outcome is E's.
 type jiElkanMethod struct {
 	Name, Mechanism string
 	Lambda          float64
@@ -52,9 +51,8 @@ var (
 		{Name: "logistic-paper, λ = 0.01", Mechanism: "logistic-paper", Lambda: 0.01},
 		{Name: "logistic, λ = 0.1", Mechanism: "logistic", Lambda: 0.1},
 	}
-	// Where E comes from: the other half of the same records; those of another
-	// population (90 % of one sex are private and 10 % of the other); drawn from
-	// the schema alone.
+	// Where E comes from: the other half of the same records; those of another population (90 % of one sex are
+	// private and 10 % of the other); drawn from the schema alone.
 	jiElkanSettings = []string{"equal", "skewed", "uniform"}
 	jiElkanEpsilons = []float64{.01, .1, 1, 10}
 	// Ridges of the weights without noise.

@@ -76,7 +76,6 @@ func jiElkanHeader(epsilons []float64) []string {
 	return header
 }
 
-// jiElkanQuery reports the query's error against ε.
 func jiElkanQuery(i int, setting string, s *results, p *page) error {
 	epsilons := s.finite("epsilon")
 	p.section("E " + setting + ": the query's RMSE")

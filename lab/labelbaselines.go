@@ -98,7 +98,6 @@ func rowsOf(x *mat.Dense, rows []int) *mat.Dense {
 	return out
 }
 
-// count is classify-and-count.
 func (c *labelCounter) count(x *mat.Dense) []float64 {
 	return ratio.SharesOfLabels(c.model.Predict(withIntercept(x)), nil, c.classes)
 }

@@ -27,8 +27,7 @@ func main() {
 // errUsage is wrapped by a command line that makes no sense.
 var errUsage = errors.New("usage")
 
-// Main runs one command line. It returns 0 when done, 1 when the command
-// failed, 2 when it was used wrongly.
+// Main runs one command line. It returns 0 when done, 1 when the command failed, 2 when it was used wrongly.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use: "lab", Short: "Make the papers' tables and figures", Args: cobra.ArbitraryArgs,

@@ -26,10 +26,8 @@ func (p *page) writeTo(w io.Writer) error {
 	return err
 }
 
-// section starts a section.
 func (p *page) section(title string) { fmt.Fprintf(&p.text, "## %s\n\n", title) }
 
-// paragraph writes one.
 func (p *page) paragraph(format string, args ...any) {
 	fmt.Fprintf(&p.text, format+"\n\n", args...)
 }

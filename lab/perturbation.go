@@ -13,8 +13,7 @@ import (
 // Record-level logistic regression as published: the samplers work in floating
 // point, so nothing here is fit for a release.
 
-// ridgeSolution minimises the mean logistic or softmax risk of some rows plus
-// (λ/2)‖w‖² + ⟨tilt, w⟩.
+// ridgeSolution minimises the mean logistic or softmax risk of some rows plus (λ/2)‖w‖² + ⟨tilt, w⟩.
 func (l labelled) ridgeSolution(rows []int, lambda float64, tilt []float64) []float64 {
 	x, y := l.X, l.Y
 	if rows != nil {
@@ -67,9 +66,8 @@ func (l labelled) objectivePerturbation(lambda, epsilon float64, rng *rand.Rand)
 	return learners.NewLinear(l.ridgeSolution(nil, lambda, b), l.Classes)
 }
 
-// pathak (Pathak, Rane & Raj 2010) averages the sites' solutions. Replacing a
-// record of the smallest site moves its solution by 2·reach/(nλ) and the mean
-// by that over the number of sites. Sites without records send zeros.
+// pathak (Pathak, Rane & Raj 2010) averages the sites' solutions. Replacing a record of the smallest site moves
+// its solution by 2·reach/(nλ) and the mean by that over the number of sites. Sites without records send zeros.
 func (l labelled) pathak(solutions [][]float64, smallest int, lambda, epsilon float64, rng *rand.Rand) learners.Linear {
 	mean := make([]float64, l.weights())
 	for _, w := range solutions {

@@ -95,8 +95,7 @@ func (r *results) floats(column string) []float64 {
 	return out
 }
 
-// moments is a mean over draws, with its standard deviation (0 for one draw)
-// and how many there are.
+// moments is a mean over draws, with its standard deviation (0 for one draw) and how many there are.
 type moments struct {
 	Mean, SD float64
 	N        int
@@ -113,7 +112,6 @@ func (m moments) String() string {
 	return fmt.Sprintf("%.4f ± %.4f", m.Mean, m.SD)
 }
 
-// over is the mean of a column.
 func (r *results) over(column string) moments {
 	v := r.floats(column)
 	if len(v) == 0 {

@@ -26,9 +26,8 @@ type runner struct {
 	now     func() time.Time
 }
 
-// run measures all tasks of the experiments that were not measured before, in
-// parallel over all experiments, then reports each. After the first error, and
-// when ctx ends, no other task begins; what was measured stays.
+// run measures all tasks of the experiments that were not measured before, in parallel over all experiments,
+// then reports each. After the first error, and when ctx ends, no other task begins; what was measured stays.
 func (r *runner) run(ctx context.Context, list []experiment) error {
 	tasks := make([][]task, len(list))
 	var queue []func(context.Context) error
@@ -90,9 +89,8 @@ func (r *runner) run(ctx context.Context, list []experiment) error {
 	return nil
 }
 
-// settings name what a part was measured under; a part with others is measured
-// again. The program itself is not among them: after a change of code, delete
-// the folder.
+// settings name what a part was measured under; a part with others is measured again. The program itself is not
+// among them: after a change of code, delete the folder.
 func (r *runner) settings(t task) string {
 	return fmt.Sprintf("# task %s seed %d quick %v", t.Key, r.lab.Seed, r.lab.Quick)
 }
@@ -101,8 +99,7 @@ func (r *runner) part(e experiment, t task) string {
 	return filepath.Join(r.out, e.Name, "parts", t.Key+".csv")
 }
 
-// measure runs a task unless its part is there already. The part appears whole
-// or not at all.
+// measure runs a task unless its part is there already. The part appears whole or not at all.
 func (r *runner) measure(ctx context.Context, e experiment, t task) (taken bool, err error) {
 	if _, err := r.take(e, t); err == nil {
 		return true, nil

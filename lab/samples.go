@@ -11,10 +11,9 @@ import (
 	"caucus/aggregation/ratio"
 )
 
-// Samples travel as indices into a collection, the form in which QuaPy
-// identifies them: LabelledCollection.sampling_from_index(index). A line is a
-// sample: its class shares, then its rows' indices from 0, separated by spaces.
-// In Python:
+// Samples travel as indices into a collection, the form in which QuaPy identifies them:
+// LabelledCollection.sampling_from_index(index). A line is a sample: its class shares, then its rows' indices
+// from 0, separated by spaces. In Python:
 //
 //	for line in csv.DictReader(open("samples.csv")):
 //	    index = np.array(line["index"].split(), dtype=int)

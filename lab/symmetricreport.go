@@ -12,11 +12,9 @@ import (
 	"caucus/privacy"
 )
 
-// publishedAccuracy is what Bi & Suppakitpaisarn 2022 report of em at ε = .5, on
-// both sets, as "about 80 %".
+// publishedAccuracy is what Bi & Suppakitpaisarn 2022 report of em at ε = .5, on both sets, as "about 80 %".
 const publishedAccuracy = 0.8
 
-// measureOf is the column that a risk is measured by.
 var measureOf = map[string]string{aggregation.RiskAccuracy: "accuracy", aggregation.RiskBER: "ber", aggregation.RiskAUC: "auc"}
 
 func symmetricReport(_ *lab, r *results, p *page) error {
@@ -82,7 +80,6 @@ func symmetricLoss(name string) bool {
 	return err == nil && loss.Symmetric()
 }
 
-// methodsOf is the number of methods that minimise a risk.
 func methodsOf(risk string) int {
 	n := 0
 	for _, m := range symmetricMethods() {
@@ -141,8 +138,7 @@ func symmetricTable(in *results, risk string) (header []string, rows [][]string)
 	return header, rows
 }
 
-// lost is how much worse a measure is at ε = .5 than at ε = 5; NaN where one of
-// them was not measured.
+// lost is how much worse a measure is at ε = .5 than at ε = 5; NaN where one of them was not measured.
 func lost(at *results, risk string) float64 {
 	much, little := at.where("epsilon", 5.).over(measureOf[risk]), at.where("epsilon", .5).over(measureOf[risk])
 	if much.N == 0 || little.N == 0 {
@@ -201,7 +197,6 @@ func momentsOf(v []float64) moments {
 	return m
 }
 
-// of are the rows of a method.
 func (r *results) of(m symmetricMethod) *results {
 	return r.where("loss", m.Loss, "risk", m.Risk, "correction", m.Correction)
 }

@@ -15,16 +15,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// corpus is labelled texts.
 type corpus struct {
 	Texts []string
 	Y     []int
 }
 
-// features are the TF-IDF weights of the most frequent words (by documents),
-// each row of norm 1, and the text's length in words, log(1+words)/8 (texts
-// here have below 3,000 words). The vocabulary comes from these texts, without
-// labels: a public corpus.
+// features are the TF-IDF weights of the most frequent words (by documents), each row of norm 1, and the text's
+// length in words, log(1+words)/8 (texts here have below 3,000 words). The vocabulary comes from these texts,
+// without labels: a public corpus.
 func (c corpus) features(words int) *mat.Dense {
 	tokens, documents := make([][]string, len(c.Texts)), map[string]int{}
 	for i, text := range c.Texts {
@@ -64,8 +62,7 @@ func (c corpus) features(words int) *mat.Dense {
 	return x
 }
 
-// youtubeComments reads the five files of the YouTube Spam Collection; class 1
-// is spam.
+// youtubeComments reads the five files of the YouTube Spam Collection; class 1 is spam.
 func youtubeComments(dir string) (corpus, error) {
 	var out corpus
 	files, err := filepath.Glob(filepath.Join(dir, "youtube_spam", "*.csv"))

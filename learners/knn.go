@@ -50,7 +50,6 @@ type Neighbours struct {
 	classes int
 }
 
-// K returns the number of neighbours that vote.
 func (m *Neighbours) K() int { return m.k }
 
 func newNeighbours(s sample) *Neighbours {

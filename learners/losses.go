@@ -21,10 +21,8 @@ type Loss struct {
 	link   *link   // not nil if ℓ is proper
 }
 
-// Name returns the name that LossNamed takes.
 func (l Loss) Name() string { return l.name }
 
-// Value returns ℓ(z).
 func (l Loss) Value(z float64) float64 { return l.value(z) }
 
 // Slope returns ℓ′(z); at a kink, the slope to its right.
@@ -36,7 +34,6 @@ func (l Loss) Symmetric() bool { return l.reach > 0 }
 // Reach returns the largest |z| up to which ℓ is symmetric: +Inf if it is everywhere, 0 if it is nowhere.
 func (l Loss) Reach() float64 { return l.reach }
 
-// Convex reports whether ℓ is convex.
 func (l Loss) Convex() bool { return l.convex }
 
 type Barrier struct {
@@ -97,7 +94,6 @@ func Losses() []Loss {
 	}
 }
 
-// LossNames lists the names that LossNamed takes.
 func LossNames() []string {
 	var names []string
 	for _, l := range Losses() {

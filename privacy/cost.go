@@ -20,8 +20,7 @@ type Cost struct {
 	Delta *big.Rat `json:"delta"` // δ; nil or 0 for all mechanisms except Dirichlet
 }
 
-// PureCost returns the cost of a pure ε release, which is also ε²/2-zCDP (Bun & Steinke 2016,
-// Proposition 1.4).
+// PureCost returns the cost of a pure ε release, which is also ε²/2-zCDP (Bun & Steinke 2016, Proposition 1.4).
 func PureCost(u Unit, perParty int64, epsilon *big.Rat) Cost {
 	rho := new(big.Rat).Mul(epsilon, epsilon)
 	return Cost{Unit: u, PerParty: perParty, Pure: new(big.Rat).Set(epsilon), Rho: rho.Quo(rho, big.NewRat(2, 1))}

@@ -11,22 +11,21 @@ import (
 //
 //	N(y) = Σ_b ⌈F·‖y_b‖₂⌉,  F = 2¹⁶,
 //
-// and the y_b are Blocks runs of y of nearly equal length, longer runs first. It is the K-norm mechanism
-// (Hardt & Talwar 2010) on integers, K the unit ball of Σ_b‖y_b‖₂. Where L1 = √n·L2, its variance is .54
-// times that of discrete Laplace noise with runs of 12; a single run of any length would reach .50.
+// and the y_b are Blocks runs of y of nearly equal length, longer runs first. It is the K-norm mechanism (Hardt
+// & Talwar 2010) on integers, K the unit ball of Σ_b‖y_b‖₂. Where L1 = √n·L2, its variance is .54 times that of
+// discrete Laplace noise with runs of 12; a single run of any length would reach .50.
 //
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: scale, blocks, bound, length.
 //   - Lemma: N is subadditive, because norms and ⌈·⌉ are. So P[v+Y = z]/P[v′+Y = z] =
-//     e^{(N(z−v′)−N(z−v))/(F·Scale)} ≤ e^{N(v−v′)/(F·Scale)}. With Δ = v−v′, each ⌈F‖Δ_b‖⌉ < F‖Δ_b‖+1,
-//     and Σ_b‖Δ_b‖ ≤ √(Blocks·L2sq) (Cauchy & Schwarz). N is an integer, so N(Δ) ≤
-//     ⌈F·√(Blocks·L2sq)⌉+Blocks−1. A release is pure ε with ε that number over F·Scale, an exact
-//     rational.
-//   - Sampler: in a run of m, propose independent discrete Laplace numbers of a scale t ≥ √m·Scale and
-//     accept with probability e^{−γ}, γ = ⌈F‖y‖₂⌉/(F·Scale) − ‖y‖₁/t. γ ≥ 0 because ‖y‖₁ ≤ √m·‖y‖₂.
-//     Accepted runs have P ∝ e^{−‖y‖₁/t−γ}.
-//   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation at
-//     ±2⁶¹ is post-processing (see limit).
+//     e^{(N(z−v′)−N(z−v))/(F·Scale)} ≤ e^{N(v−v′)/(F·Scale)}. With Δ = v−v′, each ⌈F‖Δ_b‖⌉ < F‖Δ_b‖+1, and
+//     Σ_b‖Δ_b‖ ≤ √(Blocks·L2sq) (Cauchy & Schwarz). N is an integer, so N(Δ) ≤ ⌈F·√(Blocks·L2sq)⌉+Blocks−1. A
+//     release is pure ε with ε that number over F·Scale, an exact rational.
+//   - Sampler: in a run of m, propose independent discrete Laplace numbers of a scale t ≥ √m·Scale and accept
+//     with probability e^{−γ}, γ = ⌈F‖y‖₂⌉/(F·Scale) − ‖y‖₁/t. γ ≥ 0 because ‖y‖₁ ≤ √m·‖y‖₂. Accepted runs have
+//     P ∝ e^{−‖y‖₁/t−γ}.
+//   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation at ±2⁶¹ is
+//     post-processing (see limit).
 //   - The caller guarantees integer Δ with L2sq bounding the unweighted Σ Δⱼ². Weights are refused.
 type KNorm struct {
 	Scale  *big.Rat

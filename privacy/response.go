@@ -8,19 +8,17 @@ import (
 )
 
 // RandomisedResponse releases classes: coordinate j holds one of 0, …, K−1, K = Classes. It is published
-// unchanged with probability p = Keep, else as one of the other classes, each with probability q =
-// (1−p)/(K−1). Any other value means "no label" and is published as a uniform class.
+// unchanged with probability p = Keep, else as one of the other classes, each with probability q = (1−p)/(K−1).
+// Any other value means "no label" and is published as a uniform class.
 //
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: p, K, bound, length.
-//   - Lemma: for every published class z, P[z | v] is p, q or, without a label, 1/K. As p + (K−1)q = 1
-//     and p ≥ 1/K, q ≤ 1/K ≤ p: the probabilities of two values differ by a factor of at most p/q.
-//     Coordinates are independent, so a unit that changes at most Cells of them gets pure ε =
-//     Cells·log(p/q).
-//   - Numeric model: p is rational and drawn exactly, by comparing uniform bits with its digits; q is
-//     drawn by an integer below K−1. Only the logarithm is irrational: the cost is the least multiple of
-//     2⁻⁴⁸ that is provably not below it (logAbove). A draw consumes its randomness in the same way
-//     whatever the value.
+//   - Lemma: for every published class z, P[z | v] is p, q or, without a label, 1/K. As p + (K−1)q = 1 and p ≥
+//     1/K, q ≤ 1/K ≤ p: the probabilities of two values differ by a factor of at most p/q. Coordinates are
+//     independent, so a unit that changes at most Cells of them gets pure ε = Cells·log(p/q).
+//   - Numeric model: p is rational and drawn exactly, by comparing uniform bits with its digits; q is drawn by
+//     an integer below K−1. Only the logarithm is irrational: the cost is the least multiple of 2⁻⁴⁸ that is
+//     provably not below it (logAbove). A draw consumes its randomness in the same way whatever the value.
 //   - The caller guarantees Cells: one label is one coordinate.
 //
 // The exponential mechanism on a whole vector of labels is the same mechanism; see CalibrateExponential.
@@ -56,15 +54,13 @@ func CalibrateResponse(classes int, epsilon float64) (RandomisedResponse, error)
 	return m, nil
 }
 
-// CalibrateExponential is "em" as published (Bi & Suppakitpaisarn 2022): the exponential mechanism
-// over all vectors of n labels with quality n − Hamming(v, z), of sensitivity 1, so P[z |
-// v] ∝ e^{ε(n−Hamming(v,z))/2}.
+// CalibrateExponential is "em" as published (Bi & Suppakitpaisarn 2022): the exponential mechanism over all
+// vectors of n labels with quality n − Hamming(v, z), of sensitivity 1, so P[z | v] ∝ e^{ε(n−Hamming(v,z))/2}.
 //
-// Identity: EM(ε) = RR(ε/2), exactly, for every n and K. With t = e^{ε/2} the weight is Πⱼ
-// t^{[zⱼ = vⱼ]}, a product over the labels, so its sum over all z is (t+K−1)ⁿ, whatever v is. Hence
-// the labels are independent, each kept with probability t/(t+K−1). As the normaliser is the same
-// for all data, the exponential mechanism's factor of two for it is not needed: a release really
-// spends ε/2, which is its cost here.
+// Identity: EM(ε) = RR(ε/2), exactly, for every n and K. With t = e^{ε/2} the weight is Πⱼ t^{[zⱼ = vⱼ]}, a
+// product over the labels, so its sum over all z is (t+K−1)ⁿ, whatever v is. Hence the labels are independent,
+// each kept with probability t/(t+K−1). As the normaliser is the same for all data, the exponential mechanism's
+// factor of two for it is not needed: a release really spends ε/2, which is its cost here.
 func CalibrateExponential(classes int, epsilon float64) (RandomisedResponse, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return RandomisedResponse{}, fmt.Errorf("calibrate exponential mechanism: %w", err)

@@ -35,7 +35,6 @@ func (u Unit) String() string {
 	return fmt.Sprintf("unit(%d)", uint8(u))
 }
 
-// Valid reports whether u is one of the three units.
 func (u Unit) Valid() bool { return Label <= u && u <= Party }
 
 // MarshalText writes the unit's name.
@@ -46,7 +45,6 @@ func (u Unit) MarshalText() ([]byte, error) {
 	return []byte(u.String()), nil
 }
 
-// UnmarshalText reads the unit's name.
 func (u *Unit) UnmarshalText(text []byte) error {
 	v, err := ParseUnit(string(text))
 	if err != nil {

@@ -143,7 +143,6 @@ type Opened struct {
 	ReceiptKey []byte
 }
 
-// SealedTo reports whether the answer was sealed to this key.
 func (a Answer) SealedTo(public []byte) bool { return bytes.Equal(a.sealTo, SealKeyDigest(public)) }
 
 // Open decrypts an answer with its study's private key.

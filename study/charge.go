@@ -22,8 +22,7 @@ type Charge struct {
 	Cost   privacy.Cost   // what the ledger is charged, never below Exact
 }
 
-// ChargeAll charges a party's ledger once for all releases that servers make of its contribution to a
-// plan.
+// ChargeAll charges a party's ledger once for all releases that servers make of its contribution to a plan.
 func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Charge) error {
 	for _, c := range charges {
 		if err := l.Spend(ctx, ReleaseID(plan, c.Output), c.Cost); err != nil {

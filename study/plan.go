@@ -43,9 +43,8 @@ type Plan struct {
 	Purpose string `json:"purpose,omitempty"`
 	Contact string `json:"contact,omitempty"`
 	Data    string `json:"data,omitempty"` // name of a data source, which each agent's configuration maps to its data
-	// Schema gives the meaning of columns, never the format of a file. If a plan could choose a
-	// delimiter, then the number of records read, or whether the file can be read at all, would
-	// reveal the file's content.
+	// Schema gives the meaning of columns, never the format of a file. If a plan could choose a delimiter, then
+	// the number of records read, or whether the file can be read at all, would reveal the file's content.
 	Schema dataset.Schema `json:"schema"`
 	// Where is a condition on records (dataset.ParseCondition), "" for all. Records that fail it
 	// count as empty.
@@ -158,8 +157,7 @@ const maxUnits = 1 << 30
 // MostParties returns the largest possible number of contributions, at least 1.
 func (p Plan) MostParties() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
 
-// WeightSource is the plan whose release gave the pool's weights or rows. Total costs cover both
-// plans.
+// WeightSource is the plan whose release gave the pool's weights or rows. Total costs cover both plans.
 type WeightSource struct {
 	Plan     Hash         `json:"plan" yaml:"plan" help:"hash of the reweigh plan that the weights of the pool come from; pool_release fills it in"`
 	Unit     privacy.Unit `json:"unit" yaml:"unit" help:"that plan's unit"`

@@ -93,8 +93,7 @@ func (o *inOrder) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// unread is the error for a file that cannot be read. It quotes nothing, because column names may be
-// a record.
+// unread is the error for a file that cannot be read. It quotes nothing, because column names may be a record.
 func unread(err error, f files.Format) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -280,8 +279,7 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 	return memory.table(), r, err
 }
 
-// Remarks lists what was unexpected, with remedies. They quote the file, so they are for the site
-// only.
+// Remarks lists what was unexpected, with remedies. They quote the file, so they are for the site only.
 func (s Seen) Remarks() []string {
 	var out []string
 	if n := s.Malformed; n > 0 {

@@ -21,7 +21,6 @@ func RBF(gamma float64) Kernel { return Kernel{Name: "rbf", Gamma: gamma} }
 // LinearKernel is ⟨x,y⟩: it compares sets by their mean rows only.
 func LinearKernel() Kernel { return Kernel{Name: "linear"} }
 
-// Validate returns an error that says what to change.
 func (k Kernel) Validate() error {
 	switch k.Name {
 	case "linear":

@@ -11,7 +11,6 @@ type Sample struct {
 	Shares []float64
 }
 
-// Sampling configures SampleSets.
 type Sampling struct {
 	Classes int
 	Size    int // rows per set

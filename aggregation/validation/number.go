@@ -33,7 +33,6 @@ func (n Number) Covers(v float64) bool {
 // Bounded reports whether there is a number whose interval has both ends.
 func (n Number) Bounded() bool { return n.Known() && !n.NoLow && !n.NoHigh }
 
-// Interval returns the interval in words.
 func (n Number) Interval(digits int) string {
 	switch {
 	case !n.Known():
@@ -48,7 +47,6 @@ func (n Number) Interval(digits int) string {
 	return fmt.Sprintf("%.*f to %.*f", digits, n.Low, digits, n.High)
 }
 
-// Words returns the number with its interval.
 func (n Number) Words(digits int) string {
 	if !n.Known() {
 		return "unknown"

@@ -63,9 +63,8 @@ func checkEnding(flag, name string, takes ...string) error {
 // given is a file's name and the flag that named the file, "" for an argument.
 type given struct{ flag, name string }
 
-// checkOutputs checks the outputs before any work. It refuses to overwrite an input, to write two
-// outputs to one file, an unwritable place, and an ending of another format. It also stores the inputs
-// for write.
+// checkOutputs checks the outputs before any work. It refuses to overwrite an input, to write two outputs to
+// one file, an unwritable place, and an ending of another format. It also stores the inputs for write.
 func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 	var outputs []*pflag.Flag
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -204,7 +203,6 @@ type readFolder struct {
 	dir string
 }
 
-// folder opens a folder of input files.
 func (c *console) folder(dir string) fs.FS { return readFolder{os.DirFS(dir), c, dir} }
 
 func (r readFolder) Open(name string) (fs.File, error) {

@@ -75,7 +75,6 @@ func inputName(name string) string {
 	return name
 }
 
-// open opens a file (- for standard input).
 func (r *reading) open(name string, f dataset.Format) (*recordFile, error) {
 	m, err := r.howTo(f)
 	if err != nil {
@@ -195,7 +194,6 @@ func openRecords(file *os.File, m mapping.Mapping, open opener) (*recordFile, er
 	return f, err
 }
 
-// rows begins to read the file.
 func (f *recordFile) rows() (dataset.Rows, error) { return f.open(f.in, f.size, f.form, f.m.Written) }
 
 // mapped begins to read the file under its mapping.

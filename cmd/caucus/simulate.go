@@ -326,7 +326,6 @@ func newProgress(c *console) *progress {
 	return &progress{}
 }
 
-// isTerminal says whether a reader or writer is a terminal.
 func isTerminal(at any) bool {
 	f, ok := at.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())

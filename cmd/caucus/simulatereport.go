@@ -18,7 +18,6 @@ type against struct {
 	gain float64
 }
 
-// compared holds the words for a comparison.
 type compared struct {
 	amount func(float64) string
 	// In better, worse and level, %[1]s is the name and %[2]s the amount.

@@ -109,7 +109,6 @@ type Tx interface {
 	AddContribution(r protocol.Receipt, body []byte) error
 	// Decline records that a party takes no part. first is false if it was recorded before.
 	Decline(study.Hash, study.PartyID) (first bool, err error)
-	// Declined lists the parties that declined, by name.
 	Declined(study.Hash) ([]study.PartyID, error)
 	// Unfolded returns up to n contributions that are neither in the sum nor lost, in the order of their
 	// parties, from the party behind after. It returns fewer if they are large, and none only at the end.

@@ -156,7 +156,6 @@ func (c *checker) check(n ast.Node, depth int) error {
 	return errors.New("it has more than names, numbers, texts, signs and conditions: lists, variables and steps cannot be used")
 }
 
-// constants checks the list after "in".
 func (c *checker) constants(n ast.Node) error {
 	list, ok := n.(*ast.ArrayNode)
 	if !ok {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 )
 
-// ErrHeld says that another process holds the lock.
 var ErrHeld = errors.New("another process holds it")
 
 // Lock takes a folder's lock file, so that only one process works there. It does not wait: the error
@@ -15,7 +14,6 @@ var ErrHeld = errors.New("another process holds it")
 // if that is killed.
 func Lock(dir string) (release func(), err error) { return LockFile(filepath.Join(dir, "lock")) }
 
-// LockFile locks a file like Lock.
 func LockFile(path string) (release func(), err error) { return lock(path, false) }
 
 // ShareFile takes a shared lock on a file. It fails while a process holds the file by LockFile.

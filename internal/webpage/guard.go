@@ -124,7 +124,6 @@ func (g *Guard) open(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.path+"/", http.StatusSeeOther)
 }
 
-// session returns the path of a request's session.
 func (g *Guard) session(r *http.Request) (path string, ok bool) {
 	name, _, below := strings.Cut(strings.TrimPrefix(r.URL.Path, sessionPath), "/")
 	cookie, err := r.Cookie(cookieName)

@@ -54,7 +54,6 @@ const grace = 2 * time.Second
 // Limit bounds the time of Vote and Score, without writing and reading files.
 func (p Program) Limit() time.Duration { return cmp.Or(p.Timeout, DefaultTimeout) + 2*grace }
 
-// Validate returns an error that says what is wrong and what to do.
 func (p Program) Validate() error {
 	switch {
 	case len(p.Command) == 0 || p.Command[0] == "":

@@ -22,22 +22,21 @@ func Integers(draw func(neighbour int) []int64) Draw {
 	}
 }
 
-// Audit measures how well answers about two neighbours can be told apart, without knowing the
-// mechanism. For each of many views of an answer it learns an event E from one half of the samples
-// and counts E on the other half. As P₀[E] ≤ e^ε·P₁[E] + δ, and the same with the two exchanged,
+// Audit measures how well answers about two neighbours can be told apart, without knowing the mechanism. For
+// each of many views of an answer it learns an event E from one half of the samples and counts E on the other
+// half. As P₀[E] ≤ e^ε·P₁[E] + δ, and the same with the two exchanged,
 //
 //	ε ≥ log((p − δ)/q),  p a lower bound on P₀[E], q an upper one on P₁[E].
 //
-// The views are: each number, exactly and in bins; the position of its lowest set bit, which
-// reveals floating point; the sum; the direction between the data sets' means; the Laplace and the
-// Euclidean privacy loss between these means; the difference or sum of two numbers, if its variance
-// is below half that of independent numbers; and the whole answer.
+// The views are: each number, exactly and in bins; the position of its lowest set bit, which reveals floating
+// point; the sum; the direction between the data sets' means; the Laplace and the Euclidean privacy loss
+// between these means; the difference or sum of two numbers, if its variance is below half that of independent
+// numbers; and the whole answer.
 //
-// False alarms. Given the first half, the events are fixed and the counts of the second half are
-// binomial. Each of the 2E bounds (p and q for each of E events) is Clopper & Pearson's (1934) at
-// level FalseAlarm/(2E). So with probability 1−FalseAlarm all of them hold, and then so does every
-// ε. A mechanism that is (ε,δ)-private is found to exceed ε with probability at most FalseAlarm,
-// whatever was learnt.
+// False alarms. Given the first half, the events are fixed and the counts of the second half are binomial. Each
+// of the 2E bounds (p and q for each of E events) is Clopper & Pearson's (1934) at level FalseAlarm/(2E). So
+// with probability 1−FalseAlarm all of them hold, and then so does every ε. A mechanism that is (ε,δ)-private
+// is found to exceed ε with probability at most FalseAlarm, whatever was learnt.
 type Audit struct {
 	Samples    int     // answers about each data set
 	Delta      float64 // δ at which ε is bounded

@@ -176,8 +176,7 @@ func dot(x, w []float64) float64 {
 // mostBins bounds the bins, so that each bin has enough counts to learn from.
 const mostBins = 64
 
-// binned views a number in bins between learnt quantiles, or each value alone if there are at most
-// mostBins.
+// binned views a number in bins between learnt quantiles, or each value alone if there are at most mostBins.
 func binned(name string, learn [2][][]float64, number func([]float64) float64) view {
 	var all []float64
 	for _, xs := range learn {

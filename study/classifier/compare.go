@@ -117,11 +117,10 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	return out, nil
 }
 
-// flattered bounds by how much the released classifier's accuracy is too high on records of a party
-// that took part. own is the excess of the party's own classifier's accuracy on its training
-// records. For a fit of p weights to n records that amount falls like p/n (Hastie, Tibshirani &
-// Friedman, section 7.4). If parties are alike, all together have parties·n records, so the amount is
-// own/parties. Votes and noise make it smaller.
+// flattered bounds by how much the released classifier's accuracy is too high on records of a party that took
+// part. own is the excess of the party's own classifier's accuracy on its training records. For a fit of p
+// weights to n records that amount falls like p/n (Hastie, Tibshirani & Friedman, section 7.4). If parties are
+// alike, all together have parties·n records, so the amount is own/parties. Votes and noise make it smaller.
 func flattered(own float64, parties int) float64 { return math.Max(own, 0) / float64(max(parties, 1)) }
 
 func trueLabels(classes int) learners.Channel { return learners.Channel{Classes: classes, Keep: 1} }

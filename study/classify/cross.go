@@ -17,21 +17,18 @@ import (
 // keepRows is the least effective sample size after tilting, as a share of the pool's rows.
 const keepRows = 0.1
 
-// cross is the statistic of mechanism cross. Sites release sums of label × features over their
-// records. These sums replace the moments of votes; the other part of the risk comes from the
-// unlabelled pool. Added over classes, the sums give the mean features of the records. The difference
-// between this mean and the pool's shows drift, and the pool can be reweighted ("tilted") to the
-// records' mean at no further privacy cost.
+// cross is the statistic of mechanism cross. Sites release sums of label × features over their records. These
+// sums replace the moments of votes; the other part of the risk comes from the unlabelled pool. Added over
+// classes, the sums give the mean features of the records. The difference between this mean and the pool's
+// shows drift, and the pool can be reweighted ("tilted") to the records' mean at no further privacy cost.
 //
 // Proof note.
-//   - Neighbours: replace one record, or only its label. Public: plan, pool, and each site's number
-//     of records.
+//   - Neighbours: replace one record, or only its label. Public: plan, pool, and each site's number of records.
 //   - Lemma: aggregation.CrossL2sq and aggregation.CrossL1.
-//   - Numeric model: each record's row is truncated to integers by arithmetic that reads no other
-//     record, and the sums are exact.
-//   - The caller guarantees that the map is the plan's, fitted on public rows, and that records are
-//     clamped to the schema. Otherwise the bound still holds, because a row of norm above 1 counts as
-//     zeros.
+//   - Numeric model: each record's row is truncated to integers by arithmetic that reads no other record, and
+//     the sums are exact.
+//   - The caller guarantees that the map is the plan's, fitted on public rows, and that records are clamped to
+//     the schema. Otherwise the bound still holds, because a row of norm above 1 counts as zeros.
 type cross struct {
 	plan    study.Plan
 	pool    *auxdata.Pool
@@ -141,10 +138,9 @@ func (c *cross) classifier(fit aggregation.CrossFit) (classifier.Classifier, []s
 	return classifier.NewCalibrated(c.plan, fit.Fit, fit.Calibration, "the released sums", c.pool.X.At(0, c.pool.Dim()-1))
 }
 
-// records returns the number of summed records. Without a condition in the plan, that is the declared
-// number. With a condition, it is the number of labelled records that meet the condition, estimated from
-// the released sums; an estimate below four of its standard deviations is unsure, and the declared
-// number is returned.
+// records returns the number of summed records. Without a condition in the plan, that is the declared number.
+// With a condition, it is the number of labelled records that meet the condition, estimated from the released
+// sums; an estimate below four of its standard deviations is unsure, and the declared number is returned.
 func (c *cross) records(total bodies.Total) (n float64, unsure bool, err error) {
 	if c.plan.Where == "" {
 		return total.Weight, false, nil

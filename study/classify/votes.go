@@ -16,24 +16,21 @@ import (
 	"caucus/study/bodies"
 )
 
-// votes is the statistic of mechanisms tally and moment. Parties send ballots; the counts (tally) or
-// public linear combinations of the counts (moment) are released; a classifier is fitted to the vote
-// shares.
+// votes is the statistic of mechanisms tally and moment. Parties send ballots; the counts (tally) or public
+// linear combinations of the counts (moment) are released; a classifier is fitted to the vote shares.
 //
 // Proof note.
 //   - Neighbours: replace one unit of the plan. Public: plan, pool, the number of ballots, and the rows'
 //     weights or the matrix A, which follow from plan and pool.
-//   - Lemma: one unit moves ballotsMoved ballots, each by at most one vote per row. For tally, one
-//     ballot's squared movement, weighted by the rows' public noise weights, is at most Σᵢ wᵢ·2 (−1 and
-//     +1; Σᵢ wᵢ if two classes share one count per row), times moved². For moment see
-//     aggregation.NewMomentDesign: L1 and L2, each times moved.
-//   - Numeric model: votes are integers; A is rounded to integers, in public, before any vote is seen;
-//     sums are exact. A learner's floating point decides which vote the learner casts, not how far a vote
-//     moves the sum.
-//   - The caller guarantees that a party casts one ballot per shard, each with one vote per row
-//     (ParseClear refuses others); that a shard's ballot is made from the shard's own records alone
-//     (localTally); and that a replaced record, or patient, leaves one shard and enters another and
-//     moves no other record (keyed).
+//   - Lemma: one unit moves ballotsMoved ballots, each by at most one vote per row. For tally, one ballot's
+//     squared movement, weighted by the rows' public noise weights, is at most Σᵢ wᵢ·2 (−1 and +1; Σᵢ wᵢ if two
+//     classes share one count per row), times moved². For moment see aggregation.NewMomentDesign: L1 and L2,
+//     each times moved.
+//   - Numeric model: votes are integers; A is rounded to integers, in public, before any vote is seen; sums are
+//     exact. A learner's floating point decides which vote the learner casts, not how far a vote moves the sum.
+//   - The caller guarantees that a party casts one ballot per shard, each with one vote per row (ParseClear
+//     refuses others); that a shard's ballot is made from the shard's own records alone (localTally); and that
+//     a replaced record, or patient, leaves one shard and enters another and moves no other record (keyed).
 type votes struct {
 	plan         study.Plan
 	terms        Terms

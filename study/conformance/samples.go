@@ -146,8 +146,7 @@ func StatisticOf(t testing.TB, p study.Plan, pool *auxdata.Pool) bodies.Statisti
 	return asked.Statistic
 }
 
-// Settled makes a party's contribution through a real ledger. It also returns the publications and the
-// ledger.
+// Settled makes a party's contribution through a real ledger. It also returns the publications and the ledger.
 func Settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs, c privacy.Config) ([]byte, []privacy.Published, *privacy.Ledger) {
 	t.Helper()
 	task := TaskOf(t, p, pool)

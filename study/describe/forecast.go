@@ -70,9 +70,8 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 
 const mostForecast = 12 // lines
 
-// meanNoise returns the noise variance of a sum of (v − centre) over records, v in [0,1], in units of
-// a count's noise variance. It is the variance of the bin counts at their middles, plus that of the
-// within-bin sum.
+// meanNoise returns the noise variance of a sum of (v − centre) over records, v in [0,1], in units of a count's
+// noise variance. It is the variance of the bin counts at their middles, plus that of the within-bin sum.
 func (c column) meanNoise() float64 {
 	sum := leftOut * leftOut * c.wide * c.wide
 	for _, m := range c.middles {

@@ -13,8 +13,7 @@ import (
 
 type Table struct {
 	Records int64 `json:"records"` // public number, inside the condition and outside
-	// NoiseSD is the standard deviation of a count's noise, in records. ShareSD is NoiseSD divided by
-	// Records.
+	// NoiseSD is the standard deviation of a count's noise, in records. ShareSD is NoiseSD divided by Records.
 	NoiseSD float64 `json:"noise_sd"`
 	ShareSD float64 `json:"share_sd"`
 	Inside  *Count  `json:"inside,omitempty"` // records that meet the condition, if the plan has one
@@ -58,9 +57,8 @@ type Summary struct {
 	Sums   []float64   `json:"sums,omitempty"` // a number's two within-bin sums, in bins, as released
 	Counts []float64   `json:"counts"`         // possible counts nearest to Noisy, for display; biased near 0
 	Shares []*Estimate `json:"shares"`         // estimated share of the group for each cell; null if unknown
-	// Mean and SD are over the records that have the number, in its own unit; null if unknown. With
-	// Log they are the geometric mean of 1+v, minus 1, and the factor of one standard deviation of
-	// log(1+v).
+	// Mean and SD are over the records that have the number, in its own unit; null if unknown. With Log they
+	// are the geometric mean of 1+v, minus 1, and the factor of one standard deviation of log(1+v).
 	Mean      *Estimate  `json:"mean,omitempty"`
 	SD        *Estimate  `json:"sd,omitempty"`
 	Quantiles []Quantile `json:"quantiles,omitempty"` // the quartiles of a number; none if unknown
@@ -78,8 +76,7 @@ var (
 	quartileNames = []string{"lower quartile", "median", "upper quartile"}
 )
 
-// table makes the result from a released vector. sd is the standard deviation of a count's noise, in
-// records.
+// table makes the result from a released vector. sd is the standard deviation of a count's noise, in records.
 func (l layout) table(v []int64, records int64, sd float64) Table {
 	out := Table{Records: records, NoiseSD: sd}
 	exact := sampled{value: float64(records)}
@@ -235,7 +232,6 @@ func (c Column) Position(v float64) float64 {
 	return column{edges: c.Edges, log: c.Log}.position(v)
 }
 
-// Cells lists the names of the column's cells.
 func (c Column) Cells() []string {
 	if c.Edges == nil {
 		return c.Levels

@@ -30,7 +30,6 @@ type Model struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// ModelForm is the form that this version writes.
 const ModelForm = 1
 
 // About identifies the release for a reader of the file.
