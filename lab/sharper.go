@@ -88,11 +88,11 @@ func (s *source) loadMore(l *lab) (bool, error) {
 }
 
 func sharperTasks(l *lab) (tasks []task, err error) {
-	sets := sharperSets
+	sets, draws := sharperSets, l.draws(sharperDraws)
 	if l.Quick {
-		sets = sets[6:7]
+		sets, draws = sets[6:7], l.draws(1)
 	}
-	for draw := range l.draws(sharperDraws) {
+	for draw := range draws {
 		for _, s := range sets {
 			for _, epsilon := range sharperEpsilons {
 				tasks = append(tasks, task{
@@ -131,6 +131,9 @@ func sharperProposal(epsilon float64, noise study.Noise) study.Proposal {
 
 // releases measures real releases under today's map, and prototypes under the same with bins.
 func (s sharperSet) releases(ctx context.Context, l *lab, epsilon float64, draw int, out *results) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	d, err := s.deal(l, draw)
 	if err != nil {
 		return err
@@ -250,6 +253,9 @@ const sharperPooled = 20_000
 
 // rivals measures what needs no release of ours.
 func (s sharperSet) rivals(ctx context.Context, l *lab, draw int, out *results) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	d, err := s.deal(l, draw)
 	if err != nil {
 		return err
