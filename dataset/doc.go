@@ -1,7 +1,7 @@
 // Package dataset is about tables and how files become tables.
 //
 // It turns files into numbers for an agent at a party, for a simulation, and for a person who applies a
-// release. Readers ([ReadCSV], [ReadLines], [ReadIDX], [ReadJPEGs]) turn a file into a [Table] of text cells. A
+// release. Readers ([ReadCSV], [ReadLines], [ReadIDX]) turn a file into a [Table] of text cells. A
 // [Schema], public and fixed before any record is seen, turns a table into [Records] with features in [0,1]. A
 // [Map], fitted on public rows alone, turns these into model features of norm at most 1. The noise is
 // calibrated to that bound.
@@ -29,7 +29,7 @@
 // No file uses a declaration of a later one, except that the maps of part 4 use each other.
 //
 //  1. Tables and readers: table.go, tablebuilder.go, remark.go, records.go, rows.go, csv.go,
-//     lines.go, quoted.go, idx.go, jpeg.go.
+//     lines.go, quoted.go, idx.go.
 //  2. Schemas: schema.go, dates.go, celltext.go (values of other formats as text), schemacheck.go,
 //     within.go (one schema within another).
 //  3. Encoding: cells.go, columncodes.go, encode.go, decode.go, blocks.go.

@@ -17,13 +17,11 @@ type Known struct {
 	Name   string `yaml:"-"`
 	About  string `yaml:"about"`  // one line
 	Source string `yaml:"source"` // who made it and where to get it
-	Reader string `yaml:"reader"` // "csv", "idx" or "jpeg"
+	Reader string `yaml:"reader"` // "csv" or "idx"
 	// Train and Test are the files of each part; for idx first images, then labels.
 	Train  []KnownFile `yaml:"train"`
 	Test   []KnownFile `yaml:"test"`
 	Schema Schema      `yaml:"schema"`
-	// Pictures gives the size of records that are pictures.
-	Pictures *Pictures `yaml:"pictures"`
 	// Base names the known set from which this one takes every field that it does not set.
 	Base string `yaml:"base"`
 }
@@ -32,20 +30,7 @@ type KnownFile struct {
 	File string `yaml:"file"` // slash-separated, below the folder of data
 	// Party fills the schema's party column if a file holds one party's records.
 	Party string `yaml:"party"`
-	// Folder, for jpeg, is the archive's folder with one folder of pictures for each class of the schema.
-	Folder string `yaml:"folder"`
 }
-
-// Pictures describes a row of encoded pixels as a picture: channel after channel, each row by row,
-// as ReadIDX and ReadJPEGs give them.
-type Pictures struct {
-	Height   int `yaml:"height"`
-	Width    int `yaml:"width"`
-	Channels int `yaml:"channels"`
-}
-
-// Pixels is the number of encoded columns of a picture.
-func (p Pictures) Pixels() int { return p.Height * p.Width * p.Channels }
 
 //go:embed known/*.yaml
 var knownFiles embed.FS
@@ -133,13 +118,7 @@ func (k Known) Load(dir fs.FS, part string) (*Table, error) {
 	}
 	tables := make([]*Table, len(files))
 	for i, f := range files {
-		var t *Table
-		var err error
-		if k.Reader == "jpeg" {
-			t, err = ReadJPEGs(opened[i], f.Folder, k.Schema.Label.Classes)
-		} else {
-			t, err = ReadCSV(opened[i], k.Schema.Format())
-		}
+		t, err := ReadCSV(opened[i], k.Schema.Format())
 		if err != nil {
 			return nil, fmt.Errorf("load %s: %s: %w", k.Name, f.File, err)
 		}

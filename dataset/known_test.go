@@ -36,8 +36,6 @@ var published = map[string]struct {
 	"phishing":      {11430, 0, 87, []int{5715, 5715}},
 	"higgs_sample":  {10984, 0, 28, []int{5163, 5821}},
 	"mnist-parity":  {60000, 10000, 784, []int{29492, 30508}},
-
-	"cifar10-airplane-horse": {10000, 2000, 3072, []int{5000, 5000}},
 }
 
 func TestKnownSetsEncode(t *testing.T) {
@@ -147,7 +145,7 @@ func TestKnownParties(t *testing.T) {
 }
 
 func TestLoadKnownErrors(t *testing.T) {
-	if _, err := LoadKnown("iris"); err == nil || !strings.Contains(err.Error(), "adult, adult-narrow, cifar10-airplane-horse") {
+	if _, err := LoadKnown("iris"); err == nil || !strings.Contains(err.Error(), "adult, adult-narrow, heart_disease") {
 		t.Errorf("unknown set: %v", err)
 	}
 	k, err := LoadKnown("phishing")

@@ -119,6 +119,9 @@ func (s *source) load(l *lab) error {
 	if more, err := s.loadMore(l); more {
 		return err
 	}
+	if s.Name == airplaneHorse {
+		return s.loadAirplaneHorse(l)
+	}
 	known, train, test, err := l.tables(s.Name)
 	if err != nil {
 		return err

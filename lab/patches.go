@@ -8,8 +8,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
-
-	"caucus/dataset"
 )
 
 // patches make features of pictures that say how strongly small filters respond
@@ -24,7 +22,7 @@ import (
 // and each filter gives max(0, r_f − Threshold) and max(0, −r_f − Threshold), averaged over the patches
 // in each of Grid×Grid parts of the picture: 2·Filters·Grid² features, part after part.
 type patches struct {
-	dataset.Pictures
+	pictures
 	Side      int
 	Stride    int
 	Grid      int
@@ -50,17 +48,17 @@ const (
 
 // fitPatches draws filters from x, N×Pixels encoded pictures: patches drawn by rng, whitened by all
 // drawn patches and scaled to norm 1.
-func fitPatches(x *mat.Dense, p dataset.Pictures, filters int, rng *rand.Rand) (spec patches, err error) {
+func fitPatches(x *mat.Dense, p pictures, filters int, rng *rand.Rand) (spec patches, err error) {
 	n, d := x.Dims()
 	switch {
 	case p.Height < 2*patchSide || p.Width < 2*patchSide || p.Channels < 1:
 		return spec, fmt.Errorf("fit patches: pictures of %d×%d pixels are too small; they need %d×%d at least", p.Width, p.Height, 2*patchSide, 2*patchSide)
-	case d != p.Pixels():
-		return spec, fmt.Errorf("fit patches: rows have %d columns, pictures of %d×%d×%d have %d", d, p.Width, p.Height, p.Channels, p.Pixels())
+	case d != p.pixels():
+		return spec, fmt.Errorf("fit patches: rows have %d columns, pictures of %d×%d×%d have %d", d, p.Width, p.Height, p.Channels, p.pixels())
 	case n < 2:
 		return spec, fmt.Errorf("fit patches: the pool has %d pictures; it needs at least 2", n)
 	}
-	spec = patches{Pictures: p, Side: patchSide, Stride: patchStride, Grid: patchGrid, Contrast: patchContrast, Threshold: patchThreshold}
+	spec = patches{pictures: p, Side: patchSide, Stride: patchStride, Grid: patchGrid, Contrast: patchContrast, Threshold: patchThreshold}
 	size := spec.size()
 	sample := mat.NewDense(max(patchSample, filters), size, nil)
 	samples, _ := sample.Dims()

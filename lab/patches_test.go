@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
-
-	"caucus/dataset"
 )
 
 // drawnPictures are noise around a gradient.
-func drawnPictures(n int, p dataset.Pictures) *mat.Dense {
+func drawnPictures(n int, p pictures) *mat.Dense {
 	rng := rand.New(rand.NewPCG(4, 4))
-	x := mat.NewDense(n, p.Pixels(), nil)
+	x := mat.NewDense(n, p.pixels(), nil)
 	for i := range n {
-		for j := range p.Pixels() {
+		for j := range p.pixels() {
 			x.Set(i, j, math.Min(1, float64((j+7*i)%p.Width)/float64(p.Width)*0.5+0.5*rng.Float64()))
 		}
 	}
@@ -65,7 +63,7 @@ func dumbPatches(p patches, row []float64) []float64 {
 }
 
 func TestPatches(t *testing.T) {
-	for _, p := range []dataset.Pictures{{Height: 14, Width: 17, Channels: 3}, {Height: 28, Width: 28, Channels: 1}} {
+	for _, p := range []pictures{{Height: 14, Width: 17, Channels: 3}, {Height: 28, Width: 28, Channels: 1}} {
 		x := drawnPictures(60, p)
 		made, err := fitPatches(x, p, 5, rand.New(rand.NewPCG(1, 1)))
 		if err != nil {
@@ -80,7 +78,7 @@ func TestPatches(t *testing.T) {
 			}
 		}
 	}
-	p := dataset.Pictures{Height: 12, Width: 12, Channels: 1}
+	p := pictures{Height: 12, Width: 12, Channels: 1}
 	if _, err := fitPatches(mat.NewDense(5, 144, nil), p, 3, rand.New(rand.NewPCG(1, 1))); err == nil || !strings.Contains(err.Error(), "all blank") {
 		t.Errorf("blank pictures: error %v", err)
 	}

@@ -97,11 +97,7 @@ func (s symmetricSet) load(l *lab) (*mappedSet, error) {
 	train = train.Select(rows)
 	var pca dataset.Map
 	if s.Filters > 0 {
-		known, err := dataset.LoadKnown(s.Name)
-		if err != nil {
-			return nil, err
-		}
-		patches, err := fitPatches(train.X, *known.Pictures, s.Filters, rng)
+		patches, err := fitPatches(train.X, sizes[s.Name], s.Filters, rng)
 		if err != nil {
 			return nil, err
 		}

@@ -74,7 +74,7 @@ simulate.NAME=VALUE sets the terms that only a rehearsal has.`,
   caucus simulate classify --parties 200 --unit party
   caucus simulate describe --dataset adult --parties 12 --set by=sex --repeats 500
   caucus simulate evaluate --dataset adult --parties 12 --set model=release.json
-  caucus simulate labels --dataset cifar10-airplane-horse --epsilon 0.5 --set loss=barrier-hinge
+  caucus simulate labels --epsilon 0.5 --set loss=barrier-hinge
   caucus simulate ratio --parties 8 --records 500 --set main_class_share=.7
   caucus simulate reweigh --set split=sex=male --set 'query=readmitted == yes' --epsilon 0.5`,
 	}
