@@ -42,9 +42,9 @@ const leastR2 = 0.25
 // variance from noise is ‖factorᵀg‖². Sampling is the error of a self-normalised mean (of the residual of b on
 // x if the weights are calibrated to x). n records from the same law add 1/n of the residual's variance.
 //
-// The interval covers all these errors and Untold's shift, by Student's t with Untold.Columns degrees of
-// freedom. Each error is cut at the largest possible one, because first order alone exceeds it under much
-// noise.
+// The interval covers all these errors and the shift that Untold estimates, by Student's t with Untold.Columns
+// degrees of freedom. Each error is cut at its largest possible value, because under much noise the
+// first-order formula exceeds that.
 func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	n, d := l.x.Dims()
 	total, mean := 0.0, 0.0

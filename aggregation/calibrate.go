@@ -140,8 +140,8 @@ func (c calibrator) noise(p *mat.Dense) Noise {
 	return Noise{Factor: squareRoot(sum), Centred: c.classes > 2}
 }
 
-// flattery returns tr(H⁻¹Σ) and tr((H⁻¹Σ)²). For two classes it solves; for more classes, where H is
-// larger, it draws.
+// flattery measures by how much a fit to noisy moments flatters itself: it returns tr(H⁻¹Σ) and tr((H⁻¹Σ)²),
+// computed exactly for two classes and estimated from random draws for more, where H is larger.
 func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	if c.classes > 2 {
 		return c.drawnFlattery(noise, rng)

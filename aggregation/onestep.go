@@ -89,7 +89,7 @@ type Contrast struct {
 	// Again is the change of Value by a second step. Unless it is far below SD, the first step
 	// left a large error.
 	Again float64
-	// Seen reports whether the pool varies along by. A fit says nothing about other directions.
+	// Seen reports whether the pool's rows vary in this direction. A fit says nothing about other directions.
 	Seen bool
 }
 

@@ -57,9 +57,8 @@ func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitT
 	return Fit{Model: learners.Linear{W: w, Classes: o.Classes}, Lambda: chosen, Public: public, Path: path}
 }
 
-// constantModel gives every row the same class shares, read from the moments through the last column of
-// x, the intercept. Smaller shares are raised to two deviations of the noise, but not above 1/(2K). If
-// noise leaves open which share is largest, known public shares replace the released ones. The result is
+// constantModel gives every row the same class shares: the moments of the last column of x, the intercept.
+// Shares below two deviations of the noise are raised to that, but to at most 1/(2K). If noise leaves open which share is largest, known public shares replace the released ones. The result is
 // the zero model if the last column is not constant.
 func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, public bool) {
 	d, columns := mu.Dims()

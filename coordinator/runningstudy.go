@@ -61,7 +61,7 @@ type runningStudy struct {
 	// advancing is held while the study is folded or released. It guards the fields below.
 	advancing sync.Mutex
 	inspected bool // the stored bodies were checked against their digests
-	saidKept  bool // the log says already that the study is not sealed again
+	saidKept  bool // it was logged that the ledger has released the study, which waits for lost bytes
 	// retry is the elapsed time of the next try after a temporary failure; wait doubles each time.
 	retry time.Duration
 	wait  time.Duration

@@ -36,5 +36,5 @@ func (s Schema) ColumnCodes() []ColumnCode {
 	return all
 }
 
-// Level returns the level of a text, or of another form of the same number; false if there is none.
+// Level returns the level of a text, and false if there is none. Numbers match in any form: "1.0" is "1".
 func (c ColumnCode) Level(text string) (int, bool) { return c.levels.find(text) }

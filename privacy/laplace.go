@@ -166,7 +166,7 @@ func addNoises(m additive, s *secret, d dice) []int64 {
 	return out
 }
 
-// naturalOf returns |x|, or 2⁶⁴ if |x| is larger: addNoise cuts both at 2⁶².
+// naturalOf returns |x|, but at most 2⁶⁴, which is enough because addNoise cuts at 2⁶² anyway.
 func naturalOf(x *big.Int) natural {
 	if x.BitLen() > 64 {
 		return natural{high: 1}

@@ -19,7 +19,7 @@ type period struct {
 	name   string     // of the last period among them, "" if none
 	before Totals     // spent before it
 	last   []byte     // totals of the last entry
-	held   []byte     // totals before the trailing reconciliations; nil if the last entry is none
+	held   []byte     // totals before the trailing reconciliations; nil if the last entry is no reconciliation
 }
 
 func (p *period) find(tx Tx) error {

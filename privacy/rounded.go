@@ -19,7 +19,7 @@ import (
 //   - Numeric model: the normal number is sampled exactly, with as many digits as rounding needs (normal.go);
 //     integers and rationals only. Only calibration uses floating point, rounded towards privacy. Saturation at
 //     ±2⁶¹ is post-processing (see limit).
-//   - The caller guarantees L2sq over integer Δ, without weights.
+//   - The caller guarantees that L2sq bounds ‖Δ‖² for all integer differences Δ. Bounds with weights are refused.
 //
 // A ledger adds up ρ and converts the sum to ε. So a release calibrated here to a ledger's whole (ε,δ) does not
 // fit that ledger, which computes a larger ε for it.

@@ -20,7 +20,7 @@ import (
 	"caucus/study/verify"
 )
 
-// pages are the templates of every page that is a file.
+// pages holds the templates of the pages that are written to files.
 //
 //go:embed pages.html
 var pages string

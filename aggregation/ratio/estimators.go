@@ -14,7 +14,7 @@ const (
 	// improve it, and it corrects for the known noise in P̃.
 	ClassMeans = "class-means"
 	// Mixture is the estimator as published (Iyer, Nath & Sarawagi 2016): α̂ = argmin ‖Σα_iΦ_i −
-	// Φ_U‖² without constraint on the V-statistic Gram, then P̂α̂ projected onto the simplex.
+	// Φ_U‖², unconstrained, with the V-statistic Gram matrix; then P̂α̂ is projected onto the simplex.
 	Mixture = "mixture"
 )
 

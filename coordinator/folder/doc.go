@@ -1,6 +1,6 @@
-// Package folder manages a coordinator's folder while no coordinator runs: it makes the folder, backs it up,
-// restores and reconciles it, and changes its keys. It serves the operators' commands, and the coordinator,
-// which opens the folder.
+// Package folder manages a coordinator's folder: it makes the folder, backs it up, restores and reconciles it,
+// and changes its keys. What changes a folder is refused while a coordinator runs on it. The package
+// serves the operators' commands, and the coordinator, which opens the folder.
 //
 // A folder holds coordinator.yaml (Config), caucus.db (records), ledger.db (the privacy ledger's journal), the
 // keys of the authority and the signer (Keyring), keyring.json after the first change of keys, shares.db and
@@ -10,7 +10,7 @@
 // It guarantees:
 //
 //   - Init, Backup, Restore, Move and Rotate are atomic: killed anywhere, they have happened or not.
-//   - A backup is of one moment, also of a running coordinator. It gets its name only after it was tried out.
+//   - A backup shows one moment, even if the coordinator runs. It gets its name only after it was checked.
 //   - NewOperator grants nothing new, because whoever holds the folder holds its authority.
 //   - No restore changes the head file. So the head file proves that a folder was restored from an older
 //     backup. Reconcile then charges the releases that the ledger lost, and PutBack stores releases that the

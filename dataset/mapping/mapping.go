@@ -24,7 +24,7 @@ type Mapping struct {
 	// Missing are texts for a missing value, besides an empty cell.
 	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
 	// Decimal is the decimal sign, "," or ".". If set, the other sign, spaces and apostrophes between
-	// groups of three digits are ignored: "5,400" → 5400 with Decimal ".". Empty means 1234.5.
+	// groups of three digits are ignored: "5,400" → 5400 with Decimal ".". Empty: a point, and no signs between groups.
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
 	// Dates is the format of dates, such as DD.MM.YYYY; empty is ISO 8601.
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`

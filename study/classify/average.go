@@ -17,8 +17,8 @@ import (
 )
 
 // average is a comparator for simulations. It averages the parties' linear models, each clipped to norm
-// averageRadius. At unit party, one party moves the mean of M models by at most 2·averageRadius/M. (Pathak et
-// al. prove their guarantee for single records; a table must not show both in one column.)
+// averageRadius. If the unit is the party, one party moves the mean of M models by at most
+// 2·averageRadius/M. (Pathak et al. protect single records, so their ε is another one.)
 type average struct {
 	plan    study.Plan
 	pool    *auxdata.Pool

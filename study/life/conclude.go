@@ -13,9 +13,9 @@ import (
 	"caucus/study"
 )
 
-// Conclude releases what a folded sum requests through the aggregator's ledger, and makes the release
-// document. A Keeper's task requests nothing; if its bodies are not the received ones, the error is
-// ErrOtherBodies. A second call after a crash gives the same publications at no further cost. The
+// Conclude draws the releases that a study needs of the folded sum, through the aggregator's ledger, and
+// makes the release document. For a study.Keeper nothing is drawn here; the error is ErrOtherBodies if the
+// stored bodies differ from those that the receipts name. A second call after a crash gives the same publications at no further cost. The
 // caller fills in plan bytes and software.
 func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }

@@ -227,7 +227,7 @@ func (out *Weights) check(w *statistic) error {
 	} else if w.ratio == nil && len(out.Means) != w.design.Cells() {
 		return fmt.Errorf("the release has %d means, the plan %d: the release was damaged", len(out.Means), w.design.Cells())
 	}
-	const most = 1e15 // a larger number leaves no digits for a single record
+	const most = 1e15 // above this a float64 cannot tell one record from none
 	numbers := slices.Concat(out.Means, out.Tilt)
 	if out.Inside != nil {
 		numbers = append(numbers, *out.Inside)

@@ -75,8 +75,8 @@ func (s Party) Ending(r study.Release) []Finding {
 	return f
 }
 
-// reopenedAfter reports whether an amendment after the first known ones, which the party knew when
-// its receipt came, reopened the failed study. Earlier contributions then had to be sent again.
+// reopenedAfter reports whether an amendment with a number above known reopened the failed study. known
+// counts the amendments that the party had when its receipt came. Earlier contributions then had to be sent again.
 func reopenedAfter(r study.Release, known int) bool {
 	for _, signed := range r.Amendments {
 		if a, err := study.DecodeAmendment(signed.Document); err == nil && a.Reopens && a.Number > known {
