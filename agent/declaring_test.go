@@ -354,7 +354,7 @@ func TestDerived(t *testing.T) {
 		t.Errorf("the audit log says %v", last)
 	}
 	var shown strings.Builder
-	if err := got.WriteText(&shown); err != nil || !strings.Contains(shown.String(), "from that record alone, but for sex") {
+	if err := got.WriteText(&shown); err != nil || !strings.Contains(shown.String(), "computed from other records, except sex") {
 		t.Errorf("%v\n%s", err, &shown)
 	}
 }

@@ -242,7 +242,7 @@ func TestDeskAllowsNoMore(t *testing.T) {
 		if _, err := a.Approve(t.Context(), "illness", desk.Approver{Name: "alice", Key: keys["alice"], Shown: shown.Shown}); err != nil {
 			t.Fatal(err)
 		}
-		if _, page := s.get("/study/" + r.hash.String()); !strings.Contains(page, "beside alice") {
+		if _, page := s.get("/study/" + r.hash.String()); !strings.Contains(page, "besides alice") {
 			t.Errorf("after one of two: %s", page)
 		}
 		round(t, a)
