@@ -4,7 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -46,13 +48,9 @@ const leastR2 = 0.25
 // degrees of freedom. Each error is cut at its largest possible value, because under much noise the
 // first-order formula exceeds that.
 func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
-	n, d := l.x.Dims()
-	total, mean := 0.0, 0.0
-	for i := range n {
-		total += at(l.weight, i)
-		mean += at(l.weight, i) * b[i]
-	}
-	a := QueryAnswer{Estimate: mean / total, R2: newWeightLaw(l.x, nil).explained(b)}
+	n, d := l.x.x.Dims()
+	total := l.x.total(l.weight)
+	a := QueryAnswer{Estimate: stat.Mean(b, l.weight), R2: l.x.law(nil).explained(b)}
 	g := l.with(b, a.Estimate)
 	if l.factor != nil {
 		var moved mat.VecDense
@@ -64,11 +62,11 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 		slope.MulVec(l.slope, g)
 	}
 	squares, left := 0.0, 0.0
+	fitted := make([]float64, n)
+	l.x.times(fitted, slope.RawVector().Data)
+	centre := floats.Dot(slope.RawVector().Data, l.mean)
 	for i := range n {
-		r := b[i] - a.Estimate
-		for j, x := range l.x.RawRowView(i) {
-			r -= slope.AtVec(j) * (x - l.mean[j])
-		}
+		r := b[i] - a.Estimate - (fitted[i] - centre)
 		share := at(l.weight, i) / total
 		squares += r * share * r * share
 		left += r * share * r
@@ -103,33 +101,20 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 
 // with returns the weighted covariance of b with the rows. mean is b's weighted mean.
 func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
-	n, d := l.x.Dims()
-	total := 0.0
+	n, d := l.x.x.Dims()
+	moved := make([]float64, n)
 	for i := range n {
-		total += at(l.weight, i)
+		moved[i] = at(l.weight, i) * (b[i] - mean)
 	}
 	g := mat.NewVecDense(d, nil)
-	for i := range n {
-		v := at(l.weight, i) / total * (b[i] - mean)
-		for j, x := range l.x.RawRowView(i) {
-			g.SetVec(j, g.AtVec(j)+v*x)
-		}
-	}
+	l.x.sum(g.RawVector().Data, 1/l.x.total(l.weight), moved)
 	return g
 }
 
 // explained returns the adjusted R² of b on the rows, at least 0.
 func (l *WeightLaw) explained(b []float64) float64 {
-	n, d := l.x.Dims()
-	total, mean, square := 0.0, 0.0, 0.0
-	for i := range n {
-		v := at(l.weight, i)
-		total += v
-		mean += v * b[i]
-		square += v * b[i] * b[i]
-	}
-	mean /= total
-	variance := square/total - mean*mean
+	n, d := l.x.x.Dims()
+	mean, variance := stat.PopMeanVariance(b, l.weight)
 	if !(variance > 1e-12) || n <= d+1 {
 		return 0
 	}
@@ -171,7 +156,7 @@ const mostUntold = 1024
 // size of the shift learned from the columns themselves).
 func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambda, records float64) Untold {
 	n, cells := x.Dims()
-	u := Untold{Records: records, means: scaledMeans(means, d.scale())}
+	u := Untold{Records: records, means: floats.ScaleTo(make([]float64, len(means)), d.scale(), means)}
 	if cells > mostUntold || cells < 2 {
 		return u
 	}
@@ -182,10 +167,7 @@ func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambd
 	for _, out := range d.columns() {
 		var rest []int
 		in := map[int]bool{}
-		for _, j := range out.cells {
-			in[j] = true
-		}
-		for _, j := range out.touched {
+		for _, j := range slices.Concat(out.cells, out.touched) {
 			in[j] = true
 		}
 		for j := range cells {
@@ -235,14 +217,6 @@ func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambd
 		u.Shift = math.Sqrt(squares / float64(u.Columns))
 	}
 	return u
-}
-
-func scaledMeans(means []float64, by float64) []float64 {
-	out := make([]float64, len(means))
-	for j, m := range means {
-		out[j] = m * by
-	}
-	return out
 }
 
 // leftOut holds a column's cells, and the other cells that involve the column.

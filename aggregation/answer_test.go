@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/dataset"
@@ -94,7 +95,7 @@ func TestAnswerInterval(t *testing.T) {
 	x := d.Rows(pool)
 	means := []float64{0.55, 0.45, 0.5, 0.52, 0.48, 0.5}
 	noise := Isotropic(6, 1e-3*d.scale())
-	fit := FitWeights(x, nil, scaledMeans(means, d.scale()), noise, 1e-3, 0, rng)
+	fit := FitWeights(x, nil, floats.ScaleTo(make([]float64, len(means)), d.scale(), means), noise, 1e-3, 0, rng)
 	told, apart := make([]float64, n), make([]float64, n)
 	for i := range n {
 		if pool.At(i, 0) > 0.5 {

@@ -3,6 +3,7 @@ package aggregation
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -50,7 +51,9 @@ func (d *FeatureDesign) Recorded(sums []float64) float64 { return sums[d.Cells()
 // one direction across all groups. The direction is measured between ±off, because Means projects.
 func (d *FeatureDesign) WithCount(noise Noise, means []float64, off float64) Noise {
 	cells := d.Cells()
-	up, down := scaledMeans(means, 1+off), scaledMeans(means, 1-off)
+	up, down := make([]float64, cells), make([]float64, cells)
+	floats.ScaleTo(up, 1+off, means)
+	floats.ScaleTo(down, 1-off, means)
 	for _, g := range d.groups {
 		g.project(up[g.cell : g.cell+g.width])
 		g.project(down[g.cell : g.cell+g.width])

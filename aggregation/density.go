@@ -88,6 +88,6 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 // Weigh returns the weights of a given tilt beta (d numbers) on rows x (N×d).
 func Weigh(x *mat.Dense, beta []float64) WeightFit {
 	f := WeightFit{Beta: beta}
-	f.Weight, f.EffectiveRows, f.Largest = weightsOf(x, nil, mat.NewDense(len(beta), 1, append([]float64(nil), beta...)))
+	f.Weight, f.EffectiveRows, f.Largest = weightsOf(rowsOf(x), nil, mat.NewDense(len(beta), 1, append([]float64(nil), beta...)))
 	return f
 }

@@ -92,33 +92,6 @@ func metricOf(x *mat.Dense, weight []float64) metric {
 	return metricOfSecondMoment(secondMoment(x, weight))
 }
 
-// secondMoment returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d.
-func secondMoment(x *mat.Dense, weight []float64) *mat.SymDense {
-	n, d := x.Dims()
-	total := 0.0
-	scaled := mat.NewDense(n, d, nil)
-	for i := range n {
-		v := at(weight, i)
-		total += v
-		r := math.Sqrt(v)
-		to, from := scaled.RawRowView(i), x.RawRowView(i)
-		for j := range to {
-			to[j] = r * from[j]
-		}
-	}
-	return gram(1/total, scaled)
-}
-
-// gram returns scale·xᵀx, d×d. It adds blocks of rows in order, which is several times faster for large x.
-func gram(scale float64, x *mat.Dense) *mat.SymDense {
-	n, d := x.Dims()
-	sum := mat.NewSymDense(d, nil)
-	for from := 0; from < n; from += blockRows {
-		sum.SymRankK(sum, scale, x.Slice(from, min(n, from+blockRows), 0, d).T())
-	}
-	return sum
-}
-
 func metricOfSecondMoment(s *mat.SymDense) metric {
 	d := s.SymmetricDim()
 	var e mat.EigenSym
@@ -187,11 +160,4 @@ func Isotropic(d int, sd float64) Noise {
 		f.Set(j, j, sd)
 	}
 	return Noise{Factor: f}
-}
-
-func at(weight []float64, i int) float64 {
-	if weight == nil {
-		return 1
-	}
-	return weight[i]
 }

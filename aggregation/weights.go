@@ -4,15 +4,14 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
 // logMeanExp is log( Σᵢ bᵢe^{⟨β,xᵢ⟩} / Σᵢ bᵢ ) − ⟨mu, β⟩ + (ridge/2)‖β‖², b the rows' existing weights
 // (base; nil: equal).
 type logMeanExp struct {
-	x      *mat.Dense
+	x      *rows
 	base   []float64
 	mu     []float64
 	ridge  float64
@@ -22,17 +21,11 @@ type logMeanExp struct {
 	shaped float64
 }
 
-func (o *logMeanExp) Dim() int { _, d := o.x.Dims(); return d }
+func (o *logMeanExp) Dim() int { _, d := o.x.x.Dims(); return d }
 
 func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
-	b := blas64.Vector{N: len(beta), Data: beta, Inc: 1}
-	g := blas64.Vector{N: len(grad), Data: grad, Inc: 1}
-	s := blas64.Vector{N: len(o.scores), Data: o.scores, Inc: 1}
-	blas64.Gemv(blas.NoTrans, 1, o.x.RawMatrix(), b, 0, s)
-	top := math.Inf(-1)
-	for _, v := range o.scores {
-		top = math.Max(top, v)
-	}
+	o.x.times(o.scores, beta)
+	top := floats.Max(o.scores)
 	total, before := 0.0, 0.0
 	for i, v := range o.scores {
 		b := at(o.base, i)
@@ -40,7 +33,7 @@ func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 		total += o.scores[i]
 		before += b
 	}
-	blas64.Gemv(blas.Trans, 1/total, o.x.RawMatrix(), s, 0, g)
+	o.x.sum(grad, 1/total, o.scores)
 	value := top + math.Log(total/before)
 	for j, v := range beta {
 		value += v * (o.ridge*v/2 - o.mu[j])
@@ -80,7 +73,8 @@ type WeightFit struct {
 // result it means the base alone. No λ is chosen that leaves less than a share keep of the base's effective
 // rows: weights on few rows match a mean that the pool can hardly reach, and ruin everything else.
 func FitWeights(x *mat.Dense, base, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
-	return tilting(x, base, mean, noise).fitWeights(x, base, lambda, keep, rng)
+	r := rowsOf(x)
+	return r.tilting(base, mean, noise).fitWeights(r, base, lambda, keep, rng)
 }
 
 // MatchWeights is FitWeights of equally weighted rows for answering queries. It chooses the λ whose
@@ -93,14 +87,13 @@ func FitWeights(x *mat.Dense, base, mean []float64, noise Noise, lambda, keep fl
 // S(S+λ)⁻¹, S the weighted covariance.
 func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
 	n, _ := x.Dims()
-	p := tilting(x, nil, mean, noise)
+	r := rowsOf(x)
+	p := r.tilting(nil, mean, noise)
 	variance := inner(noise.Factor, noise.Factor)
 	p.score = func(w *mat.Dense, lambda float64) (risk, correction float64) {
-		weight, _, _ := weightsOf(x, nil, w)
-		law := newWeightLaw(x, weight)
-		for j, m := range law.mean {
-			risk += (m - mean[j]) * (m - mean[j])
-		}
+		weight, _, _ := weightsOf(r, nil, w)
+		law := r.law(weight)
+		risk = math.Pow(floats.Distance(law.mean, mean, 2), 2)
 		if math.IsInf(lambda, 1) {
 			return risk, -variance
 		}
@@ -111,34 +104,28 @@ func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float6
 		// S(S+λ)⁻¹ = I − λ(S+λ)⁻¹.
 		return risk, 2*(variance-lambda*entropy) - variance
 	}
-	return p.fitWeights(x, nil, lambda, keep, rng)
+	return p.fitWeights(r, nil, lambda, keep, rng)
 }
 
-func tilting(x *mat.Dense, base, mean []float64, noise Noise) perturbed {
-	n, d := x.Dims()
+func (r *rows) tilting(base, mean []float64, noise Noise) perturbed {
+	n, d := r.x.Dims()
 	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
+	ceiling := math.Log(float64(n)) // relative entropy with all weight on the lightest row
+	if base != nil {
+		ceiling = math.Log(floats.Sum(base) / floats.Min(base))
+	}
 	return perturbed{
-		risk: &logMeanExp{x: x, base: base, scores: make([]float64, n), second: secondMoment(x, base)},
-		// With all weight on the lightest row, relative entropy is largest: −log of that row's share.
-		mu: mu, noise: noise, ceiling: -math.Log(lightestShare(base, n)), least: math.Inf(-1),
+		risk: &logMeanExp{x: r, base: base, scores: make([]float64, n), second: r.second(base)},
+		mu:   mu, noise: noise, ceiling: ceiling, least: math.Inf(-1),
 		curvature: func(w *mat.Dense) *mat.SymDense {
-			weight, _, _ := weightsOf(x, base, w)
-			return newWeightLaw(x, weight).cov
+			weight, _, _ := weightsOf(r, base, w)
+			return r.law(weight).cov
 		},
 	}
 }
 
-func lightestShare(base []float64, n int) float64 {
-	least, total := math.Inf(1), 0.0
-	for i := range n {
-		b := at(base, i)
-		least, total = math.Min(least, b), total+b
-	}
-	return least / total
-}
-
-func (p perturbed) fitWeights(x *mat.Dense, base []float64, lambda, keep float64, rng *rand.Rand) WeightFit {
-	n, d := x.Dims()
+func (p perturbed) fitWeights(x *rows, base []float64, lambda, keep float64, rng *rand.Rand) WeightFit {
+	n, d := x.x.Dims()
 	before := float64(n)
 	if base != nil {
 		_, before, _ = weightsOf(x, base, mat.NewDense(d, 1, nil))
@@ -154,10 +141,10 @@ func (p perturbed) fitWeights(x *mat.Dense, base []float64, lambda, keep float64
 }
 
 // weightsOf returns tilted weights (mean 1), their effective rows and the largest share.
-func weightsOf(x *mat.Dense, base []float64, beta *mat.Dense) (weight []float64, effective, largest float64) {
-	n, _ := x.Dims()
+func weightsOf(x *rows, base []float64, beta *mat.Dense) (weight []float64, effective, largest float64) {
+	n, _ := x.x.Dims()
 	weight = make([]float64, n)
-	mat.NewDense(n, 1, weight).Mul(x, beta)
+	x.times(weight, beta.RawMatrix().Data)
 	top := math.Inf(-1)
 	for i, s := range weight {
 		if base != nil {
@@ -199,7 +186,7 @@ func (d Drift) Found() bool {
 func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	_, d := x.Dims()
 	law := newWeightLaw(x, weight)
-	_, effective, _ := weightsOf(x, weight, mat.NewDense(d, 1, nil))
+	_, effective, _ := weightsOf(law.x, weight, mat.NewDense(d, 1, nil))
 	g := metricOfSecondMoment(law.cov)
 	out := Drift{}
 	for j, variance := range g.values {
@@ -219,7 +206,7 @@ func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 // WeightLaw gives the errors of a weighted pool's answers, from released numbers and the distribution
 // of their noise.
 type WeightLaw struct {
-	x      *mat.Dense
+	x      *rows
 	weight []float64
 	mean   []float64     // mean of x under the weights
 	cov    *mat.SymDense // covariance of x under the weights
@@ -230,18 +217,12 @@ type WeightLaw struct {
 	slope *mat.Dense
 }
 
-func newWeightLaw(x *mat.Dense, weight []float64) *WeightLaw {
-	n, d := x.Dims()
-	total := 0.0
-	for i := range n {
-		total += at(weight, i)
-	}
-	l := &WeightLaw{x: x, weight: weight, mean: make([]float64, d), cov: secondMoment(x, weight)}
-	for i := range n {
-		for j, v := range x.RawRowView(i) {
-			l.mean[j] += at(weight, i) / total * v
-		}
-	}
+func newWeightLaw(x *mat.Dense, weight []float64) *WeightLaw { return rowsOf(x).law(weight) }
+
+func (r *rows) law(weight []float64) *WeightLaw {
+	_, d := r.x.Dims()
+	l := &WeightLaw{x: r, weight: weight, mean: make([]float64, d), cov: r.second(weight)}
+	r.sum(l.mean, 1/r.total(weight), weight)
 	l.cov.SymRankOne(l.cov, -1, mat.NewVecDense(d, l.mean))
 	return l
 }

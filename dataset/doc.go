@@ -1,7 +1,7 @@
 // Package dataset is about tables and how files become tables.
 //
 // It turns files into numbers for an agent at a party, for a simulation, and for a person who applies a
-// release. Readers ([ReadCSV], [ReadLines], [ReadIDX]) turn a file into a [Table] of text cells. A
+// release. Readers ([ReadCSV], [NewLines], [ReadIDX]) turn a file into a [Table] of text cells. A
 // [Schema], public and fixed before any record is seen, turns a table into [Records] with features in [0,1]. A
 // [Map], fitted on public rows alone, turns these into model features of norm at most 1. The noise is
 // calibrated to that bound.

@@ -14,12 +14,11 @@ const byteOrderMark = "\ufeff"
 // maxLine bounds the bytes of a line. 100,000 columns of forty characters are shorter.
 const maxLine = 4 << 20
 
-// ReadLines reads a site's records, one per line: cells between delimiters, with spaces around them removed. A
-// cell that begins with a quote ends with a quote; between them, delimiters are text and a doubled quote is one
+// NewLines returns the rows of a site's records, one per line: cells between delimiters, with spaces around them
+// removed. A cell that begins with a quote ends with a quote; between them, delimiters are text and a doubled quote is one
 // quote. No record is an error. A malformed line (a quote that does not end, another number of cells, more than
 // maxLine bytes) becomes a row of empty cells, and a cell that is not text (not UTF-8, or with a NUL) becomes
-// empty. Blank lines and comment lines hold no record. A header is the first other line. ReadLines keeps the
-// requested columns, all if none is requested. If the file has none of them, it reads no further.
+// empty. Blank lines and comment lines hold no record. A header is the first other line.
 //
 // Proof note. Claim: one line of a file is one record, so files that differ in one line are neighbours in
 // records.
@@ -38,15 +37,6 @@ const maxLine = 4 << 20
 //     longest lines that they expect.
 //
 // An error is about the file, never about a record: it cannot be read to its end, or lacks a required header.
-func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
-	rows, err := NewLines(r, f)
-	if err != nil {
-		return Lines{}, err
-	}
-	return Collect(rows, only...)
-}
-
-// NewLines returns the rows of a file with one record per line, read as [ReadLines] does.
 func NewLines(r io.Reader, f Format) (Rows, error) {
 	in := newLineReader(r, f)
 	if err := in.open(f, in.next); err != nil {

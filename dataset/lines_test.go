@@ -213,3 +213,12 @@ func TestLinesInAnyOrder(t *testing.T) {
 		}
 	}
 }
+
+// ReadLines collects the rows of NewLines.
+func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
+	rows, err := NewLines(r, f)
+	if err != nil {
+		return Lines{}, err
+	}
+	return Collect(rows, only...)
+}

@@ -16,8 +16,7 @@ const (
 
 // manyRows: a quoted cell with this many lines between its first and its last line, each a row of the
 // table by itself, shows a wrong quote: few texts have as many lines that all have the table's number of
-// delimiters. (Line 271 of Youtube04-Eminem.csv, of the UCI set "YouTube Spam Collection", has such a
-// quote; it would swallow four records.)
+// delimiters. (Line 271 of UCI's Youtube04-Eminem.csv has such a quote.)
 const manyRows = 3
 
 // NewQuoted returns the rows of a file for a person's import. It reads as [NewLines] does, except that a quoted

@@ -37,7 +37,7 @@ func (f *firstRows) Next() ([]string, bool, error) {
 	return f.Rows.Next()
 }
 
-// Lines is a site's file as read by ReadLines. Its counts are private, like a Remark.
+// Lines is a site's file as read by [Collect]. Its counts are private, like a Remark.
 type Lines struct {
 	// Columns lists all columns of the file, in its order.
 	Columns []string

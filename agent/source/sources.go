@@ -312,7 +312,7 @@ func (s Sources) takenFile(name string) string {
 //   - No bound of Expected is a condition here. A record whose cells mean nothing to the schema is an empty
 //     record by itself: numbers in the middle of their range, levels other, no label. So a file that became
 //     garbage gives a constant, record by record, and a file with garbage from some line on gives the records
-//     before that line. Each record is a function of one line (dataset.ReadLines, mapping), so neighbours
+//     before that line. Each record is a function of one line (dataset.NewLines, mapping), so neighbours
 //     remain neighbours, and the study's bound covers the contribution.
 //   - Notes about the file (noteDay) lie in the state folder, for preview, check and source list. No log line
 //     mentions them, because logs may leave the machine: audit lines to syslog, others to the site's collector.

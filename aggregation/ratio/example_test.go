@@ -25,7 +25,7 @@ func Example() {
 	model, err := ratio.Fit([]ratio.Set{
 		{Rows: set(80, 20), Shares: []float64{0.8, 0.2}},
 		{Rows: set(10, 90), Shares: []float64{0.1, 0.9}},
-	}, ratio.Options{Kernel: ratio.LinearKernel()})
+	}, ratio.Options{Kernel: ratio.Kernel{Name: "linear"}})
 	if err != nil {
 		panic(err)
 	}

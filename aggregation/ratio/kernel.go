@@ -18,9 +18,6 @@ type Kernel struct {
 // RBF is the Gaussian kernel exp(−gamma‖x−y‖²).
 func RBF(gamma float64) Kernel { return Kernel{Name: "rbf", Gamma: gamma} }
 
-// LinearKernel is ⟨x,y⟩: it compares sets by their mean rows only.
-func LinearKernel() Kernel { return Kernel{Name: "linear"} }
-
 func (k Kernel) Validate() error {
 	switch k.Name {
 	case "linear":

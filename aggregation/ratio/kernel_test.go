@@ -18,7 +18,7 @@ func slowKernel(k Kernel, a, b []float64) float64 {
 func TestKernelSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	x, y := normalRows(kernelBlock+9, 3, rng), normalRows(kernelBlock+2, 3, rng)
-	for _, k := range []Kernel{RBF(0.3), LinearKernel()} {
+	for _, k := range []Kernel{RBF(0.3), Kernel{Name: "linear"}} {
 		n, _ := x.Dims()
 		m, _ := y.Dims()
 		row, column := make([]float64, n), make([]float64, m)
@@ -48,7 +48,7 @@ func TestKernelSums(t *testing.T) {
 func TestGram(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	sets := []*mat.Dense{normalRows(5, 2, rng), normalRows(8, 2, rng), normalRows(3, 2, rng)}
-	for _, k := range []Kernel{RBF(0.5), LinearKernel()} {
+	for _, k := range []Kernel{RBF(0.5), Kernel{Name: "linear"}} {
 		g, scores := NewGram(k, sets)
 		for i, x := range sets {
 			n, _ := x.Dims()

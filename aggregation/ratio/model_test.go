@@ -161,7 +161,7 @@ func FuzzModelJSON(f *testing.F) {
 	small := testFourier
 	small.Features = 4
 	target := w.set(4, .5, .5)
-	for _, o := range []Options{{Kernel: RBF(1)}, {Kernel: LinearKernel(), Estimator: Mixture}, {Fourier: &small, Estimator: Mixture}} {
+	for _, o := range []Options{{Kernel: RBF(1)}, {Kernel: Kernel{Name: "linear"}, Estimator: Mixture}, {Fourier: &small, Estimator: Mixture}} {
 		m, err := Fit(sets, o)
 		if err != nil {
 			f.Fatal(err)

@@ -84,10 +84,10 @@ func (r *reading) open(name string, f dataset.Format) (*recordFile, error) {
 	if name != stdinName {
 		in, err = os.Open(name)
 	}
-	if err != nil {
-		return nil, namedOnce(name, err)
+	var file *recordFile
+	if err == nil {
+		file, err = openRecords(in, m, files.OpenStrict)
 	}
-	file, err := openRecords(in, m, files.OpenStrict)
 	if err != nil {
 		return nil, namedOnce(name, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
@@ -101,7 +102,7 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 		for j := range beta {
 			beta[j] = total.Values[j] * gamma / total.Weight
 		}
-		fit := aggregation.Weigh(x, scaledBy(beta, norm))
+		fit := aggregation.Weigh(x, floats.ScaleTo(make([]float64, len(beta)), norm, beta))
 		law := aggregation.LawOfTilt(x, fit, out.NoiseSD*norm)
 		fit.Beta, fit.Lambda = beta, w.lambda()
 		return fit, law, out, nil
@@ -116,9 +117,9 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 		keep = keepWeights
 	}
 	doubt := w.design.WithSampling(noise, x, n)
-	fit := aggregation.MatchWeights(x, scaledBy(out.Means, 1/w.design.Norm()), doubt, w.plan.Lambda, keep, rng)
+	fit := aggregation.MatchWeights(x, floats.ScaleTo(make([]float64, len(out.Means)), 1/w.design.Norm(), out.Means), doubt, w.plan.Lambda, keep, rng)
 	law := aggregation.LawOf(x, fit, noise)
-	fit.Beta = scaledBy(fit.Beta, 1/w.design.Norm())
+	floats.Scale(1/w.design.Norm(), fit.Beta)
 	return fit, law, out, nil
 }
 
@@ -140,14 +141,6 @@ func (out *Weights) about() float64 {
 		return math.Max(*out.Inside, 1)
 	}
 	return math.Max(float64(out.Records), 1)
-}
-
-func scaledBy(v []float64, s float64) []float64 {
-	out := make([]float64, len(v))
-	for i, x := range v {
-		out[i] = s * x
-	}
-	return out
 }
 
 func (w *statistic) warnings(out *Weights, total bodies.Total) []string {

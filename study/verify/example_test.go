@@ -71,7 +71,7 @@ func conclude() (c concluded) {
 		must(s.Step(life.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}))
 		if i == 0 {
 			receipt := must(protocol.Receipt{Plan: s.Hash, Party: party, Body: sha256.Sum256(body), Size: len(body)}.Sign(c.signer))
-			c.site = verify.Party{Party: party, Keys: must(protocol.FollowKeys(c.signer.Key(), nil)), Receipt: &receipt, Upload: body, Ledger: verify.LedgerOf(linesOf(own))}
+			c.site = verify.Party{Party: party, Keys: must(protocol.FollowKeys(c.signer.Key(), nil)), Receipt: &receipt, Upload: body, Ledger: ledgerOf(linesOf(own))}
 		}
 	}
 	must(s.Step(life.FoldDone{Contributions: len(s.Received)}))

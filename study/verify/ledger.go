@@ -17,18 +17,6 @@ import (
 // if there is no line.
 type Ledger func(id string) (l privacy.Line, found bool, err error)
 
-// LedgerOf makes a Ledger from exported lines. A privacy.Chain checks whether they form a chain.
-func LedgerOf(lines []privacy.Line) Ledger {
-	return func(id string) (privacy.Line, bool, error) {
-		for _, l := range lines {
-			if l.ID == id {
-				return l, true, nil
-			}
-		}
-		return privacy.Line{}, false, nil
-	}
-}
-
 // CompareCoordinator compares a coordinator's ledger with a release. If the coordinator added the
 // noise, the ledger must have exactly the entries that the release names. If each site added noise,
 // it must have none. An entry may have been lost before a reconciliation, which the chain shows.

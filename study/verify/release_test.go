@@ -88,7 +88,7 @@ func TestRelease(t *testing.T) {
 			s.Receipt = new(must(protocol.Receipt{Plan: c.release.Release.PlanHash, Party: s.Party}.Sign(stranger)))
 		})}, verify.Fails, "receipt", "not the coordinator's", true},
 		"other bytes":     {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Upload = []byte("other") })}, verify.Fails, "receipt", "other bytes", true},
-		"forgotten":       {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Ledger = verify.LedgerOf(nil) })}, verify.Fails, "charge", "holds no charge", true},
+		"forgotten":       {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Ledger = ledgerOf(nil) })}, verify.Fails, "charge", "holds no charge", true},
 		"cheaper":         {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Ledger = cheaper(s.Ledger) })}, verify.Fails, "charge", "but plan and pool declare", true},
 		"no ledger there": {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Ledger = unreadable })}, verify.Fails, "charge", "cannot be read", true},
 	} {
@@ -131,12 +131,12 @@ func TestCompareCoordinator(t *testing.T) {
 		verdict verify.Verdict
 		says    string
 	}{
-		"the same":          {c.release, verify.LedgerOf(c.ledger), verify.Holds, "is the one that the release names"},
-		"cut off":           {c.release, verify.LedgerOf(nil), verify.Fails, "does not have"},
-		"anew":              {c.release, verify.LedgerOf([]privacy.Line{anew}), verify.Fails, "written anew"},
-		"unnamed":           {sign(c.signer, unnamed), verify.LedgerOf(c.ledger), verify.Fails, "does not name"},
+		"the same":          {c.release, ledgerOf(c.ledger), verify.Holds, "is the one that the release names"},
+		"cut off":           {c.release, ledgerOf(nil), verify.Fails, "does not have"},
+		"anew":              {c.release, ledgerOf([]privacy.Line{anew}), verify.Fails, "written anew"},
+		"unnamed":           {sign(c.signer, unnamed), ledgerOf(c.ledger), verify.Fails, "does not name"},
 		"unreadable":        {c.release, unreadable, verify.Fails, "the disk is gone"},
-		"each site's noise": {sign(c.signer, atSite), verify.LedgerOf(c.ledger), verify.Holds, "charged nothing for it"},
+		"each site's noise": {sign(c.signer, atSite), ledgerOf(c.ledger), verify.Holds, "charged nothing for it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := verify.CompareCoordinator(test.r, c.signer.Key(), privacy.NewChain(), test.ledger)
@@ -145,7 +145,7 @@ func TestCompareCoordinator(t *testing.T) {
 			}
 		})
 	}
-	if found := verify.CompareCoordinator(c.release, must(protocol.NewSigner()).Key(), privacy.NewChain(), verify.LedgerOf(c.ledger)); !says(found, verify.Fails, "signature", "not what this coordinator signed") {
+	if found := verify.CompareCoordinator(c.release, must(protocol.NewSigner()).Key(), privacy.NewChain(), ledgerOf(c.ledger)); !says(found, verify.Fails, "signature", "not what this coordinator signed") {
 		t.Errorf("another's key: %+v", found)
 	}
 	if found := verify.CompareParty(c.release, c.pool, c.site); len(found) != 3 || verify.AnyFails(found) {
@@ -205,5 +205,17 @@ func TestReleaseLines(t *testing.T) {
 	changed.Ledger[0].Sequence++
 	if _, err := verify.ReleaseLines(sign(c.signer, changed), nil); err == nil || !strings.Contains(err.Error(), "ledger entry 2") {
 		t.Errorf("a line changed: %v", err)
+	}
+}
+
+// ledgerOf makes a Ledger of exported lines.
+func ledgerOf(lines []privacy.Line) verify.Ledger {
+	return func(id string) (privacy.Line, bool, error) {
+		for _, l := range lines {
+			if l.ID == id {
+				return l, true, nil
+			}
+		}
+		return privacy.Line{}, false, nil
 	}
 }

@@ -1,0 +1,125 @@
+package aggregation
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// rows computes with the rows of x (n×d). One-hot columns and their products are mostly 0, so ends, column
+// and value then hold the other entries, row by row: row i has those from ends[i] to ends[i+1].
+type rows struct {
+	x      *mat.Dense
+	ends   []int
+	column []int32
+	value  []float64
+}
+
+// sparseShare is a share of entries other than 0 up to which computing with these alone is faster than
+// with all, which the library does several at a time.
+const sparseShare = 1. / 6
+
+func rowsOf(x *mat.Dense) *rows {
+	n, d := x.Dims()
+	r := &rows{x: x, ends: make([]int, 1, n+1)}
+	for i := range n {
+		for j, v := range x.RawRowView(i) {
+			if v != 0 {
+				r.column, r.value = append(r.column, int32(j)), append(r.value, v)
+			}
+		}
+		if r.ends = append(r.ends, len(r.value)); float64(len(r.value)) > sparseShare*float64(n*d) {
+			return &rows{x: x}
+		}
+	}
+	return r
+}
+
+// times sets out to x·b.
+func (r *rows) times(out, b []float64) {
+	if r.ends == nil {
+		blas64.Gemv(blas.NoTrans, 1, r.x.RawMatrix(), vector(b), 0, vector(out))
+		return
+	}
+	for i := range out {
+		sum, value := 0.0, r.value[r.ends[i]:r.ends[i+1]]
+		for k, j := range r.column[r.ends[i]:r.ends[i+1]] {
+			sum += value[k] * b[j]
+		}
+		out[i] = sum
+	}
+}
+
+// sum sets out to scale·xᵀ·weight (nil: ones).
+func (r *rows) sum(out []float64, scale float64, weight []float64) {
+	clear(out)
+	n, _ := r.x.Dims()
+	for i := range n {
+		w := scale * at(weight, i)
+		if r.ends == nil {
+			blas64.Axpy(w, vector(r.x.RawRowView(i)), vector(out))
+			continue
+		}
+		value := r.value[r.ends[i]:r.ends[i+1]]
+		for k, j := range r.column[r.ends[i]:r.ends[i+1]] {
+			out[j] += w * value[k]
+		}
+	}
+}
+
+func vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Data: v, Inc: 1} }
+
+func (r *rows) total(weight []float64) float64 {
+	if n, _ := r.x.Dims(); weight == nil {
+		return float64(n)
+	}
+	return floats.Sum(weight)
+}
+
+// second returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d. Sparse rows add up in the order of dense ones.
+func (r *rows) second(weight []float64) *mat.SymDense {
+	n, d := r.x.Dims()
+	total := r.total(weight)
+	if r.ends == nil {
+		scaled := mat.DenseCopyOf(r.x)
+		for i := range n {
+			blas64.Scal(math.Sqrt(at(weight, i)), vector(scaled.RawRowView(i)))
+		}
+		return gram(1/total, scaled)
+	}
+	sum := mat.NewSymDense(d, nil)
+	raw := sum.RawSymmetric()
+	for i := range n {
+		root, end := math.Sqrt(at(weight, i)), r.ends[i+1]
+		for k := r.ends[i]; k < end; k++ {
+			to, v := raw.Data[int(r.column[k])*raw.Stride:], 1/total*(root*r.value[k])
+			for l := k; l < end; l++ {
+				to[r.column[l]] += v * (root * r.value[l])
+			}
+		}
+	}
+	return sum
+}
+
+// secondMoment returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d.
+func secondMoment(x *mat.Dense, weight []float64) *mat.SymDense { return rowsOf(x).second(weight) }
+
+// gram returns scale·xᵀx, d×d. It adds blocks of rows in order, which is several times faster for large x.
+func gram(scale float64, x *mat.Dense) *mat.SymDense {
+	n, d := x.Dims()
+	sum := mat.NewSymDense(d, nil)
+	for from := 0; from < n; from += blockRows {
+		sum.SymRankK(sum, scale, x.Slice(from, min(n, from+blockRows), 0, d).T())
+	}
+	return sum
+}
+
+func at(weight []float64, i int) float64 {
+	if weight == nil {
+		return 1
+	}
+	return weight[i]
+}
