@@ -213,8 +213,11 @@ func (c Config) Validate() error {
 		field, value string
 		check        func(string) error
 	}{{"page", c.Page, webpage.CheckAddress}, {"metrics", c.Metrics, webpage.CheckAddress}, {"store", c.Store, database.CheckAddress}, {"head", c.Head, outside}} {
-		if at.value != "" && at.check(at.value) != nil {
-			return fmt.Errorf("%s: %w", at.field, at.check(at.value))
+		if at.value == "" {
+			continue
+		}
+		if err := at.check(at.value); err != nil {
+			return fmt.Errorf("%s: %w", at.field, err)
 		}
 	}
 	l := c.Limits
