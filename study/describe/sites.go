@@ -2,7 +2,6 @@ package describe
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -46,20 +45,23 @@ func (t eachParty) Finish(of study.Summed, _ []privacy.Published) (study.Result,
 	}
 	var sites []Site
 	for body, err := range of.Bodies {
-		if err == nil && len(sites) == len(of.Senders) {
-			err = fmt.Errorf("%d parties are named as senders, and there are more bodies", len(sites))
+		if err != nil {
+			return fail(err)
 		}
-		var one study.Sum
+		if len(sites) == len(of.Senders) {
+			return fail(fmt.Errorf("%d parties are named as senders, and there are more bodies", len(sites)))
+		}
+		one, err := t.task.NewSum()
 		if err == nil {
-			one, err = t.task.NewSum()
+			err = one.Add(body)
 		}
 		if err == nil {
-			err = errors.Join(one.Add(body), all.Merge(one))
+			err = all.Merge(one)
 		}
-		var table Table
-		if err == nil {
-			table, err = t.tableOf(one, 1)
+		if err != nil {
+			return fail(err)
 		}
+		table, err := t.tableOf(one, 1)
 		if err != nil {
 			return fail(err)
 		}
