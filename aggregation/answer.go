@@ -48,7 +48,7 @@ const leastR2 = 0.25
 // degrees of freedom. Each error is cut at its largest possible value, because under much noise the
 // first-order formula exceeds that.
 func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
-	n, d := l.x.x.Dims()
+	n, d := l.x.dims()
 	total := l.x.total(l.weight)
 	a := QueryAnswer{Estimate: stat.Mean(b, l.weight), R2: l.x.law(nil).explained(b)}
 	g := l.with(b, a.Estimate)
@@ -101,7 +101,7 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 
 // with returns the weighted covariance of b with the rows. mean is b's weighted mean.
 func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
-	n, d := l.x.x.Dims()
+	n, d := l.x.dims()
 	moved := make([]float64, n)
 	for i := range n {
 		moved[i] = at(l.weight, i) * (b[i] - mean)
@@ -113,7 +113,7 @@ func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 
 // explained returns the adjusted R² of b on the rows, at least 0.
 func (l *WeightLaw) explained(b []float64) float64 {
-	n, d := l.x.x.Dims()
+	n, d := l.x.dims()
 	mean, variance := stat.PopMeanVariance(b, l.weight)
 	if !(variance > 1e-12) || n <= d+1 {
 		return 0

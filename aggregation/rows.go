@@ -38,6 +38,8 @@ func rowsOf(x *mat.Dense) *rows {
 	return r
 }
 
+func (r *rows) dims() (n, d int) { return r.x.Dims() }
+
 // times sets out to x·b.
 func (r *rows) times(out, b []float64) {
 	if r.ends == nil {
@@ -56,7 +58,7 @@ func (r *rows) times(out, b []float64) {
 // sum sets out to scale·xᵀ·weight (nil: ones).
 func (r *rows) sum(out []float64, scale float64, weight []float64) {
 	clear(out)
-	n, _ := r.x.Dims()
+	n, _ := r.dims()
 	for i := range n {
 		w := scale * at(weight, i)
 		if r.ends == nil {
@@ -73,7 +75,7 @@ func (r *rows) sum(out []float64, scale float64, weight []float64) {
 func vector(v []float64) blas64.Vector { return blas64.Vector{N: len(v), Data: v, Inc: 1} }
 
 func (r *rows) total(weight []float64) float64 {
-	if n, _ := r.x.Dims(); weight == nil {
+	if n, _ := r.dims(); weight == nil {
 		return float64(n)
 	}
 	return floats.Sum(weight)
@@ -81,7 +83,7 @@ func (r *rows) total(weight []float64) float64 {
 
 // second returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d. Sparse rows add up in the order of dense ones.
 func (r *rows) second(weight []float64) *mat.SymDense {
-	n, d := r.x.Dims()
+	n, d := r.dims()
 	total := r.total(weight)
 	if r.ends == nil {
 		scaled := mat.DenseCopyOf(r.x)

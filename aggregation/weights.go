@@ -21,7 +21,7 @@ type logMeanExp struct {
 	shaped float64
 }
 
-func (o *logMeanExp) Dim() int { _, d := o.x.x.Dims(); return d }
+func (o *logMeanExp) Dim() int { _, d := o.x.dims(); return d }
 
 func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 	o.x.times(o.scores, beta)
@@ -108,7 +108,7 @@ func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float6
 }
 
 func (r *rows) tilting(base, mean []float64, noise Noise) perturbed {
-	n, d := r.x.Dims()
+	n, d := r.dims()
 	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
 	ceiling := math.Log(float64(n)) // relative entropy with all weight on the lightest row
 	if base != nil {
@@ -125,7 +125,7 @@ func (r *rows) tilting(base, mean []float64, noise Noise) perturbed {
 }
 
 func (p perturbed) fitWeights(x *rows, base []float64, lambda, keep float64, rng *rand.Rand) WeightFit {
-	n, d := x.x.Dims()
+	n, d := x.dims()
 	before := float64(n)
 	if base != nil {
 		_, before, _ = weightsOf(x, base, mat.NewDense(d, 1, nil))
@@ -142,7 +142,7 @@ func (p perturbed) fitWeights(x *rows, base []float64, lambda, keep float64, rng
 
 // weightsOf returns tilted weights (mean 1), their effective rows and the largest share.
 func weightsOf(x *rows, base []float64, beta *mat.Dense) (weight []float64, effective, largest float64) {
-	n, _ := x.x.Dims()
+	n, _ := x.dims()
 	weight = make([]float64, n)
 	x.times(weight, beta.RawMatrix().Data)
 	top := math.Inf(-1)
@@ -220,7 +220,7 @@ type WeightLaw struct {
 func newWeightLaw(x *mat.Dense, weight []float64) *WeightLaw { return rowsOf(x).law(weight) }
 
 func (r *rows) law(weight []float64) *WeightLaw {
-	_, d := r.x.Dims()
+	_, d := r.dims()
 	l := &WeightLaw{x: r, weight: weight, mean: make([]float64, d), cov: r.second(weight)}
 	r.sum(l.mean, 1/r.total(weight), weight)
 	l.cov.SymRankOne(l.cov, -1, mat.NewVecDense(d, l.mean))
