@@ -263,7 +263,7 @@ func TestAddresses(t *testing.T) {
 	if _, news := id.Follow(w.parties["p0"].Keys(), l.Addresses); news {
 		t.Error("a tunnel is forgotten")
 	}
-	w.server.addresses = protocol.SignedProto([]protocol.Signed{protocol.SignAddresses(must(protocol.NewSigner()), w.config.Address)})[0]
+	w.server.addresses = protocol.SignAddresses(must(protocol.NewSigner()), w.config.Address)
 	if _, err := w.parties["p0"].Studies(ctx); !errors.Is(err, protocol.ErrDamaged) {
 		t.Errorf("addresses that somebody else signed: %v", err)
 	}

@@ -118,7 +118,7 @@ func (s *Server) open() error {
 		return err
 	}
 	if c.Address != "" {
-		s.addresses = protocol.SignedProto([]protocol.Signed{protocol.SignAddresses(s.signer, c.Address)})[0]
+		s.addresses = protocol.SignAddresses(s.signer, c.Address)
 	}
 	stores.Store.OnError = s.noteDamage
 	s.store = stores.Store

@@ -3,8 +3,8 @@ package protocol
 import "caucus/protocol/pb"
 
 // SignAddresses signs the addresses of a coordinator's replicas, with commas between them.
-func SignAddresses(by *Signer, addresses string) Signed {
-	return Signed{Document: []byte(addresses), Signature: by.Sign(AddressesDocument, []byte(addresses))}
+func SignAddresses(by *Signer, addresses string) *pb.Signed {
+	return &pb.Signed{Document: []byte(addresses), Signature: by.Sign(AddressesDocument, []byte(addresses))}
 }
 
 // addressesOf reads what SignAddresses made with the newest key; "" for none. Errors wrap ErrDamaged.
