@@ -383,7 +383,7 @@ func wrongTerms(cmd *cobra.Command) string {
 	var settings []terms.Setting
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if of, ok := f.Value.(*termFlag); ok && of.given && !placeholder(of.value) {
-			settings = append(settings, terms.Setting{Name: of.name, Value: of.value, Said: "--" + f.Name + " " + of.value})
+			settings = append(settings, terms.Setting{Name: of.name, Value: of.value, Typed: "--" + f.Name + " " + of.value})
 		}
 	})
 	set, err := cmd.Flags().GetStringArray("set")
@@ -403,7 +403,7 @@ func wrongTerms(cmd *cobra.Command) string {
 			case !ok:
 				return "--set " + s + ": there is no value"
 			case !placeholder(value):
-				of = append(of, terms.Setting{Name: name, Value: value, Said: "--set " + s})
+				of = append(of, terms.Setting{Name: name, Value: value, Typed: "--set " + s})
 			case name != placeholderTerm:
 				if kind == "" {
 					kind = kinds.Default

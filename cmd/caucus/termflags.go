@@ -196,7 +196,7 @@ func kindAndFile(cmd *cobra.Command, args []string) (kind, path string, err erro
 func (t *termFlags) settings() (all []terms.Setting, err error) {
 	for _, f := range t.flags {
 		if f.given {
-			all = append(all, terms.Setting{Name: f.name, Value: f.value, Said: "--" + strings.ReplaceAll(f.name, "_", "-") + " " + f.value})
+			all = append(all, terms.Setting{Name: f.name, Value: f.value, Typed: "--" + strings.ReplaceAll(f.name, "_", "-") + " " + f.value})
 		}
 	}
 	for _, s := range t.set {
@@ -204,7 +204,7 @@ func (t *termFlags) settings() (all []terms.Setting, err error) {
 		if !ok || name == "" {
 			return nil, usagef("--set %s: write TERM=VALUE, such as --set epsilon=0.5", s)
 		}
-		all = append(all, terms.Setting{Name: strings.TrimSpace(name), Value: value, Said: "--set " + s})
+		all = append(all, terms.Setting{Name: strings.TrimSpace(name), Value: value, Typed: "--set " + s})
 	}
 	return all, nil
 }

@@ -51,8 +51,8 @@ func (s Study) Gives(key string) bool { return s.given[key] }
 // Setting is a term's value from a command line.
 type Setting struct {
 	Name, Value string
-	// Said is the setting as typed, for errors: --set tilt=yes, --epsilon 1.
-	Said string
+	// Typed is the setting as the user typed it, for errors: --set tilt=yes, --epsilon 1.
+	Typed string
 }
 
 // SettingError is an error in a setting on the command line.
@@ -60,7 +60,9 @@ type SettingError struct{ error }
 
 func (e SettingError) Unwrap() error { return e.error }
 
-func settingError(s Setting, err error) error { return SettingError{fmt.Errorf("%s: %w", s.Said, err)} }
+func settingError(s Setting, err error) error {
+	return SettingError{fmt.Errorf("%s: %w", s.Typed, err)}
+}
 
 // ErrZeroEpsilon refuses a 0 that somebody wrote, because code takes 0 for "not given" and would use
 // the default.
@@ -178,7 +180,7 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 			return settingError(of, err)
 		}
 		if before, twice := said[t.Key]; twice {
-			return settingError(of, fmt.Errorf("%s says %s already: leave one out", before.Said, t.Key))
+			return settingError(of, fmt.Errorf("%s says %s already: leave one out", before.Typed, t.Key))
 		}
 		said[t.Key] = of
 		n, err := t.value(of.Value)
@@ -190,7 +192,7 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 		}
 		at := strings.Split(t.Key, ".")
 		if was := file.Find(at...); was != nil && !alike(was, n) {
-			s.Replaced = append(s.Replaced, fmt.Sprintf("%s replaces %s of the study file", of.Said, t.Key))
+			s.Replaced = append(s.Replaced, fmt.Sprintf("%s replaces %s of the study file", of.Typed, t.Key))
 		}
 		file.Put(n, at...)
 		s.given[t.Key] = true

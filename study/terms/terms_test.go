@@ -52,7 +52,7 @@ func parse(t *testing.T, text, kind string, settings ...string) (Study, error) {
 	var all []Setting
 	for _, s := range settings {
 		name, value, _ := strings.Cut(s, "=")
-		all = append(all, Setting{Name: name, Value: value, Said: "--set " + s})
+		all = append(all, Setting{Name: name, Value: value, Typed: "--set " + s})
 	}
 	return Read(file, "in", kind, all...)
 }
