@@ -11,10 +11,10 @@ import (
 // are compared as written, and so is a column of the schema if a comparison names one of its cells that is no
 // level.
 //
-// Ask refuses a comparison that no row can meet, because it must be a mistake. In columns of the schema, that
-// is a comparison that CheckWhere refuses. In other columns it is a number compared with a text, an order of
-// texts, or a text that no cell has. Ask also refuses a column if one comparison names a cell as written and
-// another names a level that no cell has, because the two contradict each other.
+// Ask refuses a comparison that no row can meet, because it must be a mistake. For a column of the schema,
+// CheckWhere finds such comparisons. In another column, a comparison is refused if it compares a number with
+// a text, puts texts in order, or names a text that no cell has. Ask also refuses a column if one comparison
+// names a cell as written and another names a level that no cell has, because the two contradict each other.
 func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	stands := map[string]bool{}
 	levels := map[string]comparison{} // levels that no cell of the column has

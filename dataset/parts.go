@@ -12,11 +12,12 @@ import (
 // which products of matrices take another path, so that a row's results do not depend on its part.
 const partRows = 4096
 
-// Parts reads a file part by part, so that memory does not grow with the file. It calls do with the
-// records of each part, as [Schema.Encode] encodes them but without patients and parties, and with the
-// texts of the columns keep, which the file has, one list a column. Both are valid until do returns. The error is do's, or
-// one about the file or its columns. A malformed record is a row of empty cells.
-func (s Schema) Parts(rows Rows, keep []string, do func(r *Records, kept [][]string) error) ([]Remark, error) {
+// Parts reads a file part by part, so that memory does not grow with the file. It calls use for each part,
+// with the part's records as [Schema.Encode] encodes them, but without patients and parties, and with the
+// texts of the columns that keep names (columns of the file), one list a column. Both are valid until use
+// returns. An error comes from use, or is about the file or its columns. A malformed record is a row of empty
+// cells.
+func (s Schema) Parts(rows Rows, keep []string, use func(r *Records, kept [][]string) error) ([]Remark, error) {
 	names := rows.Columns()
 	empty, err := NewTable(names, nil)
 	if err == nil {
@@ -42,7 +43,7 @@ func (s Schema) Parts(rows Rows, keep []string, do func(r *Records, kept [][]str
 		for i := range kept {
 			part[i], kept[i] = kept[i][:n], kept[i][n:]
 		}
-		err := do(c.Records(s, nil, c.Slice(b, 0, n)), part)
+		err := use(c.Records(s, nil, c.Slice(b, 0, n)), part)
 		rest := CodedBlock{Rows: b.Rows - n}
 		for i, p := range c.parts {
 			rest.Columns = append(rest.Columns, append(b.Columns[i][:0], b.Columns[i][n*p.width:]...))
