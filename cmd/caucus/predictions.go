@@ -198,7 +198,7 @@ func inParquet(to io.Writer, names []string, kept int, classes []string) answers
 		}
 	}
 	out := parquet.NewWriter(to, parquet.NewSchema("predictions", group), parquet.MaxRowsPerRowGroup(groupRows))
-	told := func(err error) error {
+	wrapped := func(err error) error {
 		if err != nil {
 			return fmt.Errorf("write Parquet: %w", err)
 		}
@@ -220,9 +220,9 @@ func inParquet(to io.Writer, names []string, kept int, classes []string) answers
 			}
 			rows[0] = row
 			if _, err := out.WriteRows(rows); err != nil {
-				return told(err)
+				return wrapped(err)
 			}
 		}
 		return nil
-	}, func() error { return told(out.Close()) }}
+	}, func() error { return wrapped(out.Close()) }}
 }

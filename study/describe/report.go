@@ -96,7 +96,7 @@ func (t Table) one(title string) study.ReportTable {
 	out := study.ReportTable{Title: title + about + ": counts moved to the nearest possible ones, which add up", Head: []string{""}}
 	var shown []int
 	for g, name := range t.groups() {
-		if t.told(g) {
+		if t.known(g) {
 			shown = append(shown, g)
 			out.Head = append(out.Head, name)
 		} else {
@@ -138,8 +138,8 @@ func (t Table) one(title string) study.ReportTable {
 	return out
 }
 
-// told reports whether any estimate of a group is known. A table without groups is always shown.
-func (t Table) told(g int) bool {
+// known reports whether any estimate of a group is known. A table without groups is always shown.
+func (t Table) known(g int) bool {
 	known := t.By == ""
 	for _, c := range t.Columns {
 		s := c.Groups[g]
