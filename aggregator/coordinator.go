@@ -16,7 +16,8 @@ import (
 	"caucus/study/bodies"
 )
 
-// coordinator locks the server and reads a study's task and record. The server must be a coordinator's.
+// coordinator locks a coordinator's server and reads a study's task and record. At a helper's server it returns an
+// error.
 func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
 	if s.config.Role != shares.Coordinator {
 		return t, r, func() {}, fmt.Errorf("this server is the %v", s.config.Role)
@@ -26,8 +27,8 @@ func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r recor
 	return t, r, s.turn.Unlock, err
 }
 
-// OpenStudy agrees with the helper on a study, after which parties may contribute. It returns the
-// helper's acceptance, which the parties need. It may be repeated.
+// OpenStudy agrees with the helper on a study, after which parties may contribute. It returns the helper's
+// acceptance, which the parties need. A repeated call returns the same acceptance.
 func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (Signed, error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -88,9 +89,9 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 	return r.Theirs, err
 }
 
-// Confirm asks whether the helper still holds its acceptance of an open study. ErrForgotten means that the
-// helper's files were restored to an older state, so parties would spend budget for nothing. Confirm changes
-// nothing here. If the helper accepts the study again, the new acceptance is not used.
+// Confirm asks whether the helper still holds its acceptance of an open study. ErrForgotten means that the helper's
+// files were restored from an old backup; no release is possible, so parties must not spend budget on the study.
+// Confirm changes nothing here. If the helper accepts the study anew, the new acceptance is not used.
 func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error { return fmt.Errorf("ask for the helper's acceptance of study %s: %w", plan, err) }
 	if err := s.current(ctx); err != nil {
@@ -109,7 +110,7 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	if err := s.recall(ctx, helper); err != nil {
 		return fail(err)
 	}
-	theirs, err := helper.Accept(ctx, plan, r.Own) // needs no turn, because an agreement never changes
+	theirs, err := helper.Accept(ctx, plan, r.Own) // needs no lock (Server.turn), because an agreement never changes
 	switch {
 	case errors.Is(err, ErrFailed), errors.Is(err, protocol.ErrDenied): // the helper refuses here only a study that it had not accepted
 		return fail(fmt.Errorf("%w: %w", ErrForgotten, err))
@@ -121,7 +122,7 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	return nil
 }
 
-// Untold lists failed studies of whose failure the helper has not heard (Tell).
+// Untold lists the failed studies whose failure Tell has not yet reported to the helper.
 func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	if err = s.current(ctx); err == nil {
 		err = s.view(ctx, study.Hash{}, func(t *transaction) error { all, err = untoldOf(ctx, t.tx); return err })
@@ -132,8 +133,8 @@ func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	return all, err
 }
 
-// Tell tells the helper that a study failed here for good, so that the helper deletes its share too. It
-// may be repeated after any error.
+// Tell tells the helper that a study failed here for good, so that the helper deletes its share too. Call it again
+// after any error.
 func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error { return fmt.Errorf("tell the helper that study %s failed: %w", plan, err) }
 	_, err := s.recorded(ctx, plan)
@@ -143,7 +144,7 @@ func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	case !errors.Is(err, ErrFailed):
 		return fail(err)
 	}
-	if err := helper.End(ctx, plan); err != nil { // needs no turn, because a failed study never changes
+	if err := helper.End(ctx, plan); err != nil { // needs no lock (Server.turn), because a failed study never changes
 		return fail(err)
 	}
 	if _, err := s.update(ctx, plan, "told stored", func(_ *transaction, r *record) error {
@@ -160,9 +161,9 @@ type Upload struct {
 	Data  []byte
 }
 
-// ReceiveAll stores parties' uploads, which CheckUpload has checked, in one transaction: all, or none
-// if it returns an error. Send receipts only after it has returned nil. The same bytes again are no
-// error; other bytes of a party are ErrConflict.
+// ReceiveAll stores parties' uploads, which CheckUpload has checked, in one transaction: all, or none if it returns
+// an error. Send receipts only after it has returned nil. An upload that is stored already is no error; a different
+// upload of the same party is ErrConflict.
 func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Upload) error {
 	if s.config.Role != shares.Coordinator {
 		return errors.New("this server is the helper")
@@ -221,8 +222,8 @@ func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Uplo
 
 var errStored = errors.New("stored already")
 
-// CloseStudy stops contributions; the caller decides when. The amendments of the first call count,
-// and determine the set's minimum.
+// CloseStudy stops contributions; the caller decides when. amendments are the plan's amendments so far, which
+// determine how many contributions the set needs. A second call changes nothing.
 func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][]byte) error {
 	_, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -239,9 +240,9 @@ func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][
 	return err
 }
 
-// Advance does the remaining work of an open study: it checks contributions with the helper and, once
-// the study is closed, seals the set and releases both shares. It returns whether both shares are
-// stored. It may be repeated after any error.
+// Advance does the remaining work of an open study: it checks contributions with the helper and, once the study is
+// closed, seals the set and releases both shares. It returns whether both shares are stored. Call it again after any
+// error.
 func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (released bool, err error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -399,7 +400,8 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 	return len(waits), nil
 }
 
-// seal has both servers sign the set. A set below the minimum fails the study without a charge.
+// seal has both servers sign the set of accepted contributions. If the set is below the plan's minimum, the study
+// fails, and no ledger is charged.
 func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error {
 	plan := t.Hash()
 	fail := func(err error) error { return fmt.Errorf("seal study %s: %w", plan, err) }
@@ -439,8 +441,8 @@ func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error 
 	return err
 }
 
-// checkLine checks that a helper's share names the ledger line that released the share. The release
-// document contains the line.
+// checkLine checks that a helper's share names the line of the helper's ledger that charged for it. A release
+// document contains that line.
 func checkLine(said AggregateShare, p privacy.Published) error {
 	if said.Line == nil || said.Step < 1 {
 		return fmt.Errorf("%w: it names no line of the helper's ledger: the helper is of an earlier version", ErrConflict)

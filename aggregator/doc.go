@@ -27,11 +27,11 @@
 //     acceptance of the helper (CheckUpload).
 //   - A share opens only under the acceptance for which it was encrypted. If a helper's whole machine is
 //     restored, head file included, the helper can draw noise again for a study that it had accepted. Its
-//     releases name its step and its ledger's line. It notices the loss when the coordinator shows it a share
-//     that it signed and no longer has (Recall).
+//     releases name its step and its ledger's line. It notices the loss when the coordinator shows the helper a
+//     share that the helper signed and no longer has (Recall).
 //   - The size of everything that a server stores or sends about a contribution follows from the plan and the
-//     declared weight. Uploads are deleted with the verdict. Messages and sum are deleted with the release, or
-//     with the failure, of which a coordinator tells its helper (Tell).
+//     declared weight. An upload is deleted when its verdict is stored, and messages and sum are deleted when
+//     the study is released or fails. A coordinator tells its helper of the failure (Tell).
 //
 // # What a Server cannot do
 //

@@ -44,7 +44,7 @@ func (s *Server) asked() (unlock func(), err error) {
 	return s.turn.Unlock, nil
 }
 
-// helper locks the server and reads a study's task and record. The server must be a helper's.
+// helper locks a helper's server and reads a study's task and record. At a coordinator's server it returns an error.
 func (s *Server) helper(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
 	if unlock, err = s.asked(); err == nil {
 		t, r, err = s.known(ctx, h)
@@ -95,7 +95,8 @@ func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
 	return said, nil
 }
 
-// Accept implements Peer. The half is drawn once. A stored acceptance is returned without the plan.
+// Accept implements Peer. It draws the half of the verify key once. A stored acceptance is returned even if the
+// plan's files are gone.
 func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error) {
 	unlock, err := s.asked()
 	defer unlock()
@@ -317,7 +318,7 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 	return signature, err
 }
 
-// enough checks a set against the minimum in force, which is never below the plan's floor.
+// enough checks that a set has the minimum of contributions that the plan and the set's amendments demand.
 func enough(t task, set Set) error {
 	least, err := set.Minimum(t.Plan())
 	if err != nil {
@@ -329,7 +330,7 @@ func enough(t task, set Set) error {
 	return nil
 }
 
-// Share implements Peer. A stored share is returned without the plan.
+// Share implements Peer. A stored share is returned even if the plan's files are gone.
 func (s *Server) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 	unlock, err := s.asked()
 	defer unlock()

@@ -74,7 +74,7 @@ func (s *Server) Members(ctx context.Context, plan study.Hash) (Members, error) 
 
 // Progress is a study's state at a server. Reading it needs no plan.
 type Progress struct {
-	// Acceptance is the helper's once parties may contribute. Before that it has no document.
+	// Acceptance is the helper's acceptance. It has no document until parties may contribute.
 	Acceptance Signed
 	// Failed is the reason why the study ended here without a release.
 	Failed string
@@ -108,7 +108,7 @@ func (s *Server) Behind() bool {
 	return s.behind
 }
 
-// Released returns the outcome of a study of which both shares are stored.
+// Released returns the outcome of a study. It returns an error until both shares are stored.
 func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -136,7 +136,7 @@ func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err 
 // Counts are a server's numbers of studies and contributions, by state.
 type Counts struct {
 	Accepted, Open, Sealed, Released, Failed int // studies
-	Waiting, Right, Wrong                    int // contributions
+	Waiting, Right, Wrong                    int // contributions not yet checked, accepted, refused
 }
 
 func (s *Server) Counts(ctx context.Context) (n Counts, err error) {

@@ -26,8 +26,9 @@ func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line
 	return max(0, s.mark.entry-head.Sequence-int64(len(shown))), shown, nil
 }
 
-// ReconcileLedger charges the missing entries, even beyond the limits, and moves the ledger beyond
-// every entry that the head file knows. The costs of shown follow from their lines.
+// ReconcileLedger charges the missing entries, even beyond the limits, and moves the ledger's number beyond every
+// entry that the head file knows. lost and shown are what the operator and LostEntries give: the costs of lost
+// entries, and lines that contain their costs.
 func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost, shown []privacy.Line) error {
 	return s.ledger.Reconcile(ctx, lost, shown)
 }

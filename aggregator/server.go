@@ -35,8 +35,8 @@ type Config struct {
 	Store, Head string
 	// Guard is the lease of a coordinator's replicas; only the leader may write. Nil without replicas.
 	Guard *database.Lease
-	// Journal is the server's ledger, and Limits bounds its spending. If a coordinator has opened a
-	// Ledger on that Journal, it gives that Ledger too, whose own limits then count.
+	// Journal stores the server's ledger, and Limits bounds its spending. Ledger, if not nil, is a ledger that the
+	// caller has opened on Journal; Limits is then unused.
 	Journal privacy.Journal
 	Limits  map[privacy.Unit]privacy.Budget
 	Ledger  *privacy.Ledger
@@ -45,7 +45,7 @@ type Config struct {
 	Other  protocol.SignerKey
 	// Sealing is a helper's sealing key; nil for a coordinator.
 	Sealing *protocol.SealingKey
-	// Task makes the task of a plan with its pool. Each call checks both.
+	// Task makes a study's task from its stored plan and pool, and checks both at each call.
 	Task func(context.Context, study.Hash) (study.Task, error)
 	// Serves is a helper's policy. Its error says why it refuses a plan. A nil Serves refuses every plan.
 	Serves func(study.Task) error
@@ -66,8 +66,8 @@ type Shelf interface {
 	// Wants checks a plan by its canonical bytes alone, and refuses one that the helper would not
 	// serve. It returns the pool's digest even if only the policy refuses.
 	Wants(h study.Hash, canonical []byte) (pool [32]byte, err error)
-	// Room makes room for a plan and its pool, size bytes together, or refuses. It removes no plan of
-	// a running study, and always has room for such a plan. The server accepts no study meanwhile.
+	// Room makes room for a plan and its pool, size bytes together, or refuses. It removes no plan of a running
+	// study, as underWay reports, and always has room for such a plan. The server accepts no study during the call.
 	Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error
 	// Keep stores plan and pool durably. The caller has checked hash and digest.
 	Keep(h study.Hash, canonical, pool []byte) error
@@ -88,8 +88,9 @@ type Server struct {
 	mark   mark       // the head file's content
 	behind bool
 	open   int    // number of accepted studies that have not ended
-	roster roster // the study that was asked about last
-	// newest is the helper's share with the highest step that this coordinator has seen.
+	roster roster // parties of the study that was asked about last
+	// newest is the latest share of the helper that this coordinator has seen. newestStep is its Step, the number of
+	// the helper's transaction.
 	newest     Signed
 	newestStep int64
 }
@@ -242,9 +243,8 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	return r, nil
 }
 
-// current returns an error on a restored server, and brings the head file up to date. After a failed
-// commit or a failed write of the head file, the transaction may be stored, and the caller is about
-// to report from the store.
+// current returns an error on a restored server, and brings the head file up to date. Call it before an answer from
+// the store: after a failed commit or a failed write of the head file, the store may be ahead of the head file.
 func (s *Server) current(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +260,7 @@ func (s *Server) current(ctx context.Context) error {
 	})
 }
 
-// task is a study's task. Its field of is the same task with its statistic.
+// task is a study's task. of is the same task as a bodies.Task, which has the statistic.
 type task struct {
 	study.Task
 	of bodies.Task
@@ -298,9 +298,8 @@ func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err
 	return t, r, nil
 }
 
-// underWay reports whether contributions to a study were checked here and the study is neither
-// released nor failed. Only then must its plan stay. While a study still collects contributions it
-// may fail at the coordinator and be resumed, and its plan can be sent again.
+// underWay reports whether contributions to a study were checked here and the study is neither released nor failed.
+// Only then must the helper keep the plan; otherwise the coordinator can send it again.
 func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error) {
 	err = s.view(ctx, h, func(tx *transaction) error {
 		r, err := tx.record()
@@ -327,8 +326,8 @@ func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
 	return s.config.Shelf.Room(h, size, func(h study.Hash) (bool, error) { return s.underWay(ctx, h) })
 }
 
-// full returns why a helper stores no more. Without these limits a caller could fill the helper's
-// disk, because acceptances stay after their studies have ended, so that no study is accepted twice.
+// full returns why a helper stores no more. Acceptances stay after their studies have ended, so that no study is
+// accepted twice. Without limits a caller could therefore fill the helper's disk.
 func (s *Server) full(ctx context.Context, accepting bool) error {
 	s.mu.Lock()
 	open := s.open

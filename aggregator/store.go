@@ -27,11 +27,12 @@ var file = database.SQLite{
 	Pragmas: []string{"foreign_keys(1)", "secure_delete(1)"},
 }
 
-// before gives PostgreSQL SQLite's json_extract, for a record that was cast to text: hexadecimal.
+// before defines SQLite's json_extract in PostgreSQL, where a record cast to text is hexadecimal.
 const before = `CREATE FUNCTION json_extract(record TEXT, path TEXT) RETURNS TEXT IMMUTABLE LANGUAGE SQL AS
 	$$ SELECT convert_from(decode(substr(record, 3), 'hex'), 'UTF8')::jsonb #>> string_to_array(substr(path, 3), '.') $$`
 
-// record is a study's agreements and progress. An agreement, once stored, never changes.
+// record is a study's agreements and progress at one server. Own and Theirs are the acceptances of this server and
+// of the other one. An agreement, once stored, never changes.
 type record struct {
 	Half      half   `json:"half"`
 	Own       Signed `json:"own"`
@@ -221,7 +222,7 @@ func (t *transaction) records(yield func(study.Hash, record) error) error {
 	return err
 }
 
-// untoldOf lists failed studies of whose failure the helper has not heard. Migration 2 indexes this condition.
+// untoldOf lists the studies for Server.Untold. Migration 2 has an index for this query.
 func untoldOf(ctx context.Context, tx *sql.Tx) ([]study.Hash, error) {
 	return hashesBy(ctx, tx, untoldQuery)
 }

@@ -31,7 +31,7 @@ func (u upload) bytes() []byte {
 	return slices.Concat(out, u.part, u.sealed, u.acceptance[:])
 }
 
-// parseUpload reads an upload. The declared weight determines its size and must fit the plan.
+// parseUpload reads an upload. The declared weight determines the upload's size, and the plan must allow the weight.
 func parseUpload(t bodies.Task, data []byte) (upload, error) {
 	fail := func(format string, args ...any) (upload, error) {
 		return upload{}, fmt.Errorf("%w: %s", study.ErrContribution, fmt.Sprintf(format, args...))
@@ -145,10 +145,10 @@ func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
 	return bodies.Requests(of.Statistic, vector, weight)
 }
 
-// sealSteps is the work of encrypting a share: a third of a millisecond as measured, mostly for the key.
+// sealSteps is the work of encrypting a share: a third of a millisecond as measured, mostly for the key exchange.
 const sealSteps = 2e6
 
-// Steps bounds the work that Contribute adds to a party's study.Task.Work, in the same unit.
+// Steps bounds the work of Contribute beyond study.Task.Work, in the same unit.
 func Steps(t study.Task, records int) float64 {
 	of, ok := bodies.Of(t)
 	if !ok || !t.Plan().Noise.Shared() {

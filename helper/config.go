@@ -29,8 +29,8 @@ const (
 type Config struct {
 	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
-	// Coordinator is the key with which the coordinator signs for its helper. Its operator gives it
-	// (caucus helper keys prints it). Only the key's holder can connect.
+	// Coordinator is the coordinator's key for its helper, as caucus helper keys prints it on the coordinator's
+	// machine. Only the key's holder can connect.
 	Coordinator protocol.SignerKey `yaml:"coordinator"`
 	// Head is the head file, which remembers the helper's progress. It must lie outside the folder
 	// and its backups, best on another disk. A relative path is relative to the folder.
@@ -42,10 +42,10 @@ type Config struct {
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
 	// MaxPool bounds the bytes of a public pool.
 	MaxPool int `yaml:"max_pool"`
-	// MaxPlans bounds the plans stored with their pools, and MaxStored their bytes together. A new
-	// plan replaces the oldest one, which the coordinator sends again when it is needed. Once
-	// contributions to a study were checked here, its plan stays until the study is released or
-	// failed. If such plans leave no room, a new plan is refused.
+	// MaxPlans bounds the plans stored with their pools, and MaxStored their bytes together. A new plan replaces the
+	// oldest one; the coordinator sends that one again when it is needed. Once contributions to a study were checked
+	// here, its plan stays until the study is released or failed. If such plans leave no room, a new plan is
+	// refused.
 	MaxPlans  int   `yaml:"max_plans"`
 	MaxStored int64 `yaml:"max_stored"`
 	// MaxOpen bounds the accepted studies that are neither released nor failed. MaxShares bounds the

@@ -19,9 +19,9 @@ type Reconciled struct {
 	Pins Pins `json:"pins"`
 }
 
-// Reconcile lets a stopped helper answer again after its folder was restored from a backup. lost are
-// the costs of the lost ledger entries, exactly one for each entry, from the releases of that time. A
-// new sealing key replaces the old one, and every study without a release by this helper fails.
+// Reconcile lets a stopped helper answer again after its folder was restored from a backup. lost has one cost for
+// each ledger entry that the backup lacks; the releases made since the backup tell these costs. A new sealing key
+// replaces the old one, and every study without a release by this helper fails.
 func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled, err error) {
 	fail := func(err error) (Reconciled, error) { return r, fmt.Errorf("reconcile helper: %w", err) }
 	unlock, err := folder.Hold(c.Dir, "another helper")
@@ -52,8 +52,8 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	if err := s.Close(); err != nil {
 		return fail(err)
 	}
-	// From here on nothing encrypted to the old key opens. The ledger is corrected last: if the
-	// process is killed before, Reconcile must run again, and makes another key.
+	// From here on nothing encrypted to the old key opens. The ledger is corrected last. If the process is killed
+	// earlier, Reconcile runs again and makes another key.
 	sealing, err := protocol.NewSealingKey()
 	if err != nil {
 		return fail(err)

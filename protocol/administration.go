@@ -23,8 +23,8 @@ type InviteOptions struct {
 	Address string
 }
 
-// inSeconds is a lifetime as it is sent. 0 means that the coordinator decides. The coordinator
-// refuses a lifetime below a second.
+// inSeconds converts a lifetime for a request. 0 lets the coordinator decide. A lifetime below a second becomes -1,
+// which the coordinator refuses.
 func inSeconds(valid time.Duration) int64 {
 	if seconds := int64(valid / time.Second); seconds != 0 || valid == 0 {
 		return seconds
@@ -67,11 +67,12 @@ type Member struct {
 	Token string    `json:"token,omitempty"` // token by which the party joined; empty if it was invited
 }
 
-// wholeList, in bytes, leaves room in one message for a million members, or for many tokens with
-// thousands of names each. Other messages stay below 4 MiB.
+// wholeList allows a reply of 512 MiB, for a million members or for many tokens with thousands of names each. Other
+// replies stay below 4 MiB.
 var wholeList = grpc.MaxCallRecvMsgSize(512 << 20)
 
-// Called describes when a party last called. now is the coordinator's time. It is "" for operators.
+// Called describes, for people, when a party last called. now is the coordinator's time. An operator or invited
+// party gives "".
 func (m Member) Called(now time.Time) string {
 	switch {
 	case m.Role != RoleParty || m.Status == StatusInvited:
@@ -109,8 +110,9 @@ func (c *Client) Revoke(ctx context.Context, name string) error {
 	return nil
 }
 
-// CreateStudy stores a plan, in canonical bytes, as a draft. The pool must be stored before. forecast is the
-// operator's signed forecast, or nil. A repeated call changes nothing, and a draft keeps its forecast.
+// CreateStudy stores a plan, in canonical bytes, as a draft at the coordinator, which must have the pool already.
+// forecast is the operator's signed forecast, or nil. A repeated call changes nothing, and a draft keeps its
+// forecast.
 func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study, error) {
 	p, hash, err := ParsePlan(plan)
 	if err != nil {
@@ -157,7 +159,7 @@ func (c *Client) Cancel(ctx context.Context, ref, reason string) (Study, error) 
 	})
 }
 
-// Waive lets a study be released without waiting for the parties in Study.Awaited.
+// Waive lets a study be released without waiting for the parties that Study.Awaited lists.
 func (c *Client) Waive(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -42,8 +42,8 @@ type Set struct {
 	Amendments [][]byte `json:"amendments,omitempty"`
 }
 
-// Minimum is the least number of contributions to the set under its amendments. It returns an error
-// for amendments that the plan does not allow.
+// Minimum returns the number of contributions that the plan with these amendments demands at least. It returns an
+// error for amendments that the plan does not allow.
 func (s Set) Minimum(p study.Plan) (int, error) {
 	chain, err := study.ChainOf(p, s.Plan, s.Amendments)
 	if err != nil {
@@ -58,13 +58,14 @@ type AggregateShare struct {
 	Role      string     `json:"role"`
 	Set       study.Hash `json:"set"`
 	Published []byte     `json:"published"`
-	// Step is the number of the helper's transaction, and Line the line of its ledger. Only the helper states
-	// them. Readers remember both (memory), which reveals a helper that drew noise twice.
+	// Step numbers the helper's transaction, and Line is the line that the release added to the helper's ledger.
+	// Only a helper's share has them. Clients store both (memory in shown.go), to notice a helper that drew noise
+	// twice.
 	Step int64         `json:"step,omitempty"`
 	Line *privacy.Line `json:"line,omitempty"`
 }
 
-// AggregateShareOf makes the signed share of a server again from a release. server is an index in
+// AggregateShareOf rebuilds, from a release, the share that a server signed. server is an index in
 // study.ServerNames.
 func AggregateShareOf(r study.Release, server int) Signed {
 	a := r.Aggregated
@@ -98,7 +99,7 @@ func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
 	return Signed{Document: b, Signature: by.Sign(kind, b)}, nil
 }
 
-// Fields digests a name and fields. The length of each comes before it.
+// Fields is the SHA-256 of a name and fields, each preceded by its length.
 type Fields struct{ hash.Hash }
 
 // NewFields starts a digest of fields with a name, so that digests for different purposes differ.

@@ -134,7 +134,8 @@ func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, re
 	return append(encapsulated, ciphertext...), receiptKey, err
 }
 
-// encapsulation is the number of bytes before the ciphertext: of X25519 and of ML-KEM-768.
+// encapsulation is the size of the encapsulated key, which precedes the ciphertext: X25519's and ML-KEM-768's, in
+// bytes.
 const encapsulation = 32 + 1088
 
 type Opened struct {
@@ -299,7 +300,7 @@ func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	verify := x509.VerifyOptions{Roots: pool, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	chains, err := leaf.Verify(verify)
 	if now.After(leaf.NotAfter) {
-		verify.CurrentTime = leaf.NotAfter // decides which error to report: was the certificate valid before it expired?
+		verify.CurrentTime = leaf.NotAfter // check again as of the expiry: an expired certificate of this authority gets another error than a foreign one
 		if old, bad := leaf.Verify(verify); bad != nil {
 			err = bad
 		} else if who, bad := callerOfChains(old); bad != nil {

@@ -59,8 +59,8 @@ func NewAuthority(now time.Time) (*Authority, error) {
 		return nil, fmt.Errorf("make authority: %w", err)
 	}
 	template := authorityTemplate(serial, now)
-	// Each authority has its own name. Among authorities of the same name crypto/x509 would try every
-	// bridge for each, and gives up after 100 tries.
+	// Each authority has its own name. If several had the same name, crypto/x509 would try every bridge for each of
+	// them, and give up after 100 tries.
 	template.Subject.CommonName += " " + serial.Text(16)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -100,7 +100,7 @@ func (a *Authority) Succeed(now time.Time) (*Authority, error) {
 
 func (a *Authority) Former() []Former { return a.former }
 
-// After returns the authority with these earlier authorities.
+// After returns a copy of the authority with these predecessors, oldest first.
 func (a *Authority) After(former []Former) *Authority {
 	return &Authority{certificate: a.certificate, key: a.key, former: former}
 }

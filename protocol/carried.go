@@ -279,7 +279,7 @@ func fingerprint(of string, data ...[]byte) Fingerprint {
 	return Fingerprint(strings.Join(groups, "-"))
 }
 
-// Is compares a fingerprint that a person typed, in any case and grouping.
+// Is reports whether a person typed this fingerprint, in any case and grouping.
 func (f Fingerprint) Is(typed string) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {

@@ -39,7 +39,7 @@ func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 type Assembly struct {
 	Size uint64
 	Data []byte
-	// ended reports that the one empty chunk has arrived that may end the data.
+	// ended reports that an empty chunk has arrived. Only the last chunk may be empty.
 	ended bool
 }
 

@@ -100,8 +100,8 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 		alive = keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 5 * time.Second}
 	}
 	l, err := newLine(func(opened *sockets) (*grpc.ClientConn, error) {
-		target, of := replicas(o.Coordinator)
-		return grpc.NewClient(target, of,
+		target, option := replicas(o.Coordinator)
+		return grpc.NewClient(target, option,
 			grpc.WithTransportCredentials(firstWord{credentials.NewTLS(config), opened}),
 			// Callers wait between attempts, so the connection's own delays are short.
 			grpc.WithConnectParams(grpc.ConnectParams{
@@ -122,9 +122,9 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 	}, nil
 }
 
-// replicas makes a dial target of addresses with commas between them. All replicas but the leader
-// refuse connections, and gRPC tries one after the other.
-func replicas(addresses string) (target string, of grpc.DialOption) {
+// replicas makes a dial target, and its option, from addresses with commas between them. gRPC tries one
+// address after the other, because all replicas but the leader refuse connections.
+func replicas(addresses string) (target string, option grpc.DialOption) {
 	all := strings.Split(addresses, ",")
 	if len(all) == 1 {
 		return addresses, grpc.EmptyDialOption{}
@@ -268,8 +268,9 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	return l, nil
 }
 
-// compare checks the coordinator's new head against the newest document that was shown. It stores the
-// new head if the ledger continues that document's head.
+// compare checks the ledger head in signed against held, the document that this client showed the coordinator, and
+// before, the head in held. It stores signed if the ledger continues from before. back says how the ledger
+// contradicts held.
 func (c *Client) compare(signed *pb.Signed, held Shown, before privacy.Head) (back, forgot, err error) {
 	if signed == nil {
 		return fmt.Errorf("the coordinator knows that its ledger was put back to an older state (it was at entry %d), and releases nothing", before.Sequence), nil, nil
@@ -382,7 +383,8 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 	return s, nil
 }
 
-// signedWithin reads a document and its signature, which together may have at most most bytes.
+// signedWithin reads a document and its signature. If they have more than most bytes together, it returns
+// ErrTooLarge.
 func signedWithin(p *pb.Signed, most int, what string) (Signed, error) {
 	s := Signed{Document: p.GetDocument(), Signature: p.GetSignature()}
 	if n := len(s.Document) + len(s.Signature); n > most {
@@ -391,8 +393,8 @@ func signedWithin(p *pb.Signed, most int, what string) (Signed, error) {
 	return s, nil
 }
 
-// Contribute sends a party's contribution and returns the signed receipt once the contribution is
-// stored. The same bytes give the same receipt; other bytes fail with study.ErrOtherBytes.
+// Contribute sends a party's contribution and returns the signed receipt once the contribution is stored. A repeated
+// call with the same bytes returns the same receipt; other bytes fail with study.ErrOtherBytes.
 func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (Receipt, error) {
 	fail := func(err error) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("contribute to study %s: %w", plan, err)
@@ -424,12 +426,13 @@ func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (
 	if err != nil {
 		return fail(err)
 	}
-	// The caller stores the receipt. If this copy cannot be stored, that is no reason to send again.
+	// This copy only helps later calls to prove a restore. The caller stores the receipt too, so an error here is no
+	// reason to send again.
 	_ = c.memory.keep(Shown{ReceiptDocument, receipt.Document, receipt.Signature}, receipt.Ledger, c.Keys())
 	return receipt, nil
 }
 
-// Decline says that this party does not take part in an open study. It may be repeated.
+// Decline says that this party does not take part in an open study. A repeated call changes nothing.
 func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -442,7 +445,8 @@ func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 // HelperBack returns the error that Listing.HelperBack reports.
 func (c *Client) HelperBack() error { return c.memory.helperBack() }
 
-// Release fetches a study's release. A release of another form is returned unchanged, with study.ErrForm.
+// Release fetches a study's release. If the release has another form (version of its format), Release returns its
+// bytes and study.ErrForm.
 func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("fetch release of study %s: %w", ref, err)
@@ -471,7 +475,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 	if r.Release, err = ParseRelease(r.Document, r.Signature, keys); err != nil && !errors.Is(err, study.ErrForm) {
 		return fail(err)
 	}
-	of := err
+	anotherForm := err
 	for _, k := range append([]SignerKey{keys.first}, keys.after()...) { // find the key that signed
 		if r.Check(k) == nil {
 			r.Signer = k
@@ -482,7 +486,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 		_ = c.memory.keep(shown, head, keys)
 	}
 	_ = c.memory.keepHelper(r.Release, keys)
-	return r, of
+	return r, anotherForm
 }
 
 const maxDownload = 1 << 30

@@ -83,7 +83,7 @@ func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	return c, c.keepNotice()
 }
 
-// errNoKey is a fault of the file and not of the study, so another file may be answered.
+// errNoKey is a fault of the file. The study itself stays open to this party, which may answer by another file.
 var errNoKey = fmt.Errorf("%w: there is no key to seal an answer to: a carrier took it out, or this is a receipt: ask the operator for a new one (caucus study pack)", ErrDamaged)
 
 func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealKey) == 0 }
@@ -91,10 +91,11 @@ func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealK
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
 func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
 
-// farAhead is the largest lead over this clock with which a notice is stored. It is the same as for charges.
+// farAhead is how far a notice's time may be ahead of this machine's clock. A notice from further ahead is not
+// stored. The agent's ledger has the same limit for dates (MaxDatedSkew in agent/site).
 const farAhead = time.Hour
 
-// keepNotice stores a notice, and refuses one that is older than the stored one.
+// keepNotice stores the pack's notice, and refuses a notice that is older than the stored one.
 func (c *Courier) keepNotice() error {
 	var held Signed
 	text, err := os.ReadFile(c.noticeFile())
@@ -179,7 +180,8 @@ type keptAnswer struct {
 	Body        keyDigest `json:"body"`
 	SealKey     keyDigest `json:"seal_key"`
 	Certificate keyDigest `json:"certificate"`
-	// ReceiptKeys decrypt the receipt, newest last. Any of the answers that were written may have arrived.
+	// ReceiptKeys decrypt the receipt, newest last. There is one for each answer that was written, because any of
+	// them may have reached the coordinator.
 	ReceiptKeys [][]byte `json:"receipt_keys"`
 	File        []byte   `json:"file"`
 }
@@ -202,7 +204,8 @@ func (c *Courier) kept() (*keptAnswer, error) {
 	return &k, nil
 }
 
-// answer returns the answer's file, the same bytes as long as key and certificate stay the same.
+// answer returns the answer's file. The bytes stay the same until the study's key or the party's certificate
+// changes.
 func (c *Courier) answer(a answered) ([]byte, error) {
 	if c.keyless() {
 		return nil, errNoKey
@@ -221,7 +224,7 @@ func (c *Courier) answer(a answered) ([]byte, error) {
 	}
 	var newest privacy.Head
 	if a.Shown, newest = c.memory.newest(); a.Shown.Kind == "" || newest == c.notice.Ledger {
-		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature} // has the same content, and also names the coordinator's process
+		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature} // the notice has the same head, and also names the coordinator's process
 	}
 	k := keptAnswer{Body: body[:], SealKey: c.notice.SealKey, Certificate: certificate[:]}
 	sealed, key, err := a.seal(c.sealKey, c.notice.Plan, string(c.party))

@@ -101,7 +101,7 @@ func CallerOfCertificate(c *x509.Certificate) (Caller, error) {
 	return Caller{}, fmt.Errorf("%w: the certificate names nobody", ErrDenied)
 }
 
-// CallerOf returns the other end of a connection, from its verified certificate alone.
+// CallerOf returns who is at the other end of a connection, from the verified certificate alone.
 func CallerOf(info credentials.AuthInfo) (Caller, error) {
 	tls, ok := info.(credentials.TLSInfo)
 	if !ok {
@@ -145,8 +145,8 @@ func (id Identity) Follow(k Keys, addresses string) (_ Identity, news bool) {
 	return id, news
 }
 
-// moves reports whether the coordinator of this identity is at other addresses now. They must have one of the
-// identity's: an identity that came with addresses of its own, as those of a tunnel, keeps them.
+// moves reports whether the identity should take these addresses, which the coordinator signed. One of them must be
+// in the identity already, because an identity that was given another address, such as that of a tunnel, keeps it.
 func (id Identity) moves(addresses string) bool {
 	known := strings.Split(id.Coordinator, ",")
 	return addresses != id.Coordinator && slices.ContainsFunc(strings.Split(addresses, ","), func(a string) bool { return slices.Contains(known, a) })

@@ -16,14 +16,14 @@ type line struct {
 	make func(*sockets) (*grpc.ClientConn, error)
 
 	mu      sync.Mutex // guards the fields below
-	now     *grpc.ClientConn
+	present *grpc.ClientConn
 	sockets *sockets // sockets of the present connection
 }
 
 func newLine(make func(*sockets) (*grpc.ClientConn, error)) (*line, error) {
 	l := &line{make: make, sockets: &sockets{}}
 	var err error
-	l.now, err = make(l.sockets)
+	l.present, err = make(l.sockets)
 	return l, err
 }
 
@@ -38,7 +38,7 @@ func (l *line) NewStream(ctx context.Context, d *grpc.StreamDesc, method string,
 func (l *line) current() *grpc.ClientConn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.now
+	return l.present
 }
 
 func (l *line) Close() error { return l.current().Close() }
@@ -49,12 +49,12 @@ func (l *line) hangUp() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sockets.leaveNothing()
-	err := l.now.Close()
+	err := l.present.Close()
 	l.sockets.close() // sockets of a connection that is still being made
 	next := &sockets{}
-	now, failed := l.make(next)
+	present, failed := l.make(next)
 	if failed == nil {
-		l.now, l.sockets = now, next
+		l.present, l.sockets = present, next
 	}
 	return errors.Join(err, failed)
 }

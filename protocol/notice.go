@@ -12,7 +12,8 @@ import (
 	"caucus/study"
 )
 
-// Notice is a study's state for one party. A call returns it in a list; a carried file contains it signed.
+// Notice is a study's state for one party. Client.Studies gets notices in a list. A carried file contains a signed
+// notice.
 type Notice struct {
 	Plan  study.Hash    `json:"plan"`
 	Party study.PartyID `json:"party"`
@@ -27,8 +28,8 @@ type Notice struct {
 	Ledger      privacy.Head `json:"ledger"`
 	// SealKey is the SHA-256 of the public key to which answers are encrypted, empty if the study takes none.
 	SealKey keyDigest `json:"seal_key"`
-	// Run identifies the process of the coordinator that signed. A party that shows this notice has
-	// received everything that the coordinator sent it before that process started.
+	// Run identifies the coordinator's process that signed. A party that shows this notice has received everything
+	// that the coordinator sent to it before that process started.
 	Run keyDigest `json:"run"`
 }
 

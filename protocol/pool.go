@@ -66,8 +66,8 @@ func (c *Client) downloadPool(ctx context.Context, s Study, a *Assembly, file io
 		return nil, FromStatus(err)
 	}
 	have := len(a.Data)
-	// Each chunk is in the file before the next chunk is read, so a later process can resume there.
-	// The digest decides at the end.
+	// keep writes each chunk before the next one is read, so that a later process can resume there. At the end the
+	// whole pool is checked against its digest.
 	keep := func(*pb.Chunk) error {
 		_, err := file.Write(a.Data[have:])
 		have = len(a.Data)

@@ -118,8 +118,8 @@ func (r SignedRelease) Check(key Verifier) error {
 	return key.Verify(ReleaseDocument, r.Document, r.Signature)
 }
 
-// checkForm refuses a release of another form with study.ErrForm. It returns the fields that all forms
-// share: form, software version, and the ledger's lines.
+// checkForm returns study.ErrForm for a release of another form, which is the version of its format. It returns the
+// manifest's fields that all forms share: form, software version, and the ledger's lines.
 func checkForm(document []byte) (study.Manifest, error) {
 	var release struct {
 		Manifest struct {
@@ -131,9 +131,9 @@ func checkForm(document []byte) (study.Manifest, error) {
 	if err := json.Unmarshal(document, &release); err != nil {
 		return study.Manifest{}, fmt.Errorf("%w: release: %v", ErrDamaged, err)
 	}
-	of := release.Manifest
-	m := study.Manifest{Form: of.Form, Software: of.Software, Ledger: of.Ledger}
-	if of.Form == 0 { // there is no form number; the decoder will report the fault
+	manifest := release.Manifest
+	m := study.Manifest{Form: manifest.Form, Software: manifest.Software, Ledger: manifest.Ledger}
+	if manifest.Form == 0 { // there is no form number; the decoder will report the fault
 		return m, nil
 	}
 	return m, m.CheckForm()

@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// A helper's share is encrypted by HPKE (RFC 9180) to a combined key of ML-KEM-768 and X25519. So a
-// copied share stays closed if only one of the two is broken.
+// A helper's share is encrypted by HPKE (RFC 9180) to a combined key of ML-KEM-768 and X25519, so that a copied
+// share stays unreadable even if one of the two is broken.
 var (
 	sealingKEM  = hpke.MLKEM768X25519()
 	sealingKDF  = hpke.HKDFSHA256()

@@ -14,8 +14,8 @@ import (
 	"caucus/study"
 )
 
-// Shown is a document in which a coordinator signed its ledger's head. Its holder shows it to the
-// coordinator. A ledger without that entry was restored to an older state.
+// Shown is a document in which a coordinator signed its ledger's head. A client shows it to the coordinator. If the
+// ledger lacks the signed entry, the ledger was restored from an old backup.
 type Shown struct {
 	Kind      Document `json:"kind"`
 	Document  []byte   `json:"document"`
@@ -108,9 +108,9 @@ func ShownOf(s *pb.Shown) Shown {
 	return Shown{Document(s.Kind), s.Document, s.Signature}
 }
 
-// memory keeps the newest document that the coordinator signed, in a file if path is set. The newest
-// is the one with the highest number in the ledger. Of two documents with the same number it keeps
-// the first, because a contradiction between the two is a proof.
+// memory keeps the newest document that the coordinator signed, in a file if path is set. The newest is the one
+// whose head has the highest number. Of two documents with the same number it keeps the first: if the second
+// contradicts the first, the two prove a restore.
 type memory struct {
 	path string
 
