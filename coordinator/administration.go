@@ -86,7 +86,7 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 	return stream.SendAndClose(&pb.UploadPoolReply{})
 }
 
-// CreateStudy stores a plan as a draft. It refuses a plan that could not be opened as it is.
+// CreateStudy stores a plan as a draft. It refuses a plan that could not be opened unchanged.
 func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()
@@ -116,7 +116,7 @@ func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyReq
 	return stream.SendAndClose(reply)
 }
 
-// draft receives the announced plan and stores it with its forecast.
+// draft receives the plan that h announced and stores it with its forecast.
 func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary], h *pb.PlanHeader) (*runningStudy, error) {
 	ctx := stream.Context()
 	release, err := s.upload(ctx)
@@ -225,8 +225,8 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	return nil
 }
 
-// knownRoster refuses a roster with a name that is neither enrolled nor invited. Nobody would notice
-// that this party is missing.
+// knownRoster refuses a roster with a name that is neither enrolled nor invited, because nobody would notice that
+// this party never comes.
 func (s *Server) knownRoster(tx records.Tx, plan study.Plan) error {
 	members, err := tx.Members(s.config.Clock.Now())
 	if err != nil {
@@ -306,8 +306,8 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 	return s.summarize(ctx, c)
 }
 
-// Waive lets a study be released although some contributors have not called since the start. If a
-// caller proved that the ledger lost an entry, Waive does not help.
+// Waive lets a study be released without the parties that it still awaits (witnesses.awaited). After a proof that
+// the ledger was restored from an old backup, Waive does not help.
 func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {

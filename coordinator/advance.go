@@ -48,8 +48,8 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 		if err != nil || len(effects) == 0 {
 			return err
 		}
-		// While advancing is held, only this goroutine moves a sealed or folded study, so machine
-		// may be read without mu.
+		// c.machine may be read without c.mu here, because only the holder of c.advancing moves a sealed or folded
+		// study.
 		for _, e := range effects {
 			switch e.(type) {
 			case life.FoldSum:
@@ -177,9 +177,8 @@ func (c *runningStudy) summed(ctx context.Context, s *life.Study, task study.Tas
 	return study.Summed{Sum: sum}, err
 }
 
-// release settles the sum through the ledger. One transaction stores the signed release and the final
-// state. If the process is killed after the ledger's commit, the next start asks the ledger again and
-// gets the same answer.
+// release has the ledger release the sum (conclude). One transaction stores the signed release and the final state.
+// If the process is killed after the ledger's commit, the next start asks the ledger again and gets the same answer.
 func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) error {
 	fail := func(err error) error { return fmt.Errorf("release study %s: %w", c.hash, err) }
 	contributed, others := s.Contributors()
@@ -205,7 +204,7 @@ func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) e
 		return fail(err)
 	}
 	out.LedgerEntry = head.Sequence
-	if err := r.witness.whyWait(c.hash, contributed, others); err != nil { // a caller proved a restore meanwhile: the answer stays in the ledger, and nobody sees it
+	if err := r.witness.whyWait(c.hash, contributed, others); err != nil { // a caller proved meanwhile that the ledger was restored, so the answer is not published
 		return fail(err)
 	}
 	_, err = c.step(ctx, life.ReleaseDone{}, func(tx records.Tx, _ life.Effect) error { return tx.AddRelease(c.hash, out) })
@@ -228,7 +227,7 @@ func (c *runningStudy) conclude(ctx context.Context, s *life.Study, by *studyChe
 	return release, err
 }
 
-// giveUpReason is the public reason why a study cannot be released. It depends on no value.
+// giveUpReason is the public reason why a study cannot be released. It must depend on no record.
 func giveUpReason(err error) string {
 	if errors.Is(err, privacy.ErrBudget) {
 		return "the release would pass the coordinator's privacy budget; the coordinator spent nothing"

@@ -12,10 +12,10 @@ import (
 	"caucus/internal/clock"
 )
 
-// clockWatch decides whether to trust the clock. It compares the clock with the elapsed time, which
-// nobody can set, and with the time stored before a stop. After a jump, no deadline passes until the
-// clock agrees again or an operator vouches for it. The reason: a late deadline costs nothing, but a
-// false jump forward would fail all open studies for good.
+// clockWatch decides whether to trust the clock. It compares the clock with the elapsed time, which nobody can set,
+// and with the time stored before a stop. After a jump, no deadline passes until the clock agrees again or an
+// operator vouches for it, because a late deadline costs nothing, but a false jump forward would fail all open
+// studies for good.
 type clockWatch struct {
 	store records.Store
 	clock clock.Clock
@@ -30,13 +30,13 @@ type clockWatch struct {
 }
 
 const (
-	// clockStep is the largest step by which a clock may be set. Time services set clocks by less.
+	// clockStep is the largest jump of the clock that is tolerated. Time services correct clocks by less.
 	clockStep  = 2 * time.Minute
 	clockSaved = time.Minute
 )
 
-// open trusts the clock if no study is open. With open studies it compares the last stored time, and
-// does not trust a clock that went back or that shows a stop longer than stop.
+// open trusts the clock if no study is open. With open studies it compares the clock with the time stored last, and
+// distrusts a clock that went back, or that went forward by more than stop.
 func (w *clockWatch) open(ctx context.Context, stop time.Duration, studies bool) error {
 	var last time.Time
 	err := w.store.View(ctx, func(tx records.Tx) (err error) { last, err = tx.Clock(); return err })
@@ -93,12 +93,12 @@ func (w *clockWatch) vouch() {
 	w.saved = -1
 }
 
-// save stores the time if the clock is trusted, at most every clockSaved unless at is set.
-func (w *clockWatch) save(ctx context.Context, at bool) error {
+// save stores the clock's time, if it is trusted: at once if atOnce is set, otherwise only if clockSaved has passed.
+func (w *clockWatch) save(ctx context.Context, atOnce bool) error {
 	now, doubt := w.now()
 	w.mu.Lock()
 	passed := w.clock.Elapsed()
-	due := doubt == nil && (at || w.saved < 0 || passed-w.saved >= clockSaved)
+	due := doubt == nil && (atOnce || w.saved < 0 || passed-w.saved >= clockSaved)
 	if due {
 		w.saved = passed
 	}

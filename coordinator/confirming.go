@@ -12,8 +12,9 @@ import (
 	"caucus/study/life"
 )
 
-// If one of the two servers can no longer release a study, the study fails at once and not only when
-// it seals. Otherwise every further party would be charged for nothing.
+// A study with noise by aggregators has two servers: this coordinator's and the helper. If one of them can no longer
+// release the study, the study fails at once and not only when it seals, because every further party would be
+// charged for nothing.
 
 const (
 	confirmEvery = time.Minute
@@ -54,10 +55,9 @@ func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	return "", err
 }
 
-// withPlan calls ask, which asks the helper about the study. If the helper lacks the plan, because
-// another plan took its place or its operator removed it, withPlan sends the plan and asks again. A
-// helper's policy never refuses a plan that it agreed to. A refusal then means that the helper has no
-// room just now, or forgot its agreement.
+// withPlan calls ask, which asks the helper about the study. If the helper lacks the plan, because another plan took
+// its place or its operator removed it, withPlan sends the plan and asks again. The helper's policy accepted this
+// plan earlier, so a refusal now means that the helper has no room, or forgot its agreement.
 func (c *runningStudy) withPlan(ctx context.Context, ask func() error) error {
 	err := ask()
 	if !errors.Is(err, protocol.ErrNotFound) {

@@ -60,9 +60,9 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 		if err != nil || protocol.Final(row.State) {
 			return err // the study ended meanwhile
 		}
-		had, signer, err := tx.SealKey(c.hash)
+		stored, signer, err := tx.SealKey(c.hash)
 		if err == nil && signer == s.signer.Key() {
-			private = had
+			private = stored
 			return nil
 		}
 		if err != nil && !errors.Is(err, records.ErrNone) {
@@ -134,7 +134,7 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 	return reply, err
 }
 
-// beside bounds the bytes of an answer apart from its body: certificate, signatures, shown document.
+// beside bounds the bytes of an answer other than its body: certificate, signatures, shown document.
 const beside = 256 << 10
 
 // AcceptAnswer takes an answer that a person carried here as a file. The answer belongs to the party
@@ -203,9 +203,9 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 	return nil
 }
 
-// ofThisRun reports whether an answer was written after a notice that this process signed. Only then
-// could its party show the newest document that it had. An older answer proves less: it may be
-// carried to a coordinator that was restored from a backup since.
+// ofThisRun reports whether an answer was written after a notice that this process signed. Only then did the party
+// show the newest document that it had. An earlier answer proves less, because the coordinator may have been
+// restored from a backup after the answer was written.
 func (s *Server) ofThisRun(shown protocol.Shown) bool {
 	if shown.Kind != protocol.NoticeDocument {
 		return false

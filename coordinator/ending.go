@@ -126,7 +126,7 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 	_, err = c.stepLocked(ctx, life.Amended{Document: document, Charged: charged}, func(tx records.Tx, e life.Effect) error {
 		stored, ok := e.(life.StoreAmendment)
 		if !ok {
-			if failed { // after the new state is stored, because storing it deletes the contributions
+			if failed { // the failure deleted the bodies, so the contributions are marked as lost
 				return tx.LoseSum(c.hash, now)
 			}
 			return nil

@@ -67,9 +67,9 @@ func lines(names []study.PartyID) unique.Handle[string] {
 	return unique.Make(b.String())
 }
 
-// among reports whether line is one of the sorted lines in of.
-func among(of unique.Handle[string], line string) bool {
-	all := of.Value()
+// among reports whether line is one of the sorted lines.
+func among(lines unique.Handle[string], line string) bool {
+	all := lines.Value()
 	for from, to := 0, len(all); from < to; {
 		begins := strings.LastIndexByte(all[:(from+to)/2], '\n') + 1
 		ends := begins + strings.IndexByte(all[begins:], '\n')

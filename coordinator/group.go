@@ -21,7 +21,7 @@ import (
 //     callers of the group get its error and try again. So a party that is twice in a group is never refused
 //     because of bytes that were not stored.
 
-// errNoAnswer is the error for callers whose contribution was in a group that panicked.
+// errNoAnswer goes to the callers of a group whose storing panicked.
 var errNoAnswer = errors.New("store contribution: it was given up")
 
 // contribute decides on a contribution with a valid body. It returns the receipt once receipt and
@@ -79,8 +79,8 @@ func (c *runningStudy) storeQueue(ctx context.Context) {
 	}
 }
 
-// storeApart stores one contribution outside of groups: one whose bytes were lost, or one that comes after the
-// deadline. A late contribution is refused as late, whenever the scheduler last checked deadlines.
+// storeApart stores a contribution that is in no group: lost bytes that came again, or a contribution after the
+// deadline. The latter is refused as late, even if the scheduler has not yet checked the deadline.
 func (c *runningStudy) storeApart(ctx context.Context, p *pending) (protocol.Receipt, error) {
 	if err := c.load(ctx); err != nil {
 		return protocol.Receipt{}, err

@@ -26,12 +26,12 @@ type repairer struct {
 	log     *slog.Logger
 }
 
-// repairLost checks every stored body of a sealed study against its digest, before any is added and
-// deleted. The party of a damaged body still has the bytes and is asked for them. The study waits
-// (errWaits) until the repair deadline, and is then sealed again without the missing bodies.
+// repairLost checks every stored body of a sealed study against its digest, before any is added and deleted. The
+// party of a damaged body still has the bytes and is asked for them. The study waits (errWaits) until the repair
+// deadline, and is then sealed again without the missing bodies.
 //
-// The number of contributions M then changes, but it is still fixed before the noise: a study with an
-// entry in the ledger is never sealed again.
+// The number of contributions M then changes, but it is still fixed before the noise is drawn, because a study with
+// an entry in the ledger is never sealed again.
 func (c *runningStudy) repairLost(ctx context.Context, m repairer) error {
 	if !c.inspected {
 		if err := c.inspect(ctx, m); err != nil {
@@ -73,8 +73,8 @@ func (c *runningStudy) repairLost(ctx context.Context, m repairer) error {
 	return c.reseal(ctx, m, over)
 }
 
-// lostSince is the time from which the parties' repair deadline counts. It returns an error until the
-// clock is trusted: a wrong clock would leave them too little time, or let the study wait forever.
+// lostSince is the time from which the parties' repair deadline counts. It returns an error until the clock is
+// trusted, because a wrong clock would leave them too little time, or let the study wait forever.
 func (m repairer) lostSince() (time.Time, error) {
 	now, doubt := m.watch.now()
 	if doubt != nil {
@@ -120,29 +120,29 @@ func (c *runningStudy) inspect(ctx context.Context, m repairer) error {
 	return c.load(ctx)
 }
 
-// reseal seals the study without these contributions, except those that their parties sent again meanwhile.
-func (c *runningStudy) reseal(ctx context.Context, m repairer, over []study.PartyID) error {
+// reseal seals the study without the missing contributions, except those that came again meanwhile.
+func (c *runningStudy) reseal(ctx context.Context, m repairer, missing []study.PartyID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
 	if err := c.load(ctx); err != nil {
 		return err
 	}
-	over = slices.DeleteFunc(over, func(p study.PartyID) bool { _, lost := c.lost[p]; return !lost })
-	slices.Sort(over)
-	if len(over) == 0 {
+	missing = slices.DeleteFunc(missing, func(p study.PartyID) bool { _, lost := c.lost[p]; return !lost })
+	slices.Sort(missing)
+	if len(missing) == 0 {
 		return nil
 	}
-	_, err := c.stepLocked(ctx, life.Resealed{Without: over}, func(tx records.Tx, e life.Effect) error {
+	_, err := c.stepLocked(ctx, life.Resealed{Without: missing}, func(tx records.Tx, e life.Effect) error {
 		if stored, ok := e.(life.StoreState); !ok || stored.State != study.Sealed {
 			return nil // the study fails; its receipts stay
 		}
-		return tx.Drop(c.hash, over)
+		return tx.Drop(c.hash, missing)
 	})
 	if err != nil {
 		return err
 	}
-	m.log.Warn("sealed anew without contributions that were lost", "study", c.hash, "parties", over, "state", c.machine.State)
+	m.log.Warn("sealed anew without contributions that were lost", "study", c.hash, "parties", missing, "state", c.machine.State)
 	c.machine = nil
 	return c.load(ctx)
 }

@@ -61,7 +61,7 @@ type runningStudy struct {
 	// advancing is held while the study is folded or released. It guards the fields below.
 	advancing sync.Mutex
 	inspected bool // the stored bodies were checked against their digests
-	saidKept  bool // it was logged that the ledger has released the study, which waits for lost bytes
+	saidKept  bool // the log says already that the ledger has released the study, which waits for lost bytes
 	// retry is the elapsed time of the next try after a temporary failure; wait doubles each time.
 	retry time.Duration
 	wait  time.Duration
@@ -135,8 +135,8 @@ func (c *runningStudy) view(ctx context.Context, fn func(*life.Study) error) err
 	return fn(c.machine)
 }
 
-// step applies an event and commits its store effects in one transaction, together with the effects
-// of also. It reports whether a receipt may be sent.
+// step applies an event and commits its store effects in one transaction, together with what also writes for each
+// effect. It reports whether a receipt may be sent.
 func (c *runningStudy) step(ctx context.Context, e life.Event, also func(records.Tx, life.Effect) error) (receipt bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -316,9 +316,8 @@ func readPool(ctx context.Context, s records.Store, d auxdata.Digest) ([]byte, e
 	return data, err
 }
 
-// known answers a contribution from its header alone where that is possible: with the receipt if
-// these bytes were contributed before, or with the reason why the party cannot contribute. If the
-// body must decide, the result is false.
+// known answers a contribution without its body where that is possible: with the receipt if these bytes were
+// contributed before, or with the reason why the party cannot contribute. It returns false if the body is needed.
 func (c *runningStudy) known(ctx context.Context, party study.PartyID, digest study.BodyDigest, now time.Time) (protocol.Receipt, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -418,7 +417,7 @@ func (c *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool,
 	})
 }
 
-// charged reports whether a ledger holds an entry of any of the study's outputs.
+// charged reports whether a ledger holds an entry for any of the study's outputs. holds looks an id up there.
 func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool, error)) (bool, error) {
 	checker, err := c.studyChecker(ctx)
 	if err != nil {

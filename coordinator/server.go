@@ -236,7 +236,7 @@ func (s *Server) listen() error {
 	s.grpc = grpc.NewServer(append(options,
 		grpc.ConnectionTimeout(20*time.Second),
 		grpc.MaxConcurrentStreams(uint32(4*c.Limits.Calls)),
-		// Bounds before a call is authenticated: message, window, header.
+		// These bound what a caller can send before it is authenticated: message, window, header.
 		grpc.MaxRecvMsgSize(protocol.MaxMessage), grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(4*window), grpc.MaxHeaderListSize(16<<10),
 		grpc.ReadBufferSize(0), // TLS already keeps a record until it is read
 		// Clients check their connections once a minute.

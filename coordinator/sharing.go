@@ -56,7 +56,7 @@ func (c *runningStudy) agree(ctx context.Context) error {
 			return err
 		})
 	}
-	if err == nil { // the helper may have sent an acceptance that it stored earlier
+	if err == nil { // check that the helper still holds the acceptance that it returned
 		var over string
 		if over, err = c.confirm(ctx); over != "" {
 			err = fmt.Errorf("%w: %s", study.ErrNotOpen, over)
@@ -102,7 +102,7 @@ func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	return &pb.Signed{Document: at.Acceptance.Document, Signature: at.Acceptance.Signature}, err
 }
 
-// checkUpload checks that a body is an upload for both servers, made for the study as it was opened.
+// checkUpload checks that a body is an upload for both servers, made under the study's acceptance by the helper.
 func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byte) error {
 	agreed, err := c.acceptance(ctx)
 	if err == nil && agreed == nil {
@@ -114,7 +114,7 @@ func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byt
 	return aggregators.CheckUpload(t, aggregators.Signed{Document: agreed.Document, Signature: agreed.Signature}, body)
 }
 
-// temporary marks an error as temporary (ErrHelper), except an error by which the servers end the study.
+// temporary marks an error as temporary (ErrHelper), unless it is one of the errors that end the study.
 func temporary(err error) error {
 	for _, last := range []error{aggregators.ErrFailed, aggregators.ErrConflict, aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget, privacy.ErrConflict, protocol.ErrDenied} {
 		if err == nil || errors.Is(err, last) {
@@ -183,8 +183,7 @@ func (c *runningStudy) advanceShares(ctx context.Context) (released bool, err er
 	return released, err
 }
 
-// handed is stored in place of the sum when the contributions of a study were given to the two
-// servers. The servers hold the sum.
+// handed is stored in place of the sum once the two servers have a study's contributions, and with them the sum.
 const handed = "given to the two servers"
 
 // giveToServers gives contributions to this coordinator's half, one transaction for each batch, before they
@@ -280,8 +279,8 @@ func ignoreHelper(err error) error {
 	return err
 }
 
-// unshared refuses to resume a failed study if the two servers hold contributions of it. They check each
-// contribution once, so those would count in any case, also if their parties do not send them again.
+// unshared refuses to resume a failed study if the two servers hold contributions of it. These would count even if
+// their parties do not send them again, because each contribution is checked only once.
 func (c *runningStudy) unshared(ctx context.Context) error {
 	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {

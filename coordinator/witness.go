@@ -46,17 +46,17 @@ type witnesses struct {
 	started time.Duration // in elapsed time
 	wait    time.Duration // Config.WitnessWait
 
-	mu      sync.Mutex                            // guards the rest
-	called  map[study.PartyID]bool                // who has called since the start
-	holding map[study.PartyID]map[study.Hash]bool // releases that a caller claims to hold, in its last call
-	waived  map[study.Hash]map[study.PartyID]bool // waived by an operator since the start
-	bad     map[string]bool                       // callers that showed a bad signature
-	logged  map[study.Hash]string                 // the last logged reason why a release waits
-	known   map[privacy.Head]bool                 // whether the chain has a head that was looked up
-	unsaved []records.Testimony                   // testimonies that are not stored yet
-	behind  error                                 // why nothing is released; nil if nothing is known
-	signed  protocol.Shown                        // the head, signed for everybody
-	of      privacy.Head                          // the head in signed
+	mu         sync.Mutex                            // guards the rest
+	called     map[study.PartyID]bool                // who has called since the start
+	holding    map[study.PartyID]map[study.Hash]bool // releases that a caller claims to hold, in its last call
+	waived     map[study.Hash]map[study.PartyID]bool // waived by an operator since the start
+	bad        map[string]bool                       // callers that showed a bad signature
+	logged     map[study.Hash]string                 // the last logged reason why a release waits
+	known      map[privacy.Head]bool                 // whether the chain has a head that was looked up
+	unsaved    []records.Testimony                   // testimonies that are not stored yet
+	behind     error                                 // why nothing is released; nil if nothing is known
+	signed     protocol.Shown                        // the head, signed for everybody
+	signedHead privacy.Head                          // the head in signed
 }
 
 // maxKnown bounds the remembered heads.
@@ -93,10 +93,9 @@ func (w *witnesses) stop(why error, by string) {
 	w.behind = fmt.Errorf("%w: %s holds a document that this coordinator signed, and %v", privacy.ErrBehind, by, why)
 }
 
-// checkShown checks the document that a caller shows, and notes the studies of which the caller holds a
-// release. Only then does the caller count as heard, because the last awaited caller lets a release
-// go out. calls says whether to count the caller as heard since the start. calls is false for a
-// document that may be older than the caller's newest one.
+// checkShown checks the document that a caller shows and notes the studies of which the caller holds a release.
+// Then, if calls is set, it counts the caller as heard since the start. That comes last, because the last awaited
+// caller lets a release go out. calls is false for a document that may be older than the caller's newest one.
 func (w *witnesses) checkShown(ctx context.Context, caller protocol.Caller, shown protocol.Shown, holds [][]byte, calls bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -191,8 +190,8 @@ func (w *witnesses) current() *protocol.Shown {
 	if w.behind != nil {
 		return nil
 	}
-	if now := w.head.Now(); w.signed.Kind == "" || now != w.of {
-		w.signed, w.of, w.known[now] = protocol.SignedHead(now, w.signer), now, true
+	if now := w.head.Now(); w.signed.Kind == "" || now != w.signedHead {
+		w.signed, w.signedHead, w.known[now] = protocol.SignedHead(now, w.signer), now, true
 	}
 	s := w.signed
 	return &s

@@ -217,8 +217,8 @@ func copyFiles(from, to string, files map[string]string) error {
 	return nil
 }
 
-// CheckBackup checks that a backup is whole and that a coordinator could start from it. It reports how far the
-// backup's ledger is behind the head file of the coordinator in dir; "" for none. It changes nothing.
+// CheckBackup checks that a backup is whole and that a coordinator could start from it. If dir is not "", it reports
+// how far the backup's ledger is behind the head file of the coordinator in dir. It changes nothing.
 func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("check backup %s: %w", from, err)
@@ -291,7 +291,7 @@ func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 	if err != nil {
 		return fail(err)
 	}
-	// A configuration with a dir would go on using that folder.
+	// A configuration that names a dir would make the restored coordinator use that folder.
 	c, err := LoadConfig(filepath.Join(from, ConfigFile))
 	if err != nil {
 		return fail(err)

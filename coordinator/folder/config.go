@@ -78,16 +78,16 @@ type Config struct {
 	Single bool `yaml:"-"`
 	// Stores are the databases that LeadStores opened; nil: New opens them. The coordinator closes them.
 	Stores *Stores `yaml:"-"`
-	// Report writes a release as a web page for people. The coordinator's own page shows it. Nil
-	// shows none. Report gets only releases that this coordinator made.
+	// Report writes a release that this coordinator made as a web page, for the coordinator's own page. Nil shows
+	// none.
 	Report func(io.Writer, study.Release) error `yaml:"-"`
 	// Software names this program's version in releases.
 	Software string `yaml:"-"`
 	// Log receives events, with keys study, party and release; never a feature, a label or an unreleased
 	// number. Nil logs nothing.
 	Log *slog.Logger `yaml:"-"`
-	// Clock is the machine's clock if zero. Now dates and checks deadlines, invitations and certificates; if
-	// Now disagrees with Elapsed, the clock is not trusted. Rates and waits use Elapsed.
+	// Clock is the machine's clock if zero. Dates, deadlines, invitations and certificates use Now; rates and waits
+	// use Elapsed. If the two disagree, the clock is not trusted.
 	Clock clock.Clock `yaml:"-"`
 	// Checkpoint, if not nil, is called with the name of each durable or visible effect, before the
 	// commit and just after. Tests kill the process there.
@@ -102,7 +102,7 @@ type Limits struct {
 	// Uploads bounds the contributions and pools in memory at once; further ones wait. So memory is
 	// at most Uploads times Body, and the pools.
 	Uploads int `yaml:"uploads"`
-	// Streams bounds how many of these places one member may use.
+	// Streams bounds how many uploads of one member may be in memory at once.
 	Streams int `yaml:"streams"`
 	// Silence is the longest pause of a sender within an upload. Slowest is the least rate, in bytes a
 	// second: an upload ends with an error after Silence plus its time at Slowest. A connection

@@ -15,8 +15,8 @@ import (
 	"caucus/study"
 )
 
-// Evidence is the proof in a coordinator's folder and head file about its ledger. It can be read while
-// the coordinator runs.
+// Evidence is what a coordinator's folder and head file prove about its ledger. It can be read while the coordinator
+// runs.
 type Evidence struct {
 	Keys protocol.Keys // all keys that this coordinator ever signed with
 	// Kept is the head in the file at KeptAt (Config.Head). It is the zero Head without such a file,
@@ -131,19 +131,20 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 		return fail(fmt.Errorf("%d entries were published and are lost of which nothing is known: give the releases that they made, or their costs", missing-len(lost)))
 	}
 	if len(lost)+len(lines) == 0 {
-		if e.Kept.Sequence > 0 { // an earlier reconciliation may have failed to write this
+		if e.Kept.Sequence > 0 { // an earlier call may have failed to write the head file
 			err = keepHead(ctx, c, j)
 		}
 		return nil, err
 	}
-	// A ledger that went on from an older state has as many entries, but different ones.
+	// After a restore the ledger may have gone on and used the lost numbers for other entries. New entries get
+	// numbers beyond both.
 	last = max(last, chain.Head().Sequence+1)
 	ledger, err := privacy.Open(j, privacy.Config{Limits: c.Budget, LastSequence: last})
 	if err != nil {
 		return fail(err)
 	}
-	// Of some lost entries only the head is known. The charge for such an entry names the head, so
-	// that the head no longer counts as proof of a restore.
+	// Of some lost entries only the head is known. The charge for such an entry names the head, so that the head no
+	// longer counts as proof of a restore.
 	named := lines
 	for i, h := range unknown {
 		named = append(named[:len(named):len(named)], privacy.Line{Sequence: h.Sequence, Hash: h.Hash, Costs: lost[i : i+1]})

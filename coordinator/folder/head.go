@@ -19,14 +19,14 @@ type Head struct {
 
 	mu   sync.Mutex   // guards head and kept, and the file
 	head privacy.Head // the ledger's head
-	kept privacy.Head // in the file
+	kept privacy.Head // the head in the file
 }
 
-// OpenHead reads the file and compares the ledger with it. It returns the sequence number that the ledger must
-// have reached. It writes the file at once, so that a failure to write is noticed before anything is charged.
+// OpenHead reads the file and compares the ledger with it. It returns the sequence number that the ledger must have
+// reached. It writes the file at once, so that a failure to write is noticed before anything is charged.
 //
-// A ledger that is behind may be opened, but releases nothing (ErrBehind). A ledger with a different entry
-// under the remembered number went on from an older state, and is refused.
+// A ledger that is behind may be opened, but releases nothing (ErrBehind). A ledger with a different entry under the
+// remembered number was restored and went on, and is refused.
 func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64, error) {
 	now, err := privacy.HeadOf(ctx, j)
 	if err != nil {

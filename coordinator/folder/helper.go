@@ -107,7 +107,7 @@ helper:
   head: %q
 `
 
-// makeShares makes the store, the head file and then the key. So a folder that has the key has all three.
+// makeShares makes the store, then the head file, and the key last, so a folder with the key has all three.
 func makeShares(c Config, head string) (*protocol.Signer, error) {
 	left, err := filepath.Glob(c.Path(SharesFile + "*"))
 	if err != nil {
@@ -131,9 +131,9 @@ func makeShares(c Config, head string) (*protocol.Signer, error) {
 	return signer, signer.Save(c.Path(SharesKey))
 }
 
-// ReconcileShares prepares a coordinator to continue with studies of two servers after its folder was
-// restored from an older backup. Studies that were running fail. Reconcile corrects the ledger
-// before. behind reports whether the shares were older than their head file.
+// ReconcileShares lets a coordinator go on with studies of two servers after its folder was restored from an older
+// backup. Studies that were running fail. Call Reconcile first, which corrects the ledger. behind reports whether
+// the shares were older than their head file.
 func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 	fail := func(err error) (bool, error) { return false, fmt.Errorf("reconcile shares: %w", err) }
 	c, _, release, err := stopped(dir)

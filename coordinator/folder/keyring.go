@@ -23,9 +23,9 @@ type Keyring struct {
 	Keys      protocol.Keys // all keys that this coordinator ever signed with
 }
 
-// keyringDocument is the keyring file: the signed handover from each generation of keys to the next,
-// oldest first. There is no file before the first handover. The number of handovers says which
-// generation's key files are in use. So a handover takes effect when the file is renamed into place.
+// keyringDocument is the keyring file: the signed handover from each generation of keys to the next, oldest first.
+// Before the first handover there is no file. The number of handovers tells which generation's key files are in use,
+// so a handover takes effect when the file is renamed into place.
 type keyringDocument struct {
 	Successions []protocol.Signed `json:"successions"`
 	Former      []protocol.Former `json:"former"`
@@ -110,12 +110,11 @@ func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
 	return c, ring, release, err
 }
 
-// Rotate gives a stopped coordinator a new signing key and a new authority, and returns the new signing key.
-// The old key signs the new one, and the old authority certifies the new authority's key. So agents, operators
-// and release verify follow without help, by their next call or by what a release contains. Rotate then deletes
-// the old secrets. Old signatures stay valid; certificates are renewed with the next call.
-//
-// Killed in the middle, Rotate has happened or not.
+// Rotate gives a stopped coordinator a new signing key and a new authority, and returns the new signing key. The old
+// key signs the new one, and the old authority certifies the new authority's key. So agents, operators and release
+// verify follow without help, by their next call or by what a release contains. Rotate then deletes the old secrets.
+// Old signatures stay valid; certificates are renewed with the next call. A killed Rotate has taken full effect or
+// none.
 func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	fail := func(err error) (protocol.SignerKey, error) {
 		return protocol.SignerKey{}, fmt.Errorf("rotate keys of %s: %w", dir, err)

@@ -25,8 +25,8 @@ type Stores struct {
 	unlock func()
 }
 
-// OpenStores opens the databases beside a running coordinator. It refuses a missing or empty
-// database, because the record of what was spent would be lost with it.
+// OpenStores opens the databases, also while a coordinator runs. It refuses a missing or empty database, because the
+// record of what was spent would be lost with it.
 func OpenStores(c Config) (*Stores, error) {
 	s := &Stores{Shares: c.at(SharesFile), unlock: func() {}}
 	var err error

@@ -12,9 +12,9 @@ import (
 	"caucus/protocol"
 )
 
-// Certificates decides which certificates are valid. Every revocation raises a revision in its own
-// transaction, and the cache holds for one revision. So a cached certificate is valid exactly as long as
-// the revision is unchanged, and a transaction that reads the revision needs no other look-up.
+// Certificates decides which certificates are valid. Every revocation raises a revision in its own transaction, and
+// the cache is for one revision. So a cached certificate is valid as long as the revision is unchanged, and a
+// transaction that reads the revision needs no other look-up.
 type Certificates struct {
 	store records.Store
 	now   func() time.Time
@@ -24,7 +24,7 @@ type Certificates struct {
 	known    map[string]records.Certificate
 }
 
-// mostKnown bounds the certificates in memory, some 200 bytes each. One more clears the cache.
+// mostKnown bounds the certificates in memory, about 200 bytes each. A further one clears the cache.
 const mostKnown = 1 << 17
 
 func NewCertificates(store records.Store, now func() time.Time) *Certificates {

@@ -20,10 +20,9 @@ import (
 	"caucus/protocol"
 )
 
-// connections bounds three numbers: connections that have not finished their handshake, connections of
-// one member, and all connections. If a member opens one too many, or all places are taken, the least
-// recently used connection closes. It is probably forgotten; and so a member that reconnects is never
-// locked out by its old connections.
+// connections bounds three numbers: connections that have not finished their handshake, connections of one member,
+// and all connections. If a member opens one too many, or all places are taken, the least recently used connection
+// closes. So a member that reconnects is never locked out by its old connections.
 type connections struct {
 	net.Listener
 	credentials.TransportCredentials
@@ -31,14 +30,14 @@ type connections struct {
 	clock  clock.Clock
 	counts *callCounts
 
-	mu     sync.Mutex                      // guards the rest, and the marked fields of each connection
-	greets map[*connection]bool            // handshake not finished
-	of     map[string]map[*connection]bool // the connections of each member
-	all    int
+	mu       sync.Mutex           // guards the rest, and the marked fields of each connection
+	greets   map[*connection]bool // handshake not finished
+	byMember map[string]map[*connection]bool
+	all      int
 }
 
 func newConnections(l net.Listener, t credentials.TransportCredentials, limits folder.Limits, clock clock.Clock, counts *callCounts) *connections {
-	return &connections{Listener: l, TransportCredentials: t, limits: limits, clock: clock, counts: counts, greets: map[*connection]bool{}, of: map[string]map[*connection]bool{}}
+	return &connections{Listener: l, TransportCredentials: t, limits: limits, clock: clock, counts: counts, greets: map[*connection]bool{}, byMember: map[string]map[*connection]bool{}}
 }
 
 type connection struct {
@@ -54,11 +53,10 @@ type connection struct {
 	closed bool
 }
 
-// greeting is the number of places for connections that have not finished their handshake. They take no
-// other places, so a caller without a certificate takes no member's place. When all are taken, the
-// network with the most of them loses one, unless the new connection comes from that network. So a
-// machine that opens connections and says nothing keeps out only its own network, and members that
-// reconnect at the same time lose no handshake.
+// greeting is the number of places for connections that have not finished their handshake. They take no other
+// places, so a caller without a certificate takes no member's place. When all are taken, the network that has most
+// of them loses one, unless the new connection comes from that network. So a machine that opens connections and says
+// nothing keeps out only its own network, and members that reconnect at the same time lose no handshake.
 func greeting(l folder.Limits) int { return max(16, l.AllConnections/4) }
 
 // Accept waits for a connection that gets a place.
@@ -166,12 +164,12 @@ func (s *connections) admit(c *connection, caller protocol.Caller) {
 	case protocol.RoleToken:
 		most = tokenConnections
 	}
-	switch own := s.of[name]; {
+	switch own := s.byMember[name]; {
 	case len(own) >= most:
 		s.giveWay(maps.Keys(own))
 	case s.all >= s.limits.AllConnections:
 		s.giveWay(func(yield func(*connection) bool) {
-			for _, own := range s.of {
+			for _, own := range s.byMember {
 				for c := range own {
 					if !yield(c) {
 						return
@@ -180,18 +178,18 @@ func (s *connections) admit(c *connection, caller protocol.Caller) {
 			}
 		})
 	}
-	if s.of[name] == nil {
-		s.of[name] = map[*connection]bool{}
+	if s.byMember[name] == nil {
+		s.byMember[name] = map[*connection]bool{}
 	}
-	s.of[name][c] = true
+	s.byMember[name][c] = true
 	c.member = name
 	s.all++
 }
 
-// giveWay closes the least recently used connection among some. The caller holds mu.
-func (s *connections) giveWay(some iter.Seq[*connection]) {
+// giveWay closes the least recently used of the candidates. The caller holds mu.
+func (s *connections) giveWay(candidates iter.Seq[*connection]) {
 	var oldest *connection
-	for c := range some {
+	for c := range candidates {
 		if oldest == nil || c.used.Load() < oldest.used.Load() {
 			oldest = c
 		}
@@ -206,9 +204,9 @@ func (s *connections) forget(c *connection) {
 	if c.member == "" {
 		return
 	}
-	delete(s.of[c.member], c)
-	if len(s.of[c.member]) == 0 {
-		delete(s.of, c.member)
+	delete(s.byMember[c.member], c)
+	if len(s.byMember[c.member]) == 0 {
+		delete(s.byMember, c.member)
 	}
 	c.member = ""
 	s.all--
@@ -217,11 +215,11 @@ func (s *connections) forget(c *connection) {
 // farewell is the time in which a revoked member's open calls can still tell it why they end.
 const farewell = 2 * time.Second
 
-// evict frees the places of these names at once, and closes their connections after farewell.
+// evict frees these members' places at once, and closes their connections after farewell.
 func (s *connections) evict(names map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, own := range s.of {
+	for _, own := range s.byMember {
 		for c := range own {
 			if names[c.caller.Name] {
 				s.forget(c)

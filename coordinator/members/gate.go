@@ -97,7 +97,7 @@ func (g *Gate) Traffic() Traffic {
 	g.connections.mu.Lock()
 	defer g.connections.mu.Unlock()
 	t.Greeting = len(g.connections.greets)
-	for name, own := range g.connections.of {
+	for name, own := range g.connections.byMember {
 		t.Connections[name] = len(own)
 	}
 	return t
@@ -139,8 +139,8 @@ type call struct {
 	ctx     context.Context         // context of the handler
 	end     context.CancelCauseFunc // ends ctx, with the reason for the caller
 	taken   atomic.Bool             // set by the handler, or by the call's end if that came first
-	expiry  clock.Timer             // until the certificate expires
-	message clock.Timer             // until the message must have passed
+	expiry  clock.Timer             // ends the call when the certificate expires
+	message clock.Timer             // ends the call if a message takes too long
 }
 
 // memberOf returns the name under which calls and connections are counted. An invitation is no member yet and
@@ -181,7 +181,8 @@ func allowed(method string) []protocol.Role {
 	return nil
 }
 
-// moves reports whether a call moves much data. Such a call waits while its member is in debt.
+// moves reports whether a call moves much data. Such a call waits while its member has moved more than Limits.Bytes
+// allows.
 func moves(method string) bool {
 	switch method {
 	case pb.Studies_Show_FullMethodName, pb.Studies_DownloadPool_FullMethodName, pb.Studies_DownloadRelease_FullMethodName,
@@ -193,8 +194,8 @@ func moves(method string) bool {
 
 const handshakeTime = 10 * time.Second
 
-// handshake refuses an invalid certificate before there is a connection. A problem of this machine
-// refuses nobody, because each call's header is checked again.
+// handshake refuses an invalid certificate before there is a connection. If this machine cannot look the certificate
+// up now, handshake admits the caller, because each call's header is checked again.
 func (g *Gate) handshake(caller protocol.Caller) error {
 	g.mu.Lock()
 	if b := g.failed[caller.Serial]; b != nil {
@@ -218,7 +219,7 @@ func (g *Gate) handshake(caller protocol.Caller) error {
 
 const mostFailed = 10_000
 
-// failedHandshake takes one try from a serial.
+// failedHandshake counts a try with an invalid certificate.
 func (g *Gate) failedHandshake(serial string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -233,8 +234,8 @@ func (g *Gate) failedHandshake(serial string) {
 	b.left--
 }
 
-// mostRefused is the most refused calls on a connection before it is closed: grpc frees what it stores
-// about each of them only with the connection.
+// mostRefused is the number of refused calls after which a connection is closed, because grpc keeps data about each
+// of them until then.
 const mostRefused = 1000
 
 func (g *Gate) header(ctx context.Context, info *tap.Info) (context.Context, error) {
@@ -265,12 +266,12 @@ func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	if !slices.Contains(allowed(c.method), c.caller.Role) {
 		return nil, fmt.Errorf("%w: role %s may not call %s", protocol.ErrDenied, c.caller.Role, path.Base(c.method))
 	}
-	// The stream's own context is cancelled only while no handler has the call. When it ends, grpc
-	// itself answers "cancelled", but the caller should learn the reason.
+	// cut ends grpc's own context of the call, and grpc then answers "cancelled". So it is called only while no
+	// handler has the call: a handler can tell the caller the reason.
 	outer, cut := context.WithCancel(context.WithValue(ctx, callKey{}, c))
 	c.ctx, c.end = context.WithCancelCause(outer)
-	// Check the certificate first: a call with an invalid one counts against no member's limit. The revision shows a
-	// revocation between check and entry; evict ends the call after a later revocation.
+	// Check the certificate first, so that a call with an invalid one counts against no member's limit. enter
+	// notices a revocation since the check by the revision; evict ends the call after a later revocation.
 	until, err := g.enterOnce(ctx, c)
 	if err != nil {
 		cut()
@@ -357,15 +358,16 @@ func (g *Gate) leave(c *call) {
 	g.calls--
 }
 
-// moved counts a call's bytes. A running transfer goes on; the next one waits while the member is in debt.
+// moved counts a call's bytes. A running transfer goes on, even if its member has moved more than Limits.Bytes
+// allows.
 func (g *Gate) moved(c *call, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.meter[c.member].bytes.left -= float64(n)
 }
 
-// evict ends the calls and connections of members and tokens that were revoked. revision is the one that the
-// revocation committed.
+// evict ends the calls and connections of members and tokens that were revoked. revision is the revision after the
+// revocation.
 func (g *Gate) evict(revision int64, names ...string) {
 	g.certificates.seen(revision)
 	gone := map[string]bool{}

@@ -88,7 +88,7 @@ func (s *admittedStream) RecvMsg(m any) error {
 	return p.err
 }
 
-// SendMsg gives the other side as much time to take a message as to send one.
+// SendMsg lets the other side take as long to receive a message as it may take to send one.
 func (s *admittedStream) SendMsg(m any) error {
 	s.call.message.Reset(s.gate.limits.Allowance(protocol.MaxMessage))
 	err := s.move(func() error { return s.ServerStream.SendMsg(m) })
@@ -98,7 +98,8 @@ func (s *admittedStream) SendMsg(m any) error {
 	return err
 }
 
-// move runs a call that cannot be interrupted; it may go on until the handler has returned.
+// move sends or receives a message by do, which cannot be interrupted. If the call ends, move returns at once, and
+// do goes on until the handler has returned.
 func (s *admittedStream) move(do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()

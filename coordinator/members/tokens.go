@@ -17,7 +17,7 @@ import (
 
 const (
 	mostQuota = 1_000_000
-	// mostPrefix leaves room in a name for the part that tells parties apart.
+	// mostPrefix leaves room in a name for the letters that tell parties apart.
 	mostPrefix = 40
 	// drawnLetters are not confused when read aloud. Eight of them make 8·10¹¹ names.
 	drawnLetters = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -295,8 +295,8 @@ func tokenExpired(k records.Token) error {
 	return fmt.Errorf("%w: the join token was good until %s: ask for a new one", protocol.ErrExpired, k.Expires.Format("2006-01-02 15:04 MST"))
 }
 
-// joining returns the time when a join token ends for a call: lostAnswer later for a party whose reply
-// was lost.
+// joining returns the time until which calls with a join token are admitted. It is later than the token's expiry by
+// lostAnswer, so that a party whose reply was lost can ask again.
 func (s *Certificates) joining(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	k, err := heldToken(tx, caller)
 	if err != nil {

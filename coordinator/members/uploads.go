@@ -12,7 +12,7 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Uploading takes one of a member's places for bodies in memory.
+// Uploading takes one of a member's places for bodies in memory, until done is called.
 func (g *Gate) Uploading(ctx context.Context) (done func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

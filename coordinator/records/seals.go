@@ -12,14 +12,14 @@ import (
 	"caucus/study"
 )
 
-// seals encrypt the ballots and running sums of studies with noise at the coordinator. They are used
-// in PostgreSQL, which does not overwrite deleted rows. A study's key lives only in this process,
-// until the study is over. After that, nobody can read a ballot from PostgreSQL's disk, log or
-// backup. If the process dies earlier, AskAgain asks the parties for the same bytes again.
+// seals encrypt the ballots and running sums of studies with noise at the coordinator. They are used in PostgreSQL,
+// which does not overwrite deleted rows. A study's key lives only in this process, until the study is over. After
+// that, nobody can read a ballot from PostgreSQL's disk, log or backup. If the process dies earlier, AskAgain asks
+// the parties for the same bytes again.
 //
-// Replicas that wait have no key, on purpose. With a key, the next leader would not have to ask again, but
-// each ballot could be read on every machine instead of one. Parties send what they stored, which costs
-// seconds and no budget: TestChaos counts these.
+// Replicas that wait have no key, on purpose. With a key, the next leader would not have to ask again, but each
+// ballot could be read on every machine instead of one. Parties send what they stored, which costs seconds (measured
+// by TestChaos) and no budget.
 type seals struct {
 	mu   sync.Mutex // guards keys
 	keys map[study.Hash]cipher.AEAD
@@ -64,8 +64,8 @@ func (t *sqlTx) sealed(h study.Hash, clear []byte) ([]byte, error) {
 	return key.Seal(nil, nil, clear, h[:]), nil
 }
 
-// opened decrypts what sealed encrypted. Bytes that this process did not encrypt are returned
-// unchanged; no contribution has their digest.
+// opened decrypts what sealed encrypted. Bytes that this process did not encrypt are returned unchanged; their
+// digest then shows that they are no contribution.
 func (t *sqlTx) opened(h study.Hash, stored []byte) ([]byte, error) {
 	key, err := t.key(h)
 	if err != nil || key == nil {

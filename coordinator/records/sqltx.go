@@ -203,7 +203,7 @@ func (t *sqlTx) PoolSize(d auxdata.Digest) (size uint64, err error) {
 
 func (t *sqlTx) Pool(d auxdata.Digest, offset uint64, n int) ([]byte, error) {
 	var out []byte
-	// Parts start at multiples of their size, so the first wanted one is known.
+	// A pool's parts start at multiples of ChunkSize, so the first part to read is known.
 	first := offset - offset%protocol.ChunkSize
 	err := t.each(func(scan func(...any) error) error {
 		var start uint64

@@ -14,9 +14,9 @@ import (
 
 // Store keeps everything but the ledger. One suite of tests checks every Store.
 type Store interface {
-	// Update runs fn in one exclusive transaction. If fn or the commit fails, it returns the error
-	// and nothing of fn remains; but after an error of the commit itself the writes may be stored, so
-	// read again before going on. It returns nil only once the writes survive a crash of the machine.
+	// Update runs fn in one exclusive transaction, and returns nil only once the writes survive a crash of the
+	// machine. If fn fails, nothing of it remains. After an error of the commit the writes may be stored or not, so
+	// read again before going on.
 	Update(ctx context.Context, fn func(Tx) error) error
 	// View runs fn on a snapshot; fn must not write. View and Update do not wait for each other.
 	View(ctx context.Context, fn func(Tx) error) error
@@ -138,7 +138,7 @@ type Tx interface {
 	ReceiptKey(study.Hash, study.PartyID) ([]byte, error)
 	SetReceiptKey(h study.Hash, p study.PartyID, key []byte) error
 
-	// AddWitnessed stores a testimony. It may be stored already.
+	// AddWitnessed stores a testimony, once.
 	AddWitnessed(Testimony) error
 	Witnessed() ([]Testimony, error)
 
@@ -199,7 +199,7 @@ type Contribution struct {
 	Body   []byte
 }
 
-// Testimony is a document that a caller showed and whose ledger entry the chain lacks.
+// Testimony is a document that the caller By showed. It names a ledger entry that the ledger lacks.
 type Testimony struct {
 	Head  privacy.Head
 	Shown protocol.Shown

@@ -26,7 +26,7 @@ type ledgerLook struct {
 	failed error
 	last   int64          // the last entry read
 	totals privacy.Totals // totals after entry last
-	points []privacyPoint // at most 2·mostPoints, thinned by every
+	points []privacyPoint // at most 2·mostPoints
 	every  int64          // entries per point
 	units  []unitLimit    // in the order of the plot
 	again  time.Duration  // elapsed time before which the ledger is not read again

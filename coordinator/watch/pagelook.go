@@ -72,7 +72,7 @@ type planCache struct {
 // mostPlans bounds the cache. One more plan clears it.
 const mostPlans = 256
 
-// of returns a plan without its schema, map and terms.
+// of reads a plan through the cache, without its schema, map and terms.
 func (c *planCache) of(tx records.Tx, h study.Hash) (study.Plan, error) {
 	c.mu.Lock()
 	p, ok := c.all[h]

@@ -17,8 +17,8 @@ import (
 type Presence struct {
 	log *slog.Logger
 
-	mu sync.Mutex // guards of
-	of map[string]*present
+	mu      sync.Mutex // guards members
+	members map[string]*present
 }
 
 type present struct {
@@ -36,20 +36,22 @@ const (
 	twicePlaces = time.Hour
 )
 
-func NewPresence(log *slog.Logger) *Presence { return &Presence{log: log, of: map[string]*present{}} }
+func NewPresence(log *slog.Logger) *Presence {
+	return &Presence{log: log, members: map[string]*present{}}
+}
 
-// Note records a member's call. A process that calls again after another process with the same
-// identity runs beside it: a process that was restarted never comes back.
+// Note records a member's call. A restarted process never comes back. So if a process calls again after another
+// process with the same identity, the two run side by side.
 func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time) {
 	if caller.Role != protocol.RoleParty {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m := p.of[caller.Name]
+	m := p.members[caller.Name]
 	if m == nil {
 		m = &present{}
-		p.of[caller.Name] = m
+		p.members[caller.Name] = m
 	}
 	if m.seen = now; len(r.Run) == 0 { // a person made this call, not an agent
 		return
@@ -84,7 +86,7 @@ func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time
 func (p *Presence) Member(name string, now time.Time) (seen int64, runs uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m := p.of[name]
+	m := p.members[name]
 	if m == nil {
 		return 0, 0
 	}
@@ -98,7 +100,7 @@ func (p *Presence) Member(name string, now time.Time) (seen int64, runs uint32) 
 func (p *Presence) waiting(name string) map[study.Hash]protocol.Wait {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if m := p.of[name]; m != nil {
+	if m := p.members[name]; m != nil {
 		return maps.Clone(m.waits)
 	}
 	return nil
@@ -114,7 +116,7 @@ func (p *Presence) Statuses(h study.Hash, parties []string, declined []string) (
 	}
 	for _, name := range parties {
 		s := &pb.PartyStatus{Party: name}
-		if m := p.of[name]; m != nil {
+		if m := p.members[name]; m != nil {
 			s.SeenUnixMillis, s.What = m.seen.UnixMilli(), string(m.waits[h])
 		}
 		if s.What == "" && no[name] {

@@ -14,7 +14,7 @@ import (
 const leases = `CREATE SCHEMA caucus; CREATE TABLE caucus.lease (one BOOLEAN PRIMARY KEY CHECK (one), epoch BIGINT NOT NULL, leader TEXT NOT NULL);
 	INSERT INTO caucus.lease VALUES (TRUE, 0, '')`
 
-// Carry copies all rows of files into new tables in the PostgreSQL database of an address, in one transaction.
+// Carry copies all rows of files into new tables in the PostgreSQL database at the address to, in one transaction.
 // Nobody may write to the files meanwhile. It refuses a database that has such tables already, and returns the
 // number of rows.
 func Carry(ctx context.Context, to string, files ...File) (rows int, err error) {

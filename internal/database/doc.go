@@ -21,13 +21,13 @@
 //     leader that wakes up commits nothing (ErrLost).
 //   - Update returns nil only once the named synchronous standby has the commit on disk. PostgreSQL's log has
 //     one order. So when a new epoch is confirmed, everything that its leader reads is confirmed too. This
-//     holds also on a standby that became the primary, and for commits whose confirmation the earlier leader
+//     is so on a standby that became the primary too, and for commits whose confirmation the earlier leader
 //     never received. A leader that misses a confirmation stops leading and reads nothing more. The next leader
 //     finds its last answer in the database, or finds that there is none. So no answer leaves that a later
 //     leader would draw again.
 //
 // Replicas do not talk to each other. If a leader dies, the end of its session wakes the next one at once. If a
-// leader is cut off, PostgreSQL waits 5 s for it. Gossip could tell sooner, but must not decide who leads.
+// leader is cut off, PostgreSQL waits 5 s for it.
 //
 // The user supplies a Schema, further pragmas, and the number of reader connections.
 package database

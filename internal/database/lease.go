@@ -35,9 +35,9 @@ type Lease struct {
 	once  sync.Once
 }
 
-// Acquire waits until this process leads, and commits a new epoch. If wait is false, it does not wait and
-// returns ErrLed. leader is the name of this process for others. If single is false, PostgreSQL must have a
-// synchronous standby with a name.
+// Acquire waits until this process leads, and commits a new epoch. If wait is false, it returns ErrLed at once when
+// another process leads. leader names this process to others. If single is false, PostgreSQL must have a synchronous
+// standby with a name.
 func Acquire(ctx context.Context, at, leader string, single, wait bool) (*Lease, error) {
 	for {
 		l, err := acquire(ctx, at, leader, single, wait)
@@ -87,7 +87,7 @@ func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Leas
 	if err != nil {
 		return nil, err
 	}
-	// This waits for transactions that the last leader is committing. When it is confirmed, so is everything
+	// The update waits for transactions that the last leader is committing. Once it is confirmed, so is everything
 	// that was committed before.
 	l = &Lease{Lost: make(chan struct{}), conn: conn}
 	if err = conn.QueryRow(ctx, "UPDATE caucus.lease SET epoch = epoch + 1, leader = $1 RETURNING epoch", leader).Scan(&l.epoch); err != nil {

@@ -19,10 +19,10 @@ type Schema struct {
 	// Migrations holds migrations/*.sql. Each runs once, in the order of their names; the file's
 	// user_version counts them. None is ever changed or removed.
 	Migrations fs.FS
-	// Version, if not nil, corrects user_version for files where it is wrong.
+	// Version, if not nil, corrects said, the user_version of a file that states a wrong one.
 	Version func(tx *sql.Tx, said int) (int, error)
-	// Before runs before the migrations of a new schema in PostgreSQL. It makes functions that SQLite has built
-	// in.
+	// Before is SQL that runs before the migrations of a new schema in PostgreSQL. It makes functions that SQLite
+	// has.
 	Before string
 }
 

@@ -16,8 +16,8 @@ func lockFile(f *os.File, shared bool) error {
 	return syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 }
 
-// unlockFile ends the lock at once. After a mere close, a process forked meanwhile would hold it until
-// that process executes its program.
+// unlockFile ends the lock at once. A close alone would not: a child forked meanwhile holds the lock until it
+// executes its program.
 func unlockFile(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
 // Sync makes a folder's list of files durable.

@@ -96,8 +96,8 @@ func (p *Pair) Do(all ...string) {
 	}
 }
 
-// Start starts a server and waits until it answers. After a kill it tries again until what the killed processes
-// left is gone.
+// Start starts a server and waits until it answers. After a kill it tries again until the remains of killed
+// processes are gone.
 func (n *Node) Start() {
 	n.pair.t.Helper()
 	var log bytes.Buffer

@@ -70,7 +70,7 @@ func MariaDB(t testing.TB) *Server {
 }
 
 // program finds a program of a Debian package, or skips the test.
-func program(t testing.TB, name, of string) string {
+func program(t testing.TB, name, debian string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {
 		return path
@@ -80,7 +80,7 @@ func program(t testing.TB, name, of string) string {
 			return found[len(found)-1]
 		}
 	}
-	t.Skipf("%s is not there: apt-get install %s", name, of)
+	t.Skipf("%s is not there: apt-get install %s", name, debian)
 	return ""
 }
 

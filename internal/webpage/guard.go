@@ -54,8 +54,8 @@ func Base(r *http.Request) string {
 	return base
 }
 
-// Protect serves pages below a session's path to those who opened a link. Everybody else gets a hint
-// about links. Pages see paths without the session's. POSTs are accepted from the page's own forms only.
+// Protect serves pages below a session's path to those who opened a link. Everybody else gets a hint about links.
+// The pages see paths without the session's prefix. POSTs are accepted from the page's own forms only.
 func (g *Guard) Protect(pages http.Handler) http.Handler {
 	g.Clock = g.Clock.Complete()
 	return Loopback(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -89,7 +89,7 @@ func (c *check) value(n *yaml.Node, t reflect.Type, path []string) error {
 	return c.scalar(n, t, path)
 }
 
-// self lets a type that decodes itself try.
+// self decodes a node into a type that has its own UnmarshalYAML.
 func (c *check) self(n *yaml.Node, t reflect.Type, path []string) error {
 	err := n.Decode(reflect.New(t).Interface())
 	var mismatch *yaml.TypeError
@@ -144,8 +144,8 @@ func (c *check) fields(n *yaml.Node, t reflect.Type, path []string) error {
 	})
 }
 
-// pairs calls each with the keys and values of a mapping and of mappings merged into it (<<). A key must
-// be text and unique.
+// pairs calls each with every key and value of a mapping, and of mappings merged into it (<<). A key must be text
+// and unique.
 func (c *check) pairs(n *yaml.Node, path []string, each func(key, value *yaml.Node) error) error {
 	first := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {

@@ -117,8 +117,8 @@ func (d *Document) RefuseRemoved(key string) error {
 	return d.Locate(fmt.Errorf("%s: it was removed, and nothing takes its place: delete the line", key))
 }
 
-// RequireLimits requires spending limits, or "none" (which it removes), under a top-level key: a
-// forgotten budget must not read as no limit.
+// RequireLimits requires spending limits, or "none" (which it removes), under a top-level key, because a forgotten
+// budget must not mean no limit.
 func (d *Document) RequireLimits(key string) error {
 	switch limits := d.Find(key); {
 	case limits == nil:
