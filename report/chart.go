@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// Chart draws numbers against a budget as SVG without other files. Text has the page's colour. Words describe
-// the drawing for people who cannot see it. The page prints the legend, which wraps on a phone.
+// Chart draws numbers against a budget, as an SVG that needs no other file. Text has the page's colour. Words
+// describes the drawing for people who cannot see it. The legend is separate HTML, so that it wraps on a phone.
 type Chart struct {
 	Title, Words string
 	X, Y         string
-	Ticks        []float64 // marks of the logarithmic x axis; marks outside of it are left out
+	Ticks        []float64 // marks of the logarithmic x axis; those beyond its ends are left out
 	Low, High    float64   // ends of the y axis
 	Series       []Series
 }
@@ -26,7 +26,7 @@ type Series struct {
 	Points []Point
 }
 
-// Point is a number with its standard deviation, 0 if it has none.
+// Point is a point of a series. SD is the standard deviation of Y, 0 if Y has none.
 type Point struct{ X, Y, SD float64 }
 
 // Style is the drawing style of a series.
@@ -37,11 +37,11 @@ const (
 	DashedLine
 	DottedLine
 	Triangles
-	// Shaded fills the area within sd of the points.
+	// Shaded fills the area from Y − SD to Y + SD.
 	Shaded
 )
 
-// Colours can be told apart with all kinds of colour vision, on white and black (Okabe & Ito 2008).
+// Colours can be distinguished with all kinds of colour vision, on white and black (Okabe & Ito 2008).
 var Colours = []string{"#2c8fd1", "#d55e00", "#009e73", "#cc79a7"}
 
 // Grey draws baselines.
@@ -60,7 +60,7 @@ func (c Chart) SVG() string {
 			left, right = min(left, math.Log(p.X)), max(right, math.Log(p.X))
 		}
 	}
-	if !(right > left) { // for one point or none
+	if !(right > left) { // there is at most one point
 		left, right = left-1, left+1
 	}
 	x := func(v float64) float64 {
@@ -149,7 +149,7 @@ func (c Chart) Legend() string {
 	return b.String()
 }
 
-// Poster draws charts as one picture, two per row, above the legend of the first, without shaded areas.
+// Poster draws charts as one picture, two per row and without shaded areas, above the first chart's legend.
 func Poster(charts []Chart, title, words string) string {
 	const legendHeight = 30
 	height := chartHeight * float64((len(charts)+1)/2)

@@ -9,8 +9,8 @@ import (
 	"caucus/study"
 )
 
-// Dots shows a study.ReportChart as a table: each number with its dot on one axis beside it. Without the
-// picture the numbers remain. The picture has no text, so it fits every width.
+// Dots shows a study.ReportChart as a table with a row for each number: its name, the number, and a dot with an
+// interval on an axis that all rows share. The pictures have no text, so they fit every width.
 type Dots struct {
 	Title, Note string
 	Rows        []dotsRow
@@ -35,7 +35,7 @@ func NewDots(c *study.ReportChart) *Dots {
 	step := niceStep(max(high-low, 1e-9))
 	from, to, scale := step*math.Floor(low/step), step*math.Ceil(high/step), func(v float64) float64 { return v }
 	switch {
-	case c.Ratio: // 1 is always on the axis, and no end is beyond mostRatio
+	case c.Ratio: // the axis always has 1, and stays within 1/mostRatio and mostRatio
 		from, to, scale = max(min(low, 1), 1/mostRatio), min(max(high, 1), mostRatio), math.Log
 	case c.Whole:
 		from, to = 0, 1
@@ -66,7 +66,7 @@ func NewDots(c *study.ReportChart) *Dots {
 			strip += fmt.Sprintf(`<line class="range" x1="%.2f%%" x2="%.2f%%" y1="11" y2="11" stroke-width="4"/>`, place(b.Low), place(b.High))
 		}
 		strip += fmt.Sprintf(`<circle class="at" cx="%.2f%%" cy="11" r="6"/></svg>`, place(b.Value))
-		d.Rows = append(d.Rows, dotsRow{Name: b.Name, Value: value, Main: b.Main, Strip: template.HTML(strip)}) // the strip is made of numbers only
+		d.Rows = append(d.Rows, dotsRow{Name: b.Name, Value: value, Main: b.Main, Strip: template.HTML(strip)}) // safe: strip has no text of a release
 	}
 	return d
 }
@@ -85,7 +85,7 @@ func textOf(c *study.ReportChart, v float64) string {
 	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
-// mostRatio bounds the axis of ratios. An interval beyond it says little.
+// mostRatio bounds the axis of ratios. An interval that reaches beyond it is nearly useless.
 const mostRatio = 100
 
 func off(c *study.ReportChart, b study.ReportBar) string {

@@ -28,7 +28,7 @@ func newFigures(all []study.ReportFigure) (groups []figureGroup) {
 		if len(groups) == 0 || groups[len(groups)-1].Title != f.Group {
 			groups = append(groups, figureGroup{Title: f.Group})
 		}
-		drawn := figure{Picture: template.HTML(figureSVG(f)), Caption: f.Caption, Plotted: newTable(f.Table)} // numbers and escaped texts
+		drawn := figure{Picture: template.HTML(figureSVG(f)), Caption: f.Caption, Plotted: newTable(f.Table)} // safe: figureSVG escapes its texts
 		for i, line := range f.Lines {
 			drawn.Legend = append(drawn.Legend, legendEntry{line.Name, Colours[i%len(Colours)]})
 		}

@@ -25,9 +25,9 @@ import (
 //go:embed pages.html
 var pages string
 
-// Template returns the parts of every page together with more, the caller's templates, which use the parts:
-// "head" begins a page with a title, and "dots" shows Dots.
-func Template(more string) (*template.Template, error) {
+// Template returns the templates that all pages share, together with own, the caller's templates. Those can call
+// "head", which begins a page with a title, and "dots", which shows Dots.
+func Template(own string) (*template.Template, error) {
 	t := template.New("pages").Funcs(template.FuncMap{
 		"style": func() template.CSS { return template.CSS(webpage.Style) }, // the style is our own text
 		"percent": func(v any) string {
@@ -51,7 +51,7 @@ func Template(more string) (*template.Template, error) {
 	if _, err := t.Parse(pages); err != nil {
 		return nil, err
 	}
-	return t.Parse(more)
+	return t.Parse(own)
 }
 
 // Page is a release as a page for people.
@@ -59,7 +59,7 @@ type Page struct {
 	Title, Answer string
 	// Failed findings replace the answer.
 	Failed []verify.Finding
-	// OtherPool says, before the answer, that the given pool is not the study's.
+	// OtherPool says that the given pool is not the study's; "" if it is. The page shows it before the answer.
 	OtherPool string
 	// Simulated reports that no party took part and nothing is protected. The page says so first.
 	Simulated        bool
@@ -93,11 +93,11 @@ type table struct {
 	folded bool
 }
 
-// Long reports whether to show a table closed, because a chart shows the same or it has many rows. On a phone
-// each row is as long as the number of columns.
+// Long reports whether the page shows a table closed, because a chart shows the same numbers or the table has
+// many rows.
 func (t table) Long() bool { return t.folded || len(t.Rows) > mostOpenRows }
 
-// Long reports whether to show a picture of many groups closed.
+// Long reports whether the page shows the dots closed, because they have many rows.
 func (d *Dots) Long() bool { return len(d.Rows) > mostOpenRows }
 
 type cell struct{ Name, Text string }
@@ -107,13 +107,13 @@ type foundGroup struct {
 	All          []verify.Finding
 }
 
-// mostListed and mostTableRows bound the parties and rows shown.
+// The page shows at most mostListed parties, and mostTableRows rows of a table.
 const mostListed, mostTableRows = 60, 300
 
-// mostOpenRows bounds the rows of a table that is shown open: about two screens.
+// mostOpenRows bounds the rows of a table that the page shows open: about two screens.
 const mostOpenRows = 40
 
-// Options hold what a page shows besides the release.
+// Options hold what a page shows in addition to the release.
 type Options struct {
 	Measured *Measurement     // made by a simulation; its conclusion and chart come first on the page
 	Findings []verify.Finding // made by verify; failed findings replace the answer
@@ -126,7 +126,7 @@ type Measurement struct {
 	Chart      *study.ReportChart
 }
 
-// Words are the conclusion, then the chart's numbers, the release's first.
+// Words returns the conclusion and then the chart's numbers, beginning with the release's.
 func (m Measurement) Words() string {
 	var main string
 	var others []string
@@ -144,8 +144,8 @@ func (m Measurement) Words() string {
 	return m.Conclusion + " " + strings.ToUpper(m.Chart.Title[:1]) + m.Chart.Title[1:] + ": " + main + "."
 }
 
-// New makes the page of a release. If the release's claims do not hold, the page shows as much as possible.
-// html/template escapes a release's words.
+// New makes the page of a release. If the release cannot be used (kinds.Usable), the page shows what can be read.
+// html/template escapes a release's texts.
 func New(r study.Release, o Options) (Page, error) {
 	measured, found := o.Measured, o.Findings
 	p, err := kinds.Usable(r)

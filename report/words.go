@@ -21,8 +21,8 @@ func guarantee(p study.Plan, m study.Manifest) string {
 	return s + " " + p.Noise.Trust().Against
 }
 
-// RemovalWords say what a guarantee's ε counts. They also give the ε that tools would state which count one
-// unit added or removed, or why that ε is not stated.
+// RemovalWords say that the plan's ε is for replacing one unit. They also give the ε for adding or removing one
+// unit, which other tools state, or the reason why it is not known.
 func RemovalWords(p study.Plan, costs []study.ReleaseCost) string {
 	epsilon, why := kinds.UnderRemoval(p, costs)
 	words := fmt.Sprintf("ε = %g counts one %s exchanged for another; counted as one added or removed", p.Epsilon, p.Unit)
@@ -34,6 +34,6 @@ func RemovalWords(p study.Plan, costs []study.ReleaseCost) string {
 	case p.Unit == privacy.Party:
 		return words + fmt.Sprintf(" it is %.3g", epsilon)
 	}
-	// See study.Remover: another record takes the place of one that a site removes.
+	// At a site with spare records, another record takes the place of a removed record (study.Remover).
 	return words + fmt.Sprintf(" it is %.3g, or %g at a site that holds more records than it declared", epsilon, p.Epsilon)
 }

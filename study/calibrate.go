@@ -8,12 +8,12 @@ import (
 	"caucus/privacy"
 )
 
-// Mechanisms of kinds that release counts. A proposal may say auto. A plan always names the chosen
-// mechanism, because processors may round a close comparison differently.
+// Mechanisms of kinds that release counts. A proposal may say auto, but a plan names the mechanism that
+// auto chose, because another processor could round differently and choose the other.
 const (
 	MechanismAuto     = "auto"
-	MechanismLaplace  = "laplace"  // pure ε, whatever the plan's δ
-	MechanismGaussian = "gaussian" // (ε,δ), by zCDP
+	MechanismLaplace  = "laplace"  // has pure ε, also if the plan's δ is above 0
+	MechanismGaussian = "gaussian" // has (ε,δ), proved by zCDP
 )
 
 // NoiseMechanisms lists the mechanisms that a plan can name; auto is not among them.
@@ -32,8 +32,8 @@ func CheckNoise(p Plan) error {
 	return nil
 }
 
-// Calibrate returns the noise for a vector with this bound and number of cells, within the plan's
-// budget: pure ε if δ is 0 or the plan names laplace, else Gaussian.
+// Calibrate returns the noise, within the plan's budget, for a vector of this many cells that one unit
+// moves by at most b: pure ε if δ is 0 or the plan names laplace, else Gaussian.
 //
 // Proof note. Pure ε implies (ε,δ) for every δ, so the release of a plan with δ > 0 may be pure. The ledger
 // charges the cost that the mechanism's proof gives (privacy.CostOf), never the plan's δ. The plan names the
@@ -45,7 +45,7 @@ func (p Plan) Calibrate(b privacy.Bound, cells int) (privacy.Mechanism, error) {
 	return privacy.CalibrateGaussian(b, p.Budget())
 }
 
-// CalibratePure returns the pure noise for a bound that no contribution changes.
+// CalibratePure is Calibrate for a plan with pure ε.
 func (p Plan) CalibratePure(b privacy.Bound, cells int) (privacy.Mechanism, error) {
 	m, err := privacy.CalibratePure(b, cells, p.Epsilon)
 	if p.ByL2 {
@@ -72,7 +72,8 @@ func (p Plan) YearlyLimit() privacy.Budget {
 
 func (p Plan) comparedDelta() float64 { return cmp.Or(p.Delta, DefaultDelta(p.Units())) }
 
-// NoiseCosts compares the mechanisms for a bound on this many cells, least noise first.
+// NoiseCosts compares the mechanisms for a vector of this many cells that one unit moves by at most b.
+// The mechanism with the least noise comes first.
 func (p Plan) NoiseCosts(b privacy.Bound, cells int) ([]NoiseCost, error) {
 	p.Delta = p.comparedDelta()
 	var all []NoiseCost
@@ -97,8 +98,8 @@ func (p Plan) NoiseCosts(b privacy.Bound, cells int) ([]NoiseCost, error) {
 }
 
 // CompleteNoise fills in the mechanism and δ if a proposal leaves them open or says auto. It chooses
-// the mechanism with less noise. laplace gets δ = 0, and δ = 0 gets laplace. If neither mechanism can
-// be calibrated, auto stays and CheckNoise refuses the plan.
+// laplace if the proposal's δ is 0, else the mechanism with less noise. With laplace, δ is 0 unless the
+// proposal gives δ. If neither mechanism can be calibrated, auto stays and CheckNoise refuses the plan.
 func (p *Plan) CompleteNoise(s Proposal, b privacy.Bound, cells int) {
 	p.Delta = s.DefaultDelta(*p)
 	if s.Delta != nil {

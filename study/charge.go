@@ -32,7 +32,6 @@ func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Char
 	return nil
 }
 
-// Charge combines these terms with their exact cost and the cost to charge.
 func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	return Charge{
 		Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound,
@@ -40,7 +39,8 @@ func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	}
 }
 
-// AtEpsilon raises a pure cost to the plan's ε, and ρ as ε². The noise was calibrated at that ε.
+// AtEpsilon replaces the ε of a pure cost by the plan's ε, for which the noise was calibrated, and
+// multiplies ρ by the square of their ratio.
 func AtEpsilon(p Plan, c privacy.Cost) privacy.Cost {
 	if c.Pure == nil || c.Pure.Sign() == 0 {
 		return c
@@ -76,7 +76,7 @@ func (t ReleaseTerms) Laplace() bool {
 	return ok
 }
 
-// ReleaseID names an output of a plan, in the same way in every ledger.
+// ReleaseID is the name of a plan's output in every ledger.
 func ReleaseID(plan Hash, output string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s", plan, output)

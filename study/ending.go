@@ -17,9 +17,9 @@ import (
 //   - A task follows from plan and pool alone. So noise, charges and contributions are the same under every
 //     ending that the plan allows. A release costs the same for every number of contributions (Charges).
 //   - δ is at most 1/(10n) for n units that are publicly known to be in the study (MostDelta). n is counted at
-//     the plan's minimum, which is the largest minimum that an ending can have, because amendments only lower
-//     it. A count at the floor would allow a larger δ. A party's policy on the minimum applies to the floor
-//     (Plan.LeastParties), because a small study hides less about who is in it.
+//     the plan's minimum, the largest minimum of any ending, because amendments only lower the minimum. They
+//     cannot lower it below the floor (Plan.Floor), where n would be smaller and δ could be larger. A party's
+//     policy on the minimum applies to the floor, because a small study hides less about who is in it.
 //   - The number of contributions M is fixed when the study seals, before noise, and a sealed study is never
 //     amended. Amending, closing and sealing by rule depend only on receipts, which are public, so no ending
 //     depends on records.
@@ -29,7 +29,7 @@ import (
 type Ending struct {
 	Deadline time.Time `json:"deadline"` // when the study seals, or fails below Minimum
 	Minimum  int       `json:"minimum"`
-	Seal     *SealRule `json:"seal,omitempty"` // seals before the deadline; nil: only when all have contributed
+	Seal     *SealRule `json:"seal,omitempty"` // rule to seal early; nil: early only when all parties have contributed
 }
 
 const longestQuiet = 30 * 24 * 3600 // in seconds
@@ -55,8 +55,8 @@ func (r *SealRule) Quiet() time.Duration {
 	return time.Duration(r.QuietSeconds) * time.Second
 }
 
-// Enough returns the number of contributions that seals the study early. The 1e-9 corrects for
-// decimal rounding.
+// Enough returns how many contributions from a roster of this size seal the study early. Without the
+// 1e-9, a rounding error could make Ceil add one.
 func (e Ending) Enough(roster int) int {
 	if e.Seal == nil {
 		return roster
@@ -157,7 +157,7 @@ func ChainOf(p Plan, h Hash, documents [][]byte) (*Chain, error) {
 	return c, nil
 }
 
-// Add appends an amendment. It refuses one that is not the next, and one that the plan does not allow.
+// Add appends an amendment. It refuses amendments that are out of order or that the plan does not allow.
 func (c *Chain) Add(document []byte) (Amendment, error) {
 	a, err := DecodeAmendment(document)
 	switch {
@@ -200,7 +200,7 @@ func (c *Chain) Documents() [][]byte { return c.bytes }
 
 func (c *Chain) Len() int { return len(c.all) }
 
-// Extends reports whether this chain begins with all of o.
+// Extends reports whether this chain begins with all amendments of o.
 func (c *Chain) Extends(o *Chain) bool {
 	if c.hash != o.hash || len(c.bytes) < len(o.bytes) {
 		return false

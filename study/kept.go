@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// Keeper is a task that reads each contribution. Its Finish takes the stored bodies and not a sum.
+// Keeper is a task whose Finish reads the stored bodies of all contributions, because they are not added up.
 type Keeper interface {
 	Task
 	Checker
@@ -39,7 +39,6 @@ func NewChecker(t Task) (Checker, error) {
 // sender and time. It reads one body at a time, can be repeated, and ends at the first error.
 type Bodies iter.Seq2[[]byte, error]
 
-// ErrOtherBodies says that the bodies are not the ones that were received.
 var ErrOtherBodies = errors.New("the bodies are not those that were received")
 
 // BodiesOf iterates over bodies in memory, given in any order.
@@ -112,7 +111,7 @@ type Summed struct {
 	Weight        int64 // total of ballots or records; 0 if contributions have no weight
 	Sum           Sum
 	Bodies        Bodies
-	Senders       []PartyID // who sent each of Bodies, in their order, if public (Words.Named)
+	Senders       []PartyID // the sender of each body, in the order of Bodies; nil if readers may not see senders (Words.Named)
 }
 
 // MarshalBinary returns the canonical bytes of the sum or the bodies.
@@ -138,7 +137,7 @@ func Gather(t Task) (*Gathering, error) {
 	return g, err
 }
 
-// Add checks a body and adds it. An error changes nothing.
+// Add checks a body and adds it. After an error, the gathering is as before.
 func (g *Gathering) Add(body []byte) error {
 	if g.Sum != nil {
 		if err := g.Sum.Add(body); err != nil {

@@ -30,8 +30,8 @@ type Inputs struct {
 	Records *dataset.Records
 	// Blocks, if not nil, gives the records in parts, to a Blockwise task; Records is then nil.
 	Blocks iter.Seq[*dataset.Records]
-	// ShardKey is the party's secret for all its studies. It assigns each record to a shard, cut or set
-	// (package keyed).
+	// ShardKey is the party's secret for all its studies. Where a study assigns records to shards or sets,
+	// or limits their number, the assignment and the choice follow from this key (package keyed).
 	ShardKey []byte
 	Rng      *rand.Rand // for learners, never for noise
 	// Within makes the context for training one classifier or running one program, and a function to
@@ -83,7 +83,8 @@ func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
 	return done && !late
 }
 
-// Voter is a party's classifier: Vote if not nil, else a built-in learner ("" for the default).
+// Voter is the classifier that a party chose: the function Vote or, if Vote is nil, the built-in learner
+// that Learner names ("" names the default).
 type Voter struct {
 	Learner string
 	// Vote learns from labelled records and returns a class in 0..K-1 for each of the rows (N×Dim,
@@ -92,8 +93,8 @@ type Voter struct {
 }
 
 // Contribution holds the requests to a party's ledger, and the function that makes the body from the
-// answers. If the party releases nothing, Requests is empty, and Body holds votes or sums in clear.
-// Task.Charges then gives the cost of the coordinator's release, which the party's ledger is charged.
+// ledger's answers. If servers add the noise, Requests is empty and the body holds exact votes or sums.
+// The party's ledger is then charged the cost of the servers' release (Task.Charges).
 type Contribution struct {
 	Requests []Request
 	Body     func(released []privacy.Published) ([]byte, error)
@@ -105,15 +106,15 @@ type Sum interface {
 	Checker
 	Add(body []byte) error // an error leaves the sum unchanged
 	Merge(Sum) error
-	// Requests are the aggregator's releases for m contributions. There are none if each party
-	// released its own part.
+	// Requests are the releases that an aggregator makes of m contributions. There are none if each
+	// party added its own noise.
 	Requests(m int) ([]Request, error)
 	MarshalBinary() ([]byte, error)
 	UnmarshalBinary([]byte) error
 	// Public reports whether every reader may see the sum, because all of it passed parties' ledgers.
 	Public() bool
-	// Contributions returns how many were added, −1 if the sum does not know. Weight returns their
-	// total of ballots or records, 0 without weights.
+	// Contributions returns the number of added contributions, −1 if the sum does not know. Weight
+	// returns their total of ballots or records, 0 if contributions have no weight.
 	Contributions() int
 	Weight() int64
 }
@@ -129,15 +130,15 @@ type Kind interface {
 	Mechanisms() []string // all mechanisms of the kind, also those for simulation only
 	// Shared lists the mechanisms for which secret shares for two servers have a proof.
 	Shared() []string
-	// Terms points to empty terms of the kind, as in a study file; nil if the kind has none.
+	// Terms returns a pointer to a zero value of the kind's part of a study file; nil if there is none.
 	Terms() any
-	Body() any // points to an empty result body
-	// Check refuses a plan without a proof. CheckCommon has passed before. Only Check protects New
-	// from a hostile plan: sizes, the kind's terms, combinations of unit and mechanism.
+	Body() any // returns a pointer to a zero value of the result's body
+	// Check refuses a plan whose guarantee has no proof. It runs after CheckCommon. New trusts a plan
+	// that passed, so Check covers sizes, the kind's terms, and combinations of unit and mechanism.
 	Check(Plan) error
 	Words(Plan) Words // describes a checked plan to approvers and readers
-	// New makes the task of a checked plan. Slow steps belong here; for example, factoring the pool's
-	// second moment takes seconds.
+	// New makes the task of a checked plan. Slow steps belong in New, such as factoring the pool's
+	// second moment.
 	New(Plan, *auxdata.Pool) (Task, error)
 }
 
@@ -148,7 +149,7 @@ type MapChooser interface {
 	ChooseMap(p Plan, size Size, c dataset.Components, x *mat.Dense) (dataset.Components, error)
 }
 
-// Tuner is a kind that derives from the pool the terms that a proposal leaves open.
+// Tuner is a kind that computes terms from the pool if a proposal leaves them open.
 type Tuner interface {
 	Tune(*Plan, *auxdata.Pool) error
 }

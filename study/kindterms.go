@@ -6,7 +6,7 @@ import (
 	"reflect"
 )
 
-// EncodeTerms writes a kind's terms as canonical JSON, in the order of their fields.
+// EncodeTerms writes a kind's terms as canonical JSON.
 func EncodeTerms(terms any) (json.RawMessage, error) {
 	b, err := json.Marshal(terms)
 	if err != nil {

@@ -73,8 +73,8 @@ type ReleaseCost struct {
 	Output     string            `json:"output"`
 	Mechanism  string            `json:"mechanism"`
 	Parameters map[string]string `json:"parameters"` // exact rationals
-	// Bound says how far one unit moves the integers before noise is added. It omits the weights,
-	// which follow from the pool; Weights is their SHA-256, eight bytes each, big-endian.
+	// Bound says how far one unit moves the integers before noise is added. It omits the bound's
+	// weights, which follow from the pool. Weights is the SHA-256 of them, as eight big-endian bytes each.
 	Bound   privacy.Bound   `json:"bound"`
 	Weights *privacy.Digest `json:"bound_weights,omitempty"`
 	Cost    privacy.Cost    `json:"cost"` // exact
@@ -83,7 +83,7 @@ type ReleaseCost struct {
 	Rho     float64         `json:"rho,omitempty"`
 }
 
-// CostOf describes a publication at the plan's budget.
+// CostOf describes a publication with the plan's ε and δ.
 func CostOf(output, mechanism string, parameters map[string]string, b privacy.Bound, cost privacy.Cost, plan Plan) ReleaseCost {
 	c := ReleaseCost{
 		Output: output, Mechanism: mechanism, Parameters: parameters, Bound: b, Cost: cost,
@@ -155,7 +155,7 @@ func (r Release) DecodedPlan() (Plan, error) {
 	return p, p.CheckCommon()
 }
 
-// CostsOf returns the costs of a task's publications for a public weight, from plan and pool alone.
+// CostsOf returns the costs of a task's publications. weight is the public total of ballots or records.
 func CostsOf(t Task, weight int64) ([]ReleaseCost, error) {
 	charges, err := t.Charges(weight)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 type Noise string
 
 const (
-	NoiseSite        Noise = "site"        // each agent, through its ledger, before anything leaves
-	NoiseCoordinator Noise = "coordinator" // the coordinator, once, on the sum
-	NoiseAggregators Noise = "aggregators" // coordinator and helper, each in full, on their secret shares of the sum
+	NoiseSite        Noise = "site"        // each agent adds noise, through its ledger, before anything leaves
+	NoiseCoordinator Noise = "coordinator" // the coordinator adds noise once, to the sum
+	NoiseAggregators Noise = "aggregators" // coordinator and helper each add enough noise, to their secret shares of the sum
 )
 
 // Servers is the number of servers of NoiseAggregators. Each adds noise, so the sum has two noises.
@@ -63,7 +63,7 @@ func (n Noise) Charged(output string) string {
 	return output
 }
 
-// ServerNames are in the order of Aggregated.
+// ServerNames has the order of the arrays in Aggregated.
 var ServerNames = [Servers]string{"coordinator", "helper"}
 
 // ShareOutput names a server's release of its share, so that the two servers' releases have different IDs.

@@ -46,8 +46,8 @@ type Plan struct {
 	// Schema gives the meaning of columns, never the format of a file. If a plan could choose a delimiter, then
 	// the number of records read, or whether the file can be read at all, would reveal the file's content.
 	Schema dataset.Schema `json:"schema"`
-	// Where is a condition on records (dataset.ParseCondition), "" for all. Records that fail it
-	// count as empty.
+	// Where is a condition on records (dataset.ParseCondition), "" for none. A record that fails the
+	// condition counts as an empty record.
 	Where   string         `json:"where,omitempty"`
 	Map     dataset.Map    `json:"map"`
 	Pool    auxdata.Digest `json:"pool"`
@@ -59,8 +59,8 @@ type Plan struct {
 	Delta     float64      `json:"delta"`
 	Mechanism string       `json:"mechanism"`
 	Noise     Noise        `json:"noise"`
-	// ByL2 charges ρ of pure noise by its L2 bound (privacy.ByL2). Plans of earlier versions lack it and
-	// charge ε²/2.
+	// ByL2 makes the ρ that pure noise is charged follow from the L2 bound (privacy.ByL2). Without ByL2,
+	// as in plans of earlier versions, that ρ is ε²/2.
 	ByL2   bool    `json:"rho_by_l2,omitempty"`
 	Lambda float64 `json:"lambda"` // ridge of the central fit; 0: chosen after the release
 
@@ -70,7 +70,7 @@ type Plan struct {
 	Minimum     int       `json:"minimum"`
 	Floor       int       `json:"floor,omitempty"` // lowest minimum that an amendment can set; 0: Minimum
 	Deadline    time.Time `json:"deadline,omitzero"`
-	Seal        *SealRule `json:"seal,omitempty"`    // seals before the deadline; nil: only when all have contributed
+	Seal        *SealRule `json:"seal,omitempty"`    // see Ending
 	Readers     []string  `json:"readers,omitempty"` // who may fetch the release; empty: parties and operators
 	Seed        uint64    `json:"seed"`              // drives public randomness (the choice of λ)
 	TermsDigest string    `json:"terms,omitempty"`   // computed by the plan's author (see the function TermsDigest)
@@ -128,7 +128,7 @@ func DecodeStrictly(b []byte, into any) error {
 	if err := d.Decode(into); err != nil {
 		return err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More takes a stray closing brace for the end
+	if _, err := d.Token(); !errors.Is(err, io.EOF) { // d.More would take a stray closing brace for the end
 		return errors.New("bytes follow the document")
 	}
 	return nil
@@ -157,7 +157,7 @@ const maxUnits = 1 << 30
 // MostParties returns the largest possible number of contributions, at least 1.
 func (p Plan) MostParties() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
 
-// WeightSource is the plan whose release gave the pool's weights or rows. Total costs cover both plans.
+// WeightSource describes the plan whose release gave the pool's weights or rows. Totals adds its cost.
 type WeightSource struct {
 	Plan     Hash         `json:"plan" yaml:"plan" help:"hash of the reweigh plan that the weights of the pool come from; pool_release fills it in"`
 	Unit     privacy.Unit `json:"unit" yaml:"unit" help:"that plan's unit"`

@@ -71,12 +71,12 @@ func (p Plan) CheckCommon() error {
 	return p.checkDelta()
 }
 
-// CheckDelta refuses a δ above 1/(10·units). Reason: (ε,δ) allows a mechanism to publish each of n
-// units with probability δ, so n·δ must be far below 1. which describes the units in the error. The
-// plan's numbers are only the coordinator's word, so each site also checks δ against its own count.
-func (p Plan) CheckDelta(units int, which string) error {
+// CheckDelta refuses a δ above 1/(10·units), because (ε,δ) allows a mechanism to publish each of n units
+// with probability δ, so n·δ must be far below 1. about describes the units in the error. A coordinator
+// can overstate the plan's numbers, so each site also checks δ against its own count.
+func (p Plan) CheckDelta(units int, about string) error {
 	if most := MostDelta(units); p.Delta > most {
-		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) %s: it would allow giving a whole unit away; give less, such as %.3g", p.Delta, most, units, p.Unit, which, DefaultDelta(units))
+		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) %s: it would allow giving a whole unit away; give less, such as %.3g", p.Delta, most, units, p.Unit, about, DefaultDelta(units))
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // PoolOf makes a plan's public pool from a table. The caller compares the pool's digest with the
-// plan's. A simulated plan's pool is identified by the encoded rows.
+// plan's. The digest of a simulated plan's pool covers the encoded rows and not the table.
 func PoolOf(p Plan, t *dataset.Table) (*auxdata.Pool, error) {
 	made, _, err := auxdata.New(p.Schema, p.Map, t)
 	if err != nil || !p.Simulated {

@@ -55,7 +55,7 @@ func (p Plan) Size(parties int) Size {
 	return Size{Parties: parties, Records: parties * cmp.Or(p.Records, RecordsPerParty)}
 }
 
-// DecodeTerms reads the kind's terms, if there are any, into terms, and refuses unknown ones.
+// DecodeTerms reads the kind's terms, if the proposal has any, and refuses unknown fields.
 func (s Proposal) DecodeTerms(terms any) error {
 	if s.KindTerms == nil {
 		return nil

@@ -62,14 +62,14 @@ func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why str
 	return epsilon, r.Why
 }
 
-// offCalibration is the largest relative difference between the ε of integer noise and the plan's ε.
+// offCalibration is the largest accepted relative difference between the ε of integer noise and the plan's ε.
 const offCalibration = 0.05
 
 // epsilonWith returns the ε at δ of a publication's noise under bound b.
 func (c ReleaseCost) epsilonWith(b privacy.Bound, delta float64) (epsilon float64, ok bool) {
 	cost := privacy.Cost{Unit: c.Cost.Unit, Delta: c.Cost.Delta}
 	switch c.Mechanism {
-	case privacy.DiscreteGaussian{}.Name(): // because ρ is L2²/2σ²
+	case privacy.DiscreteGaussian{}.Name(): // ρ is L2²/2σ², so it grows as the bound's L2² does
 		if c.Cost.Rho == nil || c.Cost.Rho.Sign() <= 0 || c.Bound.L2sq <= 0 {
 			return 0, false
 		}

@@ -38,7 +38,7 @@ type BodyDigest [sha256.Size]byte
 
 func (d BodyDigest) String() string { return hex.EncodeToString(d[:]) }
 
-// What seals a study before its deadline, if not the last contribution.
+// Causes that seal a study before its deadline while contributions are missing.
 const (
 	SealedByRule     = "rule"     // enough contributed under the rule in force
 	SealedByOperator = "operator" // an operator closed it

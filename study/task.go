@@ -30,12 +30,12 @@ type Task interface {
 	// Charges bound the releases' costs, from plan and pool alone, wherever noise is added. weight is
 	// the public total of ballots or records, 0 if it is not known yet.
 	Charges(weight int64) ([]Charge, error)
-	// Reservations are Contribute's requests for exactly this number of records; none if the party releases
-	// nothing. A further request, or one on other terms, is charged again or fails with privacy.ErrConflict.
+	// Reservations announce Contribute's requests for exactly this number of records; none if servers add
+	// the noise. A request that differs from them is charged again or fails with privacy.ErrConflict.
 	Reservations(records int) ([]Reservation, error)
 	// Work bounds the steps (learners.Reference) of Contribute for this number of records, whatever
-	// their values. An agent computes from it when its answer leaves. It does not count a party's own
-	// classifier (Voter), whose time the party bounds.
+	// their values. From this bound an agent computes when its answer leaves. The bound omits a party's
+	// own classifier (Voter), whose time the party limits.
 	Work(records int) (Work, error)
 	// Contribute makes a party's contribution. Too few records, a missing class or a failing learner
 	// give a valid, constant contribution. Contribute stores and charges nothing and adds no noise.
@@ -77,8 +77,8 @@ type NoiseForecaster interface {
 
 // Counter is a task whose output counts records in named cells.
 type Counter interface {
-	// Counts writes one site's output, before noise, as a line for each column: its cells and counts.
-	// record is the integers that a record adds to a count.
+	// Counts describes one site's output before noise: a line for each column, with its cells and counts.
+	// record is the integer by which one record raises a cell of values.
 	Counts(values []int64) (lines []string, record int64)
 }
 
@@ -99,7 +99,6 @@ func Agree(k Kind, p Plan, pool *auxdata.Pool) Agreed {
 	return Agreed{p, pool, HashOf(canonical), k.Words(p)}
 }
 
-// Plan, Hash, Pool and Words: see Task.
 func (a Agreed) Plan() Plan          { return a.plan }
 func (a Agreed) Hash() Hash          { return a.hash }
 func (a Agreed) Pool() *auxdata.Pool { return a.pool }
@@ -108,10 +107,10 @@ func (a Agreed) Words() Words        { return a.words }
 // CommonWork bounds the work that every kind has: decode this number of records, check the plan's
 // condition on each, map them, and work on the pool.
 //
-// The bounds describe the code. Sums (cross, means, entropy, embeddings, counts, labels) take one
-// pass, in which each record costs the same whatever its values. learners.Work bounds classifiers.
-// The search of logistic ends at a public number of steps, in practice earlier, at the iterations
-// that the bound counts (aggregation.SolveSurely).
+// Mechanisms that send sums (cross, means, entropy, embeddings, counts, labels) read each record once,
+// at a cost that does not depend on its values. learners.Work bounds classifiers. For mechanism logistic,
+// the bound counts the iterations that aggregation.SolveSurely takes in practice; SolveSurely itself
+// stops after a larger public number.
 func (a Agreed) CommonWork(records int) float64 {
 	n, columns := float64(records), float64(a.plan.Schema.Dim())
 	dim, rows, classes := float64(a.plan.Map.Dim()), float64(a.pool.Rows()), float64(len(a.plan.Schema.Classes()))

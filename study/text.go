@@ -30,8 +30,8 @@ func CheckText(text string) error {
 	return nil
 }
 
-// checkTexts applies CheckText to every string inside a value, so that fields added later are checked
-// too. Errors name the JSON path.
+// checkTexts applies CheckText to every string inside v, so that fields added later are checked too. at
+// is the JSON path of v, for errors.
 func checkTexts(at string, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.String:

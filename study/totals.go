@@ -15,12 +15,12 @@ type UnitTotal struct {
 	Why     string       `json:"why"`
 }
 
-// Guarantee returns the guarantee of the plan's release. perParty is Words.PerParty.
+// Guarantee describes the plan's release. perParty is Words.PerParty.
 func (p Plan) Guarantee(perParty int64) privacy.Guarantee {
 	return privacy.Guarantee{Unit: p.Unit, Budget: p.Budget(), PerParty: perParty}
 }
 
-// Totals returns the guarantees of release and pool weights together (privacy.Together).
+// Totals returns the guarantee that the release and the pool's weights have together, for each unit.
 func Totals(p Plan, words Words) []UnitTotal {
 	whats, parts := []string{"this study"}, []privacy.Guarantee{p.Guarantee(words.PerParty)}
 	if w := p.Weights; w != nil {

@@ -1,22 +1,21 @@
 package study
 
-// Trust describes a noise setting: who adds the noise, and whom a party and a reader must trust. An
-// agent's review, a release's page and its verification take their words from here.
+// Trust describes in words who adds a study's noise, and whom a party and a reader must trust. An agent's
+// review, a release's page and its verification show these words.
 type Trust struct {
-	By           string
+	By           string // who adds the noise
 	Added        string // ends a sentence on the numbers that leave a party
 	Hidden       string // says from whom a unit is hidden
 	Against      string // says whom the guarantee holds against
-	NotProtected string // says whom the guarantee does not hold against, "" for nobody; a format of Words.Received
-	Gets         string // how servers see the numbers that leave; "" if those have noise
-	// Sees says what either server learns, and then what both together learn. It is a format of
+	NotProtected string // says whom the guarantee does not hold against, "" for nobody; a format for Words.Received
+	Gets         string // says how servers see the numbers that leave; "" if those have noise
+	// Sees says what each server learns, and then what both together learn. It is a format for
 	// Words.Received and the budget.
 	Sees string
-	// NoiseWord and SumWord name the claims of a release that rest on its servers' word. NoiseWord is
-	// about their noise, "" if they add none. SumWord is about the parties in the sum; it is a format
-	// of their number.
+	// NoiseWord and SumWord are claims of a release that only its servers can know to be true. NoiseWord
+	// is about their noise, "" if they add none. SumWord is a format for the number of parties in the sum.
 	NoiseWord, SumWord    string
-	Trusted, TrustedAbout string // the claim that nothing proves, and its topic
+	Trusted, TrustedAbout string // a claim that a reader has to believe, and its topic
 	// LiarInRecords, LiarInVectors and LiarInBallots say what a lying party can do to a sum over
 	// records, to a sum of bounded vectors (one for each party), and to a sum of ballots.
 	LiarInRecords, LiarInVectors, LiarInBallots string

@@ -73,8 +73,8 @@ func (p Plan) condition(s dataset.Schema) (*dataset.Condition, error) {
 	return &c, nil
 }
 
-// whereSteps bounds the steps of the condition on one record in the longest case. A column of few
-// values takes far fewer steps, which the time must not show (Work).
+// whereSteps bounds the steps of the condition on one record. Most records take fewer steps, but the time
+// of an answer must not show how many, so Work counts the most for each.
 func (p Plan) whereSteps() float64 {
 	if p.Where == "" {
 		return 0

@@ -4,8 +4,8 @@ import (
 	"caucus/privacy"
 )
 
-// Words explain a plan to approvers and to readers of its release, and give policies facts to check. A
-// kind writes every text for each mechanism; there are no defaults.
+// Words explain a plan to the persons who approve it and to readers of its release. The fields after
+// Liar are facts that an agent's policy checks. A kind writes every text for each of its mechanisms.
 type Words struct {
 	Leaves       string // what a party sends, and whether it has noise
 	Received     string // exact data that the coordinator gets of each party, if the coordinator adds the noise
@@ -16,7 +16,7 @@ type Words struct {
 	Liar         string   // what a lying party can do to the result
 
 	Learner       string // classifier that trains on, or scores, a party's records; "" without one
-	Shards        int    // disjoint shards of a party's records, one ballot each if it votes; 0: none
+	Shards        int    // number of disjoint shards of a party's records; each shard has a ballot if parties vote; 0: no shards
 	WholePatients bool   // a patient's records are all in one shard, so the bound counts whole patients
 	Scored        bool   // the party's own program scores its records (Inputs.Scorer)
 	SetColumn     bool   // the schema's party column names each record's set
@@ -31,7 +31,7 @@ const NothingTrained = "none: nothing is trained here"
 func OneUnit(p Plan) string {
 	switch p.Unit {
 	case privacy.Party:
-		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 { // Totals counts the weights' records for a party
+		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 { // for these, Totals has a guarantee for a party
 			return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same, and for the weights of the pool how many records each party has"
 		}
 		return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same"

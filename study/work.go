@@ -7,21 +7,19 @@ import (
 // Work bounds the steps (learners.Reference) of a contribution, whatever the records' values. It
 // follows from plan, pool and the public number of records.
 type Work struct {
-	Shards int // trained one after the other; Shard bounds the steps of each
-	Shard  float64
-	Rest   float64 // steps of one pass over the records, and of work on plan and pool
+	Shards int     // number of shards that a party trains on, one after the other
+	Shard  float64 // bounds the steps of training on one shard
+	Rest   float64 // bounds the steps of one pass over the records, and of work on plan and pool
 }
 
-// Steps per record: reading a cell of text; decoding an encoded column; hashing a record with a key and
-// sorting it; an exponential or cosine in a map.
 const (
-	CellSteps   = 1000
-	columnSteps = 100
-	keySteps    = 8000
-	CosineSteps = 50
+	CellSteps   = 1000 // steps of reading a cell of text
+	columnSteps = 100  // steps of decoding a value of an encoded column
+	keySteps    = 8000 // steps of hashing a record with a key and sorting it
+	CosineSteps = 50   // steps of an exponential or cosine in a map
 )
 
-// MapSteps bounds the steps of mapping a record: Map.Apply, and a map before it.
+// MapSteps bounds the steps of Map.Apply on one record, with the map before it (Map.First).
 func MapSteps(m dataset.Map) float64 {
 	steps := float64(m.Inputs)*float64(m.Dim()) + CosineSteps*float64(m.Dim())
 	if m.Kind == dataset.IdentityMap || m.Kind == dataset.StandardMap {

@@ -16,14 +16,14 @@ import (
 	"caucus/study/bodies"
 )
 
-// Kind judges scores. The unit is the record, or the party if the plan bounds a party's records.
+// Kind evaluates scores. The unit is the record, or the party if the plan bounds a party's records.
 type Kind struct{}
 
 func Mechanisms() []string { return study.NoiseMechanisms() }
 
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared returns all mechanisms, because counts add up.
+// Shared returns all mechanisms, because shares of counts add up like counts.
 func (Kind) Shared() []string { return Mechanisms() }
 
 func (Kind) Terms() any { return new(Terms) }
@@ -62,7 +62,7 @@ func termsOf(p study.Plan) (t Terms) {
 	return t
 }
 
-// Complete fills in the defaults: the second of two classes, and the mechanism with less noise.
+// Complete fills in the defaults. The default class is the second of two.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
 	p.Noise = cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
@@ -205,7 +205,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: h, Fresh: 0x6576616c75617465}, h}, nil
 }
 
-// Work implements study.Task. Each record is mapped alone, which copies the map; so is each pool row in New.
+// Work implements study.Task. It counts mapping each record alone, and each row of the pool alone (in New).
 func (t task) Work(records int) (study.Work, error) {
 	n, each := float64(records+t.Pool().Rows()), float64(t.h.terms.histograms())*64
 	if m := t.h.terms.Model; m != nil {
@@ -218,7 +218,8 @@ func (t task) Work(records int) (study.Work, error) {
 	return w, nil
 }
 
-// ForecastNoise assumes records like the pool's rows, and as many of the class as the model predicts.
+// ForecastNoise assumes that records are like the pool's rows and that the model predicts the number of
+// records in the class correctly.
 func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
 	p := t.Plan()
 	sd, err := t.h.deviation(t.h.draws(size.Parties))

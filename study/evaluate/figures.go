@@ -9,7 +9,7 @@ import (
 
 const shownGroups = 3
 
-// drawn is a line of a figure, for all records or for a subgroup.
+// drawn is a named line of a figure. It shows a subgroup or all records.
 type drawn struct {
 	name string
 	Subgroup
@@ -105,7 +105,7 @@ func (c Judged) rocScore(k int) string {
 		return "all"
 	}
 	v := c.Edges[len(c.Edges)-k]
-	if c.Probability { // edges are log-odds
+	if c.Probability { // then the edges are log-odds
 		v = 1 / (1 + math.Exp(-v))
 	}
 	return fmt.Sprintf("%.3f", v)

@@ -13,8 +13,8 @@ type groups struct {
 	column       string
 	levels       []string
 	start, width int // first encoded column; number of encoded levels, 0 for a number
-	// edges are on the encoded scale. flagged reports whether the next column marks missing values,
-	// which are the last level.
+	// edges cut a number, on the encoded scale. flagged reports whether the column after start marks
+	// missing values, which then form the last level.
 	edges   []float64
 	flagged bool
 }
@@ -78,7 +78,7 @@ func groupsOf(s dataset.Schema, by Grouping) (groups, error) {
 	return fail("the schema has no column %q of its own that is a feature", by.Column)
 }
 
-// of returns the level of an encoded record: exactly one, for every row.
+// of returns the level of an encoded record. Every row has exactly one level.
 func (g groups) of(row []float64) int {
 	switch {
 	case g.column == "":

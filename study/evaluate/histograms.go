@@ -15,19 +15,21 @@ import (
 	"caucus/study/keyed"
 )
 
-// histograms is the statistic of an evaluate plan. For each class judged, grouping (all records if the plan
-// names none) and level it counts, by score bin, the records in the class and the others, with those without a
-// score, and the records without a label.
+// histograms is the statistic of an evaluate plan. It has one histogram for each pair of a judged class and a
+// grouping (if the plan names no grouping, one group of all records). For each level of the grouping, the
+// histogram counts three sorts of records: in the class and in other classes, both by bin of the score with a bin
+// for records without a score, and without a label.
 //
 // Proof note.
 //   - Neighbours: replace one record, or at unit party all records of one party. Public: the plan (including
 //     model, bins, subgroups and thresholds, whoever chose them and why) and, at unit record, each site's
 //     number of records.
 //   - Lemma: a record lies in exactly one cell of each of the H histograms (cellOf): groups.of gives one level,
-//     Scale.Bin one bin, and missing values have cells of their own. At unit record a histogram moves by e_b −
-//     e_a: 0, or 2 in L1, 2 in L2² and two cells, with its sum kept; H histograms move 2H, 2H and 2H. At unit
-//     party a histogram of at most c records becomes another of at most c, both non-negative, so ‖x − y‖₁ ≤ 2c
-//     and ‖x − y‖² ≤ ‖x‖² + ‖y‖² ≤ 2c²; together 2cH and 2c²H.
+//     Scale.Bin one bin, and missing values have cells of their own. At unit record, a record that moves from
+//     cell a to cell b changes a histogram by e_b − e_a (unit vectors of the cells): by 2 in L1 and in L2², in
+//     two cells, or not at all if a = b; the sum stays. H histograms change by 2H in L1, in L2² and in cells. At
+//     unit party a histogram x of at most c records becomes y of at most c, both non-negative, so ‖x − y‖₁ ≤ 2c
+//     and ‖x − y‖² ≤ ‖x‖² + ‖y‖² ≤ 2c²; H histograms together change by 2cH and 2c²H.
 //   - Numeric model: counts are integers. Scores are computed in floating point from the one record and the
 //     plan, row by row (scorer.of). So rounding can move a record to another cell but never into two, and moves
 //     no other record. A checked model gives no infinite score; a NaN counts as missing.
@@ -40,8 +42,8 @@ type histograms struct {
 	terms  Terms
 	score  *scorer
 	groups []groups
-	scales []validation.Scale // one for each class judged; without a pool they have only edges
-	shares [][]float64        // shares of the pool's rows, by grouping and level
+	scales []validation.Scale // the bins of each judged class; before read, they have only edges
+	shares [][]float64        // shares[g][l] is the share of the pool's rows in level l of grouping g
 }
 
 func newHistograms(p study.Plan, t Terms) *histograms {
@@ -59,7 +61,7 @@ func newHistograms(p study.Plan, t Terms) *histograms {
 	return h
 }
 
-// read computes the mean score of the pool's rows in each bin.
+// read computes, from the pool's rows, the mean score in each bin and the share of each level.
 func (h *histograms) read(pool *auxdata.Pool) {
 	for at, scores := range h.score.all(pool.Encoded) {
 		z, w := known(scores, pool.Weight)
@@ -79,8 +81,8 @@ func (h *histograms) read(pool *auxdata.Pool) {
 	}
 }
 
-// cellsOfLevel counts the cells of a level: one for each bin and one for records without a score,
-// both for the class and for the others; and one for records without a label.
+// cellsOfLevel counts the cells of a level. The class has one for each bin and one for records without a
+// score; the other classes together have as many. Records without a label have one cell.
 func cellsOfLevel(bins int) int { return 2*(bins+1) + 1 }
 
 func cellOf(s validation.Scale, z float64, class, judged int) int {
@@ -134,7 +136,7 @@ func (h *histograms) cellsOf(row []float64, class int, scores []float64, to []in
 	return to
 }
 
-// count counts all records. own holds the scores of the party's program, nil if the plan has other scores.
+// count counts all records. own holds the scores of the party's program; nil if the plan has no program.
 func (h *histograms) count(r *dataset.Records, own []float64) []int64 {
 	out := make([]int64, h.Cells())
 	scores := make([]float64, len(h.scales))
@@ -152,7 +154,8 @@ func (h *histograms) count(r *dataset.Records, own []float64) []int64 {
 	return out
 }
 
-// Weights are numbers of records. At unit party the weight is 1, which hides a party's number of records.
+// Weights returns the range of a contribution's weight, which is its number of records. At unit party the
+// weight is always 1, which hides that number.
 func (h *histograms) Weights() (least, most int64) {
 	if h.plan.Unit == privacy.Party {
 		return 1, 1
@@ -187,8 +190,8 @@ func (h *histograms) AppendClear(vector []int64, weight int64) ([]byte, error) {
 	return bodies.AppendSums(vector, weight), nil
 }
 
-// ParseClear refuses counts unless each histogram adds up to the number of records. At unit party all
-// must add up to the same number, within the plan's bound.
+// ParseClear refuses counts unless each histogram adds up to the number of records. At unit party, all
+// histograms must add up to the same number, at most the plan's bound.
 func (h *histograms) ParseClear(body []byte) ([]int64, int64, error) {
 	v, weight, err := bodies.ParseSums("counts", body, h)
 	if err != nil {
@@ -231,8 +234,8 @@ func boundOf(p study.Plan, t Terms) privacy.Bound {
 	return privacy.Bound{Unit: p.Unit, L1: 2 * n, L2sq: 2 * n, Cells: int(2 * n), PerParty: t.PerParty}
 }
 
-// Form gives the range of a cell. At unit party its end is the largest number of records that may
-// count, because a party's number is private.
+// Form gives the range of a cell, from 0 to the number of records. A party's number is private at unit
+// party, so there the range ends at the largest number of records that may count.
 func (h *histograms) Form(weight int64) shares.Form {
 	if h.plan.Unit == privacy.Party {
 		weight = h.most()
@@ -240,7 +243,7 @@ func (h *histograms) Form(weight int64) shares.Form {
 	return shares.Counts(h.Cells(), weight)
 }
 
-// Terms do not depend on the number of records, so all sites have the same terms.
+// Terms ignores the number of records, so all sites have the same terms.
 func (h *histograms) Terms(int64) (study.ReleaseTerms, error) {
 	t := study.ReleaseTerms{Output: "histograms", Bound: h.bound()}
 	var err error

@@ -6,10 +6,10 @@ import (
 	"caucus/study"
 )
 
-// Judge counts and judges records like a task, for simulations.
+// Judge counts and evaluates records as a task does, for simulations.
 type Judge struct{ h *histograms }
 
-// JudgeOf makes the judge of an evaluate task; false for other tasks.
+// JudgeOf makes the Judge of an evaluate task. It returns false for other tasks.
 func JudgeOf(t study.Task) (Judge, bool) {
 	of, ok := t.(task)
 	return Judge{of.h}, ok
@@ -30,7 +30,7 @@ func (j Judge) CellsOf(r *dataset.Records) [][]int {
 	return out
 }
 
-// Evaluate judges a vector of counts that contains this number of noises (0 for none). With sampling,
+// Evaluate makes the result from a vector of counts to which noise was added draws times. With sampling,
 // intervals are for the population behind the records; without, for the counted records.
 func (j Judge) Evaluate(values []float64, draws int, sampling bool) (Evaluation, error) {
 	sd, err := j.h.deviation(draws)
@@ -46,7 +46,7 @@ func (j Judge) Claimed() (out []validation.Performance) {
 	return out
 }
 
-const claimedRecords = 1e9 // so many that the sampling error is negligible
+const claimedRecords = 1e9 // large, so that the sampling error is negligible
 
 // Exact is the performance on the records themselves, computed without bins and noise.
 type Exact struct {
@@ -55,7 +55,7 @@ type Exact struct {
 	Groupings [][]validation.Exact // the levels of each grouping
 }
 
-// Exact judges records by their exact scores.
+// Exact evaluates records by their exact scores.
 func (j Judge) Exact(r *dataset.Records) (out []Exact) {
 	if r.Len() == 0 {
 		return nil

@@ -12,12 +12,12 @@ import (
 	"caucus/study/classifier"
 )
 
-// Coefficients are a linear model as papers print it. The log-odds of a class are the intercept plus
-// a term for each name. For a number ("age") the term is the coefficient times the value in its own
-// unit, or log(1+v) if the schema says log. For a level ("sex=female") or a missing value ("chol?")
-// the term is the coefficient, for records that have the level or lack the value.
+// Coefficients are a linear model as papers print it. The log-odds of a class are the intercept plus a
+// term for each name. A column of numbers ("age") has the coefficient times the value as its term, or
+// times log(1+value) if the schema says log. A level ("sex=female") or a missing value ("chol?") has the
+// coefficient as its term, for records that have the level or lack the value.
 type Coefficients struct {
-	Class        string             `yaml:"class"` // whose log-odds these are; default: the second of two classes
+	Class        string             `yaml:"class"` // the class that the log-odds are for; default: the second of two
 	Intercept    float64            `yaml:"intercept"`
 	Coefficients map[string]float64 `yaml:"coefficients"`
 }

@@ -11,14 +11,14 @@ import (
 	"caucus/study"
 )
 
-// A plan with program: true judges the scores of each party's own program.
+// A plan with "program: true" evaluates the scores that each party's own program gives.
 //
 // Proof note.
 //   - Neighbours: replace one party with everything it holds, at unit party. Public: the plan, bins included,
 //     and that each party sends one histogram.
-//   - Lemma: each of at most c records is in one cell of each table, whatever its score. The note of histograms
-//     bounds how far a party then moves the counts. Scores may come from anything: the party's records, labels
-//     too, chance, and data that the program kept from other studies.
+//   - Lemma: each of at most c records is in one cell of each histogram, whatever its score. The note of type
+//     histograms bounds how far a party then moves the counts. A score may depend on anything: all of the
+//     party's records, labels too, chance, and data that the program kept from other studies.
 //   - At unit record each score would have to follow from its own record alone. Nobody can verify that of a
 //     program that sees many records, because one record could move all scores. Terms.check refuses such plans.
 //   - Bins follow from the plan alone, because the program's scores of the pool's rows are unknown.
@@ -28,8 +28,8 @@ import (
 //   - Assumed of the site: a program serves one party.
 const programWords = "none: a program of each party's own scores its records"
 
-// own returns the program's scores of the party's labelled records, NaN for records without a score.
-// It is nil if the plan judges other scores. The program sees no label.
+// own returns the scores that the party's program gives to the labelled records, NaN for records without
+// a score. It returns nil if the plan has no program. The program does not see the labels.
 func (h *histograms) own(in study.Inputs, r *dataset.Records) []float64 {
 	if !h.terms.Program {
 		return nil
@@ -65,28 +65,28 @@ func (h *histograms) answer(in study.Inputs, rows *mat.Dense) []float64 {
 	return scores
 }
 
-// at returns the score below which an expected share u of scores lies, for bins without a pool. It is
-// twice the log-odds of u, because small probabilities differ by factors. The first tenths are at
-// .012, .06, .16, .31 and .5.
-func at(u float64) float64 { return 2 * math.Log(u/(1-u)) }
+// quantile returns the score below which a share u of a program's scores is assumed to lie. It is twice
+// the log-odds of u, so that bins of small probabilities are narrow: u = .1, .2, .3, .4, .5 give the
+// probabilities .012, .06, .16, .31 and .5.
+func quantile(u float64) float64 { return 2 * math.Log(u/(1-u)) }
 
 func evenEdges(bins int, with []float64) []float64 {
 	edges := slices.Clone(with)
 	for k := 1; k < bins; k++ {
-		edges = append(edges, math.Round(1000*at(float64(k)/float64(bins)))/1000)
+		edges = append(edges, math.Round(1000*quantile(float64(k)/float64(bins)))/1000)
 	}
 	slices.Sort(edges)
 	return slices.Compact(edges)
 }
 
-// spread invents a pool's scores, three for each bin. With their weights, their probabilities are
+// spread invents scores of a pool's rows, three for each bin. Their weights make the probabilities
 // uniform on [0,1].
 func spread(bins int) (z, weight []float64) {
 	n := 3 * bins
 	for i := range n {
 		u := (float64(i) + 0.5) / float64(n)
-		p := 1 / (1 + math.Exp(-at(u)))
-		z, weight = append(z, at(u)), append(weight, p*(1-p)/(u*(1-u)))
+		p := 1 / (1 + math.Exp(-quantile(u)))
+		z, weight = append(z, quantile(u)), append(weight, p*(1-p)/(u*(1-u)))
 	}
 	return z, weight
 }

@@ -12,12 +12,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Recalibrated returns a release's classifier with probabilities, made by the calibration line of an
-// evaluation: log-odds z become intercept + slope·z. Both releases stay unchanged, so their
-// signatures hold, and everybody who has both gets the same classifier. It refuses an evaluation of
-// another model or without a line, and more than two classes, which one line does not calibrate. Both
-// releases must be checked (kinds.Usable).
-func Recalibrated(r, by study.Release) (classifier.Classifier, error) {
+// Recalibrated returns the classifier of release r with calibrated probabilities. The release of an
+// evaluation gives a calibration line, by which log-odds z become intercept + slope·z. Both releases stay
+// unchanged, so their signatures hold, and everybody who has both gets the same classifier. Recalibrated
+// refuses an evaluation of another model or without a line, and more than two classes, because one line
+// does not calibrate these. The caller has checked both releases (kinds.Usable).
+func Recalibrated(r, evaluation study.Release) (classifier.Classifier, error) {
 	fail := func(err error) (classifier.Classifier, error) {
 		return classifier.Classifier{}, fmt.Errorf("recalibrate: %w", err)
 	}
@@ -29,15 +29,15 @@ func Recalibrated(r, by study.Release) (classifier.Classifier, error) {
 	if err != nil {
 		return fail(err)
 	}
-	p, err := by.DecodedPlan()
+	p, err := evaluation.DecodedPlan()
 	if err != nil {
 		return fail(err)
 	}
 	var t Terms
-	if err := p.DecodeTerms(&t); err != nil || p.Kind != by.Kind || t.Model == nil {
+	if err := p.DecodeTerms(&t); err != nil || p.Kind != evaluation.Kind || t.Model == nil {
 		return fail(errors.New("the other release judges no model: give that of an evaluate study"))
 	}
-	e, err := ResultOf(by)
+	e, err := ResultOf(evaluation)
 	if err != nil {
 		return fail(err)
 	}
@@ -62,7 +62,7 @@ func Recalibrated(r, by study.Release) (classifier.Classifier, error) {
 		out.Weights[j] = []float64{slope.Value * row[0]}
 	}
 	shift := intercept.Value
-	if line.Class == c.Classes[0] { // the first class's log-odds are minus the second's
+	if line.Class == c.Classes[0] { // its log-odds are minus those of the second class
 		shift = -shift
 	}
 	out.Weights[len(out.Weights)-1][0] += shift / constant

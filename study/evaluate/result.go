@@ -23,7 +23,7 @@ type Judged struct {
 	Groupings   []Subgroups `json:"groupings,omitempty"`
 }
 
-// Subgroups are the levels of one column.
+// Subgroups holds the results for the levels of one column.
 type Subgroups struct {
 	Column string     `json:"column"`
 	Levels []Subgroup `json:"levels"`
@@ -32,15 +32,16 @@ type Subgroups struct {
 // Subgroup is the result for the records of one level.
 type Subgroup struct {
 	Level string `json:"level,omitempty"`
-	// Unlabelled counts records without label, and Unscored those without score. Neither are judged.
+	// Unlabelled counts records without a label, Unscored records without a score. Performance
+	// leaves both out.
 	Unlabelled float64 `json:"unlabelled"`
 	Unscored   float64 `json:"unscored"`
 	validation.Performance
 }
 
-// overallNoise returns the noise variance of the overall counts, in units of one count's. A grouping
-// of L levels gives a total with variance L. The best mean of several groupings weighs each by 1/L,
-// and has variance 1/Σ(1/L).
+// overallNoise returns the noise variance of a count over all records, if one released count has variance
+// 1. Adding the L levels of a grouping gives such a count with variance L. The best mean over several
+// groupings weighs each by 1/L and has variance 1/Σ(1/L).
 func (h *histograms) overallNoise() float64 {
 	sum := 0.0
 	for _, g := range h.groups {
@@ -123,8 +124,8 @@ func (e Evaluation) ROC() (all []Curve) {
 	return all
 }
 
-// ROC returns, at each edge, the share of the others and the share of the class that score at least as much.
-// The highest edge comes first, and both shares never decrease. It is nil if noise leaves no records of either.
+// ROC returns a point for each edge, the highest first: the share of other classes and the share of the class
+// that score at least the edge. Neither share ever decreases. ROC is nil if, after noise, one of both has no records.
 func (s Subgroup) ROC() (points [][2]float64) {
 	var yes, no float64
 	for _, bin := range s.Bins {
@@ -164,7 +165,7 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 	return out, nil
 }
 
-// mostNamed bounds the groups that an answer names.
+// mostNamed bounds the subgroups that an answer names.
 const mostNamed = 4
 
 func (e Evaluation) answer() string {

@@ -50,9 +50,9 @@ func newScorer(p study.Plan, t Terms) *scorer {
 	return s
 }
 
-// plain sets weights below 1e-30, which no fitted model has, to 0. Mapped features are 0 or larger
-// than that (dataset.Map.Apply), so no product is subnormal. Subnormal products are many times
-// slower, so with such weights in a plan the time could reveal records.
+// plain sets weights below 1e-30, which no fitted model has, to 0. Mapped features are 0 or above 1e-30
+// (dataset.Map.Apply), so no product is subnormal. Processors take many times longer for subnormal
+// products, so a plan with tiny weights could make the time reveal records.
 func plain(w float64) float64 {
 	if math.Abs(w) < 1e-30 {
 		return 0
@@ -63,7 +63,7 @@ func plain(w float64) float64 {
 // of writes the scores of one encoded record, NaN for a missing score. It reads no other record,
 // because a matrix product over many rows may round a row differently depending on the others.
 func (s *scorer) of(row []float64, out []float64) {
-	if s.terms.Program { // here histograms.own gives the program's scores
+	if s.terms.Program { // histograms.own gives the scores instead
 		out[0] = math.NaN()
 		return
 	}
@@ -88,8 +88,8 @@ func (s *scorer) of(row []float64, out []float64) {
 	}
 }
 
-// logOdds returns the log-odds of class k. With two classes, the one score is the second's. With more classes,
-// the log-odds are s(k) − log Σ exp s(j), over the other classes j, of the softmax's scores s.
+// logOdds returns the log-odds of class k from a model's scores s. Two classes have one score, the log-odds of
+// the second. With more classes, s are softmax scores and the log-odds are s(k) − log Σ exp s(j), over j ≠ k.
 func logOdds(all []float64, k int) float64 {
 	if len(all) == 1 {
 		if k == 0 {

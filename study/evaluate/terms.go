@@ -70,14 +70,14 @@ func (g *Grouping) UnmarshalYAML(n *yaml.Node) error {
 }
 
 const (
-	manyBins, fewBins                     = 20, 10         // bins by default; bins with subgroups or much noise
-	coarse                                = 0.02           // deviation of a forecast AUC above which Tune takes fewBins
+	manyBins, fewBins                     = 20, 10         // default bins; default bins with subgroups or much noise
+	coarse                                = 0.02           // standard deviation of a forecast AUC above which Tune takes fewBins
 	maxBins                               = 100            // noise hides finer bins
 	maxThresholds, maxGroupings, maxCells = 20, 8, 1 << 16 // keep a plan readable and a contribution below a megabyte
-	leastThreshold                        = 1e-6           // is above the inward shift of LogOdds
+	leastThreshold                        = 1e-6           // validation.LogOdds moves probabilities off 0 and 1 by less
 	maxScore                              = 1e12           // keeps squares of scores finite and bins distinct
 	maxWeight                             = 1e6            // keeps scores finite: mapped rows have norm at most 1
-	maxPerParty                           = 1 << 24        // keeps 2c², the bound of a party's counts, far inside an int64
+	maxPerParty                           = 1 << 24        // keeps the bound 2c² for a party of c records far inside an int64
 )
 
 func (t Terms) check(p study.Plan) error {
@@ -139,8 +139,8 @@ func (t Terms) check(p study.Plan) error {
 	return nil
 }
 
-// checkEdges refuses edges that Tune cannot make. Each threshold must be an edge, or the result would
-// describe another threshold.
+// checkEdges refuses edges that Tune cannot make. Each threshold must be an edge, because counts by bin
+// tell nothing about a threshold inside a bin.
 func (t Terms) checkEdges(s dataset.Schema) error {
 	if len(t.Edges) != len(t.Classes) {
 		return study.PlanError("evaluate.edges", "of %d classes, %d are judged", len(t.Edges), len(t.Classes))
@@ -162,7 +162,7 @@ func (t Terms) checkEdges(s dataset.Schema) error {
 			if t.logOdds(s) {
 				z = validation.LogOdds(at)
 			}
-			// Another processor's logarithm may differ in the last digit.
+			// The author's processor may have rounded the logarithm differently.
 			if !slices.ContainsFunc(edges, func(e float64) bool { return math.Abs(e-z) <= 1e-9*(1+math.Abs(z)) }) {
 				return study.PlanError("evaluate.edges", "threshold %v is no edge of a bin: leave edges to study create", at)
 			}
@@ -238,7 +238,7 @@ func scoreColumn(s dataset.Schema, name string) (dataset.Feature, error) {
 	return dataset.Feature{}, study.PlanError("evaluate.score", "the schema has no column %q of its own", name)
 }
 
-// histograms is the number of histograms. Each record is in one cell of each.
+// histograms is the number of histograms. Each record is in one cell of every histogram.
 func (t Terms) histograms() int { return len(t.Classes) * max(len(t.By), 1) }
 
 // ModelOf makes a model to judge from a release: its classifier on its plan's map. The release must

@@ -16,38 +16,38 @@ import (
 	"caucus/study"
 )
 
-// Records names a party's records for one study. HMAC-SHA256 of a name under the site's key decides the
-// record's place: in a cut, a shard or a made set. A name is a record's content with its number among equal
-// records.
+// Records gives each of a party's records a name for one study: the record's content and its number among
+// equal records. The HMAC-SHA256 of the name under the site's key decides whether a cut keeps the record, and
+// the record's shard, its set if no column names the set, and its turn in the order of sending.
 //
 // Proof note.
-//   - Neighbours: multisets M and M′ that differ in one replaced unit, each in a file of any order. What they
-//     share is defined beforehand: at unit label everything but the labels; with sets by a column, that column
-//     (appendShared); otherwise nothing.
+//   - Neighbours: multisets M and M′ that differ in one replaced unit, each in a file of any order. By
+//     definition they share everything but the labels at unit label, else the column that names each record's
+//     set if there is one, else nothing (appendShared).
 //   - Lemma 1, names. Replace r, the m-th copy of its bytes, by r′, the m′-th copy of its own. The set of names
 //     T becomes T′ = T − (r,m) + (r′,m′). So a function of a record's name changes for that one record only.
-//     Copies are equal in everything that a study sees, so it does not matter which is counted first.
+//     Copies are equal in everything that a study sees, so their numbers can be given in any order.
 //   - Lemma 2, cuts. Records that are equal in what neighbours share form a group. How many of each group stay
-//     depends on the groups' sizes alone, which neighbours share. The k names of a group with the least keys
-//     stay. If (r,m) was among them, the least name outside fills its place; then (r′,m′) either stays outside
-//     or drives out the greatest, which is that same name if there was one. So the cuts S and S′ are equal, or
-//     one record is replaced by another of its group: they are neighbours, and a bound for neighbours holds
-//     after a cut as before it. By induction, k replacements (the records of a patient, or of a party of at
-//     most k) exchange at most k.
-//   - Lemma 3, the order of sending at unit label. It follows from names of what neighbours share, copies
-//     counted in file order. Between files in the same order, one label changes one place. Files in other
-//     orders (sorted by label, say) permute labels inside a group. But the places of a group are independent
-//     and identically distributed, so what is sent is a mixture, over uniform arrangements of each group's
-//     labels, of what is sent for one arrangement. The arrangements of neighbours can be paired to differ in
-//     one place; (ε,δ) and Rényi divergence are quasi-convex, so the bound for one place holds for the mixture.
-//     (No rule without chance does as well: the label pairs {a,b}, {b,c}, {c,a} are neighbours of each other,
-//     and cannot be laid in two places so that any two differ in one place only.)
-//   - Two states of one file under one key: Lemmas 1 and 2 hold for each key, so the costs of two releases of
-//     two states add up. The law in Lemma 3 is that of one release: the key depends on the plan, and a ledger
-//     releases a plan once.
+//     depends on the groups' sizes alone, which neighbours share. In each group the k names with the least keys
+//     stay. If (r,m) was among these, removing it lets in the next name, if there is one. Adding (r′,m′) then
+//     fills a free place, or changes nothing, or drives out the greatest of the k: the name just let in, if one
+//     was. So the cuts S and S′ are equal, or one record is replaced by another of its group: they are
+//     neighbours, and a bound for neighbours holds after a cut as before it. By induction, n replacements (the
+//     records of a patient, or of a party of at most n) exchange at most n.
+//   - Lemma 3, the order of sending at unit label. It follows from names of the shared parts, and copies of a
+//     shared part are numbered in file order. If two files have the same order, one changed label changes one
+//     place. A file in another order (sorted by label, say) permutes labels inside a group. But the places of a
+//     group are independent and identically distributed, so what is sent is a mixture, over uniform
+//     arrangements of each group's labels, of what is sent for one arrangement. The arrangements of neighbours
+//     can be paired to differ in one place. (ε,δ) and Rényi divergence are quasi-convex, so the bound for one
+//     place holds for the mixture. (No rule without chance does as well: the label pairs {a,b}, {b,c}, {c,a}
+//     are neighbours of each other, but in no arrangement in two places do any two differ in one place only.)
+//   - If a file changes between two releases under one key, Lemmas 1 and 2 hold for each, so the costs of the
+//     two releases add up. The mixture in Lemma 3 needs a new key for each release, and has one: the key
+//     depends on the plan, and a ledger releases a plan once.
 //   - Numeric model: bytes; floats enter by their bits, and nothing is computed with them.
-//   - Assumed: SHA-256 has no collisions. In Lemma 3, and where nobody may learn who was chosen, HMAC-SHA256 is
-//     a random function to everyone without the key.
+//   - Assumed: SHA-256 has no collisions. In Lemma 3, and where the choice of records must stay secret,
+//     HMAC-SHA256 is a random function to everyone without the key.
 type Records struct {
 	rule Rule
 	mac  hash.Hash
@@ -59,23 +59,24 @@ type Records struct {
 }
 
 type name struct {
-	holds [sha256.Size]byte // digest
-	copy  uint64
+	holds [sha256.Size]byte // digest of the named content
+	copy  uint64            // number among records with this content
 }
 
 // Purposes of keys. Each purpose gets a different key.
 const (
-	forCut   = "cut"   // selects records of a group whose shared part is equal
-	forSlot  = "slot"  // decides how many records of each group are kept
+	forCut   = "cut"   // selects records among those with an equal shared part
+	forSlot  = "slot"  // decides how many records of each such group are kept
 	forOrder = "order" // order of sending
 	ForSet   = "set"   // made sets
 	ForBlank = "blank" // the set of a record whose set column is empty
 	ForClass = "class" // the class of a record without a label
-	// Keys of shards: by record, by patient, by content without the label.
+	// forShard assigns single records to shards, forPatient whole patients, forAlike records with equal
+	// content without the label.
 	forShard, forPatient, forAlike = "shard", "patient", "alike"
 )
 
-// Rule is the part of a plan that assigns records to places.
+// Rule holds what the choices in this package need to know of a plan.
 type Rule struct {
 	Study  study.Hash
 	Unit   privacy.Unit
@@ -84,7 +85,7 @@ type Rule struct {
 	SetColumn bool
 }
 
-// Of names a party's records.
+// Of makes the names of a party's records.
 func Of(rule Rule, records *dataset.Records, siteKey []byte) *Records {
 	study := hmac.New(sha256.New, siteKey)
 	study.Write([]byte("study\x00"))
@@ -100,13 +101,13 @@ func Of(rule Rule, records *dataset.Records, siteKey []byte) *Records {
 	return k
 }
 
-// names digests the bytes that of appends for each record, and numbers equal records.
-func names(n int, of func(b []byte, i int) []byte) []name {
+// names digests what content appends to b for each record i, and numbers equal records.
+func names(n int, content func(b []byte, i int) []byte) []name {
 	out := make([]name, n)
 	seen := make(map[[sha256.Size]byte]uint64, n)
 	var b []byte
 	for i := range out {
-		b = of(b[:0], i)
+		b = content(b[:0], i)
 		holds := sha256.Sum256(b)
 		out[i] = name{holds, seen[holds]}
 		seen[holds]++
@@ -120,7 +121,7 @@ func appendRecord(b []byte, records *dataset.Records, i int) []byte {
 }
 
 // appendShared writes the part of a record that neighbours share: at unit label everything but the
-// label, at other units the set that a column names.
+// label, at other units the party column, which names the record's set.
 func appendShared(b []byte, u privacy.Unit, records *dataset.Records, i int) []byte {
 	b = appendText(b, textOf(records.Party, i))
 	if u != privacy.Label {
@@ -147,11 +148,11 @@ func textOf(column []string, i int) string {
 	return column[i]
 }
 
-// Key returns the HMAC of a purpose and its arguments.
-func (k *Records) Key(use string, of ...[]byte) (out [sha256.Size]byte) {
+// Key returns the HMAC of a purpose and parts.
+func (k *Records) Key(use string, parts ...[]byte) (out [sha256.Size]byte) {
 	k.mac.Reset()
 	k.mac.Write([]byte(use + "\x00"))
-	for _, b := range of {
+	for _, b := range parts {
 		k.mac.Write(b)
 	}
 	k.mac.Sum(out[:0])
@@ -162,7 +163,7 @@ func (k *Records) nameKey(use string, n name) [sha256.Size]byte {
 	return k.Key(use, n.holds[:], binary.BigEndian.AppendUint64(nil, n.copy))
 }
 
-// Number returns a uniform number for a record and a purpose.
+// Number returns a uniform number that follows from record i and a purpose.
 func (k *Records) Number(use string, i int) uint64 { return Leading(k.nameKey(use, k.full[i])) }
 
 func Leading(key [sha256.Size]byte) uint64 { return binary.BigEndian.Uint64(key[:]) }
@@ -176,14 +177,14 @@ func (k *Records) sorted(use string, names []name) []int {
 	return order
 }
 
-// Sending returns the order in which records leave at unit label, at most this number.
+// Sending returns the records to send at unit label, in the order of sending, at most this number.
 func (k *Records) Sending(most int) []int {
 	order := k.sorted(forOrder, k.shared)
 	return order[:min(most, len(order))]
 }
 
-// Cut selects at most this number of records. The shared parts of the selected records come in an
-// order that is the same for neighbours.
+// Cut selects at most this number of records. The n-th selected records of two neighbours have the same
+// shared part.
 func (k *Records) Cut(most int) []int {
 	rows := k.sorted(forCut, k.full)
 	if k.shared == nil {
@@ -212,7 +213,7 @@ func (k *Records) Cut(most int) []int {
 	return slots
 }
 
-// AtMost returns at most this number of a party's records, selected by keys, for plans that limit the records.
+// AtMost returns at most this number of a party's records, selected by keys.
 func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 	if int64(in.Records.Len()) <= most {
 		return in.Records
@@ -223,10 +224,10 @@ func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 // ByPatient reports whether shards keep each patient's records together.
 func (r Rule) ByPatient(records *dataset.Records) bool { return r.Shards > 1 && records.Patient != nil }
 
-// Shards assigns the records to shards, a patient's records to one shard. Each shard is in the order
-// of the records' keys. Two kinds of records are assigned by their content without the label, so that
-// equal ones stay together: records at unit label, so that one label changes one ballot, and records
-// without a patient in a file that names patients, so that a shard's cut does not move the others.
+// Shards assigns the records to shards, a patient's records to one shard. Each shard is in the order of
+// the records' keys. Records with equal content apart from the label are in one shard in two cases: at
+// unit label, so that one label changes one ballot; and if a file names patients but not for these
+// records, so that the cut of a shard does not move records between shards.
 func (k *Records) Shards(records *dataset.Records) [][]int {
 	out := make([][]int, k.rule.Shards)
 	for _, i := range k.sorted(forShard, k.full) {
@@ -243,12 +244,12 @@ func (k *Records) Shards(records *dataset.Records) [][]int {
 }
 
 // Exactly returns n records from a site that declared n, in file order. If there are more records, keys select
-// n of them, so neighbours remain neighbours (Records). If there are fewer, empty records are added: all cells
-// missing, without label, patient or party. So at unit record a file that gains or loses a record is a
-// neighbour too, with one record replaced, unless sets by a column show the difference.
+// n of them, so neighbours remain neighbours (Lemma 2 of Records). If there are fewer, Exactly adds empty
+// records, with all cells missing and without label, patient or party. So at unit record, a file that gains or
+// loses one record is a neighbour too (one record is replaced), unless a column names the sets.
 //
-// If shards keep patients together, each shard has its part of n and is cut alone: a replaced patient, with any
-// number of records, moves the records of only two shards. Empty records are in no shard that trains.
+// If shards keep patients together, each shard has its part of n and is cut alone. So replacing a patient, with
+// any number of records, moves the records of only two shards. Empty records are in no shard that trains.
 func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int, key []byte) *dataset.Records {
 	if records.Len() > n || rule.ByPatient(records) {
 		records = records.Select(chosen(rule, records, n, key))

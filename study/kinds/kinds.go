@@ -25,7 +25,7 @@ var kinds = map[string]study.Kind{
 	"reweigh":  reweigh.Kind{},
 }
 
-// Aggregated lists the kinds and mechanisms that allow noise by aggregators.
+// Aggregated lists the kinds and mechanisms that allow study.NoiseAggregators.
 func Aggregated() (names, mechanisms []string) {
 	for _, name := range Names() {
 		if shared := kinds[name].Shared(); shared != nil {
@@ -112,8 +112,8 @@ func Check(p study.Plan) error {
 	return kind.Check(p)
 }
 
-// chargesByL2 says whether the plan's noise comes from Plan.Calibrate and is pure. That of output depends
-// on the number of ballots.
+// chargesByL2 says whether the plan's noise is pure and comes from Plan.Calibrate. The noise of mechanism
+// output does not, because it depends on the number of ballots.
 func chargesByL2(p study.Plan) bool {
 	pure := p.Delta == 0 || p.Mechanism == study.MechanismLaplace || p.Mechanism == "moment"
 	return pure && p.Kind != "labels" && p.Kind != "ratio" && p.Mechanism != "output"
@@ -137,9 +137,9 @@ func PlanOf(r study.Release) (study.Plan, error) {
 	return p, Check(p)
 }
 
-// Usable returns the checked plan of a release that is about to be used. It refuses a release of
-// another form, a kind that is not the plan's, and a result that does not decode strictly, because
-// readers could disagree about an extra field.
+// Usable returns a release's plan after checking that the release can be used. It refuses another form
+// (study.ManifestForm), a kind that is not the plan's, and a result with unknown fields, because readers
+// could disagree about them.
 func Usable(r study.Release) (study.Plan, error) {
 	if err := r.CheckForm(); err != nil {
 		return study.Plan{}, fmt.Errorf("read release: %w", err)
@@ -175,7 +175,7 @@ func Report(r study.Release) (study.Report, error) {
 	return k.Report(r)
 }
 
-// UnderRemoval is study.UnderRemoval for a plan's kind.
+// UnderRemoval calls study.UnderRemoval for the plan's kind.
 func UnderRemoval(p study.Plan, costs []study.ReleaseCost) (epsilon float64, why string) {
 	kind, err := Named(p.Kind)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"caucus/study"
 )
 
-// Proposed is a plan ready to be agreed on, with its pool and forecasts.
+// Proposed is a plan that parties can approve, with its pool and forecasts.
 type Proposed struct {
 	Plan       study.Plan
 	Canonical  []byte // canonical bytes of the plan
@@ -22,12 +22,12 @@ type Proposed struct {
 	PoolBytes  []byte // canonical bytes of the pool
 	Remarks    []dataset.Remark
 	Size       study.Size
-	ShareError float64 // mean error that noise adds to a set's class share; ratio studies only
+	ShareError float64 // mean error that noise adds to a set's share of the second class; ratio studies only
 	Noise      string  // noise in each number, in words; describe studies only
 	Warning    string  // why the noise makes the result useless, else ""
 }
 
-// Propose makes a plan like Draft and, if the kind can, forecasts the noise in its numbers.
+// Propose makes a plan by Draft and, if the kind can, forecasts the noise in the result.
 func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, error) {
 	out, task, err := Draft(s, schema, pool)
 	if err != nil {
@@ -88,8 +88,8 @@ func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Pr
 	return out, task, nil
 }
 
-// Complete fills in every default that does not follow from the pool, for real and simulated
-// proposals. The map keeps all features. SetPool comes next.
+// Complete makes a plan from a proposal, real or simulated, and fills in the defaults that do not follow
+// from the pool. The map keeps all features. The caller then calls SetPool.
 func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	p := planOf(s, schema)
 	kind, err := Named(p.Kind)
@@ -142,9 +142,9 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	return p
 }
 
-// ChooseMap turns dataset.Auto into a number of components that the plan's kind chooses; without a
-// choice all features stay. Any other c is returned unchanged. The plan lacks only map and pool. x
-// are the N×Dim encoded rows of the public pool.
+// ChooseMap replaces dataset.Auto by the number of components that the plan's kind chooses, or by all
+// features if the kind does not choose. It returns any other c unchanged. The plan lacks only map and
+// pool. x are the N×Dim encoded rows of the public pool.
 func ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
 	kind, err := Named(p.Kind)
 	if err != nil {
