@@ -62,7 +62,7 @@ func (a *Agent) Close() error {
 	return err
 }
 
-// logOnce logs an obstacle to a study once while it lasts. The text holds no record (agent/source).
+// logOnce logs an obstacle to a study once while it lasts. The text must quote no record.
 func (a *Agent) logOnce(h study.Hash, level slog.Level, what string) {
 	a.logOnceAbout(h.String(), level, what, "study", h.String())
 }
@@ -124,7 +124,7 @@ func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
 // decline tells the coordinator once that this party does not take part. The message is the same for
 // every reason.
 func (a *Agent) decline(ctx context.Context, d site.Dossier, h study.Hash) error {
-	if d.Has(site.FileDeclined) && a.courier() == nil { // a message that people carry may never have arrived
+	if d.Has(site.FileDeclined) && a.courier() == nil { // a refusal that people carry is written again, because the earlier file may be lost
 		return nil
 	}
 	if err := a.link.Decline(ctx, h); err != nil {

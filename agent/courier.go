@@ -102,8 +102,8 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 		}
 		a.Finish(ctx)
 		wrote, _ := a.courier().Answered()
-		// A pack may contain the receipt and later news. After a crash an upload may be stored before
-		// its moment has come.
+		// Go round again after a receipt, because the pack may contain later news, and after a crash that left a
+		// stored upload before its moment has come.
 		again = d.Has(site.FileReceipt) && !received
 		if !looking && !wrote && d.Has(site.FileUpload) && d.Early(a.now()) {
 			again = a.clock.Sleep(ctx, pollByFile)

@@ -11,10 +11,10 @@ import (
 	"caucus/study"
 )
 
-// An amendment may change how a study ends: its deadline, the rule that seals it earlier, and its minimum, down
-// to the floor that the plan names. An earlier approval stays valid, because it covers the floor and neither of
-// the other two; the policy's MaxExtension bounds how far a deadline may move. If an amendment reopens a failed
-// study, this site sends the same bytes again and is charged nothing.
+// An amendment may change how a study ends: its deadline, the rule that seals it earlier, and its minimum, down to
+// the floor that the plan names. Earlier approvals stay valid, because they were given for a plan that names the
+// floor; the policy's MaxExtension bounds how far the deadline may move. If an amendment reopens a failed study,
+// this site sends the same bytes again and is charged nothing.
 
 // follow stores a study's new amendments. If they reopen the study, it reopens the study here too.
 // stop says to send nothing for now.
@@ -35,7 +35,7 @@ func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) 
 	if len(held) == 0 {
 		return false, nil
 	}
-	if o.State == study.Open && d.EndedAfter() < len(held) { // also if a kill came before the study was closed here
+	if o.State == study.Open && d.EndedAfter() < len(held) { // also if the process was killed before it closed the study
 		if err := a.reopen(d, o); err != nil {
 			return true, err
 		}
@@ -63,8 +63,9 @@ func (a *Agent) allowsEnding(d site.Dossier, h study.Hash, p study.Plan) error {
 	return nil
 }
 
-// unforked fetches the amendments of an amended study again, before a charge and before bytes leave.
-// A list of studies gives only their number, and a forked chain may have the same length.
+// unforked fetches the amendments of an amended study again, before a charge and before bytes leave, and refuses a
+// chain that differs from the stored one. The list of studies cannot show this, because it has only the number of
+// amendments.
 func (a *Agent) unforked(ctx context.Context, d site.Dossier, o protocol.Summary) error {
 	held, err := d.Amendments()
 	if err != nil || len(held) == 0 {

@@ -79,7 +79,7 @@ func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 		if err == nil {
 			return func() { release(); end() }, nil
 		}
-		// Calls of a command have time limits, so a coordinator cannot delay this for long.
+		// Commands that hold the lock make calls with time limits, so a coordinator cannot delay this for long.
 		if !errors.Is(err, folder.ErrHeld) || !a.clock.Sleep(ctx, time.Second) {
 			end()
 			return nil, errors.Join(err, ctx.Err())

@@ -26,9 +26,8 @@ import (
 //     from the plan and the declared number of records (shares.Form.PartSize). Shares are made and encrypted
 //     within the window, whose length includes the time for that (aggregator.Steps).
 
-// agreement returns the agreement under which this site makes its shares. It is empty if the plan has
-// no helper. why says why there is no agreement. It tries the stored acceptance first, then asks the
-// coordinator again.
+// agreement returns the agreement under which this site makes its shares, empty if the plan has no helper. It tries
+// the stored acceptance first, then asks the coordinator again. why says why there is no agreement.
 func (a *Agent) agreement(ctx context.Context, d site.Dossier, t study.Task) (under aggregator.Agreement, why, err error) {
 	if !t.Plan().Noise.Shared() {
 		return under, nil, nil

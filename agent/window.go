@@ -83,7 +83,7 @@ type preparation struct {
 	queue   []window
 	going   sync.WaitGroup
 	busy    atomic.Int64 // calls of prepare in progress, also late ones
-	// hurry ends a window and sends its upload as soon as its work is done. Tests of other things set it.
+	// hurry ends a window and sends its upload as soon as its work is done. Tests that are not about windows set it.
 	hurry bool
 }
 

@@ -244,7 +244,7 @@ func (p *Page) one(ctx context.Context, r *http.Request, to *bytes.Buffer) error
 		Review      Review
 		Lines       []textpage.Line
 		Records     bool
-		// Approve: show the form. Signers: the people who sign by command instead.
+		// Approve shows the form. Signers are the people who approve by command instead, each with a key.
 		Approve, Refuse bool
 		Signers         string
 		Release         string
@@ -285,7 +285,7 @@ func (p *Page) Close() {
 		defer close(closed)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		_ = p.end() // it sent nothing, so its error does not matter
+		_ = p.end() // nothing was sent, so the error does not matter
 	}()
 	select {
 	case <-closed:

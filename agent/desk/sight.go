@@ -94,8 +94,8 @@ func noiseOf(t study.Task, all []study.Reservation) []NoiseSight {
 	return out
 }
 
-// mostMoved bounds how far one unit can change a single number, given how far it can change all of
-// them. It is 0 if the numbers have weights.
+// mostMoved bounds how far one unit can change a single number; 0 if the numbers have weights. b bounds how far the
+// unit can change all numbers together.
 func mostMoved(b privacy.Bound) float64 {
 	switch {
 	case len(b.Weight) > 0:
@@ -206,7 +206,7 @@ func meanWords(s dataset.Schema, mean []float64) map[string]string {
 	}
 	names := s.FeatureNames()
 	for _, b := range s.Blocks() {
-		if _, said := out[b.Column]; said { // this encoded column flags a missing number
+		if _, said := out[b.Column]; said { // b flags missing numbers of a column that is described already
 			continue
 		}
 		if !b.OneHot {
@@ -230,14 +230,14 @@ func meanWords(s dataset.Schema, mean []float64) map[string]string {
 // patientsOf counts the patients in records whose schema names patients, and groups those with
 // several records. A record without a patient is not counted.
 func patientsOf(records *dataset.Records) (persons int, several []PatientSight) {
-	of := map[string]int{}
+	counts := map[string]int{}
 	for _, who := range records.Patient {
 		if who != "" {
-			of[who]++
+			counts[who]++
 		}
 	}
 	with := map[int]int{}
-	for _, k := range of {
+	for _, k := range counts {
 		with[k]++
 	}
 	for _, k := range slices.Sorted(maps.Keys(with)) {
@@ -245,12 +245,12 @@ func patientsOf(records *dataset.Records) (persons int, several []PatientSight) 
 			several = append(several, PatientSight{Patients: with[k], Records: k})
 		}
 	}
-	return len(of), several
+	return len(counts), several
 }
 
-// forPatients adds a plan's guarantee for patients with several records. k records are replaced one
-// after the other, which costs k·ε and k²·ρ (privacy.Cost.At). If the plan keeps all records of a
-// patient in one shard, its bound counts them as a whole.
+// forPatients adds a plan's guarantee for patients with several records. Replacing k records costs k·ε and k²·ρ
+// (privacy.Cost.At), where ε and ρ are the costs of replacing one. If the plan keeps all records of a patient in one
+// shard, its bound counts them as a whole.
 func forPatients(p study.Plan, charges []study.Charge, several []PatientSight) {
 	whole := p.Unit == privacy.Party || kinds.WordsOf(p).WholePatients
 	for i := range several {

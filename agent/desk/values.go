@@ -88,7 +88,7 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	return unperturbed(ctx, t, asked, Output{noise: p.Noise})
 }
 
-// alone returns the requests of an aggregator that sums only this contribution.
+// alone returns the requests that an aggregator would make of its ledger if this were the only contribution.
 func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	if _, keeps := t.(study.Keeper); keeps {
 		return nil, nil // the parties of a Keeper release everything themselves, and this party has no records
@@ -145,7 +145,7 @@ func (o Output) writeTo(b *textpage.Page) {
 	scale, in := 1.0, ""
 	if len(o.Lines) > 0 || o.Most == 1 {
 		scale, in = o.Most, " "+unitsWords(o.Unit)
-	} else if o.Most > 1 { // the numbers are integers of a lattice
+	} else if o.Most > 1 { // the numbers are scaled values, rounded to integers
 		scale, in = o.Most, fmt.Sprintf(" times the most that one %s can move it", o.Unit)
 	}
 	who := o.noise.Trust().Gets

@@ -21,9 +21,9 @@ import (
 	"caucus/study"
 )
 
-// Check checks everything that an agent with this configuration needs. path and err are LoadConfig's.
-// It asks the coordinator for its list of studies, as each poll does, and reads a source only
-// afterwards, so that nothing it sends depends on the file. It spends and declares nothing.
+// Check checks everything that an agent with this configuration needs. path is the configuration's file, and err the
+// error of loading it. Check asks the coordinator for its list of studies, as each poll does, and reads a source
+// only afterwards, so that nothing it sends depends on the file. It spends and declares nothing.
 func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 	if err != nil {
 		return checkupOf([]Result{problem("config", "%v", err)})
@@ -126,17 +126,17 @@ func checkLedger(ctx context.Context, s *site.Site) Result {
 		return problem(about, "%v", err)
 	}
 	var left []string
-	for _, of := range all {
+	for _, spending := range all {
 		for _, u := range privacy.Units() {
-			most, limited := of.Most[u]
+			most, limited := spending.Most[u]
 			if !limited {
 				continue
 			}
 			when := ""
-			if of.Year != "" {
-				when = " for " + of.Year
+			if spending.Year != "" {
+				when = " for " + spending.Year
 			}
-			spent := of.Spent[u].Epsilon(most.Delta)
+			spent := spending.Spent[u].Epsilon(most.Delta)
 			if !(spent < most.Epsilon) {
 				return warning(about, "nothing is left%s of ε = %g at unit %s: studies at this unit are refused", when, most.Epsilon, u)
 			}

@@ -62,10 +62,10 @@ type Policy struct {
 	// costs at coarser units count there too. Its δ should be several times a study's δ, because
 	// counting different kinds of cost in one ledger uses up some of it.
 	Total map[privacy.Unit]privacy.Budget `yaml:"total"`
-	// Year is the most that all studies of a calendar year (UTC) may cost together, in addition to
-	// Total. A charge counts for the newest year that had begun by then. A year begins once, when
-	// this machine's clock and the coordinator's agree on it. While they differ by more than an hour,
-	// nothing is charged. Charges from before the first dated one count for that one's year.
+	// Year is the most that all studies of a calendar year (UTC) may cost together, in addition to Total. A charge
+	// counts for the newest year that had begun by then. A year begins once, when this machine's clock and the
+	// coordinator's agree on it. While they differ by more than an hour, nothing is charged. Charges made before the
+	// first charge with a year count for that year.
 	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
 	// MaxExtension is the longest time by which amendments may extend a plan's deadline: by default 60
 	// days; 0s means no limit.
@@ -94,10 +94,10 @@ func DefaultPolicy() Policy {
 func (p Policy) Validate() error {
 	for _, limits := range []struct {
 		field string
-		of    map[privacy.Unit]privacy.Budget
+		most  map[privacy.Unit]privacy.Budget
 	}{{"study", p.Study}, {"total", p.Total}, {"year", p.Year}} {
 		for _, u := range privacy.Units() {
-			if g, ok := limits.of[u]; ok {
+			if g, ok := limits.most[u]; ok {
 				if err := g.Validate(); err != nil {
 					return fmt.Errorf("%s: %s: %w", limits.field, u, err)
 				}

@@ -100,7 +100,7 @@ func (s Span) with(program time.Duration) Span {
 // From returns the moments of a span that begins now.
 func (s Span) From(now time.Time) Due { return Due{now, now.Add(s.Prepare), now.Add(s.Whole())} }
 
-// These times are added to the bound of a window's work, besides Config.LeastWindow.
+// These times are added to the bound of a window's work, as Config.LeastWindow is.
 const (
 	leastShard = 100 * time.Millisecond // for a classifier of a few records
 	leastDraw  = 200 * time.Millisecond // for a few numbers, and for writing them to disk
@@ -120,7 +120,7 @@ func lasting(nanoseconds float64) time.Duration {
 // Chosen reports whether a study lets this site choose the classifier or the scorer of its records.
 func Chosen(p study.Plan) bool { return kinds.WordsOf(p).Learner == learners.Any }
 
-// ChosenHere names this site's choice for such a study. The error says why the site does not take part.
+// ChosenHere names the classifier or scorer that this site chose. The error says why the site does not take part.
 func (c Config) ChosenHere(p study.Plan) (words string, err error) {
 	switch {
 	case !kinds.WordsOf(p).Scored:
@@ -131,7 +131,7 @@ func (c Config) ChosenHere(p study.Plan) (words string, err error) {
 	return "none is trained; records are scored by " + c.Scorer.String(), nil
 }
 
-// learnerTime returns the time that this site's choice takes in such a study: the steps of a built-in
+// learnerTime returns the time for the classifier or scorer that this site chose (Chosen): the steps of a built-in
 // classifier, and the time limit of a program. Both follow from the configuration and public numbers.
 func (c Config) learnerTime(t study.Task, records int) (steps float64, program time.Duration, err error) {
 	if !Chosen(t.Plan()) {

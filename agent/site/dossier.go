@@ -41,8 +41,8 @@ const (
 	FileReceipt  = "receipt.json"  // the coordinator's receipt
 	FileClosed   = "closed"        // how the study ended for this site without a release
 	FileRelease  = "release.json"
-	// FileAmendments holds the plan's signed amendments. FileEnded holds their number when the
-	// study's own end closed it here.
+	// FileAmendments holds the plan's signed amendments. FileEnded holds their number when the study ended
+	// (Dossier.EndedAfter).
 	FileAmendments = "amendments.json"
 	FileEnded      = "ended"
 	// FileNotice is the newest notice that was carried here. FileAnswer is the answer to carry away,

@@ -20,8 +20,8 @@ import (
 	"caucus/study/verify"
 )
 
-// Evidence is the proof in a state folder against a release or a ledger: signed receipts, uploads, and
-// the ledger's head at each upload. Reading changes nothing, and is possible while the agent runs.
+// Evidence is what a state folder can prove about a release or a ledger: signed receipts, uploads, and the ledger's
+// head at each upload. Reading changes nothing, and is possible while the agent runs.
 type Evidence struct {
 	// Party is the agent's party. Keys are the coordinator's signing keys, starting with the invitation's.
 	Party  study.PartyID

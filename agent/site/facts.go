@@ -108,8 +108,8 @@ func (d Dossier) Ending(p study.Plan, h study.Hash) study.Ending {
 	return p.Ending()
 }
 
-// EndedAfter is the number of amendments when the study's own end closed it for this site. If the
-// study was closed for another reason, it is larger than any possible number.
+// EndedAfter is the number of amendments that the study had when it ended. If it did not end, or this site closed it
+// for a reason of its own, the result exceeds any possible number.
 func (d Dossier) EndedAfter() int {
 	b, err := d.Read(FileEnded)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(b)))

@@ -87,9 +87,8 @@ type dayTaken struct {
 	Studies []study.Hash `json:"studies"`
 }
 
-// TakeUp counts a study among this day's studies before its ledger is charged: once, also after a
-// crash. It returns false if the policy allows no more studies today. Days are this machine's, and
-// setting its clock back repeats none.
+// TakeUp counts a study among this day's studies, once. Call it before the study is charged. It returns false if the
+// policy allows no more studies today. Days are this machine's, and setting its clock back repeats none.
 func (s *Site) TakeUp(d Dossier, h study.Hash) (bool, error) {
 	if d.Has(FileRecords) { // counted on another day, and now prepared again
 		return true, nil

@@ -167,9 +167,9 @@ func (s *Site) PoolFile(d auxdata.Digest) string {
 	return filepath.Join(s.Pools, "pool-"+d.String()+".csv")
 }
 
-// Records returns this site's records for a study, in blocks if the task reads blocks
-// (study.InBlocks). It writes only to the study's folder what was unexpected, or why the records are
-// empty. The logs say so at the moment of the upload (tell).
+// Records returns this site's records for a study, in blocks if the task reads blocks (study.InBlocks). What was
+// unexpected, or why the records are empty, is written only to the study's folder. The agent logs it when the upload
+// leaves (Agent.tell).
 func (s *Site) Records(h study.Hash, p study.Plan, n int, blocks bool) study.Inputs {
 	in, odd, unread := s.Sources.Records(p, n, blocks)
 	d := s.Studies.Of(h)

@@ -13,12 +13,12 @@ import (
 	"caucus/protocol"
 )
 
-// Speed is the machine's speed, from which windows are computed: the best measurement of the last days. A
-// single measurement on a busy machine gave the same plan six times as much time.
+// Speed is the machine's speed, from which windows are computed: the best measurement of the last days. By a single
+// measurement on a busy machine, the same plan once got six times as much time.
 //
-// The speed is measured on made data with the machine's own clock, when the agent starts and about once an
-// hour. This happens between polls, while no contribution is prepared and no late one is still computed. So no
-// study chooses the time, and no record was read just before. A busy moment does not improve a day's best.
+// The speed is measured on made data with the machine's own clock, when the agent starts and about once an hour.
+// This happens between polls, while no contribution is prepared and no late one is still computed. So no study
+// chooses the time, and no record was read just before. A busy moment does not improve a day's best.
 type Speed struct {
 	file string
 	Look func() time.Duration // stepTime, replaced in tests
@@ -45,7 +45,7 @@ const MeasureEvery = time.Hour
 func (s *Speed) Step() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.best) == 0 { // a command runs before any agent has
+	if len(s.best) == 0 { // no agent has measured here yet
 		return looked()
 	}
 	return slices.Min(slices.Collect(maps.Values(s.best)))

@@ -130,8 +130,8 @@ var errLacks = errors.New("a column of the schema is missing")
 
 var errOther = errors.New("its columns are not those that were declared: put the file back, or declare it again")
 
-// take maps and encodes rows to their end, and passes each encoded record to keep. every gets the
-// number of records now and then, and may stop the reading by an error. It is nil if no person waits.
+// take maps and encodes rows to their end, and passes each encoded record to keep. every gets the number of records
+// from time to time, and may stop the reading by an error. It is nil if no person waits.
 func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
 	r.columns = in.Columns()
 	var err error
@@ -198,17 +198,17 @@ func (c *codedRows) Next() ([]string, bool, error) {
 	return cells, ok, c.keep(c.record)
 }
 
-// Progress, if not nil, gets the numbers of records and bytes read so far, and the file's bytes in
-// of, 0 without a file.
-type Progress func(records int, read, of int64)
+// Progress, if not nil, gets the numbers of records and bytes read so far, and the file's size in bytes, 0 without a
+// file.
+type Progress func(records int, read, size int64)
 
 // survey reads a source for a person's import. Its errors are for the person on this machine.
 func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mapping, key []byte, keep func([]byte) error, progress Progress) (r reading, err error) {
-	take := func(rows dataset.Rows, read func() (n, of int64)) error {
+	take := func(rows dataset.Rows, read func() (n, size int64)) error {
 		every := func(records int) error {
 			if progress != nil {
-				n, of := read()
-				progress(records, n, of)
+				n, size := read()
+				progress(records, n, size)
 			}
 			return context.Cause(ctx)
 		}
@@ -319,7 +319,7 @@ func (e Expected) problems(r Seen, columns int) []string {
 		return []string{fmt.Sprintf("the file has %s, expected are %d to %d (records: in the source's entry)", textpage.Count(records, "record"), e.Records[0], e.Records[1])}
 	}
 	if records == 0 {
-		if len(e.Records) == 2 { // a person expects a number of records
+		if len(e.Records) == 2 { // the configuration says how many records are expected
 			return nil
 		}
 		return []string{"the file has no record, only a line of names: look whether it was written to its end, or write records: [0, 100000] in the source's entry if that is as it should be"}
@@ -336,11 +336,11 @@ func (e Expected) problems(r Seen, columns int) []string {
 		}
 	}
 	var out []string
-	say := func(n, of int, most *Fraction, usual Fraction, format string) {
+	say := func(n, total int, most *Fraction, usual Fraction, format string) {
 		if most == nil {
 			most = &usual
 		}
-		if share := Fraction(float64(n) / float64(of)); share > *most {
+		if share := Fraction(float64(n) / float64(total)); share > *most {
 			out = append(out, fmt.Sprintf(format, share, *most))
 		}
 	}

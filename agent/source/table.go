@@ -28,9 +28,9 @@ import (
 //	    for each column: its cells, rows × width bytes
 //	    CRC-32C of these bytes, 4 bytes, big-endian
 //
-// Records are in the order of HMAC-SHA256, under the site's key, of their content without the label.
-// Records that are equal in that are in the order of their bytes. So the table does not show the
-// order of the file or query, and equal records under one key make equal tables.
+// Records are in the order of HMAC-SHA256, under the site's key, of their content without the label; records with
+// the same digest are in the order of their bytes. So the table does not show the order of the file or query, and
+// equal records under one key make equal tables.
 const (
 	tableVersion = "records 1"
 	blockRows    = 4096
