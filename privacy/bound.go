@@ -25,8 +25,8 @@ type Bound struct {
 	// Block is the length of a run of coordinates, such as the class counts of one set. KeepsSum
 	// then holds in each run, and a unit changes only one run. 0: the vector is one run.
 	Block int `json:"block,omitempty"`
-	// PerParty is the public maximum of these units that one party holds. 0: unknown, so nothing is
-	// guaranteed at unit party. Ignored where Unit is party.
+	// PerParty is a public maximum of the units that one party holds. 0 means unknown: nothing is guaranteed at
+	// unit party. It is ignored if Unit is party.
 	PerParty int64 `json:"per_party"`
 }
 
@@ -81,5 +81,4 @@ func (b Bound) equal(c Bound) bool {
 		(b.Weight == nil) == (c.Weight == nil)
 }
 
-// Equal reports whether two bounds agree in every field.
 func (b Bound) Equal(c Bound) bool { return b.equal(c) }

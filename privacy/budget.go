@@ -14,7 +14,6 @@ type Budget struct {
 // maxEpsilon: at ε = 64 one answer may reveal a unit with odds of e⁶⁴ ≈ 10²⁷ to one.
 const maxEpsilon = 64
 
-// Validate returns an error that names the wrong field and says what to do.
 func (g Budget) Validate() error {
 	if !(g.Epsilon > 0) || g.Epsilon > maxEpsilon {
 		return fmt.Errorf("check budget: epsilon is %v, give a number above 0 and at most %d", g.Epsilon, maxEpsilon)

@@ -14,7 +14,7 @@ type Chain struct {
 	last   Line
 	hashes map[int64]Digest
 	jumps  []jump
-	paid   map[Digest][]Cost // charged again for lost entries, by the entry's hash
+	paid   map[Digest][]Cost // what reconciliations charged for lost entries, by the entry's hash
 	open   reservations
 	period string // id of the last period's line, "" before the first
 }
@@ -102,9 +102,9 @@ func (c *Chain) Follow(l Line) error {
 
 func (c *Chain) Head() Head { return c.last.Head() }
 
-// Recall checks that the chain contains a remembered head; for a head without a hash, the
-// sequence number is enough. It returns lost = true, without an error, if a reconciliation names
-// the entry or jumped over its number. Unpaid tells whether the reconciliation paid for it.
+// Recall checks that the chain contains the entry that h remembers, by number and hash or, if h has no hash, by
+// number. lost = true, without an error, means that a reconciliation names the entry or jumped over its number.
+// Unpaid says whether the reconciliation paid for it.
 func (c *Chain) Recall(h Head) (lost bool, err error) {
 	hash, there := c.hashes[h.Sequence]
 	switch {
@@ -128,7 +128,7 @@ func (c *Chain) named(h Digest) bool {
 	return named
 }
 
-// Unpaid returns, once each, those of the given lines that were lost and not charged again in full.
+// Unpaid returns those of the given lines that were lost and not charged again in full, each once.
 func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	left := make([][]Cost, len(c.jumps))
 	for i, j := range c.jumps {
@@ -160,7 +160,6 @@ func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	return unpaid
 }
 
-// Totals returns the sum of all charges so far.
 func (c *Chain) Totals() Totals { return c.totals }
 
 // Verify checks a whole journal: sequence numbers, hashes, links, and totals recomputed from every

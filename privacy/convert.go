@@ -2,12 +2,12 @@ package privacy
 
 import "math"
 
-// mainShare is the share of δ that a ledger's main rule gets (see rules). RhoOf calibrates to this
-// share, so that one release at (ε,δ) fits a limit of (ε,δ). That costs 0.06 % more noise at δ = 10⁻⁶.
+// mainShare is the share of δ that the first of a ledger's rules gets (see rules). RhoOf calibrates to this
+// share, so that one release at (ε,δ) fits a limit of (ε,δ). All of δ would need 0.06 % less noise at δ = 10⁻⁶.
 const mainShare = 63. / 64
 
-// slack covers floating-point error: a few dozen operations on numbers of moderate size, accurate
-// to a relative 1e-14. 1e-10 rounds towards privacy.
+// slack is added to ε against floating-point error. A few dozen operations on numbers of moderate size are
+// accurate to a relative 1e-14.
 const slack = 1e-10
 
 // EpsilonOf returns an ε such that every ρ-zCDP mechanism is (ε,δ)-private. By Canonne, Kamath &
@@ -39,12 +39,14 @@ func EpsilonOf(rho, delta float64) float64 {
 // RhoOf returns the largest ρ, up to rounding, with EpsilonOf(ρ, 63δ/64) ≤ ε; 0 if δ is 0.
 func RhoOf(g Budget) float64 { return rhoAt(g.Epsilon, g.Delta*mainShare) }
 
-// rhoAt bisects, and returns the lower end, which always satisfies the inequality.
+// rhoAt bisects for the largest ρ with EpsilonOf(ρ, delta) ≤ epsilon, and returns the lower end, which satisfies
+// this.
 func rhoAt(epsilon, delta float64) float64 {
 	if !(epsilon > 0) || !(delta > 0) {
 		return 0
 	}
-	// Stopping at ρ = ε matters only for useless δ: the privacy loss is already ε on average there.
+	// The search stops at ρ = ε, where the privacy loss is already ε on average. A larger ρ is right only for
+	// useless δ.
 	low, high := 0., epsilon
 	if delta >= 1 || EpsilonOf(high, delta) <= epsilon {
 		return high

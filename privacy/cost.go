@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Cost is the price of one release at its own unit, in exact rationals: δ-approximate ρ-zCDP, and
-// also pure ε where Pure is given.
+// Cost is the price of one release for its Unit, in exact rationals: δ-approximate ρ-zCDP, and also pure ε where
+// Pure is given.
 type Cost struct {
 	Unit     Unit  `json:"unit"`
-	PerParty int64 `json:"per_party"` // most units a party holds; 0: unknown
+	PerParty int64 `json:"per_party"` // most units that a party holds; 0: unknown
 
 	Pure  *big.Rat `json:"pure"`  // ε; nil unless the release is pure ε
 	Rho   *big.Rat `json:"rho"`   // ρ; at most ε²/2 if pure
@@ -26,12 +26,10 @@ func PureCost(u Unit, perParty int64, epsilon *big.Rat) Cost {
 	return Cost{Unit: u, PerParty: perParty, Pure: new(big.Rat).Set(epsilon), Rho: rho.Quo(rho, big.NewRat(2, 1))}
 }
 
-// ConcentratedCost returns the cost of a ρ-zCDP release.
 func ConcentratedCost(u Unit, perParty int64, rho *big.Rat) Cost {
 	return Cost{Unit: u, PerParty: perParty, Rho: new(big.Rat).Set(rho)}
 }
 
-// Validate returns an error that names the wrong field.
 func (c Cost) Validate() error {
 	switch {
 	case !c.Unit.Valid():
@@ -105,7 +103,6 @@ func (c Cost) equal(d Cost) bool {
 	return c.Unit == d.Unit && c.PerParty == d.PerParty && same(c.Pure, d.Pure) && same(c.Rho, d.Rho) && c.delta().Cmp(d.delta()) == 0
 }
 
-// Equal reports whether two costs are the same, exactly.
 func (c Cost) Equal(d Cost) bool { return c.equal(d) }
 
 // String returns a text such as "ε = 0.5 for a record".

@@ -14,13 +14,12 @@ func CountBound(u Unit, classes int) Bound {
 	return Bound{Unit: u, L1: 2, L2sq: 2, Cells: 2, KeepsSum: true, Block: classes}
 }
 
-// CountMechanisms lists the names that CalibrateCounts accepts.
 func CountMechanisms() []string {
 	return []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper", "none"}
 }
 
-// CountTerms are public. Total is the approximate number of units in a block. It tunes the urns
-// and the choice of auto, and enters no proof.
+// CountTerms holds public facts about counts. Total is the approximate number of units in a block. It tunes the
+// urns (Dirichlet, LaplacePrior) and the choice of auto; no proof depends on it.
 type CountTerms struct {
 	Unit    Unit
 	Classes int
@@ -91,8 +90,8 @@ func bestForCounts(t CountTerms) (Mechanism, error) {
 	return best, nil
 }
 
-// ExpectedCountError approximates the mean absolute error of one share of a block, before
-// projection, if all counts are equal: 0 without noise, +Inf if the error depends on the counts.
+// ExpectedCountError approximates the mean absolute error of one class's share of a block if all counts are
+// equal, before projection. It is 0 without noise and +Inf if the error depends on the counts.
 func ExpectedCountError(m Mechanism, t CountTerms) float64 {
 	c, total := float64(t.Classes), float64(t.Total)
 	b := CountBound(t.Unit, t.Classes)
@@ -107,16 +106,17 @@ func ExpectedCountError(m Mechanism, t CountTerms) float64 {
 		return math.Sqrt(m.variance(b, 0, t.Classes)/2) / total
 	case Unperturbed:
 		return 0
-	default: // independent noise, centred: E|y| of a normal is √(2/π) deviations
+	default: // independent noise minus the block's mean noise: E|y| of a normal is √(2/π) deviations
 		return math.Sqrt(2/math.Pi*m.variance(b, 0, t.Classes)*(1-1/c)) / total
 	}
 }
 
-// CountEstimate estimates one block's counts without bias, with the public total as their sum.
-// Projection onto {≥ 0} comes later.
+// CountEstimate estimates one block's counts without bias, with the public total as their sum. A count may be
+// negative.
 type CountEstimate struct {
 	Counts []float64
-	// Covariance of the noise, classes×classes row by row; for urns, at the released shares.
+	// Covariance of the noise, classes×classes row by row. Where it depends on the true counts (urns), the
+	// released shares replace them.
 	Covariance []float64
 }
 

@@ -9,8 +9,8 @@ import (
 	"math/bits"
 )
 
-// dice holds all the randomness of the samplers. Given independent uniform bits, every outcome
-// has exactly the stated probability. Tests substitute an enumerator to compute a sampler's law.
+// dice is the samplers' only source of randomness. Given independent uniform bits, every outcome has exactly the
+// stated probability. Tests substitute an enumerator to compute a sampler's law.
 type dice interface {
 	// below is uniform on {0, …, n−1}, n ≥ 1.
 	below(n uint64) uint64
@@ -124,7 +124,7 @@ func (d *exactDice) flip(p *ratio, k uint64) bool {
 // flipExact is true with probability num/den < 1. It overwrites num.
 func (d *exactDice) flipExact(num, den *big.Int) bool {
 	digit, u := new(big.Int), new(big.Int)
-	for num.Sign() > 0 { // num = 0: U ≥ 0 = q
+	for num.Sign() > 0 { // at num = 0 the rest of q is 0, so U ≥ q
 		digit.QuoRem(num.Lsh(num, 64), den, num)
 		if c := u.SetUint64(d.word()).Cmp(digit); c != 0 {
 			return c < 0
@@ -140,7 +140,8 @@ func (d *exactDice) decay(p *ratio) bool { return decayByFlips(d, p) }
 // e^{−γ}. A larger p takes one trial with γ = 1 for each whole unit and one for the rest.
 func decayByFlips(d dice, p *ratio) bool {
 	for range p.whole {
-		// γ = 1: the flip for k = 1 always succeeds; 1/k is below(k) = 0.
+		// For γ = 1 the flip for k = 1 always succeeds, and each later flip, of probability 1/k, is below(k) =
+		// 0.
 		k := uint64(2)
 		for d.below(k) == 0 {
 			k++

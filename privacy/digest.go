@@ -11,10 +11,8 @@ type Digest [sha256.Size]byte
 
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// MarshalText writes hexadecimal.
 func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
 
-// UnmarshalText reads what MarshalText wrote.
 func (d *Digest) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(d)) {
 		return fmt.Errorf("read digest: have %d characters, want %d", len(text), hex.EncodedLen(len(d)))

@@ -10,8 +10,8 @@
 //   - Noise is exact: integers and rationals, never floating point. Its bits are the operating system's
 //     (system, in dice.go); a ledger has no field for another source. The papers' floating-point samplers, and
 //     seeded noise, work only with a ledger made by Simulation, whose answers do not marshal.
-//   - An id has one answer: asking again gives the same answer, also after a crash. Other terms under the same
-//     id are refused. What a vector was summed from is one of the terms (asked, in request.go).
+//   - An id has one answer: asking again gives the same answer, also after a crash. A request under the same id
+//     with other terms (bound, mechanism, source of the vector: asked, in request.go) is refused.
 //   - Charge and answer are written in one transaction, before the answer leaves. A failure before the commit
 //     spends nothing and reveals nothing. Where the charge must come before the data, Reserve makes it, and the
 //     answer completes it (proof at Reserve).
@@ -21,10 +21,9 @@
 // # Neighbours and units
 //
 // Neighbouring data differ by replacing one unit. Sizes (parties, records, pool rows) are public. Units are
-// party ⊃ record ⊃ label. A bound proved at a unit holds in full at every finer one. At party, a bound proved
-// at record counts k·ε and k²·ρ, if a party holds at most a public number k of records (Bound.PerParty).
-// Otherwise, and from label to a coarser unit, it guarantees nothing, and a ledger with a limit there refuses
-// it.
+// party ⊃ record ⊃ label. A bound proved at a unit holds in full at every finer one. At party, a bound proved at
+// record counts k·ε and k²·ρ, if a party holds at most a public number k of records (Bound.PerParty). Otherwise,
+// and from label to a coarser unit, it guarantees nothing, and a ledger with a limit there refuses it.
 //
 // # Who is trusted with what
 //
@@ -67,8 +66,8 @@
 //     reconcile.go.
 //  8. Beside the ledger: guarantee.go (what several releases guarantee together), counts.go, labelguide.go.
 //
-// Each file's test would catch a wrong proof. Samplers: their law is computed, not sampled, and real draws
-// match it roll for roll (drawlaw_test.go); and audit/, which knows no mechanism, tries to refute each
-// (audittable_test.go). Costs: compared with the exact privacy loss. Ledger: made to fail at every step, and
-// drawn from by two processes (process_test.go).
+// Each file's test would catch a wrong proof. A sampler's law is computed, not sampled, and real draws follow it
+// roll by roll (drawlaw_test.go). audit/, which knows no mechanism, tries to refute each (audittable_test.go).
+// Costs are compared with the exact privacy loss. The ledger is made to fail at every step, and two processes
+// draw from one ledger (process_test.go).
 package privacy

@@ -48,7 +48,7 @@ func encodePublished(p Published) []byte {
 	}
 	head.Bound.Weight = nil
 	text, err := json.Marshal(head)
-	if err != nil { // an invalid unit, in a Published made by hand
+	if err != nil { // only if the unit is invalid, in a Published made by hand
 		return nil
 	}
 	b := binary.AppendUvarint(nil, uint64(len(text)))

@@ -33,12 +33,12 @@ type Entry struct {
 	Sequence int64  // from 1, without gaps except at a reconciliation
 	ID       string // unique in the ledger
 	Kind     string
-	Request  [32]byte // digest of the request: terms, never values; see asked
-	Salt     [32]byte // hides in Request what the vector was made from; never shown
+	Request  [32]byte // digest of the request's public terms and of its source (see asked)
+	Salt     [32]byte // keeps others from guessing the source behind Request; never leaves the journal
 	Body     []byte   // canonical bytes of the answer
 	Totals   []byte   // canonical bytes of Totals after this entry
 	Prev     [32]byte // Hash of the entry before; zero for the first
-	Hash     [32]byte // SHA-256 of the entry's Line: Salt is left out, Body enters by its digest
+	Hash     [32]byte // SHA-256 of the entry's Line, which has no Salt, and a digest in place of Body
 }
 
 func (e Entry) seal() [32]byte {

@@ -19,14 +19,14 @@ import (
 //   - The caller guarantees that Δ is integer and that L2sq bounds Σ wⱼΔⱼ².
 type DiscreteGaussian struct{ Variance *big.Rat }
 
-// maxVarianceBits keeps σ ≤ 2⁴⁸, far from saturation. maxFineness limits a draw's numbers.
+// maxVarianceBits keeps σ ≤ 2⁴⁸, far from saturation. maxFineness limits the length of a draw's integers.
 const (
 	maxVarianceBits = 96
 	maxFineness     = 128
 )
 
-// CalibrateGaussian returns the smallest noise on a public lattice whose release is ρ-zCDP with
-// ρ = RhoOf(g), hence (ε,δ): Variance = L2sq/(2ρ), rounded up by a factor below 1+2⁻²⁰.
+// CalibrateGaussian returns noise whose release is ρ-zCDP with ρ = RhoOf(g), hence (ε,δ): Variance = L2sq/(2ρ),
+// rounded up by a factor below 1+2⁻²⁰.
 func CalibrateGaussian(b Bound, g Budget) (DiscreteGaussian, error) {
 	if err := g.Validate(); err != nil {
 		return DiscreteGaussian{}, fmt.Errorf("calibrate discrete Gaussian: %w", err)
@@ -92,20 +92,20 @@ func (m DiscreteGaussian) noises(b Bound, n int, d dice, add func(int, noise)) {
 	}
 }
 
-// variance is σ²/wⱼ, which the discrete law's own never exceeds (and equals to 10⁻⁷ once σ² ≥ 1).
+// variance returns σ²/wⱼ. The discrete law's variance never exceeds it, and is within 10⁻⁷ of it once σ² ≥ 1.
 func (m DiscreteGaussian) variance(b Bound, j, _ int) float64 {
 	v, _ := m.Variance.Float64()
 	return v / float64(b.weight(j))
 }
 
 type gaussian struct {
-	a, b, tb, den big.Int // tb = t·b, den = 2abt²
+	a, b, tb, den big.Int // σ² = a/b, tb = t·b, den = 2abt²
 	t             uint64
 	proposal, p   ratio
 	gap           big.Int
 }
 
-// set prepares σ² = variance/weight and t = ⌊σ⌋+1.
+// set prepares σ² = a/b = variance/weight and t = ⌊σ⌋+1.
 func (g *gaussian) set(variance *big.Rat, weight int64) {
 	g.a.Set(variance.Num())
 	g.b.Mul(variance.Denom(), big.NewInt(weight))

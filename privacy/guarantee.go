@@ -9,8 +9,8 @@ import (
 type Guarantee struct {
 	Unit   Unit
 	Budget Budget // ε of any size: a guarantee may be useless
-	// PerParty is the public maximum of these units that one party holds. Both neighbours have equally
-	// many. 0: unknown, so nothing is guaranteed at unit party. Ignored where Unit is party.
+	// PerParty is a public maximum of the units that one party holds; neighbours hold equally many. 0 means
+	// unknown: nothing is guaranteed at unit party. It is ignored if Unit is party.
 	PerParty int64
 }
 

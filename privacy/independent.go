@@ -23,7 +23,7 @@ import "math/big"
 //     ByL2 is a parameter, so old answers, ledger entries and plans keep their cost.
 const byL2 = "l2"
 
-// pureCost is the cost of pure ε noise of scale s under b: see byL2 and its lemma for c.
+// pureCost returns the cost of pure ε noise of scale s under b. byL2 states the lemma, and c.
 func pureCost(b Bound, epsilon, s, c *big.Rat, l2 bool) Cost {
 	cost := PureCost(b.Unit, b.PerParty, epsilon)
 	if !l2 || b.L2sq <= 0 {
@@ -37,7 +37,7 @@ func pureCost(b Bound, epsilon, s, c *big.Rat, l2 bool) Cost {
 	return cost
 }
 
-// withL2 adds the parameter of ByL2, which mechanisms without it lack.
+// withL2 adds the parameter that stands for ByL2. Mechanisms that don't charge by L2 have no such parameter.
 func withL2(parameters map[string]string, l2 bool) map[string]string {
 	if l2 {
 		parameters["rho"] = byL2

@@ -12,8 +12,8 @@ import (
 //	N(y) = Σ_b ⌈F·‖y_b‖₂⌉,  F = 2¹⁶,
 //
 // and the y_b are Blocks runs of y of nearly equal length, longer runs first. It is the K-norm mechanism (Hardt
-// & Talwar 2010) on integers, K the unit ball of Σ_b‖y_b‖₂. Where L1 = √n·L2, its variance is .54 times that of
-// discrete Laplace noise with runs of 12; a single run of any length would reach .50.
+// & Talwar 2010) on integers, with K the unit ball of Σ_b‖y_b‖₂. Where L1 = √n·L2, runs of 12 give .54 times the
+// variance of discrete Laplace noise; a single run, however long, would give .50.
 //
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: scale, blocks, bound, length.
@@ -39,12 +39,12 @@ const (
 	widestRun = 12
 	// normFineness is log₂F.
 	normFineness = 16
-	// leastScaleBits refuses scales below 2⁻²⁰: none is needed (L2 ≥ 1, ε ≤ 64), and numbers would grow.
+	// leastScaleBits refuses scales below 2⁻²⁰, because numbers would grow. L2 ≥ 1 and ε ≤ 64 need none.
 	leastScaleBits = 20
 )
 
-// CalibrateKNorm returns the smallest noise on a public lattice whose release of n numbers is pure
-// ε, rounded up by a factor below 1+2⁻²⁰.
+// CalibrateKNorm returns noise for n numbers whose release is pure ε, with the least Scale, rounded up by a
+// factor below 1+2⁻²⁰.
 func CalibrateKNorm(b Bound, n int, epsilon float64) (KNorm, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return KNorm{}, fmt.Errorf("calibrate K-norm: %w", err)
@@ -74,7 +74,7 @@ func CalibratePure(b Bound, n int, epsilon float64) (Mechanism, error) {
 	case laplaceErr != nil:
 		return norm, nil
 	}
-	// Variances of the densities on real numbers: (m+1)·Scale² and 2·Scale².
+	// On real numbers the variances would be (m+1)·Scale², in a run of m, and 2·Scale².
 	ratio := new(big.Rat).Quo(norm.Scale, laplace.Scale)
 	ratio.Mul(ratio, ratio).Mul(ratio, big.NewRat(int64(norm.width(0, n)+1), 2))
 	if ratio.Cmp(big.NewRat(1, 1)) < 0 {
@@ -83,7 +83,7 @@ func CalibratePure(b Bound, n int, epsilon float64) (Mechanism, error) {
 	return laplace, nil
 }
 
-// ByL2 returns m charged by L2, or m itself if the lemma does not cover its noise.
+// ByL2 returns m with ρ charged by L2sq, or m itself if the lemma at byL2 does not cover its noise.
 func ByL2(m Mechanism) Mechanism {
 	switch m := m.(type) {
 	case DiscreteLaplace:
@@ -123,7 +123,7 @@ func (m KNorm) fits(n int) error {
 	return nil
 }
 
-// moves bounds N(Δ)/F: (⌈F·√(Blocks·L2sq)⌉+Blocks−1)/F.
+// moves returns the proof's bound on N(Δ)/F: (⌈F·√(Blocks·L2sq)⌉+Blocks−1)/F.
 func (m KNorm) moves(b Bound) *big.Rat {
 	blocks := big.NewInt(m.Blocks)
 	x := new(big.Int).Mul(blocks, big.NewInt(b.L2sq))
@@ -184,14 +184,14 @@ func (m KNorm) proposal(width int) *big.Rat {
 	return roundUp(t.Mul(t, m.Scale))
 }
 
-// variance is (m+1)·Scale² in a run of m: E r²/m of the density on real numbers, whose radius r is
-// Gamma(m). Once Scale ≥ 3 the discrete law's own is lower by less than 1 %.
+// variance returns (m+1)·Scale² in a run of m: E r²/m of the density on real numbers, whose radius r is
+// Gamma(m). Once Scale ≥ 3 the discrete law's variance is lower by less than 1 %.
 func (m KNorm) variance(_ Bound, j, n int) float64 {
 	s, _ := m.Scale.Float64()
 	return float64(m.width(j, n)+1) * s * s
 }
 
-// run draws y with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)} from next, discrete Laplace numbers of scale t.
+// run draws y with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)}. It proposes discrete Laplace numbers of scale t, from next.
 type run struct {
 	y    []noise
 	next func() (noise, bool)
@@ -211,7 +211,7 @@ func (r *run) set(scale, t *big.Rat, width int) {
 	r.den.Lsh(&r.den, normFineness)
 }
 
-// trial makes one proposal; given true, y has the law of run.
+// trial makes one proposal and reports whether it is accepted. An accepted y has the law of run.
 func (r *run) trial(d dice) bool {
 	r.one.SetUint64(0)
 	r.two.SetUint64(0)

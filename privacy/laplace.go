@@ -27,8 +27,7 @@ type DiscreteLaplace struct {
 // maxScaleBits keeps noise far from saturation: at scale 2⁴⁸, P[|Y| ≥ 2⁶¹] ≤ e^{−2¹³}.
 const maxScaleBits = 48
 
-// CalibrateLaplace returns the smallest noise on a public lattice whose release is pure ε:
-// Scale = L1/ε, rounded up by a factor below 1+2⁻²⁰.
+// CalibrateLaplace returns noise whose release is pure ε: Scale = L1/ε, rounded up by a factor below 1+2⁻²⁰.
 func CalibrateLaplace(b Bound, epsilon float64) (DiscreteLaplace, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return DiscreteLaplace{}, fmt.Errorf("calibrate discrete Laplace: %w", err)

@@ -24,7 +24,6 @@ type Config struct {
 	LastSequence int64
 }
 
-// Validate returns an error that names the wrong field.
 func (c Config) Validate() error {
 	if c.LastSequence < 0 {
 		return fmt.Errorf("check ledger: last sequence is %d, give 0 or the highest published number", c.LastSequence)
@@ -49,7 +48,7 @@ type Ledger struct {
 	rules   map[Unit][]rule
 	inTime  map[Unit][]rule // rules of PeriodLimits
 	period  *period
-	seed    *uint64 // of a simulation; nil: noise from the operating system
+	seed    *uint64 // makes a simulation's noise; nil: noise comes from the operating system
 }
 
 // Open opens a ledger on a journal. Its noise comes from the operating system (see system): no
@@ -78,8 +77,8 @@ func Simulation(seed uint64) *Ledger {
 	return &Ledger{journal: NewMemory(), period: new(period), seed: &seed}
 }
 
-// simulated reports whether a seed makes the noise. Answers are marked by the same field, so no
-// answer with seeded noise is unmarked.
+// simulated reports whether a seed makes the noise. Release marks answers by it, so none with seeded noise is
+// unmarked.
 func (l *Ledger) simulated() bool { return l.seed != nil }
 
 func (l *Ledger) dice(id string) dice {
@@ -89,7 +88,7 @@ func (l *Ledger) dice(id string) dice {
 	return newDice(rand.NewChaCha8(sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, *l.seed), id...))))
 }
 
-// enter finds the entry of id or appends a new one. body runs last, after every check.
+// enter returns the entry of id, or appends a new one. body makes the new entry's body, after every check.
 func (l *Ledger) enter(tx Tx, id, kind string, request asked, c Cost, body func(sequence int64) ([]byte, error)) (Entry, error) {
 	if id == "" || len(id) > maxID || !utf8.ValidString(id) {
 		return Entry{}, fmt.Errorf("the id has %d bytes, give 1 to %d of UTF-8", len(id), maxID)
@@ -143,7 +142,7 @@ func keepLimits(limits map[Unit]Budget, rules map[Unit][]rule, c Cost, spent Tot
 	return nil
 }
 
-// maxID is a key length that any database can index.
+// maxID limits the bytes of an id. Any database can index keys of this length.
 const maxID = 256
 
 func (l *Ledger) append(tx Tx, head Entry, e *Entry, totals Totals, body func(int64) ([]byte, error)) (err error) {
@@ -183,7 +182,7 @@ func (l *Ledger) inPeriod(tx Tx, totals Totals) (name string, spent Totals, err 
 	return l.period.name, totals.since(l.period.before), nil
 }
 
-// ready returns the last entry and the totals so far. It refuses a ledger that is behind.
+// ready returns the last entry and the totals so far, or ErrBehind.
 func (l *Ledger) ready(tx Tx) (head Entry, totals Totals, err error) {
 	head, found, err := tx.Head()
 	if err != nil {

@@ -19,7 +19,6 @@ type Head struct {
 
 func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Sequence, h.Hash) }
 
-// ParseHead reads "sequence:hash".
 func ParseHead(text string) (Head, error) {
 	number, hash, ok := strings.Cut(strings.TrimSpace(text), ":")
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -30,17 +29,17 @@ func ParseHead(text string) (Head, error) {
 	return h, nil
 }
 
-// Line is the part of a ledger entry that others may see: everything except the answer, replaced by
-// its digest. Answers are private integers plus noise, so their digests reveal no more than the
-// guarantee allows. Ids, terms, costs and totals come from plans and pools alone.
+// Line is what others may see of a ledger entry: everything, with a digest in place of the answer. Answers are
+// private integers plus noise, so their digests reveal no more than the guarantee allows. Ids, terms, costs and
+// totals come from plans and pools alone.
 //
-// The entry's hash is over its line, so a chain of lines can be checked without the answers.
-// Costs need no hash: a line's totals equal the totals before it plus its costs, rounded up.
+// The entry's hash covers its line, so a chain of lines can be checked without the answers. The hash leaves out
+// the costs, because a line's totals are the totals before it plus its costs, rounded up.
 type Line struct {
 	Sequence int64  `json:"sequence"`
 	ID       string `json:"id"`
 	Kind     string `json:"kind"`
-	Request  Digest `json:"request"` // of the terms, salted if they name private bytes
+	Request  Digest `json:"request"` // digest of the request, salted if private bytes are part of it
 	Body     Digest `json:"body"`    // of the answer's canonical bytes
 	Costs    []Cost `json:"costs"`
 	Paid     []Paid `json:"paid,omitempty"` // the last of Costs, charged by a reconciliation for named lost entries

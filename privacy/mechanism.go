@@ -2,7 +2,7 @@ package privacy
 
 import "fmt"
 
-// Mechanism adds noise to a Sensitive. The set is closed, and each type carries its proof note.
+// Mechanism adds noise to a Sensitive. Only this package can define one, each with its proof note.
 type Mechanism interface {
 	// Name identifies the mechanism in a Published.
 	Name() string
@@ -15,7 +15,7 @@ type Mechanism interface {
 	simulationOnly() bool
 	// draw returns the noisy vector, either integers or reals.
 	draw(s *secret, d dice) ([]int64, []float64)
-	// variance returns that of the noise on coordinate j of n, for post-processing.
+	// variance returns the variance of the noise on coordinate j of n, for post-processing.
 	variance(b Bound, j, n int) float64
 }
 
@@ -29,13 +29,11 @@ func fits(m Mechanism, n int) error {
 	return nil
 }
 
-// ParametersOf returns a mechanism's exact public parameters. With its name they determine it.
 func ParametersOf(m Mechanism) map[string]string { return m.parameters() }
 
-// VarianceOf returns the variance of m's noise on coordinate j of n, for post-processing.
 func VarianceOf(m Mechanism, b Bound, j, n int) float64 { return m.variance(b, j, n) }
 
-// CostOf returns the cost of m under b, from public inputs alone. Spend charges this cost, where another
+// CostOf returns the cost of m under b, from public inputs alone. Ledger.Spend charges this cost if another
 // server adds the noise. Simulated mechanisms give ErrSimulationOnly.
 func CostOf(m Mechanism, b Bound) (Cost, error) {
 	if m.simulationOnly() {

@@ -6,8 +6,8 @@ import "math/big"
 // Digits of x are drawn only when a comparison needs them: algorithm N of Karney, "Sampling
 // exactly from the normal distribution" (2016).
 type normal struct {
-	base uint64 // of the digits: 2³²
-	most int    // limits the digits; 0: no limit. Tests set it, to enumerate a coarse grid
+	base uint64 // 2³²; digits are below it
+	most int    // most digits of x; 0: no limit. Tests set it to enumerate all outcomes
 	p    ratio
 }
 
@@ -72,7 +72,6 @@ func (g *normal) keep(d dice, k uint64, x *uniform) bool {
 	}
 }
 
-// coin is true with probability (2k+x)/(2k+2).
 func (g *normal) coin(d dice, k uint64, x *uniform) bool {
 	switch c := d.below(2*k + 2); {
 	case c < 2*k:

@@ -15,9 +15,9 @@ import "sync"
 // the same charge also counts to a period that begins right after it.
 type period struct {
 	mu     sync.Mutex // guards all fields below; locked only inside a journal's transaction
-	upTo   int64      // entries up to this one were read
-	name   string     // of the last period among them, "" if none
-	before Totals     // spent before it
+	upTo   int64      // number of the last entry that was read
+	name   string     // the last period that an entry up to upTo begins, "" if none
+	before Totals     // spent before that period
 	last   []byte     // totals of the last entry
 	held   []byte     // totals before the trailing reconciliations; nil if the last entry is no reconciliation
 }

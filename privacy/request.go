@@ -15,7 +15,7 @@ import (
 // ‖ source). The salt has 256 random bits and is only in the journal; a line reveals nothing about the source.
 type asked struct {
 	terms  []byte
-	source Digest // zero: nothing beyond the terms
+	source Digest // zero if nothing is asked beyond the terms
 }
 
 func (a asked) under(salt [32]byte) [32]byte {
@@ -34,7 +34,7 @@ func (a asked) salt(simulated bool) (salt [32]byte) {
 	return salt
 }
 
-// requestOf covers everything in a draft except values and number.
+// requestOf returns the request for a draft: everything in the draft except values and sequence number.
 func requestOf(draft Published, shape string, source Digest) asked {
 	return asked{append(encodePublished(draft), shape...), source}
 }

@@ -30,11 +30,11 @@ type RandomisedResponse struct {
 // maxResponseClasses: a class fits a byte, as in ballots.
 const maxResponseClasses = 256
 
-// responseBits is the precision of a calibrated p: it moves ε ≤ 8 by less than 2⁻⁴⁸.
+// responseBits is the precision of a calibrated p. Rounding to it moves ε ≤ 8 by less than 2⁻⁴⁸.
 const responseBits = 60
 
-// CalibrateResponse calibrates randomised response, the mechanism "rr". It returns the largest p
-// on a public lattice for which releasing one label is pure ε: e^ε/(e^ε+K−1), rounded towards 1/K.
+// CalibrateResponse calibrates randomised response, the mechanism "rr". It returns the largest multiple of 2⁻⁶⁰
+// for p at which releasing one label is pure ε: e^ε/(e^ε+K−1), rounded towards 1/K.
 func CalibrateResponse(classes int, epsilon float64) (RandomisedResponse, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return RandomisedResponse{}, fmt.Errorf("calibrate randomised response: %w", err)
@@ -122,7 +122,7 @@ func (m RandomisedResponse) draw(s *secret, d dice) ([]int64, []float64) {
 	return out, nil
 }
 
-// respond draws everything that any value could need, then chooses.
+// respond makes the same draws whatever the value, then chooses among them.
 func (m RandomisedResponse) respond(v int64, d dice, p *ratio) int64 {
 	k := int64(m.Classes)
 	kept, other, uniform := d.flip(p, 1), int64(d.below(uint64(k-1))), int64(d.below(uint64(k)))
@@ -145,7 +145,7 @@ func (m RandomisedResponse) variance(Bound, int, int) float64 {
 	return max(p*(1-p), q*(1-q)) / ((p - q) * (p - q))
 }
 
-// epsilonBits is the lattice of logarithms; expBits is the precision of expBelow.
+// Logarithms are multiples of 2^−epsilonBits. expBelow rounds its terms to multiples of 2^−expBits.
 const (
 	epsilonBits = 48
 	expBits     = 192

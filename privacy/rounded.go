@@ -25,8 +25,8 @@ import (
 // fit that ledger, which computes a larger ε for it.
 type RoundedGaussian struct{ Deviation *big.Rat }
 
-// CalibrateRoundedGaussian returns the least deviation at which one release is (ε,δ) by the
-// analytic curve, rounded up by a factor below 1+2⁻²⁰.
+// CalibrateRoundedGaussian returns the least deviation at which one release is (ε,δ) by AnalyticDelta, rounded
+// up by a factor below 1+2⁻²⁰.
 func CalibrateRoundedGaussian(b Bound, g Budget) (RoundedGaussian, error) {
 	if err := g.Validate(); err != nil {
 		return RoundedGaussian{}, fmt.Errorf("calibrate rounded Gaussian: %w", err)
@@ -37,7 +37,7 @@ func CalibrateRoundedGaussian(b Bound, g Budget) (RoundedGaussian, error) {
 	if b.L2sq <= 0 {
 		return RoundedGaussian{}, fmt.Errorf("calibrate rounded Gaussian: the bound's L2sq is %d, prove a positive one: %w", b.L2sq, ErrUnproven)
 	}
-	// In units of Δ. The answer is between 2⁻¹⁰ (ε ≤ 64) and the classical deviation, which is
+	// Search the deviation in units of Δ. It is between 2⁻¹⁰ (ε ≤ 64) and the classical deviation, which is
 	// below 2⁶⁰ for any ε and δ that floats distinguish from 0. check refuses anything else.
 	low, high := 0x1p-10, 0x1p60
 	for range 100 {

@@ -10,19 +10,18 @@ import (
 
 // limit is the largest magnitude of inputs and noisy outputs: both are clamped to [−2⁶¹, 2⁶¹].
 //
-// This is sound and never causes a refusal that depends on a value. Clamping the input moves no two
-// vectors further apart in any coordinate, so L1, L2sq and Cells still hold. (KeepsSum holds only
-// for vectors within the limit; a zero-sum mechanism must require a public total within it.)
-// Clamping the output is post-processing of the exact, unbounded sum v + noise. A sampler may
-// itself stop at ±2⁶²: then |v + noise| ≥ 2⁶¹ whatever v is, so the clamped result is the same as
-// with the exact noise, and int64 arithmetic cannot overflow.
+// This is sound and never causes a refusal that depends on a value. Clamping the input moves no two vectors
+// further apart in any coordinate, so L1, L2sq and Cells still hold. (KeepsSum holds only for vectors within the
+// limit; a zero-sum mechanism must require a public total within it.) Clamping the output is post-processing of
+// the exact, unbounded sum v + noise. A sampler may itself stop at ±2⁶²: then |v + noise| ≥ 2⁶¹ whatever v is,
+// so the clamped result is the same as with the exact noise, and int64 arithmetic cannot overflow.
 const (
 	limit      = int64(1) << 61
 	noiseLimit = int64(1) << 62
 )
 
-// Sensitive is a private vector that only Ledger.Release can open. It prints as "sensitive" under
-// every verb and cannot be marshalled.
+// Sensitive is a private vector that only Ledger.Release can open. It prints as "sensitive" in every format and
+// cannot be marshalled.
 type Sensitive struct {
 	// open is a closure, because fmt and reflection print a pointer's target if this struct is an unexported
 	// field of another struct, where its methods cannot be called. Of a function they print only the address.
@@ -33,7 +32,7 @@ func wrap(s *secret) Sensitive { return Sensitive{func() *secret { return s }} }
 
 func (s Sensitive) given() bool { return s.open != nil }
 
-// Residue is an integer below a field's modulus: its high and low half.
+// Residue is an integer below a field's modulus: its high and its low 64 bits.
 type Residue = [2]uint64
 
 type secret struct {

@@ -9,8 +9,8 @@ import (
 
 // Total is the sum of all charges of a ledger at one unit.
 type Total struct {
-	Charges  int64    `json:"charges"`  // proved at this unit
-	Unproven int64    `json:"unproven"` // guarantee nothing at this unit
+	Charges  int64    `json:"charges"`  // number of charges that guarantee something at this unit
+	Unproven int64    `json:"unproven"` // number of charges that guarantee nothing at this unit
 	Pure     *big.Rat `json:"pure"`     // Σε of the pure charges
 	Rho      *big.Rat `json:"rho"`      // Σρ of all charges, pure ones too
 	RestRho  *big.Rat `json:"rest_rho"` // Σρ of the charges that are not pure
@@ -19,7 +19,6 @@ type Total struct {
 
 type Totals map[Unit]Total
 
-// NewTotals returns totals with nothing spent.
 func NewTotals() Totals {
 	t := Totals{}
 	for _, u := range Units() {
@@ -59,7 +58,8 @@ func (t Total) plus(c Cost, u Unit) Total {
 	return t
 }
 
-// latticeBits: float64 limits down to 2⁻⁷⁶ are on the lattice, so a charge equal to its limit fits.
+// latticeBits: sums are multiples of 2⁻¹²⁸. So are float64 limits of 2⁻⁷⁶ or more: a charge equal to its limit
+// fits.
 const latticeBits = 128
 
 func addUp(sum, x *big.Rat) *big.Rat {
@@ -128,7 +128,7 @@ func (t Total) keep(all []rule) bool {
 	return false
 }
 
-// mostFitting bounds Fitting: no plan has more releases.
+// mostFitting bounds Fitting, because no plan has more releases.
 const mostFitting = 1000
 
 // Fitting returns how many successive releases of cost c a new ledger allows if it is limited to g
@@ -167,11 +167,9 @@ func (t Total) Epsilon(delta float64) float64 {
 	return best
 }
 
-// epsilonAt returns the least ε at which rhoAt reaches rho. It is at least rho, which matters
-// only for useless δ.
+// epsilonAt returns the least ε at which rhoAt, which never exceeds ε, reaches rho.
 func epsilonAt(rho, delta float64) float64 { return max(rho, EpsilonOf(rho, delta)) }
 
-// String returns a summary for people.
 func (t Total) String() string {
 	pure, _ := t.Pure.Float64()
 	rho, _ := t.Rho.Float64()

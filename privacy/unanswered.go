@@ -71,7 +71,6 @@ func openReservations(tx Tx) (open reservations, err error) {
 	}
 }
 
-// Unanswered returns the costs of the reservations that have no answer yet, by id.
 func (l *Ledger) Unanswered(ctx context.Context) (map[string]Cost, error) {
 	costs := map[string]Cost{}
 	err := l.journal.Update(ctx, func(tx Tx) error {

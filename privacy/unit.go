@@ -17,7 +17,6 @@ var unitNames = map[Unit]string{Label: "label", Record: "record", Party: "party"
 // Units lists all units, finest first.
 func Units() []Unit { return []Unit{Label, Record, Party} }
 
-// ParseUnit reads "label", "record" or "party".
 func ParseUnit(name string) (Unit, error) {
 	for u, n := range unitNames {
 		if n == name {
@@ -27,7 +26,6 @@ func ParseUnit(name string) (Unit, error) {
 	return 0, fmt.Errorf("parse unit %q: use label, record or party", name)
 }
 
-// String returns the unit's name; an invalid unit prints as "unit(7)".
 func (u Unit) String() string {
 	if n, ok := unitNames[u]; ok {
 		return n
@@ -37,7 +35,6 @@ func (u Unit) String() string {
 
 func (u Unit) Valid() bool { return Label <= u && u <= Party }
 
-// MarshalText writes the unit's name.
 func (u Unit) MarshalText() ([]byte, error) {
 	if !u.Valid() {
 		return nil, fmt.Errorf("marshal unit %d: use label, record or party", uint8(u))

@@ -7,9 +7,9 @@ import (
 	"math/big"
 )
 
-// LaplacePrior releases, for each block of c counts η, Draws draws from a Pólya urn that starts
-// with η+Prior balls a class: a sample of the posterior under a Dirichlet prior (Machanavajjhala,
-// Kifer, Abowd, Gehrke & Vilhuber 2008).
+// LaplacePrior releases, for each block of c counts η, Draws draws from a Pólya urn that starts with ηᵢ+Prior
+// balls of class i: a sample of the posterior under a Dirichlet prior (Machanavajjhala, Kifer, Abowd, Gehrke &
+// Vilhuber 2008).
 //
 // Proof note.
 //   - Neighbours: replace one unit, which moves 1 from count i to count j of one block (L1 = 2,
@@ -52,7 +52,7 @@ type Dirichlet struct {
 const (
 	maxUrnPrior = 1 << 32
 	maxUrnDraws = 1 << 24
-	maxUrnBits  = 22 // of Sigma's numerator and denominator
+	maxUrnBits  = 22 // length of Sigma's numerator and denominator
 	maxUrnCount = 1 << 40
 )
 
@@ -93,7 +93,7 @@ func (u urn) draw(s *secret, d dice) ([]int64, []float64) {
 		}
 		z := out[at : at+c]
 		for range u.draws {
-			// Look at all classes, whichever is drawn.
+			// Compare with all classes, so that the time does not depend on the class drawn.
 			ball, class, edge := d.below(total), 0, uint64(0)
 			for _, w := range weight[:c-1] {
 				if edge += w; ball >= edge {
@@ -108,13 +108,14 @@ func (u urn) draw(s *secret, d dice) ([]int64, []float64) {
 	return out, nil
 }
 
-// steps: every draw of a block compares with each of its classes.
+// steps counts a comparison with each class for every draw of a block.
 func (u urn) steps(b Bound, n int) float64 {
 	c := float64(b.block(n))
 	return float64(n) / c * float64(u.draws) * (500 + 5*c)
 }
 
-// estimate inverts the draws' mean n(η+a)/A; covariance is at the drawn shares. total is Ση.
+// estimate returns counts η from the mean n(η+a)/A of n draws z, with prior a, A = Σ(η+a) and total = Ση.
+// covariance is the draws' at the drawn shares.
 func (u urn) estimate(z []float64, total float64) (counts []float64, covariance func(i, j int) float64) {
 	all := total + float64(len(z))*float64(u.prior)
 	sigma, _ := u.sigma.Float64()
@@ -141,7 +142,7 @@ func (u urn) expected(classes int, total int64) float64 {
 	return math.Sqrt(2/math.Pi*(1-1/c)/c*spread) * all / float64(total)
 }
 
-// variance bounds that of a count of draws: p(1−p) ≤ 1/4, and A ≥ c·a.
+// variance bounds the variance of a class's draws: p(1−p) ≤ 1/4, and A = Σ(η+a) ≥ c·a for c classes and prior a.
 func (u urn) variance(b Bound, n int) float64 {
 	sigma, _ := u.sigma.Float64()
 	draws := float64(u.draws)
@@ -247,10 +248,10 @@ func (m Dirichlet) parameters() map[string]string {
 	}
 }
 
-// maxExponent: e^−700 is still a normal float64.
+// maxExponent keeps e^−x a normal float64.
 const maxExponent = 700
 
-// dirichletDelta returns δ(ε) of the worst pair, rounded up.
+// dirichletDelta returns δ(ε) of the worst pair (see Dirichlet), rounded up.
 func dirichletDelta(epsilon, sigma, prior float64) float64 {
 	low, high := sigma*prior, sigma*(prior+1)
 	if high > maxBeta {
@@ -304,8 +305,8 @@ func (m Dirichlet) steps(b Bound, n int) float64 { return m.urn().steps(b, n) }
 
 func (m Dirichlet) variance(b Bound, _, n int) float64 { return m.urn().variance(b, n) }
 
-// drawsPerConcentration: θ has variance p(1−p)/(W+1), W = σ(m+ca), and the draws add p(1−p)/n. At
-// n = 4W they add an eighth to the standard deviation.
+// drawsPerConcentration is n/W for n draws. θ has variance p(1−p)/(W+1), W = σ·(the block's units +
+// classes·prior), and the draws add p(1−p)/n: at n = 4W, an eighth of the standard deviation.
 const drawsPerConcentration = 4
 
 // usualDraws limits one block to about 15 ms.
@@ -343,7 +344,7 @@ func CalibrateDirichlet(b Bound, g Budget, classes int, total int64) (Dirichlet,
 	return best, err
 }
 
-// dirichletSigma bisects for the largest σ, rounded down to at most 21 bits; nil if there is none.
+// dirichletSigma bisects for the largest σ within g, rounded down to at most 21 bits; nil if there is none.
 func dirichletSigma(g Budget, prior float64) *big.Rat {
 	enough := func(sigma float64) bool { return dirichletDelta(g.Epsilon, sigma, prior) <= g.Delta*(1-1e-6) }
 	low, high := max(0x1p-20, 1.001*g.Epsilon/maxExponent), 0x1p20

@@ -21,8 +21,8 @@ import (
 //   - The caller guarantees L1, and that block sums are public and within 2⁶¹.
 type ZeroSumLaplace struct{ Scale *big.Rat }
 
-// CalibrateZeroSumLaplace returns the smallest noise on a public lattice whose release is pure ε:
-// Scale = L1/ε, rounded up by a factor below 1+2⁻²⁰.
+// CalibrateZeroSumLaplace returns noise whose release is pure ε: Scale = L1/ε, rounded up by a factor below
+// 1+2⁻²⁰.
 func CalibrateZeroSumLaplace(b Bound, epsilon float64) (ZeroSumLaplace, error) {
 	l, err := CalibrateLaplace(b, epsilon)
 	if err != nil {
@@ -74,7 +74,7 @@ func (m ZeroSumLaplace) draw(s *secret, d dice) ([]int64, []float64) {
 	return out, nil
 }
 
-// steps: a round draws a block's numbers, and about one round in √(πc) is accepted.
+// steps counts rounds. A round draws c numbers for a block, and about one round in √(πc) is accepted.
 func (m ZeroSumLaplace) steps(b Bound, n int) float64 {
 	return float64(n) * 2000 * math.Sqrt(math.Pi*float64(b.block(n)))
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Draw returns an independent answer about neighbouring data set 0 or 1. nil is an answer too: a refusal.
+// Draw returns a new answer about neighbour 0 or 1. nil stands for a refusal, which counts as an answer.
 type Draw func(neighbour int) []float64
 
 // Integers makes a Draw of integer answers, which are exact up to 2⁵³.
@@ -46,7 +46,6 @@ type Audit struct {
 // Default returns an audit with a false-alarm rate of 10⁻¹⁰.
 func Default() Audit { return Audit{Samples: 40_000, FalseAlarm: 1e-10} }
 
-// Validate returns an error that names the wrong field.
 func (a Audit) Validate() error {
 	switch {
 	case a.Samples < 100 || a.Samples > 1<<30:
@@ -62,8 +61,8 @@ func (a Audit) Validate() error {
 type LowerBound struct {
 	Epsilon float64 `json:"epsilon"` // lower bound on ε at Delta; 0 if nothing was found
 	Delta   float64 `json:"delta"`
-	// Event told the data sets apart. Likely and Other count it among the Tested samples of the
-	// data set where it is likely and of the other.
+	// Event describes what tells the two data sets apart best. Of Tested answers about each data set, Likely
+	// show the event where it is likelier, and Other where it is not.
 	Event  string `json:"event"`
 	Likely int    `json:"likely"`
 	Other  int    `json:"other"`
@@ -74,8 +73,8 @@ type LowerBound struct {
 // Exceeds reports whether the bound refutes a claimed ε at its δ.
 func (f LowerBound) Exceeds(epsilon float64) bool { return f.Epsilon > epsilon }
 
-// Most runs the audit repeats times and returns the largest bound. The probability of a false alarm
-// is up to repeats times as large.
+// Most runs the audit repeats times and returns the largest bound. The probability of a false alarm is up to
+// repeats times FalseAlarm.
 func (a Audit) Most(ctx context.Context, repeats int, draw Draw) (LowerBound, error) {
 	most := LowerBound{Delta: a.Delta}
 	for range repeats {
@@ -132,8 +131,8 @@ func (a Audit) Run(draw Draw) (LowerBound, error) {
 	return f, nil
 }
 
-// learn chooses the cells with the largest ratio of counts in favour of data set side, as many as
-// maximise the bound on the learning half.
+// learn returns an event: the cells whose counts favour data set side most, as many as give the largest bound on
+// the learning half.
 func (a Audit) learn(seen map[uint64][2]int, side, n int, level float64) map[uint64]bool {
 	type cell struct {
 		key   uint64
@@ -144,7 +143,7 @@ func (a Audit) learn(seen map[uint64][2]int, side, n int, level float64) map[uin
 		cells = append(cells, cell{k, (float64(c[side]) + 0.5) / (float64(c[1-side]) + 0.5)})
 	}
 	slices.SortFunc(cells, func(x, y cell) int { return cmp.Or(cmp.Compare(y.ratio, x.ratio), cmp.Compare(x.key, y.key)) })
-	z := math.Sqrt(-2 * math.Log(level)) // about the normal quantile
+	z := math.Sqrt(-2 * math.Log(level)) // near the normal quantile of level
 	best, at, hits := math.Inf(-1), 0, [2]int{}
 	for i, c := range cells {
 		for s := range 2 {
@@ -163,7 +162,7 @@ func (a Audit) learn(seen map[uint64][2]int, side, n int, level float64) map[uin
 	return event
 }
 
-// wilson returns the Wilson interval, which is accurate enough to choose events.
+// wilson returns Wilson's approximate interval after k successes of n. It affects only the choice of events.
 func wilson(k, n int, z float64) (low, high float64) {
 	x, m, zz := float64(k), float64(n), z*z
 	middle, half := x+zz/2, z*math.Sqrt(x*(1-x/m)+zz/4)

@@ -17,10 +17,10 @@ type Noise struct {
 	Numbers []int64
 	// Score holds one number in [−1,1] for each of Numbers, with mean 0 given all earlier ones.
 	Score []float64
-	// Chance bounds the probability of any value of a number, given all others. 1 or more: no bound.
+	// Chance bounds the probability of any value of a number, given all other numbers. 1 says nothing.
 	Chance float64
-	// Run is the number of successive numbers whose sizes depend on each other; 1: no sizes do. 0: sizes
-	// have no common law, or are not symmetric.
+	// Run is the length of the runs in which sizes depend on each other; 1 if all are independent. 0 skips the
+	// test of sizes, because the numbers' laws differ or are not symmetric.
 	Run int
 }
 
@@ -133,7 +133,7 @@ func (d Dependence) Run(answers []Noise) (DependenceFinding, error) {
 	return f, nil
 }
 
-// repeats reports the first two words that agree up to a shift and a sign.
+// repeats finds the first two words (runs of numbers, see Dependence) that agree up to a shift and a sign.
 func (f *DependenceFinding) repeats(noise []int64, chance, level float64) {
 	n := float64(len(noise))
 	if n == 0 || chance >= 1 {
@@ -180,8 +180,8 @@ func sameWord(a, b []int64) bool {
 	return same || turned
 }
 
-// leaning tests the products of scores of all pairs of answers, at all lags up to the length of two
-// answers, and, if all answers are equally long, of all pairs of numbers.
+// leaning tests whether scores are correlated: at each lag up to twice the longest answer, in the sequence of
+// all scores; between each two answers; and, if all answers are equally long, between each two places.
 func (f *DependenceFinding) leaning(what string, rows [][]float64, level float64) {
 	var all []float64
 	even, longest := true, 0

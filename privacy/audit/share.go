@@ -19,7 +19,7 @@ func leastShare(k, n int, level float64) float64 {
 	return low
 }
 
-// mostShare returns the upper bound: 1 minus the lower bound on the failures.
+// mostShare returns Clopper & Pearson's upper bound: 1 minus the lower bound on the share of failures.
 func mostShare(k, n int, level float64) float64 { return 1 - leastShare(n-k, n, level) }
 
 // tailError bounds the relative error of atLeast for n up to 2²⁹. Its first term has three

@@ -94,7 +94,7 @@ func viewsOf(learn [2][][]float64) []view {
 	return views
 }
 
-// pairOf is xᵢ + sign·xⱼ, i < j. variance is relative to that of independent numbers.
+// pairOf is the view xᵢ + sign·xⱼ of an answer x, i < j. variance is relative to that of independent numbers.
 type pairOf struct {
 	i, j     int
 	sign     float64
@@ -201,7 +201,7 @@ func binned(name string, learn [2][][]float64, number func([]float64) float64) v
 		}
 		at, found := slices.BinarySearch(edges, v)
 		if !found {
-			at-- // from one edge to the next; −1 below all edges
+			at-- // a bin starts at the edge below v; −1 is the bin below all edges
 		}
 		return uint64(at + 1)
 	}}
@@ -229,7 +229,7 @@ func hashOf(x []float64) uint64 {
 				break
 			}
 		}
-		h = (h ^ 0x1ff) * 1099511628211 // ends the number
+		h = (h ^ 0x1ff) * 1099511628211 // marks the end of the number
 	}
 	return h
 }

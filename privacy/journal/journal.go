@@ -26,8 +26,8 @@ var migrations embed.FS
 // file describes a ledger file. Its application id is "Cauc" in ASCII.
 var file = database.SQLite{Schema: database.Schema{Name: "ledger", Application: 0x43617563, Migrations: migrations, Version: version}}
 
-// version returns a file's schema version. Files that say 1 are of two kinds: in some, the first
-// migration already made the column of the second.
+// version returns a file's true schema version. Of the files that say 1, some already have the column that the
+// second migration adds.
 func version(tx *sql.Tx, said int) (int, error) {
 	if said != 1 {
 		return said, nil
@@ -69,7 +69,7 @@ func OpenServer(address string) (*Journal, error) {
 	return &Journal{db, database.Shown(address)}, nil
 }
 
-// Guard lets the holder of a lease alone write.
+// Guard lets only the holder of the lease write.
 func (j *Journal) Guard(l *database.Lease) { j.db.Guard = l }
 
 // Copy writes all entries as of one moment to a new file at path, while releases go on.
@@ -82,7 +82,6 @@ func (j *Journal) Copy(ctx context.Context, path string) error {
 
 func (j *Journal) Close() error { return j.db.Close() }
 
-// Update runs fn in one exclusive transaction: see privacy.Journal.
 func (j *Journal) Update(ctx context.Context, fn func(privacy.Tx) error) error {
 	var own error
 	err := j.db.Update(ctx, func(tx *sql.Tx) error { own = fn(&transaction{ctx, tx}); return own })

@@ -14,14 +14,14 @@ import (
 type Answer struct {
 	Mechanism  string
 	Parameters map[string]string
-	Weight     []int64 // of the bound; nil: all 1
-	Block      int     // of the bound: this many counts sum to a public total; 0: all
+	Weight     []int64 // the bound's weights; nil if all are 1
+	Block      int     // length of the blocks with a public sum; 0 if the vector is one block
 	Values     []int64
-	Of         []int64 // the vector
+	Of         []int64 // the vector without noise
 }
 
-// Noise recovers an answer's noise. It reads only the first count of a block. It fails if the lengths
-// differ, or if the mechanism's noise has no exact law.
+// Noise recovers an answer's noise, of a block only its first count's, because a block's counts depend on each
+// other. It fails if lengths differ, or if the noise has no exact law.
 func (a Answer) Noise() (audit.Noise, error) {
 	if len(a.Values) != len(a.Of) {
 		return audit.Noise{}, fmt.Errorf("read noise: the answer has %d numbers, its vector %d", len(a.Values), len(a.Of))
@@ -77,7 +77,7 @@ func (a Answer) read(r *reader) (audit.Noise, bool) {
 				n.Run = 0
 			}
 		}
-		n.Chance = 1 / max(math.Sqrt(2*math.Pi*v), 1+2*math.Exp(-1/(2*v))) // Σ e^{−y²/2v} is above both
+		n.Chance = 1 / max(math.Sqrt(2*math.Pi*v), 1+2*math.Exp(-1/(2*v))) // the normaliser Σ e^{−y²/2v} exceeds both
 	case "rounded-gaussian":
 		n.Chance = math.Erf(1 / (math.Sqrt(8) * r.number("deviation")))
 	default:
@@ -86,7 +86,8 @@ func (a Answer) read(r *reader) (audit.Noise, bool) {
 	return n, true
 }
 
-// responses: a class is kept with probability p; without a class, 0 is published with probability 1/K.
+// responses returns the noise of randomised response over k classes, which keeps a class with probability p. A
+// vector's number that is no class gives each class, so also 0, with probability 1/k.
 func (a Answer) responses(k int64, p float64) audit.Noise {
 	n := audit.Noise{Chance: p}
 	if k < 1 {
@@ -103,8 +104,8 @@ func (a Answer) responses(k int64, p float64) audit.Noise {
 	return n
 }
 
-// urn: the draws of a block's first class are beta-binomial. The score says whether they exceed a value
-// that they exceed about half of the time.
+// urn returns a block's draws of its first class, which are beta-binomial. The score says whether they exceed a
+// value, chosen to be exceeded about half of the time.
 func (a Answer) urn(sigma float64, prior, draws int64) audit.Noise {
 	n := audit.Noise{}
 	type law struct {
