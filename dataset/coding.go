@@ -179,7 +179,7 @@ func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
 	return k, err
 }
 
-// key codes a text as its key. Equal texts in different columns have different keys.
+// key returns a function that writes a text's key. Equal texts in different columns have different keys.
 func (k *Coder) key(column string) func(string, []byte) oddity {
 	return func(text string, to []byte) oddity {
 		clear(to)
@@ -251,7 +251,6 @@ func (k *Coder) Remarks() []Remark {
 	return all
 }
 
-// Empty returns a record whose cells are all empty.
 func (c *Coding) Empty() []byte {
 	out := make([]byte, c.width)
 	for i, f := range c.features {
@@ -261,7 +260,8 @@ func (c *Coding) Empty() []byte {
 	return out
 }
 
-// Shared appends a record's bytes except its label. Records that differ only in the label share these bytes.
+// Shared returns, in the memory of to, a record's bytes except its label. Records that differ only in the label
+// share these bytes.
 func (c *Coding) Shared(record, to []byte) []byte {
 	l := c.label()
 	return append(append(to[:0], record[:l.at]...), record[l.at+l.width:]...)
@@ -392,7 +392,7 @@ func (k codedCells) answer(of comparison) []bool {
 			texts = append(slices.Clone(texts), otherLevel)
 		}
 	}
-	holds := make([]bool, 1+len(texts)) // the last is for no text
+	holds := make([]bool, 1+len(texts)) // the last entry stands for a missing text
 	for code := range holds {
 		text := ""
 		if code < len(texts) {

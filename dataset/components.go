@@ -21,10 +21,9 @@ const (
 // Count is the number of components to keep; 0 keeps all features.
 type Count int
 
-// Auto leaves the count to a forecast of the plan.
+// Auto lets the plan choose the count by a forecast.
 const Auto Count = -1
 
-// MarshalText writes "auto" or a number.
 func (c Count) MarshalText() ([]byte, error) {
 	if c == Auto {
 		return []byte("auto"), nil
@@ -54,7 +53,7 @@ type Components struct {
 }
 
 // DefaultAnalysis returns PCA if all columns are one numeric feature, like pixels: their variances are
-// comparable, and a larger variance means more. Otherwise variances depend on chosen bounds, so it
+// comparable, and a column of larger variance tells more. Otherwise variances depend on chosen bounds, so it
 // returns FAMD.
 func DefaultAnalysis(s Schema) Analysis {
 	if len(s.Features) == 1 && s.Features[0].Kind == Numeric {

@@ -22,7 +22,6 @@ type Format struct {
 	Comment string
 }
 
-// Validate returns an error that says which field is wrong and what to do.
 func (f Format) Validate() error {
 	switch f.Delimiter {
 	case '"', '\r', '\n', utf8.RuneError:

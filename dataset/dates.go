@@ -56,7 +56,6 @@ func (d Date) Civil() (year, month, day int) {
 	return year, month, day
 }
 
-// String writes the day in ISO 8601: 2024-12-31.
 func (d Date) String() string {
 	y, m, day := d.Civil()
 	return fmt.Sprintf("%04d-%02d-%02d", y, m, day)
@@ -80,7 +79,6 @@ type DateLayout string
 // ISODate is the default format of dates.
 const ISODate DateLayout = "YYYY-MM-DD"
 
-// Validate returns an error that says what is wrong with a layout.
 func (l DateLayout) Validate() error {
 	rest := string(l)
 	for _, part := range []string{"Y", "M", "D"} {

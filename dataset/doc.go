@@ -1,10 +1,9 @@
 // Package dataset is about tables and how files become tables.
 //
-// It turns files into numbers for an agent at a party, for a simulation, and for a person who applies a
-// release. Readers ([ReadCSV], [NewLines], [ReadIDX]) turn a file into a [Table] of text cells. A
-// [Schema], public and fixed before any record is seen, turns a table into [Records] with features in [0,1]. A
-// [Map], fitted on public rows alone, turns these into model features of norm at most 1. The noise is
-// calibrated to that bound.
+// It turns files into numbers for an agent at a party, for a simulation, and for a person who applies a release.
+// Readers ([ReadCSV], [NewLines], [ReadIDX]) turn a file into a [Table] of text cells. A [Schema], public and
+// fixed before any record is seen, turns a table into [Records] with features in [0,1]. A [Map], fitted on
+// public rows alone, turns these into model features of norm at most 1. The noise is calibrated to that bound.
 //
 // Guarantees:
 //
@@ -33,10 +32,9 @@
 //  2. Schemas: schema.go, dates.go, celltext.go (values of other formats as text), schemacheck.go,
 //     within.go (one schema within another).
 //  3. Encoding: cells.go, columncodes.go, encode.go, decode.go, blocks.go.
-//  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go; components.go
-//     (their number), kept.go (variance kept), words.go.
+//  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go; components.go (which components to keep),
+//     kept.go (variance kept), words.go.
 //  5. Questions: where.go (conditions), outside.go (records that a condition excludes), ask.go;
-//     coding.go (records in as many bytes each, for a table on a disk),
-//     parts.go (a file part by part).
+//     coding.go (records of equal length in bytes, for a table on disk), parts.go (a file part by part).
 //  6. Also: draft.go (a first schema), known.go, hospitals.go (known sets).
 package dataset

@@ -16,8 +16,7 @@ const (
 	draftLevels = 60
 	// draftNumbers is the least share of numbers among a numeric column's cells.
 	draftNumbers = 0.95
-	// draftTail decides log: a feature gets log if no value is negative and the largest value exceeds this many
-	// upper quartiles.
+	// draftTail: a feature gets log if no value is negative and the largest exceeds draftTail upper quartiles.
 	draftTail = 20
 )
 
@@ -95,7 +94,6 @@ var (
 	patientName    = regexp.MustCompile(`(?i)(patient|subject|person|participant|mrn|proband|versicherte)`)
 )
 
-// NamesPatient reports whether a column's name looks like that of a patient's number.
 func NamesPatient(column string) bool { return patientName.MatchString(column) }
 
 // identifies reports whether a column is named like a number of patients or records and has too many
@@ -133,7 +131,8 @@ func (c *column) counts(rows int) bool {
 	return ok
 }
 
-// distinct counts each text of this column, without texts of other selections of the table.
+// distinct counts the texts in this column's rows. values may also hold texts that only other selections of the
+// table use.
 func (c *column) distinct() map[string]int {
 	count := make([]int, len(c.values))
 	for _, code := range c.codes.narrow {
@@ -218,11 +217,9 @@ func firstText(levels []string) string {
 
 var decimalComma = regexp.MustCompile(`^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+$`)
 
-// HasDecimalComma reports whether a text is a number with a decimal comma.
 func HasDecimalComma(text string) bool { return decimalComma.MatchString(text) }
 
-// usualLayouts are the date formats to guess. If several fit, the first wins, so the day comes before the
-// month.
+// usualLayouts are the date formats to guess. If several fit, the first wins, so the day comes before the month.
 var usualLayouts = []DateLayout{ISODate, "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY", "YYYYMMDD", "DD.MM.YY"}
 
 // GuessLayout guesses the format of a column's dates; false for other texts.

@@ -29,7 +29,7 @@ type Map struct {
 	Outputs    int       `json:"outputs,omitempty"`
 	Mean       []float64 `json:"mean,omitempty"`
 	Directions []float32 `json:"directions,omitempty"`
-	// Whiten stretched direction j of V by (λ₁/λⱼ)^(Whiten/2).
+	// Whiten says how V was stretched: direction j by (λ₁/λⱼ)^(Whiten/2), with λⱼ the pool's variance along it.
 	Whiten float64 `json:"whiten,omitempty"`
 	// Standard has the parameters of the kind with this name.
 	Standard *Standard `json:"standard,omitempty"`
@@ -59,7 +59,7 @@ func Identity(s Schema) Map {
 // error below d·2⁻⁵³, far below 1e-12 for the at most 100,000 columns of a schema.
 const Shrink = 1 - 1e-12
 
-// Center returns the pool's mean of each encoded column; nil if the map was not fitted to these means.
+// Center returns the pool's mean of each encoded column; nil if the map holds no such means.
 func (m Map) Center() []float64 {
 	switch {
 	case m.First != nil:
@@ -72,7 +72,6 @@ func (m Map) Center() []float64 {
 	return nil
 }
 
-// Columns returns the number of encoded columns that Apply expects.
 func (m Map) Columns() int {
 	if m.First != nil {
 		return m.First.Columns()
@@ -123,8 +122,8 @@ func plain(v float64) float64 {
 	return v
 }
 
-// Features returns the z of encoded rows (N×(Dim−1)) before the division by the norm and without
-// intercept. Another map can be fitted on them to come After. x has at least one row.
+// Features returns the z of Map's formula for encoded rows (N×(Dim−1)), before the division by the norm and
+// without intercept. Another map can be fitted on them to come After. x has at least one row.
 func (m Map) Features(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	z := mat.NewDense(n, m.Dim()-1, nil)
@@ -203,7 +202,7 @@ func (m Map) Dim() int {
 	return m.Outputs + 1
 }
 
-// Validate returns an error that names the wrong field of a foreign map. A valid map cannot make Apply
+// Validate returns an error that names the wrong field, for a map from outside. A valid map cannot make Apply
 // panic on rows of Columns columns.
 func (m Map) Validate() error {
 	return m.validate(0)

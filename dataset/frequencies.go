@@ -13,10 +13,10 @@ import (
 //
 //	ω_i = √(2·gamma)·s_i·(row i of H·D₃·H·D₂·H·D₁),  H the Walsh–Hadamard matrix/√p,
 //
-// where the D are random signs and s_i has the law of the norm of p standard normal numbers. So ω_i is
-// distributed like N(0, 2·gamma·I) in length and nearly so in direction. In p dimensions (rows are padded
-// with zeros) the ω of a block are orthogonal, which lowers the kernel's error (Yu, Suresh, Choromanski,
-// Holtmann-Rice & Kumar 2016; the lengths as in Le, Sarlós & Smola 2013).
+// where the D are diagonal matrices of random signs and s_i has the law of the norm of p standard normal
+// numbers. So ω_i is distributed like N(0, 2·gamma·I) in length and nearly so in direction. In p dimensions
+// (rows are padded with zeros) the ω of a block are orthogonal, which lowers the kernel's error (Yu, Suresh,
+// Choromanski, Holtmann-Rice & Kumar 2016; the lengths as in Le, Sarlós & Smola 2013).
 //
 // The products with a row cost 3p·log₂p additions per block; independent ω would cost dim·p
 // multiplications. Sums have a fixed order, so a row's phases do not depend on other rows.
@@ -59,7 +59,7 @@ func (f *Frequencies) Copy() *Frequencies {
 	return &c
 }
 
-// Phases writes ⟨ω_j, row⟩ for every j to to (length count); row has dim numbers.
+// Phases sets to[j] = ⟨ω_j, row⟩ for all count frequencies. row has dim numbers.
 func (f *Frequencies) Phases(to, row []float64) {
 	if len(to) != f.count || len(row) != f.dim {
 		panic(fmt.Sprintf("dataset: %d phases of a row of %d numbers, made for %d and %d", len(to), len(row), f.count, f.dim))

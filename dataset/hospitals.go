@@ -26,7 +26,6 @@ func DefaultHospitalConfig() HospitalConfig {
 	return HospitalConfig{Sites: 12, Records: 6000, Seed: 1, Skew: 1, Returns: 0.25, Missing: 0.05}
 }
 
-// Validate returns an error that says which field is wrong and what to do.
 func (c HospitalConfig) Validate() error {
 	switch {
 	case c.Sites < 1:
@@ -77,11 +76,11 @@ type patient struct {
 	frailty, kidney float64 // standard normal, the frailty around the hospital's severity
 }
 
-// Hospitals generates admissions of invented patients to hospitals that differ in size and patients, with
-// the outcome: readmission within 30 days. The truth is a logistic model of the columns plus a small
-// effect of the hospital. About a third are readmitted, a fifth to a half by hospital; the best linear
-// model is right on about four of five. Some patients have several records, mostly at one hospital. It
-// panics on an invalid config.
+// Hospitals generates admissions of invented patients to hospitals that differ in size and patients, with the
+// outcome: readmission within 30 days. The truth is a logistic model of the columns plus a small effect of the
+// hospital. About a third are readmitted, and between a fifth and a half at single hospitals; the best linear
+// model is right on about four of five. Some patients have several records, mostly at one hospital. It panics on
+// an invalid config.
 func Hospitals(c HospitalConfig) (*Table, Schema) {
 	if err := c.Validate(); err != nil {
 		panic(err)

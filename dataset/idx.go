@@ -84,7 +84,7 @@ func atLeast(n, most int64) string {
 }
 
 func byteColumns(pixels []byte, n, size int) []column {
-	// A byte's text has the byte as its code, so the pixels are a column's codes.
+	// The text of byte v gets code v, so the pixels are a column's codes.
 	values := make([]string, 256)
 	for v := range values {
 		values[v] = strconv.Itoa(v)

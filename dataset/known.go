@@ -35,7 +35,6 @@ type KnownFile struct {
 //go:embed known/*.yaml
 var knownFiles embed.FS
 
-// KnownNames lists the known sets in alphabetical order.
 func KnownNames() []string {
 	files, _ := fs.Glob(knownFiles, "known/*.yaml") // no error: the pattern is valid
 	for i, f := range files {

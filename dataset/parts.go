@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// partRows is the least number of rows of a part, unless the file has fewer. It is beyond the size below
-// which products of matrices take another path, so that a row's results do not depend on its part.
+// partRows is the least number of rows of a part, unless the file has fewer. Products of much smaller matrices
+// are computed in another way, which would let a row's results depend on its part.
 const partRows = 4096
 
-// Parts reads a file part by part, so that memory does not grow with the file. It calls use for each part,
-// with the part's records as [Schema.Encode] encodes them, but without patients and parties, and with the
-// texts of the columns that keep names (columns of the file), one list a column. Both are valid until use
-// returns. An error comes from use, or is about the file or its columns. A malformed record is a row of empty
-// cells.
+// Parts reads a file part by part, so that memory does not grow with the file. It calls use for each part, with
+// the part's records as [Schema.Encode] encodes them, but without patients and parties, and with the texts of
+// the file's columns in keep, one list a column. Both are valid until use returns. An error comes from use, or
+// is about the file or its columns. A malformed record is a row of empty cells.
 func (s Schema) Parts(rows Rows, keep []string, use func(r *Records, kept [][]string) error) ([]Remark, error) {
 	names := rows.Columns()
 	empty, err := NewTable(names, nil)

@@ -33,8 +33,7 @@ type Schema struct {
 	// Date is the day, such as 2024-12-31, for features that depend on one: a site's mapping turns
 	// birth dates into ages in whole years on that day (years_until: schema).
 	Date string `yaml:"date,omitempty" json:"date,omitempty"`
-	// Delimiter, Columns and Comment describe the file; see [Schema.Format]. Columns may
-	// abbreviate: "p0..p783".
+	// Delimiter, Columns and Comment describe the file; see [Schema.Format]. Columns may abbreviate: "p0..p783".
 	Delimiter string   `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
 	Columns   []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
 	Comment   string   `yaml:"comment,omitempty" json:"comment,omitempty"`
@@ -86,7 +85,6 @@ const maxSchemaBytes = 4 << 20
 
 const maxColumns = 100_000
 
-// YAML writes the schema so that [ParseSchema] reads the same one back.
 func (s Schema) YAML() ([]byte, error) {
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)

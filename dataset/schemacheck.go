@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 )
 
-// Validate returns an error that says which field is wrong and what to do.
 func (s Schema) Validate() error {
 	if err := s.Label.validate(); err != nil {
 		return fmt.Errorf("schema: label: %w", err)

@@ -66,7 +66,6 @@ func pickRows[T any](from []T, rows []int) []T {
 
 func (t *Table) Rows() int { return t.rows }
 
-// Columns lists the names of the columns in the file's order.
 func (t *Table) Columns() []string {
 	names := make([]string, len(t.columns))
 	for i, c := range t.columns {

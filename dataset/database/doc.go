@@ -1,5 +1,5 @@
 // Package database reads the records of a read-only SQL query from PostgreSQL, MySQL, MariaDB or SQLite.
-// A [Query] says which; [Open] gives its rows, one after the other, as [dataset.Rows].
+// A [Query] holds the statement; [Open] gives its rows, one after the other, as [dataset.Rows].
 //
 //   - It only reads. [Query.Validate] refuses other statements by their words, and the database refuses
 //     them, because the transaction is read only and SQLite's file is opened for reading. Functions with

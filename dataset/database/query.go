@@ -46,7 +46,6 @@ type Query struct {
 	Rows int `yaml:"rows"`
 }
 
-// Validate returns an error that says which field is wrong and what to do.
 func (q Query) Validate() error {
 	switch {
 	case !slices.Contains([]string{Postgres, MySQL, SQLite}, q.Driver):
@@ -71,7 +70,6 @@ func (q Query) Below(folder string) Query {
 	return q
 }
 
-// Text returns the statement of a valid query, from sql or from sql_file.
 func (q Query) Text() (string, error) {
 	if err := q.Validate(); err != nil || q.SQLFile == "" {
 		return q.SQL, err
@@ -93,7 +91,7 @@ func digest(driver, text string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(driver+"\n"+text)))
 }
 
-// read reads the file that a key names. It refuses a file with any mode bit of secret.
+// read reads the file that a key names. It refuses a file whose mode has any bit of secret.
 func read(key, path string, secret os.FileMode) (string, error) {
 	var content []byte
 	info, err := os.Stat(path)
@@ -115,7 +113,7 @@ func read(key, path string, secret os.FileMode) (string, error) {
 }
 
 // tokens finds the words and signs of a statement outside comments, texts and quoted names. It ignores
-// PostgreSQL's nested comments and $tag$ texts; there the advice may name too much or too little.
+// PostgreSQL's nested comments and $tag$ texts, so Derives may name too much or too little there.
 var tokens = map[string]*regexp.Regexp{
 	Postgres: besides("--[^\n]*", comment, `[eE]'(?:\\.|''|[^'\\])*'?`, `'[^']*'?`, `"[^"]*"?`, `\$\$.*?(?:\$\$|$)`),
 	MySQL: besides("--(?:[ \t][^\n]*|\\s|$)", "#[^\n]*", `/\*M?!`, comment, // MySQL runs what follows /*!
@@ -168,8 +166,8 @@ func (q Query) reads(sql string) error {
 	return nil
 }
 
-// clauses gives the advice for a clause by its first word, "" for none. Each of these words ends a list
-// of tables.
+// clauses maps the first word of a clause to what Derives reports, "" for nothing. Each word also ends a list of
+// tables.
 var clauses = map[string]string{
 	"DISTINCT": "DISTINCT", "JOIN": "JOIN", "STRAIGHT_JOIN": "JOIN", "GROUP": "GROUP BY", "LIMIT": "LIMIT",
 	"OFFSET": "OFFSET", "FETCH": "FETCH", "OVER": "OVER", "UNION": "UNION", "INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT",

@@ -111,13 +111,11 @@ func (r *Rows) run(text string) (err error) {
 	return nil
 }
 
-// Columns returns the names of the query's columns.
 func (r *Rows) Columns() []string { return r.names }
 
 // Place returns the last row's number, from 1.
 func (r *Rows) Place() int { return r.place }
 
-// Digest returns Query.Digest of the executed statement.
 func (r *Rows) Digest() string { return r.digest }
 
 // Next returns the next row. An error is about the query, and ends the rows.

@@ -46,7 +46,7 @@ func (r *Rows) open(address string) (*sql.DB, error) {
 		connector, err := mysql.NewConnector(config)
 		return sql.OpenDB(connector), err
 	}
-	// The file must exist. A name in double quotes is never a text.
+	// mode=ro makes a missing file an error; with _dqs=0 a name in double quotes is never read as a text.
 	path := filepath.ToSlash(yamlfile.Below(filepath.Dir(r.query.DSNFile), address))
 	file := url.URL{Scheme: "file", Path: path, OmitHost: true, RawQuery: "mode=ro&_dqs=0&_timeout=20000"}
 	return sql.Open("sqlite", file.String())
@@ -85,7 +85,8 @@ const (
 		"for mysql name:password@tcp(host:3306)/database, for sqlite the path of the file"
 )
 
-// causes are by SQLSTATE or its class, or MySQL's number, or SQLite's primary code.
+// causes maps the code of an error to its message: SQLSTATE or its first two characters, MySQL's number, or
+// SQLite's primary code.
 var causes = map[string]string{
 	"08": goneAway, "0A": ofText, "21": ofText, "22": unfit, "23": ofText, "25": writes, "28": denied, "3D": denied,
 	"40": busy, "42": ofText, "42501": mayNotRead, "53": noRoom, "55": busy, "57": goneAway, "57014": tooLong,

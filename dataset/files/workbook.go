@@ -177,7 +177,7 @@ func (s *sheet) cell(start xml.StartElement) (string, error) {
 	}
 }
 
-// spoken reports whether a text is the pronunciation of another text.
+// spoken reports whether a text within these XML elements is the pronunciation of another text.
 func spoken(within []string) bool {
 	for _, name := range within {
 		if name == "rPh" {
@@ -300,7 +300,7 @@ func (b book) each(name string, most int64, do func(*xml.Decoder, xml.StartEleme
 	}
 }
 
-// small bounds the parts of a workbook without cells.
+// small bounds the bytes of a workbook's parts without cells.
 const small = 64 << 20
 
 func (b book) find(wanted string) (part string, s *sheet, err error) {

@@ -44,7 +44,6 @@ func (w Written) Or(f dataset.Format) Written {
 	return w
 }
 
-// Validate returns an error that says which field is wrong and what to do.
 func (w Written) Validate() error {
 	if w.Encoding != "" && canonicalEncoding(w.Encoding) != utf16Any && encodingOf(w.Encoding) == nil {
 		return fmt.Errorf("encoding: %q is none that is read: use one of %s", w.Encoding, strings.Join(encodingNames(), ", "))

@@ -13,8 +13,8 @@ import (
 // Limits of advice. A rare text may identify a person, so it is counted but not shown.
 const (
 	adviceTexts = 3    // texts shown of a column
-	adviceLeast = 10   // records that must have a text
-	adviceShare = 0.01 // and their least share of all records
+	adviceLeast = 10   // least number of records with a text that is shown
+	adviceShare = 0.01 // least share of records with a text that is shown
 )
 
 // Advised is the number of a file's first records on which advice about a long file rests.

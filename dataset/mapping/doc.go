@@ -11,8 +11,9 @@
 //     cells and the mapping's constants: no other record, no clock, no random number, no state. (The
 //     counters of a [Bound] are written and never read while records are mapped; the values in an
 //     expression are made anew for each record.)
-//   - Total: without a number, a date or a value of an expression, the cell is empty; a malformed record
-//     is an empty record. Binding depends on the columns' names alone, and after it nothing is an error.
+//   - Total: a cell that lacks the number or date, or the value of an expression, becomes empty; a malformed
+//     record becomes an empty record. Binding depends on the columns' names alone, and after it nothing is an
+//     error.
 //   - Bounded: an expression has at most maxNodes parts, no loops, no lists, and texts of at most
 //     maxText bytes ([Bound.Cells] counts its work).
 //

@@ -196,7 +196,6 @@ func (c *checker) pattern(n ast.Node) error {
 	return nil
 }
 
-// namedColumn returns the column that column("...") or text("...") names.
 func namedColumn(n *ast.CallNode) (function, column string, ok bool) {
 	callee, ok := n.Callee.(*ast.IdentifierNode)
 	if !ok {

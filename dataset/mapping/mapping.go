@@ -124,7 +124,6 @@ func Parse(r io.Reader) (Mapping, error) {
 	return m, nil
 }
 
-// YAML writes the mapping so that Parse reads it back.
 func (m Mapping) YAML() ([]byte, error) {
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
@@ -135,14 +134,12 @@ func (m Mapping) YAML() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Same reports whether two mappings are equal.
 func (m Mapping) Same(other Mapping) bool {
 	a, errA := json.Marshal(m)
 	b, errB := json.Marshal(other)
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// Validate returns an error that says which field is wrong and what to do.
 func (m Mapping) Validate() error {
 	if err := m.Written.Validate(); err != nil {
 		return err

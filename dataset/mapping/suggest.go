@@ -109,7 +109,8 @@ func (d *drafter) synonym(name string) string {
 	return found
 }
 
-// patientNumber finds the only column named like a patient's number, under any name in the schema.
+// patientNumber returns the only column that is named like a patient's number, whatever the schema's name for
+// it.
 func (d *drafter) patientNumber(name string) string {
 	if name != d.schema.Patient {
 		return ""
