@@ -30,7 +30,7 @@ func newBins(x *mat.Dense, most int) bins {
 	return b
 }
 
-// cutsOf reorders v.
+// cutsOf returns the cuts between a column's values v, which it reorders.
 func cutsOf(v []float64, most int) []float64 {
 	if cuts, ok := cutsOfIndicator(v); ok {
 		return cuts
@@ -56,8 +56,8 @@ func cutsOf(v []float64, most int) []float64 {
 	return cuts
 }
 
-// due reports whether a bin from start should end before the run of equal values at i, or include it: the
-// choice nearer to an even share of the remaining rows.
+// due reports whether a bin that begins at start should end before the run of equal values at i, not after it.
+// It chooses what is nearer to an even share of the remaining rows.
 func due(v []float64, start, i, bins int) bool {
 	share := float64(len(v)-start) / float64(bins)
 	end := i + 1

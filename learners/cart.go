@@ -93,7 +93,7 @@ type Tree struct {
 type node struct {
 	cut    float64
 	column int
-	low    int // 0 at a leaf
+	low    int // child for values up to cut, before the child for larger values; 0 at a leaf
 	class  int
 }
 
@@ -135,7 +135,7 @@ type grower struct {
 	bins    bins
 	codes   [][]uint8
 	columns []int // columns with more than one bin
-	// scratch
+	// Scratch memory of these lengths.
 	count []int // treeBins×classes
 	low   []int // classes
 	high  []int // classes

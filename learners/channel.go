@@ -26,7 +26,6 @@ func (c Channel) Unbiased(given bool) float64 {
 	return v / (c.Keep - q)
 }
 
-// Validate returns an error that says what is wrong with a channel.
 func (c Channel) Validate() error {
 	if c.Classes < 2 || !(c.Keep > 1/float64(c.Classes)) || c.Keep > 1 {
 		return fmt.Errorf("channel keeps a label of %d classes with probability %g: it must be above 1/classes and at most 1", c.Classes, c.Keep)
@@ -63,9 +62,8 @@ func (c ClassCost) Balanced(share float64) ClassCost {
 
 // OneSided returns the same cost for a symmetric loss, up to a constant. As ℓ(−z) = C − ℓ(z), Yes·ℓ(z) +
 // No·ℓ(−z) is (Yes−No)·ℓ(z) or (No−Yes)·ℓ(−z), whichever weight is positive. So for symmetric losses the
-// backward correction only reweights rows labelled with the class against the others, by (2−p−q):(p+q). A
-// convex loss stays convex, also beyond its Reach. With two classes the ratio is 1:1, so no correction is
-// needed.
+// backward correction only reweights rows labelled with the class against the others, by (2−p−q):(p+q). A convex
+// loss stays convex, also beyond its Reach. With two classes the ratio is 1:1, so no correction is needed.
 func (c ClassCost) OneSided() ClassCost {
 	side := func(x Cost) Cost { return Cost{Yes: math.Max(0, x.Yes-x.No), No: math.Max(0, x.No-x.Yes)} }
 	return ClassCost{In: side(c.In), Out: side(c.Out)}

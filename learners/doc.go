@@ -3,10 +3,9 @@
 // It trains classifiers on rows of numbers: for a site on its own records, for an analyst on a public pool with
 // soft labels. It knows nothing of parties, privacy or networks.
 //
-// Conventions. A matrix is a *mat.Dense whose rows are records. Classes are the integers 0..K-1; any other
-// label means "unlabelled", and a fit leaves the row out. The weights of a linear model are d×C with C = 1 for
-// two classes (the score of class 1; class 0 scores 0) and C = K otherwise, as a row-major vector in the
-// minimiser.
+// Conventions. A matrix is a *mat.Dense whose rows are records. Classes are the integers 0..K-1; any other label
+// means "unlabelled", and a fit leaves the row out. The weights of a linear model are d×C with C = 1 for two
+// classes (the score of class 1; class 0 scores 0) and C = K otherwise, as a row-major vector in the minimiser.
 //
 // Guarantees.
 //

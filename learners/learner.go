@@ -32,8 +32,8 @@ type Learner interface {
 // Voter is a Learner with special settings for a model that is one voter of many.
 type Voter interface {
 	Learner
-	// ForVoting returns these settings. The vote of many such models is better; one such model alone is a
-	// little worse.
+	// ForVoting returns these settings. They make the vote of many models better, and a single model a little
+	// worse.
 	ForVoting() Learner
 }
 
@@ -147,7 +147,7 @@ func labelled(x *mat.Dense, y []int, classes int) (sample, error) {
 	return s, nil
 }
 
-// pick copies some rows, without counts.
+// pick copies the kept rows, without counts.
 func (s sample) pick(keep []int) sample {
 	p := sample{x: &mat.Dense{}, y: make([]int, len(keep)), classes: s.classes}
 	if len(keep) == 0 {

@@ -7,10 +7,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LinearLearner fits a Linear model by minimising a ridge-penalised risk. Cross-validation on its rows
-// chooses the ridge, because a fixed ridge over the number of rows ruins the model at 50-100 rows. It
-// tries ridges from the strongest on, starts each fit from the last solution, and compares the held-out
-// risk. Two ridges in succession without improvement end the search.
+// LinearLearner fits a Linear model by minimising a ridge-penalised risk. Cross-validation on its rows chooses
+// the ridge, because no fixed rule, such as 1/N, suits 50 to 100 rows. It tries ridges from the strongest on,
+// starts each fit from the last solution, and compares the held-out risk. Two ridges in succession without
+// improvement end the search.
 type LinearLearner struct {
 	Ridges []float64 // decreasing
 	Folds  int       // ≥ 2
@@ -51,8 +51,7 @@ func defaultRidges() []float64 {
 	return []float64{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6}
 }
 
-// Tolerances on the gradient of a mean risk, which starts at about 1/2. Comparing ridges needs little
-// precision.
+// Tolerances on the gradient of a mean risk, which starts at about 1/2. Comparing ridges needs little precision.
 const (
 	tuningGradient = 1e-4
 	finalGradient  = 1e-6

@@ -10,8 +10,8 @@ import (
 //
 //	(1/N)·Σᵢ Σₖ [Yesᵢₖ·ℓ(sᵢₖ) + Noᵢₖ·ℓ(−sᵢₖ)] + (Ridge/2)·‖W‖²,  s = X·W,
 //
-// where row i has the In or Out costs of class k. With two classes there is only the column of class 1. ℓ
-// is Loss.Smooth, or its forward correction for a channel.
+// where row i has class k's In costs if its label is k, otherwise its Out costs. With two classes there is only
+// the column of class 1. ℓ is Loss.Smooth, or its forward correction for a channel.
 //
 // It is convex if the loss is convex and no cost is negative; see also BackwardCost. Ridge may be
 // replaced between evaluations. It is not for concurrent use.

@@ -117,7 +117,7 @@ func recalibrationLoss(s *mat.Dense, weight, target, theta []float64, spread flo
 		}
 		sum := 0.0
 		if c == 1 {
-			sum = math.Exp(-top) // class 0
+			sum = math.Exp(-top) // class 0 scores 0
 		}
 		for k := range p {
 			p[k] = math.Exp(p[k] - top)

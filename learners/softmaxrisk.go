@@ -13,10 +13,9 @@ import (
 //
 //	(1/Σv)·Σᵢ vᵢ·log Σₖ exp(xᵢᵀwₖ) − ⟨Mu, W⟩ + (Ridge/2)·‖W‖²
 //
-// With two classes there is one column w and log Σ becomes log(1 + exp(xᵢᵀw)). If Mu = Moments(X,
-// targets, RowWeight) and each row of targets sums to 1, this is the weighted mean cross-entropy plus the
-// penalty. Mu may also be noisy, or come from other rows than X (Hamm, Cao & Belkin 2016, §4, with the
-// linear part separated).
+// With two classes there is one column w and log Σ becomes log(1 + exp(xᵢᵀw)). If Mu = Moments(X, targets,
+// RowWeight) and each row of targets sums to 1, this is the weighted mean cross-entropy plus the penalty. Mu may
+// also be noisy, or come from other rows than X (Hamm, Cao & Belkin 2016, §4, with the linear part separated).
 //
 // It is convex if RowWeight ≥ 0 and Ridge ≥ 0, and then Ridge-strongly convex. It is bounded below for
 // every Mu if Ridge > 0. The fields may be replaced between evaluations, but the numbers in X and

@@ -127,8 +127,8 @@ func (s *sweep) worthFactoring() bool {
 	return d <= 64 || d <= 512 && n >= 4*d
 }
 
-// precondition overwrites g (d×C) with P⁻¹g, P = curve·Σv·x·xᵀ/Σv + ridge·I, where curve is a
-// typical second derivative of the loss by a score.
+// precondition overwrites g (d×C) with P⁻¹g, P = curve·(Σ v·x·xᵀ)/Σv + ridge·I, where curve is a typical second
+// derivative of the loss by a score.
 func (s *sweep) precondition(g []float64, curve, ridge float64) {
 	if !s.worthFactoring() {
 		return
