@@ -7,8 +7,8 @@ import (
 	"caucus/dataset"
 )
 
-// Support says how much of its schema a pool covers. Weights can give rows more weight, but cannot
-// create missing ones.
+// Support says how much of its schema a pool covers. Weights can make rows count for more, but not replace
+// missing rows.
 type Support struct {
 	Rows     int      `json:"rows"`
 	Distinct int      `json:"distinct_rows"`

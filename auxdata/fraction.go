@@ -7,7 +7,7 @@ type Fraction struct {
 	Rows, Matching int
 	// Weighted is the matching rows' share of the weight, and Plain their share of the rows.
 	Weighted, Plain float64
-	// EffectiveRows is Kish's (Σw)²/Σw².
+	// EffectiveRows is Kish's effective number of rows, (Σw)²/Σw² for weights w.
 	EffectiveRows float64
 }
 
