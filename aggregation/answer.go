@@ -13,10 +13,9 @@ import (
 // QueryAnswer estimates the mean of a query over the private records, with its sources of error.
 type QueryAnswer struct {
 	Estimate float64 `json:"estimate"`
-	// These are standard deviations, to first order. Noise is that of the privacy noise. Left is that
-	// of the difference that remains between weighted and released means. Sampling is that of
-	// sampling the pool. Records is that of sampling the private records, in the part of the query
-	// that the features do not explain.
+	// Standard deviations, to first order, of four errors. Noise is from the privacy noise, Left from the
+	// difference that remains between weighted and released means, Sampling from sampling the pool, and Records
+	// from sampling the private records in the part of the query that features do not explain.
 	Noise    float64 `json:"noise_sd"`
 	Left     float64 `json:"left_sd"`
 	Sampling float64 `json:"sampling_sd"`
@@ -40,9 +39,10 @@ const leastR2 = 0.25
 
 // Answer estimates the mean of b, one number per pool row: Σwb/Σw.
 //
-// A change δ of the tilt moves the estimate by about ⟨g, δ⟩, g the weighted covariance of b with x, so the
-// variance from noise is ‖factorᵀg‖². Sampling is the error of a self-normalised mean (of the residual of b on
-// x if the weights are calibrated to x). n records from the same law add 1/n of the residual's variance.
+// A change δ of the tilt β moves the estimate by about ⟨g, δ⟩, g the weighted covariance of b with x, so noise
+// of covariance factor·factorᵀ in β adds variance ‖factorᵀg‖². Sampling is the error of a self-normalised mean
+// (of the residual of b on x if the weights are calibrated to x). n records from the same law add 1/n of the
+// residual's variance.
 //
 // The interval covers all these errors and the shift that Untold estimates, by Student's t with Untold.Columns
 // degrees of freedom. Each error is cut at its largest possible value, because under much noise the

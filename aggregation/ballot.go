@@ -57,7 +57,6 @@ func (b Ballot) AppendBinary(to []byte) ([]byte, error) {
 	return to, nil
 }
 
-// MarshalBinary encodes the ballot like AppendBinary.
 func (b Ballot) MarshalBinary() ([]byte, error) {
 	return b.AppendBinary(make([]byte, 0, BallotBytes(len(b.votes), b.classes)))
 }

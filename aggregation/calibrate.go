@@ -34,8 +34,7 @@ func (c *Calibration) Error() float64 {
 const Normal95 = 1.959963984540054
 
 const (
-	// calibrationDraws is the number of draws for a correction. So many reduce its scatter to a sixth of one
-	// draw's.
+	// calibrationDraws is the number of draws for a correction. Their mean scatters a sixth as much as one draw.
 	calibrationDraws = 32
 	// calibrationRounds iterate correction and slope, which depend on each other.
 	calibrationRounds = 4
@@ -49,22 +48,22 @@ type calibrator struct {
 	mu      *mat.Dense // d×C
 	fit     Fit
 	metric  *mat.Dense
-	// own has the errors of the moments apart from sampling: a column's covariance before centring is
-	// the sum of the factors' outer products.
+	// own holds a factor F for each error of the moments other than sampling. A column's covariance before
+	// centring is Σ F·Fᵀ.
 	own []*mat.Dense
 	// effective is the pool's number of effective rows, records the number of records behind the moments.
 	effective, records float64
 }
 
-// calibrate solves, with p the classifier's probabilities after recalibration,
+// calibrate solves, with p the classifier's probabilities after recalibration and ȳₖ the share of outcome k,
 //
 //	Ê[pₖ] = ȳₖ,   Ê[Σₖ pₖsₖ] = ⟨W, mu⟩ − tr(H⁻¹Σ)
 //
-// over the pool, with scores s = W·x. If W did not depend on the noise in mu, ⟨W, mu⟩ would estimate E[Σ
-// ys], the mean outcome along the scores. But an error ν in H(W−W₀) = ν moves W in its own direction, so
-// ⟨W, ν⟩ has mean tr(H⁻¹Σ), which is subtracted. H is the fit's Hessian with its ridge. Σ is the
-// covariance of ν: privacy noise, sampling of the records, and sampling of the pool's rows. Without the
-// correction, overfitting to the noise looks like signal (slopes too steep by a fifth at ε = 1).
+// over the pool, with scores s = W·x. If W did not depend on the noise in mu, ⟨W, mu⟩ would estimate E[Σ ys],
+// the mean outcome along the scores. But an error ν of mu moves the fit from W₀ to W = W₀ + H⁻¹ν, so ⟨W, ν⟩ has
+// mean tr(H⁻¹Σ), which is subtracted. H is the fit's Hessian with its ridge. Σ is the covariance of ν: privacy
+// noise, sampling of the records, and sampling of the pool's rows. Without the correction, overfitting to the
+// noise looks like signal (slopes too steep by a fifth at ε = 1).
 //
 // The slope's variance follows from the variances of both right hand sides: Var⟨W₀, ν⟩ = ⟨W, ΣW⟩ −
 // tr((H⁻¹Σ)²) and Var ν'H⁻¹ν = 2tr((H⁻¹Σ)²).
@@ -97,9 +96,9 @@ func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 	return out, true
 }
 
-// noise returns the distribution of the errors of one column's equations at the pool's probabilities
-// p. The errors are own, sampling of the pool's (p − 1/K)x, and sampling of the records' (y − 1/K)x.
-// With more than two classes all columns have the same distribution.
+// noise returns the distribution of the errors of one column's equations at the pool's probabilities p: those in
+// own, sampling of the pool's (p − 1/K)x, and sampling of the records' (y − 1/K)x. With more than two classes
+// all columns have the same distribution.
 func (c calibrator) noise(p *mat.Dense) Noise {
 	n, d := c.x.Dims()
 	k := float64(c.classes)
@@ -140,8 +139,8 @@ func (c calibrator) noise(p *mat.Dense) Noise {
 	return Noise{Factor: squareRoot(sum), Centred: c.classes > 2}
 }
 
-// flattery measures by how much a fit to noisy moments flatters itself: it returns tr(H⁻¹Σ) and tr((H⁻¹Σ)²),
-// computed exactly for two classes and estimated from random draws for more, where H is larger.
+// flattery measures by how much a fit to noisy moments flatters itself. It returns tr(H⁻¹Σ) and tr((H⁻¹Σ)²) of
+// calibrate, computed exactly for two classes and estimated from random draws for more, where H is larger.
 func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	if c.classes > 2 {
 		return c.drawnFlattery(noise, rng)
@@ -169,8 +168,8 @@ func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	return h
 }
 
-// drawnFlattery measures how far fresh noise moves the fit along itself. Using n and −n cancels
-// second-order effects.
+// drawnFlattery estimates flattery's results from fits under fresh noise n. The difference of the fits under n
+// and −n has no second-order effects.
 func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	x, factor := times(c.x, c.metric), times(c.metric, noise.Factor)
 	risk := softmax{&learners.SoftmaxRisk{X: x, RowWeight: c.weight, Classes: c.classes}}
@@ -195,7 +194,7 @@ func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square flo
 
 func (c calibrator) deviation(r learners.Recalibration, noise Noise, last, square float64) float64 {
 	columns := len(r.Intercept)
-	// The covariance of (errors of the shares, error along W).
+	// cov is the covariance of the errors of the shares and of the mean along the scores, last.
 	w := c.fit.Model.W
 	d, _ := w.Dims()
 	cov := mat.NewSymDense(columns+1, nil)

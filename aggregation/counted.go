@@ -16,18 +16,18 @@ func (d *FeatureDesign) CountedSums(x *mat.Dense) []int64 {
 // CountedBound bounds how far CountedSums moves when a record is replaced. The old and the new record may
 // each be counted or not.
 //
-// Both: the count stays and Sums moves by at most L1 and L2sq. Neither: nothing moves. One of them: its
-// entries come or go, and the count moves by s = 2²⁰. The entries in a group are integers ≥ 0 that sum to
-// at most s: at most s in L1 and s² in L2². Entries of a map have norm² at most s²/2, so √(c/2)·s in L1
+// If both are counted, the count stays and Sums moves by at most L1 and L2sq. If neither is, nothing moves. If
+// one is, its entries come or go, and the count moves by s = 2²⁰. The entries in a group are integers ≥ 0 that
+// sum to at most s: at most s in L1 and s² in L2². Entries of a map have norm² at most s²/2, so √(c/2)·s in L1
 // over c cells. The bound is the largest of the three cases. With G groups the last case gives (G+1)s and
-// (G+1)s². It exceeds L1 and L2sq only if every group has one cell, because a group of several cells
-// moves by 2s if both records are counted.
+// (G+1)s². It exceeds L1 and L2sq only if every group has one cell, because a group of several cells moves by 2s
+// if both records are counted.
 func (d *FeatureDesign) CountedBound() (l1, l2sq int64) {
 	l1, l2sq = d.GoneBound()
 	return max(l1, d.L1), max(l2sq, d.L2sq)
 }
 
-// GoneBound bounds what one counted record adds to CountedSums: the case "one of them" of CountedBound.
+// GoneBound bounds what one counted record adds to CountedSums, for CountedBound's case of one counted record.
 func (d *FeatureDesign) GoneBound() (l1, l2sq int64) {
 	if d.mapped {
 		return int64(math.Ceil(math.Sqrt(float64(len(d.names))/2)*featureScale*(1+1e-12))) + featureScale,

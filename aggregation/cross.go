@@ -89,8 +89,8 @@ func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) 
 	return n, math.Sqrt(float64(classes)) * sd / each
 }
 
-// CrossMoments makes FitVotes' moments from the class sums' means (d×classes). The columns are centred to
-// sum to mean, the pool's mean row, because G in the risk is the pool's.
+// CrossMoments makes FitVotes' moments from the class sums' means (d×classes). The columns are centred to sum to
+// mean, the pool's mean row, because the rest of the risk is over the pool.
 func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 	d, k := means.Dims()
 	mu := mat.DenseCopyOf(means)

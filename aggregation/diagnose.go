@@ -67,7 +67,7 @@ const (
 	// gapNoise is the least gap, in standard deviations of the noise. Noise alone exceeds it for 1
 	// feature in 30,000.
 	gapNoise = 4.0
-	// gapShare is a share of 1 in 200. A rarer feature is not reported as missing.
+	// gapShare: a feature of fewer than 1 in 200 records is not reported as missing.
 	gapShare = 0.005
 )
 

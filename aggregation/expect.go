@@ -59,7 +59,7 @@ func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	return teacher.Probabilities(x)
 }
 
-// FreeShares returns the columns that moments use. For two classes that is only the second one.
+// FreeShares returns the columns of p that moments use: all, or for two classes only the second.
 func FreeShares(p *mat.Dense) *mat.Dense {
 	n, classes := p.Dims()
 	if classes > 2 {

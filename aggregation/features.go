@@ -199,7 +199,6 @@ func (d *FeatureDesign) Rows(x *mat.Dense) *mat.Dense {
 
 func (d *FeatureDesign) scale() float64 { return 1 / d.Norm() }
 
-// Norm is the divisor of Rows.
 func (d *FeatureDesign) Norm() float64 {
 	if d.mapped {
 		return 1

@@ -38,10 +38,10 @@ const intervalRounds = 6
 // privacy noise and sampling of labels. The noise of other records' labels in s counts twice, for its own
 // square and because pairs of records err together: the variance of u times the scatter of the ten fits.
 //
-// The interval holds the slopes whose mean along the scores is within Normal95 deviations of the observed one,
-// each by the errors that this slope implies: steeper slopes have surer probabilities, which inform less about
-// them. (With one error for all slopes, a slope estimated too small would look surer than it is.) SlopeSD is
-// derived from the interval's upper half.
+// The interval holds the slopes whose mean along the scores is within Normal95 deviations of the observed one.
+// Each slope implies its own deviation: steeper slopes give probabilities nearer to 0 and 1, which inform less
+// about them. (With one deviation for all slopes, a slope estimated too small would seem too certain.) SlopeSD
+// is derived from the interval's upper half.
 //
 // Calibrate returns nil for too few records, and if the equations have no solution.
 func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.Rand) *Calibration {

@@ -37,10 +37,9 @@ const (
 	meansRadius = 1 << 14
 	// meansRidge limits how much T stretches directions of small variance. Rows have norm at most 1.
 	meansRidge = 1e-3
-	// meansLength is a fixed value for the length of a party's mean: the correlation of class and
-	// features, at most 1/2 for two classes, plus the scatter of few records. It scales noise and
-	// signal alike, so the release's ridge compensates: on adult, phishing and wisdm_har a quarter to
-	// twice this length were as good.
+	// meansLength is a fixed value for the length of a party's mean: the correlation of class and features, at
+	// most 1/2 for two classes, plus the scatter of few records. It scales noise and signal alike, so the
+	// release's ridge compensates: on adult, phishing and wisdm_har a quarter to twice this length were as good.
 	meansLength = 0.3
 )
 
@@ -69,7 +68,7 @@ func MeansInRange(v []int64) bool {
 	return true
 }
 
-// NewMeansDesign takes the geometry of a pool x (N×d) under row weights (nil: equal).
+// NewMeansDesign makes the design for a pool x (N×d) under row weights (nil: equal).
 func NewMeansDesign(x *mat.Dense, weight []float64, classes int) *MeansDesign {
 	n, d := x.Dims()
 	g := metricOf(x, weight)
@@ -148,7 +147,7 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 		for k := range row {
 			row[k] = sum[j*c+k] * meansLength / (meansRadius * parties)
 		}
-		if c > 1 { // 0, except for truncation and noise
+		if c > 1 { // a row sums to 0, except for truncation and noise
 			centre(row, 0)
 		}
 	}
@@ -162,8 +161,7 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	return mu, nil
 }
 
-// Told returns the Mu that a release without noise would have if every party had the same mean: the
-// mean that corresponds to the moments mu.
+// Told returns the Mu of a release without noise in which every party's mean gives the moments mu.
 func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
 	about := func(from *mat.Dense, sign float64) *mat.Dense { // about adds or removes the pool's mean row divided by K
 		out := mat.DenseCopyOf(from)

@@ -116,7 +116,7 @@ func metricOfSecondMoment(s *mat.SymDense) metric {
 	return m
 }
 
-// power returns the symmetric (scale·S + ridge·I)^exponent.
+// power returns the symmetric matrix (scale·S + ridge·I)^exponent, S the second moment.
 func (m metric) power(exponent, scale, ridge float64) *mat.Dense {
 	d := len(m.values)
 	left := mat.NewDense(d, d, nil)

@@ -17,10 +17,10 @@ import (
 //
 //	W + H⁺(mu − Ê[p(x)x]) = W₀ + H⁺ν + (1 − H⁺H̄)(W − W₀),
 //
-// H̄ the mean Hessian between the two. The last term is of second order; the ridge's pull on W, of first
-// order, is gone. The error has covariance H⁺ΣH⁺, no longer damped by the ridge. H and Σ in it are taken
-// at the estimate; at W, which is shrunk, they would make the error too small, by a tenth if classes are
-// well separated. W is the fit after calibration, which is less shrunk, so a shorter step remains.
+// H̄ the mean Hessian between W and W₀. The last term is of second order; the ridge's pull on W, of first order,
+// is gone. The error has covariance H⁺ΣH⁺, no longer damped by the ridge. H and Σ in it are taken at the
+// estimate; at W, which is shrunk, they would make the error too small, by a tenth if classes are well
+// separated. W is the fit after calibration, which is less shrunk, so a shorter step remains.
 type OneStep struct {
 	w *mat.VecDense
 	// again is the step from w to a second estimate.
@@ -31,10 +31,10 @@ type OneStep struct {
 }
 
 const (
-	// stepCut is the least relative curvature of a direction that counts as varying. Below it, rounding
-	// errors (1e-14 of the largest) would reach the digits that verify compares.
+	// stepCut is the least relative curvature of a direction that counts as varying. Below it, rounding errors
+	// (1e-14 of the largest) would reach the digits that caucus verify compares.
 	stepCut = 1e-8
-	// unseenMost is the largest part of a contrast, by norm, that may lie outside those directions.
+	// unseenMost is the largest part of a contrast, by norm, that may lie outside OneStep's seen directions.
 	unseenMost = 1e-3
 )
 
@@ -82,8 +82,7 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 	return root, w, p
 }
 
-// Contrast estimates ⟨W₀, by⟩: the difference in the second class's log-odds between two rows whose
-// difference is by (d numbers).
+// Contrast estimates ⟨W₀, x − x′⟩: the difference in the second class's log-odds between rows x and x′.
 type Contrast struct {
 	Value, SD float64
 	// Again is the change of Value by a second step. Unless it is far below SD, the first step
@@ -93,8 +92,8 @@ type Contrast struct {
 	Seen bool
 }
 
-func (o OneStep) Along(by []float64) Contrast {
-	v := mat.NewVecDense(len(by), by)
+func (o OneStep) Along(difference []float64) Contrast {
+	v := mat.NewVecDense(len(difference), difference)
 	var in, back mat.VecDense
 	in.MulVec(o.seen.T(), v)
 	back.MulVec(o.seen, &in)

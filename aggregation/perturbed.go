@@ -29,7 +29,7 @@ type perturbed struct {
 	curvature func(w *mat.Dense) *mat.SymDense
 	// score, if not nil, replaces the estimate of the risk. A correction of NaN ends the search for λ.
 	score func(w *mat.Dense, lambda float64) (risk, correction float64)
-	// ceiling is G at 0. The search ends at a fit whose correction for noise alone exceeds it.
+	// ceiling is G(0). The search for λ ends at a fit whose correction for noise exceeds it.
 	ceiling float64
 	// least is a lower bound on the risk without noise. Estimates below it are invalid.
 	least float64

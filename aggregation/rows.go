@@ -18,8 +18,8 @@ type rows struct {
 	value  []float64
 }
 
-// sparseShare is a share of entries other than 0 up to which computing with these alone is faster than
-// with all, which the library does several at a time.
+// sparseShare is the share of nonzero entries up to which computing with these alone is faster than with all
+// entries, several of which the library handles at a time.
 const sparseShare = 1. / 6
 
 func rowsOf(x *mat.Dense) *rows {
@@ -81,7 +81,7 @@ func (r *rows) total(weight []float64) float64 {
 	return floats.Sum(weight)
 }
 
-// second returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d. Sparse rows add up in the order of dense ones.
+// second returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d, for weights v. It adds sparse rows in the same order as dense rows.
 func (r *rows) second(weight []float64) *mat.SymDense {
 	n, d := r.dims()
 	total := r.total(weight)

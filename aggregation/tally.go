@@ -42,7 +42,6 @@ func (t *Tally) Add(b Ballot) error {
 	return nil
 }
 
-// Merge adds another tally of the same shape.
 func (t *Tally) Merge(o *Tally) error {
 	if o.rows != t.rows || o.classes != t.classes {
 		return fmt.Errorf("%w: %d rows of %d classes do not fit %d rows of %d classes", ErrTally, o.rows, o.classes, t.rows, t.classes)

@@ -58,8 +58,9 @@ func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitT
 }
 
 // constantModel gives every row the same class shares: the moments of the last column of x, the intercept.
-// Shares below two deviations of the noise are raised to that, but to at most 1/(2K). If noise leaves open which share is largest, known public shares replace the released ones. The result is
-// the zero model if the last column is not constant.
+// Shares below two deviations of the noise are raised to that, but to at most 1/(2K). If noise leaves open which
+// share is largest, known public shares replace the released ones. The result is the zero model if the last
+// column is not constant.
 func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, public bool) {
 	d, columns := mu.Dims()
 	w, one := mat.NewDense(d, columns, nil), x.At(0, d-1)
@@ -148,8 +149,8 @@ func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
 	return out
 }
 
-// TallyRidge is the ridge in TallyWeights, typical of auto's choice at useful budgets. It moves noise
-// between rows and does not affect the guarantee.
+// TallyRidge is the ridge in TallyWeights, typical of the λ that FitVotes chooses at useful budgets. It moves
+// noise between rows and does not affect the guarantee.
 const TallyRidge = 1e-3
 
 // TallyNoise returns the law of mu's noise if row i's shares have noise of variance[i].

@@ -69,7 +69,7 @@ type WeightFit struct {
 //
 //	β = argmax ⟨β, mean⟩ − log( Σ bᵢe^{⟨β,xᵢ⟩} / Σ bᵢ ) − (λ/2)‖β‖².
 //
-// λ is in no bound. 0 asks for the λ that minimises the estimated risk without noise (see FitVotes); in the
+// λ affects no bound. 0 asks for the λ that minimises the estimated risk without noise (see FitVotes); in the
 // result it means the base alone. No λ is chosen that leaves less than a share keep of the base's effective
 // rows: weights on few rows match a mean that the pool can hardly reach, and ruin everything else.
 func FitWeights(x *mat.Dense, base, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
@@ -180,9 +180,9 @@ func (d Drift) Found() bool {
 	return d.Statistic > float64(d.Directions)+5*math.Sqrt(2*float64(d.Directions))
 }
 
-// DriftOf compares the pool's rows x (N×d, no intercept) under their weights (nil: equal) with the
-// mean of private rows, records in number, released with noise of standard deviation sd on each
-// entry. Weights that were fitted to a release contain its noise, which counts as drift.
+// DriftOf compares the pool's rows x (N×d, no intercept) under their weights (nil: equal) with the mean of as
+// many private rows as records says, released with noise of standard deviation sd on each entry. Weights that
+// were fitted to a release contain its noise, which counts as drift.
 func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	_, d := x.Dims()
 	law := newWeightLaw(x, weight)

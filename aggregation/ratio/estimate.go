@@ -12,21 +12,21 @@ import (
 // Estimate is the answer for one unlabelled set.
 type Estimate struct {
 	Shares    []float64 `json:"shares"` // the estimate, on the simplex
-	Low       []float64 `json:"low"`    // per class, each at the model's confidence
+	Low       []float64 `json:"low"`    // ends of the intervals, each at the model's confidence
 	High      []float64 `json:"high"`
 	Free      []float64 `json:"free"` // before the simplex constraint; intervals are centred here
 	Sd        []float64 `json:"sd"`   // standard error of Free
 	Fit       Goodness  `json:"fit"`
 	Gap       float64   `json:"gap"`       // bound on the quadratic program's error
-	Condition float64   `json:"condition"` // maxsing(P̂)/minsing(Â)
+	Condition float64   `json:"condition"` // see Model.Condition
 	// NoInterval gives the reason why there is no interval. Low and High are then 0 and 1.
 	NoInterval string    `json:"no_interval,omitempty"`
 	Warnings   []Warning `json:"warnings,omitempty"`
 }
 
-// Goodness tests whether a mixture of the classes explains the target. Statistic is the squared distance
-// between the target's embedding and the fitted mixture, over its expectation from sampling and noise. If
-// P(x|y) is shared it is near 1, and exceeds Threshold with probability about 1e-3: see nullQuantile.
+// Goodness tests whether a mixture of the classes explains the target. Statistic is the squared distance between
+// the target's embedding and the fitted mixture, over its expectation from sampling and noise. If target and
+// sets share P(x|y) it is near 1, and exceeds Threshold with probability about 1e-3: see nullQuantile.
 type Goodness struct {
 	Statistic float64 `json:"statistic"`
 	Threshold float64 `json:"threshold"`
@@ -60,8 +60,8 @@ const maxFreedom = 1e9
 
 type ratioPoint struct {
 	h, free, shares []float64
-	coefs           []float64 // weights of the functions in the fitted mean
-	setWeights      []float64 // weights of the sets in it
+	coefs           []float64 // weights in the fitted mean of the model's functions (see ratioSystem)
+	setWeights      []float64 // weights in the fitted mean of the sets
 	gap             float64
 }
 
@@ -91,16 +91,18 @@ func (s ratioSystem) estimate(g []float64) ratioPoint {
 	return out
 }
 
-// Estimate returns the class ratios of an unlabelled set (Shares ignored).
+// Estimate returns the class ratios of an unlabelled set. It ignores target.Shares.
 //
 // The interval is for the ratios of this very set. It covers sampling of the target, sampling of the
 // training sets, and the stated privacy noise on shares and embeddings:
 //
 //	Cov = V_U/n_U + Σ a_i²(V_i/n_i + C_i) + L Q Lᵀ(s_U + Σ a_i² s_i),
 //
-// V is the covariance of one row's effect within its class. For class-means, products of noise with noise
-// add secondOrder. For the ratios of the population that the set was drawn from, add (diag ρ − ρρᵀ)/n_U.
-// If the target has rows, V_U is estimated from them.
+// for target U and sets i of n rows. V is the covariance of one row's effect within its class, a_i the weight of
+// set i, C_i the covariance of the noise in its shares, s the noise variance of an embedding's coordinate, L and
+// Q are ratioSystem's linear and quadratic. For class-means, products of noise with noise add secondOrder. For
+// the ratios of the population that the set was drawn from, add (diag ρ − ρρᵀ)/n_U. If the target has rows, V_U
+// is estimated from them.
 func (m *Model) Estimate(target Set) (Estimate, error) {
 	view, err := m.look(target)
 	if err != nil {
@@ -295,7 +297,8 @@ func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float6
 	}
 }
 
-// fit estimates ‖Φ_U − Σ coefs‖² without bias and divides it by its expectation.
+// fit estimates the target's squared distance from the fitted mean without bias, and divides it by its
+// expectation.
 func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 	if v.n < 2 {
 		return Goodness{}

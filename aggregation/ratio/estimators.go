@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// ClassMeans (the default) first estimates the mean embedding of every class, B = argmin ‖Φ − BP̃‖²,
-	// then ρ = argmin over the simplex of ‖Bρ − Φ_U‖², both with u-statistics. More sets than classes
-	// improve it, and it corrects for the known noise in P̃.
+	// ClassMeans (the default) first estimates the mean embedding of every class, B = argmin ‖Φ − BP̃‖², from
+	// the sets' mean embeddings Φ and shares P̃. Then ρ = argmin over the simplex of ‖Bρ − Φ_U‖², with Φ_U the
+	// target's embedding. Both use u-statistics (see Gram). More sets than classes improve it, and it corrects
+	// for the known noise in P̃.
 	ClassMeans = "class-means"
 	// Mixture is the estimator as published (Iyer, Nath & Sarawagi 2016): α̂ = argmin ‖Σα_iΦ_i −
 	// Φ_U‖², unconstrained, with the V-statistic Gram matrix; then P̂α̂ is projected onto the simplex.
@@ -55,22 +56,23 @@ func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
 	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator, Estimators())
 }
 
-// Noise adds to a squared length. Only the mean of this bias is known. If r directions share it, the
-// noise ν of a squared length of 1 has standard deviation ν√(2/r): large for the sampling of a wide
-// kernel (r of 5 to 50), small for privacy noise (r = D). A length is never corrected to below
-// classMeanDeviations of these deviations, because the estimate divides by it (Fuller 1980 modifies
-// errors in variables likewise); this floor is at most classMeanSignal. Of .02, .1, .25, .5 and 1 (no
-// correction), .5 was best on small simulated sets. On one draw of MNIST embeddings hidden at ρ = .05, 4
-// and 8 deviations were about equally good, and clearly better than 2. Directions at the floor pull the
-// estimate towards the training shares; intervals are widened by as much.
+// Noise adds to the squared distance between class means, a bias of which only the mean is known. If r
+// directions share it, the noise ν of a squared length of 1 has standard deviation ν√(2/r): large for the
+// sampling of a wide kernel (r of 5 to 50), small for privacy noise (r = D). A length is never corrected to
+// below classMeanDeviations of these deviations, because the estimate divides by it (Fuller 1980 modifies errors
+// in variables likewise); this floor is at most classMeanSignal. Of .02, .1, .25, .5 and 1 (no correction), .5
+// was best on small simulated sets. On one draw of MNIST embeddings hidden at ρ = .05, 4 and 8 deviations were
+// about equally good, and clearly better than 2. Directions at the floor pull the estimate towards the training
+// shares; intervals are widened by as much.
 const (
 	classMeanDeviations = 5
 	classMeanSignal     = 0.5
 )
 
-// solveClassMeans uses the class means B = ΦA, A = WP̃ᵀS⁻¹, with weights W and S = P̃WP̃ᵀ − Σv_iw_iC_i (v
-// from unfitted). BᵀB is Aᵀ(V + D·s)A − N. N = Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A is the mean addition of
-// sampling, of privacy noise on embeddings, and of noise with covariance C_i in P̃ (errors in variables).
+// solveClassMeans uses the class means B = ΦA, A = WP̃ᵀS⁻¹, with weights W and S = P̃WP̃ᵀ − Σv_iw_iC_i (v from
+// unfitted, C_i the noise covariance of set i's shares). With Gram's V, U, D and s, BᵀB is Aᵀ(V + D·s)A − N. N =
+// Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A is the mean addition of sampling, of privacy noise on embeddings, and of noise in
+// P̃ (errors in variables).
 func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	c, m := p.shares.Dims()
 	var warnings []Warning
@@ -125,7 +127,7 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 			"most of the difference seen between some classes is sampling or privacy noise, so the estimate is pulled towards the training shares: use more rows, more different sets or another width"})
 	}
 	metric, pinv, _ := ratioTangent(q)
-	// free = u + H⁺(h − Qu), u the uniform ratio.
+	// free = u + H⁺(h − Qu), with u the uniform ratio and H⁺ = pinv.
 	offset := make([]float64, c)
 	for k := range c {
 		offset[k] = 1 / float64(c)
@@ -152,7 +154,7 @@ func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	out := make([]float64, len(w))
 	var inverse mat.Dense
 	if err := inverse.Inverse(s); err != nil {
-		return out // the caller refuses this
+		return out // solve refuses a singular S
 	}
 	for i := range out {
 		share := p.shares.ColView(i)
@@ -263,7 +265,7 @@ func symmetricEigen(d *mat.Dense) ([]float64, *mat.Dense) {
 	}
 	var eigen mat.EigenSym
 	var vectors mat.Dense
-	if !eigen.Factorize(s, true) { // only for numbers that are not finite
+	if !eigen.Factorize(s, true) { // fails only for numbers that are not finite
 		return make([]float64, c), identity(c)
 	}
 	eigen.VectorsTo(&vectors)
@@ -288,8 +290,8 @@ func (p ratioProblem) slope(linear *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// pull bounds, for each class, the pull of the estimate away from the truth: (slope − I)(ρ − p̄), where
-// the entries of ρ − p̄ sum to zero.
+// pull bounds, for each class, how far the estimate is drawn from the truth ρ towards the training shares p̄:
+// (slope − I)(ρ − p̄), where the entries of ρ − p̄ sum to zero.
 func (s ratioSystem) pull() []float64 {
 	c, _ := s.slope.Dims()
 	out := make([]float64, c)

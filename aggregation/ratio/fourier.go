@@ -23,7 +23,6 @@ type Fourier struct {
 	Seed     uint64  `json:"seed"`
 }
 
-// Validate returns an error that names the wrong field and says what to give.
 func (f Fourier) Validate() error {
 	switch {
 	case f.Dim < 1:
@@ -43,7 +42,6 @@ type Embedder struct {
 	phases      []float64
 }
 
-// NewEmbedder draws the frequencies.
 func NewEmbedder(f Fourier) (*Embedder, error) {
 	if err := f.Validate(); err != nil {
 		return nil, fmt.Errorf("make embedder: %w", err)

@@ -90,7 +90,7 @@ type jsonRatioModel struct {
 
 const modelVersion = 1
 
-// MarshalJSON writes the input of Estimate: with a kernel the sets' rows too, with a Fourier map no rows.
+// MarshalJSON writes what Estimate needs: with a kernel the sets' rows too, with a Fourier map no rows.
 func (m *Model) MarshalJSON() ([]byte, error) {
 	s := m.system
 	out := jsonRatioModel{

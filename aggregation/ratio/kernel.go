@@ -15,7 +15,6 @@ type Kernel struct {
 	Gamma float64 `json:"gamma,omitempty"`
 }
 
-// RBF is the Gaussian kernel exp(−gamma‖x−y‖²).
 func RBF(gamma float64) Kernel { return Kernel{Name: "rbf", Gamma: gamma} }
 
 func (k Kernel) Validate() error {

@@ -40,7 +40,6 @@ type Options struct {
 	Rank float64
 }
 
-// Validate returns an error that names the wrong field and says what to give.
 func (o Options) Validate() error {
 	if o.Confidence < 0 || o.Confidence >= 1 {
 		return fmt.Errorf("ratio confidence = %g: give a number in (0,1), or 0 for 0.95", o.Confidence)
@@ -84,7 +83,6 @@ type ratioSetLaw struct {
 	ShareCov *mat.SymDense `json:"-"`
 }
 
-// Options returns the options that the model was fitted with.
 func (m *Model) Options() Options { return m.options }
 
 // Sets returns the sizes and shares of the fitted sets, without their features.
@@ -98,11 +96,10 @@ func (m *Model) Sets() []Set {
 
 func (m *Model) Classes() int { return m.classes }
 
-// Warnings returns doubts about the fitted sets.
 func (m *Model) Warnings() []Warning { return m.warnings }
 
-// Condition returns maxsing(P̂)/minsing(Â), which multiplies errors of the embeddings in the published
-// error bound. Â is the Gram of the sets.
+// Condition returns the factor by which errors of the embeddings grow in the published error bound: the largest
+// singular value of the shares P̂ over the smallest of Â, the Gram of the sets.
 func (m *Model) Condition() float64 { return m.number }
 
 // TrainingShares returns the class shares of all sets together, the baseline of every estimate.

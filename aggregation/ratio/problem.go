@@ -112,8 +112,7 @@ func (p ratioProblem) singular() (high, low float64) {
 	return values[0], values[p.classes()-1]
 }
 
-// check refuses sets from which no estimate is possible. full says that the estimator must separate
-// all classes.
+// check refuses sets from which no estimate is possible. full says that the estimator must separate all classes.
 func (p ratioProblem) check(full bool) ([]Warning, error) {
 	c, m := p.shares.Dims()
 	if m < 2 {

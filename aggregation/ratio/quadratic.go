@@ -14,7 +14,7 @@ import (
 // gᵀ(x − e_k), g = Hx − b, certifies f(x) − min f ≤ gap even if the loop ends early.
 func quadraticOnSimplex(h mat.Symmetric, b []float64) (x []float64, gap float64) {
 	c := len(b)
-	// σ·11ᵀ adds a constant while Σx = 1, and makes H definite.
+	// lift·11ᵀ adds a constant while Σx = 1, and makes H definite.
 	lift := 0.0
 	size := 1e-300
 	for i := range c {

@@ -21,10 +21,10 @@ func (s ratioSystem) rowEffects(scores *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// withinCovariance returns the covariance of the rows of effects (n×c) minus the classes' contribution.
-// On average a row of class k moves the ratios by column k of slope (e_k, unless the estimate is pulled
-// towards the training shares). So the contribution is K(diag(p) − ppᵀ)Kᵀ. It is not an error, because
-// the ratios wanted are those of this very set.
+// withinCovariance returns the covariance of the rows of effects (n×c) minus the classes' contribution. On
+// average a row of class k moves the ratios by column k of K = slope (e_k, unless the estimate is pulled towards
+// the training shares). So classes of shares p contribute K(diag(p) − ppᵀ)Kᵀ. This is not an error, because the
+// ratios wanted are those of this very set.
 func (s ratioSystem) withinCovariance(effects *mat.Dense, p []float64) *mat.SymDense {
 	n, c := effects.Dims()
 	if n < 2 {
@@ -77,9 +77,9 @@ func (m *Model) rowSpread() *mat.SymDense {
 
 const leaveOneOutLimit = 50
 
-// leaveOneOutSpread estimates the covariance of rowSpread from embeddings alone: the other sets estimate
-// each set's shares. The squared error, minus known noise, over 1/n_i + Σa_j²/n_j is one draw of the
-// covariance. nil if there are too few sets, fewer than 2c + 2.
+// leaveOneOutSpread estimates the covariance of one row's effect from embeddings alone: the other sets estimate
+// each set's shares. The squared error, minus known noise, over 1/n_i + Σa_j²/n_j is one draw of the covariance.
+// It returns nil for fewer than 2c + 2 sets.
 func (m *Model) leaveOneOutSpread() *mat.SymDense {
 	p := m.problem
 	total := p.sets()
@@ -155,7 +155,8 @@ func (p ratioProblem) laws() []ratioSetLaw {
 //
 //	L Q Lᵀ (s_U + Σ a_i² s_i) + Σ a_i² C_i,
 //
-// s the noise variance of embeddings, C_i the covariance of the noise in shares.
+// L and Q the system's linear and quadratic, s the noise variance of embeddings, C_i the covariance of the noise
+// in shares.
 func knownCovariance(s ratioSystem, sets []ratioSetLaw, a []float64, targetNoise float64) *mat.SymDense {
 	c, _ := s.linear.Dims()
 	noise := targetNoise
@@ -261,9 +262,9 @@ func spectrumOf(k Kernel, sets []*mat.Dense) (rank, third float64) {
 //
 //	tr(Cov_i Cov_j) = D·s_is_j + (s_i/n_j + s_j/n_i)τ + τ²/(r·n_in_j).
 //
-// With R the weights of the sets in the class means (M×c), a their weights in the fitted mean, and x =
-// (Cov_U + Σa_i²Cov_i), the covariance of RᵀEᵀ(e_U − Ea) is Σ_i R_ikR_il tr(Cov_i x) + Σ_ij
-// R_ika_iR_jla_j tr(Cov_iCov_j), mapped through L.
+// With R the weights of the sets in the class means (M×c), a their weights in the fitted mean, E and e_U the
+// errors of Φ and Φ_U, and x = (Cov_U + Σa_i²Cov_i), the covariance of RᵀEᵀ(e_U − Ea) is Σ_i R_ikR_il tr(Cov_i
+// x) + Σ_ij R_ika_iR_jla_j tr(Cov_iCov_j), mapped through L.
 func secondOrder(s ratioSystem, sets []ratioSetLaw, a []float64, n, targetNoise, rank, dim float64) *mat.SymDense {
 	c, _ := s.linear.Dims()
 	out := mat.NewSymDense(c, nil)

@@ -27,7 +27,6 @@ type WidthPoint struct {
 	Error float64 `json:"standard_error"`
 }
 
-// Widths returns the widths that SelectWidth tries.
 func Widths(scale float64) (all []float64) {
 	for k := -5; k <= 5; k++ {
 		all = append(all, math.Ldexp(1, k)/scale)

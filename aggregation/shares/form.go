@@ -11,7 +11,7 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/sumvec"
 )
 
-// Form is the proved form of a contribution. It is public, from a plan and its pool.
+// Form says what a contribution's proof shows. It follows from a plan and its pool, so it is public.
 type Form struct {
 	Cells int
 	// Each cell is an integer from Least to Least + 2^Bits − 1.

@@ -69,7 +69,7 @@ func (f Form) Prepare(key Key, c Context, r Role, part []byte) (*Preparation, er
 // public share. With different nonces the servers would query the proof at two points, which proves nothing.
 func (f Form) given(c Context, part []byte) [digestSize]byte {
 	b, err := json.Marshal(f)
-	if err != nil { // five integers
+	if err != nil { // cannot happen: a Form is five integers
 		panic(err)
 	}
 	return sha256.Sum256(append(append(b, c[:]...), part[:headSize]...))

@@ -39,7 +39,7 @@ func (f Form) rowCheck(r Role, key Key, c Context, nonce []byte, share fp128.Vec
 	}
 	for at := 0; at < len(share); at += f.Row {
 		var off, random fp128.Fp
-		if err := random.Random(xof); err != nil { // ten of 2⁻⁵⁹ each
+		if err := random.Random(xof); err != nil { // after ten rejections, of probability 2⁻⁵⁹ each
 			return check, fmt.Errorf("draw row check: %w", err)
 		}
 		for j := at; j < at+f.Row; j++ {

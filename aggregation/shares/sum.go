@@ -13,7 +13,6 @@ type SecretShare struct{ elements fp128.Vec }
 // NewSum returns the sum of no contributions.
 func (f Form) NewSum() SecretShare { return SecretShare{make(fp128.Vec, f.Cells)} }
 
-// Add adds another share of the same server, in place.
 func (s SecretShare) Add(o SecretShare) error {
 	if len(s.elements) != len(o.elements) || len(s.elements) == 0 {
 		return fmt.Errorf("add shares: they have %d and %d cells", len(s.elements), len(o.elements))
@@ -22,7 +21,6 @@ func (s SecretShare) Add(o SecretShare) error {
 	return nil
 }
 
-// Subtract subtracts another share, in place.
 func (s SecretShare) Subtract(o SecretShare) error {
 	if len(s.elements) != len(o.elements) || len(s.elements) == 0 {
 		return fmt.Errorf("subtract shares: they have %d and %d cells", len(s.elements), len(o.elements))

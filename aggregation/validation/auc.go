@@ -4,8 +4,10 @@ import "math"
 
 // auc estimates the probability that a record of the class scores above another record; ties count half.
 //
-// With h(b,c) = 1, 0 or, inside a bin, Aᵦ, this is θ = U/(PN) for U = Σ P(b)N(c)h(b,c). T(θ) = U − θPN is
-// linear in the counts of each class, so independent noise on counts leaves its mean 0 at the true θ, and
+// Let P(b) and N(b) count the records of the class and the others in bin b, P and N be their sums, and s² a
+// count's variance. With h(b,c) = 1, 0 or, inside a bin, Aᵦ, the AUC is θ = U/(PN) for U = Σ P(b)N(c)h(b,c).
+// T(θ) = U − θPN is linear in the counts of each class, so independent noise on counts leaves its mean 0 at the
+// true θ, and
 //
 //	Var T = Σ s²(P(b))·(H(b) − θN)² + Σ s²(N(c))·(G(c) − θP)²
 //

@@ -13,9 +13,9 @@ type fitting struct {
 	h Histogram
 }
 
-// equations returns S = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ) for a line, and its derivatives. μᵦ is the line's
-// mean probability over the bin's points. S is linear in the counts, so noise leaves its mean 0 at the
-// true line, even if counts are below 0.
+// equations returns S = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ) for a line, and its derivatives. Bin b has P(b) records of
+// the class, n(b) in all, mean score z̄ᵦ, and mean probability μᵦ over its points by the line. S is linear in
+// the counts, so noise leaves its mean 0 at the true line, even if counts are below 0.
 func (f fitting) equations(a, b float64) (s [2]float64, j [2][2]float64) {
 	for k, of := range f.bins {
 		mu, da, db := of.at(a, b)
@@ -115,7 +115,7 @@ func (s Scale) fit(h Histogram) (line, Number, Number) {
 	for range 100 {
 		a = f.level(b, a)
 		e, j := f.equations(a, b)
-		// The slope of the second equation along the first.
+		// The second equation's derivative by the slope, while the intercept solves the first.
 		d := j[1][1] - j[1][0]*j[0][1]/j[0][0]
 		if !(d > 0) || math.IsInf(d, 0) {
 			break

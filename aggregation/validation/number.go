@@ -25,7 +25,6 @@ func unknown(format string, args ...any) Number { return Number{Unknown: fmt.Spr
 
 func (n Number) Known() bool { return n.Unknown == "" }
 
-// Covers reports whether the interval contains a value.
 func (n Number) Covers(v float64) bool {
 	return n.Known() && (n.NoLow || n.Low <= v) && (n.NoHigh || v <= n.High)
 }

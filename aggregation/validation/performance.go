@@ -105,8 +105,9 @@ func (s Scale) threshold(h Histogram, at float64) Threshold {
 	return out
 }
 
-// brier assumes that records within a bin have the pool's scores, weighted towards each class by the
-// fitted line. To first order, an error δ in a bin's mean score moves the sum by 2(n·p̄ − P)·p̄(1−p̄)·δ.
+// brier assumes that records within a bin have the pool's scores, weighted towards each class by the fitted
+// line. To first order, an error δ in the mean score of a bin with n records, P of the class, and mean
+// probability p̄ moves the sum by 2(n·p̄ − P)·p̄(1−p̄)·δ.
 func (s Scale) brier(h Histogram, fit line) Number {
 	type moments struct{ yes, no float64 } // mean (1−p)² of the class, p² of the others
 	of := make([]moments, len(s.bins))

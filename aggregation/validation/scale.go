@@ -114,7 +114,6 @@ func (s Scale) Bin(z float64) int {
 	return at
 }
 
-// Share returns the share of the pool's rows in bin b.
 func (s Scale) Share(b int) float64 { return s.bins[b].share }
 
 // Mean returns the mean probability of the pool's rows in bin b; without log-odds, their mean score.
@@ -158,7 +157,8 @@ func (s Scale) width(b int) float64 {
 	return s.Edges[b] - s.Edges[b-1]
 }
 
-// Quantiles returns a pool's inner quantile edges together with the edges in with; fewer if scores coincide.
+// Quantiles returns the inner edges that cut a pool into parts of equal weight, and the edges in with; fewer if
+// scores coincide.
 func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	type row struct{ z, w float64 }
 	rows := make([]row, len(pool))
@@ -189,7 +189,7 @@ func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	}
 	slices.Sort(edges)
 	edges = slices.Compact(edges)
-	if len(rows) > 0 { // no score is below the first row
+	if len(rows) > 0 { // drop edges that have no score below them
 		edges = slices.DeleteFunc(edges, func(z float64) bool { return z <= rows[0].z && !slices.Contains(with, z) })
 	}
 	return edges
