@@ -25,7 +25,7 @@ func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.
 	if err := a.keep(d, s); err != nil {
 		return study.Plan{}, err
 	}
-	if len(s.Amendments) > 0 && !d.Has(site.FileAmendments) { // otherwise follow compares them with the stored ones
+	if len(s.Amendments) > 0 && !d.Has(site.FileAmendments) { // if some are stored already, follow compares the two
 		if err := d.WriteJSON(site.FileAmendments, s.Amendments); err != nil {
 			return study.Plan{}, err
 		}

@@ -28,8 +28,8 @@ func (s *silence) begin() (end func()) {
 	}
 }
 
-// keepAlives closes idle connections, or lets them stay open again. During the silence a timer would
-// close an idle connection at a moment that could be observed.
+// keepAlives closes idle connections, or lets them stay open again. If they stayed open during the silence, a timer
+// would close them at a moment that others could observe.
 func (s *silence) keepAlives(on bool) {
 	for _, server := range s.servers {
 		server.SetKeepAlivesEnabled(on)

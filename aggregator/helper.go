@@ -17,7 +17,7 @@ import (
 // Peer is the helper as the coordinator calls it: a Server, or a connection to a Server. Every call
 // may be repeated and gives the same answer again.
 type Peer interface {
-	// Accept returns the helper's acceptance of a study, given the coordinator's.
+	// Accept takes the coordinator's acceptance of a study, and returns the helper's.
 	Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error)
 	// Reveal exchanges both halves of the verify key, which opens the study.
 	Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte, reveal Signed) (helpers [32]byte, err error)

@@ -76,7 +76,7 @@ func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	return err != nil, nil
 }
 
-// lost returns the ledger lines that this helper's ledger lacks, of shares that the coordinator showed.
+// lost returns the lines of shares that the coordinator showed (Recall), which this helper's ledger lacks.
 func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	var shares []Signed
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {

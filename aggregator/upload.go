@@ -130,7 +130,7 @@ func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
 	if len(data) < 9+sealed+len(Digest{}) || data[0] != uploadVersion {
 		return study.Hash{}, fmt.Errorf("%w: it is cut off, or no upload of this version", study.ErrContribution)
 	}
-	data = data[:len(data)-len(Digest{})] // the coordinator compares this acceptance, and the helper never gets it
+	data = data[:len(data)-len(Digest{})] // without the acceptance's digest, which the helper never gets
 	u := upload{weight: int64(binary.BigEndian.Uint64(data[1:])), part: data[9 : len(data)-sealed], sealed: data[len(data)-sealed:]}
 	return u.offer(party, nil).digest(), nil
 }

@@ -29,7 +29,7 @@ type runningStudy struct {
 	certificates *members.Certificates
 	watch        *clockWatch
 	point        func(string) // Config.Checkpoint, never nil
-	sharing      *sharing     // the two servers' half and its connection to the helper; never nil
+	sharing      *sharing     // this coordinator's half of the two servers, with its connection to the helper; never nil
 	batch        int
 
 	mu      sync.Mutex  // guards the fields from here to over; held during a step and its commit

@@ -29,7 +29,7 @@ import (
 // with an invented number.
 //
 // A caller also names the studies of which it holds a release. The coordinator does not release these studies
-// again. Because the caller's word is not signed, an operator may waive the caller. This protects studies with
+// again. Because the caller's word is not signed, an operator may waive the caller. This rule protects studies with
 // noise at the sites, which have no entry in this ledger.
 //
 // After each start a study is released only after two poll intervals and once all its contributors have called,
@@ -52,9 +52,9 @@ type witnesses struct {
 	waived     map[study.Hash]map[study.PartyID]bool // waived by an operator since the start
 	bad        map[string]bool                       // callers that showed a bad signature
 	logged     map[study.Hash]string                 // the last logged reason why a release waits
-	known      map[privacy.Head]bool                 // whether the chain has a head that was looked up
+	known      map[privacy.Head]bool                 // heads that were looked up, and whether the chain has each
 	unsaved    []records.Testimony                   // testimonies that are not stored yet
-	behind     error                                 // why nothing is released; nil if nothing is known
+	behind     error                                 // why the ledger is known to be restored; nothing is released then
 	signed     protocol.Shown                        // the head, signed for everybody
 	signedHead privacy.Head                          // the head in signed
 }
@@ -99,7 +99,7 @@ func (w *witnesses) stop(why error, by string) {
 func (w *witnesses) checkShown(ctx context.Context, caller protocol.Caller, shown protocol.Shown, holds [][]byte, calls bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if caller.Role == protocol.RoleParty && len(holds) > 0 { // a command that a person runs names none
+	if caller.Role == protocol.RoleParty && len(holds) > 0 { // a command that a person runs names no release, and changes nothing here
 		held := map[study.Hash]bool{}
 		for _, h := range holds[:min(len(holds), protocol.MaxWaits)] {
 			if len(h) == len(study.Hash{}) {

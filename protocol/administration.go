@@ -177,7 +177,7 @@ type ClockReport struct {
 	Doubt string
 }
 
-// Clock asks for the coordinator's time. With vouch, the operator confirms that its clock is right.
+// Clock asks for the coordinator's time. With vouch, the operator confirms that the coordinator's clock is right.
 func (c *Client) Clock(ctx context.Context, vouch bool) (ClockReport, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -51,8 +51,8 @@ type Courier struct {
 	answers, declined bool // the answer was written; the answer is a refusal
 }
 
-// OpenCourier reads a pack as one party and checks all signatures. It refuses a pack that is older
-// than an earlier one.
+// OpenCourier reads a pack as one party and checks all signatures. It refuses a pack that is older than one read
+// before.
 func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if o.Wrote == nil {
 		o.Wrote = func(string) {}
@@ -176,7 +176,7 @@ func (c *Courier) Pool(_ context.Context, s Study, folder string) ([]byte, error
 }
 
 type keptAnswer struct {
-	// Body is the SHA-256 of the content, and Certificate that of the signer's certificate.
+	// Body is the SHA-256 of the answer's content, and Certificate that of the signer's certificate.
 	Body        keyDigest `json:"body"`
 	SealKey     keyDigest `json:"seal_key"`
 	Certificate keyDigest `json:"certificate"`

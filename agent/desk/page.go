@@ -118,7 +118,7 @@ func (p *Page) load(make func(ctx context.Context, r *http.Request, to *bytes.Bu
 	}
 }
 
-// mostForm bounds a form, in bytes: a name, a digest, a reason.
+// mostForm bounds the bytes of a form, which has a name, a digest and a reason.
 const mostForm = 16 << 10
 
 // decide carries out a person's decision about the study in the path, and redirects to its page.

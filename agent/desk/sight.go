@@ -193,8 +193,8 @@ func means(x *mat.Dense) []float64 {
 
 const shownLevels = 3
 
-// meanWords describes the means of encoded columns, for each column of the file: a number in its own
-// unit, or the shares of the most frequent levels.
+// meanWords describes, for each column of the file, the means of its encoded columns: a number in its own unit, or
+// the shares of the most frequent levels.
 func meanWords(s dataset.Schema, mean []float64) map[string]string {
 	out := map[string]string{}
 	if mean == nil {

@@ -91,7 +91,7 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 // alone returns the requests that an aggregator would make of its ledger if this were the only contribution.
 func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	if _, keeps := t.(study.Keeper); keeps {
-		return nil, nil // the parties of a Keeper release everything themselves, and this party has no records
+		return nil, nil // parties of a Keeper release everything themselves, so a party without requests has no records
 	}
 	body, err := c.Body(nil)
 	if err != nil {

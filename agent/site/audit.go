@@ -35,7 +35,7 @@ const (
 	AuditDeclared  = "declared"  // a person declared how a source is read and its number of records
 )
 
-// Who refused. The audit log gives a person's name; ByPerson is used in counts.
+// These say who refused. For a person the audit log has the name instead; only counts use ByPerson.
 const (
 	ByPolicy = "policy"
 	ByLedger = "ledger"

@@ -36,10 +36,9 @@ type Config struct {
 	// start at Poll, if that is shorter, and double each time. Each is drawn between half of it and
 	// the whole, so that agents do not return all at once.
 	MaxBackoff time.Duration `yaml:"max_backoff"`
-	// Margin is the factor by which the preparation of a contribution may exceed its bound. The
-	// bound follows from public numbers and this machine's speed. The upload leaves at the end of
-	// that time. A contribution that is not ready by then is replaced by a constant: raise Margin if
-	// the agent reports such contributions.
+	// Margin is the factor by which preparing a contribution may take longer than estimated. The estimate follows
+	// from public numbers and this machine's speed. The upload leaves at the end of that time. A contribution that
+	// is not ready by then is replaced by a constant: raise Margin if the agent reports such contributions.
 	Margin float64 `yaml:"margin"`
 	// LeastWindow is the least time for preparing a contribution, for machines that are busy at
 	// times. It delays only the study itself.

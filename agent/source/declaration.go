@@ -106,7 +106,7 @@ func (d Declaration) claim() string {
 	return claim
 }
 
-// vouchedFor refuses a query for which nobody answers, before the query runs.
+// vouchedFor returns an error for a query if no person vouches for it. Call it before the query runs.
 func (s Source) vouchedFor(vouch bool) error {
 	if !s.queries() || vouch {
 		return nil

@@ -93,7 +93,8 @@ func (o *inOrder) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// unread is the error for a file that cannot be read. It quotes nothing, because column names may be a record.
+// unread is the error for a file that cannot be read. It quotes nothing, because what looks like column names may be
+// a record.
 func unread(err error, f files.Format) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

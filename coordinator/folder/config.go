@@ -155,7 +155,7 @@ const (
 func DefaultConfig(dir string) Config {
 	return Config{
 		Dir: dir, Listen: ":7443", MinimumParties: 2, InvitationValid: 7 * 24 * time.Hour,
-		// A body of 10,000 rows and 10 classes in clear sums has at most 1 MB.
+		// A contribution of sums in clear, over 10,000 rows and 10 classes, has at most 1 MB.
 		Limits:      Limits{Body: 16 << 20, Pool: 256 << 20, Uploads: 32, Streams: 2, Silence: time.Minute, Slowest: 16 << 10, Bytes: 4 << 30, Calls: 8, AllCalls: 1024, Connections: 4, AllConnections: 4096, Rate: 20, Burst: 60},
 		WitnessWait: 30 * time.Second, // an agent polls every 15 s
 		Repair:      24 * time.Hour, LongestStop: time.Hour,

@@ -65,7 +65,7 @@ func (c Config) carry(ctx context.Context, to string) (rows int, err error) {
 	if _, err := ParseConfig(text); err != nil {
 		return 0, err
 	}
-	store, err := records.Open(c.Path(StoreFile)) // clear ballots must not go to PostgreSQL, which does not overwrite deleted rows
+	store, err := records.Open(c.Path(StoreFile)) // PostgreSQL does not overwrite deleted rows, so AskAgain deletes ballots in clear before the copy
 	if err == nil {
 		_, err = store.AskAgain(ctx, c.Clock.Complete().Now())
 		err = errors.Join(err, store.Close())

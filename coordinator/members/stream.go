@@ -20,7 +20,7 @@ type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
 
-// Parsed is a message that is being received.
+// Parsed receives a message into Into, and keeps a decoding error.
 type Parsed struct {
 	Into any
 	err  error

@@ -49,8 +49,7 @@ func (t *sqlTx) key(h study.Hash) (cipher.AEAD, error) {
 	return key, err
 }
 
-// noisy reports whether a plan has its noise added at the coordinator. A plan that cannot be read
-// counts as such a plan.
+// noisy reports whether a plan has its noise added at the coordinator, or cannot be read.
 func noisy(plan []byte) bool {
 	p, _, err := protocol.ParsePlan(plan)
 	return err != nil || p.Noise.InClear()

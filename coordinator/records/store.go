@@ -110,8 +110,8 @@ type Tx interface {
 	// Decline records that a party takes no part. first is false if it was recorded before.
 	Decline(study.Hash, study.PartyID) (first bool, err error)
 	Declined(study.Hash) ([]study.PartyID, error)
-	// Unfolded returns up to n contributions that are neither in the sum nor lost, in the order of their
-	// parties, from the party behind after. It returns fewer if they are large, and none only at the end.
+	// Unfolded returns up to n contributions that are neither in the sum nor lost, in the order of their parties,
+	// beginning behind the party after. It returns fewer if they are large, and none only at the end.
 	Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error)
 	// Body returns a contribution's bytes. It returns ErrNone if they are in the sum, lost or deleted.
 	Body(study.Hash, study.PartyID) ([]byte, error)
@@ -121,7 +121,7 @@ type Tx interface {
 	LoseSum(h study.Hash, noticed time.Time) error
 	Lost(study.Hash) (map[study.PartyID]time.Time, error)
 	Restore(h study.Hash, p study.PartyID, body []byte) error
-	// Drop deletes contributions with their receipts, also lost ones.
+	// Drop deletes contributions, lost ones too, and their receipts.
 	Drop(h study.Hash, parties []study.PartyID) error
 	// Sum is the stored sum and its number of contributions; nil and 0 if there is none. A sum that
 	// changed on disk is ErrDamagedSum.

@@ -64,7 +64,7 @@ func settings(at string) (*pgx.ConnConfig, error) {
 	return c, nil
 }
 
-// place is the PostgreSQL schema of the tables.
+// place names the PostgreSQL schema that holds the tables.
 func (s Schema) place() string { return "caucus_" + s.Name }
 
 // openServer opens the tables in a PostgreSQL database, and brings them up to date.
