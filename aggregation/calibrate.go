@@ -36,7 +36,7 @@ const Normal95 = 1.959963984540054
 const (
 	// calibrationDraws is the number of draws for a correction. Their mean scatters a sixth as much as one draw.
 	calibrationDraws = 32
-	// calibrationRounds iterate correction and slope, which depend on each other.
+	// calibrationRounds is how often correction and slope, which depend on each other, are computed in turn.
 	calibrationRounds = 4
 )
 
@@ -73,7 +73,7 @@ func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 	}
 	d, columns := c.mu.Dims()
 	s := c.fit.Model.Scores(c.x)
-	last := c.x.At(0, d-1) // the intercept
+	last := c.x.At(0, d-1) // the value of the intercept column
 	share := make([]float64, columns)
 	for k := range share {
 		share[k] = c.mu.At(d-1, k) / last
@@ -102,7 +102,7 @@ func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 func (c calibrator) noise(p *mat.Dense) Noise {
 	n, d := c.x.Dims()
 	k := float64(c.classes)
-	free := k - 1 // centring makes the K columns sum to 0
+	free := k - 1 // of the K columns, because centring makes them sum to 0
 	if c.classes == 2 {
 		free = 2 // the single column stands for two opposite ones and is not centred
 	}
@@ -186,7 +186,7 @@ func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square flo
 		worth[i] = (inner(n, problem.solve(up, c.fit.Lambda, searchGradient, start)) - inner(n, problem.solve(down, c.fit.Lambda, searchGradient, start))) / 2
 		mean += worth[i] / calibrationDraws
 	}
-	for _, w := range worth { // Var ν'H⁻¹ν = 2tr((H⁻¹Σ)²)
+	for _, w := range worth { // worth has variance 2tr((H⁻¹Σ)²): see calibrate
 		square += (w - mean) * (w - mean) / (2 * (calibrationDraws - 1))
 	}
 	return mean, square
@@ -212,7 +212,7 @@ func (c calibrator) deviation(r learners.Recalibration, noise Noise, last, squar
 		}
 		return one
 	}
-	along := square // ⟨W,ΣW⟩ − tr((H⁻¹Σ)²) + 2tr((H⁻¹Σ)²)
+	along := square // variance along the scores (see calibrate): ⟨W,ΣW⟩ − tr((H⁻¹Σ)²) + 2tr((H⁻¹Σ)²)
 	for k := range columns {
 		cross := 0.0
 		for l := range columns {

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Record rows on the lattice: a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes the integers trunc(2²⁰·row).
-// Truncating raises no norm, so the features' norm² and the intercept's square are each at most 2³⁹.
+// Records are summed as integers, so a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes trunc(2²⁰·row). Truncating
+// raises no norm: the features' norm² and the intercept's square are each at most 2³⁹.
 const (
 	crossScale = 1 << 20
 	crossHalf  = 1 << 39

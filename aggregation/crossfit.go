@@ -13,11 +13,11 @@ import (
 type CrossFit struct {
 	Fit
 	Drift Drift
-	// Tilted reports whether the pool was tilted to the records' mean. EffectiveRows is the pool's
-	// effective sample size (Kish) afterwards.
+	// Tilted reports whether weights match the pool's mean to the records'. EffectiveRows is the pool's
+	// effective sample size (Kish) under the weights.
 	Tilted        bool
 	EffectiveRows float64
-	// Remains is the drift left in the pool after tilting.
+	// Remains is the drift of the weighted pool.
 	Remains Drift
 	// Calibration is nil if its equations have no solution.
 	Calibration *Calibration
@@ -25,13 +25,14 @@ type CrossFit struct {
 	equations calibrator
 }
 
-// CrossTerms configure a fit to cross sums.
+// CrossTerms configure a fit to sums of label × features.
 type CrossTerms struct {
 	FitTerms
 	// Deviation is the standard deviation of the noise on each class sum's mean. Records is the number of
 	// summed records.
 	Deviation, Records float64
-	// Tilt permits tilting a pool that differs, if at least a share Keep of its rows stays effective.
+	// Tilt permits weights that match a differing pool's mean to the records', if a share Keep of its rows stays
+	// effective.
 	Tilt bool
 	Keep float64
 }

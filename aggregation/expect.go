@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	referenceSpread = 2.0 // standard deviation of the teacher's scores, for two classes
+	referenceSpread = 2.0 // standard deviation of the scores of Teach's model, for two classes
 	referenceMany   = 4.0 // the same for more classes
 	referenceShare  = 0.75
 )

@@ -48,7 +48,7 @@ const (
 
 // FeatureTerms extend a design beyond the schema's blocks.
 type FeatureTerms struct {
-	// Pairs are columns of the file with a joint margin to release.
+	// Pairs names pairs of columns whose joint frequencies are released too.
 	Pairs [][2]string
 	// Bins, at least 2, adds a histogram of each number. 0: none.
 	Bins int

@@ -77,13 +77,13 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 		scatter += inner(s, s)
 	}
 	more := all / (all - scatter/calibrationFolds)
-	if !(more > 0) { // all variance is the scatter of the fits
+	if !(more > 0) { // the scatter of the fits explains all variance of the scores
 		return nil
 	}
 	r.Slope *= more
 	out := &Calibration{Recalibration: r, Low: more * low, High: more * high}
 	out.SlopeSD = out.Slope * math.Log(out.High/out.Slope) / Normal95
-	for k, mean := range means { // back to scores that are not centred
+	for k, mean := range means { // shift the intercepts for scores that are not centred
 		out.Intercept[k] -= r.Slope * mean
 	}
 	return out

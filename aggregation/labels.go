@@ -160,7 +160,7 @@ func (o LabelOptions) costs(y []int) []learners.ClassCost {
 		base, channel = learners.BackwardCost(o.Channel), o.Channel
 	}
 	costs := make([]learners.ClassCost, learners.Columns(o.Channel.Classes))
-	// For the AUC of a symmetric loss, a pair's two corrections cancel up to a factor.
+	// For the AUC with a symmetric loss, the corrections of a pair's two labels cancel up to a factor.
 	if o.Loss.Symmetric() && o.Risk == RiskAUC {
 		base = learners.PlainCost()
 	}
@@ -325,7 +325,7 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 	d, columns := m.W.Dims()
 	intercept := x.At(0, d-1)
 	p, q := o.Channel.Keep, o.Channel.Flip()
-	spread := 2 * math.Sqrt(p*(1-p)) / (p - q) // standard deviation of one row's 2·Unbiased−1, near the maximum
+	spread := 2 * math.Sqrt(p*(1-p)) / (p - q) // about the largest standard deviation of a row's 2·Unbiased−1
 	for k := range columns {
 		class := k
 		if o.Channel.Classes == 2 {

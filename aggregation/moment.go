@@ -14,7 +14,7 @@ import (
 // p×learners.Columns(classes), in place of the counts. A's rows are the whitened pool rows, rounded, so
 // the sums are exact.
 type MomentDesign struct {
-	a       []int64 // row-major rows × p
+	a       []int64 // A, row-major rows × p
 	rows, p int
 	classes int
 	back    *mat.Dense

@@ -12,7 +12,7 @@ import (
 // Noise is the law of the noise on a released moment matrix Mu (d×C): each column is Factor·z, the
 // entries of z independent with mean 0 and variance 1. The law is public, so fresh draws cost nothing.
 type Noise struct {
-	// d×p
+	// Factor is d×p.
 	Factor *mat.Dense
 	// Laplace reports that the entries of z are Laplace, otherwise normal. The released discrete
 	// noises differ from this by less than their rounding, and K-norm noise (excess kurtosis 6/(m+1)
@@ -99,7 +99,7 @@ func metricOfSecondMoment(s *mat.SymDense) metric {
 	m := metric{vectors: mat.NewDense(d, d, nil), values: e.Values(nil)}
 	e.VectorsTo(m.vectors)
 	for j, v := range m.values {
-		m.values[j] = math.Max(v, 0) // rounding can make a null direction −1e-18
+		m.values[j] = math.Max(v, 0) // rounding can turn an eigenvalue of 0 into −1e-18
 		// By convention the largest entry is positive, so that all machines find the same directions.
 		largest := 0.0
 		for i := range d {

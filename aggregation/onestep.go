@@ -50,7 +50,7 @@ func (f CrossFit) OneStep() (OneStep, bool) {
 		model = f.Calibration.Apply(model, c.x.At(0, d-1))
 	}
 	seen, w, _ := c.newton(model)
-	for j := range seen.RawMatrix().Cols { // scaled by 1/√curvature
+	for j := range seen.RawMatrix().Cols { // undo newton's scaling by 1/√curvature
 		column := seen.ColView(j).(*mat.VecDense)
 		column.ScaleVec(1/mat.Norm(column, 2), column)
 	}

@@ -16,7 +16,7 @@ type logMeanExp struct {
 	mu     []float64
 	ridge  float64
 	scores []float64
-	second *mat.SymDense // second moment of the rows, under base
+	second *mat.SymDense // second moment of the rows under the weights base
 	shape  *ridged       // Cholesky factor of second + shaped·I; nil until needed
 	shaped float64
 }
@@ -101,7 +101,7 @@ func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float6
 		if entropy > math.Log(float64(n)) {
 			return risk, math.NaN()
 		}
-		// S(S+λ)⁻¹ = I − λ(S+λ)⁻¹.
+		// tr(S(S+λ)⁻¹C) = tr C − λ·tr((S+λ)⁻¹C), where tr C is variance.
 		return risk, 2*(variance-lambda*entropy) - variance
 	}
 	return p.fitWeights(r, nil, lambda, keep, rng)

@@ -158,7 +158,7 @@ func drawTilted(theta float64, rng *rand.Rand) float64 {
 	if math.Abs(theta) < 1e-4 {
 		return u
 	}
-	if theta > 0 { // from the other end, where nothing overflows
+	if theta > 0 { // draw from the other end, where nothing overflows
 		return 1 - drawFrom(theta, u)
 	}
 	return drawFrom(-theta, u)

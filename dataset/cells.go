@@ -12,7 +12,7 @@ import (
 type encoded struct {
 	value float64
 	at    int32
-	flag  int32 // column of X; -1 if there is none
+	flag  int32 // column of X that is set to 1; -1 if there is none
 	odd   oddity
 }
 
@@ -111,7 +111,7 @@ func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
 	type source struct {
 		column *column
 		cells  cellEncoder
-		memo   []encoded // encodings by code; nil if most values are distinct
+		memo   []encoded // encodings of the column's values; nil if most cells differ
 		counts [oddities]int
 	}
 	var sources []source

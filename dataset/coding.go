@@ -29,7 +29,7 @@ type Coding struct {
 	schema   Schema
 	features []codedFeature
 	place    map[string]int // index in features, by name
-	parts    []part         // features, label, patient, party
+	parts    []part         // places in a record: features, label, patient, party
 	width    int
 }
 
@@ -278,7 +278,7 @@ func (c *Coding) Columns() (widths []int) {
 // CodedBlock is a block of coded records, column by column.
 type CodedBlock struct {
 	Rows    int
-	Columns [][]byte // as in Coding.Columns: Rows times the width of each column
+	Columns [][]byte // one for each of Coding.Columns, Rows times as long
 }
 
 // Append adds a record to a block, which may be the zero value.
@@ -344,7 +344,7 @@ func (c *Coding) decode(name string, b CodedBlock, x *mat.Dense, first int) {
 		cell := column[row*width : (row+1)*width]
 		if f.of.Kind == Categorical {
 			level := getCode(cell)
-			if level >= f.of.width() { // missing
+			if level >= f.of.width() { // a missing text
 				level = f.cells.other
 			}
 			to[first+level] = 1

@@ -22,9 +22,9 @@ import (
 // multiplications. Sums have a fixed order, so a row's phases do not depend on other rows.
 type Frequencies struct {
 	dim, count, block int
-	signs             []float64 // 3p for each block
-	scale             []float64 // count numbers
-	work              []float64 // p numbers
+	signs             []float64 // 3p signs for each block
+	scale             []float64 // a factor for each frequency
+	work              []float64 // scratch memory, p numbers
 }
 
 // leastBlock is the least p. In smaller blocks the directions are too regular.

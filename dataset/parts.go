@@ -37,7 +37,7 @@ func (s Schema) Parts(rows Rows, keep []string, use func(r *Records, kept [][]st
 	}
 	var b CodedBlock
 	kept, record := make([][]string, len(keep)), make([]byte, c.Width())
-	pass := func(n int) error { // the first n rows
+	pass := func(n int) error { // calls use with the first n rows
 		part := slices.Clone(kept)
 		for i := range kept {
 			part[i], kept[i] = kept[i][:n], kept[i][n:]

@@ -51,7 +51,7 @@ type quotedReader struct {
 	place int
 }
 
-// lineAhead is a line read in search of the end of a quote.
+// lineAhead is a line read in search of the end of a quote; whole is false if it was cut at maxLine.
 type lineAhead struct {
 	text  string
 	whole bool

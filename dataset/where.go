@@ -224,7 +224,7 @@ func scanCondition(text string) ([]token, error) {
 			if n < 0 {
 				n = len(text)
 			}
-			if n == 0 { // another kind of space
+			if n == 0 { // text begins with another kind of space
 				n = len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
 			} else {
 				out = append(out, token{text[:n], wordToken})

@@ -93,7 +93,7 @@ type Tree struct {
 type node struct {
 	cut    float64
 	column int
-	low    int // child for values up to cut, before the child for larger values; 0 at a leaf
+	low    int // index of the child for values up to cut; the other child is next to it; 0 at a leaf
 	class  int
 }
 

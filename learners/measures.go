@@ -112,7 +112,7 @@ func areaUnder(s []float64, y []int, class, classes int) (float64, bool) {
 		}
 		return 0
 	})
-	above, in := 0.0, 0.0 // twice the pairs in order; rows of the class
+	above, in := 0.0, 0.0 // twice the number of pairs in the right order; number of rows of the class
 	for a := 0; a < len(order); {
 		b, mine := a, 0.0
 		for ; b < len(order) && s[order[b]] == s[order[a]]; b++ {

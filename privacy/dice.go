@@ -140,8 +140,7 @@ func (d *exactDice) decay(p *ratio) bool { return decayByFlips(d, p) }
 // e^{−γ}. A larger p takes one trial with γ = 1 for each whole unit and one for the rest.
 func decayByFlips(d dice, p *ratio) bool {
 	for range p.whole {
-		// For γ = 1 the flip for k = 1 always succeeds, and each later flip, of probability 1/k, is below(k) =
-		// 0.
+		// For γ = 1 the flip for k = 1 always succeeds; each later flip, of probability 1/k, is below(k) = 0.
 		k := uint64(2)
 		for d.below(k) == 0 {
 			k++

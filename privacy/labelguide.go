@@ -38,7 +38,7 @@ func LabelsFor(keep, level float64) int {
 const maxGuideLabels = 100_000_000
 
 type walk struct {
-	n       int     // 2m−1
+	n       int     // number of labels, 2m−1
 	p       float64 // MostKept(n)
 	c       float64 // c_m
 	pq, gap float64 // pq and p−q

@@ -93,11 +93,11 @@ func (g *normal) rounded(d dice, num, den *big.Int) noise {
 
 // nearest returns the integer nearest to num/den·(k+x). It reveals digits of x until the integer is certain.
 func (g *normal) nearest(d dice, k uint64, x *uniform, num, den *big.Int) natural {
-	// The number lies in [low, low+1)/unit, unit = baseⁱ after i digits.
+	// k+x lies in [low, low+1)/unit, unit = baseⁱ after i digits.
 	low, unit, base := new(big.Int).SetUint64(k), big.NewInt(1), new(big.Int).SetUint64(g.base)
 	scaled, denominator, first, last := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
 	for i := 0; ; i++ {
-		// ⌊num/den·v + 1/2⌋ = ⌊(2·num·v + den)/(2·den)⌋ at both ends; the upper end is not reached.
+		// Round both ends v: ⌊num/den·v + 1/2⌋ = ⌊(2·num·v + den)/(2·den)⌋. v stays below the upper end.
 		denominator.Mul(den, unit)
 		scaled.Mul(num, low).Lsh(scaled, 1).Add(scaled, denominator)
 		denominator.Lsh(denominator, 1)

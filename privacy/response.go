@@ -44,7 +44,7 @@ func CalibrateResponse(classes int, epsilon float64) (RandomisedResponse, error)
 	}
 	odds := expBelow(roundDown(rational(epsilon))) // ≤ e^ε
 	p := new(big.Rat).SetInt64(int64(classes - 1))
-	p.Quo(odds, p.Add(odds, p)) // increases with odds
+	p.Quo(odds, p.Add(odds, p)) // increases with odds, so rounding odds down rounds p down
 	n := new(big.Int).Lsh(p.Num(), responseBits)
 	n.Quo(n, p.Denom())
 	m := RandomisedResponse{Classes: classes, Keep: new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), responseBits))}

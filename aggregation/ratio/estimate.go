@@ -60,8 +60,8 @@ const maxFreedom = 1e9
 
 type ratioPoint struct {
 	h, free, shares []float64
-	coefs           []float64 // weights in the fitted mean of the model's functions (see ratioSystem)
-	setWeights      []float64 // weights in the fitted mean of the sets
+	coefs           []float64 // weights of the model's functions (see ratioSystem) in the fitted mean
+	setWeights      []float64 // weights of the sets in the fitted mean
 	gap             float64
 }
 
@@ -133,9 +133,9 @@ func (m *Model) Estimate(target Set) (Estimate, error) {
 
 type ratioView struct {
 	n      int
-	g      []float64  // inner products with the anchors
-	scores *mat.Dense // inner products for each row, nil without rows
-	norm   float64    // unbiased ‖Φ_U‖²
+	g      []float64  // inner products of the target's embedding with the anchors
+	scores *mat.Dense // inner products of each row's embedding with the anchors, nil without rows
+	norm   float64    // unbiased squared norm of the target's embedding
 	trace  float64    // trace of the covariance of one row's embedding
 	noise  float64
 	// rank and third describe the spectrum of the target's rows: see spectrumOf.
@@ -247,7 +247,8 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 		fromSets += w * w / float64(m.sets[i].N)
 	}
 	if own == nil {
-		// Cov(φ) ⪯ tr Cov(φ)·I for any law, so L Q Lᵀ·tr bounds it.
+		// The covariance of a row's embedding is at most its trace times I, and knownCovariance carries that to
+		// the ratios.
 		trace := v.trace
 		for _, s := range m.sets {
 			trace = max(trace, s.Variance)
@@ -336,7 +337,7 @@ func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 	square := (sampling*sampling/rank + noise*noise/dim) / (total * total)
 	cube := (sampling*sampling*sampling*v.third + noise*noise*noise/(dim*dim)) / (total * total * total)
 	threshold := nullQuantile(square, cube, 1-fitAlarm)
-	if !(threshold > 1 && threshold < maxThreshold) { // a damaged model
+	if !(threshold > 1 && threshold < maxThreshold) { // only in a damaged model
 		return Goodness{}
 	}
 	return Goodness{Statistic: 1 + residual/total, Threshold: threshold, Tested: true}

@@ -41,7 +41,7 @@ func FitOpen(sets []Set, o OpenOptions, rng *rand.Rand) (model *Model, gamma flo
 			if !errors.As(err, &refusal) {
 				return nil, gamma, widths, err
 			}
-			gamma = 1 / o.Scale // no set can be held out
+			gamma = 1 / o.Scale // the usual width, because no set can be held out
 		}
 	}
 	m := Options{Estimator: o.Estimator}

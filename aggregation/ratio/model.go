@@ -20,8 +20,8 @@ type Set struct {
 	// variance v on the integer sum.
 	Noise float64
 
-	// Shares are the label shares of this very set, length c, sum 1. Noisy shares may be given before
-	// projection (unbiased; best for class-means) or after it. ShareCov is the covariance of their noise,
+	// Shares are the label shares of this very set, length c, sum 1. Noisy shares may be given before projection
+	// onto the simplex (unbiased; best for class-means) or after it. ShareCov is the covariance of their noise,
 	// with row sums zero because shares sum to 1; nil if exact.
 	Shares   []float64
 	ShareCov *mat.SymDense
@@ -69,7 +69,7 @@ type Model struct {
 	indirect bool          // spread was estimated by leaving sets out; a target's rows give a better estimate
 	rank     float64       // effective rank of the rows' embeddings, ≥ 1
 	warnings []Warning
-	number   float64 // condition number of the paper's bound
+	number   float64 // see Condition
 
 	problem ratioProblem // problem and scores are only for fitting, and are not in JSON
 	scores  []*mat.Dense
@@ -244,7 +244,7 @@ func (m *Model) embed(sets []Set, p *ratioProblem) error {
 	}
 	p.rank = unknownRank
 	p.gram = EmbeddingGram(m.anchors, n, self, p.noise)
-	if complete { // a sample of rows shows the spread of one row's effect
+	if complete { // all sets have rows: a sample shows how much one row moves the ratios
 		var sample []*mat.Dense
 		for _, s := range sets {
 			rows := everyRow(s.Rows, spreadRows)

@@ -120,7 +120,7 @@ func (p ratioProblem) check(full bool) ([]Warning, error) {
 	}
 	var warnings []Warning
 	for k := range c {
-		top, sure := 0., 0. // the largest share, and the largest after subtracting noise
+		top, sure := 0., 0. // the class's largest share in a set, before and after subtracting noise
 		exact := true
 		for i := range m {
 			share, sd := p.shares.At(k, i), 0.

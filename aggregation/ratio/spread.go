@@ -236,7 +236,7 @@ func spectrumOf(k Kernel, sets []*mat.Dense) (rank, third float64) {
 	if square <= 0 {
 		return 1, 1
 	}
-	// tr C³ from triples of different rows, as tr C² from pairs.
+	// Estimate tr C³ from triples of different rows, as tr C² from pairs.
 	apart := mat.NewDense(n, n, nil)
 	apart.Apply(func(i, j int, v float64) float64 {
 		if i == j {
@@ -252,7 +252,7 @@ func spectrumOf(k Kernel, sets []*mat.Dense) (rank, third float64) {
 	}
 	cube /= float64(n) * float64(n-1) * float64(n-2)
 	rank = max(1, trace*trace/square)
-	// Eigenvalues ≥ 0 of mean square 1/rank have a cubic mean between these.
+	// For eigenvalues λ ≥ 0 with Σλ = 1 and Σλ² = 1/rank, Σλ³ is between these bounds.
 	return rank, min(max(cube/(trace*trace*trace), 1/(rank*rank)), math.Pow(rank, -1.5))
 }
 

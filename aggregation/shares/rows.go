@@ -28,9 +28,9 @@ import (
 // computes from its own share, under this key or any other, and tells it nothing.
 
 func (f Form) rowCheck(r Role, key Key, c Context, nonce []byte, share fp128.Vec) (fp128.Fp, error) {
-	// circl draws from the key with TurboSHAKE128. cSHAKE128 with its own name draws independently.
+	// circl draws from the key with TurboSHAKE128. cSHAKE128 under a name of our own draws independently of it.
 	xof := sha3.NewCSHAKE128(nil, []byte("caucus row check 1"))
-	for _, b := range [][]byte{key[:], c[:], nonce} { // all of fixed lengths
+	for _, b := range [][]byte{key[:], c[:], nonce} { // their lengths are fixed, so none needs a separator
 		xof.Write(b)
 	}
 	var check, total fp128.Fp

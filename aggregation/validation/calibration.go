@@ -109,7 +109,7 @@ func (s Scale) fit(h Histogram) (line, Number, Number) {
 		return none("all scores are in one bin")
 	}
 	f := fitting{s, h}
-	unit := s.unit() // slopes are per this many units of score
+	unit := s.unit() // size of a usual slope
 	a, b := 0.0, unit
 	solved := false
 	for range 100 {

@@ -17,7 +17,7 @@ type Exact struct {
 	Thresholds []ExactThreshold `json:"thresholds,omitempty"`
 }
 
-// ExactThreshold is the result of calling records at or above a score positive.
+// ExactThreshold is the result of calling all records positive whose score is a threshold or more.
 type ExactThreshold struct {
 	Sensitivity float64 `json:"sensitivity"`
 	Specificity float64 `json:"specificity"`

@@ -20,7 +20,7 @@ type Performance struct {
 	Bins       []BinShare  `json:"bins"`
 }
 
-// Threshold is the result of calling all records at or above it positive.
+// Threshold is the result of calling all records with a score of At or more positive.
 type Threshold struct {
 	At          float64 `json:"at"`
 	Sensitivity Number  `json:"sensitivity"`

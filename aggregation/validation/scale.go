@@ -130,7 +130,7 @@ func (s Scale) Mean(b int) float64 {
 
 func (s Scale) probability(z float64) float64 {
 	if !s.LogOdds {
-		return math.NaN() // nobody reads this value
+		return math.NaN() // not used, because the score is no probability
 	}
 	return sigmoid(z)
 }

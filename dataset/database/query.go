@@ -184,7 +184,7 @@ var aggregates = regexp.MustCompile(`^(ANY_VALUE|AVG|BIT_(AND|OR|XOR)|BOOL_(AND|
 func Derives(sql string) (found []string) {
 	for _, driver := range []string{Postgres, MySQL} {
 		all := append(append([]string{""}, words(sql, driver)...), "")
-		tables := []bool{false} // by depth of brackets, whether the place is inside a list of tables
+		tables := []bool{false} // for each open bracket, whether w is in a list of tables
 		for i := 1; i+1 < len(all); i++ {
 			says, before, w, after := "", all[i-1], all[i], all[i+1]
 			top := len(tables) - 1

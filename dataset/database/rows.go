@@ -27,7 +27,7 @@ type Rows struct {
 	rows   *sql.Rows
 	names  []string
 	forms  []form
-	values []any // pointers
+	values []any // pointers for Scan
 	cells  []string
 	place  int
 	err    error
@@ -168,7 +168,7 @@ type form int
 const (
 	refused form = iota
 	plain
-	boolean // 0 and 1
+	boolean // a truth value of SQLite, 0 or 1
 	single  // 32 bits, which the driver returns as 64
 	finite  // a decimal that may be NaN or Infinity
 	clock   // a time of day, which may end in zeros

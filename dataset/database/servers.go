@@ -102,7 +102,7 @@ var causes = map[string]string{
 }
 
 func (r *Rows) explained(err error) error {
-	var codes []string // the most precise last
+	var codes []string // the error's codes, the most precise last
 	its, says := "", unsaid
 	if e, is := errors.AsType[*pgconn.PgError](err); is {
 		its, codes = e.Message, []string{fmt.Sprintf("%.2s", e.Code), e.Code}

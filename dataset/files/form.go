@@ -228,7 +228,7 @@ func unpacked(r io.Reader, p Packing) (io.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &limited{z, maxText}, nil // with one goroutine there is nothing to close
+		return &limited{z, maxText}, nil // needs no Close, because z runs without goroutines
 	}
 	return r, nil
 }

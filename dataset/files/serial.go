@@ -83,7 +83,7 @@ func showsDate(code string) dateStyle {
 // serialText writes Excel's date, counted in days from the day before 1900 (including a 29 February 1900
 // that never existed), or from 1904. It returns false for a number that is not a date.
 func serialText(v float64, year04 bool) (string, bool) {
-	if !(v >= 0 && v < 2958466) { // a date after the year 9999
+	if !(v >= 0 && v < 2958466) { // before the first date, or after the year 9999
 		return "", false
 	}
 	day, second := math.Floor(v), math.Round((v-math.Floor(v))*86400)

@@ -12,7 +12,7 @@ import (
 
 // Limits of advice. A rare text may identify a person, so it is counted but not shown.
 const (
-	adviceTexts = 3    // texts shown of a column
+	adviceTexts = 3    // most texts of a column that are shown
 	adviceLeast = 10   // least number of records with a text that is shown
 	adviceShare = 0.01 // least share of records with a text that is shown
 )

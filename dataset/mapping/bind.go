@@ -39,9 +39,9 @@ type target struct {
 	layout           dataset.DateLayout
 	multiply, offset float64
 	round            int  // -1 for no rounding
-	plain            bool // a number is not rewritten
+	plain            bool // numbers are not rewritten
 
-	noDate, noValue int // counts of cells up to now
+	noDate, noValue int // number of cells without a date, or without a value
 }
 
 // day is a date, or a column of dates.
