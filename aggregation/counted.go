@@ -27,7 +27,7 @@ func (d *FeatureDesign) CountedBound() (l1, l2sq int64) {
 	return max(l1, d.L1), max(l2sq, d.L2sq)
 }
 
-// GoneBound bounds what one counted record adds to CountedSums, for CountedBound's case of one counted record.
+// GoneBound bounds what a counted record adds to CountedSums: CountedBound's case in which only one is counted.
 func (d *FeatureDesign) GoneBound() (l1, l2sq int64) {
 	if d.mapped {
 		return int64(math.Ceil(math.Sqrt(float64(len(d.names))/2)*featureScale*(1+1e-12))) + featureScale,
@@ -46,9 +46,9 @@ func (d *FeatureDesign) Counted(last, records int64) (counted int64, ok bool) {
 // Recorded returns the number of records in released CountedSums.
 func (d *FeatureDesign) Recorded(sums []float64) float64 { return sums[d.Cells()] / featureScale }
 
-// WithCount adds the noise of the record count to the distribution of the noise on means. off is the
-// count's relative standard deviation. Dividing by a noisy count scales all means alike, so it adds
-// one direction across all groups. The direction is measured between ±off, because Means projects.
+// WithCount adds the noise of the record count to the distribution of the noise on means. off is the count's
+// relative standard deviation. Dividing by a noisy count scales all means alike, so it adds one direction across
+// all groups. The direction is the difference between ±off, because Means projects and so is not linear.
 func (d *FeatureDesign) WithCount(noise Noise, means []float64, off float64) Noise {
 	cells := d.Cells()
 	up, down := make([]float64, cells), make([]float64, cells)

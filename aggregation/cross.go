@@ -23,8 +23,8 @@ const CrossL2sq = 4 * crossHalf
 // CrossL1 bounds the L1 movement for d mapped features: at most 2d cells change, so √(2d) times L2.
 func CrossL1(d int) int64 { return int64(math.Ceil(math.Sqrt(2*float64(d)*CrossL2sq) * (1 + 1e-12))) }
 
-// CrossSums returns Σ over records of onehot(y) ⊗ z, row-major classes × d, z the record's row on the
-// lattice. x is n×d, mapped; y has classes 0..classes−1, or −1 for a record without a label.
+// CrossSums returns Σ over records of onehot(y) ⊗ z, row-major classes × d, z the record's row as integers
+// (latticeRow). x is n×d, mapped; y has classes 0..classes−1, or −1 for a record without a label.
 func CrossSums(x *mat.Dense, y []int, classes int) []int64 {
 	n, d := x.Dims()
 	out := make([]int64, classes*d)

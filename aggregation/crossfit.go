@@ -37,9 +37,9 @@ type CrossTerms struct {
 	Keep float64
 }
 
-// FitCross fits a classifier to noisy sums (see CrossMeans) on a pool. The class sums give the moments;
-// the rest of the risk comes from the unlabelled pool. If the records' mean shows drift, the pool is
-// tilted to that mean, or the remaining difference counts as noise.
+// FitCross fits a classifier to noisy sums (see CrossMeans) on a pool. The class sums give the moments; the rest
+// of the risk comes from the unlabelled pool. If the records' mean shows drift, the pool is weighted to match
+// that mean, or the remaining difference counts as noise.
 func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) (CrossFit, error) {
 	fail := func(err error) (CrossFit, error) { return CrossFit{}, err }
 	d, sd := pool.Dim(), o.Deviation

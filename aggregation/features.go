@@ -18,7 +18,7 @@ import (
 // Its cells come in groups, in each of which a record's entries are never negative and sum to at most 1:
 // a block of encoded columns, the products of two blocks (a joint margin), or the bins of a number.
 //
-// Bound. On the lattice a record's entries in a group are integers ≥ 0 that sum to at most s = 2²⁰.
+// Bound. In units of 2⁻²⁰ a record's entries in a group are integers ≥ 0 that sum to at most s = 2²⁰.
 // Replacing a record removes one such vector a and adds another, b. So in a group of several cells ‖a−b‖₁
 // ≤ ‖a‖₁+‖b‖₁ ≤ 2s and, as ⟨a,b⟩ ≥ 0, ‖a−b‖₂² ≤ ‖a‖₂²+‖b‖₂² ≤ 2s²; in a group of one cell s and s².
 // Groups add up: B one-hot blocks move by at most √(2B)·s in L2 and 2B·s in L1.
@@ -206,7 +206,7 @@ func (d *FeatureDesign) Norm() float64 {
 	return math.Sqrt(float64(len(d.groups)))
 }
 
-// Sums returns Σ over records x (n×schema.Dim(), encoded) of their entries on the lattice. See L1 and L2sq.
+// Sums returns Σ over records x (n×schema.Dim(), encoded) of their entries × 2²⁰, truncated. See L1 and L2sq.
 func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	n, _ := x.Dims()
 	if d.mapped && n > 0 {

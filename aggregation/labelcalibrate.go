@@ -13,8 +13,7 @@ import (
 // parts scores each part.
 const calibrationFolds = 10
 
-// intervalRounds is the number of rounds in which an end of the interval and its errors, which depend on each other, are
-// computed in turn.
+// intervalRounds is how often an end of the interval and its errors, which depend on each other, are computed.
 const intervalRounds = 6
 
 // Calibrate turns the scores of a fit to noisy labels into probabilities of the true labels, from the same

@@ -49,7 +49,7 @@ func (r *HingeRisk) Evaluate(w, grad []float64) float64 {
 	return value + r.rows.run(r, w, grad)
 }
 
-// Precondition implements Preconditioned with P = XᵀVX/Σv + Ridge·I.
+// Precondition implements Preconditioned with P = XᵀVX/Σv + Ridge·I, V the diagonal matrix of v.
 func (r *HingeRisk) Precondition(g []float64) {
 	r.prepare()
 	r.rows.precondition(g, 1, r.Ridge)

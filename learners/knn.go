@@ -114,10 +114,10 @@ func (m *Neighbours) tune(ctx context.Context) int {
 	return neighbourChoices[best]
 }
 
-// each calls do for every row of x, in order, until ctx ends. near holds the indices of the k nearest rows of
-// m, nearest first, and the lower index first in a tie. do must not keep the slice. With others, x is m.x and a
+// each calls use for every row of x, in order, until ctx ends. near holds the indices of the k nearest rows of
+// m, nearest first, and the lower index first in a tie. use must not keep the slice. With others, x is m.x and a
 // row is not its own neighbour.
-func (m *Neighbours) each(ctx context.Context, x *mat.Dense, k int, others bool, do func(near []int)) {
+func (m *Neighbours) each(ctx context.Context, x *mat.Dense, k int, others bool, use func(near []int)) {
 	n, d := rows(x), 0
 	if n > 0 {
 		_, d = x.Dims()
@@ -149,7 +149,7 @@ func (m *Neighbours) each(ctx context.Context, x *mat.Dense, k int, others bool,
 				}
 				near[at], distance[at] = i, away
 			}
-			do(near)
+			use(near)
 		}
 	}
 }

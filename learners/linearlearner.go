@@ -8,9 +8,9 @@ import (
 )
 
 // LinearLearner fits a Linear model by minimising a ridge-penalised risk. Cross-validation on its rows chooses
-// the ridge, because no fixed rule, such as 1/N, suits 50 to 100 rows. It tries ridges from the strongest on,
-// starts each fit from the last solution, and compares the held-out risk. Two ridges in succession without
-// improvement end the search.
+// the ridge, because a constant over the number of rows ruins the model at 50 to 100 rows. It tries ridges from
+// the strongest on, starts each fit from the last solution, and compares the held-out risk. Two ridges in
+// succession without improvement end the search.
 type LinearLearner struct {
 	Ridges []float64 // decreasing
 	Folds  int       // ≥ 2

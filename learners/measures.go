@@ -22,10 +22,10 @@ type Measures struct {
 	AUC float64 `json:"auc"`
 }
 
-// Measure compares the scores of a linear model on x (N×d) with labels that came through a channel, and corrects
-// for the channel without bias: accuracy and recalls are unmixed from counts, so with few rows they may leave
-// [0,1]. AUC is not corrected; a channel moves it towards 1/2 by a factor that is the same for every model
-// (exactly for two classes, nearly for more). Labels outside 0..K-1 are left out. Use Keep 1 for true labels.
+// Measure compares the scores of a linear model on x (N×d) with labels that came through a channel. It undoes
+// the channel in the counts behind accuracy and recalls, without bias, so with few rows they may leave [0,1].
+// AUC is not corrected; a channel moves it towards 1/2 by a factor that is the same for every model (exactly for
+// two classes, nearly for more). Labels outside 0..K-1 are left out. Use Keep 1 for true labels.
 func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 	s := l.Scores(x)
 	predicted := l.Predict(x)

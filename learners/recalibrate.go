@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Recalibration turns scores s (one per column) into scores Slope·s + Intercept of probabilities (their
-// softmax; for two classes the logistic function), calibrated as well as one slope and one intercept per
-// class allow (Platt 1999; for more classes Guo et al. 2017, with intercepts).
+// Recalibration turns scores s (one per column) into Slope·s + Intercept. The softmax of these (for two classes
+// the logistic function) is calibrated as well as one slope and one intercept per class allow (Platt 1999; for
+// more classes Guo et al. 2017, with intercepts).
 type Recalibration struct {
 	Intercept []float64 // one per column
 	Slope     float64

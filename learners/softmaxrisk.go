@@ -45,8 +45,9 @@ func (r *SoftmaxRisk) Evaluate(w, grad []float64) float64 {
 	return value + r.rows.run(r, w, grad)
 }
 
-// Precondition implements Preconditioned with P = κ·XᵀVX/Σv + Ridge·I for each class. κ = (1/K)(1−1/K)
-// is the curvature at equal scores (at most Böhning's bound, Ann. Inst. Statist. Math. 44, 1992).
+// Precondition implements Preconditioned with P = κ·XᵀVX/Σv + Ridge·I for each class, V the diagonal matrix of
+// v. κ = (1/K)(1−1/K) is the curvature at equal scores (at most Böhning's bound, Ann. Inst. Statist. Math. 44,
+// 1992).
 func (r *SoftmaxRisk) Precondition(g []float64) {
 	r.prepare()
 	k := float64(r.Classes)

@@ -39,8 +39,7 @@ func EpsilonOf(rho, delta float64) float64 {
 // RhoOf returns the largest ρ, up to rounding, with EpsilonOf(ρ, 63δ/64) ≤ ε; 0 if δ is 0.
 func RhoOf(g Budget) float64 { return rhoAt(g.Epsilon, g.Delta*mainShare) }
 
-// rhoAt bisects for the largest ρ with EpsilonOf(ρ, delta) ≤ epsilon, and returns the lower end, which satisfies
-// this.
+// rhoAt bisects for the largest ρ with EpsilonOf(ρ, delta) ≤ epsilon, and rounds it down.
 func rhoAt(epsilon, delta float64) float64 {
 	if !(epsilon > 0) || !(delta > 0) {
 		return 0

@@ -111,8 +111,7 @@ func ExpectedCountError(m Mechanism, t CountTerms) float64 {
 	}
 }
 
-// CountEstimate estimates one block's counts without bias, with the public total as their sum. A count may be
-// negative.
+// CountEstimate estimates one block's counts without bias. They sum to the public total; some may be negative.
 type CountEstimate struct {
 	Counts []float64
 	// Covariance of the noise, classes×classes row by row. Where it depends on the true counts (urns), the

@@ -27,7 +27,7 @@ type RandomisedResponse struct {
 	Keep    *big.Rat // p, in (1/K, 1)
 }
 
-// maxResponseClasses: a class fits a byte, as in ballots.
+// maxResponseClasses lets a class fit into a byte, as in ballots.
 const maxResponseClasses = 256
 
 // responseBits is the precision of a calibrated p. Rounding to it moves ε ≤ 8 by less than 2⁻⁴⁸.

@@ -58,7 +58,7 @@ func (t Total) plus(c Cost, u Unit) Total {
 	return t
 }
 
-// latticeBits: sums are multiples of 2⁻¹²⁸. So are float64 limits of 2⁻⁷⁶ or more: a charge equal to its limit
+// latticeBits: sums are multiples of 2⁻¹²⁸, like float64 limits of 2⁻⁷⁶ or more. So a charge equal to a limit
 // fits.
 const latticeBits = 128
 

@@ -115,7 +115,7 @@ func (u urn) steps(b Bound, n int) float64 {
 }
 
 // estimate returns counts η from the mean n(η+a)/A of n draws z, with prior a, A = Σ(η+a) and total = Ση.
-// covariance is the draws' at the drawn shares.
+// covariance is that of their noise, at the drawn shares.
 func (u urn) estimate(z []float64, total float64) (counts []float64, covariance func(i, j int) float64) {
 	all := total + float64(len(z))*float64(u.prior)
 	sigma, _ := u.sigma.Float64()

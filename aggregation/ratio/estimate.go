@@ -55,7 +55,7 @@ const faintError = 0.15
 // fitAlarm is the probability that a valid target is reported as not fitting.
 const fitAlarm = 1e-3
 
-// maxFreedom exceeds any model's degrees of freedom. gonum does not return for far more, or for none.
+// maxFreedom exceeds any model's degrees of freedom. gonum's χ² does not return for far more, or for none.
 const maxFreedom = 1e9
 
 type ratioPoint struct {

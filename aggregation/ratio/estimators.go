@@ -22,13 +22,13 @@ const (
 // Estimators lists the names that Fit accepts, the default first.
 func Estimators() []string { return []string{ClassMeans, Mixture} }
 
-// ratioSystem is an estimator reduced to linear algebra. With h = Readᵀg, g the inner products of the target
+// ratioSystem is an estimator reduced to linear algebra. With h = readᵀg, g the inner products of the target
 // with the sets:
 //
-//	free  = Offset + Linear·h              unconstrained ratios
-//	coefs = CoefOffset + CoefLinear·h      weights of the model's functions in the fitted mean
-//	a     = Spread·coefs                   weights of the sets in it
-//	ratio = argmin over the simplex (ρ−free)ᵀMetric(ρ−free)
+//	free  = offset + linear·h              unconstrained ratios
+//	coefs = coefOffset + coefLinear·h      weights of the model's functions in the fitted mean
+//	a     = spread·coefs                   weights of the sets in the fitted mean
+//	ratio = argmin over the simplex (ρ−free)ᵀ·metric·(ρ−free)
 //
 // For class-means the b functions are the class means, and coefs = ratio. For the mixture they are the sets.
 type ratioSystem struct {

@@ -12,8 +12,8 @@ import (
 // spreadRows rows estimate a variance to a relative √(2/500) = 6 %.
 const spreadRows = 500
 
-// rowEffects maps scores of rows (n×b) to their effects on the ratios, n×c. The unconstrained estimate is
-// Offset plus the mean effect.
+// rowEffects maps scores of rows (n×b) to their effects on the ratios, n×c. The unconstrained estimate is offset
+// plus the mean effect.
 func (s ratioSystem) rowEffects(scores *mat.Dense) *mat.Dense {
 	var h, out mat.Dense
 	h.Mul(scores, s.read)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Exact holds the same numbers computed from scores without bins or noise, for comparison. NaN marks a
+// Exact holds Performance's numbers, computed from scores without bins or noise, for comparison. NaN marks a
 // missing number.
 type Exact struct {
 	Records    int              `json:"records"`

@@ -86,8 +86,8 @@ func (a Answer) read(r *reader) (audit.Noise, bool) {
 	return n, true
 }
 
-// responses returns the noise of randomised response over k classes, which keeps a class with probability p. A
-// vector's number that is no class gives each class, so also 0, with probability 1/k.
+// responses returns the noise of randomised response, which keeps one of k classes with probability p. A number
+// that is no class becomes a uniform class; its noise is counted from class 0.
 func (a Answer) responses(k int64, p float64) audit.Noise {
 	n := audit.Noise{Chance: p}
 	if k < 1 {
@@ -104,7 +104,7 @@ func (a Answer) responses(k int64, p float64) audit.Noise {
 	return n
 }
 
-// urn returns a block's draws of its first class, which are beta-binomial. The score says whether they exceed a
+// urn returns the draws of each block's first class, which are beta-binomial. A score says whether they exceed a
 // value, chosen to be exceeded about half of the time.
 func (a Answer) urn(sigma float64, prior, draws int64) audit.Noise {
 	n := audit.Noise{}
