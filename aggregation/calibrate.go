@@ -102,7 +102,7 @@ func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 func (c calibrator) noise(p *mat.Dense) Noise {
 	n, d := c.x.Dims()
 	k := float64(c.classes)
-	free := k - 1 // of the K columns, because centring makes them sum to 0
+	free := k - 1 // free columns: centring makes all K sum to 0
 	if c.classes == 2 {
 		free = 2 // the single column stands for two opposite ones and is not centred
 	}

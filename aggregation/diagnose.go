@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LawOf returns the distribution of the errors of an entropy tilt (FitWeights) of rows x to means
-// with noise. A change ν of the means changes the tilt by about (cov+λ)⁻¹ν.
+// LawOf returns the distribution of the errors of weights f that FitWeights fitted to noisy means. A change ν of
+// the means changes the tilt β by about (cov+λ)⁻¹ν.
 func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	l := newWeightLaw(x, f.Weight)
 	if f.Lambda == 0 { // the zero model does not depend on the noise

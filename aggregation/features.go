@@ -118,7 +118,7 @@ func (d *FeatureDesign) add(g featureGroup, names []string) {
 
 // MappedDesign is the design for rows of a public map (dataset.Map with width columns, of which the last, the
 // intercept, is left out). Its methods take mapped rows in place of encoded ones. Mapped entries have signs and
-// norm at most R = √½, so one record moves their sum by 2R, √CrossL2sq on the lattice.
+// norm at most R = √½, so one record moves their sum by 2R, and Sums by √CrossL2sq.
 func MappedDesign(width int) *FeatureDesign {
 	d := &FeatureDesign{mapped: true, names: make([]string, width-1), L2sq: CrossL2sq}
 	for j := range d.names {

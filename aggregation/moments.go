@@ -131,9 +131,9 @@ func (m metric) power(exponent, scale, ridge float64) *mat.Dense {
 	return out
 }
 
-// whitener returns T (d×p) such that Tᵀx has second moment I, shrunk by ridge like power, on the p
-// directions with an eigenvalue above cut times the largest. (One-hot columns beside an intercept are
-// always rank-deficient.)
+// whitener returns T (d×p) with columns q/√(scale·λ + ridge), for the p eigenvectors q of S with an eigenvalue λ
+// above cut times the largest. Tᵀx has second moment I if scale is 1 and ridge 0. (One-hot columns beside an
+// intercept always have eigenvalues of 0.)
 func (m metric) whitener(scale, ridge, cut float64) *mat.Dense {
 	d := len(m.values)
 	top := m.values[d-1]

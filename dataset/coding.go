@@ -41,7 +41,7 @@ type part struct{ at, width int }
 type codedFeature struct {
 	name  string
 	of    Feature
-	cells cellEncoder // columns are numbered from 0
+	cells cellEncoder // numbers the encoded columns from 0
 }
 
 func (s Schema) Coding() *Coding {

@@ -91,7 +91,7 @@ func Hospitals(c HospitalConfig) (*Table, Schema) {
 	if err != nil {
 		panic(err) // impossible: the names above are distinct
 	}
-	rng := rand.New(rand.NewPCG(c.Seed, 0x686f73706974616c)) // "hospital"
+	rng := rand.New(rand.NewPCG(c.Seed, 0x686f73706974616c)) // "hospital" in ASCII
 	admissions := hospitalOfEach(c, rng)
 	sites := hospitalSites(c, admissions, rng)
 	var patients []patient

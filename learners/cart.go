@@ -213,7 +213,7 @@ func (g *grower) part(rows []int, s split) (low, high []int) {
 	return rows[:n], rows[n:]
 }
 
-// split divides a node: bins 0..bin of column go low.
+// split divides a node: rows in bins 0..bin of column go to the low child.
 type split struct {
 	column, bin int     // column −1 means no split
 	purity      float64 // Σₖ n_lowₖ²/n_low + Σₖ n_highₖ²/n_high: n minus the weighted Gini impurities

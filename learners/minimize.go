@@ -239,7 +239,8 @@ func (m *minimizer) decreased(value, slope, length, slope0 float64) bool {
 		value <= m.value+valueRounding*(1+math.Abs(m.value))
 }
 
-// nextLength returns the zero of the slopes' secant, well inside the bracket; 4·low without an upper end.
+// nextLength returns where the secant through both slopes is zero, kept well inside the bracket low..high; 4·low
+// if high is infinite.
 func nextLength(low, lowSlope, high, highSlope float64) float64 {
 	if math.IsInf(high, 1) {
 		return 4 * low

@@ -62,7 +62,7 @@ func (s Size) rows() float64 { return float64(max(s.Rows, MinimumRows)) }
 
 func (s Size) linear(l LinearLearner) float64 {
 	n, d, c := s.rows(), float64(s.Mapped), float64(Columns(s.Classes))
-	row := 2*d*c + 40*c // scores, gradient; an exponential is about 20 steps
+	row := 2*d*c + 40*c // steps for a row's scores and gradient; an exponential takes about 20
 	step := 80*d*c + 4*d*d*c
 	factor := 0.0
 	if s.Mapped <= 512 { // see worthFactoring

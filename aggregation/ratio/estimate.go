@@ -343,7 +343,7 @@ func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 	return Goodness{Statistic: 1 + residual/total, Threshold: threshold, Tested: true}
 }
 
-// maxThreshold is above the threshold for a single direction, 10.8.
+// maxThreshold is above every threshold: a single direction has the largest, 10.8.
 const maxThreshold = 20
 
 // nullQuantile returns a quantile of Σ λz² over Σ λ, z standard normal, where Σ λ² over (Σ λ)² is square

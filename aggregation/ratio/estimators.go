@@ -56,11 +56,11 @@ func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
 	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator, Estimators())
 }
 
-// Noise adds to the squared distance between class means, a bias of which only the mean is known. If r
-// directions share it, the noise ν of a squared length of 1 has standard deviation ν√(2/r): large for the
-// sampling of a wide kernel (r of 5 to 50), small for privacy noise (r = D). A length is never corrected to
-// below classMeanDeviations of these deviations, because the estimate divides by it (Fuller 1980 modifies errors
-// in variables likewise); this floor is at most classMeanSignal. Of .02, .1, .25, .5 and 1 (no correction), .5
+// Noise adds to the squared distance between class means. Only the mean of the addition is known, and is taken
+// off. If r directions share it, an addition ν to a squared distance of 1 has standard deviation ν√(2/r): large
+// for the sampling of a wide kernel (r of 5 to 50), small for privacy noise (r = D). The rest never falls below
+// a floor of classMeanDeviations of these deviations, at most classMeanSignal, because the estimate divides by
+// it (Fuller 1980 modifies errors in variables likewise). Of signals .02, .1, .25, .5 and 1 (no correction), .5
 // was best on small simulated sets. On one draw of MNIST embeddings hidden at ρ = .05, 4 and 8 deviations were
 // about equally good, and clearly better than 2. Directions at the floor pull the estimate towards the training
 // shares; intervals are widened by as much.
@@ -146,10 +146,10 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	return out, warnings, nil
 }
 
-// unfitted returns the part of each set's noise in S = P̃WP̃ᵀ that a correction should remove: 1 − h_i −
-// w_i, h_i = w_ip̃_iᵀS⁻¹p̃_i the set's leverage. The fit follows the rest. Removing all of it would make
-// differences between classes too large by 2(c+1)/M of C's share of S, to second order in the noise
-// (Fuller 1980 has 1 − (c+1)/M).
+// unfitted returns which part of the noise in each of M sets' shares p̃_i a correction of S = Σw_ip̃_ip̃_iᵀ
+// should remove: 1 − h_i − w_i, with h_i = w_ip̃_iᵀS⁻¹p̃_i the set's leverage. The fit follows the rest of the
+// noise. Removing all noise would make differences between c classes too large by 2(c+1)/M of the noise's share
+// of S, to second order (Fuller 1980 has 1 − (c+1)/M).
 func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	out := make([]float64, len(w))
 	var inverse mat.Dense
@@ -322,8 +322,9 @@ func (p ratioProblem) solveMixture() ratioSystem {
 	}
 }
 
-// ratioTangent restricts q to the directions that sum to zero, floors its spectrum there, and
-// returns it, its pseudo-inverse, and the smallest eigenvalue over the largest before flooring.
+// ratioTangent restricts q to the directions that sum to zero and raises small eigenvalues there to
+// spectrumFloor times the largest. It returns the result, its pseudo-inverse, and the smallest eigenvalue over
+// the largest before.
 func ratioTangent(q *mat.Dense) (metric, pinv *mat.SymDense, ratio float64) {
 	c, _ := q.Dims()
 	centred := mat.NewSymDense(c, nil)

@@ -145,7 +145,7 @@ func (l Lattice) Bound(f Fourier) (IntegerBound, error) {
 	if perPair > math.MaxInt64/pairs {
 		return IntegerBound{}, fmt.Errorf("bound embedding: %d features on a lattice of radius %d overflow int64: take a smaller radius", f.Features, l.Radius)
 	}
-	// 2√2 < 2.8284272: an integer ceiling, without floating point.
+	// 2√2 < 2.8284272, so l1 is rounded up, in integers.
 	l1 := (l.Radius*28284272 + 9999999) / 10000000 * pairs
 	return IntegerBound{
 		L1: l1, L2sq: perPair * pairs, Cells: f.Features,

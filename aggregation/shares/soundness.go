@@ -29,7 +29,8 @@ package shares
 // The check of rows has its own term, 1/p (rows.go). A party that cheats on both passes with at most the
 // smaller probability.
 
-// calls returns the number of the circuit's calls, and the power of two above it, n.
+// calls returns the number of calls in the circuit (c in the proof above), and order, the power of two above it
+// (n).
 func (c circuit) calls() (calls, order uint) {
 	calls = (c.cells*c.bits + c.chunk - 1) / c.chunk
 	for order = 1; order <= calls; order *= 2 {

@@ -38,8 +38,8 @@ func (b bin) at(intercept, slope float64) (mu, da, db float64) {
 	return mu, da, db
 }
 
-// level solves the first equation for the intercept at a given slope. Both classes have records, so
-// the equation has opposite signs far out on both sides.
+// level solves the first of the equations for the intercept at a given slope. Both classes have records, so the
+// equation has opposite signs far out on both sides.
 func (f fitting) level(slope, start float64) float64 {
 	spread := 1.0
 	for _, of := range f.bins {
@@ -66,7 +66,7 @@ func (f fitting) level(slope, start float64) float64 {
 	return a
 }
 
-// tension solves the first equation for the intercept at a slope, and returns the second equation in
+// tension solves the first of the equations for the intercept at a slope, and returns the value of the second in
 // standard deviations. κ removes the effect of the intercept.
 func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, deviation float64) {
 	a := f.level(slope, start)
@@ -98,7 +98,7 @@ func (b bin) hidden() float64 { return b.sd * math.Sqrt(1/math.Max(b.rows, 1)+12
 
 const mostSlope = 1e3
 
-// fit returns the line, its slope and its intercept. The slope's interval holds the slopes with tension
+// fit returns the line, its slope and its intercept. The slope's interval holds the slopes whose tension is
 // within ±z95.
 func (s Scale) fit(h Histogram) (line, Number, Number) {
 	none := func(why string) (line, Number, Number) { return line{}, unknown("%s", why), unknown("%s", why) }
@@ -164,7 +164,8 @@ func (s Scale) unit() float64 {
 	return 4 / (high - low)
 }
 
-// end walks from the estimate in growing steps until the tension exceeds z95, then bisects.
+// end returns one end of the slope's interval. It walks from the estimate in growing steps until tension exceeds
+// z95, then bisects.
 func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	inside, outside := b, b
 	for range 40 {

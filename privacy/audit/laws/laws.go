@@ -152,7 +152,7 @@ func centred(event bool, p float64) float64 {
 	return -p / max(p, 1-p)
 }
 
-// reader reads exact parameters and keeps the first error.
+// reader reads a release's exact parameters and keeps the first error.
 type reader struct {
 	given map[string]string
 	err   error
