@@ -21,7 +21,7 @@ import (
 //     one, two or four bytes;
 //   - the label's class, in one, two or four bytes; the number of classes stands for no label;
 //   - patient and party, if the schema names such a column: KeySize bytes of HMAC-SHA256 under the site's
-//     key, zero for an empty cell. Equal texts have equal keys; the text itself is lost.
+//     key, zero for an empty cell. Equal texts of a column have equal keys; the text itself is lost.
 //
 // Decoded records equal the records of [Schema.EncodeWhere] for the same cells, except that Patient and
 // Party hold keys (TestCoding).
@@ -136,8 +136,8 @@ type codedCell struct {
 // mostSeen (texts) and longestSeen (bytes of a text) bound the codes kept for a column.
 const mostSeen, longestSeen = 1 << 12, 256
 
-// Coder makes a coder for rows with these columns. key is the site's. A missing feature column is an
-// error; label, patient and party may be missing.
+// Coder makes a coder for rows with these columns. key is the site's key (see Coding). A missing feature column
+// is an error; label, patient and party may be missing.
 func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
 	k := &Coder{coding: c, mac: hmac.New(sha256.New, key)}
 	add := func(name string, p part, code func(string, []byte) oddity) error {
@@ -292,7 +292,7 @@ func (c *Coding) Append(b *CodedBlock, record []byte) {
 	b.Rows++
 }
 
-// Slice returns the rows of a block from the first on, up to the one before end. They share the memory.
+// Slice returns rows first to end−1 of a block, in the block's memory.
 func (c *Coding) Slice(b CodedBlock, first, end int) CodedBlock {
 	out := CodedBlock{Rows: end - first, Columns: make([][]byte, len(c.parts))}
 	for i, p := range c.parts {

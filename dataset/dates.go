@@ -39,7 +39,7 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// Civil returns year, month and day of the month, for years 1 to 9999 (civil_from_days, same source).
+// Civil returns year, month and day of the month, for years 1 to 9999 (civil_from_days, source in DateOf).
 func (d Date) Civil() (year, month, day int) {
 	z := int(d) + 719468
 	era := z / 146097

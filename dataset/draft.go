@@ -96,9 +96,9 @@ var (
 
 func NamesPatient(column string) bool { return patientName.MatchString(column) }
 
-// identifies reports whether a column is named like a number of patients or records and has too many
-// distinct values to be anything else: over draftLevels, and more than a tenth of the records. An unnamed
-// column, or one that counts the rows, holds numbers of records too.
+// identifies reports whether a column is named like patient or record numbers and has too many distinct values
+// to be anything else: over draftLevels, and more than a tenth of the records. A column without a name, or one
+// that counts the rows, holds record numbers too.
 func (c *column) identifies(rows int, missingText string) identity {
 	texts := c.distinct()
 	delete(texts, "")
@@ -282,7 +282,7 @@ func draftNumeric(name string, values []float64, missing bool) (Feature, string)
 	return f, ""
 }
 
-// roundTo removes the digits left by adding steps.
+// roundTo removes rounding errors that adding steps leaves in the last digits.
 func roundTo(v float64) float64 {
 	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64)
 	return short

@@ -15,7 +15,7 @@ import (
 	"caucus/dataset"
 )
 
-// Rows are the rows of a query, a dataset.Rows.
+// Rows reads the rows of a query. It is a dataset.Rows.
 type Rows struct {
 	query  Query
 	digest string
@@ -176,7 +176,8 @@ const (
 	utc     // a moment with a zone
 )
 
-// forms gives the form of each type. Other types are refused, except in SQLite, where any column is plain.
+// forms says how each type is written as text. Other types are refused, except in SQLite, where any column is
+// plain.
 var forms = map[string]map[string]form{
 	Postgres: {
 		"bool": plain, "int2": plain, "int4": plain, "int8": plain, "oid": plain, "float4": single, "float8": plain,

@@ -40,7 +40,7 @@ const (
 // makes a list or lengthens a text.
 var functions = []string{"abs", "ceil", "float", "floor", "int", "len", "lower", "max", "min", "round", "string", "trim", "upper"}
 
-// operators are the permitted ones: no ranges, no pipes.
+// operators lists the permitted operators, without ranges and pipes.
 var operators = []string{
 	"+", "-", "*", "/", "%", "**", "^", "==", "!=", "<", "<=", ">", ">=", "and", "or", "&&", "||", "not", "!", "??",
 	"in", "contains", "startsWith", "endsWith", "matches",
