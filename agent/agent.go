@@ -19,7 +19,7 @@ type Agent struct {
 	*desk.Desk
 	site *site.Site
 	link link
-	// looking is set by Look: the agent then takes up no study that was not charged before.
+	// looking is true during Look. The agent then takes up no study that it has not charged yet.
 	looking bool
 	// dial makes a new connection after the certificate was renewed.
 	dial func(site.Config, protocol.Identity) (link, error)
@@ -28,9 +28,8 @@ type Agent struct {
 	// logged is the last message logged about each topic, so that a state that lasts is logged once.
 	logged   map[string]string
 	recorded map[string]bool
-	// refused holds the studies that policy or ledger refused, with the ledger year in which the
-	// ledger refused. A refusal by policy has "" and holds until a restart, because a policy changes
-	// only with the configuration.
+	// refused holds the studies that policy or ledger refused, with the ledger year in which the ledger refused. A
+	// refusal by policy has "" and holds until a restart, because a policy changes only with the configuration.
 	refused map[study.Hash]string
 	// run identifies this process, so that two processes with one identity are noticed. reports says
 	// why studies wait.
@@ -121,8 +120,7 @@ func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
 	return errors.Join(errRefused, a.recordOnce(site.AuditRefused, h, name, "by", by))
 }
 
-// decline tells the coordinator once that this party does not take part. The message is the same for
-// every reason.
+// decline tells the coordinator once that this party does not take part. The message is the same for every reason.
 func (a *Agent) decline(ctx context.Context, d site.Dossier, h study.Hash) error {
 	if d.Has(site.FileDeclined) && a.courier() == nil { // a refusal that people carry is written again, because the earlier file may be lost
 		return nil

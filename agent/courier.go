@@ -16,16 +16,16 @@ import (
 	"caucus/study"
 )
 
-// By file: if a site's network reaches nobody, people carry the messages. The agent is the same.
-// Answer and Look make a round with a link that reads one file and writes one file, so policy,
-// declaration, approvals, ledger, window, audit log and the study's folder work as in any round.
+// If a site's network reaches nobody, people carry files. Answer and Look then make a round with a link that reads
+// one file and writes one file. So policy, declaration, approvals, ledger, window, audit log and the study's folder
+// work as in any round.
 //
 // Two things differ:
 //   - There is no current time from the coordinator. A time in a file is only a lower bound: if it is
 //     ahead of this machine's clock by more than site.MaxDatedSkew, nothing is charged. Only this
 //     machine decides the year of a charge, and a coordinator cannot move it.
-//   - The carriers decide when files arrive, and may lose some. A pack older than an earlier one is
-//     refused. The next pack contains the receipt if the answer arrived.
+//   - The carriers decide when files arrive, and may lose some. A pack is refused if a newer one was read
+//     before. The next pack contains the receipt if the answer arrived.
 
 // ByFile reads a pack (caucus study pack), checks its signatures, and makes an agent that writes its answer to
 // the file out. If out is empty, it writes none. The agent holds the state folder until it is closed.
@@ -134,8 +134,8 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 // pollByFile is the interval at which Answer checks whether an upload's moment has come.
 const pollByFile = 100 * time.Millisecond
 
-// EnrolRequest makes this agent's key and the request to certify it, if a site's network reaches nobody.
-// The key is on the disk on return, and stays the same until EnrolAccept gets its certificate.
+// EnrolRequest makes this agent's key and a request, for people to carry, to certify it. The key is on the disk on
+// return, and stays the same until EnrolAccept gets its certificate.
 func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err error) {
 	err = enrolling(c, func() error {
 		e, err := newEnrolment(c)
@@ -148,9 +148,8 @@ func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err err
 	return file, key, err
 }
 
-// EnrolAccept makes the identity from the file of the coordinator's operator. typed is the
-// fingerprint as the operator read it out. A party whose certificate expired enrols again over the
-// old identity, and keeps its ledger.
+// EnrolAccept makes the identity from the file that the coordinator's operator sent. typed is the fingerprint as the
+// operator read it out. A party whose certificate expired enrols again over the old identity, and keeps its ledger.
 func EnrolAccept(c site.Config, file []byte, typed string) (who protocol.Caller, err error) {
 	err = enrolling(c, func() error {
 		e, err := protocol.LoadEnrolment(enrolmentFile(c))

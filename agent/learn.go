@@ -38,8 +38,7 @@ func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.
 	return d.Plan()
 }
 
-// complete reports whether plan and pool are here. It does not check the plan file; readers report a
-// changed one.
+// complete reports whether plan and pool are here. It does not check the plan file; readers report a changed one.
 func (a *Agent) complete(d site.Dossier) bool {
 	if !d.Has(site.FilePlan) {
 		return false

@@ -72,10 +72,9 @@ func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Call
 	return who, err
 }
 
-// Join takes a place of a join token, under a name that has the token's prefix; for an empty name the
-// coordinator chooses one. If Join fails, run it again: the key is on the disk and takes only one
-// place. An agent that is enrolled at this coordinator already stays as it is, and before is true, so
-// that a set-up script may repeat Join.
+// Join takes a place of a join token, under a name that has the token's prefix; for an empty name the coordinator
+// chooses one. If Join fails, run it again: the key is on the disk and takes only one place. An agent that is
+// enrolled at this coordinator already stays as it is, and before is true, so that a set-up script may repeat Join.
 func Join(ctx context.Context, c site.Config, token, name string) (who protocol.Caller, before bool, err error) {
 	fail := func(err error) (protocol.Caller, bool, error) {
 		return protocol.Caller{}, false, fmt.Errorf("enrol: %w", err)

@@ -87,9 +87,8 @@ func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 	}
 }
 
-// prepareNext prepares the first study of the queue in its window, and sends the upload. After a
-// failure it tries again: an upload that is not stored has not left, so it is prepared in a new
-// window and charged only once.
+// prepareNext prepares the first study of the queue in its window, and sends the upload. After a failure it tries
+// again: an upload that is not stored has not left, so it is prepared in a new window and charged only once.
 func (a *Agent) prepareNext(ctx context.Context) {
 	w := a.preparation.queue[0]
 	a.preparation.queue = a.preparation.queue[1:]

@@ -40,9 +40,8 @@ func (a *Agent) tell(d site.Dossier, o protocol.Summary) error {
 	return nil
 }
 
-// final lists the errors after which the same contribution would be refused again. "Study not open"
-// is not among them: the next list tells whether the study is over, or is a draft at a restored
-// coordinator and will open later.
+// final lists the errors after which the same contribution would be refused again. "Study not open" is not among
+// them: the next list tells whether the study is over, or is a draft at a restored coordinator and will open later.
 var final = []error{
 	study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes,
 	study.ErrContribution, study.ErrPlan, protocol.ErrTooLarge, protocol.ErrNotFound, protocol.ErrInvalid,

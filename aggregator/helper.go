@@ -25,7 +25,6 @@ type Peer interface {
 	Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) ([]PrepareReply, error)
 	// Seal signs the coordinator's set if it equals the helper's accepted contributions.
 	Seal(ctx context.Context, plan study.Hash, set Signed) (signature []byte, err error)
-	// Share returns the helper's released share.
 	Share(ctx context.Context, plan study.Hash) (Signed, error)
 	// End tells the helper that the coordinator ended the study for good without a release.
 	End(ctx context.Context, plan study.Hash) error

@@ -64,7 +64,6 @@ func (s *Server) membersOf(ctx context.Context, h study.Hash) (m Members, err er
 	return m, err
 }
 
-// Members lists the contributors of a study so far.
 func (s *Server) Members(ctx context.Context, plan study.Hash) (Members, error) {
 	if err := s.current(ctx); err != nil {
 		return Members{}, err

@@ -12,13 +12,13 @@ import (
 
 // If a helper's whole machine is restored, head file included, the helper does not notice.
 //
-// Restored to a state before it accepted a study: nobody gains anything. The helper accepts the study again,
-// and uploads encrypted under the first acceptance no longer open (protocol.ShareBinding).
+// If it is restored to a state before it accepted a study, nobody gains anything, because the helper accepts the
+// study again, and uploads encrypted under the first acceptance no longer open (protocol.ShareBinding).
 //
-// Restored to a state between acceptance and release: the helper draws its noise again, and this code cannot
-// prevent that. But each release signs the helper's step and its ledger's line. Readers remember both, and so
-// does the coordinator, which shows the newest share before it asks for anything. A helper that lacks that
-// share answers nothing until it is reconciled, which charges the lost release.
+// If it is restored to a state between acceptance and release, the helper draws its noise again, and this code
+// cannot prevent that. But each release signs the helper's step and its ledger's line. Readers remember both, and so
+// does the coordinator, which shows the newest share before it asks for anything. A helper that lacks that share
+// answers nothing until it is reconciled, which charges the lost release.
 
 // Recall implements Peer. A share that this helper did not sign proves nothing and is refused.
 func (s *Server) Recall(ctx context.Context, share Signed) error {
@@ -57,7 +57,7 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 	}); err != nil {
 		return fail(err)
 	}
-	// The head file is ahead now: the helper answers nothing, even after a restart.
+	// The head file is now ahead of the store, so the helper answers nothing, even after a restart.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.behind = true

@@ -98,7 +98,6 @@ type Server struct {
 // SQLite describes the store of a server at path, for database.Upgrade.
 func SQLite(path string) database.File { return database.File{SQLite: file, Path: path} }
 
-// Create makes the store of a new server.
 func Create(path string) error {
 	db, err := file.Make(path)
 	if err != nil {
@@ -319,7 +318,7 @@ func (s *Server) agreed(ctx context.Context, h study.Hash) bool {
 	return err == nil && r.Own.Document != nil
 }
 
-// room asks a helper's shelf for room. It takes a turn, so that no plan is removed while it is being accepted.
+// room asks a helper's shelf for room. It holds turn, so that no plan is removed while it is being accepted.
 func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()

@@ -53,13 +53,12 @@ func parseUpload(t bodies.Task, data []byte) (upload, error) {
 	return u, nil
 }
 
-// CheckUpload refuses an upload whose size does not fit its declared weight, or that was made under
-// another acceptance of the helper. A coordinator calls it for each upload on arrival. Both servers
-// check the proof of the content later.
+// CheckUpload refuses an upload whose size does not fit its declared weight, or that was made under another
+// acceptance of the helper. A coordinator calls it for each upload on arrival. Both servers check the proof of the
+// content later.
 //
-// Why the acceptance matters: a restored coordinator may have prepared such an upload before, under
-// the verify key of that other acceptance. Preparing the upload again under the present key would
-// reveal its content to the helper.
+// Why the acceptance matters: a restored coordinator may have prepared such an upload before, under the verify key
+// of that other acceptance. Preparing the upload again under the present key would reveal its content to the helper.
 func CheckUpload(t study.Task, acceptance Signed, data []byte) error {
 	of, ok := bodies.Of(t)
 	if !ok {
@@ -72,7 +71,6 @@ func CheckUpload(t study.Task, acceptance Signed, data []byte) error {
 	return err
 }
 
-// MaxUpload bounds the bytes of a task's upload.
 func MaxUpload(t study.Task) (int, error) {
 	of, ok := bodies.Of(t)
 	if !ok {
@@ -185,8 +183,7 @@ func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Ver
 	return Agreement{said.Sealing, a.Digest()}, nil
 }
 
-// CheckPins makes the checks of CheckAcceptance that need no pool: signatures, plan and keys, but not
-// the noise.
+// CheckPins makes the checks of CheckAcceptance that need no pool: signatures, plan and keys, but not the noise.
 func CheckPins(plan study.Hash, a Signed, pins Pins, coordinator protocol.Verifier) (said Acceptance, err error) {
 	fail := func(format string, args ...any) (Acceptance, error) {
 		return Acceptance{}, fmt.Errorf("the helper's acceptance: %w", fmt.Errorf(format, args...))

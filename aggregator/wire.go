@@ -146,7 +146,6 @@ func (v service) Accept(ctx context.Context, d *pb.HelperDocument) (*pb.HelperDo
 	return documentOf(out), err
 }
 
-// Bring stores a plan and its pool on the helper's shelf.
 func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.HelperBrought]) error {
 	shelf := v.s.config.Shelf
 	if shelf == nil {

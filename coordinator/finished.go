@@ -28,8 +28,7 @@ type finished struct {
 	readers          []string
 }
 
-// settle drops a finished study's machine from memory. The caller holds mu, and calls settle before
-// it releases mu.
+// settle drops a finished study's machine from memory. The caller holds mu, and calls settle before it releases mu.
 func (c *runningStudy) settle() {
 	if c.machine == nil || !protocol.Final(c.machine.State) {
 		return

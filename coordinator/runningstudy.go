@@ -351,8 +351,7 @@ func (c *runningStudy) receiptLocked(ctx context.Context, party study.PartyID) (
 	return r, nil
 }
 
-// deadline seals or fails an open study whose deadline has passed. It does nothing while the clock is
-// not trusted.
+// deadline seals or fails an open study whose deadline has passed. It does nothing while the clock is not trusted.
 func (c *runningStudy) deadline(ctx context.Context, now time.Time) (passed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -441,9 +440,8 @@ func permanent(err error) bool {
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && records.Explain(err) == err
 }
 
-// sealByRule seals an open study that has enough contributions, once none arrived for the time that
-// its seal rule states. The time counts from the last stored contribution, or from when this process
-// first held the study.
+// sealByRule seals an open study that has enough contributions, once none arrived for the time that its seal rule
+// states. The time counts from the last stored contribution, or from when this process first held the study.
 func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (sealed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

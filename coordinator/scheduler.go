@@ -15,7 +15,7 @@ import (
 	"caucus/study/life"
 )
 
-// scheduler moves studies on: deadlines, folding, releases.
+// scheduler applies deadlines, and folds and releases studies.
 type scheduler struct {
 	registry *registry
 	releaser releaser

@@ -272,9 +272,8 @@ func ignoreClosed(err error) error {
 
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Run serves until ctx ends, and returns nil after an orderly stop. While it stops, it takes no new
-// call, lets calls under way end within Config.Grace, and interrupts folding and releasing where the
-// next start can resume.
+// Run serves until ctx ends, and returns nil after an orderly stop. While it stops, it takes no new call, lets calls
+// under way end within Config.Grace, and interrupts folding and releasing where the next start can resume.
 func (s *Server) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

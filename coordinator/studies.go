@@ -281,9 +281,8 @@ func (s *Server) decline(ctx context.Context, c *runningStudy, caller protocol.C
 	return nil
 }
 
-// offer takes a contribution, from a call or from a carried answer. It checks and stores the body;
-// where the header decides alone, it does not receive the body. body returns the bytes, and done
-// frees their place in memory.
+// offer takes a contribution, from a call or from a carried answer. It checks and stores the body; where the header
+// decides alone, it does not receive the body. body returns the bytes, and done frees their place in memory.
 func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Caller, digest study.BodyDigest, size uint64, body func() (data []byte, done func(), err error)) (protocol.Receipt, error) {
 	fail := func(err error) (protocol.Receipt, error) { return protocol.Receipt{}, err }
 	party := study.PartyID(caller.Name)

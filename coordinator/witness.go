@@ -19,21 +19,20 @@ import (
 	"caucus/study"
 )
 
-// witnesses are the callers, who can prove that the coordinator was restored from an older backup. With each
-// List a caller shows the newest document that this coordinator signed for it. The document names an entry of
-// the ledger. If that entry is neither in the coordinator's chain nor covered by a reconciliation, the
-// coordinator must have been restored. From then on it releases nothing and signs no head until it is
-// reconciled.
+// witnesses are the callers, who can prove that the coordinator was restored from an older backup. With each List a
+// caller shows the newest document that this coordinator signed for it. The document names an entry of the ledger.
+// If that entry is neither in the coordinator's chain nor covered by a reconciliation, the coordinator must have
+// been restored. From then on it releases nothing and signs no head until it is reconciled.
 //
-// A document with a bad signature proves nothing. It is counted and ignored, so nobody can stop a coordinator
-// with an invented number.
+// A document with a bad signature proves nothing. It is counted and ignored, so nobody can stop a coordinator with
+// an invented number.
 //
-// A caller also names the studies of which it holds a release. The coordinator does not release these studies
-// again. Because the caller's word is not signed, an operator may waive the caller. This rule protects studies with
-// noise at the sites, which have no entry in this ledger.
+// A caller also names the studies of which it holds a release. The coordinator does not release these studies again.
+// Because the caller's word is not signed, an operator may waive the caller. This rule protects studies with noise
+// at the sites, which have no entry in this ledger.
 //
-// After each start a study is released only after two poll intervals and once all its contributors have called,
-// so that each could show its document. If no caller has seen an entry, its loss goes unnoticed.
+// After each start a study is released only after two poll intervals and once all its contributors have called, so
+// that each could show its document. If no caller has seen an entry, its loss goes unnoticed.
 type witnesses struct {
 	store   records.Store
 	journal privacy.Journal

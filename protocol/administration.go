@@ -85,7 +85,6 @@ func (m Member) Called(now time.Time) string {
 	return Ago(now.Sub(m.Seen))
 }
 
-// Members lists parties and operators by name.
 func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -48,7 +48,6 @@ const (
 // serverName is the only DNS name in the coordinator's certificate. Clients expect it at any address.
 const serverName = "coordinator.caucus.internal"
 
-// NewAuthority makes an authority with a fresh key.
 func NewAuthority(now time.Time) (*Authority, error) {
 	key, err := newKey()
 	if err != nil {
@@ -210,7 +209,6 @@ func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: chain, PrivateKey: key, Leaf: c}, nil
 }
 
-// IssuedAt is the time when a certificate was issued.
 func IssuedAt(c *x509.Certificate) time.Time { return c.NotBefore.Add(clockSlack) }
 
 func (a *Authority) issue(name string, role Role, public any, now time.Time, valid time.Duration, usage x509.ExtKeyUsage) (*x509.Certificate, error) {

@@ -34,8 +34,7 @@ func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 	}
 }
 
-// Assembly joins chunks in order. Its memory grows with the bytes that arrive, not with the size that
-// was announced.
+// Assembly joins chunks in order. Its memory grows with the bytes that arrive, not with the size that was announced.
 type Assembly struct {
 	Size uint64
 	Data []byte

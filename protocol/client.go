@@ -202,9 +202,8 @@ type Study struct {
 	Awaited []string `json:"awaited"`
 	// Statuses give the report of each missing party's last call.
 	Statuses []PartyStatus `json:"statuses,omitempty"`
-	// Helper is the helper's acceptance of a study with noise by aggregators, as the coordinator
-	// passed it on, without a check: aggregator.CheckAcceptance checks it with the helper's key. It
-	// is empty for other studies.
+	// Helper is the helper's acceptance of a study with noise by aggregators, as the coordinator passed it on,
+	// without a check: aggregator.CheckAcceptance checks it with the helper's key. It is empty for other studies.
 	Helper Signed `json:"-"`
 	// Forecast is the operator's forecast from when the study was created (study/forecast reads the
 	// document), signed by the coordinator. It is empty if there is none.
@@ -517,8 +516,7 @@ func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added fun
 	}
 }
 
-// notices fetches a study's notices for parties, in order, and the public key to which their answers
-// are encrypted.
+// notices fetches a study's notices for parties, in order, and the public key to which their answers are encrypted.
 func (c *Client) notices(ctx context.Context, ref string, parties []study.PartyID) (all []carriedNotice, key []byte, err error) {
 	for some := range slices.Chunk(parties, noticesAtOnce) {
 		r := &pb.NoticesRequest{Study: ref}

@@ -30,9 +30,8 @@ func HelperLineOf(r study.Release) (l HelperLine, ok bool) {
 	return l, l.Key.Verify(ShareDocument, share.Document, share.Signature) == nil && a.Line.Check() == nil
 }
 
-// CheckHelperLines detects a helper that was restored to an older state between two signatures: it
-// signed a number twice, its steps and its ledger's numbers are in different orders, or a line does not
-// follow the line before.
+// CheckHelperLines detects a helper that was restored to an older state between two signatures: it signed a number
+// twice, its steps and its ledger's numbers are in different orders, or a line does not follow the line before.
 func CheckHelperLines(all []HelperLine) error {
 	all = slices.SortedFunc(slices.Values(all), func(a, b HelperLine) int {
 		return cmp.Or(bytes.Compare(a.Key[:], b.Key[:]), cmp.Compare(a.Line.Sequence, b.Line.Sequence))

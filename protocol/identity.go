@@ -58,7 +58,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckAddresses checks the addresses of replicas, with commas between them (CheckAddress).
+// CheckAddresses checks each of a list of addresses with commas between them.
 func CheckAddresses(addresses string) (err error) {
 	for a := range strings.SplitSeq(addresses, ",") {
 		err = errors.Join(err, CheckAddress(a))

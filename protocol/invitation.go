@@ -102,7 +102,6 @@ func NewEnrolment() (Enrolment, error) {
 // Save writes the key with mode 0600.
 func (e Enrolment) Save(path string) error { return saveKey(path, e.key) }
 
-// LoadEnrolment reads what Save wrote.
 func LoadEnrolment(path string) (Enrolment, error) {
 	key, err := loadKey(path)
 	if err != nil {

@@ -50,8 +50,8 @@ func (n Notice) Sign(s *Signer) (Signed, error) {
 	return Signed{Document: document, Signature: s.Sign(NoticeDocument, document)}, nil
 }
 
-// ParseNotice reads a notice that the coordinator signed with its newest key. It refuses earlier
-// keys, because a notice states the present and others may have an earlier key.
+// ParseNotice reads a notice that the coordinator signed with its newest key. It refuses earlier keys, because a
+// notice states the present, and an earlier key may be in other hands.
 func ParseNotice(s Signed, keys Keys) (Notice, error) {
 	var n Notice
 	if err := keys.Newest().Verify(NoticeDocument, s.Document, s.Signature); err != nil {

@@ -36,7 +36,6 @@ func NewSealingKey() (*SealingKey, error) {
 	return &SealingKey{key}, nil
 }
 
-// LoadSealingKey reads what Save wrote.
 func LoadSealingKey(path string) (*SealingKey, error) {
 	text, err := readSecret(path)
 	if err != nil {
@@ -88,9 +87,8 @@ func (p *KeyPin) UnmarshalText(text []byte) error {
 // ShareBinding names the context of an encrypted share, which opens only with the same binding.
 type ShareBinding struct {
 	Plan study.Hash
-	// Acceptance is the digest of the helper's acceptance under which the share was made. A helper
-	// that was restored to an older state accepts the plan again, with another verify key, and then
-	// opens no earlier share.
+	// Acceptance is the digest of the helper's acceptance under which the share was made. A helper that was restored
+	// to an older state accepts the plan again, with another verify key, and then opens no earlier share.
 	Acceptance study.Hash
 	Party      study.PartyID
 	Weight     int64 // ballots or records, public

@@ -26,8 +26,7 @@ const (
 	AddressesDocument  Document = "caucus addresses 1"
 	AmendmentDocument  Document = "caucus amendment 1"
 	AcceptanceDocument Document = "caucus acceptance 1"
-	// RevealDocument reveals an aggregator's half of a study's verify key, to which the aggregator
-	// had committed.
+	// RevealDocument reveals an aggregator's half of a study's verify key, to which the aggregator had committed.
 	RevealDocument Document = "caucus reveal 1"
 	SetDocument    Document = "caucus set 1"
 	ShareDocument  Document = "caucus share 1"
@@ -65,7 +64,6 @@ func (k SignerKey) Verify(d Document, document, signature []byte) error {
 	return nil
 }
 
-// Signer signs documents.
 type Signer struct{ key ed25519.PrivateKey }
 
 func NewSigner() (*Signer, error) {
@@ -76,7 +74,6 @@ func NewSigner() (*Signer, error) {
 	return &Signer{key}, nil
 }
 
-// LoadSigner reads what Save wrote.
 func LoadSigner(path string) (*Signer, error) {
 	key, err := loadKey(path)
 	if err != nil {

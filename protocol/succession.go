@@ -140,7 +140,6 @@ func (k Keys) Verify(d Document, document, signature []byte) error {
 	return err
 }
 
-// SignedProto converts signed documents for the wire.
 func SignedProto(all []Signed) (out []*pb.Signed) {
 	for _, s := range all {
 		out = append(out, &pb.Signed{Document: s.Document, Signature: s.Signature})

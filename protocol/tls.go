@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// ServerTLS is the coordinator's TLS 1.3. It admits callers whose certificate the authority issued
-// and whom admit allows at the handshake. A refused caller gets no reason, because TLS alerts have no
-// text. The server's certificate is made again each day, so it never expires.
+// ServerTLS returns the coordinator's configuration of TLS 1.3. It admits callers whose certificate the authority
+// issued and whom admit allows at the handshake. A refused caller gets no reason, because TLS alerts have no text.
+// The server's certificate is made again each day, so it never expires.
 func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*tls.Config, error) {
 	var (
 		mu      sync.Mutex // guards current and made

@@ -78,8 +78,7 @@ type Review struct {
 	Helper string   `json:"helper,omitempty"`
 	Agreed bool     `json:"helper_agreed,omitempty"`
 	Sees   []string `json:"who_sees,omitempty"`
-	// Bytes is the size of the upload: an upper bound before the upload is prepared, and exact
-	// afterwards (Exact).
+	// Bytes is the size of the upload: an upper bound before the upload is prepared, and exact afterwards (Exact).
 	Bytes        int      `json:"bytes"`
 	Exact        bool     `json:"bytes_exact"`
 	Columns      []string `json:"columns"`
@@ -138,8 +137,7 @@ type Review struct {
 	charged bool // the ledger holds the study's charge
 }
 
-// UnitBudget is the spending at one unit, before and after the study, and its limit: for all time, or
-// for a year.
+// UnitBudget is the spending at one unit, before and after the study, and its limit: for all time, or for a year.
 type UnitBudget struct {
 	Year  string       `json:"year,omitempty"`
 	Unit  privacy.Unit `json:"unit"`

@@ -262,8 +262,7 @@ func Advice(err error) string {
 	return "the coordinator cannot be reached; nothing is lost, the agent tries again"
 }
 
-// MaxSkew is the largest tolerated difference of clocks. Certificates live for months, and deadlines
-// are hours away.
+// MaxSkew is the largest tolerated difference of clocks. Certificates live for months, and deadlines are hours away.
 const MaxSkew = 2 * time.Minute
 
 func checkScorer(c site.Config) []Result {

@@ -19,7 +19,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Who decides last about a study that the policy allows.
+// These say who decides last about a study that the policy allows.
 const (
 	// ApproveByPerson: a person runs "caucus agent approve" for each study.
 	ApproveByPerson = "person"
@@ -54,8 +54,7 @@ type Policy struct {
 	// LeastEpsilon is the least ε of a study. It makes a budget pay for a few questions and not for
 	// thousands of cheap ones. 0 means 0.05.
 	LeastEpsilon float64 `yaml:"least_epsilon"`
-	// StudiesADay bounds how many studies start here in a day (UTC). Further ones wait for the next
-	// day. 0 means 20.
+	// StudiesADay bounds how many studies start here in a day (UTC). Further ones wait for the next day. 0 means 20.
 	StudiesADay int `yaml:"studies_a_day"`
 	// Total is the most that all studies may cost together: the limits of the site's ledger. A study
 	// without a guarantee at a limited unit is refused. So limit the finest unit that Study allows;
@@ -79,9 +78,8 @@ type Policy struct {
 	NamedResults bool `yaml:"named_results"`
 	// Approval is "person", "two-persons" or "policy".
 	Approval string `yaml:"approval"`
-	// Approvers are the people who may approve: the name and public key of each (see caucus agent
-	// approver). two-persons needs at least two. With person and no approvers, anybody with access to
-	// the folder may approve.
+	// Approvers are the people who may approve: the name and public key of each (see caucus agent approver).
+	// two-persons needs at least two. With person and no approvers, anybody with access to the folder may approve.
 	Approvers map[string]protocol.SignerKey `yaml:"approvers"`
 }
 

@@ -45,11 +45,10 @@ const (
 // AuditFile is the path of an agent's audit log.
 func AuditFile(c Config) string { return filepath.Join(c.State, "audit.log") }
 
-// AuditLog is the append-only log of decisions: a line of JSON each, with keys time, level, msg (the
-// event), party, study (the plan's hash), name (of the study) and by. It never holds a feature, a
-// label, an unreleased number or the words of a refusal. It does not hold the digest of an upload
-// either, because whoever can list the possible uploads would find the right one by its digest.
-// Several processes may append, because a line is one write.
+// AuditLog is the append-only log of decisions: a line of JSON each, with keys time, level, msg (the event), party,
+// study (the plan's hash), name (of the study) and by. It never holds a feature, a label, an unreleased number or
+// the words of a refusal. It does not hold the digest of an upload either, because whoever can list the possible
+// uploads would find the right one by its digest. Several processes may append, because a line is one write.
 type AuditLog struct {
 	mu     sync.Mutex // guards the fields below except warn and now, and keeps lines apart
 	file   *os.File

@@ -29,12 +29,12 @@ type Config struct {
 	// Imports is the folder of imported records (caucus agent source declare). It needs no backup. By
 	// default it is named like the state folder with "-imports" appended.
 	Imports string `yaml:"imports"`
-	// Poll is the interval at which the agent asks for new studies. A longer interval spares a
-	// coordinator with many parties; on average a study starts at a site after half of it.
+	// Poll is the interval at which the agent asks for new studies. A longer interval spares a coordinator with many
+	// parties; on average a study starts at a site after half an interval.
 	Poll time.Duration `yaml:"poll"`
-	// MaxBackoff is the longest wait between attempts while the coordinator cannot be reached. Waits
-	// start at Poll, if that is shorter, and double each time. Each is drawn between half of it and
-	// the whole, so that agents do not return all at once.
+	// MaxBackoff is the longest wait between attempts while the coordinator cannot be reached. Waits start at Poll,
+	// if that is shorter, and double each time. Each is then shortened at random, by up to half, so that agents do
+	// not return all at once.
 	MaxBackoff time.Duration `yaml:"max_backoff"`
 	// Margin is the factor by which preparing a contribution may take longer than estimated. The estimate follows
 	// from public numbers and this machine's speed. The upload leaves at the end of that time. A contribution that
@@ -56,10 +56,9 @@ type Config struct {
 	// of a few reasons: a person has to approve, no source is declared, the site does not take part,
 	// the clocks differ, the deadline is too near.
 	Quiet bool `yaml:"quiet"`
-	// Page is a loopback host:port for a web page on which a person of this site reads what studies
-	// ask, and approves or refuses, as with caucus agent preview, approve and refuse. The page opens
-	// by a link (caucus agent page). Metrics is a loopback host:port for /metrics and /readyz,
-	// without TLS; they name no study. Empty: off.
+	// Page is a loopback host:port for a web page on which a person of this site reads what studies ask, and
+	// approves or refuses, as with caucus agent preview, approve and refuse. The page opens by a link (caucus agent
+	// page). Metrics is a loopback host:port for /metrics and /readyz, without TLS; they name no study. Empty: off.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
 	// Policy holds the site's rules.

@@ -41,9 +41,8 @@ func Dial(c Config, id protocol.Identity) (*protocol.Client, error) {
 	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now, Memory: MemoryFile(c)})
 }
 
-// ErrSilent says that an agent prepares a contribution on the state folder. Until the contribution
-// has left, no other process may call the coordinator, because the time of the call could reveal
-// something about the records.
+// ErrSilent says that an agent prepares a contribution on the state folder. Until the contribution has left, no
+// other process may call the coordinator, because the time of the call could reveal something about the records.
 var ErrSilent = errors.New("a contribution is being prepared on this state folder, and until it has left nothing here calls the coordinator: try again then")
 
 // Speak lets this process call the coordinator until it calls hungUp. Several processes may do so at

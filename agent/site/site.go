@@ -41,8 +41,8 @@ type Site struct {
 	named       *sync.Map // cache of releaseHeads, by file
 }
 
-// Open opens the state folder. Several processes may do so: writes are atomic, and the ledger serves
-// one at a time.
+// Open opens the state folder. Several processes may open it, because writes are atomic, and the ledger serves one
+// process at a time.
 func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	s := &Site{
 		Config: c, Party: party, named: new(sync.Map),

@@ -35,7 +35,8 @@ func openSpeed(c Config) *Speed {
 	return s
 }
 
-// speedDays is the number of days that count. So after a week a slower machine is noticed.
+// speedDays is the number of days of which the best measurement counts. After them, a machine that became slower is
+// noticed.
 const speedDays = 7
 
 // MeasureEvery is the interval at which a running agent measures.

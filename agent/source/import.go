@@ -24,8 +24,7 @@ func (s Sources) seenFile(d Declaration) string {
 	return filepath.Join(s.Imports, importName(d.Source, d.Import)+".seen")
 }
 
-// importName with an empty digest is the prefix of all imports of a source, because an escaped name
-// has no comma.
+// importName with an empty digest is the prefix of all imports of a source, because an escaped name has no comma.
 func importName(source, digest string) string {
 	return strings.ReplaceAll(url.PathEscape(source), ",", "%2C") + "," + digest[:min(16, len(digest))]
 }

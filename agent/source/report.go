@@ -9,8 +9,7 @@ import (
 	"caucus/internal/textpage"
 )
 
-// Report describes a source. Found and the fields after it come from the records, so they are for the
-// site only.
+// Report describes a source. Found and the fields after it come from the records, so they are for the site only.
 type Report struct {
 	Source string `json:"source"`
 	File   string `json:"file"` // or the query's name

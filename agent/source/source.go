@@ -25,8 +25,7 @@ type Source struct {
 	// Its first bytes decide which, when a person declares the source. A record is one row; in text
 	// it is one line, or several if a quoted cell has line breaks.
 	File string `yaml:"file"`
-	// Query reads the records from a database in place of a file. It runs only when a person declares
-	// the source.
+	// Query reads the records from a database in place of a file. It runs only when a person declares the source.
 	Query database.Query `yaml:"query"`
 	// Schema is the site's own schema file, with the meaning of the columns. A plan is compared with
 	// the schema, never with the file.
@@ -162,9 +161,8 @@ func (s *Fraction) UnmarshalText(text []byte) error {
 
 func (s Fraction) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
 
-// Expected says what is normal in a source's file. A file beyond these limits cannot be declared, and
-// a preview of a study reports it. During a study Expected decides nothing, because that would reveal
-// something about the records.
+// Expected says what is normal in a source's file. A file beyond these limits cannot be declared, and a preview of a
+// study reports it. During a study Expected decides nothing, because that would reveal something about the records.
 type Expected struct {
 	// Unreadable is the largest share of cells that are no number, no known level or no text,
 	// including the cells of malformed lines. The default is a quarter. Missing cells do not count.

@@ -62,8 +62,7 @@ type sorter struct {
 	mac    hash.Hash
 	shared []byte
 	rows   int
-	// empty is the record without any cell, and empties counts how often it occurs, because a file
-	// may have many.
+	// empty is the record without any cell, and empties counts how often it occurs, because a file may have many.
 	empty      []byte
 	empties    int
 	emptyOrder [orderSize]byte

@@ -34,14 +34,13 @@ type BackupReport struct {
 	Behind int64 `json:"behind,omitempty"`
 }
 
-// Backup copies a coordinator's folder to a new folder, as of one moment. The coordinator may be running.
-// Backup leaves out the head file beside the folder, because it must not be restored with the rest.
+// Backup copies a coordinator's folder to a new folder, as of one moment. The coordinator may be running. Backup
+// leaves out the head file beside the folder, because it must not be restored with the rest.
 //
-// Why the copies fit together: the store is copied first, then the store of shares, then the ledger. So the
-// copied store of shares holds all contributions that the copied store has given to it, and any others are
-// given again. The copied ledger holds all entries that the copied store knows. Further entries look as if the
-// coordinator was killed just after its ledger's commit; a restored coordinator asks the ledger again and gets
-// the same answer.
+// Why the copies fit together: the store is copied first, then the store of shares, then the ledger. So the copied
+// store of shares holds all contributions that the copied store has given to it, and any others are given again. The
+// copied ledger holds all entries that the copied store knows. Further entries look as if the coordinator was killed
+// just after its ledger's commit; a restored coordinator asks the ledger again and gets the same answer.
 func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("back up coordinator in %s: %w", dir, err)

@@ -36,9 +36,8 @@ type Config struct {
 	MinimumParties int `yaml:"minimum_parties"`
 	// InvitationValid is how long an invitation lasts, unless the command that makes it says otherwise.
 	InvitationValid time.Duration `yaml:"invitation_valid"`
-	// Budget limits the cost of all releases in this coordinator's own ledger, for each unit. Nil is
-	// no limit, which a file states as "budget: none". A file without a budget is refused, because it
-	// may be an incomplete copy.
+	// Budget limits the cost of all releases in this coordinator's own ledger, for each unit. Nil is no limit, which
+	// a file states as "budget: none". A file without a budget is refused, because it may be an incomplete copy.
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
 	// Limits bound what callers can make the coordinator do.
 	Limits Limits `yaml:"limits"`
@@ -64,8 +63,7 @@ type Config struct {
 	// and no study. Both may be the same. Empty is off.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
-	// Helper is the second server. Studies whose noise is added by aggregators need one. See caucus
-	// helper keys.
+	// Helper is the second server. Studies whose noise is added by aggregators need one. See caucus helper keys.
 	Helper Helper `yaml:"helper"`
 
 	// Head is a file outside of Dir and of its backups, best on another disk. The coordinator keeps
@@ -104,10 +102,9 @@ type Limits struct {
 	Uploads int `yaml:"uploads"`
 	// Streams bounds how many uploads of one member may be in memory at once.
 	Streams int `yaml:"streams"`
-	// Silence is the longest pause of a sender within an upload. Slowest is the least rate, in bytes a
-	// second: an upload ends with an error after Silence plus its time at Slowest. A connection
-	// without a call closes after Silence too. So an agent that polls less often connects anew for
-	// each poll and takes no memory in between.
+	// Silence is the longest pause of a sender within an upload. Slowest is the least rate, in bytes a second: an
+	// upload ends with an error after Silence plus its time at Slowest. A connection without a call closes after
+	// Silence too. So an agent that polls less often connects anew for each poll and takes no memory in between.
 	Silence time.Duration `yaml:"silence"`
 	Slowest int           `yaml:"slowest"`
 	// Bytes bounds the bytes that one member may send and fetch in an hour, on average. After a rest, a whole
@@ -132,9 +129,8 @@ type Helper struct {
 	// (caucus helper init prints the key). The coordinator talks only to the holder of that key.
 	Address string             `yaml:"address" json:"address"`
 	Key     protocol.SignerKey `yaml:"key" json:"key"`
-	// Head is a file that remembers the progress of this coordinator's shares. It lies outside of the
-	// coordinator's folder and of its backups; caucus helper keys makes it. A relative path is
-	// relative to the folder.
+	// Head is a file that remembers the progress of this coordinator's shares. It lies outside of the coordinator's
+	// folder and of its backups; caucus helper keys makes it. A relative path is relative to the folder.
 	Head string `yaml:"head" json:"head"`
 }
 
@@ -298,6 +294,5 @@ func (l Limits) Allowance(size uint64) time.Duration {
 
 func (c Config) Free() (uint64, error) { return folder.Free(c.Dir) }
 
-// Hold locks a folder. Other coordinators, and commands that need a stopped coordinator, get an error
-// until release.
+// Hold locks a folder. Other coordinators, and commands that need a stopped coordinator, get an error until release.
 func Hold(dir string) (release func(), err error) { return folder.Hold(dir, "another coordinator") }

@@ -99,7 +99,7 @@ func (s *connections) greet(c *connection) bool {
 	return true
 }
 
-// networkOf returns the network of one customer: an IPv4 address, or the first 64 bits of an IPv6 address.
+// networkOf returns the network that counts as one caller: an IPv4 address, or the first 64 bits of an IPv6 address.
 func networkOf(a net.Addr) netip.Prefix {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {

@@ -148,8 +148,7 @@ func (s *Registrar) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (
 	return reply, nil
 }
 
-// Label replaces a party's tags. A plan lists its parties by name, so later changes of tags do not
-// change the plan.
+// Label replaces a party's tags. A plan lists its parties by name, so later changes of tags do not change the plan.
 func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelReply, error) {
 	tags := protocol.Tags(r.Tags)
 	if err := tags.Check(); err != nil {

@@ -58,8 +58,7 @@ type Tx interface {
 	Revision() (int64, error)
 
 	AddToken(Token) error
-	// Token returns a token or ErrNone; Tokens lists all, newest first. Their Used counts the places
-	// that Join took.
+	// Token returns a token or ErrNone; Tokens lists all, newest first. Their Used counts the places that Join took.
 	Token(id string) (Token, error)
 	Tokens() ([]Token, error)
 	// RevokeToken ends a token, and raises the revision.
@@ -133,8 +132,7 @@ type Tx interface {
 	// was made, or ErrNone.
 	SealKey(study.Hash) (private []byte, signer protocol.SignerKey, err error)
 	SetSealKey(h study.Hash, private []byte, signer protocol.SignerKey) error
-	// ReceiptKey is the key that encrypts a party's receipt, ErrNone if the party's answer was not
-	// carried by file.
+	// ReceiptKey is the key that encrypts a party's receipt, ErrNone if the party's answer was not carried by file.
 	ReceiptKey(study.Hash, study.PartyID) ([]byte, error)
 	SetReceiptKey(h study.Hash, p study.PartyID, key []byte) error
 

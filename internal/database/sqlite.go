@@ -84,8 +84,7 @@ func (s SQLite) Make(path string) (*DB, error) {
 }
 
 // Update runs fn in one exclusive transaction. It returns nil only once the transaction survives a crash of the
-// machine. If fn fails, nothing of it remains. After an error of the commit the transaction may be stored or
-// not.
+// machine. If fn fails, nothing of it remains. After an error of the commit the transaction may be stored or not.
 func (d *DB) Update(ctx context.Context, fn func(*sql.Tx) error) error {
 	if d.server {
 		return d.updateServer(ctx, fn)

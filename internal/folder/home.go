@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Hold locks the folder for a daemon. Its error names the program that may hold the folder, such as "another
-// agent".
+// Hold locks the folder for a daemon. Its error names the program that may hold the folder, such as "another agent".
 func Hold(dir, daemon string) (release func(), err error) {
 	release, err = Lock(dir)
 	if errors.Is(err, ErrHeld) {

@@ -9,9 +9,8 @@ import (
 
 var ErrHeld = errors.New("another process holds it")
 
-// Lock takes a folder's lock file, so that only one process works there. It does not wait: the error
-// wraps ErrHeld if another process holds the lock. The lock ends with release or with the process, also
-// if that is killed.
+// Lock takes a folder's lock file, so that only one process works there. It does not wait: the error wraps ErrHeld
+// if another process holds the lock. The lock ends with release or with the process, also if that is killed.
 func Lock(dir string) (release func(), err error) { return LockFile(filepath.Join(dir, "lock")) }
 
 func LockFile(path string) (release func(), err error) { return lock(path, false) }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// shared is the PostgreSQL of this process's tests. It ends with the process, when its input ends.
+// shared is the PostgreSQL of this process's tests. It ends when its standard input does, so with the process.
 var shared struct {
 	sync.Once
 	folder  string

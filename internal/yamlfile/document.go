@@ -133,8 +133,7 @@ func (d *Document) RequireLimits(key string) error {
 	return nil
 }
 
-// Locate adds file and line to an error that begins with its keys: "limits: body: 0: give 1 or more". Nil
-// stays nil.
+// Locate adds file and line to an error that begins with its keys: "limits: body: 0: give 1 or more". Nil stays nil.
 func (d *Document) Locate(err error) error {
 	if err == nil {
 		return nil
@@ -238,7 +237,7 @@ func (d *Document) Put(value *yaml.Node, keys ...string) {
 			next.Anchor, next.Content = "", slices.Clone(next.Content)
 		}
 		switch {
-		case i == len(keys)-1 && next != nil: // another key may share the old value
+		case i == len(keys)-1 && next != nil: // replace the node and do not change it, because an alias may share it
 			for at := 0; at+1 < len(n.Content); at += 2 {
 				if n.Content[at].Value == key {
 					n.Content[at+1] = value
