@@ -7,8 +7,8 @@ import (
 	"caucus/study"
 )
 
-// Calibration says how a fit's scores became probabilities: a score s in a column of Weights became Slope·s +
-// Intercept. The classifier's Weights already include the calibration, so do not apply it again.
+// Calibration says how a fit's scores became probabilities: a score s became log-odds Slope·s + Intercept.
+// The classifier's Weights already include the calibration, so do not apply it again.
 type Calibration struct {
 	Intercept []float64 `json:"intercept"` // one per column of Weights
 	Slope     float64   `json:"slope"`
@@ -25,8 +25,8 @@ const NotProbabilities = "the classifier gives scores, not probabilities: "
 // 0.20 could be reported as 0.25.
 const mostSlopeSD = 0.15
 
-// WhyScores says why a slope with this relative error gives no probabilities, "" if it gives them. An
-// error of 0 means that there is no slope. from names the released numbers.
+// WhyScores says why a slope with this relative standard deviation gives no probabilities, "" if it gives
+// them. 0 means that there is no slope. from names the released numbers, for the text.
 func WhyScores(from string, slopeError float64) string {
 	switch {
 	case !(slopeError > 0):
@@ -37,18 +37,18 @@ func WhyScores(from string, slopeError float64) string {
 	return ""
 }
 
-// NewScores returns the classifier of a fit that gives scores, with why as a warning.
+// NewScores returns the classifier of a fit that gives scores, and a warning that says why.
 func NewScores(p study.Plan, fit aggregation.Fit, why string) (Classifier, []string) {
 	c, warnings := New(p, fit, Score)
-	if fit.Lambda > 0 { // otherwise New has already warned
+	if fit.Lambda > 0 { // with λ = 0, New has already warned that noise left nothing
 		warnings = append(warnings, NotProbabilities+why)
 	}
 	return c, warnings
 }
 
-// NewCalibrated returns the classifier of a calibrated fit. It gives scores if the calibration is
-// missing (nil) or too uncertain (WhyScores). from names the released numbers. last is the value of
-// the last column in each mapped row.
+// NewCalibrated returns the classifier of a calibrated fit. It gives scores if the calibration is missing
+// (nil) or too uncertain (WhyScores). from names the released numbers, for a warning. last is the constant
+// in the last column of mapped rows.
 func NewCalibrated(p study.Plan, fit aggregation.Fit, of *aggregation.Calibration, from string, last float64) (Classifier, []string) {
 	if why := WhyScores(from, of.Error()); why != "" {
 		return NewScores(p, fit, why)

@@ -55,7 +55,7 @@ func Of(r study.Result) (Classifier, bool) {
 	return *body.Classifier, true
 }
 
-// Linear returns the classifier as a model. It refuses a damaged classifier.
+// Linear returns the classifier as a linear model. It refuses weights of a wrong shape.
 func (c Classifier) Linear() (learners.Linear, error) {
 	if err := c.checkOutput(); err != nil {
 		return learners.Linear{}, err
@@ -67,7 +67,7 @@ func (c Classifier) Linear() (learners.Linear, error) {
 	if len(c.Weights) == 0 {
 		return learners.Linear{}, fmt.Errorf("read classifier: it has no weights: the release was damaged")
 	}
-	for i, row := range c.Weights { // check the lengths before len(c.Weights) rows are allocated
+	for i, row := range c.Weights { // check the lengths before allocating a matrix
 		if len(row) != columns {
 			return learners.Linear{}, fmt.Errorf("read classifier: row %d has %d weights, want %d for %d classes", i, len(row), columns, len(c.Classes))
 		}
@@ -93,9 +93,9 @@ func Right(predicted, y []int) (right, labelled int) {
 	return right, labelled
 }
 
-// Sound returns a release's classifier, the same classifier as a model, and the plan. All code that
-// uses or shows a classifier calls it. It refuses a damaged classifier, an unknown Output, and a map
-// or classes that differ from the plan's.
+// Sound returns a release's classifier, the same classifier as a linear model, and the plan. It refuses
+// weights of a wrong shape, an unknown Output, and a map or classes that differ from the plan's. All code
+// that uses or shows a classifier calls Sound.
 func Sound(r study.Release) (c Classifier, model learners.Linear, p study.Plan, err error) {
 	c, ok := Of(r.Result)
 	if !ok {
@@ -123,7 +123,7 @@ func Predict(r study.Release, records *dataset.Records) ([]int, *mat.Dense, erro
 	return predict(records)
 }
 
-// Predictor reads a release once, for Predict of many parts of a file.
+// Predictor reads a release and returns its Predict, for files that are read in parts.
 func Predictor(r study.Release) (func(*dataset.Records) ([]int, *mat.Dense, error), error) {
 	c, model, p, err := Sound(r)
 	return func(records *dataset.Records) ([]int, *mat.Dense, error) {

@@ -11,16 +11,16 @@ import (
 )
 
 // Coefficients explain a classifier's log-odds column by column, in the schema's units. A coefficient
-// has an interval if the interval's coverage was measured for such cases.
+// has an interval only under conditions for which the interval's coverage was measured (see below).
 type Coefficients struct {
-	Class string        `json:"class"` // the log-odds are those of this class, the second of two
+	Class string        `json:"class"` // the class that the log-odds are for, the second of two
 	Of    []Coefficient `json:"of"`
 }
 
 // Coefficient is the mean change in log-odds when a record changes by a contrast, all else equal.
 type Coefficient struct {
 	Contrast
-	LogOdds *Estimate `json:"log_odds,omitempty"` // with errors from noise and sampling; nil: Untold gives the reason
+	LogOdds *Estimate `json:"log_odds,omitempty"` // with errors from noise and sampling; nil if Untold gives a reason
 	Untold  string    `json:"untold,omitempty"`
 }
 
@@ -32,12 +32,12 @@ type Estimate struct {
 	High  float64 `json:"high"`
 }
 
-// Conditions for an interval. They were chosen for coverage on some data sets and tested on others:
-// see docs/analyst.md.
+// Conditions for an interval. They were chosen on some data sets so that intervals cover the truth, and tested
+// on other data sets (docs/analyst.md).
 const (
-	mostBent  = 0.1 // largest distance of Diagnosed.Kept from 1
-	mostAgain = 0.5 // largest change of an estimate by a second Newton step, in standard deviations
-	leastRows = 20  // fewest pool rows with a level
+	mostBent  = 0.1 // largest distance of contrasted.kept from 1
+	mostAgain = 0.5 // largest change of an estimate by a second Newton step, in its standard deviations
+	leastRows = 20  // fewest pool rows that have the level
 	mostOdds  = 10  // an interval that includes 1 and is wider than 1/10 to 10 is useless
 )
 
@@ -63,11 +63,10 @@ func (c contrasted) coefficient(along aggregation.Contrast) Coefficient {
 	return out
 }
 
-// NotTold is the reason why a contrast has no interval when the study's map loses the contrast.
+// NotTold is the reason for no interval if the study's map loses the contrast.
 const NotTold = "the study's map does not tell it from other columns"
 
-// Untold says why a contrast has no interval, "" if it has one. kept is the share of the contrast
-// that the map keeps (1: all). rows is the number of pool rows with the level.
+// Untold says why a contrast has no interval, "" if it has one. kept and rows are as in contrasted.
 func Untold(c aggregation.Contrast, kept float64, rows int) string {
 	switch {
 	case rows < leastRows:
@@ -80,7 +79,7 @@ func Untold(c aggregation.Contrast, kept float64, rows int) string {
 	return ""
 }
 
-// Diagnosed is a contrast with everything that decides about its interval, for measurements of coverage.
+// Diagnosed is a contrast with the numbers that decide whether it has an interval, for measurements of coverage.
 type Diagnosed struct {
 	Coefficient
 	aggregation.Contrast
@@ -89,21 +88,21 @@ type Diagnosed struct {
 	Rows int
 }
 
-// Diagnose returns NewCoefficients' contrasts with these details.
+// Diagnose returns the contrasts of NewCoefficients as Diagnosed.
 func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool, fit aggregation.CrossFit) (all []Diagnosed) {
 	of, ok := fit.OneStep()
 	if !ok {
 		return nil
 	}
 	for _, c := range contrastsOf(s, m, pool) {
-		along := of.Along(c.by)
-		all = append(all, Diagnosed{c.coefficient(along), along, c.by, c.kept, c.rows})
+		along := of.Along(c.change)
+		all = append(all, Diagnosed{c.coefficient(along), along, c.change, c.kept, c.rows})
 	}
 	return all
 }
 
-// Foresee lists the contrasts that NewCoefficients will have. It sets Untold for those of which map
-// and pool alone already rule out an interval.
+// Foresee lists the contrasts that NewCoefficients will have. It sets Untold for a contrast if map and
+// pool alone rule out an interval.
 func Foresee(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) (all []Coefficient) {
 	for _, c := range contrastsOf(s, m, pool) {
 		all = append(all, Coefficient{Contrast: c.Contrast, Untold: Untold(aggregation.Contrast{Seen: true}, c.kept, c.rows)})

@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// Noise reports whether the interval is useless: it includes 1 (no effect) and spans a factor of more
-// than 100 in odds.
+// Noise reports whether noise makes the interval of odds useless: it includes 1 (no effect) and spans a
+// factor of more than 100.
 func (e Estimate) Noise() bool {
 	return e.Low <= 0 && e.High >= 0 && e.High-e.Low > 2*math.Log(mostOdds)
 }
@@ -28,7 +28,7 @@ func (c Contrast) Words() string {
 	return fmt.Sprintf("%s: %s more", c.Column, number(c.Per))
 }
 
-// Words summarise a classifier's coefficients, or say why there are none. The Coefficients may be nil.
+// Words summarise a classifier's coefficients, or say why there are none. of may be nil.
 func (of *Coefficients) Words(c Classifier) string {
 	if of == nil {
 		switch {
@@ -90,11 +90,11 @@ func (of *Coefficients) withInterval() (all []Coefficient) {
 // clear reports whether the interval excludes an odds ratio of 1.
 func (e Estimate) clear() bool { return e.Low > 0 || e.High < 0 }
 
-// mostNamed limits the contrasts that Answer names after "more often with", and those after "less often with".
+// mostNamed bounds the contrasts that Answer names after "more often with", and after "less often with".
 const mostNamed = 3
 
-// Answer says in one sentence what goes with an outcome, the clearest effect first; "" if every interval
-// includes 1.
+// Answer says in one sentence with which contrasts an outcome is more or less frequent, the clearest effect
+// first. It is "" if every interval includes 1.
 func (of *Coefficients) Answer(outcome string, parties int) string {
 	var up, down []string
 	for _, e := range of.withInterval() {
@@ -122,7 +122,7 @@ func (of *Coefficients) Answer(outcome string, parties int) string {
 	return fmt.Sprintf("Among the records of %d parties, all else alike, %s comes %s.", parties, outcome, strings.Join(said, ", and "))
 }
 
-// Tables show odds ratios, then the contrasts without one, grouped by column and reason.
+// Tables show odds ratios, and then contrasts without an odds ratio, grouped by column and reason.
 func (of *Coefficients) Tables() (out []study.ReportTable) {
 	ratios := study.ReportTable{
 		Folded: true, Title: fmt.Sprintf("odds of %s, all else alike", of.Class),

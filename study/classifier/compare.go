@@ -23,11 +23,11 @@ type Comparison struct {
 	Released learners.Measures `json:"released"`
 	Alone    learners.Measures `json:"alone"`
 	Majority float64           `json:"majority_class"`
-	// Gain is Released's accuracy minus Alone's. Sure is half the width of the 95 % interval of Gain.
+	// Gain is Released's accuracy minus Alone's. Sure is half the width of its 95 % interval.
 	Gain float64 `json:"gain"`
 	Sure float64 `json:"gain_sure_to"`
-	// Fitted is the accuracy of the site's own classifier on its training records. If these records took part
-	// in the release, Released's accuracy may be too high by up to about Flattered (see flattered).
+	// Fitted is the accuracy of the site's own classifier on its training records. If the records took part
+	// in the study, Released's accuracy on them is too high by up to about Flattered (function flattered).
 	Fitted    float64 `json:"alone_fitted"`
 	Flattered float64 `json:"released_flattered_by_up_to"`
 }
@@ -37,9 +37,9 @@ const (
 	leastCompared   = 20 // fewest records for a comparison
 )
 
-// Compare judges a release on records that were encoded by the plan's schema. The records may have taken
-// part in the release, while the site's own classifier is judged on records that it was not fitted to;
-// Flattered estimates the effect.
+// Compare measures a release and the site's own classifier on the site's records, which are encoded by the
+// plan's schema. It measures the own classifier on records that were not used to train it. But the released
+// classifier may have been trained on all of them; Flattered bounds the effect.
 func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	c, model, p, err := Sound(r)
 	if err != nil {
@@ -117,10 +117,10 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	return out, nil
 }
 
-// flattered bounds by how much the released classifier's accuracy is too high on records of a party that took
-// part. own is the excess of the party's own classifier's accuracy on its training records. For a fit of p
-// weights to n records that amount falls like p/n (Hastie, Tibshirani & Friedman, section 7.4). If parties are
-// alike, all together have parties·n records, so the amount is own/parties. Votes and noise make it smaller.
+// flattered bounds the excess of the released classifier's accuracy on records of a party that took part. own is
+// the excess of the party's own classifier on its training records. The excess of a fit of p weights to n records
+// falls like p/n (Hastie, Tibshirani & Friedman, section 7.4). If all parties have n records each, the release is
+// a fit to parties·n records, so its excess is own/parties. Votes and noise make it smaller.
 func flattered(own float64, parties int) float64 { return math.Max(own, 0) / float64(max(parties, 1)) }
 
 func trueLabels(classes int) learners.Channel { return learners.Channel{Classes: classes, Keep: 1} }

@@ -10,8 +10,8 @@ import (
 	"caucus/dataset"
 )
 
-// Contrast is a difference between two otherwise equal records, in the schema's terms. Either Column is larger
-// by Per units; or, on a log scale, 1 + Column is multiplied by Times; or Column is Level instead of Against.
+// Contrast is a difference between two records that are equal in all other columns: Column is larger by Per of
+// its units; or, on a log scale, 1 + Column is larger by the factor Times; or Column is Level instead of Against.
 type Contrast struct {
 	Column  string  `json:"column"`
 	Per     float64 `json:"per,omitempty"`
@@ -20,18 +20,18 @@ type Contrast struct {
 	Against string  `json:"against,omitempty"`
 }
 
-// contrasted is a contrast in mapped features. by, of map.Dim() numbers, is the mean change of the
-// pool rows' mapped features when the column changes. For any map (scaled, projected, clipped or
-// non-linear), a linear classifier's mean change in log-odds is the inner product of by and the
-// weights. If the map is linear over the pool, the change is the same for all records.
+// contrasted is a contrast in mapped features. change, of map.Dim() numbers, is the mean change of the pool
+// rows' mapped features when the column changes. For any map (scaled, projected, clipped or non-linear), the
+// mean change of a linear classifier's log-odds is the inner product of change and the weights. If the map is
+// linear over the pool, the change is the same for all records.
 type contrasted struct {
 	Contrast
-	by []float64
-	// kept is the share of the contrast that the map keeps: the contrast's variance in a regression
-	// on mapped rows, by'Cov(m)⁺by, divided by its variance in a regression on all columns,
-	// e'Cov(x)⁺e, where e is the contrast itself. The ratio is 1 if the map loses nothing. A map may
-	// keep two correlated columns almost wholly and still drop the small difference between them.
-	// Then the contrast of one column with the other held fixed is lost.
+	change []float64
+	// kept is the share of the contrast that the map keeps, 1 if the map loses nothing: the contrast's
+	// variance in a regression on mapped rows m, change'Cov(m)⁺change, divided by its variance in a
+	// regression on encoded rows x, e'Cov(x)⁺e, where e is the change of the encoded columns. A map may
+	// keep two correlated columns almost wholly and still drop the small difference between them. Then
+	// the contrast of one column with the other held fixed is lost.
 	kept float64
 	// rows is the number of pool rows that have the level. For a numeric column it is the number of
 	// rows that differ from the most frequent number.
@@ -39,9 +39,9 @@ type contrasted struct {
 }
 
 const (
-	contrastRows    = 500   // evenly spaced pool rows to average over
+	contrastRows    = 500   // most pool rows to average over, evenly spaced
 	contrastColumns = 300   // with more encoded columns (images) there are no contrasts
-	contrastStep    = 0.005 // half the step for a slope, as a share of the column's range
+	contrastStep    = 0.005 // change up and down that measures a number's slope, as a share of its range
 )
 
 const (
@@ -49,8 +49,8 @@ const (
 	PoolMean = "its mean in the pool" // mean of the pool rows where the number is present
 )
 
-// contrastsOf lists the contrasts of a schema's columns, each level against the pool's most frequent
-// level. They follow from map and pool, so they are public.
+// contrastsOf lists the contrasts of a schema's columns. It compares each level with the pool's most
+// frequent level. Contrasts follow from map and pool, so they are public.
 func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrasted {
 	if n, d := pool.Encoded.Dims(); n == 0 || d > contrastColumns {
 		return nil
@@ -81,8 +81,8 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 			c := contrasted{Contrast: Contrast{Column: code.Column}, rows: differing(pool.Encoded, at)}
 			of := 0.0
 			c.Per, c.Times, of = unitOf(f)
-			c.by = difference(up, down, of/(2*contrastStep))
-			c.kept = keeps.share(c.by, map[int]float64{at: of})
+			c.change = difference(up, down, of/(2*contrastStep))
+			c.kept = keeps.share(c.change, map[int]float64{at: of})
 			all = append(all, c)
 			if f.Missing {
 				known := knownMean(base, weight, at)
@@ -90,9 +90,9 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 				gone := mean(func(row []float64) { row[at], row[at+1] = 0.5, 1 })
 				c := contrasted{
 					Contrast: Contrast{Column: code.Column, Level: missing, Against: PoolMean},
-					by:       difference(gone, there, 1), rows: having(pool.Encoded, at+1),
+					change:   difference(gone, there, 1), rows: having(pool.Encoded, at+1),
 				}
-				c.kept = keeps.share(c.by, map[int]float64{at: 0.5 - known, at + 1: 1})
+				c.kept = keeps.share(c.change, map[int]float64{at: 0.5 - known, at + 1: 1})
 				all = append(all, c)
 			}
 			continue
@@ -120,9 +120,9 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 			}
 			c := contrasted{
 				Contrast: Contrast{Column: code.Column, Level: level, Against: names[reference]},
-				by:       difference(set(k), against, 1), rows: having(pool.Encoded, at+k),
+				change:   difference(set(k), against, 1), rows: having(pool.Encoded, at+k),
 			}
-			c.kept = keeps.share(c.by, map[int]float64{at + k: 1, at + reference: -1})
+			c.kept = keeps.share(c.change, map[int]float64{at + k: 1, at + reference: -1})
 			all = append(all, c)
 		}
 	}
@@ -130,8 +130,8 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 }
 
 // unitOf chooses the unit of a numeric contrast: the power of ten nearest to an eighth of the range (10
-// years for age), or a factor of 2 on a log scale. of is the same step in the encoded column.
-func unitOf(f dataset.Feature) (per, times, of float64) {
+// years for age), or a factor of 2 on a log scale. encoded is the same step in the encoded column.
+func unitOf(f dataset.Feature) (per, times, encoded float64) {
 	if f.Log {
 		return 0, 2, math.Ln2 / (math.Log1p(f.Max) - math.Log1p(f.Min))
 	}
@@ -147,13 +147,13 @@ func newKeeping(pool *auxdata.Pool) keeping {
 	return keeping{aggregation.InverseCovariance(pool.X, pool.Weight), aggregation.InverseCovariance(pool.Encoded, pool.Weight)}
 }
 
-// share returns contrasted.kept. by is the contrast in mapped rows, and in the contrast in encoded
-// rows, by column.
-func (k keeping) share(by []float64, in map[int]float64) float64 {
-	v := mat.NewVecDense(len(by), by)
+// share returns contrasted.kept for a contrast that changes mapped rows by mapped, and the encoded column c
+// by encoded[c].
+func (k keeping) share(mapped []float64, encoded map[int]float64) float64 {
+	v := mat.NewVecDense(len(mapped), mapped)
 	whole := 0.0
-	for i, a := range in {
-		for j, b := range in {
+	for i, a := range encoded {
+		for j, b := range encoded {
 			whole += a * b * k.columns.At(i, j)
 		}
 	}

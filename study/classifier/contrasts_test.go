@@ -71,7 +71,7 @@ func TestContrasts(t *testing.T) {
 		if got.Contrast != w.Contrast {
 			t.Errorf("%+v, want %+v", got.Contrast, w.Contrast)
 		}
-		for j, v := range got.by {
+		for j, v := range got.change {
 			// For level missing, the mean is taken over the sample of pool rows, not over all rows.
 			if math.Abs(v-w.by[j]*scale) > 1e-9 && !(w.Level == "missing" && math.Abs(v-w.by[j]*scale) < .02) {
 				t.Errorf("%s: %g at %d, want %g", got.Words(), v, j, w.by[j]*scale)

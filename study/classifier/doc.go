@@ -1,4 +1,4 @@
-// Package classifier holds the linear classifier of a release: its JSON form, what it says in words, and
-// its predictions on a table with the plan's schema and map. It serves the study kinds that release a
-// classifier, and the users of their releases.
+// Package classifier is about the linear classifier of a release: its JSON form, its description in words, and
+// its predictions for records. It serves the kinds of study that release a classifier, and all code that uses
+// their releases.
 package classifier

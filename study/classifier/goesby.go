@@ -17,16 +17,16 @@ import (
 // mostMoves is the most differences that GoesBy shows.
 const mostMoves = 8
 
-// move is the change of the second class's score for a typical difference between two records.
+// move is the change (by) of the second class's score for a typical difference between two records (words).
 type move struct {
 	words string
 	by    float64
 }
 
 // GoesBy shows, as a chart and in a sentence, by which columns a classifier of two classes separates the
-// classes, largest change of the score first. The weights contain privacy noise, and GoesBy states no error for
-// them; Coefficients do, where coverage was measured. A level's change is multiplied by √(p(1−p)), where p is
-// the level's share in the pool, so that a rare level, whose weight is mostly noise, does not come first.
+// classes, largest change of the score first. It states no errors, although the weights contain privacy noise;
+// Coefficients states some. GoesBy multiplies a level's change by √(p(1−p)), where p is the level's share in the
+// pool, because the weight of a rare level is mostly noise and should not come first.
 //
 // Both results are empty for more than two classes, for images, and if the noise left nothing.
 func (c Classifier) GoesBy(p study.Plan, model learners.Linear) (*study.ReportChart, string) {

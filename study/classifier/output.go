@@ -11,12 +11,12 @@ import (
 type Output string
 
 const (
-	// Probability: of the records with number p, about a share p are of the class. Only numbers that
-	// were calibrated on the records' outcomes have this output: see Calibration.
+	// Probability says that about a share p of the records with number p are of the class. Only numbers
+	// that were calibrated on outcomes of records are probabilities (Calibration).
 	Probability Output = "probability"
 	// VoteShare is the share of the parties' classifiers that vote for a class; shares of outcomes may differ.
 	VoteShare Output = "vote_share"
-	// Score orders records and has no scale. For two classes, the first class's score is minus the second's.
+	// Score has no unit and can only order records. For two classes, the first score is minus the second.
 	Score Output = "score"
 )
 

@@ -20,16 +20,16 @@ import (
 // Candidates for map.project and map.whiten.
 var (
 	autoProject = []dataset.Count{5, 10, 20, 40, 80}
-	autoWhiten  = []float64{0.5, 1} // besides 0
+	autoWhiten  = []float64{0.5, 1} // degrees of whitening, tried after 0
 )
 
 const (
 	autoTeachers = 4
 	autoDraws    = 2 // draws of noise for each teacher
-	// autoHarm ends the search for components. A mean accuracy that is lower than the best by more
-	// than this is not a chance result.
+	// autoHarm ends the search for components, when the mean accuracy is below the best by more than
+	// this. Chance does not explain such a difference.
 	autoHarm = 0.01
-	// autoPlain is the number of components that are kept for images, and for mechanisms without a forecast.
+	// autoPlain is the number of components for images, and for mechanisms without a forecast.
 	autoPlain = 30
 	// autoRows is the fewest pool rows for a forecast; a smaller pool keeps all features.
 	autoRows = 20
@@ -37,12 +37,12 @@ const (
 	autoPoolRows = 1500
 )
 
-// ChooseMap decides map.project: auto. It returns the number of principal components, and the degree
-// of whitening unless c names one, that have the best forecast accuracy under the plan's own noise.
+// ChooseMap handles plans with "map.project: auto". It returns the number of principal components with
+// the best forecast of accuracy under the plan's noise, and the best degree of whitening unless c has one.
 //
-// The forecast runs on a reference problem (aggregation.Reference), the same for all candidates. Its
-// teachers are linear in the encoded columns, each column divided by its standard deviation if the
-// analysis is FAMD. Half of the rows are for the fit and half for the score. ChooseMap reads only the
+// The forecast (aggregation.Reference) assumes that the classes of the public pool's rows follow random
+// linear models ("teachers") of the encoded columns. FAMD first divides each column by its standard
+// deviation. Half of the rows are for fitting a classifier and half for its accuracy. ChooseMap reads only the
 // plan's terms, the public size and x, the N×Dim encoded rows of the PUBLIC pool.
 func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
 	if c.Analysis == "" {
@@ -72,7 +72,7 @@ type autoMap struct {
 	plan      study.Plan
 	size      study.Size
 	asked     dataset.Components
-	fit, test *mat.Dense   // encoded rows, disjoint
+	fit, test *mat.Dense   // the two halves of the encoded rows
 	fitP      []*mat.Dense // each teacher's class probabilities on fit
 	testP     []*mat.Dense // class probabilities on test
 }
@@ -110,7 +110,7 @@ func part(x *mat.Dense, from, to int) *mat.Dense {
 	return x.Slice(from, to, 0, d).(*mat.Dense)
 }
 
-// best adds components until more of them lower the forecast, then tries whitening with the best number.
+// best adds components until the forecast accuracy falls, and then tries whitening with the best number.
 func (a *autoMap) best() (dataset.Components, error) {
 	var all []candidate
 	for _, project := range autoProject {
@@ -119,7 +119,7 @@ func (a *autoMap) best() (dataset.Components, error) {
 			return a.asked, err
 		}
 		all = append(all, c)
-		if c.outputs < int(project) || c.mean() < top(all).mean()-autoHarm { // no components are left, or more of them reduce the accuracy
+		if c.outputs < int(project) || c.mean() < top(all).mean()-autoHarm { // no components are left, or the last ones reduced the accuracy
 			break
 		}
 	}

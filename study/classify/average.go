@@ -16,9 +16,9 @@ import (
 	"caucus/study/bodies"
 )
 
-// average is a comparator for simulations. It averages the parties' linear models, each clipped to norm
-// averageRadius. If the unit is the party, one party moves the mean of M models by at most
-// 2·averageRadius/M. (Pathak et al. protect single records, so their ε is another one.)
+// average is a mechanism that simulations compare with others. It averages the parties' linear models, each
+// clipped to norm averageRadius. If the unit is the party, one party moves the mean of M models by at most
+// 2·averageRadius/M. (The ε of Pathak et al. is not comparable, because they protect single records.)
 type average struct {
 	plan    study.Plan
 	pool    *auxdata.Pool

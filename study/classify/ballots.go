@@ -18,19 +18,19 @@ import (
 	"caucus/study/keyed"
 )
 
-// localTally trains one classifier on each of the party's shards and counts their votes on the pool. Training
-// on one shard uses nothing of other shards' records: preprocessing is public, and tuning and learner state
-// stay inside the shard. It does not depend on their duration either: each shard gets its own context, made
-// after the previous shard has ended, and a late shard casts a constant ballot. So lateness follows from a
-// shard's own records and changes only that shard's ballot, which the bound for shards covers.
+// localTally trains one classifier on each of the party's shards and counts their votes on the pool. A shard's
+// ballot does not depend on other shards' records: preprocessing is public, and tuning and learner state stay
+// inside the shard. Nor does it depend on how long other shards took, because each shard gets its own time limit,
+// which begins after the previous shard has ended. A late shard casts a constant ballot. So being late follows
+// from a shard's own records and changes only that shard's ballot, which the bound for shards covers.
 func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) *aggregation.Tally {
 	classes := len(p.Schema.Classes())
 	t := aggregation.NewTally(pool.Rows(), classes)
 	shards := shardsOf(p.Unit, terms.Shards, in)
 	each := (in.Records.Len() + len(shards) - 1) / len(shards)
 	for s, rows := range shards {
-		// Each shard has its own random generator. With a shared one, the records of one shard would
-		// change the votes of another.
+		// Each shard has its own random generator. If shards shared a generator, the records of one shard
+		// could change the votes of another.
 		rng := rand.New(rand.NewPCG(p.Seed, uint64(s)))
 		if in.Rng != nil {
 			rng = rand.New(rand.NewPCG(in.Rng.Uint64(), uint64(s)))
@@ -47,9 +47,9 @@ func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) 
 }
 
 // voteOn trains on records and votes on every pool row. It always returns votes: a learner that fails
-// or is late votes for class 0 everywhere. If it learned from fewer records than each, it also trains
-// on made-up ones and drops that result, so that the work depends less on how many records meet the
-// plan's condition. The caller must keep the duration secret (the agent's window).
+// or is late votes for class 0 everywhere. If the learner used fewer than each records, voteOn also trains
+// on made-up records and drops the result, so that the time depends less on how many records meet the
+// plan's condition. The caller must still hide the time: an agent sends at a moment fixed beforehand.
 func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, each int, rng *rand.Rand) (votes []int) {
 	left := each
 	done := in.InTime(func(ctx context.Context) {
@@ -74,7 +74,7 @@ func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Po
 		if err != nil || len(votes) != pool.Rows() {
 			votes = make([]int, pool.Rows())
 		}
-		return votes, math.MaxInt // the site bounds the work of its own program
+		return votes, math.MaxInt // so that voteOn does no work on made-up records: the site bounds its program's time
 	}
 	model, features := TrainLocal(ctx, p, Chosen(learner, in.Voter), records, rng, true)
 	if model == nil {
@@ -115,7 +115,7 @@ func predict(ctx context.Context, model learners.Model, x *mat.Dense) (votes []i
 }
 
 // TrainLocal trains the named learner ("" for the default) with a plan's map and classes. It returns nil if
-// training fails. If voting is set, it uses the learner's settings for one voter of many (learners.Voter).
+// training fails. With voting, the learner has its settings for one voter among many (learners.Voter).
 func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset.Records, rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
 	learner, err := learners.Assign(cmp.Or(name, learners.Default), rng)
 	if err != nil {
@@ -136,8 +136,8 @@ func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset
 }
 
 // shardsOf returns the rows from which each shard's classifier learns (keyed.Records.Shards). It
-// leaves out records without a label, which teach nothing. The empty records that fill a file up to
-// its declared number may all fall into one shard; they must not make that shard slower and so late.
+// leaves out records without a label, because nothing can be learned from them. The empty records of
+// keyed.Exactly, which are among these, may all be in one shard and could make that shard late.
 func shardsOf(u privacy.Unit, n int, in study.Inputs) [][]int {
 	shards := [][]int{allRows(in.Records)}
 	if n > 1 {

@@ -32,20 +32,20 @@ type mechanism struct {
 	shared bool
 	// needsDelta reports whether the guarantee is (ε,δ) with δ > 0.
 	needsDelta bool
-	// simulation reports that no proof covers the code, so only simulated plans may name the mechanism.
+	// simulation reports that the code has no proof, so only simulated plans may name the mechanism.
 	simulation bool
-	// solved reports whether the mechanism releases a minimiser. Its bound then depends on the
-	// solver's accuracy.
+	// solved reports whether the mechanism adds noise to a fitted classifier. Its bound then depends
+	// on the solver's accuracy.
 	solved       bool
 	newStatistic func(study.Plan, *auxdata.Pool) (bodies.Statistic, error)
 	words        statisticWords
-	// gives is the meaning of the classifier's numbers. A fit to sums over labels may become a fit of
-	// probabilities by calibration.
+	// gives is the meaning of the classifier's numbers, unless a calibration turns them into
+	// probabilities (mechanism cross).
 	gives classifier.Output
 }
 
-// statisticWords describe a contribution: leaves for the party that sends it, received for a reader
-// who sees it without noise. trained reports whether the party trains a classifier.
+// statisticWords describe a contribution: leaves says what the party sends, received what someone sees
+// who gets the contribution without noise. trained reports whether the party trains a classifier.
 type statisticWords struct {
 	leaves, received string
 	trained          bool
@@ -72,7 +72,7 @@ var mechanisms = map[string]mechanism{
 
 var allUnits = []privacy.Unit{privacy.Party, privacy.Record, privacy.Label}
 
-// Computes describes what a party computes for a mechanism. Two mechanisms with equal texts compute the same.
+// Computes describes what a party computes for a mechanism. A party computes the same for two mechanisms with equal texts.
 func Computes(mechanism string) string { return mechanisms[mechanism].words.leaves }
 
 // DefaultMechanism returns the mechanism of a plan that names none: tally for unit party, else cross.
@@ -87,12 +87,11 @@ func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared lists the mechanisms whose contributions can be split into shares for two servers: see study.Kind.
 func (Kind) Shared() []string {
 	return slices.DeleteFunc(Mechanisms(), func(name string) bool { return !mechanisms[name].shared })
 }
 
-// maxBallots bounds a study's ballots. More would add nothing, and a site trains one classifier for each.
+// maxBallots bounds a study's ballots. More ballots would not help, and a site trains a classifier for each.
 const maxBallots = 1 << 20
 
 func (Kind) Check(p study.Plan) error {
@@ -206,8 +205,8 @@ func newTask(p study.Plan, pool *auxdata.Pool) (task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6c616d626461}}, err
 }
 
-// noiseOf returns the noise on the moments in a study of this size. seen maps moments to the moments
-// that a release without noise would contain; nil if these are the same.
+// noiseOf returns the noise on the moments (means of label or vote × features) in a study of this size.
+// seen turns true moments into those that the release would have without noise; nil if they are equal.
 func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense, err error) {
 	weight, draws := float64(size.Parties*t.Words().Shards), t.Plan().Noise.Draws(size.Parties)
 	switch q := t.Statistic.(type) {
@@ -227,9 +226,9 @@ type Result struct {
 	// Drift compares the mean features of the private records with the pool's; nil if the mechanism does
 	// not release that mean.
 	Drift *aggregation.Drift `json:"drift,omitempty"`
-	// EffectiveRows is Kish's effective sample size of a tilted pool.
+	// EffectiveRows is Kish's effective sample size of a pool with tilted weights (see cross).
 	EffectiveRows float64 `json:"effective_rows,omitempty"`
-	// Coefficients are in the schema's units; nil if none has a known error.
+	// Coefficients are in the schema's units; nil if their errors are not known.
 	Coefficients *classifier.Coefficients `json:"coefficients,omitempty"`
 }
 
@@ -252,7 +251,7 @@ func (t task) Work(records int) (study.Work, error) {
 	}
 	w.Shards = t.Words().Shards
 	var err error
-	if learner := t.Words().Learner; learner != learners.Any { // otherwise the party's own program runs, and the party bounds its work
+	if learner := t.Words().Learner; learner != learners.Any { // with learners.Any, the party bounds the time of its own program
 		w.Shard, err = learners.Work(learner, learners.Size{
 			Rows: shardRows(records, w.Shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: t.Pool().Rows(),
 		})
@@ -267,8 +266,8 @@ func (t task) Work(records int) (study.Work, error) {
 
 func trains(p study.Plan) bool { return p.Mechanism != "cross" && p.Mechanism != "means" }
 
-// shardRows bounds a shard's records. A shard holds more with probability 1e-12, unless single patients
-// have many records.
+// shardRows bounds a shard's records. If no patient has many records, a shard exceeds the bound with
+// probability at most 1e-12.
 func shardRows(records, shards int) int {
 	if shards == 1 {
 		return records

@@ -14,12 +14,12 @@ import (
 	"caucus/study/classifier"
 )
 
-// keepRows is the least effective sample size after tilting, as a share of the pool's rows.
+// keepRows is the least effective sample size of a tilted pool (see cross), as a share of the pool's rows.
 const keepRows = 0.1
 
-// cross is the statistic of mechanism cross. Sites release sums of label × features over their records. These
-// sums replace the moments of votes; the other part of the risk comes from the unlabelled pool. Added over
-// classes, the sums give the mean features of the records. The difference between this mean and the pool's
+// cross is the statistic of mechanism cross. Sites release the sum of features over their records of each class.
+// The risk that is minimised depends on labels only through these sums; its other part comes from the unlabelled
+// pool. Added over classes, the sums give the mean features of the records. Its difference from the pool's mean
 // shows drift, and the pool can be reweighted ("tilted") to the records' mean at no further privacy cost.
 //
 // Proof note.
@@ -28,7 +28,7 @@ const keepRows = 0.1
 //   - Numeric model: each record's row is truncated to integers by arithmetic that reads no other record, and
 //     the sums are exact.
 //   - The caller guarantees that the map is the plan's, fitted on public rows, and that records are clamped to
-//     the schema. Otherwise the bound still holds, because a row of norm above 1 counts as zeros.
+//     the schema. The bound holds even if this fails, because a row of norm above 1 counts as zeros.
 type cross struct {
 	plan    study.Plan
 	pool    *auxdata.Pool
@@ -73,8 +73,8 @@ func (c *cross) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, records, nil
 }
 
-// Form gives each party the range for its own, public, number of records. The party proves that its sums
-// are in this range.
+// Form returns the range of a sum over this public number of records. The party proves to the servers that its
+// sums are in this range.
 func (c *cross) Form(records int64) shares.Form {
 	return shares.Integers(c.Cells(), aggregation.CrossMost(max(records, 1)))
 }
@@ -138,9 +138,9 @@ func (c *cross) classifier(fit aggregation.CrossFit) (classifier.Classifier, []s
 	return classifier.NewCalibrated(c.plan, fit.Fit, fit.Calibration, "the released sums", c.pool.X.At(0, c.pool.Dim()-1))
 }
 
-// records returns the number of summed records. Without a condition in the plan, that is the declared number.
-// With a condition, it is the number of labelled records that meet the condition, estimated from the released
-// sums; an estimate below four of its standard deviations is unsure, and the declared number is returned.
+// records returns the number of summed records. If the plan has no condition, that is the declared number. Else
+// records estimates from the released sums how many labelled records meet the condition. An estimate below four
+// of its standard deviations is unsure, and records returns the declared number instead.
 func (c *cross) records(total bodies.Total) (n float64, unsure bool, err error) {
 	if c.plan.Where == "" {
 		return total.Weight, false, nil

@@ -13,17 +13,17 @@ import (
 	"caucus/study/bodies"
 )
 
-// means is the statistic of mechanism means, for unit party. Each party sends the direction of its
-// mean of label × features. The mean of these directions replaces the moments of votes. Parties train
-// nothing, so a small party does not suffer from training on few records. But only a linear
-// classifier can be fitted to directions, while votes allow any learner.
+// means is the statistic of mechanism means, for unit party. Each party sends its mean of label ×
+// features, scaled to a fixed norm. A linear classifier is fitted to the average of these directions.
+// Parties train nothing, so a party with few records does not send the votes of a poor classifier. But
+// a party cannot use another learner, as it can for votes.
 //
 // Proof note.
 //   - Neighbours: replace one party. Public: plan, pool, and the number of parties that contributed.
 //   - Lemma: aggregation.MeansL2sq and aggregation.MeansL1.
-//   - Numeric model: the last step checks in integers that a party's vector is in range
-//     (aggregation.MeansInRange), and sends zeros otherwise. The sum is exact. Earlier floating-point
-//     steps decide where in the range the vector lies, not how far it can move.
+//   - Numeric model: the last step checks in integers that a party's vector is in range, and sends
+//     zeros if not (aggregation.MeansInRange). The sum is exact. Earlier floating-point steps decide
+//     where in the range the vector lies, not how far it can move.
 //   - The caller guarantees that a party sends one vector. ParseClear refuses a vector out of range,
 //     so a lying party moves the result no further than an honest one may.
 type means struct {

@@ -22,26 +22,27 @@ import (
 //
 //   - Neighbours: replace one unit of the plan, which moves ballotsMoved ballots. Public: plan, pool, λ, the
 //     number of ballots, the lattice.
-//   - Lemma: below, with aggregation.Reach.
+//   - Lemma: see below.
 //   - Numeric model: the solver works in floating point and stops at a gradient norm that bounds its distance
 //     from the exact minimiser. The bound includes that distance and the rounding to the lattice. A failed
 //     search, impossible in exact arithmetic, gives zeros.
-//   - The caller guarantees the same as for votes, and that rows have norm at most 1 (auxdata).
+//   - The caller guarantees what the note of type votes says, and that rows have norm at most 1 (auxdata).
 //
-// The risk is λ-strongly convex. So if one unit moves its gradient by at most g everywhere, the unit moves the
-// minimiser by at most g/λ (Hamm, Cao & Belkin 2016, Lemma 2). One of M ballots moves the gradient by at most
+// The risk is λ-strongly convex in the weights W. So if one unit moves its gradient by at most g everywhere, the
+// unit moves the minimiser by at most Δ = g/λ (Hamm, Cao & Belkin 2016, Lemma 2). Let k be the number of columns
+// of W that a vote changes: 1 for two classes (W has one column), else 2, because the vote leaves one column and
+// enters another. One of M ballots moves the gradient by at most
 //
-//   - tight: √k·r/M, where r = aggregation.Reach. For the logistic loss ℓ(z)−ℓ(−z) = −z, so only the moments
-//     move. k = 1 for two classes (one column); else k = 2, because a vote leaves one column and enters
-//     another.
-//   - paper: 2·√k/M, because the loss is √k-Lipschitz in W for rows of norm ≤ 1.
+//   - for output: √k·r/M, where r = aggregation.Reach. For the logistic loss ℓ(z)−ℓ(−z) = −z, so only the
+//     moments move.
+//   - for output-paper, and output with bound "paper": 2·√k/M, because the loss is √k-Lipschitz in W for rows
+//     of norm ≤ 1.
+//   - for majority: 2·√k, without 1/M, because it replaces the vote shares with the winner's label, and one
+//     ballot can flip that label on every row at once (the paper's negative result).
 //
-// majority replaces the vote shares with the winner's label. One ballot can flip that label on every row at
-// once, so the gradient moves by 2·√k, without 1/M: the paper's negative result.
-//
-// output rounds the minimiser to a lattice of public width γ = 2^k ≈ Δ/2²⁰. The solver stops at a gradient norm
-// of at most τ = outputTolerance, which adds 2τ/λ to Δ, and rounding adds √p. With p weights the integer vector
-// moves by at most Δ₂ = (Δ+2τ/λ)/γ + √p in L2 and √p·Δ₂ in L1.
+// output rounds the minimiser to a lattice of public width γ ≈ Δ/2²⁰, a power of 2. The solver stops at a
+// gradient norm of at most τ = outputTolerance, which adds 2τ/λ to Δ, and rounding adds √p, where p is the number
+// of weights. So the integer vector moves by at most Δ₂ = (Δ+2τ/λ)/γ + √p in L2 and √p·Δ₂ in L1.
 type output struct {
 	votes
 	mechanism string
@@ -59,8 +60,8 @@ func newOutput(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statist
 
 func (o *output) ReleasedCells() int { return o.pool.Dim() * learners.Columns(o.classes) }
 
-// lambda returns the plan's λ. If the plan names none, a public rule sets λ so that the noise has an
-// expected norm of 10, about the norm of a useful solution.
+// lambda returns the plan's λ or, if the plan has none, the λ at which the noise has an expected norm of
+// 10, about the norm of a useful solution. The rule is public.
 func (o *output) lambda(ballots int64) float64 {
 	if o.plan.Lambda > 0 {
 		return o.plan.Lambda
@@ -139,7 +140,7 @@ func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) 
 	return privacy.NewSensitive(z, t.Bound)
 }
 
-// hardShares gives each row's winner all votes of the row. In a tie the lowest class wins.
+// hardShares gives all votes of a row to the class with the most, the lowest class in a tie.
 func hardShares(t *aggregation.Tally, columns int) *mat.Dense {
 	s := mat.NewDense(t.Rows(), columns, nil)
 	for i := range t.Rows() {
@@ -158,7 +159,7 @@ func hardShares(t *aggregation.Tally, columns int) *mat.Dense {
 	return s
 }
 
-// Noise returns an error: the mechanism perturbs the solution and not the moments, so it has no forecast.
+// Noise returns an error, because the noise is added to the fitted weights and not to moments.
 func (o *output) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }

@@ -12,16 +12,15 @@ import (
 // Proof note.
 //   - Neighbours: replace one party and everything that the party holds. Public: plan, pool, and one
 //     ballot per party.
-//   - Lemma: a party moves only its own ballot, from any value to any other; the proof note of votes
-//     bounds how far this moves the release. Nothing is assumed about how a program makes the ballot: it
-//     may use the party's records, chance, what it kept of earlier studies, and everything public,
-//     releases included. All of these are either the party's own, which neighbours replace, or public.
-//     The costs of several studies add up as for adaptively chosen mechanisms.
-//   - At a finer unit the same bound holds, because a record or label belongs to one party. But it holds
-//     for the whole party only: a plan that claims unit record, or shards, needs a ballot that follows
-//     from the records of one shard and from nothing else. A program could read another shard's file, or
-//     a cache of the last study, without anybody noticing, and one record would move more ballots than
-//     the bound counts. checkOwn refuses such plans.
+//   - Lemma: a party moves only its own ballot, from any value to any other; the proof note of type
+//     votes bounds how far this moves the release. A program may make the ballot in any way: from the
+//     party's records, chance, what it kept of earlier studies, and everything public, releases
+//     included. All of these are either the party's own, which neighbours replace, or public. The costs
+//     of several studies add up as for adaptively chosen mechanisms.
+//   - At unit record or with shards, the proof needs ballots that each follow from the records of one
+//     shard alone. Nobody would notice a program that reads another shard's file, or what it kept of the
+//     last study. Then one record would move more ballots than the bound counts. checkOwn refuses such
+//     plans.
 //   - Assumed of the site: a program serves one party. If the programs of two parties shared a memory,
 //     one party's records would move two ballots.
 //   - An invalid ballot (a wrong number of votes, an unknown class, an error, too late) becomes a

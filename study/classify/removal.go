@@ -15,14 +15,14 @@ import (
 //     record adds nothing. So removal moves the sums by this row: squared L2 at most 2⁴⁰, half of
 //     CrossL2sq. The row has d cells, so its L1 norm is at most √d times its L2 norm, half of CrossL1
 //     (both rounded up). Half the squared L2 means half the ρ; half the L1 means half the pure ε.
-//   - Lemma, tally at unit party: a ballot has one vote per row. With more than two classes its vector
-//     has a single 1 in each row, while a replacement moves −1 and +1: half the weighted squared L2. With
-//     two classes, each row has one count. A removed ballot moves it by 0 or 1, a replaced ballot by −1,
-//     0 or 1: the bound is the same.
+//   - Lemma, tally at unit party: a ballot has one vote per row. With more than two classes, a removed
+//     ballot moves one count of each row by 1, a replaced ballot two counts: half the weighted squared
+//     L2. With two classes, each row has one count, which a removed ballot moves by 0 or 1 and a replaced
+//     ballot by −1, 0 or 1: the bound is the same.
 //   - Lemma, means at unit party: a party's vector is checked to have norm at most R, and a replacement
 //     moves at most 2R. So removal has a quarter of MeansL2sq and half of MeansL1.
-//   - Not proved here: a shard that loses a record casts another ballot, as under replacement; moments
-//     mix rows; a label has no place that could be empty.
+//   - No smaller bound is proved for the rest: a shard that loses a record may cast any other ballot, as
+//     under replacement; moments mix rows; a label is replaced and never removed.
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	half := func(v int64) int64 { return (v + 1) / 2 }
 	why := ""

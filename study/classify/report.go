@@ -46,7 +46,7 @@ func CoefficientsOf(r study.Release) *classifier.Coefficients {
 	return body.Coefficients
 }
 
-// NoCoefficients says why no release of a plan has coefficients. "": a release may have some.
+// NoCoefficients says why a release of the plan has no coefficients, "" if it may have some.
 func NoCoefficients(p study.Plan) string {
 	if p.Mechanism != "cross" {
 		return fmt.Sprintf("mechanism %s shows no outcomes, so there is no odds ratio; mechanism cross (unit record or label) does", p.Mechanism)

@@ -22,10 +22,10 @@ import (
 // Proof note.
 //   - Neighbours: replace one unit of the plan. Public: plan, pool, the number of ballots, and the rows'
 //     weights or the matrix A, which follow from plan and pool.
-//   - Lemma: one unit moves ballotsMoved ballots, each by at most one vote per row. For tally, one ballot's
-//     squared movement, weighted by the rows' public noise weights, is at most Σᵢ wᵢ·2 (−1 and +1; Σᵢ wᵢ if two
-//     classes share one count per row), times moved². For moment see aggregation.NewMomentDesign: L1 and L2,
-//     each times moved.
+//   - Lemma: one unit moves m = ballotsMoved ballots, each by at most one vote per row. For tally, with public
+//     noise weight wᵢ of row i, one ballot moves the counts by at most Σᵢ 2wᵢ in weighted squared L2 (one count
+//     by −1 and another by +1; Σᵢ wᵢ for two classes, which have one count per row). m ballots move them by m²
+//     times as much. For moment, aggregation.NewMomentDesign gives the L1 and L2 of one ballot, each times m.
 //   - Numeric model: votes are integers; A is rounded to integers, in public, before any vote is seen; sums are
 //     exact. A learner's floating point decides which vote the learner casts, not how far a vote moves the sum.
 //   - The caller guarantees that a party casts one ballot per shard, each with one vote per row (ParseClear
@@ -53,9 +53,9 @@ func newVotes(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statisti
 }
 
 // ballotsMoved returns how many ballots one unit of the plan can change. A party has one ballot,
-// because Terms.check refuses shards at unit party. A record or label belongs to one ballot. But with
-// shards, a record that is replaced by another patient's record may leave one shard and enter
-// another, which changes two ballots.
+// because Terms.check refuses shards at unit party. A label belongs to one ballot, as does a record
+// without shards. With shards, a record and its replacement may be in different shards, which changes
+// two ballots.
 func (v *votes) ballotsMoved() int64 {
 	if v.plan.Unit == privacy.Record && v.terms.Shards > 1 {
 		return 2
@@ -176,7 +176,7 @@ func (v *votes) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 	return classifierResult(v.plan, fit)
 }
 
-// FinishClear fits to exact votes.
+// FinishClear fits a classifier to votes without noise.
 func (v *votes) FinishClear(total bodies.Total, rng *rand.Rand) (study.Result, error) {
 	p := v.plan
 	p.Mechanism = "none"

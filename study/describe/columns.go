@@ -7,20 +7,20 @@ import (
 	"caucus/dataset"
 )
 
-// column is a column of the schema, or the label, with its cells. In each group of records, its cells
-// are a contiguous run of the released vector.
+// column is a column of the schema, or the label, with its cells. Each group of records has a run of
+// consecutive numbers for the column in the released vector.
 type column struct {
 	name           string
 	levels         []string  // names of cells; nil for a number
 	edges          []float64 // public edges of a number's bins, in its own unit; nil for others
 	log            bool      // positions are on the log scale
-	chosen         bool      // the study chose the edges
+	chosen         bool      // the plan gave the edges (Terms.Cuts)
 	places         []float64 // positions of the edges, in [0,1]
 	middles        []float64 // positions of the bins' middles
 	wide, centre   float64   // the widest bin's width; the mean of the middles
 	encoded, width int       // first encoded column, −1 for the label; number of encoded columns
-	flagged        bool      // the next encoded column marks missing numbers
-	first, groups  int       // index of the first cell; number of runs, which is 1 or the number of the grouping column's levels
+	flagged        bool      // the encoded column after the first marks missing numbers
+	first, groups  int       // index of the first number of the first run; number of runs, one for each group
 }
 
 const (
@@ -29,12 +29,12 @@ const (
 	missing    = "missing"
 )
 
-// nudge is the distance to an edge, as a share of the range, within which a number counts as on the
-// edge. The error of the schema's scaling is below 10⁻¹².
+// nudge is the distance below an edge, as a share of the range, at which a number still counts as on the
+// edge, because scaling by the schema has an error of up to 10⁻¹².
 const nudge = 1e-10
 
-// columnsOf cuts each number into bins at the plan's edges. Without edges, it makes bins of equal
-// width on the number's scale (logarithmic if the schema says so).
+// columnsOf lists a schema's columns. It cuts each number at the terms' edges or, without edges, into bins
+// of equal width on the number's scale (logarithmic if the schema says so).
 func columnsOf(s dataset.Schema, t Terms) []column {
 	var all []column
 	blocks := s.Blocks()
@@ -76,7 +76,7 @@ func levelsOf(f dataset.Feature, width int) []string {
 	return levels
 }
 
-// cut sets a column's inner edges; nil gives bins of equal width.
+// cut sets a column's inner edges. nil makes bins of equal width.
 func (c column) cut(inner []float64, bins int) column {
 	edges, at := c.edges[:1:1], []float64{0}
 	for k := 1; k < bins && inner == nil; k++ {
@@ -98,7 +98,7 @@ func (c column) cut(inner []float64, bins int) column {
 		c.centre += c.middles[k] / float64(c.bins())
 		c.wide = max(c.wide, c.places[k+1]-c.places[k])
 	}
-	if inner == nil { // edges are computed without rounded sums
+	if inner == nil { // exact values, without the rounding of the sums above
 		c.centre, c.wide = 0.5, 1/float64(bins)
 	}
 	return c
@@ -116,8 +116,8 @@ func (c column) cells() int {
 
 func (c column) bins() int { return max(len(c.edges)-1, 0) }
 
-// run is the length of a column's run in each group: its counts and, for a number, two sums of
-// positions within bins.
+// run is the number of a column's numbers for each group: its counts and, if the column is a number, the two
+// sums of within.
 func (c column) run() int {
 	if c.levels == nil {
 		return c.cells() + 2
@@ -127,7 +127,7 @@ func (c column) run() int {
 
 func (c column) at(group int) int { return c.first + group*c.run() }
 
-// of returns the cell of a record: exactly one, for every encoded row and class.
+// of returns the cell of a record. Every encoded row and class has exactly one cell.
 func (c column) of(row []float64, class int) int {
 	switch {
 	case c.encoded < 0:
@@ -143,8 +143,8 @@ func (c column) of(row []float64, class int) int {
 	return c.binOf(row[c.encoded])
 }
 
-// binOf returns the bin of a number in [0,1]: the number of inner edges that it has reached. Any other
-// number goes to the first or last bin. The time does not depend on the number.
+// binOf returns the bin of a number v in [0,1], which is the number of inner edges at or below v. Any other
+// number goes to the first or last bin. The time does not depend on v.
 func (c column) binOf(v float64) int {
 	bin := 0
 	for k, at := range c.places[1 : len(c.places)-1] {
@@ -158,9 +158,10 @@ func (c column) binOf(v float64) int {
 	return bin
 }
 
-// within returns the position of a number v in [0,1] within its bin, whose middle is m. With d = v−m and
-// w the widest bin's width, first = d/w and second = ((v−½)² − (m−½)²)/w = d(2(m−½)+d)/w. Both are
-// within ±½ for all edges: in a bin of width b ≤ w, |d| ≤ b/2 and |m−½| ≤ ½ − b/2, so |2(m−½)+d| ≤ 1.
+// within returns what a number v in [0,1] adds to the two sums that correct bin middles for v's position in
+// its bin. Let m be the bin's middle, d = v−m, and w the widest bin's width. Then first = d/w and second =
+// ((v−½)² − (m−½)²)/w = d(2(m−½)+d)/w. Both are within ±½ for all edges: in a bin of width b ≤ w, |d| ≤ b/2
+// and |m−½| ≤ ½ − b/2, so |2(m−½)+d| ≤ 1.
 func (c column) within(v float64, bin int) (first, second float64) {
 	if !(v > 0) {
 		v = 0

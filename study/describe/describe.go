@@ -14,7 +14,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// Kind counts records by column. The unit is the record.
+// Kind is the study kind describe. The unit is the record.
 type Kind struct{}
 
 type Terms struct {
@@ -24,9 +24,9 @@ type Terms struct {
 	Sites    bool   `json:"sites,omitempty" yaml:"sites" help:"show readers of the release the table of each site beside that of all, under the site's name"`
 	PerParty int64  `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
 	Cuts     []Cut  `json:"cuts,omitempty" yaml:"cuts" help:"numbers cut at edges of your own, such as [{column: age, edges: [40, 65, 80]}], in place of the pool's quantiles"`
-	// Edges are the inner bin edges of numbers: those of Cuts, else the pool's quantiles with Parts
-	// parts (poolEdges). They are public, and New computes them again to check them. A number without
-	// edges is cut into Bins equal steps.
+	// Edges are the inner bin edges of numbers: those of Cuts, else the pool's quantiles that cut it into
+	// Parts (poolEdges). They are public, and New checks them by computing them again. A number without
+	// edges has Bins bins of equal width.
 	Parts int                  `json:"parts,omitempty" yaml:"-"`
 	Edges map[string][]float64 `json:"edges,omitempty" yaml:"-"`
 }
@@ -37,14 +37,15 @@ type Cut struct {
 	Edges  []float64 `json:"edges" yaml:"edges"`
 }
 
-// DefaultTerms cuts a number's range into tenths.
+// DefaultTerms cut a number's range into tenths.
 func DefaultTerms() Terms { return Terms{Bins: 10} }
 
 const (
 	maxBins = 100 // noise would hide finer bins than a percent of the range
-	// Tune chooses between leastParts and mostParts parts of the pool's rows.
+	// Tune cuts the pool's rows into leastParts to mostParts parts.
 	leastParts, mostParts = 4, 20
-	// mostParties, and mostOfParties numbers in all, keep a release with all sites at about 100 MB.
+	// A release that shows every site's table has at most mostParties sites, and mostOfParties numbers
+	// in all, so that it stays below about 100 MB.
 	mostParties   = 200
 	mostOfParties = 1 << 18
 	maxCells      = 1 << 16 // keeps a contribution below a megabyte
@@ -55,7 +56,7 @@ func Mechanisms() []string { return study.NoiseMechanisms() }
 
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared returns all mechanisms, because counts add up.
+// Shared returns all mechanisms, because shares of counts add up like counts.
 func (Kind) Shared() []string { return Mechanisms() }
 
 func (Kind) Check(p study.Plan) error {
@@ -122,7 +123,8 @@ func (t Terms) mostBins() int {
 	return most
 }
 
-// levelsIn counts a grouping column's levels, other values included; 0 for a column that cannot group.
+// levelsIn counts the levels of a grouping column, with one for other values. It returns 0 for a column that
+// cannot group records.
 func levelsIn(s dataset.Schema, column string) int {
 	if column == s.Label.Column {
 		return len(s.Classes()) + 1
@@ -145,7 +147,7 @@ func termsOf(p study.Plan) Terms {
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Table) }
 
-// Complete fills in the defaults: ten bins, and the mechanism with less noise.
+// Complete fills in the defaults.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
 	p.Noise = cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
@@ -167,10 +169,11 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return nil
 }
 
-// Tune cuts numbers at the pool's quantiles. If a study leaves the number of parts open, Tune chooses
-// the number that is best for quartiles. An interval of a quartile spans the noise of half the counts
-// on either side, about 2·1.96·sd·√(parts/4) of n records, and part of a bin at either end, together
-// n/parts. The sum is least at (n/sd)^⅔ parts.
+// Tune cuts numbers at the pool's quantiles. If a study leaves the number of parts open, Tune chooses the
+// number for which intervals of quartiles are shortest. Let n be the number of records and sd the standard
+// deviation of a count's noise. The interval spans the noise of the counts below the quartile, about
+// 2·1.96·sd·√(parts/4) records, and the rounding to edges at both ends, about n/parts records. The sum is
+// least at about (n/sd)^⅔ parts.
 func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	t := termsOf(*p)
 	if t.Count || t.check(p.Schema) != nil { // Check refuses such a plan
@@ -224,7 +227,7 @@ type task struct {
 
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	q := newCounts(p)
-	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a+b) } // another processor's logarithm may differ slightly
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a+b) } // the author's processor may round logarithms differently
 	if t := q.terms; t.Edges != nil && !maps.EqualFunc(t.Edges, t.innerEdges(p.Schema, pool), func(a, b []float64) bool { return slices.EqualFunc(a, b, near) }) {
 		return nil, study.PlanError("describe.edges", "this machine computes other quantiles of the pool than the plan has edges: they were changed, or made by another version")
 	}

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	rowsOfAPart = 5 // fewest pool rows in a part; with fewer, a value in few rows would look frequent
-	// widest is the largest width of a bin, as a share of the range. Where the pool has few rows,
-	// equal steps divide the range. Near this width the noise in means of skewed numbers is least:
-	// wider bins have larger within-bin sums, and narrower bins have more counts far from the mean.
+	rowsOfAPart = 5 // fewest pool rows in a part; in a smaller part, a rare value could seem frequent
+	// widest is the largest width of a bin, as a share of the range. Wider bins are divided into equal
+	// steps. The noise in means of skewed numbers is least near this width, because wider bins have
+	// larger within-bin sums, and narrower bins more noisy counts far from the mean.
 	widest = 0.15
 )
 
@@ -40,7 +40,7 @@ func (t Terms) checkCuts(s dataset.Schema) error {
 	return nil
 }
 
-// innerEdges returns the edges of Cuts, and for other numbers the pool's quantiles.
+// innerEdges returns the edges of Cuts, and the pool's quantiles for other numbers.
 func (t Terms) innerEdges(s dataset.Schema, pool *auxdata.Pool) map[string][]float64 {
 	all := poolEdges(s, pool, t.Parts)
 	for _, c := range t.Cuts {
@@ -49,9 +49,10 @@ func (t Terms) innerEdges(s dataset.Schema, pool *auxdata.Pool) map[string][]flo
 	return all
 }
 
-// poolEdges cuts the schema's numbers at the public pool's quantiles, into parts of about equal weight,
-// and returns their inner edges. A value heavier than a part appears as two equal edges (one if it is a
-// bound) and has its own bin. A number with too few pool rows, or a single value, is left out.
+// poolEdges cuts the schema's numbers at the public pool's quantiles, into parts of about equal weight, and
+// returns their inner edges. A value with more weight than a part has a bin of its own, between two equal
+// edges (if it is an end of the range, between that end and one edge). Numbers with too few pool rows, or a
+// single value, are left out.
 func poolEdges(s dataset.Schema, pool *auxdata.Pool, parts int) map[string][]float64 {
 	all := map[string][]float64{}
 	for _, c := range columnsOf(s, DefaultTerms()) {

@@ -6,13 +6,13 @@ import (
 	"caucus/aggregation"
 )
 
-// Estimate is a number with its uncertainty, computed from the released counts. Displayed counts are never
-// below 0, so they are biased where records are few.
+// Estimate is a number with its uncertainty. It is computed from the released counts, which may be negative,
+// because raising them to 0 for display makes small counts too large on average.
 type Estimate struct {
 	Value float64 `json:"value"`
-	// Low to High is a 95 % interval for the population of which the sites' records are a random sample; it
-	// covers noise and sampling. NoiseLow to NoiseHigh is a 95 % interval for these records, and covers noise
-	// alone.
+	// Low to High is a 95 % interval for a population, of which the sites' records are taken to be a random
+	// sample. It covers noise and sampling. NoiseLow to NoiseHigh is a 95 % interval for the sites' records, and
+	// covers noise alone.
 	Low       float64 `json:"low"`
 	High      float64 `json:"high"`
 	NoiseLow  float64 `json:"noise_low"`
@@ -22,16 +22,16 @@ type Estimate struct {
 // possible returns the estimate or, if noise made the estimate impossible, the nearest end of its interval.
 func (e Estimate) possible() float64 { return min(max(e.Value, e.Low), e.High) }
 
-// leastTotal is the least total for which shares and means are reported, in standard deviations of the total's
-// noise.
+// leastTotal is the least number of records for which shares and means are reported, in standard deviations of
+// that number's noise.
 const leastTotal = 4
 
 type sampled struct{ value, noise float64 }
 
-// ratio estimates above/below, whose noises are independent. perRecord is the variance of one record's part in
-// above − ratio·below. The intervals are Fieller's (1954): all x for which above − x·below is within 1.96
-// standard deviations of 0. The result is nil (unknown) if below is less than leastTotal standard deviations of
-// its noise.
+// ratio estimates above/below, two numbers with independent noises. perRecord is the variance of what one record
+// adds to above − (above/below)·below, for the sampling error. The intervals are Fieller's (1954): all x for which
+// above − x·below is within 1.96 standard deviations of 0. ratio returns nil (unknown) if below is less than
+// leastTotal standard deviations of its noise.
 func ratio(above, below sampled, perRecord float64) *Estimate {
 	n := below.value
 	if !(n > 0) || n < leastTotal*math.Sqrt(below.noise) {
@@ -54,12 +54,12 @@ func share(above, below sampled) *Estimate {
 	if e == nil {
 		return nil
 	}
-	// A share of 0 or 1 would have no sampling error, so assume at least one record on each side.
+	// A share of 0 or 1 would have no sampling error, so assume at least one record in and one not in the share.
 	p := math.Min(math.Max(e.Value, 1/below.value), 1-1/below.value)
 	return ratio(above, below, p*(1-p)).within(0, 1)
 }
 
-// within limits the intervals, but not the value, to the possible range.
+// within limits the intervals, but not the value, to a range.
 func (e *Estimate) within(low, high float64) *Estimate {
 	if e == nil {
 		return nil
@@ -84,20 +84,21 @@ type number struct {
 	first, second float64
 	total         sampled // number of records that are in a bin
 	noise         float64 // variance of the noise on a count
-	binned        bool    // the total is the noisy count of a group, and not the sum of the bins
+	binned        bool    // total is the released count of a group and not the sum of bins
 }
 
-// leftOut is the standard deviation of the noise on a within-bin sum, in widths of the widest bin, relative to
-// a count's noise.
+// leftOut is the standard deviation of the noise on a within-bin sum, in widths of the widest bin, divided by
+// the standard deviation of a count's noise.
 const leftOut = lattice / (2 * mostWithin)
 
-// middle returns the middle of a bin in [0,1], minus the centre. The middles of all bins add up to 0, so
-// a sum of noisy counts times middles is uncorrelated with the sum of the counts, for bins of any width.
+// middle returns the middle of bin k in [0,1], minus the mean of all middles. So Σₖ middle(k) = 0, which makes
+// the noise of Σₖ countₖ·middle(k) uncorrelated with the noise of Σₖ countₖ, for bins of any width.
 func (n number) middle(k int) float64 { return n.of.middles[k] - n.of.centre }
 
-// moments estimates mean and standard deviation of the number on [0,1] from sums over records of v −
-// centre and its square. Each is the sum over bin middles plus within-bin sums: (v−c)² − (m−c)² is
-// (v−½)² − (m−½)² plus 2(½−c)(v−m). nil is unknown.
+// moments estimates mean and standard deviation of the number, scaled to [0,1]; nil is unknown. It estimates
+// the sums over records of v−c and (v−c)², where v is the number, m its bin's middle and c the mean of all
+// middles. Counts times m−c and (m−c)² give the sums for bin middles, and the within-bin sums correct them,
+// because (v−c)² − (m−c)² = (v−½)² − (m−½)² + 2(½−c)(v−m).
 func (n number) moments() (mean, sd *Estimate) {
 	w, off := n.of.wide, 0.5-n.of.centre
 	one, two, squares, fourth := w*n.first, w*n.second+2*off*w*n.first, 0.0, 0.0
@@ -138,18 +139,18 @@ func (n number) moments() (mean, sd *Estimate) {
 	return mean.within(0, 1), sd.within(0, 0.5)
 }
 
-// quantile bounds the p-quantile between two edges. An edge is shown to lie below the quantile if significantly
-// fewer than p of the records lie below that edge. The test moves from the outermost edge inwards and stops at
-// the first edge that fails. It can only err at the first edge beyond the quantile, so 1.96 standard deviations
-// there suffice for all edges (a fixed sequence of tests; a simultaneous band would be wider). from and to are
-// edges; they are 0 and len(bins) if no edge passes. ok is false if the total is unknown.
+// quantile bounds the p-quantile between two edges, from and to, which are 0 and len(bins) if nothing is known. An
+// edge is below the quantile if significantly fewer than a share p of the records are below that edge. Tests begin
+// at the lowest edge and stop at the first edge that fails; from above likewise. The first wrong result can only be
+// at the first edge beyond the quantile, so an error probability of 2.5 % at each edge holds for all edges together
+// (a fixed sequence of tests; a simultaneous band would be wider). ok is false if the total is unknown.
 func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
 	bins, total := len(n.bins), sumOf(n.bins)
 	if !(total > 0) || total < leastTotal*math.Sqrt(float64(bins)*n.noise) {
 		return 0, 0, false
 	}
-	// beyond[j] is the number of records below edge j minus p·total: (1−p) times those below, minus p
-	// times the rest.
+	// beyond[j] is the number of records below edge j minus p·total, which is (1−p) times the number below
+	// minus p times the number not below.
 	beyond := make([]float64, bins)
 	below := 0.0
 	for j := 1; j < bins; j++ {

@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// mostFound bounds how many columns an answer states first.
+// mostFound bounds the columns that finding names.
 const mostFound = 3
 
-// finding says in a few words what the table shows, once for each column: the means and most frequent levels of
-// the first columns. With groups, it names the numbers in which two groups differ most, measured in widths of
-// intervals.
+// finding says in a few words what the table shows: means and most frequent levels of the first columns. If the
+// table has groups, it names the columns in which two groups differ most, relative to the widths of intervals.
 func (t Table) finding() string {
 	shown := func(e Named) string {
 		interval, _ := e.Interval()
@@ -25,7 +24,7 @@ func (t Table) finding() string {
 	}
 	var columns []string
 	of := map[string]found{}
-	same := map[string][]Named{} // the estimates of one name, for all groups
+	same := map[string][]Named{} // for each name of an estimate, the estimates of all groups
 	for _, e := range t.Estimates() {
 		if e.Estimate == nil || e.Measure != Share && e.Measure != Mean || e.Column == "" || e.Column == t.By || slices.Contains([]string{missing, otherLevel, noClass}, e.What) {
 			continue

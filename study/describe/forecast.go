@@ -10,7 +10,7 @@ import (
 )
 
 // ForecastNoise predicts the noise in a count and in each number's mean, over all records and over a
-// quarter of them (study.NoiseForecaster).
+// quarter of them.
 func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
 	q := t.counts
 	sd, err := q.deviation(t.Plan().Noise.Draws(size.Parties))
@@ -70,8 +70,9 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 
 const mostForecast = 12 // lines
 
-// meanNoise returns the noise variance of a sum of (v − centre) over records, v in [0,1], in units of a count's
-// noise variance. It is the variance of the bin counts at their middles, plus that of the within-bin sum.
+// meanNoise returns the noise variance of the sum of v − centre over records, v in [0,1], divided by a count's
+// noise variance. It adds up the noise of each bin count times the bin's middle, and the noise of the within-bin
+// sum.
 func (c column) meanNoise() float64 {
 	sum := leftOut * leftOut * c.wide * c.wide
 	for _, m := range c.middles {

@@ -5,17 +5,18 @@ import (
 	"caucus/study"
 )
 
-// Removal: see study.Remover.
+// Removal implements study.Remover.
 //
 // Proof note.
 //   - Neighbours: a record counts, or an empty record takes its place. Public: the plan, and each site's
 //     number of records.
-//   - Lemma: without a condition, the empty record counts as missing in each column. Removal is then a
-//     replacement, so the replacement bound holds; a record of texts alone, none missing, attains it.
+//   - Lemma: without a condition, the empty record counts as missing in each column. So removal is a
+//     replacement, and no smaller bound than for replacement holds, because some records reach it: those
+//     of a schema without numbers that have no missing value.
 //   - Lemma: under a condition, an empty record fails it (keyed.Exactly). So removing a record changes
-//     its cell of each of D columns, the two sums of k numbers, and the count of records inside. The
-//     second lemma of counts gives q(D+1) + 2ak and q²(D+1) + 2a²k. A study with count: true has D = 0,
-//     and replacement moves no more than removal.
+//     its cell of each of D columns, the two sums of k numbers, and the count of records that meet the
+//     condition. The second lemma of type counts gives q(D+1) + 2ak in L1 and q²(D+1) + 2a²k in L2². A
+//     study with "count: true" has D = 0, and there a replacement moves no more than a removal.
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	q := newCounts(p)
 	switch {

@@ -12,7 +12,7 @@ import (
 
 const unknown = "unknown"
 
-// Report shows the table, then its intervals (study.Reporter).
+// Report shows the table and then its intervals.
 func (Kind) Report(r study.Release) (study.Report, error) {
 	t, err := TableOf(r)
 	if err != nil {
@@ -138,7 +138,8 @@ func (t Table) one(title string) study.ReportTable {
 	return out
 }
 
-// known reports whether any estimate of a group is known. A table without groups is always shown.
+// known reports whether any estimate of a group is known. It is true for a table without groups, which is
+// always shown.
 func (t Table) known(g int) bool {
 	known := t.By == ""
 	for _, c := range t.Columns {
@@ -185,7 +186,7 @@ func median(c Column, q []Quantile) string {
 	return fmt.Sprintf("%s [%s to %s]", c.quantile(q[1].Estimate), c.quantile(q[0].Estimate), c.quantile(q[2].Estimate))
 }
 
-// quantile formats a quantile, as a bound if its interval reaches an end of the range.
+// quantile formats a quantile. If its interval reaches an end of the range, the text is only a bound.
 func (c Column) quantile(q Estimate) string { return cmp.Or(c.open(q), numeral(q.Value)) }
 
 // open formats a quantile's interval that reaches an end of the range; "" for other intervals.
@@ -211,12 +212,11 @@ type Named struct {
 	Column, What, Group string
 	*Estimate           // nil: unknown
 	Measure             Measure
-	Of                  Column // the column as released; a share has no edges
+	Of                  Column // the column, without edges if Measure is Share
 }
 
 type Measure string
 
-// What an estimate measures. The intervals of a quantile end at public edges.
 const (
 	Share           Measure = "share"
 	Mean            Measure = "mean"
@@ -224,8 +224,8 @@ const (
 	QuantileMeasure Measure = "quantile"
 )
 
-// Estimates lists all estimates of a table in order: a share for each cell of a text and for missing values;
-// mean, standard deviation and quartiles of a number.
+// Estimates lists all estimates of a table in its order: the share of each level and of missing values, and the
+// mean, standard deviation and quartiles of each number.
 func (t Table) Estimates() []Named {
 	var out []Named
 	if t.Inside != nil {
@@ -282,14 +282,14 @@ func (t Table) intervals() study.ReportTable {
 	return out
 }
 
-// The headings of the two intervals of Named.Interval.
+// Headings for the two intervals of Named.Interval.
 const (
 	SampleInterval = "if these records are a sample"
 	NoiseInterval  = "privacy noise alone"
 )
 
-// Show formats an estimate like n, for example a share in percent. A value that noise made impossible is shown
-// as the nearest end of its interval.
+// Show formats an estimate e of the same measure as n, for example a share in percent. If noise made the value
+// impossible, Show uses the nearest end of its interval.
 func (n Named) Show(e *Estimate) string {
 	if e == nil {
 		return unknown

@@ -12,19 +12,20 @@ import (
 )
 
 type Table struct {
-	Records int64 `json:"records"` // public number, inside the condition and outside
+	Records int64 `json:"records"` // public number of all records, also those that fail the condition
 	// NoiseSD is the standard deviation of a count's noise, in records. ShareSD is NoiseSD divided by Records.
 	NoiseSD float64 `json:"noise_sd"`
 	ShareSD float64 `json:"share_sd"`
 	Inside  *Count  `json:"inside,omitempty"` // records that meet the condition, if the plan has one
-	// By names the grouping column, and Groups has its levels. Without By all records form one group.
+	// By names the grouping column, and Groups has its levels. If By is "", all records form one group.
 	By      string   `json:"by,omitempty"`
 	Groups  []Group  `json:"groups,omitempty"`
 	Columns []Column `json:"columns,omitempty"` // in schema order, the label last, without the grouping column
 	Sites   []Site   `json:"sites,omitempty"`   // tables of the sites, sorted by name, if the plan allows them
 }
 
-// Count is a released number of records, with its share of another number, nil if unknown.
+// Count is a released number of records, and its share of all records or of those that meet the condition.
+// Share is nil if unknown.
 type Count struct {
 	Noisy float64   `json:"noisy"`
 	Share *Estimate `json:"share"`
@@ -37,8 +38,8 @@ type Group struct {
 	Shown float64 `json:"shown"` // the possible count nearest to Noisy
 }
 
-// Column has a cell for each level or class and one for other values; or a cell for each bin and,
-// with missing: true, one for missing values.
+// Column is the result for a column. A text or the label has a cell for each level or class, and one for other
+// values. A number has a cell for each bin and, if the schema says "missing: true", one for missing values.
 type Column struct {
 	Column string   `json:"column"`
 	Levels []string `json:"levels,omitempty"` // cells of a text or the label
@@ -47,14 +48,14 @@ type Column struct {
 	// contains only that value. With Log, moments are those of log(1+v).
 	Edges  []float64 `json:"edges,omitempty"`
 	Log    bool      `json:"log,omitempty"`
-	Bands  bool      `json:"bands,omitempty"` // the study chose the edges, so a table one counts the bins
-	Groups []Summary `json:"groups"`          // one for each of Table.Groups, or a single one
+	Bands  bool      `json:"bands,omitempty"` // the plan gave the edges, so reports show the counts of bins
+	Groups []Summary `json:"groups"`          // one for each of Table.Groups, or one for all records
 }
 
 // Summary is the result for a column in one group.
 type Summary struct {
-	Noisy  []float64   `json:"noisy"`          // counts as released, perhaps negative; estimates start from them
-	Sums   []float64   `json:"sums,omitempty"` // a number's two within-bin sums, in bins, as released
+	Noisy  []float64   `json:"noisy"`          // released counts, perhaps negative; estimates use these
+	Sums   []float64   `json:"sums,omitempty"` // a number's two released sums of column.within
 	Counts []float64   `json:"counts"`         // possible counts nearest to Noisy, for display; biased near 0
 	Shares []*Estimate `json:"shares"`         // estimated share of the group for each cell; null if unknown
 	// Mean and SD are over the records that have the number, in its own unit; null if unknown. With Log they
@@ -113,7 +114,7 @@ func (l layout) table(v []int64, records int64, sd float64) Table {
 	return out
 }
 
-// summary makes a column's result in one group of size size; shown is the size for display.
+// summary makes a column's result in one group. size is the group's released size, shown its displayed size.
 func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Summary {
 	var s Summary
 	for _, n := range v[:c.cells()] {
@@ -131,7 +132,7 @@ func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Su
 		s.Sums = append(s.Sums, float64(sum)/(2*mostWithin))
 	}
 	n.first, n.second = s.Sums[0], s.Sums[1]
-	if c.flagged { // records without the number have no mean
+	if c.flagged { // means leave out records without the number
 		n.total, n.binned = sampled{sumOf(n.bins), float64(c.bins()) * sd * sd}, false
 	}
 	lo, hi := c.scale(0), c.scale(1)
@@ -168,7 +169,7 @@ func (c column) scale(v float64) float64 {
 	if c.log {
 		lo, hi = math.Log1p(lo), math.Log1p(hi)
 	}
-	return float64(lo*(1-v)) + float64(hi*v) // float64(…) keeps a processor from fusing the two operations, so that all processors compute the same edges
+	return float64(lo*(1-v)) + float64(hi*v) // float64(…) forbids fused multiply-add, so that all processors compute the same edges
 }
 
 func (c column) value(v float64) float64 {
@@ -178,8 +179,8 @@ func (c column) value(v float64) float64 {
 	return c.scale(v)
 }
 
-// Exact returns the table of records without noise, the truth for simulations. Its noise intervals
-// are single values, except that a quantile's is the quantile's bin. The plan must be checked.
+// Exact returns the table of records without noise, for simulations. Its noise intervals are single values,
+// except that a quantile has its bin as interval. The plan must be checked.
 func Exact(p study.Plan, r *dataset.Records) Table {
 	l := layoutOf(p, termsOf(p))
 	return l.table(l.count(r), int64(r.Len()), 0)
@@ -193,7 +194,7 @@ func ExactOf(p study.Plan, sum []int64, records int64) (Table, error) {
 	return l.table(sum, records, 0), nil
 }
 
-// Counts: see study.Counter.
+// Counts implements study.Counter.
 func (t task) Counts(v []int64) (lines []string, record int64) {
 	if len(v) != t.counts.cells {
 		return nil, t.counts.step
@@ -224,7 +225,7 @@ func (c column) position(v float64) float64 {
 	return (v - c.scale(0)) / (c.scale(1) - c.scale(0))
 }
 
-// Position maps a value to 0..1 on the scale of the column's range. A share maps to itself.
+// Position maps a value to 0..1 on the scale of the column's range. It returns shares unchanged.
 func (c Column) Position(v float64) float64 {
 	if c.Edges == nil {
 		return v
@@ -247,7 +248,7 @@ func (c Column) Cells() []string {
 	switch bins := len(names); {
 	case len(c.Groups) > 0 && len(c.Groups[0].Noisy) > bins:
 		names = append(names, missing)
-	case bins > 0: // missing values are encoded as the middle of the range
+	case bins > 0: // the bin at the middle of the range also counts missing values, which are encoded as ½
 		names[column{edges: c.Edges, log: c.Log}.cut(c.Edges[1:bins], 0).binOf(0.5)] += ", or " + missing
 	}
 	return names
@@ -260,8 +261,8 @@ func numeral(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// TableOf reads the result of a describe study. It refuses inconsistent tables, because readers use
-// their sizes as indices.
+// TableOf reads the result of a describe study. It refuses a table whose lengths do not fit each other, so that
+// readers can index safely.
 func TableOf(r study.Release) (out Table, err error) {
 	if err := r.Result.DecodeBody(&out); err != nil {
 		return out, err

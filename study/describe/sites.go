@@ -9,9 +9,9 @@ import (
 	"caucus/study"
 )
 
-// eachParty is the task of a plan that shows each site's table beside the total. Each site sends the
-// same release as without such tables, and the proof does not depend on who reads it. So each site's
-// table is post-processing, as is the total. Bodies are kept, because a sum would merge them.
+// eachParty is the task of a plan that shows each site's table and the total. A site releases the same
+// numbers as in a plan with the total only, and their guarantee holds whoever reads them. Tables are
+// post-processing of these numbers. Bodies are kept, because a sum has no tables of sites.
 type eachParty struct{ task }
 
 // Site is the table of one site's records, with that site's noise.
@@ -28,7 +28,7 @@ func (t eachParty) Check(body []byte) error {
 	return sum.Check(body)
 }
 
-// PublicBodies returns true: each body passed its party's ledger, and the plan names the readers.
+// PublicBodies returns true, because each body passed its party's ledger and the plan says who reads it.
 func (t eachParty) PublicBodies() bool { return true }
 
 func (t eachParty) NewSum() (study.Sum, error) { return nil, study.ErrKept }

@@ -15,36 +15,37 @@ import (
 )
 
 const (
-	// lattice is the number of integer steps per record; within-bin sums are rounded to these steps.
+	// lattice is the integer that a record adds to a count. The sums of column.within are rounded to integers in
+	// the same unit.
 	lattice = 1024
-	// mostWithin bounds a record's part in each of the two within-bin sums, in steps: an eighth of a count. The
-	// sums then add 6 % to Gaussian noise and up to 25 % to Laplace noise. Their noise in a mean is 4 times a
-	// count's noise in units of the widest bin, less than the noise from the counts.
+	// mostWithin bounds what a record adds to each of the two sums of column.within: an eighth of what it adds to
+	// a count. So these sums make Gaussian noise 6 % larger and Laplace noise up to 25 %. In a mean, the noise of
+	// such a sum is 4 times a count's noise times the widest bin's width, less than the noise from the counts.
 	mostWithin = lattice / 8
 )
 
-// counts is the statistic of a describe plan: for each group and column, the number of records in each cell;
-// for a number, also sums of positions within bins; and, under a condition, the number of records that meet it.
+// counts is the statistic of a describe plan: for each group and column, the number of records in each cell; if
+// the column is a number, also two sums (column.within); and, under a condition, the number of records that meet it.
 //
 // Proof note.
 //   - Neighbours: replace one record. Public: plan, and each site's number of records.
-//   - Lemma: first let the record meet the condition in both neighbours. In each column it lies in exactly one
-//     cell of one group (column.of; a number's bin is the number of inner edges reached, for any edges), so a
-//     column's counts move by e_b − e_a times the lattice q: 0, or 2q in L1 and 2q² in L2², in 2 cells. A
-//     column with one cell and one group does not move. A number also adds two integers within ±a, a = q/8 (the
-//     last step cuts each to this range), to the two sums of its group. If the group stays the same, each sum
-//     moves by at most 2a in one cell, otherwise by a in each of two cells: at most 2a in L1 and 4a² in L2² per
-//     sum. Over d columns that move, k of them numbers: 2qd + 4ak, 2q²d + 8a²k, and 2d + 2k cells, or 2d + 4k
-//     with groups. The count of records inside the condition does not move.
-//   - Lemma: now let the record meet the condition in one neighbour only. It leaves its cell of each of the D
-//     columns, one-cell columns included, the sums, and the count of records inside: q(D+1) + 2ak, q²(D+1) +
-//     2a²k, D + 1 + 2k cells. The bound is the larger of both (bound). A study that only counts has D = 0: q,
-//     q² and 1.
-//   - Numeric model: released numbers are integers. Floating point decides the cell, and the position within,
-//     from the one record and the plan. So rounding can move a record to another cell but never into two, and a
-//     sum to another step within ±a.
-//   - A record outside the condition was replaced by the empty record and marked (dataset.Records.Outside),
-//     from its own cells and the plan.
+//   - Lemma 1: let the record meet the condition in both neighbours. In each column it is in exactly one cell of
+//     one group (column.of). If it moves to another cell, with q = lattice the counts change by q in 2 cells, so
+//     by 2q in L1 and 2q² in L2². A column with one cell and one group does not change. A number also adds two
+//     integers within ±a, a = q/8 (the last step limits each to this range), to the two sums of its group. If the
+//     group stays the same, each sum changes by at most 2a in one cell, else by at most a in each of two cells:
+//     at most 2a in L1 and 4a² in L2² for each sum. d columns that change, k of them numbers, change by 2qd +
+//     4ak in L1, 2q²d + 8a²k in L2², and in 2d + 2k cells, or 2d + 4k with groups. The count of records that
+//     meet the condition does not change.
+//   - Lemma 2: let the record meet the condition in one neighbour only. It disappears from its cell of each of the
+//     D columns, those with one cell too, from the sums, and from the count of records that meet the condition:
+//     q(D+1) + 2ak in L1, q²(D+1) + 2a²k in L2², D + 1 + 2k cells. The bound is the larger one of both lemmas
+//     (bound). A study that only counts the records that meet the condition has D = 0, so q, q² and 1.
+//   - Numeric model: released numbers are integers. Floating point decides the cell, and the integers for the
+//     sums, from the one record and the plan. So rounding can move a record to another cell but never into two,
+//     and change the integers within ±a.
+//   - A record that fails the condition was replaced by the empty record and marked (dataset.Records.Outside).
+//     That follows from the record's own cells and the plan.
 //   - The caller guarantees that one party is behind a site. A site counts at most the per-party number of
 //     records (Local), and a larger weight is refused (Weights).
 type counts struct {
@@ -55,12 +56,12 @@ type counts struct {
 
 // layout says what each number of a plan's vector counts.
 type layout struct {
-	// columns are counted in each group; group is the grouping column, whose cells precede theirs; nil
-	// without groups.
+	// columns are counted in each group. group is the grouping column, nil without groups; its cells
+	// come before theirs.
 	columns []column
 	group   *column
 	inside  bool  // the first number of the vector counts the records that meet the condition
-	step    int64 // number of integer steps of one record
+	step    int64 // integer that a record adds to a count
 	cells   int
 }
 
@@ -107,7 +108,7 @@ func (l layout) whole() []column {
 	return append([]column{*l.group}, l.columns...)
 }
 
-// Part is a record's addition to one number of the vector.
+// Part is what a record adds to one number of the vector.
 type Part struct {
 	Cell int
 	Adds int64
@@ -190,7 +191,7 @@ func (q *counts) bound() privacy.Bound {
 	return b
 }
 
-// gone bounds the change by a record that meets the condition in one neighbour only.
+// gone returns the bound of Lemma 2, for a record that meets the condition in one neighbour only.
 func (q *counts) gone() privacy.Bound {
 	var numbers int64
 	all := int64(len(q.whole()))
@@ -208,7 +209,7 @@ func (q *counts) gone() privacy.Bound {
 func (q *counts) Cells() int         { return q.cells }
 func (q *counts) ReleasedCells() int { return q.cells }
 
-// Weights bound a site's records, so that no sum overflows. They are at most the plan's per-party
+// Weights bound a site's number of records so that no sum can overflow, and by the plan's per-party
 // number, on which the guarantee for a whole party relies.
 func (q *counts) Weights() (least, most int64) {
 	most = 1 << 40 / q.plan.MostParties()
@@ -264,7 +265,7 @@ func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 			for _, sum := range run[c.cells():] {
 				ok = ok && sum <= n*mostWithin && sum >= -n*mostWithin
 			}
-			if !ok { // the error must not write the private count to a log
+			if !ok { // the error leaves out the counts, because errors are logged
 				return nil, 0, fmt.Errorf("read counts: those of column %q are not of %d records", c.name, records)
 			}
 		}
@@ -282,13 +283,13 @@ func (l layout) areCounts(v []int64, records int64) bool {
 	return records == 0
 }
 
-// Form gives every cell the range of a count, which contains that of within-bin sums. The form does
-// not prove that counts add up.
+// Form gives every cell the range of a count, which contains the range of a within-bin sum. A party does
+// not prove that its counts add up.
 func (q *counts) Form(records int64) shares.Form {
 	return shares.Integers(q.cells, q.step*max(records, 1))
 }
 
-// Terms do not depend on the number of records, so all sites have the same terms.
+// Terms ignores the number of records, so all sites have the same terms.
 func (q *counts) Terms(int64) (study.ReleaseTerms, error) {
 	t := study.ReleaseTerms{Output: "counts", Bound: q.bound()}
 	var err error

@@ -10,10 +10,8 @@ import (
 
 // Format is a language for a model.
 type Format struct {
-	// Ending is the ending of a file's name.
-	Ending string
-	// Binary files do not belong on a screen.
-	Binary bool
+	Ending string // of a file's name
+	Binary bool   // so that it is not printed on a screen
 	Write  func(Model, Table) ([]byte, error)
 }
 

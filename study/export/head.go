@@ -8,17 +8,17 @@ import (
 	"caucus/dataset"
 )
 
-// head is a model up to and including its first linear step: what each column adds to each output. A
-// text's level adds constants, so only numbers need computing.
+// head is the beginning of a model, up to its first linear step: what each column adds to each output of
+// that step. Each level of a text column adds constants, each number a multiple of itself.
 type head struct {
-	// offset is the output if all numbers add nothing, no cell is missing, and no text is a known level.
+	// offset is the output if numbers add nothing, no cell is missing, and no text is a known level.
 	offset  []float64
 	numbers []numberTerm
 	choices []choiceTerm
 }
 
-// numberTerm adds coef · v, where v is the encoded number. If standard, v is cut((encoded number −
-// mean)·factor). A missing cell also adds flag (nil: nothing).
+// numberTerm adds coef · v, where v is the encoded number. If standard is set, v is (encoded number −
+// mean)·factor, limited to −cut…cut. A missing cell also adds flag (nil: nothing).
 type numberTerm struct {
 	Column
 	standard          bool
@@ -36,7 +36,7 @@ type level struct {
 	adds  []float64
 }
 
-// head splits a model. rest has the steps after the first linear one.
+// head splits a model after its first linear step.
 func (m Model) head() (h head, rest []Step) {
 	steps := m.Steps
 	var standard Step
@@ -67,7 +67,7 @@ func (m Model) head() (h head, rest []Step) {
 		if standard.Op != "" {
 			mean, factor := standard.Mean[c.At], standard.Factor[c.At]
 			if low, high := (0-mean)*factor, (1-mean)*factor; min(low, high) >= -standard.Cut && max(low, high) <= standard.Cut {
-				add(h.offset, c.At, -mean*factor) // not standardised, so nothing is clipped
+				add(h.offset, c.At, -mean*factor) // no number reaches the cut, so coef and offset can include the standardisation
 				for j := range t.coef {
 					t.coef[j] *= factor
 				}
@@ -86,7 +86,7 @@ func (m Model) head() (h head, rest []Step) {
 	return h, steps[1:]
 }
 
-// choice adds an unknown text's constants to offset. The term holds how each level differs from them.
+// choice adds to offset what an unknown text adds. The returned term has each level's difference from that.
 func choice(c Column, width int, offset []float64, value func(int, float64) float64, add func([]float64, int, float64)) choiceTerm {
 	t := choiceTerm{Column: c}
 	move := func(to []float64, at int, sign float64) { add(to, at, sign*(value(at, 1)-value(at, 0))) }

@@ -22,7 +22,7 @@ type Model struct {
 	// Classes are in the order of the scores.
 	Classes []string          `json:"classes"`
 	Output  classifier.Output `json:"output"`
-	// Missing is a text that means a missing cell, as does an empty cell.
+	// Missing is a text that means a missing cell. An empty cell is also missing.
 	Missing  string   `json:"missing,omitempty"`
 	Columns  []Column `json:"columns"`
 	Encoded  int      `json:"encoded"`
@@ -48,9 +48,9 @@ type About struct {
 }
 
 // Column is one column of a file. A number v is clamped to [Min, Max]. With Log, the number and its bounds
-// become log(1+v). The number is then scaled to [0,1] and goes to position At. A cell without a finite number
-// gives ½, and with Flag also 1 at At+1. A text gives 1 at At plus its index in Levels, or at Other if it is no
-// level. A text that reads as the same number as a level is that level.
+// become log(1+v). The number is then scaled to [0,1] and goes to position At of the encoded row. A cell without
+// a finite number gives ½, and with Flag also 1 at At+1. A text gives 1 at At plus its index in Levels, or at
+// Other if it is no level. A text that is the same number as a level, such as 1.0 and 1, counts as that level.
 type Column struct {
 	Name   string              `json:"name"`
 	Kind   dataset.FeatureKind `json:"kind"`
@@ -68,7 +68,7 @@ type Column struct {
 // Step is a function of a row of numbers.
 type Step struct {
 	Op Op `json:"op"`
-	// Mean, Factor and Cut are for op standard, with one mean and factor for each number.
+	// Mean, Factor and Cut are for op standard, with one mean and one factor for each number of the row.
 	Mean   []float64 `json:"mean,omitempty"`
 	Factor []float64 `json:"factor,omitempty"`
 	Cut    float64   `json:"cut,omitempty"`
@@ -86,7 +86,8 @@ const (
 	Ball     Op = "ball"     // x / max(1, ‖x‖)
 )
 
-// mostWeight bounds a model's numbers. Larger ones, which only a foreign map has, overflow in some languages.
+// mostWeight bounds a model's numbers, because larger numbers overflow in some languages. No map that
+// Caucus fits has larger numbers.
 const mostWeight = 1e100
 
 func New(r study.Release) (Model, error) {
@@ -163,8 +164,8 @@ func stepsOf(m dataset.Map) ([]Step, error) {
 	return nil, fmt.Errorf("export: a map of kind %s has no plain form in these languages: use caucus release predict, or plan the study with another map", m.Kind)
 }
 
-// last returns the step from mapped features to scores. With two classes the first class's score is
-// 0, or minus the second's if scores are reported. A map's rows are (z, 1)·Shrink/√2.
+// last returns the step from mapped features z to scores. A map's row is (z, 1)·Shrink/√2. With two
+// classes, the first class's score is minus the second's if the model reports scores, else 0.
 func last(c classifier.Classifier) Step {
 	d, classes := len(c.Weights)-1, len(c.Classes)
 	s := Step{Op: Linear, Matrix: zeros(d, classes), Offset: make([]float64, classes)}

@@ -10,7 +10,7 @@ import (
 	"caucus/dataset"
 )
 
-// The model needs these versions of ONNX, which onnxruntime has since 1.12.
+// ONNX versions of the graph, which onnxruntime reads since version 1.12.
 const (
 	onnxIR, onnxOps, onnxMLOps = 8, 15, 3
 	onnxML                     = "ai.onnx.ml"
@@ -147,7 +147,7 @@ func (g *graph) plus(sum, x string, weights [][]float64, width int) string {
 	return g.apply("Add", []string{sum, g.apply("MatMul", []string{x, g.constant(all, len(weights), width)})})
 }
 
-// numbers encodes all numbers side by side and adds what they contribute.
+// numbers adds nodes that encode all number columns in one matrix, and add their terms to sum.
 func (g *graph) numbers(m Model, terms []numberTerm, sum string, width int) string {
 	n := len(terms)
 	var inputs []string

@@ -25,10 +25,10 @@ func (m Model) JSON() ([]byte, error) {
 //go:embed model.py
 var pythonProgram string
 
-// Python returns the model as a Python program without dependencies. The JSON document stands in a
-// raw literal between triple quotes. No name can end the literal, because JSON never has three quotes
-// in a row: inside a text each quote has a backslash before it, and two texts have a comma or colon
-// between them. JSON itself resolves the escapes that a raw literal leaves alone.
+// Python returns the model as a Python program without dependencies. It holds the JSON document in a
+// raw string between triple quotes. No name can end this string, because JSON never has three quotes in
+// a row: inside a text each quote has a backslash before it, and two texts have a comma or colon between
+// them. A raw string keeps the backslashes, and the JSON parser reads them.
 func (m Model) Python() ([]byte, error) {
 	document, err := m.compact()
 	if err != nil {
@@ -43,7 +43,7 @@ func (m Model) compact() (string, error) {
 		return "", fmt.Errorf("export: write JSON: %w", err)
 	}
 	var out strings.Builder
-	for _, r := range string(b) { // only texts contain characters outside ASCII
+	for _, r := range string(b) { // characters outside ASCII are inside texts, where JSON allows \u
 		switch {
 		case r < 0x80:
 			out.WriteRune(r)
@@ -184,8 +184,8 @@ func (m Model) words() []string {
 	return all
 }
 
-// oneLine keeps a text within one line of comments in every language, and in its visible order.
-// Control characters, line separators and direction signs become spaces.
+// oneLine makes a text safe for a comment in every language: control characters, line separators and
+// marks that reverse the writing direction become spaces.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {

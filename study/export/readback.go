@@ -29,7 +29,7 @@ func Parse(text []byte) (Model, error) {
 	}
 	width := m.Encoded
 	for i, s := range m.Steps {
-		if s.Op != Linear { // the numbers of a standard step are checked with the map that they become
+		if s.Op != Linear { // Judged makes a map of a standard step and checks its numbers
 			continue
 		}
 		fits := len(s.Matrix) == width && len(s.Offset) > 0
@@ -44,10 +44,10 @@ func Parse(text []byte) (Model, error) {
 	return m, nil
 }
 
-// Judged returns the model in the form of an evaluate plan on a schema. It names no release, because
-// its weights were computed again. It accepts only linear steps, or a projection (linear, ball,
-// linear), of columns that may be standardised. A projection's directions are rounded to single
-// precision, as in a map, so scores differ from the release's by at most a relative millionth.
+// Judged returns the model for an evaluate plan with this schema. The result names no release, because
+// its weights differ by rounding. Judged accepts two forms of model: one linear step, and a projection
+// (linear, ball, linear) with or without standardised columns. It rounds a projection's directions to
+// single precision, as a map has them, so scores differ from the release's by at most a relative millionth.
 func (m Model) Judged(s dataset.Schema) (*evaluate.Model, error) {
 	fail := func(format string, args ...any) (*evaluate.Model, error) {
 		return nil, fmt.Errorf("judge exported model: "+format, args...)
@@ -117,8 +117,8 @@ func (m Model) ops() (all []Op) {
 	return all
 }
 
-// projection returns the map of principal components that equals a linear step. Of the means that
-// give the step's offset, it takes the one of least norm.
+// projection returns the map of principal components that equals a linear step. Several means give the
+// step's offset; projection takes the one of least norm.
 func projection(s Step) (dataset.Map, error) {
 	in, out := len(s.Matrix), len(s.Offset)
 	m := dataset.Map{Kind: dataset.PCAMap, Inputs: in, Scale: 1, Outputs: out}

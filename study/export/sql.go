@@ -9,8 +9,7 @@ import (
 
 // Table is the table that a query reads.
 type Table struct {
-	// Name may have the schema's name and a point before it.
-	Name string
+	Name string // may begin with a database schema and a point
 	// Keep lists the columns to show beside the predictions. Empty means the columns that the model reads.
 	Keep []string
 }
@@ -24,9 +23,8 @@ func (e BadTable) Error() string { return "export: " + e.Says }
 const mostSQLColumns = 1600
 
 // SQL returns the model as one SELECT for PostgreSQL 12 or newer, and SQLite 3.35 or newer with its
-// mathematical functions. Each part is a table of the WITH clause: cells as text, numbers, the
-// columns' sum, the steps, the scores. MATERIALIZED keeps PostgreSQL from inlining the parts, which
-// would double them at each use.
+// mathematical functions. The WITH clause has a table for each stage: cells as text, numbers, the sum over
+// columns, the steps, the scores. MATERIALIZED makes PostgreSQL compute each table once, not at each use.
 func (m Model) SQL(t Table) ([]byte, error) {
 	if slices.Contains(strings.Split(t.Name, "."), "") || slices.Contains(t.Keep, "") {
 		return nil, BadTable{fmt.Sprintf("the table %q or a column of it to keep has an empty name", t.Name)}
@@ -70,8 +68,8 @@ func (m Model) SQL(t Table) ([]byte, error) {
 	return []byte(q.String()), nil
 }
 
-// query builds a SELECT. Inside it the table's columns are called k1, k2, …, so that their names cannot
-// collide with the query's.
+// query builds a SELECT. Kept columns are called k1, k2, … inside the SELECT, so that their names cannot
+// collide with the names that query makes.
 type query struct {
 	Model
 	strings.Builder
@@ -105,8 +103,8 @@ func (q *query) kept() (all []string) {
 	return all
 }
 
-// cells reads the table. Names are qualified, because SQLite reads an unknown quoted name as a text,
-// but not after a point.
+// cells reads the table. It writes records."name", because SQLite reads an unknown "name" alone as a text
+// and reports no error.
 func (q *query) cells(table string) {
 	var columns []string
 	for i, name := range q.keep {
@@ -123,7 +121,7 @@ func (q *query) cells(table string) {
 }
 
 func (q *query) head(h head) {
-	place := map[string]string{} // each column's name for its cells
+	place := map[string]string{} // for each column of the model, the query's name of its cells
 	for i, c := range q.Columns {
 		place[c.Name] = fmt.Sprintf("c%d", i+1)
 	}
@@ -133,7 +131,7 @@ func (q *query) head(h head) {
 	}
 	for i, t := range h.numbers {
 		c, n := place[t.Name], fmt.Sprintf("n%d", i+1)
-		// A text is a number if it has only a number's characters, and a digit.
+		// A text is read as a number if it has only digits and . e E + −, and at least one digit.
 		read = append(read, fmt.Sprintf("CASE WHEN %[1]s IN (%[2]s) OR RTRIM(%[1]s, '0123456789.eE+-') <> '' OR RTRIM(%[1]s, '.eE+-') = '' THEN NULL ELSE CAST(%[1]s AS DOUBLE PRECISION) END AS %[3]s", c, sqlTexts(writings(q.Missing)), n))
 		low, high, value := t.Min, t.Max, n
 		if t.Log {
@@ -216,8 +214,8 @@ func (q *query) step(s Step, name, from string, width int) int {
 	return len(out)
 }
 
-// mostExponent keeps EXP within double precision, outside of which PostgreSQL fails. e^−700 changes
-// no probability.
+// mostExponent keeps EXP within double precision, because PostgreSQL fails beyond. Cutting at e^−700
+// changes no probability.
 const mostExponent = 700
 
 func (q *query) answer(from string, classes int) {
@@ -258,8 +256,8 @@ func (q *query) answer(from string, classes int) {
 	fmt.Fprintf(q, "\nSELECT %s\nFROM %s;\n", strings.Join(out, ",\n  "), from)
 }
 
-// real writes a number that no database reads as an integer. A negative number is in brackets,
-// because two minus signs begin a comment.
+// real writes a number with a point or exponent, so that no database reads it as an integer. It puts a
+// negative number in brackets, because two minus signs would begin a comment.
 func real(v float64) string {
 	text := number(v)
 	if !strings.ContainsAny(text, ".e") {
@@ -271,8 +269,8 @@ func real(v float64) string {
 	return text
 }
 
-// sum adds terms in groups. SQLite allows at most 1,000 levels of nesting, and counts each term of a
-// + b + c + … as a level.
+// sum adds terms in groups, because SQLite allows at most 1,000 levels of nesting and counts each term of
+// a + b + c + … as a level.
 func sum(terms []string) string {
 	const group = 50
 	if len(terms) <= group {

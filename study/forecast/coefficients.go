@@ -13,13 +13,13 @@ import (
 
 // Coefficients say which odds ratios of a plan's release will have an interval, and how wide.
 type Coefficients struct {
-	None  string        `json:"none,omitempty"` // why no release of the plan has odds ratios
+	None  string        `json:"none,omitempty"` // why no release of the plan can have odds ratios
 	Known float64       `json:"known"`          // share of draws whose classifier gives probabilities; only these have odds ratios
 	Of    []Coefficient `json:"of,omitempty"`
 }
 
-// Coefficient is the forecast for one coefficient. If map and pool rule out an interval, no draw and
-// no release has one. Otherwise it depends on the records whether a release has one.
+// Coefficient is the forecast for one coefficient. If map and pool rule out an interval, no release has
+// it. If they allow it, the records and the noise decide.
 type Coefficient struct {
 	classifier.Contrast
 	Interval  bool    `json:"interval"`             // at least half of the draws gave an interval
@@ -31,7 +31,8 @@ type Coefficient struct {
 
 const changeNoise = "more records or a larger epsilon"
 
-// newCoefficients combines the decisions of map and pool with the draws.
+// newCoefficients makes the forecast from the draws, and from classifier.Foresee, which says what map and pool
+// rule out.
 func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficients {
 	out := &Coefficients{None: classify.NoCoefficients(p)}
 	if out.None != "" {

@@ -22,19 +22,16 @@ import (
 	"caucus/study/simulate"
 )
 
-// Public holds what is publicly known besides a plan and its pool.
+// Public holds the public inputs of a forecast, except the plan and its pool.
 type Public struct {
-	// All parties together hold Records; each holds an equal share.
-	study.Size
-	// AUC is the AUC that a classifier of many records would reach, as a mean over classes. 0 means
-	// unknown; Draw then tries several values.
+	study.Size // every party has an equal number of the records
+	// AUC is the AUC of a classifier trained on very many records, as a mean over classes. If it is not
+	// known, AUC is 0, and Draw tries several values.
 	AUC float64
 }
 
-// Options set the number and extent of draws.
 type Options struct {
-	// Draws is the number of draws; 0 means DefaultDraws.
-	Draws        int
+	Draws        int  // number of draws; 0 means DefaultDraws
 	Coefficients bool // also forecast coefficients
 	// Progress, if not nil, is called after each draw.
 	Progress func(done, all int)
@@ -47,8 +44,8 @@ func DefaultDraws(classes, parties, rows int) int {
 	return max(6, min(40/classes, 40_000_000/(parties*rows)))
 }
 
-// Drawn summarises a number over all draws: its mean with standard error, and the range that holds
-// nine in ten draws.
+// Drawn summarises a number over all draws: its mean with standard error, and the range that nine in ten
+// draws are in.
 type Drawn struct {
 	Mean  float64 `json:"mean"`
 	Error float64 `json:"error"`
@@ -62,30 +59,27 @@ type Line struct {
 	AUC      Drawn `json:"auc"`
 }
 
-// Helps says whether a release is expected to help its parties. The release must keep at least a
-// quarter of what the pooled classifier gains over always naming the largest class, and must beat the
-// classifier of one party alone. The measure is accuracy, or AUC if even the pooled classifier hardly
-// beats the largest class in accuracy, as with rare classes.
+// Helps says whether a release is expected to help its parties. There are two conditions. The release must
+// be better than the classifier of one party alone. It must also have at least a quarter of the advantage
+// that the pooled classifier has over always naming the largest class. Better means a higher accuracy, or
+// AUC if even the pooled classifier has hardly an advantage in accuracy, as with rare classes.
 type Helps string
 
 const (
-	// Yes: the mean gain at the known AUC is LeastGain or more.
-	Yes Helps = "yes"
-	// No: the mean gain is negative at each AUC that was tried.
-	No Helps = "no"
-	// Perhaps: the gain is below LeastGain, or the AUC is not known.
-	Perhaps Helps = "perhaps"
+	Yes     Helps = "yes"     // the mean gain (Forecast.Gain) at the known AUC is LeastGain or more
+	No      Helps = "no"      // the mean gain is negative at each AUC that was tried
+	Perhaps Helps = "perhaps" // all other cases
 )
 
-// LeastGain is the least gain for which we assume that a party would take part.
+// LeastGain is the least gain in accuracy or AUC for which a party is assumed to take part.
 const LeastGain = 0.01
 
-// Forecast is the expected outcome of a study, with the assumptions made besides plan and pool.
+// Forecast is the expected outcome of a study, with the assumptions that it rests on.
 type Forecast struct {
 	// Looked holds the AUCs that were tried: the known one, or several.
 	Looked []float64 `json:"auc"`
 	Shares []float64 `json:"class_shares"`
-	// Assumed reports that nobody gave the class shares, so Draw assumed them.
+	// Assumed reports that Draw assumed the class shares, because nobody gave them.
 	Assumed bool `json:"class_shares_assumed,omitempty"`
 	Parties int  `json:"parties"`
 	Records int  `json:"records"` // records of all parties together
@@ -96,21 +90,20 @@ type Forecast struct {
 	Pooled   Line `json:"pooled"`
 	// Majority is the accuracy of always naming the largest class.
 	Majority float64 `json:"majority"`
-	// Gain is the mean margin by which both conditions of Helps are met (the smaller of the two), at
-	// each AUC that was tried.
+	// Gain is, for each AUC that was tried, the mean margin by which the conditions of Helps are met:
+	// the smaller margin of the two.
 	Gain  []float64 `json:"gain"`
 	Helps Helps     `json:"helps"`
 	Draws int       `json:"draws"`
-	// Coefficients is nil unless Options ask for coefficients. The forecast that an operator signs never
-	// has them.
+	// Coefficients is nil unless Options asks for them. The forecast that an operator publishes (Stated)
+	// never has them.
 	Coefficients *Coefficients `json:"coefficients,omitempty"`
 }
 
-// ByAUC reports whether AUC is the measure, because the pooled classifier hardly beats the largest
-// class in accuracy.
+// ByAUC reports whether Helps compares AUCs and not accuracies.
 func (f *Forecast) ByAUC() bool { return f.Pooled.Accuracy.Mean-f.Majority < LeastGain }
 
-// band holds the AUCs to try if the AUC is unknown. Most risk models in medicine lie in this range
+// band holds the AUCs to try if the AUC is unknown. Most risk models in medicine are in this range
 // (Wessler et al. 2015).
 var band = []float64{.65, .75, .85}
 
@@ -119,7 +112,7 @@ const assumedShare = 0.75
 
 const (
 	testRecords = 3000 // test records of each draw
-	mostPooled  = 3000 // most training records of the pooled classifier; more would change little
+	mostPooled  = 3000 // most training records of the pooled classifier; more records would change little
 	mostAlone   = 2    // parties for which each draw trains a classifier alone
 )
 
@@ -130,8 +123,8 @@ type drawn struct {
 
 type quality struct{ accuracy, auc float64 }
 
-// Draw forecasts a classify plan. The plan's name, texts, roster, ending, condition and seed do not matter. The
-// error is a study.ErrPlan if the plan does not allow this number of parties, or ctx's error.
+// Draw forecasts a classify plan. It ignores the plan's name, texts, roster, ending, condition and seed. The error
+// wraps study.ErrPlan if the plan does not allow this number of parties, or is ctx's error.
 func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Options) (*Forecast, error) {
 	if of.Parties < 1 || of.Records < of.Parties {
 		return nil, fmt.Errorf("forecast: %d parties with %d records in all: give at least one party, and a record of each", of.Parties, of.Records)
@@ -238,8 +231,7 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 	return d, ctx.Err()
 }
 
-// mostDistinct is the most parties that get records of their own. With more parties, several parties
-// share a set of records.
+// mostDistinct is the most parties that get different records. Further parties get the records of others.
 func mostDistinct(each int) int { return max(20, 6000/each) }
 
 func measured(p study.Plan, m learners.Model, test *dataset.Records) quality {

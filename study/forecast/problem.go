@@ -12,7 +12,7 @@ import (
 	"caucus/learners"
 )
 
-// problem is a linear model of the labels on the pool's rows, from which records are drawn.
+// problem draws records like the pool's rows, with labels from a linear model (truth).
 type problem struct {
 	pool  *auxdata.Pool
 	truth learners.Linear
@@ -23,9 +23,9 @@ type problem struct {
 	rng         *rand.Rand
 }
 
-// flats define three models for two classes. In each, a map column with standard deviation sd gets a
-// random weight of standard deviation sd^flat, where the weight is per standard deviation of the
-// column. At 1, wide columns matter most; at 0 all columns would matter alike.
+// flats define three models for two classes. A mapped column with standard deviation sd changes the score by
+// a random number of standard deviation sd^flat when it changes by sd. The larger flat is, the more do columns
+// with a large sd matter; at 0 all columns would matter alike.
 var flats = []float64{.5, 1, 1.5}
 
 // newProblem draws a linear model whose scores have the given AUC on the pool's rows (each class against
@@ -60,7 +60,7 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, r
 	}
 	direction := mat.DenseCopyOf(t.truth.W)
 	low, high := 0.0, 1/math.Max(stat.PopStdDev(t.truth.Scores(pool.X).RawMatrix().Data, nil), 1e-9)
-	u := make([]float64, n) // drawn once, the same for all scales
+	u := make([]float64, n) // all scales get labels from the same draws
 	for i := range u {
 		u[i] = rng.Float64()
 	}
@@ -73,7 +73,7 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, r
 		}
 		return learners.Measure(t.truth, pool.X, y, learners.Channel{Classes: k, Keep: 1}).AUC >= auc
 	}
-	for range 10 { // scores may become up to a thousand standard deviations wide
+	for range 10 { // until scores are a thousand standard deviations wide
 		if reaches(high) {
 			break
 		}
@@ -132,7 +132,8 @@ func pick(p []float64, u float64) int {
 	return len(p) - 1
 }
 
-// draw draws records like the given pool rows, with probabilities proportional to the rows' weights.
+// draw draws this number of records from the pool rows that are listed in from, with probabilities proportional
+// to the rows' weights.
 func (t *problem) draw(from []int, records int) *dataset.Records {
 	_, d := t.pool.Encoded.Dims()
 	out := &dataset.Records{X: mat.NewDense(records, d, nil), Y: make([]int, records)}

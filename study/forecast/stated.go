@@ -13,11 +13,11 @@ import (
 	"caucus/study"
 )
 
-// Stated is a forecast that the operator publishes beside a plan, for parties that may join. Anybody
-// can draw it again from the plan, its pool and this document.
+// Stated is a forecast that the operator publishes with a plan, for parties that may join. Anybody can
+// draw the forecast again from the plan, its pool and this document.
 type Stated struct {
 	Plan study.Hash `json:"plan"`
-	// Version counts the changes of the method of drawing, including changes of seeds.
+	// Version is raised when the same inputs give another forecast.
 	Version int `json:"version"`
 	// AUC is the value that the operator gave, 0 if none.
 	AUC      float64   `json:"given_auc,omitempty"`
@@ -26,8 +26,8 @@ type Stated struct {
 
 const version = 1
 
-// MostDraws and MostParties bound every forecast; mostDrawsAgain and mostRecordsAgain bound a forecast
-// that a site draws again.
+// MostDraws and MostParties bound every forecast. mostDrawsAgain and mostRecordsAgain bound what a site draws
+// again (Again).
 const (
 	MostDraws   = 10_000
 	MostParties = 10_000
@@ -41,8 +41,8 @@ func (s Stated) Document() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// ParseStated reads an operator's forecast of a plan. It checks the plan's hash and the form, but not
-// the numbers. Until a site draws the forecast again, the numbers are only the operator's word.
+// ParseStated reads an operator's forecast of a plan. It checks the plan's hash and the form, but not the
+// numbers, for which only the operator's word stands until a site draws the forecast again.
 func ParseStated(document []byte, plan study.Hash) (Stated, error) {
 	var s Stated
 	d := json.NewDecoder(bytes.NewReader(document))

@@ -25,7 +25,7 @@ func (f *Forecast) Verdict() string {
 	return "perhaps: what the release adds to a site's own records is too little to be sure of"
 }
 
-// whyNot names the condition of Helps that is not met.
+// whyNot says which condition of Helps is not met.
 func (f *Forecast) whyNot() string {
 	released, alone, pooled := f.Released.Accuracy.Mean-f.Majority, f.Alone.Accuracy.Mean-f.Majority, f.Pooled.Accuracy.Mean-f.Majority
 	if f.ByAUC() {

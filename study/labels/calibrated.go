@@ -18,8 +18,8 @@ const (
 	balanced = "risk ber tells classes apart as if they were equally many, and probabilities tell them apart elsewhere. Use risk accuracy or auc for these"
 )
 
-// calibrated returns a fit's classifier and the relative error of the slope from scores to
-// probabilities. The classifier gives probabilities if the privatised labels determine a calibration.
+// calibrated returns a fit's classifier. It gives probabilities if the privatised labels determine the
+// slope from scores to log-odds, else scores. The last result is the slope's relative standard deviation.
 func (l task) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int, o aggregation.LabelOptions, rng *rand.Rand) (classifier.Classifier, []string, float64) {
 	p, of := l.Plan(), aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda}
 	if o.Risk == aggregation.RiskBER {

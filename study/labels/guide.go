@@ -7,14 +7,14 @@ import (
 	"caucus/privacy"
 )
 
-// Guide compares labels privatised by rr (randomised response) and by em (the exponential mechanism as
-// published, which equals rr at ε/2 and spends ε/2).
+// Guide says how many labels a study needs, privatised by rr (randomised response) or by em (the exponential
+// mechanism as published, which equals rr at ε/2 and spends ε/2).
 type Guide struct {
 	Labels     int     `json:"n"`
 	Epsilon    float64 `json:"epsilon"`
 	Classes    int     `json:"classes"`
 	Mechanisms []Worth `json:"mechanisms"`
-	// Table gives the number of labels needed at each ε of the published guidance.
+	// Table gives the number of labels needed at each ε in the paper (Bi & Suppakitpaisarn 2022).
 	Table []Needed `json:"table"`
 }
 
@@ -29,7 +29,7 @@ type Worth struct {
 	ShareError float64 `json:"share_error"`
 }
 
-// Needed holds the smallest odd number of labels for each of GuideLevels; 0 if no number is enough.
+// Needed holds, for each of GuideLevels, the smallest odd number of labels; 0 if no number is enough.
 type Needed struct {
 	Mechanism string  `json:"mechanism"`
 	Epsilon   float64 `json:"epsilon"`
@@ -37,8 +37,8 @@ type Needed struct {
 	Needed    []int   `json:"needed"`
 }
 
-// GuideLevels are the probabilities, in the published guidance, that most labels are kept.
-// guideEpsilons are its budgets (Bi & Suppakitpaisarn 2022).
+// GuideLevels are probabilities that most labels stay as they are, and guideEpsilons are values of ε, both
+// from Bi & Suppakitpaisarn (2022).
 func GuideLevels() []float64 { return []float64{0.95, 0.99, 0.999} }
 
 const mostGuided = 100_000_000

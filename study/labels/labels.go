@@ -19,17 +19,13 @@ import (
 	"caucus/study/keyed"
 )
 
-// Kind trains a classifier robust to label noise (Bi & Suppakitpaisarn 2022). A party sends its records'
-// mapped features in clear, if its policy grants the columns, with labels privatised through its ledger.
-// Labels are hidden, features are not.
-//
 // Proof note.
 //   - Neighbours: replace one label, in a file of any order. Public: plan, features, number of records.
 //   - Lemma: one label is one coordinate of the vector of labels (Cells = 1). Features, number of
 //     records and order of records do not depend on labels: the order, which gives each label its
 //     coordinate, follows from keys of the records without labels (Lemma 3 of keyed).
-//   - Numeric model: classes are integers and the response is exact (privacy.RandomisedResponse). Labels
-//     enter no computation before the response.
+//   - Numeric model: classes are integers and the randomised response is exact
+//     (privacy.RandomisedResponse). Nothing is computed from labels before the response.
 //   - The caller guarantees that the features may be shown (an agent's policy grants the columns) and do
 //     not contain the label in another form.
 type Kind struct{}
@@ -42,8 +38,8 @@ type Terms struct {
 	MaxRecords int    `json:"max_records" yaml:"max_records" default:"20000" help:"most records that one party sends; of more, a part chosen by keys"`
 }
 
-// DefaultTerms minimise the backward-corrected logistic loss, the best in simulations at ε ≤ 1. The
-// correction is exact and keeps the loss convex.
+// DefaultTerms minimise the backward-corrected logistic loss, which was the best in simulations at ε ≤ 1.
+// The correction is exact and keeps the loss convex.
 func DefaultTerms() Terms {
 	return Terms{Loss: "logistic", Risk: aggregation.RiskAccuracy, Correction: aggregation.CorrectionBackward, MaxRecords: 20_000}
 }
@@ -51,7 +47,7 @@ func DefaultTerms() Terms {
 // MostRecords bounds MaxRecords, so that a body stays below a gigabyte.
 const MostRecords = 1 << 20
 
-// DefaultCorrection is none for a loss that is robust by itself (symmetric, two classes), else backward.
+// DefaultCorrection is none for two classes and a symmetric loss, which needs no correction, else backward.
 func DefaultCorrection(loss string, classes int) string {
 	if l, err := learners.LossNamed(loss); err == nil && l.Symmetric() && classes == 2 {
 		return aggregation.CorrectionNone
@@ -59,12 +55,13 @@ func DefaultCorrection(loss string, classes int) string {
 	return aggregation.CorrectionBackward
 }
 
-// Mechanisms: rr keeps a label with probability e^ε/(e^ε+K−1); em, as published, is rr at ε/2.
+// Mechanisms are rr, which keeps one of K labels with probability e^ε/(e^ε+K−1), and em, which is rr at ε/2
+// as published.
 func Mechanisms() []string { return []string{"rr", "em"} }
 
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared returns nil: a fit needs each contribution, so nothing is summed.
+// Shared returns nil, because contributions are not added up.
 func (Kind) Shared() []string { return nil }
 
 func (Kind) Check(p study.Plan) error {
@@ -147,8 +144,8 @@ func fitOptions(p study.Plan) (aggregation.LabelOptions, error) {
 	return optionsOf(p, m)
 }
 
-// releaseTerms are the terms of every party's release of labels. A class is 0 to K−1, and K means no
-// label, so one label moves its coordinate by at most K.
+// releaseTerms are the terms of every party's release of labels. A record's number is its class, 0 to K−1,
+// or K if it has no label. So one label moves its number by at most K.
 func releaseTerms(p study.Plan) (study.ReleaseTerms, error) {
 	k := int64(len(p.Schema.Label.Classes))
 	m, err := responseOf(p)
@@ -215,7 +212,7 @@ func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	}, nil
 }
 
-// MaxBody implements study.Task: the number of records, two bytes for each feature, and the released labels.
+// MaxBody adds up the number of records, two bytes for each feature, and the released labels.
 func (l task) MaxBody() int {
 	most := termsOf(l.Plan()).MaxRecords
 	return binary.MaxVarintLen64 + 2*most*l.Pool().Dim() + bodies.PublishedSize(most)
@@ -229,7 +226,7 @@ func (l task) Charges(int64) ([]study.Charge, error) {
 	return []study.Charge{l.terms.Charge(cost, cost)}, nil
 }
 
-// Reservations implements study.Task: one value for each record that is sent.
+// Reservations reserves one release, with a number for each record that is sent.
 func (l task) Reservations(records int) ([]study.Reservation, error) {
 	n := min(records, termsOf(l.Plan()).MaxRecords)
 	if n < 1 {
@@ -247,11 +244,11 @@ type Result struct {
 	Correction string                `json:"correction"`
 	// Shares are the classes' shares of the true labels.
 	Shares aggregation.LabelShares `json:"shares"`
-	// Path is the search for the ridge. Its held-out risks are corrected for the noise; for AUC they
-	// are the risks on the noisy labels.
+	// Path is the search for the ridge. Its held-out risks are corrected for the noise, except those
+	// for AUC.
 	Path []aggregation.LabelPoint `json:"path,omitempty"`
-	// SlopeError is the relative standard deviation of the slope from scores to probabilities, 0 if
-	// there is none.
+	// SlopeError is the relative standard deviation of the slope from scores to log-odds, 0 without a
+	// slope.
 	SlopeError float64 `json:"slope_error,omitempty"`
 }
 
@@ -267,8 +264,8 @@ func ResultOf(r study.Result) (out Result, err error) {
 	return out, nil
 }
 
-// Held returns the held-out risk at the chosen ridge, the classifier's Lambda. It returns false if
-// the plan gave the ridge, because nothing was held out then.
+// Held returns the held-out risk at the chosen ridge, the classifier's Lambda. If the plan gave the
+// ridge, no records were held out, and Held returns false.
 func (r Result) Held() (float64, bool) {
 	i := slices.IndexFunc(r.Path, func(p aggregation.LabelPoint) bool { return p.Lambda == r.Classifier.Lambda })
 	if i < 0 {
@@ -277,8 +274,9 @@ func (r Result) Held() (float64, bool) {
 	return r.Path[i].Held, true
 }
 
-// HeldError bounds the standard error of the held-out accuracy. Each of N records contributes ([noisy
-// label = prediction] − q)/(p − q), whose variance is at most 1/(4(p−q)²).
+// HeldError bounds the standard error of the held-out accuracy. p is the probability that a label is kept,
+// and q that it becomes a given other one. Each of N records contributes (a − q)/(p − q), where a is 1 if the
+// noisy label equals the prediction and else 0; its variance is at most 1/(4(p−q)²).
 func (r Result) HeldError() float64 {
 	q := learners.Channel{Keep: r.Keep, Classes: len(r.Classifier.Classes)}.Flip()
 	return 1 / (2 * (r.Keep - q) * math.Sqrt(float64(r.Records)))
@@ -300,7 +298,7 @@ func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 	if err != nil {
 		return study.Result{}, err
 	}
-	rng := rand.New(rand.NewPCG(p.Seed, 0x6c6162656c73)) // public randomness, for folds and pairs
+	rng := rand.New(rand.NewPCG(p.Seed, 0x6c6162656c73)) // public randomness, for cross-validation and pairs of records
 	fit, err := aggregation.FitLabels(x, y, o, rng)
 	if err != nil {
 		return study.Result{}, err
@@ -346,7 +344,7 @@ func (l task) Work(records int) (study.Work, error) {
 	return study.Work{Rest: l.CommonWork(records) + float64(records)*float64(l.Plan().Map.Dim())*16}, nil
 }
 
-// unseen lists the parts of a result that were fitted to features in clear, which only the coordinator has.
+// unseen lists the parts of a result that only the coordinator can compute, because it alone has the features.
 const unseen = "the classifier's weights, their calibration, its ridge and the search for it, the number of records, and the classes' shares before projection"
 
 func (t task) Recompute(of study.Summed, _ []privacy.Published, claimed study.Result) (study.Result, string, error) {
@@ -354,8 +352,8 @@ func (t task) Recompute(of study.Summed, _ []privacy.Published, claimed study.Re
 	return r, unseen, err
 }
 
-// restate computes everything in a claimed result that needs no features: its form, and all that
-// follows from plan, pool and the fitted numbers.
+// restate makes a result from plan, pool and the fitted numbers of a claimed result. It refuses fitted
+// numbers of a wrong form.
 func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	p := t.Plan()
 	l, err := ResultOf(claimed)
@@ -403,7 +401,7 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
 }
 
-// FitClear fits to records with their true labels, for comparison in simulations.
+// FitClear fits a classifier to true labels, for comparison in simulations.
 func FitClear(p study.Plan, records *dataset.Records, rng *rand.Rand) (aggregation.LabelFit, error) {
 	o, err := fitOptions(p)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// reader reads contributions, with two bytes for each feature. A fit needs every record, so bodies are kept.
+// reader reads contributions, which have two bytes for each feature of a record.
 type reader struct {
 	bodies.AtParties
 	most    int // records of a contribution
@@ -28,7 +28,7 @@ func (l task) Check(body []byte) error {
 
 func (l task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 
-// PublicBodies returns false: only the coordinator may see the features.
+// PublicBodies returns false, because only the coordinator may see the features.
 func (l task) PublicBodies() bool { return false }
 
 // parse splits a body into encoded features and labels. It checks that the labels were released on
@@ -71,11 +71,11 @@ func (s reader) parse(body []byte) (features []byte, y []int64, err error) {
 	return features, y, nil
 }
 
-// records returns the features (N×dim) and noisy labels of all contributed records, except records with an
-// empty record's features. An agent adds empty records up to its declared number, and sends an empty record for
-// each record that fails the plan's condition. Their labels are uniform and would pull each class's share to
-// 1/K. Leaving them out reveals nothing, because the clear features show that a record is empty. Bodies are
-// read twice, first to count, so that the matrix is allocated once and each body can be dropped after reading.
+// records returns the features (N×dim) and noisy labels of all contributed records, except those with the
+// features of an empty record. An agent adds empty records up to its declared number, and sends an empty record
+// for each record that fails the plan's condition. Their labels are uniform and would pull each class's share to
+// 1/K. Leaving them out reveals nothing, because their clear features show that they are empty. A first reading
+// of the bodies counts the records, so that the matrix can be allocated, and a second reading fills it.
 func (s reader) records(all study.Bodies) (*mat.Dense, []int, error) {
 	var y []int
 	err := s.each(all, func(_ []byte, label int64) { y = append(y, int(label)) })

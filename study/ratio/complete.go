@@ -57,13 +57,12 @@ func (t Terms) completed(classes int) Terms {
 	}
 	full.MaxSets = cmp.Or(t.MaxSets, full.MaxSets)
 	if full.Fourier = cmp.Or(t.Fourier, full.Fourier); t.Features == FeaturesClear {
-		full.Fourier = t.Fourier // 0 means the kernel itself, without random features
+		full.Fourier = t.Fourier // 0 means the exact kernel, without random features
 	}
 	full.Skew, full.Expected, full.Gamma = t.Skew, t.Expected, t.Gamma
 	return full
 }
 
-// ShareError implements study.ShareForecaster. It uses only public terms.
 func (t task) ShareError() (off float64, warning string, err error) {
 	p, d, terms := t.Plan(), t.design, t.design.terms
 	if terms.Features != FeaturesNoisyEmbedding {
@@ -71,7 +70,8 @@ func (t task) ShareError() (off float64, warning string, err error) {
 			Unit: privacy.Label, Classes: d.classes, Total: int64(terms.SetSize), Budget: p.Budget(),
 		})
 	} else {
-		// The noise is normal. The set's size is known, or the size's error is common to all counts.
+		// The noise is normal. 1 − 1/classes leaves out the error that all counts have in common: a known size
+		// corrects it, and otherwise it cancels (noisySets).
 		variance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2) * (1 - 1/float64(d.classes))
 		off = math.Sqrt(2/math.Pi*variance) / float64(terms.SetSize)
 	}
@@ -81,17 +81,19 @@ func (t task) ShareError() (off float64, warning string, err error) {
 	return off, warning, nil
 }
 
-// hopelessShareError: with a mean error of a quarter, a share says hardly more than that it lies in [0,1].
+// hopelessShareError is the mean error above which an estimated share is useless, because it says little more
+// than that the share is in [0,1].
 const hopelessShareError = 0.25
 
-// Default kernel widths, in units of one over the pool's median squared distance. Narrow kernels separate
-// classes better (adult's held-out sets choose about 3, MNIST's 4 to 8). Wide kernels tolerate more noise.
+// Default values of Terms.Gamma, in units of one over the pool's median squared distance. A large γ, a narrow
+// kernel, separates classes better (about 3 is best for the data set adult, 4 to 8 for MNIST). A small γ tolerates
+// more noise.
 const (
 	usualWidth = 3.0
 	noisyWidth = 1.0
 )
 
-// ChooseWidth fills in the width of embeddings from the pool.
+// ChooseWidth sets Gamma, the kernel width of embeddings, from the pool if the plan leaves it open.
 func (t *Terms) ChooseWidth(pool *auxdata.Pool) error {
 	if t.Gamma != 0 || t.Features == FeaturesClear {
 		return nil

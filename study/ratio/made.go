@@ -30,11 +30,11 @@ func dealingSteps(classes int) float64 {
 	return dealingRounds * 24 * float64(classes) * float64(classes)
 }
 
-// Dealing returns the probability deal[j][k] that a record of class j goes to set k; rows sum to 1. Wanted are
-// sets of equal size, where class k has share skew in set k and the other classes have equal shares. These need
-// joint shares skew/c and (1−skew)/((c−1)c). The joint shares are scaled in turn to row sums expected[j] and
-// column sums 1/c (Sinkhorn & Knopp 1967), which gives the nearest joint shares that the expected classes
-// allow. Dealing reads only public numbers, so it enters no bound.
+// Dealing returns the probability deal[j][k] that a record of class j goes to set k; rows sum to 1. The goal is c
+// sets of equal size, where class k has share skew in set k and the other classes have equal shares. In such sets,
+// the share of all records that are of class j and in set k is skew/c if j = k, else (1−skew)/((c−1)c). Dealing
+// scales these shares in turn to row sums expected[j] and column sums 1/c (Sinkhorn & Knopp 1967), which gives the
+// nearest shares that fit the expected classes. It reads only public numbers, so no bound depends on it.
 func Dealing(skew float64, expected []float64, classes int) [][]float64 {
 	c := float64(classes)
 	deal := make([][]float64, classes)
@@ -46,9 +46,9 @@ func Dealing(skew float64, expected []float64, classes int) [][]float64 {
 		deal[j][j] = skew
 	}
 	if expected == nil {
-		return deal // row and column sums are 1 already
+		return deal // the classes are equally many, so rows and columns sum to 1 already
 	}
-	if skew == 1 { // each set has one class, so no scaling can make sizes equal
+	if skew == 1 { // each set has one class, so no scaling changes the sizes
 		return deal
 	}
 	for range dealingRounds {

@@ -25,25 +25,24 @@ import (
 //   - Lemma: below, with ratio.IntegerBound.
 //   - Numeric model: counts are integers; each row's embedding is rounded to integers by arithmetic that reads
 //     no other row; the sums are exact.
-//   - The caller guarantees that a set column is public, like a schema's party, and at unit label that the
-//     features may be shown and do not contain the label in another form.
+//   - The caller guarantees that the column that names sets is public, and at unit label that the features may
+//     be shown and do not contain the label in another form.
 //
 // Bound at unit label: neighbours differ in one label. Sets are disjoint, and membership, features and sizes do
 // not depend on labels, so replacing a label lowers one count of one set by one and raises another by one
-// (privacy.CountBound). If the plan has a condition, records that fail it leave their set after sets are dealt.
-// The condition reads features only (it may read no label here), which neighbours share, so they share sets and
-// sizes too. The features that leave are then a part of those that would leave without the condition; exact
-// means, for which this fails, are refused. An unknown label counts as a class drawn by the record's key, so
-// sizes do not depend on labels either. After a cut to MaxRecords, neighbours have the same features, sets and
-// labels but for one label (keyed, Lemma 2).
+// (privacy.CountBound). If the plan has a condition, records that fail it leave their set after sets are made.
+// Here a condition may read features only, which neighbours share, so neighbours share sets and sizes too. Such
+// a plan may not send exact means, because its features must be some of those that a plan without the condition
+// sends. A record without a label counts in a class that its key chooses, so sizes do not depend on this
+// either. After a cut to MaxRecords, neighbours still differ in at most one label (keyed.Records, Lemma 2).
 //
 // Bound at unit record (features: noisy-embedding): neighbours differ in one record, which may be in any made
-// set. With sets by column, that column is public (an agent's policy must grant it) and equal for neighbours,
+// set. If a column names sets, that column is public (an agent's policy must grant it) and equal for neighbours,
 // because the number and sizes of sets leave without noise. A cut keeps the same number of records of each set
-// for neighbours, with at most one record replaced. Each pair of a row's embedding is an integer pair of norm
-// at most R (ratio.Lattice), p pairs in all. A record replaced inside a set moves its counts by −1 and +1 and
-// its sums by ‖z−z′‖² ≤ 4R²p; a record that changes sets moves counts by −1 and +1 and sums by ‖z‖²+‖z′‖² ≤
-// 2R²p. With weight w on the counts, Σwⱼ(Δⱼ)² ≤ 2w + 4R²p.
+// for neighbours, with at most one record replaced. A row's embedding z consists of p pairs of integers, each
+// pair of norm at most R (ratio.Lattice). Replacing a record by one with embedding z′ moves two counts by −1 and
+// +1. The sums of embeddings move by ‖z−z′‖² ≤ 4R²p in squared L2 if both are in the same set, else by
+// ‖z‖²+‖z′‖² ≤ 2R²p. With weight w on the counts, the weighted squared L2 is at most 2w + 4R²p.
 type Kind struct{}
 
 // Terms are the terms that only ratio plans have.
@@ -70,7 +69,7 @@ const (
 	FeaturesNoisyEmbedding = "noisy-embedding"
 )
 
-// DefaultTerms are one set for each party, and exact embeddings of 2,000 numbers.
+// DefaultTerms give each party one set, and an exact embedding of 2,000 numbers.
 func DefaultTerms() Terms {
 	return Terms{
 		Sets: SetsParty, MaxSets: 64, Features: FeaturesEmbedding, Fourier: 2000,
@@ -84,14 +83,14 @@ const (
 	maxRecords  = 1 << 20
 	maxNumbers  = 1 << 22 // most numbers in one party's release or exact embeddings
 	maxClasses  = 1 << 10
-	countsShare = 0.1 // share of the budget ρ that counts get beside noisy embeddings
+	countsShare = 0.1 // share of the budget ρ that counts get; noisy embeddings get the rest
 )
 
 func Mechanisms() []string { return privacy.CountMechanisms() }
 
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared returns nil, because a fit needs each contribution, so nothing is summed.
+// Shared returns nil, because contributions are not added up.
 func (Kind) Shared() []string { return nil }
 
 var simulatedCounts = []string{"laplace-paper", "dirichlet-paper", "none"}
@@ -185,7 +184,7 @@ func (Kind) Check(p study.Plan) error {
 
 type design struct {
 	terms Terms
-	// sized reports whether each set's number of records leaves without noise, beside the counts.
+	// sized reports whether a party also sends each set's exact number of records.
 	sized bool
 	study.ReleaseTerms
 	classes int
@@ -236,8 +235,8 @@ func designOf(p study.Plan) (design, error) {
 	return d, err
 }
 
-// sized reports whether sizes of sets leave without noise. Sizes of sets made from labels have noise.
-// So have sizes under a condition if features are hidden.
+// sized reports whether sizes of sets leave without noise. If features are hidden, they do not leave for
+// sets that are made from labels, nor under a condition.
 func (t Terms) sized(p study.Plan) bool {
 	return t.Features != FeaturesNoisyEmbedding || t.Sets != SetsMade && p.Where == ""
 }
@@ -268,8 +267,8 @@ func termsOf(p study.Plan) (t Terms) {
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Result) }
 
-// DealSets assigns a party's records to its sets, at least one: sets in the order of their names,
-// rows in the order of their keys. It then removes records that fail the plan's condition.
+// DealSets assigns a party's records to its sets, at least one. Sets are in the order of their names,
+// rows in the order of their keys. Last, DealSets removes records that fail the plan's condition.
 func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 	t, records := termsOf(p), in.Records
 	named := keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, SetColumn: t.Sets == SetsColumn}, records, in.ShardKey)
@@ -332,7 +331,7 @@ type task struct {
 	study.Agreed
 	design design
 	reader reader
-	// embedder is nil if features leave in clear. Each use takes a copy.
+	// embedder is nil if features leave in clear. It is not for concurrent use, so calls take a copy.
 	embedder *ratio.Embedder
 }
 
@@ -408,7 +407,7 @@ func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p study.Plan, rec
 	}
 }
 
-// MaxBody implements study.Task: the sets' sizes, the features or embeddings, and the publication.
+// MaxBody adds up the sets' sizes, the features or embeddings, and the publication.
 func (t task) MaxBody() int {
 	terms := t.design.terms
 	sets := terms.sets(t.design.classes)
@@ -443,8 +442,8 @@ func (t task) Reservations(int) ([]study.Reservation, error) {
 }
 
 // sets returns the number of sets that each party sends. It follows from the plan alone, so that
-// release and charge are known before records are read. With sets by column, a party sends an empty
-// set for each set that it lacks.
+// release and charge are known before records are read. If a column names sets, a party with fewer sets
+// adds empty ones.
 func (t Terms) sets(classes int) int {
 	switch t.Sets {
 	case SetsColumn:

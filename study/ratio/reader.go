@@ -15,7 +15,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// reader reads contributions. A fit needs every set, so contributions are kept and not summed.
+// reader reads contributions. They are not added up, because the fit uses every set.
 type reader struct {
 	bodies.AtParties
 	design design
@@ -101,13 +101,13 @@ func (s reader) takeApart(body []byte) (parsed, error) {
 
 func (d design) dim(p study.Plan) int { return p.Map.Dim() }
 
-// farDeviations is more than the noise of honest releases, in standard deviations. Laplace noise
-// exceeds it once in 10³⁹ draws.
+// farDeviations is a number of standard deviations that the noise of honest releases never exceeds:
+// Laplace noise does once in 10³⁹ draws.
 const farDeviations = 64
 
-// possible refuses a body that no honest release could give, so that a party cannot spoil the
-// estimate with invented numbers. Counts and sums must be possible for the number of records, up to
-// noise. A block whose mechanism keeps the sum must have the right sum.
+// possible refuses a body that no honest party could send, so that a party cannot spoil the estimate
+// with invented numbers. Counts and sums must be possible for the number of records, up to noise. If the
+// mechanism keeps the sum of a set's counts, that sum must be right.
 func (s reader) possible(b parsed) error {
 	d := s.design
 	far := func(j, n int) float64 {
@@ -156,8 +156,8 @@ func (s reader) possible(b parsed) error {
 	return nil
 }
 
-// sets returns all contributed sets in the estimators' form, without sets that are too small for an
-// estimate. small counts those; their sizes are public or released.
+// sets returns all contributed sets in the estimators' form. It leaves out sets that are too small for an
+// estimate and returns their number, small. The sizes of sets are public or released.
 func (s reader) sets(all study.Bodies) (sets []ratio.Set, small int, err error) {
 	for body, err := range all {
 		if err != nil {
@@ -213,14 +213,14 @@ func (s reader) setsOf(b parsed) ([]ratio.Set, error) {
 	return out, nil
 }
 
-// leastSet is the least size of a set, in standard deviations of the size's noise, under a condition
-// that may leave hardly any records in the set.
+// leastSet is the least size of a set, in standard deviations of the size's noise, if the plan has a
+// condition.
 const leastSet = 4
 
 // noisySets returns the sets of a release whose counts and sums have independent Gaussian noise. If
-// sizes are not public, the noisy counts estimate them. An error in the sum of the counts then scales
-// shares and embedding by the same factor. The factor cancels in the regression of one on the other,
-// so the given covariance only has to cover the other directions.
+// sizes are not public, the sum of a set's noisy counts stands for its size. An error in that sum scales
+// the set's shares and embedding by the same factor, which cancels when embeddings are regressed on
+// shares. So the covariance leaves out errors in this direction.
 func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 	d := s.design
 	c := float64(d.classes)
@@ -268,8 +268,8 @@ func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 	return out, nil
 }
 
-// shares returns a set's class shares. They are unbiased for class-means, which averages over sets,
-// and projected onto the simplex for estimators that use each set alone.
+// shares returns a set's class shares and their covariance. For estimator class-means, which averages over
+// sets, the shares are unbiased. For other estimators they are projected onto the simplex.
 func (s reader) shares(counts, covariance []float64, n float64) ([]float64, *mat.SymDense) {
 	c := len(counts)
 	shares := make([]float64, c)

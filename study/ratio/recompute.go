@@ -10,8 +10,8 @@ import (
 	"caucus/study/bodies"
 )
 
-// unseen lists the parts of a result that were fitted to features or embeddings in clear, which only
-// the coordinator has.
+// unseen lists the parts of a result that only the coordinator can compute, because it alone has the
+// features or exact embeddings.
 const unseen = "the model, the width of its kernel where the plan leaves it open, or why there is none; and where there is none, the sets"
 
 func (t task) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
@@ -23,7 +23,7 @@ func (t task) Recompute(of study.Summed, released []privacy.Published, claimed s
 	return r, unseen, err
 }
 
-// restate computes everything in a claimed result that needs no features.
+// restate makes a result from public numbers, and from the fitted numbers of a claimed result.
 func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	pool, d := t.Pool(), t.design
 	c := &Result{}
@@ -47,7 +47,7 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 			}
 		}
 	} else {
-		d.fourier.Gamma = c.Gamma // the caller compares the claimed width with out.Gamma and the rest
+		d.fourier.Gamma = c.Gamma // the caller compares the whole claimed result, with its width, with the returned one
 		if o := c.Model.Options(); o.Fourier == nil || *o.Fourier != d.fourier || o.Estimator != d.terms.Estimator || c.Model.Classes() != d.classes {
 			return study.Result{}, bodies.ErrForm
 		}
@@ -72,8 +72,8 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	return study.NewResult(out, warnings)
 }
 
-// width copies a claimed search for the kernel's width and its choice. The choice must be one of the
-// widths that were tried, or one over the public scale if no set could be held out.
+// width copies the claimed choice of the kernel's width, and the search for it. The choice must be one of
+// the widths that were tried, or one over the public scale if no set could be held out.
 func (r *Result) width(pool *auxdata.Pool, claimed *Result) error {
 	scale, err := Scale(pool)
 	if err != nil {

@@ -5,9 +5,8 @@ import (
 	"caucus/study"
 )
 
-// Removal implements study.Remover. At unit label a set's size is public, and its counts sum to that
-// size. At unit record a set's counts and embedding are one released vector. What removing a record
-// does to that vector, and whether the size would show it, is proved only for replacement.
+// Removal implements study.Remover. It has no bound. At unit label, records are not removed. At unit
+// record, the bound on a set's counts and embedding is proved only for replacing a record.
 func (Kind) Removal(p study.Plan, _ privacy.Bound) study.Removal {
 	if p.Unit == privacy.Label {
 		return study.OfLabels()

@@ -43,8 +43,8 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	return out, nil
 }
 
-// within is half of a 95 % interval of a class's share of all records. It covers the noise on the
-// sets' counts, before the projection.
+// within returns half the width of a 95 % interval of a class's share of all records. The interval covers
+// the noise on the sets' counts. It is for the share before its projection onto the simplex.
 func within(r Result, class int) float64 {
 	records, variance := 0.0, 0.0
 	for _, s := range r.Sets {

@@ -20,8 +20,7 @@ import (
 	"caucus/study/keyed"
 )
 
-// Kind weights the rows of the public pool so that the pool represents the private records (Ji &
-// Elkan 2013). The unit is the record. By default each site adds the noise.
+// Kind is the study kind reweigh. The unit is the record. By default each site adds the noise.
 type Kind struct{}
 
 // Terms are the terms that only reweigh plans have.
@@ -33,12 +32,12 @@ type Terms struct {
 }
 
 const (
-	// keepWeights: with fewer than 1 effective row in 50 the weights are useless, because public and
-	// private population differ too much.
+	// keepWeights is the default of Terms.Keep. With fewer than 1 effective row in 50, public and private
+	// population differ too much for useful weights.
 	keepWeights = 0.02
-	// logisticLambda is logistic's default ridge, from Ji & Elkan's experiments.
+	// logisticLambda is the default ridge of mechanism logistic, from Ji & Elkan's experiments.
 	logisticLambda = 0.1
-	// fewRows: with a smaller effective sample, the answer to any query has an error of at least ±.05.
+	// fewRows is the effective sample size below which answers may have a standard error above .05.
 	fewRows = 100
 )
 
@@ -48,7 +47,8 @@ func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared returns entropy, whose sums have a range that follows from the number of records (study.Kind).
+// Shared returns entropy, because the range of its sums follows from the number of records, so that a party
+// can prove that its sums are in the range.
 func (Kind) Shared() []string { return []string{"entropy"} }
 
 func (Kind) Check(p study.Plan) error {
@@ -123,16 +123,16 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 	return d, nil
 }
 
-// statistic is the vector that a reweigh plan sums, integers that add up over sites. For entropy: sums
-// of features and, under a condition, the number of records that meet it. For logistic: n·β of a
-// density-ratio model.
+// statistic is the vector of integers that a reweigh plan adds up over sites. For entropy, these are sums
+// of features and, under a condition, the number of records that meet it. For logistic, they are n·β,
+// where n is the site's number of records and β the coefficients of its density-ratio model.
 //
 // Proof note.
 //   - Neighbours: replace one record. Public: plan, pool, and each site's number of records.
 //   - Lemma: aggregation.FeatureDesign for entropy, aggregation.DensityRatio for logistic; Terms adds the
-//     rounding to its lattice. Under a condition, sums count the records that meet it, followed by their
-//     number: FeatureDesign.CountedBound. A record's cells and the plan decide whether it meets the
-//     condition (dataset.Records.Outside).
+//     rounding to its lattice. Under a condition, the vector has the sums over the records that meet it,
+//     and their number: FeatureDesign.CountedBound. Whether a record meets the condition follows from the
+//     record's cells and the plan (dataset.Records.Outside).
 //   - Numeric model: for entropy each record adds integers that follow from that record alone, and sums
 //     are exact. For logistic the solver works in floating point to a gradient norm that bounds its
 //     distance from the exact minimiser; the bound includes that distance and the rounding. A failed
@@ -190,8 +190,8 @@ func (w *statistic) counted() bool { return w.plan.Where != "" }
 
 func (w *statistic) ReleasedCells() int { return w.Cells() }
 
-// Weights bound a site's records, as for cross sums. They are at most the plan's per-party number, on
-// which the guarantee for a whole party relies.
+// Weights bound a site's number of records so that the total cannot overflow, and by the plan's
+// per-party number, on which the guarantee for a whole party relies.
 func (w *statistic) Weights() (least, most int64) {
 	most = 1 << 40 / w.plan.MostParties()
 	if k := w.terms.PerParty; k > 0 {
@@ -206,8 +206,8 @@ func (w *statistic) lattice() float64 {
 	return math.Exp2(math.Round(math.Log2(w.ratio.Sensitivity())) - 20)
 }
 
-// maxCoefficient bounds |n·β| on the lattice, so that no number of sites makes the sum overflow. Honest fits
-// are far below it. Clamping moves no two vectors apart, so the bound on neighbours holds.
+// maxCoefficient bounds each |n·β| on the lattice, so that the sum over all sites cannot overflow. Honest fits are
+// far below. Larger numbers are clamped, which moves no two vectors apart, so the bound on neighbours holds.
 func (w *statistic) maxCoefficient() int64 { return 1 << 59 / w.plan.MostParties() }
 
 // Additive is false for logistic, whose fit reads all records at once.
@@ -282,18 +282,19 @@ func (w *statistic) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, records, nil
 }
 
-// Form is the form of entropy's contributions. Check refuses secret shares for logistic, which has none.
+// Form is for entropy only, because Check refuses secret shares for logistic.
 func (w *statistic) Form(records int64) shares.Form {
 	return shares.Integers(w.Cells(), aggregation.FeatureMost(max(records, 1)))
 }
 
-// Terms do not depend on the number of records, so all sites have the same terms.
+// Terms ignores the number of records, so all sites have the same terms.
 //
-//   - entropy: FeatureDesign's bound (CountedBound with a condition), under discrete Laplace or K-norm
+//   - entropy has FeatureDesign's bound (CountedBound with a condition), and discrete Laplace or K-norm
 //     (δ = 0) or Gaussian noise.
-//   - logistic: DensityRatio's sensitivity Δ on a lattice of width γ; rounding adds at most ½ to each of
-//     d coordinates of both vectors, so Δ₂ = Δ/γ + √d and Δ₁ = √d·Δ₂.
-//   - logistic-paper: density ∝ exp(−(nλε/√d)‖δ‖) on β, so exp(−(λε/√d)‖δ‖) on n·β.
+//   - logistic has DensityRatio's sensitivity Δ, on a lattice of width γ. Rounding adds at most ½ to each of
+//     the d coordinates of both vectors, so the bounds are Δ/γ + √d in L2, and √d times that in L1.
+//   - logistic-paper has noise η of density ∝ exp(−(λε/√d)‖η‖) on n·β, because the paper has
+//     exp(−(nλε/√d)‖η‖) on β.
 func (w *statistic) Terms(int64) (study.ReleaseTerms, error) {
 	t := study.ReleaseTerms{Output: w.plan.Mechanism, Bound: privacy.Bound{Unit: w.plan.Unit, PerParty: w.terms.PerParty}}
 	var err error
@@ -359,7 +360,8 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w, Fresh: 0x77656967687473}}, err
 }
 
-// Charges returns those of bodies.Task. A literal sampler, which is for simulation only, claims no guarantee.
+// Charges returns the charges of bodies.Task. Mechanism logistic-paper, for simulations only, has no cost,
+// because its sampler has no proof.
 func (t task) Charges(weight int64) ([]study.Charge, error) {
 	all, err := t.Task.Charges(weight)
 	if !errors.Is(err, privacy.ErrSimulationOnly) || !t.Plan().Simulated {
@@ -370,8 +372,8 @@ func (t task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{terms.Charge(none, none)}, err
 }
 
-// Recompute finishes the study again, but computes the weighted pool's digest from the claimed
-// weights, because recomputed weights may differ in their last bits and would have another digest.
+// Recompute calls Finish again, but computes the weighted pool's digest from the claimed weights, because
+// recomputed weights may differ in their last bits and would have another digest.
 func (t task) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
 	fail := func(err error) (study.Result, string, error) { return study.Result{}, "", err }
 	made, err := t.Finish(of, released)

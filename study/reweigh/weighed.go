@@ -18,7 +18,7 @@ var ErrOtherWeights = errors.New("the pool does not have the weights of the rele
 type Weighed struct {
 	Plan study.Plan
 	Said Weights
-	// Pool is the plan's pool. Weighted has the same rows with weights.
+	// Pool is the plan's pool. Weighted is the pool with weights.
 	Pool, Weighted *auxdata.Pool
 }
 
@@ -49,10 +49,9 @@ func Weigh(r study.Release, t *dataset.Table) (w Weighed, err error) {
 	return w, nil
 }
 
-// PoolSource returns the source that a plan on pool t states: the release that t's weights come from
-// or, for a pool without weights, the release that t was drawn from. It returns ErrOtherWeights for
-// other weights. It also does so for the unweighted pool of the release's own study, because the
-// caller probably forgot the weights.
+// PoolSource returns the source that a plan with pool t must state: release r, from which t's weights come or,
+// for a pool without weights, from which t's rows were drawn. It returns ErrOtherWeights if t has other
+// weights, and if t is the pool of r's study without weights, because the caller probably forgot them.
 func PoolSource(r study.Release, t *dataset.Table) (*study.WeightSource, error) {
 	source, err := SourceOf(r)
 	if err != nil {

@@ -21,14 +21,14 @@ import (
 type Weights struct {
 	// WeightedPool is the digest of the pool with weights, which a later plan may name.
 	WeightedPool auxdata.Digest `json:"weighted_pool"`
-	// Records is the public number of all private records, also of those that fail the plan's condition. Inside
+	// Records is the public number of all private records, also those that fail the plan's condition. Inside
 	// is the released number of records that meet the condition, nil if there is no condition.
 	Records int64    `json:"records"`
 	Inside  *float64 `json:"inside,omitempty"`
-	// Features names the released numbers. For mechanism entropy, Means are the private records'
-	// means of them, each with noise of standard deviation NoiseSD. Under a condition they are the
-	// means of the records that meet it, and missing if noise hides how many these are. For logistic,
-	// NoiseSD is that of each coefficient of Tilt.
+	// Features names the features. For mechanism entropy, Means are the features' means over private
+	// records, each with noise of standard deviation NoiseSD. If there is a condition, the means are over
+	// records that meet it, and nil if noise hides how many these are. For logistic, Means is nil and
+	// NoiseSD is the noise on each coefficient of Tilt.
 	Features []string  `json:"features"`
 	Means    []float64 `json:"means,omitempty"`
 	NoiseSD  float64   `json:"noise_sd"`
@@ -36,7 +36,7 @@ type Weights struct {
 	Tilt   []float64                 `json:"tilt"`
 	Lambda float64                   `json:"lambda"`
 	Path   []aggregation.LambdaPoint `json:"path,omitempty"`
-	// EffectiveRows is Kish's (Σw)²/Σw². Largest is the largest row's share of all weights.
+	// EffectiveRows is Kish's (Σw)²/Σw² of the weights w. Largest is the largest weight's share of all weights.
 	EffectiveRows float64 `json:"effective_rows"`
 	Largest       float64 `json:"largest_weight"`
 	// WorstNoise bounds the standard deviation that the noise adds to the answer of any query with
@@ -46,11 +46,11 @@ type Weights struct {
 	// are the features that the pool cannot represent.
 	Residuals []aggregation.Residual `json:"residuals,omitempty"`
 	Gaps      []aggregation.Residual `json:"support_gaps,omitempty"`
-	// Weight has one positive number per pool row, with mean 1.
+	// Weight has a positive number for each pool row. Their mean is 1.
 	Weight []float64 `json:"weight"`
 }
 
-// Finish fits the weights to the released numbers, as post-processing.
+// Finish fits the weights to the released numbers.
 func (w *statistic) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error) {
 	if total.Weight <= 0 {
 		return study.Result{}, fmt.Errorf("fit weights: no records were contributed")
@@ -97,7 +97,7 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 	if w.ratio != nil {
 		gamma := w.lattice()
 		out.NoiseSD = gamma * math.Sqrt(float64(total.Draws)*variance) / total.Weight
-		beta := make([]float64, w.design.Cells()) // the intercept cancels in normalised weights
+		beta := make([]float64, w.design.Cells()) // without the intercept, which cancels in normalised weights
 		norm := w.design.Norm()
 		for j := range beta {
 			beta[j] = total.Values[j] * gamma / total.Weight
@@ -123,19 +123,19 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 	return fit, law, out, nil
 }
 
-// leastInside is the least value of Inside, in standard deviations of its noise, that may be a divisor.
+// leastInside is the least value of Inside, in standard deviations of its noise, for which sums are divided by it.
 const leastInside = 4
 
 // noise returns the distribution of the noise on released means, Laplace or close to normal.
 func (w *statistic) noise(out *Weights, laplace bool) aggregation.Noise {
 	law := w.design.Noise(out.Means, out.NoiseSD, laplace, w.fresh())
-	if w.counted() { // the number of records has the noise of a sum whose mean is 1
+	if w.counted() { // each record adds 1 to the number of records, as to the sum of a feature that is always 1
 		law = w.design.WithCount(law, out.Means, out.NoiseSD)
 	}
 	return law
 }
 
-// about returns how many records the means are over.
+// about returns the number of records that the means are over.
 func (out *Weights) about() float64 {
 	if out.Inside != nil {
 		return math.Max(*out.Inside, 1)
@@ -183,7 +183,7 @@ func WeightsOf(r study.Release) (out Weights, err error) {
 }
 
 // Answer estimates the mean of a query over the private records, from a reweigh release and its pool.
-// b has one value for each pool row.
+// b has the query's value for each pool row.
 func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.QueryAnswer, error) {
 	said, err := WeightsOf(r)
 	if err != nil {
@@ -220,7 +220,7 @@ func (out *Weights) check(w *statistic) error {
 	} else if w.ratio == nil && len(out.Means) != w.design.Cells() {
 		return fmt.Errorf("the release has %d means, the plan %d: the release was damaged", len(out.Means), w.design.Cells())
 	}
-	const most = 1e15 // above this a float64 cannot tell one record from none
+	const most = 1e15 // above this number, adding one record may leave a float64 unchanged
 	numbers := slices.Concat(out.Means, out.Tilt)
 	if out.Inside != nil {
 		numbers = append(numbers, *out.Inside)
@@ -243,25 +243,25 @@ func (out *Weights) check(w *statistic) error {
 	return nil
 }
 
-// law returns the distribution of released weights, whose noise is Laplace or close to normal, and
-// why it is not known (Untold).
+// law returns the distribution of released weights, given noise that is Laplace or close to normal. Untold
+// holds what the distribution leaves out.
 func (w *statistic) law(out *Weights, laplace bool) (*aggregation.WeightLaw, aggregation.Untold) {
 	x := w.design.Rows(w.rows)
 	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
 	if w.ratio != nil {
 		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm()), aggregation.Untold{Records: out.about()}
 	}
-	if out.Means == nil { // noise hides the number of records
+	if out.Means == nil { // because noise hides the number of records
 		return aggregation.LawOf(x, fit, aggregation.Noise{}), aggregation.Untold{Records: out.about()}
 	}
 	noise := w.noise(out, laplace)
 	return aggregation.LawOf(x, fit, noise), w.design.Untold(x, out.Means, noise, out.Lambda, out.about())
 }
 
-// fresh makes public randomness for the simulation of the noise. It is the same at the release and later.
+// fresh makes the public random generator that simulates noise. Readers of a release get the same.
 func (w *statistic) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }
 
-// MarginsOf returns the released means by block of features, for auxdata.Make. This is post-processing.
+// MarginsOf returns the released means by block of features, for auxdata.Make.
 func MarginsOf(r study.Release) ([]auxdata.Margin, error) {
 	w, err := WeightsOf(r)
 	if err != nil || w.Means == nil {
@@ -306,8 +306,8 @@ func SourceOf(r study.Release) (*study.WeightSource, error) {
 		return nil, fmt.Errorf("name weights: %w", err)
 	}
 	source := &study.WeightSource{Plan: r.PlanHash, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PerParty: termsOf(p).PerParty}
-	if before := p.Weights; before != nil { // the pool was itself drawn from a release
-		source.Unit = min(p.Unit, before.Unit) // both guarantees hold in full at the finer unit
+	if before := p.Weights; before != nil { // the pool itself comes from an earlier release
+		source.Unit = min(p.Unit, before.Unit) // the finer unit, at which both guarantees hold
 		both, ok := privacy.Together(source.Unit, p.Guarantee(termsOf(p).PerParty), before.Guarantee())
 		if !ok {
 			return nil, fmt.Errorf("name weights: with the weights of its own pool this release guarantees nothing")

@@ -30,7 +30,7 @@ type Study struct {
 	Pool        string        `yaml:"pool" file:"yes" help:"file of the public pool: CSV (also packed), Excel, Parquet"`
 	PoolRelease string        `yaml:"pool_release" file:"yes" help:"the reweigh release that gave the pool its weights, or from which the pool was made: the plan then states the cost of both together"`
 	ClosesIn    time.Duration `yaml:"closes_in" default:"7d" help:"deadline as a time from now, where none is given"`
-	// RosterTags replace a list of names. The roster is then all parties that have these tags when
+	// RosterTags are in place of a list of names: the roster is all parties that have these tags when
 	// the study is created.
 	RosterTags map[string]string `yaml:"-"`
 	// Model is the model file of an evaluate study.
@@ -39,13 +39,13 @@ type Study struct {
 	Simulate Simulation `yaml:"-"`
 	// Files lists the input files that the terms name.
 	Files []string `yaml:"-"`
-	// Replaced lists, a sentence each, which terms of the file the command line changed.
+	// Replaced has a sentence for each term of the file that the command line changed.
 	Replaced []string `yaml:"-"`
 
 	given map[string]bool
 }
 
-// Gives reports whether the file or the command line sets a term. key is the whole key.
+// Gives reports whether the file or the command line sets a term. key is a whole Term.Key.
 func (s Study) Gives(key string) bool { return s.given[key] }
 
 // Setting is a term's value from a command line.
@@ -64,17 +64,15 @@ func settingError(s Setting, err error) error {
 	return SettingError{fmt.Errorf("%s: %w", s.Typed, err)}
 }
 
-// ErrZeroEpsilon refuses a 0 that somebody wrote, because code takes 0 for "not given" and would use
-// the default.
+// ErrZeroEpsilon refuses an epsilon of 0, because a 0 in Proposal means the default.
 var ErrZeroEpsilon = errors.New("0 would release nothing at all: typical values are 0.1 to 3; leave it out for 1")
 
-// nameForm is the form of a study's name. It is short and plain, because people type the name and
-// files are named after it.
+// nameForm is the form of a study's name, which people type and which becomes part of file names.
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// Read makes a study from a file's document (nil if there is none) and from settings, which replace
-// values of the document. File names in the document are relative to dir. If kind is given, the
-// document's kind must be the same or missing.
+// Read makes a study from a file's document (nil if there is none) and from settings, which replace values
+// of the document. File names in the document are relative to dir. If kind is not "", the document must
+// have this kind or none.
 func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study, error) {
 	if file == nil {
 		file = yamlfile.New()
@@ -141,7 +139,7 @@ func kindOf(file *yamlfile.Document, kind string) (string, error) {
 	return n.Value, nil
 }
 
-// misplaced refuses a key at the wrong level, and a key of another kind.
+// misplaced refuses a key that belongs to another level of the document, or to another kind.
 func misplaced(file *yamlfile.Document, kind string, table []Term) error {
 	for _, section := range []string{simulation, kind} {
 		for _, key := range file.Keys(section) {
@@ -200,7 +198,8 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 	return nil
 }
 
-// value parses a term's text as YAML. Text terms are taken as written. A list may also be written a,b.
+// value parses what was written on the command line as YAML, except for terms that are texts. A list may
+// also be written as a,b.
 func (t Term) value(written string) (*yaml.Node, error) {
 	n := text(written)
 	switch kind := t.of.Kind(); {
@@ -321,7 +320,7 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 // rosterKey holds the parties' names, or {tags: …} that select parties.
 const rosterKey = "roster"
 
-// takeTags moves a roster that consists of tags from the document to RosterTags.
+// takeTags moves the tags of a roster from the document to RosterTags.
 func (s *Study) takeTags(file *yamlfile.Document) (err error) {
 	n := file.Find(rosterKey)
 	if n == nil || n.Kind != yaml.MappingNode {

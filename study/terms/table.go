@@ -15,8 +15,7 @@ import (
 type Term struct {
 	// Key is the name in a study file, with a point between levels: epsilon, map.project, simulate.targets.
 	Key string
-	// Type describes the type. Default is the value if none is given; it is "" if there is no
-	// default, or if Help states it.
+	// Type describes the value. Default is "" if there is no default, or if Help states the default.
 	Type, Default string
 	Help          string
 
@@ -31,7 +30,7 @@ func (t Term) Name() string { return t.Key[strings.LastIndex(t.Key, ".")+1:] }
 
 func (t Term) IsFile() bool { return t.file }
 
-// simulated makes each kind's rehearsal terms, with their defaults.
+// simulated has, for each kind, a function that makes the rehearsal terms with their defaults.
 var simulated = map[string]func() Simulation{
 	"classify": func() Simulation {
 		return &simulate.ClassifyTerms{Terms: simulate.Terms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .25, PoolRows: 10_000}}, VoterTimeout: 10 * time.Minute}
@@ -59,7 +58,7 @@ type Simulation interface{ Common() simulate.Terms }
 // simulation is the key of the rehearsal terms.
 const simulation = "simulate"
 
-// Of lists the terms of a kind's studies: common terms, the kind's own terms, and its rehearsal terms.
+// Of lists the terms of a kind: those of all kinds, its own, and its rehearsal terms.
 func Of(kind string) ([]Term, error) {
 	if _, err := kinds.Named(kind); err != nil {
 		return nil, err
@@ -161,7 +160,7 @@ func Find(kind, name string) (Term, error) {
 			found = append(found, t)
 		}
 	}
-	if len(found) > 1 { // prefer the kind's own terms and the rehearsal's terms to common ones
+	if len(found) > 1 { // prefer the kind's own terms and rehearsal terms to those of all kinds
 		own := slices.DeleteFunc(slices.Clone(found), func(t Term) bool {
 			return !strings.HasPrefix(t.Key, kind+".") && !strings.HasPrefix(t.Key, simulation+".")
 		})
