@@ -15,8 +15,8 @@ import (
 
 // AtParties encodes and decodes parties' releases of one output of a plan.
 //
-// The encoding is unique. Its length depends only on the number of values, so it reveals nothing about
-// noise or data. Everything outside these fields follows from the plan:
+// The encoding is unique. Its length depends only on the number of values, so the length reveals nothing
+// about noise or data. It has these fields; everything else in a release follows from the plan:
 //
 //	 1  form of the values (form…)
 //	32  digest of plan and release terms; 0 in a simulation
@@ -33,7 +33,7 @@ type AtParties struct {
 const (
 	formReleased byte = 2 + iota
 	formSimulated
-	formReal // simulated by a literal sampler: the bits of a float64
+	formReal // float64 values, from a sampler for simulations
 )
 
 const publishedHead = 1 + sha256.Size + 8 + sha256.Size
@@ -48,13 +48,13 @@ func ReleasedAtParties(p study.Plan, t study.ReleaseTerms) (AtParties, error) {
 		return AtParties{}, err
 	}
 	k := AtParties{Plan: p, Terms: t, id: study.ReleaseID(study.HashOf(canonical), t.Output)}
-	if !p.Simulated { // a simulation uses one draft for two studies, with and without noise
+	if !p.Simulated { // a simulation reads its bodies under other terms too, without noise
 		k.under = releasedUnder(k.claim())
 	}
 	return k, nil
 }
 
-// claim is a publication on exactly the plan's terms, without values.
+// claim returns a publication with the plan's terms and without values.
 func (k AtParties) claim() privacy.Published {
 	return privacy.Published{ID: k.id, Mechanism: k.Terms.Mechanism.Name(), Parameters: privacy.ParametersOf(k.Terms.Mechanism), Bound: k.Terms.Bound, Simulated: k.Plan.Simulated}
 }
@@ -62,7 +62,7 @@ func (k AtParties) claim() privacy.Published {
 func releasedUnder(r privacy.Published) [sha256.Size]byte {
 	terms, err := json.Marshal([]any{r.ID, r.Mechanism, r.Parameters, r.Bound})
 	if err != nil {
-		panic(err) // only an invalid unit, which no ledger releases
+		panic(err) // only an invalid unit cannot be encoded, and no ledger releases for that
 	}
 	return sha256.Sum256(terms)
 }
@@ -88,8 +88,8 @@ func (k AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 	return AppendFixed(b, numbers), nil
 }
 
-// Published decodes a publication of n values. It refuses one that was not released for this plan on
-// exactly its terms.
+// Published decodes a publication of n values. It refuses a publication that was released for another
+// plan or on other terms.
 func (k AtParties) Published(b []byte, n int) (privacy.Published, error) {
 	r := k.claim()
 	if len(b) != PublishedSize(n) {

@@ -10,10 +10,11 @@ import (
 	"caucus/study"
 )
 
-// Provable is a Statistic whose contributions can be split into secret shares for two servers. The party
-// proves, without showing its vector, that the vector has this form.
+// Provable is a Statistic whose contributions can be split into secret shares for two servers.
 type Provable interface {
-	Form(weight int64) shares.Form // the form of a contribution with a public weight
+	// Form is the form that every vector with this public weight has. The party proves to the servers
+	// that its vector has it, without showing the vector.
+	Form(weight int64) shares.Form
 }
 
 // Multiplied is a Provable that releases a public matrix times the sum.
@@ -21,7 +22,7 @@ type Multiplied interface {
 	Matrix() *shares.Matrix // nil: the sum itself is released
 }
 
-// FormOf returns q's form, or an error if this number of parties could make the released sum overflow.
+// FormOf returns q.Form(weight), or an error if this number of parties could make the released sum overflow.
 func FormOf(q Provable, weight, parties int64) (shares.Form, error) {
 	form := q.Form(weight)
 	return form, check(q, form, parties)
@@ -58,8 +59,8 @@ func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (wei
 
 var errShares = errors.New("contribute to a study with noise by aggregators: what leaves are shares, sealed for coordinator and helper (aggregator.Contribute), and never the contribution itself")
 
-// shareSize bounds the bytes of both parts, for cells of the most bits that can be proved. It is 0 if there is
-// no proof.
+// shareSize bounds the bytes of both parts, with the most bits that a cell can have. It is 0 for a Statistic that
+// is not Provable.
 func (s Task) shareSize() int {
 	q, ok := s.Statistic.(Provable)
 	if !ok {
@@ -74,11 +75,12 @@ func (s Task) shareSize() int {
 	return 0
 }
 
-// bitSteps is the work of proving one bit, in steps of learners.Reference (about a nanosecond each).
+// bitSteps bounds the work of proving one bit, in steps of learners.Reference (about a nanosecond each).
 // Measurements gave 1.4 to 2.4 µs (docs/aggregators.md).
 const bitSteps = 4000
 
-// SplitSteps bounds the steps (study.Work) of splitting, whatever the records' values; 0: no proof.
+// SplitSteps bounds the steps (study.Work) of Split, whatever the records' values. It is 0 for a Statistic that
+// is not Provable.
 func (s Task) SplitSteps(records int) float64 {
 	q, ok := s.Statistic.(Provable)
 	if !ok {
@@ -89,9 +91,9 @@ func (s Task) SplitSteps(records int) float64 {
 	return bitSteps * float64(form.Cells) * float64(form.Bits)
 }
 
-// ShareRequest asks for the release of a server's share of the sum, times the public matrix if there is
-// one. The output, and so the release ID, names the server. The bound is that of the sum over the
-// integers (privacy.NewShare).
+// ShareRequest asks for the release of a server's share of the sum, multiplied by the public matrix if there
+// is one. The output, and so the release ID, names the server. The bound is the bound of the sum, although
+// the share is a residue (privacy.NewShare has the proof).
 func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare, weight int64) (study.Request, error) {
 	t, err := q.Terms(weight)
 	if err != nil {

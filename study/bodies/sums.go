@@ -80,7 +80,7 @@ func (s *ClearSum) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// releasedSum adds parties' own releases. Their noises are independent, and all of them are in the sum.
+// releasedSum adds the parties' own releases, so the sum contains every party's noise.
 type releasedSum struct {
 	q      Statistic
 	at     AtParties
@@ -135,13 +135,13 @@ func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 	if err != nil {
 		return fail("%w", err)
 	}
-	for _, v := range r.Reals { // values of a literal sampler, in lattice units
+	for _, v := range r.Reals { // only in simulations
 		r.Values = append(r.Values, int64(math.Round(v)))
 	}
 	if r.Simulated {
 		return r.Values, int64(weight), nil
 	}
-	// The limit keeps the sum over all sites from overflowing. Honest values are far below the limit.
+	// The limit keeps the sum over all sites from overflowing. Honest values are far smaller.
 	limit := (1 << 60) / s.at.Plan.MostParties()
 	for _, v := range r.Values {
 		if v < -limit || v > limit {

@@ -10,37 +10,39 @@ import (
 	"caucus/study"
 )
 
-// Task is the task of a kind whose contributions are integer sums of one statistic. The parties or the
-// coordinator release the total; the result follows from it. Partial sums merge exactly.
+// Task is the task of a kind whose contributions are integer vectors that are added up (Statistic). The
+// parties or the servers release the total, and the result follows from the total.
 type Task struct {
 	study.Agreed
 	Statistic Statistic
 	Fresh     uint64 // seeds the public randomness in the search for λ
 }
 
-// Statistic is the vector that contributions add, the release of its sum, and the result made from it.
+// Statistic describes the vector that each party contributes, the release of the vectors' sum, and the result
+// made from the sum.
 type Statistic interface {
 	// Local returns a party's vector, whose integers add up over parties, and its weight (ballots or records).
 	Local(study.Inputs) (vector []int64, weight int64)
-	// AppendClear and ParseClear encode a contribution in clear. ParseClear checks everything that an
-	// honest contribution satisfies.
+	// AppendClear and ParseClear encode and decode a contribution without noise. ParseClear refuses
+	// contributions that no honest party could send.
 	AppendClear(vector []int64, weight int64) ([]byte, error)
 	ParseClear(body []byte) (vector []int64, weight int64, err error)
 	// Cells returns the length of Local's vector, ReleasedCells that of the released vector.
 	Cells() int
 	ReleasedCells() int
 	Weights() (least, most int64) // bound the weight of one contribution
-	// Terms follow from plan, pool and the public weight. If sites release, they follow from plan and
-	// pool alone.
+	// Terms follow from plan, pool and the public weight. If sites add the noise, the weight must not
+	// change them.
 	Terms(weight int64) (study.ReleaseTerms, error)
 	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error) // wraps the private vector of one party, or of the sum
-	// Noise is the noise on the moments of a release with this weight and this number of draws of noise.
+	// Noise forecasts the noise on the released moments (means of label or vote × features), for a sum
+	// with this weight and this number of noises.
 	Noise(weight float64, draws int) (aggregation.Noise, error)
 	Finish(total Total, rng *rand.Rand) (study.Result, error)
 }
 
-// ClearFinisher is a Statistic that releases a function of its clear totals. So its result without
-// noise is made in another way.
+// ClearFinisher is a Statistic whose released vector is not the sum but a function of it. FinishClear makes
+// the result without noise, from the sum.
 type ClearFinisher interface {
 	FinishClear(total Total, rng *rand.Rand) (study.Result, error)
 }
@@ -58,14 +60,14 @@ func (s Task) Unperturbed(sum *ClearSum) (study.Result, error) {
 	return s.Statistic.Finish(total, rng)
 }
 
-// Total is the published total. If each party released its part, it is the sum of the parts.
+// Total is the published sum, or the sum of the parties' releases.
 type Total struct {
 	Values []float64
 	Weight float64
 	Draws  int // number of independent noises: 1, or one for each party or server
 }
 
-// Requests makes the request to release a clear vector.
+// Requests makes the request to release a private vector.
 func Requests(q Statistic, vector []int64, weight int64) ([]study.Request, error) {
 	t, err := q.Terms(weight)
 	if err != nil {
@@ -80,7 +82,7 @@ func Requests(q Statistic, vector []int64, weight int64) ([]study.Request, error
 
 func (s Task) task() Task { return s }
 
-// Of returns the Task of this package inside a task, if there is one.
+// Of returns the Task that a kind's task embeds, if it does.
 func Of(t study.Task) (Task, bool) {
 	a, ok := t.(interface{ task() Task })
 	if !ok {
@@ -121,7 +123,7 @@ func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 
 func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	if s.Plan().Noise.Shared() {
-		return study.Contribution{}, errShares // with shares, nothing may leave in clear
+		return study.Contribution{}, errShares // only Split may make what leaves
 	}
 	vector, weight := s.Local(in)
 	if s.Plan().Noise.InClear() {
@@ -155,8 +157,8 @@ func (s Task) Reservations(int) ([]study.Reservation, error) {
 	return t.Reserve(s.Statistic.ReleasedCells()), nil
 }
 
-// Charges implements study.Task. The noise of mechanism output depends on the number of ballots; its
-// cost is always ε.
+// Charges implements study.Task. If the weight is not known, it takes the smallest possible weight. The
+// noise of mechanism output depends on the weight, but its cost does not.
 func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	if weight < 1 {
 		weight = int64(max(s.Plan().LeastParties(), 1) * max(s.Words().Shards, 1))
@@ -172,7 +174,7 @@ func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{t.Charge(cost, study.AtEpsilon(s.Plan(), cost))}, nil
 }
 
-// MaxBody implements study.Task. Releases have a fixed size, and a number in clear takes at most 10 bytes.
+// MaxBody implements study.Task. A release has a fixed size, and a number without noise has at most 10 bytes.
 func (s Task) MaxBody() int {
 	switch noise := s.Plan().Noise; {
 	case noise.AtSite():
@@ -190,7 +192,7 @@ func (s Task) NewSum() (study.Sum, error) {
 	return NewClearSum(s.Statistic), nil
 }
 
-// Finish reads the sum only if the parties released it.
+// Finish implements study.Task. It uses the sum if the parties added the noise, else the servers' releases r.
 func (s Task) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
 	least, most := s.Statistic.Weights()
 	if m := int64(of.Contributions); of.Weight < m*least || of.Weight > m*most {
@@ -213,7 +215,7 @@ func (s Task) Finish(of study.Summed, r []privacy.Published) (study.Result, erro
 	if r[0].Residues != nil {
 		return study.Result{}, fmt.Errorf("finish %s: the release is one server's share, which says nothing alone", s.Plan().Kind)
 	}
-	// The length is checked because extra numbers could hide data in a release.
+	// Extra numbers could hide data in a release.
 	if have, want := r[0].Len(), s.Statistic.ReleasedCells(); have != want {
 		return study.Result{}, fmt.Errorf("finish %s: the release has %d numbers, want %d", s.Plan().Kind, have, want)
 	}

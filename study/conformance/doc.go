@@ -1,7 +1,7 @@
-// Package conformance tests every kind of study: each kind and mechanism keeps the bounds, the data
-// independence, the refusals and the documents that the ledger, the daemons and readers rely on.
+// Package conformance is about tests that every kind of study and mechanism must pass, because ledger, daemons
+// and readers rely on what these test: bounds hold, nothing public depends on records, bad plans and bodies are
+// refused, and documents can be read again.
 //
-// Whoever adds a kind adds plans of it to the table in plans_test.go; a kind or mechanism without a plan
-// there fails. The exported functions make small plans, records and releases for the tests of kinds in
-// their own rooms; only tests import them.
+// plans_test.go has a table of plans. A kind or mechanism without a plan there fails. The exported functions make
+// small plans, records and releases for tests of the kinds. Only tests import them.
 package conformance

@@ -25,7 +25,7 @@ import (
 	"caucus/study/verify"
 )
 
-// Hospital makes a small generated federation: schema, pool, map and records.
+// Hospital makes generated patients: a schema, a public pool, its map, and private records.
 func Hospital(t testing.TB, records int) (dataset.Schema, *auxdata.Pool, dataset.Map, *dataset.Records) {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
@@ -89,7 +89,7 @@ func Deal(records *dataset.Records, parties int) []*dataset.Records {
 	return out
 }
 
-// Seq lists the integers from from up to, and without, to.
+// Seq lists the integers from, from+1, …, to−1.
 func Seq(from, to int) []int {
 	var out []int
 	for i := from; i < to; i++ {
@@ -146,7 +146,7 @@ func StatisticOf(t testing.TB, p study.Plan, pool *auxdata.Pool) bodies.Statisti
 	return asked.Statistic
 }
 
-// Settled makes a party's contribution through a real ledger. It also returns the publications and the ledger.
+// Settled returns the body that a party makes through a real ledger, the publications in it, and the ledger.
 func Settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs, c privacy.Config) ([]byte, []privacy.Published, *privacy.Ledger) {
 	t.Helper()
 	task := TaskOf(t, p, pool)
@@ -173,8 +173,8 @@ func Settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs, c 
 	return body, r, l
 }
 
-// Genuine runs a real plan through real ledgers and returns the release as read from its file. All
-// parties of the roster but the last contribute.
+// Genuine runs a real plan through real ledgers, and returns the release after writing and reading it. All
+// parties of the roster except the last contribute.
 func Genuine(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) study.Release {
 	t.Helper()
 	s, sum := Folded(t, p, pool, records)
@@ -196,8 +196,8 @@ func Genuine(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Re
 	return Reread(t, r)
 }
 
-// Folded returns a real plan's study, folded, and its contributions. All parties of the roster but the
-// last contribute, each through a ledger.
+// Folded runs a real plan up to state study.Folded, and returns the study and the contributions. All
+// parties of the roster except the last contribute, each through a ledger.
 func Folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) (*life.Study, study.Summed) {
 	t.Helper()
 	must := func(err error) {
@@ -261,7 +261,7 @@ func Fails(all []verify.Finding) (out []string) {
 	return out
 }
 
-// Wards makes a small generated federation whose pool is also given as a table.
+// Wards makes generated patients as Hospital does, with the pool also as a table.
 func Wards(t testing.TB, records int) (dataset.Schema, *dataset.Table, *auxdata.Pool, *dataset.Records) {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
@@ -309,7 +309,7 @@ func DescribePlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 	}
 }
 
-// EvaluatePlan makes a plan of kind evaluate that judges AgeModel.
+// EvaluatePlan makes a plan of kind evaluate for AgeModel.
 func EvaluatePlan(t testing.TB, schema dataset.Schema, pool *auxdata.Pool, change func(*evaluate.Terms)) study.Plan {
 	t.Helper()
 	terms := evaluate.Terms{Model: AgeModel(t, schema), Classes: schema.Classes()[1:2], Thresholds: []float64{.3}}
@@ -378,7 +378,7 @@ func ReweighPlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 	}
 }
 
-// RealRelease runs a plan through real ledgers and real bytes.
+// RealRelease runs a plan through real ledgers. parts are the parties' records.
 func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*dataset.Records) study.Release {
 	t.Helper()
 	ctx := context.Background()

@@ -123,8 +123,7 @@ func (t Terms) mostBins() int {
 	return most
 }
 
-// levelsIn counts the levels of a grouping column, with one for other values. It returns 0 for a column that
-// cannot group records.
+// levelsIn counts a grouping column's levels, with one for other values. It is 0 for a column that cannot group.
 func levelsIn(s dataset.Schema, column string) int {
 	if column == s.Label.Column {
 		return len(s.Classes()) + 1

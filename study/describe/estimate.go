@@ -22,8 +22,7 @@ type Estimate struct {
 // possible returns the estimate or, if noise made the estimate impossible, the nearest end of its interval.
 func (e Estimate) possible() float64 { return min(max(e.Value, e.Low), e.High) }
 
-// leastTotal is the least number of records for which shares and means are reported, in standard deviations of
-// that number's noise.
+// leastTotal is the least number of records with shares and means, in standard deviations of that number's noise.
 const leastTotal = 4
 
 type sampled struct{ value, noise float64 }
@@ -87,8 +86,7 @@ type number struct {
 	binned        bool    // total is the released count of a group and not the sum of bins
 }
 
-// leftOut is the standard deviation of the noise on a within-bin sum, in widths of the widest bin, divided by
-// the standard deviation of a count's noise.
+// leftOut is the noise on a within-bin sum, in widths of the widest bin, divided by the noise on a count.
 const leftOut = lattice / (2 * mostWithin)
 
 // middle returns the middle of bin k in [0,1], minus the mean of all middles. So Σₖ middle(k) = 0, which makes

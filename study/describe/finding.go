@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// mostFound bounds the columns that finding names.
 const mostFound = 3
 
 // finding says in a few words what the table shows: means and most frequent levels of the first columns. If the

@@ -9,8 +9,7 @@ import (
 	"caucus/study"
 )
 
-// ForecastNoise predicts the noise in a count and in each number's mean, over all records and over a
-// quarter of them.
+// ForecastNoise predicts the noise in counts and means, over all records and over a quarter of them.
 func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
 	q := t.counts
 	sd, err := q.deviation(t.Plan().Noise.Draws(size.Parties))

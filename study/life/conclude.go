@@ -13,9 +13,9 @@ import (
 	"caucus/study"
 )
 
-// Conclude draws the releases that a study needs of the folded sum, through the aggregator's ledger, and
-// makes the release document. For a study.Keeper nothing is drawn here; the error is ErrOtherBodies if the
-// stored bodies differ from those that the receipts name. A second call after a crash gives the same publications at no further cost. The
+// Conclude releases the folded sum through the aggregator's ledger, as far as the study needs, and makes the
+// release document. For a study.Keeper it releases nothing, and returns study.ErrOtherBodies if the stored bodies
+// are not those in the receipts. A second call after a crash gives the same publications at no further cost. The
 // caller fills in plan bytes and software.
 func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
@@ -44,7 +44,7 @@ func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledg
 		}
 		r.Costs = append(r.Costs, study.CostOf(requests[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
 	}
-	if len(published) == 0 || s.Plan.Noise.Shared() { // every party, or each of the two servers, published
+	if len(published) == 0 || s.Plan.Noise.Shared() { // the coordinator made no publication of the whole sum
 		r.Costs = nil
 		if r.Costs, err = study.CostsOf(t, r.Weight); err != nil {
 			return fail(err)
@@ -68,7 +68,7 @@ func (s *Study) claimed(t study.Task, of study.Summed, result study.Result) stud
 	return r
 }
 
-// gathered checks that the contributions are what the task needs: the sum, or exactly the received bodies.
+// gathered checks that of has what the task needs: the sum or, for a study.Keeper, exactly the received bodies.
 func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
 	of.Contributions = len(s.Received)
 	_, keeps := t.(study.Keeper)
@@ -86,10 +86,10 @@ func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
 	return of, nil
 }
 
-// Settle releases what the sum requests. The terms include a digest of who contributed what. Why:
-// suppose that a restored backup has lost one of eight contributions, and the ledger has answered for
-// all eight already. Then the ledger draws nothing and returns privacy.ErrConflict, because its
-// answer about eight parties would otherwise be taken for an answer about seven.
+// Settle makes the releases that the sum requests. Each request has a digest of all contributions (contents).
+// Suppose that a coordinator restored from an old backup has only seven of eight contributions, and that its
+// ledger has already released their sum. Because the digest differs, the ledger returns privacy.ErrConflict.
+// Otherwise its answer about eight parties would be taken for an answer about seven.
 func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledger) ([]study.Request, []privacy.Published, error) {
 	requests, err := sum.Requests(len(s.Received))
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledge
 
 // contents digests who contributed which bytes, and the matrix that multiplies the sum: SHA-256 of a label, the
 // matrix and, for each party in sorted order, the length of its name, its name and its body's digest. If the
-// coordinator adds the noise, this digests exact votes, so only a ledger may hold it.
+// coordinator adds the noise, bodies hold exact votes, so only a ledger may keep the digest.
 func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 	h := sha256.New()
 	h.Write([]byte("caucus contributed set 1"))
@@ -182,7 +182,7 @@ func ConcludeShares(ctx context.Context, s *Study, t study.Task, of study.Summed
 	return r, nil
 }
 
-// Held iterates over the bodies. It fails with ErrOtherBodies unless they are exactly the received ones.
+// Held iterates over bodies. It fails with study.ErrOtherBodies unless they are exactly the received bodies.
 func (s *Study) Held(bodies study.Bodies) study.Bodies {
 	want := slices.SortedFunc(maps.Values(s.Received), study.BodyDigest.Compare)
 	return func(yield func([]byte, error) bool) {

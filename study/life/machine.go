@@ -17,8 +17,8 @@ type Snapshot struct {
 	Chain    *study.Chain                       // the plan's amendments; nil if there are none
 }
 
-// Study is a pure state machine: events in, effects out. The driver carries out the effects in order, and all
-// Store effects of one step in one transaction, before it tells anyone. Only one goroutine may use it.
+// Study is a pure state machine: events in, effects out. Its driver carries out the effects in order. It stores
+// everything of one step in one transaction, before it sends anything. Only one goroutine may use a Study.
 type Study struct {
 	Plan study.Plan
 	Hash study.Hash
@@ -50,7 +50,7 @@ type Event interface{ event() }
 
 type (
 	Opened struct{} // an operator opened the study
-	// Contributed: an authenticated party sent a body that the task's Checker accepts.
+	// Contributed says that an authenticated party sent a body that the task's Checker accepts.
 	Contributed struct {
 		Party study.PartyID
 		Plan  study.Hash
@@ -58,24 +58,26 @@ type (
 	}
 	Returned       struct{ Party study.PartyID } // a party sent its lost bytes again
 	DeadlinePassed struct{}
-	// ShareReached: the seal rule's quiet time has passed. The machine checks the number of contributions.
+	// ShareReached says that the seal rule's quiet time has passed. The machine checks the number of
+	// contributions.
 	ShareReached struct{}
 	Closed       struct{} // an operator wants no more contributions
-	// Amended: the coordinator signed an amendment. A failed study stays failed if it was charged (Charged).
+	// Amended says that the coordinator signed an amendment. Charged reports whether the coordinator's
+	// ledger was charged; a failed study then stays failed.
 	Amended struct {
 		Document []byte
 		Charged  bool
 	}
-	// FoldDone: this number of contributions was summed. For a Keeper, that many were found unchanged
-	// in the store.
+	// FoldDone says that this number of contributions was added up or, for a Keeper, found unchanged in
+	// the store.
 	FoldDone    struct{ Contributions int }
 	ReleaseDone struct{} // the ledger released, and the result is stored
-	// SumLost: the folded sum or some kept bodies are damaged. For a sum, parties must send all
-	// contributions again; otherwise only the damaged bodies.
+	// SumLost says that the folded sum, or some kept bodies, are damaged. Parties must send again all
+	// contributions to a sum, or the damaged bodies.
 	SumLost struct{}
-	// Resealed: some contributions stay lost, and the ledger has no entry of the study.
+	// Resealed says that some contributions stay lost, and that the ledger has no entry for the study.
 	Resealed struct{ Without []study.PartyID }
-	// Refuted: both servers refused these parties' contributions, because their proofs are wrong.
+	// Refuted says that both servers refused these parties' contributions, because their proofs are wrong.
 	Refuted   struct{ Parties []study.PartyID }
 	Cancelled struct{ Reason string } // an operator gave up, or an aggregator cannot continue
 )
@@ -105,8 +107,8 @@ type (
 	}
 	RestoreContribution struct{ Party study.PartyID }     // stores a lost contribution's body that was sent again
 	DropContributions   struct{ Parties []study.PartyID } // deletes lost or refused contributions, and their receipts
-	// StoreAmendment stores an amendment. A study that is reopened needs all bodies again, because
-	// they were deleted when it failed.
+	// StoreAmendment stores an amendment. If it reopens a failed study, parties must send all bodies
+	// again, because they were deleted when the study failed.
 	StoreAmendment struct {
 		Document []byte
 		Number   int
@@ -121,7 +123,7 @@ type (
 		State  study.State
 		Reason string
 	}
-	// FoldSum adds each contribution once or, for a Keeper, compares the bodies with their digests.
+	// FoldSum adds up the contributions or, for a Keeper, compares the bodies with their digests.
 	FoldSum     struct{ Contributions int }
 	MakeRelease struct{ Contributions int } // releases what the sum requests and makes the result
 )
@@ -135,8 +137,8 @@ func (StoreState) effect()          {}
 func (FoldSum) effect()             {}
 func (MakeRelease) effect()         {}
 
-// Step applies an event. An error changes nothing and has no effects. Repeated events (a contribution
-// sent again, a second deadline) do no harm.
+// Step applies an event. If it returns an error, the study is unchanged. Repeated events (a contribution
+// sent again, a second deadline) change nothing.
 func (s *Study) Step(e Event) ([]Effect, error) {
 	switch e := e.(type) {
 	case Opened:
@@ -255,8 +257,8 @@ func (s *Study) seal(by string) []Effect {
 	return append(s.enter(study.Sealed, by), FoldSum{len(s.Received)})
 }
 
-// end seals an open study, or fails it below the minimum. Lost contributions do not count. Sealing
-// deletes them. Failing keeps their digests, because a reopened study asks for them again.
+// end seals an open study, or fails it below the minimum. Lost contributions do not count. Sealing forgets
+// their digests. Failing keeps these, because a reopened study asks for the contributions again.
 func (s *Study) end(by string) []Effect {
 	have, least := s.Have(), s.Ending().Minimum
 	if have < least {
@@ -312,7 +314,7 @@ func (s *Study) amended(e Amended) ([]Effect, error) {
 	return effects, nil
 }
 
-// fail adds to the reason that parties spent budget: each contribution was charged to its party's ledger.
+// fail adds to the reason that each contribution was charged to its party's ledger.
 func (s *Study) fail(reason string) []Effect {
 	if n := len(s.Received); n > 0 {
 		who := fmt.Sprintf("each of the %d parties", n)
@@ -324,7 +326,8 @@ func (s *Study) fail(reason string) []Effect {
 	return s.enter(study.Failed, reason)
 }
 
-// resealed drops lost contributions of a sealed study. M is still fixed before any noise.
+// resealed drops lost contributions of a sealed study. The number of contributions is still fixed before any
+// noise.
 func (s *Study) resealed(e Resealed) []Effect {
 	if s.State != study.Sealed {
 		return nil
@@ -342,7 +345,8 @@ func (s *Study) resealed(e Resealed) []Effect {
 	return s.seal(s.Reason)
 }
 
-// refuted drops contributions that neither server summed. M is still fixed before any noise.
+// refuted drops contributions that both servers refused. The number of contributions is still fixed before any
+// noise.
 func (s *Study) refuted(e Refuted) []Effect {
 	if s.State != study.Sealed {
 		return nil
@@ -368,7 +372,7 @@ func (s *Study) enter(state study.State, reason string) []Effect {
 	return []Effect{StoreState{state, reason}}
 }
 
-// Contributors lists the roster's parties that contributed and those that are missing, both sorted.
+// Contributors lists the parties of the roster that contributed, and those that are missing, both sorted.
 // In an open study, a party that must send its bytes again counts as missing.
 func (s *Study) Contributors() (contributed, missing []study.PartyID) {
 	for _, p := range s.Plan.Roster {

@@ -244,7 +244,7 @@ func (out *Weights) check(w *statistic) error {
 }
 
 // law returns the distribution of released weights, given noise that is Laplace or close to normal. Untold
-// holds what the distribution leaves out.
+// measures the differences between pool and private records that weights cannot remove.
 func (w *statistic) law(out *Weights, laplace bool) (*aggregation.WeightLaw, aggregation.Untold) {
 	x := w.design.Rows(w.rows)
 	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}

@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// shared checks two servers' publications, each of its share of the sum. Both must have signed the publications
-// and the set, and both must have agreed to this plan, with the same noise, before it opened.
+// shared checks that two servers agreed to the plan and its noise before the study opened, that each signed the
+// publication of its share of the sum, and that both signed the set of contributions. It returns the publications.
 func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	const about = "servers"
 	start := len(*f)
@@ -99,8 +99,8 @@ func canonical(said any, document []byte) bool {
 	return err == nil && bytes.Equal(b, document)
 }
 
-// set checks the set of contributions: both servers signed it; it agrees with the release's parties,
-// weight and amendments, down to the last contribution; and it reaches the minimum in force.
+// set checks the signed set of contributions: both servers signed it; it has the release's parties,
+// contributions, weight and amendments; and it reaches the minimum after these amendments.
 func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protocol.SignerKey) {
 	const about = "set"
 	a := r.Aggregated
@@ -134,7 +134,7 @@ func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protoc
 	}
 }
 
-// helper reports who, apart from the release, vouches for the helper's key.
+// helper compares the helper's key in the release with the key that the verifier knows.
 func (k Known) helper(r study.Release) (f findings) {
 	if r.Aggregated == nil {
 		return nil

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// fitTolerance bounds the difference of recomputed results, absolute below 1 and relative to the
-	// larger number above. Processors differ in the last bits, and solvers amplify the differences.
+	// fitTolerance bounds the difference of two numbers in results, relative to the larger number or, if
+	// that is below 1, to 1. Processors differ in the last bits, and solvers amplify the differences.
 	fitTolerance = 1e-6
-	// wordTolerance bounds the relative difference of all other fractions. They take only a few
-	// operations, which amplify no error.
+	// wordTolerance bounds the relative difference of all other fractions, which come from a few
+	// operations that amplify no error.
 	wordTolerance = 1e-12
 )
 
-// difference says where two releases differ as JSON, "" if they do not differ. Fractions may differ by the
-// tolerances above. Everything else must be equal, and whole numbers must even be written alike.
+// difference returns the path where two releases differ as JSON, "" if they do not. Fractions may differ by the
+// tolerances above. Everything else must be equal, and whole numbers must also be written in the same way.
 func difference(a, b study.Release) string {
 	var x, y any
 	for _, v := range []struct {
@@ -90,8 +90,8 @@ func differs(at string, a, b any) string {
 	return ""
 }
 
-// near reports whether two differently written numbers, not both whole, are within the tolerance for
-// their place.
+// near reports whether two numbers at a path are equal within its tolerance. It returns false for two whole
+// numbers.
 func near(at string, a, b json.Number) bool {
 	if _, err := a.Int64(); err == nil {
 		if _, err := b.Int64(); err == nil {

@@ -15,8 +15,8 @@ func chainOf(r study.Release, p study.Plan) (*study.Chain, error) {
 	return study.ChainOf(p, r.PlanHash, documents)
 }
 
-// ending checks that plan and signatures allow what the release says about when and why the study
-// sealed. keys may be nil. No noise, bound or charge depends on the ending.
+// ending checks that plan and signed amendments allow what the release says about when and why the study
+// sealed. If keys is nil, it does not check signatures. No noise, bound or charge depends on the ending.
 func (f *findings) ending(r study.Release, p study.Plan, keys *protocol.Keys) {
 	const about = "ending"
 	switch r.Sealed {
@@ -48,8 +48,8 @@ func (f *findings) ending(r study.Release, p study.Plan, keys *protocol.Keys) {
 	f.add(Holds, about, "%d amendments changed when the study ends, as its plan allows, %s: it %s", chain.Len(), said, chain.Ending().Words(len(p.Roster)))
 }
 
-// Ending compares a release's amendments with those that the site knows. The coordinator must have
-// signed only one chain, and it must contain every amendment that this party knows.
+// Ending compares a release's amendments with those that the site knows. The release must contain every
+// amendment that the site knows, as part of one chain that the coordinator signed.
 func (s Party) Ending(r study.Release) []Finding {
 	var f findings
 	if len(s.Amendments) == 0 {
@@ -75,8 +75,8 @@ func (s Party) Ending(r study.Release) []Finding {
 	return f
 }
 
-// reopenedAfter reports whether an amendment with a number above known reopened the failed study. known
-// counts the amendments that the party had when its receipt came. Earlier contributions then had to be sent again.
+// reopenedAfter reports whether an amendment after the first known ones reopened the failed study. Parties then
+// had to send their contributions again.
 func reopenedAfter(r study.Release, known int) bool {
 	for _, signed := range r.Amendments {
 		if a, err := study.DecodeAmendment(signed.Document); err == nil && a.Reopens && a.Number > known {

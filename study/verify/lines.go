@@ -21,8 +21,8 @@ func WriteLines(w io.Writer, lines []privacy.Line) error {
 	return b.Flush()
 }
 
-// ReadLines reads the output of WriteLines from a ledger's first line on, and calls fn for each valid
-// line. An error of fn ends the reading, as in privacy.Walk.
+// ReadLines reads a whole ledger that WriteLines wrote, and calls fn for each valid line. An error of fn
+// ends the reading.
 func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error) {
 	chain := privacy.NewChain()
 	in := bufio.NewScanner(r)
@@ -43,5 +43,5 @@ func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error)
 	return chain, in.Err()
 }
 
-// maxExportedLine bounds a line's bytes. A study's line has hundreds; a reconciliation of many costs has more.
+// maxExportedLine bounds a line's bytes. A study's line has some hundred, a reconciliation of many costs more.
 const maxExportedLine = 1 << 20

@@ -15,7 +15,7 @@ import (
 // Party holds one party's records of a study, for comparison with its release.
 type Party struct {
 	Party study.PartyID
-	// Keys are the coordinator's keys, from the key in the party's invitation through all handovers.
+	// Keys are the coordinator's keys: the key in the party's invitation and its successors.
 	Keys protocol.Keys
 	// Receipt is the coordinator's signed answer to the party's contribution, nil if there is none.
 	// BadReceipt says why a stored receipt cannot be read.
@@ -25,7 +25,7 @@ type Party struct {
 	// sent again, after a study was reopened, gets a receipt with the date of the first receipt.
 	ReceiptAfter int
 	Amendments   []study.Signed
-	// Upload is the party's upload, nil if it is unsent or unknown.
+	// Upload is the body that the party sent, nil if it sent none or does not know it.
 	Upload []byte
 	// Member is the digest by which two servers know the contribution. It is nil if one server adds
 	// the noise, or if the digest is unknown.
@@ -34,8 +34,8 @@ type Party struct {
 	Ledger Ledger
 }
 
-// Receipts compares a release with the site's receipt. The release must count the party, or not, as
-// the coordinator signed in the receipt. Only the receipt's Document and Signature are trusted.
+// Receipts compares a release with the site's receipt. If the coordinator signed that it got the party's
+// contribution, the release must count it. Receipts uses only the receipt's signed document.
 func (s Party) Receipts(r study.Release) []Finding {
 	var f findings
 	const about = "receipt"
@@ -104,7 +104,7 @@ func (s Party) Sent(r study.Release) []Finding {
 		return f
 	}
 	same := false
-	for body := range all { // the bodies are in memory, so none fails
+	for body := range all { // reading bodies in memory cannot fail
 		same = same || at == 0 && bytes.Equal(body, s.Upload)
 		at--
 	}

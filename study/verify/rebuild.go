@@ -10,10 +10,10 @@ import (
 )
 
 // rebuilt makes the release that follows from plan, pool, roster and published numbers. From r it copies only
-// claims that rest on the coordinator's word: who of the roster contributed, the number of records in a sum,
+// claims that nobody can compute again: which parties of the roster contributed, the number of records in a sum,
 // ledger lines, program version, the study's ending, and numbers fitted to features that readers do not get
-// (study.Recomputer). Fields that neither rebuilt nor Conclude fills in stay empty, so a release with anything
-// there differs. unseen names the numbers of the result that were fitted to such features, "" for none.
+// (study.Recomputer). unseen names these fitted numbers, "" if there are none. All other fields stay empty, so
+// that extra data in r is found as a difference.
 func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want study.Release, unseen string, err error) {
 	p, pool := t.Plan(), t.Pool()
 	fail := func(err error) (study.Release, string, error) { return study.Release{}, "", err }
@@ -27,12 +27,12 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 
 	of := study.Summed{Contributions: want.Parties}
 	if len(published) > 0 {
-		of.Weight = r.Weight // Finish compares this weight with M
+		of.Weight = r.Weight // Finish checks that the number of contributions allows this weight
 	} else {
 		if of, err = publicSum(t, r.Sum); err != nil {
 			return fail(err)
 		}
-		if of.Sum == nil && of.Bodies == nil { // readers do not get the sum
+		if of.Sum == nil && of.Bodies == nil { // the release has neither for its readers
 			of.Contributions = want.Parties
 		} else {
 			want.Sum = r.Sum
@@ -61,7 +61,7 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 		want.Published = append(want.Published, b)
 	}
 	if len(published) > 0 {
-		want.Ledger, want.Aggregated = r.Ledger[:len(r.Costs):len(r.Costs)], r.Aggregated // published has checked these
+		want.Ledger, want.Aggregated = r.Ledger[:len(r.Costs):len(r.Costs)], r.Aggregated // findings.published has checked these
 	}
 	if k, ok := t.(study.Recomputer); ok {
 		want.Result, unseen, err = k.Recompute(of, published, r.Result)
@@ -90,8 +90,8 @@ func partition(roster, said []study.PartyID) (contributed, missing []study.Party
 	return contributed, missing
 }
 
-// publicSum reads the sum or the bodies that a release gives its readers. The result is empty if they get
-// neither. A second encoding of the same content is refused, because it could hide something else.
+// publicSum reads the sum or the bodies that a release gives its readers. The result is empty if the release has
+// neither. It refuses any encoding but the canonical one, because another encoding could hide data.
 func publicSum(t study.Task, b []byte) (of study.Summed, err error) {
 	if k, keeps := t.(study.Keeper); keeps {
 		if k.PublicBodies() {

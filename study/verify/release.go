@@ -8,27 +8,27 @@ import (
 	"caucus/study/kinds"
 )
 
-// Known is a verifier's knowledge besides the release. Every field may be empty: claims that need it
-// are then reported as unchecked, or as trusted.
+// Known is what a verifier knows apart from the release. Every field may be empty. Claims that need an empty
+// field are reported as unchecked or as trusted.
 type Known struct {
 	// Pool is the public pool under the plan's schema and map (study.PoolOf). NoPool says why it is nil.
 	Pool   *auxdata.Pool
 	NoPool error
-	// Keys are the coordinator's keys, starting from a key that did not come from the release. KeysFrom says
-	// where it came from, such as "from operator.yaml". Without Keys, those of Party are used.
+	// Keys are the coordinator's keys: one that did not come from the release, and its successors. KeysFrom
+	// says where that one came from, such as "from operator.yaml". If Keys is nil, Party.Keys are used.
 	Keys     *protocol.Keys
 	KeysFrom string
-	// Helper is the second server's key in a study with noise by aggregators. It did not come from
-	// the release. HelperFrom says where it came from.
+	// Helper is the key of the second server (study.NoiseAggregators), if the verifier has it from
+	// elsewhere than the release. HelperFrom says from where.
 	Helper     *protocol.SignerKey
 	HelperFrom string
-	// Party holds a party's records of the study. Other verifiers have nil.
+	// Party holds what a party kept of the study; nil if the verifier is no party.
 	Party *Party
 }
 
-// Release checks each claim of a signed release: who signed it, whether a daemon would run its plan,
-// what follows from plan and pool (Claims) and, at a party, whether the party's receipt, upload and
-// ledger agree. It trusts only k, reads no clock and draws nothing.
+// Release checks each claim of a signed release: who signed it, whether its plan is valid, what follows
+// from plan and pool (Claims) and, for a party, whether the party's receipt, upload and ledger agree. It
+// trusts only k. It reads no clock and draws no random numbers.
 //
 // Every wrong claim gives a Finding that Fails (AnyFails). A simulated release always fails.
 func Release(r protocol.SignedRelease, k Known) []Finding {
@@ -45,7 +45,7 @@ func Release(r protocol.SignedRelease, k Known) []Finding {
 	f.ending(r.Release, p, k.Keys)
 	f = append(f, k.helper(r.Release)...)
 	switch {
-	case k.Pool == nil && p.Simulated: // a simulated pool, for which every table would do
+	case k.Pool == nil && p.Simulated: // there is no pool to ask for, because the simulation made it
 		f.add(Fails, AboutSimulated, "this release is simulated, and protects nobody")
 		f.add(Unchecked, "pool", "%v", k.noPool())
 		return f
@@ -75,8 +75,7 @@ func (k Known) noPool() error {
 	return errors.New("no pool was given")
 }
 
-// follow adopts keys that were handed over under the signature of a known key. Without known keys it
-// starts from the site's.
+// follow adds keys whose succession a known key signed. If k has no keys, it takes the party's.
 func (k Known) follow(successions []protocol.Signed) Known {
 	if k.Party != nil {
 		site := *k.Party
@@ -97,7 +96,7 @@ func (k Known) signature(r protocol.SignedRelease) (f findings) {
 	const about = "signature"
 	itself := r.Check(r.Signer)
 	switch {
-	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated: // the finding about simulation says enough
+	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated: // the finding AboutSimulated says enough
 	case errors.Is(itself, protocol.ErrUnsigned):
 		f.add(Fails, about, "nobody signed this release")
 	case itself != nil:

@@ -20,19 +20,14 @@ import (
 type Verdict string
 
 const (
-	// Holds: recomputed, or proved by a signature or hash.
-	Holds Verdict = "holds"
-	// Fails: the claim is false, or contradicts another.
-	Fails Verdict = "fails"
-	// Word: only the coordinator's word stands for the claim, and nothing else can prove it.
-	Word Verdict = "word"
-	// Trust: neither the release nor the coordinator can prove the claim.
-	Trust Verdict = "trust"
-	// Unchecked: the claim could be checked, but something is missing here.
-	Unchecked Verdict = "unchecked"
+	Holds     Verdict = "holds"     // the claim was recomputed, or a signature or hash proves it
+	Fails     Verdict = "fails"     // the claim is false, or contradicts another claim
+	Word      Verdict = "word"      // the coordinator knows whether the claim is true, and nobody can check it
+	Trust     Verdict = "trust"     // nobody can prove the claim
+	Unchecked Verdict = "unchecked" // the claim could be checked with something that the verifier does not have
 )
 
-// Verdicts lists all verdicts in the order of display.
+// Verdicts lists all verdicts in the order in which findings are shown.
 var Verdicts = []Verdict{Fails, Holds, Word, Trust, Unchecked}
 
 // Title is the heading above a verdict's findings.
@@ -77,11 +72,11 @@ func (f *findings) claims(about string, ok bool, format string, args ...any) boo
 	return ok
 }
 
-// Claims recomputes every claim of a release from plan and pool: the plan's hash; the terms, bound,
-// noise and cost of each publication; the totals; who counts; and the ledger's lines. It then makes
-// the whole release from these and the published numbers, and compares field by field, so that
-// nothing is left unchecked. pool is the public pool under the plan's schema and map. Claims checks
-// no signature (protocol.SignedRelease does), reads no clock and draws nothing.
+// Claims recomputes every claim of a release from plan and pool: the plan's hash; the terms, bound, noise
+// and cost of each publication; the totals; the parties that count; and the ledger's lines. Then it makes
+// the whole release from these and the published numbers, and compares all fields, so that nothing is
+// left unchecked. pool is the public pool under the plan's schema and map. Claims checks no signature
+// (protocol.SignedRelease does), reads no clock and draws no random numbers.
 func Claims(r study.Release, pool *auxdata.Pool) []Finding {
 	var f findings
 	if err := r.CheckForm(); err != nil {
@@ -227,7 +222,7 @@ func (f *findings) bound(r study.Release, t study.Task) {
 	}
 }
 
-// budgetRounding allows for the last bits of a conversion.
+// budgetRounding allows for rounding where a budget is converted.
 const budgetRounding = 1 + 1e-9
 
 func (f *findings) budget(c study.ReleaseCost, p study.Plan) {
@@ -338,7 +333,7 @@ func (f *findings) whole(r study.Release, t study.Task, published []privacy.Publ
 	}
 }
 
-// words adds the claims that no computation can prove.
+// words adds findings for the claims that no computation can prove.
 func (f *findings) words(r study.Release, p study.Plan) {
 	if r.Simulated || p.Simulated {
 		return
@@ -357,7 +352,7 @@ func (f *findings) words(r study.Release, p study.Plan) {
 	f.add(Trust, "proofs", "that the bounds and mechanisms are proved right, and this program and machine compute them: the notes are in the source code, in folders privacy, aggregation and study")
 }
 
-// sameTotal allows for the last bits, in which processors differ.
+// sameTotal compares two totals. It allows for the last bits, in which processors differ.
 func sameTotal(t, o study.UnitTotal) bool {
 	close := func(x, y float64) bool { return math.Abs(x-y) <= wordTolerance*math.Max(math.Abs(x), math.Abs(y)) }
 	return t.Unit == o.Unit && t.Why == o.Why && close(t.Delta, o.Delta) && (t.Epsilon == nil) == (o.Epsilon == nil) &&
