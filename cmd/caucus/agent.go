@@ -18,7 +18,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// agentCommand holds the flags and the opened agent that all agent verbs share.
+// agentCommand holds what all agent verbs share: the console and the name of the configuration file.
 type agentCommand struct {
 	*console
 	config string

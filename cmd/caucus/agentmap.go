@@ -25,10 +25,11 @@ type draftedMapping struct {
 	Unplaced []string          `json:"unplaced"`
 	Idle     []string          `json:"idle"`
 	Notes    []string          `json:"notes"`
-	// Records counts all records of the file; Malformed, those that are not rows of the table.
+	// Records counts all records of the file. Malformed counts those that are not rows of the table, and
+	// FirstMalformed is the line or row number of the first one.
 	Records        int `json:"records"`
 	Malformed      int `json:"malformed,omitempty"`
-	FirstMalformed int `json:"first_malformed,omitempty"` // number of the line or row
+	FirstMalformed int `json:"first_malformed,omitempty"`
 }
 
 func (a *agentCommand) mapFile() *cobra.Command {
@@ -163,7 +164,7 @@ func readGuessing(c *console, name string, m *mapping.Mapping) (dataset.Lines, e
 // seemsWindows reports whether a file that was read as UTF-8 has letters of another encoding, and no valid
 // letters of UTF-8 except ASCII.
 func seemsWindows(lines dataset.Lines) bool {
-	const few = 10 // this many odd cells may only be damaged
+	const few = 10 // up to this number of odd cells may be damage
 	odd := 0
 	for _, r := range lines.Remarks {
 		if r.Problem == dataset.NoText {

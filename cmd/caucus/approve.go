@@ -15,7 +15,7 @@ import (
 	"caucus/protocol"
 )
 
-// person is the person who decides on a study.
+// person holds the flags about the person who decides on a study.
 type person struct{ as, key, shown string }
 
 func (p *person) approver(cmd *cobra.Command) (desk.Approver, error) {

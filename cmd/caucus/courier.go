@@ -43,7 +43,7 @@ func (a *agentCommand) enrolAccept(stdin io.Reader, config site.Config, name, co
 	return a.say(map[string]string{"party": who.Name, "state": config.State}, "enrolled as %s; next: caucus agent source declare, then caucus agent answer PACK\n", who.Name)
 }
 
-// certify asks the coordinator to certify a carried request.
+// certify asks the coordinator for a certificate, with a party's request that came as a file.
 func (o *operator) certify(cmd *cobra.Command, name, request, key, out string) error {
 	switch {
 	case request == "" || out == "":
@@ -201,7 +201,7 @@ func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
 	if r.Wrote {
 		d.File = out
 	}
-	r.Study, r.Why = textpage.Printable(r.Study), textpage.Printable(strings.TrimSpace(r.Why)) // Why may contain words of the coordinator
+	r.Study, r.Why = textpage.Printable(r.Study), textpage.Printable(strings.TrimSpace(r.Why)) // Why may quote the coordinator
 	if r.Declined {
 		return a.say(d, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator that this site takes no part, but not why: have the file carried, or solve the problem and answer again\n", r.Study, r.Why, out)
 	}

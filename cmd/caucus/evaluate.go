@@ -16,7 +16,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// readModel reads a model to judge: a release file, its JSON export, or the coefficients of a linear model.
+// readModel reads the model that an evaluate study is about, from a release file, its JSON export, or a file of
+// the coefficients of a linear model.
 func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
 	m, err := modelIn(name, schema)
 	if err != nil {
@@ -61,9 +62,9 @@ func isExported(text []byte) bool {
 	return json.Unmarshal(text, &of) == nil && of.Form != nil
 }
 
-// recalibrated applies an evaluation's calibration line to a release's classifier. Use the result at once and
-// do not store it, because the signature does not cover it. about says which line was applied, and which
-// guarantee it adds to the release's; the text is also among the release's warnings.
+// recalibrated applies the calibration line of an evaluation, a release file, to a release's classifier. Use the
+// result at once and do not store it, because the release's signature does not cover it. about says which line was
+// applied, and which guarantee the evaluation has; the result's warnings contain about.
 func recalibrated(r study.Release, name string) (out study.Release, about []string, err error) {
 	by, p, err := usableRelease(name)
 	if err != nil {

@@ -40,7 +40,7 @@ func drawsFlag(f *pflag.FlagSet, draws *int) {
 	f.IntVar(draws, "draws", 20, "how often the forecast runs the plan on made-up records (default 20, fewer for many classes)")
 }
 
-// drawsOf returns the value of --draws, and 0, for the default, if the flag is not given.
+// drawsOf returns the value of --draws or, if the flag is not given, 0, which means the default.
 func drawsOf(f *pflag.FlagSet, draws int) int {
 	if !f.Changed("draws") {
 		return 0

@@ -92,7 +92,7 @@ func (d forecastDocument) assumed() string {
 	return "The classes' shares are assumed, " + strings.Join(shares, " and ") + ": the accuracies and the largest class depend on them. Give the true shares with --class-shares."
 }
 
-// writeForecastPage writes a page without external assets.
+// writeForecastPage writes a forecast as one HTML file.
 func writeForecastPage(w io.Writer, doc forecastDocument) error {
 	t, err := report.Template("")
 	if err != nil {
@@ -109,7 +109,7 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 	var figures []forecastFigure
 	var legend template.HTML
 	for _, c := range forecastCharts(doc) {
-		figures = append(figures, forecastFigure{c.Title, template.HTML(c.SVG())}) // an SVG made of numbers; names are escaped
+		figures = append(figures, forecastFigure{c.Title, template.HTML(c.SVG())}) // safe: SVG escapes its texts
 		legend = template.HTML(c.Legend())
 	}
 	return t.ExecuteTemplate(w, "forecast", struct {

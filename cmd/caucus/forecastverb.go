@@ -44,7 +44,7 @@ type forecastDocument struct {
 	Delta     float64            `json:"delta"`
 	Mechanism string             `json:"mechanism"`
 	Noise     study.Noise        `json:"noise"`
-	MadeUp    bool               `json:"features_made_up,omitempty"` // no pool was given
+	MadeUp    bool               `json:"features_made_up,omitempty"` // true if no pool was given
 	Forecast  *forecast.Forecast `json:"forecast,omitempty"`         // only for classify
 	// ShareError and NoiseWords forecast the effect of noise for other kinds.
 	ShareError float64         `json:"share_error,omitempty"`
@@ -271,7 +271,7 @@ func (d forecastDocument) featureWords() string {
 	return d.Columns
 }
 
-// columnWords counts a plan's columns and the numbers that encode a record.
+// columnWords says how many columns a plan has, and how many numbers encode a record.
 func columnWords(p study.Plan) string {
 	words := fmt.Sprintf("%s, encoded as %d numbers", counted(len(p.Schema.FeatureColumns()), "columns"), p.Schema.Dim())
 	if n := p.Map.Dim() - 1; n != p.Schema.Dim() {
@@ -305,8 +305,8 @@ const (
 	defaultMadeUp = 12
 	mostMadeUp    = 200
 	madeUpRows    = 1000
-	// madeUpShared is the share of a made-up feature's variance that all features have in common. Age has such
-	// an effect in real records.
+	// madeUpShared is the share of a made-up feature's variance that comes from one number that all features of
+	// a record share, because in real records age influences many features.
 	madeUpShared = 0.2
 )
 
@@ -334,7 +334,7 @@ func madeUp(features, classes int) (dataset.Schema, *dataset.Table, error) {
 	return s, t, err
 }
 
-// forecastSweeps holds the values that a sweep tries beside the plan's own.
+// forecastSweeps holds the values that a sweep tries in addition to the plan's own.
 var forecastSweeps = map[string][]float64{
 	"epsilon": {.1, .3, 1, 3, 10}, "parties": {3, 10, 30, 100, 300, 1000}, "records": {20, 60, 200, 600, 2000},
 }

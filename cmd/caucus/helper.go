@@ -20,11 +20,11 @@ type helperDocument struct {
 	Config string `json:"config"`
 	Head   string `json:"head"`
 	helper.Pins
-	// Coordinator is the pinned key, "" if there is none.
+	// Coordinator is the coordinator's key that the helper accepts, "" if it is not set.
 	Coordinator string `json:"coordinator"`
 }
 
-// writePins prints the pins, and who needs each.
+// writePins prints the pins, and says who needs which.
 func writePins(w io.Writer, p helper.Pins) error {
 	_, err := fmt.Fprintf(w, `
 signing key  %s

@@ -82,7 +82,7 @@ was reconciled: open studies with noise: aggregators fail, and new ones are poss
 	return cmd
 }
 
-// helperKeys prints the pins of a helper and its pinned keys.
+// helperKeys prints a helper's own pins, and the key of the coordinator that it accepts.
 func (c *console) helperKeys(dir string) error {
 	config, err := helper.LoadConfig(dir)
 	if err != nil {

@@ -108,7 +108,7 @@ func (d ledgerDocument) writeText(w io.Writer) error {
 	t := newTable(w, "unit", "charges", "pure epsilon", "rho", "epsilon", "at delta", "limit")
 	limited := slices.ContainsFunc(d.Units, func(u journal.Spending) bool { return u.Limit != nil })
 	for _, u := range d.Units {
-		if limited && u.Limit == nil { // its charges follow from those of units with a limit
+		if limited && u.Limit == nil { // rows of units with a limit already count these charges
 			continue
 		}
 		epsilon, limit := "no guarantee", "none"

@@ -92,7 +92,7 @@ the noise, and no entry, if each site did.
 	return cmd
 }
 
-// follow checks the chain of entries. It returns nil if the chain is broken.
+// follow reads the ledger and checks its chain of entries. It returns nil if the chain is broken.
 func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export string) (*privacy.Chain, error) {
 	count := func(privacy.Line) error { d.Entries++; return nil }
 	var chain *privacy.Chain

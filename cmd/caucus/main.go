@@ -87,11 +87,11 @@ func fileErrors(err error) (all []*fs.PathError) {
 type console struct {
 	out, err io.Writer
 	json     bool
-	// inputs are the input files that are known so far. See checkOutputs.
+	// inputs are the input files that are known so far, which the command must not overwrite.
 	inputs []given
 	// owned are the folders of daemons that the command reads.
 	owned []string
-	// writing is held while a new file replaces the old one, and guards unfinished, the new file's name.
+	// writing guards unfinished, the name of a file that is being written and will replace another.
 	writing    sync.Mutex
 	unfinished string
 }
@@ -116,7 +116,7 @@ func (c *console) print(document any, text func(io.Writer) error) error {
 	return nil
 }
 
-// say prints a document; the text is given as a format.
+// say is print with a format for the text.
 func (c *console) say(document any, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	return c.print(document, func(w io.Writer) error {
@@ -196,7 +196,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return usagef("%s takes no argument %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
 }
 
-// group makes a verb that only groups other verbs.
+// group makes a verb that does nothing but group other verbs.
 func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
 		Use: use, Short: short, Args: noArguments,

@@ -34,7 +34,8 @@ var moved = [][2]string{
 	{"version", "--version"},
 }
 
-// flagsThatMoved are former flags of a verb whose names no term has.
+// flagsThatMoved has, for each verb, its former flags and what replaced them. It leaves out flags that became
+// terms of the same name.
 var flagsThatMoved = map[string]map[string]string{
 	"forecast": {"sites": "--parties"},
 	"simulate": {

@@ -15,8 +15,9 @@ import (
 	"caucus/protocol"
 )
 
-// dial connects with the profile's identity, and renews a profile that is about to expire. It shows the
-// coordinator the newest coordinator document stored beside the profile, and stores a newer one.
+// dial connects with the profile's identity, and renews a profile that is about to expire. Beside the profile it
+// keeps what this operator knows of the coordinator (Memory), with which the client warns of a coordinator that
+// was restored from an old backup.
 func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	if o.profile == "" {
 		return nil, usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")

@@ -18,7 +18,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Annotations of flags. Outputs have a list of endings, asStdout or asFolder; inputs have a mark.
+// Annotations of flags. outputTakes marks an output and lists what its name may be: endings, asStdout, asFolder.
+// inputFile marks an input.
 const (
 	outputTakes = "caucus_output_takes"
 	inputFile   = "caucus_input_file"
@@ -118,7 +119,7 @@ func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// a bug: the flag was just made
+// checkPlace refuses a name at which no file, or no folder, can be written.
 func checkPlace(name string, folder bool) error {
 	info, err := os.Stat(name)
 	switch {
@@ -242,7 +243,8 @@ func (c *console) write(name string, write func(io.Writer) error) error {
 
 const newFileMode = 0o644 // before the umask; an existing file keeps its mode
 
-// replace writes a file beside name, then moves it there. old is the existing file's, if there is one.
+// replace writes a new file beside name and then renames it to name. old describes the existing file, nil if
+// there is none.
 func (c *console) replace(name string, old fs.FileInfo, write func(io.Writer) error) error {
 	c.writing.Lock()
 	file, err := os.OpenFile(filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s%019d", filepath.Base(name), rand.Int64())), os.O_WRONLY|os.O_CREATE|os.O_EXCL, newFileMode)
@@ -275,7 +277,7 @@ func (c *console) replace(name string, old fs.FileInfo, write func(io.Writer) er
 	return err
 }
 
-// stop removes a file that is not finished; no other is written until the process ends.
+// stop removes an unfinished file, and holds the lock, so that no other file is begun before the process ends.
 func (c *console) stop() {
 	c.writing.Lock()
 	if c.unfinished != "" {

@@ -87,7 +87,7 @@ func tagged(l protocol.Tags) string {
 	return ", tagged " + l.String()
 }
 
-// withSecretFile creates the file before it makes the secret, so that a secret that was made can be stored.
+// withSecretFile creates the file before it makes the secret, so that no secret is made that cannot be stored.
 func withSecretFile[T any](out string, made func() (string, T, error)) (text string, what T, err error) {
 	if out == "" {
 		return made()

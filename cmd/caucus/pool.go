@@ -28,9 +28,9 @@ type madePool struct {
 	Weights       *study.WeightSource `json:"weights,omitempty"`
 }
 
-// poolSource names the reweigh release from which a pool has its weights, or was drawn. A weighted pool must
-// have exactly the release's weights. The plain pool of the reweigh study is refused, because its weights were
-// probably forgotten. Only simulations accept simulated releases, which protect nobody.
+// poolSource reads the reweigh release from which a pool has its weights or rows, and returns what a plan says
+// about it. It refuses weights that are not the release's, and the reweigh study's pool without weights, which were
+// probably forgotten. Only simulations accept a simulated release, because it protects nobody.
 func poolSource(release string, pool *dataset.Table, simulation bool) (*study.WeightSource, error) {
 	r, p, err := usableRelease(release)
 	if err != nil {

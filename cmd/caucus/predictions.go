@@ -20,7 +20,7 @@ import (
 	"caucus/study/classifier"
 )
 
-// answering reads the records part by part, and writes the answer for each part. doc has the values only
+// answering reads the records part by part, and writes the predictions of each part. doc has the values only
 // for --json.
 type answering struct {
 	*predicting
@@ -30,7 +30,7 @@ type answering struct {
 	doc          prediction
 	right, known int
 	notes        []string
-	unread       error // of reading the file
+	unread       error // an error of reading the file
 }
 
 // failed stores an error that is about the file.
@@ -39,7 +39,7 @@ func (a *answering) failed(err error) error {
 	return a.unread
 }
 
-// readable reads the file to its end, and looks for errors only.
+// readable reads the file to its end, only to find errors.
 func (a *answering) readable() error {
 	rows, err := a.file.rows()
 	for err == nil {
@@ -51,9 +51,9 @@ func (a *answering) readable() error {
 	return a.failed(fmt.Errorf("read records: %w", err))
 }
 
-// read writes the predictions for the whole file, anew at each call; nil: it writes none.
+// read predicts the whole file. It writes the predictions, unless to is nil. Every call begins anew.
 func (a *answering) read(to io.Writer) error {
-	var sample dataset.Lines // advice rests on the first records
+	var sample dataset.Lines // the first records, for mapping.Advice
 	rows, _, err := a.file.mapped(a.schema)
 	if err == nil {
 		sample, err = dataset.Collect(dataset.First(rows, mapping.Advised))
@@ -83,7 +83,7 @@ func (a *answering) read(to io.Writer) error {
 	if err != nil {
 		return usageError{err}
 	}
-	var failed error // in a part, not about the file
+	var failed error // an error of predicting or writing a part, not of reading the file
 	remarks, err := a.schema.Parts(rows, keep, func(r *dataset.Records, kept [][]string) error {
 		p := part{first: doc.Rows, kept: kept}
 		if p.labels, p.values, failed = a.predict(r); failed != nil {
@@ -115,9 +115,9 @@ func (a *answering) read(to io.Writer) error {
 	return cmp.Or(err, out.end())
 }
 
-// part is the answer for some records: a class and a row of values for each, beside the kept columns.
+// part holds the predictions of consecutive records: a class and a row of values for each, and the kept columns.
 type part struct {
-	first  int // record, from 0
+	first  int // index of the first record
 	labels []int
 	values *mat.Dense
 	kept   [][]string // by column
@@ -130,7 +130,7 @@ type answers struct {
 }
 
 // answer begins a table of the kept columns and the predictions: Parquet if the output's name ends in
-// .parquet, else CSV. Without to, it writes none.
+// .parquet, else CSV. If to is nil, nothing is written.
 func (a *answering) answer(to io.Writer, keep []string) (answers, error) {
 	names := append(append([]string{"row"}, keep...), "predicted")
 	for _, class := range a.doc.Classes {
@@ -152,7 +152,7 @@ func (a *answering) answer(to io.Writer, keep []string) (answers, error) {
 
 func inCSV(to io.Writer, names, classes []string) answers {
 	out := csv.NewWriter(bufio.NewWriterSize(to, 1<<16))
-	out.Write(names) // Error reports errors
+	out.Write(names) // out.Error reports an error later
 	var row []string
 	return answers{func(p part) error {
 		for i, label := range p.labels {

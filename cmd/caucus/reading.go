@@ -17,7 +17,7 @@ import (
 	"caucus/dataset/mapping"
 )
 
-// reading says how to read a command's files of records. Flags count most, then the mapping, then the schema's
+// reading says how to read a command's files of records. Flags override the mapping, which overrides the schema's
 // format. An unreadable line is an error, because a person reads the message.
 type reading struct {
 	mapping string
@@ -40,7 +40,7 @@ func (r *reading) given() bool {
 	return r.mapping+r.decimal+r.written.Delimiter+r.written.Encoding+r.written.Sheet != ""
 }
 
-// howTo completes the mapping from the flags, then from the format.
+// howTo returns the mapping with the values of the flags, and of the format for what is still open.
 func (r *reading) howTo(f dataset.Format) (mapping.Mapping, error) {
 	var m mapping.Mapping
 	if r.mapping != "" {
@@ -171,8 +171,8 @@ type recordFile struct {
 	close func() error
 }
 
-// openRecords recognises the format of a file, and closes the file if it fails. It reads pipes and
-// standard input into memory, because they have no known length, or may be partly read.
+// openRecords recognises the format of a file, and closes the file on an error. It reads pipes and standard
+// input into memory, because their length is not known and they can be read only once.
 func openRecords(file *os.File, m mapping.Mapping, open opener) (*recordFile, error) {
 	f := &recordFile{in: file, m: m, open: open, close: file.Close}
 	info, err := file.Stat()
@@ -196,7 +196,7 @@ func openRecords(file *os.File, m mapping.Mapping, open opener) (*recordFile, er
 
 func (f *recordFile) rows() (dataset.Rows, error) { return f.open(f.in, f.size, f.form, f.m.Written) }
 
-// mapped begins to read the file under its mapping.
+// mapped begins to read the file, with its mapping to the schema's columns.
 func (f *recordFile) mapped(s dataset.Schema) (dataset.Rows, *mapping.Bound, error) {
 	in, err := f.rows()
 	if err != nil {

@@ -35,7 +35,7 @@ type exporting struct {
 	pool                 weighing
 }
 
-// poolForm is the format of a reweigh release's weights: the pool with a column of weights.
+// poolForm is the export format for a reweigh release: the pool with a column of weights.
 const poolForm = "pool"
 
 func newReleaseExport(c *console) *cobra.Command {

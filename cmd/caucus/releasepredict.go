@@ -154,7 +154,7 @@ func (q *predicting) rows(release string, r study.Release, p study.Plan, format 
 	switch onto := !written || isStdout(q.out); {
 	case onto && q.json:
 		err = a.read(nil)
-	case onto: // what was printed cannot be taken back, so look for errors before
+	case onto: // printed lines cannot be taken back, so look for errors first
 		if err = a.readable(); err == nil {
 			err = a.read(q.console.out)
 		}

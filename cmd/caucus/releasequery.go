@@ -31,7 +31,7 @@ type queryAnswer struct {
 	Bias string `json:"bias"`
 }
 
-// biasNote goes with every answer that comes from weights.
+// biasNote goes with every answer that is computed from weights.
 const biasNote = "the interval allows for a bias like that which the study's own features show when they are left out; whoever knows of a stronger reason for the private records to differ should allow for more"
 
 func newReleaseQuery(c *console) *cobra.Command {

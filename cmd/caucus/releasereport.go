@@ -64,7 +64,7 @@ about the release. For a simulated release, the page first says so, and the exit
 			var found []verify.Finding
 			var other error                   // not nil if the given pool is not the study's
 			if v.pool != "" || !p.Simulated { // for a simulation, the page says that there is nothing to verify
-				if found, other, err = v.of(cmd.Context(), r, p); err != nil {
+				if found, other, err = v.checked(cmd.Context(), r, p); err != nil {
 					return err
 				}
 			}
@@ -109,15 +109,15 @@ about the release. For a simulated release, the page first says so, and the exit
 	return cmd
 }
 
-// saysSimulated recognises the finding that a release is simulated. The page has its own words for it,
-// and it is no failure.
+// saysSimulated recognises the finding that a release is simulated. A report does not count this finding as a
+// failure, because the page says first that the release is simulated.
 func saysSimulated(f verify.Finding) bool {
 	return f.About == verify.AboutSimulated && f.Verdict == verify.Fails
 }
 
-// of verifies a release, as far as the known keys and the pool, if given, allow. A pool that is not the study's
-// is no reason to doubt the release. of then verifies without the pool, and other says why.
-func (v *checker) of(ctx context.Context, r protocol.SignedRelease, p study.Plan) (found []verify.Finding, other, err error) {
+// checked verifies a release, as far as the known keys and the pool, if given, allow. If the pool is not the
+// study's, the release may still be good, so checked verifies without the pool, and other says why.
+func (v *checker) checked(ctx context.Context, r protocol.SignedRelease, p study.Plan) (found []verify.Finding, other, err error) {
 	known, err := v.trusted(ctx, r.Release)
 	if err != nil {
 		return nil, nil, err

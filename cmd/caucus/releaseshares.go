@@ -18,13 +18,14 @@ type ratioEstimate struct {
 	Rows    int            `json:"rows"`
 	Classes []ratioClass   `json:"classes"`
 	Fit     ratio.Goodness `json:"fit"`
-	// Drift reports that the file looks like no mixture of the classes.
+	// Drift reports that no mixture of the study's classes explains the file.
 	Drift bool `json:"drift"`
-	// Condition is the factor by which errors grow in the published bound, maxsing(P̂)/minsing(Â). The
-	// warning ill-conditioned is about the condition number of P̂ itself.
+	// Condition is the factor by which errors grow in the paper's bound (Iyer, Nath & Sarawagi 2016): the
+	// largest singular value of the sets' class shares over the smallest of the sets' Gram matrix. The
+	// warning ill-conditioned is about the shares alone.
 	Condition  float64 `json:"condition"`
 	Assumption string  `json:"assumption"`
-	// Together says how the errors of several files are related.
+	// Together says that the errors of several files are related, and how.
 	Together string          `json:"together"`
 	Warnings []ratio.Warning `json:"warnings"`
 	// NoInterval says why there are no intervals.

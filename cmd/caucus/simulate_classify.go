@@ -93,7 +93,7 @@ func printClassify(w io.Writer, s classifySummary) error {
 	return endRehearsal(w, s.Totals, s.Warnings)
 }
 
-// votesOf sets learner: any if the parties vote with --voters.
+// votesOf sets the term learner to any if parties vote with the classifiers of --voters.
 func (r *rehearsal) votesOf(learner string) error {
 	return changeTerms(&r.Proposal, func(t *classify.Terms) error {
 		if t.Learner != "" && t.Learner != learner {

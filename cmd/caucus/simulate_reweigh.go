@@ -23,7 +23,7 @@ type reweighSummary struct {
 
 func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.ReweighTerms)
-	for _, name := range reweighFiles { // fail before the work and not after it
+	for _, name := range reweighFiles { // fail before the work begins
 		if err := r.notRead(filepath.Join(own.Folder, name)); own.Folder != "" && err != nil {
 			return found, err
 		}
@@ -80,7 +80,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 	return rehearsed{doc, func(w io.Writer) error { return printReweigh(w, doc, own.Query, column+"="+value) }, summary.Release, measuredReweigh(summary), table.Rows()}, nil
 }
 
-// groupOf marks the rows of a split and returns its column and value.
+// groupOf marks the rows of a table that a split COLUMN=VALUE selects.
 func groupOf(split string, t *dataset.Table) (column, value string, marks []bool, err error) {
 	column, value, given := strings.Cut(split, "=")
 	if !t.Has(column) {

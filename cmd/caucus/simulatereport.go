@@ -12,7 +12,7 @@ import (
 	"caucus/study/simulate"
 )
 
-// against is a release's improvement over an alternative.
+// against is an alternative to a release, and by how much the release is better.
 type against struct {
 	name string
 	gain float64
@@ -33,8 +33,8 @@ var (
 )
 
 // concluded says whether a release is better than each alternative, worse or level. A difference counts if it
-// exceeds the release's own standard deviation over repeats. A single repeat has none, so then only numbers
-// with equal digits are called level.
+// exceeds sd, the release's standard deviation over repeats. A single repeat has none, so then only numbers that
+// are equal as printed are called level.
 func concluded(repeats int, sd float64, by compared, others ...against) string {
 	var all []string
 	for _, o := range others {

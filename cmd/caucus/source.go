@@ -25,12 +25,11 @@ type recordsFrom struct {
 
 	format  dataset.Format // format of the files, set by tables
 	reading reading
-	// poolMapping is the mapping of the pool's file. The pool is public and often made for the schema,
-	// while the records' files are not.
+	// poolMapping is the mapping of the pool's file, which may have another format than the records' files.
 	poolMapping string
 }
 
-// of copies from a study where its records come from.
+// of sets s from a study's terms.
 func (s *recordsFrom) of(of terms.Study) {
 	common := of.Simulate.Common()
 	s.train, s.test, s.pool, s.schema, s.known = common.Train, common.Test, of.Pool, of.Schema, common.Dataset

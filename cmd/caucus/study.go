@@ -54,7 +54,7 @@ type studyDocument struct {
 	Awaited       []string   `json:"awaited"`
 	// Ends is the time when the study seals; Amended has a line for each amendment.
 	Ends string `json:"ends"`
-	// Statuses hold what is known of the missing parties.
+	// Statuses say what the coordinator knows of the missing parties.
 	Statuses []protocol.PartyStatus `json:"statuses"`
 	Amended  []string               `json:"amended"`
 	// Forecast is the forecast that the operator stated when creating the study.
@@ -111,7 +111,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 	})
 }
 
-// names0 returns a list that is [] and not null in JSON.
+// names0 returns the list, or [] for nil, which JSON would write as null.
 func names0(list []string) []string {
 	if list == nil {
 		return []string{}
@@ -119,12 +119,12 @@ func names0(list []string) []string {
 	return list
 }
 
-// about makes a verb that takes one study and prints its state.
-func (o *operator) about(verb, short string, do func(context.Context, *protocol.Client, string) (protocol.Study, error)) *cobra.Command {
+// about makes a verb that calls the coordinator about one study, and prints the study.
+func (o *operator) about(verb, short string, call func(context.Context, *protocol.Client, string) (protocol.Study, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " STUDY", Short: short, Args: one("study "+verb, "STUDY"),
 		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *protocol.Client) error {
-			s, err := do(cmd.Context(), client, args[0])
+			s, err := call(cmd.Context(), client, args[0])
 			if err != nil {
 				return err
 			}
@@ -171,7 +171,7 @@ and is forgotten when the coordinator stops.`
 	return cmd
 }
 
-// waitEvery is the interval at which wait asks; a study takes minutes to days.
+// waitEvery is the interval at which study wait asks the coordinator.
 const waitEvery = time.Second
 
 func (o *operator) waitStudy() *cobra.Command {
@@ -221,7 +221,7 @@ func (o *operator) waitStudy() *cobra.Command {
 	return cmd
 }
 
-// shownWaits is the most parties that wait names.
+// shownWaits is the most parties that study wait names.
 const shownWaits = 8
 
 // waitsFor says which parties an open study waits for, why, and the latest end.

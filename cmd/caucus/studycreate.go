@@ -40,8 +40,8 @@ type createdStudy struct {
 	ShareError float64 `json:"share_error,omitempty"`
 	// Noise is the noise forecast of other kinds.
 	Noise string `json:"noise_forecast,omitempty"`
-	// Map describes the map of the pool's columns. Kept is the share of each column that the map keeps,
-	// smallest first, and absent if the map keeps all.
+	// Map describes the map of the features. Kept is the share of each column that the map keeps,
+	// smallest first, and absent if the map keeps everything.
 	Map     string         `json:"map"`
 	Kept    []dataset.Kept `json:"kept,omitempty"`
 	Warning string         `json:"warning,omitempty"`
@@ -102,8 +102,8 @@ func (c *console) propose(s terms.Study) (kinds.Proposed, error) {
 	return kinds.Propose(s.Proposal, schema, pool)
 }
 
-// readNamed reads the model, and the release of the pool's weights, that a study names. Only a rehearsal
-// accepts a simulated release.
+// readNamed reads two files if a study names them: the model, and the release that the pool's weights come
+// from. Only a rehearsal accepts a simulated release.
 func readNamed(s *terms.Study, schema dataset.Schema, pool *dataset.Table, rehearsed bool) (err error) {
 	if s.Model != "" {
 		read := func(t *evaluate.Terms) (err error) { t.Model, err = readModel(s.Model, schema); return err }
@@ -155,7 +155,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	if s.Seed == 0 {
 		var seed [8]byte
 		rand.Read(seed[:])
-		s.Seed = binary.BigEndian.Uint64(seed[:]) // public, because it seeds fresh noise for choosing λ
+		s.Seed = binary.BigEndian.Uint64(seed[:]) // public randomness, for choosing λ
 	}
 	made, err := o.propose(s)
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *sealFlags) add(f *pflag.FlagSet) {
 	f.DurationVar(&s.quiet, "seal-quiet", 0, "with --seal-share: and nobody more has come for this long")
 }
 
-// rule returns nil without --seal-share.
+// rule returns the rule, nil without --seal-share.
 func (s sealFlags) rule() (*study.SealRule, error) {
 	switch {
 	case s.share == 0 && s.quiet != 0:

@@ -32,7 +32,7 @@ func (f *termFlag) String() string     { return f.value }
 func (f *termFlag) Type() string       { return f.kind }
 func (f *termFlag) Set(v string) error { f.value, f.given = v, true; return nil }
 
-// add declares the flags. Name (with dashes) and help text are those of the term.
+// add declares a flag for each named term. A flag has the term's name, with dashes, and its help text.
 func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 	f := cmd.Flags()
 	for _, name := range names {
@@ -61,7 +61,8 @@ func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 	cmd.Args = cobra.ArbitraryArgs
 }
 
-// offered returns a flag's term from the first kind that has it. Its default is empty if kinds differ.
+// offered returns a flag's term from the first kind that has it. If kinds have different defaults, the returned
+// default is empty.
 func offered(name string) (found terms.Term) {
 	for _, kind := range slices.Concat([]string{kinds.Default}, kinds.Names()) {
 		t, err := terms.Find(kind, name)
@@ -192,7 +193,7 @@ func kindAndFile(cmd *cobra.Command, args []string) (kind, path string, err erro
 	return kind, path, nil
 }
 
-// settings returns the settings: first from flags, then from --set.
+// settings returns the settings from flags and then those from --set.
 func (t *termFlags) settings() (all []terms.Setting, err error) {
 	for _, f := range t.flags {
 		if f.given {
