@@ -25,15 +25,15 @@ func guarantee(p study.Plan, m study.Manifest) string {
 // unit, which other tools state, or the reason why it is not known.
 func RemovalWords(p study.Plan, costs []study.ReleaseCost) string {
 	epsilon, why := kinds.UnderRemoval(p, costs)
-	words := fmt.Sprintf("ε = %g counts one %s exchanged for another; counted as one added or removed", p.Epsilon, p.Unit)
+	words := fmt.Sprintf("replacing one %s costs ε = %g", p.Unit, p.Epsilon)
 	switch {
 	case epsilon == 0:
-		return words + ", it is not stated: " + why
+		return words + "; the cost of adding or removing one is not stated: " + why
 	case why != "":
-		return words + " it is the same"
+		return words + ", and so does adding or removing one"
 	case p.Unit == privacy.Party:
-		return words + fmt.Sprintf(" it is %.3g", epsilon)
+		return words + fmt.Sprintf("; adding or removing one costs ε = %.3g", epsilon)
 	}
 	// At a site with spare records, another record takes the place of a removed record (study.Remover).
-	return words + fmt.Sprintf(" it is %.3g, or %g at a site that holds more records than it declared", epsilon, p.Epsilon)
+	return words + fmt.Sprintf("; adding or removing one costs ε = %.3g, but ε = %g at a site with more records than it declared", epsilon, p.Epsilon)
 }

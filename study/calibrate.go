@@ -128,6 +128,10 @@ func (p Plan) NoiseWords(all []NoiseCost) string {
 	if p.Noise.AtSite() {
 		whose += " of a site"
 	}
-	return fmt.Sprintf("%s noise: ± %.3g on %s; if a site allows ε = %.3g, δ = %.3g a year: %d such studies (with %s noise: ± %.3g, %d studies)",
-		own.Mechanism, own.SD, whose, p.YearlyLimit().Epsilon, p.YearlyLimit().Delta, own.InYear, other.Mechanism, other.SD, other.InYear)
+	more := ""
+	if max(own.InYear, other.InYear) > yearOfStudies {
+		more = "; ledgers add up ρ, not ε, so the number need not be three"
+	}
+	return fmt.Sprintf("%s noise: standard deviation %.3g on %s; a site with a yearly limit of three times this ε (%.3g, δ = %.3g) could run %d studies like this (%s noise: %.3g, %d studies)%s",
+		own.Mechanism, own.SD, whose, p.YearlyLimit().Epsilon, p.YearlyLimit().Delta, own.InYear, other.Mechanism, other.SD, other.InYear, more)
 }

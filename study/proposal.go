@@ -35,7 +35,7 @@ type Proposal struct {
 	Deadline time.Time `yaml:"deadline" help:"when the study seals or fails"`
 	Seal     *SealRule `yaml:"seal"`
 	Readers  []string  `yaml:"readers" help:"who may fetch the release; default: parties and operators"`
-	Records  int       `yaml:"records" help:"least number of records that each party is publicly known to hold: bounds δ; a forecast or rehearsal gives each party this number. Default: 200; a rehearsal deals all that there are"`
+	Records  int       `yaml:"records" help:"least number of records that each party is publicly known to hold: limits δ; a forecast or simulation gives each party this number. Default: 200; a simulation deals all records"`
 	Largest  int       `yaml:"largest" help:"number of records that the largest party declared, if it exceeds the least total of all contributors: the default of δ is for this number"`
 	AUC      float64   `yaml:"auc" help:"how far features are publicly known to separate the classes, as an area under the curve: for the forecast. Default: a band from .65 to .85"`
 	Seed     uint64    `yaml:"seed" help:"drives public randomness, and of a rehearsal splits, learners and noise; never the noise of a release"`

@@ -29,13 +29,13 @@ func Unproved(format string, args ...any) Removal { return Removal{Why: fmt.Spri
 
 // OfLabels is the Removal at unit label, where the relation does not exist.
 func OfLabels() Removal {
-	return Unproved("the unit is a label, which another replaces and nothing takes away: its record stays")
+	return Unproved("a label can be replaced, but not added or removed")
 }
 
 // Unchanged is the Removal of sums in which an empty record counts like any other. Removing a record
 // then replaces it by the empty record, so b holds.
 func Unchanged(b privacy.Bound) Removal {
-	return Removal{&b, "how many records there are is public, so an empty one, which is counted, takes the place of one that is gone"}
+	return Removal{&b, "the number of records is public, so an empty record, which counts too, takes the place of a removed one"}
 }
 
 // UnderRemoval returns the ε, at the plan's δ, of the plan's one publication under add/remove. why
@@ -45,10 +45,10 @@ func Unchanged(b privacy.Bound) Removal {
 func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why string) {
 	by, is := k.(Remover)
 	if !is {
-		return 0, fmt.Sprintf("nothing is proved of it for kind %s", p.Kind)
+		return 0, fmt.Sprintf("it is not proved for kind %s", p.Kind)
 	}
 	if len(costs) != 1 {
-		return 0, fmt.Sprintf("it is proved of one publication, and the study has %d", len(costs))
+		return 0, fmt.Sprintf("it is proved for one publication, and the study has %d", len(costs))
 	}
 	r := by.Removal(p, costs[0].Bound)
 	if r.Bound == nil {
@@ -57,7 +57,7 @@ func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why str
 	whole, okWhole := costs[0].epsilonWith(costs[0].Bound, p.Delta)
 	epsilon, ok := costs[0].epsilonWith(*r.Bound, p.Delta)
 	if !ok || !okWhole || !(math.Abs(whole-p.Epsilon) <= offCalibration*p.Epsilon) || !(epsilon > 0 && epsilon <= whole) {
-		return 0, "its costs are not those of noise for its ε"
+		return 0, "the noise costs another ε than the plan's, or its cost is not known"
 	}
 	return epsilon, r.Why
 }

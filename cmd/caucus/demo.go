@@ -74,7 +74,7 @@ only the report and the releases stay.`,
 	f.IntVar(&o.Records, "records", 16_800, "how many records of the data to use: two sevenths each for tests, the clinics and the devices, one for the pool")
 	f.StringVar(&out, "out", "caucus-demo", "folder for report.html and report.json")
 	writes(f, "out", asFolder)
-	f.StringVar(&dataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
+	environmentFlag(f, &dataDir, "data-dir", "CAUCUS_DATA", "folder of the known data sets")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the split and of generated data; never of a release")
 	return cmd
 }

@@ -17,7 +17,7 @@ func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise
 		fmt.Fprintf(w, "forecast   %s\n", strings.Join(f.Lines(), "\n           "))
 	}
 	if shareError > 0 {
-		fmt.Fprintf(w, "forecast   noise moves a class share of a set by %.2g on average\n", shareError)
+		fmt.Fprintf(w, "forecast   noise alone adds an average error of %.2g to a class share of one party's set; the error of estimation is often larger: see caucus simulate ratio\n", shareError)
 	}
 	if noise != "" {
 		fmt.Fprintf(w, "forecast   %s\n", strings.ReplaceAll(noise, "\n", "\n           "))
@@ -37,7 +37,7 @@ func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise
 }
 
 func drawsFlag(f *pflag.FlagSet, draws *int) {
-	f.IntVar(draws, "draws", 20, "how often the forecast runs the plan on made-up records (default 20, fewer for many classes)")
+	f.IntVar(draws, "draws", 20, "how often the forecast runs the plan on made-up records; fewer for many classes")
 }
 
 // drawsOf returns the value of --draws or, if the flag is not given, 0, which means the default.

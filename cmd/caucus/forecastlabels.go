@@ -8,18 +8,20 @@ import (
 	"caucus/study/labels"
 )
 
+var labelMechanisms = map[string]string{"em": "em (exponential mechanism)", "rr": "rr (randomised response)"}
+
 // writeLabelGuide writes how much the noisy labels of a labels study are worth. rr is randomised response. em
 // is the published exponential mechanism, which equals rr at ε/2 and so spends only ε/2.
 func writeLabelGuide(w io.Writer, g labels.Guide) error {
 	fmt.Fprintf(w, "%d labels of %d classes at ε = %g\n", g.Labels, g.Classes, g.Epsilon)
 	for _, m := range g.Mechanisms {
-		fmt.Fprintf(w, "  %s  keeps a label with probability %.4f (spends ε = %.4g); P[at least half are kept] = %.4f; a class's share is known to ± %.4f\n",
-			m.Mechanism, m.Keep, m.Spent, m.MostKept, m.ShareError)
+		fmt.Fprintf(w, "  %s: a label stays unchanged with probability %.4f; cost ε = %.4g; at least half of the labels stay unchanged with probability %.4f; standard error of a class's share %.4f\n",
+			labelMechanisms[m.Mechanism], m.Keep, m.Spent, m.MostKept, m.ShareError)
 	}
-	fmt.Fprintln(w, "\nsmallest odd number of labels of which at least half are kept with probability")
-	header := []string{"mechanism", "epsilon", "keep"}
+	fmt.Fprintln(w, "\nsmallest odd number of labels of which at least half stay unchanged, with the probability named by the column")
+	header := []string{"mechanism", "epsilon", "unchanged"}
 	for _, level := range labels.GuideLevels() {
-		header = append(header, fmt.Sprintf("%g ‰", 1000*level))
+		header = append(header, fmt.Sprintf("%g %%", 100*level))
 	}
 	t := newTable(w, header...)
 	for _, row := range g.Table {

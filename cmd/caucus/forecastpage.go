@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +34,7 @@ func forecastCharts(doc forecastDocument) (out []report.Chart) {
 			{"AUC", func(l forecast.Line) forecast.Drawn { return l.AUC }, func(forecastPoint) float64 { return .5 }},
 		} {
 			c := forecastChart(curve, measure.name, measure.of, measure.majority)
-			c.Series[len(c.Series)-1].Name = doc.largest()
+			c.Series[len(c.Series)-1].Name = doc.Forecast.Largest()
 			out = append(out, c)
 		}
 	}
@@ -65,19 +66,14 @@ func forecastChart(curve forecastCurve, measure string, of func(forecast.Line) f
 			c.Low, c.High = math.Min(c.Low, at.Y-at.SD), math.Max(c.High, at.Y+at.SD)
 		}
 	}
-	c.Series = lines
+	if c.Series = lines; !slices.ContainsFunc(curve.Points, func(p forecastPoint) bool { return p.Draws > 1 }) {
+		c.Series = lines[1:] // one draw has no range
+	}
 	c.Low, c.High = math.Max(0, math.Floor(20*c.Low-1e-9)/20), math.Min(1, c.High+.01)
 	first, last := curve.Points[0], curve.Points[len(curve.Points)-1]
-	c.Words = fmt.Sprintf("Released %.3f at %g and %.3f at %g; one party alone %.3f and %.3f; pooled %.3f and %.3f; the largest class %.3f",
+	c.Words = fmt.Sprintf("Released %.3f at %g and %.3f at %g; one party alone %.3f and %.3f; all records pooled %.3f and %.3f; the largest class %.3f",
 		of(first.Released).Mean, first.At, of(last.Released).Mean, last.At, of(first.Alone).Mean, of(last.Alone).Mean, of(first.Pooled).Mean, of(last.Pooled).Mean, majority(first))
 	return c
-}
-
-func (d forecastDocument) largest() string {
-	if d.Forecast.Assumed {
-		return "largest class, assumed"
-	}
-	return "largest class"
 }
 
 // assumed says that the class shares were assumed, "" if they were given.
@@ -114,8 +110,8 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 	}
 	return t.ExecuteTemplate(w, "forecast", struct {
 		forecastDocument
-		Title, Answer, Words, Assumed, Largest, Separation string
-		Figures                                            []forecastFigure
-		Legend                                             template.HTML
-	}{doc, "Would a study help?", doc.Forecast.Verdict(), doc.sizeWords() + ", " + doc.featureWords(), doc.assumed(), doc.largest(), doc.Forecast.Separation(), figures, legend})
+		Title, Answer, Words, Assumed, Largest, Separation, Sweep string
+		Figures                                                   []forecastFigure
+		Legend                                                    template.HTML
+	}{doc, "Would a study help?", doc.Forecast.Verdict(), doc.sizeWords() + ", " + doc.featureWords(), doc.assumed(), doc.Forecast.Largest(), doc.Forecast.Separation(), doc.sweepWords(), figures, legend})
 }

@@ -77,8 +77,9 @@ and how many records each has.
 
 The forecast makes up records whose features separate the classes to a given AUC, runs
 the study on these records, and repeats both --draws times. It uses public inputs
-only, and reads nobody's records. For other kinds than classify, the forecast says how
-far noise moves each number; for labels, how many labels are needed.
+only, and reads nobody's records. For describe, evaluate and ratio, the forecast says
+how far noise moves each number; for labels, how many labels are needed. reweigh has no
+forecast.
 
 A study helps many small parties, and parties without labels. A dozen parties with
 thousands of records each are mostly as good alone, even for rare classes.
@@ -230,8 +231,8 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		if err := printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "plan       %s, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise at the %s\n",
-			doc.sizeWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism, doc.Noise)
+		fmt.Fprintf(w, "plan       %s, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise added by %s\n",
+			doc.sizeWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism, doc.Noise.Trust().By)
 		task, err := kinds.NewTask(made.Plan, made.Pool)
 		if err != nil {
 			return err
@@ -242,17 +243,23 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		if doc.Labels != nil {
 			return writeLabelGuide(w, *doc.Labels)
 		}
+		if p.Kind == "reweigh" {
+			fmt.Fprintln(w, "forecast   none for this kind: caucus simulate reweigh measures it on known records")
+		}
 		for _, curve := range doc.Curves {
 			if err := curve.table(w); err != nil {
 				return err
 			}
+		}
+		if len(doc.Curves) > 0 {
+			fmt.Fprintf(w, "%s\n", doc.sweepWords())
 		}
 		return nil
 	})
 }
 
 func (curve forecastCurve) table(w io.Writer) error {
-	t := newTable(w, curve.Against, "released", "alone", "pooled", "AUC released", "alone", "pooled", "helps")
+	t := newTable(w, curve.Against, "released", "one party alone", "all records pooled", "AUC released", "one party alone", "all records pooled", "helps")
 	for _, p := range curve.Points {
 		three := func(d forecast.Drawn) string { return fmt.Sprintf("%.3f", d.Mean) }
 		t.add(fmt.Sprint(p.At), three(p.Released.Accuracy), three(p.Alone.Accuracy), three(p.Pooled.Accuracy), three(p.Released.AUC), three(p.Alone.AUC), three(p.Pooled.AUC), string(p.Helps))
@@ -262,6 +269,11 @@ func (curve forecastCurve) table(w io.Writer) error {
 
 func (d forecastDocument) sizeWords() string {
 	return fmt.Sprintf("%s of %s each", counted(d.Parties, "parties"), counted(d.Records, "records"))
+}
+
+// sweepWords say what limits the numbers of a sweep.
+func (d forecastDocument) sweepWords() string {
+	return fmt.Sprintf("All records pooled means at most %d of them. Each number is a mean over few simulations (--draws), so small differences are chance.", forecast.MostPooled)
 }
 
 func (d forecastDocument) featureWords() string {

@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func main() {
@@ -136,6 +137,12 @@ type usageError struct{ error }
 func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// environmentFlag adds a flag whose default is an environment variable. Help shows the variable's name only.
+func environmentFlag(f *pflag.FlagSet, v *string, name, variable, usage string) {
+	f.StringVar(v, name, os.Getenv(variable), usage+" (default $"+variable+")")
+	f.Lookup(name).DefValue = ""
+}
 
 func newRoot(c *console) *cobra.Command {
 	root := &cobra.Command{

@@ -20,7 +20,7 @@ type operator struct {
 }
 
 func (o *operator) flag(g *cobra.Command) *cobra.Command {
-	g.PersistentFlags().StringVar(&o.profile, "profile", os.Getenv("CAUCUS_PROFILE"), "operator profile, as coordinator init wrote it (default $CAUCUS_PROFILE)")
+	environmentFlag(g.PersistentFlags(), &o.profile, "profile", "CAUCUS_PROFILE", "operator profile, as coordinator init wrote it")
 	reads(g.PersistentFlags(), "profile")
 	return g
 }

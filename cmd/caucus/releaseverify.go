@@ -77,7 +77,7 @@ func (v *checker) flags(f *pflag.FlagSet) {
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal")
 	f.StringVar(&v.helper, "helper", "", "the helper's signing key, in hexadecimal, for a study with noise: aggregators")
-	f.StringVar(&v.profile, "profile", os.Getenv("CAUCUS_PROFILE"), "operator profile that names the key (default $CAUCUS_PROFILE)")
+	environmentFlag(f, &v.profile, "profile", "CAUCUS_PROFILE", "operator profile that names the key")
 	reads(f, "pool", "schema", "profile")
 }
 

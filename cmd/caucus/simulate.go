@@ -90,7 +90,7 @@ simulate.NAME=VALUE sets the terms that only a rehearsal has.`,
 	r.reading.flags(f)
 	f.StringVar(&r.poolMapping, "pool-mapping", "", "mapping of the pool's file (--mapping and the format flags are for --train and --test)")
 	reads(f, "pool-mapping")
-	f.StringVar(&r.dataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
+	environmentFlag(f, &r.dataDir, "data-dir", "CAUCUS_DATA", "folder of the known data sets")
 	f.StringVar(&r.out, "out", "", "write the first repeat's release here")
 	writes(f, "out", ".json")
 	f.StringVar(&r.report, "report", "", reportFlagHelp)

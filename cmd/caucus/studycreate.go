@@ -70,7 +70,7 @@ study. Before that, caucus simulate and caucus forecast take the same file.`,
 	f := cmd.Flags()
 	t.add(cmd, "name", "schema", "pool", "data", "where", "roster", "records", "unit", "epsilon", "delta", "noise", "mechanism", "learner", "minimum", "closes_in")
 	drawsFlag(f, &draws)
-	f.BoolVar(&force, "force", false, "create it without a forecast, or though noise leaves nothing of use")
+	f.BoolVar(&force, "force", false, "create the study even if it is not expected to be useful; skips the forecast of a classify study")
 	f.BoolVar(&dry, "dry-run", false, "make the plan and its forecast, store nothing; of a useless plan only warn")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := t.read(o.console, cmd, args)
@@ -210,6 +210,13 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	}
 	return o.print(doc, func(w io.Writer) error {
 		fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\n", doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta)
+		task, err := kinds.NewTask(p, made.Pool)
+		if err != nil {
+			return err
+		}
+		if err := printRemoval(w, task); err != nil {
+			return err
+		}
 		must := fmt.Sprintf("at least %d of %d", doc.Minimum, doc.Parties)
 		if doc.Minimum == doc.Parties {
 			must = fmt.Sprintf("all %d", doc.Parties)
@@ -228,13 +235,9 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		if narrow != "" {
 			fmt.Fprintf(w, "           %s\n", narrow)
 		}
-		task, err := kinds.NewTask(p, made.Pool)
-		if err == nil {
-			err = printRemoval(w, task)
-		}
 		if !dry {
 			fmt.Fprintf(w, "open it with: caucus study open %s\n", doc.Plan.String()[:16])
 		}
-		return err
+		return nil
 	})
 }

@@ -43,7 +43,7 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	case TermsOf(p).Shards > 1:
 		return study.Unproved("a shard that loses a record casts another ballot, which is what replacing the record does")
 	default:
-		return study.Unproved("it is not proved of mechanism %s at unit %s", p.Mechanism, p.Unit)
+		return study.Unproved("it is not proved for mechanism %s at unit %s", p.Mechanism, p.Unit)
 	}
 	return study.Removal{Bound: &b, Why: why}
 }

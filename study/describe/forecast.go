@@ -19,11 +19,11 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	all := float64(size.Records)
 	var lines []string
 	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	line("± %.3g records a count, the standard deviation of its noise, of about %d records in all", sd, size.Records)
+	line("noise on each count: standard deviation %.3g, where all records are about %d", sd, size.Records)
 	if q.terms.Count {
-		line("a 95 %% interval of ± %.3g records, or ± %.2g %% of all", aggregation.Normal95*sd, 100*aggregation.Normal95*sd/all)
+		line("95 %% interval of a count: ± %.3g records, or ± %.2g %% of all", aggregation.Normal95*sd, 100*aggregation.Normal95*sd/all)
 	} else {
-		line("a share of all records ± %.2g %% of noise (95 %% interval), of a quarter of them ± %.2g %%", 100*aggregation.Normal95*sd/all, 400*aggregation.Normal95*sd/all)
+		line("share of all records: noise ± %.2g percentage points (95 %%); share of a quarter of them: ± %.2g points", 100*aggregation.Normal95*sd/all, 400*aggregation.Normal95*sd/all)
 	}
 	for _, c := range q.columns {
 		if c.levels != nil {
@@ -31,12 +31,12 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		}
 		off := aggregation.Normal95 * sd * math.Sqrt(c.meanNoise()) / all
 		if c.log {
-			line("the geometric mean of %s ± %.2g %% of noise", c.name, 100*math.Expm1(off*(c.scale(1)-c.scale(0))))
+			line("geometric mean of 1 + %s: noise ± %.2g %% (95 %%)", c.name, 100*math.Expm1(off*(c.scale(1)-c.scale(0))))
 		} else {
-			line("the mean of %s ± %.2g of noise, of its range of %s", c.name, off*(c.scale(1)-c.scale(0)), numeral(c.scale(1)-c.scale(0)))
+			line("mean of %s: noise ± %.2g (95 %%); its range is %s", c.name, off*(c.scale(1)-c.scale(0)), numeral(c.scale(1)-c.scale(0)))
 		}
 		if len(lines) == mostForecast {
-			line("... and so of the other numbers, in proportion to their ranges")
+			line("other means: in proportion to their ranges")
 			break
 		}
 	}
@@ -45,7 +45,7 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		if err != nil {
 			return "", "", err
 		}
-		line("for each site alone ± %.3g records a count; its groups under %.0f records show as unknown", one, leastTotal*one)
+		line("noise on each count of one site: standard deviation %.3g; groups under %.0f records show as unknown", one, leastTotal*one)
 	}
 	if q.group != nil {
 		line("for a group of 20 %% of the records, each ± is 5 times larger; groups under %.0f records show as unknown", leastTotal*sd)
@@ -62,7 +62,7 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	}
 	line("%s", t.Plan().NoiseWords(costs))
 	if sd > muchNoise*all {
-		warning = fmt.Sprintf("noise moves each count by %.3g of about %d records: use more records, a larger ε or fewer columns (they are %d)", sd, size.Records, max(len(q.whole()), 1))
+		warning = fmt.Sprintf("the noise on each count has standard deviation %.3g, where all records are about %d: use more records, a larger ε or fewer columns (they are %d)", sd, size.Records, max(len(q.whole()), 1))
 	}
 	return strings.Join(lines, "\n"), warning, nil
 }

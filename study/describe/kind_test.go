@@ -129,7 +129,7 @@ func TestDescribeProposed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := fmt.Sprintf("± %.3g records a count", got.NoiseSD); !strings.HasPrefix(made.Noise, want) || made.Warning != "" {
+		if want := fmt.Sprintf("noise on each count: standard deviation %.3g", got.NoiseSD); !strings.HasPrefix(made.Noise, want) || made.Warning != "" {
 			t.Errorf("%s: forecast %q (warning %q), the release says %s", name, made.Noise, made.Warning, want)
 		}
 		if name == "terms" {

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"fmt"
+	"strings"
 
 	"caucus/study"
 )
@@ -11,35 +12,37 @@ func (f *Forecast) Verdict() string {
 	band := len(f.Looked) > 1
 	switch f.Helps {
 	case Yes:
-		return "it helps: the release gives each site more than its own records alone do"
+		return "it helps: the release does better than one party alone"
 	case No:
 		return "it does not help: " + f.whyNot()
 	}
 	if band {
 		for i, gain := range f.Gain {
 			if gain >= LeastGain {
-				return fmt.Sprintf("perhaps: it helps where features separate the classes to an AUC of about %.2f; --auc says how far yours do", f.Looked[i])
+				return fmt.Sprintf("perhaps: it helps if features separate the classes to an AUC of about %.2f or more", f.Looked[i])
 			}
 		}
 	}
-	return "perhaps: what the release adds to a site's own records is too little to be sure of"
+	return "perhaps: the gain over one party alone is too small to be sure of"
 }
 
 // whyNot says which condition of Helps is not met.
 func (f *Forecast) whyNot() string {
+	measure := "accuracy"
 	released, alone, pooled := f.Released.Accuracy.Mean-f.Majority, f.Alone.Accuracy.Mean-f.Majority, f.Pooled.Accuracy.Mean-f.Majority
 	if f.ByAUC() {
+		measure = "AUC"
 		released, alone, pooled = f.Released.AUC.Mean-.5, f.Alone.AUC.Mean-.5, f.Pooled.AUC.Mean-.5
 	}
 	switch {
 	case pooled < LeastGain:
-		return "all records in one place would tell the classes apart hardly better than naming the largest"
+		return "even with all records pooled the AUC is hardly above 0.5"
 	case released < pooled/4:
-		return "noise leaves less than a quarter of what all records in one place are worth over naming the largest class"
+		return "noise leaves less than a quarter of the gain in " + measure + " that all records pooled have over the largest class"
 	case released < alone:
-		return "each does better alone"
+		return "one party alone does better (by " + measure + ")"
 	}
-	return "it is too little better than a site alone, or than naming the largest class"
+	return "the gain in " + measure + " over one party alone or the largest class is too small"
 }
 
 // Warning says why a plan is not expected to help, "" if it may help.
@@ -47,43 +50,58 @@ func (f *Forecast) Warning(p study.Plan) string {
 	if f.Helps != No {
 		return ""
 	}
-	return fmt.Sprintf("at unit %s, ε = %g and %d parties of %d records this plan is not expected to help: accuracy %.2f, where one party alone has %.2f, all records pooled %.2f and the largest class %.2f (AUC %.2f, alone %.2f): %s; caucus forecast --sweep says what more ε, parties or records would change",
-		p.Unit, p.Epsilon, f.Parties, f.Records/f.Parties, f.Released.Accuracy.Mean, f.Alone.Accuracy.Mean, f.Pooled.Accuracy.Mean, f.Majority, f.Released.AUC.Mean, f.Alone.AUC.Mean, f.whyNot())
+	return fmt.Sprintf("at unit %s, ε = %g and %d parties of %d records this plan is not expected to help: accuracy %.2f, where one party alone has %.2f, all records pooled %.2f and %s %.2f (AUC %.2f, one party alone %.2f): %s; caucus forecast --sweep says what more ε, parties or records would change",
+		p.Unit, p.Epsilon, f.Parties, f.Records/f.Parties, f.Released.Accuracy.Mean, f.Alone.Accuracy.Mean, f.Pooled.Accuracy.Mean, f.Largest(), f.Majority, f.Released.AUC.Mean, f.Alone.AUC.Mean, f.whyNot())
 }
 
 // Lines returns the verdict, the forecast's assumptions and its table.
 func (f *Forecast) Lines() []string {
-	rests := f.Separation()
+	all := []string{f.Verdict(), f.simulations() + ", " + f.Separation()}
+	var assumed []string
 	if len(f.Looked) > 1 {
-		rests += " (auc says how far yours do)"
+		assumed = append(assumed, "the AUC (state yours: --set auc=.8)")
 	}
 	if f.Assumed {
-		rests += ", class shares assumed (class_shares says them)"
+		assumed = append(assumed, "the class shares (state yours: --set class_shares=.7,.3)")
 	}
-	all := []string{
-		f.Verdict(),
-		fmt.Sprintf("from %d made-up rehearsals, with %s", f.Draws, rests),
-		fmt.Sprintf("%-20s %-22s %s", "", "accuracy", "AUC"),
+	if len(assumed) > 0 {
+		all = append(all, "assumed: "+strings.Join(assumed, ", "))
 	}
+	all = append(all, fmt.Sprintf("%-22s %-22s %s", "", "accuracy", "AUC"))
 	exactly := func(v float64) Drawn { return Drawn{Mean: v, Low: v, High: v} }
 	for _, l := range []struct {
 		name string
 		Line
 	}{
-		{"released", f.Released}, {"pooled", f.Pooled}, {"one party alone", f.Alone},
-		{"largest class", Line{Accuracy: exactly(f.Majority), AUC: exactly(.5)}},
+		{"released", f.Released}, {"all records pooled", f.Pooled}, {"one party alone", f.Alone},
+		{f.Largest(), Line{Accuracy: exactly(f.Majority), AUC: exactly(.5)}},
 	} {
-		all = append(all, fmt.Sprintf("%-20s %-22s %s", l.name, l.Accuracy.Words(), l.AUC.Words()))
+		all = append(all, fmt.Sprintf("%-22s %-22s %s", l.name, l.Accuracy.Words(), l.AUC.Words()))
 	}
 	return all
+}
+
+// Largest names the line of the largest class, and says whether its share is assumed.
+func (f *Forecast) Largest() string {
+	if f.Assumed {
+		return "largest class, assumed"
+	}
+	return "largest class"
+}
+
+func (f *Forecast) simulations() string {
+	if f.Draws == 1 {
+		return "from one simulation on made-up records"
+	}
+	return fmt.Sprintf("from %d simulations on made-up records", f.Draws)
 }
 
 // Separation describes how well the features separate the classes.
 func (f *Forecast) Separation() string {
 	if len(f.Looked) == 1 {
-		return fmt.Sprintf("features that separate the classes to an AUC of %.2f", f.Looked[0])
+		return fmt.Sprintf("whose features separate the classes to an AUC of %.2f", f.Looked[0])
 	}
-	return fmt.Sprintf("features that separate the classes to an AUC of %.2f to %.2f", f.Looked[0], f.Looked[len(f.Looked)-1])
+	return fmt.Sprintf("whose features separate the classes to an AUC of %.2f to %.2f", f.Looked[0], f.Looked[len(f.Looked)-1])
 }
 
 // Words give the mean of all draws and the range of nine in ten draws.
@@ -97,13 +115,9 @@ func (d Drawn) Words() string {
 // Words describe the stated forecast and its assumptions, one line each.
 func (s Stated) Words() []string {
 	f := s.Forecast
-	drawn := fmt.Sprintf("from %d made-up rehearsals of %d parties with %d records in all, %s", f.Draws, f.Parties, f.Records, f.Separation())
-	if f.Assumed {
-		drawn += ", class shares assumed"
-	}
 	return []string{
-		fmt.Sprintf("by the operator's word the release has accuracy %s, one party alone %s, all records pooled %s, the largest class %.3f", f.Released.Accuracy.Words(), f.Alone.Accuracy.Words(), f.Pooled.Accuracy.Words(), f.Majority),
+		fmt.Sprintf("accuracy by the operator's word: released %s, one party alone %s, all records pooled %s, %s %.3f", f.Released.Accuracy.Words(), f.Alone.Accuracy.Words(), f.Pooled.Accuracy.Words(), f.Largest(), f.Majority),
 		f.Verdict(),
-		drawn,
+		fmt.Sprintf("%s of %d parties with %d records in all, %s", f.simulations(), f.Parties, f.Records, f.Separation()),
 	}
 }

@@ -11,5 +11,5 @@ func (Kind) Removal(p study.Plan, _ privacy.Bound) study.Removal {
 	if p.Unit == privacy.Label {
 		return study.OfLabels()
 	}
-	return study.Unproved("it is not proved of the sizes of sets and of their embeddings")
+	return study.Unproved("it is not proved for the sizes of sets and for their embeddings")
 }

@@ -20,7 +20,7 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	d, err := designOf(p)
 	switch {
 	case err != nil || p.Mechanism != "entropy":
-		return study.Unproved("it is not proved of the coefficients that mechanism %s releases", p.Mechanism)
+		return study.Unproved("it is not proved for the coefficients that mechanism %s releases", p.Mechanism)
 	case p.Unit != privacy.Record:
 		return study.OfLabels()
 	case p.Where == "":
