@@ -73,7 +73,7 @@ func MostDelta(units int) float64 { return 1 / (10 * float64(max(units, 1))) }
 // DefaultDelta is the default δ for this number of units: at most 10⁻⁶ and at most MostDelta.
 func DefaultDelta(units int) float64 { return min(1e-6, MostDelta(units)) }
 
-// DefaultDelta is the plan's δ if the proposal names none.
+// DefaultDelta is the δ of a plan whose proposal gives no δ.
 func (s Proposal) DefaultDelta(p Plan) float64 {
 	if p.Unit == privacy.Party {
 		return DefaultDelta(p.Units())

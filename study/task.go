@@ -57,7 +57,7 @@ type Recomputer interface {
 	Recompute(s Summed, released []privacy.Published, claimed Result) (made Result, unseen string, err error)
 }
 
-// ErrNoForecast says that a mechanism perturbs solutions, so it has no noise on moments to forecast.
+// ErrNoForecast says that a forecast of accuracy does not cover the mechanism's noise.
 var ErrNoForecast = errors.New("there is no forecast for this mechanism")
 
 // ShareForecaster is a task that estimates class shares of sets.

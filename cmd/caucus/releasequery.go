@@ -124,7 +124,7 @@ func printAnswer(w io.Writer, a aggregation.QueryAnswer) {
 	}
 }
 
-// weighing is a pool file with the release's weights.
+// weighing reads a reweigh release and the pool that it weights.
 type weighing struct {
 	pool, release, schema string
 	how                   reading

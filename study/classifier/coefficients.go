@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// Coefficients explain a classifier's log-odds column by column, in the schema's units. A coefficient
-// has an interval only under conditions for which the interval's coverage was measured (see below).
+// Coefficients explain a classifier's log-odds column by column, in the schema's units. A coefficient has
+// an interval only under the conditions below, for which the coverage of intervals was measured.
 type Coefficients struct {
 	Class string        `json:"class"` // the class that the log-odds are for, the second of two
 	Of    []Coefficient `json:"of"`

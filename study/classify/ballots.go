@@ -67,7 +67,7 @@ func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, r
 	return votes
 }
 
-// votesOf also returns the number of records that the learner learned from.
+// votesOf trains on records. It returns the votes, and the number of records that the learner used.
 func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, rng *rand.Rand) (votes []int, learned int) {
 	if learner == learners.Any && in.Voter.Vote != nil {
 		votes, err := in.Voter.Vote(ctx, p.Schema, records, pool.Encoded)

@@ -118,7 +118,7 @@ func (v *votes) Form(ballots int64) shares.Form {
 	return shares.Ballots(v.pool.Rows(), v.classes, int(ballots))
 }
 
-// Matrix returns A for moment (aggregation.MomentDesign), else nil.
+// Matrix returns the public matrix by which mechanism moment multiplies sums; nil for other mechanisms.
 func (v *votes) Matrix() *shares.Matrix {
 	if v.design == nil {
 		return nil

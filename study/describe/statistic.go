@@ -134,7 +134,7 @@ func (l layout) parts(out []Part, row []float64, class int) []Part {
 	return out
 }
 
-// Parts returns what each record adds to the vector of a checked plan. A site releases the sum.
+// Parts returns what each record adds to a site's vector, for a checked plan. The site releases the sum with noise.
 func Parts(p study.Plan, r *dataset.Records) [][]Part {
 	l := layoutOf(p, termsOf(p))
 	out := make([][]Part, r.Len())

@@ -121,7 +121,7 @@ func intercept(x *mat.Dense) float64 {
 	return stat.Mean(mat.Col(nil, d-1, x), nil)
 }
 
-// pick returns the class at quantile u of the distribution p.
+// pick turns a uniform number u in [0,1] into a class with probabilities p.
 func pick(p []float64, u float64) int {
 	for k, share := range p[:len(p)-1] {
 		if u < share {

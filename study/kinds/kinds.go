@@ -36,7 +36,7 @@ func Aggregated() (names, mechanisms []string) {
 	return names, slices.Compact(mechanisms)
 }
 
-// Default is the kind of a proposal that names none.
+// Default is the kind of a proposal that does not name its kind.
 const Default = "classify"
 
 func Names() []string { return slices.Sorted(maps.Keys(kinds)) }

@@ -22,7 +22,7 @@ type Proposed struct {
 	PoolBytes  []byte // canonical bytes of the pool
 	Remarks    []dataset.Remark
 	Size       study.Size
-	ShareError float64 // mean error that noise adds to a set's share of the second class; ratio studies only
+	ShareError float64 // mean error that noise adds to a class's share of a set; ratio studies only
 	Noise      string  // noise in each number, in words; describe studies only
 	Warning    string  // why the noise makes the result useless, else ""
 }

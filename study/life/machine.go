@@ -72,8 +72,8 @@ type (
 	// the store.
 	FoldDone    struct{ Contributions int }
 	ReleaseDone struct{} // the ledger released, and the result is stored
-	// SumLost says that the folded sum, or some kept bodies, are damaged. Parties must send again all
-	// contributions to a sum, or the damaged bodies.
+	// SumLost says that the folded sum, or some kept bodies, are damaged. Parties must then send all
+	// contributions again or, if bodies are kept, the damaged ones.
 	SumLost struct{}
 	// Resealed says that some contributions stay lost, and that the ledger has no entry for the study.
 	Resealed struct{ Without []study.PartyID }

@@ -424,7 +424,7 @@ func (t task) MaxBody() int {
 const sizeSize = 4
 
 func (t task) Charges(int64) ([]study.Charge, error) {
-	cost := privacy.Cost{Unit: t.Plan().Unit} // a mechanism for simulation claims no guarantee
+	cost := privacy.Cost{Unit: t.Plan().Unit} // mechanisms for simulations only have no proof, so they cost nothing
 	if !slices.Contains(simulatedCounts, t.Plan().Mechanism) {
 		var err error
 		if cost, err = privacy.CostOf(t.design.Mechanism, t.design.Bound); err != nil {

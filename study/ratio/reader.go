@@ -157,7 +157,7 @@ func (s reader) possible(b parsed) error {
 }
 
 // sets returns all contributed sets in the estimators' form. It leaves out sets that are too small for an
-// estimate and returns their number, small. The sizes of sets are public or released.
+// estimate, and returns their number, small, which reveals nothing new: sizes are public or released.
 func (s reader) sets(all study.Bodies) (sets []ratio.Set, small int, err error) {
 	for body, err := range all {
 		if err != nil {

@@ -27,7 +27,7 @@ type Result struct {
 	Sets    []SetResult  `json:"sets"`
 	// TrainingShares are the classes' shares in all sets together.
 	TrainingShares []float64 `json:"training_shares,omitempty"`
-	// Condition is the factor by which, in the published bound, errors grow.
+	// Condition is the factor by which errors grow in the bound of Iyer, Nath & Sarawagi (2016).
 	Condition float64 `json:"condition,omitempty"`
 	// Gamma is the kernel's width, and Widths the search for it.
 	Gamma    float64            `json:"gamma"`

@@ -21,7 +21,7 @@ import (
 // Classify runs a classify proposal among virtual parties and measures the release.
 type Classify struct {
 	Split
-	// Proposal is a proposal as for study create. The split sets parties, sizes and seed.
+	// Proposal is a proposal as for "caucus study create". Split sets parties, sizes and seed.
 	Proposal study.Proposal
 	Repeats  int
 	Shares   bool
@@ -29,7 +29,7 @@ type Classify struct {
 	Progress func(done, total int)
 }
 
-// ClassifySummary is the result of a simulation; numbers are means over the repeats.
+// ClassifySummary is the result of a simulation. Its numbers are means over the repeats.
 type ClassifySummary struct {
 	Study     string       `json:"study"`
 	Mechanism string       `json:"mechanism"`
@@ -44,12 +44,12 @@ type ClassifySummary struct {
 	Classes   int          `json:"classes"`
 	Lambda    float64      `json:"lambda"`
 	Accuracy  Accuracies   `json:"accuracy"`
-	// Output is the meaning of the release's numbers. Brier and Slope compare them with
-	// probabilities, also if they are scores (learners.Calibrated).
+	// Output is the meaning of the classifier's numbers. Brier and Slope measure them as
+	// probabilities, even if they are scores (learners.Calibrated).
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
-	// Map describes the first repeat's map. Kept is the kept share of each column, absent if the map keeps all.
+	// Map describes the first repeat's map. Kept is each column's share that the map keeps, absent if all is kept.
 	Map  string         `json:"map"`
 	Kept []dataset.Kept `json:"kept,omitempty"`
 	// Voters describes the parties' own classifiers, if each party chose one.
@@ -68,17 +68,17 @@ type ClassifySummary struct {
 type Accuracies struct {
 	Released   float64 `json:"released"`
 	ReleasedSD float64 `json:"released_sd"`
-	// Unperturbed is the accuracy of the same fit to the same statistic without noise. Pooled is that of a
-	// softmax classifier fitted to the records themselves (at most maxPooled). LocalMean is the mean over
-	// parties (at most maxLocal) of the accuracy of a classifier fitted to their own records.
+	// Unperturbed is the accuracy of a classifier fitted in the same way to the sums without noise. Pooled is
+	// that of a softmax classifier fitted to at most maxPooled records of all parties. LocalMean is the mean
+	// accuracy of classifiers that each of at most maxLocal parties fits to its own records.
 	Unperturbed   float64 `json:"unperturbed"`
 	Pooled        float64 `json:"pooled"`
 	LocalMean     float64 `json:"local_mean"`
 	MajorityClass float64 `json:"majority_class"`
 }
 
-// VoterSummary describes one of Split.Voters: how many parties voted with it, and their mean accuracy
-// alone (Accuracies.LocalMean).
+// VoterSummary describes one of Split.Voters: how many parties voted with it, and their
+// Accuracies.LocalMean (Alone).
 type VoterSummary struct {
 	Voter   string  `json:"voter"`
 	Parties int     `json:"parties"`
@@ -134,7 +134,7 @@ type classifyRepeat struct {
 	alone              []float64 // accuracies by voter
 }
 
-// Run simulates. The result depends only on the seed, not on scheduling.
+// Run simulates. The result depends only on the seed.
 func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 	if err := s.Check(); err != nil {
 		return ClassifySummary{}, err
@@ -281,7 +281,7 @@ func labelledOf(r *dataset.Records) (rows []int) {
 	return rows
 }
 
-// accuracies measures a run and its comparators on the test records. The error is ctx's.
+// accuracies measures a run, and what it is compared with, on the test records. The error is ctx's.
 func (d *Deal) accuracies(ctx context.Context, t study.Task, run Run) (a Accuracies, err error) {
 	p, x := t.Plan(), d.TestX(t)
 	if a.Released, err = score(run.Release.Result, x, d.Test.Y); err != nil {
@@ -341,8 +341,8 @@ func accuracy(predicted, y []int) float64 {
 	return float64(right) / float64(max(labelled, 1))
 }
 
-// Votes returns the tally of the parties' exact votes on the pool, for comparators that count votes
-// in another way. The task must be of kind classify with parties that vote.
+// Votes returns the tally of the parties' exact votes on the pool, for code that counts votes in another
+// way. The task must be of kind classify and have parties that vote.
 func (d *Deal) Votes(t study.Task) (*aggregation.Tally, error) {
 	of, ok := bodies.Of(t)
 	if !ok || of.Statistic.Cells() != t.Pool().Rows()*learners.Columns(len(d.Schema.Classes())) {

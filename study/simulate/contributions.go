@@ -14,10 +14,10 @@ import (
 
 // contributions makes the parties' bodies, with and without noise.
 type contributions interface {
-	// make returns party i's body and, if wanted, the body without noise. It is safe for concurrent use.
+	// make returns party i's body and, unless lean, the body without noise. Calls may be concurrent.
 	make(ctx context.Context, m *machine, i int) (body, clear []byte, err error)
 	addClear(i int, clear []byte) error
-	// unperturbed returns the result of all bodies without noise. It is empty if the kind has none.
+	// unperturbed returns the result without noise, empty if the kind has no such result.
 	unperturbed(ctx context.Context) (study.Result, error)
 }
 
@@ -71,8 +71,8 @@ func (s *shared) addClear(_ int, clear []byte) error { return s.sum.Add(clear) }
 
 func (s *shared) unperturbed(context.Context) (study.Result, error) { return s.Unperturbed(s.sum) }
 
-// drafted makes contributions whose bodies do not add up. If the kind has mechanism none, a second
-// study with that mechanism gets the same drafts.
+// drafted makes contributions that are not sums. If the kind has a mechanism "none", a second study
+// with that mechanism gets the same contributions, for the result without noise.
 type drafted struct {
 	study.Task
 	deal  *Deal
@@ -104,24 +104,25 @@ func (s *drafted) unperturbed(ctx context.Context) (study.Result, error) {
 	return release.Result, err
 }
 
-// localSumKey identifies what a party computes. Plans that differ only in budget and mechanism may
+// localSumKey identifies what a party computes, so that plans that differ only in budget and mechanism can
 // share the result.
 type localSumKey struct {
 	pool      *auxdata.Pool
 	unit      privacy.Unit
-	statistic string // describes the computation, or else the plan's hash
+	statistic string // a description of the computation; the plan's hash if plans must not share it
 	learner   string
 	shards    int
 }
 
-// localSums holds the parties' vectors of a statistic. Each is computed at its first use.
+// localSums holds each party's vector of a statistic, which is computed at its first use.
 type localSums []struct {
 	once   sync.Once
 	vector []int64
 	weight int64
 }
 
-// localSum returns party i's vector of a statistic. With Keep it is computed to the end, even if ctx ends.
+// localSum returns party i's vector of a statistic. With Keep it ignores the end of ctx, because later plans use
+// the vector.
 func (d *Deal) localSum(ctx context.Context, t bodies.Task, i int) (vector []int64, weight int64) {
 	if !d.Keep {
 		return t.Local(d.inputs(ctx, i))

@@ -14,13 +14,14 @@ import (
 	"caucus/study/describe"
 )
 
-// Coverage says how often, in many draws, the intervals of one kind of estimate held the truth.
+// Coverage says how often, in many draws, the intervals of estimates with one measure contained the truth.
 type Coverage struct {
 	Measure describe.Measure `json:"form"`
-	// Estimates is the number of estimates of this kind in a table.
+	// Estimates is the number of estimates with this measure in a table.
 	Estimates int `json:"estimates"`
-	// Population is the share of 95 % intervals for the population that held the population's number. Records
-	// is the same for these records. An interval of a quantile must hold the quantile's whole bin.
+	// Population is the share of 95 % intervals for the population that contained the population's number.
+	// Records is the share of intervals for the records that contained the records' number. An interval of a
+	// quantile must contain the quantile's whole bin.
 	Population float64 `json:"population"`
 	Records    float64 `json:"records"`
 	// Least is the smallest Population of a single estimate, and LeastOf names the estimate.
@@ -28,15 +29,14 @@ type Coverage struct {
 	LeastOf string  `json:"least_of"`
 	// Unknown is the share of draws without an estimate.
 	Unknown float64 `json:"unknown"`
-	// Error is the root mean square effect of the noise on an estimate. For means and deviations it
-	// is a share of the column's range, on the logarithmic scale if the column has one. It is absent
-	// for quantiles, and for deviations on a logarithmic scale.
+	// Error is the root mean square change of an estimate by noise. For means and deviations the unit
+	// is the column's range, on the logarithmic scale if the column has one. Error is absent for
+	// quantiles, and for deviations on a logarithmic scale.
 	Error float64 `json:"error,omitempty"`
 }
 
-// DescribeCoverage compares intervals with the truth in many draws. Each draw takes new noise and,
-// for each party, as many records as it has, with replacement. The records are read once. The result
-// depends only on inputs and seed.
+// DescribeCoverage compares intervals with the truth in many draws. Each draw takes new noise and resamples
+// each party's records with replacement. The result depends only on inputs and seed.
 func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []*dataset.Records, repeats int, seed uint64) ([]Coverage, error) {
 	fail := func(err error) ([]Coverage, error) { return nil, fmt.Errorf("simulate coverage: %w", err) }
 	p.Simulated = true
@@ -116,7 +116,7 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, par
 	return tally.all(), nil
 }
 
-// add sums the parts of all records. With an rng it sums those of as many records, drawn with replacement.
+// add adds the parts of all records to out or, with an rng, those of a resample of the records.
 func add(out []int64, records [][]describe.Part, rng *rand.Rand) {
 	for i := range records {
 		if rng != nil {

@@ -16,9 +16,9 @@ import (
 	"caucus/study/kinds"
 )
 
-// Deal holds the data of one repeat: records divided into a public pool, virtual parties and a test
-// set. Any number of plans can run on one deal and use the same records. A deal is safe for
-// concurrent use. Its fields must not change after the first plan.
+// Deal holds the data of one repeat: records divided into a public pool, virtual parties and a test set.
+// Any number of plans can run on one Deal, also at the same time. Its fields must not change after the
+// first plan.
 type Deal struct {
 	Schema dataset.Schema
 	// Pool holds the public rows, N×Dim encoded. PoolWeight has a positive weight for each row; nil
@@ -28,8 +28,8 @@ type Deal struct {
 	// Private holds the parties' records. Parties lists the rows of each party.
 	Private *dataset.Records
 	Parties [][]int
-	// Voters are the parties' classifiers, if a plan lets parties choose. Party i gets the one at i
-	// modulo their number.
+	// Voters are the parties' classifiers, if a plan lets parties choose. Party i gets
+	// Voters[i mod len(Voters)].
 	Voters []Voter
 	// Test is used only for measuring.
 	Test *dataset.Records
@@ -62,8 +62,8 @@ func (d *Deal) Size() study.Size {
 	return s
 }
 
-// Task makes the plan of a proposal among the deal's parties, on its pool, with a real study's
-// defaults and steps. The deal sets roster, minimum, sizes and seed. The plan is marked as simulated.
+// Task makes a plan from a proposal by the steps of a real study, for the deal's parties and pool. The
+// deal sets roster, minimum, sizes and seed. The plan is marked as simulated.
 func (d *Deal) Task(s study.Proposal) (study.Task, error) {
 	fail := func(err error) (study.Task, error) { return nil, fmt.Errorf("simulate: %w", err) }
 	s.Seed = d.seed
@@ -86,9 +86,9 @@ func (d *Deal) Task(s study.Proposal) (study.Task, error) {
 	return task, nil
 }
 
-// complete makes a plan from a proposal among virtual parties, except for terms that follow from the
-// pool. The plan states a least number of records for each party only if the proposal does, because
-// the deal knows each party's number.
+// complete makes a plan from a proposal for virtual parties, without the terms that follow from the pool.
+// The plan states a least number of records for each party only if the proposal does, because Deal knows
+// each party's number.
 func complete(s study.Proposal, schema dataset.Schema, size study.Size) (study.Plan, error) {
 	s.Roster = virtualRoster(size.Parties)
 	stated := s.Records
@@ -171,7 +171,7 @@ func (d *Deal) Inputs(i int) study.Inputs {
 	}
 }
 
-// inputs returns party i's inputs. Training that ctx ends becomes a constant ballot; the run then fails.
+// inputs returns party i's inputs. If ctx ends, training stops and the run fails.
 func (d *Deal) inputs(ctx context.Context, i int) study.Inputs {
 	in := d.Inputs(i)
 	in.Within = func() (context.Context, func(bool)) { return ctx, func(bool) {} }
@@ -185,7 +185,7 @@ func (d *Deal) voter(i int) Voter {
 	return d.Voters[i%len(d.Voters)]
 }
 
-// Voter is a classifier for voting, and its name in a summary.
+// Voter is a party's classifier, with a name for summaries.
 type Voter struct {
 	Name string
 	study.Voter

@@ -14,11 +14,11 @@ import (
 
 // Describe runs a describe proposal among virtual parties, and compares the release with the truth.
 type Describe struct {
-	// Split may have records without labels. Without a pool or a fraction, a twentieth of the records
-	// is the pool.
+	// Split may have records without labels. If it has neither Pool nor PoolFraction, a twentieth of the
+	// records is the pool.
 	Split
 	Proposal study.Proposal // see Classify
-	// Repeats is the number of draws of noise and records that measure coverage.
+	// Repeats is the number of draws for Coverage.
 	Repeats int
 }
 
@@ -31,7 +31,7 @@ type DescribeSummary struct {
 	Epsilon   float64      `json:"epsilon"`
 	Delta     float64      `json:"delta"`
 	Parties   int          `json:"parties"`
-	// Forecast is the forecast of study create for the plan.
+	// Forecast is the forecast of the noise that study create would show.
 	Forecast string `json:"forecast"`
 	// RMSE is the root mean square error of the displayed counts, over all cells. NoisyRMSE is that
 	// of the released counts.

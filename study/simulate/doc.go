@@ -1,8 +1,7 @@
-// Package simulate runs studies among virtual parties. A Split divides records into a public pool,
-// virtual parties and a test set. A Deal makes the plan of a study.Proposal, with a real study's
-// defaults and steps, and runs it through the real machine with simulation ledgers. The result is
-// measured. Classify, Ratio, Reweigh and Labels do all of that, over repeats. The package serves
-// comparisons, and people who choose between plans.
+// Package simulate is about studies among virtual parties. A Split divides records into a public pool,
+// virtual parties and a test set. A Deal makes a plan from a study.Proposal and runs it by the steps of a
+// real study, with simulation ledgers. Types such as Classify do all of that repeatedly, and measure the
+// releases. The package serves people who choose between plans, and comparisons of mechanisms.
 //
 // It guarantees that a result depends only on the seed, and that no simulation can be taken for a
 // release: plans and publications are marked as simulated, and daemons refuse them.

@@ -26,10 +26,10 @@ import (
 // and measures the errors of released numbers and the coverage of their intervals.
 type Evaluate struct {
 	Split
-	// Proposal is a proposal as for study create. The split sets parties, sizes and seed.
+	// Proposal is a proposal as for "caucus study create". Split sets parties, sizes and seed.
 	Proposal study.Proposal
-	// Terms are the kind's terms. Without a model or a column, the simulation judges a softmax
-	// classifier that was fitted without privacy to half of the test records.
+	// Terms are the kind's terms. If they name no scores, the simulation evaluates a softmax classifier
+	// that was fitted without privacy to half of the test records.
 	Terms    evaluate.Terms
 	Repeats  int
 	Progress func(done, total int)
@@ -48,8 +48,8 @@ type EvaluateSummary struct {
 	Repeats   int             `json:"repeats"`
 	Forecast  string          `json:"forecast"`
 	Classes   []EvaluateClass `json:"classes"`
-	// Recalibrated applies the first release's calibration line of the first class to scores of the
-	// half of the test records to which no model was fitted.
+	// Recalibrated applies the calibration line of the first release, for the first class, to scores of
+	// test records that no model was fitted to.
 	Recalibrated *Recalibrated       `json:"recalibrated,omitempty"`
 	Released     evaluate.Evaluation `json:"released"`
 	Totals       []study.UnitTotal   `json:"totals"`
@@ -62,7 +62,7 @@ type EvaluateClass struct {
 	Subgroups []EvaluateSubgroup `json:"subgroups"`
 }
 
-// EvaluateSubgroup holds the results for all records, or the records of one level.
+// EvaluateSubgroup holds the results for all records, or for the records of one level.
 type EvaluateSubgroup struct {
 	Name    string          `json:"name"`
 	Records int             `json:"records"`
@@ -72,7 +72,7 @@ type EvaluateSubgroup struct {
 // EvaluateError describes the errors of one number over all repeats.
 type EvaluateError struct {
 	Number string `json:"number"`
-	// Truth is the number for the same records, from exact scores without bins or noise.
+	// Truth is the number for the parties' records, from exact scores without bins or noise.
 	Truth float64 `json:"truth"`
 	// First is the first release's number, with its 95 % interval for noise and sampling.
 	First validation.Number `json:"first"`
@@ -81,12 +81,12 @@ type EvaluateError struct {
 	Error float64 `json:"error"`
 	Bias  float64 `json:"bias"`
 	SD    float64 `json:"sd"`
-	// Known is the share of repeats in which the number is known. Error, Bias, SD and Covered are
-	// over these repeats.
+	// Known is the share of repeats in which noise left the number known. Error, Bias, SD and Covered
+	// are over these repeats.
 	Known float64 `json:"known"`
-	// Covered is the share of these repeats in which the interval for noise alone holds the truth.
-	// KnownPopulation and CoveredPopulation are the same for records drawn from these with
-	// replacement, and for the interval of noise and sampling.
+	// Covered is the share of these repeats in which the interval for noise alone contains the truth.
+	// KnownPopulation and CoveredPopulation are like Known and Covered, for the interval for noise and
+	// sampling, and for records that each repeat draws from the parties' records with replacement.
 	Covered           float64 `json:"covered"`
 	KnownPopulation   float64 `json:"known_population"`
 	CoveredPopulation float64 `json:"covered_population"`
@@ -373,7 +373,7 @@ func (e *errorsOf) finish(repeats int) {
 	}
 }
 
-// recalibrated applies the released line to test records. It is nil without a line.
+// recalibrated applies the released calibration line to test records. It returns nil if there is no line.
 func recalibrated(judge evaluate.Judge, test *dataset.Records, of evaluate.Subgroup) *Recalibrated {
 	z, yes := judge.Scores(test)
 	before := validation.ExactOf(z, yes, true)

@@ -21,7 +21,7 @@ type Labels struct {
 	Progress func(done, total int)
 }
 
-// LabelsSummary is the result of a simulation; numbers are means over the repeats.
+// LabelsSummary is the result of a simulation. Its numbers are means over the repeats.
 type LabelsSummary struct {
 	Study      string      `json:"study"`
 	Mechanism  string      `json:"mechanism"`
@@ -41,7 +41,7 @@ type LabelsSummary struct {
 	// Measures on the test records; SD is their standard deviation over the repeats.
 	learners.Measures
 	SD learners.Measures `json:"sd"`
-	// Unperturbed measures the same fit to the true labels, without noise.
+	// Unperturbed measures a classifier fitted in the same way to the true labels.
 	Unperturbed   learners.Measures `json:"unperturbed"`
 	MajorityClass float64           `json:"majority_class"`
 	// Output, Brier and Slope are as in ClassifySummary.
@@ -50,7 +50,7 @@ type LabelsSummary struct {
 	Slope  Compared          `json:"slope"`
 	// Probabilities describes the repeats whose outputs are probabilities, nil if there are none.
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
-	// TrueShares and Shares are those of the first repeat: the true class shares, and the estimates.
+	// TrueShares are the class shares of the first repeat, and Shares their estimates.
 	TrueShares  []float64               `json:"true_shares"`
 	Shares      aggregation.LabelShares `json:"shares"`
 	UploadBytes float64                 `json:"upload_bytes_per_party"`
@@ -63,7 +63,7 @@ type LabelsSummary struct {
 // Probabilities summarises the repeats whose outputs are probabilities.
 type Probabilities struct {
 	Repeats int `json:"repeats"`
-	// Held counts the repeats in which the slope found on the test records is in the released interval.
+	// Held counts the repeats whose released interval of the slope contains the slope on the test records.
 	Held  int      `json:"slope_held"`
 	Brier Compared `json:"brier"`
 	Slope Compared `json:"slope"`

@@ -20,36 +20,37 @@ import (
 // Ratio makes sets of labelled records, one for each virtual party, runs a ratio proposal among them,
 // and compares its estimates with the true shares of test sets.
 type Ratio struct {
-	// Split is as in Classify, except Parties and Concentration, because the sets decide each party's records.
+	// Split is as in Classify, but Parties and Concentration have no effect, because the sets decide each
+	// party's records.
 	Split
 	// Proposal is as in Classify, without the kind's terms.
 	Proposal study.Proposal
-	// Terms are the kind's terms; a missing set size is filled in.
+	// Terms are the kind's terms. Run fills in a missing set size.
 	Terms studyratio.Terms
 	// Width, if not 0, sets the terms' gamma, in units of one over the pool's median squared distance.
 	Width float64
-	// Sets is the number of disjoint sets of SetSize records. SetShares, if given, are their class shares, used
-	// in turn. Otherwise Skew, if not 0, is the share of class i mod K in set i, and the other classes have
-	// equal shares. Otherwise shares are uniform on the simplex, or the data's own if each party makes its sets
-	// (terms: sets made). A set is smaller if one of its classes runs out.
+	// Sets is the number of disjoint sets of SetSize records. Set i has class shares SetShares[i mod
+	// len(SetShares)] or, if SetShares is empty and Skew is not 0, share Skew of class i mod K and equal shares
+	// of the others. If Skew is 0 too, shares are random, uniform on the simplex, or those of the data if each
+	// party makes its sets (Terms.Sets). A set is smaller if one of its classes runs out.
 	Sets, SetSize int
 	SetShares     [][]float64
 	Skew          float64
-	// Targets is the number of sets, of TargetSize records each, that are drawn from the test records
-	// at each of TargetShares. Without TargetShares, shares are uniform on the simplex.
+	// Targets is the number of test sets for each of TargetShares, of TargetSize test records each. If
+	// TargetShares is empty, shares are random, uniform on the simplex.
 	Targets, TargetSize int
 	TargetShares        [][]float64
 	Repeats             int
 	Progress            func(done, total int)
 }
 
-// RatioL1 holds mean L1 distances to the true shares.
+// RatioL1 holds mean L1 distances of estimates from the true shares.
 type RatioL1 struct {
 	Released float64 `json:"released"`
 	// ReleasedSD is the standard deviation over targets and repeats.
 	ReleasedSD float64 `json:"released_sd"`
-	// Unperturbed is the distance without noise. TrainingRatio is the distance if the answer is
-	// always the class shares of all sets together.
+	// Unperturbed is the distance without noise. TrainingRatio is the distance if the estimate is
+	// always the class shares of all parties' sets together.
 	Unperturbed   float64 `json:"unperturbed"`
 	TrainingRatio float64 `json:"training_ratio"`
 }
@@ -59,7 +60,7 @@ type RatioShareResult struct {
 	L1     RatioL1   `json:"l1"`
 }
 
-// RatioSummary is the result of a simulation; numbers are means over targets and repeats.
+// RatioSummary is the result of a simulation. Its numbers are means over targets and repeats.
 type RatioSummary struct {
 	Study      string            `json:"study"`
 	Mechanism  string            `json:"mechanism"`
@@ -80,8 +81,8 @@ type RatioSummary struct {
 	Repeats    int                `json:"repeats"`
 	L1         RatioL1            `json:"l1"`
 	ByShare    []RatioShareResult `json:"by_share,omitempty"`
-	// AE, RAE and NKLD are other errors of the released estimates. Intervals is the share of targets
-	// with intervals. Coverage is the share of 95 % intervals that held the class's share.
+	// AE, RAE and NKLD are further errors of the estimates (ratio.Error). Intervals is the share of
+	// targets with intervals. Coverage is the share of 95 % intervals that contain the class's share.
 	AE        float64 `json:"ae"`
 	RAE       float64 `json:"rae"`
 	NKLD      float64 `json:"nkld"`
@@ -94,7 +95,7 @@ type RatioSummary struct {
 	Width       float64  `json:"width"`
 	UploadBytes float64  `json:"upload_bytes_per_party"`
 	Warnings    []string `json:"warnings,omitempty"`
-	// Refused counts repeats whose sets supported no estimate. Uniform shares count as their answer.
+	// Refused counts repeats whose sets allowed no estimate. Other numbers then use uniform shares.
 	Refused int `json:"refused,omitempty"`
 	// Release is the first repeat's release.
 	Release *study.Release `json:"-"`
@@ -132,7 +133,7 @@ func (s Ratio) Check() error {
 	if err := s.checkPool(); err != nil {
 		return err
 	}
-	s.Terms.Gamma = cmp.Or(s.Terms.Gamma, s.Width, 1) // an open width follows from the pool, so any value may stand in here
+	s.Terms.Gamma = cmp.Or(s.Terms.Gamma, s.Width, 1) // any width will do for the check
 	of, err := s.proposal(1)
 	if err != nil {
 		return err
@@ -168,7 +169,7 @@ type ratioRepeat struct {
 	trials  []ratioTrial
 }
 
-// Run simulates. The result depends on the seed alone, not on scheduling.
+// Run simulates. The result depends on the seed alone.
 func (s Ratio) Run(ctx context.Context) (RatioSummary, error) {
 	if err := s.Check(); err != nil {
 		return RatioSummary{}, err
@@ -232,7 +233,7 @@ func (s Ratio) summary(done []ratioRepeat) (RatioSummary, error) {
 	return out, nil
 }
 
-// meanL1 averages over the trials at one share, or over all trials for −1.
+// meanL1 averages over the trials of TargetShares[share], or over all trials if share is −1.
 func meanL1(trials []ratioTrial, share int) RatioL1 {
 	var released, unperturbed, training []float64
 	for _, t := range trials {
@@ -381,7 +382,7 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 		return err
 	}
 	training := ratio.SharesOfLabels(d.Private.Y, slices.Concat(d.Parties...), c)
-	if of.result.Model != nil { // the model's training shares
+	if of.result.Model != nil { // use the released shares
 		training = of.result.TrainingShares
 	}
 	for i, sample := range samples {

@@ -8,10 +8,9 @@ import (
 	"caucus/study"
 )
 
-// Rehearse runs a plan through the real machine among the given parties, with simulation ledgers.
-// parties has an Inputs for each name of the roster. If there are fewer, each stands for several
-// parties, which contribute the same with different noise. The plan is marked as simulated. The
-// result depends only on the inputs and the plan's seed.
+// Rehearse runs a plan by the steps of a real study, with simulation ledgers. parties has Inputs for each
+// name of the roster, or fewer, which several parties then share: they contribute the same with different
+// noise. The plan is marked as simulated. The result depends only on the inputs and the plan's seed.
 func Rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []study.Inputs) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("simulate: %w", err) }
 	if len(parties) == 0 || len(parties) > len(p.Roster) {

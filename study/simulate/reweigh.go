@@ -15,8 +15,8 @@ import (
 	"caucus/study/reweigh"
 )
 
-// Reweigh divides records into private records and a public pool from another population, runs a reweigh
-// proposal among virtual parties, and compares a query's answer with the truth.
+// Reweigh divides records into private records and a public pool with other shares of a group, runs a reweigh
+// proposal among virtual parties, and compares the answer to a query with the truth.
 type Reweigh struct {
 	Schema   dataset.Schema
 	Proposal study.Proposal
@@ -27,7 +27,7 @@ type Reweigh struct {
 	Share   float64
 	// HoldOut is the share of the private records that is set aside for tests.
 	HoldOut float64
-	// Query has one number for each record. The question is the mean of these numbers over the private records.
+	// Query has a number for each record. The study estimates the mean of these numbers over the private records.
 	Query []float64
 	// Parties share the private records in random equal parts, with at most PerParty records each (0:
 	// no limit).
@@ -65,12 +65,12 @@ type ReweighSummary struct {
 	Bias            float64 `json:"bias"`
 	UnperturbedRMSE float64 `json:"unperturbed_rmse"`
 	UnweightedRMSE  float64 `json:"unweighted_rmse"`
-	// Intervals is the share of repeats with an interval, Coverage the share of these whose interval
-	// holds the truth, and Width the mean width.
+	// Intervals is the share of repeats whose answer has an interval. Coverage is the share of these
+	// intervals that contain the truth, and Width their mean width.
 	Intervals float64 `json:"intervals"`
 	Coverage  float64 `json:"coverage"`
 	Width     float64 `json:"interval_width"`
-	// R2 and Moved are means (aggregation.QueryAnswer).
+	// R2 and Moved are means of the fields of aggregation.QueryAnswer.
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
 	// ForecastSD is the mean standard deviation, from noise and sampling, that releases state for
@@ -84,7 +84,7 @@ type ReweighSummary struct {
 	Totals   []study.UnitTotal `json:"totals"`
 	Warnings []string          `json:"warnings,omitempty"`
 	// Release and Pool are those of the first repeat. PoolRecords, PrivateRecords and TestRecords
-	// (held out) are indices of Records.
+	// (HoldOut) are the indices in Records of its records.
 	Release        *study.Release `json:"-"`
 	Pool           *auxdata.Pool  `json:"-"`
 	PoolRecords    []int          `json:"-"`
@@ -137,7 +137,7 @@ func (s Reweigh) Split(rng *rand.Rand) (private, pool []int) {
 	return private, pool
 }
 
-// Run simulates. The result depends on the seed alone, not on scheduling.
+// Run simulates. The result depends on the seed alone.
 func (s Reweigh) Run(ctx context.Context) (ReweighSummary, error) {
 	if err := s.Check(); err != nil {
 		return ReweighSummary{}, err

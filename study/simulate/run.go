@@ -19,8 +19,8 @@ import (
 // Run is the result of a plan on a deal.
 type Run struct {
 	Release study.Release
-	// Unperturbed is the result of the same contributions without noise. It is empty if it was not
-	// wanted or does not exist.
+	// Unperturbed is the result of the same contributions without noise. It is empty if the run was lean
+	// or if the kind has no such result.
 	Unperturbed study.Result
 	// Published holds the coordinator's publications, none if sites add the noise.
 	Published   []privacy.Published
@@ -30,15 +30,15 @@ type Run struct {
 type Options struct {
 	// Lean omits the result without noise.
 	Lean bool
-	// Shares makes, proves and checks every party's secret shares if aggregators add the noise. Without Shares,
-	// the servers get shares of the sum instead. The result is the same except for the noise.
+	// Shares makes, proves and checks every party's secret shares in plans with study.NoiseAggregators. Without
+	// Shares, the servers get shares of the sum, which is faster. Only the noise in the results differs.
 	Shares bool
 	// Progress, if not nil, is called as contributions arrive, one at a time.
 	Progress func(done int)
 }
 
-// Run drives the real machine. The parties contribute in parallel, through simulation ledgers; the
-// study seals and releases. The deal must have made the task. Scheduling does not affect the result.
+// Run runs a task that the deal made, by the steps of a real study (package life). The parties contribute
+// in parallel, through simulation ledgers. The order of their contributions does not affect the result.
 func (d *Deal) Run(ctx context.Context, t study.Task, o Options) (Run, error) {
 	fail := func(err error) (Run, error) { return Run{}, err }
 	m, err := newMachine(t)
@@ -115,12 +115,12 @@ func newMachine(t study.Task) (*machine, error) {
 	return m, err
 }
 
-// aggregated makes the two servers of a plan with noise by aggregators, nil for other plans.
+// aggregated makes the two servers of a plan with study.NoiseAggregators, nil for other plans.
 func (m *machine) aggregated(real bool) (*servers, error) {
 	if !m.study.Plan.Noise.Shared() {
 		return nil, nil
 	}
-	of, _ := bodies.Of(m.Task) // Check has made sure that a plan with shares has a statistic
+	of, _ := bodies.Of(m.Task) // true, because kinds.Check allows secret shares only for such tasks
 	two, err := newServers(of, m.gathered.Sum, real)
 	if err == nil {
 		m.gathered.Sum = two
@@ -128,7 +128,7 @@ func (m *machine) aggregated(real bool) (*servers, error) {
 	return two, err
 }
 
-// body settles a draft through party i's ledger. It is safe for concurrent use.
+// body makes party i's body from its contribution, through its ledger. It is safe for concurrent use.
 func (m *machine) body(ctx context.Context, draft study.Contribution, i int) ([]byte, error) {
 	released, err := study.Settle(ctx, privacy.Simulation(m.study.Plan.Seed+1+uint64(i)), m.study.Hash, draft.Requests)
 	if err != nil {
@@ -147,7 +147,7 @@ type Adder interface {
 	Add(body []byte) error
 }
 
-// Receive handles a contribution like a server: check, step, add.
+// Receive does what a coordinator does with a contribution: it checks the body, records it and adds it.
 func Receive(s *life.Study, to Adder, party study.PartyID, body []byte) error {
 	if err := to.Check(body); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (m *machine) conclude(ctx context.Context) (study.Release, error) {
 	if _, err := m.study.Step(life.FoldDone{Contributions: len(m.study.Received)}); err != nil {
 		return study.Release{}, err
 	}
-	t := m.Task // a study.Keeper publishes nothing here
+	t := m.Task
 	if m.gathered.Sum != nil {
 		t = m
 	}
@@ -180,8 +180,8 @@ func (m *machine) conclude(ctx context.Context) (study.Release, error) {
 	return release, err
 }
 
-// eachParty prepares the contributions of virtual parties on all processors, and adds them one at a
-// time in any order. After an error no further party starts.
+// eachParty prepares the contributions of virtual parties on all processors, and adds them one at a time,
+// in any order. After an error, it prepares no further contributions.
 func eachParty(ctx context.Context, parties int, prepare func(ctx context.Context, i int) (add func() error, err error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

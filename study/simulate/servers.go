@@ -9,10 +9,9 @@ import (
 	"caucus/study/bodies"
 )
 
-// servers are the coordinator and helper of a study with noise by aggregators. If real, they add every party's
-// shares, which were made and proved. Otherwise they hold shares of the sum: the helper's is uniform, and the
-// coordinator's is the difference. Both ways give the same sum, so the servers' joint release is the sum with
-// both noises, exact to the integer (TestAggregators compares the two).
+// servers are the coordinator and helper of a study with study.NoiseAggregators. If real is set, they add up every
+// party's shares, with proofs. If not, they get shares of the parties' sum: the helper's is uniform, and the
+// coordinator's is the difference. Both ways release exactly the sum with both noises (TestAggregators).
 type servers struct {
 	study.Sum // contributions in clear, which no server of a real study gets
 	task      bodies.Task
@@ -38,7 +37,7 @@ func newServers(t bodies.Task, sum study.Sum, real bool) (*servers, error) {
 	return s, nil
 }
 
-// Add adds a contribution, through the two servers if they are real.
+// Add adds a contribution, in shares if real is set.
 func (s *servers) Add(body []byte) error {
 	vector, weight, err := s.task.Statistic.ParseClear(body)
 	if err != nil {
@@ -89,7 +88,7 @@ func (s *servers) sums() (out [study.Servers]secret.SecretShare, err error) {
 	}
 	helper := make([]byte, 16*len(s.total))
 	s.random.Read(helper)
-	for j := range s.total { // below 2¹²⁷, and so below the modulus
+	for j := range s.total { // clear the highest bit, so that the number is below the modulus
 		helper[16*j+15] &= 0x7f
 	}
 	held, err := secret.Form{Cells: len(s.total)}.ParseShare(helper)

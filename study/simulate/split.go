@@ -27,17 +27,17 @@ type Split struct {
 	// PoolFraction is the share of Train that becomes the pool, at most PoolRows rows (0: no limit).
 	PoolFraction float64
 	PoolRows     int
-	// Parties is the number of parties, which get random equal parts of the records. 0 means the
-	// parties that the party column names.
+	// Parties is the number of parties, which get random equal parts of the records. If it is 0, the
+	// party column says who has which records.
 	Parties int
 	// Records is the most records that a party gets; 0 means no limit.
 	Records int
-	// Concentration, if above 0, divides classes unevenly. Each class's shares among the parties are
-	// Dirichlet(Concentration, ...), so that some parties see mostly one class and sizes differ (Hsu,
-	// Qi & Brown 2019).
+	// Concentration, if above 0, divides classes unevenly: the parties' shares of each class have a
+	// Dirichlet distribution with this parameter, so that some parties have mostly one class and sizes
+	// differ (Hsu, Qi & Brown 2019).
 	Concentration float64
-	// Voters are the parties' classifiers if a plan allows any (learners.Any), used in turn. Without
-	// Voters the default classifier votes.
+	// Voters are the parties' classifiers if a plan lets parties choose (learners.Any): parties take them
+	// in turn. If there are none, all parties use the default classifier.
 	Voters []Voter
 	Seed   uint64
 }

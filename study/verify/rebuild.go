@@ -32,7 +32,7 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 		if of, err = publicSum(t, r.Sum); err != nil {
 			return fail(err)
 		}
-		if of.Sum == nil && of.Bodies == nil { // the release has neither for its readers
+		if of.Sum == nil && of.Bodies == nil { // readers get neither the sum nor the bodies
 			of.Contributions = want.Parties
 		} else {
 			want.Sum = r.Sum
