@@ -50,7 +50,7 @@ func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []da
 	return s.EncodeWhere(t, *c)
 }
 
-// Decode is Encode for coded records, whose schema contains s.
+// Decode is Encode for records in coded form, under a schema that has all columns of s.
 func (p Plan) Decode(s dataset.Schema, coding *dataset.Coding, b dataset.CodedBlock) (*dataset.Records, error) {
 	c, err := p.condition(s)
 	if err != nil {

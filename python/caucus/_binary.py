@@ -1,4 +1,4 @@
-"""Run the caucus program, which does what must not be written twice."""
+"""Run the caucus program, so that its checks and computations are not written again in Python."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _log = logging.getLogger("caucus")
 
 
 class NoBinary(RuntimeError):
-    """The caucus program is not here."""
+    """The caucus program was not found."""
 
 
 class CommandFailed(RuntimeError):
-    """The caucus program said no; the message is its own.
+    """The caucus program failed or refused; the message is the program's.
 
-    code: its exit status, 1 where it failed and 2 where it was asked wrongly.
+    code: the program's exit status, 1 for a failure and 2 for wrong arguments.
     """
 
     def __init__(self, message: str, code: int = 1) -> None:
@@ -36,7 +36,7 @@ class CommandFailed(RuntimeError):
 
 
 def binary() -> str:
-    """The path of the program: CAUCUS_BINARY, or caucus on the path."""
+    """The path of the program: environment variable CAUCUS_BINARY, or caucus on the search path."""
     found = os.environ.get("CAUCUS_BINARY") or shutil.which("caucus")
     if not found:
         raise NoBinary(
@@ -49,8 +49,8 @@ def binary() -> str:
 def run(*arguments: object) -> Dict[str, Any]:
     """Run caucus with --json, and return its document.
 
-    What it warns of is a UserWarning; what it notes goes to the log "caucus".
-    CommandFailed where it says no.
+    The program's warnings become UserWarnings, and its notes go to the log "caucus".
+    Raises CommandFailed if the program fails or refuses.
     """
     document, said = _run(*arguments, "--json")
     for line in said.splitlines():
@@ -62,7 +62,7 @@ def run(*arguments: object) -> Dict[str, Any]:
 
 
 def warn(message: str) -> None:
-    """A UserWarning at the line of whoever called the package."""
+    """Give a UserWarning at the line that called the package."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == _HERE:
         level, frame = level + 1, frame.f_back
@@ -70,7 +70,7 @@ def warn(message: str) -> None:
 
 
 def quietly(*arguments: object) -> Dict[str, Any]:
-    """Like run, of a document that has the warnings itself."""
+    """Like run, for a document that already contains the warnings."""
     return _run(*arguments, "--json")[0]
 
 
@@ -84,20 +84,20 @@ def _run(*arguments: object) -> Tuple[Dict[str, Any], str]:
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode != 0:
         said = done.stderr.strip() or done.stdout.strip()
-        error = re.search(r"^caucus: (.*)\Z", said, re.MULTILINE | re.DOTALL)  # what stands before are notes
+        error = re.search(r"^caucus: (.*)\Z", said, re.MULTILINE | re.DOTALL)  # earlier lines are notes
         raise CommandFailed(error.group(1) if error else said, done.returncode)
     document: Dict[str, Any] = json.loads(done.stdout)
     return document, done.stderr
 
 
 def verify(release: Path, pool: Optional[Path] = None, **flags: Any) -> Dict[str, Any]:
-    """Recompute what a release claims; CommandFailed where it does not hold. Further
-    flags are those of `caucus release verify`, such as key="5f3a…", the coordinator's public key."""
+    """Recompute what a release claims. Raises CommandFailed if a claim does not hold. flags are
+    those of `caucus release verify`, such as key="5f3a…", the coordinator's public key."""
     return run("release", "verify", release, *flags_of({"pool": pool, **flags}))
 
 
 def flags_of(values: Mapping[str, Any]) -> List[str]:
-    """Values as flags: None and False are left out, a list is written with commas."""
+    """Values as flags. None and False give no flag, and a list is written with commas."""
     given: List[str] = []
     for name, value in values.items():
         name = "--" + name.replace("_", "-")
@@ -109,7 +109,7 @@ def flags_of(values: Mapping[str, Any]) -> List[str]:
 
 
 def text_of(value: Any) -> str:
-    """A value as it is typed on a command line."""
+    """A value as text for a command line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)) and not any(isinstance(v, (Mapping, list, tuple)) or "," in str(v) for v in value):
@@ -120,12 +120,12 @@ def text_of(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """What JSON has no form for: NumPy's numbers, paths."""
+    """Convert a value that json cannot write, such as a NumPy number or a path."""
     return value.item() if hasattr(value, "item") else value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 class Files:
-    """A folder, while it is entered, of files for what Python hands to the program."""
+    """A temporary folder (in a with statement) for values that the program reads from files."""
 
     def __enter__(self) -> Files:
         self._folder = tempfile.TemporaryDirectory(prefix="caucus-")
@@ -135,8 +135,8 @@ class Files:
         self._folder.cleanup()
 
     def path(self, name: str, value: Any) -> str:
-        """The path of a file: of what is no path, one that is written here: a data frame as CSV,
-        a dict as JSON, which is YAML too. None is for a file that the program writes here."""
+        """The path of a file that holds value. A data frame is written as CSV and a dict as JSON,
+        which is also YAML. A path is returned as it is. None gives a path for the program to write."""
         path = os.path.join(self._folder.name, name)
         if value is None:
             return path
@@ -150,7 +150,7 @@ class Files:
         return str(os.fspath(value))
 
     def run(self, *arguments: object) -> Dict[str, Any]:
-        """Like run; an error names these files without the folder."""
+        """Like run. Errors name the files without their folder."""
         try:
             return run(*arguments)
         except CommandFailed as error:

@@ -77,7 +77,7 @@ class Classifier(ClassifierMixin, BaseEstimator, Release):
         return hasattr(self, "_model")
 
     def fit(self, X: Any = None, y: Any = None) -> Classifier:
-        """Give the classifier back as it is: the study fitted it."""
+        """Return the classifier unchanged, because the study has fitted it."""
         if not hasattr(self, "_model"):
             self._read()
         return self
@@ -114,7 +114,7 @@ class Classifier(ClassifierMixin, BaseEstimator, Release):
         return columns, len(columns[names[0]])
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """The scores, N×K; with two classes those of the second, N."""
+        """The scores, N×K or, with two classes, N scores of the second class."""
         s = self._scores(X)
         return s[:, 1] if s.shape[1] == 2 else s
 
@@ -125,8 +125,8 @@ class Classifier(ClassifierMixin, BaseEstimator, Release):
 
     @property
     def predict_proba(self) -> Callable[[Any], NDArray[Any]]:
-        """predict_proba(X): one number for each row and class, N×K, each row adding up to
-        1; output_ says what they are. A release of scores has none."""
+        """predict_proba(X): a number for each row and class, N×K; each row adds up to 1.
+        output_ says what the numbers mean. A release of scores has no predict_proba."""
         if self.fit().output_ == "score":
             raise AttributeError("this release tells scores, which are no probabilities: use decision_function")
         return self._softmax
@@ -138,13 +138,13 @@ class Classifier(ClassifierMixin, BaseEstimator, Release):
         return out
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row, N texts."""
+        """The predicted class of each row, N texts."""
         out: NDArray[Any] = self.classes_[np.argmax(self._scores(X), axis=1)]
         return out
 
 
 def _steps(document: Dict[str, Any], source: Any) -> Dict[str, Any]:
-    """The steps of a document, which was checked to compute one score a class."""
+    """The steps of a document, after checking that they compute a score for each class."""
     try:
         model = _read_steps(document, source)
         _model.check(model)

@@ -18,7 +18,7 @@ EVERYBODY = "everybody"
 
 
 class NotHeld(ValueError):
-    """There is no such frame here; the message says what there is."""
+    """The release has no such frame; the message names the frames that it has."""
 
 
 def pandas() -> Any:
@@ -31,7 +31,7 @@ def pandas() -> Any:
 
 
 def _frame(rows: Rows, texts: Sequence[str], numbers: Sequence[str], wholes: Sequence[str] = (), order: Sequence[str] = ()) -> pd.DataFrame:
-    """A frame of rows that have texts, then numbers (None: NaN), then whole numbers."""
+    """A frame of rows, each with texts, then numbers (None becomes NaN), then whole numbers."""
     lib = pandas()
     columns = [*texts, *numbers, *wholes]
     out: pd.DataFrame = lib.DataFrame([list(r) for r in rows], columns=columns)
@@ -141,7 +141,7 @@ def table_one(table: Document) -> pd.DataFrame:
 
 
 def _statistics(c: Document, s: Document) -> Iterable[Tuple[str, str, Optional[Document], Optional[float]]]:
-    """Level, name, estimate and count of all that a column has in one group."""
+    """Level, name, estimate and count of everything that a column has in one group."""
     edges = c.get("edges")
     if not edges:
         for level, e, n in zip(c["levels"], s["shares"], s["counts"]):
@@ -191,7 +191,7 @@ def sites(body: Document) -> pd.DataFrame:
 
 
 def _subgroups(body: Document) -> Iterable[Tuple[Document, str, str, Document]]:
-    """Class, column and level of each set of records that was judged."""
+    """Class, column and level of each set of records that was evaluated."""
     for c in body["classes"]:
         yield c, "", EVERYBODY, c["overall"]
         for g in c.get("groupings") or []:
@@ -200,7 +200,7 @@ def _subgroups(body: Document) -> Iterable[Tuple[Document, str, str, Document]]:
 
 
 def _number(n: Document) -> List[Any]:
-    """value, sd, noise_sd, low, high: NaN where unknown, infinite ends where noise leaves them open."""
+    """value, sd, noise_sd, low, high: NaN if unknown. low or high is infinite if noise leaves it open."""
     if n.get("unknown"):
         return [None] * 5
     low = -math.inf if n.get("no_low") else n["low"]

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 
 
 class Explained(ValueError):
-    """A refusal that says by itself what to do."""
+    """A refusal whose message says what to do."""
 
 
 class NeedsExport(Explained):
@@ -67,7 +67,7 @@ def of_release(document: Document) -> Document:
 
 
 def of_export(document: Document) -> Document:
-    """The steps of what `caucus release export --to json` wrote."""
+    """The steps of a document that `caucus release export --to json` wrote."""
     if document["caucus_model"] != FORM:
         raise Explained("the file has form %s, this package reads form %d: use the same version of both" % (document["caucus_model"], FORM))
     steps: Steps = []
@@ -155,7 +155,7 @@ def _text(cell: Any) -> str:
 
 
 def encode(model: Document, columns: Dict[str, List[Any]], n: int) -> NDArray[Any]:
-    """The encoded numbers, n rows of them, of columns given by name."""
+    """Encode n rows, given as columns by name."""
     x = np.zeros((n, model["encoded"]))
     rows = np.arange(n)
     for c in model["columns"]:
@@ -190,8 +190,8 @@ def encode(model: Document, columns: Dict[str, List[Any]], n: int) -> NDArray[An
 
 
 def check(model: Document) -> None:
-    """Refuse a model whose parts do not fit each other: one empty row must get one finite
-    score a class."""
+    """Refuse a model whose parts do not fit each other: an empty row must get a finite score for
+    each class."""
     if model["output"] not in ("probability", "vote_share", "score"):
         raise ValueError("its output is %r" % (model["output"],))
     if not isinstance(model["warnings"], list) or not all(isinstance(w, str) for w in model["warnings"]):
@@ -215,7 +215,7 @@ def check(model: Document) -> None:
 
 
 def _check_column(c: Document, encoded: int) -> None:
-    """Refuse a column that names no place of a row's encoded numbers, or no bounds."""
+    """Refuse a column without a valid place among a row's encoded numbers, or without bounds."""
     if c["kind"] == "categorical":
         last, other = c["at"] + len(c["levels"]) - 1, c["other"]
     elif c["kind"] == "numeric":
@@ -230,7 +230,7 @@ def _check_column(c: Document, encoded: int) -> None:
 
 
 def scores(model: Document, x: NDArray[Any]) -> NDArray[Any]:
-    """One score a class for encoded rows."""
+    """The score of each class for encoded rows."""
     for op, given in model["steps"]:
         if op == "standard":
             mean, factor, cut = given

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ._release import Release
 
-# Colours that people with any colour vision tell apart (Okabe & Ito 2008).
+# Colours that can be distinguished with any colour vision (Okabe & Ito 2008).
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 GREY = "#8C8C8C"
 _MOST_GROUPS = 6  # lines or rows of dots of one colour each
@@ -42,8 +42,8 @@ def _bare(ax: Any) -> None:
 
 
 def _dots(ax: Any, names: Sequence[str], value: Any, low: Any, high: Any, colour: Any = COLOURS[0], at: Any = None, label: Optional[str] = None) -> None:
-    """A row for each name, the first on top: a dot and its interval. An end that is infinite stands
-    beyond all others."""
+    """A row for each name, the first on top: a dot and its interval. An infinite end is drawn
+    beyond all other ends."""
     at = list(range(len(names))) if at is None else at
     value, low, high = list(value), list(low), list(high)
     finite = [v for v in [*value, *low, *high] if math.isfinite(v)]
@@ -62,7 +62,7 @@ def _dots(ax: Any, names: Sequence[str], value: Any, low: Any, high: Any, colour
 
 
 def _legend(ax: Any, given: Any, columns: int) -> None:
-    """The legend below a drawing of its own, or within axes that were given."""
+    """A legend, below the drawing or, if the caller gave the axes, inside them."""
     if given is not None:
         ax.legend(frameon=False, fontsize="small", loc="best")
     else:
@@ -98,7 +98,7 @@ def _coefficients(of: Release, _: Any, ax: Any) -> Any:
 
 
 def _odds_scale(ax: Any, told: pd.DataFrame) -> None:
-    """A scale of logarithms with marks that people read, and no interval beyond 1/1000 to 1000."""
+    """A logarithmic scale with readable marks, which ends at 1/1000 and 1000 at most."""
     from matplotlib import ticker
 
     low, high = max(told["odds_low"].min() / 1.15, 1e-3), min(told["odds_high"].max() * 1.15, 1e3)
@@ -275,7 +275,7 @@ _QUARTILES = ["lower quartile", "median", "upper quartile"]
 
 
 def _panel(known: pd.DataFrame, name: str, share: bool) -> Tuple[List[str], pd.DataFrame]:
-    """The rows of a panel, and what is known of them."""
+    """The rows of a panel, and their estimates as far as they are known."""
     mine = known[(known["variable"] == name) & ((known["statistic"] == "share") == share)]
     mine = mine.assign(row=mine["level" if share else "statistic"])
     if not share:
@@ -299,7 +299,7 @@ def _fill(ax: Any, rows: List[str], mine: pd.DataFrame, groups: List[str], alone
 
 
 def _shown(row: Any) -> float:
-    """A value, and of a share that noise made negative, 0."""
+    """A value; 0 for a share that noise made negative."""
     return max(float(row.value), 0.0) if row.statistic == "share" else float(row.value)
 
 
@@ -340,7 +340,7 @@ _MEASURED = {"accuracy": "accuracy on test records", "l1": "L1 distance to the t
 
 
 def _beside(frame: pd.DataFrame, names: List[str], label: str, ax: Any) -> Any:
-    """Released numbers of one scale, with their intervals, beside the truth."""
+    """Released numbers of one scale, with their intervals, and the true numbers."""
     frame = frame.dropna(subset=["value"])
     if frame.empty:
         raise NotHeld("noise hides all of this: frame() says so of each number")

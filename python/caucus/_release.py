@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SIMULATED = "this release was simulated: its noise protected nobody"
 
-# What each kind has frames of, beside costs, totals and tables.
+# The frames of each kind, in addition to costs, totals and tables.
 FRAMES = {
     "classify": ["coefficients", "path", "predictions"],
     "labels": ["shares", "path", "predictions"],
@@ -75,7 +75,7 @@ class Release:
 
     @property
     def guarantee(self) -> str:
-        """What one guarantee hides, and its epsilon and delta, in words."""
+        """What the guarantee hides, and its epsilon and delta, in words."""
         return str(self.document["guarantee"])
 
     @property
@@ -85,17 +85,17 @@ class Release:
 
     @property
     def missing(self) -> List[str]:
-        """The parties that were asked and did not contribute."""
+        """The parties of the study that did not contribute."""
         return list(self.document.get("missing") or [])
 
     @property
     def simulated(self) -> bool:
-        """True where a simulation made it: its noise protected nobody."""
+        """True if a simulation made the release. Its noise protected nobody."""
         return bool(self.document["simulated"])
 
     @property
     def warnings(self) -> List[str]:
-        """What the release says of itself."""
+        """The release's warnings."""
         return list(self.document.get("warnings") or [])
 
     def _has(self) -> str:
@@ -273,7 +273,7 @@ def read(source: str) -> Dict[str, Any]:
 
 
 def damaged(source: str, reason: object) -> ValueError:
-    """An error for a file that is no release."""
+    """The error for a file that is not a release."""
     return ValueError(
         "%s is damaged, or neither a release nor what `caucus release export --to json` wrote (%s): "
         "fetch it again with `caucus study result STUDY --out FILE`, or export it again" % (source, reason)

@@ -12,7 +12,7 @@ import (
 type column struct {
 	name           string
 	levels         []string  // names of cells; nil for a number
-	edges          []float64 // public edges of a number's bins, in its own unit; nil for others
+	edges          []float64 // public edges of a number's bins, in its own unit; nil for a text
 	log            bool      // positions are on the log scale
 	chosen         bool      // the plan gave the edges (Terms.Cuts)
 	places         []float64 // positions of the edges, in [0,1]

@@ -175,7 +175,7 @@ func (q *counts) bound() privacy.Bound {
 			numbers++
 		}
 	}
-	sums := 2 * numbers // cells of within-bin sums that move
+	sums := 2 * numbers // cells of within-bin sums that change
 	if q.group != nil {
 		sums *= 2
 	}

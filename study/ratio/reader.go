@@ -101,8 +101,8 @@ func (s reader) takeApart(body []byte) (parsed, error) {
 
 func (d design) dim(p study.Plan) int { return p.Map.Dim() }
 
-// farDeviations is a number of standard deviations that the noise of honest releases never exceeds:
-// Laplace noise does once in 10³⁹ draws.
+// farDeviations is a number of standard deviations that the noise of honest releases does not exceed.
+// Laplace noise would exceed it once in 10³⁹ draws.
 const farDeviations = 64
 
 // possible refuses a body that no honest party could send, so that a party cannot spoil the estimate

@@ -238,7 +238,7 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 		for i := v; i < len(local); i += len(d.Voters) {
 			of = append(of, local[i])
 		}
-		if len(of) == 0 { // with more voters than parties, some have none
+		if len(of) == 0 { // there are more voters than parties
 			of = []float64{0}
 		}
 		out.alone = append(out.alone, stat.Mean(of, nil))
