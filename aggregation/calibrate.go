@@ -145,7 +145,7 @@ func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64)
 	if c.classes > 2 {
 		return c.drawnFlattery(noise, rng)
 	}
-	x, factor := times(c.x, c.metric), times(c.metric, noise.Factor)
+	x, factor := times(c.x, c.metric), times(c.metric.T(), noise.Factor)
 	h := curvatureOf(x, c.weight, c.fit.Model.Probabilities(c.x))
 	solved := times(newRidged(h, c.fit.Lambda).inverse(), factor)
 	var both mat.Dense
@@ -171,9 +171,9 @@ func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 // drawnFlattery estimates flattery's results from fits under fresh noise n. The difference of the fits under n
 // and −n has no second-order effects.
 func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square float64) {
-	x, factor := times(c.x, c.metric), times(c.metric, noise.Factor)
+	x, factor := times(c.x, c.metric), times(c.metric.T(), noise.Factor)
 	risk := softmax{&learners.SoftmaxRisk{X: x, RowWeight: c.weight, Classes: c.classes}}
-	problem := perturbed{risk: risk, mu: times(c.metric, c.mu)}
+	problem := perturbed{risk: risk, mu: times(c.metric.T(), c.mu)}
 	d, columns := c.mu.Dims()
 	start := problem.solve(problem.mu, c.fit.Lambda, searchGradient, nil)
 	worth := make([]float64, calibrationDraws)

@@ -35,6 +35,9 @@ type CrossTerms struct {
 	// effective.
 	Tilt bool
 	Keep float64
+	// Nested is the number of leading features that a fit can use without the others (dataset.Map.Nested);
+	// 0: all features are alike.
+	Nested int
 }
 
 // FitCross fits a classifier to noisy sums (see CrossMeans) on a pool. The class sums give the moments; the rest
@@ -83,8 +86,8 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 	}
 	mu := CrossMoments(means, target)
 	noise := CrossNoise(o.Classes, sd, pool.X, pool.Weight, out.EffectiveRows, o.Records, residual)
-	metric := sphere(pool.X, pool.Weight, noise)
-	out.Fit = fitVotes(pool.X, pool.Weight, mu, noise, o.FitTerms, metric, rng)
+	var metric *mat.Dense
+	out.Fit, metric = o.fit(pool, mu, noise, rng)
 	c := calibrator{
 		x: pool.X, weight: pool.Weight, classes: o.Classes, mu: mu, fit: out.Fit, metric: metric,
 		effective: out.EffectiveRows, records: o.Records * min(labelled, 1), own: []*mat.Dense{Isotropic(d, crossColumn(o.Classes, sd)).Factor},
@@ -94,4 +97,50 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 	}
 	out.equations = c
 	return out, nil
+}
+
+// nestedScales multiply the features after CrossTerms.Nested. 0 leaves them out.
+var nestedScales = []float64{0, 0.25, 1}
+
+// nestedSure is by how many standard deviations a fit with more features must lower the risk.
+const nestedSure = 1
+
+// fit returns the fit to moments mu and the transform in whose coordinates its ridge acts. With nested
+// features it makes one fit for each scale of the features after them, all under the same fresh draws. It
+// takes the fit whose estimated risk without noise is least, among the fit to the nested features alone
+// and those that lower its risk by more than noise and sampling explain. By this, noise alone rarely
+// brings in more features, and all is post-processing of mu. A given λ leaves no estimates to compare, so
+// the fit is to the nested features.
+func (o CrossTerms) fit(pool *auxdata.Pool, mu *mat.Dense, noise Noise, rng *rand.Rand) (Fit, *mat.Dense) {
+	if o.Nested == 0 {
+		t := sphere(pool.X, pool.Weight, noise)
+		return fitVotes(pool.X, pool.Weight, mu, noise, o.FitTerms, t, rng), t
+	}
+	var best, nested Fit
+	var metric *mat.Dense
+	d, _ := mu.Dims()
+	seed := rng.Uint64()
+	for _, scale := range nestedScales {
+		by := mat.NewDense(d, d, nil)
+		for j := range d {
+			by.Set(j, j, 1)
+			if j >= o.Nested && j < d-1 {
+				by.Set(j, j, scale)
+			}
+		}
+		of := noise
+		of.Factor = times(by, noise.Factor)
+		t := times(by, sphere(times(pool.X, by), pool.Weight, of))
+		fit := fitVotes(pool.X, pool.Weight, mu, noise, o.FitTerms, t, rand.New(rand.NewPCG(seed, 0)))
+		if scale == 0 {
+			best, nested, metric = fit, fit, t
+			continue
+		}
+		var off mat.Dense
+		off.Sub(fit.Model.W, nested.Model.W)
+		if sd := mat.Norm(times(noise.Factor.T(), &off), 2); fit.chosen() < min(best.chosen(), nested.chosen()-nestedSure*sd) {
+			best, metric = fit, t
+		}
+	}
+	return best, metric
 }

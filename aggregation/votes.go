@@ -45,8 +45,8 @@ func FitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitT
 func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitTerms, t *mat.Dense, rng *rand.Rand) Fit {
 	p := perturbed{
 		risk:    softmax{&learners.SoftmaxRisk{X: times(x, t), RowWeight: weight, Classes: o.Classes}},
-		mu:      times(t, mu),
-		noise:   Noise{Factor: times(t, noise.Factor), Laplace: noise.Laplace, Centred: noise.Centred},
+		mu:      times(t.T(), mu),
+		noise:   Noise{Factor: times(t.T(), noise.Factor), Laplace: noise.Laplace, Centred: noise.Centred},
 		ceiling: math.Log(float64(o.Classes)),
 	}
 	w, chosen, path := p.fit(o.Lambda, nil, rng)
@@ -87,6 +87,17 @@ func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, pub
 		}
 	}
 	return w, public
+}
+
+// chosen returns the least estimate of the risk without noise on the search's path, plus its doubt. If λ was
+// given, it is 0.
+func (f Fit) chosen() (risk float64) {
+	for _, p := range f.Path {
+		if p.Lambda == f.Lambda {
+			risk = p.Risk + p.Correction + p.Doubt
+		}
+	}
+	return risk
 }
 
 // sphere returns the public transform T (d×d, symmetric) in whose coordinates the ridge acts: T = (C +

@@ -50,6 +50,7 @@ type Components struct {
 	Project  Count    `yaml:"project" default:"auto" help:"principal components of the pool to keep; 0: all features; auto: as many as serve the plan best"`
 	Whiten   float64  `yaml:"whiten" help:"degree of whitening of the components, 0 to 1"`
 	Analysis Analysis `yaml:"analysis" help:"how columns are scaled before: famd, each by its own deviation, or pca, by the schema's bounds; default: by the schema"`
+	Bins     bool     `yaml:"bins" help:"beside the components also bins of numeric columns, at public quantiles of the pool (mechanism cross)"`
 }
 
 // DefaultAnalysis returns PCA if all columns are one numeric feature, like pixels: their variances are
@@ -74,10 +75,16 @@ func (c Components) Fit(s Schema, x *mat.Dense) (Map, error) {
 	if err != nil {
 		return Map{}, err
 	}
+	var m Map
 	if columns.Kind == IdentityMap {
-		return FitPCAWhitened(x, int(c.Project), c.Whiten)
+		m, err = FitPCAWhitened(x, int(c.Project), c.Whiten)
+	} else {
+		m, err = FitFAMD(s, x, int(c.Project), c.Whiten)
 	}
-	return FitFAMD(s, x, int(c.Project), c.Whiten)
+	if err != nil || !c.Bins {
+		return m, err
+	}
+	return m.withBins(s, x)
 }
 
 // Columns returns the map to the columns from which components are computed.

@@ -33,6 +33,8 @@ type Map struct {
 	Whiten float64 `json:"whiten,omitempty"`
 	// Standard has the parameters of the kind with this name.
 	Standard *Standard `json:"standard,omitempty"`
+	// Nested is the number of leading outputs that are the components, before those of bins; 0: all are.
+	Nested int `json:"nested,omitempty"`
 	// First, if not nil, maps the encoded columns to this map's inputs.
 	First *Map `json:"first,omitempty"`
 }
@@ -233,7 +235,7 @@ func (m Map) validate(depth int) error {
 	case StandardMap:
 		return m.Standard.validate(m)
 	case IdentityMap:
-		if m.Outputs != 0 || len(m.Mean) != 0 || len(m.Directions) != 0 {
+		if m.Outputs != 0 || m.Nested != 0 || len(m.Mean) != 0 || len(m.Directions) != 0 {
 			return errors.New("map: an identity map has no outputs, mean or directions; remove them")
 		}
 		return nil
@@ -241,8 +243,11 @@ func (m Map) validate(depth int) error {
 	default:
 		return fmt.Errorf("map: kind %q is unknown; use %s, %s or %s", m.Kind, IdentityMap, PCAMap, StandardMap)
 	}
-	if m.Outputs < 1 || m.Outputs > m.Inputs {
-		return fmt.Errorf("map: outputs is %d; expected 1 to %d", m.Outputs, m.Inputs)
+	if m.Outputs < 1 || m.Outputs > maxColumns {
+		return fmt.Errorf("map: outputs is %d; expected 1 to %d", m.Outputs, maxColumns)
+	}
+	if m.Nested < 0 || m.Nested > m.Outputs {
+		return fmt.Errorf("map: nested is %d; expected at most the %d outputs", m.Nested, m.Outputs)
 	}
 	if len(m.Mean) != m.Inputs || len(m.Directions) != m.Inputs*m.Outputs {
 		return fmt.Errorf("map: mean has %d and directions %d entries; expected %d and %d",

@@ -18,6 +18,10 @@ func (m Map) Words() string {
 		return before + fmt.Sprintf("%d numbers that encode the columns, each by its own scale", m.Inputs)
 	case PCAMap:
 		s := fmt.Sprintf("%d directions of %d numbers", m.Outputs, m.Inputs)
+		if m.Nested > 0 {
+			before = fmt.Sprintf("%d numbers that encode the columns, each by its own scale, then ", m.Columns())
+			s = fmt.Sprintf("%d directions of them, %d of their bins", m.Nested, m.Outputs-m.Nested)
+		}
 		if m.Whiten > 0 {
 			s += fmt.Sprintf(", evened out by %g", m.Whiten)
 		}

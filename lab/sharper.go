@@ -10,7 +10,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregation"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/privacy"
@@ -129,7 +128,7 @@ func sharperProposal(epsilon float64, noise study.Noise) study.Proposal {
 	}
 }
 
-// releases measures real releases under today's map, and prototypes under the same with bins.
+// releases measures real releases under today's map and under the same with bins.
 func (s sharperSet) releases(ctx context.Context, l *lab, epsilon float64, draw int, out *results) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -138,114 +137,38 @@ func (s sharperSet) releases(ctx context.Context, l *lab, epsilon float64, draw 
 	if err != nil {
 		return err
 	}
-	rng := l.rng(fmt.Sprintf("sharper %s %d %g", s.Name, draw, epsilon))
 	for _, noise := range sharperNoises {
-		t, err := d.Task(sharperProposal(epsilon, noise))
-		if err != nil {
-			return err
-		}
-		run, err := d.Run(ctx, t, simulate.Options{Lean: true})
-		if err != nil {
-			return err
-		}
-		accuracy, err := d.Score(t, run.Release.Result)
-		if err != nil {
-			return err
-		}
-		p := t.Plan()
-		add := func(name string, m dataset.Map, accuracy float64) {
+		p := sharperProposal(epsilon, noise)
+		for _, name := range []string{"today", "bins"} {
+			t, err := d.Task(p)
+			if err != nil {
+				return err
+			}
+			run, err := d.Run(ctx, t, simulate.Options{Lean: true})
+			if err != nil {
+				return err
+			}
+			accuracy, err := d.Score(t, run.Release.Result)
+			if err != nil {
+				return err
+			}
+			m := t.Plan().Map
 			out.add("set", s.Name, "draw", draw, "epsilon", epsilon, "noise", noise, "map", name, "accuracy", accuracy, "largest", d.Majority(), "features", m.Dim()-1)
+			if p.Map = withBins(d, m); !p.Map.Bins {
+				break // without numbers in bins both maps are the same
+			}
 		}
-		add("today", p.Map, accuracy)
-		with, err := withBins(p.Map, d.Schema, d.Pool)
-		if err != nil {
-			continue // without bins both maps are the same
-		}
-		fit, err := releaseWithBins(d, p, with, noise.Draws(len(d.Parties)), rng)
-		if err != nil {
-			return err
-		}
-		add("bins", with, rightShare(fit.Predict(with.Apply(d.Test.X)), d.Test.Y))
 	}
 	return nil
 }
 
-// releaseWithBins is cross under another map than the plan's: the same bound, as rows keep norm 1, and the
-// plan's noise, which the law of the discrete Gaussian equals up to rounding. The fit is the product's
-// without tilt and calibration, and takes up bins by what the noisy sums say: see fitNested.
-func releaseWithBins(d *simulate.Deal, p study.Plan, m dataset.Map, draws int, rng *rand.Rand) (learners.Linear, error) {
-	classes, dim, n := len(d.Schema.Classes()), m.Dim(), float64(d.Private.Len())
-	sums := aggregation.CrossSums(m.Apply(d.Private.X), d.Private.Y, classes)
-	bound := privacy.Bound{Unit: p.Unit, L1: aggregation.CrossL1(dim), L2sq: aggregation.CrossL2sq, Cells: 2 * dim}
-	mechanism, err := p.Calibrate(bound, len(sums))
-	if err != nil {
-		return learners.Linear{}, err
+// withBins is a map with as many components as m, and bins.
+func withBins(d *simulate.Deal, m dataset.Map) dataset.Components {
+	c := dataset.Components{Project: dataset.Count(m.Outputs), Whiten: m.Whiten, Bins: true}
+	if _, err := c.Fit(d.Schema, d.Pool); err != nil {
+		c.Bins = false
 	}
-	variance := privacy.VarianceOf(mechanism, bound, 0, len(sums))
-	noisy := make([]float64, len(sums))
-	for j, v := range sums {
-		noisy[j] = float64(v) + math.Sqrt(float64(draws)*variance)*rng.NormFloat64()
-	}
-	means, err := aggregation.CrossMeans(noisy, classes, dim, n)
-	if err != nil {
-		return learners.Linear{}, err
-	}
-	x, sd := m.Apply(d.Pool), aggregation.CrossDeviation(variance, draws, n)
-	rows, _ := x.Dims()
-	target, mean, residual := columnMeans(x), make([]float64, dim-1), make([]float64, dim)
-	for j := range mean {
-		mean[j] = mat.Sum(means.RowView(j))
-	}
-	if aggregation.DriftOf(x.Slice(0, rows, 0, dim-1).(*mat.Dense), nil, mean, sd*math.Sqrt(float64(classes)), n).Found() {
-		for j := range mean {
-			residual[j] = mean[j] - target[j]
-		}
-	}
-	mu := aggregation.CrossMoments(means, target)
-	return fitNested(x, mu, aggregation.CrossNoise(classes, sd, x, nil, float64(rows), n, residual), p.Map.Outputs, classes, rng.Uint64()), nil
-}
-
-// nestedScales multiply the bins' features. 0 leaves them out.
-var nestedScales = []float64{0, 0.25, 1}
-
-// fitNested makes one fit for each scale of the features after the nested ones, all under the same fresh
-// draws. It takes the fit whose estimated risk without noise is least, among the fit to the nested features
-// alone and those that lower its risk by more than a standard deviation of what noise and sampling explain.
-func fitNested(x, mu *mat.Dense, noise aggregation.Noise, nested, classes int, seed uint64) learners.Linear {
-	_, dim := x.Dims()
-	var best, plain *mat.Dense
-	least, alone := 0., 0.
-	for _, scale := range nestedScales {
-		by := mat.NewDense(dim, dim, nil)
-		for j := range dim {
-			by.Set(j, j, 1)
-			if j >= nested && j < dim-1 {
-				by.Set(j, j, scale)
-			}
-		}
-		var scaled, moments, factor, w, off, moved mat.Dense
-		scaled.Mul(x, by)
-		moments.Mul(by, mu)
-		factor.Mul(by, noise.Factor)
-		fit := aggregation.FitVotes(&scaled, nil, &moments, aggregation.Noise{Factor: &factor, Centred: noise.Centred}, aggregation.FitTerms{Classes: classes}, rand.New(rand.NewPCG(seed, 0)))
-		risk := 0.
-		for _, at := range fit.Path {
-			if at.Lambda == fit.Lambda {
-				risk = at.Risk + at.Correction + at.Doubt
-			}
-		}
-		w.Mul(by, fit.Model.W)
-		if scale == 0 {
-			best, plain, least, alone = &w, &w, risk, risk
-			continue
-		}
-		off.Sub(&w, plain)
-		moved.Mul(noise.Factor.T(), &off)
-		if risk < math.Min(least, alone-mat.Norm(&moved, 2)) {
-			best, least = &w, risk
-		}
-	}
-	return learners.Linear{W: best, Classes: classes}
+	return c
 }
 
 // most records on which references without a budget are trained.
@@ -271,8 +194,13 @@ func (s sharperSet) rivals(ctx context.Context, l *lab, draw int, out *results) 
 	}
 	today, todayX := under(t), d.TestX(t)
 	binned, binnedX := today, todayX
-	if with, err := withBins(t.Plan().Map, d.Schema, d.Pool); err == nil {
-		binned, binnedX = labelled{X: with.Apply(d.Private.X), Y: d.Private.Y, Classes: classes}, with.Apply(d.Test.X)
+	p := sharperProposal(10, study.NoiseCoordinator)
+	if p.Map = withBins(d, t.Plan().Map); p.Map.Bins {
+		with, err := d.Task(p)
+		if err != nil {
+			return err
+		}
+		binned, binnedX = under(with), d.TestX(with)
 	}
 	add := func(method string, epsilon any, accuracy float64) {
 		out.add("set", s.Name, "draw", draw, "method", method, "epsilon", epsilon, "accuracy", accuracy)

@@ -155,7 +155,7 @@ func (r *rehearsal) passedOver() error {
 		over bool
 		why  string
 	}{
-		{"map.project", counts && r.Map.Project > 0, asTheyAre}, {"map.whiten", counts, asTheyAre}, {"map.analysis", counts, asTheyAre}, {"lambda", counts, "the study fits nothing"},
+		{"map.project", counts && r.Map.Project > 0, asTheyAre}, {"map.whiten", counts, asTheyAre}, {"map.analysis", counts, asTheyAre}, {"map.bins", counts, asTheyAre}, {"lambda", counts, "the study fits nothing"},
 		{"simulate.generate", common.Dataset != "" || common.Train != "", "the records are given, so none are made up"},
 		{"simulate.hold_out", common.Dataset == "", "no known data set is named, so no test file comes with one"},
 		{"simulate.pool_fraction", pool, "the pool is given"}, {"simulate.pool_rows", pool, "the pool is given"},

@@ -57,11 +57,14 @@ func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *ma
 	if len(p.Schema.Features) == 1 {
 		return plain, nil
 	}
-	a, err := newAutoMap(p, size, c, x)
+	asked := c
+	asked.Bins = false // the teachers are linear, so the forecast could not tell what bins are worth
+	a, err := newAutoMap(p, size, asked, x)
 	if err != nil {
 		return c, err
 	}
 	best, err := a.best()
+	best.Bins = c.Bins
 	if errors.Is(err, study.ErrNoForecast) {
 		return plain, nil
 	}

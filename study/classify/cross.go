@@ -106,7 +106,7 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 		return study.Result{}, err
 	}
 	fit, err := aggregation.FitCross(c.pool, total.Values, aggregation.CrossTerms{
-		FitTerms: fitTerms(c.plan), Deviation: sd, Records: records, Tilt: TermsOf(c.plan).Tilt, Keep: keepRows,
+		FitTerms: fitTerms(c.plan), Deviation: sd, Records: records, Tilt: TermsOf(c.plan).Tilt, Keep: keepRows, Nested: c.plan.Map.Nested,
 	}, rng)
 	if err != nil {
 		return study.Result{}, err
@@ -123,7 +123,7 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected) and the plan does not tilt it: expect a biased classifier", drift.Statistic, drift.Directions))
 	}
 	out := Result{Classifier: model, Drift: &fit.Drift, EffectiveRows: fit.EffectiveRows}
-	if model.Output == classifier.Probability && !fit.Tilted { // how tilting affects intervals was not measured
+	if model.Output == classifier.Probability && !fit.Tilted && NoCoefficients(c.plan) == "" { // how tilting affects intervals was not measured
 		out.Coefficients = classifier.NewCoefficients(c.plan, c.pool, fit)
 	}
 	return study.NewResult(out, warnings)

@@ -162,6 +162,8 @@ func ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense
 		return c, study.PlanError("map.whiten", none)
 	case c.Project == 0 && c.Analysis != "":
 		return c, study.PlanError("map.analysis", none)
+	case c.Project == 0 && c.Bins:
+		return c, study.PlanError("map.bins", "bins lie beside principal components, and all features are kept: say how many components with map.project, or leave bins out")
 	}
 	return c, nil
 }

@@ -1,4 +1,4 @@
-package main
+package dataset
 
 import (
 	"errors"
@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
-
-	"caucus/dataset"
 )
 
 const (
@@ -28,25 +26,29 @@ type edge struct {
 	below, above float64
 }
 
-// withBins returns m, components of encoded rows x (a pool's) after a standard map, with further outputs:
-// the main directions of what the components leave of the bins of numeric columns. Over the pool these do
-// not correlate with the components, the first m.Outputs.
+// withBins returns m, components of encoded rows x (N×Dim of the PUBLIC pool) after a standard map, with
+// further outputs: the main directions of what the components leave of the bins of numeric columns. Over
+// the pool these do not correlate with the components, the first Nested outputs.
 //
-// Bins are differences of steps, one at each edge. A step is a standardised copy of its column that is cut
-// on both sides of the edge. So the map is a projection, after a standard map, after a map that copies
-// columns. Rows keep norm 1 under any map, so the bound of a release does not change.
-func withBins(m dataset.Map, s dataset.Schema, x *mat.Dense) (dataset.Map, error) {
-	if m.First == nil || m.First.Kind != dataset.StandardMap {
-		return dataset.Map{}, errors.New("bins: they lie beside the components of a table, and this set has plain columns")
+// Bins are differences of steps, one at each edge. A step is a standardised copy of its column that is
+// cut on both sides of the edge. So the map is a projection, after a standard map, after a map that
+// copies columns.
+//
+// The bound of a release does not change: [Map.Apply] keeps every row's norm at most 1 under any map, and
+// the map is made from schema and pool alone. Bins take signal from the components instead, since all
+// share that norm.
+func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
+	if m.First == nil || m.First.Kind != StandardMap {
+		return Map{}, errors.New("fit map: bins are for tables: leave out map.bins, or set map.analysis to famd")
 	}
 	edges := poolEdges(s, x)
 	if len(edges) == 0 || len(edges) > mostEdges {
-		return dataset.Map{}, fmt.Errorf("bins: the bins of the numeric columns have %d edges in this pool, and 1 to %d are possible", len(edges), mostEdges)
+		return Map{}, fmt.Errorf("fit map: the bins of the numeric columns have %d edges in this pool, and 1 to %d are possible: leave out map.bins", len(edges), mostEdges)
 	}
 	d, p, plain := m.Inputs, m.Outputs, m.First.Standard
 	wide := d + len(edges)
-	copies := dataset.Map{Kind: dataset.PCAMap, Inputs: d, Outputs: wide, Scale: 1, Mean: plain.Mean, Directions: make([]float32, d*wide)}
-	steps := &dataset.Standard{Mean: make([]float64, d, wide), Factor: slices.Clone(plain.Factor), Cut: plain.Cut}
+	copies := Map{Kind: PCAMap, Inputs: d, Outputs: wide, Scale: 1, Mean: plain.Mean, Directions: make([]float32, d*wide)}
+	steps := &Standard{Mean: make([]float64, d, wide), Factor: slices.Clone(plain.Factor), Cut: plain.Cut}
 	for j := range d {
 		copies.Directions[j*wide+j] = 1
 	}
@@ -55,18 +57,13 @@ func withBins(m dataset.Map, s dataset.Schema, x *mat.Dense) (dataset.Map, error
 		steps.Mean = append(steps.Mean, (e.below+e.above)/2-plain.Mean[e.column])
 		steps.Factor = append(steps.Factor, 4*plain.Cut/(e.above-e.below))
 	}
-	first := dataset.Map{Kind: dataset.StandardMap, Inputs: wide, Outputs: wide, Scale: 1, Standard: steps}.After(copies)
+	first := Map{Kind: StandardMap, Inputs: wide, Outputs: wide, Scale: 1, Standard: steps}.After(copies)
 
 	u := first.Features(x)
-	out := dataset.Map{Kind: dataset.PCAMap, Inputs: wide, Whiten: m.Whiten, Scale: 1}
-	out.Mean = columnMeans(u)
+	out := Map{Kind: PCAMap, Inputs: wide, Whiten: m.Whiten, Nested: p, Scale: 1}
+	out.Mean, _ = columnMoments(u)
 	n, _ := u.Dims()
-	rows := mat.DenseCopyOf(u)
-	for i := range n {
-		for j := range wide {
-			rows.Set(i, j, rows.At(i, j)-out.Mean[j])
-		}
-	}
+	rows := centred(u)
 	v := mat.NewDense(d, p, nil)
 	for i, value := range m.Directions {
 		v.RawMatrix().Data[i] = float64(value)
@@ -86,9 +83,9 @@ func withBins(m dataset.Map, s dataset.Schema, x *mat.Dense) (dataset.Map, error
 	}
 	told.Mul(&z, &slopes)
 	left.Sub(rows.Slice(0, n, d, wide), &told)
-	even, err := dataset.FitPCAWhitened(&left, binDirections, 1)
+	even, err := FitPCAWhitened(&left, binDirections, 1)
 	if err != nil {
-		return dataset.Map{}, fmt.Errorf("bins: %w", err)
+		return Map{}, fmt.Errorf("fit map: bins: %w", err)
 	}
 	q := even.Outputs
 	norm := mat.Norm(even.Features(&left), 2) * even.Scale
@@ -115,21 +112,15 @@ func withBins(m dataset.Map, s dataset.Schema, x *mat.Dense) (dataset.Map, error
 			out.Directions = append(out.Directions, float32(w))
 		}
 	}
-	out = out.After(first)
-	norms, z2 := make([]float64, n), out.Features(x)
-	for i := range n {
-		norms[i] = mat.Norm(z2.RowView(i), 2)
-	}
-	slices.Sort(norms)
-	out.Scale = norms[(n-1)/2]
-	return out, nil
+	out.Scale = out.poolScale(u)
+	return out.After(first), nil
 }
 
 // poolEdges cuts the numeric columns into bins. A column of fewer than three has no edges: its number
 // says as much.
-func poolEdges(s dataset.Schema, x *mat.Dense) (edges []edge) {
+func poolEdges(s Schema, x *mat.Dense) (edges []edge) {
 	for _, code := range s.ColumnCodes() {
-		if code.Feature.Kind != dataset.Numeric {
+		if code.Feature.Kind != Numeric {
 			continue
 		}
 		values := mat.Col(nil, code.First, x)
@@ -167,15 +158,4 @@ func columnEdges(column int, values []float64) (edges []edge) {
 		}
 	}
 	return edges
-}
-
-func columnMeans(x *mat.Dense) []float64 {
-	n, d := x.Dims()
-	out := make([]float64, d)
-	for i := range n {
-		for j, v := range x.RawRowView(i) {
-			out[j] += v / float64(n)
-		}
-	}
-	return out
 }

@@ -1,0 +1,74 @@
+package aggregation
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/auxdata"
+)
+
+// nestedTrial fits noisy sums of two classes that depend on features 0 and, by more, on feature 4. Four
+// of eight features are nested.
+func nestedTrial(t *testing.T, more, sd float64, seed uint64) (fit CrossFit, nested int) {
+	t.Helper()
+	const n, rows, d = 3000, 400, 9
+	nested = 4
+	r := rand.New(rand.NewPCG(seed, 11))
+	draw := func(n int) *mat.Dense {
+		x := mat.NewDense(n, d, nil)
+		for i := range n {
+			row := x.RawRowView(i)
+			for j := range d - 1 {
+				row[j] = (r.Float64() - .5) / 2
+			}
+			row[d-1] = math.Sqrt(.5) * .99
+		}
+		return x
+	}
+	x, y := draw(n), make([]int, n)
+	for i := range y {
+		if r.Float64() < 1/(1+math.Exp(-6*x.At(i, 0)-more*x.At(i, 4))) {
+			y[i] = 1
+		}
+	}
+	sums := make([]float64, 2*d)
+	for j, v := range CrossSums(x, y, 2) {
+		sums[j] = float64(v) + crossScale*n*sd*r.NormFloat64()
+	}
+	fit, err := FitCross(&auxdata.Pool{X: draw(rows)}, sums, CrossTerms{FitTerms: FitTerms{Classes: 2}, Deviation: sd, Records: n, Nested: nested}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fit, nested
+}
+
+// The fit takes up features that tell the classes apart, and by noise alone at most one trial in four.
+// Seeds are fixed: the test fails always or never.
+func TestNestedFeaturesAreTakenUpByTheirWorth(t *testing.T) {
+	for _, c := range []struct {
+		more        float64
+		least, most int
+	}{{12, 12, 12}, {0, 0, 3}} {
+		taken := 0
+		for seed := range uint64(12) {
+			fit, nested := nestedTrial(t, c.more, 2e-3, seed)
+			d, _ := fit.Model.W.Dims()
+			size := 0.0
+			for j := nested; j < d-1; j++ {
+				size += math.Abs(fit.Model.W.At(j, 0))
+			}
+			if size > 0 {
+				taken++
+			}
+			if c.more > 0 && fit.Model.W.At(4, 0) < 2 {
+				t.Errorf("seed %d: weight %v of the feature that tells most", seed, fit.Model.W.At(4, 0))
+			}
+		}
+		if taken < c.least || taken > c.most {
+			t.Errorf("further features of effect %g were taken up in %d of 12 trials, want %d to %d", c.more, taken, c.least, c.most)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package dataset
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+// Bins have the shares that columnEdges promises, whatever the values.
+func TestColumnEdges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 400).Draw(t, "n")
+		levels := rapid.IntRange(1, 60).Draw(t, "levels")
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = float64(rapid.IntRange(0, levels).Draw(t, "value")) / 64
+		}
+		slices.Sort(values)
+		edges := columnEdges(3, values)
+		bounds := []float64{math.Inf(-1)}
+		for _, e := range edges {
+			if e.column != 3 || !(e.below < e.above) || !slices.Contains(values, e.below) || !slices.Contains(values, e.above) {
+				t.Fatalf("edge %+v lies between no two values", e)
+			}
+			for _, v := range values {
+				if v > e.below && v < e.above {
+					t.Fatalf("value %v lies in edge %+v", v, e)
+				}
+			}
+			bounds = append(bounds, (e.below+e.above)/2)
+		}
+		bounds = append(bounds, math.Inf(1))
+		for k := range len(bounds) - 1 {
+			rows, different := 0, map[float64]int{}
+			for _, v := range values {
+				if v > bounds[k] && v < bounds[k+1] {
+					rows++
+					different[v]++
+				}
+			}
+			if len(edges) > 0 && float64(rows) < binLeast*float64(n) {
+				t.Fatalf("bin %d has %d of %d rows", k, rows, n)
+			}
+			for v, has := range different {
+				// Others share its bin only if they are too few for one.
+				if others := rows - has; float64(has) > binShare*float64(n) && float64(others) >= 2*binLeast*float64(n) {
+					t.Fatalf("value %v has %d of %d rows, and shares its bin with %d", v, has, n, others)
+				}
+			}
+		}
+	})
+}
+
+func binnedHospitals(t *testing.T) (Schema, *mat.Dense, Map, Map) {
+	t.Helper()
+	c := DefaultHospitalConfig()
+	c.Records = 1500
+	table, s := Hospitals(c)
+	r, _, err := s.Encode(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	components := Components{Project: 12, Whiten: .5}
+	plain, err := components.Fit(s, r.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	components.Bins = true
+	with, err := components.Fit(s, r.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, r.X, plain, with
+}
+
+// The components stay as they are, up to one scale; the others do not correlate with them, have the
+// declared part of the mean square, and are the same for all numbers within a bin that differ in nothing
+// else.
+func TestBinsBesideComponents(t *testing.T) {
+	s, x, plain, with := binnedHospitals(t)
+	if with.Nested != plain.Outputs || with.Outputs <= with.Nested || with.Columns() != s.Dim() || with.Validate() != nil {
+		t.Fatalf("%d nested of %d outputs, %d columns: %v", with.Nested, with.Outputs, with.Columns(), with.Validate())
+	}
+	a, b := plain.Features(x), with.Features(x)
+	n, _ := b.Dims()
+	squares := make([]float64, 2)
+	for i := range n {
+		for j, v := range a.RawRowView(i) {
+			if got, want := b.At(i, j)*with.Scale, v*plain.Scale; math.Abs(got-want) > 1e-4 {
+				t.Fatalf("row %d, component %d: %v, was %v", i, j, got, want)
+			}
+		}
+		for j, v := range b.RawRowView(i) {
+			squares[min(1, j/with.Nested)] += v * v
+		}
+	}
+	if got := squares[1] / squares[0]; math.Abs(got-binSquare) > 1e-3 {
+		t.Errorf("the bins have %v of the components' mean square, want %v", got, binSquare)
+	}
+	z := centred(b)
+	for j := range with.Nested {
+		for k := with.Nested; k < with.Outputs; k++ {
+			u, v := z.ColView(j), z.ColView(k)
+			if r := mat.Dot(u, v) / mat.Norm(u, 2) / mat.Norm(v, 2); math.Abs(r) > 1e-4 {
+				t.Fatalf("outputs %d and %d correlate by %v", j, k, r)
+			}
+		}
+	}
+	// A step is flat on both sides of its edge: the standard map before the projection takes two values.
+	for _, e := range poolEdges(s, x) {
+		steps := with.First.Features(x)
+		_, width := steps.Dims()
+		for j := s.Dim(); j < width; j++ {
+			for i := range n {
+				if v := math.Abs(steps.At(i, j)); math.Abs(v-famdCut) > 1e-9 {
+					t.Fatalf("step %d is %v on the pool, edge %+v", j, v, e)
+				}
+			}
+		}
+		break
+	}
+}
+
+func TestBinsThroughJSON(t *testing.T) {
+	_, x, _, with := binnedHospitals(t)
+	text, err := json.Marshal(with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Map
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if err := back.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if !mat.Equal(with.Apply(x), back.Apply(x)) {
+		t.Error("a map that went through JSON maps differently")
+	}
+	back.Nested = back.Outputs + 1
+	if back.Validate() == nil {
+		t.Error("more nested outputs than outputs were accepted")
+	}
+}
+
+// For any input, mapped rows have norm at most 1: the bound of a release does not depend on the map.
+func TestBinsKeepTheNorm(t *testing.T) {
+	s, _, _, with := binnedHospitals(t)
+	rapid.Check(t, func(t *rapid.T) {
+		x := mat.NewDense(1, s.Dim(), nil)
+		for j := range s.Dim() {
+			x.Set(0, j, rapid.Float64().Draw(t, "cell"))
+		}
+		if norm := mat.Norm(with.Apply(x), 2); !(norm <= 1) {
+			t.Fatalf("norm %v", norm)
+		}
+	})
+}
+
+func TestBinsAreRefused(t *testing.T) {
+	s, x, _, _ := binnedHospitals(t)
+	if _, err := (Components{Project: 3, Analysis: PCA, Bins: true}).Fit(s, x); err == nil {
+		t.Error("bins beside components of plain columns were accepted")
+	}
+	var texts Schema
+	for _, f := range s.Features {
+		if f.Kind == Categorical {
+			texts.Features = append(texts.Features, f)
+		}
+	}
+	of := mat.NewDense(40, texts.Dim(), nil)
+	for i := range 40 {
+		of.Set(i, i%3, 1)
+	}
+	if _, err := (Components{Project: 2, Bins: true}).Fit(texts, of); err == nil {
+		t.Error("bins without a numeric column were accepted")
+	}
+}
