@@ -39,7 +39,7 @@ func (of *Coefficients) Words(c Classifier) string {
 		case c.Output == Score:
 			return "no odds ratios: the numbers are scores, whose scale is not known"
 		}
-		return "no odds ratios: their standard errors are not known for more than two classes or a tilted pool"
+		return "no odds ratios: their standard errors are not known for more than two classes, a tilted pool or map.bins"
 	}
 	told, noise := 0, 0
 	for _, e := range of.Of {
