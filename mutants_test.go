@@ -748,4 +748,24 @@ var mutants = []mutant{
 		name: "any plan may ask for a charge by L2", room: "study/kinds", file: "kinds.go", in: "study/conformance",
 		old: "if p.ByL2 && !chargesByL2(p) {", new: "if p.ByL2 && p.Epsilon < 0 {", found: "TestByL2OfPlans",
 	},
+	{
+		name: "a leader does not look whether another one leads", room: "internal/database", file: "postgres.go",
+		old: "d.Guard.fence(ctx, tx); err != nil {", new: "d.Guard.holds(); err != nil {", found: "TestOldLeader",
+	},
+	{
+		name: "a study leaves whatever state it is in", room: "coordinator/records", file: "sqltx.go",
+		old: "WHERE hash = $3 AND state = $4", new: "WHERE hash = $3 AND (state = $4 OR TRUE)", found: "TestStores",
+	},
+	{
+		name: "who led writes to the ledger", room: "coordinator/folder", file: "stores.go", in: "coordinator",
+		old: "\ts.Journal.Guard(lease)\n", new: "", found: "TestOldLeader",
+	},
+	{
+		name: "who led writes to the store", room: "coordinator/folder", file: "stores.go", in: "coordinator",
+		old: "s.Lease, s.unlock, s.Store.DB.Guard = lease, unlock, lease", new: "s.Lease, s.unlock = lease, unlock", found: "TestOldLeader",
+	},
+	{
+		name: "who led writes to the shares", room: "coordinator", file: "server.go",
+		old: "Guard: stores.Lease, ", new: "", found: "TestOldLeader",
+	},
 }

@@ -5,6 +5,7 @@ package coordinator
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"log/slog"
@@ -45,7 +46,7 @@ func chaosSizes() (parties int, lasts, pause, polls time.Duration) {
 	if testlevel.Long() {
 		return 50, 2 * time.Minute, 8 * time.Second, time.Second
 	}
-	return 4, 4 * time.Second, 3 * time.Second, 30 * time.Millisecond
+	return 4, 3 * time.Second, time.Second, 30 * time.Millisecond
 }
 
 // stopHere pauses this process for a while, at an effect that may be within a transaction.
@@ -57,6 +58,32 @@ func stopHere(most time.Duration) {
 	}
 }
 
+// stopsAt is the file with the effect at which a replica stops once, stoppedAt what becomes of that file then.
+func stopsAt(dir string) string   { return filepath.Join(dir, "stops") }
+func stoppedAt(dir string) string { return filepath.Join(dir, "stopped") }
+
+// witnessed makes PostgreSQL write down each row that is committed by another process than the one that leads at
+// that moment. The name of a process is that of its sessions.
+const witnessed = `
+CREATE SCHEMA witness;
+CREATE TABLE witness.leader AS SELECT '' AS name;
+CREATE TABLE witness.strays (name TEXT, place TEXT);
+CREATE FUNCTION witness.leads() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
+	UPDATE witness.leader SET name = current_setting('application_name');
+	RETURN NULL;
+END $$;
+CREATE FUNCTION witness.writes() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
+	INSERT INTO witness.strays SELECT current_setting('application_name'), TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME
+		FROM witness.leader WHERE name <> current_setting('application_name');
+	RETURN NULL;
+END $$;
+CREATE TRIGGER leads AFTER UPDATE ON caucus.lease EXECUTE FUNCTION witness.leads();
+DO $$ DECLARE t RECORD; BEGIN
+	FOR t IN SELECT * FROM pg_tables WHERE schemaname LIKE 'caucus\_%' AND tablename <> 'version' LOOP -- a version is looked up before anything is written
+		EXECUTE format('CREATE CONSTRAINT TRIGGER writes AFTER INSERT OR UPDATE OR DELETE ON %I.%I DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION witness.writes()', t.schemaname, t.tablename);
+	END LOOP;
+END $$`
+
 // runReplica is a replica that leads when it can. It writes down each whole sum that it is about to release.
 func runReplica() {
 	parties, _, pause, _ := chaosSizes()
@@ -65,8 +92,12 @@ func runReplica() {
 	config.Tick, config.WitnessWait, config.Grace = 2*time.Millisecond, 0, 0
 	config.Limits.Rate, config.Limits.Burst = 1e6, 1e6
 	config.Log = slog.New(slog.NewTextHandler(must(os.OpenFile(filepath.Join(dir, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)), nil))
+	config.Store += fmt.Sprint("&application_name=", os.Getpid()) // see witnessed
 	var s *Server
 	config.Checkpoint = func(effect string) {
+		if at, err := os.ReadFile(stopsAt(dir)); err == nil && string(at) == effect && os.Rename(stopsAt(dir), stoppedAt(dir)) == nil {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		}
 		if rand.IntN(100) == 0 {
 			config.Log.Info("paused", "at", effect)
 			stopHere(pause)
@@ -232,6 +263,12 @@ func (r *replica) signal(s syscall.Signal) {
 	}
 }
 
+func (r *replica) process() *os.Process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.run.Process
+}
+
 func (r *replica) end() {
 	r.mu.Lock()
 	r.over = true
@@ -239,6 +276,9 @@ func (r *replica) end() {
 	r.signal(syscall.SIGCONT)
 	r.signal(syscall.SIGKILL)
 }
+
+// tooLate are effects after which the ledger, the store or the shares are written to.
+var tooLate = []string{"before ledger", "after ledger", "after verdict stored"}
 
 // chaos is what breaks, and who must not mind.
 type chaos struct {
@@ -288,14 +328,70 @@ func (c *chaos) without(take, give func()) bool {
 	return true
 }
 
+// outlived stops a leader at an effect, ends the session of its lock as PostgreSQL does after a while, and wakes the
+// leader as soon as another one leads. What it does next is too late: it must end.
+func (c *chaos) outlived(effect string) bool {
+	var old *replica
+	done := func(within time.Duration, fn func() bool) (done bool) {
+		for until := time.Now().Add(within); !done && time.Now().Before(until); time.Sleep(2 * time.Millisecond) {
+			done = fn()
+		}
+		return done
+	}
+	for _, r := range c.replicas {
+		must(0, os.WriteFile(stopsAt(r.dir), []byte(effect), 0o600))
+	}
+	stopped := done(30*time.Second, func() bool {
+		for _, r := range c.replicas {
+			if os.Remove(stoppedAt(r.dir)) == nil {
+				old = r
+			}
+		}
+		return old != nil
+	})
+	for _, r := range c.replicas {
+		_ = os.Remove(stopsAt(r.dir))
+	}
+	if !stopped {
+		return false
+	}
+	was := old.process()
+	defer was.Signal(syscall.SIGCONT)
+	db := must(sql.Open("pgx", c.pair.Address()))
+	defer db.Close()
+	epoch := func() (n int64) { must(0, db.QueryRow("SELECT epoch FROM caucus.lease").Scan(&n)); return n }
+	before := epoch()
+	must(db.Exec("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = x'4361756c'::int AND granted")) // "Caul", a leader's lock
+	if !done(20*time.Second, func() bool { return epoch() > before }) {
+		return false // the others are away too
+	}
+	_ = was.Signal(syscall.SIGCONT)
+	if !done(time.Minute, func() bool { return old.process() != was }) {
+		c.Errorf("a leader that was stopped at %q goes on, and another one leads", effect)
+	}
+	return true
+}
+
 // breaks breaks something again and again, mostly once a leader answers, and counts what.
 func (c *chaos) breaks() map[string]int {
 	broke := map[string]int{}
+	for until := time.Now().Add(5 * time.Minute); broke["leader outlived"] < len(tooLate); {
+		if effect := tooLate[broke["leader outlived"]]; c.outlived(effect) {
+			broke["leader outlived"]++
+		} else if time.Now().After(until) {
+			c.Errorf("no leader came to %q", effect)
+			break
+		}
+	}
 	for begun := time.Now(); time.Since(begun) < c.lasts; {
 		time.Sleep(time.Duration(200+rand.IntN(1300)) * time.Millisecond)
 		r := c.replicas[rand.IntN(len(c.replicas))]
-		what := []string{"replica killed", "replica killed", "replica paused", "replica cut off", "replica without PostgreSQL", "standby killed", "primary killed", "helper killed"}[rand.IntN(8)]
+		what := []string{"replica killed", "replica killed", "replica paused", "replica cut off", "replica without PostgreSQL", "standby killed", "primary killed", "helper killed", "leader outlived"}[rand.IntN(9)]
 		switch what {
+		case "leader outlived":
+			if !c.outlived(tooLate[rand.IntN(len(tooLate))]) {
+				continue
+			}
 		case "replica killed":
 			r.signal(syscall.SIGKILL)
 		case "replica paused":
@@ -415,9 +511,10 @@ func (c *chaos) takesPart(i int, over chan struct{}) {
 
 // TestChaos: three replicas as processes, a PostgreSQL with a synchronous standby, a helper, and parties that
 // send what they sent again when they are asked. Replicas, both servers of PostgreSQL and the helper are killed,
-// replicas are paused, within transactions too, and cut off, at random. Nobody acts: every study has one
-// release, of all its parties; each ledger is charged once for each; each sum is that of the ballots.
+// replicas are paused, within transactions too, and cut off, at random; leaders are stopped until another one leads.
+// Nobody acts: only who leads writes; every study has one release, of all its parties; each ledger is charged once for each; each sum is that of the ballots.
 func TestChaos(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	c := &chaos{T: t, identities: map[string]protocol.Identity{}, sent: map[study.Hash]map[study.PartyID][]byte{}, releases: map[study.Hash]protocol.SignedRelease{}, gaps: map[string][]time.Duration{}}
 	c.parties, c.lasts, c.pause, c.polls = chaosSizes()
@@ -436,6 +533,9 @@ func TestChaos(t *testing.T) {
 	dir, second := w.copied(t)
 	config := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
 	must(folder.Move(ctx, dir, c.pair.Address()))
+	db := must(sql.Open("pgx", c.pair.Address()))
+	defer db.Close()
+	must(db.Exec(witnessed))
 	c.helper = keepHelper(t, second, "")
 	socket := must(url.Parse(c.pair.Address())).Query().Get("host")
 	top := must(os.MkdirTemp("", "chaos"))
@@ -575,6 +675,11 @@ func TestChaos(t *testing.T) {
 	time.Sleep(3 * c.polls) // the other parties read the last release too
 	end()
 
+	var strays string
+	must(0, db.QueryRow("SELECT coalesce(string_agg(DISTINCT place, ', '), '') FROM witness.strays").Scan(&strays))
+	if strays != "" {
+		t.Errorf("a process that led no more wrote to %s", strays)
+	}
 	stores := must(folder.OpenStores(must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))))
 	defer stores.Close()
 	if n := must(privacy.Verify(ctx, stores.Journal))[privacy.Party].Charges; n != int64(len(plans)) {

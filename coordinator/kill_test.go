@@ -42,7 +42,7 @@ const childBatch = 3
 func runChild() {
 	dir := os.Getenv(childFolder)
 	config := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
-	config.Tick, config.WitnessWait = 2*time.Millisecond, 0
+	config.Tick, config.WitnessWait, config.Single = 2*time.Millisecond, 0, true
 	config.Limits.Rate, config.Limits.Burst = 1e6, 1e6
 	kill, times := os.Getenv(childKill), map[string]int{}
 	var s *Server
@@ -145,7 +145,10 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 	t.Helper()
 	roster := plan.Roster
 	// One folder with everything but the study's own effects, copied for each n.
+	on := store // PostgreSQL for the copies, or nil
+	store = nil
 	w := newWorld(t, nil)
+	store = on
 	identities := map[study.PartyID]protocol.Identity{}
 	for _, p := range roster {
 		text, _, err := w.operator.Invite(context.Background(), protocol.InviteOptions{Name: string(p)})
@@ -167,6 +170,9 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 			must(0, os.Chmod(filepath.Join(dir, e.Name()), 0o600))
 		}
 		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.HeadFile())), 0o600))
+		if on != nil {
+			must(folder.Move(context.Background(), dir, on(t)))
+		}
 		effects, restarts := runKilled(t, dir, kill, plan, operator, identities, func(protocol.Signed) [][]byte { return bodies })
 		if restarts != min(len(kill), 1) {
 			t.Errorf("killed at %q: started again %d times", kill, restarts)
@@ -176,9 +182,9 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 		if slices.ContainsFunc(sums, func(s string) bool { return s != want }) {
 			t.Errorf("killed at %q: sums %v, want %s", kill, sums, want)
 		}
-		store := must(records.Open(filepath.Join(dir, folder.StoreFile)))
-		defer store.Close()
-		must(0, store.View(context.Background(), func(tx records.Tx) error {
+		stores := must(folder.OpenStores(must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))))
+		defer stores.Close()
+		must(0, stores.Store.View(context.Background(), func(tx records.Tx) error {
 			hash := study.HashOf(must(plan.Canonical()))
 			row := must(tx.Release(hash))
 			signer := must(protocol.LoadSigner(filepath.Join(dir, folder.SignerFile)))
@@ -243,13 +249,6 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 			}
 		}
 	}
-	// poll is what agents do all the time: without it no release is made after a
-	// start.
-	poll := func() {
-		for _, id := range parties {
-			attempt(id, func(o *protocol.Client) error { _, err := o.Studies(ctx); return err })
-		}
-	}
 	attempt(operator, func(o *protocol.Client) error { _, err := o.Open(ctx, plan.Name); return err })
 	var bodies [][]byte
 	attempt(parties[plan.Roster[0]], func(o *protocol.Client) error {
@@ -275,7 +274,17 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 		}
 	}
 	for state := study.Open; state != study.Released; {
-		poll()
+		// As agents do all the time: without it no release is made after a start. With PostgreSQL a start asks for
+		// contributions again.
+		for i, p := range plan.Roster {
+			attempt(parties[p], func(o *protocol.Client) error {
+				list, err := o.Studies(ctx)
+				if err == nil && len(list.Studies) > 0 && list.Studies[0].Lost {
+					_, err = o.Contribute(ctx, hash, bodies[i])
+				}
+				return err
+			})
+		}
 		attempt(operator, func(o *protocol.Client) error {
 			s, err := o.Study(ctx, plan.Name)
 			state = s.State

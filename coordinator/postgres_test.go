@@ -5,17 +5,22 @@ package coordinator
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
+	"caucus/internal/database"
 	"caucus/internal/testlevel"
 	"caucus/internal/testserver"
 	"caucus/privacy"
@@ -26,6 +31,7 @@ import (
 // TestMove: a coordinator that is moved to PostgreSQL in the middle of a study has all that it had, goes on
 // there and nowhere else, and its files are not taken for it again.
 func TestMove(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	w := newWorld(t, nil)
 	first := w.small(3)
@@ -95,10 +101,14 @@ func TestMove(t *testing.T) {
 func TestPostgres(t *testing.T) {
 	store = testserver.Database
 	defer func() { store = nil }()
-	for name, test := range map[string]func(*testing.T){
+	all := map[string]func(*testing.T){
 		"Closed": TestClosed, "Reopened": TestReopened, "GroupCommit": TestGroupCommit, "GroupRevoked": TestGroupRevoked, "GroupNotPersisted": TestGroupNotPersisted,
 		"BelowMinimum": TestBelowMinimum, "Budget": TestBudget, "Carried": TestCarried, "HelperForgets": TestHelperForgets, "GracefulStop": TestGracefulStop,
-	} {
+	}
+	if testlevel.Long() {
+		maps.Copy(all, map[string]func(*testing.T){"Kill": TestKill, "KillKept": TestKillKept})
+	}
+	for name, test := range all {
 		t.Run(name, test)
 	}
 }
@@ -188,6 +198,56 @@ func TestReplicas(t *testing.T) {
 	}
 	if !strings.Contains(w.log.String(), "because their key was the leader's before") {
 		t.Error("the log does not say why contributions are asked for again")
+	}
+}
+
+// TestOldLeader: a coordinator that does not know that another one leads, as after a pause, commits nothing: not to its
+// store, not to its ledger, not to its shares.
+func TestOldLeader(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newSharedWorld(t, 3, nil)
+	s := w.opened()
+	w.stop()
+	w.config.Store = testserver.Database(t)
+	must(folder.Move(ctx, w.config.Dir, w.config.Store))
+	old := must(New(w.config)) // nothing of it runs, so it notices nothing
+	defer old.Close()
+	db := must(sql.Open("pgx", w.config.Store))
+	defer db.Close()
+	must(db.Exec("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted")) // the session of its lock
+	next := must(database.Acquire(ctx, w.config.Store, "next", true, true))
+	defer next.Release()
+	var text string
+	must(0, db.QueryRow(`SELECT string_agg(format('SELECT %L, t::text FROM %I.%I AS t', tablename, schemaname, tablename), ' UNION ALL ') || ' ORDER BY 1, 2'
+		FROM pg_tables WHERE schemaname LIKE 'caucus\_%'`).Scan(&text))
+	rows := func() (all []string) {
+		some := must(db.Query(text))
+		defer some.Close()
+		for some.Next() {
+			var table, row string
+			must(0, some.Scan(&table, &row))
+			all = append(all, table+row)
+		}
+		return all
+	}
+	before := rows()
+	for what, write := range map[string]func() error{
+		"store": func() error {
+			return old.store.Update(ctx, func(tx records.Tx) error { return tx.AddMember("late", protocol.RoleParty) })
+		},
+		"ledger": func() error {
+			return old.scheduler.releaser.journal.Update(ctx, func(tx privacy.Tx) error { return tx.Append(privacy.Entry{Sequence: 1, ID: "late", Totals: []byte{}}) })
+		},
+		"shares": func() error { return old.sharing.server.Cancel(ctx, s.Hash, "late") },
+	} {
+		if err := write(); !errors.Is(err, database.ErrLost) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if after := rows(); !slices.Equal(after, before) {
+			t.Errorf("%s: it had %d rows and has %d", what, len(before), len(after))
+			before = after
+		}
 	}
 }
 

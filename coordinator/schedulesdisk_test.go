@@ -16,7 +16,9 @@ import (
 	"caucus/privacy/journal"
 )
 
-// disk is what a coordinator's store and ledger lie on. It outlives processes.
+// disk is what a coordinator's store and ledger lie on. It outlives processes. No disk is in PostgreSQL: there the key
+// of ballots ends with a process, so each kill would lose what rules hold against the sum; TestPostgres and TestChaos
+// kill there.
 type disk interface {
 	// begin makes it hold a store and an empty ledger.
 	begin(store []byte)

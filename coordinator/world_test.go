@@ -22,7 +22,6 @@ import (
 	"caucus/internal/clock"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
-	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/classifier"
@@ -339,8 +338,9 @@ func gathered(task study.Task, bodies [][]byte) study.Summed {
 func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte, r study.Release) {
 	t.Helper()
 	ctx := context.Background()
-	j := must(journal.OpenSQLite(filepath.Join(dir, folder.LedgerFile)))
-	defer j.Close()
+	stores := must(folder.OpenStores(must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))))
+	defer stores.Close()
+	j := stores.Journal
 	checker := must(newStudyChecker(p, pool))
 	m := len(bodies)
 	if charges := must(privacy.Verify(ctx, j))[p.Unit].Charges; charges != 1 {
