@@ -23,6 +23,9 @@ func TestFinishedStudiesLeaveMemory(t *testing.T) {
 	// A plan in memory takes several times its bytes; buffers come and go.
 	const planBytes, kept = 200_000, 200_000
 	studies := testlevel.N(t, 10, 16)
+	if raced {
+		t.Skip("the race detector takes memory of its own")
+	}
 	ctx := context.Background()
 	w := newWorld(t, nil)
 	pool := poolOf(100)

@@ -83,7 +83,7 @@ func (w *world) flood(certificate tls.Certificate, method string, connections, c
 	defer under.Wait()
 	defer cancel()
 	defer close(end)
-	for last, still := int64(-1), 0; still < 10; time.Sleep(50 * time.Millisecond) {
+	for last, still := int64(-1), 0; still < 5; time.Sleep(50 * time.Millisecond) {
 		now := said.Load()
 		if now != last {
 			last, still = now, 0
@@ -115,7 +115,7 @@ func TestStrangersHoldNoMemory(t *testing.T) {
 	must(0, w.operator.Revoke(ctx, "revoked"))
 	invitation := invite(t, w, protocol.InviteOptions{Name: "invited"})
 	key := keyOf(invitation)
-	for _, c := range []struct {
+	floods := []struct {
 		who         string
 		certificate tls.Certificate
 		method      string
@@ -125,11 +125,15 @@ func TestStrangersHoldNoMemory(t *testing.T) {
 		{"invitation, elsewhere", key, pb.Administration_Invite_FullMethodName},
 		{"member", pairOf(w.identity("member")), pb.Studies_List_FullMethodName},
 		{"member, stream", pairOf(w.identity("member")), pb.Studies_Contribute_FullMethodName},
-	} {
+	}
+	if raced {
+		floods = floods[len(floods)-1:]
+	}
+	for _, c := range floods {
 		t.Run(c.who, func(t *testing.T) {
 			done := make(chan error, 1)
 			go func() {
-				time.Sleep(300 * time.Millisecond) // in the middle of it
+				time.Sleep(100 * time.Millisecond) // in the middle of it
 				_, err := good.Studies(ctx)
 				done <- err
 			}()

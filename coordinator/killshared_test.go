@@ -234,7 +234,7 @@ func TestKillShared(t *testing.T) {
 		}
 	}
 	t.Logf("%d effects of the coordinator, %d of the helper", len(all), len(helpers))
-	for _, e := range testlevel.Of(t, all, 4) {
+	for _, e := range testlevel.Of(t, all, 3) {
 		carry(e, "")
 	}
 	for _, e := range testlevel.Of(t, helpers, 2) {
@@ -273,9 +273,9 @@ func TestKillTold(t *testing.T) {
 	carry := func(killCoordinator, killHelper string) (effects, helpers []string) {
 		dir, second := w.copied(t)
 		h := keepHelper(t, second, killHelper)
-		for told := false; !told; killCoordinator = "" { // it tells when it starts, then each minute
+		for told, wait := false, 300*time.Millisecond; !told; killCoordinator, wait = "", 2*wait { // it tells when it starts, then each minute
 			c := startChild(t, dir, killCoordinator)
-			late := time.AfterFunc(2*time.Second, func() { _ = c.cmd.Process.Signal(syscall.SIGTERM) })
+			late := time.AfterFunc(wait, func() { _ = c.cmd.Process.Signal(syscall.SIGTERM) })
 			for c.lines.Scan() {
 				e, _ := strings.CutPrefix(c.lines.Text(), "effect ")
 				if effects = append(effects, e); e == "remembered told stored#1" {

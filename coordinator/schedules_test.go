@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"caucus/internal/testlevel"
 )
 
 // schedule is what happens to a coordinator with two studies, one line an
@@ -224,7 +222,7 @@ func play(s schedule, t *trial, dir string) *violation {
 // trial). A schedule that does is shrunk and printed: it belongs into
 // testdata/schedules. They and what is kept there come to every effect.
 func TestSchedules(t *testing.T) {
-	found, passed := search(t, 0, testlevel.N(t, 500, 10_000), plant{}, inMemory)
+	found, passed := search(t, 0, cases(t, 200, 10_000, 40), plant{}, inMemory)
 	if found != nil {
 		t.Fatalf("%s\n%s", found, found.log)
 	}
@@ -249,7 +247,7 @@ func TestSchedules(t *testing.T) {
 // TestSchedulesInFiles: the same on the files that there are in earnest, which a
 // killed process leaves with what is in their logs only.
 func TestSchedulesInFiles(t *testing.T) {
-	if found, _ := search(t, 0, testlevel.N(t, 40, 300), plant{}, inFiles); found != nil {
+	if found, _ := search(t, 0, cases(t, 20, 300, 8), plant{}, inFiles); found != nil {
 		t.Fatalf("%s\n%s", found, found.log)
 	}
 }

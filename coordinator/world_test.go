@@ -60,6 +60,17 @@ func must[T any](x T, err error) T {
 	return x
 }
 
+// raced reports whether the race detector is on. It makes everything ten times slower.
+var raced bool
+
+// cases is the number of cases in this run, and how many there are where the race detector is on.
+func cases(t testing.TB, few, many, race int) int {
+	if raced {
+		few, many = race, race
+	}
+	return testlevel.N(t, few, many)
+}
+
 // testClock runs as the machine's, and tests move it: with the time that passes,
 // or without.
 type testClock struct {
