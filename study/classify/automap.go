@@ -26,8 +26,8 @@ var (
 const (
 	autoTeachers = 4
 	autoDraws    = 2 // draws of noise for each teacher
-	// autoHarm ends the search for components, when the mean accuracy is below the best by more than
-	// this. Chance does not explain such a difference.
+	// autoHarm is the loss of mean accuracy that ends the search for components. A loss by chance is
+	// smaller.
 	autoHarm = 0.01
 	// autoPlain is the number of components for images, and for mechanisms without a forecast.
 	autoPlain = 30

@@ -249,7 +249,7 @@ func (k *Records) Shards(records *dataset.Records) [][]int {
 // loses one record is a neighbour too (one record is replaced), unless a column names the sets.
 //
 // If shards keep patients together, each shard has its part of n and is cut alone. So replacing a patient, with
-// any number of records, moves the records of only two shards. Empty records are in no shard that trains.
+// any number of records, moves the records of only two shards. No classifier is trained on empty records.
 func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int, key []byte) *dataset.Records {
 	if records.Len() > n || rule.ByPatient(records) {
 		records = records.Select(chosen(rule, records, n, key))

@@ -123,7 +123,7 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 	return fit, law, out, nil
 }
 
-// leastInside is the least value of Inside, in standard deviations of its noise, for which sums are divided by it.
+// leastInside is the least value of Inside, in standard deviations of its noise, at which there are Means.
 const leastInside = 4
 
 // noise returns the distribution of the noise on released means, Laplace or close to normal.
