@@ -135,7 +135,7 @@ func TestEvaluateProposed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(made.Noise, "AUC ± ") || !strings.Contains(made.Noise, "laplace noise: ± ") {
+		if !strings.Contains(made.Noise, "AUC ± ") || !strings.Contains(made.Noise, "laplace noise: ") {
 			t.Errorf("%s: forecast %q", name, made.Noise)
 		}
 		if name != "nothing said" {
