@@ -99,7 +99,7 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 	return out, nil
 }
 
-// nestedScales multiply the features after CrossTerms.Nested. 0 leaves them out.
+// nestedScales are the factors that fit tries for features Nested, Nested+1, …: 0 leaves these features out.
 var nestedScales = []float64{0, 0.25, 1}
 
 // nestedSure is by how many standard deviations a fit with more features must lower the risk.

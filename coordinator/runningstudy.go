@@ -163,7 +163,7 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(r
 		case life.SendReceipt:
 			receipt = true
 		}
-		// FoldSum and MakeRelease are not done here: advance finds them from the stored state.
+		// FoldSum and MakeRelease are left to advance, which sees from the stored state that they are due.
 	}
 	if len(keep) == 0 {
 		return receipt, nil

@@ -32,7 +32,8 @@ type Options struct {
 	Software string
 	Log      *slog.Logger // log of the daemons
 	Note     func(format string, args ...any)
-	// Progress is called as contributions arrive, to all studies together.
+	// Progress is called when a contribution arrives, with two totals over all studies: contributions so far,
+	// and contributions in the end.
 	Progress func(contributed, parties int)
 }
 

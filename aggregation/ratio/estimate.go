@@ -65,7 +65,8 @@ type ratioPoint struct {
 	gap             float64
 }
 
-// estimate solves for inner products g of the target with the anchors.
+// estimate returns the class shares of a target set. g has the inner products of the set's mean embedding with
+// the model's anchors, embeddings with which a target is compared.
 func (s ratioSystem) estimate(g []float64) ratioPoint {
 	h := ratioMulT(s.read, g)
 	out := ratioPoint{h: h, free: ratioMul(s.linear, h)}

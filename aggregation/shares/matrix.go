@@ -10,8 +10,8 @@ import (
 // Matrix is a public integer matrix A, Rows × Width, applied to each column of a vector of Rows ×
 // Columns cells: cell (j,k) of the image, Width × Columns, is Σᵢ Aᵢⱼ·vᵢₖ.
 //
-// Each server computes the image of its own share. The map is linear, so As + As′ = A(s+s′) mod p, and
-// As′ reveals no more about the vector than s′.
+// Each server computes the image of its own share. The images of both shares add up to the vector's image (mod
+// p), because the map is linear. The other server's image reveals no more about the vector than its share.
 type Matrix struct {
 	Rows, Width, Columns int
 	Row                  func(i int) []int64 // returns Width numbers, which the caller must not change

@@ -72,7 +72,7 @@ func (s SecretShare) Residues() ([][2]uint64, error) {
 	return out, nil
 }
 
-// largest is the largest magnitude of a decoded cell. privacy clamps to it too.
+// largest is the largest magnitude of a decoded cell. Package privacy clamps to the same value.
 const largest = int64(1) << 61
 
 // Combine adds both servers' residues, reads each cell as the integer nearest to zero and clamps it to

@@ -38,8 +38,8 @@ func (b bin) at(intercept, slope float64) (mu, da, db float64) {
 	return mu, da, db
 }
 
-// level solves the first of the equations for the intercept at a given slope. Both classes have records, so the
-// equation has opposite signs far out on both sides.
+// level returns the intercept that makes s[0] of equations zero at a given slope. Both classes have records, so
+// s[0] has opposite signs at very small and very large intercepts.
 func (f fitting) level(slope, start float64) float64 {
 	spread := 1.0
 	for _, of := range f.bins {

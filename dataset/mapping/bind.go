@@ -23,7 +23,7 @@ type Bound struct {
 	patient string   // the schema's patient column
 	columns []string // the file's columns
 	free    bool     // there is no schema, so every column may have numbers
-	known   bool     // some column has a requested name, so the header is not a record
+	known   bool     // a column has a name that the mapping or the schema asks for, so the first line is a header
 	used    []input  // columns that expressions read
 }
 

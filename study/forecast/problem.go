@@ -73,7 +73,7 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, r
 		}
 		return learners.Measure(t.truth, pool.X, y, learners.Channel{Classes: k, Keep: 1}).AUC >= auc
 	}
-	for range 10 { // until scores are a thousand standard deviations wide
+	for range 10 { // doubles high, up to a thousandfold, until the true scores reach the AUC
 		if reaches(high) {
 			break
 		}

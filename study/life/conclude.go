@@ -102,8 +102,8 @@ func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledge
 	return requests, published, err
 }
 
-// contents digests who contributed which bytes, and the matrix that multiplies the sum: SHA-256 of a label, the
-// matrix and, for each party in sorted order, the length of its name, its name and its body's digest. If the
+// contents returns a digest of the contributions and of the matrix that multiplies their sum: SHA-256 of a label,
+// the matrix and, for each party in sorted order, the length of its name, its name and its body's digest. If the
 // coordinator adds the noise, bodies hold exact votes, so only a ledger may keep the digest.
 func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 	h := sha256.New()

@@ -75,7 +75,7 @@ type (
 	// SumLost says that the folded sum, or some kept bodies, are damaged. Parties must then send all
 	// contributions again or, if bodies are kept, the damaged ones.
 	SumLost struct{}
-	// Resealed says that some contributions stay lost, and that the ledger has no entry for the study.
+	// Resealed seals the study again without parties whose contributions stay lost. The ledger has no entry yet.
 	Resealed struct{ Without []study.PartyID }
 	// Refuted says that both servers refused these parties' contributions, because their proofs are wrong.
 	Refuted   struct{ Parties []study.PartyID }
