@@ -44,7 +44,6 @@ const (
 // Colours can be distinguished with all kinds of colour vision, on white and black (Okabe & Ito 2008).
 var Colours = []string{"#2c8fd1", "#d55e00", "#009e73", "#cc79a7"}
 
-// Grey draws baselines.
 const Grey = "#8a8a8a"
 
 // The frame of a chart, in units of its view box.
@@ -168,7 +167,6 @@ func Poster(charts []Chart, title, words string) string {
 	return b.String()
 }
 
-// OpenSVG begins a drawing with its title and description.
 func OpenSVG(b *strings.Builder, width, height float64, title, words string) {
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" role="img" font-family="system-ui, sans-serif" font-size="14">`+"\n"+`<title>%s</title><desc>%s</desc>`+"\n",
 		width, height, html.EscapeString(title), html.EscapeString(words))

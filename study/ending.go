@@ -143,7 +143,6 @@ type Chain struct {
 	bytes  [][]byte
 }
 
-// NewChain makes the chain of a plan without amendments.
 func NewChain(p Plan, h Hash) *Chain { return &Chain{plan: p, hash: h, last: h, ending: p.Ending()} }
 
 // ChainOf checks amendments and chains them to a plan. The caller checks their signatures.

@@ -15,7 +15,6 @@ func EncodeTerms(terms any) (json.RawMessage, error) {
 	return b, nil
 }
 
-// SetTerms writes the kind's terms into the plan.
 func (p *Plan) SetTerms(terms any) (err error) {
 	p.KindTerms, err = EncodeTerms(terms)
 	return err

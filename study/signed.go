@@ -30,7 +30,6 @@ func (s Signed) MarshalYAML() (any, error) {
 	return signedYAML{string(s.Document), base64.StdEncoding.EncodeToString(s.Signature)}, nil
 }
 
-// UnmarshalYAML reads what MarshalYAML wrote.
 func (s *Signed) UnmarshalYAML(node *yaml.Node) error {
 	var y signedYAML
 	if err := node.Decode(&y); err != nil {

@@ -88,7 +88,6 @@ func (d forecastDocument) assumed() string {
 	return "The classes' shares are assumed, " + strings.Join(shares, " and ") + ": the accuracies and the largest class depend on them. Give the true shares with --class-shares."
 }
 
-// writeForecastPage writes a forecast as one HTML file.
 func writeForecastPage(w io.Writer, doc forecastDocument) error {
 	t, err := report.Template("")
 	if err != nil {

@@ -24,7 +24,6 @@ type helperDocument struct {
 	Coordinator string `json:"coordinator"`
 }
 
-// writePins prints the pins, and says who needs which.
 func writePins(w io.Writer, p helper.Pins) error {
 	_, err := fmt.Fprintf(w, `
 signing key  %s

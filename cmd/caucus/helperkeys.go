@@ -82,7 +82,6 @@ was reconciled: open studies with noise: aggregators fail, and new ones are poss
 	return cmd
 }
 
-// helperKeys prints a helper's own pins, and the key of the coordinator that it accepts.
 func (c *console) helperKeys(dir string) error {
 	config, err := helper.LoadConfig(dir)
 	if err != nil {

@@ -65,7 +65,6 @@ daemon may run meanwhile.`,
 	return cmd
 }
 
-// ledgerPlace says which ledger a verb works on.
 type ledgerPlace struct{ dir, config string }
 
 func (p *ledgerPlace) flags(f *pflag.FlagSet) {

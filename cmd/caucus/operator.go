@@ -90,7 +90,6 @@ func (o *operator) dialled(call func(*cobra.Command, []string, *protocol.Client)
 	}
 }
 
-// enrolOperator makes a profile from an operator's invitation.
 func (c *console) enrolOperator(cmd *cobra.Command, invitation, out string) error {
 	text, err := readSecret(cmd.InOrStdin(), invitation)
 	if err != nil {

@@ -99,7 +99,6 @@ telephone: it shows that nobody exchanged the key on the way.`,
 	return cmd
 }
 
-// newSecret creates a new file that only its owner may read.
 func newSecret(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }

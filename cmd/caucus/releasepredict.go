@@ -13,7 +13,6 @@ import (
 	studyratio "caucus/study/ratio"
 )
 
-// simulatedNote warns the user of a simulated release.
 const simulatedNote = "note: this release was simulated: its noise protected nobody"
 
 // prediction is the JSON document of release predict for a classifier.

@@ -26,10 +26,9 @@ type ratioEstimate struct {
 	Condition  float64 `json:"condition"`
 	Assumption string  `json:"assumption"`
 	// Together says that the errors of several files are related, and how.
-	Together string          `json:"together"`
-	Warnings []ratio.Warning `json:"warnings"`
-	// NoInterval says why there are no intervals.
-	NoInterval string `json:"no_interval,omitempty"`
+	Together   string          `json:"together"`
+	Warnings   []ratio.Warning `json:"warnings"`
+	NoInterval string          `json:"no_interval,omitempty"`
 	// Error compares the estimate with the file's labels; nil if there are none.
 	Error *ratio.Error `json:"error,omitempty"`
 }
@@ -48,7 +47,6 @@ type ratioClass struct {
 // together is the note for all files that are estimated from one release.
 const together = "Other files asked of this release are off together with this one: its noise and its sets are the same for all, so an average over files does not cancel them, and 95 % of the intervals hold over releases, not over the files of one."
 
-// shares estimates the class ratios of the records.
 func (q *predicting) shares(release string, r study.Release, p study.Plan, result studyratio.Result, records *dataset.Records) error {
 	if p.Where != "" {
 		q.note("note: the study is about records for which %s: its estimate holds only for a file of such records", textpage.Printable(p.Where))

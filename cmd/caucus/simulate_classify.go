@@ -11,7 +11,6 @@ import (
 	"caucus/study/simulate"
 )
 
-// classifySummary is the JSON document of simulate classify.
 type classifySummary struct {
 	simulate.ClassifySummary
 	Seconds float64 `json:"seconds"`

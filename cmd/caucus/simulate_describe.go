@@ -10,7 +10,6 @@ import (
 	"caucus/study/simulate"
 )
 
-// describeSummary is the JSON document of simulate describe.
 type describeSummary struct {
 	simulate.DescribeSummary
 	Seconds float64 `json:"seconds"`

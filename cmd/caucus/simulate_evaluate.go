@@ -8,7 +8,6 @@ import (
 	"caucus/study/simulate"
 )
 
-// evaluateSummary is the JSON document of simulate evaluate.
 type evaluateSummary struct {
 	simulate.EvaluateSummary
 	Seconds float64 `json:"seconds"`

@@ -9,7 +9,6 @@ import (
 	"caucus/study/simulate"
 )
 
-// labelsSummary is the JSON document of simulate labels.
 type labelsSummary struct {
 	simulate.LabelsSummary
 	Seconds float64 `json:"seconds"`

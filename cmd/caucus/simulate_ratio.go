@@ -12,7 +12,6 @@ import (
 	"caucus/study/simulate"
 )
 
-// ratioSummary is the JSON document of simulate ratio.
 type ratioSummary struct {
 	simulate.RatioSummary
 	Seconds float64 `json:"seconds"`

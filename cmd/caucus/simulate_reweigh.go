@@ -15,7 +15,6 @@ import (
 	"caucus/study/simulate"
 )
 
-// reweighSummary is the JSON document of simulate reweigh.
 type reweighSummary struct {
 	simulate.ReweighSummary
 	Seconds float64 `json:"seconds"`

@@ -221,7 +221,6 @@ func (o *operator) waitStudy() *cobra.Command {
 	return cmd
 }
 
-// shownWaits is the most parties that study wait names.
 const shownWaits = 8
 
 // waitsFor says which parties an open study waits for, why, and the latest end.

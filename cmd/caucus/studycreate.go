@@ -121,7 +121,6 @@ func readNamed(s *terms.Study, schema dataset.Schema, pool *dataset.Table, rehea
 	return err
 }
 
-// changeTerms changes the terms of a proposal's kind.
 func changeTerms[T any](p *study.Proposal, change func(*T) error) error {
 	var t T
 	err := p.DecodeTerms(&t)

@@ -21,7 +21,6 @@ func AppendFeatures(b []byte, x *mat.Dense) []byte {
 	return b
 }
 
-// ParseFeatures decodes the features of n rows.
 func ParseFeatures(b []byte, n, dim int) *mat.Dense {
 	x := mat.NewDense(n, dim, nil)
 	data := x.RawMatrix().Data

@@ -112,7 +112,6 @@ func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare, weigh
 	return study.Request{Output: study.ShareOutput(t.Output, int(role)), Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}, err
 }
 
-// ShareID returns the ID of the release that ShareRequest asks for.
 func ShareID(plan study.Hash, t study.ReleaseTerms, role shares.Role) string {
 	return study.ReleaseID(plan, study.ShareOutput(t.Output, int(role)))
 }

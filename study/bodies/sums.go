@@ -229,7 +229,6 @@ func ParseVector(b []byte, cells int) ([]int64, error) {
 	return v, nil
 }
 
-// AppendFixed writes eight bytes per number.
 func AppendFixed(b []byte, v []int64) []byte {
 	for _, x := range v {
 		b = binary.BigEndian.AppendUint64(b, uint64(x))

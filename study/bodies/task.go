@@ -104,7 +104,6 @@ func (s Task) Blockwise(records int) bool {
 	return ok && a.Additive(int64(records))
 }
 
-// Local returns a party's local sum of the statistic.
 func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 	in.Study = s.Hash()
 	if _, itself := s.Statistic.(study.Blockwise); itself || in.Blocks == nil {

@@ -169,7 +169,6 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 	return out
 }
 
-// Odds formats log-odds as odds.
 func Odds(v float64) string {
 	switch o := math.Exp(v); {
 	case o > 9999:

@@ -115,7 +115,6 @@ func HashOf(t interface{ Fatal(...any) }, p study.Plan) study.Hash {
 	return study.HashOf(canonical)
 }
 
-// Encoded encodes a kind's terms.
 func Encoded(terms any) json.RawMessage {
 	b, err := study.EncodeTerms(terms)
 	if err != nil {
@@ -136,7 +135,6 @@ func SetLearner(p *study.Plan, name string) {
 	ClassifyTerms(p, func(t *classify.Terms) { t.Learner = name })
 }
 
-// StatisticOf returns the statistic of a plan's task.
 func StatisticOf(t testing.TB, p study.Plan, pool *auxdata.Pool) bodies.Statistic {
 	t.Helper()
 	asked, ok := bodies.Of(TaskOf(t, p, pool))
@@ -287,7 +285,6 @@ func Wards(t testing.TB, records int) (dataset.Schema, *dataset.Table, *auxdata.
 	return schema, poolTable, pool, r
 }
 
-// About adds a condition to a plan.
 func About(p study.Plan, where string) study.Plan {
 	p.Where = where
 	return p
@@ -466,7 +463,6 @@ func Places(n int) []int {
 	return out
 }
 
-// BodyOf decodes a result's body.
 func BodyOf[B any](t testing.TB, r study.Result) (body B) {
 	t.Helper()
 	if err := r.DecodeBody(&body); err != nil {
@@ -475,7 +471,6 @@ func BodyOf[B any](t testing.TB, r study.Result) (body B) {
 	return body
 }
 
-// TermsIn decodes the terms of a plan's kind.
 func TermsIn[T any](p study.Plan) (terms T) {
 	if err := p.DecodeTerms(&terms); err != nil {
 		panic(err)

@@ -15,7 +15,6 @@ func JudgeOf(t study.Task) (Judge, bool) {
 	return Judge{of.h}, ok
 }
 
-// Cells returns the length of a vector of counts.
 func (j Judge) Cells() int { return j.h.Cells() }
 
 // CellsOf returns each record's cells, one per histogram.

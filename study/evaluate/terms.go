@@ -31,7 +31,6 @@ type Terms struct {
 	PerParty   int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records of one party that count; needed at unit party"`
 }
 
-// File is the path of the judged model's file, "" for none.
 func (t *Terms) File() string { return t.ModelFile }
 
 // Model is a linear model on mapped features.

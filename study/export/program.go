@@ -60,7 +60,6 @@ func (m Model) compact() (string, error) {
 //go:embed model.R
 var rProgram string
 
-// R returns the model as an R program without packages.
 func (m Model) R() ([]byte, error) {
 	var b strings.Builder
 	b.WriteString(m.comment("# "))

@@ -7,7 +7,6 @@ import (
 	"caucus/study"
 )
 
-// Verdict says whether a study is expected to help, or why not.
 func (f *Forecast) Verdict() string {
 	band := len(f.Looked) > 1
 	switch f.Helps {

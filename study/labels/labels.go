@@ -226,7 +226,6 @@ func (l task) Charges(int64) ([]study.Charge, error) {
 	return []study.Charge{l.terms.Charge(cost, cost)}, nil
 }
 
-// Reservations reserves one release, with a number for each record that is sent.
 func (l task) Reservations(records int) ([]study.Reservation, error) {
 	n := min(records, termsOf(l.Plan()).MaxRecords)
 	if n < 1 {

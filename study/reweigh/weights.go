@@ -174,7 +174,6 @@ func (w *statistic) warnings(out *Weights, total bodies.Total) []string {
 
 const kindName = "reweigh"
 
-// WeightsOf reads the result of a reweigh study.
 func WeightsOf(r study.Release) (out Weights, err error) {
 	if r.Kind != kindName {
 		return out, fmt.Errorf("this release holds no weights: it is not of a reweigh study")

@@ -103,7 +103,6 @@ const (
 	maxLocal  = 40
 )
 
-// Check refuses an invalid simulation before it starts.
 func (s Classify) Check() error {
 	if err := s.Split.Check(); err != nil {
 		return err

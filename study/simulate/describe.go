@@ -48,7 +48,6 @@ type DescribeSummary struct {
 	Release *study.Release `json:"-"`
 }
 
-// Check refuses an invalid simulation before it starts.
 func (s Describe) Check() error {
 	switch {
 	case s.Parties > s.Train.Len():

@@ -80,7 +80,6 @@ type labelsRepeat struct {
 	result           labels.Result
 }
 
-// Check refuses an invalid simulation before it starts.
 func (s Labels) Check() error {
 	if err := s.Split.Check(); err != nil {
 		return err

@@ -103,7 +103,6 @@ type RatioSummary struct {
 
 const maxTargeted = 10_000_000
 
-// Check refuses an invalid simulation before it starts.
 func (s Ratio) Check() error {
 	c := len(s.Schema.Label.Classes)
 	for _, list := range [][][]float64{s.SetShares, s.TargetShares} {

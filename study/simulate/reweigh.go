@@ -92,7 +92,6 @@ type ReweighSummary struct {
 	TestRecords    []int          `json:"-"`
 }
 
-// Check refuses an invalid simulation before it starts.
 func (s Reweigh) Check() error {
 	n := s.Records.Len()
 	group := 0

@@ -28,7 +28,6 @@ type Run struct {
 }
 
 type Options struct {
-	// Lean omits the result without noise.
 	Lean bool
 	// Shares makes, proves and checks every party's secret shares in plans with study.NoiseAggregators. Without
 	// Shares, the servers get shares of the sum, which is faster. Only the noise in the results differs.

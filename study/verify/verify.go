@@ -30,7 +30,6 @@ const (
 // Verdicts lists all verdicts in the order in which findings are shown.
 var Verdicts = []Verdict{Fails, Holds, Word, Trust, Unchecked}
 
-// Title is the heading above a verdict's findings.
 func (v Verdict) Title() string {
 	return map[Verdict]string{
 		Fails: "DOES NOT HOLD", Holds: "Holds", Word: "Only the coordinator's word", Trust: "Must be trusted", Unchecked: "Not checked",
