@@ -85,7 +85,7 @@ func TestCheckSources(t *testing.T) {
 		"gone": {func(t *testing.T, r *rig) { os.Remove(r.config.Data["ward"].File) },
 			health.Problem, "no such file", health.OK, health.Problem, true},
 		"undeclared": {func(t *testing.T, r *rig) { os.RemoveAll(filepath.Join(r.config.State, "sources")) },
-			health.Problem, "studies of it wait: a person has to declare it first: caucus agent source declare ward", health.OK, health.Problem, false},
+			health.Problem, "no study can use it yet: a person has to declare it first: caucus agent source declare ward", health.OK, health.Problem, false},
 		"undeclared garbage": {func(t *testing.T, r *rig) {
 			os.RemoveAll(filepath.Join(r.config.State, "sources"))
 			r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70))

@@ -210,7 +210,7 @@ func TestDeskAllowsNoMore(t *testing.T) {
 		round(t, a)
 		s := sit(t, a)
 		_, page := s.get("/study/" + r.hash.String())
-		if strings.Contains(page, "/approve\"") || !strings.Contains(page, "refused here") {
+		if strings.Contains(page, "/approve\"") || !strings.Contains(page, "refused by the policy") {
 			t.Errorf("the page offers to approve: %s", page)
 		}
 		shown, err := a.Outline(t.Context(), r.hash)

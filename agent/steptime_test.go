@@ -59,7 +59,7 @@ func TestConstantsAreTold(t *testing.T) {
 	round(t, a)
 	a.counts.Polled(t.Context(), a.site, a.id, nil, a.refusedHere)
 	got := health.Constants(a.site)
-	if got.Status != health.Warning || !strings.HasPrefix(got.Says, "1 made; ") || !strings.Contains(got.Says, "1 not ready in time") {
+	if got.Status != health.Warning || !strings.HasPrefix(got.Says, "1 sent; ") || !strings.Contains(got.Says, "1 not ready in time") {
 		t.Errorf("of one that was late: %+v", got)
 	}
 	if text := metricsOf(t, a); !strings.Contains(text, "caucus_agent_late_contributions 1") {

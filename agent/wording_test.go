@@ -30,14 +30,14 @@ func TestPreviewSaysAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"label        ill: no, yes\n", "learner      knn\n", "map          4 numbers that encode the columns, each by its own scale, then 2 directions of 4 numbers, evened out by 0.5\n",
+		"label        ill: no, yes\n", "learner      knn\n", "map          the columns as 4 numbers, each rescaled, then a projection of 4 numbers on 2 directions, whitened to degree 0.5 (0 keeps their variances, 1 makes them equal)\n",
 		"pool         60 public rows of 2 columns, all of one weight\n", "records.csv, declared with 61 records, now 61\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the preview does not say %q:\n%s", want, out.String())
 		}
 	}
-	for _, field := range []string{`"label":"ill: no, yes"`, `"learner":"knn"`, `"map":"4 numbers that`, `"pool":"60 pub`} {
+	for _, field := range []string{`"label":"ill: no, yes"`, `"learner":"knn"`, `"map":"the columns as 4 numbers`, `"pool":"60 pub`} {
 		if b, err := json.Marshal(review); err != nil || !strings.Contains(string(b), field) {
 			t.Errorf("no %s in %s (%v)", field, b, err)
 		}

@@ -13,17 +13,17 @@ func (m Map) Words() string {
 	}
 	switch m.Kind {
 	case IdentityMap:
-		return before + fmt.Sprintf("all %d numbers that encode the columns", m.Inputs)
+		return before + fmt.Sprintf("the columns as %d numbers, all kept", m.Inputs)
 	case StandardMap:
-		return before + fmt.Sprintf("%d numbers that encode the columns, each by its own scale", m.Inputs)
+		return before + fmt.Sprintf("the columns as %d numbers, each rescaled", m.Inputs)
 	case PCAMap:
-		s := fmt.Sprintf("%d directions of %d numbers", m.Outputs, m.Inputs)
+		s := fmt.Sprintf("a projection of %[2]d numbers on %[1]d directions", m.Outputs, m.Inputs)
 		if m.Nested > 0 {
-			before = fmt.Sprintf("%d numbers that encode the columns, each by its own scale, then ", m.Columns())
-			s = fmt.Sprintf("%d directions of them, %d of their bins", m.Nested, m.Outputs-m.Nested)
+			before = fmt.Sprintf("the columns as %d numbers, each rescaled, then ", m.Columns())
+			s = fmt.Sprintf("a projection of them on %d directions, and of their bins on %d", m.Nested, m.Outputs-m.Nested)
 		}
 		if m.Whiten > 0 {
-			s += fmt.Sprintf(", evened out by %g", m.Whiten)
+			s += fmt.Sprintf(", whitened to degree %g (0 keeps their variances, 1 makes them equal)", m.Whiten)
 		}
 		return before + s
 	}

@@ -155,7 +155,7 @@ func unavailable(text string) error {
 	case strings.Contains(text, "remote error: tls: expired certificate"):
 		return &remoteError{"by its clock, the coordinator finds this certificate expired or not yet valid: check both clocks, else enrol again with a new invitation", ErrClock}
 	case strings.Contains(text, "remote error: tls: bad certificate"):
-		return &remoteError{"the coordinator does not admit this certificate: it does not know it, or revoked it; an invitation was withdrawn, used already or is over: ask the operator for a new invitation", ErrDenied}
+		return &remoteError{"the coordinator does not admit this certificate: it is unknown or revoked, or its invitation was withdrawn, used or has expired: ask the operator for a new invitation", ErrDenied}
 	case strings.Contains(text, "remote error: tls: unknown certificate"), strings.Contains(text, "remote error: tls: certificate required"):
 		return &remoteError{"the coordinator does not know this certificate's authority: enrol with an invitation of this coordinator", ErrDenied}
 	case strings.Contains(text, "name resolver error"), strings.Contains(text, "no such host"):

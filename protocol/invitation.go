@@ -138,7 +138,7 @@ func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byt
 func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Identity, error) {
 	id, err := redeem(ctx, v, e, "", o)
 	if err != nil {
-		return Identity{}, fmt.Errorf("enrol as %s: %w", v.Name, err)
+		return Identity{}, fmt.Errorf("party %s: %w", v.Name, err)
 	}
 	return id, nil
 }

@@ -193,7 +193,7 @@ func New(r study.Release, o Options) (Page, error) {
 	}
 	page.Figures = newFigures(report.Figures)
 	if c, ok := classifier.Of(r.Result); ok && readable {
-		page.Numbers = "For each class it gives " + c.Output.Words() + "."
+		page.Numbers = "Its numbers are " + c.Words() + "."
 		if k := c.Calibration; k != nil {
 			page.Numbers += fmt.Sprintf(" To be probabilities, scores were multiplied by their calibration slope, %.2f (95 %% interval %.2f to %.2f, of noise and sampling).", k.Slope, k.Low, k.High)
 		}

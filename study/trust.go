@@ -33,7 +33,7 @@ var trusts = map[Noise]Trust{
 		Added:         "; with this site's own noise added before anything leaves",
 		Hidden:        "from everyone, the coordinator included",
 		Against:       "Each party added its noise before anything left, so this holds against the coordinator too.",
-		SumWord:       "that the sum is over the contributions of exactly these %d parties, each counted once. No dishonesty in this can weaken the guarantee: each part was noisy before it left",
+		SumWord:       "that the sum is over the contributions of exactly these %d parties, each counted once. Even if that is false, the guarantee holds: each part was noisy before it left",
 		Trusted:       "that each party's own agent drew its noise at random: a party answers for itself, and its ledger (caucus ledger verify) holds the charge",
 		TrustedAbout:  "noise",
 		LiarInRecords: LiesInNoise,

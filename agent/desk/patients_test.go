@@ -53,7 +53,7 @@ func TestCountsUnits(t *testing.T) {
 	}
 	counts.Terms.Mechanism = m
 	got := noiseOf(nil, []study.Reservation{counts})[0]
-	if !got.Counts || got.Units != got.SD || !strings.HasPrefix(got.words(), "± 5.6") || !strings.HasSuffix(got.words(), " labels on each of this site's counts") {
+	if !got.Counts || got.Units != got.SD || !strings.HasPrefix(got.words(), "standard deviation 5.6") || !strings.HasSuffix(got.words(), " labels on each of this site's counts") {
 		t.Errorf("%+v: %s", got, got.words())
 	}
 }

@@ -24,7 +24,7 @@ type Progress string
 const (
 	ProgressUndeclared Progress = "waiting for its source to be declared"
 	ProgressWaiting    Progress = "waiting for approval"
-	ProgressRefused    Progress = "refused here"
+	ProgressRefused    Progress = "refused by the policy"
 	ProgressDeclined   Progress = "refused by a person"
 	ProgressHelper     Progress = "waiting for its helper's word"
 	ProgressReady      Progress = "ready to contribute"

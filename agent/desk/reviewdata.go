@@ -85,7 +85,9 @@ func (k *Desk) Preview(ctx context.Context, name string) (r Review, offline, err
 	if err != nil {
 		return Review{}, offline, err
 	}
-	r, err = k.review(ctx, h)
+	if r, err = k.review(ctx, h); errors.Is(err, study.ErrPlan) {
+		return k.unreadable(h, err), offline, nil
+	}
 	return r, offline, err
 }
 

@@ -220,7 +220,7 @@ func meanWords(s dataset.Schema, mean []float64) map[string]string {
 		slices.SortStableFunc(levels, func(i, j int) int { return cmp.Compare(mean[j], mean[i]) })
 		var words []string
 		for _, j := range levels[:min(len(levels), shownLevels)] {
-			words = append(words, fmt.Sprintf("%s %.0f%%", strings.TrimPrefix(names[j], b.Column+"="), 100*mean[j]))
+			words = append(words, fmt.Sprintf("%s %.1f %%", strings.TrimPrefix(names[j], b.Column+"="), 100*mean[j]))
 		}
 		out[b.Column] = strings.Join(words, ", ")
 	}
@@ -353,12 +353,12 @@ func (g PatientSight) words() string {
 
 func (n NoiseSight) words() string {
 	if n.Counts {
-		return fmt.Sprintf("± %.3g %s on each of this site's counts", n.Units, unitsWords(n.Unit))
+		return fmt.Sprintf("standard deviation %.3g %s on each of this site's counts", n.Units, unitsWords(n.Unit))
 	}
 	if n.Units > 0 && n.Unit != privacy.Party { // a site is one party
-		return fmt.Sprintf("on each number, as much as %.3g %s together could move it", n.Units, unitsWords(n.Unit))
+		return fmt.Sprintf("its standard deviation on each number is as much as %.3g %s together could move that number", n.Units, unitsWords(n.Unit))
 	}
-	return fmt.Sprintf("± %.4g on each number", n.SD)
+	return fmt.Sprintf("standard deviation %.4g on each number", n.SD)
 }
 
 // finite returns a pointer to x, or nil for infinity, which JSON lacks.

@@ -9,6 +9,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/internal/textpage"
+	"caucus/privacy"
 )
 
 func sizeWords(n int) string {
@@ -41,7 +42,7 @@ func (r Review) page() textpage.Page {
 	if r.Floor > 0 && r.Floor < r.Minimum {
 		least = fmt.Sprintf("; an amendment may lower that to %d", r.Floor)
 	}
-	line("parties", "%d on the roster, at least %d must contribute%s", r.Parties, r.Minimum, least)
+	line("parties", "at least %d of %d must contribute%s", r.Minimum, r.Parties, least)
 	if r.Ends != "" && r.Progress != ProgressReleased {
 		line("ends", "%s", r.Ends)
 	}
@@ -69,7 +70,7 @@ func (r Review) page() textpage.Page {
 	if r.Helper != "" {
 		line("helper", "%s", r.Helper)
 	}
-	line("mechanism", "%s by %s (%s, in the integers that leave), noise: %s", r.Mechanism, r.Sampler, parameterWords(r.Parameters), r.Noise)
+	line("mechanism", "%s by %s (%s, in the integers that leave), noise added by %s", r.Mechanism, r.Sampler, parameterWords(r.Parameters), r.Noise.Trust().By)
 	line("label", "%s", r.Label)
 	line("columns", "%s", strings.Join(r.Columns, ", "))
 	clear := "none"
@@ -102,24 +103,27 @@ func (r Review) page() textpage.Page {
 	}
 	r.Sight.writeTo(&b)
 	if r.Seconds > 0 {
-		line("time", "prepared in %.3g s from when it is charged, and sent then", r.Seconds)
+		line("time", "sent %.3g s after it is charged: a time fixed beforehand, which hides how long computing took", r.Seconds)
 	}
 	for _, u := range r.Budgets {
-		when, at := "", fmt.Sprintf("at δ = %g", u.Delta)
+		when, at, also := "", fmt.Sprintf("at δ = %g", u.Delta), ""
+		if r.Unit == privacy.Party && u.Unit != privacy.Party {
+			also = "; a study that hides whole parties is charged for each record too"
+		}
 		if u.Year != "" {
 			when = " in " + u.Year
 		}
 		if r.Delta > 0 && r.Delta != u.Delta {
-			at = fmt.Sprintf("ε at your limit's δ = %g, not at the plan's %g", u.Delta, r.Delta)
+			at = fmt.Sprintf("all at your limit's δ = %g, not the plan's %g", u.Delta, r.Delta)
 		}
 		if r.charged {
-			line("ledger", "unit %s%s: ε = %s of %g at most is spent, this study included (%s)", u.Unit, when, show(u.After), u.Limit, at)
+			line("ledger", "unit %s%s: spent ε = %s, this study included; limit %g (%s)%s", u.Unit, when, show(u.After), u.Limit, at, also)
 		} else {
-			line("ledger", "unit %s%s: ε = %s now, %s after, %g at most (%s)", u.Unit, when, show(u.Before), show(u.After), u.Limit, at)
+			line("ledger", "unit %s%s: spent ε = %s, after this study %s; limit %g (%s)%s", u.Unit, when, show(u.Before), show(u.After), u.Limit, at, also)
 		}
 	}
 	if r.NeedsPerson && r.Shown != "" {
-		line("shown", "%s: an approval is of this plan and of this declaration of the source, and of no other", r.Shown[:min(16, len(r.Shown))])
+		line("shown", "%s: an approval covers this plan and this declaration of the source only; give it with --shown", r.Shown[:min(16, len(r.Shown))])
 	}
 	by := strings.Join(r.ApprovedBy, ", ")
 	switch {

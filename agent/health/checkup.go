@@ -97,7 +97,7 @@ func checkPolicy(p policy.Policy) Result {
 			most = append(most, fmt.Sprintf("ε ≤ %g at unit %s", b.Epsilon, u))
 		}
 	}
-	who := map[string]string{policy.ApproveByPolicy: "nobody is asked", policy.ApproveByPerson: "a person approves", policy.ApproveByTwo: "two persons approve"}[p.Approval]
+	who := map[string]string{policy.ApproveByPolicy: "no person has to approve", policy.ApproveByPerson: "a person approves", policy.ApproveByTwo: "two persons approve"}[p.Approval]
 	return fine("policy", "%s; noise: %s; %s; %s", strings.Join(p.Kinds, ", "), textpage.List(p.Noise), strings.Join(most, ", "), who)
 }
 
@@ -331,7 +331,7 @@ func checkSource(r source.Report) Result {
 	case r.Declared == nil && r.Problem != "":
 		return problem(about, "%s", strings.Join(append([]string{r.Problem}, r.Remarks[:min(mostRemarks, len(r.Remarks))]...), "; "))
 	case r.Declared == nil:
-		return problem(about, "studies of it wait: %s", strings.TrimPrefix(r.Waits, source.ErrUndeclared.Error()+": source "+r.Source+": "))
+		return problem(about, "no study can use it yet: %s", strings.TrimPrefix(r.Waits, source.ErrUndeclared.Error()+": source "+r.Source+": "))
 	case r.Problem != "":
 		return problem(about, "%s; see caucus agent check --source %s", r.Problem, r.Source)
 	case !r.Read:

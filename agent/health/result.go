@@ -123,7 +123,7 @@ func Constants(s *site.Site) Result {
 	case err != nil:
 		return problem(about, "%v", err)
 	case whys != "":
-		return warning(about, "%d made; a constant stands for all or a part of %s: caucus agent preview names them", c.made, whys)
+		return warning(about, "%d sent; a constant stands for all or a part of %s: caucus agent preview names them", c.made, whys)
 	}
-	return fine(about, "%d made; none was late or unreadable and replaced by a constant", c.made)
+	return fine(about, "%d sent; none had to be replaced by a constant", c.made)
 }

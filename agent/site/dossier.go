@@ -210,8 +210,9 @@ func (d Dossiers) Find(name string) (study.Hash, error) {
 	}
 	var found []study.Hash
 	for _, h := range all {
-		p, err := d.Of(h).Plan()
-		if err == nil && (p.Name == name || len(name) >= 6 && strings.HasPrefix(h.String(), name)) {
+		var p struct{ Name string } // a plan that this version cannot read is found too
+		b, err := d.Of(h).Read(FilePlan)
+		if err == nil && json.Unmarshal(b, &p) == nil && (p.Name == name || len(name) >= 6 && strings.HasPrefix(h.String(), name)) {
 			found = append(found, h)
 		}
 	}

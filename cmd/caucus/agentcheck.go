@@ -33,7 +33,7 @@ as declared: studies would then get empty records.`,
   ok       disk         state: 21 GiB free
   ok       coordinator  caucus.example.org:7443 answers, with the certificate that was expected; 1 studies are open
   ok       clock        as the coordinator's, within 1s
-  problem  source ward  studies of it wait: a person has to declare it first: caucus agent source declare ward`,
+  problem  source ward  no study can use it yet: a person has to declare it first: caucus agent source declare ward`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if source != "" {

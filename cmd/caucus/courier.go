@@ -210,7 +210,10 @@ func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
 	}
 	said := fmt.Sprintf("study %s: %s", r.Study, r.Progress)
 	if r.Why != "" {
-		said += ": " + r.Why
+		said += ": " + strings.TrimPrefix(r.Why, "the policy does not allow it: ")
+	}
+	if r.Progress == desk.ProgressRefused {
+		said += "; change the policy, or say no with caucus agent answer"
 	}
 	return a.say(d, "%s\n", said)
 }

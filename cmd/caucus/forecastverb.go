@@ -283,15 +283,6 @@ func (d forecastDocument) featureWords() string {
 	return d.Columns
 }
 
-// columnWords says how many columns a plan has, and how many numbers encode a record.
-func columnWords(p study.Plan) string {
-	words := fmt.Sprintf("%s, encoded as %d numbers", counted(len(p.Schema.FeatureColumns()), "columns"), p.Schema.Dim())
-	if n := p.Map.Dim() - 1; n != p.Schema.Dim() {
-		words += fmt.Sprintf(", mapped to %s", counted(n, "features"))
-	}
-	return words
-}
-
 // public returns the schema and the pool, either given or made up.
 func (p *forecastCommand) public() (dataset.Schema, *dataset.Table, error) {
 	if p.Schema == "" {

@@ -72,7 +72,7 @@ The exit code is 1 if a check fails, and for a simulated release, which protects
 
 // flags adds the flags that name keys and evidence.
 func (v *checker) flags(f *pflag.FlagSet) {
-	f.StringVar(&v.pool, "pool", "", "CSV file of the public pool (may be .gz)")
+	f.StringVar(&v.pool, "pool", "", "file of the public pool: CSV (also packed)")
 	v.how.flags(f)
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal")

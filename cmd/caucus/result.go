@@ -24,7 +24,7 @@ func describeRelease(w io.Writer, r study.Release) error {
 		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("study", "%s (%s)", p.Name, r.PlanHash)
-	line("kind", "%s by %s, noise: %s", p.Kind, p.Mechanism, p.Noise)
+	line("kind", "%s by %s, noise added by %s", p.Kind, p.Mechanism, p.Noise.Trust().By)
 	if p.Where != "" {
 		line("about", "%s", textpage.Printable(p.About()))
 	}
@@ -38,10 +38,10 @@ func describeRelease(w io.Writer, r study.Release) error {
 		line("simulated", "its noise protected nobody")
 	}
 	if c, ok := classifier.Of(r.Result); ok {
-		line("classifier", "%s, %s, λ = %.3g", counted(len(c.Classes), "classes"), counted(len(c.Weights), "features"), c.Lambda)
-		line("", "its numbers are %s", c.Output.Words())
+		line("classifier", "%s; %s; λ = %.3g", counted(len(c.Classes), "classes"), columnWords(p), c.Lambda)
+		line("", "its numbers are %s", c.Words())
 		if of := c.Calibration; of != nil {
-			line("", "the fit's scores were multiplied by %.3f (95 %% interval %.3f to %.3f) to make them so", of.Slope, of.Low, of.High)
+			line("", "calibration factor of the scores: %.3f (95 %% interval %.3f to %.3f)", of.Slope, of.Low, of.High)
 		}
 	}
 	told, err := kinds.Report(r)
@@ -62,6 +62,15 @@ func describeRelease(w io.Writer, r study.Release) error {
 		}
 	}
 	return nil
+}
+
+// columnWords says how many columns a plan has, and how many numbers encode a record.
+func columnWords(p study.Plan) string {
+	words := fmt.Sprintf("%s, encoded as %d numbers", counted(len(p.Schema.FeatureColumns()), "columns"), p.Schema.Dim())
+	if n := p.Map.Dim() - 1; n != p.Schema.Dim() {
+		words += fmt.Sprintf(", mapped to %d", n)
+	}
+	return words
 }
 
 // guaranteeOf says what a plan protects and what it does not.

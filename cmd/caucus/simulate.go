@@ -256,10 +256,10 @@ func endRehearsal(w io.Writer, totals []study.UnitTotal, warnings []string) erro
 func printTotals(w io.Writer, totals []study.UnitTotal) {
 	for _, t := range totals {
 		if t.Epsilon == nil {
-			fmt.Fprintf(w, "total for a %s: no guarantee (%s)\n", t.Unit, t.Why)
+			fmt.Fprintf(w, "for a %s, all together: no guarantee (%s)\n", t.Unit, t.Why)
 			continue
 		}
-		fmt.Fprintf(w, "total for a %s: ε = %g, δ = %.3g (%s)\n", t.Unit, *t.Epsilon, t.Delta, t.Why)
+		fmt.Fprintf(w, "for a %s, all together: ε = %g, δ = %.3g (%s)\n", t.Unit, *t.Epsilon, t.Delta, t.Why)
 	}
 }
 

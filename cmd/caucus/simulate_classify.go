@@ -7,6 +7,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/learners"
+	"caucus/study/classifier"
 	"caucus/study/classify"
 	"caucus/study/simulate"
 )
@@ -50,10 +51,16 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 }
 
 func printClassify(w io.Writer, s classifySummary) error {
-	a := s.Accuracy
-	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by the %s\n", s.Study, s.Mechanism, s.Unit, s.Noise)
-	fmt.Fprintf(w, "ε = %g, δ = %g; %s with %s each; pool of %s, %s, %s\n",
-		s.Epsilon, s.Delta, counted(s.Parties, "parties"), counted(s.Shards, "shards"), counted(s.PoolRows, "rows"), counted(s.Features, "features"), counted(s.Classes, "classes"))
+	a, shards, numbers := s.Accuracy, "", s.Output.Words()
+	if s.Shards > 1 {
+		shards = fmt.Sprintf(", each with its records in %d parts (shards)", s.Shards)
+	}
+	if c, ok := classifier.Of(s.Release.Result); ok && s.Repeats == 1 {
+		numbers = c.Words()
+	}
+	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s\n", s.Study, s.Mechanism, s.Unit, s.Noise.Trust().By)
+	fmt.Fprintf(w, "ε = %g, δ = %g; %s%s; pool of %s; %s\n",
+		s.Epsilon, s.Delta, counted(s.Parties, "parties"), shards, counted(s.PoolRows, "rows"), counted(s.Classes, "classes"))
 	fmt.Fprintf(w, "map: %s\n", s.Map)
 	if words := dataset.KeptWords(s.Kept); words != "" {
 		fmt.Fprintf(w, "  %s\n", words)
@@ -65,28 +72,28 @@ func printClassify(w io.Writer, s classifySummary) error {
 		about string
 	}{
 		{"released", a.Released, fmt.Sprintf("%sover %s; λ = %.3g", plusMinus(a.ReleasedSD, s.Repeats, " "), counted(s.Repeats, "repeats"), s.Lambda)},
-		{"unperturbed", a.Unperturbed, "the same without noise"},
-		{"pooled", a.Pooled, "if all records could be pooled"},
+		{"without noise", a.Unperturbed, "the same study"},
+		{"all records pooled", a.Pooled, "one classifier of them"},
 		{"one party alone", a.LocalMean, "mean over parties"},
-		{"majority class", a.MajorityClass, "always naming the largest class"},
+		{"largest class", a.MajorityClass, "always naming it"},
 	}
 	fmt.Fprintln(w, "accuracy on test records")
 	for _, r := range rows {
-		fmt.Fprintf(w, "  %-16s %.4f  %s\n", r.name, r.value, r.about)
+		fmt.Fprintf(w, "  %-18s %.4f  %s\n", r.name, r.value, r.about)
 	}
 	for _, v := range s.Voters {
-		fmt.Fprintf(w, "  %-16s %.4f  one of the %d parties that vote with it alone\n", v.Voter, v.Alone, v.Parties)
+		fmt.Fprintf(w, "  %-18s %.4f  one of the %d parties that vote with it alone\n", v.Voter, v.Alone, v.Parties)
 	}
-	fmt.Fprintf(w, "\nits numbers are %s\n", s.Output.Words())
+	fmt.Fprintf(w, "\nits numbers are %s\n", numbers)
 	for _, r := range []struct {
 		name  string
 		value simulate.Compared
 		about string
 	}{
 		{"slope", s.Slope, "1 for probabilities, less where they are too extreme"},
-		{"squared error", s.Brier, "of them, taken for probabilities (Brier)"},
+		{"Brier score", s.Brier, "reads the numbers as probabilities"},
 	} {
-		fmt.Fprintf(w, "  %-16s %.4f  %swithout noise %.4f; %s\n", r.name, r.value.Released, plusMinus(r.value.ReleasedSD, s.Repeats, "; "), r.value.Unperturbed, r.about)
+		fmt.Fprintf(w, "  %-18s %.4f  %swithout noise %.4f; %s\n", r.name, r.value.Released, plusMinus(r.value.ReleasedSD, s.Repeats, "; "), r.value.Unperturbed, r.about)
 	}
 	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
 	return endRehearsal(w, s.Totals, s.Warnings)

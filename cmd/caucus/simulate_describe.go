@@ -31,7 +31,7 @@ func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
 }
 
 func printDescribe(w io.Writer, d describeSummary) error {
-	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by the %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise, d.Epsilon, d.Delta)
+	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
 	if d.Where != "" {
 		fmt.Fprintf(w, "of the records for which %s\n", d.Where)
 	}
@@ -56,7 +56,7 @@ func printDescribe(w io.Writer, d describeSummary) error {
 	if err := t.render(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\ncounts as shown (released counts moved to the nearest possible counts): rmse %.3g, as released %.3g; %.1f s\n", d.RMSE, d.NoisyRMSE, d.Seconds)
+	fmt.Fprintf(w, "\ncounts adjusted so that they add up: root mean square error %.3g; as released %.3g; %.1f s\n", d.RMSE, d.NoisyRMSE, d.Seconds)
 	if len(d.Coverage) > 0 {
 		fmt.Fprintf(w, "\nhow often 95 %% intervals held the truth in %d draws:\n", d.Repeats)
 		t := newTable(w, "", "estimates", "population", "these records", "least", "of", "unknown", "error")

@@ -41,14 +41,14 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	fmt.Fprintf(w, "%s, mechanism %s at ε = %g a label: kept with probability %.4f\n", s.Study, s.Mechanism, s.Epsilon, s.Keep)
 	fmt.Fprintf(w, "%s of %s, %s, %s; loss %s, risk %s, correction %s, λ = %.3g\n\n",
 		counted(s.Records, "records"), counted(s.Parties, "parties"), counted(s.Features, "features"), counted(s.Classes, "classes"), s.Loss, s.Risk, s.Correction, s.Lambda)
-	t := newTable(w, "on test records", "released", "±", "with true labels")
+	t := newTable(w, "on test records", "released", "±", "without noise")
 	row := func(name string, got, sd, clear float64) {
 		t.add(name, fmt.Sprintf("%.4f", got), deviation(sd, s.Repeats), fmt.Sprintf("%.4f", clear))
 	}
 	row("accuracy", s.Accuracy, s.SD.Accuracy, s.Unperturbed.Accuracy)
 	row("balanced error", s.BER, s.SD.BER, s.Unperturbed.BER)
 	row("area under the curve", s.AUC, s.SD.AUC, s.Unperturbed.AUC)
-	row("squared error (Brier)", s.Brier.Released, s.Brier.ReleasedSD, s.Brier.Unperturbed)
+	row("Brier score", s.Brier.Released, s.Brier.ReleasedSD, s.Brier.Unperturbed)
 	row("calibration slope", s.Slope.Released, s.Slope.ReleasedSD, s.Slope.Unperturbed)
 	if err := t.render(); err != nil {
 		return err
@@ -57,7 +57,7 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	if of := s.Probabilities; of != nil {
 		fmt.Fprintf(w, "probabilities in %d of %s: slope %.4f, %sBrier %.4f; the slope's 95 %% interval held the test records' slope in %d\n", of.Repeats, counted(s.Repeats, "repeats"), of.Slope.Released, plusMinus(of.Slope.ReleasedSD, of.Repeats, "; "), of.Brier.Released, of.Held)
 	}
-	fmt.Fprintf(w, "largest class alone: accuracy %.4f; over %s\n\nclass shares of the records\n", s.MajorityClass, counted(s.Repeats, "repeats"))
+	fmt.Fprintf(w, "largest class: accuracy %.4f; over %s\n\nclass shares of the records\n", s.MajorityClass, counted(s.Repeats, "repeats"))
 	shares := newTable(w, "class", "true", "estimated", "±")
 	for k, name := range classes {
 		shares.add(name, fmt.Sprintf("%.4f", s.TrueShares[k]), fmt.Sprintf("%.4f", s.Shares.Share[k]), fmt.Sprintf("%.4f", s.Shares.Error[k]))

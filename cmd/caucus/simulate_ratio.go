@@ -61,7 +61,7 @@ func printRatio(w io.Writer, s ratioSummary) error {
 	fmt.Fprintf(w, "mean L1 distance to the true shares of %s of %s, %s\n",
 		counted(s.Targets*max(1, len(s.ByShare)), "test sets"), counted(s.TargetSize, "records"), counted(s.Repeats, "repeats"))
 	line := func(name string, l simulate.RatioL1) {
-		fmt.Fprintf(w, "  %-18s released %.4f ± %.4f   unperturbed %.4f   training ratio %.4f\n", name, l.Released, l.ReleasedSD, l.Unperturbed, l.TrainingRatio)
+		fmt.Fprintf(w, "  %-18s released %.4f ± %.4f   without noise %.4f   the study's own shares %.4f\n", name, l.Released, l.ReleasedSD, l.Unperturbed, l.TrainingRatio)
 	}
 	line("all", s.L1)
 	for _, b := range s.ByShare {

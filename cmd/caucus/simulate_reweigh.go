@@ -146,7 +146,7 @@ func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Tab
 }
 
 func printReweigh(w io.Writer, d reweighSummary, query, split string) error {
-	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by the %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise, d.Epsilon, d.Delta)
+	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
 	fmt.Fprintf(w, "%s (mostly %s) of %s; pool of %s (mostly the others); %s\n\n",
 		counted(d.PrivateRows, "private records"), split, counted(d.Parties, "parties"), counted(d.PoolRows, "rows"), counted(d.Features, "features"))
 	fmt.Fprintf(w, "share of %s\n", query)
@@ -157,10 +157,10 @@ func printReweigh(w io.Writer, d reweighSummary, query, split string) error {
 	}{
 		{"truth", d.Truth, 0, "among the private records"},
 		{"estimate", d.Estimate, d.RMSE, fmt.Sprintf("on the weighted pool; λ = %.3g", d.Lambda)},
-		{"unperturbed", d.Unperturbed, d.UnperturbedRMSE, "the same without noise"},
+		{"without noise", d.Unperturbed, d.UnperturbedRMSE, "the same study"},
 		{"unweighted", d.Unweighted, d.UnweightedRMSE, "on the pool as it is"},
 	} {
-		fmt.Fprintf(w, "  %-12s %.4f  rmse %.4f  %s\n", r.name, r.value, r.rmse, r.about)
+		fmt.Fprintf(w, "  %-13s %.4f  rmse %.4f  %s\n", r.name, r.value, r.rmse, r.about)
 	}
 	if d.Intervals == 0 {
 		fmt.Fprintf(w, "  no answer has an interval; R² %.2f\n", d.R2)

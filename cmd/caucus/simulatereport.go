@@ -86,7 +86,7 @@ func measuredLabels(s simulate.LabelsSummary) *report.Measurement {
 	return &report.Measurement{
 		Conclusion: said + concluded(s.Repeats, s.SD.Accuracy, byAccuracy, against{"naming the largest class", s.Accuracy - s.MajorityClass}),
 		Chart: accuracyChart(study.Bar("released", s.Accuracy, s.SD.Accuracy), s.Repeats,
-			study.Bar("with the true labels", s.Unperturbed.Accuracy, 0), study.Bar("largest class", s.MajorityClass, 0)),
+			study.Bar("the same without noise", s.Unperturbed.Accuracy, 0), study.Bar("largest class", s.MajorityClass, 0)),
 	}
 }
 

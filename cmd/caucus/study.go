@@ -77,7 +77,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 		lines := [][2]string{
 			{"study", fmt.Sprintf("%s (%s)", s.Name, s.Hash)},
 			{"state", strings.TrimSuffix(fmt.Sprintf("%s: %s", s.State, s.Reason), ": ")},
-			{"kind", fmt.Sprintf("%s by %s, noise: %s", p.Kind, p.Mechanism, p.Noise)},
+			{"kind", fmt.Sprintf("%s by %s, noise added by %s", p.Kind, p.Mechanism, p.Noise.Trust().By)},
 			{"guarantee", fmt.Sprintf("unit %s, ε = %g, δ = %g", p.Unit, p.Epsilon, p.Delta)},
 			{"parties", fmt.Sprintf("%d of %d have contributed", s.Contributed, s.Roster)},
 		}
@@ -90,6 +90,15 @@ func (o *operator) printStudy(s protocol.Study) error {
 		}
 		if len(s.ContributedBy)+len(s.Missing) > 0 { // only operators get these lists
 			lines = append(lines, [][2]string{{"contributed", strings.Join(s.ContributedBy, ", ")}, {"missing", strings.Join(s.Missing, ", ")}, {"declined", strings.Join(s.Declined, ", ")}}...)
+		}
+		if could := s.Roster - len(s.Declined); s.State == study.Open && s.Chain != nil && could < s.Chain.Ending().Minimum {
+			stuck := fmt.Sprintf("at least %d must contribute, and only %d have not refused: ", s.Chain.Ending().Minimum, could)
+			if could >= p.LeastParties() {
+				stuck += "caucus study extend --minimum lowers that, or cancel the study"
+			} else {
+				stuck += "if that stays so, cancel the study and create another without them"
+			}
+			lines = append(lines, [2]string{"stuck", stuck})
 		}
 		name := "waits for"
 		for _, p := range s.Statuses {
@@ -162,12 +171,11 @@ func (o *operator) waiveStudy() *cobra.Command {
 	cmd := o.about("waive", "Release a study without waiting for contributors that do not call", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
 		return c.Waive(ctx, ref)
 	})
-	cmd.Long = `After a start the coordinator releases a study when each of its contributors has
-called: with every call an agent shows how far it knows the coordinator's ledger to
-have been, so a folder that was put back to an older state is found out before it
-releases a study a second time. This says that nothing was put back, and that those
-who do not call (caucus study show: awaited) need not be waited for. It is logged,
-and is forgotten when the coordinator stops.`
+	cmd.Long = `After a restart, the coordinator waits until each contributor of a study has called,
+because the calls reveal a folder that was restored from an older backup, which could
+release a study twice. With this you vouch that nothing was restored, and the study no
+longer waits for those who do not call (caucus study show: awaited). The waiver is
+logged, and is forgotten when the coordinator stops.`
 	return cmd
 }
 

@@ -216,12 +216,8 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		if err := printRemoval(w, task); err != nil {
 			return err
 		}
-		must := fmt.Sprintf("at least %d of %d", doc.Minimum, doc.Parties)
-		if doc.Minimum == doc.Parties {
-			must = fmt.Sprintf("all %d", doc.Parties)
-		}
-		fmt.Fprintf(w, "parties    %s must contribute by %s\npool       %s of %s\nmap        %s\n",
-			must, doc.Deadline.Format(time.RFC3339), counted(doc.PoolRows, "rows"), columnWords(p), doc.Map)
+		fmt.Fprintf(w, "parties    at least %d of %d must contribute by %s\npool       %s of %s\nmap        %s\n",
+			doc.Minimum, doc.Parties, doc.Deadline.Format(time.RFC3339), counted(doc.PoolRows, "rows"), columnWords(p), doc.Map)
 		if doc.Where != "" {
 			fmt.Fprintf(w, "about      %s\n", p.About())
 		}

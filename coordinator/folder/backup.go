@@ -284,7 +284,7 @@ func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 	}
 	dir = filepath.Clean(dir)
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return fail(errors.New("it is there already: move it away, and keep it; it knows what was released since"))
+		return fail(errors.New("it exists already: move it away and keep it, because it knows what was released since"))
 	}
 	report, err := CheckBackup(ctx, from, dir)
 	if err != nil {

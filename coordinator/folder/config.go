@@ -164,7 +164,7 @@ func DefaultConfig(dir string) Config {
 func LoadConfig(path string) (Config, error) {
 	c, _, err := yamlfile.ReadConfig(path, DefaultConfig("."), rules)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: make the folder with caucus coordinator init, or give the coordinator's", err)
+		err = fmt.Errorf("%w: make the folder with caucus coordinator init, or name the coordinator's folder with --dir", err)
 	}
 	if err != nil {
 		return Config{}, fmt.Errorf("read coordinator config: %w", err)

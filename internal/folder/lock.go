@@ -25,7 +25,7 @@ func lock(path string, shared bool) (release func(), err error) {
 	}
 	if err := lockFile(f, shared); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("%w (%w)", ErrHeld, err)
+		return nil, fmt.Errorf("%w: %w", ErrHeld, err)
 	}
 	return func() { unlockFile(f); f.Close() }, nil
 }

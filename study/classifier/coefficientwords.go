@@ -37,7 +37,7 @@ func (of *Coefficients) Words(c Classifier) string {
 		case c.Output == VoteShare:
 			return "no odds ratios: sites sent votes on public rows, which hold no outcomes"
 		case c.Output == Score:
-			return "no odds ratios: the numbers are scores, whose scale is not known"
+			return "no odds ratios: the classifier is not calibrated"
 		}
 		return "no odds ratios: their standard errors are not known for more than two classes, a tilted pool or map.bins"
 	}

@@ -25,11 +25,23 @@ func Outputs() []Output { return []Output{Probability, VoteShare, Score} }
 func (o Output) Words() string {
 	switch o {
 	case Probability:
-		return "probabilities, calibrated on what was released of the records' outcomes"
+		return "probabilities, calibrated with the outcomes as released, with noise"
 	case VoteShare:
-		return "shares of the parties' votes, not probabilities: voters may agree more or less than outcomes do"
+		return "shares of the parties' votes, not probabilities: 0.8 does not mean that 80 % of such records have the class"
 	}
 	return "scores, not probabilities: they order records and say nothing else"
+}
+
+// Words describes the classifier's numbers, and names the class if every record gets the same.
+func (c Classifier) Words() string {
+	model, err := c.Linear()
+	last := len(c.Weights) - 1
+	if err != nil || slices.ContainsFunc(c.Weights[:last], func(w []float64) bool { return slices.Max(w) != 0 || slices.Min(w) != 0 }) {
+		return c.Output.Words()
+	}
+	x := mat.NewDense(1, last+1, nil)
+	x.Set(0, last, 1) // the last column is constant
+	return "the same for every record, and so is the class: " + c.Classes[model.Predict(x)[0]]
 }
 
 // Values returns the classifier's N×classes numbers for mapped rows x (N×d). The predicted class of a

@@ -53,7 +53,7 @@ type statisticWords struct {
 
 var (
 	votesWords   = statisticWords{"one vote for a class on each row of the public pool", "votes on the rows of the public pool, from which a model like its own can be made", true}
-	crossWords   = statisticWords{"sums over this site's records of label × mapped features, and the declared number of records", "sums over its records", false}
+	crossWords   = statisticWords{"the declared number of records, without noise; and sums over this site's records of label × mapped features", "sums over its records", false}
 	meansWords   = statisticWords{"the direction of the mean over this site's records of label × mapped features", "direction, that of its mean of label × features", false}
 	averageWords = statisticWords{"the weights of a linear classifier trained on this site's records", "classifier", true}
 )
@@ -128,7 +128,7 @@ func (Kind) Check(p study.Plan) error {
 	if m.words.trained && p.Unit != privacy.Party && p.WhereReadsLabel() {
 		// A condition on the label could select the records of one class, and training time would
 		// reveal their number.
-		return study.PlanError("where", "%q reads the label: a site would train on records of its choosing, by what unit %s hides: use the features alone, or mechanism cross", p.Where, p.Unit)
+		return study.PlanError("where", "%q reads the label: a site would train on records chosen by their labels, which unit %s hides: use the features alone, or mechanism cross", p.Where, p.Unit)
 	}
 	var t Terms
 	if err := p.DecodeTerms(&t); err != nil {

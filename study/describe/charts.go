@@ -53,7 +53,7 @@ func (t Table) charts() (out []*study.ReportChart) {
 	for _, c := range t.Columns {
 		var all []study.ReportBar
 		if c.Edges != nil {
-			for _, name := range append([]string{"mean", "geometric mean"}, quartileNames...) {
+			for _, name := range append([]string{"mean", geometricMean}, quartileNames...) {
 				all = append(all, bars(c.Column, name, name)...)
 			}
 			add(c.Column+", mean and quartiles", "", false, all)

@@ -32,8 +32,11 @@ func (t Terms) checkCuts(s dataset.Schema) error {
 		}
 		low, high := columns[at].edges[0], columns[at].edges[len(columns[at].edges)-1]
 		for k, e := range cut.Edges {
-			if !(e > low && e < high) || k > 0 && !(e > cut.Edges[k-1]) {
-				return study.PlanError("describe.cuts", "edges of %q must increase between its bounds %g and %g", cut.Column, low, high)
+			if !(e > low && e < high) {
+				return study.PlanError("describe.cuts", "edge %g of %q is not between its bounds %g and %g", e, cut.Column, low, high)
+			}
+			if k > 0 && !(e > cut.Edges[k-1]) {
+				return study.PlanError("describe.cuts", "edges of %q must increase: %g follows %g", cut.Column, e, cut.Edges[k-1])
 			}
 		}
 	}

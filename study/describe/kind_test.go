@@ -62,8 +62,8 @@ func TestDescribeRefusals(t *testing.T) {
 		"parts negative":       {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Parts: -1}) }, "2 to 100"},
 		"a cut of a text":      {func(p *study.Plan) { p.KindTerms = cuts(describe.Cut{Column: "sex", Edges: []float64{1}}) }, "not a number"},
 		"no edges":             {func(p *study.Plan) { p.KindTerms = cuts(describe.Cut{Column: "age"}) }, "give 1 to 99"},
-		"edges that fall":      {func(p *study.Plan) { p.KindTerms = cuts(describe.Cut{Column: "age", Edges: []float64{60, 40}}) }, "increase between its bounds"},
-		"edges out of bounds":  {func(p *study.Plan) { p.KindTerms = cuts(describe.Cut{Column: "age", Edges: []float64{1e9}}) }, "increase between its bounds"},
+		"edges that fall":      {func(p *study.Plan) { p.KindTerms = cuts(describe.Cut{Column: "age", Edges: []float64{60, 40}}) }, "must increase: 40 follows 60"},
+		"edges out of bounds":  {func(p *study.Plan) { p.KindTerms = cuts(describe.Cut{Column: "age", Edges: []float64{1e9}}) }, "is not between its bounds"},
 		"an edge that is none": {func(p *study.Plan) { p.KindTerms = []byte(`{"bins":4,"cuts":[{"column":"age","edges":[null]}]}`) }, ""},
 		"a column cut twice": {func(p *study.Plan) {
 			p.KindTerms = cuts(describe.Cut{Column: "age", Edges: []float64{40}}, describe.Cut{Column: "age", Edges: []float64{50}})

@@ -12,6 +12,9 @@ import (
 
 const unknown = "unknown"
 
+// geometricMean names exp(mean of log(1+x)) − 1, which zeros do not make zero.
+const geometricMean = "geometric mean of 1 + x, less 1"
+
 // Report shows the table and then its intervals.
 func (Kind) Report(r study.Release) (study.Report, error) {
 	t, err := TableOf(r)
@@ -93,14 +96,14 @@ func (t Table) one(title string) study.ReportTable {
 	if t.By != "" {
 		about = ", by " + t.By
 	}
-	out := study.ReportTable{Title: title + about + ": counts moved to the nearest possible ones, which add up", Head: []string{""}}
+	out := study.ReportTable{Title: title + about + ", for reading: counts adjusted so that they add up", Head: []string{""}}
 	var shown []int
 	for g, name := range t.groups() {
 		if t.known(g) {
 			shown = append(shown, g)
 			out.Head = append(out.Head, name)
 		} else {
-			out.Title += "; too few records: " + name
+			out.Title += "; not shown, too few records: " + name
 		}
 	}
 	row := func(name string, cell func(g int) string) {
@@ -122,7 +125,7 @@ func (t Table) one(title string) study.ReportTable {
 			continue
 		}
 		if c.Log {
-			row(c.Column+", geometric mean ×÷ sd", func(g int) string { return beside(c.Groups[g].Mean, "×÷", c.Groups[g].SD) })
+			row(c.Column+", "+geometricMean+" ×÷ sd", func(g int) string { return beside(c.Groups[g].Mean, "×÷", c.Groups[g].SD) })
 		} else {
 			row(c.Column+", mean ± sd", func(g int) string { return beside(c.Groups[g].Mean, "±", c.Groups[g].SD) })
 		}
@@ -252,7 +255,7 @@ func (t Table) Estimates() []Named {
 			of = c
 			mean, sd := "mean", "sd"
 			if c.Log {
-				mean, sd = "geometric mean", "×÷ sd"
+				mean, sd = geometricMean, "×÷ sd"
 			}
 			add(mean, s.Mean, Mean)
 			add(sd, s.SD, SD)
@@ -270,7 +273,7 @@ func (t Table) Estimates() []Named {
 
 func (t Table) intervals() study.ReportTable {
 	out := study.ReportTable{
-		Title: "to publish: estimates with 95 % intervals, from the counts as released, so parts need not add up; an impossible estimate is shown at the end of its interval, an unknown one left out",
+		Title: "to publish: estimates with 95 % intervals, from the counts as released, not adjusted, so parts need not add up; an estimate outside the possible range is shown as the nearer end of its interval, an unknown one is left out",
 		Head:  []string{"column", "", "group", "estimate", SampleInterval, NoiseInterval},
 	}
 	for _, e := range t.Estimates() {

@@ -174,7 +174,7 @@ func (e Evaluation) answer() string {
 	if !auc.Known() {
 		return fmt.Sprintf("How well the model tells %s from other records stays unknown: %s.", c.Class, auc.Unknown)
 	}
-	s := fmt.Sprintf("On %.0f labelled records the model tells %s from the others with an AUC of %s", c.Overall.Records.Value, c.Class, auc.Words(3))
+	s := fmt.Sprintf("On %s labelled records the model tells %s from the others with an AUC of %s", c.Overall.Records.Words(0), c.Class, auc.Words(3))
 	var groups []string
 	c.subgroups(func(name string, of Subgroup) {
 		if name != allRecords && of.AUC.Known() {
@@ -228,7 +228,7 @@ func (c Judged) table() study.ReportTable {
 		Head:  []string{"records", "labelled", "of the class", "AUC", "slope", "intercept", "Brier"},
 	}
 	c.subgroups(func(name string, of Subgroup) {
-		t.Rows = append(t.Rows, []string{name, fmt.Sprintf("%.0f ± %.0f", of.Records.Value, of.Records.SD), of.Prevalence.Words(3), of.AUC.Words(3), of.Slope.Words(2), of.Intercept.Words(2), of.Brier.Words(3)})
+		t.Rows = append(t.Rows, []string{name, of.Records.Words(0), of.Prevalence.Words(3), of.AUC.Words(3), of.Slope.Words(2), of.Intercept.Words(2), of.Brier.Words(3)})
 	})
 	return t
 }

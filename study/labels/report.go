@@ -36,7 +36,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 		chart.Bars = append(chart.Bars, bar)
 	}
 	line("fitted by", "loss %s, risk %s, correction %s", l.Loss, l.Risk, l.Correction)
-	line("records", "%d, each label as it was with probability %.4f, else one of the other classes", l.Records, l.Keep)
+	line("records", "%d; each label was sent unchanged with probability %.4f, else replaced by one of the other classes", l.Records, l.Keep)
 	if held, ok := l.Held(); ok {
 		switch l.Risk {
 		case aggregation.RiskBER:

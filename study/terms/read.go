@@ -206,7 +206,7 @@ func (t Term) value(written string) (*yaml.Node, error) {
 	case kind == reflect.Float64:
 		v, err := strconv.ParseFloat(strings.TrimSpace(written), 64)
 		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("%q is no number", written)
+			return nil, fmt.Errorf("%q is no number, such as 0.5", written)
 		}
 		if err := n.Encode(v); err != nil {
 			return nil, err

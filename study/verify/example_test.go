@@ -143,8 +143,8 @@ func ExampleRecall() {
 		}
 	}
 	// Output:
-	// holds release.json: entry 1 is in the ledger
-	// trust that no newer entry was deleted
+	// holds release.json names entry 1, which is in the ledger
+	// trust that no newer entry was deleted: nothing here can show it
 	// fails release.json: it ends at entry 0, but was at 1 once: its end was cut off, or it was put back to an older state
-	// trust that no newer entry was deleted
+	// trust that no newer entry was deleted: nothing here can show it
 }

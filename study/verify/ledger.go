@@ -155,7 +155,7 @@ func Recall(chain *privacy.Chain, m Memory) []Finding {
 	if known == 0 {
 		f.add(Unchecked, "remembered", "nothing kept elsewhere was given, so an end that was cut off would not be noticed: write the head down and give it with --expect next time")
 	} else {
-		f.add(Trust, "remembered", "that no newer entry was deleted")
+		f.add(Trust, "remembered", "that no newer entry was deleted: nothing here can show it")
 	}
 	return f
 }
@@ -171,7 +171,7 @@ func (f *findings) remembered(chain *privacy.Chain, r Remembered) int {
 	case lost:
 		f.add(Trust, "remembered", "%s: entry %d was lost, and the ledger was reconciled after it: that what was charged then covers it", r.Who, r.Head.Sequence)
 	default:
-		f.add(Holds, "remembered", "%s: entry %d is in the ledger", r.Who, r.Head.Sequence)
+		f.add(Holds, "remembered", "%s names entry %d, which is in the ledger", r.Who, r.Head.Sequence)
 	}
 	return 1
 }

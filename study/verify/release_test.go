@@ -169,7 +169,7 @@ func TestRecall(t *testing.T) {
 	}{
 		"nothing":      {verify.Memory{}, verify.Unchecked, "remembered", "nothing kept elsewhere"},
 		"an empty one": {verify.Memory{Heads: []verify.Remembered{{Who: "me"}}}, verify.Unchecked, "remembered", "nothing kept elsewhere"},
-		"its head":     {verify.Memory{Heads: []verify.Remembered{{Head: chain.Head(), Who: "me"}}}, verify.Holds, "remembered", "me: entry 1 is in the ledger"},
+		"its head":     {verify.Memory{Heads: []verify.Remembered{{Head: chain.Head(), Who: "me"}}}, verify.Holds, "remembered", "me names entry 1, which is in the ledger"},
 		"a number":     {verify.Memory{Heads: []verify.Remembered{{Head: privacy.Head{Sequence: 1}, Who: "me"}}}, verify.Holds, "remembered", "entry 1"},
 		"another head": {verify.Memory{Heads: []verify.Remembered{{Head: other, Who: "me"}}}, verify.Fails, "remembered", "me: "},
 		"quoted":       {verify.Memory{Quoted: []privacy.Head{{Sequence: 3}}}, verify.Holds, "coordinator", "up to entry 3"},

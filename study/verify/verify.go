@@ -87,7 +87,7 @@ func Claims(r study.Release, pool *auxdata.Pool) []Finding {
 		f.add(Fails, "plan", "%v", err)
 		return f
 	}
-	f.add(Holds, "plan", "its bytes have the hash %s, and every promise in it is proved", r.PlanHash)
+	f.add(Holds, "plan", "its bytes have the hash %s, and the program has a proof of what it promises", r.PlanHash)
 	if r.Simulated || p.Simulated {
 		f.add(Fails, AboutSimulated, "this release is simulated: anyone can repeat its noise, and it protects nobody. It is for trying out")
 	}
@@ -321,7 +321,7 @@ func (f *findings) whole(r study.Release, t study.Task, published []privacy.Publ
 		f.add(Fails, about, "made again from plan, pool, roster and what was published, the release differs at %s: it was changed, or made by another version (%s)", where, r.Software)
 		return
 	}
-	f.add(Holds, "release", "made again as a whole from plan, pool, roster and what was published, it is the same in every field: nothing else is in it")
+	f.add(Holds, "release", "this program made the release again from plan, pool, roster and published numbers: every field agrees, and nothing else is in it")
 	if len(r.Senders) > 0 {
 		f.add(Word, "senders", "which of the numbers are whose: each party can check its own, with its agent.yaml")
 	}
@@ -348,7 +348,7 @@ func (f *findings) words(r study.Release, p study.Plan) {
 	}
 	f.add(Word, "software", "that version %q of the program made it", r.Software)
 	f.add(Trust, "pool", "that the pool was public before the study, and not chosen by looking at private records")
-	f.add(Trust, "proofs", "that the bounds and mechanisms are proved right, and this program and machine compute them: the notes are in the source code, in folders privacy, aggregation and study")
+	f.add(Trust, "proofs", "that the proofs are right, and that this program and machine compute what they say: they are in the source code, in folders privacy, aggregation and study")
 }
 
 // sameTotal compares two totals. It allows for the last bits, in which processors differ.
