@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -244,7 +245,7 @@ func TestGroupSameParty(t *testing.T) {
 // CallerOf is who calls with the certificate that a member has.
 func (w *world) callerOf(name string) protocol.Caller {
 	w.t.Helper()
-	store := must(records.Open(w.config.Path(folder.StoreFile)))
+	store := must(records.Open(cmp.Or(w.config.Store, w.config.Path(folder.StoreFile))))
 	defer store.Close()
 	caller := protocol.Caller{Name: name, Role: protocol.RoleParty}
 	must(0, store.DB.Read.QueryRow("SELECT serial FROM certificates WHERE name = $1", name).Scan(&caller.Serial))

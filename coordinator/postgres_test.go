@@ -97,7 +97,8 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// TestPostgres runs tests of a coordinator's promises again, with PostgreSQL in place of files.
+// TestPostgres runs tests of a coordinator's promises again, with PostgreSQL in place of files. A long run does many.
+// Others fill, damage or put back SQLite's files: the disk and the backups of PostgreSQL are its operator's.
 func TestPostgres(t *testing.T) {
 	store = testserver.Database
 	defer func() { store = nil }()
@@ -106,7 +107,12 @@ func TestPostgres(t *testing.T) {
 		"BelowMinimum": TestBelowMinimum, "Budget": TestBudget, "Carried": TestCarried, "HelperForgets": TestHelperForgets, "GracefulStop": TestGracefulStop,
 	}
 	if testlevel.Long() {
-		maps.Copy(all, map[string]func(*testing.T){"Kill": TestKill, "KillKept": TestKillKept})
+		maps.Copy(all, map[string]func(*testing.T){
+			"Kill": TestKill, "KillKept": TestKillKept, "PoolResumesAfterKill": TestPoolResumesAfterKill, "TokenKilled": TestTokenKilled,
+			"TornUploads": TestTornUploads, "NothingInTheLog": TestNothingInTheLog, "Limits": TestLimits, "RevokedInTheStore": TestRevokedInTheStore,
+			"GroupRefuses": TestGroupRefuses, "GroupSameParty": TestGroupSameParty, "GroupPanics": TestGroupPanics, "Kept": TestKept,
+			"SealedByRule": TestSealedByRule, "RepairDeadline": TestRepairDeadline, "ClockAfterAStop": TestClockAfterAStop, "Rotate": TestRotate,
+		})
 	}
 	for name, test := range all {
 		t.Run(name, test)
