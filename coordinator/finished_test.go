@@ -21,7 +21,7 @@ import (
 // for it and after a restart.
 func TestFinishedStudiesLeaveMemory(t *testing.T) {
 	// A plan in memory takes several times its bytes; buffers come and go.
-	const planBytes, kept = 200_000, 200_000
+	const planBytes, kept = 100_000, 200_000
 	studies := testlevel.N(t, 10, 16)
 	if raced {
 		t.Skip("the race detector takes memory of its own")
@@ -127,6 +127,9 @@ func TestFinishedStudiesAreListed(t *testing.T) {
 // few kilobytes once it is over, and says the same of each name as its roster does.
 func TestFinishedStudiesShareRosters(t *testing.T) {
 	const studies, parties, kept = 50, 10_000, 4_000
+	if raced {
+		t.Skip("the race detector takes memory of its own")
+	}
 	pool := poolOf(10)
 	var all []*finished
 	finish := func() {

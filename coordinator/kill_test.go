@@ -213,7 +213,7 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 			}
 		}
 	}
-	for _, e := range testlevel.Of(t, all, 5) {
+	for _, e := range testlevel.Of(t, all, some(5)) {
 		carry(e)
 	}
 }

@@ -234,10 +234,10 @@ func TestKillShared(t *testing.T) {
 		}
 	}
 	t.Logf("%d effects of the coordinator, %d of the helper", len(all), len(helpers))
-	for _, e := range testlevel.Of(t, all, 3) {
+	for _, e := range testlevel.Of(t, all, some(3)) {
 		carry(e, "")
 	}
-	for _, e := range testlevel.Of(t, helpers, 2) {
+	for _, e := range testlevel.Of(t, helpers, some(2)) {
 		carry("", e)
 	}
 }

@@ -22,6 +22,7 @@ import (
 // release, the coordinator that is put back has it as it was, whatever became of the study
 // since and however far the backup was, and makes no second one.
 func TestReleasePutBack(t *testing.T) {
+	t.Parallel()
 	type life struct {
 		name    string
 		before  bool                                     // the backup is of before the study was made

@@ -71,6 +71,14 @@ func cases(t testing.TB, few, many, race int) int {
 	return testlevel.N(t, few, many)
 }
 
+// some is a number of cases, or a third of them where the race detector is on.
+func some(n int) int {
+	if raced {
+		return (n + 2) / 3
+	}
+	return n
+}
+
 // testClock runs as the machine's, and tests move it: with the time that passes,
 // or without.
 type testClock struct {
