@@ -11,8 +11,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// These functions measure sites alone, without a study: the mean error over sites. A site without
-// matching records learns nothing.
+// The functions below return the mean error of sites that each use only their own records, without a study. A
+// site without matching records learns nothing.
 
 func aloneShare(data dealt) (float64, error) {
 	condition, err := dataset.ParseCondition(data.outcome)
@@ -51,7 +51,7 @@ func aloneCounts(r study.Release, data dealt) (float64, error) {
 		}
 		own := describe.Exact(p, of)
 		records += float64(of.Len())
-		for i, c := range own.Columns[:len(own.Columns)-1] { // as for the release, without the label
+		for i, c := range own.Columns[:len(own.Columns)-1] { // leave out the label, as the release's measure does
 			if len(truth) <= i {
 				truth = append(truth, make([]float64, len(c.Groups[0].Noisy)))
 			}
@@ -73,8 +73,8 @@ func aloneCounts(r study.Release, data dealt) (float64, error) {
 	return math.Sqrt(sum / cells), nil
 }
 
-// alone fills in the measures of one party alone: a classifier of its own records, trained as in simulations,
-// or its own numbers. For class shares the baseline already is a site's own shares.
+// alone sets Measure.Alone: the accuracy of one party's own classifier, trained as in simulations, or the error of
+// its own numbers. Class shares need none, because their baseline is already a party's own shares.
 func (o Options) alone(data dealt, r *Report, releases []study.Release) error {
 	for i := range r.Studies {
 		m := &r.Studies[i].Measure
@@ -108,7 +108,7 @@ func (m Measure) without() float64 {
 	return min(m.Baseline, m.OneAlone())
 }
 
-// gain returns the relative improvement of a release over without; the page is ordered by it.
+// gain returns the relative improvement of a release over m.without(). The page sorts studies by gain.
 func (m Measure) gain() float64 {
 	without := m.without()
 	if m.Better == "high" {

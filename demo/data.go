@@ -44,7 +44,7 @@ func (o Options) data() (dealt, error) {
 		c.Seed, c.Records = o.Seed, o.Records
 		table, out.schema = dataset.Hospitals(c)
 	}
-	out.schema = out.schema.Meaning() // the files for the agents have a header and commas
+	out.schema = out.schema.Meaning() // drops the file's format, because files for agents have a header and commas
 	rows := rand.New(rand.NewPCG(o.Seed, 2)).Perm(table.Rows())
 	rows = rows[:min(len(rows), o.Records)]
 	seventh := len(rows) / 7
@@ -123,13 +123,13 @@ func evenly(table *dataset.Table, rows []int, parties int) (out []*dataset.Table
 	return out
 }
 
-// uneven gives records to parties of equal size. The share of with rises from a fifth of the mean for the first
-// party to nine fifths for the last.
+// uneven deals the records with and without an outcome to parties of equal size. The outcome's share rises from a
+// fifth of the mean at the first party to nine fifths at the last.
 func uneven(with, without []int, parties int) [][]int {
 	out := make([][]int, parties)
 	all := len(with) + len(without)
 	mean := float64(len(with)) / float64(all)
-	due, given := 0.0, 0 // numbers of records of with
+	due, given := 0.0, 0 // numbers of records with the outcome
 	for i := range out {
 		size := all*(i+1)/parties - all*i/parties
 		due += mean * (0.2 + 1.6*float64(i)/float64(parties-1)) * float64(size)

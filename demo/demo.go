@@ -117,9 +117,9 @@ type Measure struct {
 	Released     float64 `json:"released"`
 	Baseline     float64 `json:"baseline"`
 	BaselineName string  `json:"baseline_name"`
-	// Sure bounds how far chance moves Released with this number of records, and SureIs describes the bound:
-	// half the width of an accuracy's 95 % interval, or a substitute for an error. Smaller differences count as
-	// none.
+	// Sure bounds how far chance moves Released with this number of records: half the width of an accuracy's
+	// 95 % interval or, if Released is an error, an approximation. SureIs describes the bound. Smaller
+	// differences count as none.
 	Sure   float64 `json:"sure_to"`
 	SureIs string  `json:"sure_is"`
 	// Alone is the mean over sites of the number that each computes from its own records. It is null if that is

@@ -40,7 +40,7 @@ type federation struct {
 }
 
 // policyOf is the policy of each demo party. It is generous, because the data are public, but it is enforced.
-// All limits count labels, the finest unit that its studies hide.
+// All limits count labels, the finest unit that the demo's studies hide.
 func policyOf(epsilon float64, schema dataset.Schema) policy.Policy {
 	one := privacy.Budget{Epsilon: epsilon, Delta: 1e-5}
 	all := privacy.Budget{Epsilon: mostStudies * epsilon, Delta: 1e-4}
@@ -54,8 +54,8 @@ func policyOf(epsilon float64, schema dataset.Schema) policy.Policy {
 	}
 }
 
-// mostStudies times a study's ε limits an agent's spending. A demo runs fewer studies, whose ε together is
-// slightly above their number times ε.
+// mostStudies is the limit of an agent's spending, as a multiple of one study's ε. A demo runs fewer studies, whose
+// costs add up to slightly more than their number times ε.
 const mostStudies = 9
 
 const pollEvery = 500 * time.Millisecond
@@ -96,7 +96,7 @@ func (o Options) found(ctx context.Context, dir string, data dealt) (*federation
 }
 
 // foundHelper makes a helper and names it to the coordinator. A real helper belongs to another
-// organisation, and agents get its pins in other ways.
+// organisation, and agents get its keys (pins) in other ways.
 func foundHelper(dir, home string, allowed policy.Policy, log *slog.Logger) (*helper.Server, helper.Pins, error) {
 	made, err := folder.MakeHelper(home, "", "")
 	if err != nil {

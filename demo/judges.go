@@ -15,7 +15,7 @@ import (
 	"caucus/study/reweigh"
 )
 
-// Each kind has one function below that measures its releases; accuracy is measured at the cases.
+// This file has a function for each kind that measures its releases, except that Options.cases measures accuracy.
 
 // sure is half the width of a share's 95 % interval: 1.96 binomial standard errors.
 func sure(share float64, records int) float64 {
@@ -148,8 +148,8 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	m := Measure{
 		Name: "error of AUC", Better: "low", Baseline: math.Abs(claimed - truth), BaselineName: "the model's own claim",
 		Alone: alone, Sure: sure(truth, rowsOf(data.clinics)),
-		// The error of an AUC depends on the smaller class and is mostly larger: J. Hanley and B.
-		// McNeil, "The meaning and use of the area under a ROC curve", 1982.
+		// An AUC's error depends on the smaller class and is mostly larger than a share's: J. Hanley and
+		// B. McNeil, "The meaning and use of the area under a ROC curve", 1982.
 		SureIs: "about: the 95 % binomial error of a share as large, mostly less than the AUC's own",
 	}
 	if auc := released.Classes[0].Overall.AUC; auc.Known() {

@@ -39,7 +39,7 @@ const (
 	wardsSource   = "wards" // the source with the same records, divided unevenly
 )
 
-// PoolFile is the pool's file of all studies but two.
+// PoolFile is the name of the pool file that all studies but two use.
 const PoolFile = "pool.csv"
 
 var components = dataset.Components{Project: 20} // with little noise few principal components are best
@@ -124,7 +124,7 @@ func (o Options) cases(data dealt) []demoCase {
 	}
 }
 
-// judgedStudy is the study whose classifier evaluate judges, by column judgedBy, which both data sets have.
+// The demo's evaluate study judges the classifier of study judgedStudy, by column judgedBy, which both data sets have.
 const judgedStudy, judgedBy = "sums", "sex"
 
 // studies runs all cases at once. A case that judges the model of another case starts after it.
@@ -235,8 +235,8 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 	return s, signed, proposed.PoolBytes, nil
 }
 
-// A forecast assumes that features separate the classes about as well as many records of the demo's data do,
-// and draws this often.
+// knownAUC is about the AUC of a classifier trained on many records of the demo's data; each forecast assumes it.
+// forecastDraws is the number of draws of a forecast.
 const knownAUC, forecastDraws = .87, 3
 
 // fewest returns the least number of records of a party.

@@ -57,7 +57,7 @@ func Template(own string) (*template.Template, error) {
 // Page is a release as a page for people.
 type Page struct {
 	Title, Answer string
-	// Failed findings replace the answer.
+	// Failed holds the failed findings, which replace the answer.
 	Failed []verify.Finding
 	// OtherPool says that the given pool is not the study's; "" if it is. The page shows it before the answer.
 	OtherPool string

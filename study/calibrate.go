@@ -32,8 +32,8 @@ func CheckNoise(p Plan) error {
 	return nil
 }
 
-// Calibrate returns the noise, within the plan's budget, for a vector of this many cells that one unit
-// moves by at most b: pure ε if δ is 0 or the plan names laplace, else Gaussian.
+// Calibrate returns the noise, within the plan's budget, for a vector of this many integers. One unit changes the
+// vector by at most b. The noise gives pure ε if δ is 0 or the plan names laplace; else it is Gaussian.
 //
 // Proof note. Pure ε implies (ε,δ) for every δ, so the release of a plan with δ > 0 may be pure. The ledger
 // charges the cost that the mechanism's proof gives (privacy.CostOf), never the plan's δ. The plan names the
@@ -72,8 +72,8 @@ func (p Plan) YearlyLimit() privacy.Budget {
 
 func (p Plan) comparedDelta() float64 { return cmp.Or(p.Delta, DefaultDelta(p.Units())) }
 
-// NoiseCosts compares the mechanisms for a vector of this many cells that one unit moves by at most b.
-// The mechanism with the least noise comes first.
+// NoiseCosts compares the mechanisms for a vector of this many integers, which one unit changes by at most
+// b. The mechanism with the least noise comes first.
 func (p Plan) NoiseCosts(b privacy.Bound, cells int) ([]NoiseCost, error) {
 	p.Delta = p.comparedDelta()
 	var all []NoiseCost

@@ -39,8 +39,8 @@ func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	}
 }
 
-// AtEpsilon replaces the ε of a pure cost by the plan's ε, for which the noise was calibrated, and
-// multiplies ρ by the square of their ratio.
+// AtEpsilon replaces the ε of a pure cost by the plan's ε, for which the noise was calibrated. It multiplies
+// ρ by (plan's ε / cost's ε)².
 func AtEpsilon(p Plan, c privacy.Cost) privacy.Cost {
 	if c.Pure == nil || c.Pure.Sign() == 0 {
 		return c

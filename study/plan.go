@@ -59,8 +59,8 @@ type Plan struct {
 	Delta     float64      `json:"delta"`
 	Mechanism string       `json:"mechanism"`
 	Noise     Noise        `json:"noise"`
-	// ByL2 makes the ρ that pure noise is charged follow from the L2 bound (privacy.ByL2). Without ByL2,
-	// as in plans of earlier versions, that ρ is ε²/2.
+	// ByL2 says that pure noise costs a ρ that follows from the L2 bound (privacy.ByL2). Without ByL2, as
+	// in plans of earlier versions, pure noise costs ρ = ε²/2.
 	ByL2   bool    `json:"rho_by_l2,omitempty"`
 	Lambda float64 `json:"lambda"` // ridge of the central fit; 0: chosen after the release
 
@@ -143,7 +143,7 @@ func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
 }
 
 // Units returns the publicly known number of units: the roster at unit party, else Minimum × Records.
-// Counting at the floor would give fewer units and so allow a larger δ.
+// Counting at Floor in place of Minimum would give fewer units and so allow a larger δ.
 func (p Plan) Units() int {
 	if p.Unit == privacy.Party {
 		return max(len(p.Roster), p.Minimum)

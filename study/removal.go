@@ -11,9 +11,9 @@ import (
 // Remover is a kind with bounds under add/remove, the relation in which many tools state their ε:
 // neighbours differ in the presence of one unit. Public sizes, such as the number of records in a
 // sum, are equal in both neighbours: an empty record replaces a removed record, but nothing replaces
-// a removed party. If a site has more records than its declared number and one is removed, another
-// record moves up. That is a replacement, so the relation is about the records that count. The same ε
-// protects less than under replacement, because a replacement is a removal and an addition.
+// a removed party. If a site has more records than its declared number and one is removed, a
+// record that did not count takes its place. That is a replacement, so the relation is about the records
+// that count. The same ε protects less than under replacement: a replacement is a removal and an addition.
 type Remover interface {
 	// Removal bounds the effect of removing a unit. b bounds the effect of replacing one.
 	Removal(p Plan, b privacy.Bound) Removal

@@ -13,8 +13,8 @@ type Reservation struct {
 	Terms  privacy.Terms
 }
 
-// Reserve charges a party's ledger once for a plan, before the party reads records. It charges reserved,
-// the party's own releases, which Settle makes later. If there are none, it charges the servers' releases.
+// Reserve charges a party's ledger once for a plan, before the party reads records. It charges the
+// party's own releases (reserved), which Settle makes later, or else the servers' releases (charges).
 func Reserve(ctx context.Context, l *privacy.Ledger, plan Hash, reserved []Reservation, charges []Charge) error {
 	if len(reserved) == 0 {
 		return ChargeAll(ctx, l, plan, charges)

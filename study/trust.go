@@ -75,7 +75,7 @@ var trusts = map[Noise]Trust{
 	},
 }
 
-// Trust describes a setting. An unknown setting, which no plan has, gets the weakest promises.
+// Trust describes a study that adds noise as n says. An unknown n, which no valid plan has, gets the weakest promises.
 func (n Noise) Trust() Trust {
 	if t, known := trusts[n]; known {
 		return t

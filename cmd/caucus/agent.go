@@ -209,8 +209,8 @@ func (a *agentCommand) noteOffline(err error) {
 
 type previewDocument struct {
 	desk.Review
-	// Again is the operator's forecast, drawn again here. Agrees reports whether the two differ by no more than
-	// chance.
+	// Again is the operator's forecast as this agent drew it again. Agrees reports whether both differ by no
+	// more than chance.
 	Again  *forecast.Forecast `json:"forecast_again,omitempty"`
 	Agrees bool               `json:"forecast_agrees,omitempty"`
 }
@@ -310,7 +310,7 @@ noise, and --values shows this site's numbers before noise.`,
 	return cmd
 }
 
-// one requires exactly one argument.
+// one checks that a verb has exactly one argument, which what names.
 func one(verb, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {

@@ -18,7 +18,7 @@ import (
 	"caucus/internal/textpage"
 )
 
-// draftedMapping is the JSON document of agent map.
+// draftedMapping is the JSON document of "caucus agent map".
 type draftedMapping struct {
 	Mapping  mapping.Mapping   `json:"mapping"`
 	Placed   map[string]string `json:"placed"`

@@ -16,10 +16,10 @@ import (
 	"caucus/protocol"
 )
 
-// Tests replace these. checkpoint is called between the effects of a daemon; tests kill the process there.
+// Tests set these variables. A daemon calls checkpoint between two effects, and tests kill the process there.
 var (
 	checkpoint  func(effect string)
-	witnessWait time.Duration    // 0 means as configured
+	witnessWait time.Duration    // 0 means the configured time
 	now         func() time.Time // nil means the machine's clock
 )
 

@@ -15,7 +15,7 @@ import (
 	"caucus/study"
 )
 
-// These verbs exchange files between a coordinator and a party that has no network: docs/site.md.
+// The verbs in this file exchange files between a coordinator and a party without a network (docs/site.md).
 
 func (a *agentCommand) enrolRequest(config site.Config, out string) error {
 	file, key, err := agent.EnrolRequest(config)
@@ -43,7 +43,7 @@ func (a *agentCommand) enrolAccept(stdin io.Reader, config site.Config, name, co
 	return a.say(map[string]string{"party": who.Name, "state": config.State}, "enrolled as %s; next: caucus agent source declare, then caucus agent answer PACK\n", who.Name)
 }
 
-// certify asks the coordinator for a certificate, with a party's request that came as a file.
+// certify sends the coordinator a party's request for a certificate, read from a file, and writes the answer to out.
 func (o *operator) certify(cmd *cobra.Command, name, request, key, out string) error {
 	switch {
 	case request == "" || out == "":

@@ -16,8 +16,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// readModel reads the model that an evaluate study is about, from a release file, its JSON export, or a file of
-// the coefficients of a linear model.
+// readModel reads the model that an evaluate study judges. The file is a release, a release's JSON export, or a list
+// of a linear model's coefficients.
 func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
 	m, err := modelIn(name, schema)
 	if err != nil {
@@ -62,9 +62,9 @@ func isExported(text []byte) bool {
 	return json.Unmarshal(text, &of) == nil && of.Form != nil
 }
 
-// recalibrated applies the calibration line of an evaluation, a release file, to a release's classifier. Use the
-// result at once and do not store it, because the release's signature does not cover it. about says which line was
-// applied, and which guarantee the evaluation has; the result's warnings contain about.
+// recalibrated applies a calibration line to the classifier of release r. The line comes from an evaluation's release,
+// in the file called name. Use the result at once and do not store it, because r's signature does not cover it. about
+// describes the line and the evaluation's guarantee. The result's warnings contain about.
 func recalibrated(r study.Release, name string) (out study.Release, about []string, err error) {
 	by, p, err := usableRelease(name)
 	if err != nil {
@@ -86,8 +86,8 @@ func recalibrated(r study.Release, name string) (out study.Release, about []stri
 	return r, about, err
 }
 
-// withClassifier encodes a release's result with another classifier. It drops the warnings about the old
-// classifier's numbers.
+// withClassifier returns a release's result with another classifier and other warnings, and without numbers about the
+// old classifier.
 func withClassifier(r study.Release, c classifier.Classifier, warnings []string) (study.Result, error) {
 	fail := func(err error) (study.Result, error) { return r.Result, fmt.Errorf("recalibrate: %w", err) }
 	var body map[string]any

@@ -46,7 +46,7 @@ type forecastDocument struct {
 	Noise     study.Noise        `json:"noise"`
 	MadeUp    bool               `json:"features_made_up,omitempty"` // true if no pool was given
 	Forecast  *forecast.Forecast `json:"forecast,omitempty"`         // only for classify
-	// ShareError and NoiseWords forecast the effect of noise for other kinds.
+	// ShareError and NoiseWords forecast the effect of noise for kinds without a Forecast.
 	ShareError float64         `json:"share_error,omitempty"`
 	NoiseWords string          `json:"noise_forecast,omitempty"`
 	Labels     *labels.Guide   `json:"labels,omitempty"` // only for labels
@@ -161,7 +161,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if p.Schema == "" && !p.Gives("map.project") {
-		p.Map.Project = 0 // keep all features that are made up
+		p.Map.Project = 0 // 0 keeps all made-up features
 	}
 	all := 1
 	for _, against := range p.sweep {
@@ -271,7 +271,7 @@ func (d forecastDocument) sizeWords() string {
 	return fmt.Sprintf("%s of %s each", counted(d.Parties, "parties"), counted(d.Records, "records"))
 }
 
-// sweepWords say what limits the numbers of a sweep.
+// sweepWords warns how exact the numbers of a sweep are.
 func (d forecastDocument) sweepWords() string {
 	return fmt.Sprintf("All records pooled means at most %d of them. Each number is a mean over few simulations (--draws), so small differences are chance.", forecast.MostPooled)
 }

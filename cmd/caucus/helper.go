@@ -14,7 +14,7 @@ func newHelper(c *console) *cobra.Command {
 	return group("helper", "Run the second server of studies with noise by two aggregators", newHelperInit(c), newHelperRun(c), newHelperKeys(c))
 }
 
-// helperDocument is the JSON document of helper init, and of helper keys for a helper's folder.
+// helperDocument is the JSON document of "caucus helper init", and of "caucus helper keys" for a helper's folder.
 type helperDocument struct {
 	Dir    string `json:"dir"`
 	Config string `json:"config"`

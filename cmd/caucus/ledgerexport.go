@@ -10,7 +10,7 @@ import (
 	"caucus/study/verify"
 )
 
-// exported is the JSON document of ledger export.
+// exported is the JSON document of "caucus ledger export".
 type exported struct {
 	Ledger string         `json:"ledger"`
 	Head   string         `json:"head"`

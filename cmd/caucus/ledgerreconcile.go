@@ -17,7 +17,7 @@ import (
 	"caucus/study/verify"
 )
 
-// reconciled is the JSON document of ledger reconcile.
+// reconciled is the JSON document of "caucus ledger reconcile".
 type reconciled struct {
 	Ledger string `json:"ledger"`
 	// Studies are an agent's studies whose charges were lost. Charged has all costs that were charged again.

@@ -15,13 +15,13 @@ import (
 	"caucus/privacy/journal"
 )
 
-// ledgerDocument is the JSON document of ledger show.
+// ledgerDocument is the JSON document of "caucus ledger show".
 type ledgerDocument struct {
 	Ledger string             `json:"ledger"`
 	Units  []journal.Spending `json:"units"`
 }
 
-// defaultLedgerDelta is the δ of totals without a limit; it equals a plan's default δ.
+// defaultLedgerDelta is the δ at which ε is shown if no limit names a δ. It equals a plan's default δ.
 const defaultLedgerDelta = 1e-6
 
 func newLedger(c *console) *cobra.Command {

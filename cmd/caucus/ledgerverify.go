@@ -20,7 +20,7 @@ import (
 	"caucus/study/verify"
 )
 
-// ledgerCheck is the JSON document of ledger verify.
+// ledgerCheck is the JSON document of "caucus ledger verify".
 type ledgerCheck struct {
 	Ledger   string           `json:"ledger"`
 	Holds    bool             `json:"holds"`
@@ -122,8 +122,8 @@ func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export str
 	return chain, nil
 }
 
-// recall compares the chain with what others remember of the ledger: --expect, the head file, heads that
-// callers showed, and releases.
+// recall compares the chain with what others remember of the ledger: heads in --expect, in the head file, and from
+// parties and operators, and the lines in releases.
 func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *ledgerPlace, expect, releases []string) error {
 	var m verify.Memory
 	for _, text := range expect {

@@ -47,7 +47,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// plain returns an error's text, in which the operating system's words about files are in plain English.
+// plain returns an error's text, and puts the operating system's words about files into plain English.
 func plain(err error) string {
 	text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error())
 	for _, of := range fileErrors(err) {
@@ -90,9 +90,9 @@ type console struct {
 	json     bool
 	// inputs are the input files that are known so far, which the command must not overwrite.
 	inputs []given
-	// owned are the folders of daemons that the command reads.
+	// owned are the daemons' folders from which the command reads.
 	owned []string
-	// writing guards unfinished, the name of a file that is being written and will replace another.
+	// writing guards unfinished: the name of a file that write has begun and will rename.
 	writing    sync.Mutex
 	unfinished string
 }

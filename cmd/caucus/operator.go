@@ -15,9 +15,9 @@ import (
 	"caucus/protocol"
 )
 
-// dial connects with the profile's identity, and renews a profile that is about to expire. Beside the profile it
-// keeps what this operator knows of the coordinator (Memory), with which the client warns of a coordinator that
-// was restored from an old backup.
+// dial connects with the profile's identity, and renews a profile that is about to expire. A file beside the profile
+// holds what this operator knows of the coordinator (Memory). From this file the client notices that a coordinator was
+// restored from an old backup.
 func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	if o.profile == "" {
 		return nil, usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")
@@ -45,7 +45,7 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 		return nil, err
 	}
 	l, err := client.Studies(ctx)
-	if err == nil { // if this fails, the next call fails too and reports it
+	if err == nil { // after an error, the caller's next call fails too and reports why
 		for _, trouble := range []error{l.Back, l.HelperBack, l.Forgot} {
 			if trouble != nil {
 				o.note("warning: %v", trouble)

@@ -40,7 +40,7 @@ func writes(f *pflag.FlagSet, name string, takes ...string) {
 	}
 }
 
-// reads marks flags as input files. Folders are not marked: readFolder notes opened files.
+// reads marks flags that name input files. It is not for folders, because readFolder records the files opened there.
 func reads(f *pflag.FlagSet, flags ...string) {
 	for _, name := range flags {
 		if err := f.SetAnnotation(name, inputFile, nil); err != nil {
@@ -64,8 +64,8 @@ func checkEnding(flag, name string, takes ...string) error {
 // given is a file's name and the flag that named the file, "" for an argument.
 type given struct{ flag, name string }
 
-// checkOutputs checks the outputs before any work. It refuses to overwrite an input, to write two outputs to
-// one file, an unwritable place, and an ending of another format. It also stores the inputs for write.
+// checkOutputs runs before any work. It refuses an output that would overwrite an input or another output, that
+// cannot be written, or whose name has another format's ending. It also records the inputs, which write must spare.
 func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 	var outputs []*pflag.Flag
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -159,7 +159,7 @@ func (c *console) reads(name string) { c.inputs = append(c.inputs, given{name: n
 // keys and ledger.
 func (c *console) owns(dir string) { c.owned = append(c.owned, dir) }
 
-// notRead refuses to write over an input file, under any of its names or links, or into a daemon's folder.
+// notRead refuses a name that leads to an input file, also through a link, or into a daemon's folder.
 func (c *console) notRead(name string) error {
 	for _, dir := range c.owned {
 		if in, err := filepath.Rel(where(dir), where(name)); err == nil && filepath.IsLocal(in) {
@@ -197,7 +197,7 @@ func where(name string) string {
 	return filepath.Join(where(filepath.Dir(at)), filepath.Base(at))
 }
 
-// readFolder records each file that is opened in it as an input.
+// readFolder is a folder whose files become inputs of the command when they are opened.
 type readFolder struct {
 	fs.FS
 	c   *console
@@ -277,7 +277,7 @@ func (c *console) replace(name string, old fs.FileInfo, write func(io.Writer) er
 	return err
 }
 
-// stop removes an unfinished file, and holds the lock, so that no other file is begun before the process ends.
+// stop removes an unfinished file. It keeps the lock, so that no other file is begun before the process ends.
 func (c *console) stop() {
 	c.writing.Lock()
 	if c.unfinished != "" {

@@ -13,7 +13,7 @@ import (
 	"caucus/protocol"
 )
 
-// operator holds the profile to dial with, for all operator verbs.
+// operator holds what all operator verbs share: the console, and the profile with which they call the coordinator.
 type operator struct {
 	*console
 	profile string
@@ -184,7 +184,7 @@ func (o *operator) revoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// Tokens come first, because an agent may have chosen a token's name as its own.
+			// Look among the tokens first, because an agent may have chosen a token's ID as its name.
 			if members || slices.ContainsFunc(all, func(k protocol.Token) bool { return k.ID == args[0] }) {
 				revoked, err := client.RevokeToken(cmd.Context(), args[0], members)
 				if err != nil {

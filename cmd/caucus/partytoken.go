@@ -79,7 +79,7 @@ made again.`,
 	return cmd
 }
 
-// tagged describes tags within a sentence.
+// tagged describes tags as a part of a sentence.
 func tagged(l protocol.Tags) string {
 	if len(l) == 0 {
 		return ""

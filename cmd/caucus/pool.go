@@ -18,7 +18,7 @@ func newPool(c *console) *cobra.Command {
 	return group("pool", "Make and check public pools", newPoolMake(c), newPoolCheck(c))
 }
 
-// madePool is the JSON document of pool make and of release export --to pool.
+// madePool is the JSON document of "caucus pool make" and of "caucus release export --to pool".
 type madePool struct {
 	Out           string              `json:"out"`
 	Rows          int                 `json:"rows"`
@@ -28,9 +28,9 @@ type madePool struct {
 	Weights       *study.WeightSource `json:"weights,omitempty"`
 }
 
-// poolSource reads the reweigh release from which a pool has its weights or rows, and returns what a plan says
-// about it. It refuses weights that are not the release's, and the reweigh study's pool without weights, which were
-// probably forgotten. Only simulations accept a simulated release, because it protects nobody.
+// poolSource reads the reweigh release that gave a pool its weights or rows, and returns what a plan must state about
+// that release. It refuses weights of another release, and the reweigh study's own pool without weights, because
+// these were probably forgotten. Only simulations accept a simulated release, because such a release protects nobody.
 func poolSource(release string, pool *dataset.Table, simulation bool) (*study.WeightSource, error) {
 	r, p, err := usableRelease(release)
 	if err != nil {

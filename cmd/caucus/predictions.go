@@ -51,7 +51,7 @@ func (a *answering) readable() error {
 	return a.failed(fmt.Errorf("read records: %w", err))
 }
 
-// read predicts the whole file. It writes the predictions, unless to is nil. Every call begins anew.
+// read predicts the whole file from its beginning. It writes the predictions, unless to is nil.
 func (a *answering) read(to io.Writer) error {
 	var sample dataset.Lines // the first records, for mapping.Advice
 	rows, _, err := a.file.mapped(a.schema)

@@ -40,7 +40,7 @@ func (r *reading) given() bool {
 	return r.mapping+r.decimal+r.written.Delimiter+r.written.Encoding+r.written.Sheet != ""
 }
 
-// howTo returns the mapping with the values of the flags, and of the format for what is still open.
+// howTo returns the mapping. Values of flags replace values of the mapping, and f fills in what both leave open.
 func (r *reading) howTo(f dataset.Format) (mapping.Mapping, error) {
 	var m mapping.Mapping
 	if r.mapping != "" {

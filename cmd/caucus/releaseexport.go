@@ -14,7 +14,7 @@ import (
 	"caucus/study/reweigh"
 )
 
-// exportedModel is the JSON document of release export for a classifier.
+// exportedModel is the JSON document of "caucus release export" for a classifier.
 type exportedModel struct {
 	Release string            `json:"release"`
 	To      string            `json:"to"`

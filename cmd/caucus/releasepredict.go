@@ -15,7 +15,7 @@ import (
 
 const simulatedNote = "note: this release was simulated: its noise protected nobody"
 
-// prediction is the JSON document of release predict for a classifier.
+// prediction is the JSON document of "caucus release predict" for a classifier.
 type prediction struct {
 	Release string         `json:"release"`
 	Rows    int            `json:"rows"`

@@ -14,7 +14,7 @@ import (
 	"caucus/study/reweigh"
 )
 
-// queryAnswer is the JSON document of release query.
+// queryAnswer is the JSON document of "caucus release query".
 type queryAnswer struct {
 	Where string `json:"where"`
 	// About is the study's condition on records, "" for all private records.

@@ -18,7 +18,7 @@ import (
 	"caucus/study/verify"
 )
 
-// reported is the JSON document of release report.
+// reported is the JSON document of "caucus release report".
 type reported struct {
 	Study  string `json:"study"`
 	File   string `json:"file"`
@@ -115,8 +115,8 @@ func saysSimulated(f verify.Finding) bool {
 	return f.About == verify.AboutSimulated && f.Verdict == verify.Fails
 }
 
-// checked verifies a release, as far as the known keys and the pool, if given, allow. If the pool is not the
-// study's, the release may still be good, so checked verifies without the pool, and other says why.
+// checked verifies a release with the known keys and with the pool, if there is one. If the pool is not the study's,
+// checked verifies without the pool, because the release may still be good, and other describes the mismatch.
 func (v *checker) checked(ctx context.Context, r protocol.SignedRelease, p study.Plan) (found []verify.Finding, other, err error) {
 	known, err := v.trusted(ctx, r.Release)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	studyratio "caucus/study/ratio"
 )
 
-// ratioEstimate is the JSON document of release predict for a ratio release.
+// ratioEstimate is the JSON document of "caucus release predict" for a ratio release.
 type ratioEstimate struct {
 	Release string         `json:"release"`
 	Data    string         `json:"data"`
@@ -21,8 +21,8 @@ type ratioEstimate struct {
 	// Drift reports that no mixture of the study's classes explains the file.
 	Drift bool `json:"drift"`
 	// Condition is the factor by which errors grow in the paper's bound (Iyer, Nath & Sarawagi 2016): the
-	// largest singular value of the sets' class shares over the smallest of the sets' Gram matrix. The
-	// warning ill-conditioned is about the shares alone.
+	// largest singular value of the sets' class shares, divided by the smallest singular value of the sets'
+	// Gram matrix. (The warning "ill-conditioned" depends on the shares alone.)
 	Condition  float64 `json:"condition"`
 	Assumption string  `json:"assumption"`
 	// Together says that the errors of several files are related, and how.

@@ -14,7 +14,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// shownRelease is the JSON document of release show.
+// shownRelease is the JSON document of "caucus release show".
 type shownRelease struct {
 	Release   string `json:"release"`
 	Study     string `json:"study"`

@@ -21,7 +21,7 @@ import (
 	"caucus/study/verify"
 )
 
-// verification is the JSON document of release verify.
+// verification is the JSON document of "caucus release verify".
 type verification struct {
 	Release string `json:"release"`
 	// Holds reports that no check fails. Findings also name claims that rest on the coordinator's word, and
@@ -102,8 +102,8 @@ func (v *checker) run(cmd *cobra.Command) error {
 	return v.tell(r, verify.Release(r, known))
 }
 
-// trusted returns the known coordinator keys with their sources, and an agent's record of the study. Sources
-// have only the last part of file names, because findings are passed on.
+// trusted returns the known coordinator keys with their sources, and an agent's record of the study. A source is a
+// file's name without its folder, because people pass findings on.
 func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known, err error) {
 	if v.config != "" {
 		c, err := site.LoadConfig(v.config)

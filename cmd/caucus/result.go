@@ -85,8 +85,8 @@ func guaranteeOf(p study.Plan) string {
 	return s
 }
 
-// printRemoval prints a task's report.RemovalWords below its guarantee. They are the same for any weight of the
-// sums, so CostsOf gets 1.
+// printRemoval prints a task's report.RemovalWords below its guarantee. The words do not depend on the weight of the
+// sums, so CostsOf gets weight 1.
 func printRemoval(w io.Writer, t study.Task) error {
 	costs, err := study.CostsOf(t, 1)
 	if err != nil {
@@ -96,7 +96,7 @@ func printRemoval(w io.Writer, t study.Task) error {
 	return err
 }
 
-// listedParties is the most names on a line.
+// listedParties is the largest number of names on a line.
 const listedParties = 12
 
 func partyList(all []study.PartyID) string {

@@ -29,7 +29,7 @@ type recordsFrom struct {
 	poolMapping string
 }
 
-// of sets s from a study's terms.
+// of fills in s from the terms of a study.
 func (s *recordsFrom) of(of terms.Study) {
 	common := of.Simulate.Common()
 	s.train, s.test, s.pool, s.schema, s.known = common.Train, common.Test, of.Pool, of.Schema, common.Dataset
@@ -116,7 +116,7 @@ func (s *recordsFrom) load(c *console) (loaded, error) {
 	return out, nil
 }
 
-// tables reads the files, and describes their columns.
+// tables reads the files, or generates records, and returns the schema of their columns.
 func (s *recordsFrom) tables(c *console) (schema dataset.Schema, train, test *dataset.Table, err error) {
 	switch {
 	case s.known != "" && s.train != "":

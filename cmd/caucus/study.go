@@ -52,9 +52,8 @@ type studyDocument struct {
 	Missing       []string   `json:"missing"`
 	Declined      []string   `json:"declined"`
 	Awaited       []string   `json:"awaited"`
-	// Ends is the time when the study seals; Amended has a line for each amendment.
-	Ends string `json:"ends"`
-	// Statuses say what the coordinator knows of the missing parties.
+	Ends          string     `json:"ends"` // when the study seals
+	// Statuses say what the coordinator knows of the missing parties. Amended has a line for each amendment.
 	Statuses []protocol.PartyStatus `json:"statuses"`
 	Amended  []string               `json:"amended"`
 	// Forecast is the forecast that the operator stated when creating the study.

@@ -22,7 +22,7 @@ import (
 	"caucus/study/terms"
 )
 
-// createdStudy is the JSON document of study create.
+// createdStudy is the JSON document of "caucus study create".
 type createdStudy struct {
 	Study    string             `json:"study"`
 	Plan     study.Hash         `json:"plan"`
@@ -38,7 +38,7 @@ type createdStudy struct {
 	Forecast *forecast.Forecast `json:"forecast,omitempty"`
 	// ShareError is the noise forecast of a ratio study.
 	ShareError float64 `json:"share_error,omitempty"`
-	// Noise is the noise forecast of other kinds.
+	// Noise is the noise forecast of kinds that have neither Forecast nor ShareError.
 	Noise string `json:"noise_forecast,omitempty"`
 	// Map describes the map of the features. Kept is the share of each column that the map keeps,
 	// smallest first, and absent if the map keeps everything.

@@ -24,7 +24,7 @@ func newTable(w io.Writer, header ...string) table {
 	return t
 }
 
-// add keeps an error until render. Cells may contain text from anybody, so add escapes them.
+// add adds a row, whose write error render returns. Cells may contain text from anybody, so add escapes them.
 func (t table) add(cells ...string) {
 	for i, c := range cells {
 		if i > 0 {

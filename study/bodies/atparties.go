@@ -48,7 +48,7 @@ func ReleasedAtParties(p study.Plan, t study.ReleaseTerms) (AtParties, error) {
 		return AtParties{}, err
 	}
 	k := AtParties{Plan: p, Terms: t, id: study.ReleaseID(study.HashOf(canonical), t.Output)}
-	if !p.Simulated { // a simulation reads its bodies under other terms too, without noise
+	if !p.Simulated { // a simulation also reads bodies without noise, made under other terms
 		k.under = releasedUnder(k.claim())
 	}
 	return k, nil

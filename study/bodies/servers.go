@@ -12,8 +12,8 @@ import (
 
 // Provable is a Statistic whose contributions can be split into secret shares for two servers.
 type Provable interface {
-	// Form is the form that every vector with this public weight has. The party proves to the servers
-	// that its vector has it, without showing the vector.
+	// Form describes all valid vectors with this public weight. The party proves to the servers that
+	// its vector has this form, without showing the vector.
 	Form(weight int64) shares.Form
 }
 
@@ -59,8 +59,8 @@ func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (wei
 
 var errShares = errors.New("contribute to a study with noise by aggregators: what leaves are shares, sealed for coordinator and helper (aggregator.Contribute), and never the contribution itself")
 
-// shareSize bounds the bytes of both parts, with the most bits that a cell can have. It is 0 for a Statistic that
-// is not Provable.
+// shareSize bounds the bytes of both servers' parts, for the largest numbers that FormOf accepts. It is 0 for a
+// Statistic that is not Provable.
 func (s Task) shareSize() int {
 	q, ok := s.Statistic.(Provable)
 	if !ok {

@@ -27,16 +27,16 @@ type Statistic interface {
 	// contributions that no honest party could send.
 	AppendClear(vector []int64, weight int64) ([]byte, error)
 	ParseClear(body []byte) (vector []int64, weight int64, err error)
-	// Cells returns the length of Local's vector, ReleasedCells that of the released vector.
+	// Cells returns the length of Local's vector. ReleasedCells returns the length of the released vector.
 	Cells() int
 	ReleasedCells() int
 	Weights() (least, most int64) // bound the weight of one contribution
 	// Terms follow from plan, pool and the public weight. If sites add the noise, the weight must not
 	// change them.
 	Terms(weight int64) (study.ReleaseTerms, error)
-	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error) // wraps the private vector of one party, or of the sum
+	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error) // wraps a private vector: one party's, or the sum
 	// Noise forecasts the noise on the released moments (means of label or vote × features), for a sum
-	// with this weight and this number of noises.
+	// with this weight to which noise was added draws times.
 	Noise(weight float64, draws int) (aggregation.Noise, error)
 	Finish(total Total, rng *rand.Rand) (study.Result, error)
 }
@@ -82,7 +82,7 @@ func Requests(q Statistic, vector []int64, weight int64) ([]study.Request, error
 
 func (s Task) task() Task { return s }
 
-// Of returns the Task that a kind's task embeds, if it does.
+// Of returns the Task that a kind's task embeds, and false if the kind's task embeds none.
 func Of(t study.Task) (Task, bool) {
 	a, ok := t.(interface{ task() Task })
 	if !ok {
@@ -122,7 +122,7 @@ func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 
 func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	if s.Plan().Noise.Shared() {
-		return study.Contribution{}, errShares // only Split may make what leaves
+		return study.Contribution{}, errShares // only Split makes what such a party sends
 	}
 	vector, weight := s.Local(in)
 	if s.Plan().Noise.InClear() {

@@ -25,8 +25,8 @@ const NotProbabilities = "the classifier gives scores, not probabilities: "
 // 0.20 could be reported as 0.25.
 const mostSlopeSD = 0.15
 
-// WhyScores says why a slope with this relative standard deviation gives no probabilities, "" if it gives
-// them. 0 means that there is no slope. from names the released numbers, for the text.
+// WhyScores says why a slope gives no probabilities, "" if the slope gives them. slopeError is the slope's
+// relative standard deviation, 0 if there is no slope. from names the released numbers, for the text.
 func WhyScores(from string, slopeError float64) string {
 	switch {
 	case !(slopeError > 0):

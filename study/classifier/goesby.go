@@ -17,15 +17,15 @@ import (
 // mostMoves is the most differences that GoesBy shows.
 const mostMoves = 8
 
-// move is the change (by) of the second class's score for a typical difference between two records (words).
+// move says that a typical difference between two records (words) changes the second class's score by this number.
 type move struct {
 	words string
 	by    float64
 }
 
 // GoesBy shows, as a chart and in a sentence, by which columns a classifier of two classes separates the
-// classes, largest change of the score first. It states no errors, although the weights contain privacy noise;
-// Coefficients states some. GoesBy multiplies a level's change by √(p(1−p)), where p is the level's share in the
+// classes, largest change of the score first. It gives no intervals, although the weights contain privacy noise;
+// Coefficients gives some. GoesBy multiplies a level's change by √(p(1−p)), where p is the level's share in the
 // pool, because the weight of a rare level is mostly noise and should not come first.
 //
 // Both results are empty for more than two classes, for images, and if the noise left nothing.

@@ -25,7 +25,7 @@ var (
 
 const (
 	autoTeachers = 4
-	autoDraws    = 2 // draws of noise for each teacher
+	autoDraws    = 2 // draws of noise for each teacher (ChooseMap)
 	// autoHarm is the loss of mean accuracy that ends the search for components. A loss by chance is
 	// smaller.
 	autoHarm = 0.01
@@ -41,8 +41,8 @@ const (
 // the best forecast of accuracy under the plan's noise, and the best degree of whitening unless c has one.
 //
 // The forecast (aggregation.Reference) assumes that the classes of the public pool's rows follow random
-// linear models ("teachers") of the encoded columns. FAMD first divides each column by its standard
-// deviation. Half of the rows are for fitting a classifier and half for its accuracy. ChooseMap reads only the
+// linear models ("teachers") of the encoded columns (for FAMD, each column divided by its standard
+// deviation). Half of the rows are for fitting a classifier and half for its accuracy. ChooseMap reads only the
 // plan's terms, the public size and x, the N×Dim encoded rows of the PUBLIC pool.
 func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
 	if c.Analysis == "" {
@@ -113,7 +113,7 @@ func part(x *mat.Dense, from, to int) *mat.Dense {
 	return x.Slice(from, to, 0, d).(*mat.Dense)
 }
 
-// best adds components until the forecast accuracy falls, and then tries whitening with the best number.
+// best adds components until the forecast accuracy falls. Then it tries whitening with the best number of components.
 func (a *autoMap) best() (dataset.Components, error) {
 	var all []candidate
 	for _, project := range autoProject {

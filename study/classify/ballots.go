@@ -47,7 +47,7 @@ func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) 
 }
 
 // voteOn trains on records and votes on every pool row. It always returns votes: a learner that fails
-// or is late votes for class 0 everywhere. If the learner used fewer than usual records, voteOn also trains
+// or is late votes for class 0 everywhere. If the learner used fewer records than usual, voteOn also trains
 // on made-up records and drops the result, so that the time depends less on how many records meet the
 // plan's condition. The caller must still hide the time: an agent sends at a moment fixed beforehand.
 func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, usual int, rng *rand.Rand) (votes []int) {

@@ -7,8 +7,8 @@ import (
 	"caucus/dataset"
 )
 
-// column is a column of the schema, or the label, with its cells. Each group of records has a run of
-// consecutive numbers for the column in the released vector.
+// column is a column of the schema, or the label. Its cells are the levels or bins that are counted. In the
+// released vector, each group of records has a run of consecutive numbers for the column.
 type column struct {
 	name           string
 	levels         []string  // names of cells; nil for a number

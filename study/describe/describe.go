@@ -24,9 +24,9 @@ type Terms struct {
 	Sites    bool   `json:"sites,omitempty" yaml:"sites" help:"show readers of the release the table of each site beside that of all, under the site's name"`
 	PerParty int64  `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
 	Cuts     []Cut  `json:"cuts,omitempty" yaml:"cuts" help:"numbers cut at edges of your own, such as [{column: age, edges: [40, 65, 80]}], in place of the pool's quantiles"`
-	// Edges are the inner bin edges of numbers: those of Cuts, else the pool's quantiles that cut it into
-	// Parts (poolEdges). They are public, and New checks them by computing them again. A number without
-	// edges has Bins bins of equal width.
+	// Edges are each number's inner bin edges: those in Cuts or, for other numbers, the quantiles that cut
+	// the pool into Parts parts (poolEdges). Edges are public, and New checks them by computing them again. A
+	// number without edges has Bins bins of equal width.
 	Parts int                  `json:"parts,omitempty" yaml:"-"`
 	Edges map[string][]float64 `json:"edges,omitempty" yaml:"-"`
 }
@@ -56,7 +56,7 @@ func Mechanisms() []string { return study.NoiseMechanisms() }
 
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared returns all mechanisms, because shares of counts add up like counts.
+// Shared returns all mechanisms, because secret shares of counts add up like counts.
 func (Kind) Shared() []string { return Mechanisms() }
 
 func (Kind) Check(p study.Plan) error {
@@ -123,7 +123,7 @@ func (t Terms) mostBins() int {
 	return most
 }
 
-// levelsIn counts a grouping column's levels, with one for other values. It is 0 for a column that cannot group.
+// levelsIn counts a grouping column's levels, and one more for other values. It is 0 for a column that cannot group.
 func levelsIn(s dataset.Schema, column string) int {
 	if column == s.Label.Column {
 		return len(s.Classes()) + 1

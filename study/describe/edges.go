@@ -99,7 +99,7 @@ func poolEdges(s dataset.Schema, pool *auxdata.Pool, parts int) map[string][]flo
 	return all
 }
 
-// short returns the number with the fewest digits that is within near of the value at a position.
+// short returns the number with the fewest digits whose position differs from at by less than near.
 func (c column) short(at, near float64) float64 {
 	exact := c.value(at)
 	for digits := range 15 {

@@ -22,7 +22,7 @@ type Estimate struct {
 // possible returns the estimate or, if noise made the estimate impossible, the nearest end of its interval.
 func (e Estimate) possible() float64 { return min(max(e.Value, e.Low), e.High) }
 
-// leastTotal is the least number of records with shares and means, in standard deviations of that number's noise.
+// leastTotal is the least number of records for which there are shares and means, in standard deviations of its noise.
 const leastTotal = 4
 
 type sampled struct{ value, noise float64 }
@@ -58,7 +58,7 @@ func share(above, below sampled) *Estimate {
 	return ratio(above, below, p*(1-p)).within(0, 1)
 }
 
-// within limits the intervals, but not the value, to a range.
+// within cuts off the intervals at low and high. It does not change the value.
 func (e *Estimate) within(low, high float64) *Estimate {
 	if e == nil {
 		return nil

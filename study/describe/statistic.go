@@ -57,7 +57,7 @@ type counts struct {
 // layout says what each number of a plan's vector counts.
 type layout struct {
 	// columns are counted in each group. group is the grouping column, nil without groups; its cells
-	// come before theirs.
+	// come before the cells of columns.
 	columns []column
 	group   *column
 	inside  bool  // the first number of the vector counts the records that meet the condition

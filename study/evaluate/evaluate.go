@@ -23,7 +23,7 @@ func Mechanisms() []string { return study.NoiseMechanisms() }
 
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared returns all mechanisms, because shares of counts add up like counts.
+// Shared returns all mechanisms, because secret shares of counts add up like counts.
 func (Kind) Shared() []string { return Mechanisms() }
 
 func (Kind) Terms() any { return new(Terms) }
@@ -205,7 +205,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: h, Fresh: 0x6576616c75617465}, h}, nil
 }
 
-// Work implements study.Task. It counts mapping each record alone, and each row of the pool alone (in New).
+// Work implements study.Task. It includes mapping all records and, in New, all rows of the pool, one by one.
 func (t task) Work(records int) (study.Work, error) {
 	n, each := float64(records+t.Pool().Rows()), float64(t.h.terms.histograms())*64
 	if m := t.h.terms.Model; m != nil {

@@ -17,8 +17,8 @@ import (
 
 // histograms is the statistic of an evaluate plan. It has one histogram for each pair of a judged class and a
 // grouping (if the plan names no grouping, one group of all records). For each level of the grouping, the
-// histogram counts three sorts of records: in the class and in other classes, both by bin of the score with a bin
-// for records without a score, and without a label.
+// histogram counts three sorts of records: those in the class and those in other classes, both by bin of the score
+// (with a bin for records without a score), and those without a label.
 //
 // Proof note.
 //   - Neighbours: replace one record, or at unit party all records of one party. Public: the plan (including
@@ -42,7 +42,7 @@ type histograms struct {
 	terms  Terms
 	score  *scorer
 	groups []groups
-	scales []validation.Scale // the bins of each judged class; before read, they have only edges
+	scales []validation.Scale // the bins of each judged class; until method read runs, they have only edges
 	shares [][]float64        // shares[g][l] is the share of the pool's rows in level l of grouping g
 }
 

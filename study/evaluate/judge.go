@@ -17,7 +17,7 @@ func JudgeOf(t study.Task) (Judge, bool) {
 
 func (j Judge) Cells() int { return j.h.Cells() }
 
-// CellsOf returns each record's cells, one per histogram.
+// CellsOf returns, for each record, the cell in which each histogram counts the record.
 func (j Judge) CellsOf(r *dataset.Records) [][]int {
 	out := make([][]int, r.Len())
 	scores := make([]float64, len(j.h.scales))
@@ -29,7 +29,7 @@ func (j Judge) CellsOf(r *dataset.Records) [][]int {
 	return out
 }
 
-// Evaluate makes the result from a vector of counts to which noise was added draws times. With sampling,
+// Evaluate makes the result from a vector of counts that contains this number of noises (draws). With sampling,
 // intervals are for the population behind the records; without, for the counted records.
 func (j Judge) Evaluate(values []float64, draws int, sampling bool) (Evaluation, error) {
 	sd, err := j.h.deviation(draws)
@@ -92,7 +92,7 @@ func (j Judge) Exact(r *dataset.Records) (out []Exact) {
 	return out
 }
 
-// Scores returns, for records with score and label, the scores and memberships of the first class judged.
+// Scores returns scores for the first judged class, and who is in this class, for all records with score and label.
 func (j Judge) Scores(r *dataset.Records) (z []float64, yes []bool) {
 	if r.Len() == 0 {
 		return nil, nil

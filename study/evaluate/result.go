@@ -125,7 +125,7 @@ func (e Evaluation) ROC() (all []Curve) {
 }
 
 // ROC returns a point for each edge, the highest first: the share of other classes and the share of the class
-// that score at least the edge. Neither share ever decreases. ROC is nil if, after noise, one of both has no records.
+// that score at least the edge. Neither share ever decreases. ROC is nil if, after noise, either has no records.
 func (s Subgroup) ROC() (points [][2]float64) {
 	var yes, no float64
 	for _, bin := range s.Bins {

@@ -10,8 +10,8 @@ import (
 
 // Format is a language for a model.
 type Format struct {
-	Ending string // of a file's name
-	Binary bool   // so that it is not printed on a screen
+	Ending string // the ending of a file's name
+	Binary bool   // a binary file is never printed on a screen
 	Write  func(Model, Table) ([]byte, error)
 }
 

@@ -86,7 +86,7 @@ func (m Model) head() (h head, rest []Step) {
 	return h, steps[1:]
 }
 
-// choice adds to offset what an unknown text adds. The returned term has each level's difference from that.
+// choice adds to offset what an unknown text adds. The returned term has each level's difference from an unknown text.
 func choice(c Column, width int, offset []float64, value func(int, float64) float64, add func([]float64, int, float64)) choiceTerm {
 	t := choiceTerm{Column: c}
 	move := func(to []float64, at int, sign float64) { add(to, at, sign*(value(at, 1)-value(at, 0))) }

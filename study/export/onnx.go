@@ -223,7 +223,7 @@ func (g *graph) step(s Step, x string, width int) (string, int) {
 		u := g.apply("Mul", []string{g.apply("Sub", []string{x, g.constant(s.Mean, 1, width)}), g.constant(s.Factor, 1, width)})
 		return g.apply("Max", []string{g.apply("Min", []string{u, g.constant([]float64{s.Cut}, 1, 1)}), g.constant([]float64{-s.Cut}, 1, 1)}), width
 	}
-	// op ball
+	// The remaining op is ball: it divides a row by its norm if the norm is above 1.
 	norm := g.apply("Sqrt", []string{g.apply("ReduceSumSquare", []string{x}, attribute{name: "axes", ints: []int64{1}})})
 	return g.apply("Div", []string{x, g.apply("Max", []string{norm, g.constant([]float64{1}, 1, 1)})}), width
 }

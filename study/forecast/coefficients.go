@@ -19,7 +19,7 @@ type Coefficients struct {
 }
 
 // Coefficient is the forecast for one coefficient. If map and pool rule out an interval, no release has
-// it. If they allow it, the records and the noise decide.
+// one. Else the records and the noise decide.
 type Coefficient struct {
 	classifier.Contrast
 	Interval  bool    `json:"interval"`             // at least half of the draws gave an interval
@@ -107,7 +107,7 @@ func (of *Coefficients) Words() string {
 	return words
 }
 
-// Rows are a table of the coefficients: the contrast, its interval, why there is none, and the term to
+// Rows make a table of the coefficients: the contrast, its interval or why it has none, and the term to
 // change. Levels without an interval for the same reason share a row.
 func (of *Coefficients) Rows() (rows [][]string) {
 	at, count := map[string]int{}, map[string]int{}

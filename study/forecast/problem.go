@@ -24,8 +24,8 @@ type problem struct {
 }
 
 // flats define three models for two classes. A mapped column with standard deviation sd changes the score by
-// a random number of standard deviation sd^flat when it changes by sd. The larger flat is, the more do columns
-// with a large sd matter; at 0 all columns would matter alike.
+// a random number of standard deviation sd^flat when it changes by sd. With a larger flat, columns with a
+// large sd matter more; with flat 0 all columns would matter alike.
 var flats = []float64{.5, 1, 1.5}
 
 // newProblem draws a linear model whose scores have the given AUC on the pool's rows (each class against

@@ -113,7 +113,7 @@ func Check(p study.Plan) error {
 }
 
 // chargesByL2 says whether the plan's noise is pure and comes from Plan.Calibrate. The noise of mechanism
-// output does not, because it depends on the number of ballots.
+// output does not come from there, because that noise depends on the number of ballots.
 func chargesByL2(p study.Plan) bool {
 	pure := p.Delta == 0 || p.Mechanism == study.MechanismLaplace || p.Mechanism == "moment"
 	return pure && p.Kind != "labels" && p.Kind != "ratio" && p.Mechanism != "output"

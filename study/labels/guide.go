@@ -29,7 +29,7 @@ type Worth struct {
 	ShareError float64 `json:"share_error"`
 }
 
-// Needed holds, for each of GuideLevels, the smallest odd number of labels; 0 if no number is enough.
+// Needed holds the smallest odd numbers of labels for which MostKept reaches each of GuideLevels; 0 if none does.
 type Needed struct {
 	Mechanism string  `json:"mechanism"`
 	Epsilon   float64 `json:"epsilon"`

@@ -55,8 +55,8 @@ func DefaultCorrection(loss string, classes int) string {
 	return aggregation.CorrectionBackward
 }
 
-// Mechanisms are rr, which keeps one of K labels with probability e^ε/(e^ε+K−1), and em, which is rr at ε/2
-// as published.
+// Mechanisms are rr, which keeps one of K labels with probability e^ε/(e^ε+K−1), and em, which equals rr
+// at ε/2, as published.
 func Mechanisms() []string { return []string{"rr", "em"} }
 
 func (Kind) Mechanisms() []string { return Mechanisms() }

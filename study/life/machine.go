@@ -17,8 +17,8 @@ type Snapshot struct {
 	Chain    *study.Chain                       // the plan's amendments; nil if there are none
 }
 
-// Study is a pure state machine: events in, effects out. Its driver carries out the effects in order. It stores
-// everything of one step in one transaction, before it sends anything. Only one goroutine may use a Study.
+// Study is a pure state machine: events in, effects out. Its driver carries out the effects in order, and stores all
+// changes of one step in one transaction before it sends anything. Only one goroutine may use a Study.
 type Study struct {
 	Plan study.Plan
 	Hash study.Hash
@@ -258,7 +258,7 @@ func (s *Study) seal(by string) []Effect {
 }
 
 // end seals an open study, or fails it below the minimum. Lost contributions do not count. Sealing forgets
-// their digests. Failing keeps these, because a reopened study asks for the contributions again.
+// their digests. Failing keeps their digests, because a reopened study asks for the contributions again.
 func (s *Study) end(by string) []Effect {
 	have, least := s.Have(), s.Ending().Minimum
 	if have < least {

@@ -70,8 +70,8 @@ func (t task) ShareError() (off float64, warning string, err error) {
 			Unit: privacy.Label, Classes: d.classes, Total: int64(terms.SetSize), Budget: p.Budget(),
 		})
 	} else {
-		// The noise is normal. 1 − 1/classes leaves out the error that all counts have in common: a known size
-		// corrects it, and otherwise it cancels (noisySets).
+		// The noise is normal. 1 − 1/classes leaves out the error that all counts have in common, because a known
+		// size corrects this error and otherwise this error cancels (noisySets).
 		variance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2) * (1 - 1/float64(d.classes))
 		off = math.Sqrt(2/math.Pi*variance) / float64(terms.SetSize)
 	}

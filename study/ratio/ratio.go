@@ -235,8 +235,8 @@ func designOf(p study.Plan) (design, error) {
 	return d, err
 }
 
-// sized reports whether sizes of sets leave without noise. If features are hidden, they do not leave for
-// sets that are made from labels, nor under a condition.
+// sized reports whether the sets' sizes leave without noise. If features are hidden, the sizes do not leave
+// for sets that are made from labels, nor under a condition.
 func (t Terms) sized(p study.Plan) bool {
 	return t.Features != FeaturesNoisyEmbedding || t.Sets != SetsMade && p.Where == ""
 }

@@ -47,7 +47,7 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 			}
 		}
 	} else {
-		d.fourier.Gamma = c.Gamma // the caller compares the whole claimed result, with its width, with the returned one
+		d.fourier.Gamma = c.Gamma // the claimed width; the caller compares it with out.Gamma
 		if o := c.Model.Options(); o.Fourier == nil || *o.Fourier != d.fourier || o.Estimator != d.terms.Estimator || c.Model.Classes() != d.classes {
 			return study.Result{}, bodies.ErrForm
 		}
@@ -72,8 +72,8 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	return study.NewResult(out, warnings)
 }
 
-// width copies the claimed choice of the kernel's width, and the search for it. The choice must be one of
-// the widths that were tried, or one over the public scale if no set could be held out.
+// width copies the claimed choice of the kernel's width, and the claimed search. The choice must be a width
+// that the search tried or, if no set could be held out, 1 divided by the public scale.
 func (r *Result) width(pool *auxdata.Pool, claimed *Result) error {
 	scale, err := Scale(pool)
 	if err != nil {

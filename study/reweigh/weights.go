@@ -129,13 +129,13 @@ const leastInside = 4
 // noise returns the distribution of the noise on released means, Laplace or close to normal.
 func (w *statistic) noise(out *Weights, laplace bool) aggregation.Noise {
 	law := w.design.Noise(out.Means, out.NoiseSD, laplace, w.fresh())
-	if w.counted() { // each record adds 1 to the number of records, as to the sum of a feature that is always 1
+	if w.counted() { // the number of records has noise like the sum of a feature that is always 1
 		law = w.design.WithCount(law, out.Means, out.NoiseSD)
 	}
 	return law
 }
 
-// about returns the number of records that the means are over.
+// about returns the number of records of which Means are the means.
 func (out *Weights) about() float64 {
 	if out.Inside != nil {
 		return math.Max(*out.Inside, 1)

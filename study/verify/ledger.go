@@ -20,7 +20,7 @@ type Ledger func(id string) (l privacy.Line, found bool, err error)
 // CompareCoordinator compares a coordinator's ledger with a release. If the coordinator added the noise,
 // the ledger must have exactly the entries that the release names. If each site added noise, it must have
 // none of these. An entry may be missing if the chain shows a later reconciliation, which charges lost
-// entries again; Recall checks that it did.
+// entries again. Recall checks that the reconciliation charged them.
 func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain *privacy.Chain, ledger Ledger) []Finding {
 	var f findings
 	p, err := kinds.PlanOf(r.Release)

@@ -14,8 +14,8 @@ type Known struct {
 	// Pool is the public pool under the plan's schema and map (study.PoolOf). NoPool says why it is nil.
 	Pool   *auxdata.Pool
 	NoPool error
-	// Keys are the coordinator's keys: one that did not come from the release, and its successors. KeysFrom
-	// says where that one came from, such as "from operator.yaml". If Keys is nil, Party.Keys are used.
+	// Keys are a coordinator's key that did not come from the release, and its successors. KeysFrom says
+	// where the first key came from, such as "from operator.yaml". If Keys is nil, Party.Keys are used.
 	Keys     *protocol.Keys
 	KeysFrom string
 	// Helper is the key of the second server (study.NoiseAggregators), if the verifier has it from
