@@ -226,6 +226,9 @@ func TestSchedules(t *testing.T) {
 	if found != nil {
 		t.Fatalf("%s\n%s", found, found.log)
 	}
+	if raced { // few schedules come to few effects
+		return
+	}
 	w := newWorker(t, plant{}, inMemory)
 	defer w.disk.end()
 	for _, s := range keptSchedules(t) {
