@@ -28,8 +28,8 @@ type Agent struct {
 	// logged is the last message logged about each topic, so that a state that lasts is logged once.
 	logged   map[string]string
 	recorded map[string]bool
-	// refused holds the studies that policy or ledger refused, with the ledger year in which the ledger refused. A
-	// refusal by policy has "" and holds until a restart, because a policy changes only with the configuration.
+	// refused has an entry for each study that policy or ledger refused: the year in which the ledger refused, or ""
+	// for the policy, whose refusal holds until a restart, because a policy changes only with the configuration.
 	refused map[study.Hash]string
 	// run identifies this process, so that two processes with one identity are noticed. reports says
 	// why studies wait.
@@ -75,7 +75,7 @@ func (a *Agent) logOnceAbout(topic string, level slog.Level, what string, args .
 
 func (a *Agent) now() time.Time { return a.site.Config.Now() }
 
-// done reports an effect that is durable or visible. Tests crash the agent there.
+// done calls Config.Checkpoint after a durable or visible effect. Tests crash the agent in that call.
 func (a *Agent) done(effect string) {
 	if f := a.site.Config.Checkpoint; f != nil {
 		f(effect)

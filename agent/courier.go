@@ -102,8 +102,8 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 		}
 		a.Finish(ctx)
 		wrote, _ := a.courier().Answered()
-		// Go round again after a receipt, because the pack may contain later news, and after a crash that left a
-		// stored upload before its moment has come.
+		// Go round again after a receipt, because the pack may contain later news. Do so too if a crash left a
+		// stored upload whose moment has not come.
 		again = d.Has(site.FileReceipt) && !received
 		if !looking && !wrote && d.Has(site.FileUpload) && d.Early(a.now()) {
 			again = a.clock.Sleep(ctx, pollByFile)
@@ -134,8 +134,8 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 // pollByFile is the interval at which Answer checks whether an upload's moment has come.
 const pollByFile = 100 * time.Millisecond
 
-// EnrolRequest makes this agent's key and a request, for people to carry, to certify it. The key is on the disk on
-// return, and stays the same until EnrolAccept gets its certificate.
+// EnrolRequest makes this agent's key, and a file for people to carry that asks to certify the key. The key is on the
+// disk on return, and stays the same until EnrolAccept gets its certificate.
 func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err error) {
 	err = enrolling(c, func() error {
 		e, err := newEnrolment(c)

@@ -38,7 +38,8 @@ func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.
 	return d.Plan()
 }
 
-// complete reports whether plan and pool are here. It does not check the plan file; readers report a changed one.
+// complete reports whether this site has plan and pool. An unreadable plan file counts as a plan with its pool,
+// because whoever reads the file next reports the fault.
 func (a *Agent) complete(d site.Dossier) bool {
 	if !d.Has(site.FilePlan) {
 		return false

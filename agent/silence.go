@@ -51,7 +51,7 @@ func (s *silence) hold(next http.Handler) http.Handler {
 		s.mu.Unlock()
 		if over != nil {
 			c := http.NewResponseController(w)
-			var none time.Time // zero: no deadline ends a held request, at a moment that could be observed
+			var none time.Time // no deadline, because a deadline would end a held request at a moment that could be observed
 			_, _ = c.SetReadDeadline(none), c.SetWriteDeadline(none)
 			<-over
 			if r.Context().Err() != nil {

@@ -67,8 +67,8 @@ type PrepareReply struct {
 	Message  []byte        `json:"message,omitempty"`
 }
 
-// from hashes a signed set together with matrix, the origin of a ledger request (its field From). So the set is one
-// of the release's terms.
+// from returns the field From of a ledger request whose own From is matrix: a hash of matrix and the signed set. So
+// the set is one of the release's terms.
 func from(s Signed, matrix privacy.Digest) privacy.Digest {
 	set := s.Digest()
 	return privacy.Digest(hashed("caucus aggregated set 1", matrix[:], set[:]))

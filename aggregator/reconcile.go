@@ -27,8 +27,8 @@ func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line
 }
 
 // ReconcileLedger charges the missing entries, even beyond the limits, and moves the ledger's number beyond every
-// entry that the head file knows. lost and shown are what the operator and LostEntries give: the costs of lost
-// entries, and lines that contain their costs.
+// entry that the head file knows. lost holds the costs of entries as the operator gives them, and shown the lines
+// of entries that LostEntries returned.
 func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost, shown []privacy.Line) error {
 	return s.ledger.Reconcile(ctx, lost, shown)
 }

@@ -27,7 +27,7 @@ var file = database.SQLite{
 	Pragmas: []string{"foreign_keys(1)", "secure_delete(1)"},
 }
 
-// before defines SQLite's json_extract in PostgreSQL, where a record cast to text is hexadecimal.
+// before is SQL that defines SQLite's function json_extract in PostgreSQL, where a record cast to text is hexadecimal.
 const before = `CREATE FUNCTION json_extract(record TEXT, path TEXT) RETURNS TEXT IMMUTABLE LANGUAGE SQL AS
 	$$ SELECT convert_from(decode(substr(record, 3), 'hex'), 'UTF8')::jsonb #>> string_to_array(substr(path, 3), '.') $$`
 

@@ -134,7 +134,7 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 	return reply, err
 }
 
-// beside bounds the bytes of an answer other than its body: certificate, signatures, shown document.
+// beside bounds an answer's bytes without its body: certificate, signatures, and the document in Opened.Shown.
 const beside = 256 << 10
 
 // AcceptAnswer takes an answer that a person carried here as a file. The answer belongs to the party
@@ -227,7 +227,7 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 	if err != nil {
 		return err
 	}
-	// Store the key before the contribution, so that every receipt has a key to be sent under.
+	// Store the key before the contribution, so that every contribution has the key that encrypts its receipt.
 	err = s.store.Update(ctx, func(tx records.Tx) error {
 		if err := s.certificates.Within(tx, caller); err != nil {
 			return err

@@ -17,8 +17,8 @@
 //     the next start resumes from what is stored and spends nothing twice.
 //   - Of several replicas over one PostgreSQL database, one leads; internal/database proves that only the
 //     leader commits. A step of a study is taken in memory only after its commit is confirmed, so nothing
-//     leaves before that. After a failover, parties send their ballots again, the same bytes, where the noise
-//     is added here; the ledger gives its earlier answer and draws no new noise.
+//     leaves before that. After a failover, parties of studies with noise at the coordinator send the same
+//     bytes again. For every study the ledger gives its earlier answer and draws no new noise.
 //   - After its folder was restored from an older backup, the coordinator releases nothing once its head file
 //     or a caller proves the restore. After each start, a release waits until its contributors had the chance
 //     to show such a proof.

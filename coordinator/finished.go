@@ -21,8 +21,8 @@ import (
 // have megabytes, so everything else is read from the store for each request.
 type finished struct {
 	summary, mine *pb.Summary // shared and never changed; summary is for operators, mine for a party that contributed
-	// parties is the roster, and missing those of it without a contribution: sorted names, one on
-	// each line. Studies with the same parties share the string.
+	// parties holds the names of the roster, and missing the names of those who have not contributed, sorted,
+	// one on each line. Studies with the same parties share the string.
 	parties, missing unique.Handle[string]
 	lost             []study.PartyID
 	readers          []string

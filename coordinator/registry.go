@@ -25,8 +25,8 @@ type registry struct {
 	studies []*runningStudy
 }
 
-// open reads the names of all studies and opens the clock watch, which trusts the clock after a stop
-// of at most stop.
+// open reads the names of all studies and opens the clock watch. stop is the longest stop after which
+// the watch trusts the clock.
 func (r *registry) open(ctx context.Context, stop time.Duration) error {
 	live := false
 	err := r.store.View(ctx, func(tx records.Tx) error {

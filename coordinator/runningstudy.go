@@ -29,7 +29,7 @@ type runningStudy struct {
 	certificates *members.Certificates
 	watch        *clockWatch
 	point        func(string) // Config.Checkpoint, never nil
-	sharing      *sharing     // this coordinator's half of the two servers, with its connection to the helper; never nil
+	sharing      *sharing     // this coordinator's own aggregator, with its connection to the helper; never nil
 	batch        int
 
 	mu      sync.Mutex  // guards the fields from here to over; held during a step and its commit
@@ -40,7 +40,7 @@ type runningStudy struct {
 	poolBytes  uint64
 	amendments []study.Signed
 	lost       map[study.PartyID]time.Time // contributions whose bytes are lost, and since when
-	// finished is set when a study that is over is first read; over is true from then on, or earlier.
+	// over is true once the study is released, failed or unreadable. finished is what then stays of its machine.
 	finished *finished
 	over     atomic.Bool
 	// quietSince is the elapsed time when the last contribution was stored: see sealByRule.
@@ -135,8 +135,8 @@ func (c *runningStudy) view(ctx context.Context, fn func(*life.Study) error) err
 	return fn(c.machine)
 }
 
-// step applies an event and commits its store effects in one transaction, together with what also writes for each
-// effect. It reports whether a receipt may be sent.
+// step applies an event and commits its store effects in one transaction. In the same transaction it calls the
+// function also for each effect. It reports whether a receipt may be sent.
 func (c *runningStudy) step(ctx context.Context, e life.Event, also func(records.Tx, life.Effect) error) (receipt bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -316,8 +316,8 @@ func readPool(ctx context.Context, s records.Store, d auxdata.Digest) ([]byte, e
 	return data, err
 }
 
-// known answers a contribution without its body where that is possible: with the receipt if these bytes were
-// contributed before, or with the reason why the party cannot contribute. It returns false if the body is needed.
+// known answers a contribution before its body is sent: with the receipt if these bytes were contributed before, or
+// with the reason why the party cannot contribute. It returns false if the body is needed for an answer.
 func (c *runningStudy) known(ctx context.Context, party study.PartyID, digest study.BodyDigest, now time.Time) (protocol.Receipt, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -416,7 +416,7 @@ func (c *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool,
 	})
 }
 
-// charged reports whether a ledger holds an entry for any of the study's outputs. holds looks an id up there.
+// charged reports whether a ledger has an entry for any of the study's outputs; holds says so of one entry's id.
 func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool, error)) (bool, error) {
 	checker, err := c.studyChecker(ctx)
 	if err != nil {

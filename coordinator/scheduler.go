@@ -34,7 +34,7 @@ func (s *scheduler) nudge() {
 	}
 }
 
-// Waits after a temporary failure to fold or release.
+// Waits before another try after a temporary failure to fold or release: the first, and the longest.
 const (
 	firstWait = time.Second
 	lastWait  = time.Minute

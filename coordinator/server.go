@@ -351,8 +351,8 @@ func (s *Server) noteDamage(err error) {
 	}
 }
 
-// openHelper opens this coordinator's half of the two servers, if a helper is configured. The half
-// releases through the coordinator's own ledger.
+// openHelper opens this coordinator's own aggregator, if a helper is configured. The aggregator releases
+// through the coordinator's ledger.
 func (s *Server) openHelper(stores *folder.Stores) error {
 	c := s.config
 	if !c.Helper.Named() {

@@ -18,11 +18,11 @@ import (
 	"caucus/study/life"
 )
 
-// Studies with noise: aggregators have two servers: one in this coordinator's folder, and the helper. Parties,
+// Studies with noise by aggregators have two servers, one in this coordinator's folder, and the helper. Parties,
 // receipts, deadlines and amendments work as in any study. Contributions are stored as they came until the
 // study seals, and then given to both servers. Contributions that both servers refuse leave the study.
 
-// sharing is this coordinator's half of the two servers, with the connection to the helper.
+// sharing is this coordinator's own aggregator, with the connection to the helper.
 type sharing struct {
 	server *aggregators.Server // nil: there is no helper
 	helper *aggregators.Remote
@@ -138,7 +138,7 @@ func sharesReason(err error) string {
 	return ""
 }
 
-// foldShares gives each contribution once to this coordinator's half, checks them together with the helper, and
+// foldShares gives each contribution once to this coordinator's aggregator, checks them together with the helper, and
 // seals the study without those that both refuse. After a kill the next call repeats this with the same result.
 func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 	if _, _, _, err := c.isShared(ctx); err != nil {
@@ -183,11 +183,11 @@ func (c *runningStudy) advanceShares(ctx context.Context) (released bool, err er
 	return released, err
 }
 
-// handed is stored in place of the sum once the two servers have a study's contributions, and with them the sum.
+// handed is stored in place of a study's sum once both servers have the contributions, and so form the sum.
 const handed = "given to the two servers"
 
-// giveToServers gives contributions to this coordinator's half, one transaction for each batch, before they
-// are deleted from the store. After a kill a batch may be given twice; the half stores it once.
+// giveToServers gives contributions to this coordinator's aggregator, one transaction for each batch, before they
+// are deleted from the store. After a kill a batch may be given twice; the aggregator stores it once.
 func (c *runningStudy) giveToServers(ctx context.Context) error {
 	for more := true; more; {
 		var batch []records.Contribution
@@ -253,8 +253,8 @@ func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t stud
 	return life.ConcludeShares(ctx, s, t, o.Of, o.Published[:], o.Document(c.sharing.keys), ledger)
 }
 
-// forgetShares ends a failing study at this coordinator's half and deletes its contributions there.
-// If the half has no contributions, it keeps the study, which may then be resumed.
+// forgetShares ends a failing study at this coordinator's aggregator and deletes its contributions there.
+// If the aggregator has no contributions, it keeps the study, which may then be resumed.
 func (c *runningStudy) forgetShares(ctx context.Context, reason string) error {
 	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {

@@ -10,8 +10,8 @@ import (
 	"caucus/internal/webpage"
 )
 
-// Lead opens a coordinator's databases once this process leads, for New. Until then it answers /livez, and
-// /readyz with who leads, on Config.Metrics.
+// Lead waits until this process leads, then opens a coordinator's databases for New (Config.Stores). While it waits,
+// it answers /livez and /readyz at Config.Metrics; /readyz names the leader.
 func Lead(ctx context.Context, c folder.Config) (*folder.Stores, error) {
 	if c.Store == "" {
 		return folder.LeadStores(ctx, c)

@@ -18,7 +18,8 @@ import (
 	"caucus/study/life"
 )
 
-// List checks the document that the caller shows, then lists the studies that it may see, newest first.
+// List first checks the caller's newest signed document for a proof that this coordinator was restored (witnesses).
+// It then lists the studies that the caller may see, newest first.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := members.CallerOf(ctx), s.scheduler.releaser.witness
 	if err := witness.checkShown(ctx, caller, protocol.ShownOf(r.Shown), r.Holds, true); err != nil {

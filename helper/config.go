@@ -29,7 +29,7 @@ const (
 type Config struct {
 	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
-	// Coordinator is the coordinator's key for its helper, as caucus helper keys prints it on the coordinator's
+	// Coordinator is the coordinator's key for its helper, as "caucus helper keys" prints it on the coordinator's
 	// machine. Only the key's holder can connect.
 	Coordinator protocol.SignerKey `yaml:"coordinator"`
 	// Head is the head file, which remembers the helper's progress. It must lie outside the folder

@@ -20,7 +20,7 @@ type Reconciled struct {
 }
 
 // Reconcile lets a stopped helper answer again after its folder was restored from a backup. lost has one cost for
-// each ledger entry that the backup lacks; the releases made since the backup tell these costs. A new sealing key
+// each ledger entry that the backup lacks; the releases made since the backup state these costs. A new sealing key
 // replaces the old one, and every study without a release by this helper fails.
 func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled, err error) {
 	fail := func(err error) (Reconciled, error) { return r, fmt.Errorf("reconcile helper: %w", err) }

@@ -45,7 +45,7 @@ func (c *Client) Invite(ctx context.Context, o InviteOptions) (invitation string
 	return reply.Invitation, time.UnixMilli(reply.ExpiresUnixMillis).UTC(), nil
 }
 
-// Member statuses.
+// Values of Member.Status.
 const (
 	StatusInvited  = "invited"
 	StatusEnrolled = "enrolled"

@@ -42,7 +42,7 @@ type Set struct {
 	Amendments [][]byte `json:"amendments,omitempty"`
 }
 
-// Minimum returns the number of contributions that the plan with these amendments demands at least. It returns an
+// Minimum returns the least number of contributions that the plan with these amendments allows. It returns an
 // error for amendments that the plan does not allow.
 func (s Set) Minimum(p study.Plan) (int, error) {
 	chain, err := study.ChainOf(p, s.Plan, s.Amendments)

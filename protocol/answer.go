@@ -300,7 +300,7 @@ func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	verify := x509.VerifyOptions{Roots: pool, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	chains, err := leaf.Verify(verify)
 	if now.After(leaf.NotAfter) {
-		verify.CurrentTime = leaf.NotAfter // check again as of the expiry: an expired certificate of this authority gets another error than a foreign one
+		verify.CurrentTime = leaf.NotAfter // check again as of the expiry, to tell an expired certificate of this authority from one of another authority
 		if old, bad := leaf.Verify(verify); bad != nil {
 			err = bad
 		} else if who, bad := callerOfChains(old); bad != nil {

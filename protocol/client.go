@@ -205,15 +205,15 @@ type Study struct {
 	// Helper is the helper's acceptance of a study with noise by aggregators, as the coordinator passed it on,
 	// without a check: aggregator.CheckAcceptance checks it with the helper's key. It is empty for other studies.
 	Helper Signed `json:"-"`
-	// Forecast is the operator's forecast from when the study was created (study/forecast reads the
-	// document), signed by the coordinator. It is empty if there is none.
+	// Forecast is the forecast that the operator made with "caucus study create". The coordinator signed it, and
+	// package study/forecast reads its document. It is empty if the operator made none.
 	Forecast Signed `json:"-"`
 }
 
-// MaxForecast bounds a forecast's document, of about 1,500 bytes.
+// MaxForecast bounds the bytes of a forecast's document, which has about 1,500.
 const MaxForecast = 16 << 10
 
-// MaxAcceptance bounds a helper's acceptance, of about 2,100 bytes.
+// MaxAcceptance bounds the bytes of a helper's acceptance, which has about 2,100.
 const MaxAcceptance = 16 << 10
 
 type Listing struct {
@@ -490,7 +490,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 
 const maxDownload = 1 << 30
 
-// receive joins a download's chunks, and calls added after each. The first chunk contains the total size.
+// receive joins a download's chunks, and calls the function added after each. The first contains the total size.
 func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added func(*pb.Chunk) error) error {
 	for begun := false; ; {
 		chunk, err := stream.Recv()

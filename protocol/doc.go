@@ -23,7 +23,7 @@
 //     between servers.
 //  3. Names and plans: tags.go, plan.go.
 //  4. Signed documents: receipt.go, notice.go, release.go, aggregated.go (two servers), helperline.go, shown.go
-//     (proves how far a ledger was), addresses.go (of replicas).
+//     (proves how far a ledger had come), addresses.go (of replicas).
 //  5. sealing.go: encryption of a helper's share.
 //  6. Calls: client.go and partystatus.go; administration.go, amendment.go, pool.go. Joining: invitation.go,
 //     token.go.

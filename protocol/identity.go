@@ -119,7 +119,7 @@ func callerOfChains(chains [][]*x509.Certificate) (Caller, error) {
 
 // Identity is a party's or operator's secret: its certificate and key, and the keys that it trusts.
 type Identity struct {
-	// Coordinator is the host:port to dial, of replicas all with commas between them.
+	// Coordinator is the host:port to dial; for replicas, all addresses with commas between them.
 	Coordinator string `yaml:"coordinator"`
 	// CA, Certificate and Key are PEM.
 	CA          string `yaml:"ca"`

@@ -16,8 +16,8 @@ type Receipt struct {
 	Body     study.BodyDigest `json:"body"`
 	Size     int              `json:"size"` // size of the body, in bytes
 	Received time.Time        `json:"received"`
-	// Ledger is the head of the coordinator's ledger. Receipts that parties keep reveal a ledger that
-	// was restored to an older state.
+	// Ledger is the head of the coordinator's ledger. With a stored receipt, a party can prove that the
+	// ledger was restored to an older state.
 	Ledger privacy.Head `json:"ledger"`
 
 	Document  []byte `json:"-"`

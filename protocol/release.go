@@ -27,7 +27,7 @@ type SignedRelease struct {
 	Successions []Signed
 }
 
-// File returns the release's file, with everything that caucus release verify needs except the pool.
+// File returns the release's file, with everything that "caucus release verify" needs except the pool.
 func (r SignedRelease) File() ([]byte, error) {
 	b, err := json.MarshalIndent(r, "", " ")
 	if err != nil {

@@ -94,11 +94,11 @@ type ShareBinding struct {
 	Weight     int64 // ballots or records, public
 	// Head is the nonce and the public share, the same for both servers.
 	Head []byte
-	// Other digests the other server's part.
+	// Other is the SHA-256 of the other server's part.
 	Other [sha256.Size]byte
 }
 
-// bytes are HPKE's associated data. Each field has a fixed length, or its length comes before it.
+// bytes returns HPKE's associated data. Each field has a fixed length, or its length comes before it.
 func (b ShareBinding) bytes() []byte {
 	out := append(append([]byte("helper"), b.Plan[:]...), b.Acceptance[:]...)
 	for _, field := range [][]byte{[]byte(b.Party), b.Head} {

@@ -13,8 +13,8 @@ import (
 )
 
 // Approve stores a person's approval and returns the review. The study takes place once as many people as the
-// policy requires have approved. An approval covers this plan only. It does not help a study that the policy
-// refuses, before the policy changes, or a study that a person refused. The records for the review are read
+// policy requires have approved. An approval covers this plan only. It does not help a study while the policy
+// refuses the study, or after a person refused it. The records for the review are read
 // after the approval is stored, so the approval does not wait for them.
 func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, error) {
 	offline := k.refresh(ctx)

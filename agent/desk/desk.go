@@ -32,7 +32,7 @@ type Approver struct {
 	// account. Empty is the command line.
 	Through string
 	// Shown is the start of Review.Shown as the person saw it. If the review has changed since,
-	// nothing is approved. Empty accepts the current value.
+	// nothing is approved. If Shown is empty, the approval covers the current review.
 	Shown string
 }
 

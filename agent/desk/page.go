@@ -43,7 +43,7 @@ type Page struct {
 	guard     *webpage.Guard
 	templates *template.Template
 
-	under context.Context // for decisions: ends with the page, not when a browser tab is closed
+	under context.Context // the context of decisions; it ends with the page, not when a browser tab is closed
 	stop  context.CancelFunc
 	grace time.Duration // how long Close waits for a file that is being read
 
@@ -97,7 +97,7 @@ func (p *Page) Handler() http.Handler {
 
 var errNoStudy = errors.New("no such study")
 
-// load answers with the whole text that make wrote, or with the error.
+// load answers with the text that the function make wrote, or with its error.
 func (p *Page) load(make func(ctx context.Context, r *http.Request, to *bytes.Buffer) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, stop := patient(w, r)
@@ -189,7 +189,7 @@ func (p *Page) list(ctx context.Context, r *http.Request, to *bytes.Buffer) erro
 	page := struct {
 		Top     webpage.Top
 		Waiting int
-		// Constants says how many contributions were constants, wholly or in part; "" for none.
+		// Constants says in how many contributions a constant replaced all or a part; "" for none.
 		Constants string
 		Studies   []deskStudy
 		Budgets   []deskBudget

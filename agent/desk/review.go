@@ -66,8 +66,8 @@ type Review struct {
 	Parameters map[string]string `json:"parameters"`
 	// Leaves describes the data that leave. Protects describes the guarantee.
 	Leaves string `json:"leaves"`
-	// Where is the plan's condition on records, "" for all records. About describes it. Inside is how
-	// many of the source's records meet it.
+	// Where is the plan's condition on records, "" for all records. About describes the condition. Inside is
+	// the number of the source's records that meet the condition.
 	Where    string `json:"where,omitempty"`
 	About    string `json:"about"`
 	Inside   *int   `json:"inside,omitempty"`
@@ -100,8 +100,8 @@ type Review struct {
 	Shown string `json:"shown,omitempty"`
 	// Undeclared says what a person has to do before the study can take place.
 	Undeclared string `json:"undeclared,omitempty"`
-	// Records is the number of records for the study, as declared now or when it was charged. Found
-	// is the number in the file now.
+	// Records is the number of records for the study, as declared when the study was charged or, before
+	// that, now. Found is the number in the file now.
 	Records int      `json:"records"`
 	Found   int      `json:"records_found"`
 	Remarks []string `json:"remarks,omitempty"`
@@ -124,7 +124,7 @@ type Review struct {
 	Needed      int      `json:"approvals_needed"`
 	Approved    bool     `json:"approved"`
 	ApprovedBy  []string `json:"approved_by"`
-	// Before says that this person had approved before.
+	// Before says that the person who approves now had approved this study earlier.
 	Before bool `json:"approved_before,omitempty"`
 	// Lapsed names people who approved before the source was declared again.
 	Lapsed []string `json:"approvals_lapsed,omitempty"`
@@ -233,7 +233,7 @@ func forecastIn(d site.Dossier, h study.Hash) *forecast.Stated {
 	return &stated
 }
 
-// Outline is a review that reads no records. It checks an undecided study against the ledger too.
+// Outline reviews a study without reading records. It checks an undecided study against the ledger too.
 func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
 	d := k.site.Studies.Of(h)
 	p, err := d.Plan()

@@ -22,13 +22,13 @@ type Output struct {
 	Values []int64 `json:"values"`
 	// SD is the standard deviation of the noise on each number, nil if this site does not add the noise.
 	SD []float64 `json:"standard_deviation,omitempty"`
-	// Most bounds how far one unit of the bound can change a number; 0 if the numbers have weights.
+	// Most bounds how far one unit (Unit, such as a record) can change a number; 0 if the numbers have weights.
 	Most float64      `json:"one_moves,omitempty"`
 	Unit privacy.Unit `json:"unit"`
 	// Shared says that the numbers leave as two secret shares, so that nobody gets them in clear.
 	Shared bool `json:"in_shares,omitempty"`
 
-	// Lines name the cells of counts, in records.
+	// Lines shows counts of records as text, a line for each column; nil if the numbers are not such counts.
 	Lines []string `json:"lines,omitempty"`
 
 	noise study.Noise
@@ -107,8 +107,8 @@ func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	return sum.Requests(1)
 }
 
-// unperturbed opens requests with the mechanism that adds nothing, in a simulated ledger that ends with this
-// call. Its publications cannot be sent (privacy.Unperturbed). Each output starts as a copy of like.
+// unperturbed returns the values that the requests would release if no noise were drawn. It uses a simulated ledger
+// and a mechanism whose results cannot be sent (privacy.Unperturbed). like gives the fields that all outputs share.
 func unperturbed(ctx context.Context, t study.Task, asked []study.Request, like Output) ([]Output, error) {
 	var out []Output
 	exact := make([]study.Request, len(asked))

@@ -149,8 +149,8 @@ func checkLedger(ctx context.Context, s *site.Site) Result {
 	return fine(about, "whole; %s", strings.Join(left, ", "))
 }
 
-// Free bytes that a state folder needs. A study's pool and upload take some megabytes each. A
-// contribution that cannot be written is neither charged nor sent.
+// With less than littleDisk bytes free, a check warns; with less than noDisk, it fails. A study's pool and upload
+// take some megabytes each. A contribution that cannot be written is neither charged nor sent.
 const (
 	littleDisk = 1 << 30
 	noDisk     = 64 << 20
@@ -323,7 +323,7 @@ func CheckSources(s source.Sources, read bool) []Result {
 	return all
 }
 
-const mostRemarks = 3 // declare and check --source show all
+const mostRemarks = 3 // "caucus agent source declare" and "caucus agent check --source" show all
 
 func checkSource(r source.Report) Result {
 	about := "source " + r.Source

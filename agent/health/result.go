@@ -115,7 +115,7 @@ func (c constants) whys() string {
 	return strings.Join(out, ", ")
 }
 
-// Constants counts the contributions that were a constant, wholly or in part.
+// Constants reports the contributions in which a constant replaced all or a part.
 func Constants(s *site.Site) Result {
 	const about = "contributions"
 	c, err := constantsOf(s)

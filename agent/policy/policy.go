@@ -19,7 +19,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// These say who decides last about a study that the policy allows.
+// These values of Policy.Approval say who decides last about a study that the policy allows.
 const (
 	// ApproveByPerson: a person runs "caucus agent approve" for each study.
 	ApproveByPerson = "person"
@@ -31,16 +31,16 @@ const (
 
 // Policy holds a site's rules. It allows only what its lists name; the zero Policy allows nothing.
 type Policy struct {
-	// Kinds, Mechanisms and Noise list the allowed names, for example classify; cross and tally;
-	// site, coordinator or aggregators. With noise: coordinator, the coordinator gets the site's
-	// exact votes or sums. With aggregators it gets them only if it colludes with the helper.
+	// Kinds, Mechanisms and Noise list the allowed names: Kinds for example "classify", Mechanisms "cross" and
+	// "tally", Noise "site", "coordinator" or "aggregators". With "coordinator", the coordinator gets the site's
+	// exact votes or sums. With "aggregators" it gets them only if it colludes with the helper.
 	Kinds      []string      `yaml:"kinds"`
 	Mechanisms []string      `yaml:"mechanisms"`
 	Noise      []study.Noise `yaml:"noise"`
 	// Helper is the second server that this site trusts, for noise: aggregators.
 	Helper Helper `yaml:"helper"`
-	// Learners are the classifiers that this site trains, by default only softmax. All of them end
-	// within public bounds. any allows plans that let each site choose its classifier, which may be a
+	// Learners are the classifiers that this site trains, by default only "softmax". All of them end within
+	// public bounds. The entry "any" allows plans that let each site choose its classifier, which may be a
 	// program (learner and scorer in the configuration).
 	Learners []string `yaml:"learners"`
 	// MaxPoolRows and MaxFeatures bound the public pool and the features of a record, mapped or not,
@@ -62,7 +62,7 @@ type Policy struct {
 	// counting different kinds of cost in one ledger uses up some of it.
 	Total map[privacy.Unit]privacy.Budget `yaml:"total"`
 	// Year is the most that all studies of a calendar year (UTC) may cost together, in addition to Total. A charge
-	// counts for the newest year that had begun by then. A year begins once, when this machine's clock and the
+	// counts for the newest year that has begun before it. A year begins once, when this machine's clock and the
 	// coordinator's agree on it. While they differ by more than an hour, nothing is charged. Charges made before the
 	// first charge with a year count for that year.
 	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
@@ -78,8 +78,8 @@ type Policy struct {
 	NamedResults bool `yaml:"named_results"`
 	// Approval is "person", "two-persons" or "policy".
 	Approval string `yaml:"approval"`
-	// Approvers are the people who may approve: the name and public key of each (see caucus agent approver).
-	// two-persons needs at least two. With person and no approvers, anybody with access to the folder may approve.
+	// Approvers are the people who may approve, each with name and public key (see "caucus agent approver"). Approval
+	// "two-persons" needs at least two. With "person" and no approvers, anybody with access to the folder may approve.
 	Approvers map[string]protocol.SignerKey `yaml:"approvers"`
 }
 
@@ -290,7 +290,7 @@ func (p Policy) Needed() int {
 }
 
 // Helper is the second server, which this site trusts not to collude with the coordinator. Another organisation
-// runs it, and caucus helper init printed its two keys there. Get the keys from that organisation, on paper or
+// runs it, where "caucus helper init" printed its two keys. Get the keys from that organisation, on paper or
 // by telephone. Do not take them from the coordinator: a coordinator that invented them could be both servers.
 type Helper struct {
 	// Name says who runs the helper, for the people here who approve.

@@ -15,7 +15,7 @@ import (
 	"caucus/study"
 )
 
-// The events of an audit line. A line is on the disk before its event takes effect (allowed, sending,
+// These are the events of audit lines. A line is on the disk before its event takes effect (allowed, sending,
 // approved, refused, declared), or before the agent relies on the event (charged, receipt). A crash
 // may leave a line twice, but none is missing.
 const (
@@ -42,7 +42,6 @@ const (
 	ByPerson = "person"
 )
 
-// AuditFile is the path of an agent's audit log.
 func AuditFile(c Config) string { return filepath.Join(c.State, "audit.log") }
 
 // AuditLog is the append-only log of decisions: a line of JSON each, with keys time, level, msg (the event), party,

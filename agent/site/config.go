@@ -26,7 +26,7 @@ type Config struct {
 	Courier bool `yaml:"courier"`
 	// State is the agent's own folder: identity, ledger, studies. Only its owner may read it.
 	State string `yaml:"state"`
-	// Imports is the folder of imported records (caucus agent source declare). It needs no backup. By
+	// Imports is the folder of the records that "caucus agent source declare" imports. It needs no backup. By
 	// default it is named like the state folder with "-imports" appended.
 	Imports string `yaml:"imports"`
 	// Poll is the interval at which the agent asks for new studies. A longer interval spares a coordinator with many
@@ -57,8 +57,8 @@ type Config struct {
 	// the clocks differ, the deadline is too near.
 	Quiet bool `yaml:"quiet"`
 	// Page is a loopback host:port for a web page on which a person of this site reads what studies ask, and
-	// approves or refuses, as with caucus agent preview, approve and refuse. The page opens by a link (caucus agent
-	// page). Metrics is a loopback host:port for /metrics and /readyz, without TLS; they name no study. Empty: off.
+	// approves or refuses. The page opens by a link that "caucus agent page" makes. Metrics is a loopback host:port
+	// for /metrics and /readyz, without TLS; they name no study. An empty address turns page or metrics off.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
 	// Policy holds the site's rules.

@@ -90,7 +90,7 @@ type Span struct {
 
 func (s Span) Whole() time.Duration { return s.Prepare + s.Draw }
 
-// with adds the time of the site's own program, which then is the only classifier.
+// with returns the span with time for the site's own program, which then is the only classifier.
 func (s Span) with(program time.Duration) Span {
 	s.Shard = min(s.Shard+program, longestSpan)
 	s.Prepare = min(s.Prepare+program, longestSpan)

@@ -52,7 +52,7 @@ func (s *Site) Evidence(keys protocol.Keys) *Evidence {
 
 func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.PoolFile(d) }
 
-// Kept collects a study's facts from the state folder for verify.Release, and from the ledger if asked.
+// Kept collects a study's facts from the state folder for verify.Release, which calls Ledger to read the ledger.
 func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
 	d := e.state.Studies.Of(r.PlanHash)
 	s := verify.Party{Party: e.Party, Keys: e.Keys}

@@ -163,8 +163,8 @@ func (s *Site) HelperWords(d Dossier, t study.Task) (words string, agreed bool) 
 }
 
 // Approval is one person's approval of one plan with one declaration of its source
-// (Declaration.Shown). If the source is declared again, or the configuration changes so that it must
-// be, the approval no longer counts and the person is asked again.
+// (Declaration.Shown). If the source is declared again, or a changed configuration demands a new
+// declaration, the approval no longer counts and the person is asked again.
 //
 // A signature proves that the holder of the key that the policy lists under Name approved this plan
 // and declaration, whoever can write the state folder. It does not prove that two keys are in the

@@ -14,7 +14,7 @@ import (
 // IdentityFile is the path of an agent's key and certificate.
 func IdentityFile(c Config) string { return filepath.Join(c.State, "identity.yaml") }
 
-// MemoryFile holds the newest document that the coordinator signed. Every call for studies shows it.
+// MemoryFile holds the newest document that the coordinator signed. Each poll sends it back to the coordinator.
 func MemoryFile(c Config) string { return filepath.Join(c.State, "coordinator.json") }
 
 // Identity reads this agent's identity and party name.

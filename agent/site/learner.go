@@ -85,7 +85,7 @@ func (l Learner) String() string {
 	return cmp.Or(l.Name, learners.Default)
 }
 
-// Bytes is a size in bytes. Its text is a number, or one such as 512MiB or 4GiB.
+// Bytes is a size in bytes. Its text is a number without or with a unit, as in 512MiB or 4GiB.
 type Bytes int64
 
 func (b *Bytes) UnmarshalText(text []byte) error {

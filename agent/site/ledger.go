@@ -67,8 +67,8 @@ func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 	return []Spending{{"", s.Config.Policy.Total, spent}, {year, s.Config.Policy.Year, inYear}}, nil
 }
 
-// MaxDatedSkew is the largest difference of the two clocks at which a charge is dated. So a
-// coordinator can move the end of a year by at most this much.
+// MaxDatedSkew is the largest difference between this machine's clock and the coordinator's at which a
+// charge is dated. So a coordinator can move the end of a year by at most this much.
 const MaxDatedSkew = time.Hour
 
 // YearOf is the UTC year on which this clock and the coordinator's agree. Around a new year it is the earlier

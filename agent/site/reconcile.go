@@ -20,7 +20,7 @@ type Lost struct {
 }
 
 // Reconcile corrects the ledger of a stopped agent after the ledger was restored from a backup. It charges the costs
-// in others, and again every study whose folder remembers a head that the ledger lacks. It returns these studies,
+// in others, and charges again each study whose folder remembers a head that the ledger lacks. It returns these studies,
 // none if the ledger is not behind.
 func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, error) {
 	fail := func(err error) ([]Lost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }

@@ -79,7 +79,6 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	return s, nil
 }
 
-// LedgerFile is the path of an agent's ledger.
 func LedgerFile(c Config) string { return filepath.Join(c.State, "ledger.db") }
 
 // TidyScratch removes files that a killed classifier left.
@@ -105,7 +104,7 @@ func (s *Site) NoteLedger(ctx context.Context, d Dossier) error {
 	return d.Write(fileLedger, fmt.Appendln(nil, head))
 }
 
-// shardKey reads or makes the secret that assigns records to shards and selects them (study.Inputs).
+// shardKey reads or makes the secret key by which records are selected and assigned to shards (study.Inputs).
 func shardKey(path string) ([]byte, error) {
 	key, err := os.ReadFile(path)
 	if err == nil && len(key) == sha256.Size {

@@ -47,14 +47,14 @@ type Declaration struct {
 	Mapping mapping.Mapping `json:"mapping,omitzero"`
 	// Redeclare is the source's setting when it was declared.
 	Redeclare string `json:"redeclare,omitempty"`
-	// Vouched are the schema's columns that were computed from other records, and for which a person
-	// answered. Proofs about a record do not cover these columns. For a query they are all columns.
+	// Vouched are the schema's columns that were computed from other records, and for which a person vouched.
+	// Proofs about a record do not cover these columns. For a query they are all columns.
 	Vouched []string `json:"vouched,omitempty"`
 	// Columns are the file's columns, in its order.
 	Columns []string `json:"columns"`
 	// Found is the number of records that were read. Records is the number that every study gets: Found rounded
-	// down to three digits, so that at most 1 % are left out, by a keyed order. For a source whose file is
-	// written again regularly it has two digits, and empty records fill a shorter file.
+	// down to three digits. So at most 1 % of them are left out, chosen by a keyed order. For a source whose file
+	// is written again regularly, Records has two digits, and empty records fill a shorter file.
 	Found   int `json:"found,omitempty"`
 	Records int `json:"records"`
 	// Import is the SHA-256 of the table of imported records. It is empty for a source whose file is
@@ -142,7 +142,7 @@ func (d Declaration) Objections(p study.Plan) []string {
 	if p.Records > d.Records {
 		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, textpage.Count(p.Records, "record"), d.Records))
 	}
-	// At unit party, δ was compared with the policy's minimum of parties.
+	// At unit party, δ depends on the number of parties, which the plan's own check has compared with δ.
 	if err := p.CheckDelta(d.uses(p), "of source "+d.Source+" that the study uses"); err != nil && p.Unit != privacy.Party {
 		out = append(out, err.Error())
 	}
@@ -175,8 +175,8 @@ func (d Declaration) has(column string) bool {
 	return err == nil && b.Has(column)
 }
 
-// Cells is the time to read a record, for any study, measured in cells of plain text. An import is
-// read with all columns of the schema. A file that is written again regularly is read with all its
+// Cells is the time to read a record, for any study, in units of the time for a cell of plain text. An
+// import is read with all columns of the schema. A file that is written again regularly is read with all its
 // columns, from which the schema's are made.
 func (d Declaration) Cells() float64 {
 	if d.Redeclare != RedeclareDaily {

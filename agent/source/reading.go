@@ -131,8 +131,8 @@ var errLacks = errors.New("a column of the schema is missing")
 
 var errOther = errors.New("its columns are not those that were declared: put the file back, or declare it again")
 
-// take maps and encodes rows to their end, and passes each encoded record to keep. every gets the number of records
-// from time to time, and may stop the reading by an error. It is nil if no person waits.
+// take maps and encodes all rows, and passes each encoded record to keep. From time to time it calls the function
+// every with the number of records; an error of every stops the reading. every is nil if no person waits.
 func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
 	r.columns = in.Columns()
 	var err error

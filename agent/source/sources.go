@@ -314,8 +314,8 @@ func (s Sources) takenFile(name string) string {
 //     garbage gives a constant, record by record, and a file with garbage from some line on gives the records
 //     before that line. Each record is a function of one line (dataset.NewLines, mapping), so neighbours
 //     remain neighbours, and the study's bound covers the contribution.
-//   - Notes about the file (noteDay) lie in the state folder, for preview, check and source list. No log line
-//     mentions them, because logs may leave the machine: audit lines to syslog, others to the site's collector.
+//   - Notes about the file (noteDay) lie in the state folder, where commands such as "caucus agent preview" read
+//     them. No log line mentions them, because logs may leave the machine.
 //     The notes are written in the window, in which the agent is silent (window has the proof).
 //
 // An import changes only by a person's declaration. The time to read it follows from its number of records and

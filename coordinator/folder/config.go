@@ -25,12 +25,12 @@ type Config struct {
 	// Dir is the coordinator's folder, as Init made it.
 	Dir string `yaml:"dir"`
 	// Store is the address of the PostgreSQL database that several replicas share:
-	// postgres://user@host/database. Empty: files in Dir. caucus coordinator move writes this field.
+	// postgres://user@host/database. Empty means files in Dir. "caucus coordinator move" writes this field.
 	Store string `yaml:"store"`
 	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
 	// Address is the host:port that invitations tell parties to dial; for replicas, all addresses
-	// with commas between them. Empty: the address listened on.
+	// with commas between them. Empty means the address on which the coordinator listens.
 	Address string `yaml:"address"`
 	// MinimumParties is the least number of contributors that a plan may have as its minimum.
 	MinimumParties int `yaml:"minimum_parties"`
@@ -63,7 +63,7 @@ type Config struct {
 	// and no study. Both may be the same. Empty is off.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
-	// Helper is the second server. Studies whose noise is added by aggregators need one. See caucus helper keys.
+	// Helper is the second server, which studies with noise by aggregators need. See "caucus helper keys".
 	Helper Helper `yaml:"helper"`
 
 	// Head is a file outside of Dir and of its backups, best on another disk. The coordinator keeps
@@ -74,10 +74,9 @@ type Config struct {
 
 	// Single allows PostgreSQL without a synchronous standby.
 	Single bool `yaml:"-"`
-	// Stores are the databases that LeadStores opened; nil: New opens them. The coordinator closes them.
+	// Stores are the databases that LeadStores opened. If nil, New opens them. The coordinator closes them.
 	Stores *Stores `yaml:"-"`
-	// Report writes a release that this coordinator made as a web page, for the coordinator's own page. Nil shows
-	// none.
+	// Report writes the web page of a release. Nil leaves such pages out of the coordinator's page.
 	Report func(io.Writer, study.Release) error `yaml:"-"`
 	// Software names this program's version in releases.
 	Software string `yaml:"-"`
@@ -126,11 +125,11 @@ type Limits struct {
 
 type Helper struct {
 	// Address is the helper's host:port, and Key its signing key. The helper's operator gives both
-	// (caucus helper init prints the key). The coordinator talks only to the holder of that key.
+	// ("caucus helper init" prints the key). The coordinator talks only to the holder of that key.
 	Address string             `yaml:"address" json:"address"`
 	Key     protocol.SignerKey `yaml:"key" json:"key"`
 	// Head is a file that remembers the progress of this coordinator's shares. It lies outside of the coordinator's
-	// folder and of its backups; caucus helper keys makes it. A relative path is relative to the folder.
+	// folder and of its backups; "caucus helper keys" makes it. A relative path is relative to the folder.
 	Head string `yaml:"head" json:"head"`
 }
 
@@ -294,5 +293,5 @@ func (l Limits) Allowance(size uint64) time.Duration {
 
 func (c Config) Free() (uint64, error) { return folder.Free(c.Dir) }
 
-// Hold locks a folder. Other coordinators, and commands that need a stopped coordinator, get an error until release.
+// Hold locks a folder until release is called. Until then, every other call of Hold for the folder returns an error.
 func Hold(dir string) (release func(), err error) { return folder.Hold(dir, "another coordinator") }

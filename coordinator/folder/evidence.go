@@ -92,8 +92,8 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 }
 
 // Reconcile corrects the ledger of a stopped coordinator after the ledger or the whole folder was restored from
-// a backup. It charges the published lines that the ledger lacks, and the costs in lost, and skips every number
-// that was published. It returns what it charged, nil if the ledger is not behind.
+// a backup. It charges the published lines that the ledger lacks, and the costs in lost. New entries get numbers
+// above every published one. It returns the charged costs, nil if the ledger is not behind.
 func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost []privacy.Cost) ([]privacy.Cost, error) {
 	fail := func(err error) ([]privacy.Cost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
 	c, _, release, err := stopped(dir)

@@ -87,7 +87,7 @@ func readKeyring(c Config) (d keyringDocument, err error) {
 	return d, nil
 }
 
-// stopped reads the configuration and keys of a stopped coordinator. It locks the folder until release.
+// stopped reads the configuration and keys of a stopped coordinator. It locks the folder until release is called.
 func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
 	if c, err = LoadConfig(filepath.Join(dir, ConfigFile)); err != nil {
 		return c, ring, nil, err
@@ -111,10 +111,10 @@ func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
 }
 
 // Rotate gives a stopped coordinator a new signing key and a new authority, and returns the new signing key. The old
-// key signs the new one, and the old authority certifies the new authority's key. So agents, operators and release
-// verify follow without help, by their next call or by what a release contains. Rotate then deletes the old secrets.
-// Old signatures stay valid; certificates are renewed with the next call. A killed Rotate has taken full effect or
-// none.
+// key signs the new one, and the old authority certifies the new authority's key. So agents and operators trust the
+// new keys from their next call on, and "caucus release verify" reads the handover in a release. Rotate then deletes
+// the old secrets. Old signatures stay valid; certificates are renewed with the next call. A killed Rotate has taken
+// full effect or none.
 func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	fail := func(err error) (protocol.SignerKey, error) {
 		return protocol.SignerKey{}, fmt.Errorf("rotate keys of %s: %w", dir, err)

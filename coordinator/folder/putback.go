@@ -16,7 +16,7 @@ import (
 type Returned struct {
 	Study study.Hash `json:"study"`
 	Name  string     `json:"name"`
-	// Was is the study's state before; "" if the store did not know the study.
+	// Was is the study's state before PutBack; "" if the store did not know the study.
 	Was study.State `json:"was,omitempty"`
 	// Why says why the release was not stored; "" if the store has it now.
 	Why string `json:"why,omitempty"`

@@ -108,7 +108,7 @@ func makeFiles(c Config) (*records.SQL, error) {
 	return records.Create(c.Path(StoreFile))
 }
 
-// at is the path of a database's file, or PostgreSQL's address.
+// at returns the path of a database's file, or PostgreSQL's address if the databases are there.
 func (c Config) at(file string) string {
 	if c.Store != "" {
 		return c.Store

@@ -12,9 +12,9 @@ import (
 	"caucus/protocol"
 )
 
-// Certificates decides which certificates are valid. Every revocation raises a revision in its own transaction, and
-// the cache is for one revision. So a cached certificate is valid as long as the revision is unchanged, and a
-// transaction that reads the revision needs no other look-up.
+// Certificates decides which certificates are valid. Every revocation raises the store's revision number in its own
+// transaction, and the cache holds the certificates of one revision. So a cached certificate is valid as long as the
+// revision is unchanged, and a transaction that reads the revision needs no other look-up.
 type Certificates struct {
 	store records.Store
 	now   func() time.Time

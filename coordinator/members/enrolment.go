@@ -113,8 +113,8 @@ func signingKey(request []byte) ([32]byte, error) {
 	return sha256.Sum256(r.RawSubjectPublicKeyInfo), nil
 }
 
-// Certify makes a certificate for a key that came in a carried file. The operator who calls answers for whose key it
-// is. A second call for the same key makes another certificate.
+// Certify makes a certificate for a key that came in a carried file. The operator who calls vouches that the key
+// belongs to the named party. A second call for the same key makes another certificate.
 func (s *Registrar) Certify(ctx context.Context, r *pb.CertifyRequest) (*pb.CertifyReply, error) {
 	if err := protocol.CheckName(r.Name); err != nil {
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)

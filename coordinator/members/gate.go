@@ -70,7 +70,7 @@ func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []gr
 	}, nil
 }
 
-// Begin does a call's handshake and header without a network, for tests.
+// Begin checks a call's handshake and header without a network, for tests.
 func (g *Gate) Begin(ctx context.Context, caller protocol.Caller, method string) (context.Context, error) {
 	if err := g.handshake(caller); err != nil {
 		return nil, err
@@ -266,12 +266,12 @@ func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	if !slices.Contains(allowed(c.method), c.caller.Role) {
 		return nil, fmt.Errorf("%w: role %s may not call %s", protocol.ErrDenied, c.caller.Role, path.Base(c.method))
 	}
-	// cut ends grpc's own context of the call, and grpc then answers "cancelled". So it is called only while no
-	// handler has the call: a handler can tell the caller the reason.
+	// cut ends grpc's own context of the call, and grpc then answers "cancelled". So cut is called only while no
+	// handler has the call, because a handler can give the caller the real reason.
 	outer, cut := context.WithCancel(context.WithValue(ctx, callKey{}, c))
 	c.ctx, c.end = context.WithCancelCause(outer)
 	// Check the certificate first, so that a call with an invalid one counts against no member's limit. enter
-	// notices a revocation since the check by the revision; evict ends the call after a later revocation.
+	// compares the revision, and so notices a revocation after this check. After a later one, evict ends the call.
 	until, err := g.enterOnce(ctx, c)
 	if err != nil {
 		cut()

@@ -98,8 +98,8 @@ func (s *admittedStream) SendMsg(m any) error {
 	return err
 }
 
-// move sends or receives a message by do, which cannot be interrupted. If the call ends, move returns at once, and
-// do goes on until the handler has returned.
+// move calls the function do, which sends or receives a message and cannot be interrupted. If the call ends, move
+// returns at once, and do goes on until the handler has returned.
 func (s *admittedStream) move(do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()

@@ -25,7 +25,8 @@ type seals struct {
 	keys map[study.Hash]cipher.AEAD
 }
 
-// key returns the key of a study with noise at the coordinator. It is nil for other studies and in files.
+// key returns the key that encrypts a study's ballots and sum in PostgreSQL. It returns nil if the store is a file,
+// or if the study's noise is not added at the coordinator. Its bodies are then stored as they came.
 func (t *sqlTx) key(h study.Hash) (cipher.AEAD, error) {
 	if t.seals == nil {
 		return nil, nil

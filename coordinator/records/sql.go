@@ -119,7 +119,7 @@ func (s *SQL) Scrub(ctx context.Context) error {
 	return nil
 }
 
-// Explain adds advice to a database's error. Most are problems of this machine that may pass, so
+// Explain adds advice to a database's error. Most errors are problems of this machine that may pass, so
 // callers try again. A broken constraint is a bug, and no retry helps.
 func Explain(err error) error {
 	advice := database.Advice(err, "store")

@@ -50,7 +50,7 @@ type Tx interface {
 	AddInvitation(Invitation) error
 	Redeem(serial string, signingKey [32]byte, certificate []byte) error
 	AddCertificate(Certificate) error
-	// Outlasting counts a member's certificates that are good after a time.
+	// Outlasting counts a member's certificates that are still valid after the time at.
 	Outlasting(name string, at time.Time) (int, error)
 	// Revoke ends a member's certificates and invitations, and raises the revision.
 	Revoke(name string) error
@@ -58,7 +58,7 @@ type Tx interface {
 	Revision() (int64, error)
 
 	AddToken(Token) error
-	// Token returns a token or ErrNone; Tokens lists all, newest first. Their Used counts the places that Join took.
+	// Token returns a token or ErrNone; Tokens lists all, newest first. Token.Used counts the places that Join took.
 	Token(id string) (Token, error)
 	Tokens() ([]Token, error)
 	// RevokeToken ends a token, and raises the revision.
@@ -109,8 +109,8 @@ type Tx interface {
 	// Decline records that a party takes no part. first is false if it was recorded before.
 	Decline(study.Hash, study.PartyID) (first bool, err error)
 	Declined(study.Hash) ([]study.PartyID, error)
-	// Unfolded returns up to n contributions that are neither in the sum nor lost, in the order of their parties,
-	// beginning behind the party after. It returns fewer if they are large, and none only at the end.
+	// Unfolded returns up to n contributions that are neither in the sum nor lost, in the order of their parties. It
+	// begins with the party that follows after. It returns fewer if they are large, and none only at the end.
 	Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error)
 	// Body returns a contribution's bytes. It returns ErrNone if they are in the sum, lost or deleted.
 	Body(study.Hash, study.PartyID) ([]byte, error)

@@ -7,7 +7,7 @@
 //   - The package reads snapshots and counters. It never waits for a fold or a draw, and delays neither.
 //   - Logs and metrics contain names, states and counts, never a feature, a label or an unreleased
 //     number. Metrics name no party and no study.
-//   - For a contribution, they show the party alone, not even the time.
+//   - Of a contribution, the page shows only the party, and not even the time.
 //   - The page opens only by a link that is made in the coordinator's folder, so only those with access
 //     to the folder see it.
 //   - A reader that asks often gets a bounded share of the machine.

@@ -61,7 +61,7 @@ const (
 	// lookAgain is the time for which a reading is reused.
 	lookAgain  = 2 * time.Second
 	mostPoints = 200
-	// shownDelta is the δ for a total without a limit, the same as in caucus ledger.
+	// shownDelta is the δ for a total without a limit, the same as in "caucus ledger show".
 	shownDelta = 1e-6
 )
 
@@ -221,7 +221,7 @@ func (l *ledgerLook) curve(i int, u unitLimit, highest float64) ledgerCurve {
 		if math.IsInf(p.epsilon[i], 0) {
 			break
 		}
-		at := y(p.epsilon[i]) // spending goes up in steps, each as wide as a charge
+		at := y(p.epsilon[i]) // draw a step: up to this spending at x(k), then level until x(k+1)
 		points = append(points, fmt.Sprintf("%.1f,%.1f %.1f,%.1f %.1f,%.1f", x(k), before, x(k), at, x(k+1), at))
 		before = at
 	}

@@ -19,8 +19,8 @@ import (
 //go:embed page.html
 var pageText embed.FS
 
-// page shows an operator the output of study list, study show, party list and ledger show. It is for those with
-// access to the coordinator's folder.
+// page shows an operator the output of "caucus study list", "study show", "party list" and "ledger show". It is for
+// those with access to the coordinator's folder.
 //
 // Privacy and load:
 //
@@ -78,7 +78,7 @@ func (p *page) routes() http.Handler {
 
 var errNotHere = errors.New("there is no such study here")
 
-// load answers with the whole page that make wrote, or with an error.
+// load answers with the page that the function make wrote, or with its error.
 func (p *page) load(make func(ctx context.Context, r *http.Request, to *bytes.Buffer) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {

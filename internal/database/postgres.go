@@ -20,7 +20,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Server reports whether at is the address of a PostgreSQL database and not a file's path.
+// Server reports whether a text is the address of a PostgreSQL database, and not a file's path.
 func Server(at string) bool {
 	return strings.HasPrefix(at, "postgres://") || strings.HasPrefix(at, "postgresql://")
 }

@@ -19,7 +19,7 @@ type Schema struct {
 	// Migrations holds migrations/*.sql. Each runs once, in the order of their names; the file's
 	// user_version counts them. None is ever changed or removed.
 	Migrations fs.FS
-	// Version, if not nil, corrects said, the user_version of a file that states a wrong one.
+	// Version, if not nil, returns the true version of a file. said is its user_version, which may be wrong.
 	Version func(tx *sql.Tx, said int) (int, error)
 	// Before is SQL that runs before the migrations of a new schema in PostgreSQL. It makes functions that SQLite
 	// has.
@@ -191,7 +191,7 @@ func (s Schema) versionOf(tx *sql.Tx) (said, version int, err error) {
 	return said, version, err
 }
 
-// ErrServer says that only PostgreSQL's own tools can do this.
+// ErrServer says that only PostgreSQL's own tools can copy its database.
 var ErrServer = errors.New("the databases lie in PostgreSQL: use its own tools, such as pg_basebackup")
 
 // Copy writes all rows as of one moment to a new file at path. The database may be in use.

@@ -70,7 +70,7 @@ func Path(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// Beside returns given or, if given is empty, the folder's path with an ending.
+// Beside returns the path given. If that is empty, it returns the folder's path with the ending appended.
 func Beside(dir, ending, given string) string {
 	if given != "" {
 		return given

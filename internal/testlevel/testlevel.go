@@ -22,7 +22,7 @@ var Long = sync.OnceValue(func() bool {
 	}
 })
 
-// N returns few or many, the number of cases in this run, and logs it.
+// N returns the number of cases in this run, either few or many, and logs it.
 func N(t testing.TB, few, many int) int {
 	t.Helper()
 	n := few

@@ -2,8 +2,8 @@ package yamlfile
 
 import "strings"
 
-// Nearest returns the text most similar to another, "" if none is near: equal except for case, spaces and
-// punctuation, or at most most edits away.
+// Nearest returns the text among others that is most similar to text, "" if none is near. Near means equal except
+// for case, spaces and punctuation, or no more than most edits away.
 func Nearest(text string, among []string, most int) string {
 	want, best := Bare(text), ""
 	for _, other := range among {
