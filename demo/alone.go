@@ -133,7 +133,7 @@ func (m Measure) Comparison() Comparison {
 	return Level
 }
 
-// Comparison says how a release compares, best first.
+// Comparison is an outcome of comparing a release with no study. The best outcome is the smallest number.
 type Comparison int
 
 const (

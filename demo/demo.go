@@ -24,7 +24,7 @@ import (
 type Options struct {
 	Parties int     // clinics
 	Devices int     // a fleet of many small parties, which votes
-	Records int     // of the data: two sevenths each for tests, the clinics and the devices, one seventh for the pool
+	Records int     // of the data: tests, clinics and devices get two sevenths each, the pool gets one seventh
 	Epsilon float64 // ε of each study
 	Seed    uint64  // seeds the split and generated data; never a release
 	Known   fs.FS   // folder of the known data sets; nil for none
@@ -101,7 +101,7 @@ type Study struct {
 	Missing     []study.PartyID `json:"missing"`
 	Plan        study.Hash      `json:"plan"`
 	Warnings    []string        `json:"warnings,omitempty"`
-	// Forecast is the verdict before any party was asked; empty for kinds without one.
+	// Forecast is the verdict before any party was asked; empty for kinds without a forecast.
 	Forecast string              `json:"forecast,omitempty"`
 	Seconds  float64             `json:"seconds"`
 	Release  string              `json:"release"`

@@ -25,7 +25,7 @@ import (
 type demoCase struct {
 	study.Proposal
 	pool *dataset.Table
-	// poolFile keeps the pool for caucus release verify.
+	// poolFile keeps the pool for "caucus release verify".
 	poolFile string
 	own      []*dataset.Table
 	fleet    bool // devices take part; otherwise clinics
@@ -59,7 +59,7 @@ func clinicSums(epsilon float64) study.Proposal {
 }
 
 // cases returns the studies of a demo: at least one of each kind, in a setting where the kind is useful, and
-// one study where it is not.
+// one study in a setting where the study's kind is not useful.
 func (o Options) cases(data dealt) []demoCase {
 	accuracy := func(r study.Release, _ *auxdata.Pool) (Measure, error) {
 		predicted, _, err := classifier.Predict(r, data.test)
@@ -127,7 +127,7 @@ func (o Options) cases(data dealt) []demoCase {
 // The demo's evaluate study judges the classifier of study judgedStudy, by column judgedBy, which both data sets have.
 const judgedStudy, judgedBy = "sums", "sex"
 
-// studies runs all cases at once. A case that judges the model of another case starts after it.
+// studies runs all cases at once. A case that judges the model of another case starts after that case.
 func (o Options) studies(ctx context.Context, f *federation, data dealt, r *Report) ([]study.Release, error) {
 	all := o.cases(data)
 	r.Studies = make([]Study, len(all))

@@ -35,7 +35,7 @@ func NewDots(c *study.ReportChart) *Dots {
 	step := niceStep(max(high-low, 1e-9))
 	from, to, scale := step*math.Floor(low/step), step*math.Ceil(high/step), func(v float64) float64 { return v }
 	switch {
-	case c.Ratio: // the axis always has 1, and stays within 1/mostRatio and mostRatio
+	case c.Ratio: // the axis always includes 1, and stays between 1/mostRatio and mostRatio
 		from, to, scale = max(min(low, 1), 1/mostRatio), min(max(high, 1), mostRatio), math.Log
 	case c.Whole:
 		from, to = 0, 1

@@ -17,8 +17,8 @@ import (
 // ErrContribution is wrapped by every refusal of a contribution's body.
 var ErrContribution = errors.New("invalid contribution")
 
-// Request asks for the release of a private integer vector through a mechanism. Output names the vector
-// within the plan, by a constant of the kind, so each output of a plan has one answer.
+// Request asks for the release of a private integer vector through a mechanism. Output is the vector's
+// name within the plan, a constant of the kind, so a ledger gives one answer for each output of a plan.
 type Request struct {
 	Output    string
 	Sensitive privacy.Sensitive
@@ -35,7 +35,7 @@ type Inputs struct {
 	ShardKey []byte
 	Rng      *rand.Rand // for learners, never for noise
 	// Within makes the context for training one classifier or running one program, and a function to
-	// call at the end of the work. Nil means no time limit. See InTime.
+	// call at the end of the work. If Within is nil, there is no time limit. See InTime.
 	Within func() (ctx context.Context, end func(late bool))
 	Voter  Voter // the party's classifier, if the plan leaves the choice to parties
 	// Scorer scores the party's records, if the plan allows: N×Dim encoded rows give N numbers in

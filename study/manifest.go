@@ -14,7 +14,7 @@ import (
 )
 
 // Manifest holds a release's claims. Most follow from plan and pool, and verify.Claims recomputes
-// them; parties, weight, ledger lines and software do not. Its canonical bytes, JSON in the order of
+// them. Parties, weight, ledger lines and software do not follow. Its canonical bytes, JSON in the order of
 // the fields, are signed with the release.
 type Manifest struct {
 	Form        int            `json:"form"` // see ManifestForm

@@ -7,7 +7,7 @@ import (
 	"caucus/privacy"
 )
 
-// Reservation is a release that a party will make, on terms that are known before it reads a record.
+// Reservation is a release that a party will make, on terms that are known before the party reads a record.
 type Reservation struct {
 	Output string
 	Terms  privacy.Terms

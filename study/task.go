@@ -33,8 +33,8 @@ type Task interface {
 	// Reservations announce Contribute's requests for exactly this number of records; none if servers add
 	// the noise. A request that differs from them is charged again or fails with privacy.ErrConflict.
 	Reservations(records int) ([]Reservation, error)
-	// Work bounds the steps (learners.Reference) of Contribute for this number of records, whatever
-	// their values. From this bound an agent computes when its answer leaves. The bound omits a party's
+	// Work bounds the work of Contribute, in steps (learners.Reference), for this number of records,
+	// whatever their values. From this bound an agent computes when its answer leaves. The bound omits a party's
 	// own classifier (Voter), whose time the party limits.
 	Work(records int) (Work, error)
 	// Contribute makes a party's contribution. Too few records, a missing class or a failing learner

@@ -4,7 +4,7 @@ import (
 	"caucus/dataset"
 )
 
-// Work bounds the steps (learners.Reference) of a contribution, whatever the records' values. It
+// Work bounds a contribution's work in steps (learners.Reference), whatever the records' values. The bound
 // follows from plan, pool and the public number of records.
 type Work struct {
 	Shards int     // number of shards that a party trains on, one after the other
@@ -19,7 +19,7 @@ const (
 	CosineSteps = 50   // steps of an exponential or cosine in a map
 )
 
-// MapSteps bounds the steps of Map.Apply on one record, with the map before it (Map.First).
+// MapSteps bounds the work of Map.Apply on one record, in steps, with the map before this one (Map.First).
 func MapSteps(m dataset.Map) float64 {
 	steps := float64(m.Inputs)*float64(m.Dim()) + CosineSteps*float64(m.Dim())
 	if m.Kind == dataset.IdentityMap || m.Kind == dataset.StandardMap {

@@ -54,7 +54,7 @@ type forecastDocument struct {
 	Curves     []forecastCurve `json:"curves,omitempty"`
 }
 
-// forecastCurve varies one of ε, parties and records, and keeps the others as in the plan.
+// forecastCurve varies one of ε, parties and records. The other two are the plan's.
 type forecastCurve struct {
 	Against string          `json:"against"` // epsilon, parties or records
 	Points  []forecastPoint `json:"points"`

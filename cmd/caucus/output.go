@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Annotations of flags. outputTakes marks an output and lists what its name may be: endings, asStdout, asFolder.
-// inputFile marks an input.
+// Annotations of flags. outputTakes marks a flag that names an output, and lists the names it accepts: endings,
+// asStdout, asFolder. inputFile marks a flag that names an input.
 const (
 	outputTakes = "caucus_output_takes"
 	inputFile   = "caucus_input_file"
@@ -33,7 +33,7 @@ func isStdout(name string) bool {
 	return slices.Contains([]string{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}, name)
 }
 
-// writes marks a flag as an output with these endings.
+// writes marks a flag that names an output, and lists the names it accepts.
 func writes(f *pflag.FlagSet, name string, takes ...string) {
 	if err := f.SetAnnotation(name, outputTakes, takes); err != nil {
 		panic(err) // a bug: there is no such flag

@@ -58,7 +58,7 @@ func unusable(name string, err error) error {
 	return fmt.Errorf("%s cannot be used: it was damaged or changed, or another version of caucus wrote it: fetch it again with caucus study result STUDY --out FILE (%v)", name, err)
 }
 
-// writeSigned writes a release file: everything that caucus release verify needs, except the pool.
+// writeSigned writes a release file: everything that "caucus release verify" needs, except the pool.
 func (c *console) writeSigned(name string, r protocol.SignedRelease) error {
 	text, err := r.File()
 	if err != nil {

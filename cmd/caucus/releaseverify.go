@@ -31,7 +31,7 @@ type verification struct {
 	Manifest study.Manifest   `json:"manifest"`
 }
 
-// checker holds the arguments of release verify and release report.
+// checker holds the arguments of "caucus release verify" and "caucus release report".
 type checker struct {
 	*console
 	release, pool, schema, key, helper, profile, config string
@@ -149,8 +149,8 @@ func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known,
 	return k, nil
 }
 
-// readPool reads the pool under the plan's schema and map. The file is the one given to study create, or
-// the canonical copy that agents keep.
+// readPool reads the pool under the plan's schema and map. The file is the one given to "caucus
+// study create", or the canonical copy that agents keep.
 func (v *checker) readPool(p study.Plan) (*auxdata.Pool, error) {
 	file := v.pool
 	if file == "" {

@@ -178,7 +178,7 @@ logged, and is forgotten when the coordinator stops.`
 	return cmd
 }
 
-// waitEvery is the interval at which study wait asks the coordinator.
+// waitEvery is the interval at which "caucus study wait" asks the coordinator.
 const waitEvery = time.Second
 
 func (o *operator) waitStudy() *cobra.Command {

@@ -62,7 +62,7 @@ func (k AtParties) claim() privacy.Published {
 func releasedUnder(r privacy.Published) [sha256.Size]byte {
 	terms, err := json.Marshal([]any{r.ID, r.Mechanism, r.Parameters, r.Bound})
 	if err != nil {
-		panic(err) // only an invalid unit cannot be encoded, and no ledger releases for that
+		panic(err) // only an invalid unit cannot be encoded, and no ledger releases under an invalid unit
 	}
 	return sha256.Sum256(terms)
 }

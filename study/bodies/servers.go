@@ -79,7 +79,7 @@ func (s Task) shareSize() int {
 // Measurements gave 1.4 to 2.4 µs (docs/aggregators.md).
 const bitSteps = 4000
 
-// SplitSteps bounds the steps (study.Work) of Split, whatever the records' values. It is 0 for a Statistic that
+// SplitSteps bounds the work of Split, in steps (study.Work), whatever the records' values. It is 0 for a Statistic that
 // is not Provable.
 func (s Task) SplitSteps(records int) float64 {
 	q, ok := s.Statistic.(Provable)

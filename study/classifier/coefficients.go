@@ -36,7 +36,7 @@ type Estimate struct {
 // on other data sets (docs/analyst.md).
 const (
 	mostBent  = 0.1 // largest distance of contrasted.kept from 1
-	mostAgain = 0.5 // largest change of an estimate by a second Newton step, in its standard deviations
+	mostAgain = 0.5 // largest change of an estimate by a second Newton step, in the estimate's standard deviations
 	leastRows = 20  // fewest pool rows with a contrast's level
 	mostOdds  = 10  // an interval that includes 1 and is wider than 1/10 to 10 is useless
 )

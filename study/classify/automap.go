@@ -38,7 +38,7 @@ const (
 )
 
 // ChooseMap handles plans with "map.project: auto". It returns the number of principal components with
-// the best forecast of accuracy under the plan's noise, and the best degree of whitening unless c has one.
+// the best forecast of accuracy under the plan's noise, and, unless c gives it, the best degree of whitening.
 //
 // The forecast (aggregation.Reference) assumes that the classes of the public pool's rows follow random
 // linear models ("teachers") of the encoded columns (for FAMD, each column divided by its standard

@@ -137,7 +137,7 @@ func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset
 
 // shardsOf returns the rows from which each shard's classifier learns (keyed.Records.Shards). It
 // leaves out records without a label, because nothing can be learned from them. The empty records of
-// keyed.Exactly, which are among these, may all be in one shard and could make that shard late.
+// keyed.Exactly, which have no label, may all be in one shard and could make that shard late.
 func shardsOf(u privacy.Unit, n int, in study.Inputs) [][]int {
 	shards := [][]int{allRows(in.Records)}
 	if n > 1 {

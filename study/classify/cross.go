@@ -43,7 +43,7 @@ func (c *cross) Cells() int         { return c.classes * c.pool.Dim() }
 func (c *cross) ReleasedCells() int { return c.Cells() }
 
 // Weights bound a site's number of records so that the total cannot overflow: a record adds at most
-// 2²⁰ to a cell, and all sites together stay below 2⁶⁰.
+// 2²⁰ to each sum, and all sites together stay below 2⁶⁰.
 func (c *cross) Weights() (least, most int64) { return 0, 1 << 40 / c.plan.MostParties() }
 
 func (c *cross) Additive(int64) bool { return true }

@@ -50,7 +50,7 @@ func (m *means) Local(in study.Inputs) ([]int64, int64) {
 
 func (m *means) Blockwise(int) bool { return true }
 
-// AppendClear writes 16 bits per cell, so the length reveals nothing.
+// AppendClear writes 16 bits for each number, so the length reveals nothing.
 func (m *means) AppendClear(vector []int64, _ int64) ([]byte, error) {
 	body := make([]byte, 0, 2*len(vector))
 	for _, v := range vector {

@@ -18,7 +18,7 @@ import (
 // output is the statistic of the mechanisms that perturb a solution: output (may be released), output-paper and
 // majority (simulation only).
 //
-// Proof note for output. No proof covers the other two in floating point.
+// Proof note for output. No proof covers output-paper and majority in floating point.
 //
 //   - Neighbours: replace one unit of the plan, which moves ballotsMoved ballots. Public: plan, pool, λ, the
 //     number of ballots, the lattice.

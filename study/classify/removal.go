@@ -21,8 +21,8 @@ import (
 //     ballot by −1, 0 or 1: the bound is the same.
 //   - Lemma, means at unit party: a party's vector is checked to have norm at most R, and a replacement
 //     moves at most 2R. So removal has a quarter of MeansL2sq and half of MeansL1.
-//   - No smaller bound is proved for the rest: a shard that loses a record may cast any other ballot, as
-//     under replacement; moments mix rows; a label is replaced and never removed.
+//   - No smaller bound is proved for other mechanisms or units: a shard that loses a record may cast any
+//     other ballot, as under replacement; moments mix rows; a label is replaced and never removed.
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	half := func(v int64) int64 { return (v + 1) / 2 }
 	why := ""

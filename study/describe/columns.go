@@ -116,7 +116,7 @@ func (c column) cells() int {
 
 func (c column) bins() int { return max(len(c.edges)-1, 0) }
 
-// run is how many released numbers a column has in each group: its counts and, for a number, two sums (within).
+// run is how many released numbers a column has in each group: its counts and, for a numeric column, two sums (within).
 func (c column) run() int {
 	if c.levels == nil {
 		return c.cells() + 2

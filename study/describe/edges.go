@@ -19,7 +19,7 @@ const (
 	widest = 0.15
 )
 
-// checkCuts refuses edges that do not increase between the bounds of a number of the schema.
+// checkCuts refuses cuts of a column without numbers, and edges that do not increase or are outside its bounds.
 func (t Terms) checkCuts(s dataset.Schema) error {
 	columns := columnsOf(s, DefaultTerms())
 	for i, cut := range t.Cuts {

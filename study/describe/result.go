@@ -114,7 +114,7 @@ func (l layout) table(v []int64, records int64, sd float64) Table {
 	return out
 }
 
-// summary makes a column's result in one group. size is the group's released size, shown its displayed size.
+// summary makes a column's result in one group. size is the group's released size, and shown is the size to display.
 func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Summary {
 	var s Summary
 	for _, n := range v[:c.cells()] {

@@ -4,6 +4,6 @@
 // follows from the noisy counts (aggregation/validation). The proof note is at histograms.
 //
 // It guarantees that every record lies in exactly one cell of each histogram, for any record and
-// model, and that a record's cell does not depend on other records. The latter may fail at unit
+// model, and that a record's cell does not depend on other records, except at unit
 // party, where a party's own program may score (program.go).
 package evaluate

@@ -83,7 +83,7 @@ func (m Model) Judged(s dataset.Schema) (*evaluate.Model, error) {
 	if len(last.Offset) != len(m.Classes) {
 		return fail("it has %d scores of %d classes: the file was damaged", len(last.Offset), len(m.Classes))
 	}
-	// A map's row is (z, 1)·Shrink/√2. For an identity, z is the encoded row over its scale.
+	// A map's row is (z, 1)·Shrink/√2. For an identity, z is the encoded row divided by the map's scale.
 	intercept := math.Sqrt2 / dataset.Shrink
 	unit := intercept
 	if len(m.Steps) == 1 {

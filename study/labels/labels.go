@@ -274,7 +274,7 @@ func (r Result) Held() (float64, bool) {
 }
 
 // HeldError bounds the standard error of the held-out accuracy. p is the probability that a label is kept,
-// and q that it becomes a given other one. Each of N records contributes (a − q)/(p − q), where a is 1 if the
+// and q that it becomes a given other label. Each of N records contributes (a − q)/(p − q), where a is 1 if the
 // noisy label equals the prediction and else 0; its variance is at most 1/(4(p−q)²).
 func (r Result) HeldError() float64 {
 	q := learners.Channel{Keep: r.Keep, Classes: len(r.Classifier.Classes)}.Flip()

@@ -14,8 +14,8 @@ import (
 // reader reads contributions, which have two bytes for each feature of a record.
 type reader struct {
 	bodies.AtParties
-	most    int // records of a contribution
-	dim     int // features of a record
+	most    int // largest number of records of a contribution
+	dim     int // number of features of a record
 	classes int
 	// empty holds the encoded features of an empty record (records).
 	empty []byte

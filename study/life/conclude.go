@@ -13,10 +13,10 @@ import (
 	"caucus/study"
 )
 
-// Conclude releases the folded sum through the aggregator's ledger, as far as the study needs, and makes the
-// release document. For a study.Keeper it releases nothing, and returns study.ErrOtherBodies if the stored bodies
-// are not those in the receipts. A second call after a crash gives the same publications at no further cost. The
-// caller fills in plan bytes and software.
+// Conclude settles the requests of the folded sum through the aggregator's ledger, and makes the release document.
+// For a study.Keeper it releases nothing, and returns study.ErrOtherBodies if the stored bodies are not those in the
+// receipts. A second call after a crash gives the same publications at no further cost. The caller fills in plan
+// bytes and software.
 func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
 	if t.Hash() != s.Hash {

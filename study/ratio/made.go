@@ -25,7 +25,7 @@ func checkExpected(expected []float64, classes int) error {
 
 const dealingRounds = 1000
 
-// dealingSteps bounds the work of Dealing. Each round reads all numbers four times and divides them twice.
+// dealingSteps bounds the work of Dealing. Each round reads the whole matrix four times and divides it twice.
 func dealingSteps(classes int) float64 {
 	return dealingRounds * 24 * float64(classes) * float64(classes)
 }

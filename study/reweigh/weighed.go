@@ -49,9 +49,9 @@ func Weigh(r study.Release, t *dataset.Table) (w Weighed, err error) {
 	return w, nil
 }
 
-// PoolSource returns the source that a plan with pool t must state: release r, from which t's weights come or,
-// for a pool without weights, from which t's rows were drawn. It returns ErrOtherWeights if t has other
-// weights, and if t is the pool of r's study without weights, because the caller probably forgot them.
+// PoolSource returns what a plan with pool t must state about release r, which gave t its weights or, if t has
+// none, its rows. It returns ErrOtherWeights if t has weights of another source, or if t is the pool of r's
+// study without weights, because the caller probably forgot the weights.
 func PoolSource(r study.Release, t *dataset.Table) (*study.WeightSource, error) {
 	source, err := SourceOf(r)
 	if err != nil {
