@@ -13,16 +13,16 @@ import (
 // QueryAnswer estimates the mean of a query over the private records, with its sources of error.
 type QueryAnswer struct {
 	Estimate float64 `json:"estimate"`
-	// Standard deviations, to first order, of four errors. Noise is from the privacy noise, Left from the
-	// difference that remains between weighted and released means, Sampling from sampling the pool, and Records
-	// from sampling the private records in the part of the query that features do not explain.
+	// Standard deviations, to first order, of four errors. Noise comes from the privacy noise, Left from the
+	// difference that remains between weighted and released means, Sampling from sampling the pool. Records
+	// comes from sampling the private records, and concerns the part of the query that features do not explain.
 	Noise    float64 `json:"noise_sd"`
 	Left     float64 `json:"left_sd"`
 	Sampling float64 `json:"sampling_sd"`
 	Records  float64 `json:"records_sd"`
-	// Shift is the standard deviation of the expected bias (see Untold). It assumes that pool and
-	// private records differ in the unexplained part of the query as much as in the unexplained part
-	// of each column. It is only an expectation, because no released number bounds the bias.
+	// Shift is the standard deviation of the expected bias (see Untold). The expectation assumes that pool and
+	// private records differ in the unexplained part of the query as much as in the unexplained part of each
+	// column. No released number bounds the bias.
 	Shift float64 `json:"shift_sd"`
 	// R2 is the adjusted share of the query's variance in the pool that the features explain linearly.
 	// Moved is the standard deviation of the weights.
@@ -41,8 +41,8 @@ const leastR2 = 0.25
 //
 // A change δ of the tilt β moves the estimate by about ⟨g, δ⟩, g the weighted covariance of b with x, so noise
 // of covariance factor·factorᵀ in β adds variance ‖factorᵀg‖². Sampling is the error of a self-normalised mean
-// (of the residual of b on x if the weights are calibrated to x). n records from the same law add 1/n of the
-// residual's variance.
+// (of the residual of b on x if the weights are calibrated to x). Sampling n private records from the weighted
+// pool's law adds 1/n of the residual's variance.
 //
 // The interval covers all these errors and the shift that Untold estimates, by Student's t with Untold.Columns
 // degrees of freedom. Each error is cut at its largest possible value, because under much noise the
@@ -99,7 +99,7 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	return a
 }
 
-// with returns the weighted covariance of b with the rows. mean is b's weighted mean.
+// with returns the weighted covariance of b, whose weighted mean is mean, with each column of the rows.
 func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 	n, d := l.x.dims()
 	moved := make([]float64, n)
@@ -111,7 +111,7 @@ func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 	return g
 }
 
-// explained returns the adjusted R² of b on the rows, at least 0.
+// explained returns the adjusted R² of the regression of b on the rows' columns, at least 0.
 func (l *WeightLaw) explained(b []float64) float64 {
 	n, d := l.x.dims()
 	mean, variance := stat.PopMeanVariance(b, l.weight)
@@ -133,7 +133,7 @@ type Untold struct {
 	Columns int
 	Records float64
 
-	means []float64 // released means, in the units of the rows; nil if not released
+	means []float64 // released means, in the units of FeatureDesign.Rows; nil if not released
 }
 
 func (u Untold) gap(weighted []float64) []float64 {
@@ -144,13 +144,13 @@ func (u Untold) gap(weighted []float64) []float64 {
 	return out
 }
 
-// mostUntold limits the cells, because the work grows with cells³ for each column.
+// mostUntold is the most released means (cells) for which Untold works: each column takes time ∝ cells³.
 const mostUntold = 1024
 
-// Untold leaves out each column in turn. It predicts the released means of the column's cells from the released
-// means of the other cells, by the pool's regression with the fit's ridge. The column's value is its squared
-// prediction error, minus noise and sampling, over the unexplained variance. Shift is the root of the mean
-// value plus one standard error due to noise, so that more noise never makes a release look better.
+// Untold leaves out each column in turn. It predicts the column's released means (a text has one for each level)
+// from those in which the column has no part, by the pool's regression with the fit's ridge. The column's value
+// is the squared prediction error, minus noise and sampling, plus one standard error of the noise (so more noise
+// never makes a release look better), over the unexplained variance. Shift is the root of the mean value.
 //
 // It treats the query as one more left-out column (the random shifts of Jeong & Rothenhäusler 2022, with the
 // size of the shift learned from the columns themselves).
@@ -199,7 +199,7 @@ func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambd
 				moved -= slope.At(a, b) * gap[i]
 			}
 			if !(left > 1e-3*base.cov.At(j, j)) || base.cov.At(j, j) < 1e-12 {
-				continue // the other columns explain this cell
+				continue // the other columns explain this mean, or it hardly varies
 			}
 			var of mat.VecDense
 			of.MulVec(noise.Factor.T(), off)
@@ -219,10 +219,10 @@ func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambd
 	return u
 }
 
-// leftOut holds a column's cells, and the other cells that involve the column.
+// leftOut lists the places of a column's own means, and of its histogram bins and joint frequencies (touched).
 type leftOut struct{ cells, touched []int }
 
-// columns lists the design's columns. In mapped rows each cell is a column.
+// columns lists the design's columns. In mapped rows each feature is a column.
 func (d *FeatureDesign) columns() (all []leftOut) {
 	if d.mapped {
 		for j := range d.names {

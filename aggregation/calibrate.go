@@ -34,13 +34,13 @@ func (c *Calibration) Error() float64 {
 const Normal95 = 1.959963984540054
 
 const (
-	// calibrationDraws is the number of draws for a correction. Their mean scatters a sixth as much as one draw.
+	// calibrationDraws is the number of draws for a correction. Their mean has a sixth of one draw's deviation.
 	calibrationDraws = 32
 	// calibrationRounds is how often correction and slope, which depend on each other, are computed in turn.
 	calibrationRounds = 4
 )
 
-// calibrator holds a fit W (d×C) to moments mu with all sources of their error.
+// calibrator holds a fit W (d×C) to moments mu, and what is known about the errors of mu.
 type calibrator struct {
 	x       *mat.Dense // the pool's rows, N×d, as in the fit
 	weight  []float64
@@ -48,8 +48,8 @@ type calibrator struct {
 	mu      *mat.Dense // d×C
 	fit     Fit
 	metric  *mat.Dense
-	// own holds a factor F for each error of the moments other than sampling. A column's covariance before
-	// centring is Σ F·Fᵀ.
+	// own holds a factor F for each error of the moments other than sampling. They give a column of mu the
+	// covariance Σ F·Fᵀ before centring.
 	own []*mat.Dense
 	// effective is the pool's number of effective rows, records the number of records behind the moments.
 	effective, records float64
@@ -96,13 +96,13 @@ func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 	return out, true
 }
 
-// noise returns the distribution of the errors of one column's equations at the pool's probabilities p: those in
-// own, sampling of the pool's (p − 1/K)x, and sampling of the records' (y − 1/K)x. With more than two classes
-// all columns have the same distribution.
+// noise returns the distribution of the errors ν (see calibrate) in one column of the moments, at the pool's
+// probabilities p: the errors in own, sampling of the pool's (p − 1/K)x, and sampling of the records' (y −
+// 1/K)x. With more than two classes all columns have the same distribution.
 func (c calibrator) noise(p *mat.Dense) Noise {
 	n, d := c.x.Dims()
 	k := float64(c.classes)
-	free := k - 1 // free columns: centring makes all K sum to 0
+	free := k - 1 // centring makes the K columns sum to 0, so K−1 are free
 	if c.classes == 2 {
 		free = 2 // the single column stands for two opposite ones and is not centred
 	}
@@ -194,7 +194,7 @@ func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square flo
 
 func (c calibrator) deviation(r learners.Recalibration, noise Noise, last, square float64) float64 {
 	columns := len(r.Intercept)
-	// cov is the covariance of the errors of the shares and of the mean along the scores, last.
+	// cov is the covariance of the errors of calibrate's right hand sides: ȳ, then the mean along the scores.
 	w := c.fit.Model.W
 	d, _ := w.Dims()
 	cov := mat.NewSymDense(columns+1, nil)
@@ -244,7 +244,7 @@ func recalibrated(s *mat.Dense, r learners.Recalibration, classes int) *mat.Dens
 	return learners.Linear{W: identity, Classes: classes}.Probabilities(moved)
 }
 
-// Apply returns the model of m's recalibrated scores. last is every row's value in the last column.
+// Apply returns the model of m's recalibrated scores. last is the value of the last column, the intercept.
 func (c Calibration) Apply(m learners.Linear, last float64) learners.Linear {
 	var w mat.Dense
 	w.Scale(c.Slope, m.W)
@@ -256,7 +256,7 @@ func (c Calibration) Apply(m learners.Linear, last float64) learners.Linear {
 }
 
 // deviations takes the covariance of the errors of the right hand sides (shares, then the mean along the
-// scores). It returns the standard deviations of the slope, and of that mean if the intercepts keep the shares.
+// scores). It returns the standard deviations of the slope, and of that mean once intercepts fit the shares.
 func deviations(r learners.Recalibration, errors *mat.SymDense) (slope, along float64) {
 	columns := len(r.Intercept)
 	var factor mat.Cholesky

@@ -27,7 +27,7 @@ func (d *FeatureDesign) CountedBound() (l1, l2sq int64) {
 	return max(l1, d.L1), max(l2sq, d.L2sq)
 }
 
-// GoneBound bounds what a counted record adds to CountedSums: CountedBound's case in which only one is counted.
+// GoneBound bounds what a counted record adds to CountedSums: the case of CountedBound with one record counted.
 func (d *FeatureDesign) GoneBound() (l1, l2sq int64) {
 	if d.mapped {
 		return int64(math.Ceil(math.Sqrt(float64(len(d.names))/2)*featureScale*(1+1e-12))) + featureScale,
@@ -47,8 +47,8 @@ func (d *FeatureDesign) Counted(last, records int64) (counted int64, ok bool) {
 func (d *FeatureDesign) Recorded(sums []float64) float64 { return sums[d.Cells()] / featureScale }
 
 // WithCount adds the noise of the record count to the distribution of the noise on means. off is the count's
-// relative standard deviation. Dividing by a noisy count scales all means alike, so it adds one direction across
-// all groups. The direction is the difference between ±off, because Means projects and so is not linear.
+// relative standard deviation. Dividing by a noisy count scales all means alike, so the noise gets one more
+// direction, across all groups: half the difference of the means scaled by 1±off, projected as in Means.
 func (d *FeatureDesign) WithCount(noise Noise, means []float64, off float64) Noise {
 	cells := d.Cells()
 	up, down := make([]float64, cells), make([]float64, cells)

@@ -105,12 +105,12 @@ var nestedScales = []float64{0, 0.25, 1}
 // nestedSure is by how many standard deviations a fit with more features must lower the risk.
 const nestedSure = 1
 
-// fit returns the fit to moments mu and the transform in whose coordinates its ridge acts. With nested
-// features it makes one fit for each scale of the features after them, all under the same fresh draws. It
-// takes the fit whose estimated risk without noise is least, among the fit to the nested features alone
-// and those that lower its risk by more than noise and sampling explain. By this, noise alone rarely
-// brings in more features, and all is post-processing of mu. A given λ leaves no estimates to compare, so
-// the fit is to the nested features.
+// fit returns the fit to moments mu and the transform in whose coordinates its ridge acts. With nested features
+// it makes one fit for each of nestedScales, all under the same fresh draws. A fit with more features counts
+// only if its estimated risk without noise is below that of the nested features' fit by more than noise and
+// sampling explain, so noise alone rarely brings in more features. Of the fits that count, fit returns the one
+// with the least risk. All is post-processing of mu. With a given λ no risk is estimated, and fit uses the
+// nested features alone.
 func (o CrossTerms) fit(pool *auxdata.Pool, mu *mat.Dense, noise Noise, rng *rand.Rand) (Fit, *mat.Dense) {
 	if o.Nested == 0 {
 		t := sphere(pool.X, pool.Weight, noise)

@@ -70,9 +70,9 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 			row[j] /= c
 		}
 	}
-	// Rows are divided by c. The weights sum to 2, and SolveSurely divides by their sum. So it minimises half
-	// the objective over w = c·β, with ridge λ/(2c²), until half the gradient norm in w is solverBudget/n. Then
-	// w is within (solverBudget/n)·c²/λ of the exact solution, and n·β within solverBudget·c/λ.
+	// Rows are divided by c. SolveSurely divides by the weights' sum, 2, and so minimises half the objective
+	// over w = c·β, with ridge λ/(2c²), until half the gradient norm in w is solverBudget/n. Then w is within
+	// (solverBudget/n)·c²/λ of the exact solution, and n·β within solverBudget·c/λ.
 	mu := learners.Moments(rows, private, weight)
 	w, err := SolveSurely(rows, weight, 2, mu, r.Lambda/(2*c*c), solverBudget/(2*float64(n)))
 	if err != nil {

@@ -72,8 +72,8 @@ const (
 )
 
 // Residuals returns the ten largest differences between released means and the weighted pool's. gaps lists
-// features that the pool lacks, so that no weights help: by more than noise explains, the released mean is more
-// than twice the weighted pool's, or outside the range of the pool's rows. x holds the rows of the law.
+// features that the pool lacks, so that no weights help: their released mean is, by more than noise explains,
+// above twice the weighted pool's mean, or outside the range of the pool's rows. x holds the rows of the law.
 func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, sd float64) (largest, gaps []Residual) {
 	n, _ := x.Dims()
 	s := d.scale()

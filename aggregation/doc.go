@@ -26,6 +26,6 @@
 //  3. Sums and their fits: votes.go, moment.go (votes by a matrix), means.go, cross.go (record sums),
 //     calibrate.go (probabilities).
 //  4. Pool weights: weights.go, features.go, density.go, diagnose.go; queries: answer.go, counted.go.
-//  5. More fits: crossfit.go, onestep.go (without its ridge), expect.go; from noisy labels labels.go,
+//  5. More fits: crossfit.go, onestep.go (removes the ridge), expect.go; for noisy labels labels.go,
 //     labelcalibrate.go.
 package aggregation

@@ -68,7 +68,7 @@ func FreeShares(p *mat.Dense) *mat.Dense {
 	return mat.DenseCopyOf(p.Slice(0, n, 1, 2))
 }
 
-// Expected scores a model by its expected accuracy on rows x with class probabilities p.
+// Expected returns a function for a model's expected accuracy on rows x with class probabilities p.
 func Expected(x, p *mat.Dense) func(learners.Linear) float64 {
 	return func(m learners.Linear) float64 {
 		total := 0.0

@@ -15,8 +15,8 @@ import (
 // FeatureDesign lists the feature sums that sites release for a reweighting, and bounds how far one
 // record moves them. It depends on a schema alone.
 //
-// Its cells come in groups, in each of which a record's entries are never negative and sum to at most 1:
-// a block of encoded columns, the products of two blocks (a joint margin), or the bins of a number.
+// Its sums (cells) come in groups. In a group, a record's entries are never negative and sum to at most 1: a
+// block of encoded columns, the products of two blocks (a joint margin), or the bins of a number.
 //
 // Bound. In units of 2⁻²⁰ a record's entries in a group are integers ≥ 0 that sum to at most s = 2²⁰.
 // Replacing a record removes one such vector a and adds another, b. So in a group of several cells ‖a−b‖₁
@@ -223,10 +223,10 @@ func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	return out
 }
 
-// safe is row for a private record. It keeps the bound for any input. Entries outside [0,1] are
-// clamped, NaN becomes 0, and a group that sums to more than 1 (no encoding makes one) becomes zeros.
-// On the lattice a group then sums to at most featureScale, because truncation only lowers the sum
-// and its rounding error is far below one lattice step.
+// safe does what row does, for a private record. It keeps the bound for any input. Entries outside [0,1] are
+// clamped, NaN becomes 0, and a group that sums to more than 1 (no encoding makes one) becomes zeros. On the
+// lattice a group then sums to at most featureScale, because truncation only lowers the sum and its rounding
+// error is far below one lattice step.
 func (d *FeatureDesign) safe(out, encoded []float64) {
 	d.row(out, encoded)
 	if norm := floats.Norm(out, 2); d.mapped && !(norm*norm <= 0.5) {

@@ -18,15 +18,15 @@ const intervalRounds = 6
 
 // Calibrate turns the scores of a fit to noisy labels into probabilities of the true labels, from the same
 // labels. fit is FitLabels' result for the same x, y and options. Let u be the unbiased estimate of a record's
-// class (learners.Channel.Unbiased), and p the probabilities of scores s after recalibration. It solves over
-// the N records
+// class (learners.Channel.Unbiased), and p the probabilities of scores s after recalibration. Calibrate solves
+// over the N records
 //
 //	Ê[pₖ] = Ê[uₖ],   Ê[Σₖ pₖsₖ] = Ê[Σₖ uₖsₖ],
 //
 // the equations of a fit by log loss to the true labels. With the fit's own scores they would be circular,
-// because the fit follows the noise in u: they agree by Σᵢ Var(uᵢ)·∂sᵢ/∂uᵢ/N on average. So s is each record's
-// score by a fit to the other nine tenths (centred, because differences between these fits' intercepts say
-// nothing about the slope).
+// because the fit follows the noise in u: the noise adds Σᵢ Var(uᵢ)·∂sᵢ/∂uᵢ/N to Ê[Σₖ uₖsₖ] on average. So s is
+// each record's score by a fit to the other nine tenths (centred, because differences between these fits'
+// intercepts say nothing about the slope).
 //
 // A fit to fewer records is noisier, and noise in scores flattens the slope, by about their variance. T, the
 // sum of squared distances of the ten fits from their mean, estimates the variance of such a fit (a grouped

@@ -21,7 +21,7 @@ const (
 	CorrectionNone = "none"
 	// CorrectionBackward uses learners.BackwardCost.
 	CorrectionBackward = "backward"
-	// CorrectionForward works for losses with learners.Loss.CanForward.
+	// CorrectionForward works for losses that learners.Loss.CanForward permits.
 	CorrectionForward = "forward"
 )
 
@@ -97,9 +97,9 @@ const (
 // With Lambda 0 it takes the strongest ridge whose held-out risk is within one standard error of the least,
 // because under much noise many ridges look alike, and the strongest is the safest.
 //
-// The risk auc does not determine the threshold of the scores. The threshold is set where the unbiased estimate
-// of each class's errors is least. For the risk accuracy this happens only if it is clearly better, because a
-// strong ridge shrinks the features' weights but not the noise in the intercept.
+// RiskAUC does not determine the threshold of the scores, which is then set where the unbiased estimate of each
+// class's errors is least. For RiskAccuracy the threshold moves only if that is clearly better, because a strong
+// ridge shrinks the features' weights but not the noise in the intercept.
 func FitLabels(x *mat.Dense, y []int, o LabelOptions, rng *rand.Rand) (LabelFit, error) {
 	if err := o.Validate(); err != nil {
 		return LabelFit{}, fmt.Errorf("fit labels: %w", err)

@@ -10,7 +10,7 @@ import (
 	"caucus/learners"
 )
 
-// MeansDesign is the public side of the mechanism means, made from pool, map and classes alone. A party
+// MeansDesign is the public side of the mechanism "means", made from pool, map and classes alone. A party
 // sends the direction of
 //
 //	(mean over its records of (onehot(y) − 1/K) ⊗ x) in coordinates xT,
@@ -49,7 +49,7 @@ const MeansL2sq = 4 * meansRadius * meansRadius
 // MeansMost is the largest magnitude of a party's number.
 const MeansMost int64 = meansRadius
 
-// MeansL1 bounds the L1 movement of the sum of vectors of this length.
+// MeansL1 bounds the L1 movement of the sum of vectors with this many cells.
 func MeansL1(cells int) int64 {
 	return int64(math.Ceil(2 * meansRadius * math.Sqrt(float64(cells)) * (1 + 1e-12)))
 }
@@ -161,7 +161,7 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	return mu, nil
 }
 
-// Told returns the Mu of a release without noise in which every party's mean gives the moments mu.
+// Told returns what Mu returns for a release without noise, if every party's mean gives the moments mu.
 func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
 	about := func(from *mat.Dense, sign float64) *mat.Dense { // about adds or removes the pool's mean row divided by K
 		out := mat.DenseCopyOf(from)

@@ -10,7 +10,7 @@ import (
 	"caucus/learners"
 )
 
-// MomentDesign is the public integer matrix A of the mechanism moment, which releases Aᵀ·counts,
+// MomentDesign is the public integer matrix A of the mechanism "moment", which releases Aᵀ·counts,
 // p×learners.Columns(classes), in place of the counts. A's rows are the whitened pool rows, rounded, so
 // the sums are exact.
 type MomentDesign struct {

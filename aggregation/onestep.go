@@ -32,9 +32,9 @@ type OneStep struct {
 
 const (
 	// stepCut is the least relative curvature of a direction that counts as varying. Below it, rounding errors
-	// (1e-14 of the largest) would reach the digits that caucus verify compares.
+	// (1e-14 of the largest) would reach the digits that "caucus verify" compares.
 	stepCut = 1e-8
-	// unseenMost is the largest part of a contrast, by norm, that may lie outside OneStep's seen directions.
+	// unseenMost is the largest part of a contrast, by norm, that may lie outside OneStep.seen.
 	unseenMost = 1e-3
 )
 

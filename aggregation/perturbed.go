@@ -54,8 +54,8 @@ type LambdaPoint struct {
 	Risk   float64 `json:"risk"`
 	// Correction is the expected fall of Risk due to fitting the noise.
 	Correction float64 `json:"correction"`
-	// Doubt is the standard error of a correction by draws. Among the λ whose risk + correction beats
-	// the zero model, the search chooses the least risk + correction + doubt.
+	// Doubt is the standard error of a Correction estimated from draws. Among the λ with Risk + Correction below
+	// the zero model's, the search chooses the λ with the least Risk + Correction + Doubt.
 	Doubt float64 `json:"doubt,omitempty"`
 }
 
@@ -76,12 +76,12 @@ func (p perturbed) excess(w *mat.Dense) float64 {
 	return p.risk.Evaluate(w.RawMatrix().Data, make([]float64, p.risk.Dim()))
 }
 
-// fit solves at the given λ. λ = 0 asks for the λ with the least estimate of the risk without noise: the
-// noisy risk at the fit plus the mean over fresh draws n of ⟨n, W(mu+n) − W(mu)⟩. (The noise ν in mu
-// lowers the noisy risk by ⟨ν, W(mu)⟩, whose expectation the fresh draws estimate.) If the pool barely
-// determines the fit, few draws dominate the mean, so its standard error is added: otherwise a λ with
-// lucky draws would win. If no λ beats the zero model, without that error, fit returns the zero model and
-// λ = 0. The search ends at the first λ whose fit accept (nil: all) rejects.
+// fit solves at the given λ. λ = 0 asks for the λ with the least estimate of the risk without noise: the noisy
+// risk at the fit plus the mean over fresh draws n of ⟨n, W(mu+n) − W(mu)⟩. (The noise ν in mu lowers the noisy
+// risk by ⟨ν, W(mu)⟩, whose expectation the fresh draws estimate.) If the pool barely determines the fit, few
+// draws dominate the mean, so its standard error is added: otherwise a λ with lucky draws would win. If no λ
+// beats the zero model (compared without that error), fit returns the zero model and λ = 0. The search ends at
+// the first λ with a fit that accept rejects; nil rejects none.
 func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.Rand) (w *mat.Dense, chosen float64, path []LambdaPoint) {
 	d, c := p.mu.Dims()
 	if lambda > 0 {

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// rows computes with the rows of x (n×d). One-hot columns and their products are mostly 0, so ends, column
-// and value then hold the other entries, row by row: row i has those from ends[i] to ends[i+1].
+// rows computes with the rows of x (n×d). If x is mostly 0, like one-hot columns and their products, ends,
+// column and value hold its other entries, those of row i from ends[i] to ends[i+1].
 type rows struct {
 	x      *mat.Dense
 	ends   []int
@@ -18,8 +18,8 @@ type rows struct {
 	value  []float64
 }
 
-// sparseShare is the share of nonzero entries up to which computing with these alone is faster than with all
-// entries, several of which the library handles at a time.
+// sparseShare is the largest share of nonzero entries at which computing with these alone is faster than with
+// all entries. (The library handles several entries at a time only if it computes with all.)
 const sparseShare = 1. / 6
 
 func rowsOf(x *mat.Dense) *rows {

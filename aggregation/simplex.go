@@ -33,7 +33,7 @@ func ProjectSimplex(v []float64, mass float64) []float64 {
 		}
 		return 0
 	})
-	// θ = (Σ of the r largest − mass)/r for the largest r whose r-th number is above it.
+	// θ = (Σ of the r largest − mass)/r for the largest r at which the r-th largest number is above θ.
 	var sum, theta float64
 	for r, x := range sorted {
 		sum += x

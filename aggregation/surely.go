@@ -10,8 +10,8 @@ import (
 	"caucus/learners"
 )
 
-// Reach bounds how far one ballot moves the moments, times the number of ballots. For |δᵢ| ≤ 1, ‖(1/Σv)Σ
-// vᵢδᵢxᵢ‖ is at most the weighted mean of ‖xᵢ‖, and at most √λ_max((1/Σv)Σ vᵢxᵢxᵢᵀ) by Cauchy-Schwarz.
+// Reach bounds the number of ballots times the distance by which one ballot moves the moments. For |δᵢ| ≤ 1,
+// ‖(1/Σv)Σ vᵢδᵢxᵢ‖ is at most the weighted mean of ‖xᵢ‖, and at most √λ_max((1/Σv)Σ vᵢxᵢxᵢᵀ) by Cauchy-Schwarz.
 func Reach(x *mat.Dense, weight []float64) float64 {
 	n, _ := x.Dims()
 	mean, total := 0.0, 0.0

@@ -133,7 +133,7 @@ type softmax struct{ *learners.SoftmaxRisk }
 
 func (s softmax) set(mu *mat.Dense, ridge float64) { s.Mu, s.Ridge = mu, ridge }
 
-// TallyWeights returns the public integer noise weights of the mechanism tally: row i's counts get
+// TallyWeights returns the public integer noise weights of the mechanism "tally": row i's counts get
 // variance Variance/weightᵢ. With noise of variance σ²/qᵢ on row i the covariance of mu is
 // Σ(vᵢ/Σv)²(σ²/qᵢ)xᵢxᵢᵀ. Its trace in the metric H⁻¹ of the fit (the expected excess risk) is smallest,
 // at fixed Σqᵢ, for qᵢ ∝ vᵢ‖xᵢ‖_{H⁻¹}. H is taken at the zero model with ridge TallyRidge. Weights are

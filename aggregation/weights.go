@@ -42,7 +42,7 @@ func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 	return value
 }
 
-// Precondition applies (S + ridge·I)⁻¹, the inverse Hessian at 0 up to the means' outer product.
+// Precondition applies (S + ridge·I)⁻¹, the inverse Hessian at 0 but for the means' outer product.
 func (o *logMeanExp) Precondition(g []float64) {
 	if o.shape == nil || o.shaped != o.ridge {
 		o.shape, o.shaped = newRidged(o.second, o.ridge), o.ridge
@@ -70,17 +70,17 @@ type WeightFit struct {
 //	β = argmax ⟨β, mean⟩ − log( Σ bᵢe^{⟨β,xᵢ⟩} / Σ bᵢ ) − (λ/2)‖β‖².
 //
 // λ affects no bound. 0 asks for the λ that minimises the estimated risk without noise (see FitVotes); in the
-// result it means the base alone. No λ is chosen that leaves less than a share keep of the base's effective
-// rows: weights on few rows match a mean that the pool can hardly reach, and ruin everything else.
+// result, Lambda 0 means the base alone. It chooses no λ that leaves less than a share keep of the base's
+// effective rows, because weights on few rows match a mean that the pool can hardly reach, and ruin the rest.
 func FitWeights(x *mat.Dense, base, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
 	r := rowsOf(x)
 	return r.tilting(base, mean, noise).fitWeights(r, base, lambda, keep, rng)
 }
 
-// MatchWeights is FitWeights of equally weighted rows for answering queries. It chooses the λ whose
-// weighted means are nearest to the true ones in the Euclidean norm. (FitWeights measures errors by
-// relative entropy, which magnifies directions in which the pool varies little. There the noise on rare
-// features decides, but queries hardly depend on rare features.)
+// MatchWeights does what FitWeights does, for equally weighted rows that are to answer queries. It chooses the λ
+// whose weighted means are nearest to the true ones in the Euclidean norm. (FitWeights measures errors by
+// relative entropy, which magnifies directions in which the pool varies little. There the noise on rare features
+// decides, but queries hardly depend on rare features.)
 //
 // With m the noisy means, x̄(m) the weighted means at λ, and C the covariance of the noise, ‖m−x̄‖² +
 // 2·tr(∂x̄/∂m·C) − tr C has the expectation of ‖x̄−true‖² (Stein 1981, to first order), and ∂x̄/∂m =

@@ -49,7 +49,7 @@ func (g Goodness) spread() float64 {
 const shiftWeight = 2
 
 // faintError is the largest standard error of a share with an interval. Above it, an interval of ± two standard
-// errors covers most of [0,1] and nearly always contains the truth: on HIGGS, 84 of 84 from .15 to .25.
+// errors covers most of [0,1] and nearly always contains the truth: on HIGGS, 84 of 84 at errors of .15 to .25.
 const faintError = 0.15
 
 // fitAlarm is the probability that a valid target is reported as not fitting.
@@ -66,7 +66,7 @@ type ratioPoint struct {
 }
 
 // estimate returns the class shares of a target set. g has the inner products of the set's mean embedding with
-// the model's anchors, embeddings with which a target is compared.
+// the model's anchors (the embeddings with which a target is compared).
 func (s ratioSystem) estimate(g []float64) ratioPoint {
 	h := ratioMulT(s.read, g)
 	out := ratioPoint{h: h, free: ratioMul(s.linear, h)}
@@ -101,9 +101,9 @@ func (s ratioSystem) estimate(g []float64) ratioPoint {
 //
 // for target U and sets i of n rows. V is the covariance of one row's effect within its class, a_i the weight of
 // set i, C_i the covariance of the noise in its shares, s the noise variance of an embedding's coordinate, L and
-// Q are ratioSystem's linear and quadratic. For class-means, products of noise with noise add secondOrder. For
-// the ratios of the population that the set was drawn from, add (diag ρ − ρρᵀ)/n_U. If the target has rows, V_U
-// is estimated from them.
+// Q are ratioSystem's linear and quadratic. For class-means, secondOrder adds the covariance of products of
+// noise with noise. For the ratios of the population that the set was drawn from, add (diag ρ − ρρᵀ)/n_U. If the
+// target has rows, V_U is estimated from them.
 func (m *Model) Estimate(target Set) (Estimate, error) {
 	view, err := m.look(target)
 	if err != nil {
@@ -322,7 +322,7 @@ func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 		dim = float64(m.options.Fourier.Features)
 	}
 	noise *= dim
-	for i, a := range point.setWeights { // noise in the shares moves the fitted mean along the classes
+	for i, a := range point.setWeights { // noise in a set's shares moves the fitted mean along the differences of classes
 		if c := m.sets[i].ShareCov; c != nil && m.system.coefLinear == nil {
 			for k := range m.classes {
 				for l := range m.classes {

@@ -56,14 +56,14 @@ func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
 	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator, Estimators())
 }
 
-// Noise adds to the squared distance between class means. Only the mean of the addition is known, and is taken
-// off. If r directions share it, an addition ν to a squared distance of 1 has standard deviation ν√(2/r): large
-// for the sampling of a wide kernel (r of 5 to 50), small for privacy noise (r = D). The rest never falls below
-// a floor of classMeanDeviations of these deviations, at most classMeanSignal, because the estimate divides by
-// it (Fuller 1980 modifies errors in variables likewise). Of signals .02, .1, .25, .5 and 1 (no correction), .5
-// was best on small simulated sets. On one draw of MNIST embeddings hidden at ρ = .05, 4 and 8 deviations were
-// about equally good, and clearly better than 2. Directions at the floor pull the estimate towards the training
-// shares; intervals are widened by as much.
+// Noise adds to the squared distance between class means. Only the mean of what it adds is known, and takeOff
+// subtracts this mean ν. For a squared distance of 1 and noise in r directions, what it adds has standard
+// deviation ν√(2/r): large for the sampling of a wide kernel (r of 5 to 50), small for privacy noise (r = D).
+// What remains never falls below a floor of classMeanDeviations of these deviations, at most classMeanSignal,
+// because the estimate divides by what remains (Fuller 1980 modifies errors in variables likewise). Of .02, .1,
+// .25, .5 and 1 (no correction) for classMeanSignal, .5 was best on small simulated sets. On one draw of MNIST
+// embeddings hidden at ρ = .05, 4 and 8 deviations were about equally good, and clearly better than 2.
+// Directions at the floor pull the estimate towards the training shares; intervals are widened by as much.
 const (
 	classMeanDeviations = 5
 	classMeanSignal     = 0.5
@@ -163,9 +163,9 @@ func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	return out
 }
 
-// shareNoise returns the mean addition of noise in P̃ to BᵀB (square). To first order the noise Δ moves B
-// by −BΔA, A = WP̃ᵀS⁻¹ (read), because S moves with P̃. So it adds Σ_i tr(BᵀB·C_i)·a_ia_iᵀ, a_i row i of
-// A. Each C_i has row sums 0, so only differences between classes enter.
+// shareNoise returns what the noise in P̃ adds to BᵀB (square) on average. To first order the noise Δ moves B by
+// −BΔA, A = WP̃ᵀS⁻¹ (read), because S moves with P̃. So the noise adds Σ_i tr(BᵀB·C_i)·a_ia_iᵀ, a_i row i of A.
+// Each C_i has row sums 0, so only differences between classes enter.
 func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
 	each := mat.NewDense(p.sets(), p.sets(), nil)
 	for i, cov := range p.cov {

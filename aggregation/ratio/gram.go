@@ -53,8 +53,8 @@ func NewGram(k Kernel, sets []*mat.Dense) (g Gram, scores []*mat.Dense) {
 	return g, scores
 }
 
-// EmbeddingGram compares sets by their mean embeddings (rows of phi, M×D), each of n[i] ≥ 2 rows with
-// mean k(x,x) self[i]. noise[i] is the variance of the privacy noise on each coordinate of embedding i.
+// EmbeddingGram compares sets by their mean embeddings, the rows of phi (M×D). Set i has n[i] ≥ 2 rows, whose
+// mean k(x,x) is self[i]. noise[i] is the variance of the privacy noise on each coordinate of embedding i.
 func EmbeddingGram(phi *mat.Dense, n []int, self, noise []float64) Gram {
 	m, d := phi.Dims()
 	g := Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: self, N: n}

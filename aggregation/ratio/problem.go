@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Reason says why class ratios cannot be estimated, or only badly. Beside each is the number reported with it.
+// Reason says why class ratios cannot be estimated, or only badly. Comments name the number reported with each.
 type Reason string
 
 const (

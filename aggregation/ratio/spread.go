@@ -9,7 +9,7 @@ import (
 	"caucus/aggregation"
 )
 
-// spreadRows rows estimate a variance to a relative √(2/500) = 6 %.
+// spreadRows is the number of rows that estimate a variance: its relative error is √(2/500) = 6 %.
 const spreadRows = 500
 
 // rowEffects maps scores of rows (n×b) to their effects on the ratios, n×c. The unconstrained estimate is offset

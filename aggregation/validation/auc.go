@@ -5,9 +5,9 @@ import "math"
 // auc estimates the probability that a record of the class scores above another record; ties count half.
 //
 // Let P(b) and N(b) count the records of the class and the others in bin b, P and N be their sums, and s² a
-// count's variance. With h(b,c) = 1, 0 or, inside a bin, Aᵦ, the AUC is θ = U/(PN) for U = Σ P(b)N(c)h(b,c).
-// T(θ) = U − θPN is linear in the counts of each class, so independent noise on counts leaves its mean 0 at the
-// true θ, and
+// count's variance. Let h(b,c) be 1 for b > c, 0 for b < c, and Aᵦ for b = c. The AUC is θ = U/(PN), U = Σ
+// P(b)N(c)h(b,c). T(θ) = U − θPN is linear in the counts of each class, so independent noise on counts leaves
+// its mean 0 at the true θ, and
 //
 //	Var T = Σ s²(P(b))·(H(b) − θN)² + Σ s²(N(c))·(G(c) − θP)²
 //
@@ -60,7 +60,7 @@ func (s Scale) auc(h Histogram, fit line) Number {
 	return out.within(0, 1)
 }
 
-// concordance returns the AUC inside a bin for records like the pool's, with classes by the line.
+// concordance returns the AUC inside a bin for records with the pool's scores and the line's probabilities.
 func (b bin) concordance(fit line) float64 {
 	if !fit.known {
 		return 0.5

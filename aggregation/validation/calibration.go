@@ -13,9 +13,9 @@ type fitting struct {
 	h Histogram
 }
 
-// equations returns S = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ) for a line, and its derivatives. Bin b has P(b) records of
-// the class, n(b) in all, mean score z̄ᵦ, and mean probability μᵦ over its points by the line. S is linear in
-// the counts, so noise leaves its mean 0 at the true line, even if counts are below 0.
+// equations returns s = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ), which the fitted line makes 0, and its derivatives. Bin b
+// has n(b) records, P(b) of the class; its points have mean score z̄ᵦ and, by the line, mean probability μᵦ. s
+// is linear in the counts, so noise leaves its mean 0 at the true line, even if counts are below 0.
 func (f fitting) equations(a, b float64) (s [2]float64, j [2][2]float64) {
 	for k, of := range f.bins {
 		mu, da, db := of.at(a, b)
@@ -66,8 +66,8 @@ func (f fitting) level(slope, start float64) float64 {
 	return a
 }
 
-// tension solves the first of the equations for the intercept at a slope, and returns the value of the second in
-// standard deviations. κ removes the effect of the intercept.
+// tension returns s[1] of equations in its standard deviations, at a slope and the intercept that makes s[0]
+// zero. An error of s[0] moves that intercept, and through it s[1] by kappa times as much, which is subtracted.
 func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, deviation float64) {
 	a := f.level(slope, start)
 	s, j := f.equations(a, slope)
@@ -115,7 +115,7 @@ func (s Scale) fit(h Histogram) (line, Number, Number) {
 	for range 100 {
 		a = f.level(b, a)
 		e, j := f.equations(a, b)
-		// The second equation's derivative by the slope, while the intercept solves the first.
+		// d is the derivative of e[1] by the slope, while the intercept keeps e[0] at 0.
 		d := j[1][1] - j[1][0]*j[0][1]/j[0][0]
 		if !(d > 0) || math.IsInf(d, 0) {
 			break
@@ -199,8 +199,8 @@ func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	return outside, true
 }
 
-// intercept returns the line's intercept. Its deviation combines the equations' errors with their
-// derivatives (a sandwich).
+// intercept returns the line's intercept. Its deviation combines the errors of s in equations with the
+// derivatives (a sandwich estimate).
 func (f fitting) intercept(a, b float64) Number {
 	_, j := f.equations(a, b)
 	det := j[0][0]*j[1][1] - j[0][1]*j[1][0]

@@ -9,8 +9,8 @@ type Performance struct {
 	Positives  Number `json:"positives"`
 	Prevalence Number `json:"prevalence"`
 	AUC        Number `json:"auc"`
-	// Slope and Intercept give the log-odds of the class as Intercept + Slope·score, the score in
-	// log-odds (1 and 0 if calibrated) or as it is. InTheLarge is the intercept at slope 1.
+	// Slope and Intercept give the log-odds of the class as Intercept + Slope·score. They are 1 and 0 for
+	// calibrated scores in log-odds. InTheLarge is the intercept at slope 1.
 	Slope      Number `json:"slope"`
 	Intercept  Number `json:"intercept"`
 	InTheLarge Number `json:"in_the_large"`
@@ -107,9 +107,9 @@ func (s Scale) threshold(h Histogram, at float64) Threshold {
 
 // brier assumes that records within a bin have the pool's scores, weighted towards each class by the fitted
 // line. To first order, an error δ in the mean score of a bin with n records, P of the class, and mean
-// probability p̄ moves the sum by 2(n·p̄ − P)·p̄(1−p̄)·δ.
+// probability p̄ moves the sum of squares by 2(n·p̄ − P)·p̄(1−p̄)·δ.
 func (s Scale) brier(h Histogram, fit line) Number {
-	type moments struct{ yes, no float64 } // mean (1−p)² of the class, p² of the others
+	type moments struct{ yes, no float64 } // mean of (1−p)² over the class, of p² over the others
 	of := make([]moments, len(s.bins))
 	hidden, records := 0.0, 0.0
 	for b, bin := range s.bins {

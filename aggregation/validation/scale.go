@@ -27,7 +27,7 @@ type bin struct {
 // 1.
 type point struct{ z, p, weight float64 }
 
-// slicesOfABin is the number of points of a bin. So few lose less than a hundredth of the scatter within a bin.
+// slicesOfABin is the number of points of a bin. Six lose less than a hundredth of the scatter within a bin.
 const slicesOfABin = 6
 
 // NewScale makes bins with these edges from a pool's scores and the weights of its rows (nil:
@@ -158,8 +158,8 @@ func (s Scale) width(b int) float64 {
 	return s.Edges[b] - s.Edges[b-1]
 }
 
-// Quantiles returns the inner edges that cut a pool into parts of equal weight, and the edges in with; fewer if
-// scores coincide.
+// Quantiles returns the inner edges that cut a pool into parts of equal weight, together with the edges given by
+// with. It returns fewer if scores coincide.
 func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	type row struct{ z, w float64 }
 	rows := make([]row, len(pool))
