@@ -8,8 +8,8 @@ import (
 
 // Ask answers a condition for every row of a public table, which may have columns outside the schema (the zero
 // schema has none). Columns of the schema are compared by their meaning ([Schema.EncodeWhere]). Other columns
-// are compared as written, and so is a column of the schema if a comparison names one of its cells that is no
-// level.
+// are compared as written. So is a column of the schema if a comparison names a text that is no level, but
+// stands in one of its cells.
 //
 // Ask refuses a comparison that no row can meet, because it must be a mistake. For a column of the schema,
 // CheckWhere finds such comparisons. In another column, a comparison is refused if it compares a number with
@@ -17,7 +17,7 @@ import (
 // names a cell as written and another names a level that no cell has, because the two contradict each other.
 func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	stands := map[string]bool{}
-	levels := map[string]comparison{} // levels that no cell of the column has
+	levels := map[string]comparison{} // by column, a comparison with a level that no cell has
 	var err error
 	c.root.visit(func(of comparison) {
 		col := t.column(of.column)
@@ -58,7 +58,7 @@ func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	return c.Rows(&asked)
 }
 
-// has reports whether a == or != comparison names a cell of the column, or the empty text.
+// has reports whether a comparison is == or != with the text of one of the column's cells, or with "".
 func (c *column) has(of comparison) bool {
 	is := comparison{of.column, "==", of.value}
 	v, isNumber := ParseNumber(of.value)

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// binShare: a value that more of the pool's rows have is a bin of its own; quantiles cut the other
-	// rows into 1/binShare bins. No bin has fewer than binLeast of the rows.
+	// A value in more than a share binShare of the pool's rows is a bin of its own; quantiles cut the other rows
+	// into 1/binShare bins. Every bin has at least a share binLeast of the rows.
 	binShare, binLeast = 1. / 8, 0.01
-	// binDirections are kept at most. Their part of a row's mean square is binSquare, beside 1 for the
-	// components.
+	// withBins keeps at most binDirections directions of the bins. Their mean square over the pool's rows is
+	// binSquare times that of the components.
 	binDirections, binSquare = 40, 0.1
-	// mostEdges bounds the time of their eigenvectors, some 20·edges³ multiplications.
+	// mostEdges bounds the time to compute these directions, some 20·edges³ multiplications.
 	mostEdges = 1000
 )
 
@@ -26,13 +26,12 @@ type edge struct {
 	below, above float64
 }
 
-// withBins returns m, components of encoded rows x (N×Dim of the PUBLIC pool) after a standard map, with
-// further outputs: the main directions of what the components leave of the bins of numeric columns. Over
-// the pool these do not correlate with the components, the first Nested outputs.
+// withBins adds outputs to m, the components of encoded rows x (N×Dim of the PUBLIC pool) after a standard map.
+// The new outputs are the main directions of numeric columns' bins, in the part that the components leave
+// unexplained. Over the pool they do not correlate with the components, the first Nested outputs.
 //
-// Bins are differences of steps, one at each edge. A step is a standardised copy of its column that is
-// cut on both sides of the edge. So the map is a projection, after a standard map, after a map that
-// copies columns.
+// Bins are differences of steps, and each edge has a step: a standardised copy of the edge's column that is cut
+// on both sides of the edge. So the map is a projection, after a standard map, after a map that copies columns.
 //
 // The bound of a release does not change: [Map.Apply] keeps every row's norm at most 1 under any map, and
 // the map is made from schema and pool alone. Bins take signal from the components instead, since all
@@ -68,8 +67,8 @@ func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 	for i, value := range m.Directions {
 		v.RawMatrix().Data[i] = float64(value)
 	}
-	// Components do not correlate, so the regression of the steps on them has coefficients zᵀu/‖z‖².
-	var z, slopes, told, left, back mat.Dense
+	// Components z do not correlate, so regressing a step u on them gives the coefficients zᵀu/‖z‖².
+	var z, slopes, explained, left, back mat.Dense
 	z.Mul(rows.Slice(0, n, 0, d), v)
 	slopes.Mul(z.T(), rows.Slice(0, n, d, wide))
 	square := 0.0
@@ -81,8 +80,8 @@ func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 			row[k] /= norm * norm
 		}
 	}
-	told.Mul(&z, &slopes)
-	left.Sub(rows.Slice(0, n, d, wide), &told)
+	explained.Mul(&z, &slopes)
+	left.Sub(rows.Slice(0, n, d, wide), &explained)
 	even, err := FitPCAWhitened(&left, binDirections, 1)
 	if err != nil {
 		return Map{}, fmt.Errorf("fit map: bins: %w", err)
@@ -94,9 +93,9 @@ func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 	for i, value := range even.Directions {
 		turn.RawMatrix().Data[i] = float64(value) * by
 	}
-	told.Reset()
-	told.Mul(v, &slopes)
-	back.Mul(&told, turn)
+	explained.Reset()
+	explained.Mul(v, &slopes)
+	back.Mul(&explained, turn)
 	out.Outputs = p + q
 	for i := range wide {
 		for j := range p + q {
@@ -116,8 +115,8 @@ func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 	return out.After(first), nil
 }
 
-// poolEdges cuts the numeric columns into bins. A column of fewer than three has no edges: its number
-// says as much.
+// poolEdges cuts the numeric columns into bins. A column of fewer than three bins gets no edges, because its
+// number says as much as they would.
 func poolEdges(s Schema, x *mat.Dense) (edges []edge) {
 	for _, code := range s.ColumnCodes() {
 		if code.Feature.Kind != Numeric {
@@ -135,7 +134,7 @@ func poolEdges(s Schema, x *mat.Dense) (edges []edge) {
 // columnEdges cuts the sorted values of a column.
 func columnEdges(column int, values []float64) (edges []edge) {
 	n := float64(len(values))
-	var starts []int // of the different values, then the end
+	var starts []int // first row of each different value, then the number of rows
 	for i, v := range values {
 		if i == 0 || v != values[i-1] {
 			starts = append(starts, i)

@@ -111,7 +111,7 @@ func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
 	type source struct {
 		column *column
 		cells  cellEncoder
-		memo   []encoded // encodings of the column's values; nil if these are more than the rows
+		memo   []encoded // encodings of the column's values; nil if there are more values than rows
 		counts [oddities]int
 	}
 	var sources []source

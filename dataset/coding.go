@@ -260,8 +260,8 @@ func (c *Coding) Empty() []byte {
 	return out
 }
 
-// Shared returns, in the memory of to, a record's bytes except its label. Records that differ only in the label
-// share these bytes.
+// Shared writes a record's bytes except its label into the memory of to, and returns them. Records that differ
+// only in the label share these bytes.
 func (c *Coding) Shared(record, to []byte) []byte {
 	l := c.label()
 	return append(append(to[:0], record[:l.at]...), record[l.at+l.width:]...)

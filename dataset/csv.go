@@ -46,9 +46,9 @@ func (f Format) delimiter() rune {
 // ReadCSV reads delimited text: quoted cells as in RFC 4180, spaces around cells removed, blank
 // lines skipped, a byte order mark ignored. Gzip is recognised by its first bytes and unpacked.
 //
-// Errors name the wrong line and never show a record. An error is: a row with another number of cells
-// than the header, a broken quote, numbers in place of a header, a file without its header line. A file
-// with Format.Columns may be empty, because a party may have no records.
+// Errors name the wrong line and never show a record. These are errors: a row with another number of cells than
+// the header, a broken quote, numbers in place of a header, a file without its header line. A file with
+// Format.Columns may be empty, because a party may have no records.
 func ReadCSV(r io.Reader, f Format) (*Table, error) {
 	plain, _, err := Unpack(r)
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	draftLevels = 60
 	// draftNumbers is the least share of numbers among a numeric column's cells.
 	draftNumbers = 0.95
-	// draftTail: a feature gets log if no value is negative and the largest exceeds draftTail upper quartiles.
+	// A feature without negative values gets log if its largest value is above draftTail upper quartiles.
 	draftTail = 20
 )
 

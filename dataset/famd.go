@@ -50,8 +50,8 @@ func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
 	return m.After(standard), nil
 }
 
-// famdFew: a column is dropped if at most this many pool rows differ from the rest in it. Scaled, a value
-// that is rare in the pool but common in private records would get the largest features.
+// A column is dropped if at most famdFew of the pool's rows differ in it from the others. If it were scaled, a
+// value that is rare in the pool but common in private records would get the largest features.
 const famdFew = 9
 
 // fitStandard scales the columns as in FitFAMD. A column becomes 0 if at most famdFew rows, and at most a

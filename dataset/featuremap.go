@@ -33,7 +33,7 @@ type Map struct {
 	Whiten float64 `json:"whiten,omitempty"`
 	// Standard has the parameters of the kind with this name.
 	Standard *Standard `json:"standard,omitempty"`
-	// Nested is the number of leading outputs that are the components, before those of bins; 0: all are.
+	// Nested is the number of components, the first outputs, if outputs of bins follow them; otherwise 0.
 	Nested int `json:"nested,omitempty"`
 	// First, if not nil, maps the encoded columns to this map's inputs.
 	First *Map `json:"first,omitempty"`

@@ -73,7 +73,7 @@ type patient struct {
 	id, hospital    int
 	age, bmi        float64
 	sex, smoker     int
-	frailty, kidney float64 // normal of variance 1; the mean is 0, but for frailty the hospital's severity
+	frailty, kidney float64 // normal of variance 1; kidney has mean 0, frailty the hospital's severity
 }
 
 // Hospitals generates admissions of invented patients to hospitals that differ in size and patients, with the

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// nullDirection: a direction with a smaller share of the largest variance is a rounding error, because
-	// eigenvalues have errors of about d·1e-16. One-hot blocks always have such directions, because their
-	// columns sum to 1.
+	// nullDirection is the least variance of a kept direction, as a share of the largest variance. Less is a
+	// rounding error, because eigenvalues have errors of about d·1e-16. One-hot blocks always have such
+	// directions, because their columns sum to 1.
 	nullDirection = 1e-9
 	// scaleQuantile is the share of projected pool rows that have norm at most 1 without clipping. It is
 	// below 1 so that a few outliers do not make all other rows tiny.

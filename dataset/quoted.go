@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Limits of a record of several lines. The text of a letter is shorter. After a quote that somebody
-// forgot to close, the reader looks this far ahead at most.
+// Limits of a record of several lines. Even the text of a letter is shorter. After a quote that somebody forgot
+// to close, the reader looks this far ahead at most.
 const (
 	maxQuotedLines = 1000
 	maxQuoted      = 1 << 20 // bytes after the first line

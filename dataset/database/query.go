@@ -91,7 +91,7 @@ func digest(driver, text string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(driver+"\n"+text)))
 }
 
-// read reads the file that a key names. It refuses a file whose mode has any bit of secret.
+// read reads the file that a key names. secret holds the permissions that the file must not give.
 func read(key, path string, secret os.FileMode) (string, error) {
 	var content []byte
 	info, err := os.Stat(path)
@@ -145,8 +145,8 @@ var (
 	places  = map[string]string{Postgres: ` \$\d+`, MySQL: ` \?`, SQLite: ` [?:@$]`}
 )
 
-// reads refuses anything but one statement that reads. The database refuses it as well, except for the
-// files that MySQL's INTO would write.
+// reads refuses anything but one statement that reads. The database refuses other statements as well, except
+// MySQL's INTO, which would write a file.
 func (q Query) reads(sql string) error {
 	text := strings.TrimRight(strings.Join(words(sql, q.Driver), " "), "; ")
 	first, _, _ := strings.Cut(strings.TrimLeft(text, "( "), " ")
@@ -179,7 +179,7 @@ var aggregates = regexp.MustCompile(`^(ANY_VALUE|AVG|BIT_(AND|OR|XOR)|BOOL_(AND|
 	`SUM|TOTAL|VAR_\w+|VARIANCE|XMLAGG|\w+_AGG)$`)
 
 // Derives lists the parts of a statement through which a row may depend on other rows or tables, for the person
-// who vouches that it does not: clauses by their words, "comma join", "sub-query" and "aggregate count". It is
+// who vouches that no row does: clauses by their words, "comma join", "sub-query" and "aggregate count". It is
 // only advice: it sees words, not meanings, knows no view or function of the site, and may name too much.
 func Derives(sql string) (found []string) {
 	for _, driver := range []string{Postgres, MySQL} {

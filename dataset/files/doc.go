@@ -13,11 +13,11 @@
 //   - A record is a line of text, a row of a sheet or a row of Parquet. Its result depends on this record
 //     alone, and on the parts of the file outside all records: the header, a workbook's styles and shared
 //     texts, Parquet's schema. No cell is an error.
-//   - Open cuts text only at newlines, however broken a line is, so any bytes are records (package
-//     dataset has the proof). OpenForPerson keeps line breaks in quoted cells, so a line may belong to
-//     the record of another line, and no study reads with it. Workbooks and Parquet are containers: a
-//     damaged one fails as a whole. A bound for any two files therefore requires comparing a container
-//     with the digest from its first reading; the agent does this.
+//   - Open cuts text only at newlines, however broken a line is, so any bytes are records (package dataset has
+//     the proof). OpenForPerson keeps line breaks in quoted cells, so a line may belong to the record of another
+//     line, and no study uses OpenForPerson. Workbooks and Parquet are containers: a damaged one fails as a
+//     whole. A bound for any two files therefore requires comparing a container with the digest from its first
+//     reading; the agent does this.
 //   - Memory: text and sheets are streamed. The constants max… bound the unpacked size of a packed or
 //     damaged file; an error names the exceeded limit. One case has no bound: a page of a damaged Parquet
 //     file may make its library request up to 2 GiB at once. Nothing is written to disk.

@@ -253,7 +253,7 @@ func Open(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) 
 }
 
 // OpenForPerson opens a file like Open, for an import that a person checks. Quoted cells may contain line
-// breaks. No study reads with it ([dataset.NewQuoted] gives the reason).
+// breaks. No study uses OpenForPerson ([dataset.NewQuoted] gives the reason).
 func OpenForPerson(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
 	return open(r, size, f, w, dataset.NewQuoted)
 }

@@ -26,7 +26,7 @@ const (
 type sheet struct {
 	in     *xml.Decoder
 	shared []string
-	dates  []dateStyle // by cell style, whether it shows dates
+	dates  []dateStyle // for each cell style, whether its cells show dates
 	year04 bool        // days are counted from 1904
 	names  []string
 	place  int

@@ -17,8 +17,8 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Mapping describes a site's file and the source of each schema column. The zero value takes every
-// column from the one with the same name.
+// Mapping describes a site's file and the source of each schema column. The zero value takes every schema column
+// from the file's column with the same name.
 type Mapping struct {
 	files.Written `yaml:",inline"`
 	// Missing are texts for a missing value, besides an empty cell.
@@ -28,8 +28,8 @@ type Mapping struct {
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
 	// Dates is the format of dates, such as DD.MM.YYYY; empty is ISO 8601.
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
-	// Patient is "none" if the file has no patient number. Then each record counts for one patient:
-	// shards are by record, and what is proven for a patient covers each record alone.
+	// Patient is "none" if the file has no patient number. Then each record counts for one patient: shards
+	// divide the records, and what is proven for a patient covers each record alone.
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
 	// Columns gives the source of schema columns. The default is the file's column with the same name.
 	Columns map[string]Rule `yaml:"columns,omitempty" json:"columns,omitempty"`
@@ -38,11 +38,11 @@ type Mapping struct {
 	Derived []string `yaml:"derived,omitempty,flow" json:"derived,omitempty"`
 }
 
-// Rule makes a schema column, in this order: take a column of the file or an expression; empty it
-// if that is a missing value; convert a date to whole years or days; convert a number to other
-// units; replace a text by its level. In YAML a text instead of a rule names the file's column.
+// Rule makes a schema column, in this order: take a column of the file or an expression; make a missing value
+// empty; convert a date to whole years or days; convert a number to other units; replace a text by its level. In
+// YAML a text instead of a rule names the file's column.
 type Rule struct {
-	// From is a column of the file. Empty, and without Expression, it means the one with the same name.
+	// From is a column of the file. If From and Expression are empty, it is the column with the same name.
 	From string `yaml:"from,omitempty" json:"from,omitempty"`
 	// Expression computes a value from the columns of the same record.
 	Expression string `yaml:"expression,omitempty" json:"expression,omitempty"`
@@ -50,9 +50,9 @@ type Rule struct {
 	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
 	// Dates is the format of this column's dates.
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
-	// YearsUntil and DaysSince turn a date into a number: the whole years from it until a day (an
-	// age), or the days to it since a day. The day is a date (2024-12-31), a column of the file, or
-	// the word schema for the schema's date.
+	// YearsUntil and DaysSince turn a date into a number: the whole years from the date until a day (an age), or
+	// the days from a day until the date. The day is a date (2024-12-31), a column of the file, or the word
+	// "schema" for the schema's date.
 	YearsUntil string `yaml:"years_until,omitempty" json:"years_until,omitempty"`
 	DaysSince  string `yaml:"days_since,omitempty" json:"days_since,omitempty"`
 	// Decimal is this column's decimal sign, if it differs from the mapping's.

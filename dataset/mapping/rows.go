@@ -9,9 +9,9 @@ import (
 	"caucus/dataset"
 )
 
-// AllRows maps the records of a file for a person's own screen. Unused columns follow the schema's, under
-// their own names. A file that needs no mapping keeps its columns. With the zero Schema, no schema,
-// missing values and decimal signs are normalised in every column.
+// AllRows maps the records of a file for a person's own screen. The file's unused columns follow the schema's
+// columns, under their own names. A file that needs no mapping keeps its columns. Without a schema (the zero
+// Schema), missing values and decimal signs are normalised in every column.
 func (m Mapping) AllRows(in dataset.Rows, s dataset.Schema) (dataset.Rows, *Bound, error) {
 	b, err := m.Bind(in.Columns(), s)
 	if err != nil || !b.changes(m) {
@@ -123,7 +123,7 @@ func (t *target) scaled(v float64) float64 {
 	return v
 }
 
-// span returns the years from the date in text until another date, or the days since another date.
+// span returns the years from the date in text until the day of t.years, or else the days from t.days until it.
 func (t *target) span(text string, cells []string) (string, bool) {
 	own, ok := t.layout.Parse(text)
 	if !ok {

@@ -128,7 +128,7 @@ func (d *drafter) patientNumber(name string) string {
 	return found[0]
 }
 
-// noPatient drafts patient: none, unless a column may be the patient's number.
+// noPatient drafts "patient: none", unless a column may be the patient's number.
 func (d *drafter) noPatient() bool {
 	name, left := d.schema.Patient, strings.Join(d.free, ", ")
 	if name == d.schema.Party {
