@@ -37,7 +37,7 @@ type Voter interface {
 	ForVoting() Learner
 }
 
-// Features is a form of records.
+// Features says in which form a learner takes records.
 type Features uint8
 
 const (

@@ -13,8 +13,8 @@ type Measures struct {
 	// Accuracy is the share of rows with the highest score at their label.
 	Accuracy float64 `json:"accuracy"`
 	// BER is the balanced error rate: one minus the mean recall of the classes. A class without rows is left
-	// out. Noisy labels do not show which classes have no rows, so under noise a class counts as having at
-	// least two standard errors of rows.
+	// out. Noisy labels do not show which classes have no rows, so under noise a class's estimated number of
+	// rows is raised to at least two standard errors.
 	BER float64 `json:"ber"`
 	// AUC is the area under the curve of one class against the rest, by its probability, averaged over
 	// the classes: how often a row of the class scores above a row of the rest, ties counting half. A

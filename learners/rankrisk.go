@@ -15,8 +15,8 @@ import (
 //
 //	Σₖ (1/Σα Σβ)·Σᵢⱼ αᵢβⱼ·ℓ(sᵢₖ − sⱼₖ) + (Ridge/2)·‖W‖²,  s = X·W,
 //
-// where α and β are the costs Yes and No of a row in class k's column: with PlainCost, the pairs of a row of
-// the class and a row of the rest. A constant column of X has no influence and gets weight 0.
+// where α and β are the costs Yes and No of a row in class k's column. With PlainCost, a pair counts if row i is
+// of the class and row j is not. A constant column of X has no influence and gets weight 0.
 //
 // All N² pairs count, but are not visited one by one if the loss is piecewise linear (sorting and prefix sums:
 // O(N log N), kinks smoothed as in Loss.Smooth) or squared (moments: O(N)). For other losses N·rankShifts pairs

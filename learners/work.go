@@ -19,13 +19,12 @@ type Size struct {
 // TestWorkBoundsTime measured the factors on the slowest rows.
 //
 // The bounds follow from each learner's largest work:
-//   - softmax, svm: tuningEvaluations for every ridge and fold, then fitEvaluations, and one more line
-//     search each. An evaluation reads every row once; the minimiser itself needs Memory vectors and a
-//     factor per step.
-//   - knn: all pairs of rows twice, with the longest list of neighbours.
-//   - cart, forest: at every level each row in each column; in each node each bin. There are at most
+//   - softmax and svm make tuningEvaluations for every ridge and fold, then fitEvaluations, and each time one
+//     more line search. An evaluation reads every row once; a step uses Memory vectors and a factor.
+//   - knn compares all pairs of rows twice, with the longest list of neighbours.
+//   - cart and forest read each row in each column at every level, and each bin in each node. There are at most
 //     2^(depth+1) nodes, and at most twice as many as rows.
-//   - naive-bayes: one pass.
+//   - naive-bayes reads the rows once.
 func Work(name string, s Size) (float64, error) {
 	if name == Mixed {
 		most := 0.0
@@ -107,7 +106,7 @@ func Reference() (steps float64) {
 	}
 	sum := 0.0
 	for range 4 {
-		for i := range n { // products of rows, as in knn and the risks
+		for i := range n { // multiply rows, as knn and the risks do
 			row := x[i*d : (i+1)*d]
 			for j := range n {
 				p := 0.0
@@ -116,7 +115,7 @@ func Reference() (steps float64) {
 				}
 				sum += p
 			}
-			count[(i*7)%len(count)] += int(sum) & 1 // counts, as in trees
+			count[(i*7)%len(count)] += int(sum) & 1 // count, as trees do
 		}
 		for i := range n * d {
 			sum += math.Exp(-x[i])

@@ -147,7 +147,7 @@ func EstimateCounts(p Published, totals []int64) ([]CountEstimate, error) {
 func estimateBlock(m Mechanism, b Bound, counts []float64, total float64) CountEstimate {
 	c := len(counts)
 	var covariance func(i, j int) float64
-	exchangeable := func(variance float64) func(i, j int) float64 { // variance of one count; the counts' noise sums to zero
+	exchangeable := func(variance float64) func(i, j int) float64 { // for counts whose noise has this variance and sums to zero
 		return func(i, j int) float64 {
 			if i == j {
 				return variance

@@ -53,7 +53,7 @@
 // Read parts 3 and 4 beside Canonne, Kamath & Steinke, "The discrete Gaussian for differential privacy" (2020).
 //
 //  1. Claims: unit.go, budget.go, bound.go, digest.go, errors.go, sensitive.go.
-//  2. Costs, from ρ to ε, between units, and within limits: rational.go, convert.go, cost.go, totals.go.
+//  2. Costs, their conversion to ε and to other units, and limits: rational.go, convert.go, cost.go, totals.go.
 //  3. Noise, samplers with proof notes: dice.go, mechanism.go, independent.go, laplace.go, gaussian.go,
 //     field.go.
 //  4. More noise: knorm.go, response.go; for class counts normal.go, rounded.go, zerosum.go, beta.go, urn.go;

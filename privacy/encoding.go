@@ -9,9 +9,9 @@ import (
 	"math"
 )
 
-// Canonical bytes of a Published, without its entry's hash: the length of a JSON head as a varint,
-// the head, the weights as runs (weight, count) of varints, the values as signed varints, the reals
-// as 8 bytes each, the residues as 16. Equal answers have equal bytes: the hash chain relies on it.
+// The canonical bytes of a Published, without its entry's hash, are: the length of a JSON head as a varint, the
+// head, the weights as runs (weight, count) of varints, the values as signed varints, the reals as 8 bytes each,
+// the residues as 16. Equal answers have equal bytes: the hash chain relies on it.
 
 type publishedHead struct {
 	ID         string            `json:"id"`

@@ -23,7 +23,7 @@ import "math/big"
 //     ByL2 is a parameter, so old answers, ledger entries and plans keep their cost.
 const byL2 = "l2"
 
-// pureCost returns the cost of pure ε noise of scale s under b. byL2 states the lemma, and c.
+// pureCost returns the cost of pure ε noise of scale s under b. The lemma and c are at byL2.
 func pureCost(b Bound, epsilon, s, c *big.Rat, l2 bool) Cost {
 	cost := PureCost(b.Unit, b.PerParty, epsilon)
 	if !l2 || b.L2sq <= 0 {

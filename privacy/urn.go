@@ -48,7 +48,7 @@ type Dirichlet struct {
 	Prior, Draws          int64
 }
 
-// Limits that keep an urn's total below 2⁶³ and a check quick.
+// These limits keep an urn's total below 2⁶³ and its check quick.
 const (
 	maxUrnPrior = 1 << 32
 	maxUrnDraws = 1 << 24

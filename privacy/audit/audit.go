@@ -62,7 +62,7 @@ type LowerBound struct {
 	Epsilon float64 `json:"epsilon"` // lower bound on ε at Delta; 0 if nothing was found
 	Delta   float64 `json:"delta"`
 	// Event describes what tells the two data sets apart best. Of Tested answers about each data set, Likely
-	// show the event where it is likelier, and Other where it is not.
+	// show the event for the data set that favours it, and Other for the other.
 	Event  string `json:"event"`
 	Likely int    `json:"likely"`
 	Other  int    `json:"other"`
@@ -131,8 +131,8 @@ func (a Audit) Run(draw Draw) (LowerBound, error) {
 	return f, nil
 }
 
-// learn returns an event: the cells whose counts favour data set side most, as many as give the largest bound on
-// the learning half.
+// learn returns an event: the values in seen whose counts favour data set side most, as many values as give the
+// largest bound on the learning half.
 func (a Audit) learn(seen map[uint64][2]int, side, n int, level float64) map[uint64]bool {
 	type cell struct {
 		key   uint64

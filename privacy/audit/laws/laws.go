@@ -20,8 +20,8 @@ type Answer struct {
 	Of         []int64 // the vector without noise
 }
 
-// Noise recovers an answer's noise, of a block only its first count's, because a block's counts depend on each
-// other. It fails if lengths differ, or if the noise has no exact law.
+// Noise recovers an answer's noise. From a block it takes the first count alone, because its counts depend on
+// each other. It fails if lengths differ, or if the noise has no exact law.
 func (a Answer) Noise() (audit.Noise, error) {
 	if len(a.Values) != len(a.Of) {
 		return audit.Noise{}, fmt.Errorf("read noise: the answer has %d numbers, its vector %d", len(a.Values), len(a.Of))
