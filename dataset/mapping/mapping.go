@@ -42,7 +42,7 @@ type Mapping struct {
 // empty; convert a date to whole years or days; convert a number to other units; replace a text by its level. In
 // YAML a text instead of a rule names the file's column.
 type Rule struct {
-	// From is a column of the file. If From and Expression are empty, it is the column with the same name.
+	// From is a column of the file. Without From and Expression it is the column with the same name.
 	From string `yaml:"from,omitempty" json:"from,omitempty"`
 	// Expression computes a value from the columns of the same record.
 	Expression string `yaml:"expression,omitempty" json:"expression,omitempty"`
