@@ -112,5 +112,5 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 		Title, Answer, Words, Assumed, Largest, Separation, Sweep string
 		Figures                                                   []forecastFigure
 		Legend                                                    template.HTML
-	}{doc, "Would a study help?", doc.Forecast.Verdict(), doc.sizeWords() + ", " + doc.featureWords(), doc.assumed(), doc.Forecast.Largest(), doc.Forecast.Separation(), doc.sweepWords(), figures, legend})
+	}{doc, "Would a study help?", doc.Forecast.Verdict(), doc.sizeWords() + ", " + doc.featureWords(), doc.assumed(), doc.Forecast.Largest(), doc.Forecast.Separation(), sweepWords, figures, legend})
 }

@@ -77,9 +77,8 @@ and how many records each has.
 
 The forecast makes up records whose features separate the classes to a given AUC, runs
 the study on these records, and repeats both --draws times. It uses public inputs
-only, and reads nobody's records. For describe, evaluate and ratio, the forecast says
-how far noise moves each number; for labels, how many labels are needed. reweigh has no
-forecast.
+only, and reads nobody's records. For describe, evaluate and ratio, it says how far
+noise moves each number; for labels, how many labels are needed; for reweigh, nothing.
 
 A study helps many small parties, and parties without labels. A dozen parties with
 thousands of records each are mostly as good alone, even for rare classes.
@@ -243,16 +242,13 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		if doc.Labels != nil {
 			return writeLabelGuide(w, *doc.Labels)
 		}
-		if p.Kind == "reweigh" {
-			fmt.Fprintln(w, "forecast   none for this kind: caucus simulate reweigh measures it on known records")
-		}
 		for _, curve := range doc.Curves {
 			if err := curve.table(w); err != nil {
 				return err
 			}
 		}
 		if len(doc.Curves) > 0 {
-			fmt.Fprintf(w, "%s\n", doc.sweepWords())
+			fmt.Fprintln(w, sweepWords)
 		}
 		return nil
 	})
@@ -272,9 +268,7 @@ func (d forecastDocument) sizeWords() string {
 }
 
 // sweepWords warns how exact the numbers of a sweep are.
-func (d forecastDocument) sweepWords() string {
-	return fmt.Sprintf("All records pooled means at most %d of them. Each number is a mean over few simulations (--draws), so small differences are chance.", forecast.MostPooled)
-}
+var sweepWords = fmt.Sprintf("All records pooled means at most %d of them. Each number is a mean over few simulations (--draws), so small differences are chance.", forecast.MostPooled)
 
 func (d forecastDocument) featureWords() string {
 	if d.MadeUp {

@@ -93,9 +93,6 @@ noise and sampling; a column has one only if its coverage was measured
 			for _, m := range r.Result.Warnings {
 				c.note("warning: %s", m)
 			}
-			if p.Simulated && c.json {
-				c.note(simulatedNote)
-			}
 			return c.print(doc, func(w io.Writer) error { return describeRelease(w, r) })
 		},
 	}

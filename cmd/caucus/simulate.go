@@ -255,11 +255,7 @@ func endRehearsal(w io.Writer, totals []study.UnitTotal, warnings []string) erro
 // printTotals writes the guarantee at each unit.
 func printTotals(w io.Writer, totals []study.UnitTotal) {
 	for _, t := range totals {
-		if t.Epsilon == nil {
-			fmt.Fprintf(w, "for a %s, all together: no guarantee (%s)\n", t.Unit, t.Why)
-			continue
-		}
-		fmt.Fprintf(w, "for a %s, all together: ε = %g, δ = %.3g (%s)\n", t.Unit, *t.Epsilon, t.Delta, t.Why)
+		fmt.Fprintf(w, "%s (%s)\n", t, t.Why)
 	}
 }
 

@@ -51,16 +51,13 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 }
 
 func printClassify(w io.Writer, s classifySummary) error {
-	a, shards, numbers := s.Accuracy, "", s.Output.Words()
-	if s.Shards > 1 {
-		shards = fmt.Sprintf(", each with its records in %d parts (shards)", s.Shards)
-	}
+	a, numbers := s.Accuracy, s.Output.Words()
 	if c, ok := classifier.Of(s.Release.Result); ok && s.Repeats == 1 {
 		numbers = c.Words()
 	}
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s\n", s.Study, s.Mechanism, s.Unit, s.Noise.Trust().By)
-	fmt.Fprintf(w, "ε = %g, δ = %g; %s%s; pool of %s; %s\n",
-		s.Epsilon, s.Delta, counted(s.Parties, "parties"), shards, counted(s.PoolRows, "rows"), counted(s.Classes, "classes"))
+	fmt.Fprintf(w, "ε = %g, δ = %g; %s, each with its records in %s; pool of %s; %s\n",
+		s.Epsilon, s.Delta, counted(s.Parties, "parties"), counted(s.Shards, "parts"), counted(s.PoolRows, "rows"), counted(s.Classes, "classes"))
 	fmt.Fprintf(w, "map: %s\n", s.Map)
 	if words := dataset.KeptWords(s.Kept); words != "" {
 		fmt.Fprintf(w, "  %s\n", words)

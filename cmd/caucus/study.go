@@ -91,13 +91,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 			lines = append(lines, [][2]string{{"contributed", strings.Join(s.ContributedBy, ", ")}, {"missing", strings.Join(s.Missing, ", ")}, {"declined", strings.Join(s.Declined, ", ")}}...)
 		}
 		if could := s.Roster - len(s.Declined); s.State == study.Open && s.Chain != nil && could < s.Chain.Ending().Minimum {
-			stuck := fmt.Sprintf("at least %d must contribute, and only %d have not refused: ", s.Chain.Ending().Minimum, could)
-			if could >= p.LeastParties() {
-				stuck += "caucus study extend --minimum lowers that, or cancel the study"
-			} else {
-				stuck += "if that stays so, cancel the study and create another without them"
-			}
-			lines = append(lines, [2]string{"stuck", stuck})
+			lines = append(lines, [2]string{"stuck", fmt.Sprintf("at least %d must contribute, and only %d have not refused: caucus study extend --minimum lowers that to no less than %d; else cancel the study", s.Chain.Ending().Minimum, could, p.LeastParties())})
 		}
 		name := "waits for"
 		for _, p := range s.Statuses {

@@ -2,24 +2,20 @@ package forecast
 
 import (
 	"fmt"
-	"strings"
 
 	"caucus/study"
 )
 
 func (f *Forecast) Verdict() string {
-	band := len(f.Looked) > 1
 	switch f.Helps {
 	case Yes:
 		return "it helps: the release does better than one party alone"
 	case No:
 		return "it does not help: " + f.whyNot()
 	}
-	if band {
-		for i, gain := range f.Gain {
-			if gain >= LeastGain {
-				return fmt.Sprintf("perhaps: it helps if features separate the classes to an AUC of about %.2f or more", f.Looked[i])
-			}
+	for i, gain := range f.Gain {
+		if gain >= LeastGain {
+			return fmt.Sprintf("perhaps: it helps if features separate the classes to an AUC of about %.2f or more", f.Looked[i])
 		}
 	}
 	return "perhaps: the gain over one party alone is too small to be sure of"
@@ -56,15 +52,11 @@ func (f *Forecast) Warning(p study.Plan) string {
 // Lines returns the verdict, the forecast's assumptions and its table.
 func (f *Forecast) Lines() []string {
 	all := []string{f.Verdict(), f.simulations() + ", " + f.Separation()}
-	var assumed []string
 	if len(f.Looked) > 1 {
-		assumed = append(assumed, "the AUC (state yours: --set auc=.8)")
+		all = append(all, "the AUC is assumed: state yours with --set auc=.8")
 	}
 	if f.Assumed {
-		assumed = append(assumed, "the class shares (state yours: --set class_shares=.7,.3)")
-	}
-	if len(assumed) > 0 {
-		all = append(all, "assumed: "+strings.Join(assumed, ", "))
+		all = append(all, "the class shares are assumed: state yours with --set class_shares=.7,.3")
 	}
 	all = append(all, fmt.Sprintf("%-22s %-22s %s", "", "accuracy", "AUC"))
 	exactly := func(v float64) Drawn { return Drawn{Mean: v, Low: v, High: v} }
