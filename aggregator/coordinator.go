@@ -374,7 +374,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 		if prepared[i] != nil {
 			share, err = prepared[i].Finish(a.Message)
 		}
-		if err != nil { // the helper counted the contribution in its sum, and this server cannot
+		if err != nil { // the helper added the contribution to its sum, and this server cannot do the same
 			disagree = fmt.Sprintf("the helper accepted what %s sent, which does not check here", a.Party)
 		}
 		verdicts[i] = accepted

@@ -39,12 +39,12 @@ func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 
 // Members lists the contributors of a study, each list ordered by name.
 type Members struct {
-	// Accepted are in the sum. Digests identify their contributions at both servers.
+	// Accepted are the parties in the sum. Digests identify their contributions at both servers.
 	Accepted []study.PartyID
 	Digests  []Digest
-	// Refused sent contributions that both servers refused.
+	// Refused are the parties whose contributions both servers refused.
 	Refused []study.PartyID
-	// Waiting sent contributions that are not checked yet.
+	// Waiting are the parties whose contributions are not checked yet.
 	Waiting []study.PartyID
 }
 

@@ -86,7 +86,7 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 	return stream.SendAndClose(&pb.UploadPoolReply{})
 }
 
-// CreateStudy stores a plan as a draft. It refuses a plan that could not be opened unchanged.
+// CreateStudy stores a plan as a draft. It refuses a plan that this coordinator could not open later as it is.
 func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()

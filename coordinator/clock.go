@@ -24,7 +24,7 @@ type clockWatch struct {
 	mu    sync.Mutex    // guards the rest
 	at    time.Time     // the clock when it was last trusted
 	since time.Duration // the elapsed time at that moment
-	ahead time.Duration // how far the clock may be ahead of the elapsed time since
+	ahead time.Duration // how far the clock may run ahead of the time that elapsed after since
 	doubt error         // nil: the clock is trusted
 	saved time.Duration // elapsed time when the clock was last stored; below 0: never
 }

@@ -149,8 +149,8 @@ func (c *runningStudy) reseal(ctx context.Context, m repairer, missing []study.P
 
 // loseFolded moves a folded study back to sealed, because its sum does not match its contributions. Folding
 // deleted the summed contributions, but their parties still have them, so all parties are asked again. If the
-// kind keeps bodies, only missing bodies are asked for; inspect then finds the damaged ones. The same bytes are
-// folded again, so a ledger that was asked before gives the same answer.
+// kind keeps bodies, only parties of missing bodies are asked; inspect then finds the damaged bodies. The same bytes
+// are folded again, so a ledger that was asked before gives the same answer.
 func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) error {
 	now, err := m.lostSince()
 	if err != nil {

@@ -163,8 +163,8 @@ func (w *witnesses) foundBehind(t records.Testimony, why error) {
 	}
 }
 
-// save stores the shown documents. If that fails, for example on a full disk, the next call tries
-// again; the coordinator stays stopped meanwhile.
+// save stores the testimonies that are not stored yet. If that fails, for example on a full disk, the next
+// call tries again; the coordinator stays stopped meanwhile.
 func (w *witnesses) save(ctx context.Context) {
 	err := w.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
 		for _, t := range w.unsaved {

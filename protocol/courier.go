@@ -48,7 +48,7 @@ type Courier struct {
 	party             study.PartyID
 	options           CourierOptions
 	memory            *memory
-	answers, declined bool // the answer was written; the answer is a refusal
+	answers, declined bool // answers: the answer was written; declined: the answer is a refusal
 }
 
 // OpenCourier reads a pack as one party and checks all signatures. It refuses a pack that is older than one read

@@ -12,7 +12,7 @@ import (
 	"caucus/study"
 )
 
-// Errors that keep their meaning across the wire, as the errors of package study do.
+// These errors keep their meaning across the wire, as the errors of package study do.
 var (
 	// ErrUnavailable says that the other end is down, restarting, or cannot store now. Callers decide
 	// about retries; a command for people does not retry.

@@ -121,7 +121,7 @@ func (p *Page) load(make func(ctx context.Context, r *http.Request, to *bytes.Bu
 // mostForm bounds the bytes of a form, which has a name, a digest and a reason.
 const mostForm = 16 << 10
 
-// decide carries out a person's decision about the study in the path, and redirects to its page.
+// decide carries out a person's decision about the study in the request's path, and redirects to the study's page.
 func (p *Page) decide(do func(ctx context.Context, r *http.Request, h string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, mostForm)

@@ -25,8 +25,8 @@ type Report struct {
 	// Changed reports whether the file has changed since it was declared. That is no problem, because
 	// studies of an import get the imported records.
 	Changed bool `json:"changed,omitempty"`
-	// Taken is the file as the last day's first study read it, for a source that is declared to be
-	// written again regularly; else nil.
+	// Taken describes the file as the first study of the latest day read it, for a source that is declared to
+	// be written again regularly; else nil.
 	Taken *Taken `json:"taken,omitempty"`
 	// Problem says why the file cannot be read as declared, so that a study would get empty records,
 	// or what is unexpected in it.

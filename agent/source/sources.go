@@ -293,7 +293,7 @@ func (s Sources) taken(d Declaration) *Taken {
 	return &t
 }
 
-// takenFile has another suffix than a declaration's file, so that no two sources' files collide.
+// takenFile is the path of a source's Taken. Its suffix differs from a declaration's, so that no two files collide.
 func (s Sources) takenFile(name string) string {
 	return filepath.Join(s.Dir, url.PathEscape(name)+".taken")
 }
@@ -376,8 +376,8 @@ func (s Sources) Own(p study.Plan) (*dataset.Records, error) {
 	return h.All()
 }
 
-// CheckMapping checks that a mapping makes all columns of its schema from a report's columns. says
-// describes the columns that are left.
+// CheckMapping checks that a mapping makes all columns of its schema from a report's columns. says tells
+// a person the result.
 func (s Sources) CheckMapping(r Report) (says string, err error) {
 	own, err := readSchema(s.Named[r.Source].Schema)
 	if err != nil {

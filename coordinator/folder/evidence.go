@@ -26,7 +26,7 @@ type Evidence struct {
 	// Lines are the ledger lines of stored releases. Last is the highest ledger entry that the store knows.
 	Lines []privacy.Line
 	Last  int64
-	// Witnessed are the heads that callers showed and that the ledger lacked then.
+	// Witnessed are the heads that the ledger lacked when callers showed documents with them (records.Testimony).
 	Witnessed []privacy.Head
 }
 

@@ -31,7 +31,7 @@ type connections struct {
 	counts *callCounts
 
 	mu       sync.Mutex           // guards the rest, and the marked fields of each connection
-	greets   map[*connection]bool // handshake not finished
+	greets   map[*connection]bool // connections whose handshake is not finished
 	byMember map[string]map[*connection]bool
 	all      int
 }

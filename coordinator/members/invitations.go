@@ -13,7 +13,7 @@ import (
 )
 
 // Registrar issues and revokes the identities of callers: invitations, join tokens and certificates. It
-// answers the coordinator's calls about them.
+// answers the calls about them that operators and parties make.
 type Registrar struct {
 	config       folder.Config
 	store        records.Store

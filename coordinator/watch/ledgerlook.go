@@ -85,7 +85,7 @@ func (l *ledgerLook) close() {
 	l.under.Wait()
 }
 
-// look starts a reading, unless one is running or recent, and waits at most patience.
+// look starts a reading, unless one is running or recent, and waits for its end, but at most for patience.
 func (l *ledgerLook) look() {
 	clock := l.server.Config.Clock
 	l.mu.Lock()

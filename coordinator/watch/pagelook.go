@@ -39,7 +39,7 @@ type studyLine struct {
 	Unit                         string
 	Epsilon, Delta               float64
 	Ends                         string
-	// Have and Mark are the meter's level and mark, out of 1000.
+	// Have and Mark are the contributions and the minimum, in thousandths of the roster, for the meter.
 	Have, Mark int
 	Report     bool // the release's page is shown here
 

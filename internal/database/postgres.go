@@ -64,7 +64,7 @@ func settings(at string) (*pgx.ConnConfig, error) {
 	return c, nil
 }
 
-// place names the PostgreSQL schema that holds the tables.
+// place returns the name of the PostgreSQL schema that holds the tables.
 func (s Schema) place() string { return "caucus_" + s.Name }
 
 // openServer opens the tables in a PostgreSQL database, and brings them up to date.
@@ -117,8 +117,8 @@ func (s Schema) migrateServer(tx *sql.Tx) error {
 	return err
 }
 
-// awake sends an empty query each second until stop. So PostgreSQL does not end a transaction whose process
-// computes, but ends one whose process is paused.
+// awake sends an empty query each second until stop is called. So PostgreSQL does not end a transaction whose
+// process computes, but ends a transaction whose process is paused.
 func awake(tx *sql.Tx) (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {

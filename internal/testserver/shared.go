@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// shared is the PostgreSQL of this process's tests. It ends when its standard input does, so with the process.
+// shared is the PostgreSQL of this process's tests. It ends with its standard input, and so with this process.
 var shared struct {
 	sync.Once
 	folder  string

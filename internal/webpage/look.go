@@ -37,11 +37,11 @@ type Top struct {
 	// Base is the session's path, with which links start: see [Base].
 	Base string
 	// Refresh is the number of seconds after which the browser loads the page again, 0 for never. Still reports
-	// that the person paused this. Here is the page's path below Base.
+	// that the person paused the reloading. Here is the page's path below Base.
 	Refresh int
 	Still   bool
 	Here    string
-	// Of names the owner of the page. About is the moment that the page shows.
+	// Of is the name of the page's owner. About is the moment that the page shows.
 	Of, About string
 }
 
