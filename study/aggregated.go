@@ -12,8 +12,8 @@ type Aggregated struct {
 	Set         []byte          `json:"set"`         // the list of the contributions that both servers added up
 	Sets        [Servers][]byte `json:"set_signatures"`
 	Shares      [Servers][]byte `json:"share_signatures"` // each server's signature on the share that it released
-	// Line is the line of the helper's ledger for its release. Step is the number of the transaction that
-	// stored the line. The helper signed both.
+	// Line is the helper's ledger line for the release of its share. Step is the number of the transaction
+	// that stored Line. The helper signed both.
 	Line *privacy.Line `json:"helper_line,omitempty"`
 	Step int64         `json:"helper_step,omitempty"`
 	// Members[i] is the digest of the contribution of party Manifest.Contributed[i].

@@ -41,7 +41,7 @@ func Unchanged(b privacy.Bound) Removal {
 // UnderRemoval returns the ε, at the plan's δ, of the plan's one publication under add/remove. why
 // says why this ε is no smaller than under replacement. It returns 0 and the reason if no bound is
 // proved, if there are several publications, or if the release's costs do not fit noise calibrated to
-// the plan's ε. It is for comparison with other tools, and no ledger charges it.
+// the plan's ε. This ε is for comparison with other tools, and no ledger charges it.
 func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why string) {
 	by, is := k.(Remover)
 	if !is {

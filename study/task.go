@@ -48,7 +48,7 @@ type Task interface {
 	Finish(s Summed, released []privacy.Published) (Result, error)
 }
 
-// Recomputer is a task whose result readers cannot compute again by Finish, because the fit used data
+// Recomputer is a task with a result that readers cannot compute again by Finish, because the fit used data
 // that readers do not get, or because the result contains only a digest of fitted numbers.
 type Recomputer interface {
 	// Recompute is Finish with help from a release's claimed result. It copies as few numbers as

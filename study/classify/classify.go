@@ -44,8 +44,8 @@ type mechanism struct {
 	gives classifier.Output
 }
 
-// statisticWords describe a contribution. leaves says what the party sends. received says what a server
-// sees that gets the contribution without noise. trained reports whether the party trains a classifier.
+// statisticWords describe a contribution. leaves says what the party sends. received says what the
+// contribution shows without noise. trained reports whether the party trains a classifier.
 type statisticWords struct {
 	leaves, received string
 	trained          bool

@@ -137,9 +137,9 @@ func PlanOf(r study.Release) (study.Plan, error) {
 	return p, Check(p)
 }
 
-// Usable returns a release's plan after checking that the release can be used. It refuses another form
-// (study.ManifestForm), a kind that is not the plan's, and a result with unknown fields, because readers
-// could disagree about them.
+// Usable returns a release's plan after checking that the release can be used. It refuses a release of another
+// form (study.ManifestForm) or with another kind than the plan's, and a result with unknown fields, because
+// readers could disagree about these fields.
 func Usable(r study.Release) (study.Plan, error) {
 	if err := r.CheckForm(); err != nil {
 		return study.Plan{}, fmt.Errorf("read release: %w", err)

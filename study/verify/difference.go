@@ -90,7 +90,7 @@ func differs(at string, a, b any) string {
 	return ""
 }
 
-// near reports whether two numbers at a path are equal within its tolerance. It returns false for two whole
+// near reports whether two numbers at a path are equal within the path's tolerance. It returns false for two whole
 // numbers.
 func near(at string, a, b json.Number) bool {
 	if _, err := a.Int64(); err == nil {
