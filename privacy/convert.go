@@ -44,8 +44,7 @@ func rhoAt(epsilon, delta float64) float64 {
 	if !(epsilon > 0) || !(delta > 0) {
 		return 0
 	}
-	// The search stops at ρ = ε, where the privacy loss is already ε on average. A larger ρ is right only for
-	// useless δ.
+	// The search stops at ρ = ε, where the privacy loss is already ε on average. A larger ρ needs a useless δ.
 	low, high := 0., epsilon
 	if delta >= 1 || EpsilonOf(high, delta) <= epsilon {
 		return high

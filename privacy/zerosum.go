@@ -21,8 +21,7 @@ import (
 //   - The caller guarantees L1, and that block sums are public and within 2⁶¹.
 type ZeroSumLaplace struct{ Scale *big.Rat }
 
-// CalibrateZeroSumLaplace returns noise whose release is pure ε: Scale = L1/ε, rounded up by a factor below
-// 1+2⁻²⁰.
+// CalibrateZeroSumLaplace returns pure ε noise: Scale = L1/ε, rounded up by a factor below 1+2⁻²⁰.
 func CalibrateZeroSumLaplace(b Bound, epsilon float64) (ZeroSumLaplace, error) {
 	l, err := CalibrateLaplace(b, epsilon)
 	if err != nil {

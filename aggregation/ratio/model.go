@@ -215,8 +215,7 @@ func (m *Model) describe(sets []Set) error {
 	return nil
 }
 
-// unknownRank is the effective rank assumed without rows. It is below that of any useful RBF kernel, so
-// cautious.
+// unknownRank is the effective rank assumed without rows, cautiously below that of any useful RBF kernel.
 const unknownRank = 4
 
 func (m *Model) embed(sets []Set, p *ratioProblem) error {

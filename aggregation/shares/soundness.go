@@ -29,8 +29,7 @@ package shares
 // The check of rows has its own term, 1/p (rows.go). A party that cheats on both passes with at most the
 // smaller probability.
 
-// calls returns the number of calls in the circuit (c in the proof above), and order, the power of two above it
-// (n).
+// calls returns c of the proof above, the circuit's number of calls, and n (order), the power of two above c.
 func (c circuit) calls() (calls, order uint) {
 	calls = (c.cells*c.bits + c.chunk - 1) / c.chunk
 	for order = 1; order <= calls; order *= 2 {

@@ -23,8 +23,7 @@ type bin struct {
 	rows   float64 // effective number of pool rows
 }
 
-// point stands for some of a bin's scores: their mean z, mean probability p, and weight. A bin's weights sum to
-// 1.
+// point stands for some of a bin's scores: mean z, mean probability p, and weight. A bin's weights sum to 1.
 type point struct{ z, p, weight float64 }
 
 // slicesOfABin is the number of points of a bin. Six lose less than a hundredth of the scatter within a bin.

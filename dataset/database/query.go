@@ -166,8 +166,7 @@ func (q Query) reads(sql string) error {
 	return nil
 }
 
-// clauses maps the first word of a clause to what Derives reports, "" for nothing. Each word also ends a list of
-// tables.
+// clauses maps a clause's first word, which ends a list of tables, to what Derives reports ("": nothing).
 var clauses = map[string]string{
 	"DISTINCT": "DISTINCT", "JOIN": "JOIN", "STRAIGHT_JOIN": "JOIN", "GROUP": "GROUP BY", "LIMIT": "LIMIT",
 	"OFFSET": "OFFSET", "FETCH": "FETCH", "OVER": "OVER", "UNION": "UNION", "INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT",

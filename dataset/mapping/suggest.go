@@ -109,8 +109,7 @@ func (d *drafter) synonym(name string) string {
 	return found
 }
 
-// patientNumber returns the only column that is named like a patient's number, whatever the schema's name for
-// it.
+// patientNumber returns the only column named like a patient's number, whatever the schema calls it.
 func (d *drafter) patientNumber(name string) string {
 	if name != d.schema.Patient {
 		return ""
