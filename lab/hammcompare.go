@@ -166,12 +166,12 @@ func (c *comparison) oracle(method string, s study.Proposal, gain float64) error
 // party measures everything at party level.
 func (c *comparison) party() error {
 	central := study.Proposal{Noise: study.NoiseCoordinator}
-	tally, means, pure, moment, output, paper, majority, average := central, central, central, central, central, central, central, central
+	tally, means, pure, moment, output, paper, majority := central, central, central, central, central, central, central
 	tally.Mechanism, tally.Delta = "tally", atHammDelta()
 	means.Mechanism, means.Delta = "means", atHammDelta()
 	pure.Mechanism = "means"
 	moment.Mechanism, output.Mechanism, paper.Mechanism = "moment", "output", "output-paper"
-	majority.Mechanism, average.Mechanism = "majority", "average"
+	majority.Mechanism = "majority"
 	loose := output
 	loose.KindTerms = classifyTerms(classify.Terms{Bound: "paper"})
 	for _, m := range []struct {
@@ -179,7 +179,7 @@ func (c *comparison) party() error {
 		of   study.Proposal
 	}{
 		{"tally", tally}, {"means", means}, {"means, pure ε", pure}, {"moment", moment}, {"output", output}, {"output, paper's bound", loose},
-		{"output-paper", paper}, {"majority", majority}, {"average", average},
+		{"output-paper", paper}, {"majority", majority},
 	} {
 		if err := c.release(m.name, m.of); err != nil {
 			return err

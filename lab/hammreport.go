@@ -15,7 +15,7 @@ const within = 0.01
 
 // Methods that figures show: at most eight, so that colours differ.
 var (
-	partyCurves  = []string{"tally", "means", "moment", "output-paper, oracle λ", "majority", "average", "PATE", "DP-FedAvg, oracle rounds and clip"}
+	partyCurves  = []string{"tally", "means", "moment", "output-paper, oracle λ", "majority", "PATE", "DP-FedAvg, oracle rounds and clip"}
 	recordCurves = []string{"cross", "cross, noise added once", "cross, pure ε", "tally on shards, noise added once", "output-paper on shards, oracle λ", "DP-FedAvg at sites, oracle rounds", "DP-SGD pooled, oracle epochs", "output perturbation pooled, oracle λ"}
 )
 
@@ -56,7 +56,7 @@ func hammReport(l *lab, r *results, p *page) error {
 
 func hammRules(p *page, sets []hammSet) {
 	p.section("Rules")
-	p.paragraph("Accuracy on test records, mean ± standard deviation over draws; a draw is a split into pool, parties and test records, trained votes and noise. δ = %g for every method with a δ; `moment`, `means, pure ε`, `cross, pure ε`, `output*`, `majority`, `average`, Pathak et al. and the perturbed solutions are pure ε.", hammDelta)
+	p.paragraph("Accuracy on test records, mean ± standard deviation over draws; a draw is a split into pool, parties and test records, trained votes and noise. δ = %g for every method with a δ; `moment`, `means, pure ε`, `cross, pure ε`, `output*`, `majority`, Pathak et al. and the perturbed solutions are pure ε.", hammDelta)
 	p.paragraph("Caucus's mechanisms choose λ by `auto`, after the noise, from public things. **Oracle** methods are given their best setting on the test records, which nobody has: `output-paper` its λ of %v, DP-FedAvg its rounds and clip (without *oracle*: the middle of its grid, the same everywhere), DP-SGD its epochs, perturbed solutions their λ, PATE its noise (by how well its answers agree with the private votes). PATE's ε is data-dependent (Papernot et al. 2018, Theorem 6) and DP-SGD's promise is for adding or removing a record, where all others hide a replacement. Gradient rivals work in coordinates whitened by the public pool. All of this favours the rivals; at small ε an oracle also profits from luck, being the best of several noisy results.", oracleLambdas)
 	p.paragraph("The methods' curves run from ε = %g to %g; `output-paper` was also measured at %v, to see when it arrives, and `tally` at the first of these.", hammEpsilons[0], hammEpsilons[len(hammEpsilons)-1], farEpsilons)
 	p.paragraph("Splits, drawn anew for each draw: %s. Test records are the set's own file, or a quarter where it has none (and for kddcup99, whose test file holds other attacks). %g of the rest is for the pool, cut to its rows; parties share what is left.", hammSplits(sets), poolPart)
@@ -198,8 +198,8 @@ func hammHeadline(p *page, r *results) {
 	main := slices.DeleteFunc(slices.Clone(partyCurves), func(m string) bool { return m == "majority" })
 	needTable(p, places, main, "parties")
 	verdictOnPaper(p, places)
-	rivalVerdicts(p, r, []string{"means", "PATE", "DP-FedAvg, oracle rounds and clip", "average"}, "tally")
-	rivalVerdicts(p, r, []string{"tally", "PATE", "DP-FedAvg, oracle rounds and clip", "average"}, "means")
+	rivalVerdicts(p, r, []string{"means", "PATE", "DP-FedAvg, oracle rounds and clip"}, "tally")
+	rivalVerdicts(p, r, []string{"tally", "PATE", "DP-FedAvg, oracle rounds and clip"}, "means")
 	p.paragraph("The same for the other variants:")
 	needTable(p, places, slices.DeleteFunc(methodsIn(r), func(m string) bool { return slices.Contains(main, m) }), "parties")
 

@@ -52,10 +52,9 @@ type statisticWords struct {
 }
 
 var (
-	votesWords   = statisticWords{"one vote for a class on each row of the public pool", "votes on the rows of the public pool, from which a model like its own can be made", true}
-	crossWords   = statisticWords{"the declared number of records, without noise; and sums over this site's records of label × mapped features", "sums over its records", false}
-	meansWords   = statisticWords{"the direction of the mean over this site's records of label × mapped features", "direction, that of its mean of label × features", false}
-	averageWords = statisticWords{"the weights of a linear classifier trained on this site's records", "classifier", true}
+	votesWords = statisticWords{"one vote for a class on each row of the public pool", "votes on the rows of the public pool, from which a model like its own can be made", true}
+	crossWords = statisticWords{"the declared number of records, without noise; and sums over this site's records of label × mapped features", "sums over its records", false}
+	meansWords = statisticWords{"the direction of the mean over this site's records of label × mapped features", "direction, that of its mean of label × features", false}
 )
 
 var mechanisms = map[string]mechanism{
@@ -66,7 +65,6 @@ var mechanisms = map[string]mechanism{
 	"output":       {units: allUnits, solved: true, newStatistic: newOutput("output"), words: votesWords, gives: classifier.VoteShare},
 	"output-paper": {units: allUnits, simulation: true, newStatistic: newOutput("output-paper"), words: votesWords, gives: classifier.VoteShare},
 	"majority":     {units: allUnits, simulation: true, newStatistic: newOutput("majority"), words: votesWords, gives: classifier.Score},
-	"average":      {units: []privacy.Unit{privacy.Party}, simulation: true, newStatistic: newAverage, words: averageWords, gives: classifier.Score},
 	"none":         {units: allUnits, simulation: true, newStatistic: newVotes("none"), words: votesWords, gives: classifier.VoteShare},
 }
 

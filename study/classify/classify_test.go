@@ -61,7 +61,6 @@ func TestCheckRefusals(t *testing.T) {
 			conformance.SetShards(p, 4)
 		}, "hides whole parties only"},
 		"own classifier of means": {func(p *study.Plan) { p.Mechanism = "means"; conformance.SetLearner(p, "any") }, "trains no classifier"},
-		"own classifier, average": {func(p *study.Plan) { p.Mechanism, p.Simulated = "average", true; conformance.SetLearner(p, "any") }, "weights of linear classifiers"},
 		"unknown bound":           {func(p *study.Plan) { conformance.ClassifyTerms(p, func(t *classify.Terms) { t.Bound = "loose" }) }, "tight or paper"},
 		"a ridge too small":       {func(p *study.Plan) { p.Mechanism, p.Noise, p.Lambda = "output", study.NoiseCoordinator, 1e-6 }, "give 1e-05 or more"},
 		"negative lambda":         {func(p *study.Plan) { p.Lambda = -1 }, "lambda"},
@@ -124,7 +123,6 @@ func TestSums(t *testing.T) {
 		{"means", study.NoiseCoordinator, privacy.Party, 1},
 		{"means", study.NoiseSite, privacy.Party, 1},
 		{"output", study.NoiseCoordinator, privacy.Party, 1},
-		{"average", study.NoiseCoordinator, privacy.Party, 1},
 	} {
 		t.Run(c.mechanism+"-"+string(c.noise)+"-"+strconv.Itoa(c.shards), func(t *testing.T) {
 			p := conformance.ClassifyPlan(schema, pool, m)

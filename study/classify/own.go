@@ -37,8 +37,6 @@ func (t Terms) checkOwn(p study.Plan, m mechanism) error {
 		return termsError("learner", "%q is for shards 1: a program that a party brings may read another shard's records", learners.Any)
 	case !m.words.trained:
 		return termsError("learner", "mechanism %q trains no classifier: use tally, moment or output, or leave the learner out", p.Mechanism)
-	case p.Mechanism == "average":
-		return termsError("learner", "mechanism %q adds up the weights of linear classifiers, which a program does not give: name one of %v", p.Mechanism, learners.Names())
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (t Terms) check(p study.Plan, m mechanism) error {
 		return termsError("shards", "%d: at most %d are possible with this roster", t.Shards, most)
 	case t.Shards > 1 && p.Unit == privacy.Party:
 		return termsError("shards", "a whole party moves all of its %d shards, so shards buy nothing at party level: use unit record, or shards 1", t.Shards)
-	case t.Shards > 1 && (p.Mechanism == "cross" || p.Mechanism == "average"):
+	case t.Shards > 1 && p.Mechanism == "cross":
 		return termsError("shards", "mechanism %q trains no classifiers on shards: use shards 1", p.Mechanism)
 	case t.Bound != "" && t.Bound != "tight" && t.Bound != "paper":
 		return termsError("bound", "%q: want tight or paper", t.Bound)

@@ -41,7 +41,6 @@ func TestKeptChangesNothing(t *testing.T) {
 		{Mechanism: "tally", Unit: party, Epsilon: 30, Delta: &delta},
 		{Mechanism: "moment", Unit: party, Epsilon: 10},
 		{Mechanism: "output-paper", Unit: party, Epsilon: 10, Lambda: .1},
-		{Mechanism: "average", Unit: party, Epsilon: 10},
 		{Mechanism: "cross", Epsilon: 3, Delta: &delta},
 		{Mechanism: "tally", Epsilon: 3, Delta: &delta, KindTerms: []byte(`{"shards":2}`)},
 	} {
