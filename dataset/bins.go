@@ -82,7 +82,7 @@ func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 	}
 	explained.Mul(&z, &slopes)
 	left.Sub(rows.Slice(0, n, d, wide), &explained)
-	even, err := FitPCAWhitened(&left, binDirections, 1)
+	even, err := FitPCA(&left, binDirections, 1)
 	if err != nil {
 		return Map{}, fmt.Errorf("fit map: bins: %w", err)
 	}

@@ -77,7 +77,7 @@ func (c Components) Fit(s Schema, x *mat.Dense) (Map, error) {
 	}
 	var m Map
 	if columns.Kind == IdentityMap {
-		m, err = FitPCAWhitened(x, int(c.Project), c.Whiten)
+		m, err = FitPCA(x, int(c.Project), c.Whiten)
 	} else {
 		m, err = FitFAMD(s, x, int(c.Project), c.Whiten)
 	}

@@ -37,13 +37,13 @@ const famdCut = 5
 //
 // So a column's weight does not depend on the unit of its bounds: every number has variance 1, and no
 // direction has more than variance 1 in common with a column of K levels. A missing flag counts as a
-// number. whiten and errors are as in [FitPCAWhitened].
+// number. whiten and errors are as in [FitPCA].
 func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
 	standard, err := fitStandard(s, x)
 	if err != nil {
 		return Map{}, fmt.Errorf("fit famd: %w", err)
 	}
-	m, err := FitPCAWhitened(standard.Features(x), dims, whiten)
+	m, err := FitPCA(standard.Features(x), dims, whiten)
 	if err != nil {
 		return Map{}, fmt.Errorf("fit famd: %w", err)
 	}

@@ -100,8 +100,8 @@ func TestFAMDDoesNotHangOnBounds(t *testing.T) {
 	if !mat.EqualApprox(a.Apply(x), b.Apply(narrow), 1e-5) {
 		t.Error("the same values under other bounds were mapped otherwise")
 	}
-	pa, _ := FitPCA(x, 3)
-	pb, _ := FitPCA(narrow, 3)
+	pa, _ := FitPCA(x, 3, 0)
+	pb, _ := FitPCA(narrow, 3, 0)
 	if mat.EqualApprox(pa.Apply(x), pb.Apply(narrow), 1e-2) {
 		t.Error("principal components did not notice either: this test cannot fail")
 	}

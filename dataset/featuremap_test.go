@@ -53,11 +53,11 @@ func TestMapNormAtMostOne(t *testing.T) {
 			}
 		}
 	}
-	pca, err := FitPCA(r.X, 8)
+	pca, err := FitPCA(r.X, 8, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	white, err := FitPCAWhitened(r.X, 50, 1)
+	white, err := FitPCA(r.X, 50, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestMapThroughJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pca, err := FitPCAWhitened(r.X, 4, 0.5)
+	pca, err := FitPCA(r.X, 4, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func ExampleFitPCA() {
 		fmt.Println(err)
 		return
 	}
-	features, err := FitPCA(records.X, 10)
+	features, err := FitPCA(records.X, 10, 0)
 	if err != nil {
 		fmt.Println(err)
 		return

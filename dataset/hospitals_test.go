@@ -74,7 +74,7 @@ func TestHospitalsAreLearnable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := FitPCAWhitened(r.X, 30, 0.5)
+		m, err := FitPCA(r.X, 30, 0.5)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,12 +23,10 @@ const (
 // PUBLIC pool, never of private records, or to all directions if x varies in fewer. It fails if x
 // has fewer than two rows, only equal rows, or an entry that is not finite.
 //
-// Each direction has its largest entry positive, so equal pools give equal maps.
-func FitPCA(x *mat.Dense, dims int) (Map, error) { return FitPCAWhitened(x, dims, 0) }
-
-// FitPCAWhitened is [FitPCA] with direction j stretched by (λ₁/λⱼ)^(whiten/2): 0 keeps the
-// variances λ, 1 makes them all equal. Whitening amplifies small directions, and their noise.
-func FitPCAWhitened(x *mat.Dense, dims int, whiten float64) (Map, error) {
+// Each direction has its largest entry positive, so equal pools give equal maps. Direction j is stretched by
+// (λ₁/λⱼ)^(whiten/2): 0 keeps the variances λ, 1 makes them all equal. Whitening amplifies small directions,
+// and their noise.
+func FitPCA(x *mat.Dense, dims int, whiten float64) (Map, error) {
 	n, d := x.Dims()
 	switch {
 	case dims < 1:

@@ -23,7 +23,7 @@ func plane(n int) *mat.Dense {
 
 func TestFitPCA(t *testing.T) {
 	x := plane(2000) // more than one block of the covariance
-	m, err := FitPCA(x, 4)
+	m, err := FitPCA(x, 4, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestFitPCA(t *testing.T) {
 	if clipped < 990 || clipped > 1001 {
 		t.Errorf("%d of 2000 rows at the boundary, want about 1000", clipped)
 	}
-	again, err := FitPCA(x, 2)
+	again, err := FitPCA(x, 2, 0)
 	if err != nil || !mat.Equal(again.Apply(x), z) {
 		t.Errorf("another fit gave another map: %v", err)
 	}
@@ -58,7 +58,7 @@ func TestFitPCA(t *testing.T) {
 func TestFitPCAWhitened(t *testing.T) {
 	x := plane(2000)
 	for _, c := range []struct{ whiten, ratio float64 }{{0, 100}, {0.5, 10}, {1, 1}} {
-		m, err := FitPCAWhitened(x, 2, c.whiten)
+		m, err := FitPCA(x, 2, c.whiten)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,14 +95,14 @@ func TestFitPCAErrors(t *testing.T) {
 	nan := plane(5)
 	nan.Set(2, 1, math.NaN())
 	for want, fit := range map[string]func() (Map, error){
-		"ask for at least 1": func() (Map, error) { return FitPCA(plane(5), 0) },
-		"needs at least 2":   func() (Map, error) { return FitPCA(plane(1), 1) },
+		"ask for at least 1": func() (Map, error) { return FitPCA(plane(5), 0, 0) },
+		"needs at least 2":   func() (Map, error) { return FitPCA(plane(1), 1, 0) },
 		"all rows of the": func() (Map, error) {
-			return FitPCA(mat.NewDense(3, 3, []float64{.1, .2, .3, .1, .2, .3, .1, .2, .3}), 1)
+			return FitPCA(mat.NewDense(3, 3, []float64{.1, .2, .3, .1, .2, .3, .1, .2, .3}), 1, 0)
 		},
-		"column 1 of the":     func() (Map, error) { return FitPCA(nan, 1) },
-		"whiten is 2":         func() (Map, error) { return FitPCAWhitened(plane(5), 1, 2) },
-		"the pool has 0 rows": func() (Map, error) { return FitPCA(&mat.Dense{}, 1) },
+		"column 1 of the":     func() (Map, error) { return FitPCA(nan, 1, 0) },
+		"whiten is 2":         func() (Map, error) { return FitPCA(plane(5), 1, 2) },
+		"the pool has 0 rows": func() (Map, error) { return FitPCA(&mat.Dense{}, 1, 0) },
 	} {
 		if _, err := fit(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -118,12 +118,12 @@ func BenchmarkFitPCA(b *testing.B) {
 	}
 	b.Run("fit", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := FitPCA(x, 40); err != nil {
+			if _, err := FitPCA(x, 40, 0); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
-	m, err := FitPCA(x, 40)
+	m, err := FitPCA(x, 40, 0)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestRowsAlone(t *testing.T) {
 		x.RawMatrix().Data[i] = rng.Float64()
 	}
 	identity := Map{Kind: IdentityMap, Inputs: d, Scale: 12}
-	pca, err := FitPCA(x, 80)
+	pca, err := FitPCA(x, 80, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (l *lab) ratioSet(name string) (*ratioData, error) {
 		if err != nil {
 			return nil, err
 		}
-		m, err := dataset.FitPCA(rowsOf(s.Train.X, l.rng("pca").Perm(s.Train.Len())[:5000]), 50)
+		m, err := dataset.FitPCA(rowsOf(s.Train.X, l.rng("pca").Perm(s.Train.Len())[:5000]), 50, 0)
 		if err != nil {
 			return nil, err
 		}

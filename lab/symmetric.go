@@ -102,12 +102,12 @@ func (s symmetricSet) load(l *lab) (*mappedSet, error) {
 			return nil, err
 		}
 		z := patches.features(train.X)
-		if pca, err = dataset.FitPCAWhitened(z, s.Dims, 0.5); err != nil {
+		if pca, err = dataset.FitPCA(z, s.Dims, 0.5); err != nil {
 			return nil, err
 		}
 		return &mappedSet{pca.Apply(z), pca.Apply(patches.features(test.X)), train.Y, test.Y, len(data.Schema.Classes())}, nil
 	}
-	if pca, err = dataset.FitPCAWhitened(train.X, s.Dims, 0.5); err != nil {
+	if pca, err = dataset.FitPCA(train.X, s.Dims, 0.5); err != nil {
 		return nil, err
 	}
 	return &mappedSet{pca.Apply(train.X), pca.Apply(test.X), train.Y, test.Y, len(data.Schema.Classes())}, nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"caucus/dataset"
 	"caucus/internal/folder"
 	"caucus/protocol"
 )
@@ -61,7 +62,7 @@ func (s Sources) lock() (unlock func(), err error) {
 }
 
 func (s Sources) newImport(name string) (*newImport, error) {
-	own, err := readSchema(s.Named[name].Schema)
+	own, err := dataset.ReadSchema(s.Named[name].Schema)
 	if err != nil {
 		return nil, err
 	}

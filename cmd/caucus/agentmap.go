@@ -55,7 +55,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 			if schema == "" || file == "" {
 				return usagef("agent map needs --schema FILE and --file FILE")
 			}
-			s, err := readSchema(schema)
+			s, err := dataset.ReadSchema(schema)
 			if err != nil {
 				return err
 			}

@@ -290,7 +290,7 @@ func (p *forecastCommand) public() (dataset.Schema, *dataset.Table, error) {
 		}
 		return madeUp(cmp.Or(p.features, defaultMadeUp), classes)
 	}
-	schema, err := readSchema(p.Schema)
+	schema, err := dataset.ReadSchema(p.Schema)
 	if err != nil {
 		return schema, nil, err
 	}

@@ -76,7 +76,7 @@ informative means; see caucus simulate classify --pool.`,
 			var margins []auxdata.Margin
 			var err error
 			if release == "" {
-				if s, err = readSchema(schema); err != nil {
+				if s, err = dataset.ReadSchema(schema); err != nil {
 					return err
 				}
 				margins = auxdata.Uniforms(s)
@@ -126,7 +126,7 @@ pool has, but cannot make missing rows.`,
 			if schema == "" || pool == "" {
 				return usagef("pool check needs --schema FILE and --pool FILE")
 			}
-			s, err := readSchema(schema)
+			s, err := dataset.ReadSchema(schema)
 			if err != nil {
 				return err
 			}

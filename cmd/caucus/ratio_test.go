@@ -110,7 +110,7 @@ func clinics(dir string) error {
 // from the checked release.
 func TestRatioByDaemons(t *testing.T) {
 	n := newNetwork(t, nil)
-	schema, err := readSchema(filepath.Join(n.dir, "schema.yaml"))
+	schema, err := dataset.ReadSchema(filepath.Join(n.dir, "schema.yaml"))
 	n.check(err)
 	s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
 	parties := []study.PartyID{"hospital-a", "hospital-b", "hospital-c"}

@@ -210,6 +210,6 @@ func formatOf(schema string) (dataset.Format, error) {
 	if schema == "" {
 		return dataset.Format{}, nil
 	}
-	s, err := readSchema(schema)
+	s, err := dataset.ReadSchema(schema)
 	return s.Format(), err
 }

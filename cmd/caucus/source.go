@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"caucus/auxdata"
@@ -148,7 +147,7 @@ func (s *recordsFrom) tables(c *console) (schema dataset.Schema, train, test *da
 		if s.schema == "" {
 			return schema, nil, nil, usagef("--train needs --schema; draft one from public data with: caucus dataset schema %s", s.train)
 		}
-		if schema, err = readSchema(s.schema); err != nil {
+		if schema, err = dataset.ReadSchema(s.schema); err != nil {
 			return schema, nil, nil, err
 		}
 		s.format = schema.Format()
@@ -184,17 +183,4 @@ func divide(t *dataset.Table, column, value string) (matching, others *dataset.T
 		}
 	}
 	return t.Select(in), t.Select(out)
-}
-
-func readSchema(name string) (dataset.Schema, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return dataset.Schema{}, err
-	}
-	defer file.Close()
-	s, err := dataset.ParseSchema(file)
-	if err != nil {
-		return dataset.Schema{}, fmt.Errorf("%s: %w", name, err)
-	}
-	return s, nil
 }

@@ -88,7 +88,7 @@ study. Before that, caucus simulate and caucus forecast take the same file.`,
 }
 
 func (c *console) propose(s terms.Study) (kinds.Proposed, error) {
-	schema, err := readSchema(s.Schema)
+	schema, err := dataset.ReadSchema(s.Schema)
 	if err != nil {
 		return kinds.Proposed{}, err
 	}

@@ -90,11 +90,11 @@ func TestContrasts(t *testing.T) {
 // Other contrasts are unchanged.
 func TestContrastsLost(t *testing.T) {
 	s, x := contrastWorld(t)
-	all, err := dataset.FitPCAWhitened(x, 5, 0)
+	all, err := dataset.FitPCA(x, 5, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	few, err := dataset.FitPCAWhitened(x, 4, 0)
+	few, err := dataset.FitPCA(x, 4, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

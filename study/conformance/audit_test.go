@@ -564,7 +564,7 @@ func TestSumsAreMadeRecordByRecord(t *testing.T) {
 		rows = append(rows, visit{[]string{"no", "yes", "maybe", "?"}[rng.IntN(4)], strconv.FormatFloat(12*rng.Float64()-1, 'g', -1, 64), strconv.FormatFloat(rng.Float64(), 'g', -1, 64), []string{"east", "west", ""}[rng.IntN(3)], strconv.Itoa(i), "s1"})
 	}
 	all := c.records(t, rows)
-	projected, err := dataset.FitPCA(all.X, 3)
+	projected, err := dataset.FitPCA(all.X, 3, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

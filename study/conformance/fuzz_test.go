@@ -124,7 +124,7 @@ func FuzzPlan(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	projected, err := dataset.FitPCA(c.pool.Encoded, 2)
+	projected, err := dataset.FitPCA(c.pool.Encoded, 2, 0)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func Hospital(t testing.TB, records int) (dataset.Schema, *auxdata.Pool, dataset
 	}
 	rows := rand.New(rand.NewPCG(1, 1)).Perm(all.Len())
 	poolRows := all.Select(rows[:len(rows)/4])
-	m, err := dataset.FitPCA(poolRows.X, 10)
+	m, err := dataset.FitPCA(poolRows.X, 10, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

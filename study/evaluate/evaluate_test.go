@@ -334,7 +334,7 @@ func TestClearBodies(t *testing.T) {
 func TestScoresStandAlone(t *testing.T) {
 	s := small(t, "no", "yes", "maybe")
 	from := pool(t, s)
-	projected, err := dataset.FitPCA(from.Encoded, 4)
+	projected, err := dataset.FitPCA(from.Encoded, 4, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func fixtures(t testing.TB) (all []fixture) {
 		}
 		for name, fit := range map[string]func() (dataset.Map, error){
 			"identity": func() (dataset.Map, error) { return dataset.Identity(s), nil },
-			"pca":      func() (dataset.Map, error) { return dataset.FitPCA(encoded.X, 6) },
+			"pca":      func() (dataset.Map, error) { return dataset.FitPCA(encoded.X, 6, 0) },
 			"famd":     func() (dataset.Map, error) { return dataset.FitFAMD(s, encoded.X, 7, 0.5) },
 			"cut": func() (dataset.Map, error) { // standard, with the largest parameters
 				m, err := dataset.FitFAMD(s, encoded.X, 3, 0)

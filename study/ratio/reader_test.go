@@ -22,7 +22,7 @@ func hospital(t *testing.T, records int) (dataset.Schema, *auxdata.Pool, dataset
 		t.Fatal(err)
 	}
 	quarter := all.Select(places(all.Len() / 4))
-	m, err := dataset.FitPCA(quarter.X, 10)
+	m, err := dataset.FitPCA(quarter.X, 10, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
