@@ -4,8 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // encoded is a cell's encoding: a value in one column, 0 in the others, and 1 in any flag column.
@@ -85,9 +83,11 @@ func (e *cellEncoder) number(text string) (float64, oddity) {
 	return v, fine
 }
 
+const missingNumber = 0.5
+
 // ofNumber encodes a number; NaN is a missing number.
 func (e *cellEncoder) ofNumber(v float64) encoded {
-	c := encoded{value: 0.5, at: int32(e.first), flag: -1}
+	c := encoded{value: missingNumber, at: int32(e.first), flag: -1}
 	switch {
 	case !math.IsNaN(v):
 		c.value = e.feature.scale(v)
@@ -105,62 +105,6 @@ func (f *Feature) scale(v float64) float64 {
 		v, lo, hi = math.Log1p(v), math.Log1p(lo), math.Log1p(hi)
 	}
 	return min(max((v-lo)/(hi-lo), 0), 1)
-}
-
-func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
-	type source struct {
-		column *column
-		cells  cellEncoder
-		memo   []encoded // encodings of the column's values; nil if there are more values than rows
-		counts [oddities]int
-	}
-	var sources []source
-	first := 0
-	for i := range s.Features {
-		f := &s.Features[i]
-		names, _ := f.names(maxColumns) // no error: Validate has checked the names
-		for _, name := range names {
-			src := source{column: t.column(name), cells: newCellEncoder(s, f, first)}
-			if len(src.column.values) <= t.rows {
-				src.memo = make([]encoded, len(src.column.values))
-				for code, text := range src.column.values {
-					src.memo[code] = src.cells.encode(text)
-				}
-			}
-			sources = append(sources, src)
-			first += f.width()
-		}
-	}
-	// Blocks of rows keep their part of x in cache while all columns are encoded.
-	const block = 128
-	for top := 0; top < t.rows; top += block {
-		end := min(top+block, t.rows)
-		for j := range sources {
-			src := &sources[j]
-			for i := top; i < end; i++ {
-				code := src.column.codes.at(i)
-				var c encoded
-				if src.memo != nil {
-					c = src.memo[code]
-				} else {
-					c = src.cells.encode(src.column.values[code])
-				}
-				row := x.RawRowView(i)
-				row[c.at] = c.value
-				if c.flag >= 0 {
-					row[c.flag] = 1
-				}
-				src.counts[c.odd]++
-			}
-		}
-	}
-	var remarks []Remark
-	for _, src := range sources {
-		for odd, problem := range problemOf {
-			remarks = appendRemark(remarks, src.column.name, problem, src.counts[odd])
-		}
-	}
-	return remarks
 }
 
 func (s Schema) isMissing(text string) bool { return text == "" || text == s.Missing }

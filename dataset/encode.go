@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 func (s Schema) Dim() int {
@@ -57,48 +55,6 @@ func (s Schema) squaredNorm() float64 {
 	return sum
 }
 
-// Encode turns a table into records with X in [0,1]^Dim.
-//
-// A number is clamped to its bounds, transformed by log1p if the schema says so, and scaled to [0,1]. A cell
-// without a finite number becomes 0.5. A text sets the column of its level, or of "other". "3.0" and "3" are
-// the same level and class. No cell is an error: the remarks count the changes, for the data's owner only.
-//
-// A missing feature column is an error that lists the table's columns. Label, party and patient columns may be
-// absent: then Y is -1, Party and Patient nil. For training see [Schema.EncodeLabelled].
-func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
-	if err := s.checkColumns(t, s.FeatureColumns()); err != nil {
-		return nil, nil, fmt.Errorf("encode table: %w", err)
-	}
-	var remarks []Remark
-	r := &Records{X: &mat.Dense{}, Y: make([]int, t.rows)}
-	if label := t.column(s.Label.Column); label != nil {
-		unknown := s.encodeLabel(label, r.Y)
-		remarks = appendRemark(remarks, s.Label.Column, UnknownLabel, unknown)
-	} else {
-		for i := range r.Y {
-			r.Y[i] = -1
-		}
-	}
-	r.Party, r.Patient = t.texts(s.Party), t.texts(s.Patient)
-	if t.rows > 0 {
-		r.X = mat.NewDense(t.rows, s.Dim(), nil)
-	}
-	return r, append(remarks, s.encodeFeatures(t, r.X)...), nil
-}
-
-// EncodeLabelled is [Schema.Encode] for training records. A missing label column is an error, and so is a
-// missing patient column, because a patient's records could not be kept together.
-func (s Schema) EncodeLabelled(t *Table) (*Records, []Remark, error) {
-	needed := []string{s.Label.Column}
-	if s.Patient != "" {
-		needed = append(needed, s.Patient)
-	}
-	if err := s.checkColumns(t, append(s.FeatureColumns(), needed...)); err != nil {
-		return nil, nil, fmt.Errorf("encode table: %w", err)
-	}
-	return s.Encode(t)
-}
-
 func (s Schema) FeatureColumns() []string {
 	var all []string
 	for _, f := range s.Features {
@@ -146,18 +102,6 @@ func quoteNames(names []string) string {
 		quoted[i] = strconv.Quote(n)
 	}
 	return listNames(quoted)
-}
-
-func (t *Table) texts(name string) []string {
-	c := t.column(name)
-	if c == nil {
-		return nil
-	}
-	all := make([]string, t.rows)
-	for i := range all {
-		all[i] = c.values[c.codes.at(i)]
-	}
-	return all
 }
 
 func (s Schema) encodeLabel(c *column, y []int) (unknown int) {

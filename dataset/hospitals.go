@@ -70,10 +70,9 @@ func HospitalSchema() Schema {
 }
 
 type patient struct {
-	id, hospital    int
-	age, bmi        float64
-	sex, smoker     int
-	frailty, kidney float64 // normal of variance 1; kidney has mean 0, frailty the hospital's severity
+	bmi, frailty, kidney float64 // frailty, kidney: normal of variance 1; kidney has mean 0, frailty the hospital's severity
+	id                   int32
+	age, sex, smoker     uint8
 }
 
 // Hospitals generates admissions of invented patients to hospitals that differ in size and patients, with the
@@ -86,7 +85,7 @@ func Hospitals(c HospitalConfig) (*Table, Schema) {
 		panic(err)
 	}
 	s := HospitalSchema()
-	columns := append([]string{s.Party, s.Patient}, s.FeatureColumns()...)
+	columns := append([]string{s.Party}, s.FeatureColumns()...)
 	b, err := newTableBuilder(append(columns, s.Label.Column))
 	if err != nil {
 		panic(err) // impossible: the names above are distinct
@@ -94,27 +93,29 @@ func Hospitals(c HospitalConfig) (*Table, Schema) {
 	rng := rand.New(rand.NewPCG(c.Seed, 0x686f73706974616c)) // "hospital" in ASCII
 	admissions := hospitalOfEach(c, rng)
 	sites := hospitalSites(c, admissions, rng)
-	var patients []patient
-	seenAt := make([][]int, c.Sites)
+	patients, of := make([]patient, 0, len(admissions)), column{name: s.Patient}
+	seenAt := make([][]int32, c.Sites)
 	for _, h := range admissions {
-		p := patient{id: len(patients), hospital: h}
+		p := patient{id: int32(len(patients))}
 		if back := rng.Float64() < c.Returns; back && rng.Float64() < 0.1 && len(patients) > 0 {
 			p = patients[rng.IntN(len(patients))]
 		} else if back && len(seenAt[h]) > 0 {
 			p = patients[seenAt[h][rng.IntN(len(seenAt[h]))]]
 		} else {
-			p.age = math.Round(min(max(64+sites[h].elderly+15*rng.NormFloat64(), 18), 100))
+			p.age = uint8(math.Round(min(max(64+sites[h].elderly+15*rng.NormFloat64(), 18), 100)))
 			p.bmi = 27 + 5*rng.NormFloat64()
-			p.sex = rng.IntN(2)
-			p.smoker = []int{0, 0, 0, 1, 1, 2}[rng.IntN(6)]
+			p.sex = uint8(rng.IntN(2))
+			p.smoker = []uint8{0, 0, 0, 1, 1, 2}[rng.IntN(6)]
 			p.frailty = sites[h].severity + rng.NormFloat64()
 			p.kidney = rng.NormFloat64()
 			patients = append(patients, p)
 			seenAt[h] = append(seenAt[h], p.id)
+			of.values = append(of.values, fmt.Sprintf("patient-%06d", p.id+1))
 		}
+		of.codes.append(uint32(p.id))
 		b.add(admission(c, s, p, h, sites[h].effect, rng))
 	}
-	return b.table(), s
+	return newTable(b.rows, slices.Insert(b.columns, 1, of)), s
 }
 
 type hospitalSite struct{ elderly, severity, effect float64 }
@@ -159,7 +160,8 @@ func hospitalOfEach(c HospitalConfig, rng *rand.Rand) []int {
 
 func admission(c HospitalConfig, s Schema, p patient, hospital int, effect float64, rng *rand.Rand) []string {
 	diagnosis := rng.IntN(len(diagnosisGroups))
-	pressure := 128 + 0.25*(p.age-60) + 16*rng.NormFloat64()
+	age := float64(p.age)
+	pressure := 128 + 0.25*(age-60) + 16*rng.NormFloat64()
 	glucose := 115 * math.Exp(0.22*rng.NormFloat64()+0.012*(p.bmi-27))
 	if diagnosisGroups[diagnosis] == "diabetes" {
 		glucose *= 1.6
@@ -169,7 +171,7 @@ func admission(c HospitalConfig, s Schema, p patient, hospital int, effect float
 	days := 1 + math.Floor(math.Exp(1.3+0.3*p.frailty+0.5*rng.NormFloat64()))
 
 	odds := -1.5 + effect + diagnosisRisk[diagnosis] +
-		0.045*(p.age-64) +
+		0.045*(age-64) +
 		2.0*(math.Log1p(before)-1) +
 		0.9*(math.Log1p(days)-1.6) +
 		1.8*math.Log(creatinine) +
@@ -187,8 +189,7 @@ func admission(c HospitalConfig, s Schema, p patient, hospital int, effect float
 	decimals := func(v float64, n int) string { return strconv.FormatFloat(v, 'f', n, 64) }
 	return []string{
 		fmt.Sprintf("hospital-%0*d", len(strconv.Itoa(c.Sites)), hospital+1),
-		fmt.Sprintf("patient-%06d", p.id+1),
-		decimals(p.age, 0),
+		decimals(age, 0),
 		[]string{"female", "male"}[p.sex],
 		decimals(pressure, 0),
 		decimals(glucose, 0),

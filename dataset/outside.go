@@ -59,61 +59,6 @@ func (s Schema) featureOf(column string) (Feature, bool) {
 	return Feature{}, false
 }
 
-// EncodeWhere is [Schema.EncodeLabelled] for a study of the records that meet a condition; the condition has
-// passed CheckWhere. Every other record is replaced by the empty record (Empty) with the same patient and
-// party, and marked in Outside. So there are as many records as rows. The remarks count all rows.
-//
-// A cell is compared by its meaning in the schema: a text as its level or "other", a label as its class under
-// any of its names, a number as itself, not clamped. For a missing cell, or a cell without a number in a
-// numeric column, only != holds. So of "x < 3" and "not x < 3" only the second holds.
-//
-// Proof note.
-//   - Neighbours: replace one record, the records of a patient, or all records of a party; or replace one
-//     label, if the condition does not read the label (study.Plan ensures this).
-//   - Lemma: a record's result, Outside included, is a function of its own cells and of the public condition.
-//     So neighbouring files become neighbouring files at the same unit, with as many records. At unit label, a
-//     record's features and Outside do not depend on its label, and a label outside is gone. Patient and party
-//     stay, so the grouping of records does too. Every later step, including names and keyed cuts
-//     (keyed.Records), sees these records alone, so each proof about neighbours holds.
-//   - Numeric model: texts and comparisons; nothing is added up.
-func (s Schema) EncodeWhere(t *Table, c Condition) (*Records, []Remark, error) {
-	r, remarks, err := s.EncodeLabelled(t)
-	if err != nil {
-		return nil, nil, err
-	}
-	inside, err := c.Rows(s.meant(t, c.Columns()))
-	if err != nil {
-		return nil, nil, err
-	}
-	s.keepWhere(r, inside)
-	return r, remarks, nil
-}
-
-func (s Schema) keepWhere(r *Records, inside []bool) {
-	empty := s.Empty()
-	r.Outside = make([]bool, len(inside))
-	for i, in := range inside {
-		if !in {
-			r.Outside[i], r.Y[i] = true, empty.Y[0]
-			copy(r.X.RawRowView(i), empty.X.RawRowView(0))
-		}
-	}
-}
-
-// Empty returns one record with all cells missing and no label.
-func (s Schema) Empty() *Records {
-	columns := s.FeatureColumns()
-	t, err := NewTable(columns, [][]string{make([]string, len(columns))})
-	if err != nil { // no error: a checked schema names a column once
-		panic(err)
-	}
-	r, _, err := s.Encode(t)
-	if err != nil {
-		panic(err)
-	}
-	return r
-}
-
 func (s Schema) meant(t *Table, columns []string) *Table {
 	var out []column
 	for _, name := range columns {

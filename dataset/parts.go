@@ -8,10 +8,6 @@ import (
 	"strings"
 )
 
-// partRows is the least number of rows of a part, unless the file has fewer. Products of much smaller matrices
-// are computed in another way, which would let a row's results depend on its part.
-const partRows = 4096
-
 // Parts reads a file part by part, so that memory does not grow with the file. It calls use for each part, with
 // the part's records as [Schema.Encode] encodes them, but without patients and parties, and with the texts of
 // the file's columns in keep, one list a column. Both are valid until use returns. An error comes from use, or

@@ -34,7 +34,7 @@ func boosted(ctx context.Context, d *simulate.Deal, rows []int) (float64, error)
 	if err := os.WriteFile(script, boostedScript, 0o600); err != nil {
 		return 0, err
 	}
-	for name, records := range map[string]*dataset.Records{train: d.Private.Select(rows), test: d.Test} {
+	for name, records := range map[string]*dataset.Records{train: d.Private.Select(rows), test: d.Test.All()} {
 		if err := writeEncoded(name, records); err != nil {
 			return 0, err
 		}

@@ -182,8 +182,8 @@ func (c coefficientDraw) run(ctx context.Context, l *lab, out *results) error {
 	rng := l.rng("coefficients " + c.key())
 	n := c.sites * c.records
 	d, err := simulate.Split{
-		Schema: p.schema, Pool: p.Select(drawn(coefficientPool, p.Len(), rng)), Train: p.Select(drawn(n, p.Len(), rng)),
-		Test: p.Select([]int{0, 1}), Parties: c.sites, Seed: rng.Uint64(),
+		Schema: p.schema, Pool: p.Select(drawn(coefficientPool, p.Len(), rng)).Held(), Train: p.Select(drawn(n, p.Len(), rng)).Held(),
+		Test: p.Select([]int{0, 1}).Held(), Parties: c.sites, Seed: rng.Uint64(),
 	}.Deal(0)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Task, rng 
 	variance := privacy.VarianceOf(mechanism, bound, 0, 2*dim)
 	n := float64(d.Private.Len())
 	sums := make([]float64, 2*dim)
-	for j, v := range aggregation.CrossSums(plan.Mapped(d.Private), d.Private.Y, 2) {
+	for j, v := range aggregation.CrossSums(plan.Mapped(d.Private.All()), d.Private.Y, 2) {
 		sums[j] = float64(v) + math.Sqrt(variance*float64(c.sites))*rng.NormFloat64()
 	}
 	fit, err := aggregation.FitCross(pool, sums, aggregation.CrossTerms{FitTerms: aggregation.FitTerms{Classes: 2}, Deviation: aggregation.CrossDeviation(variance, c.sites, n), Records: n, Tilt: true, Keep: .1}, rng)

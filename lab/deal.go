@@ -38,7 +38,7 @@ func newMappedDeal(s simulate.Split, c dataset.Components) (*mappedDeal, error) 
 	if err != nil {
 		return nil, err
 	}
-	d.Pool, d.X, d.TestX = task.Pool(), task.Plan().Mapped(d.Private), d.Deal.TestX(task)
+	d.Pool, d.X, d.TestX = task.Pool(), task.Plan().Mapped(d.Private.All()), d.Deal.TestX(task)
 	return d, nil
 }
 

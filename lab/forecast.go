@@ -163,8 +163,8 @@ func (p forecastPlan) deal(l *lab, number int) (*simulate.Deal, error) {
 	private := p.parties * p.records
 	pool, rest := rows[:aside], rows[aside:have]
 	return simulate.Split{
-		Schema: data.Schema, Pool: data.Train.Select(pool), Train: data.Train.Select(rest[:private]),
-		Test: data.Train.Select(rest[private:min(len(rest), private+forecastTest)]), Parties: p.parties, Seed: seed,
+		Schema: data.Schema, Pool: data.Train.Select(pool).Held(), Train: data.Train.Select(rest[:private]).Held(),
+		Test: data.Train.Select(rest[private:min(len(rest), private+forecastTest)]).Held(), Parties: p.parties, Seed: seed,
 	}.Deal(0)
 }
 

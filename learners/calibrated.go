@@ -23,10 +23,12 @@ func CalibratedOf(l Linear, x *mat.Dense, y []int) Calibrated {
 	if len(keep) == 0 {
 		return Calibrated{}
 	}
-	_, d := x.Dims()
-	at := mat.NewDense(len(keep), d, nil)
-	for to, i := range keep {
-		at.SetRow(to, x.RawRowView(i))
+	at := x
+	if _, d := x.Dims(); len(keep) < len(y) {
+		at = mat.NewDense(len(keep), d, nil)
+		for to, i := range keep {
+			at.SetRow(to, x.RawRowView(i))
+		}
 	}
 	s, p := l.Scores(at), l.Probabilities(at)
 	c, n := Columns(l.Classes), float64(len(keep))

@@ -40,14 +40,20 @@ func (p Plan) WhereReadsLabel() bool {
 // an agent needs. Rows that fail the plan's condition become empty records. Only Encode and Decode
 // apply the condition, before any computation (proof: dataset.Schema.EncodeWhere).
 func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []dataset.Remark, error) {
-	c, err := p.condition(s)
-	switch {
-	case err != nil:
+	h, remarks, err := p.Hold(s, t)
+	if err != nil {
 		return nil, nil, err
-	case c == nil:
-		return s.EncodeLabelled(t)
 	}
-	return s.EncodeWhere(t, *c)
+	return h.All(), remarks, nil
+}
+
+// Hold is Encode for records to be encoded later.
+func (p Plan) Hold(s dataset.Schema, t *dataset.Table) (*dataset.Held, []dataset.Remark, error) {
+	c, err := p.condition(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.HoldLabelled(t, c)
 }
 
 // Decode is Encode for records in coded form, under a schema that has all columns of s.

@@ -39,7 +39,7 @@ func (s *recordsFrom) of(of terms.Study) {
 // loaded holds the records of a source. pool and test may be nil.
 type loaded struct {
 	schema            dataset.Schema
-	train, test, pool *dataset.Records
+	train, test, pool *dataset.Held
 	poolTable         *dataset.Table // the pool's rows as they are in the file
 	poolWeight        []float64      // weights in the pool's file
 }
@@ -86,19 +86,19 @@ func (s *recordsFrom) load(c *console) (loaded, error) {
 	for _, part := range []struct {
 		name     string
 		table    *dataset.Table
-		to       **dataset.Records
+		to       **dataset.Held
 		labelled bool
 	}{{"train", train, &out.train, true}, {"test", test, &out.test, true}, {"pool", pool, &out.pool, false}} {
 		if part.table == nil {
 			continue
 		}
-		encode := schema.Encode
+		hold := schema.Hold
 		if part.labelled {
-			encode = func(t *dataset.Table) (*dataset.Records, []dataset.Remark, error) {
-				return study.Plan{Where: s.where}.Encode(schema, t)
+			hold = func(t *dataset.Table) (*dataset.Held, []dataset.Remark, error) {
+				return study.Plan{Where: s.where}.Hold(schema, t)
 			}
 		}
-		records, remarks, err := encode(part.table)
+		records, remarks, err := hold(part.table)
 		if err != nil {
 			return loaded{}, fmt.Errorf("%s records: %w", part.name, err)
 		}

@@ -182,9 +182,11 @@ func (c column) value(v float64) float64 {
 // Exact returns the table of records without noise, for simulations. Its noise intervals are single values,
 // except that a quantile has its bin as interval. The plan must be checked.
 func Exact(p study.Plan, r *dataset.Records) Table {
-	l := layoutOf(p, termsOf(p))
-	return l.table(l.count(r), int64(r.Len()), 0)
+	return layoutOf(p, termsOf(p)).table(Exactly(p, r), int64(r.Len()), 0)
 }
+
+// Exactly returns the vector of records without noise, the sum of their Parts.
+func Exactly(p study.Plan, r *dataset.Records) []int64 { return layoutOf(p, termsOf(p)).count(r) }
 
 func ExactOf(p study.Plan, sum []int64, records int64) (Table, error) {
 	l := layoutOf(p, termsOf(p))

@@ -50,7 +50,7 @@ func TestCoefficientsForeseen(t *testing.T) {
 			for i := range rows {
 				rows[i] = i * records.Len() / len(rows)
 			}
-			d := must(simulate.Split{Schema: schema.Meaning(), Train: records.Select(rows), PoolFraction: .1, Parties: 5, Seed: 3}.Deal(0))
+			d := must(simulate.Split{Schema: schema.Meaning(), Train: records.Select(rows).Held(), PoolFraction: .1, Parties: 5, Seed: 3}.Deal(0))
 			ill := 0
 			for _, y := range d.Private.Y {
 				ill += y
@@ -58,7 +58,7 @@ func TestCoefficientsForeseen(t *testing.T) {
 			share := float64(ill) / float64(d.Private.Len())
 			terms := fmt.Sprintf(`{"class_shares":[%v,%v]}`, 1-share, share)
 			task := must(d.Task(study.Proposal{Name: "foreseen", Unit: privacy.Record, Epsilon: c.epsilon, Map: c.keep, KindTerms: []byte(terms)}))
-			m, _ := classify.TrainLocal(t.Context(), task.Plan(), learners.Default, d.Private, rand.New(rand.NewPCG(1, 1)), false)
+			m, _ := classify.TrainLocal(t.Context(), task.Plan(), learners.Default, d.Private.All(), rand.New(rand.NewPCG(1, 1)), false)
 			auc := learners.Measure(m.(learners.Linear), d.TestX(task), d.Test.Y, learners.Channel{Classes: 2, Keep: 1}).AUC
 			f := must(forecast.Draw(t.Context(), task.Plan(), task.Pool(), forecast.Public{Size: d.Size(), AUC: auc}, forecast.Options{Draws: c.draws, Coefficients: true})).Coefficients
 			var parties []study.Inputs

@@ -8,9 +8,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"caucus/aggregation"
 	"caucus/auxdata"
-	"caucus/dataset"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
@@ -400,12 +401,12 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
 }
 
-// FitClear fits a classifier to true labels, for comparison in simulations.
-func FitClear(p study.Plan, records *dataset.Records, rng *rand.Rand) (aggregation.LabelFit, error) {
+// FitClear fits a classifier to mapped records x and their true labels y, for comparison in simulations.
+func FitClear(p study.Plan, x *mat.Dense, y []int, rng *rand.Rand) (aggregation.LabelFit, error) {
 	o, err := fitOptions(p)
 	if err != nil {
 		return aggregation.LabelFit{}, err
 	}
 	o.Channel = learners.Channel{Keep: 1, Classes: len(p.Schema.Label.Classes)}
-	return aggregation.FitLabels(p.Mapped(records), records.Y, o, rng)
+	return aggregation.FitLabels(x, y, o, rng)
 }

@@ -254,7 +254,7 @@ func (d *Deal) locally(ctx context.Context, t study.Task) ([]float64, error) {
 		in := d.Inputs(i)
 		if learner == learners.Any && in.Voter.Vote != nil {
 			labelled := in.Records.Select(labelledOf(in.Records))
-			if votes, err := in.Voter.Vote(ctx, p.Schema, labelled, d.Test.X); err == nil {
+			if votes, err := in.Voter.Vote(ctx, p.Schema, labelled, d.Test.All().X); err == nil {
 				out[i] = accuracy(votes, d.Test.Y)
 			}
 			continue
@@ -262,7 +262,7 @@ func (d *Deal) locally(ctx context.Context, t study.Task) ([]float64, error) {
 		model, features := classify.TrainLocal(ctx, p, classify.Chosen(learner, in.Voter), in.Records, d.rng, false)
 		on := x
 		if features == learners.Encoded {
-			on = d.Test.X
+			on = d.Test.All().X
 		}
 		if model != nil {
 			out[i] = accuracy(model.Predict(on), d.Test.Y)

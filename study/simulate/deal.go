@@ -26,13 +26,13 @@ type Deal struct {
 	Pool       *mat.Dense
 	PoolWeight []float64
 	// Private holds the parties' records. Parties lists the rows of each party.
-	Private *dataset.Records
+	Private *dataset.Held
 	Parties [][]int
 	// Voters are the parties' classifiers, if a plan lets parties choose. Party i gets
 	// Voters[i mod len(Voters)].
 	Voters []Voter
 	// Test is used only for measuring.
-	Test *dataset.Records
+	Test *dataset.Held
 	// Keep stores each party's computations for later plans that need the same ones. Memory then
 	// grows with the parties. Comparisons of budgets and mechanisms set Keep, so that parties train
 	// once. The first plan with a number of shards decides which record is in which shard.
@@ -148,8 +148,20 @@ func (d *Deal) TestX(t study.Task) *mat.Dense {
 		if d.testX == nil {
 			d.testX = map[*auxdata.Pool]*mat.Dense{}
 		}
-		x = t.Plan().Mapped(d.Test)
+		x = mapped(t.Plan(), d.Test)
 		d.testX[t.Pool()] = x
+	}
+	return x
+}
+
+// mapped maps records block by block, so that few are in memory as encoded rows.
+func mapped(p study.Plan, records *dataset.Held) *mat.Dense {
+	if records.Len() == 0 {
+		return &mat.Dense{}
+	}
+	x := mat.NewDense(records.Len(), p.Map.Dim(), nil)
+	for first, block := range records.Blocks() {
+		x.Slice(first, first+block.Len(), 0, p.Map.Dim()).(*mat.Dense).Copy(p.Mapped(block))
 	}
 	return x
 }

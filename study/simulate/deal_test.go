@@ -32,7 +32,7 @@ func deal(t testing.TB, s simulate.Split) *simulate.Deal {
 // release that Classify makes.
 func TestKeptChangesNothing(t *testing.T) {
 	schema, records := hospital(t, 2000)
-	split := simulate.Split{Schema: schema, Train: records, PoolFraction: .25, Parties: 20, Seed: 4}
+	split := simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .25, Parties: 20, Seed: 4}
 	d := deal(t, split)
 	d.Keep = true
 	party, delta := privacy.Party, 1e-6
@@ -75,7 +75,7 @@ func TestSimulationRepeats(t *testing.T) {
 	schema, records := hospital(t, 2000)
 	run := func(seed uint64) simulate.ClassifySummary {
 		s, err := simulate.Classify{
-			Split:    simulate.Split{Schema: schema, Train: records, PoolFraction: .25, Parties: 60, Seed: seed},
+			Split:    simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .25, Parties: 60, Seed: seed},
 			Proposal: study.Proposal{Name: "s", Unit: privacy.Party, Epsilon: 3, Map: dataset.Components{Project: 10}}, Repeats: 2,
 		}.Run(context.Background())
 		if err != nil {
@@ -97,7 +97,7 @@ func TestSimulationRepeats(t *testing.T) {
 func TestDealUnevenly(t *testing.T) {
 	schema, records := hospital(t, 1600)
 	spread := func(concentration float64) (gap float64) {
-		d := deal(t, simulate.Split{Schema: schema, Train: records, PoolFraction: .25, Parties: 6, Concentration: concentration, Seed: 2})
+		d := deal(t, simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .25, Parties: 6, Concentration: concentration, Seed: 2})
 		seen := make([]int, d.Private.Len())
 		low, high := 1., 0.
 		for _, rows := range d.Parties {
@@ -129,7 +129,7 @@ func TestDealUnevenly(t *testing.T) {
 // refused.
 func TestPoolWeightsCount(t *testing.T) {
 	schema, records := hospital(t, 1600)
-	split := simulate.Split{Schema: schema, Train: records, Pool: records.Select(conformance.Seq(0, 200)), Parties: 10, Seed: 1}
+	split := simulate.Split{Schema: schema, Train: records.Held(), Pool: records.Select(conformance.Seq(0, 200)).Held(), Parties: 10, Seed: 1}
 	of := study.Proposal{Name: "s", Unit: privacy.Party, Epsilon: 30, Map: dataset.Components{Project: 5}}
 	run := func(weight []float64) (study.Plan, string) {
 		s := split
@@ -168,7 +168,7 @@ func TestPoolWeightsCount(t *testing.T) {
 // hold-out is refused.
 func TestHeldOutParties(t *testing.T) {
 	schema, records := hospital(t, 2000)
-	split := simulate.Split{Schema: schema, Train: records, TestParties: true, PoolFraction: .25, Parties: 5, Seed: 3}
+	split := simulate.Split{Schema: schema, Train: records.Held(), TestParties: true, PoolFraction: .25, Parties: 5, Seed: 3}
 	if records.Party == nil {
 		records.Party = make([]string, records.Len())
 	}
@@ -179,12 +179,12 @@ func TestHeldOutParties(t *testing.T) {
 	d := deal(t, split)
 	test := map[float64]bool{}
 	for i := range d.Test.Len() {
-		test[d.Test.X.At(i, 0)] = true
+		test[d.Test.All().X.At(i, 0)] = true
 	}
 	if len(test) != 3 {
 		t.Errorf("%d of 12 parties are tested on, want 3", len(test))
 	}
-	for name, x := range map[string]*mat.Dense{"pool": d.Pool, "parties": d.Private.X} {
+	for name, x := range map[string]*mat.Dense{"pool": d.Pool, "parties": d.Private.All().X} {
 		n, _ := x.Dims()
 		for i := range n {
 			if test[x.At(i, 0)] {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"caucus/dataset"
 	"caucus/privacy"
@@ -52,7 +53,7 @@ func (s Describe) Check() error {
 	switch {
 	case s.Parties > s.Train.Len():
 		return fmt.Errorf("simulate: %d parties for %d records: give at most as many parties as records", s.Parties, s.Train.Len())
-	case s.Parties == 0 && s.Train.Party == nil:
+	case s.Parties == 0 && s.Train.Party() == nil:
 		return fmt.Errorf("simulate: give the number of parties, or name a party column")
 	case s.Repeats < 0:
 		return fmt.Errorf("simulate: %d repeats: give how often to draw noise and records, or 0", s.Repeats)
@@ -76,20 +77,18 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	if err != nil {
 		return out, err
 	}
-	p, all := task.Plan(), []int{}
-	var parties []study.Inputs
-	var records []*dataset.Records
-	for i, rows := range d.Parties {
-		parties, all = append(parties, d.Inputs(i)), append(all, rows...)
-		records = append(records, parties[i].Records)
+	p := task.Plan()
+	release, err := rehearse(ctx, p, task.Pool(), size.Parties, d.Inputs)
+	if err != nil {
+		return out, err
 	}
-	release, err := Rehearse(ctx, p, task.Pool(), parties)
+	truth, err := exact(p, d.Private.Part(slices.Concat(d.Parties...)))
 	if err != nil {
 		return out, err
 	}
 	out = DescribeSummary{
 		Study: p.Kind, Mechanism: p.Mechanism, Where: p.Where, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
-		Parties: len(parties), True: describe.Exact(p, d.Private.Select(all)), Totals: release.Totals, Repeats: s.Repeats, Release: &release,
+		Parties: size.Parties, True: truth, Totals: release.Totals, Repeats: s.Repeats, Release: &release,
 	}
 	if out.Released, err = describe.TableOf(release); err != nil {
 		return out, err
@@ -98,8 +97,27 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	if out.Forecast, _, err = task.(study.NoiseForecaster).ForecastNoise(size); err != nil || s.Repeats == 0 {
 		return out, err
 	}
+	var records []*dataset.Records
+	for _, rows := range d.Parties {
+		records = append(records, d.Private.Select(rows))
+	}
 	out.Coverage, err = DescribeCoverage(ctx, p, task.Pool(), records, s.Repeats, s.Seed)
 	return out, err
+}
+
+// exact is describe.Exact of records that are encoded block by block.
+func exact(p study.Plan, records *dataset.Held) (describe.Table, error) {
+	var sum []int64
+	for _, block := range records.Blocks() {
+		counts := describe.Exactly(p, block)
+		if sum == nil {
+			sum = make([]int64, len(counts))
+		}
+		for c, v := range counts {
+			sum[c] += v
+		}
+	}
+	return describe.ExactOf(p, sum, int64(records.Len()))
 }
 
 func countErrors(released, truth describe.Table) (shown, noisy float64) {

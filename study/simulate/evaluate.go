@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -128,13 +129,7 @@ func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 		return fail(errors.New("simulate: the proposal is of another kind than evaluate"))
 	}
 	p := task.Plan()
-	var parties []study.Inputs
-	all := make([]int, 0, size.Records)
-	for i, rows := range d.Parties {
-		parties = append(parties, d.Inputs(i))
-		all = append(all, rows...)
-	}
-	release, err := Rehearse(ctx, p, task.Pool(), parties)
+	release, err := rehearse(ctx, p, task.Pool(), size.Parties, d.Inputs)
 	if err != nil {
 		return fail(err)
 	}
@@ -151,7 +146,7 @@ func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 		return fail(err)
 	}
 	out.Bins = len(out.Released.Classes[0].Edges) + 1
-	population := d.Private.Select(all)
+	population := d.Private.Select(slices.Concat(d.Parties...))
 	if err := s.measure(ctx, task, judge, population, &out); err != nil {
 		return fail(err)
 	}

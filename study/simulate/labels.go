@@ -200,13 +200,13 @@ func (s Labels) once(ctx context.Context, index int) (labelsRepeat, error) {
 
 func (r *labelsRepeat) measure(d *Deal) error {
 	clear := learners.Channel{Keep: 1, Classes: len(d.Schema.Label.Classes)}
-	x := r.plan.Mapped(d.Test)
+	x := mapped(r.plan, d.Test)
 	model, err := r.result.Classifier.Linear()
 	if err != nil {
 		return err
 	}
 	r.got, r.released = learners.Measure(model, x, d.Test.Y, clear), learners.CalibratedOf(model, x, d.Test.Y)
-	fit, err := labels.FitClear(r.plan, d.Private, d.rng)
+	fit, err := labels.FitClear(r.plan, mapped(r.plan, d.Private), d.Private.Y, d.rng)
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,14 @@ import (
 // name of the roster, or fewer, which several parties then share: they contribute the same with different
 // noise. The plan is marked as simulated. The result depends only on the inputs and the plan's seed.
 func Rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []study.Inputs) (study.Release, error) {
+	return rehearse(ctx, p, pool, len(parties), func(i int) study.Inputs { return parties[i] })
+}
+
+// rehearse is Rehearse among parties that are asked for their inputs one after the other.
+func rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties int, inputs func(i int) study.Inputs) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("simulate: %w", err) }
-	if len(parties) == 0 || len(parties) > len(p.Roster) {
-		return fail(fmt.Errorf("%d parties for a roster of %d: give one each, or fewer that stand for several", len(parties), len(p.Roster)))
+	if parties == 0 || parties > len(p.Roster) {
+		return fail(fmt.Errorf("%d parties for a roster of %d: give one each, or fewer that stand for several", parties, len(p.Roster)))
 	}
 	p.Simulated = true
 	t, err := checkedTask(p, pool)
@@ -29,18 +34,18 @@ func Rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []s
 	if err != nil {
 		return fail(err)
 	}
-	clear, drafts := make([][]byte, len(parties)), make([]study.Contribution, len(parties))
+	clear, drafts := make([][]byte, parties), make([]study.Contribution, parties)
 	for i, name := range p.Roster {
 		if err := ctx.Err(); err != nil {
 			return fail(err)
 		}
-		of := i % len(parties)
+		of := i % parties
 		switch {
 		case i != of:
 		case two != nil:
-			clear[of], err = two.task.Statistic.AppendClear(two.task.Local(parties[of]))
+			clear[of], err = two.task.Statistic.AppendClear(two.task.Local(inputs(of)))
 		default:
-			drafts[of], err = t.Contribute(parties[of])
+			drafts[of], err = t.Contribute(inputs(of))
 		}
 		body := clear[of]
 		if err == nil && two == nil {

@@ -22,7 +22,7 @@ type Reweigh struct {
 	Proposal study.Proposal
 	// Records holds all records, and Group marks those of the group that is mostly private: Share of
 	// the group and 1−Share of the others are private records, and the rest is the pool.
-	Records *dataset.Records
+	Records *dataset.Held
 	Group   []bool
 	Share   float64
 	// HoldOut is the share of the private records that is set aside for tests.
@@ -206,8 +206,8 @@ func (s Reweigh) deal(index int) (dealt, error) {
 		}
 	}
 	d.Deal = &Deal{
-		Schema: s.Schema, Pool: s.Records.Select(pool).X, Private: s.Records.Select(d.private), Parties: parties,
-		Test: s.Records.Select(d.test), rng: rng, seed: rng.Uint64(),
+		Schema: s.Schema, Pool: s.Records.Select(pool).X, Private: s.Records.Part(d.private), Parties: parties,
+		Test: s.Records.Part(d.test), rng: rng, seed: rng.Uint64(),
 	}
 	return d, nil
 }

@@ -31,7 +31,7 @@ func hospitalDeal(t *testing.T, parties int, of study.Proposal) (*Deal, study.Ta
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Split{Schema: schema, Train: records, PoolFraction: .4, Parties: parties, Seed: 5}.Deal(0)
+	d, err := Split{Schema: schema, Train: records.Held(), PoolFraction: .4, Parties: parties, Seed: 5}.Deal(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,12 +273,12 @@ func knownSplit(t *testing.T, name string) Split {
 		}
 		return records
 	}
-	split := Split{Schema: known.Schema.Meaning(), Train: load("train"), PoolFraction: .25, PoolRows: 2000, Seed: 1}
+	split := Split{Schema: known.Schema.Meaning(), Train: load("train").Held(), PoolFraction: .25, PoolRows: 2000, Seed: 1}
 	if known.HasTest() {
-		split.Test = load("test")
+		split.Test = load("test").Held()
 	}
 	if most := testlevel.N(t, 4000, 24_000); split.Train.Len() > most {
-		split.Train = split.Train.Select(rand.New(rand.NewPCG(1, 1)).Perm(split.Train.Len())[:most])
+		split.Train = split.Train.Select(rand.New(rand.NewPCG(1, 1)).Perm(split.Train.Len())[:most]).Held()
 	}
 	return split
 }

@@ -20,7 +20,7 @@ type Split struct {
 	// Train is divided into the pool and the parties' records, unless Pool is given. Test, if nil, is
 	// a quarter of Train, set aside first: a quarter of its records or, with TestParties, all records
 	// of a quarter of its parties, so that nobody is on both sides.
-	Train, Test, Pool *dataset.Records
+	Train, Test, Pool *dataset.Held
 	TestParties       bool
 	// PoolWeight has a positive weight for each row of Pool; nil means equal weights.
 	PoolWeight []float64
@@ -61,7 +61,7 @@ func (s Split) Check() error {
 		return fmt.Errorf("simulate: %d parties: give at least 1", s.Parties)
 	case s.Records < 0:
 		return fmt.Errorf("simulate: %d records a party: give at least 1, or 0 for all", s.Records)
-	case s.Parties == 0 && s.Train.Party == nil:
+	case s.Parties == 0 && s.Train.Party() == nil:
 		return fmt.Errorf("simulate: give the number of parties, or name a party column")
 	case s.TestParties && s.Test != nil:
 		return fmt.Errorf("simulate: there are test records already: hold no parties out")
@@ -130,10 +130,10 @@ func (s Split) divide(repeat int) (*Deal, error) {
 	case s.TestParties:
 		var test []int
 		test, rows = s.heldOut(rows, rng)
-		d.Test = s.Train.Select(test)
+		d.Test = s.Train.Part(test)
 	case s.Test == nil:
 		n := len(rows) / 4
-		d.Test, rows = s.Train.Select(rows[:n]), rows[n:]
+		d.Test, rows = s.Train.Part(rows[:n]), rows[n:]
 	}
 	pool := s.Pool
 	if pool == nil {
@@ -145,18 +145,18 @@ func (s Split) divide(repeat int) (*Deal, error) {
 		if s.PoolRows > 0 {
 			n = min(n, s.PoolRows)
 		}
-		pool, rows = s.Train.Select(rows[:n]), private
+		pool, rows = s.Train.Part(rows[:n]), private
 	}
-	d.Pool, d.Private = pool.X, s.Train.Select(rows)
+	d.Pool, d.Private = pool.All().X, s.Train.Part(rows)
 	return d, nil
 }
 
 func (s Split) heldOut(rows []int, rng *rand.Rand) (test, rest []int) {
-	names := partiesOf(s.Train)
+	names, of := partiesOf(s.Train), s.Train.Party()
 	rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	names = names[:len(names)/4]
 	for _, row := range rows {
-		if slices.Contains(names, s.Train.Party[row]) {
+		if slices.Contains(names, of[row]) {
 			test = append(test, row)
 		} else {
 			rest = append(rest, row)
@@ -165,16 +165,16 @@ func (s Split) heldOut(rows []int, rng *rand.Rand) (test, rest []int) {
 	return test, rest
 }
 
-func partiesOf(r *dataset.Records) []string {
-	names := slices.Clone(r.Party)
+func partiesOf(r *dataset.Held) []string {
+	names := slices.Clone(r.Party())
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-func (s Split) deal(private *dataset.Records, rng *rand.Rand) ([][]int, error) {
+func (s Split) deal(private *dataset.Held, rng *rand.Rand) ([][]int, error) {
 	switch {
 	case s.Parties == 0:
-		return dealNatural(private.Party), nil
+		return dealNatural(private.Party()), nil
 	case s.Concentration > 0:
 		return dealSkewed(private.Y, s.Parties, s.Concentration, rng), nil
 	case s.Parties > private.Len():
