@@ -102,9 +102,6 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 // nestedScales are the factors that fit tries for features Nested, Nested+1, …: 0 leaves these features out.
 var nestedScales = []float64{0, 0.25, 1}
 
-// nestedSure is by how many standard deviations a fit with more features must lower the risk.
-const nestedSure = 1
-
 // fit returns the fit to moments mu and the transform in whose coordinates its ridge acts. With nested features
 // it makes one fit for each of nestedScales, all under the same fresh draws. A fit with more features counts
 // only if its estimated risk without noise is below that of the nested features' fit by more than noise and
@@ -138,7 +135,7 @@ func (o CrossTerms) fit(pool *auxdata.Pool, mu *mat.Dense, noise Noise, rng *ran
 		}
 		var off mat.Dense
 		off.Sub(fit.Model.W, nested.Model.W)
-		if sd := mat.Norm(times(noise.Factor.T(), &off), 2); fit.chosen() < min(best.chosen(), nested.chosen()-nestedSure*sd) {
+		if sd := mat.Norm(times(noise.Factor.T(), &off), 2); fit.chosen() < min(best.chosen(), nested.chosen()-sd) {
 			best, metric = fit, t
 		}
 	}

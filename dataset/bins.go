@@ -97,19 +97,12 @@ func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 	explained.Mul(v, &slopes)
 	back.Mul(&explained, turn)
 	out.Outputs = p + q
-	for i := range wide {
-		for j := range p + q {
-			w := 0.0
-			switch {
-			case i < d && j < p:
-				w = v.At(i, j)
-			case i < d:
-				w = -back.At(i, j-p)
-			case j >= p:
-				w = turn.At(i-d, j-p)
-			}
-			out.Directions = append(out.Directions, float32(w))
-		}
+	directions := mat.NewDense(wide, out.Outputs, nil)
+	directions.Slice(0, d, 0, p).(*mat.Dense).Copy(v)
+	directions.Slice(0, d, p, p+q).(*mat.Dense).Scale(-1, &back)
+	directions.Slice(d, wide, p, p+q).(*mat.Dense).Copy(turn)
+	for _, value := range directions.RawMatrix().Data {
+		out.Directions = append(out.Directions, float32(value))
 	}
 	out.Scale = out.poolScale(u)
 	return out.After(first), nil

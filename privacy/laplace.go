@@ -1,7 +1,6 @@
 package privacy
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -48,15 +47,18 @@ func (m DiscreteLaplace) parameters() map[string]string {
 	return withL2(map[string]string{"scale": m.Scale.RatString()}, m.ByL2)
 }
 
-func (m DiscreteLaplace) check() error {
-	if m.Scale == nil || m.Scale.Sign() <= 0 {
-		return errors.New("check discrete Laplace: the scale must be positive")
+// checkScale refuses a scale or deviation that a sampler cannot use. about names it in errors.
+func checkScale(about string, scale *big.Rat) error {
+	if scale == nil || scale.Sign() <= 0 {
+		return fmt.Errorf("check %s: it must be positive", about)
 	}
-	if m.Scale.Num().BitLen() > 62 || m.Scale.Denom().BitLen() > 62 || m.Scale.Cmp(power(maxScaleBits)) > 0 {
-		return fmt.Errorf("check discrete Laplace: scale %s is too large or too fine, keep it to 2^%d with numerator and denominator below 2^62", m.Scale.RatString(), maxScaleBits)
+	if scale.Num().BitLen() > 62 || scale.Denom().BitLen() > 62 || scale.Cmp(power(maxScaleBits)) > 0 {
+		return fmt.Errorf("check %s: %s is too large or too fine, keep it to 2^%d with numerator and denominator below 2^62", about, scale.RatString(), maxScaleBits)
 	}
 	return nil
 }
+
+func (m DiscreteLaplace) check() error { return checkScale("scale of discrete Laplace noise", m.Scale) }
 
 func (m DiscreteLaplace) cost(b Bound) (Cost, error) {
 	if err := m.check(); err != nil {

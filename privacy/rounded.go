@@ -72,13 +72,7 @@ func (m RoundedGaussian) parameters() map[string]string {
 }
 
 func (m RoundedGaussian) check() error {
-	if m.Deviation == nil || m.Deviation.Sign() <= 0 {
-		return errors.New("check rounded Gaussian: the deviation must be positive")
-	}
-	if m.Deviation.Num().BitLen() > 62 || m.Deviation.Denom().BitLen() > 62 || m.Deviation.Cmp(power(maxScaleBits)) > 0 {
-		return fmt.Errorf("check rounded Gaussian: deviation %s is too large or too fine, keep it to 2^%d with numerator and denominator below 2^62", m.Deviation.RatString(), maxScaleBits)
-	}
-	return nil
+	return checkScale("deviation of rounded Gaussian noise", m.Deviation)
 }
 
 func (m RoundedGaussian) cost(b Bound) (Cost, error) {

@@ -20,6 +20,12 @@ func (p *Plan) SetTerms(terms any) (err error) {
 	return err
 }
 
+// TermsOf returns the kind terms of a plan that has been checked.
+func TermsOf[T any](p Plan) (t T) {
+	_ = p.DecodeTerms(&t)
+	return t
+}
+
 // DecodeTerms reads the plan's kind terms into terms, which stay unchanged if the plan has none. It
 // refuses unknown fields, deceptive text (CheckText), and any encoding except SetTerms', because the
 // plan's hash covers the bytes.

@@ -57,11 +57,6 @@ func (Kind) Check(p study.Plan) error {
 	return nil
 }
 
-func termsOf(p study.Plan) (t Terms) {
-	_ = p.DecodeTerms(&t)
-	return t
-}
-
 // Complete fills in the defaults. The default class is the second of two.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
@@ -83,7 +78,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 // Tune cuts the scores at the pool's quantiles and the thresholds, into 20 bins. It takes 10 bins if
 // there are subgroups, or if the forecast AUC with 20 bins has a standard deviation above .02.
 func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
-	t := termsOf(*p)
+	t := study.TermsOf[Terms](*p)
 	if len(t.Edges) > 0 {
 		return nil
 	}
@@ -98,7 +93,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	if t.check(*p) != nil { // Check refuses such a plan
 		return p.SetTerms(t)
 	}
-	given := termsOf(*p).Bins > 0
+	given := study.TermsOf[Terms](*p).Bins > 0
 	for {
 		t.cut(*p, pool)
 		if given || bins == fewBins || t.checkEdges(p.Schema) != nil {
@@ -151,7 +146,7 @@ func known(z, weight []float64) (scores, weights []float64) {
 }
 
 func (Kind) Words(p study.Plan) study.Words {
-	t := termsOf(p)
+	t := study.TermsOf[Terms](p)
 	what := "a model that the plan carries"
 	if t.Program {
 		what = "the scores that a program of this site's own gives"
@@ -200,7 +195,7 @@ type task struct {
 }
 
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
-	h := newHistograms(p, termsOf(p))
+	h := newHistograms(p, study.TermsOf[Terms](p))
 	h.read(pool)
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: h, Fresh: 0x6576616c75617465}, h}, nil
 }

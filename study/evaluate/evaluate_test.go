@@ -99,7 +99,7 @@ func made(t testing.TB, s dataset.Schema, terms Terms, change func(*study.Plan))
 	if err := (Kind{}).Check(p); err != nil {
 		t.Fatal(err)
 	}
-	h := newHistograms(p, termsOf(p))
+	h := newHistograms(p, study.TermsOf[Terms](p))
 	h.read(from)
 	return h
 }

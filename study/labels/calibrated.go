@@ -33,7 +33,7 @@ func (l task) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int, o aggr
 
 func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Classifier, []string, error) {
 	why := classifier.WhyScores(released, claimed.SlopeError)
-	if termsOf(p).Risk == aggregation.RiskBER {
+	if study.TermsOf[Terms](p).Risk == aggregation.RiskBER {
 		why = balanced
 	}
 	of := claimed.Classifier.Calibration

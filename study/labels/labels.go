@@ -99,11 +99,6 @@ func (Kind) Check(p study.Plan) error {
 	return nil
 }
 
-func termsOf(p study.Plan) (t Terms) {
-	_ = p.DecodeTerms(&t)
-	return t
-}
-
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	t, full := Terms{}, DefaultTerms()
 	if err := s.DecodeTerms(&t); err != nil {
@@ -130,10 +125,10 @@ func responseOf(p study.Plan) (privacy.RandomisedResponse, error) {
 }
 
 func optionsOf(p study.Plan, m privacy.RandomisedResponse) (aggregation.LabelOptions, error) {
-	loss, err := learners.LossNamed(termsOf(p).Loss)
+	loss, err := learners.LossNamed(study.TermsOf[Terms](p).Loss)
 	return aggregation.LabelOptions{
 		Channel: learners.Channel{Keep: m.KeepProbability(), Classes: m.Classes},
-		Loss:    loss, Risk: termsOf(p).Risk, Correction: termsOf(p).Correction, Lambda: p.Lambda,
+		Loss:    loss, Risk: study.TermsOf[Terms](p).Risk, Correction: study.TermsOf[Terms](p).Correction, Lambda: p.Lambda,
 	}, err
 }
 
@@ -182,14 +177,14 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	}
 	received, err := bodies.ReleasedAtParties(p, t)
 	return task{study.Agree(Kind{}, p, pool), t, reader{
-		AtParties: received, most: termsOf(p).MaxRecords, dim: p.Map.Dim(), classes: len(p.Schema.Label.Classes),
+		AtParties: received, most: study.TermsOf[Terms](p).MaxRecords, dim: p.Map.Dim(), classes: len(p.Schema.Label.Classes),
 		empty: bodies.AppendFeatures(nil, p.Mapped(p.Schema.Empty())),
 	}}, err
 }
 
 func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	p, t := l.Plan(), l.terms
-	records := in.Records.Select(keyed.Of(keyed.Rule{Study: l.Hash(), Unit: p.Unit}, in.Records, in.ShardKey).Sending(termsOf(p).MaxRecords))
+	records := in.Records.Select(keyed.Of(keyed.Rule{Study: l.Hash(), Unit: p.Unit}, in.Records, in.ShardKey).Sending(study.TermsOf[Terms](p).MaxRecords))
 	n := records.Len()
 	head := binary.AppendUvarint(nil, uint64(n))
 	if n == 0 {
@@ -215,7 +210,7 @@ func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 
 // MaxBody adds up the number of records, two bytes for each feature, and the released labels.
 func (l task) MaxBody() int {
-	most := termsOf(l.Plan()).MaxRecords
+	most := study.TermsOf[Terms](l.Plan()).MaxRecords
 	return binary.MaxVarintLen64 + 2*most*l.Pool().Dim() + bodies.PublishedSize(most)
 }
 
@@ -228,7 +223,7 @@ func (l task) Charges(int64) ([]study.Charge, error) {
 }
 
 func (l task) Reservations(records int) ([]study.Reservation, error) {
-	n := min(records, termsOf(l.Plan()).MaxRecords)
+	n := min(records, study.TermsOf[Terms](l.Plan()).MaxRecords)
 	if n < 1 {
 		return nil, nil
 	}
@@ -306,7 +301,7 @@ func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 	c, warnings, slopeError := l.calibrated(fit, x, y, o, rng)
 	r := Result{
 		Classifier: c,
-		Records:    len(y), Keep: o.Channel.Keep, Loss: termsOf(p).Loss, Risk: termsOf(p).Risk, Correction: termsOf(p).Correction,
+		Records:    len(y), Keep: o.Channel.Keep, Loss: study.TermsOf[Terms](p).Loss, Risk: study.TermsOf[Terms](p).Risk, Correction: study.TermsOf[Terms](p).Correction,
 		Shares: aggregation.DebiasedShares(y, o.Channel), Path: fit.Path, SlopeError: slopeError,
 	}
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
@@ -363,7 +358,7 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	c := l.Classifier
 	classes := len(p.Schema.Label.Classes)
 	if len(c.Weights) != p.Map.Dim() || len(l.Shares.Share) != classes ||
-		l.Records < 1 || l.Records > parties*termsOf(p).MaxRecords {
+		l.Records < 1 || l.Records > parties*study.TermsOf[Terms](p).MaxRecords {
 		return study.Result{}, bodies.ErrForm
 	}
 	model, err := c.Linear()
@@ -395,7 +390,7 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	}
 	r := Result{
 		Classifier: fitted,
-		Records:    l.Records, Keep: o.Channel.Keep, Loss: termsOf(p).Loss, Risk: termsOf(p).Risk, Correction: termsOf(p).Correction,
+		Records:    l.Records, Keep: o.Channel.Keep, Loss: study.TermsOf[Terms](p).Loss, Risk: study.TermsOf[Terms](p).Risk, Correction: study.TermsOf[Terms](p).Correction,
 		Shares: aggregation.LabelSharesOf(l.Shares.Share, float64(l.Records), o.Channel), Path: path, SlopeError: l.SlopeError,
 	}
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))

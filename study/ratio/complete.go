@@ -37,7 +37,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 
 // Tune chooses the width of embeddings.
 func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
-	t := termsOf(*p)
+	t := study.TermsOf[Terms](*p)
 	if err := t.ChooseWidth(pool); err != nil {
 		return err
 	}

@@ -199,7 +199,7 @@ type design struct {
 // designOf makes the design of a plan. The bound of noisy embeddings has weights for MaxSets sets;
 // boundFor limits it to the actual number of sets.
 func designOf(p study.Plan) (design, error) {
-	t := termsOf(p)
+	t := study.TermsOf[Terms](p)
 	d := design{terms: t, classes: len(p.Schema.Label.Classes), lattice: ratio.DefaultLattice()}
 	d.sized = t.sized(p)
 	d.block = d.classes
@@ -259,18 +259,13 @@ func (d design) boundFor(sets int) privacy.Bound {
 	return b
 }
 
-func termsOf(p study.Plan) (t Terms) {
-	_ = p.DecodeTerms(&t)
-	return t
-}
-
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Result) }
 
 // DealSets assigns a party's records to its sets, at least one. Sets are in the order of their names,
 // rows in the order of their keys. Last, DealSets removes records that fail the plan's condition.
 func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
-	t, records := termsOf(p), in.Records
+	t, records := study.TermsOf[Terms](p), in.Records
 	named := keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, SetColumn: t.Sets == SetsColumn}, records, in.ShardKey)
 	rows := named.Cut(t.MaxRecords)
 	c := len(p.Schema.Label.Classes)

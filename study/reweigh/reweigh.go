@@ -84,11 +84,6 @@ func (Kind) Check(p study.Plan) error {
 	return err
 }
 
-func termsOf(p study.Plan) (t Terms) {
-	_ = p.DecodeTerms(&t)
-	return t
-}
-
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Weights) }
 
@@ -106,7 +101,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 // designOf makes the design of a plan's sums: sums of encoded features or, if the plan projects them,
 // of mapped features.
 func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
-	t := termsOf(p)
+	t := study.TermsOf[Terms](p)
 	if p.Map.Kind != dataset.IdentityMap {
 		if len(t.Pairs) > 0 || t.Bins > 0 {
 			return nil, study.PlanError("reweigh", "pairs and bins are of the schema's features: leave them out, or do not project the features")
@@ -159,7 +154,7 @@ func newStatistic(p study.Plan, pool *auxdata.Pool) (*statistic, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &statistic{plan: p, terms: termsOf(p), pool: pool, design: d, rows: pool.Encoded}
+	w := &statistic{plan: p, terms: study.TermsOf[Terms](p), pool: pool, design: d, rows: pool.Encoded}
 	if p.Map.Kind != dataset.IdentityMap {
 		w.rows = pool.X
 	}
@@ -336,7 +331,7 @@ func (w *statistic) Noise(float64, int) (aggregation.Noise, error) {
 func (Kind) Words(p study.Plan) study.Words {
 	w := study.Words{
 		Leaves: "sums over this site's records of the schema's features, and the declared number of records", Received: "sums over its records",
-		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInRecords, PerParty: termsOf(p).PerParty,
+		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInRecords, PerParty: study.TermsOf[Terms](p).PerParty,
 	}
 	if p.Mechanism != "entropy" {
 		w.Leaves = "the coefficients of a model that tells this site's records from the public pool's, times the declared number of records, and that number"
