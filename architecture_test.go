@@ -53,7 +53,7 @@ var rooms = map[string][]string{
 	"study/classify":            {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "learners", "privacy"},
 	"study/describe":            {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
 	"study/evaluate":            {"internal/yamlfile", "study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "aggregation/shares", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
-	"study/labels":              {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "auxdata", "dataset", "learners", "privacy"},
+	"study/labels":              {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "auxdata", "learners", "privacy"},
 	"study/ratio":               {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/ratio", "auxdata", "dataset", "privacy"},
 	"study/reweigh":             {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
 	"study/kinds":               {"study", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},

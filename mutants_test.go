@@ -480,7 +480,7 @@ var mutants = []mutant{
 		found: "TestEvaluateRefusals",
 	},
 	{
-		name: "a record that a study is not about keeps its label", room: "dataset", file: "outside.go",
+		name: "a record that a study is not about keeps its label", room: "dataset", file: "held.go",
 		old: "r.Outside[i], r.Y[i] = true, empty.Y[0]", new: "r.Outside[i], r.Y[i] = true, max(r.Y[i], empty.Y[0])",
 		found: "TestEncodeWhere",
 	},
@@ -639,7 +639,7 @@ var mutants = []mutant{
 		old: "\t\tif y[i] < 0 {\n\t\t\tcontinue\n\t\t}\n\t\tlatticeRow", new: "\t\tif y[i] < 0 && i > 0 {\n\t\t\ty[i] = y[i-1]\n\t\t}\n\t\tif y[i] < 0 {\n\t\t\tcontinue\n\t\t}\n\t\tlatticeRow", found: "TestRecordsAddUp",
 	},
 	{
-		name: "what follows a record that a study is not about is left out too", room: "dataset", file: "outside.go", in: "study/conformance",
+		name: "what follows a record that a study is not about is left out too", room: "dataset", file: "held.go", in: "study/conformance",
 		old: "\t\tif !in {\n\t\t\tr.Outside[i]", new: "\t\tif !in || i > 0 && r.Outside[i-1] {\n\t\t\tr.Outside[i]", found: "TestRecordsAddUp",
 	},
 	{

@@ -353,7 +353,7 @@ func TestSharesInWords(t *testing.T) {
 		"either share alone is random numbers", "both together could add the two shares up, and would have this site's exact votes",
 		"ε = 1, δ = 1e-06 holds against every reader", "against both servers together nothing holds",
 		"helper       Data Trust, signing key " + agreed.signer.Key().String()[:16], "it agreed to this plan and to its noise, and signed that",
-		"one upload; the size follows from the plan and the declared number of records", "noise: aggregators", "allows it once a person approves",
+		"one upload; the size follows from the plan and the declared number of records", "noise added by the coordinator and a helper, each in full", "allows it once a person approves",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &text)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,20 +179,6 @@ func ParseSchema(r io.Reader) (Schema, error) {
 	}
 	if err := s.Validate(); err != nil {
 		return Schema{}, err
-	}
-	return s, nil
-}
-
-// ReadSchema reads a schema's file (see [ParseSchema]).
-func ReadSchema(path string) (Schema, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return Schema{}, err
-	}
-	defer file.Close()
-	s, err := ParseSchema(file)
-	if err != nil {
-		return Schema{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"caucus/dataset"
 	"caucus/internal/folder"
 	"caucus/protocol"
 )
@@ -62,7 +61,7 @@ func (s Sources) lock() (unlock func(), err error) {
 }
 
 func (s Sources) newImport(name string) (*newImport, error) {
-	own, err := dataset.ReadSchema(s.Named[name].Schema)
+	own, err := ReadSchema(s.Named[name].Schema)
 	if err != nil {
 		return nil, err
 	}

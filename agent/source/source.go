@@ -113,6 +113,20 @@ func (s Source) Below(folder string) Source {
 	return s
 }
 
+// ReadSchema reads and checks a schema's YAML file.
+func ReadSchema(path string) (dataset.Schema, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return dataset.Schema{}, err
+	}
+	defer file.Close()
+	s, err := dataset.ParseSchema(file)
+	if err != nil {
+		return dataset.Schema{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
 func sameSchema(a, b dataset.Schema) bool {
 	return len(a.Within(b)) == 0 && len(b.Within(a)) == 0 && reflect.DeepEqual(a.Format(), b.Format())
 }

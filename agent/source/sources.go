@@ -59,7 +59,7 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 		return fail("%s cannot be read", s.declarationFile(name))
 	}
 	source := s.Named[name]
-	own, err := dataset.ReadSchema(source.Schema)
+	own, err := ReadSchema(source.Schema)
 	m, errMapping := source.Mapping.read()
 	asked, errQuery := "", error(nil)
 	if d.Query != nil {
@@ -149,7 +149,7 @@ func discard([]byte) error { return nil }
 // survey reads a source for a declaration, passes its encoded records to keep, and completes the report.
 func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([]byte) error, progress Progress) (Declaration, error) {
 	source := s.Named[name]
-	own, err := dataset.ReadSchema(source.Schema)
+	own, err := ReadSchema(source.Schema)
 	if err != nil {
 		return Declaration{}, err
 	}
@@ -379,7 +379,7 @@ func (s Sources) Own(p study.Plan) (*dataset.Records, error) {
 // CheckMapping checks that a mapping makes all columns of its schema from a report's columns. says tells
 // a person the result.
 func (s Sources) CheckMapping(r Report) (says string, err error) {
-	own, err := dataset.ReadSchema(s.Named[r.Source].Schema)
+	own, err := ReadSchema(s.Named[r.Source].Schema)
 	if err != nil {
 		return "", err
 	}

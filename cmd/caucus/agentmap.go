@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/agent/source"
 	"caucus/dataset"
 	"caucus/dataset/files"
 	"caucus/dataset/mapping"
@@ -55,7 +56,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 			if schema == "" || file == "" {
 				return usagef("agent map needs --schema FILE and --file FILE")
 			}
-			s, err := dataset.ReadSchema(schema)
+			s, err := source.ReadSchema(schema)
 			if err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/agent/source"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/report"
@@ -290,7 +291,7 @@ func (p *forecastCommand) public() (dataset.Schema, *dataset.Table, error) {
 		}
 		return madeUp(cmp.Or(p.features, defaultMadeUp), classes)
 	}
-	schema, err := dataset.ReadSchema(p.Schema)
+	schema, err := source.ReadSchema(p.Schema)
 	if err != nil {
 		return schema, nil, err
 	}

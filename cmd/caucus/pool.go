@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/agent/source"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
@@ -76,7 +77,7 @@ informative means; see caucus simulate classify --pool.`,
 			var margins []auxdata.Margin
 			var err error
 			if release == "" {
-				if s, err = dataset.ReadSchema(schema); err != nil {
+				if s, err = source.ReadSchema(schema); err != nil {
 					return err
 				}
 				margins = auxdata.Uniforms(s)
@@ -126,7 +127,7 @@ pool has, but cannot make missing rows.`,
 			if schema == "" || pool == "" {
 				return usagef("pool check needs --schema FILE and --pool FILE")
 			}
-			s, err := dataset.ReadSchema(schema)
+			s, err := source.ReadSchema(schema)
 			if err != nil {
 				return err
 			}

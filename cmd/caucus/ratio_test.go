@@ -17,6 +17,7 @@ import (
 
 	"caucus/agent/policy"
 	"caucus/agent/site"
+	"caucus/agent/source"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -110,7 +111,7 @@ func clinics(dir string) error {
 // from the checked release.
 func TestRatioByDaemons(t *testing.T) {
 	n := newNetwork(t, nil)
-	schema, err := dataset.ReadSchema(filepath.Join(n.dir, "schema.yaml"))
+	schema, err := source.ReadSchema(filepath.Join(n.dir, "schema.yaml"))
 	n.check(err)
 	s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
 	parties := []study.PartyID{"hospital-a", "hospital-b", "hospital-c"}

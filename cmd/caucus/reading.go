@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"caucus/agent/source"
 	"caucus/dataset"
 	"caucus/dataset/files"
 	"caucus/dataset/mapping"
@@ -210,6 +211,6 @@ func formatOf(schema string) (dataset.Format, error) {
 	if schema == "" {
 		return dataset.Format{}, nil
 	}
-	s, err := dataset.ReadSchema(schema)
+	s, err := source.ReadSchema(schema)
 	return s.Format(), err
 }

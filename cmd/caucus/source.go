@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"caucus/agent/source"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
@@ -147,7 +148,7 @@ func (s *recordsFrom) tables(c *console) (schema dataset.Schema, train, test *da
 		if s.schema == "" {
 			return schema, nil, nil, usagef("--train needs --schema; draft one from public data with: caucus dataset schema %s", s.train)
 		}
-		if schema, err = dataset.ReadSchema(s.schema); err != nil {
+		if schema, err = source.ReadSchema(s.schema); err != nil {
 			return schema, nil, nil, err
 		}
 		s.format = schema.Format()

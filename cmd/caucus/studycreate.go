@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/agent/source"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -88,7 +89,7 @@ study. Before that, caucus simulate and caucus forecast take the same file.`,
 }
 
 func (c *console) propose(s terms.Study) (kinds.Proposed, error) {
-	schema, err := dataset.ReadSchema(s.Schema)
+	schema, err := source.ReadSchema(s.Schema)
 	if err != nil {
 		return kinds.Proposed{}, err
 	}

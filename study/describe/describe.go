@@ -129,8 +129,7 @@ func levelsIn(s dataset.Schema, column string) int {
 		return len(s.Classes()) + 1
 	}
 	for _, f := range s.Features {
-		names, _ := dataset.ExpandNames(f.Columns) // no error: the schema was checked
-		if f.Kind == dataset.Categorical && (f.Column == column || slices.Contains(names, column)) {
+		if names, _ := dataset.ExpandNames(f.Columns); f.Kind == dataset.Categorical && (f.Column == column || slices.Contains(names, column)) {
 			return len(f.Levels) + 1
 		}
 	}

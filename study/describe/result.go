@@ -179,8 +179,8 @@ func (c column) value(v float64) float64 {
 	return c.scale(v)
 }
 
-// Exact returns the table of records without noise, for simulations. Its noise intervals are single values,
-// except that a quantile has its bin as interval. The plan must be checked.
+// Exact returns the table of records without noise, under a checked plan. Its noise intervals are single values,
+// except that a quantile has its bin as interval.
 func Exact(p study.Plan, r *dataset.Records) Table {
 	return layoutOf(p, termsOf(p)).table(Exactly(p, r), int64(r.Len()), 0)
 }

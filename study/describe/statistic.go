@@ -290,9 +290,8 @@ func (q *counts) Form(records int64) shares.Form {
 }
 
 // Terms ignores the number of records, so all sites have the same terms.
-func (q *counts) Terms(int64) (study.ReleaseTerms, error) {
-	t := study.ReleaseTerms{Output: "counts", Bound: q.bound()}
-	var err error
+func (q *counts) Terms(int64) (t study.ReleaseTerms, err error) {
+	t = study.ReleaseTerms{Output: "counts", Bound: q.bound()}
 	t.Mechanism, err = q.plan.Calibrate(t.Bound, q.Cells())
 	return t, err
 }

@@ -244,9 +244,8 @@ func (h *histograms) Form(weight int64) shares.Form {
 }
 
 // Terms ignores the number of records, so all sites have the same terms.
-func (h *histograms) Terms(int64) (study.ReleaseTerms, error) {
-	t := study.ReleaseTerms{Output: "histograms", Bound: h.bound()}
-	var err error
+func (h *histograms) Terms(int64) (t study.ReleaseTerms, err error) {
+	t = study.ReleaseTerms{Output: "histograms", Bound: h.bound()}
 	t.Mechanism, err = h.plan.Calibrate(t.Bound, h.Cells())
 	return t, err
 }
