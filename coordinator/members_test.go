@@ -128,7 +128,7 @@ func TestStrangers(t *testing.T) {
 		"a year ahead":           {id, at(365 * 24 * time.Hour), protocol.ErrClock, "set the clock"},
 		"another coordinator":    {foreign, protocol.DialOptions{}, protocol.ErrDenied, "not the coordinator that invited"},
 		"another's certificate":  {mixed, protocol.DialOptions{}, protocol.ErrDenied, "authority"},
-		"certificate, not known": {unknown, protocol.DialOptions{}, protocol.ErrDenied, "does not know it"},
+		"certificate, not known": {unknown, protocol.DialOptions{}, protocol.ErrDenied, "does not admit this certificate"},
 	} {
 		if err := list(c.id, c.o); !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, want %v saying %q", what, err, c.want, c.text)
