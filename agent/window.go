@@ -107,7 +107,7 @@ func (p *preparation) within(ctx context.Context, w window) draft {
 	p.busy.Add(1)
 	p.going.Go(func() {
 		defer p.busy.Add(-1)
-		defer func() { _ = recover() }() // the panic's message could be a record; the draft is then not ready
+		defer func() { _ = recover() }() // the panic's message could contain a record, so it is dropped, and no draft is sent
 		ready <- p.prepare(ctx, w)
 	})
 	end, stop := p.clock.After(w.began + w.span.Prepare - p.clock.Elapsed())

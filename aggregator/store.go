@@ -222,7 +222,7 @@ func (t *transaction) records(yield func(study.Hash, record) error) error {
 	return err
 }
 
-// untoldOf lists the studies for Server.Untold. Migration 2 has an index for this query.
+// untoldOf lists the failed studies of which the other server has not been told. Migration 2 has an index for this query.
 func untoldOf(ctx context.Context, tx *sql.Tx) ([]study.Hash, error) {
 	return hashesBy(ctx, tx, untoldQuery)
 }

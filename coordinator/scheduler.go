@@ -182,9 +182,9 @@ func (s *scheduler) confirms(ctx context.Context) {
 	}
 }
 
-// tellEnded tells the helper of each study that failed here for good, so that the helper deletes its share. The
-// store of shares remembers which studies the helper knows of, so a failed call is repeated the next time, also
-// after a restart.
+// tellEnded tells the helper which studies failed here for good, so that the helper deletes its shares. The store
+// of shares remembers which ends the helper has been told, so a failed call is repeated the next time, also after a
+// restart.
 func (s *scheduler) tellEnded(ctx context.Context) {
 	sharing := s.registry.sharing
 	untold, err := sharing.server.Untold(ctx)

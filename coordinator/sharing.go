@@ -279,8 +279,8 @@ func ignoreHelper(err error) error {
 	return err
 }
 
-// unshared refuses to resume a failed study if the two servers hold contributions of it. These would count even if
-// their parties do not send them again, because each contribution is checked only once.
+// unshared refuses to resume a failed study if the two servers hold contributions of it. Otherwise these would be in
+// the new sum, also those of parties that do not contribute again.
 func (c *runningStudy) unshared(ctx context.Context) error {
 	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {

@@ -111,17 +111,14 @@ func TestBinsBesideComponents(t *testing.T) {
 		}
 	}
 	// A step is flat on both sides of its edge: the standard map before the projection takes two values.
-	for _, e := range poolEdges(s, x) {
-		steps := with.First.Features(x)
-		_, width := steps.Dims()
-		for j := s.Dim(); j < width; j++ {
-			for i := range n {
-				if v := math.Abs(steps.At(i, j)); math.Abs(v-famdCut) > 1e-9 {
-					t.Fatalf("step %d is %v on the pool, edge %+v", j, v, e)
-				}
+	steps := with.First.Features(x)
+	_, width := steps.Dims()
+	for j := s.Dim(); j < width; j++ {
+		for i := range n {
+			if v := math.Abs(steps.At(i, j)); math.Abs(v-famdCut) > 1e-9 {
+				t.Fatalf("step %d is %v on the pool", j, v)
 			}
 		}
-		break
 	}
 }
 

@@ -77,7 +77,7 @@ func (t *Table) answer(c comparison) []bool {
 	return out
 }
 
-// holds compares a cell. b is the comparison's value as a number, if isNumber.
+// holds reports whether the comparison is true of a cell. b is the comparison's value as a number, if isNumber.
 func (c comparison) holds(cell string, b float64, isNumber bool) bool {
 	var a float64
 	numbers := isNumber

@@ -20,7 +20,7 @@ type shownStudy struct {
 	Dots *report.Dots
 }
 
-// WritePage writes a page without outside files, best studies first.
+// WritePage writes a page that needs no other file, with the studies that gained most first.
 func WritePage(w io.Writer, r Report) error {
 	t, err := report.Template(pageHTML)
 	if err != nil {

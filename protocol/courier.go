@@ -224,7 +224,7 @@ func (c *Courier) answer(a answered) ([]byte, error) {
 	}
 	var newest privacy.Head
 	if a.Shown, newest = c.memory.newest(); a.Shown.Kind == "" || newest == c.notice.Ledger {
-		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature} // the notice has the same head, and also names the coordinator's process
+		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature} // has the same ledger head, and names the run of the coordinator too
 	}
 	k := keptAnswer{Body: body[:], SealKey: c.notice.SealKey, Certificate: certificate[:]}
 	sealed, key, err := a.seal(c.sealKey, c.notice.Plan, string(c.party))

@@ -131,9 +131,9 @@ var errLacks = errors.New("a column of the schema is missing")
 
 var errOther = errors.New("its columns are not those that were declared: put the file back, or declare it again")
 
-// take maps and encodes all rows, and passes each encoded record to keep. From time to time it calls the function
-// every with the number of records; an error of every stops the reading. every is nil if no person waits.
-func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
+// take maps and encodes all rows, and passes each encoded record to keep. From time to time it calls progress with
+// the number of records so far; an error from progress stops the reading. Without a person who waits, progress is nil.
+func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
 	r.columns = in.Columns()
 	var err error
 	if r.bound, err = m.Bind(r.columns, own); err != nil {
@@ -148,9 +148,9 @@ func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping
 	if err != nil {
 		return err
 	}
-	c := &codedRows{Rows: rows, every: every, coder: coder, record: make([]byte, coding.Width()), keep: keep}
+	c := &codedRows{Rows: rows, every: progress, coder: coder, record: make([]byte, coding.Width()), keep: keep}
 	sample := dataset.Lines{}
-	if every != nil { // a person reads this advice
+	if progress != nil { // a person reads this advice
 		sample, err = dataset.Collect(dataset.First(c, mapping.Advised))
 	}
 	for err == nil {
@@ -164,7 +164,7 @@ func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping
 		Odd:   slices.Concat(coder.Remarks(), r.bound.Remarks()),
 		Notes: r.bound.Notes,
 	}
-	if every != nil {
+	if progress != nil {
 		r.Notes = append(r.Notes, mapping.Advice(sample.Table, own)...)
 	}
 	return nil

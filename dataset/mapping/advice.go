@@ -12,9 +12,9 @@ import (
 
 // Limits of advice. A rare text may identify a person, so it is counted but not shown.
 const (
-	adviceTexts = 3    // most texts of a column that are shown
-	adviceLeast = 10   // least number of records with a text that is shown
-	adviceShare = 0.01 // least share of records with a text that is shown
+	adviceTexts = 3    // of a column at most this number of texts is shown
+	adviceLeast = 10   // a text is shown if at least this number of records have it
+	adviceShare = 0.01 // and at least this share of the records
 )
 
 // Advised is the number of a file's first records on which advice about a long file rests.

@@ -88,7 +88,8 @@ type Diagnosed struct {
 	Rows int
 }
 
-// Diagnose returns the contrasts of NewCoefficients as Diagnosed.
+// Diagnose returns what NewCoefficients computes for each contrast, with its intermediate values; nil without a
+// one-step estimate.
 func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool, fit aggregation.CrossFit) (all []Diagnosed) {
 	of, ok := fit.OneStep()
 	if !ok {

@@ -33,7 +33,7 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	case p.Mechanism == "cross" && p.Unit == privacy.Record:
 		b.L2sq, b.L1, b.Cells = half(b.L2sq), half(b.L1), (b.Cells+1)/2
 	case p.Mechanism == "tally" && p.Unit == privacy.Party:
-		if b.L1 = 0; len(p.Schema.Classes()) > 2 { // L1 is not proved here, but votes never get noise calibrated to L1
+		if b.L1 = 0; len(p.Schema.Classes()) > 2 { // 0: no L1 bound is proved here, and votes never get noise calibrated to L1
 			b.L2sq = half(b.L2sq)
 		} else {
 			why = "of two classes a vote is one count, which a ballot moves by 1 whether it comes, goes or changes"

@@ -209,8 +209,8 @@ func (q *counts) gone() privacy.Bound {
 func (q *counts) Cells() int         { return q.cells }
 func (q *counts) ReleasedCells() int { return q.cells }
 
-// Weights bound a site's number of records so that no sum can overflow, and by the plan's per-party
-// number, on which the guarantee for a whole party relies.
+// Weights bound a site's number of records for two reasons: no sum can overflow, and the guarantee for a whole
+// party relies on the plan's largest number of records per party.
 func (q *counts) Weights() (least, most int64) {
 	most = 1 << 40 / q.plan.MostParties()
 	if k := q.terms.PerParty; k > 0 {
