@@ -269,7 +269,7 @@ func (d forecastDocument) sizeWords() string {
 }
 
 // sweepWords warns how exact the numbers of a sweep are.
-var sweepWords = fmt.Sprintf("All records pooled means at most %d of them. Each number is a mean over few simulations (--draws), so small differences are chance.", forecast.MostPooled)
+var sweepWords = fmt.Sprintf("All records pooled means at most %d of them, or as many as a party has. Each number is a mean over few simulations (--draws), so small differences are chance.", forecast.MostPooled)
 
 func (d forecastDocument) featureWords() string {
 	if d.MadeUp {

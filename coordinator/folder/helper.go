@@ -109,14 +109,15 @@ helper:
 
 // makeShares makes the store, then the head file, and the key last, so a folder with the key has all three.
 func makeShares(c Config, head string) (*protocol.Signer, error) {
+	if c.Store != "" {
+		return nil, errors.New("its databases are in PostgreSQL, without one of shares: run caucus helper keys before caucus coordinator move")
+	}
 	left, err := filepath.Glob(c.Path(SharesFile + "*"))
+	for _, path := range left { // left by a call that was killed
+		err = errors.Join(err, os.Remove(path))
+	}
 	if err != nil {
 		return nil, err
-	}
-	for _, path := range left { // left by a call that was killed
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
 	}
 	if err := aggregators.Create(c.at(SharesFile)); err != nil {
 		return nil, err

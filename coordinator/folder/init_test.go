@@ -72,3 +72,15 @@ func TestHeadIsOutside(t *testing.T) {
 		}
 	}
 }
+
+// TestHelperAfterMove: a coordinator whose databases are in PostgreSQL, without one of shares, says that the helper
+// comes before the move.
+func TestHelperAfterMove(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "coordinator")
+	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))
+	path := filepath.Join(dir, ConfigFile)
+	must(0, os.WriteFile(path, append(must(os.ReadFile(path)), "store: postgres://localhost/caucus\n"...), 0o600))
+	if _, err := MakeHelper(dir, "", ""); err == nil || !strings.Contains(err.Error(), "before caucus coordinator move") {
+		t.Error(err)
+	}
+}

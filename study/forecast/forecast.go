@@ -112,7 +112,7 @@ const assumedShare = 0.75
 
 const (
 	testRecords = 3000 // test records of each draw
-	MostPooled  = 3000 // most training records of the pooled classifier; more records would change little
+	MostPooled  = 3000 // most training records of the pooled classifier, unless a party has more; more would change little
 	mostAlone   = 2    // parties for which each draw trains a classifier alone
 )
 
@@ -226,7 +226,7 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 		d.alone.accuracy += w.accuracy / float64(len(some))
 		d.alone.auc += w.auc / float64(len(some))
 	}
-	m, _ := classify.TrainLocal(ctx, p, learners.Default, t.draw(t.train, min(of.Records, MostPooled)), rng, false)
+	m, _ := classify.TrainLocal(ctx, p, learners.Default, t.draw(t.train, min(of.Records, max(each, MostPooled))), rng, false)
 	d.pooled = measure(m)
 	return d, ctx.Err()
 }
