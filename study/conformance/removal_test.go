@@ -166,13 +166,13 @@ func TestRemovalNotStated(t *testing.T) {
 		plan study.Plan
 		says string
 	}{
-		"labels":         {c.labels("rr"), "nothing takes away"},
-		"ratio, clear":   {c.ratio(ratio.FeaturesClear, ratio.SetsParty, "laplace"), "nothing takes away"},
+		"labels":         {c.labels("rr"), "not added or removed"},
+		"ratio, clear":   {c.ratio(ratio.FeaturesClear, ratio.SetsParty, "laplace"), "not added or removed"},
 		"ratio, records": {c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsParty, "gaussian-zcdp"), "the sizes of sets"},
 		"logistic":       {c.reweigh("logistic", reweigh.Terms{}), "mechanism logistic"},
 		"moment":         {c.classify("moment", privacy.Party, study.NoiseCoordinator, 1), "mechanism moment"},
 		"shards":         {c.classify("tally", privacy.Record, study.NoiseCoordinator, 2), "casts another ballot"},
-		"cross, labels":  {c.classify("cross", privacy.Label, study.NoiseSite, 1), "nothing takes away"},
+		"cross, labels":  {c.classify("cross", privacy.Label, study.NoiseSite, 1), "not added or removed"},
 	} {
 		costs, err := study.CostsOf(conformance.TaskOf(t, of.plan, c.pool), 1)
 		if err != nil {
@@ -255,7 +255,7 @@ func TestUnderRemovalOfLies(t *testing.T) {
 			t.Fatalf("%s: of true costs: %s", name, why)
 		}
 		of.lie(&costs[0])
-		if got, why := kinds.UnderRemoval(p, costs); got != 0 || !strings.Contains(why, "are not those of noise") {
+		if got, why := kinds.UnderRemoval(p, costs); got != 0 || !strings.Contains(why, "its cost is not known") {
 			t.Errorf("%s: ε = %v, %q", name, got, why)
 		}
 	}

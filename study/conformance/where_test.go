@@ -40,8 +40,8 @@ func TestWhereRefusals(t *testing.T) {
 		"a set of one":       {conformance.About(c.ratio(ratio.FeaturesEmbedding, ratio.SetsParty, "laplace"), "a > 3"), "a set of a single record"},
 		"a label of a set":   {conformance.About(c.ratio(ratio.FeaturesClear, ratio.SetsParty, "laplace"), "label == yes"), "which unit label hides"},
 		"an unknown number":  {conformance.About(c.reweigh("logistic", reweigh.Terms{}), "a > 3"), "use entropy"},
-		"trained by a label": {conformance.About(c.classify("tally", privacy.Record, study.NoiseSite, 1), "a > 3 or label == yes"), "would train on records of its choosing"},
-		"in shards":          {conformance.About(c.classify("moment", privacy.Record, study.NoiseCoordinator, 4), "label != yes"), "would train on records of its choosing"},
+		"trained by a label": {conformance.About(c.classify("tally", privacy.Record, study.NoiseSite, 1), "a > 3 or label == yes"), "would train on records chosen by their labels"},
+		"in shards":          {conformance.About(c.classify("moment", privacy.Record, study.NoiseCoordinator, 4), "label != yes"), "would train on records chosen by their labels"},
 		"more than one line": {conformance.About(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 3\nand b < 1"), "control character"},
 	} {
 		if err := kinds.Check(s.plan); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), s.says) {

@@ -29,7 +29,7 @@ const (
 //
 // Proof note.
 //   - Neighbours: replace one record. Public: plan, and each site's number of records.
-//   - Lemma 1: let the record meet the condition in both neighbours. In each column it is in exactly one cell of
+//   - Lemma: let the record meet the condition in both neighbours. In each column it is in exactly one cell of
 //     one group (column.of). If it moves to another cell, with q = lattice the counts change by q in 2 cells, so
 //     by 2q in L1 and 2q² in L2². A column with one cell and one group does not change. A number also adds two
 //     integers within ±a, a = q/8 (the last step limits each to this range), to the two sums of its group. If the
@@ -37,7 +37,7 @@ const (
 //     at most 2a in L1 and 4a² in L2² for each sum. d columns that change, k of them numbers, change by 2qd +
 //     4ak in L1, 2q²d + 8a²k in L2², and in 2d + 2k cells, or 2d + 4k with groups. The count of records that
 //     meet the condition does not change.
-//   - Lemma 2: let the record meet the condition in one neighbour only. It disappears from its cell of each of the
+//   - Lemma: let the record meet the condition in one neighbour only. It disappears from its cell of each of the
 //     D columns, those with one cell too, from the sums, and from the count of records that meet the condition:
 //     q(D+1) + 2ak in L1, q²(D+1) + 2a²k in L2², D + 1 + 2k cells. The bound is the larger one of both lemmas
 //     (bound). A study that only counts the records that meet the condition has D = 0, so q, q² and 1.
@@ -191,7 +191,7 @@ func (q *counts) bound() privacy.Bound {
 	return b
 }
 
-// gone returns the bound of Lemma 2, for a record that meets the condition in one neighbour only.
+// gone returns the bound of the second lemma, for a record that meets the condition in one neighbour only.
 func (q *counts) gone() privacy.Bound {
 	var numbers int64
 	all := int64(len(q.whole()))
