@@ -25,7 +25,7 @@ type Deal struct {
 	// means equal weights.
 	Pool       *mat.Dense
 	PoolWeight []float64
-	// Private holds the parties' records. Parties lists the rows of each party.
+	// Private holds the records of all parties. Parties lists the rows in Private of each party.
 	Private *dataset.Held
 	Parties [][]int
 	// Voters are the parties' classifiers, if a plan lets parties choose. Party i gets
@@ -33,9 +33,9 @@ type Deal struct {
 	Voters []Voter
 	// Test is used only for measuring.
 	Test *dataset.Held
-	// Keep stores each party's computations for later plans that need the same ones. Memory then
-	// grows with the parties. Comparisons of budgets and mechanisms set Keep, so that parties train
-	// once. The first plan with a number of shards decides which record is in which shard.
+	// Keep stores each party's computations for later plans that need the same computations, such as
+	// plans with other budgets and mechanisms. It takes memory for each party. The first plan with a
+	// number of shards decides which record is in which shard.
 	Keep bool
 
 	seed uint64     // seeds plans and, with a party's index, the party's draws

@@ -20,8 +20,8 @@ import (
 type Reweigh struct {
 	Schema   dataset.Schema
 	Proposal study.Proposal
-	// Records holds all records, and Group marks those of the group that is mostly private: Share of
-	// the group and 1−Share of the others are private records, and the rest is the pool.
+	// Records holds all records, and Group marks the records of a group. A share Share of the group's
+	// records and 1−Share of the other records are private. The rest are the pool.
 	Records *dataset.Held
 	Group   []bool
 	Share   float64

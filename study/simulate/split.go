@@ -17,9 +17,9 @@ import (
 // Split says how records become a public pool, virtual parties' records and a test set.
 type Split struct {
 	Schema dataset.Schema
-	// Train is divided into the pool and the parties' records, unless Pool is given. Test, if nil, is
-	// a quarter of Train, set aside first: a quarter of its records or, with TestParties, all records
-	// of a quarter of its parties, so that nobody is on both sides.
+	// Train holds the parties' records and, if Pool is nil, the pool's. If Test is nil, it is taken from
+	// Train first: a quarter of the records or, with TestParties, all records of a quarter of the
+	// parties, so that no party is in both.
 	Train, Test, Pool *dataset.Held
 	TestParties       bool
 	// PoolWeight has a positive weight for each row of Pool; nil means equal weights.
