@@ -512,7 +512,8 @@ func (c *chaos) takesPart(i int, over chan struct{}) {
 // TestChaos: three replicas as processes, a PostgreSQL with a synchronous standby, a helper, and parties that
 // send what they sent again when they are asked. Replicas, both servers of PostgreSQL and the helper are killed,
 // replicas are paused, within transactions too, and cut off, at random; leaders are stopped until another one leads.
-// Nobody acts: only who leads writes; every study has one release, of all its parties; each ledger is charged once for each; each sum is that of the ballots.
+// Nobody acts: only who leads writes; every study has one release, of all its parties; each ledger is charged once
+// for each; each sum is that of the ballots.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -145,10 +145,7 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 	t.Helper()
 	roster := plan.Roster
 	// One folder with everything but the study's own effects, copied for each n.
-	on := store // PostgreSQL for the copies, or nil
-	store = nil
-	w := newWorld(t, nil)
-	store = on
+	w := newWorldIn(t, nil, nil)
 	identities := map[study.PartyID]protocol.Identity{}
 	for _, p := range roster {
 		text, _, err := w.operator.Invite(context.Background(), protocol.InviteOptions{Name: string(p)})
@@ -170,8 +167,8 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 			must(0, os.Chmod(filepath.Join(dir, e.Name()), 0o600))
 		}
 		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.HeadFile())), 0o600))
-		if on != nil {
-			must(folder.Move(context.Background(), dir, on(t)))
+		if store != nil {
+			must(folder.Move(context.Background(), dir, store(t)))
 		}
 		effects, restarts := runKilled(t, dir, kill, plan, operator, identities, func(protocol.Signed) [][]byte { return bodies })
 		if restarts != min(len(kill), 1) {

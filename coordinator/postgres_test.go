@@ -101,7 +101,7 @@ func TestMove(t *testing.T) {
 // Others fill, damage or put back SQLite's files: the disk and the backups of PostgreSQL are its operator's.
 func TestPostgres(t *testing.T) {
 	store = testserver.Database
-	defer func() { store = nil }()
+	t.Cleanup(func() { store = nil }) // after the subtests, parallel ones included
 	all := map[string]func(*testing.T){
 		"Closed": TestClosed, "Reopened": TestReopened, "GroupCommit": TestGroupCommit, "GroupRevoked": TestGroupRevoked, "GroupNotPersisted": TestGroupNotPersisted,
 		"BelowMinimum": TestBelowMinimum, "Budget": TestBudget, "Carried": TestCarried, "HelperForgets": TestHelperForgets, "GracefulStop": TestGracefulStop,

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -49,11 +50,15 @@ func newSharedWorld(t testing.TB, parties int, change func(*study.Plan)) *shared
 	w.helper = must(helper.LoadConfig(dir))
 	w.helper.Policy.Study[privacy.Party] = privacy.Budget{Epsilon: 8, Delta: 1e-6}
 	w.helper.Policy.MinimumParties = 2
-	w.world = newWorld(t, nil)
-	w.stop() // it had no helper; now it gets one
+	w.world = newWorldIn(t, nil, nil)
+	w.stop() // it had no helper; now it gets one, and after that PostgreSQL
 	must(0, w.startHelperFor(must(folder.MakeHelper(w.config.Dir, "", "")).Key))
 	report := must(folder.MakeHelper(w.config.Dir, w.helper.Listen, pins.Signing.String()))
 	w.config.Helper, w.config.Metrics = *report.Helper, "127.0.0.1:0"
+	if store != nil {
+		w.config.Store = store(t)
+		must(folder.Move(context.Background(), w.config.Dir, w.config.Store))
+	}
 	w.start()
 	w.operator.Close()
 	w.operator = w.dial(must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile))))
@@ -417,9 +422,13 @@ func (w *sharedWorld) checked(s protocol.Study, uploads [][]byte) {
 	w.stopHelper()
 	w.contributed(s, uploads)
 	// The coordinator's next try is a minute away before the helper is there again, so that the test comes first.
-	for !strings.Contains(w.log.String(), fmt.Sprintf("\"study\":\"%s\",\"wait\":%d", s.Hash, lastWait)) {
-		w.clock.add(2 * lastWait)
-		time.Sleep(5 * time.Millisecond)
+	// The clock moves once for each try, so that a slow machine's clock does not pass a deadline.
+	wait := fmt.Sprintf("\"study\":\"%s\",\"wait\":", s.Hash)
+	for tries := 0; !strings.Contains(w.log.String(), wait+strconv.FormatInt(int64(lastWait), 10)); time.Sleep(5 * time.Millisecond) {
+		if n := strings.Count(w.log.String(), wait); n > tries {
+			tries = n
+			w.clock.add(2 * lastWait)
+		}
 	}
 	must(0, w.startHelper())
 	for until := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {

@@ -155,11 +155,17 @@ var store func(testing.TB) string
 // newWorld makes and starts a coordinator; change may alter its config.
 func newWorld(t testing.TB, change func(*folder.Config)) *world {
 	t.Helper()
+	return newWorldIn(t, store, change)
+}
+
+// newWorldIn is newWorld with a database for the coordinator, or with files if it is nil.
+func newWorldIn(t testing.TB, database func(testing.TB) string, change func(*folder.Config)) *world {
+	t.Helper()
 	w := &world{t: t, clock: newClock(), log: &book{}, parties: map[string]*protocol.Client{}}
 	dir := filepath.Join(t.TempDir(), "coordinator")
 	must(0, folder.Init(folder.InitOptions{Dir: dir, Listen: "127.0.0.1:0", Now: w.clock.Now}))
-	if store != nil {
-		must(folder.Move(context.Background(), dir, store(t)))
+	if database != nil {
+		must(folder.Move(context.Background(), dir, database(t)))
 	}
 	w.config = must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
 	w.config.Single = true

@@ -110,7 +110,7 @@ func TestOldLeader(t *testing.T) {
 // TestPausedInside: a leader that is paused within a transaction does not stop the next one for long: PostgreSQL
 // ends its sessions. A transaction that merely computes is not ended.
 func TestPausedInside(t *testing.T) {
-	idle = time.Second
+	idle = 2 * time.Second
 	t.Cleanup(func() { idle = 5 * time.Second }) // after the leases' own
 	_, lead, _ := led(t)
 	_, d := lead("slow")
