@@ -63,10 +63,7 @@ func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 	out.Mean, _ = columnMoments(u)
 	n, _ := u.Dims()
 	rows := centred(u)
-	v := mat.NewDense(d, p, nil)
-	for i, value := range m.Directions {
-		v.RawMatrix().Data[i] = float64(value)
-	}
+	v := m.directions()
 	// Components z do not correlate, so regressing a step u on them gives the coefficients zᵀu/‖z‖².
 	var z, slopes, explained, left, back mat.Dense
 	z.Mul(rows.Slice(0, n, 0, d), v)
@@ -88,11 +85,8 @@ func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 	}
 	q := even.Outputs
 	norm := mat.Norm(even.Features(&left), 2) * even.Scale
-	by := math.Sqrt(binSquare*square*float64(n)) / norm
-	turn := mat.NewDense(len(edges), q, nil)
-	for i, value := range even.Directions {
-		turn.RawMatrix().Data[i] = float64(value) * by
-	}
+	turn := even.directions()
+	turn.Scale(math.Sqrt(binSquare*square*float64(n))/norm, turn)
 	explained.Reset()
 	explained.Mul(v, &slopes)
 	back.Mul(&explained, turn)

@@ -158,10 +158,7 @@ func (m Map) fillOne(z, x *mat.Dense) {
 	offset := make([]float64, width)
 	switch m.Kind {
 	case PCAMap:
-		v := mat.NewDense(m.Inputs, m.Outputs, nil)
-		for i, value := range m.Directions {
-			v.RawMatrix().Data[i] = float64(value)
-		}
+		v := m.directions()
 		z.Mul(x, v)
 		mat.NewVecDense(width, offset).MulVec(v.T(), mat.NewVecDense(m.Inputs, m.Mean))
 	case StandardMap:
@@ -175,6 +172,15 @@ func (m Map) fillOne(z, x *mat.Dense) {
 			row[j] = plain((row[j] - offset[j]) / m.Scale)
 		}
 	}
+}
+
+// directions returns Directions as an Inputs × Outputs matrix.
+func (m Map) directions() *mat.Dense {
+	v := mat.NewDense(m.Inputs, m.Outputs, nil)
+	for i, value := range m.Directions {
+		v.RawMatrix().Data[i] = float64(value)
+	}
+	return v
 }
 
 // finite returns x, or a copy with 0.5 for NaN and infinities.

@@ -16,6 +16,7 @@ type Held struct {
 	rows []int // places in from, nil for all
 	from interface {
 		Select(rows []int) *Records
+		hasParty() bool
 		parties() []string
 	}
 }
@@ -28,6 +29,7 @@ func (r *Records) Held() *Held {
 	return &Held{Y: r.Y, from: r}
 }
 
+func (r *Records) hasParty() bool    { return r.Party != nil }
 func (r *Records) parties() []string { return r.Party }
 
 func (h *Held) Len() int { return len(h.Y) }
@@ -36,7 +38,7 @@ func (h *Held) Len() int { return len(h.Y) }
 func (h *Held) Select(rows []int) *Records { return h.from.Select(h.places(rows)) }
 
 // All encodes all records.
-func (h *Held) All() *Records { return h.Select(span(0, h.Len())) }
+func (h *Held) All() *Records { return h.Select(Span(0, h.Len())) }
 
 // partRows is the least number of rows of a part, unless the file has fewer. Products of much smaller matrices
 // are computed in another way, which would let a row's results depend on its part.
@@ -50,7 +52,7 @@ func (h *Held) Blocks() iter.Seq2[int, *Records] {
 			if end = first + partRows; h.Len()-end < partRows {
 				end = h.Len()
 			}
-			if !yield(first, h.Select(span(first, end))) {
+			if !yield(first, h.Select(Span(first, end))) {
 				return
 			}
 		}
@@ -60,7 +62,10 @@ func (h *Held) Blocks() iter.Seq2[int, *Records] {
 // Part returns the records at the given rows, in order, without encoding them.
 func (h *Held) Part(rows []int) *Held { return &Held{pickRows(h.Y, rows), h.places(rows), h.from} }
 
-// Party is as in Records.
+// HasParty reports whether records have a party.
+func (h *Held) HasParty() bool { return h.from.hasParty() }
+
+// Party is as in Records. Each call makes a list.
 func (h *Held) Party() []string {
 	all := h.from.parties()
 	if all == nil || h.rows == nil {
@@ -76,12 +81,13 @@ func (h *Held) places(rows []int) []int {
 	return pickRows(h.rows, rows)
 }
 
-func span(from, to int) []int {
-	out := make([]int, to-from)
-	for i := range out {
-		out[i] = from + i
+// Span returns the rows first to end−1.
+func Span(first, end int) []int {
+	rows := make([]int, end-first)
+	for i := range rows {
+		rows[i] = first + i
 	}
-	return out
+	return rows
 }
 
 // heldTable holds the records of a table as codes of its columns.
@@ -105,6 +111,14 @@ type heldColumn struct {
 
 // Hold is [Schema.Encode] for records to be encoded later.
 func (s Schema) Hold(t *Table) (*Held, []Remark, error) {
+	c, remarks, err := s.hold(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &Held{Y: c.y, from: c}, remarks, nil
+}
+
+func (s Schema) hold(t *Table) (*heldTable, []Remark, error) {
 	if err := s.checkColumns(t, s.FeatureColumns()); err != nil {
 		return nil, nil, fmt.Errorf("encode table: %w", err)
 	}
@@ -129,7 +143,7 @@ func (s Schema) Hold(t *Table) (*Held, []Remark, error) {
 			c.dim += f.width()
 		}
 	}
-	return &Held{Y: c.y, from: c}, remarks, nil
+	return c, remarks, nil
 }
 
 // HoldLabelled is [Schema.EncodeLabelled], with a condition [Schema.EncodeWhere], for records to be encoded later.
@@ -141,12 +155,11 @@ func (s Schema) HoldLabelled(t *Table, where *Condition) (*Held, []Remark, error
 	if err := s.checkColumns(t, append(s.FeatureColumns(), needed...)); err != nil {
 		return nil, nil, fmt.Errorf("encode table: %w", err)
 	}
-	h, remarks, err := s.Hold(t)
-	if err != nil || where == nil {
-		return h, remarks, err
+	c, remarks, err := s.hold(t)
+	if err == nil && where != nil {
+		c.inside, err = where.Rows(s.meant(t, where.Columns()))
 	}
-	c := h.from.(*heldTable)
-	if c.inside, err = where.Rows(s.meant(t, where.Columns())); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
 	for i, in := range c.inside {
@@ -154,7 +167,7 @@ func (s Schema) HoldLabelled(t *Table, where *Condition) (*Held, []Remark, error
 			c.y[i] = -1
 		}
 	}
-	return h, remarks, nil
+	return &Held{Y: c.y, from: c}, remarks, nil
 }
 
 func (s *Schema) holdColumn(f *Feature, first int, of *column, rows int) (heldColumn, [oddities]int) {
@@ -223,7 +236,8 @@ func (c *heldTable) Select(rows []int) *Records {
 	return r
 }
 
-func (c *heldTable) parties() []string { return c.party.texts(span(0, len(c.y))) }
+func (c *heldTable) hasParty() bool    { return c.party != nil }
+func (c *heldTable) parties() []string { return c.party.texts(Span(0, len(c.y))) }
 
 // texts returns the column's cells at rows, nil without a column.
 func (c *column) texts(rows []int) []string {

@@ -113,10 +113,7 @@ func signOfLargest(v []float64) float64 {
 
 func (m Map) poolScale(x *mat.Dense) float64 {
 	n, _ := x.Dims()
-	v := mat.NewDense(m.Inputs, m.Outputs, nil)
-	for i, value := range m.Directions {
-		v.RawMatrix().Data[i] = float64(value)
-	}
+	v := m.directions()
 	var z mat.Dense
 	z.Mul(x, v)
 	offset := make([]float64, m.Outputs)

@@ -14,6 +14,7 @@ import (
 
 	"caucus/agent/site"
 	"caucus/coordinator/folder"
+	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/study"
@@ -215,7 +216,7 @@ func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 		for _, epsilon := range []float64{0.5, 2, 8} {
 			delta := 1e-6
 			s, err := simulate.Classify{
-				Split: simulate.Split{Schema: data.schema, Train: data.learn.Select(firstRows(rows)).Held(), Test: data.test.Held(), PoolFraction: float64(data.pool.Rows()) / float64(rows), Parties: parties, Seed: o.Seed},
+				Split: simulate.Split{Schema: data.schema, Train: data.learn.Select(dataset.Span(0, rows)).Held(), Test: data.test.Held(), PoolFraction: float64(data.pool.Rows()) / float64(rows), Parties: parties, Seed: o.Seed},
 				Proposal: study.Proposal{
 					Name: p.Name, Kind: "classify", Unit: p.Unit, Epsilon: epsilon, Delta: &delta, Mechanism: p.Mechanism, Map: p.Map,
 				},
@@ -230,14 +231,6 @@ func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 		out = append(out, c)
 	}
 	return out, nil
-}
-
-func firstRows(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }
 
 func shareRight(predicted, y []int) float64 {

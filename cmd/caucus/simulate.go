@@ -82,7 +82,7 @@ simulate.NAME=VALUE sets the terms that only a rehearsal has.`,
 	cmd.RunE = endsAtOnce(c, func(cmd *cobra.Command, args []string) (err error) {
 		r.start = time.Now()
 		if os.Getenv("GOGC") == "" {
-			debug.SetGCPercent(50) // for a third less memory, and a few per cent more time
+			debug.SetGCPercent(50) // a million records of classify then take 263 MB in place of 343
 		}
 		if r.Study, err = t.read(c, cmd, args); err != nil {
 			return err
@@ -218,7 +218,7 @@ func (r *rehearsal) seconds() float64 { return time.Since(r.start).Seconds() }
 // virtual returns the number of parties: the number asked for, or else the kind's usual number. It is 0 if a
 // column of the records names the parties.
 func (r *rehearsal) virtual(train *dataset.Held) int {
-	if r.Parties == 0 && train.Party() == nil {
+	if r.Parties == 0 && !train.HasParty() {
 		return usualParties[r.Kind]
 	}
 	return r.Parties

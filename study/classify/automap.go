@@ -57,14 +57,11 @@ func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *ma
 	if len(p.Schema.Features) == 1 {
 		return plain, nil
 	}
-	asked := c
-	asked.Bins = false // the teachers are linear, so the forecast could not tell what bins are worth
-	a, err := newAutoMap(p, size, asked, x)
+	a, err := newAutoMap(p, size, c, x)
 	if err != nil {
 		return c, err
 	}
 	best, err := a.best()
-	best.Bins = c.Bins
 	if errors.Is(err, study.ErrNoForecast) {
 		return plain, nil
 	}
@@ -156,8 +153,10 @@ func (a *autoMap) candidate(project dataset.Count, whiten float64) (candidate, e
 	out := candidate{Components: a.asked}
 	out.Project, out.Whiten = project, whiten
 	p := a.plan
+	plain := out.Components
+	plain.Bins = false // the teachers are linear, so the forecast cannot tell what bins are worth
 	var err error
-	if p.Map, err = out.Fit(p.Schema, a.fit); err != nil {
+	if p.Map, err = plain.Fit(p.Schema, a.fit); err != nil {
 		return out, fmt.Errorf("choose the map: %w", err)
 	}
 	pool := auxdata.Virtual(a.fit, p.Map)

@@ -139,7 +139,7 @@ func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset
 // leaves out records without a label, because nothing can be learned from them. The empty records of
 // keyed.Exactly, which have no label, may all be in one shard and could make that shard late.
 func shardsOf(u privacy.Unit, n int, in study.Inputs) [][]int {
-	shards := [][]int{allRows(in.Records)}
+	shards := [][]int{dataset.Span(0, in.Records.Len())}
 	if n > 1 {
 		shards = keyed.Of(keyed.Rule{Study: in.Study, Unit: u, Shards: n}, in.Records, in.ShardKey).Shards(in.Records)
 	}
@@ -147,12 +147,4 @@ func shardsOf(u privacy.Unit, n int, in study.Inputs) [][]int {
 		shards[s] = slices.DeleteFunc(rows, func(i int) bool { return in.Records.Y[i] < 0 })
 	}
 	return shards
-}
-
-func allRows(records *dataset.Records) []int {
-	rows := make([]int, records.Len())
-	for i := range rows {
-		rows[i] = i
-	}
-	return rows
 }

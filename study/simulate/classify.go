@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -249,12 +250,13 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 // fitted to its own records. The error is ctx's.
 func (d *Deal) locally(ctx context.Context, t study.Task) ([]float64, error) {
 	p, learner, x := t.Plan(), t.Words().Learner, d.TestX(t)
+	encoded := sync.OnceValue(func() *mat.Dense { return d.Test.All().X })
 	out := make([]float64, min(len(d.Parties), maxLocal))
 	for i := range out {
 		in := d.Inputs(i)
 		if learner == learners.Any && in.Voter.Vote != nil {
 			labelled := in.Records.Select(labelledOf(in.Records))
-			if votes, err := in.Voter.Vote(ctx, p.Schema, labelled, d.Test.All().X); err == nil {
+			if votes, err := in.Voter.Vote(ctx, p.Schema, labelled, encoded()); err == nil {
 				out[i] = accuracy(votes, d.Test.Y)
 			}
 			continue
@@ -262,7 +264,7 @@ func (d *Deal) locally(ctx context.Context, t study.Task) ([]float64, error) {
 		model, features := classify.TrainLocal(ctx, p, classify.Chosen(learner, in.Voter), in.Records, d.rng, false)
 		on := x
 		if features == learners.Encoded {
-			on = d.Test.All().X
+			on = encoded()
 		}
 		if model != nil {
 			out[i] = accuracy(model.Predict(on), d.Test.Y)
@@ -289,7 +291,7 @@ func (d *Deal) accuracies(ctx context.Context, t study.Task, run Run) (a Accurac
 	if a.Unperturbed, err = score(run.Unperturbed, x, d.Test.Y); err != nil {
 		return a, err
 	}
-	all := span(0, d.Private.Len())
+	all := dataset.Span(0, d.Private.Len())
 	if len(all) > maxPooled {
 		all = d.rng.Perm(len(all))[:maxPooled]
 	}

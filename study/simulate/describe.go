@@ -53,7 +53,7 @@ func (s Describe) Check() error {
 	switch {
 	case s.Parties > s.Train.Len():
 		return fmt.Errorf("simulate: %d parties for %d records: give at most as many parties as records", s.Parties, s.Train.Len())
-	case s.Parties == 0 && s.Train.Party() == nil:
+	case s.Parties == 0 && !s.Train.HasParty():
 		return fmt.Errorf("simulate: give the number of parties, or name a party column")
 	case s.Repeats < 0:
 		return fmt.Errorf("simulate: %d repeats: give how often to draw noise and records, or 0", s.Repeats)
@@ -109,7 +109,7 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 func exact(p study.Plan, records *dataset.Held) (describe.Table, error) {
 	var sum []int64
 	for _, block := range records.Blocks() {
-		counts := describe.Exactly(p, block)
+		counts := describe.SumOf(p, block)
 		if sum == nil {
 			sum = make([]int64, len(counts))
 		}

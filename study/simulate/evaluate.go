@@ -114,7 +114,7 @@ func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	}
 	size := d.Size()
 	half := d.Test.Len() / 2
-	fitted, kept := d.Test.Select(span(0, half)), d.Test.Select(span(half, d.Test.Len()))
+	fitted, kept := d.Test.Select(dataset.Span(0, half)), d.Test.Select(dataset.Span(half, d.Test.Len()))
 	if s.Terms.Model == nil && s.Terms.Score == "" {
 		if s.Terms.Model, err = publicModel(ctx, d.Schema, fitted, d.rng); err != nil {
 			return fail(err)

@@ -199,7 +199,7 @@ func (s Reweigh) deal(index int) (dealt, error) {
 	case s.Parties > n:
 		return d, fmt.Errorf("simulate: %d parties for %d private records: give at most as many parties as records", s.Parties, n)
 	}
-	parties := dealEvenly(span(0, len(d.private)), s.Parties)
+	parties := dealEvenly(dataset.Span(0, len(d.private)), s.Parties)
 	for i, rows := range parties {
 		if s.PerParty > 0 && len(rows) > s.PerParty {
 			parties[i] = rows[:s.PerParty]

@@ -61,7 +61,7 @@ func (s Split) Check() error {
 		return fmt.Errorf("simulate: %d parties: give at least 1", s.Parties)
 	case s.Records < 0:
 		return fmt.Errorf("simulate: %d records a party: give at least 1, or 0 for all", s.Records)
-	case s.Parties == 0 && s.Train.Party() == nil:
+	case s.Parties == 0 && !s.Train.HasParty():
 		return fmt.Errorf("simulate: give the number of parties, or name a party column")
 	case s.TestParties && s.Test != nil:
 		return fmt.Errorf("simulate: there are test records already: hold no parties out")
@@ -221,14 +221,6 @@ func dealSkewed(y []int, parties int, concentration float64, rng *rand.Rand) [][
 			to++
 		}
 		out[to] = append(out[to], i)
-	}
-	return out
-}
-
-func span(from, to int) []int {
-	out := make([]int, 0, to-from)
-	for i := from; i < to; i++ {
-		out = append(out, i)
 	}
 	return out
 }
