@@ -123,7 +123,7 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 		out.Progress = review.Progress
 	}
 	if out.Progress == desk.ProgressRefused && len(review.Objections) > 0 {
-		out.Why = "the policy does not allow it: " + strings.Join(review.Objections, "; ")
+		out.Why = desk.Disallowed + strings.Join(review.Objections, "; ")
 	}
 	if why, err := d.Read(site.FileClosed); err == nil && out.Progress == desk.ProgressClosed {
 		out.Why = string(why)

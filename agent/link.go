@@ -108,7 +108,7 @@ func Join(ctx context.Context, c site.Config, token, name string) (who protocol.
 			return err
 		}
 		if is, err := id.Caller(); err != nil || party != "" && is.Name != string(party) {
-			return errors.Join(err, fmt.Errorf("%[1]s belongs to party %[2]s, and so does its ledger; the certificate is of %[3]s: give %[3]s an agent.yaml that names another folder under state", c.State, party, is.Name))
+			return errors.Join(err, anotherParty(c.State, string(party), "the certificate is of", is.Name))
 		}
 		if err := enrolled(c, id); err != nil {
 			return err
@@ -130,7 +130,7 @@ func joined(c site.Config, had protocol.Identity, party string, v protocol.Invit
 	case had.Signer != v.Signer:
 		return fmt.Errorf("%s belongs to party %s of another coordinator, and so does its ledger: give this one a state folder of its own", c.State, party)
 	case name != "" && name != party:
-		return fmt.Errorf("%[1]s belongs to party %[2]s, and so does its ledger; this is for %[3]s: give %[3]s an agent.yaml that names another folder under state", c.State, party, name)
+		return anotherParty(c.State, string(party), "this is for", name)
 	case !c.Now().Before(until):
 		return fmt.Errorf("the certificate of %s ended on %s: ask the operator for an invitation of that name; a join token makes new parties only", party, until.Format(time.DateOnly))
 	}
@@ -172,9 +172,14 @@ func ownFolder(c site.Config, name string) error {
 	case err != nil:
 		return err
 	case string(party) != name:
-		return fmt.Errorf("%[1]s belongs to party %[2]s, and so does its ledger; this is for %[3]s: give %[3]s an agent.yaml that names another folder under state", c.State, party, name)
+		return anotherParty(c.State, string(party), "this is for", name)
 	}
 	return nil
+}
+
+// anotherParty refuses a state folder of party for the party named other. what names the thing that is other's.
+func anotherParty(state, party, what, other string) error {
+	return fmt.Errorf("%[1]s belongs to party %[2]s, and so does its ledger; %[3]s %[4]s: give %[4]s an agent.yaml that names another folder under state", state, party, what, other)
 }
 
 func newEnrolment(c site.Config) (protocol.Enrolment, error) {

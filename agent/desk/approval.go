@@ -12,6 +12,9 @@ import (
 	"caucus/protocol"
 )
 
+// Disallowed comes before what the policy objects to.
+const Disallowed = "the policy does not allow it: "
+
 // Approve stores a person's approval and returns the review. The study takes place once as many people as the
 // policy requires have approved. An approval covers this plan only. It does not help a study while the policy
 // refuses the study, or after a person refused it. The records for the review are read
@@ -33,7 +36,7 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 		return fail(fmt.Errorf("it was %s, and stays so: ask its contact for a new plan", r.Refused))
 	}
 	if !r.Allowed {
-		return fail(fmt.Errorf("the policy does not allow it: %s", r.Objections[0]))
+		return fail(errors.New(Disallowed + r.Objections[0]))
 	}
 	p := k.site.Config.Policy
 	as, err := who.name()

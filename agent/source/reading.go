@@ -148,7 +148,7 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 	if err != nil {
 		return err
 	}
-	c := &codedRows{Rows: rows, every: progress, coder: coder, record: make([]byte, coding.Width()), keep: keep}
+	c := &codedRows{Rows: rows, progress: progress, coder: coder, record: make([]byte, coding.Width()), keep: keep}
 	sample := dataset.Lines{}
 	if progress != nil { // a person reads this advice
 		sample, err = dataset.Collect(dataset.First(c, mapping.Advised))
@@ -172,7 +172,7 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 
 type codedRows struct {
 	dataset.Rows
-	every                              func(records int) error
+	progress                           func(records int) error
 	coder                              *dataset.Coder
 	record                             []byte
 	keep                               func([]byte) error
@@ -190,8 +190,8 @@ func (c *codedRows) Next() ([]string, bool, error) {
 		}
 		cells = nil
 	}
-	if c.records++; c.every != nil && c.records%1024 == 0 {
-		if err := c.every(c.records); err != nil {
+	if c.records++; c.progress != nil && c.records%1024 == 0 {
+		if err := c.progress(c.records); err != nil {
 			return nil, false, err
 		}
 	}
