@@ -52,7 +52,7 @@ var rooms = map[string][]string{
 	"study/classifier":          {"study", "aggregation", "auxdata", "dataset", "learners"},
 	"study/classify":            {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "learners", "privacy"},
 	"study/describe":            {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
-	"study/evaluate":            {"internal/yamlfile", "study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "aggregation/shares", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
+	"study/evaluate":            {"internal/yamlfile", "study", "study/bodies", "study/classifier", "study/keyed", "aggregation/shares", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
 	"study/labels":              {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "auxdata", "learners", "privacy"},
 	"study/ratio":               {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/ratio", "auxdata", "dataset", "privacy"},
 	"study/reweigh":             {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},

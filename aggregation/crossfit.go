@@ -118,24 +118,24 @@ func (o CrossTerms) fit(pool *auxdata.Pool, mu *mat.Dense, noise Noise, rng *ran
 	d, _ := mu.Dims()
 	seed := rng.Uint64()
 	for _, scale := range nestedScales {
-		by := mat.NewDense(d, d, nil)
+		scaling := mat.NewDense(d, d, nil) // diagonal
 		for j := range d {
-			by.Set(j, j, 1)
+			scaling.Set(j, j, 1)
 			if j >= o.Nested && j < d-1 {
-				by.Set(j, j, scale)
+				scaling.Set(j, j, scale)
 			}
 		}
-		of := noise
-		of.Factor = times(by, noise.Factor)
-		t := times(by, sphere(times(pool.X, by), pool.Weight, of))
+		scaled := noise
+		scaled.Factor = times(scaling, noise.Factor)
+		t := times(scaling, sphere(times(pool.X, scaling), pool.Weight, scaled))
 		fit := fitVotes(pool.X, pool.Weight, mu, noise, o.FitTerms, t, rand.New(rand.NewPCG(seed, 0)))
 		if scale == 0 {
 			best, nested, metric = fit, fit, t
 			continue
 		}
-		var off mat.Dense
-		off.Sub(fit.Model.W, nested.Model.W)
-		if sd := mat.Norm(times(noise.Factor.T(), &off), 2); fit.chosen() < min(best.chosen(), nested.chosen()-sd) {
+		var difference mat.Dense
+		difference.Sub(fit.Model.W, nested.Model.W)
+		if sd := mat.Norm(times(noise.Factor.T(), &difference), 2); fit.chosen() < min(best.chosen(), nested.chosen()-sd) {
 			best, metric = fit, t
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"caucus/auxdata"
 )
 
-// nestedTrial fits noisy sums of two classes that depend on features 0 and, by more, on feature 4. Four
-// of eight features are nested.
-func nestedTrial(t *testing.T, more, sd float64, seed uint64) (fit CrossFit, nested int) {
+// nestedTrial fits noisy sums of two classes whose log-odds are 6·(feature 0) + slope·(feature 4). The first four of
+// eight features are nested. sd is the noise's standard deviation.
+func nestedTrial(t *testing.T, slope, sd float64, seed uint64) (fit CrossFit, nested int) {
 	t.Helper()
 	const n, rows, d = 3000, 400, 9
 	nested = 4
@@ -30,7 +30,7 @@ func nestedTrial(t *testing.T, more, sd float64, seed uint64) (fit CrossFit, nes
 	}
 	x, y := draw(n), make([]int, n)
 	for i := range y {
-		if r.Float64() < 1/(1+math.Exp(-6*x.At(i, 0)-more*x.At(i, 4))) {
+		if r.Float64() < 1/(1+math.Exp(-6*x.At(i, 0)-slope*x.At(i, 4))) {
 			y[i] = 1
 		}
 	}
@@ -49,12 +49,12 @@ func nestedTrial(t *testing.T, more, sd float64, seed uint64) (fit CrossFit, nes
 // Seeds are fixed: the test fails always or never.
 func TestNestedFeaturesAreTakenUpByTheirWorth(t *testing.T) {
 	for _, c := range []struct {
-		more        float64
+		slope       float64
 		least, most int
 	}{{12, 12, 12}, {0, 0, 3}} {
 		taken := 0
 		for seed := range uint64(12) {
-			fit, nested := nestedTrial(t, c.more, 2e-3, seed)
+			fit, nested := nestedTrial(t, c.slope, 2e-3, seed)
 			d, _ := fit.Model.W.Dims()
 			size := 0.0
 			for j := nested; j < d-1; j++ {
@@ -63,12 +63,12 @@ func TestNestedFeaturesAreTakenUpByTheirWorth(t *testing.T) {
 			if size > 0 {
 				taken++
 			}
-			if c.more > 0 && fit.Model.W.At(4, 0) < 2 {
+			if c.slope > 0 && fit.Model.W.At(4, 0) < 2 {
 				t.Errorf("seed %d: weight %v of the feature that tells most", seed, fit.Model.W.At(4, 0))
 			}
 		}
 		if taken < c.least || taken > c.most {
-			t.Errorf("further features of effect %g were taken up in %d of 12 trials, want %d to %d", c.more, taken, c.least, c.most)
+			t.Errorf("further features of effect %g were taken up in %d of 12 trials, want %d to %d", c.slope, taken, c.least, c.most)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func ReleasedAtParties(p study.Plan, t study.ReleaseTerms) (AtParties, error) {
 	return k, nil
 }
 
-// claim returns a publication with the plan's terms and without values.
+// claim returns the publication that a party claims under the plan's terms, without its values.
 func (k AtParties) claim() privacy.Published {
 	return privacy.Published{ID: k.id, Mechanism: k.Terms.Mechanism.Name(), Parameters: privacy.ParametersOf(k.Terms.Mechanism), Bound: k.Terms.Bound, Simulated: k.Plan.Simulated}
 }

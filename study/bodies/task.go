@@ -18,6 +18,13 @@ type Task struct {
 	Fresh     uint64 // seeds the public randomness in the search for λ
 }
 
+// NoForecast is part of a statistic without a forecast of accuracy.
+type NoForecast struct{}
+
+func (NoForecast) Noise(float64, int) (aggregation.Noise, error) {
+	return aggregation.Noise{}, study.ErrNoForecast
+}
+
 // Statistic describes the vector that each party contributes, the release of the vectors' sum, and the result
 // made from the sum.
 type Statistic interface {

@@ -129,7 +129,8 @@ func levelsIn(s dataset.Schema, column string) int {
 		return len(s.Classes()) + 1
 	}
 	for _, f := range s.Features {
-		if names, _ := dataset.ExpandNames(f.Columns); f.Kind == dataset.Categorical && (f.Column == column || slices.Contains(names, column)) {
+		names, _ := dataset.ExpandNames(f.Columns) // no error: the schema was checked
+		if f.Kind == dataset.Categorical && (f.Column == column || slices.Contains(names, column)) {
 			return len(f.Levels) + 1
 		}
 	}

@@ -182,12 +182,13 @@ func (c column) value(v float64) float64 {
 // Exact returns the table of records without noise, under a checked plan. Its noise intervals are single values,
 // except that a quantile has its bin as interval.
 func Exact(p study.Plan, r *dataset.Records) Table {
-	return layoutOf(p, termsOf(p)).table(Exactly(p, r), int64(r.Len()), 0)
+	return layoutOf(p, termsOf(p)).table(SumOf(p, r), int64(r.Len()), 0)
 }
 
-// Exactly returns the vector of records without noise, the sum of their Parts.
-func Exactly(p study.Plan, r *dataset.Records) []int64 { return layoutOf(p, termsOf(p)).count(r) }
+// SumOf returns the vector of records without noise.
+func SumOf(p study.Plan, r *dataset.Records) []int64 { return layoutOf(p, termsOf(p)).count(r) }
 
+// ExactOf is Exact for a vector (SumOf) of this number of records.
 func ExactOf(p study.Plan, sum []int64, records int64) (Table, error) {
 	l := layoutOf(p, termsOf(p))
 	if len(sum) != l.cells {

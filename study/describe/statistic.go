@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"caucus/aggregation"
 	"caucus/aggregation/shares"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -49,6 +48,7 @@ const (
 //   - The caller guarantees that one party is behind a site. A site counts at most the per-party number of
 //     records (Local), and a larger weight is refused (Weights).
 type counts struct {
+	bodies.NoForecast
 	plan  study.Plan
 	terms Terms
 	layout
@@ -298,11 +298,6 @@ func (q *counts) Terms(int64) (t study.ReleaseTerms, err error) {
 
 func (q *counts) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
 	return privacy.NewSensitive(vector, t.Bound)
-}
-
-// Noise returns an error: counts have no accuracy forecast. ForecastNoise predicts their noise.
-func (q *counts) Noise(float64, int) (aggregation.Noise, error) {
-	return aggregation.Noise{}, study.ErrNoForecast
 }
 
 func (q *counts) deviation(draws int) (float64, error) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"caucus/aggregation"
 	"caucus/aggregation/shares"
 	"caucus/aggregation/validation"
 	"caucus/auxdata"
@@ -38,6 +37,7 @@ import (
 //   - The caller guarantees that one party is behind a site. A site counts at most the per-party number of
 //     records (Local), chosen by keys; at unit party nothing else reveals a site's size (Weights).
 type histograms struct {
+	bodies.NoForecast
 	plan   study.Plan
 	terms  Terms
 	score  *scorer
@@ -252,11 +252,6 @@ func (h *histograms) Terms(int64) (t study.ReleaseTerms, err error) {
 
 func (h *histograms) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
 	return privacy.NewSensitive(vector, t.Bound)
-}
-
-// Noise returns an error: counts have no accuracy forecast. ForecastNoise predicts their noise.
-func (h *histograms) Noise(float64, int) (aggregation.Noise, error) {
-	return aggregation.Noise{}, study.ErrNoForecast
 }
 
 func (h *histograms) deviation(draws int) (float64, error) {

@@ -125,10 +125,11 @@ func responseOf(p study.Plan) (privacy.RandomisedResponse, error) {
 }
 
 func optionsOf(p study.Plan, m privacy.RandomisedResponse) (aggregation.LabelOptions, error) {
-	loss, err := learners.LossNamed(study.TermsOf[Terms](p).Loss)
+	t := study.TermsOf[Terms](p)
+	loss, err := learners.LossNamed(t.Loss)
 	return aggregation.LabelOptions{
 		Channel: learners.Channel{Keep: m.KeepProbability(), Classes: m.Classes},
-		Loss:    loss, Risk: study.TermsOf[Terms](p).Risk, Correction: study.TermsOf[Terms](p).Correction, Lambda: p.Lambda,
+		Loss:    loss, Risk: t.Risk, Correction: t.Correction, Lambda: p.Lambda,
 	}, err
 }
 
@@ -299,9 +300,10 @@ func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 		return study.Result{}, err
 	}
 	c, warnings, slopeError := l.calibrated(fit, x, y, o, rng)
+	terms := study.TermsOf[Terms](p)
 	r := Result{
 		Classifier: c,
-		Records:    len(y), Keep: o.Channel.Keep, Loss: study.TermsOf[Terms](p).Loss, Risk: study.TermsOf[Terms](p).Risk, Correction: study.TermsOf[Terms](p).Correction,
+		Records:    len(y), Keep: o.Channel.Keep, Loss: terms.Loss, Risk: terms.Risk, Correction: terms.Correction,
 		Shares: aggregation.DebiasedShares(y, o.Channel), Path: fit.Path, SlopeError: slopeError,
 	}
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
@@ -388,9 +390,10 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	if err != nil {
 		return study.Result{}, err
 	}
+	terms := study.TermsOf[Terms](p)
 	r := Result{
 		Classifier: fitted,
-		Records:    l.Records, Keep: o.Channel.Keep, Loss: study.TermsOf[Terms](p).Loss, Risk: study.TermsOf[Terms](p).Risk, Correction: study.TermsOf[Terms](p).Correction,
+		Records:    l.Records, Keep: o.Channel.Keep, Loss: terms.Loss, Risk: terms.Risk, Correction: terms.Correction,
 		Shares: aggregation.LabelSharesOf(l.Shares.Share, float64(l.Records), o.Channel), Path: path, SlopeError: l.SlopeError,
 	}
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))

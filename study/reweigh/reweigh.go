@@ -136,6 +136,7 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 //     one party is behind a site. A site adds at most the per-party number of records (Local), and a
 //     larger weight is refused (Weights).
 type statistic struct {
+	bodies.NoForecast
 	plan   study.Plan
 	terms  Terms
 	pool   *auxdata.Pool
@@ -321,11 +322,6 @@ func (w *statistic) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (pr
 		reals[j] = float64(v)
 	}
 	return privacy.NewLiteral(reals, w.plan.Unit), nil
-}
-
-// Noise returns an error: weights have no accuracy forecast.
-func (w *statistic) Noise(float64, int) (aggregation.Noise, error) {
-	return aggregation.Noise{}, study.ErrNoForecast
 }
 
 func (Kind) Words(p study.Plan) study.Words {

@@ -304,15 +304,16 @@ func SourceOf(r study.Release) (*study.WeightSource, error) {
 	if _, err := WeightsOf(r); err != nil {
 		return nil, fmt.Errorf("name weights: %w", err)
 	}
-	source := &study.WeightSource{Plan: r.PlanHash, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PerParty: study.TermsOf[Terms](p).PerParty}
+	perParty := study.TermsOf[Terms](p).PerParty
+	source := &study.WeightSource{Plan: r.PlanHash, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PerParty: perParty}
 	if before := p.Weights; before != nil { // the pool itself comes from an earlier release
 		source.Unit = min(p.Unit, before.Unit) // the finer unit, at which both guarantees hold
-		both, ok := privacy.Together(source.Unit, p.Guarantee(study.TermsOf[Terms](p).PerParty), before.Guarantee())
+		both, ok := privacy.Together(source.Unit, p.Guarantee(perParty), before.Guarantee())
 		if !ok {
 			return nil, fmt.Errorf("name weights: with the weights of its own pool this release guarantees nothing")
 		}
 		source.Epsilon, source.Delta = both.Epsilon, both.Delta
-		if source.PerParty = max(source.PerParty, before.PerParty); p.Unit != before.Unit || before.PerParty == 0 || study.TermsOf[Terms](p).PerParty == 0 {
+		if source.PerParty = max(source.PerParty, before.PerParty); p.Unit != before.Unit || before.PerParty == 0 || perParty == 0 {
 			source.PerParty = 0
 		}
 	}
