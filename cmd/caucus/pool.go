@@ -31,7 +31,7 @@ type madePool struct {
 
 // poolSource reads the reweigh release that gave a pool its weights or rows, and returns what a plan must state about
 // that release. It refuses weights of another release, and the reweigh study's own pool without weights, because
-// these were probably forgotten. Only simulations accept a simulated release, because such a release protects nobody.
+// the user probably forgot the weights. Only simulations accept a simulated release, because such a release protects nobody.
 func poolSource(release string, pool *dataset.Table, simulation bool) (*study.WeightSource, error) {
 	r, p, err := usableRelease(release)
 	if err != nil {

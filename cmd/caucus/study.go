@@ -90,8 +90,10 @@ func (o *operator) printStudy(s protocol.Study) error {
 		if len(s.ContributedBy)+len(s.Missing) > 0 { // only operators get these lists
 			lines = append(lines, [][2]string{{"contributed", strings.Join(s.ContributedBy, ", ")}, {"missing", strings.Join(s.Missing, ", ")}, {"declined", strings.Join(s.Declined, ", ")}}...)
 		}
-		if could := s.Roster - len(s.Declined); s.State == study.Open && s.Chain != nil && could < s.Chain.Ending().Minimum {
-			lines = append(lines, [2]string{"stuck", fmt.Sprintf("at least %d must contribute, and only %d have not refused: caucus study extend --minimum lowers that to no less than %d; else cancel the study", s.Chain.Ending().Minimum, could, p.LeastParties())})
+		if s.State == study.Open && s.Chain != nil {
+			if must, can := s.Chain.Ending().Minimum, s.Roster-len(s.Declined); can < must {
+				lines = append(lines, [2]string{"stuck", fmt.Sprintf("at least %d must contribute, and only %d have not refused: caucus study extend --minimum lowers that to no less than %d; else cancel the study", must, can, p.LeastParties())})
+			}
 		}
 		name := "waits for"
 		for _, p := range s.Statuses {

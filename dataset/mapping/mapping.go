@@ -28,8 +28,8 @@ type Mapping struct {
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
 	// Dates is the format of dates, such as DD.MM.YYYY; empty is ISO 8601.
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
-	// Patient is "none" if the file has no patient number. Then each record counts for one patient: shards
-	// divide the records, and what is proven for a patient covers each record alone.
+	// Patient is "none" if the file has no patient number. Then each record counts as another patient, and a
+	// guarantee for a patient covers one record only.
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
 	// Columns gives the source of schema columns. The default is the file's column with the same name.
 	Columns map[string]Rule `yaml:"columns,omitempty" json:"columns,omitempty"`
