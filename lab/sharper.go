@@ -138,24 +138,32 @@ func (s sharperSet) releases(ctx context.Context, l *lab, epsilon float64, draw 
 		return err
 	}
 	for _, noise := range sharperNoises {
-		p := sharperProposal(epsilon, noise)
-		for _, name := range []string{"today", "bins"} {
+		release := func(name string, c dataset.Components) (dataset.Map, error) {
+			p := sharperProposal(epsilon, noise)
+			p.Map = c
 			t, err := d.Task(p)
 			if err != nil {
-				return err
+				return dataset.Map{}, err
 			}
 			run, err := d.Run(ctx, t, simulate.Options{Lean: true})
 			if err != nil {
-				return err
+				return dataset.Map{}, err
 			}
 			accuracy, err := d.Score(t, run.Release.Result)
 			if err != nil {
-				return err
+				return dataset.Map{}, err
 			}
 			m := t.Plan().Map
 			out.add("set", s.Name, "draw", draw, "epsilon", epsilon, "noise", noise, "map", name, "accuracy", accuracy, "largest", d.Majority(), "features", m.Dim()-1)
-			if p.Map = withBins(d, m); !p.Map.Bins {
-				break // without numbers in bins both maps are the same
+			return m, nil
+		}
+		m, err := release("today", dataset.Components{Project: dataset.Auto})
+		if err != nil {
+			return err
+		}
+		if c := withBins(d, m); c.Bins { // else both maps are the same
+			if _, err := release("bins", c); err != nil {
+				return err
 			}
 		}
 	}
