@@ -16,9 +16,7 @@ type logMeanExp struct {
 	mu     []float64
 	ridge  float64
 	scores []float64
-	second *mat.SymDense // second moment of the rows under the weights base
-	shape  *ridged       // Cholesky factor of second + shaped·I; nil until needed
-	shaped float64
+	shape  *mat.Dense // the inverse Hessian where a minimisation starts; nil until needed
 }
 
 func (o *logMeanExp) Dim() int { _, d := o.x.dims(); return d }
@@ -42,15 +40,19 @@ func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 	return value
 }
 
-// Precondition applies (S + ridge·I)⁻¹, the inverse Hessian at 0 but for the means' outer product.
+// Precondition applies the inverse Hessian at the point where a minimisation starts: the last evaluated point when it
+// is called first.
 func (o *logMeanExp) Precondition(g []float64) {
-	if o.shape == nil || o.shaped != o.ridge {
-		o.shape, o.shaped = newRidged(o.second, o.ridge), o.ridge
+	if o.shape == nil {
+		o.shape = newRidged(o.x.law(o.scores).cov, o.ridge).inverse()
 	}
-	o.shape.solve(g)
+	v := mat.NewVecDense(len(g), g)
+	v.MulVec(o.shape, v)
 }
 
-func (o *logMeanExp) set(mu *mat.Dense, ridge float64) { o.mu, o.ridge = mu.RawMatrix().Data, ridge }
+func (o *logMeanExp) set(mu *mat.Dense, ridge float64) {
+	o.mu, o.ridge, o.shape = mu.RawMatrix().Data, ridge, nil
+}
 
 type WeightFit struct {
 	// Beta is the tilt: weightᵢ ∝ baseᵢ·e^{⟨Beta, xᵢ⟩}.
@@ -115,7 +117,7 @@ func (r *rows) tilting(base, mean []float64, noise Noise) perturbed {
 		ceiling = math.Log(floats.Sum(base) / floats.Min(base))
 	}
 	return perturbed{
-		risk: &logMeanExp{x: r, base: base, scores: make([]float64, n), second: r.second(base)},
+		risk: &logMeanExp{x: r, base: base, scores: make([]float64, n)},
 		mu:   mu, noise: noise, ceiling: ceiling, least: math.Inf(-1),
 		curvature: func(w *mat.Dense) *mat.SymDense {
 			weight, _, _ := weightsOf(r, base, w)
