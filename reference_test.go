@@ -142,9 +142,9 @@ func (r *reference) study() {
 	}
 	for _, name := range slices.Concat([]string{kinds.Default}, kinds.Names()) {
 		if own := fresh(all[name], "simulate."); len(own) > 0 {
-			says := "What these rehearsals have beside the above, or with another default."
+			says := "What these simulations have beside the above, or with another default."
 			if name == kinds.Default {
-				says = "What a rehearsal alone has: `caucus simulate`. It stands in no plan."
+				says = "What a simulation alone has: `caucus simulate`. It stands in no plan."
 			}
 			var lacks []string
 			for _, t := range all["evaluate"] { // which offers what all kinds share, and no more

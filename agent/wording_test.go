@@ -30,7 +30,7 @@ func TestPreviewSaysAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"label        ill: no, yes\n", "learner      knn\n", "map          the columns as 4 numbers, each rescaled, then a projection of 4 numbers on 2 directions, whitened to degree 0.5 (0 keeps their variances, 1 makes them equal)\n",
+		"label        ill: no, yes\n", "learner      knn\n", "map          the columns as 4 numbers, each rescaled, then a projection of 4 numbers on 2 directions, whose variances are equalised to degree 0.5 (0 keeps them, 1 makes them equal)\n",
 		"pool         60 public rows of 2 columns, all of one weight\n", "records.csv, declared with 61 records, now 61\n",
 	} {
 		if !strings.Contains(out.String(), want) {

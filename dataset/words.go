@@ -23,7 +23,7 @@ func (m Map) Words() string {
 			s = fmt.Sprintf("a projection of them on %d directions, and of their bins on %d", m.Nested, m.Outputs-m.Nested)
 		}
 		if m.Whiten > 0 {
-			s += fmt.Sprintf(", whitened to degree %g (0 keeps their variances, 1 makes them equal)", m.Whiten)
+			s += fmt.Sprintf(", whose variances are equalised to degree %g (0 keeps them, 1 makes them equal)", m.Whiten)
 		}
 		return before + s
 	}

@@ -21,8 +21,7 @@ func guarantee(p study.Plan, m study.Manifest) string {
 	return s + " " + p.Noise.Trust().Against
 }
 
-// RemovalWords say that the plan's ε is for replacing one unit. They also give the ε for adding or removing one
-// unit, which other tools state, or the reason why it is not known.
+// RemovalWords say what replacing one unit costs, and what adding or removing one costs, or why that is unknown.
 func RemovalWords(p study.Plan, costs []study.ReleaseCost) string {
 	epsilon, why := kinds.UnderRemoval(p, costs)
 	words := fmt.Sprintf("replacing one %s costs ε = %g", p.Unit, p.Epsilon)
@@ -35,5 +34,5 @@ func RemovalWords(p study.Plan, costs []study.ReleaseCost) string {
 		return words + fmt.Sprintf("; adding or removing one costs ε = %.3g", epsilon)
 	}
 	// At a site with spare records, another record takes the place of a removed record (study.Remover).
-	return words + fmt.Sprintf("; adding or removing one costs ε = %.3g, but ε = %g at a site with more records than it declared", epsilon, p.Epsilon)
+	return words + fmt.Sprintf("; adding or removing one costs ε = %.3g, which is how many tools state ε. At a site with more records than it declared, removing one costs ε = %g, because another record takes its place", epsilon, p.Epsilon)
 }

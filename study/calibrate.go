@@ -128,6 +128,6 @@ func (p Plan) NoiseWords(all []NoiseCost) string {
 	if p.Noise.AtSite() {
 		whose += " of a site"
 	}
-	return fmt.Sprintf("%s noise: standard deviation %.3g on %s; a site with a yearly limit of three times this ε (%.3g, δ = %.3g) could run %d studies like this (%s noise: %.3g, %d studies); ledgers add up ρ too, so the number need not be three",
+	return fmt.Sprintf("%s noise: standard deviation %.3g on %s; a site with a yearly limit of three times this ε (%.3g, δ = %.3g) could run %d studies like this (%s noise: %.3g, %d studies); more than three may fit, because ledgers also add up costs as ρ",
 		own.Mechanism, own.SD, whose, p.YearlyLimit().Epsilon, p.YearlyLimit().Delta, own.InYear, other.Mechanism, other.SD, other.InYear)
 }

@@ -55,9 +55,9 @@ func wordsOf(g privacy.Guarantee, u privacy.Unit) string {
 // String omits the reason.
 func (t UnitTotal) String() string {
 	if t.Epsilon == nil {
-		return fmt.Sprintf("for a %s, all together: no guarantee", t.Unit)
+		return fmt.Sprintf("guarantee for a %s: none", t.Unit)
 	}
-	return fmt.Sprintf("for a %s, all together: ε = %g, δ = %.3g", t.Unit, *t.Epsilon, t.Delta)
+	return fmt.Sprintf("guarantee for a %s: ε = %g, δ = %.3g", t.Unit, *t.Epsilon, t.Delta)
 }
 
 // NotProtected lists the gaps in a plan's guarantee, most important first.

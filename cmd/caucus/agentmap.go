@@ -91,11 +91,11 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				a.note("look at: %s", note)
 			}
 			if len(drafted.Unplaced) > 0 {
-				idle := "no column is left over"
+				idle := "it has no unused column"
 				if len(drafted.Idle) > 0 {
-					idle = "columns left over: " + strings.Join(drafted.Idle, ", ")
+					idle = "its unused columns are " + strings.Join(drafted.Idle, ", ")
 				}
-				a.note("not placed: %s: no column of the file fits; %s", strings.Join(drafted.Unplaced, ", "), idle)
+				a.note("not mapped: the schema's %s, because no column of the file fits by name and contents; %s", strings.Join(drafted.Unplaced, ", "), idle)
 			}
 			if out != "" {
 				if err := a.writeText(out, text); err != nil {

@@ -164,7 +164,7 @@ var toldBefore = map[string]string{
 	"2.5 GB as a release":                                   "not a release file: invalid character '\\x00' looking for beginning of value, after all of it was read",
 	"2.5 GB as a model":                                     "invalid character '\\x00' looking for beginning of value, after all of it was read",
 	"class list of one":                                     "classes has 1 entries; list at least two",
-	"ctrl-C during a rehearsal":                             "stopped before it was done: context canceled",
+	"ctrl-C during a simulation":                            "stopped before it was done: context canceled",
 	"ctrl-C during a wait":                                  "stopped waiting: …: context canceled",
 	"file of another account":                               "open secret.json: permission denied",
 	"full disk":                                             "write …: no space left on device",
@@ -384,19 +384,19 @@ func (m *mistakes) files() {
 	m.wrong("schema given as a study", "simulate schema.yaml")
 	m.wrong("study given as a configuration", "agent run --config study.yaml")
 	m.wrong("export to what there is not", "release export release.json --to excell --out x")
-	m.wrong("rehearsal that is verified", "release verify release.json --pool pool.csv")
+	m.wrong("simulated release that is verified", "release verify release.json --pool pool.csv")
 	m.wrong("label that is not there", "dataset schema a.csv --label readmited")
 	m.wrong("negative seed", "simulate classify --seed -1")
 	m.wrong("condition on no column", "simulate classify --where 'agee > 60'")
 	m.wrong("condition that is none", "simulate classify --where 'age >'")
 	m.wrong("condition that nobody meets", "simulate classify --where 'age > 100'")
-	m.found("column that nothing was found for", "agent map --schema schema.yaml --file lacking.csv", "not placed")
+	m.found("column that nothing was found for", "agent map --schema schema.yaml --file lacking.csv", "not mapped")
 	m.wrong("file that would be written over", "release report release.json --out release.json")
 }
 
 // machine interrupts a command, reads another account's file, and fills a disk.
 func (m *mistakes) machine() {
-	m.stopped("ctrl-C during a rehearsal", "simulate classify --repeats 100000 --out never.json")
+	m.stopped("ctrl-C during a simulation", "simulate classify --repeats 100000 --out never.json")
 	m.changed("release.json", "secret.json", "{", "{")
 	m.forbidden("file of another account", "release show secret.json", "secret.json")
 	m.full("full disk", "simulate classify --parties 3 --set generate=400 --out full/release.json")

@@ -19,11 +19,16 @@ func describeRelease(w io.Writer, r study.Release) error {
 	if err != nil {
 		return err
 	}
+	told, err := kinds.Report(r)
+	if err != nil {
+		return err
+	}
 	w = textpage.Plain{Writer: w}
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("study", "%s (%s)", p.Name, r.PlanHash)
+	line("answer", "%s", textpage.Printable(told.Answer))
 	line("kind", "%s by %s, noise added by %s", p.Kind, p.Mechanism, p.Noise.Trust().By)
 	if p.Where != "" {
 		line("about", "%s", textpage.Printable(p.About()))
@@ -38,15 +43,11 @@ func describeRelease(w io.Writer, r study.Release) error {
 		line("simulated", "its noise protected nobody")
 	}
 	if c, ok := classifier.Of(r.Result); ok {
-		line("classifier", "%s; %s; λ = %.3g", counted(len(c.Classes), "classes"), columnWords(p), c.Lambda)
+		line("classifier", "%s; %s; ridge λ = %.3g", counted(len(c.Classes), "classes"), columnWords(p), c.Lambda)
 		line("", "its numbers are %s", c.Words())
 		if of := c.Calibration; of != nil {
 			line("", "calibration factor of the scores: %.3f (95 %% interval %.3f to %.3f)", of.Slope, of.Low, of.High)
 		}
-	}
-	told, err := kinds.Report(r)
-	if err != nil {
-		return err
 	}
 	for _, l := range told.Lines {
 		line(l.Name, "%s", textpage.Printable(l.Text))

@@ -61,7 +61,7 @@ func newSimulate(c *console) *cobra.Command {
 	r := rehearsal{console: c}
 	cmd := &cobra.Command{
 		Use:   "simulate [KIND] [STUDY.yaml]",
-		Short: "Rehearse a study among virtual parties, and measure its accuracy",
+		Short: "Simulate a study among virtual parties, and measure its accuracy",
 		Long: `Deal records to virtual parties, run a study with the code of real studies and simulated
 ledgers, and compare the result with the truth. The study comes from a study file, as
 for caucus study create, from flags and --set, or from both (flags win). Its kind is
@@ -69,7 +69,7 @@ classify unless named.
 
 The records come from --dataset or --train. A study with a schema needs --train;
 without schema and records, the records are made-up hospital records. --set
-simulate.NAME=VALUE sets the terms that only a rehearsal has.`,
+simulate.NAME=VALUE sets the terms that only a simulation has.`,
 		Example: `  caucus simulate readmission.yaml --train records.csv
   caucus simulate classify --dataset adult --parties 12 --out release.json
   caucus simulate classify --parties 200 --unit party
@@ -136,7 +136,7 @@ func (r *rehearsal) run(ctx context.Context) error {
 		}
 		use := ""
 		if _, ok := classifier.Of(found.release.Result); ok || r.Kind == "ratio" {
-			use = fmt.Sprintf("; use it with: caucus release predict %s --data FILE", r.out)
+			use = fmt.Sprintf("; use it with: caucus release predict %s --data FILE (caucus release verify accepts no simulated release)", r.out)
 		}
 		r.note("wrote %s%s", r.out, use)
 	}
@@ -179,8 +179,7 @@ func (r *rehearsal) passedOver() error {
 // made-up records.
 const mostVirtual, mostGenerated = 1_000_000, 100_000_000
 
-// warnDelta warns of a δ that daemons would refuse. The number of units is the plan's. If the plan states none,
-// it is the number of records that the parties got.
+// warnDelta warns of a δ that daemons would refuse for the plan's units or, if unknown, for the records dealt.
 func (r *rehearsal) warnDelta(found rehearsed) error {
 	p, err := found.release.DecodedPlan()
 	if err != nil {
@@ -215,8 +214,7 @@ func ran[S any](ctx context.Context, sim interface {
 
 func (r *rehearsal) seconds() float64 { return time.Since(r.start).Seconds() }
 
-// virtual returns the number of parties: the number asked for, or else the kind's usual number. It is 0 if a
-// column of the records names the parties.
+// virtual returns the number of parties, by default the kind's usual one; 0 if a column names the parties.
 func (r *rehearsal) virtual(train *dataset.Held) int {
 	if r.Parties == 0 && !train.HasParty() {
 		return usualParties[r.Kind]
@@ -235,8 +233,7 @@ func (r *rehearsal) split(data loaded) simulate.Split {
 	}
 }
 
-// generate returns the number of records to make up. It is so large that each party gets its number after test
-// records and pool are set aside.
+// generate returns how many records to make up, so that each party gets its number beside test records and pool.
 func generate(s terms.Study) int {
 	common := s.Simulate.Common()
 	const usual, test = 24_000, .25
@@ -252,20 +249,18 @@ func endRehearsal(w io.Writer, totals []study.UnitTotal, warnings []string) erro
 	for _, m := range warnings {
 		fmt.Fprintf(w, "warning: %s\n", m)
 	}
-	_, err := fmt.Fprintln(w, "simulated: this protects nobody; real studies run between a coordinator and agents")
+	_, err := fmt.Fprintln(w, "simulated: this protects nobody, because anyone can repeat its noise; real studies run between a coordinator and agents")
 	return err
 }
 
-// printTotals writes the guarantee at each unit.
 func printTotals(w io.Writer, totals []study.UnitTotal) {
 	for _, t := range totals {
 		fmt.Fprintf(w, "%s (%s)\n", t, t.Why)
 	}
 }
 
-// endsAtOnce ends a verb as soon as its context ends. It is for verbs that keep no state, because reading a
-// file and long fits do not check the context. The process then ends in the middle of the work, but every file
-// is complete or absent.
+// endsAtOnce ends a verb that keeps no state as soon as its context ends, because reading a file and long fits do
+// not check the context. Every file is then complete or absent.
 func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		done := make(chan error, 1)
@@ -298,7 +293,7 @@ func deviation(sd float64, repeats int) string {
 	if repeats < 2 {
 		return ""
 	}
-	return fmt.Sprintf("%.4f", sd)
+	return fmt.Sprintf("%.3f", sd)
 }
 
 // plusMinus formats ± and a standard deviation, followed by behind.

@@ -62,24 +62,24 @@ func printClassify(w io.Writer, s classifySummary) error {
 	if words := dataset.KeptWords(s.Kept); words != "" {
 		fmt.Fprintf(w, "  %s\n", words)
 	}
-	fmt.Fprintln(w)
-	rows := []struct {
+	than := map[bool]string{true: "better", false: "no better"}
+	fmt.Fprintf(w, "\naccuracy on test records: the release does %s than one party alone and %s than always naming the largest class; its noise costs %.3f\n",
+		than[a.Released > a.LocalMean], than[a.Released > a.MajorityClass], a.Unperturbed-a.Released)
+	for _, r := range []struct {
 		name  string
 		value float64
 		about string
 	}{
-		{"released", a.Released, fmt.Sprintf("%sover %s; λ = %.3g", plusMinus(a.ReleasedSD, s.Repeats, " "), counted(s.Repeats, "repeats"), s.Lambda)},
+		{"released", a.Released, fmt.Sprintf("%sover %s; ridge of the fit λ = %.2g", plusMinus(a.ReleasedSD, s.Repeats, " (standard deviation) "), counted(s.Repeats, "repeats"), s.Lambda)},
 		{"without noise", a.Unperturbed, "the same study"},
-		{"all records pooled", a.Pooled, "one classifier of them"},
-		{"one party alone", a.LocalMean, "mean over parties"},
+		{"all records pooled", a.Pooled, "one classifier that is trained on the records of all parties"},
+		{"one party alone", a.LocalMean, "a party's classifier of its own records, mean over parties"},
 		{"largest class", a.MajorityClass, "always naming it"},
-	}
-	fmt.Fprintln(w, "accuracy on test records")
-	for _, r := range rows {
-		fmt.Fprintf(w, "  %-18s %.4f  %s\n", r.name, r.value, r.about)
+	} {
+		fmt.Fprintf(w, "  %-18s %.3f  %s\n", r.name, r.value, r.about)
 	}
 	for _, v := range s.Voters {
-		fmt.Fprintf(w, "  %-18s %.4f  one of the %d parties that vote with it alone\n", v.Voter, v.Alone, v.Parties)
+		fmt.Fprintf(w, "  %-18s %.3f  one of the %d parties that vote with it alone\n", v.Voter, v.Alone, v.Parties)
 	}
 	fmt.Fprintf(w, "\nits numbers are %s\n", numbers)
 	for _, r := range []struct {
@@ -87,10 +87,10 @@ func printClassify(w io.Writer, s classifySummary) error {
 		value simulate.Compared
 		about string
 	}{
-		{"slope", s.Slope, "1 for probabilities, less where they are too extreme"},
-		{"Brier score", s.Brier, "reads the numbers as probabilities"},
+		{"calibration slope", s.Slope, "1 if the numbers are probabilities, less if they are too extreme"},
+		{"Brier score", s.Brier, "mean squared error of the numbers as probabilities"},
 	} {
-		fmt.Fprintf(w, "  %-18s %.4f  %swithout noise %.4f; %s\n", r.name, r.value.Released, plusMinus(r.value.ReleasedSD, s.Repeats, "; "), r.value.Unperturbed, r.about)
+		fmt.Fprintf(w, "  %-18s %.3f  %swithout noise %.3f; %s\n", r.name, r.value.Released, plusMinus(r.value.ReleasedSD, s.Repeats, "; "), r.value.Unperturbed, r.about)
 	}
 	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
 	return endRehearsal(w, s.Totals, s.Warnings)

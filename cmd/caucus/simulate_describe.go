@@ -37,10 +37,7 @@ func printDescribe(w io.Writer, d describeSummary) error {
 	}
 	fmt.Fprintf(w, "%s of %s, %s; noise of standard deviation %.3g on each count, %.2g as a share\n",
 		counted(int(d.Released.Records), "records"), counted(d.Parties, "parties"), counted(len(d.Released.Columns), "columns"), d.Released.NoiseSD, d.Released.ShareSD)
-	for _, line := range strings.Split(d.Forecast, "\n") {
-		fmt.Fprintf(w, "forecast: %s\n", line)
-	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "forecast: %s\n\n", strings.ReplaceAll(d.Forecast, "\n", "\nforecast: "))
 	t := newTable(w, "column", "", "group", "true", "released", "95 %, "+describe.SampleInterval, "95 %, "+describe.NoiseInterval)
 	truth := d.True.Estimates()
 	for i, e := range d.Released.Estimates() {
@@ -56,7 +53,7 @@ func printDescribe(w io.Writer, d describeSummary) error {
 	if err := t.render(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\ncounts adjusted so that they add up: root mean square error %.3g; as released %.3g; %.1f s\n", d.RMSE, d.NoisyRMSE, d.Seconds)
+	fmt.Fprintf(w, "\nroot mean square error of a count: %.3g records after the counts are adjusted so that they add up, %.3g records as released; %.1f s\n", d.RMSE, d.NoisyRMSE, d.Seconds)
 	if len(d.Coverage) > 0 {
 		fmt.Fprintf(w, "\nhow often 95 %% intervals held the truth in %d draws:\n", d.Repeats)
 		t := newTable(w, "", "estimates", "population", "these records", "least", "of", "unknown", "error")

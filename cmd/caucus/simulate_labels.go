@@ -38,15 +38,15 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 }
 
 func printLabels(w io.Writer, s labelsSummary, classes []string) error {
-	fmt.Fprintf(w, "%s, mechanism %s at ε = %g a label: kept with probability %.4f\n", s.Study, s.Mechanism, s.Epsilon, s.Keep)
-	fmt.Fprintf(w, "%s of %s, %s, %s; loss %s, risk %s, correction %s, λ = %.3g\n\n",
+	fmt.Fprintf(w, "%s, mechanism %s at ε = %g a label: each label is sent unchanged with probability %.3f\n", s.Study, s.Mechanism, s.Epsilon, s.Keep)
+	fmt.Fprintf(w, "%s of %s, %s, %s; loss %s, risk %s, correction %s, ridge λ = %.3g\n\n",
 		counted(s.Records, "records"), counted(s.Parties, "parties"), counted(s.Features, "features"), counted(s.Classes, "classes"), s.Loss, s.Risk, s.Correction, s.Lambda)
-	t := newTable(w, "on test records", "released", "±", "without noise")
+	t := newTable(w, "on test records", "released", "standard deviation", "without noise")
 	row := func(name string, got, sd, clear float64) {
-		t.add(name, fmt.Sprintf("%.4f", got), deviation(sd, s.Repeats), fmt.Sprintf("%.4f", clear))
+		t.add(name, fmt.Sprintf("%.3f", got), deviation(sd, s.Repeats), fmt.Sprintf("%.3f", clear))
 	}
 	row("accuracy", s.Accuracy, s.SD.Accuracy, s.Unperturbed.Accuracy)
-	row("balanced error", s.BER, s.SD.BER, s.Unperturbed.BER)
+	row("balanced error (mean error of a class)", s.BER, s.SD.BER, s.Unperturbed.BER)
 	row("area under the curve", s.AUC, s.SD.AUC, s.Unperturbed.AUC)
 	row("Brier score", s.Brier.Released, s.Brier.ReleasedSD, s.Brier.Unperturbed)
 	row("calibration slope", s.Slope.Released, s.Slope.ReleasedSD, s.Slope.Unperturbed)
@@ -55,12 +55,12 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	}
 	fmt.Fprintf(w, "its numbers are %s\n", s.Output.Words())
 	if of := s.Probabilities; of != nil {
-		fmt.Fprintf(w, "probabilities in %d of %s: slope %.4f, %sBrier %.4f; the slope's 95 %% interval held the test records' slope in %d\n", of.Repeats, counted(s.Repeats, "repeats"), of.Slope.Released, plusMinus(of.Slope.ReleasedSD, of.Repeats, "; "), of.Brier.Released, of.Held)
+		fmt.Fprintf(w, "probabilities in %d of %s: slope %.3f, %sBrier %.3f; the slope's 95 %% interval held the test records' slope in %d\n", of.Repeats, counted(s.Repeats, "repeats"), of.Slope.Released, plusMinus(of.Slope.ReleasedSD, of.Repeats, "; "), of.Brier.Released, of.Held)
 	}
-	fmt.Fprintf(w, "largest class: accuracy %.4f; over %s\n\nclass shares of the records\n", s.MajorityClass, counted(s.Repeats, "repeats"))
-	shares := newTable(w, "class", "true", "estimated", "±")
+	fmt.Fprintf(w, "always naming the largest class: accuracy %.3f; over %s\n\nclass shares of the records\n", s.MajorityClass, counted(s.Repeats, "repeats"))
+	shares := newTable(w, "class", "true", "estimated", "standard error")
 	for k, name := range classes {
-		shares.add(name, fmt.Sprintf("%.4f", s.TrueShares[k]), fmt.Sprintf("%.4f", s.Shares.Share[k]), fmt.Sprintf("%.4f", s.Shares.Error[k]))
+		shares.add(name, fmt.Sprintf("%.3f", s.TrueShares[k]), fmt.Sprintf("%.3f", s.Shares.Share[k]), fmt.Sprintf("%.3f", s.Shares.Error[k]))
 	}
 	if err := shares.render(); err != nil {
 		return err
@@ -69,6 +69,6 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	for _, m := range s.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", m)
 	}
-	_, err := fmt.Fprintln(w, "simulated: this protects nobody; features are in clear in any case, only labels are hidden")
+	_, err := fmt.Fprintln(w, "simulated: this protects nobody, because anyone can repeat its noise; a real study hides labels alone, and sends features in clear")
 	return err
 }

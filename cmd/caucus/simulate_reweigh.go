@@ -28,10 +28,10 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 		}
 	}
 	if r.Where != "" || r.PoolRelease != "" || r.Pool != "" {
-		return found, usagef("a rehearsal of reweigh splits the records into private ones and a pool: leave where, pool and pool_release out")
+		return found, usagef("a simulation of reweigh splits the records into private ones and a pool: leave where, pool and pool_release out")
 	}
 	if own.Split == "" || own.Query == "" {
-		return found, usagef("a rehearsal of reweigh needs --set split=COLUMN=VALUE and --set query=CONDITION")
+		return found, usagef("a simulation of reweigh needs --set split=COLUMN=VALUE and --set query=CONDITION")
 	}
 	condition, err := dataset.ParseCondition(own.Query)
 	if err != nil {
@@ -156,16 +156,16 @@ func printReweigh(w io.Writer, d reweighSummary, query, split string) error {
 		about       string
 	}{
 		{"truth", d.Truth, 0, "among the private records"},
-		{"estimate", d.Estimate, d.RMSE, fmt.Sprintf("on the weighted pool; λ = %.3g", d.Lambda)},
+		{"estimate", d.Estimate, d.RMSE, fmt.Sprintf("on the weighted pool; ridge λ = %.3g", d.Lambda)},
 		{"without noise", d.Unperturbed, d.UnperturbedRMSE, "the same study"},
 		{"unweighted", d.Unweighted, d.UnweightedRMSE, "on the pool as it is"},
 	} {
-		fmt.Fprintf(w, "  %-13s %.4f  rmse %.4f  %s\n", r.name, r.value, r.rmse, r.about)
+		fmt.Fprintf(w, "  %-13s %.3f  root mean square error %.3f  %s\n", r.name, r.value, r.rmse, r.about)
 	}
 	if d.Intervals == 0 {
-		fmt.Fprintf(w, "  no answer has an interval; R² %.2f\n", d.R2)
+		fmt.Fprintf(w, "  no answer has an interval; features explain a share %.2f of the query's variance in the pool (R²)\n", d.R2)
 	} else {
-		fmt.Fprintf(w, "  %.0f %% of the answers have a 95 %% interval, %.4f wide on average; %.0f %% of these hold the truth; R² %.2f\n", 100*d.Intervals, d.Width, 100*d.Coverage, d.R2)
+		fmt.Fprintf(w, "  %.0f %% of the answers have a 95 %% interval, %.3f wide on average; %.0f %% of these hold the truth; features explain a share %.2f of the query's variance in the pool (R²)\n", 100*d.Intervals, d.Width, 100*d.Coverage, d.R2)
 	}
 	fmt.Fprintf(w, "\nover %s; the pool counts as %.0f rows on average; %.0f bytes a party; %.1f s\nof the first repeat:\n",
 		counted(d.Repeats, "repeats"), d.EffectiveRows, d.UploadBytes, d.Seconds)

@@ -166,11 +166,11 @@ func (o *operator) waiveStudy() *cobra.Command {
 	cmd := o.about("waive", "Release a study without waiting for contributors that do not call", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
 		return c.Waive(ctx, ref)
 	})
-	cmd.Long = `After a restart, the coordinator waits until each contributor of a study has called,
-because the calls reveal a folder that was restored from an older backup, which could
-release a study twice. With this you vouch that nothing was restored, and the study no
-longer waits for those who do not call (caucus study show: awaited). The waiver is
-logged, and is forgotten when the coordinator stops.`
+	cmd.Long = `Release a sealed study although some contributors have not called since the coordinator
+restarted. The coordinator waits for their calls, because the calls reveal a folder that
+was restored from an older backup, which could release a study twice. With this command
+you vouch that nothing was restored. caucus study show names the contributors (awaited).
+The coordinator logs the waiver, and forgets the waiver when it stops.`
 	return cmd
 }
 

@@ -16,8 +16,7 @@ import (
 	"caucus/study/terms"
 )
 
-// termFlags read a study from a command line: [KIND] [STUDY.yaml], --set for every term, and flags for
-// the most common terms.
+// termFlags read a study from a command line: [KIND] [STUDY.yaml], --set for every term, flags for common terms.
 type termFlags struct {
 	flags []*termFlag
 	set   []string
@@ -39,6 +38,9 @@ func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 		of := offered(name)
 		flag := &termFlag{name: name, kind: strings.ReplaceAll(strings.Fields(of.Type)[0], "whole", "number")}
 		help := of.Help
+		if _, own, differs := strings.Cut(help, cmd.Name()+": "); differs {
+			help, _, _ = strings.Cut(own, "; ") // a help may have a part for each verb
+		}
 		if of.Default != "" {
 			help += " (default " + of.Default + ")"
 		}
@@ -61,8 +63,7 @@ func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 	cmd.Args = cobra.ArbitraryArgs
 }
 
-// offered returns a flag's term from the first kind that has it. If kinds have different defaults, the returned
-// default is empty.
+// offered returns a flag's term from the first kind that has it, without a default if kinds differ in the default.
 func offered(name string) (found terms.Term) {
 	for _, kind := range slices.Concat([]string{kinds.Default}, kinds.Names()) {
 		t, err := terms.Find(kind, name)

@@ -1,5 +1,5 @@
 """Caucus studies in Python: load a release, get what it holds as data frames, draw it and predict
-with it, have it verified; rehearse and forecast a study.
+with it, have it verified; simulate and forecast a study.
 
 Frames need pandas, plots Matplotlib, and all numbers of frames the caucus program, on the path or
 named by CAUCUS_BINARY. A classifier predicts with NumPy alone.

@@ -180,8 +180,8 @@ func TestVerifyDoctored(t *testing.T) {
 		"noise elsewhere":         {party, func(r *study.Release) { r.Noise = study.NoiseSite }, nil, "noise", "the manifest says site"},
 		"the pool":                {party, func(*study.Release) {}, otherPool, "pool", "it is another pool"},
 		"the pool's name":         {party, func(r *study.Release) { r.Pool = otherPool.Digest }, nil, "pool", "the plan it names says"},
-		"totals lowered":          {site, func(r *study.Release) { *r.Totals[0].Epsilon = .01 }, nil, "totals", "for a record, all together: ε = 0.01"},
-		"totals invented":         {site, func(r *study.Release) { one := 1.; r.Totals[1].Epsilon = &one }, nil, "totals", "the plan gives for a party, all together: no guarantee"},
+		"totals lowered":          {site, func(r *study.Release) { *r.Totals[0].Epsilon = .01 }, nil, "totals", "guarantee for a record: ε = 0.01"},
+		"totals invented":         {site, func(r *study.Release) { one := 1.; r.Totals[1].Epsilon = &one }, nil, "totals", "the plan gives the guarantee for a party: none"},
 		"not protected shortened": {party, func(r *study.Release) { r.NotProtected = r.NotProtected[1:] }, nil, "not protected", "leaves out \"parties from the coordinator"},
 		"values changed": {party, func(r *study.Release) {
 			changeLast(r.Published[0])

@@ -23,7 +23,7 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	if q.terms.Count {
 		line("95 %% interval of a count: ± %.3g records, or ± %.2g %% of all", aggregation.Normal95*sd, 100*aggregation.Normal95*sd/all)
 	} else {
-		line("share of all records: noise ± %.2g percentage points (95 %%); share of a quarter of them: ± %.2g points", 100*aggregation.Normal95*sd/all, 400*aggregation.Normal95*sd/all)
+		line("in 95 %% of releases, noise moves a share of all records by at most %.2g percentage points, and a share of a quarter of the records by at most %.2g", 100*aggregation.Normal95*sd/all, 400*aggregation.Normal95*sd/all)
 	}
 	for _, c := range q.columns {
 		if c.levels != nil {
@@ -31,9 +31,9 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		}
 		off := aggregation.Normal95 * sd * math.Sqrt(c.meanNoise()) / all
 		if c.log {
-			line("geometric mean of 1 + %s: noise ± %.2g %% (95 %%)", c.name, 100*math.Expm1(off*(c.scale(1)-c.scale(0))))
+			line("geometric mean of 1 + %s: noise multiplies or divides it by at most %.4g (95 %%)", c.name, math.Exp(off*(c.scale(1)-c.scale(0))))
 		} else {
-			line("mean of %s: noise ± %.2g (95 %%); its range is %s", c.name, off*(c.scale(1)-c.scale(0)), numeral(c.scale(1)-c.scale(0)))
+			line("mean of %s: noise moves it by at most %.2g (95 %%), where the column's range is %s", c.name, off*(c.scale(1)-c.scale(0)), numeral(c.scale(1)-c.scale(0)))
 		}
 		if len(lines) == mostForecast {
 			line("other means: in proportion to their ranges")
@@ -48,7 +48,7 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		line("noise on each count of one site: standard deviation %.3g; groups under %.0f records show as unknown", one, leastTotal*one)
 	}
 	if q.group != nil {
-		line("for a group of 20 %% of the records, each ± is 5 times larger; groups under %.0f records show as unknown", leastTotal*sd)
+		line("for a group of 20 %% of the records, noise moves each number 5 times as far; groups under %.0f records show as unknown", leastTotal*sd)
 	}
 	if narrow := t.Plan().AboutFewer(size); narrow != "" && !q.terms.Count {
 		line("%s", narrow)
@@ -69,9 +69,8 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 
 const mostForecast = 12 // lines
 
-// meanNoise returns the noise variance of the sum of v − centre over records, v in [0,1], divided by a count's
-// noise variance. It adds up the noise of each bin count times the bin's middle, and the noise of the within-bin
-// sum.
+// meanNoise returns the noise variance of the sum of v − centre over records, v in [0,1], in variances of a count's
+// noise: the noise of each bin count times the bin's middle, and of the within-bin sum.
 func (c column) meanNoise() float64 {
 	sum := leftOut * leftOut * c.wide * c.wide
 	for _, m := range c.middles {

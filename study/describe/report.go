@@ -96,7 +96,7 @@ func (t Table) one(title string) study.ReportTable {
 	if t.By != "" {
 		about = ", by " + t.By
 	}
-	out := study.ReportTable{Title: title + about + ", for reading: counts adjusted so that they add up", Head: []string{""}}
+	out := study.ReportTable{Title: title + about + ", to read and not to publish: counts are adjusted so that they add up", Head: []string{""}}
 	var shown []int
 	for g, name := range t.groups() {
 		if t.known(g) {
@@ -125,7 +125,7 @@ func (t Table) one(title string) study.ReportTable {
 			continue
 		}
 		if c.Log {
-			row(c.Column+", "+geometricMean+" ×÷ sd", func(g int) string { return beside(c.Groups[g].Mean, "×÷", c.Groups[g].SD) })
+			row(c.Column+", "+geometricMean+" (×÷ sd, a factor of 1 + x)", func(g int) string { return beside(c.Groups[g].Mean, "×÷", c.Groups[g].SD) })
 		} else {
 			row(c.Column+", mean ± sd", func(g int) string { return beside(c.Groups[g].Mean, "±", c.Groups[g].SD) })
 		}
@@ -141,8 +141,7 @@ func (t Table) one(title string) study.ReportTable {
 	return out
 }
 
-// known reports whether any estimate of a group is known. It is true for a table without groups, which is
-// always shown.
+// known reports whether any estimate of a group is known. It is true for a table without groups.
 func (t Table) known(g int) bool {
 	known := t.By == ""
 	for _, c := range t.Columns {
@@ -227,8 +226,7 @@ const (
 	QuantileMeasure Measure = "quantile"
 )
 
-// Estimates lists all estimates of a table in its order: the share of each level and of missing values, and the
-// mean, standard deviation and quartiles of each number.
+// Estimates lists a table's shares of levels and missing values, and the moments and quartiles of its numbers.
 func (t Table) Estimates() []Named {
 	var out []Named
 	if t.Inside != nil {
@@ -255,7 +253,7 @@ func (t Table) Estimates() []Named {
 			of = c
 			mean, sd := "mean", "sd"
 			if c.Log {
-				mean, sd = geometricMean, "×÷ sd"
+				mean, sd = geometricMean, "sd, a factor of 1 + x"
 			}
 			add(mean, s.Mean, Mean)
 			add(sd, s.SD, SD)
@@ -273,7 +271,7 @@ func (t Table) Estimates() []Named {
 
 func (t Table) intervals() study.ReportTable {
 	out := study.ReportTable{
-		Title: "to publish: estimates with 95 % intervals, from the counts as released, not adjusted, so parts need not add up; an estimate outside the possible range is shown as the nearer end of its interval, an unknown one is left out",
+		Title: "to publish: estimates with 95 % intervals, from the counts as released, which are not adjusted, so that shares need not add up to 100 %; an estimate outside the possible range is shown as the nearer end of its interval, and an unknown estimate is left out",
 		Head:  []string{"column", "", "group", "estimate", SampleInterval, NoiseInterval},
 	}
 	for _, e := range t.Estimates() {
@@ -291,8 +289,7 @@ const (
 	NoiseInterval  = "privacy noise alone"
 )
 
-// Show formats an estimate e of the same measure as n, for example a share in percent. If noise made the value
-// impossible, Show uses the nearest end of its interval.
+// Show formats an estimate e of n's measure; if noise made its value impossible, the nearest end of its interval.
 func (n Named) Show(e *Estimate) string {
 	if e == nil {
 		return unknown
@@ -305,7 +302,16 @@ func (n Named) Show(e *Estimate) string {
 
 // Interval formats both intervals of a known estimate.
 func (n Named) Interval() (population, records string) {
-	return n.show(n.Low) + " to " + n.show(n.High), n.show(n.NoiseLow) + " to " + n.show(n.NoiseHigh)
+	return n.between(n.Low, n.High), n.between(n.NoiseLow, n.NoiseHigh)
+}
+
+func (n Named) between(low, high float64) string {
+	if n.Measure == Share && low == 0 {
+		return "at most " + n.show(high)
+	} else if n.Measure == QuantileMeasure && low == high { // a value with a bin of its own
+		return "exactly " + n.show(low)
+	}
+	return n.show(low) + " to " + n.show(high)
 }
 
 func (n Named) show(v float64) string {

@@ -55,7 +55,7 @@ func TestReportShowsThePossible(t *testing.T) {
 		}
 	}
 	want := [][]string{
-		{"sex", "f", "", "0.00 %", "0.00 % to 2.00 %", "0.00 % to 1.00 %"},
+		{"sex", "f", "", "0.00 %", "at most 2.00 %", "at most 1.00 %"},
 		{"age", "mean", "f", "0", "0 to 9", "0 to 9"},
 		{"age", "lower quartile", "f", "below 50", "0 to 50", "0 to 50"},
 		{"age", "median", "f", "60", "50 to 70", "50 to 70"},

@@ -264,8 +264,7 @@ func numeral(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// TableOf reads the result of a describe study. It refuses a table whose lengths do not fit each other, so that
-// readers can index safely.
+// TableOf reads a describe study's result. It refuses lengths that do not fit, so that readers can index safely.
 func TableOf(r study.Release) (out Table, err error) {
 	if err := r.Result.DecodeBody(&out); err != nil {
 		return out, err

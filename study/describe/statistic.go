@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// lattice is the integer that a record adds to a count. The sums of column.within are rounded to integers in
-	// the same unit.
+	// lattice is the integer that a record adds to a count; the sums of column.within have the same unit.
 	lattice = 1024
 	// mostWithin bounds what a record adds to each of the two sums of column.within: an eighth of what it adds to
 	// a count. So these sums make Gaussian noise 6 % larger and Laplace noise up to 25 %. In a mean, the noise of

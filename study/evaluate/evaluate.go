@@ -235,7 +235,7 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		}
 		words += "; "
 	}
-	words += fmt.Sprintf("standard deviations of noise and sampling, of about %d records in all in %d bins", size.Records, len(t.h.terms.Edges[0])+1)
+	words += fmt.Sprintf("± is the standard deviation by noise and sampling, for about %d records in all in %d bins", size.Records, len(t.h.terms.Edges[0])+1)
 	if t.h.terms.Program {
 		words += ", if they lie evenly between 0 and 1 and are right, which nobody knows beforehand"
 	}

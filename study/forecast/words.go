@@ -51,12 +51,12 @@ func (f *Forecast) Warning(p study.Plan) string {
 
 // Lines returns the verdict, the forecast's assumptions and its table.
 func (f *Forecast) Lines() []string {
-	all := []string{f.Verdict(), f.simulations() + ", " + f.Separation()}
+	all := []string{f.Verdict(), f.simulations() + ", " + f.Separation() + "; in brackets, what nine in ten simulations lie between"}
 	if len(f.Looked) > 1 {
-		all = append(all, "the AUC is assumed: state yours with --set auc=.8")
+		all = append(all, "the AUC is assumed: state yours with --set auc=.8 (or --auc .8 of caucus forecast)")
 	}
 	if f.Assumed {
-		all = append(all, "the class shares are assumed: state yours with --set class_shares=.7,.3")
+		all = append(all, "the class shares are assumed: state yours with --set class_shares=.7,.3 (or --class-shares .7,.3)")
 	}
 	all = append(all, fmt.Sprintf("%-22s %-22s %s", "", "accuracy", "AUC"))
 	exactly := func(v float64) Drawn { return Drawn{Mean: v, Low: v, High: v} }
@@ -84,7 +84,7 @@ func (f *Forecast) simulations() string {
 	if f.Draws == 1 {
 		return "from one simulation on made-up records"
 	}
-	return fmt.Sprintf("from %d simulations on made-up records", f.Draws)
+	return fmt.Sprintf("mean of %d simulations on made-up records", f.Draws)
 }
 
 // Separation describes how well the features separate the classes.

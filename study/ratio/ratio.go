@@ -52,7 +52,7 @@ type Terms struct {
 	Skew       float64   `json:"skew,omitempty" yaml:"skew" help:"share of each class's records that go to its own made set, above 0 and at most 1; .5 to .7 is moderate"`
 	Expected   []float64 `json:"expected,omitempty" yaml:"expected" help:"with made sets, the class shares that a party's records are publicly expected to have, with sum 1; made sets are then of about equal size. Default: alike"`
 	Features   string    `json:"features" yaml:"features" default:"embedding" help:"what leaves beside the counts: clear, embedding, or noisy-embedding (which hides each record)"`
-	Fourier    int       `json:"fourier" yaml:"fourier" help:"numbers of an embedding; 0 with clear features compares rows by the kernel itself, in rehearsals only"`
+	Fourier    int       `json:"fourier" yaml:"fourier" help:"numbers of an embedding; 0 with clear features compares rows by the kernel itself, in simulations only"`
 	Gamma      float64   `json:"gamma" yaml:"gamma" help:"width of the kernel exp(−gamma·distance²); 0: chosen"`
 	Estimator  string    `json:"estimator" yaml:"estimator" default:"class-means" help:"class-means or mixture"`
 	MaxRecords int       `json:"max_records" yaml:"max_records" help:"most records that one party uses; of more, a part chosen by keys"`

@@ -295,7 +295,7 @@ func (f *findings) totals(r study.Release, want []study.UnitTotal) {
 	start := len(*f)
 	for i, w := range want {
 		if got := r.Totals[i]; !sameTotal(got, w) {
-			f.add(Fails, "totals", "the manifest says %s, the plan gives %s", got, w)
+			f.add(Fails, "totals", "the manifest states the %s; the plan gives the %s", got, w)
 		}
 	}
 	if len(*f) == start {
