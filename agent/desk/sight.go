@@ -356,7 +356,7 @@ func (n NoiseSight) words() string {
 		return fmt.Sprintf("standard deviation %.3g %s on each of this site's counts", n.Units, unitsWords(n.Unit))
 	}
 	if n.Units > 0 && n.Unit != privacy.Party { // a site is one party
-		return fmt.Sprintf("its standard deviation on each number is as much as %.3g %s together could move that number", n.Units, unitsWords(n.Unit))
+		return fmt.Sprintf("standard deviation on each number: %.3g times the most that one %s can move that number", n.Units, n.Unit)
 	}
 	return fmt.Sprintf("standard deviation %.4g on each number", n.SD)
 }

@@ -81,7 +81,7 @@ only the report and the releases stay.`,
 
 func printDemo(w io.Writer, r demo.Report, out string) error {
 	fmt.Fprintf(w, "\n%d clinics and %d devices with %d records of %s; a pool of %d rows; %d test records\n\n", r.Parties, r.Devices, r.Records, r.Data, r.Pool, r.Test)
-	t := newTable(w, "study", "kind", "hides", "noise by", "measure", "released", "one party alone", "no study", "")
+	t := newTable(w, "study", "kind", "hides", "noise by", "measure", "released", "one party alone", "no study", "verdict")
 	for _, s := range r.Ordered() {
 		t.add(s.Name, s.Kind, "a "+s.Unit.String(), string(s.Noise), s.Measure.Name,
 			fmt.Sprintf("%.3f", s.Measure.Released), fmt.Sprintf("%.3f", s.Measure.OneAlone()), fmt.Sprintf("%.3f", s.Measure.Baseline), s.Measure.Comparison().String())

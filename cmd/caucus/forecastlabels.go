@@ -15,17 +15,17 @@ var labelMechanisms = map[string]string{"em": "em (exponential mechanism)", "rr"
 func writeLabelGuide(w io.Writer, g labels.Guide) error {
 	fmt.Fprintf(w, "%d labels of %d classes at ε = %g\n", g.Labels, g.Classes, g.Epsilon)
 	for _, m := range g.Mechanisms {
-		fmt.Fprintf(w, "  %s: a label stays unchanged with probability %.4f; cost ε = %.4g; at least half of the labels stay unchanged with probability %.4f; standard error of a class's share %.4f\n",
+		fmt.Fprintf(w, "  %s: a label stays unchanged with probability %.3f; cost ε = %.4g; at least half of the labels stay unchanged with probability %.3f; standard error of a class's share %.3f\n",
 			labelMechanisms[m.Mechanism], m.Keep, m.Spent, m.MostKept, m.ShareError)
 	}
-	fmt.Fprintln(w, "\nsmallest odd number of labels of which at least half stay unchanged, with the probability named by the column")
-	header := []string{"mechanism", "epsilon", "unchanged"}
+	fmt.Fprintln(w, "\nnumber of labels needed (the smallest odd one) for at least half of them to stay unchanged with a probability of 95 %, 99 % or 99.9 %")
+	header := []string{"mechanism", "epsilon", "one stays unchanged"}
 	for _, level := range labels.GuideLevels() {
 		header = append(header, fmt.Sprintf("%g %%", 100*level))
 	}
 	t := newTable(w, header...)
 	for _, row := range g.Table {
-		cells := []string{row.Mechanism, fmt.Sprint(row.Epsilon), fmt.Sprintf("%.4f", row.Keep)}
+		cells := []string{row.Mechanism, fmt.Sprint(row.Epsilon), fmt.Sprintf("%.3f", row.Keep)}
 		for _, n := range row.Needed {
 			if n == 0 {
 				cells = append(cells, "never")

@@ -256,7 +256,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 }
 
 func (curve forecastCurve) table(w io.Writer) error {
-	t := newTable(w, curve.Against, "released", "one party alone", "all records pooled", "AUC released", "one party alone", "all records pooled", "helps")
+	t := newTable(w, curve.Against, "released", "one party alone", "all records pooled", "AUC released", "AUC one party alone", "AUC all records pooled", "helps")
 	for _, p := range curve.Points {
 		three := func(d forecast.Drawn) string { return fmt.Sprintf("%.3f", d.Mean) }
 		t.add(fmt.Sprint(p.At), three(p.Released.Accuracy), three(p.Alone.Accuracy), three(p.Pooled.Accuracy), three(p.Released.AUC), three(p.Alone.AUC), three(p.Pooled.AUC), string(p.Helps))

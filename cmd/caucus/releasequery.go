@@ -92,8 +92,8 @@ Queries cost no privacy budget: ask as often as you like.`,
 				if doc.About != "" {
 					about = " for which " + textpage.Printable(doc.About)
 				}
-				fmt.Fprintf(w, "%.4f of the private records%s: %s\n", doc.Estimate, about, where)
-				fmt.Fprintf(w, "%.4f of the pool (%d of %d rows, which count as %.0f)\n", doc.Unweighted, doc.Matching, doc.Rows, doc.EffectiveRows)
+				fmt.Fprintf(w, "%.3f of the private records%s: %s\n", doc.Estimate, about, where)
+				fmt.Fprintf(w, "%.3f of the pool (%d of %d rows, which count as %.0f)\n", doc.Unweighted, doc.Matching, doc.Rows, doc.EffectiveRows)
 				if doc.NoInterval != "" {
 					fmt.Fprintf(w, "no interval: %s\n", doc.NoInterval)
 				}
@@ -114,10 +114,10 @@ const noIntervalNote = "there is no interval: what the features do not tell of t
 
 func printAnswer(w io.Writer, a aggregation.QueryAnswer) {
 	if a.Doubt == "" {
-		fmt.Fprintf(w, "%.4f to %.4f: 95 %% interval\n", *a.Low, *a.High)
+		fmt.Fprintf(w, "%.3f to %.3f: 95 %% interval\n", *a.Low, *a.High)
 	}
 	fmt.Fprintf(w, "the features explain %.0f %% of the query's variance in the pool (R²); the weights move the pool by %.2f (their standard deviation)\n", 100*a.R2, a.Moved)
-	fmt.Fprintf(w, "standard deviations: %.4f privacy noise, %.4f mismatch that the weights leave, %.4f and %.4f sampling of the pool and of the private records, %.4f expected bias\n",
+	fmt.Fprintf(w, "standard deviations of the answer's errors: %.3f privacy noise, %.3f mismatch that the weights leave, %.3f and %.3f sampling of the pool and of the private records, %.3f expected bias\n",
 		a.Noise, a.Left, a.Sampling, a.Records, a.Shift)
 	if a.Doubt == "" {
 		fmt.Fprintln(w, biasNote)

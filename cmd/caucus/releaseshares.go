@@ -91,11 +91,11 @@ func (q *predicting) shares(release string, r study.Release, p study.Plan, resul
 func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) error {
 	t := newTable(w, "class", "share", "low", "high", "in the sets")
 	for _, k := range d.Classes {
-		low, high := fmt.Sprintf("%.4f", k.Low), fmt.Sprintf("%.4f", k.High)
+		low, high := fmt.Sprintf("%.3f", k.Low), fmt.Sprintf("%.3f", k.High)
 		if d.NoInterval != "" {
 			low, high = "-", "-"
 		}
-		t.add(k.Class, fmt.Sprintf("%.4f", k.Share), low, high, fmt.Sprintf("%.4f", k.Training))
+		t.add(k.Class, fmt.Sprintf("%.3f", k.Share), low, high, fmt.Sprintf("%.3f", k.Training))
 	}
 	if err := t.render(); err != nil {
 		return err
@@ -112,10 +112,10 @@ func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) error {
 		fmt.Fprintf(w, "warning: %s (%.4g, limit %.4g): %s\n", m.Reason, m.Number, m.Limit, m.Advice)
 	}
 	if d.Error != nil {
-		fmt.Fprintf(w, "The file's labels were not used; against them the L1 distance is %.4f.\n", d.Error.L1)
+		fmt.Fprintf(w, "The file's labels were not used; from their shares, the estimates differ by %.3f in all (L1 distance).\n", d.Error.L1)
 	}
 	if simulated {
-		fmt.Fprintln(w, "This release is simulated: it protects nobody.")
+		fmt.Fprintln(w, "This release is simulated, so it protects nobody.")
 	}
 	return nil
 }

@@ -20,13 +20,13 @@ func TestConcluded(t *testing.T) {
 		by       compared
 		want     string
 	}{
-		{3, .021, .004, byAccuracy, "The release was 2.1 points ± 0.4 points better than it" + repeated},
-		{3, .021, .030, byAccuracy, "The release was level with it (2.1 points ± 3.0 points apart)" + repeated},
-		{3, -.021, .030, byAccuracy, "The release was level with it (2.1 points ± 3.0 points apart)" + repeated},
-		{3, -.021, .004, byAccuracy, "The release was 2.1 points ± 0.4 points worse than it" + repeated},
-		{1, .021, 0, byAccuracy, "In the one draw of the noise that was made the release was 2.1 points better than it" + once},
-		{1, -.021, 0, byAccuracy, "In the one draw of the noise that was made the release was 2.1 points worse than it" + once},
-		{1, .0003, 0, byAccuracy, "In the one draw of the noise that was made the release was level with it (0.0 points apart)" + once},
+		{3, .021, .004, byAccuracy, "The release was 2.1 points ± 0.4 points more accurate than it" + repeated},
+		{3, .021, .030, byAccuracy, "The release was level in accuracy with it (2.1 points ± 3.0 points apart)" + repeated},
+		{3, -.021, .030, byAccuracy, "The release was level in accuracy with it (2.1 points ± 3.0 points apart)" + repeated},
+		{3, -.021, .004, byAccuracy, "The release was 2.1 points ± 0.4 points less accurate than it" + repeated},
+		{1, .021, 0, byAccuracy, "In the one draw of the noise that was made the release was 2.1 points more accurate than it" + once},
+		{1, -.021, 0, byAccuracy, "In the one draw of the noise that was made the release was 2.1 points less accurate than it" + once},
+		{1, .0003, 0, byAccuracy, "In the one draw of the noise that was made the release was level in accuracy with it (0.0 points apart)" + once},
 		{3, .12, .01, byError, "The release was better than it (its error is less by 0.12 ± 0.01)" + repeated},
 		{3, -.12, .01, byError, "The release was worse than it (its error is more by 0.12 ± 0.01)" + repeated},
 		{3, .000415, .01, byError, "The release was level with it (their errors differ by 0.000415 ± 0.01)" + repeated},
@@ -36,7 +36,7 @@ func TestConcluded(t *testing.T) {
 			t.Errorf("%+v: %q", c.want, got)
 		}
 	}
-	if got, want := concluded(2, .01, byAccuracy, against{"one", .02}, against{"other", .1}), "The release was 2.0 points ± 1.0 points better than one and 10.0 points ± 1.0 points better than other"+repeated; got != want {
+	if got, want := concluded(2, .01, byAccuracy, against{"one", .02}, against{"other", .1}), "The release was 2.0 points ± 1.0 points more accurate than one and 10.0 points ± 1.0 points more accurate than other"+repeated; got != want {
 		t.Errorf("of two it is said %q", got)
 	}
 }

@@ -44,7 +44,7 @@ func describeRelease(w io.Writer, r study.Release) error {
 	}
 	if c, ok := classifier.Of(r.Result); ok {
 		line("classifier", "%s; %s; ridge λ = %.3g", counted(len(c.Classes), "classes"), columnWords(p), c.Lambda)
-		line("", "its numbers are %s", c.Words())
+		line("", "the classifier's numbers are %s", c.Words())
 		if of := c.Calibration; of != nil {
 			line("", "calibration factor of the scores: %.3f (95 %% interval %.3f to %.3f)", of.Slope, of.Low, of.High)
 		}

@@ -146,7 +146,12 @@ func (r *rehearsal) run(ctx context.Context) error {
 	if err := r.reportSimulated(r.report, found.release, found.measured); err != nil {
 		return err
 	}
-	return r.print(found.document, found.print)
+	return r.print(found.document, func(w io.Writer) error {
+		if m := found.measured; m != nil {
+			fmt.Fprintf(w, "verdict: %s\n", m.Conclusion)
+		}
+		return found.print(w)
+	})
 }
 
 // passedOver refuses terms that have no effect, because of another term or of the kind.

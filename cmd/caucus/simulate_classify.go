@@ -62,9 +62,7 @@ func printClassify(w io.Writer, s classifySummary) error {
 	if words := dataset.KeptWords(s.Kept); words != "" {
 		fmt.Fprintf(w, "  %s\n", words)
 	}
-	than := map[bool]string{true: "better", false: "no better"}
-	fmt.Fprintf(w, "\naccuracy on test records: the release does %s than one party alone and %s than always naming the largest class; its noise costs %.3f\n",
-		than[a.Released > a.LocalMean], than[a.Released > a.MajorityClass], a.Unperturbed-a.Released)
+	fmt.Fprintln(w, "\naccuracy on test records")
 	for _, r := range []struct {
 		name  string
 		value float64
@@ -81,7 +79,7 @@ func printClassify(w io.Writer, s classifySummary) error {
 	for _, v := range s.Voters {
 		fmt.Fprintf(w, "  %-18s %.3f  one of the %d parties that vote with it alone\n", v.Voter, v.Alone, v.Parties)
 	}
-	fmt.Fprintf(w, "\nits numbers are %s\n", numbers)
+	fmt.Fprintf(w, "\nthe classifier's numbers are %s\n", numbers)
 	for _, r := range []struct {
 		name  string
 		value simulate.Compared

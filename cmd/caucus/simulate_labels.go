@@ -53,7 +53,7 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	if err := t.render(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "its numbers are %s\n", s.Output.Words())
+	fmt.Fprintf(w, "the classifier's numbers are %s\n", s.Output.Words())
 	if of := s.Probabilities; of != nil {
 		fmt.Fprintf(w, "probabilities in %d of %s: slope %.3f, %sBrier %.3f; the slope's 95 %% interval held the test records' slope in %d\n", of.Repeats, counted(s.Repeats, "repeats"), of.Slope.Released, plusMinus(of.Slope.ReleasedSD, of.Repeats, "; "), of.Brier.Released, of.Held)
 	}

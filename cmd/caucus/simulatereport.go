@@ -27,7 +27,7 @@ type compared struct {
 // byAccuracy compares shares of right predictions, and byError compares errors.
 var (
 	byAccuracy = compared{func(v float64) string { return fmt.Sprintf("%.1f points", 100*v) },
-		"%[2]s better than %[1]s", "%[2]s worse than %[1]s", "level with %[1]s (%[2]s apart)"}
+		"%[2]s more accurate than %[1]s", "%[2]s less accurate than %[1]s", "level in accuracy with %[1]s (%[2]s apart)"}
 	byError = compared{func(v float64) string { return fmt.Sprintf("%.3g", v) },
 		"better than %[1]s (its error is less by %[2]s)", "worse than %[1]s (its error is more by %[2]s)", "level with %[1]s (their errors differ by %[2]s)"}
 )

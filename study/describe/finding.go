@@ -34,7 +34,7 @@ func (t Table) finding() string {
 			columns = append(columns, e.Column)
 		}
 		if t.By == "" && (!seen || e.Value > best.share) {
-			best = found{words: name + " " + shown(e), share: e.Value}
+			best = found{words: name + ": " + shown(e), share: e.Value}
 		}
 		for _, low := range same[name] {
 			high := e
@@ -42,7 +42,7 @@ func (t Table) finding() string {
 				low, high = high, low
 			}
 			if clear := (high.Value - low.Value) / math.Hypot(low.High-low.Low, high.High-high.Low); clear > best.clear {
-				best = found{fmt.Sprintf("%s %s where %s is %s, %s where %s", name, shown(low), t.By, low.Group, shown(high), high.Group), 0, clear}
+				best = found{fmt.Sprintf("%s: %s where %s is %s, %s where %s", name, shown(low), t.By, low.Group, shown(high), high.Group), 0, clear}
 			}
 		}
 		same[name], of[e.Column] = append(same[name], e), best

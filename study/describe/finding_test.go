@@ -17,11 +17,11 @@ func TestFinding(t *testing.T) {
 		}
 		return []Column{unit, age, stay}
 	}
-	if got, want := (Table{Columns: columns(1)}).finding(), "unit b 70.00 % (69.00 % to 71.00 %); age mean 41 (21 to 61)"; got != want {
+	if got, want := (Table{Columns: columns(1)}).finding(), "unit b: 70.00 % (69.00 % to 71.00 %); age mean: 41 (21 to 61)"; got != want {
 		t.Errorf("found %q, want %q", got, want)
 	}
 	by := Table{By: "sex", Groups: []Group{{Level: "f"}, {Level: "m"}}, Columns: columns(2)}
-	if got, want := by.finding(), "unit b 50.00 % (49.00 % to 51.00 %) where sex is m, 70.00 % (69.00 % to 71.00 %) where f; age mean 41 (21 to 61) where sex is f, 46 (26 to 66) where m"; got != want {
+	if got, want := by.finding(), "unit b: 50.00 % (49.00 % to 51.00 %) where sex is m, 70.00 % (69.00 % to 71.00 %) where f; age mean: 41 (21 to 61) where sex is f, 46 (26 to 66) where m"; got != want {
 		t.Errorf("found %q, want %q", got, want)
 	}
 }
