@@ -10,8 +10,7 @@ import (
 	"caucus/study/forecast"
 )
 
-// printForecasts writes the forecast of a classifier. For other kinds, it writes how much the noise changes the
-// numbers.
+// printForecasts writes a classifier's forecast or, for other kinds, how far the noise moves the numbers.
 func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise string) error {
 	if f != nil {
 		fmt.Fprintf(w, "forecast   %s\n", strings.Join(f.Lines(), "\n           "))

@@ -86,8 +86,7 @@ func guaranteeOf(p study.Plan) string {
 	return s
 }
 
-// printRemoval prints a task's report.RemovalWords below its guarantee. The words do not depend on the weight of the
-// sums, so CostsOf gets weight 1.
+// printRemoval prints report.RemovalWords below a task's guarantee. They are the same for any weight of the sums.
 func printRemoval(w io.Writer, t study.Task) error {
 	costs, err := study.CostsOf(t, 1)
 	if err != nil {

@@ -38,8 +38,10 @@ func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 		of := offered(name)
 		flag := &termFlag{name: name, kind: strings.ReplaceAll(strings.Fields(of.Type)[0], "whole", "number")}
 		help := of.Help
-		if _, own, differs := strings.Cut(help, cmd.Name()+": "); differs {
-			help, _, _ = strings.Cut(own, "; ") // a help may have a part for each verb
+		for part := range strings.SplitSeq(of.Help, "; ") {
+			if own, is := strings.CutPrefix(part, cmd.Name()+": "); is { // the help of this verb alone
+				help = own
+			}
 		}
 		if of.Default != "" {
 			help += " (default " + of.Default + ")"
