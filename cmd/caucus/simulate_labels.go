@@ -55,7 +55,7 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	}
 	fmt.Fprintf(w, "the classifier's numbers are %s\n", s.Output.Words())
 	if of := s.Probabilities; of != nil {
-		fmt.Fprintf(w, "probabilities in %d of %s: slope %.3f, %sBrier %.3f; the slope's 95 %% interval held the test records' slope in %d\n", of.Repeats, counted(s.Repeats, "repeats"), of.Slope.Released, plusMinus(of.Slope.ReleasedSD, of.Repeats, "; "), of.Brier.Released, of.Held)
+		fmt.Fprintf(w, "probabilities in %d of %s: slope %.3f %sBrier score %.3f; the slope's 95 %% interval held the test records' slope in %d\n", of.Repeats, counted(s.Repeats, "repeats"), of.Slope.Released, plusMinus(of.Slope.ReleasedSD, of.Repeats, "; "), of.Brier.Released, of.Held)
 	}
 	fmt.Fprintf(w, "always naming the largest class: accuracy %.3f; over %s\n\nclass shares of the records\n", s.MajorityClass, counted(s.Repeats, "repeats"))
 	shares := newTable(w, "class", "true", "estimated", "standard error")

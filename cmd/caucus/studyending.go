@@ -39,9 +39,9 @@ func (o *operator) closeStudy() *cobra.Command {
 	cmd := o.about("close", "Seal an open study now, with those that have contributed", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
 		return c.CloseStudy(ctx, ref)
 	})
-	cmd.Long = `Seal an open study now, if at least its minimum has contributed. Who is preparing a
-contribution has been charged for it and comes too late: caucus study show says who is
-missing. The release says that an operator sealed it.`
+	cmd.Long = `Seal an open study now, if at least its minimum has contributed. A party that is still
+preparing a contribution has been charged for it, and is too late: caucus study show
+says who is missing. The release says that an operator sealed it.`
 	return cmd
 }
 
