@@ -38,7 +38,7 @@ type Proposal struct {
 	Records  int       `yaml:"records" help:"create: least number of records that each party is publicly known to hold, which limits δ (default 200); forecast: made-up records of each party (default 200); simulate: records dealt to each party (default: all, for ratio 500)"`
 	Largest  int       `yaml:"largest" help:"number of records that the largest party declared, if it exceeds the least total of all contributors: the default of δ is for this number"`
 	AUC      float64   `yaml:"auc" help:"how far features are publicly known to separate the classes, as an area under the curve: for the forecast. Default: a band from .65 to .85"`
-	Seed     uint64    `yaml:"seed" help:"starts public random choices, never noise; forecast: no effect, because its draws have fixed seeds; simulate: starts splits, training and simulated noise"`
+	Seed     uint64    `yaml:"seed" help:"starts public random choices, never noise; forecast: no effect (its draws have fixed seeds); simulate: starts splits, training and simulated noise"`
 }
 
 // RecordsPerParty is the default number of records of a party. A small hospital has about as many

@@ -23,8 +23,8 @@ import (
 // Study is the content of a study file. Values from the command line replace values of the file.
 type Study struct {
 	study.Proposal `yaml:",inline"`
-	// Parties is the number of parties in a rehearsal or forecast, 0 if it was not given.
-	Parties int `yaml:"parties" help:"number of parties, for simulate and forecast; default: those that the roster names"`
+	// Parties is the number of parties in a simulation or forecast, 0 if it was not given.
+	Parties int `yaml:"parties" help:"number of parties, for simulate and forecast; default: the roster's, else 1 to 100 by kind (simulate)"`
 	// Schema, Pool, PoolRelease and Model are file names.
 	Schema      string        `yaml:"schema" file:"yes" help:"YAML schema of the columns (draft one with: caucus dataset schema)"`
 	Pool        string        `yaml:"pool" file:"yes" help:"file of the public pool: CSV (also packed), Excel, Parquet"`
