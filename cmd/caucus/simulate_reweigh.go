@@ -167,7 +167,7 @@ func printReweigh(w io.Writer, d reweighSummary, query, split string) error {
 	} else {
 		fmt.Fprintf(w, "  %.0f %% of the answers have a 95 %% interval, %.3f wide on average; %.0f %% of these hold the truth; features explain a share %.2f of the query's variance in the pool (R²)\n", 100*d.Intervals, d.Width, 100*d.Coverage, d.R2)
 	}
-	fmt.Fprintf(w, "\nover %s; the pool counts as %.0f rows on average; %.0f bytes a party; %.1f s\nof the first repeat:\n",
+	fmt.Fprintf(w, "\nover %s; the pool's effective sample size is %.0f rows on average; %.0f bytes a party; %.1f s\nof the first repeat:\n",
 		counted(d.Repeats, "repeats"), d.EffectiveRows, d.UploadBytes, d.Seconds)
 	printWeights(w, *d.Release)
 	return endRehearsal(w, d.Totals, d.Warnings)

@@ -17,7 +17,7 @@ func printWeights(w io.Writer, r study.Release) {
 	if err != nil { // a release of another kind
 		return
 	}
-	fmt.Fprintf(w, "weights: the pool's %d rows count as %.0f; one row holds at most %.2f %% of all weight; λ = %.3g\n",
+	fmt.Fprintf(w, "weights: by effective sample size the pool's %d rows count as %.0f; one row holds at most %.2f %% of all weight; ridge λ = %.3g\n",
 		len(out.Weight), out.EffectiveRows, 100*out.Largest, out.Lambda)
 	if out.WorstNoise == 0 {
 		fmt.Fprintln(w, "noise: all weights are equal, so they hold no noise")
@@ -28,9 +28,9 @@ func printWeights(w io.Writer, r study.Release) {
 		if i == shownResiduals {
 			break
 		}
-		fmt.Fprintf(w, "residual: %s has mean %.4f as released (noise ±%.4f), %.4f in the weighted pool, %.4f in the pool\n", r.Feature, r.Released, r.Deviation, r.Weighted, r.Pool)
+		fmt.Fprintf(w, "residual: the mean of %s (0 and 1 are its bounds) is %.3f as released (standard deviation of noise %.3f), %.3f in the weighted pool, %.3f in the pool\n", r.Feature, r.Released, r.Deviation, r.Weighted, r.Pool)
 	}
 	for _, g := range out.Gaps {
-		fmt.Fprintf(w, "support gap: %s has mean %.4f as released (noise ±%.4f), %.4f in the weighted pool\n", g.Feature, g.Released, g.Deviation, g.Weighted)
+		fmt.Fprintf(w, "support gap: the mean of %s (0 and 1 are its bounds) is %.3f as released (standard deviation of noise %.3f), %.3f in the weighted pool\n", g.Feature, g.Released, g.Deviation, g.Weighted)
 	}
 }

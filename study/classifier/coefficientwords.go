@@ -99,7 +99,7 @@ func (of *Coefficients) Answer(outcome string, parties int) string {
 	var up, down []string
 	for _, e := range of.withInterval() {
 		if v := e.LogOdds; v.clear() {
-			words := fmt.Sprintf("%s (odds × %s, %s to %s)", e.Words(), Odds(v.Value), Odds(v.Low), Odds(v.High))
+			words := fmt.Sprintf("%s (the odds are multiplied by %s, 95 %% interval %s to %s)", e.Words(), Odds(v.Value), Odds(v.Low), Odds(v.High))
 			if v.Value > 0 {
 				up = append(up, words)
 			} else {

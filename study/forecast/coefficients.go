@@ -114,7 +114,7 @@ func (of *Coefficients) Rows() (rows [][]string) {
 	for _, c := range of.Of {
 		row, same := []string{c.Words(), "", c.Because, c.Change}, c.Column+"\n"+c.Because
 		if c.Interval {
-			same, row[1] = c.Words(), fmt.Sprintf("odds × or ÷ %s", classifier.Odds(c.HalfWidth))
+			same, row[1] = c.Words(), fmt.Sprintf("odds ratio ÷ %[1]s to odds ratio × %[1]s", classifier.Odds(c.HalfWidth))
 			if c.Chance < 1 {
 				row[1] += fmt.Sprintf(", in %.0f %% of draws", 100*c.Chance)
 			}
