@@ -41,7 +41,7 @@ func (a *Agent) tell(d site.Dossier, o protocol.Summary) error {
 }
 
 // final lists the errors after which the same contribution would be refused again. "Study not open" is not among
-// them: the next list tells whether the study is over, or is a draft at a restored coordinator and will open later.
+// them: the coordinator's next list of studies tells whether the study is over, or is a draft again and opens later.
 var final = []error{
 	study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes,
 	study.ErrContribution, study.ErrPlan, protocol.ErrTooLarge, protocol.ErrNotFound, protocol.ErrInvalid,

@@ -99,12 +99,12 @@ func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float6
 		if math.IsInf(lambda, 1) {
 			return risk, -variance
 		}
-		entropy := newRidged(law.cov, lambda).inverseTrace(noise.Factor)
-		if entropy > math.Log(float64(n)) {
+		trace := newRidged(law.cov, lambda).inverseTrace(noise.Factor)
+		if trace > math.Log(float64(n)) { // more relative entropy from noise than with all weight on one row
 			return risk, math.NaN()
 		}
-		// tr(S(S+λ)⁻¹C) = tr C − λ·tr((S+λ)⁻¹C), where tr C is variance.
-		return risk, 2*(variance-lambda*entropy) - variance
+		// tr(S(S+λ)⁻¹C) = tr C − λ·tr((S+λ)⁻¹C) = variance − lambda·trace.
+		return risk, 2*(variance-lambda*trace) - variance
 	}
 	return p.fitWeights(r, nil, lambda, keep, rng)
 }

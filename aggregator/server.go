@@ -64,7 +64,7 @@ type Shelf interface {
 	// Has reports whether a plan is stored with its pool.
 	Has(study.Hash) bool
 	// Wants checks a plan by its canonical bytes alone, and refuses one that the helper would not
-	// serve. It returns the pool's digest even if only the policy refuses.
+	// serve. It returns the pool's digest also if the policy refuses the plan.
 	Wants(h study.Hash, canonical []byte) (pool [32]byte, err error)
 	// Room makes room for a plan and its pool, size bytes together, or refuses. It removes no plan of a running
 	// study, as underWay reports, and always has room for such a plan. The server accepts no study during the call.

@@ -27,8 +27,8 @@ func fieldModulus() *big.Int {
 //   - s′ does not depend on the unit: either share of an honest party is uniform and independent of the
 //     party's vector (aggregation/shares). Other parties choose their own shares.
 //   - Once: releasing shares of v twice, for the same set of parties or for overlapping sets, would
-//     release v twice. The id names plan and output, and the digest of the set is one of the terms
-//     (Sensitive.From): a second set is ErrConflict, without a draw.
+//     release v twice. A charge's id names plan and output, and the charge holds the set's digest
+//     (Sensitive.From): with another set Release returns ErrConflict and draws nothing.
 //   - Numeric model: integers only. The noise is added mod p exactly as drawn, however large; nothing is
 //     clamped, so the identity above is exact.
 //   - The caller guarantees b for v, that s and s′ add up to v, and that the holder of s′ never holds s.

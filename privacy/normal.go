@@ -97,7 +97,7 @@ func (g *normal) nearest(d dice, k uint64, x *uniform, num, den *big.Int) natura
 	low, unit, base := new(big.Int).SetUint64(k), big.NewInt(1), new(big.Int).SetUint64(g.base)
 	scaled, denominator, first, last := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
 	for i := 0; ; i++ {
-		// Round both ends v: ⌊num/den·v + 1/2⌋ = ⌊(2·num·v + den)/(2·den)⌋. v stays below the upper end.
+		// Round num/den times either end v of the interval: ⌊(2·num·v + den)/(2·den)⌋. −1: k+x is below the upper end.
 		denominator.Mul(den, unit)
 		scaled.Mul(num, low).Lsh(scaled, 1).Add(scaled, denominator)
 		denominator.Lsh(denominator, 1)

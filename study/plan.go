@@ -142,8 +142,8 @@ func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
 	return p.Map.Apply(records.X)
 }
 
-// Units returns the publicly known number of units: the roster at unit party, else Minimum × Records.
-// Counting at Floor in place of Minimum would give fewer units and so allow a larger δ.
+// Units returns the publicly known number of units: at unit party the parties of the roster (or Minimum, if more), else
+// Minimum × Records. With Floor, which is lower, in place of Minimum, there were fewer units, and δ could be larger.
 func (p Plan) Units() int {
 	if p.Unit == privacy.Party {
 		return max(len(p.Roster), p.Minimum)

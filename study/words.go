@@ -31,7 +31,7 @@ const NothingTrained = "none: nothing is trained here"
 func OneUnit(p Plan) string {
 	switch p.Unit {
 	case privacy.Party:
-		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 { // for these weights, Totals has a guarantee for a party
+		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 { // Totals guarantees something for a party, these weights included
 			return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same, and for the weights of the pool how many records each party has"
 		}
 		return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same"

@@ -14,7 +14,7 @@ type fitting struct {
 }
 
 // equations returns s = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ), which the fitted line makes 0, and its derivatives. Bin b
-// has n(b) records, P(b) of the class; its points have mean score z̄ᵦ and, by the line, mean probability μᵦ. s
+// has n(b) records, P(b) of the class. The pool's scores in it have mean z̄ᵦ and, by the line, mean probability μᵦ. s
 // is linear in the counts, so noise leaves its mean 0 at the true line, even if counts are below 0.
 func (f fitting) equations(a, b float64) (s [2]float64, j [2][2]float64) {
 	for k, of := range f.bins {
@@ -199,8 +199,8 @@ func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	return outside, true
 }
 
-// intercept returns the line's intercept. Its deviation combines the errors of s in equations with the
-// derivatives (a sandwich estimate).
+// intercept returns the line's intercept. Its deviation is a sandwich estimate, from the errors of s
+// and the derivatives of s (method equations).
 func (f fitting) intercept(a, b float64) Number {
 	_, j := f.equations(a, b)
 	det := j[0][0]*j[1][1] - j[0][1]*j[1][0]

@@ -24,8 +24,8 @@ type HelperReport struct {
 	Helper *Helper `json:"helper,omitempty"`
 }
 
-// MakeHelper makes the files that a coordinator needs for a helper, as far as they are missing: the
-// signing key, the store of its shares and their head file. With an address and a key, it writes the
+// MakeHelper makes those files of the coordinator in dir that a study with a helper needs and that are missing: its
+// signing key, the store of its shares, and the store's head file. With an address and a key, it writes the
 // helper into the configuration. The coordinator must be stopped, unless nothing is missing.
 func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	fail := func(err error) (HelperReport, error) {

@@ -112,7 +112,7 @@ func (s *Certificates) at() int64 {
 }
 
 // Within checks a caller in a transaction, so that a revocation cannot come between the check and
-// the transaction's writes. It does not change the cache: the transaction may not commit.
+// the transaction's writes. It does not change the cache, because the transaction could fail.
 func (s *Certificates) Within(tx records.Tx, caller protocol.Caller) error {
 	revision, err := tx.Revision()
 	if err != nil {

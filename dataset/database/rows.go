@@ -118,7 +118,7 @@ func (r *Rows) Place() int { return r.place }
 
 func (r *Rows) Digest() string { return r.digest }
 
-// Next returns the next row. An error is about the query, and ends the rows.
+// Next returns the next row. An error of the query ends the rows: later calls return it again.
 func (r *Rows) Next() (cells []string, ok bool, err error) {
 	if r.err == nil {
 		if r.err = r.next(); r.err != nil && r.err != io.EOF {

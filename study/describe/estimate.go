@@ -138,10 +138,10 @@ func (n number) moments() (mean, sd *Estimate) {
 }
 
 // quantile bounds the p-quantile between two edges, from and to, which are 0 and len(bins) if nothing is known. An
-// edge is below the quantile if significantly fewer than a share p of the records are below that edge. Tests begin
-// at the lowest edge and stop at the first edge that fails; so do tests from above. The first wrong result can only be
-// at the first edge beyond the quantile, so an error probability of 2.5 % at each edge holds for all edges together
-// (a fixed sequence of tests; a simultaneous band would be wider). ok is false if the total is unknown.
+// edge is below the quantile if significantly fewer than a share p of the records are below that edge. Tests for from
+// go up from the lowest edge, and stop at the first edge that is not below; tests for to go down from the highest. A
+// first false result can only be at the first edge past the quantile, so an error probability of 2.5 % at each edge
+// holds for all (a fixed sequence of tests; a simultaneous band would be wider). ok is false if noise hides the total.
 func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
 	bins, total := len(n.bins), sumOf(n.bins)
 	if !(total > 0) || total < leastTotal*math.Sqrt(float64(bins)*n.noise) {

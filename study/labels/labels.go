@@ -377,7 +377,7 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 		if len(l.Path) > len(ridges) {
 			return study.Result{}, bodies.ErrForm
 		}
-		lambda = ridges[0] // there are too few records for a search
+		lambda = ridges[0] // without a path there were too few records for a search
 		for i, point := range l.Path {
 			point.Lambda = ridges[i]
 			path = append(path, point)
