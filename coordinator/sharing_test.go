@@ -24,6 +24,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/helper"
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -46,7 +47,7 @@ func newSharedWorld(t testing.TB, parties int, change func(*study.Plan)) *shared
 	t.Helper()
 	w := &sharedWorld{}
 	dir := filepath.Join(t.TempDir(), "helper")
-	pins := must(helper.Init(helper.InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))
+	pins := must(helper.Init(helper.InitOptions{Dir: dir, Listen: "127.0.0.1:" + must(testlevel.FreePort())}))
 	w.helper = must(helper.LoadConfig(dir))
 	w.helper.Policy.Study[privacy.Party] = privacy.Budget{Epsilon: 8, Delta: 1e-6}
 	w.helper.Policy.MinimumParties = 2

@@ -163,7 +163,7 @@ func newWorldIn(t testing.TB, database func(testing.TB) string, change func(*fol
 	t.Helper()
 	w := &world{t: t, clock: newClock(), log: &book{}, parties: map[string]*protocol.Client{}}
 	dir := filepath.Join(t.TempDir(), "coordinator")
-	must(0, folder.Init(folder.InitOptions{Dir: dir, Listen: "127.0.0.1:0", Now: w.clock.Now}))
+	must(0, folder.Init(folder.InitOptions{Dir: dir, Listen: "127.0.0.1:" + must(testlevel.FreePort()), Now: w.clock.Now}))
 	if database != nil {
 		must(folder.Move(context.Background(), dir, database(t)))
 	}

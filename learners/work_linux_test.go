@@ -6,12 +6,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/internal/testlevel"
 )
 
 // hardRows returns slow rows: unexplainable labels, an order in which lists of neighbours keep changing,
@@ -46,9 +46,9 @@ func TestWorkBoundsTime(t *testing.T) {
 	timed := func(f func()) time.Duration {
 		least := time.Hour
 		for range 3 {
-			start := threadTime(t)
+			start := testlevel.ThreadTime()
 			f()
-			least = min(least, threadTime(t)-start)
+			least = min(least, testlevel.ThreadTime()-start)
 		}
 		return least
 	}
@@ -127,15 +127,4 @@ func (c *countedContext) Err() error {
 		return context.Canceled
 	}
 	return nil
-}
-
-// threadTime returns the processor time of this thread.
-func threadTime(t *testing.T) time.Duration {
-	t.Helper()
-	const clock = 3 // CLOCK_THREAD_CPUTIME_ID
-	var at syscall.Timespec
-	if _, _, e := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clock, uintptr(unsafe.Pointer(&at)), 0); e != 0 {
-		t.Fatal(e)
-	}
-	return time.Duration(at.Nano())
 }

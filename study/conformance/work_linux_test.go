@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
+	"caucus/internal/testlevel"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
@@ -25,9 +24,9 @@ func TestWorkBoundsDrafts(t *testing.T) {
 	timed := func(f func()) time.Duration {
 		least := time.Hour
 		for range 3 {
-			start := threadTime(t)
+			start := testlevel.ThreadTime()
 			f()
-			least = min(least, threadTime(t)-start)
+			least = min(least, testlevel.ThreadTime()-start)
 		}
 		return least
 	}
@@ -76,25 +75,15 @@ func TestWorkBoundsDrafts(t *testing.T) {
 	}
 }
 
-func threadTime(t *testing.T) time.Duration {
-	t.Helper()
-	const clock = 3 // CLOCK_THREAD_CPUTIME_ID
-	var at syscall.Timespec
-	if _, _, e := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clock, uintptr(unsafe.Pointer(&at)), 0); e != 0 {
-		t.Fatal(e)
-	}
-	return time.Duration(at.Nano())
-}
-
 // TestDealingIsCounted: with many classes and expected shares, a party computes for seconds before it
 // deals a record; Work includes that time.
 func TestDealingIsCounted(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	processorTime := func(f func()) time.Duration {
-		start := threadTime(t)
+		start := testlevel.ThreadTime()
 		f()
-		return threadTime(t) - start
+		return testlevel.ThreadTime() - start
 	}
 	steps := 0.0
 	step := processorTime(func() { steps = learners.Reference() }).Seconds() / steps
