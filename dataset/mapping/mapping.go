@@ -33,8 +33,8 @@ type Mapping struct {
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
 	// Columns gives the source of schema columns. The default is the file's column with the same name.
 	Columns map[string]Rule `yaml:"columns,omitempty" json:"columns,omitempty"`
-	// Derived names columns of the file that were computed from several records, such as a mean. A guarantee for one
-	// record does not cover them, so a person must vouch for them.
+	// Derived names columns computed from several records, such as a rank. No guarantee for one record covers them:
+	// a person must vouch for them.
 	Derived []string `yaml:"derived,omitempty,flow" json:"derived,omitempty"`
 }
 
