@@ -34,5 +34,5 @@ func RemovalWords(p study.Plan, costs []study.ReleaseCost) string {
 		return words + fmt.Sprintf("; adding or removing one costs ε = %.3g", epsilon)
 	}
 	// At a site with spare records, another record takes the place of a removed record (study.Remover).
-	return words + fmt.Sprintf("; adding or removing one costs ε = %.3g, which is how many tools state ε. At a site with more records than it declared, removing one costs ε = %g, because another record takes its place", epsilon, p.Epsilon)
+	return words + fmt.Sprintf("; adding or removing one costs ε = %.3g, the convention of many tools. A site with more records than it declared uses only as many: if one is removed, another takes its place, which costs ε = %g", epsilon, p.Epsilon)
 }

@@ -128,6 +128,6 @@ func (p Plan) NoiseWords(all []NoiseCost) string {
 	if p.Noise.AtSite() {
 		whose += " of a site"
 	}
-	return fmt.Sprintf("%s noise: standard deviation %.3g on %s; a site with a yearly limit of three times this ε (%.3g, δ = %.3g) could run %d studies like this (%s noise: %.3g, %d studies); more than three may fit, because ledgers also add up costs as ρ",
+	return fmt.Sprintf("%s noise: standard deviation %.3g on %s; a site that allows ε = %.3g and δ = %.3g a year could run %d studies like this (with %s noise: %.3g, %d studies)",
 		own.Mechanism, own.SD, whose, p.YearlyLimit().Epsilon, p.YearlyLimit().Delta, own.InYear, other.Mechanism, other.SD, other.InYear)
 }

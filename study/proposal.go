@@ -24,8 +24,8 @@ type Proposal struct {
 	Unit      privacy.Unit    `yaml:"unit" default:"record; label for ratio and labels" help:"what one guarantee hides: party, record or label"`
 	Epsilon   float64         `yaml:"epsilon" default:"1" help:"privacy budget ε of one unit"`
 	Delta     *float64        `yaml:"delta" help:"privacy budget δ, far below one over the number of units; 0: pure ε. Default: min(1e-6, 1/(10·units)), or 0 where the noise is pure"`
-	Mechanism string          `yaml:"mechanism" help:"how noise is added, by the kind's names; default: the kind's"`
-	Noise     Noise           `yaml:"noise" help:"who adds noise: site, coordinator or aggregators (coordinator and helper, each on secret shares). Default: coordinator at unit party, else site"`
+	Mechanism string          `yaml:"mechanism" help:"how noise is added; the names and the default depend on the kind"`
+	Noise     Noise           `yaml:"noise" help:"who adds noise: site, coordinator or aggregators (coordinator and helper, on secret shares). Default: coordinator for unit party, else site"`
 	Lambda    float64         `yaml:"lambda" help:"ridge of the central fit; 0: chosen after the release"`
 	KindTerms json.RawMessage `yaml:"-"` // JSON; missing terms get the kind's defaults
 	Weights   *WeightSource   `yaml:"weights"`

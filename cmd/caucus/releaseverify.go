@@ -21,7 +21,6 @@ import (
 	"caucus/study/verify"
 )
 
-// verification is the JSON document of "caucus release verify".
 type verification struct {
 	Release string `json:"release"`
 	// Holds reports that no check fails. Findings also name claims that rest on the coordinator's word, and
@@ -70,7 +69,6 @@ The exit code is 1 if a check fails, and for a simulated release, which protects
 	return cmd
 }
 
-// flags adds the flags that name keys and evidence.
 func (v *checker) flags(f *pflag.FlagSet) {
 	f.StringVar(&v.pool, "pool", "", "file of the public pool: CSV (also packed)")
 	v.how.flags(f)
@@ -86,16 +84,17 @@ func (v *checker) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if v.pool == "" && v.config == "" {
+	plan, unread := kinds.PlanOf(r.Release)
+	hasPool := v.pool != "" || v.config != ""
+	if !hasPool && (unread != nil || !plan.Simulated) {
 		return usagef("release verify needs --pool FILE, the public pool of the study, or --config FILE of an agent that took part")
 	}
 	known, err := v.trusted(cmd.Context(), r.Release)
 	if err != nil {
 		return err
 	}
-	if plan, err := kinds.PlanOf(r.Release); err == nil {
-		known.Pool, known.NoPool = v.readPool(plan)
-		if known.NoPool != nil && !plan.Simulated {
+	if hasPool && unread == nil {
+		if known.Pool, known.NoPool = v.readPool(plan); known.NoPool != nil && !plan.Simulated {
 			return known.NoPool
 		}
 	}
@@ -149,8 +148,7 @@ func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known,
 	return k, nil
 }
 
-// readPool reads the pool under the plan's schema and map. The file is the one given to "caucus
-// study create", or the canonical copy that agents keep.
+// readPool reads the pool under the plan's schema and map, from the operator's file or an agent's canonical copy.
 func (v *checker) readPool(p study.Plan) (*auxdata.Pool, error) {
 	file := v.pool
 	if file == "" {
@@ -182,7 +180,6 @@ func poolUnder(c *console, how *reading, file string, format dataset.Format, p s
 	return pool, nil
 }
 
-// tell prints the findings, and returns an error if a check fails.
 func (v *checker) tell(r protocol.SignedRelease, found []verify.Finding) error {
 	doc := verification{Release: v.release, Holds: !verify.AnyFails(found), Findings: found, Manifest: r.Release.Manifest}
 	if err := v.print(doc, doc.writeText); err != nil {

@@ -68,7 +68,7 @@ func printClassify(w io.Writer, s classifySummary) error {
 		value float64
 		about string
 	}{
-		{"released", a.Released, fmt.Sprintf("%sover %s; ridge of the fit λ = %.2g", plusMinus(a.ReleasedSD, s.Repeats, " (standard deviation) "), counted(s.Repeats, "repeats"), s.Lambda)},
+		{"released", a.Released, fmt.Sprintf("%sover %s; mean ridge of the fit λ = %.2g", plusMinus(a.ReleasedSD, s.Repeats, " (standard deviation) "), counted(s.Repeats, "repeats"), s.Lambda)},
 		{"without noise", a.Unperturbed, "the same study"},
 		{"all records pooled", a.Pooled, "one classifier that is trained on the records of all parties"},
 		{"one party alone", a.LocalMean, "a party's classifier of its own records, mean over parties"},

@@ -17,7 +17,6 @@ type ratioSummary struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// defaultSetSize is the number of records in a virtual party's set.
 const defaultSetSize = 500
 
 func (r *rehearsal) ratio(ctx context.Context) (found rehearsed, err error) {
@@ -57,17 +56,17 @@ func printRatio(w io.Writer, s ratioSummary) error {
 	if s.Made > 0 {
 		sets = counted(s.Sets, "parties") + ", each making a set a class"
 	}
-	fmt.Fprintf(w, "%s of about %.0f records, %d classes, features: %s, estimator %s, width %.3g\n\n", sets, s.SetSize, s.Classes, s.Features, s.Estimator, s.Width)
+	fmt.Fprintf(w, "%s of about %.0f records, %d classes, features: %s, estimator %s, kernel width %.3g\n\n", sets, s.SetSize, s.Classes, s.Features, s.Estimator, s.Width)
 	fmt.Fprintf(w, "mean L1 distance (sum over classes of absolute errors of shares) to the true shares of %s of %s, %s\n",
 		counted(s.Targets*max(1, len(s.ByShare)), "test sets"), counted(s.TargetSize, "records"), counted(s.Repeats, "repeats"))
 	line := func(name string, l simulate.RatioL1) {
 		fmt.Fprintf(w, "  %-18s released %.3f (standard deviation %.3f)   without noise %.3f   naming the study's own shares for every set %.3f\n", name, l.Released, l.ReleasedSD, l.Unperturbed, l.TrainingRatio)
 	}
-	line("all", s.L1)
+	line("all test sets", s.L1)
 	for _, b := range s.ByShare {
 		line(fmt.Sprint(b.Shares), b.L1)
 	}
 	fmt.Fprintf(w, "\nmean absolute error of a class's share %.3f, relative absolute error %.3f, normalised KL divergence %.2g; %.0f %% of the test sets got intervals, of which %.0f %% held the true share (95 %% should)\n", s.AE, s.RAE, s.NKLD, 100*s.Intervals, 100*s.Coverage)
-	fmt.Fprintf(w, "%.0f %% of the test sets were doubted, because no mixture of the classes explains them; errors of the sets' features may grow %.3g-fold in the published bound; %.0f bytes a party; %.1f s\n", 100*s.Doubted, s.Condition, s.UploadBytes, s.Seconds)
+	fmt.Fprintf(w, "%.0f %% of the test sets were doubted (no mixture of the classes explains them); in the worst case, errors of the sets' features become %.3g times as large in the shares (the published bound); %.0f bytes a party; %.1f s\n", 100*s.Doubted, s.Condition, s.UploadBytes, s.Seconds)
 	return endRehearsal(w, nil, s.Warnings)
 }

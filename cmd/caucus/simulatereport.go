@@ -57,7 +57,6 @@ func concluded(repeats int, sd float64, by compared, others ...against) string {
 	return fmt.Sprintf("The release was %s; ± is its standard deviation.", strings.Join(all, " and "))
 }
 
-// constantly warns that a classifier gives every record the same class.
 func constantly(r *study.Release) string {
 	if r == nil {
 		return ""
@@ -95,7 +94,6 @@ func accuracyChart(released study.ReportBar, repeats int, others ...study.Report
 	return &study.ReportChart{Title: "accuracy on test records that nobody learnt from", Note: spread(repeats), Percent: true, Bars: append([]study.ReportBar{released}, others...)}
 }
 
-// spread explains the ± of a table.
 func spread(repeats int) string {
 	if repeats < 2 {
 		return "of one draw of the noise"
@@ -107,7 +105,7 @@ func measuredRatio(s simulate.RatioSummary) *report.Measurement {
 	released := study.Bar("released", s.L1.Released, s.L1.ReleasedSD)
 	released.Main = true
 	return &report.Measurement{
-		Conclusion: concluded(s.Targets*s.Repeats, s.L1.ReleasedSD, byError, against{"taking every set for the study's own shares", s.L1.TrainingRatio - s.L1.Released}),
+		Conclusion: concluded(s.Targets*s.Repeats, s.L1.ReleasedSD, byError, against{"giving every set the study's own shares", s.L1.TrainingRatio - s.L1.Released}),
 		Chart: &study.ReportChart{
 			Title: "error of the class shares of new sets (L1)", Note: fmt.Sprintf("less is better; ± is the standard deviation over %d sets", s.Targets*s.Repeats),
 			Bars: []study.ReportBar{released, study.Bar("the same without noise", s.L1.Unperturbed, 0), study.Bar("always the study's own shares", s.L1.TrainingRatio, 0)},
@@ -122,9 +120,9 @@ func measuredEvaluate(s simulate.EvaluateSummary) *report.Measurement {
 		if n.Number != "AUC" || !n.First.Bounded() {
 			continue
 		}
-		said := fmt.Sprintf("The released interval holds the AUC of these records, %.3g from it.", math.Abs(n.First.Value-n.Truth))
+		said := fmt.Sprintf("The released interval holds the AUC of these records; the released AUC is off by %.2g.", math.Abs(n.First.Value-n.Truth))
 		if n.Truth < n.First.Low || n.Truth > n.First.High {
-			said = fmt.Sprintf("The released interval misses the AUC of these records, %.3g from it: one draw in twenty may.", math.Abs(n.First.Value-n.Truth))
+			said = fmt.Sprintf("The released interval misses the AUC of these records, as one draw in twenty may; the released AUC is off by %.2g.", math.Abs(n.First.Value-n.Truth))
 		}
 		return &report.Measurement{Conclusion: said, Chart: &study.ReportChart{
 			Title: "AUC of the scores of class " + of.Class, Note: "the line is the 95 % interval of noise and sampling, of one draw",

@@ -14,7 +14,7 @@ const HowGood = "How well it predicts is not known from this release: test it on
 func Answer(c Classifier, r study.Release, goesBy, howGood string) string {
 	label := "the class"
 	if p, err := r.DecodedPlan(); err == nil {
-		label = p.Schema.Label.Column
+		label = fmt.Sprintf("%q", p.Schema.Label.Column)
 	}
 	if c.Lambda == 0 {
 		return fmt.Sprintf("The noise left nothing to tell the classes apart by: the classifier of %s that %d parties made gives every record the same class.", label, r.Parties)

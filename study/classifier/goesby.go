@@ -54,15 +54,13 @@ func (c Classifier) GoesBy(p study.Plan, model learners.Linear) (*study.ReportCh
 		}
 	}
 	var said []string
-	for _, d := range []struct {
-		how   string
-		words []string
-	}{{"raise", up}, {"lower", down}} {
-		if len(d.words) > 0 {
-			said = append(said, d.how+" its score of "+c.Classes[1]+" for "+strings.Join(d.words, "; "))
-		}
+	if len(up) > 0 {
+		said = append(said, "rises for "+strings.Join(up, "; "))
 	}
-	return chart, " Its weights are not findings: they describe the classifier, and privacy noise may have changed their order or sign. The largest " + strings.Join(said, ", and ") + "."
+	if len(down) > 0 {
+		said = append(said, "falls for "+strings.Join(down, "; "))
+	}
+	return chart, " Its weights are not findings: they describe the classifier, and privacy noise may have changed their order or sign. By the largest, its score of " + c.Classes[1] + " " + strings.Join(said, ", and ") + "."
 }
 
 func movesOf(p study.Plan, model learners.Linear) (all []move) {
@@ -91,7 +89,7 @@ func movesOf(p study.Plan, model learners.Linear) (all []move) {
 			_, _, of := unitOf(f)
 			step := min(of/2, .5)
 			up, down := score(func(row []float64) { row[at] += step }), score(func(row []float64) { row[at] -= step })
-			all = append(all, move{code.Column + ", higher", (up - down) * of / (2 * step)})
+			all = append(all, move{"higher " + code.Column, (up - down) * of / (2 * step)})
 			continue
 		}
 		for k, level := range f.Levels {

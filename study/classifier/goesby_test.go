@@ -22,7 +22,7 @@ func TestGoesBy(t *testing.T) {
 	model := learners.Linear{W: w, Classes: 2}
 	c := Classifier{Classes: s.Classes(), Lambda: 1}
 	chart, words := c.GoesBy(p, model)
-	if chart == nil || chart.Bars[0].Name != "d: y" || chart.Bars[0].Value != 1 || chart.Bars[1].Name != "a, higher" || chart.Bars[1].Value >= 0 {
+	if chart == nil || chart.Bars[0].Name != "d: y" || chart.Bars[0].Value != 1 || chart.Bars[1].Name != "higher a" || chart.Bars[1].Value >= 0 {
 		t.Fatalf("shows %+v", chart)
 	}
 	if want := " Its weights are not findings"; !strings.HasPrefix(words, want) {

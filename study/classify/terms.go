@@ -12,9 +12,9 @@ import (
 type Terms struct {
 	Bound       string    `json:"bound,omitempty" yaml:"bound" default:"tight" help:"sensitivity bound of mechanism output: tight or paper"`
 	Shards      int       `json:"shards" yaml:"shards" default:"1" help:"classifiers that a party trains on disjoint shards of its patients"`
-	Learner     string    `json:"learner,omitempty" yaml:"learner" default:"softmax" help:"what parties train, such as softmax, cart, forest or knn; any: each party chooses, also a program of its own (unit party)"`
+	Learner     string    `json:"learner,omitempty" yaml:"learner" default:"softmax" help:"what parties train, such as softmax, cart, forest or knn; any: each party chooses, even a program of its own (unit party only)"`
 	Tilt        bool      `json:"tilt,omitempty" yaml:"tilt" help:"tilt the pool where a cross release shows that it differs"`
-	ClassShares []float64 `json:"class_shares,omitempty" yaml:"class_shares" help:"the classes' publicly known shares, in the schema's order, as .73,.27: a release uses them if noise leaves nothing else, and so does a forecast. Default of a forecast: .75,.25 for two classes, else equal"`
+	ClassShares []float64 `json:"class_shares,omitempty" yaml:"class_shares" help:"the classes' publicly known shares, in the schema's order, as .73,.27: a forecast uses them, and a release if noise hides the true ones. Default of a forecast: .75,.25 for two classes, else equal"`
 }
 
 func TermsOf(p study.Plan) (t Terms) {

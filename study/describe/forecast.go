@@ -23,7 +23,7 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	if q.terms.Count {
 		line("95 %% interval of a count: ± %.3g records, or ± %.2g %% of all", aggregation.Normal95*sd, 100*aggregation.Normal95*sd/all)
 	} else {
-		line("in 95 %% of releases, noise moves a share of all records by at most %.2g percentage points, and a share of a quarter of the records by at most %.2g", 100*aggregation.Normal95*sd/all, 400*aggregation.Normal95*sd/all)
+		line("in 95 %% of releases, noise moves a percentage of all records by at most %.2g points, and a percentage of a group of a quarter of the records by at most %.2g", 100*aggregation.Normal95*sd/all, 400*aggregation.Normal95*sd/all)
 	}
 	for _, c := range q.columns {
 		if c.levels != nil {

@@ -96,7 +96,7 @@ func (t Table) one(title string) study.ReportTable {
 	if t.By != "" {
 		about = ", by " + t.By
 	}
-	out := study.ReportTable{Title: title + about + ", to read and not to publish: counts are adjusted so that they add up", Head: []string{""}}
+	out := study.ReportTable{Title: title + about + ", to read, not to publish: counts are adjusted so that they add up, and have no intervals", Head: []string{""}}
 	var shown []int
 	for g, name := range t.groups() {
 		if t.known(g) {
@@ -125,9 +125,9 @@ func (t Table) one(title string) study.ReportTable {
 			continue
 		}
 		if c.Log {
-			row(c.Column+", "+geometricMean+" (×÷ sd, a factor of 1 + x)", func(g int) string { return beside(c.Groups[g].Mean, "×÷", c.Groups[g].SD) })
+			row(c.Column+", "+geometricMean+" (one sd below to above)", func(g int) string { return around(c.Groups[g].Mean, c.Groups[g].SD) })
 		} else {
-			row(c.Column+", mean ± sd", func(g int) string { return beside(c.Groups[g].Mean, "±", c.Groups[g].SD) })
+			row(c.Column+", mean ± sd", func(g int) string { return beside(c.Groups[g].Mean, c.Groups[g].SD) })
 		}
 		row("  median [quartiles]", func(g int) string { return median(c, c.Groups[g].Quantiles) })
 		bins := len(c.Edges) - 1
@@ -174,11 +174,20 @@ func sumOf(counts []float64) (sum float64) {
 	return sum
 }
 
-func beside(mean *Estimate, sign string, sd *Estimate) string {
+func beside(mean, sd *Estimate) string {
 	if mean == nil {
 		return unknown
 	}
-	return Named{}.Show(mean) + " " + sign + " " + Named{}.Show(sd)
+	return Named{}.Show(mean) + " ± " + Named{}.Show(sd)
+}
+
+// around shows a geometric mean of 1 + x, less 1, with the numbers one standard deviation below and above it.
+func around(mean, factor *Estimate) string {
+	if mean == nil || factor == nil {
+		return unknown
+	}
+	m, f, n := mean.possible(), factor.possible(), Named{}
+	return fmt.Sprintf("%s (%s to %s)", n.show(m), n.show(max(0, (1+m)/f-1)), n.show((1+m)*f-1))
 }
 
 func median(c Column, q []Quantile) string {

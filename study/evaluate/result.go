@@ -188,7 +188,7 @@ func (e Evaluation) answer() string {
 	switch {
 	case !c.Probability:
 	case slope.Known():
-		s += fmt.Sprintf(" As probabilities they have the slope %s: 1 is calibrated, above 1 too cautious, below 1 too extreme.", slope.Words(2))
+		s += fmt.Sprintf(" As probabilities, its scores have the calibration slope %s: 1 is calibrated, above 1 too cautious, below 1 too extreme.", slope.Words(2))
 	default:
 		s += " Whether they are probabilities stays unknown: " + slope.Unknown + "."
 	}
@@ -251,7 +251,7 @@ func (c Judged) thresholds() (study.ReportTable, bool) {
 
 func (c Judged) curve() study.ReportTable {
 	t := study.ReportTable{
-		Title: fmt.Sprintf("calibration of class %s: score (of the bin) and share of the class", c.Class),
+		Title: fmt.Sprintf("calibration of class %s: mean score of the pool in the bin, share of the class, and noisy counts, which may be negative", c.Class),
 		Head:  []string{"score", "share", "of the class", "others"}, Folded: c.Overall.AUC.Known(),
 	}
 	for _, b := range c.Overall.Bins {

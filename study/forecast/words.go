@@ -51,7 +51,7 @@ func (f *Forecast) Warning(p study.Plan) string {
 
 // Lines returns the verdict, the forecast's assumptions and its table.
 func (f *Forecast) Lines() []string {
-	all := []string{f.Verdict(), f.simulations() + ", " + f.Separation() + "; in brackets, what nine in ten simulations lie between"}
+	all := []string{f.Verdict(), f.simulations() + ", " + f.Separation() + "; in brackets, their 5 % and 95 % quantiles"}
 	if len(f.Looked) > 1 {
 		all = append(all, "the AUC is assumed: state yours with --set auc=.8 (or --auc .8 of caucus forecast)")
 	}

@@ -44,7 +44,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 		case aggregation.RiskAUC:
 			line("estimated", "area under the curve %.3f against the privatised labels, whose noise takes it towards 0.5", 1-held)
 		default:
-			howGood = fmt.Sprintf("It classifies %.1f %% of records correctly (± %.1f points, estimated from the noisy labels); always naming the largest class would give %.1f %%.", 100*(1-held), 100*aggregation.Normal95*l.HeldError(), 100*slices.Max(l.Shares.Projected))
+			howGood = fmt.Sprintf("It classifies %.1f %% of records correctly (95 %%: ± %.1f points, estimated from the noisy labels); always naming the largest class would give %.1f %%.", 100*(1-held), 100*aggregation.Normal95*l.HeldError(), 100*slices.Max(l.Shares.Projected))
 			line("estimated", "accuracy %.3f ± %.3f (95 %%), by cross-validation on the privatised labels, corrected for their noise", 1-held, aggregation.Normal95*l.HeldError())
 		}
 	}

@@ -34,7 +34,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	chart := &study.ReportChart{Title: "class shares of all sets of the study together", Note: "± is half of a 95 % interval of the privacy noise", Percent: true, Whole: true}
 	out.Charts = []*study.ReportChart{chart}
 	largest := slices.Index(result.TrainingShares, slices.Max(result.TrainingShares))
-	out.Answer = fmt.Sprintf("Of all records of the study, %.1f %% have %s %s, the largest class (± %.1f points of privacy noise; sampling is not included). %s", 100*result.TrainingShares[largest], p.Schema.Label.Column, classes[largest], 100*within(result, largest), out.Answer)
+	out.Answer = fmt.Sprintf("Of all records of the study, %.1f %% have %s = %s, the largest class (95 %%: ± %.1f points of privacy noise, sampling not included). %s", 100*result.TrainingShares[largest], p.Schema.Label.Column, classes[largest], 100*within(result, largest), out.Answer)
 	for k, name := range classes {
 		bar := study.Bar(name, result.TrainingShares[k], within(result, k))
 		bar.Main = true
@@ -43,8 +43,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	return out, nil
 }
 
-// within returns half the width of a 95 % interval of a class's share of all records. The interval covers
-// the noise on the sets' counts. It is for the share before its projection onto the simplex.
+// within returns half the 95 % interval of a class's share of all records, before projection, by noise on the counts.
 func within(r Result, class int) float64 {
 	records, variance := 0.0, 0.0
 	for _, s := range r.Sets {

@@ -29,7 +29,7 @@ type Study struct {
 	Schema      string        `yaml:"schema" file:"yes" help:"YAML schema of the columns (draft one with: caucus dataset schema)"`
 	Pool        string        `yaml:"pool" file:"yes" help:"file of the public pool: CSV (also packed), Excel, Parquet"`
 	PoolRelease string        `yaml:"pool_release" file:"yes" help:"the reweigh release that gave the pool its weights, or from which the pool was made: the plan then states the cost of both together"`
-	ClosesIn    time.Duration `yaml:"closes_in" default:"7d" help:"deadline as a time from now, where none is given"`
+	ClosesIn    time.Duration `yaml:"closes_in" default:"7d" help:"deadline, counted from now, if the study file names none"`
 	// RosterTags are in place of a list of names: the roster is all parties that have these tags when
 	// the study is created.
 	RosterTags map[string]string `yaml:"-"`
