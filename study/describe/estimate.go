@@ -10,9 +10,8 @@ import (
 // because raising them to 0 for display makes small counts too large on average.
 type Estimate struct {
 	Value float64 `json:"value"`
-	// Low to High is a 95 % interval for a population, of which the sites' records are taken to be a random
-	// sample. It covers noise and sampling. NoiseLow to NoiseHigh is a 95 % interval for the sites' records, and
-	// covers noise alone.
+	// Low to High is a 95 % interval of noise and sampling, for a population of which the sites' records are a random
+	// sample. NoiseLow to NoiseHigh is a 95 % interval of noise alone, for the sites' records.
 	Low       float64 `json:"low"`
 	High      float64 `json:"high"`
 	NoiseLow  float64 `json:"noise_low"`

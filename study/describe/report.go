@@ -25,16 +25,13 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 	if t.Inside != nil {
 		out.Lines = append(out.Lines, study.ReportLine{Name: "matching", Text: t.matching()})
 	}
-	whole := len(t.Columns)+len(t.Groups) > 0
-	if whole {
-		out.Charts = t.charts()
-		out.Tables = []study.ReportTable{t.one("the records"), t.intervals()}
-	}
 	if len(t.Sites) > 0 {
 		out.Tables = append(out.Tables, t.eachParty())
 	}
-	for _, s := range t.Sites {
-		if whole {
+	if len(t.Columns)+len(t.Groups) > 0 {
+		out.Charts = t.charts()
+		out.Tables = slices.Insert(out.Tables, 0, t.one("the records"), t.intervals())
+		for _, s := range t.Sites {
 			out.Tables = append(out.Tables, s.one(fmt.Sprintf("the records of %s", s.Party)))
 		}
 	}
@@ -124,11 +121,11 @@ func (t Table) one(title string) study.ReportTable {
 			}
 			continue
 		}
+		name := c.Column + ", mean ± sd"
 		if c.Log {
-			row(c.Column+", "+geometricMean+" (one sd below to above)", func(g int) string { return around(c.Groups[g].Mean, c.Groups[g].SD) })
-		} else {
-			row(c.Column+", mean ± sd", func(g int) string { return beside(c.Groups[g].Mean, c.Groups[g].SD) })
+			name = c.Column + ", " + geometricMean + " (one sd below to above)"
 		}
+		row(name, func(g int) string { return beside(c.Log, c.Groups[g].Mean, c.Groups[g].SD) })
 		row("  median [quartiles]", func(g int) string { return median(c, c.Groups[g].Quantiles) })
 		bins := len(c.Edges) - 1
 		for k := 0; c.Bands && k < bins; k++ {
@@ -174,20 +171,15 @@ func sumOf(counts []float64) (sum float64) {
 	return sum
 }
 
-func beside(mean, sd *Estimate) string {
+// beside shows a mean with its standard deviation, or (log) with the numbers one standard deviation below and above.
+func beside(log bool, mean, sd *Estimate) string {
 	if mean == nil {
 		return unknown
+	} else if sd == nil || !log {
+		return numeral(mean.possible()) + " ± " + Named{}.Show(sd)
 	}
-	return Named{}.Show(mean) + " ± " + Named{}.Show(sd)
-}
-
-// around shows a geometric mean of 1 + x, less 1, with the numbers one standard deviation below and above it.
-func around(mean, factor *Estimate) string {
-	if mean == nil || factor == nil {
-		return unknown
-	}
-	m, f, n := mean.possible(), factor.possible(), Named{}
-	return fmt.Sprintf("%s (%s to %s)", n.show(m), n.show(max(0, (1+m)/f-1)), n.show((1+m)*f-1))
+	m, factor := mean.possible(), sd.possible()
+	return fmt.Sprintf("%s (%s to %s)", numeral(m), numeral(max(0, (1+m)/factor-1)), numeral((1+m)*factor-1))
 }
 
 func median(c Column, q []Quantile) string {
