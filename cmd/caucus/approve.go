@@ -103,7 +103,7 @@ its digest with --shown: then exactly the version that you read is approved.
 An approval cannot override the policy: change the policy instead. If the policy
 names approvers, your key signs the approval; with approval: two-persons the study
 waits for a second person.`,
-		Example: "  caucus agent approve readmission --as alice --key alice.key",
+		Example: "  caucus agent approve readmission --shown 5f1c --as alice --key alice.key",
 		Args:    one("agent approve", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ag, who, err := a.openFor(p, cmd)

@@ -39,8 +39,8 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 
 func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	fmt.Fprintf(w, "%s, mechanism %s at ε = %g a label: each label is sent unchanged with probability %.3f\n", s.Study, s.Mechanism, s.Epsilon, s.Keep)
-	fmt.Fprintf(w, "%s of %s, %s, %s; loss %s, risk %s, correction %s, ridge λ = %.3g\n\n",
-		counted(s.Records, "records"), counted(s.Parties, "parties"), counted(s.Features, "features"), counted(s.Classes, "classes"), s.Loss, s.Risk, s.Correction, s.Lambda)
+	fmt.Fprintf(w, "%s of %s, encoded as %s and a constant; %s; loss %s, risk %s, correction %s, ridge λ = %.3g\n\n",
+		counted(s.Records, "records"), counted(s.Parties, "parties"), counted(s.Features-1, "numbers"), counted(s.Classes, "classes"), s.Loss, s.Risk, s.Correction, s.Lambda)
 	t := newTable(w, "on test records", "released", "standard deviation", "without noise")
 	row := func(name string, got, sd, clear float64) {
 		t.add(name, fmt.Sprintf("%.3f", got), deviation(sd, s.Repeats), fmt.Sprintf("%.3f", clear))
