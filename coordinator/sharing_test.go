@@ -47,8 +47,9 @@ func newSharedWorld(t testing.TB, parties int, change func(*study.Plan)) *shared
 	t.Helper()
 	w := &sharedWorld{}
 	dir := filepath.Join(t.TempDir(), "helper")
-	pins := must(helper.Init(helper.InitOptions{Dir: dir, Listen: "127.0.0.1:" + must(testlevel.FreePort())}))
+	pins := must(helper.Init(helper.InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))
 	w.helper = must(helper.LoadConfig(dir))
+	w.helper.Listen = "127.0.0.1:" + must(testlevel.FreePort())
 	w.helper.Policy.Study[privacy.Party] = privacy.Budget{Epsilon: 8, Delta: 1e-6}
 	w.helper.Policy.MinimumParties = 2
 	w.world = newWorldIn(t, nil, nil)

@@ -163,11 +163,12 @@ func newWorldIn(t testing.TB, database func(testing.TB) string, change func(*fol
 	t.Helper()
 	w := &world{t: t, clock: newClock(), log: &book{}, parties: map[string]*protocol.Client{}}
 	dir := filepath.Join(t.TempDir(), "coordinator")
-	must(0, folder.Init(folder.InitOptions{Dir: dir, Listen: "127.0.0.1:" + must(testlevel.FreePort()), Now: w.clock.Now}))
+	must(0, folder.Init(folder.InitOptions{Dir: dir, Listen: "127.0.0.1:0", Now: w.clock.Now}))
 	if database != nil {
 		must(folder.Move(context.Background(), dir, database(t)))
 	}
 	w.config = must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
+	w.config.Listen = "127.0.0.1:" + must(testlevel.FreePort()) // nobody takes it during a restart
 	w.config.Single = true
 	w.config.Address = ""
 	w.config.Clock = clock.Clock{Now: w.clock.Now, Elapsed: w.clock.elapsed}

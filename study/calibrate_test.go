@@ -145,7 +145,7 @@ func TestNoiseWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if words := p.NoiseWords(all); !strings.Contains(words, "this ε (0.9,") {
+	if words := p.NoiseWords(all); !strings.Contains(words, "allows ε = 0.9 and") {
 		t.Error(words)
 	}
 }
