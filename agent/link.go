@@ -130,7 +130,7 @@ func joined(c site.Config, had protocol.Identity, party string, v protocol.Invit
 	case had.Signer != v.Signer:
 		return fmt.Errorf("%s belongs to party %s of another coordinator, and so does its ledger: give this one a state folder of its own", c.State, party)
 	case name != "" && name != party:
-		return anotherParty(c.State, string(party), "this is for", name)
+		return anotherParty(c.State, party, "this is for", name)
 	case !c.Now().Before(until):
 		return fmt.Errorf("the certificate of %s ended on %s: ask the operator for an invitation of that name; a join token makes new parties only", party, until.Format(time.DateOnly))
 	}
@@ -177,7 +177,7 @@ func ownFolder(c site.Config, name string) error {
 	return nil
 }
 
-// anotherParty refuses a state folder of party for the party named other. what names the thing that is other's.
+// anotherParty says that the folder state belongs to party, while a certificate or an invitation (what) is of other.
 func anotherParty(state, party, what, other string) error {
 	return fmt.Errorf("%[1]s belongs to party %[2]s, and so does its ledger; %[3]s %[4]s: give %[4]s an agent.yaml that names another folder under state", state, party, what, other)
 }

@@ -40,8 +40,8 @@ func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 	return value
 }
 
-// Precondition applies the inverse Hessian at the point where a minimisation starts: the last evaluated point when it
-// is called first.
+// Precondition applies the inverse Hessian at the point where a minimisation starts. Minimize evaluates that point
+// before it calls Precondition, so at the first call scores are those of that point.
 func (o *logMeanExp) Precondition(g []float64) {
 	if o.shape == nil {
 		o.shape = newRidged(o.x.law(o.scores).cov, o.ridge).inverse()
@@ -100,7 +100,7 @@ func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float6
 			return risk, -variance
 		}
 		trace := newRidged(law.cov, lambda).inverseTrace(noise.Factor)
-		if trace > math.Log(float64(n)) { // more relative entropy from noise than with all weight on one row
+		if trace > math.Log(float64(n)) { // noise alone adds more relative entropy than all weight on one row has
 			return risk, math.NaN()
 		}
 		// tr(S(S+λ)⁻¹C) = tr C − λ·tr((S+λ)⁻¹C) = variance − lambda·trace.

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -426,7 +425,7 @@ func (w *sharedWorld) checked(s protocol.Study, uploads [][]byte) {
 	// The coordinator's next try is a minute away before the helper is there again, so that the test comes first.
 	// The clock moves once for each try, so that a slow machine's clock does not pass a deadline.
 	wait := fmt.Sprintf("\"study\":\"%s\",\"wait\":", s.Hash)
-	for tries := 0; !strings.Contains(w.log.String(), wait+strconv.FormatInt(int64(lastWait), 10)); time.Sleep(5 * time.Millisecond) {
+	for tries := 0; !strings.Contains(w.log.String(), fmt.Sprintf("%s%d", wait, lastWait)); time.Sleep(5 * time.Millisecond) {
 		if n := strings.Count(w.log.String(), wait); n > tries {
 			tries = n
 			w.clock.add(2 * lastWait)

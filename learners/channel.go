@@ -53,7 +53,7 @@ func BackwardCost(c Channel) ClassCost {
 }
 
 // Balanced divides the costs by twice the share of rows in the class (Yes) or outside (No), which turns
-// the risk into the balanced error (BER). A share below 1e-3 counts as 1e-3, above 1 − 1e-3 as that.
+// the risk into the balanced error (BER). The share is clamped to [1e-3, 1 − 1e-3].
 func (c ClassCost) Balanced(share float64) ClassCost {
 	share = math.Max(1e-3, math.Min(1-1e-3, share))
 	divide := func(x Cost) Cost { return Cost{x.Yes / (2 * share), x.No / (2 * (1 - share))} }

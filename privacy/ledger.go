@@ -77,7 +77,7 @@ func Simulation(seed uint64) *Ledger {
 	return &Ledger{journal: NewMemory(), period: new(period), seed: &seed}
 }
 
-// simulated reports whether a seed makes the noise. Every answer of such a ledger carries this mark.
+// simulated reports whether a seed makes the noise. Every answer of such a ledger is marked simulated.
 func (l *Ledger) simulated() bool { return l.seed != nil }
 
 func (l *Ledger) dice(id string) dice {

@@ -22,8 +22,8 @@ import (
 //   - The caller guarantees that L2sq bounds ‖Δ‖² for all integer differences Δ. Bounds with weights are refused.
 //
 // A ledger adds up ρ and converts the sum to ε. So a release calibrated here to a ledger's whole (ε,δ) does not
-// fit that ledger, which computes a larger ε for it. A rule of the ledger for normal noise alone would need a share
-// of δ: half of it lowers such noise by 3 to 4 % and raises all other by 2 to 4 % (TestNormalRule).
+// fit that ledger, which computes a larger ε for it. There is no ledger rule for normal noise alone, because it would
+// need a share of δ. With half of δ, normal noise is 3 to 4 % smaller, all other 2 to 4 % larger (TestNormalRule).
 type RoundedGaussian struct{ Deviation *big.Rat }
 
 // CalibrateRoundedGaussian returns the least deviation at which one release is (ε,δ) by AnalyticDelta, rounded

@@ -143,7 +143,7 @@ func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
 }
 
 // Units returns the publicly known number of units: at unit party the parties of the roster (or Minimum, if more), else
-// Minimum × Records. With Floor, which is lower, in place of Minimum, there were fewer units, and δ could be larger.
+// Minimum × Records. With Floor, which is lower, in place of Minimum, there would be fewer units, and δ could be larger.
 func (p Plan) Units() int {
 	if p.Unit == privacy.Party {
 		return max(len(p.Roster), p.Minimum)

@@ -12,7 +12,7 @@ import (
 	"caucus/protocol"
 )
 
-// Disallowed comes before what the policy objects to.
+// Disallowed begins a message that lists the policy's objections to a study.
 const Disallowed = "the policy does not allow it: "
 
 // Approve stores a person's approval and returns the review. The study takes place once as many people as the

@@ -210,7 +210,7 @@ func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
 	}
 	said := fmt.Sprintf("study %s: %s", r.Study, r.Progress)
 	if r.Why != "" {
-		said += ": " + strings.TrimPrefix(r.Why, desk.Disallowed) // Progress says so
+		said += ": " + strings.TrimPrefix(r.Why, desk.Disallowed) // r.Progress says that the policy refuses
 	}
 	if r.Progress == desk.ProgressRefused {
 		said += "; change the policy, or say no with caucus agent answer"

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -238,7 +239,7 @@ func (r *rehearsal) split(data loaded) simulate.Split {
 	}
 }
 
-// generate returns how many records to make up, so that each party gets its number beside test records and pool.
+// generate returns the number of records to make up: enough for the parties, the test records and the pool.
 func generate(s terms.Study) int {
 	common := s.Simulate.Common()
 	const usual, test = 24_000, .25
@@ -256,6 +257,11 @@ func endRehearsal(w io.Writer, totals []study.UnitTotal, warnings []string) erro
 	}
 	_, err := fmt.Fprintln(w, "simulated: this protects nobody, because anyone can repeat its noise; real studies run between a coordinator and agents")
 	return err
+}
+
+// forecastLines names each line of a forecast, one or several.
+func forecastLines(words string) string {
+	return "forecast: " + strings.ReplaceAll(words, "\n", "\nforecast: ")
 }
 
 func printTotals(w io.Writer, totals []study.UnitTotal) {

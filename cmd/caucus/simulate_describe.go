@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"caucus/study/describe"
 	"caucus/study/simulate"
@@ -37,7 +36,7 @@ func printDescribe(w io.Writer, d describeSummary) error {
 	}
 	fmt.Fprintf(w, "%s of %s, %s; noise of standard deviation %.3g on each count, %.2g as a share\n",
 		counted(int(d.Released.Records), "records"), counted(d.Parties, "parties"), counted(len(d.Released.Columns), "columns"), d.Released.NoiseSD, d.Released.ShareSD)
-	fmt.Fprintf(w, "forecast: %s\n\n", strings.ReplaceAll(d.Forecast, "\n", "\nforecast: "))
+	fmt.Fprintf(w, "%s\n\n", forecastLines(d.Forecast))
 	t := newTable(w, "column", "", "group", "true", "released", "95 %, "+describe.SampleInterval, "95 %, "+describe.NoiseInterval)
 	truth := d.True.Estimates()
 	for i, e := range d.Released.Estimates() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"caucus/study/simulate"
 )
@@ -34,8 +33,8 @@ func (r *rehearsal) evaluate(ctx context.Context) (found rehearsed, err error) {
 
 func printEvaluate(w io.Writer, d evaluateSummary) error {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
-	fmt.Fprintf(w, "%s of %s in %s; noise of standard deviation %.3g on each count\nforecast: %s\n\n",
-		counted(d.Records, "records"), counted(d.Parties, "parties"), counted(d.Bins, "bins"), d.Released.NoiseSD, strings.ReplaceAll(d.Forecast, "\n", "\nforecast: "))
+	fmt.Fprintf(w, "%s of %s in %s; noise of standard deviation %.3g on each count\n%s\n\n",
+		counted(d.Records, "records"), counted(d.Parties, "parties"), counted(d.Bins, "bins"), d.Released.NoiseSD, forecastLines(d.Forecast))
 	head := []string{"class", "records", "number", "true", "released", "95 % interval"}
 	if d.Repeats > 1 {
 		head = append(head, "mean error", "bias", "± noise", "known", "covered", "anew")

@@ -120,10 +120,11 @@ func measuredEvaluate(s simulate.EvaluateSummary) *report.Measurement {
 		if n.Number != "AUC" || !n.First.Bounded() {
 			continue
 		}
-		said := fmt.Sprintf("The released interval holds the AUC of these records; the released AUC is off by %.2g.", math.Abs(n.First.Value-n.Truth))
+		held := "holds the AUC of these records"
 		if n.Truth < n.First.Low || n.Truth > n.First.High {
-			said = fmt.Sprintf("The released interval misses the AUC of these records, as one draw in twenty may; the released AUC is off by %.2g.", math.Abs(n.First.Value-n.Truth))
+			held = "misses the AUC of these records, as one draw in twenty may"
 		}
+		said := fmt.Sprintf("The released interval %s; the released AUC is off by %.2g.", held, math.Abs(n.First.Value-n.Truth))
 		return &report.Measurement{Conclusion: said, Chart: &study.ReportChart{
 			Title: "AUC of the scores of class " + of.Class, Note: "the line is the 95 % interval of noise and sampling, of one draw",
 			Bars: []study.ReportBar{{Name: "released", Value: n.First.Value, Low: n.First.Low, High: n.First.High, Main: true}, study.Bar("the same records, without noise or bins", n.Truth, 0)},

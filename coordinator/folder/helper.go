@@ -24,9 +24,9 @@ type HelperReport struct {
 	Helper *Helper `json:"helper,omitempty"`
 }
 
-// MakeHelper makes those files of the coordinator in dir that a study with a helper needs and that are missing: its
-// signing key, the store of its shares, and the store's head file. With an address and a key, it writes the
-// helper into the configuration. The coordinator must be stopped, unless nothing is missing.
+// MakeHelper prepares the coordinator in dir for a helper. It makes the coordinator's signing key, its store of shares
+// and that store's head file, each if missing. With an address and a key, it also writes the helper into the
+// configuration. The coordinator must be stopped, unless all files are there.
 func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	fail := func(err error) (HelperReport, error) {
 		return HelperReport{}, fmt.Errorf("make what the coordinator in %s needs for a helper: %w", dir, err)

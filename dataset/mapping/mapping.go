@@ -33,8 +33,8 @@ type Mapping struct {
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
 	// Columns gives the source of schema columns. The default is the file's column with the same name.
 	Columns map[string]Rule `yaml:"columns,omitempty" json:"columns,omitempty"`
-	// Derived names columns computed from several records, such as a rank. No guarantee for one record covers them:
-	// a person must vouch for them.
+	// Derived names columns computed from several records, such as a rank among patients: no guarantee for one record
+	// covers these, a person must vouch.
 	Derived []string `yaml:"derived,omitempty,flow" json:"derived,omitempty"`
 }
 

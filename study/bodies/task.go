@@ -18,7 +18,7 @@ type Task struct {
 	Fresh     uint64 // seeds the public randomness in the search for λ
 }
 
-// NoForecast is part of a statistic without a forecast of accuracy.
+// NoForecast is embedded in a statistic whose results have no forecast of accuracy.
 type NoForecast struct{}
 
 func (NoForecast) Noise(float64, int) (aggregation.Noise, error) {

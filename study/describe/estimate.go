@@ -10,8 +10,8 @@ import (
 // because raising them to 0 for display makes small counts too large on average.
 type Estimate struct {
 	Value float64 `json:"value"`
-	// Low to High is a 95 % interval of noise and sampling, for a population of which the sites' records are a random
-	// sample. NoiseLow to NoiseHigh is a 95 % interval of noise alone, for the sites' records.
+	// Low and High bound a 95 % interval for the population of which the sites' records are a random sample: it covers
+	// noise and sampling. NoiseLow and NoiseHigh bound one for the sites' records themselves: it covers noise alone.
 	Low       float64 `json:"low"`
 	High      float64 `json:"high"`
 	NoiseLow  float64 `json:"noise_low"`

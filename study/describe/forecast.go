@@ -69,8 +69,8 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 
 const mostForecast = 12 // lines
 
-// meanNoise returns the noise variance of the sum of v − centre over records, v in [0,1], in variances of a count's
-// noise: the noise of each bin count times the bin's middle, and of the within-bin sum.
+// meanNoise returns the noise variance of the sum of v − centre over records, v in [0,1], divided by a count's noise
+// variance. It adds the noise of each bin count times the bin's middle and the noise of the within-bin sum.
 func (c column) meanNoise() float64 {
 	sum := leftOut * leftOut * c.wide * c.wide
 	for _, m := range c.middles {

@@ -190,7 +190,7 @@ func (e Evaluation) answer() string {
 	case slope.Known():
 		s += fmt.Sprintf(" As probabilities, its scores have the calibration slope %s: 1 is calibrated, above 1 too cautious, below 1 too extreme.", slope.Words(2))
 	default:
-		s += " Whether they are probabilities stays unknown: " + slope.Unknown + "."
+		s += " Whether its scores are probabilities stays unknown: " + slope.Unknown + "."
 	}
 	return s
 }

@@ -43,7 +43,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	return out, nil
 }
 
-// within returns half the 95 % interval of a class's share of all records, before projection, by noise on the counts.
+// within returns half the width of the 95 % interval, by noise on the counts, of a class's share before projection.
 func within(r Result, class int) float64 {
 	records, variance := 0.0, 0.0
 	for _, s := range r.Sets {

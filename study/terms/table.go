@@ -17,7 +17,8 @@ type Term struct {
 	Key string
 	// Type describes the value. Default is "" if there is no default, or if Help states the default.
 	Type, Default string
-	Help          string
+	// Help may have parts "VERB: text", set off by semicolons. caucus VERB --help shows such a part alone.
+	Help string
 
 	of   reflect.Type
 	file bool // the value is a file name, relative to the study file
