@@ -23,10 +23,10 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	defer os.RemoveAll(dir)
 	pages := map[string][]byte{}
 	for name, args := range map[string][]string{
-		"describe": {"simulate", "describe", "--set", "generate=3000", "--set", "by=sex", "--epsilon", "4", "--report"},
-		"evaluate": {"simulate", "evaluate", "--set", "generate=3000", "--set", "by=sex", "--epsilon", "4", "--report"},
-		"classify": {"simulate", "classify", "--set", "generate=3000", "--parties", "3", "--epsilon", "4", "--repeats", "2", "--report"},
-		"forecast": {"forecast", "--parties", "5", "--records", "500", "--draws", "4", "--sweep", "epsilon", "--out"},
+		"describe": {"simulate", "describe", "--set", "generate=1500", "--set", "by=sex", "--epsilon", "4", "--report"},
+		"evaluate": {"simulate", "evaluate", "--set", "generate=1500", "--set", "by=sex", "--epsilon", "4", "--report"},
+		"classify": {"simulate", "classify", "--set", "generate=1500", "--set", "project=5", "--parties", "3", "--epsilon", "4", "--repeats", "2", "--report"},
+		"forecast": {"forecast", "--parties", "5", "--records", "100", "--draws", "4", "--sweep", "epsilon", "--out"},
 	} {
 		file := filepath.Join(dir, name+".html")
 		var out, log bytes.Buffer

@@ -22,13 +22,13 @@ func TestSimulateDefaults(t *testing.T) {
 	// Sizes depend on the simulation; an open width or open edges follow from the pool.
 	sizes := map[string]bool{"max_records": true, "set_size": true, "gamma": true, "per_party": true, "parts": true, "edges": true}
 	for kind, flags := range map[string][]string{
-		"classify": nil, "ratio": {"--parties", "4", "--records", "100"}, "labels": nil, "describe": nil,
+		"classify": nil, "ratio": {"--parties", "4", "--records", "60", "--set", "targets=2"}, "labels": nil, "describe": nil,
 		"reweigh": {"--set", "split=sex=male", "--set", "query=age > 60", "--repeats", "1"},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "release")
 			root := newRoot(&console{out: io.Discard, err: io.Discard})
-			root.SetArgs(append([]string{"simulate", kind, "--set", "generate=2000", "--out", file}, flags...))
+			root.SetArgs(append([]string{"simulate", kind, "--set", "generate=600", "--out", file}, flags...))
 			if err := root.Execute(); err != nil {
 				t.Fatal(err)
 			}

@@ -50,7 +50,7 @@ func TestEndsOnTerminal(t *testing.T) {
 		{"simulate evaluate --set generate=400 --parties 2 --out " + release, false, 0},
 		{"simulate classify --set generate=200 --parties 201", false, 1},
 		{"simulate labels --set generate=400 --parties 2 --set train_rows=-3", false, 2},
-		{"forecast --parties 300 --records 24 --unit party --draws 10", true, 0},
+		{"forecast --parties 100 --records 24 --unit party --draws 5", true, 0},
 		{"forecast describe --parties 3", false, 0},
 	} {
 		screen, end := terminal(t)
