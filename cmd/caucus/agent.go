@@ -180,15 +180,12 @@ func (a *agentCommand) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
 		return err
 	}
 	a.noteOffline(offline)
-	if all == nil {
-		all = []desk.Review{}
-	}
 	for _, r := range all {
 		if r.Progress == desk.ProgressUnreadable {
 			a.note("note: study %s (%s): %s", r.Study, r.Plan.String()[:16], r.Closed)
 		}
 	}
-	return a.print(all, func(w io.Writer) error {
+	return a.print(listed(all), func(w io.Writer) {
 		t := newTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here", "approved by")
 		for _, r := range all {
 			if r.Progress == desk.ProgressUnreadable {
@@ -197,7 +194,7 @@ func (a *agentCommand) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
 			}
 			t.add(r.Study, r.Plan.String()[:16], r.Unit.String(), fmt.Sprint(r.Epsilon), r.Mechanism, string(r.Noise), string(r.Progress), strings.Join(r.ApprovedBy, ", "))
 		}
-		return t.render()
+		t.render()
 	})
 }
 
@@ -215,15 +212,14 @@ type previewDocument struct {
 	Agrees bool               `json:"forecast_agrees,omitempty"`
 }
 
-func (p previewDocument) writeText(w io.Writer) error {
-	err := p.WriteText(w)
+func (p previewDocument) writeText(w io.Writer) {
+	p.WriteText(w)
 	if p.Again != nil {
 		fmt.Fprintf(w, "drawn here %s\n", strings.Join(p.Again.Lines(), "\n           "))
 	}
 	if p.Agrees {
 		fmt.Fprintf(w, "           this agrees with the operator's forecast\n")
 	}
-	return err
 }
 
 func (a *agentCommand) drawAgain(ctx context.Context, ag *agent.Agent, p *previewDocument) error {

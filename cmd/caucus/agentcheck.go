@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +43,7 @@ as declared: studies would then get empty records.`,
 			config, err := site.LoadConfig(a.config)
 			config.Clock.Now = now
 			c := health.Check(cmd.Context(), config, a.config, err)
-			if err := a.print(c, c.WriteText); err != nil {
+			if err := a.print(c, func(w io.Writer) { c.WriteText(w) }); err != nil {
 				return err
 			}
 			switch n := c.Problems(); n {

@@ -106,10 +106,10 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				drafted.Mapping, drafted.Placed, append([]string{}, drafted.Unplaced...), append([]string{}, drafted.Idle...), append([]string{}, drafted.Notes...),
 				records, read.Malformed, read.FirstMalformed,
 			}
-			return a.print(doc, func(w io.Writer) error {
+			return a.print(doc, func(w io.Writer) {
 				if out == "" {
-					_, err := w.Write(text)
-					return err
+					w.Write(text)
+					return
 				}
 				for _, name := range slices.Sorted(maps.Keys(drafted.Placed)) {
 					fmt.Fprintf(w, "%s: %s\n", name, drafted.Placed[name])
@@ -118,8 +118,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				if strings.TrimSpace(string(text)) == "{}" {
 					then = "it is empty, since the file's columns are the schema's: no mapping is needed"
 				}
-				_, err := fmt.Fprintf(w, "wrote %s: %s\n", out, then)
-				return err
+				fmt.Fprintf(w, "wrote %s: %s\n", out, then)
 			})
 		},
 	}

@@ -73,7 +73,7 @@ expects (unreadable, unlabelled, records). It sends nothing.`,
 				a.note("declared")
 				return nil
 			}
-			return a.print(r, r.WriteText)
+			return a.print(r, func(w io.Writer) { r.WriteText(w) })
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask on a terminal")
@@ -141,7 +141,7 @@ func (a *agentCommand) checkSource(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.print(r, r.WriteText); err != nil {
+	if err := a.print(r, func(w io.Writer) { r.WriteText(w) }); err != nil {
 		return err
 	}
 	if r.Problem != "" {
@@ -160,10 +160,7 @@ func (a *agentCommand) listSources() error {
 	}
 	defer ag.Close()
 	all := ag.Sources()
-	if all == nil {
-		all = []source.Report{}
-	}
-	return a.print(all, func(w io.Writer) error {
+	return a.print(listed(all), func(w io.Writer) {
 		t := newTable(w, "source", "file", "records", "declared by", "on")
 		for _, r := range all {
 			records, by, on := "not declared", "", ""
@@ -172,6 +169,6 @@ func (a *agentCommand) listSources() error {
 			}
 			t.add(r.Source, r.File, records, by, on)
 		}
-		return t.render()
+		t.render()
 	})
 }

@@ -115,15 +115,14 @@ waits for a second person.`,
 			if err != nil {
 				return err
 			}
-			return a.print(r, func(w io.Writer) error {
+			return a.print(r, func(w io.Writer) {
 				if r.Before {
 					a.note("you approved it before: nothing changed; it is %s", r.Progress)
 				}
-				_, err := fmt.Fprintf(w, "approved %s (%s), with its source as shown (%s)\n", textpage.Printable(r.Study), r.Plan.String()[:16], r.Shown[:16])
-				if more := r.Needed - len(r.ApprovedBy); err == nil && more > 0 {
-					_, err = fmt.Fprintf(w, "it waits for another person's approval\n")
+				fmt.Fprintf(w, "approved %s (%s), with its source as shown (%s)\n", textpage.Printable(r.Study), r.Plan.String()[:16], r.Shown[:16])
+				if r.Needed > len(r.ApprovedBy) {
+					fmt.Fprintf(w, "it waits for another person's approval\n")
 				}
-				return err
 			})
 		},
 	}

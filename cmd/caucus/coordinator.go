@@ -130,14 +130,13 @@ the time that has passed, or an operator vouches for it.`,
 				Seconds float64   `json:"ahead_seconds"` // how far the coordinator is ahead of this machine's clock
 				Doubt   string    `json:"doubt,omitempty"`
 			}{report.Now, report.Skew.Seconds(), report.Doubt}
-			return c.print(document, func(w io.Writer) error {
+			return c.print(document, func(w io.Writer) {
 				fmt.Fprintf(w, "the coordinator's clock says %s, %v ahead of this machine's\n", report.Now.Format(time.DateTime), report.Skew.Round(time.Second))
 				if report.Doubt == "" {
-					_, err := fmt.Fprintln(w, "the coordinator trusts its clock")
-					return err
+					fmt.Fprintln(w, "the coordinator trusts its clock")
+					return
 				}
-				_, err := fmt.Fprintf(w, "the coordinator does not trust its clock: %s\n", report.Doubt)
-				return err
+				fmt.Fprintf(w, "the coordinator does not trust its clock: %s\n", report.Doubt)
 			})
 		}),
 	}
@@ -150,7 +149,7 @@ func (c *console) runs(ctx context.Context, document any, says string, daemon in
 	Run(context.Context) error
 	Close() error
 }) error {
-	if err := c.print(document, func(w io.Writer) error { _, err := fmt.Fprintln(w, says); return err }); err != nil {
+	if err := c.print(document, func(w io.Writer) { fmt.Fprintln(w, says) }); err != nil {
 		return errors.Join(err, daemon.Close())
 	}
 	return daemon.Run(ctx)

@@ -100,7 +100,7 @@ revoked since the backup are members again: revoke them again. Keep the old fold
 			if err != nil {
 				return err
 			}
-			return c.print(report, func(w io.Writer) error {
+			return c.print(report, func(w io.Writer) {
 				fmt.Fprintf(w, "backup of %s: %d files, whole\nledger head %s\n", report.Made.Format(time.DateTime), len(report.Files), report.Ledger)
 				if report.Behind > 0 {
 					fmt.Fprintf(w, "%d entries were made since: charge them with caucus ledger reconcile before it releases anything\n", report.Behind)
@@ -108,7 +108,6 @@ revoked since the backup are members again: revoke them again. Keep the old fold
 				if !check {
 					fmt.Fprintf(w, "restored to %s\nbefore it runs: caucus ledger reconcile --dir %[1]s, with --release for each release published since\nthen revoke again whoever was revoked since (caucus party revoke)\n", dir)
 				}
-				return nil
 			})
 		},
 	}

@@ -60,7 +60,7 @@ Without FILE it lists the data sets whose schema is known, for --dataset.`,
 				dataset.Schema
 				LeftOut []dataset.LeftOut `json:"left_out"`
 			}{schema, append([]dataset.LeftOut{}, left...)}
-			return c.print(doc, func(w io.Writer) error { _, err := w.Write(text); return err })
+			return c.print(doc, func(w io.Writer) { w.Write(text) })
 		},
 	}
 	how.flags(cmd.Flags())
@@ -83,11 +83,11 @@ func (c *console) listKnown() error {
 		}
 		rows = append(rows, row{n, k.About, k.Source, k.Schema.Classes()})
 	}
-	return c.print(rows, func(w io.Writer) error {
+	return c.print(rows, func(w io.Writer) {
 		t := newTable(w, "name", "about")
 		for _, r := range rows {
 			t.add(r.Name, r.About)
 		}
-		return t.render()
+		t.render()
 	})
 }

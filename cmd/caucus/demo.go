@@ -64,7 +64,7 @@ only the report and the releases stay.`,
 			if err := c.write(filepath.Join(out, "report.html"), func(w io.Writer) error { return demo.WritePage(w, r) }); err != nil {
 				return err
 			}
-			return c.print(r, func(w io.Writer) error { return printDemo(w, r, out) })
+			return c.print(r, func(w io.Writer) { printDemo(w, r, out) })
 		},
 	}
 	f := cmd.Flags()
@@ -79,16 +79,14 @@ only the report and the releases stay.`,
 	return cmd
 }
 
-func printDemo(w io.Writer, r demo.Report, out string) error {
+func printDemo(w io.Writer, r demo.Report, out string) {
 	fmt.Fprintf(w, "\n%d clinics and %d devices with %d records of %s; a pool of %d rows; %d test records\n\n", r.Parties, r.Devices, r.Records, r.Data, r.Pool, r.Test)
 	t := newTable(w, "study", "kind", "hides", "noise by", "measure", "released", "one party alone", "no study", "verdict")
 	for _, s := range r.Ordered() {
 		t.add(s.Name, s.Kind, "a "+s.Unit.String(), string(s.Noise), s.Measure.Name,
 			fmt.Sprintf("%.3f", s.Measure.Released), fmt.Sprintf("%.3f", s.Measure.OneAlone()), fmt.Sprintf("%.3f", s.Measure.Baseline), s.Measure.Comparison().String())
 	}
-	if err := t.render(); err != nil {
-		return err
-	}
+	t.render()
 	fmt.Fprintf(w, "\nEach study at ε = %g. Better and worse mean: by more than chance moves a figure on %d test records.\n", r.Epsilon, r.Test)
 	for _, s := range r.Ordered() {
 		if s.Forecast != "" {
@@ -96,7 +94,6 @@ func printDemo(w io.Writer, r demo.Report, out string) error {
 		}
 	}
 	best := r.Best()
-	_, err := fmt.Fprintf(w, "\n%.0f s. Read %s. The best classifier is that of %s; check it, see what it holds, and use it:\n  caucus release verify %[4]s --pool %[5]s\n  caucus release show %[4]s\n  caucus release predict %[4]s --data FILE\n",
+	fmt.Fprintf(w, "\n%.0f s. Read %s. The best classifier is that of %s; check it, see what it holds, and use it:\n  caucus release verify %[4]s --pool %[5]s\n  caucus release show %[4]s\n  caucus release predict %[4]s --data FILE\n",
 		r.Seconds, filepath.Join(out, "report.html"), best.Name, filepath.Join(out, best.Release), filepath.Join(out, demo.PoolFile))
-	return err
 }

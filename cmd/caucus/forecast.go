@@ -11,7 +11,7 @@ import (
 )
 
 // printForecasts writes a classifier's forecast or, for other kinds, how far the noise moves the numbers.
-func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise string) error {
+func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise string) {
 	if f != nil {
 		fmt.Fprintf(w, "forecast   %s\n", strings.Join(f.Lines(), "\n           "))
 	}
@@ -22,17 +22,17 @@ func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise
 		fmt.Fprintf(w, "forecast   %s\n", strings.ReplaceAll(noise, "\n", "\n           "))
 	}
 	if f == nil || f.Coefficients == nil {
-		return nil
+		return
 	}
 	fmt.Fprintf(w, "odds       %s\n", f.Coefficients.Words())
 	if len(f.Coefficients.Of) == 0 {
-		return nil
+		return
 	}
 	t := newTable(w, "coefficient", "95 % interval expected", "none because", "what would change it")
 	for _, row := range f.Coefficients.Rows() {
 		t.add(row...)
 	}
-	return t.render()
+	t.render()
 }
 
 func drawsFlag(f *pflag.FlagSet, draws *int) {

@@ -12,7 +12,7 @@ var labelMechanisms = map[string]string{"em": "em (exponential mechanism)", "rr"
 
 // writeLabelGuide writes how much the noisy labels of a labels study are worth. rr is randomised response. em
 // is the published exponential mechanism, which equals rr at ε/2 and so spends only ε/2.
-func writeLabelGuide(w io.Writer, g labels.Guide) error {
+func writeLabelGuide(w io.Writer, g labels.Guide) {
 	fmt.Fprintf(w, "%d labels of %d classes at ε = %g\n", g.Labels, g.Classes, g.Epsilon)
 	for _, m := range g.Mechanisms {
 		fmt.Fprintf(w, "  %s: a label stays unchanged with probability %.3f; cost ε = %.4g; at least half of the labels stay unchanged with probability %.3f; standard error of a class's share %.3f\n",
@@ -35,5 +35,5 @@ func writeLabelGuide(w io.Writer, g labels.Guide) error {
 		}
 		t.add(cells...)
 	}
-	return t.render()
+	t.render()
 }

@@ -227,41 +227,35 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	return p.print(doc, func(w io.Writer) error {
-		if err := printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords); err != nil {
-			return err
-		}
+	removal, err := removalOf(made.Plan, made.Pool)
+	if err != nil {
+		return err
+	}
+	return p.print(doc, func(w io.Writer) {
+		printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords)
 		fmt.Fprintf(w, "plan       %s, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise added by %s\n",
 			doc.sizeWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism, doc.Noise.Trust().By)
-		task, err := kinds.NewTask(made.Plan, made.Pool)
-		if err != nil {
-			return err
-		}
-		if err := printRemoval(w, task); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "           %s\n", removal)
 		if doc.Labels != nil {
-			return writeLabelGuide(w, *doc.Labels)
+			writeLabelGuide(w, *doc.Labels)
+			return
 		}
 		for _, curve := range doc.Curves {
-			if err := curve.table(w); err != nil {
-				return err
-			}
+			curve.table(w)
 		}
 		if len(doc.Curves) > 0 {
 			fmt.Fprintln(w, sweepWords)
 		}
-		return nil
 	})
 }
 
-func (curve forecastCurve) table(w io.Writer) error {
+func (curve forecastCurve) table(w io.Writer) {
 	t := newTable(w, curve.Against, "released", "one party alone", "all records pooled", "AUC released", "AUC one party alone", "AUC all records pooled", "helps")
 	for _, p := range curve.Points {
 		three := func(d forecast.Drawn) string { return fmt.Sprintf("%.3f", d.Mean) }
 		t.add(fmt.Sprint(p.At), three(p.Released.Accuracy), three(p.Alone.Accuracy), three(p.Pooled.Accuracy), three(p.Released.AUC), three(p.Alone.AUC), three(p.Pooled.AUC), string(p.Helps))
 	}
-	return t.render()
+	t.render()
 }
 
 func (d forecastDocument) sizeWords() string {

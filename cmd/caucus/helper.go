@@ -24,8 +24,8 @@ type helperDocument struct {
 	Coordinator string `json:"coordinator"`
 }
 
-func writePins(w io.Writer, p helper.Pins) error {
-	_, err := fmt.Fprintf(w, `
+func writePins(w io.Writer, p helper.Pins) {
+	fmt.Fprintf(w, `
 signing key  %s
 sealing pin  %s
 
@@ -34,7 +34,6 @@ to every site, by telephone or on paper and never through the coordinator. A sit
 policy then says
   helper: {name: "who runs it", signing: %s, sealing: %s}
 `, p.Signing, p.Sealing, p.Signing, p.Sealing)
-	return err
 }
 
 func newHelperInit(c *console) *cobra.Command {
@@ -63,17 +62,14 @@ and then no contribution is checked twice.`,
 				return err
 			}
 			document := helperDocument{o.Dir, filepath.Join(o.Dir, helper.ConfigFile), o.HeadFile(), pins, o.Coordinator}
-			return c.print(document, func(w io.Writer) error {
+			return c.print(document, func(w io.Writer) {
 				fmt.Fprintf(w, "configuration  %s\nhead           %s (leave it out of backups)\n", document.Config, document.Head)
-				if err := writePins(w, pins); err != nil {
-					return err
-				}
+				writePins(w, pins)
 				next := "start it with: caucus helper run --dir " + o.Dir
 				if o.Coordinator == "" {
 					next = fmt.Sprintf("Write the coordinator's key into %s: its operator has it from caucus helper keys.\nThen %s", document.Config, next)
 				}
-				_, err := fmt.Fprintf(w, "\n%s\n", next)
-				return err
+				fmt.Fprintf(w, "\n%s\n", next)
 			})
 		},
 	}

@@ -63,14 +63,13 @@ was reconciled: open studies with noise: aggregators fail, and new ones are poss
 			if err != nil {
 				return err
 			}
-			return c.print(r, func(w io.Writer) error {
+			return c.print(r, func(w io.Writer) {
 				fmt.Fprintf(w, "key     %s (for the helper's operator: coordinator: in helper.yaml)\nhead    %s (leave it out of backups)\n", r.Key, r.Head)
 				if r.Helper == nil {
-					_, err := fmt.Fprintln(w, "helper  none yet: give --address and --key (its operator gets the key from caucus helper init)")
-					return err
+					fmt.Fprintln(w, "helper  none yet: give --address and --key (its operator gets the key from caucus helper init)")
+					return
 				}
-				_, err := fmt.Fprintf(w, "helper  %s, which signs with %s\n", r.Helper.Address, r.Helper.Key)
-				return err
+				fmt.Fprintf(w, "helper  %s, which signs with %s\n", r.Helper.Address, r.Helper.Key)
 			})
 		},
 	}
@@ -95,12 +94,12 @@ func (c *console) helperKeys(dir string) error {
 	if config.Pinned() {
 		document.Coordinator = config.Coordinator.String()
 	}
-	return c.print(document, func(w io.Writer) error {
+	return c.print(document, func(w io.Writer) {
 		if document.Coordinator == "" {
 			fmt.Fprintf(w, "coordinator  none: write its key into %s\n", document.Config)
 		} else {
 			fmt.Fprintf(w, "coordinator  %s\n", document.Coordinator)
 		}
-		return writePins(w, pins)
+		writePins(w, pins)
 	})
 }

@@ -50,15 +50,17 @@ caucus ledger verify --export checks it offline.`,
 				return err
 			}
 			doc.Head = chain.Head().String()
-			lines := func(w io.Writer) error { return verify.WriteLines(w, doc.Lines) }
 			if out != "" {
-				if err := c.write(out, lines); err != nil {
+				if err := c.write(out, func(w io.Writer) error { return verify.WriteLines(w, doc.Lines) }); err != nil {
 					return err
 				}
 				c.note("wrote %s to %s; the head is %s", counted(len(doc.Lines), "entries"), out, doc.Head)
-				lines = func(io.Writer) error { return nil }
 			}
-			return c.print(doc, lines)
+			return c.print(doc, func(w io.Writer) {
+				if out == "" {
+					verify.WriteLines(w, doc.Lines)
+				}
+			})
 		},
 	}
 	place.flags(cmd.Flags())

@@ -129,20 +129,20 @@ func (c *console) reconcileHelper(ctx context.Context, dir string, lost []privac
 	if err != nil {
 		return err
 	}
-	return c.print(document, func(w io.Writer) error {
+	return c.print(document, func(w io.Writer) {
 		if !document.Behind {
-			_, err := fmt.Fprintln(w, "nothing is missing: the folder is not behind its head file")
-			return err
+			fmt.Fprintln(w, "nothing is missing: the folder is not behind its head file")
+			return
 		}
 		for _, cost := range document.Charged {
 			fmt.Fprintf(w, "charged again: %s\n", cost)
 		}
 		fmt.Fprintln(w, "the helper answers again; its open studies have failed. The sealing key is new:")
-		return writePins(w, document.Pins)
+		writePins(w, document.Pins)
 	})
 }
 
-func (d reconciled) writeText(w io.Writer) error {
+func (d reconciled) writeText(w io.Writer) {
 	for _, s := range d.Releases {
 		if s.Why != "" {
 			fmt.Fprintf(w, "study %s (%s): its release is not put back: %s\n", s.Name, s.Study, s.Why)
@@ -151,8 +151,8 @@ func (d reconciled) writeText(w io.Writer) error {
 		}
 	}
 	if !d.Behind {
-		_, err := fmt.Fprintln(w, "nothing is missing: the ledger has every entry that is remembered")
-		return err
+		fmt.Fprintln(w, "nothing is missing: the ledger has every entry that is remembered")
+		return
 	}
 	for _, s := range d.Studies {
 		what := "was forgotten"
@@ -164,7 +164,6 @@ func (d reconciled) writeText(w io.Writer) error {
 	for _, cost := range d.Charged {
 		fmt.Fprintf(w, "charged again: %s\n", cost)
 	}
-	return nil
 }
 
 func costsOf(charges []string) ([]privacy.Cost, error) {

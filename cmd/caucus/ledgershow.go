@@ -103,7 +103,7 @@ func (p *ledgerPlace) open() (*journal.Journal, string, error) {
 	return j, database.Shown(file), err
 }
 
-func (d ledgerDocument) writeText(w io.Writer) error {
+func (d ledgerDocument) writeText(w io.Writer) {
 	t := newTable(w, "unit", "charges", "pure epsilon", "rho", "epsilon", "at delta", "limit")
 	limited := slices.ContainsFunc(d.Units, func(u journal.Spending) bool { return u.Limit != nil })
 	for _, u := range d.Units {
@@ -119,9 +119,8 @@ func (d ledgerDocument) writeText(w io.Writer) error {
 		}
 		t.add(u.Unit.String(), fmt.Sprint(u.Charges+u.Unproven), fmt.Sprintf("%.4g", u.Pure), fmt.Sprintf("%.4g", u.Rho), epsilon, fmt.Sprint(u.Delta), limit)
 	}
-	if err := t.render(); err != nil || !limited {
-		return err
+	t.render()
+	if limited {
+		fmt.Fprintln(w, "epsilon is counted at your limit's delta: a plan with another delta names another epsilon for the same noise. --json shows all units.")
 	}
-	_, err := fmt.Fprintln(w, "epsilon is counted at your limit's delta: a plan with another delta names another epsilon for the same noise. --json shows all units.")
-	return err
 }

@@ -241,13 +241,12 @@ func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
 // tellLedger prints the findings, and returns an error if a check fails.
 func (c *console) tellLedger(d ledgerCheck) error {
 	d.Holds = !verify.AnyFails(d.Findings)
-	err := c.print(d, func(w io.Writer) error {
+	err := c.print(d, func(w io.Writer) {
 		fmt.Fprintln(w, d.Ledger)
 		writeFindings(w, d.Findings)
 		if d.Head != "" {
 			fmt.Fprintf(w, "\nhead %s\n", d.Head)
 		}
-		return nil
 	})
 	for _, f := range d.Findings {
 		if err == nil && f.Verdict == verify.Fails {

@@ -97,15 +97,13 @@ type console struct {
 	unfinished string
 }
 
-// print writes exactly one JSON document with --json, and the text otherwise. text may ignore write errors,
-// because print writes its output at once and reports a full disk.
-func (c *console) print(document any, text func(io.Writer) error) error {
+// print writes exactly one JSON document with --json, and the text otherwise. It writes the text at once and
+// reports a full disk.
+func (c *console) print(document any, text func(io.Writer)) error {
 	if !c.json {
 		var b bytes.Buffer
-		err := text(&b)
-		if _, failed := c.out.Write(b.Bytes()); err == nil {
-			err = failed
-		}
+		text(&b)
+		_, err := c.out.Write(b.Bytes())
 		return err
 	}
 	e := json.NewEncoder(c.out)
@@ -120,9 +118,8 @@ func (c *console) print(document any, text func(io.Writer) error) error {
 // say is print with a format for the text.
 func (c *console) say(document any, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
-	return c.print(document, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
+	return c.print(document, func(w io.Writer) {
+		io.WriteString(w, text)
 	})
 }
 

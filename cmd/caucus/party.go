@@ -76,14 +76,13 @@ telephone: it shows that nobody exchanged the key on the way.`,
 			if out != "" {
 				document.Invitation = ""
 			}
-			return o.print(document, func(w io.Writer) error {
+			return o.print(document, func(w io.Writer) {
 				o.note("works once, until %s", expires.Format(time.RFC3339))
 				if out != "" {
-					_, err := fmt.Fprintf(w, "wrote %s\n", out)
-					return err
+					fmt.Fprintf(w, "wrote %s\n", out)
+					return
 				}
-				_, err := fmt.Fprintln(w, invitation)
-				return err
+				fmt.Fprintln(w, invitation)
 			})
 		},
 	}
@@ -142,7 +141,7 @@ func (o *operator) list() *cobra.Command {
 					shown = append(shown, m)
 				}
 			}
-			return o.print(shown, func(w io.Writer) error { return printMembers(w, shown) })
+			return o.print(shown, func(w io.Writer) { printMembers(w, shown) })
 		},
 	}
 	cmd.Flags().StringVar(&token, "token", "", "members that this join token enrolled")
@@ -152,7 +151,7 @@ func (o *operator) list() *cobra.Command {
 }
 
 // printMembers lists members; it has columns of tags and tokens only if somebody has any.
-func printMembers(w io.Writer, all []protocol.Member) error {
+func printMembers(w io.Writer, all []protocol.Member) {
 	groups := slices.ContainsFunc(all, func(m protocol.Member) bool { return len(m.Tags) > 0 || m.Token != "" })
 	header := []string{"name", "role", "status", "expires"}
 	if groups {
@@ -166,7 +165,7 @@ func printMembers(w io.Writer, all []protocol.Member) error {
 		}
 		t.add(append(row, m.Called(time.Now()))...)
 	}
-	return t.render()
+	t.render()
 }
 
 func (o *operator) revoke() *cobra.Command {

@@ -57,14 +57,13 @@ made again.`,
 			if out != "" {
 				document.Secret = ""
 			}
-			return o.print(document, func(w io.Writer) error {
+			return o.print(document, func(w io.Writer) {
 				o.note("join token %s enrols %d agents, named %s…%s, until %s", made.ID, made.Quota, made.Prefix, tagged(made.Tags), made.Expires.Format(time.RFC3339))
 				if out != "" {
-					_, err := fmt.Fprintf(w, "wrote %s\n", out)
-					return err
+					fmt.Fprintf(w, "wrote %s\n", out)
+					return
 				}
-				_, err := fmt.Fprintln(w, text)
-				return err
+				fmt.Fprintln(w, text)
 			})
 		},
 	}
@@ -109,15 +108,12 @@ func withSecretFile[T any](out string, made func() (string, T, error)) (text str
 }
 
 func (o *operator) printTokens(all []protocol.Token) error {
-	if all == nil {
-		all = []protocol.Token{}
-	}
-	return o.print(all, func(w io.Writer) error {
+	return o.print(listed(all), func(w io.Writer) {
 		t := newTable(w, "token", "status", "enrolled", "names", "tags", "expires", "made by")
 		for _, k := range all {
 			t.add(k.ID, k.Status, fmt.Sprintf("%d of %d", k.Used, k.Quota), k.Prefix+"…", k.Tags.String(), k.Expires.Format(time.RFC3339), k.By)
 		}
-		return t.render()
+		t.render()
 	})
 }
 

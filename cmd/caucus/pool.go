@@ -143,7 +143,7 @@ pool has, but cannot make missing rows.`,
 			for _, r := range remarks {
 				doc.Warnings = append(doc.Warnings, r.String())
 			}
-			return c.print(doc, func(w io.Writer) error {
+			return c.print(doc, func(w io.Writer) {
 				fmt.Fprintf(w, "%s, %d of them distinct; %s\n", counted(doc.Rows, "rows"), doc.Distinct, counted(doc.Features, "features"))
 				for _, g := range doc.Gaps {
 					fmt.Fprintf(w, "gap: %s\n", g)
@@ -154,7 +154,6 @@ pool has, but cannot make missing rows.`,
 				if len(doc.Gaps) == 0 {
 					fmt.Fprintln(w, "no gaps: every level and every part of every range has rows")
 				}
-				return nil
 			})
 		},
 	}

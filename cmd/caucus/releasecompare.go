@@ -45,15 +45,14 @@ counts the right predictions.`,
 			if err != nil {
 				return err
 			}
-			return a.print(doc, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, `on %d labelled records of this site     accuracy  AUC
+			return a.print(doc, func(w io.Writer) {
+				fmt.Fprintf(w, `on %d labelled records of this site     accuracy  AUC
 the release                              %.3f     %.3f
 this site's own classifier, held out     %.3f     %.3f
 naming the largest class                 %.3f     0.500
 %s
 %s
 `, doc.Records, doc.Released.Accuracy, doc.Released.AUC, doc.Alone.Accuracy, doc.Alone.AUC, doc.Majority, comparedWords(doc), flatteredWords(doc, r.Parties))
-				return err
 			})
 		},
 	}

@@ -138,13 +138,12 @@ func (x *exporting) model(release string, sql bool) error {
 			return err
 		}
 	}
-	return x.print(doc, func(w io.Writer) error {
+	return x.print(doc, func(w io.Writer) {
 		if x.out == "" {
-			_, err := w.Write(b)
-			return err
+			w.Write(b)
+			return
 		}
-		_, err := fmt.Fprintf(w, "%s: %d columns in, a class and %d numbers out: %s\n", x.out, len(m.Columns), len(m.Classes), m.Output.Words())
-		return err
+		fmt.Fprintf(w, "%s: %d columns in, a class and %d numbers out: %s\n", x.out, len(m.Columns), len(m.Classes), m.Output.Words())
 	})
 }
 
@@ -170,12 +169,11 @@ func (x *exporting) weighted(release string) error {
 	}
 	weighted := q.weighed.Weighted
 	doc := madePool{Out: x.out, Rows: q.table.Rows(), From: q.pool, Digest: &weighted.Digest, EffectiveRows: weighted.EffectiveRows(), Weights: source}
-	return x.print(doc, func(w io.Writer) error {
+	return x.print(doc, func(w io.Writer) {
 		fmt.Fprintf(w, "wrote %s to %s\n", counted(doc.Rows, "rows"), x.out)
 		printWeights(w, q.document)
 		printTotals(w, q.document.Totals)
-		_, err := fmt.Fprintf(w, "study create takes the file with pool_release: %s, or with\nweights: {plan: %s, unit: %s, epsilon: %g, delta: %g, per_party: %d}\n",
+		fmt.Fprintf(w, "study create takes the file with pool_release: %s, or with\nweights: {plan: %s, unit: %s, epsilon: %g, delta: %g, per_party: %d}\n",
 			release, source.Plan, source.Unit, source.Epsilon, source.Delta, source.PerParty)
-		return err
 	})
 }

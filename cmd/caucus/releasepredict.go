@@ -180,5 +180,5 @@ func (q *predicting) rows(release string, r study.Release, p study.Plan, format 
 		a.doc.Correct = &share
 		q.note("%d of %d labelled records are predicted correctly (%.4f)", a.right, a.known, share)
 	}
-	return q.print(a.doc, func(io.Writer) error { return nil })
+	return q.print(a.doc, func(io.Writer) {})
 }

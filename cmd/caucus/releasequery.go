@@ -87,7 +87,7 @@ Queries cost no privacy budget: ask as often as you like.`,
 			if a.Doubt != "" {
 				doc.Bias = noIntervalNote
 			}
-			return c.print(doc, func(w io.Writer) error {
+			return c.print(doc, func(w io.Writer) {
 				about := ""
 				if doc.About != "" {
 					about = " for which " + textpage.Printable(doc.About)
@@ -98,7 +98,6 @@ Queries cost no privacy budget: ask as often as you like.`,
 					fmt.Fprintf(w, "no interval: %s\n", doc.NoInterval)
 				}
 				printAnswer(w, a)
-				return nil
 			})
 		},
 	}

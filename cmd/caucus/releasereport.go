@@ -90,12 +90,10 @@ about the release. For a simulated release, the page first says so, and the exit
 			if err := c.writeReport(page, out); err != nil {
 				return err
 			}
-			if err := c.print(doc, func(w io.Writer) error {
-				if out == "-" {
-					return nil
+			if err := c.print(doc, func(w io.Writer) {
+				if out != "-" {
+					fmt.Fprintf(textpage.Plain{Writer: w}, "wrote %s: %s\n", out, doc.Answer)
 				}
-				_, err := fmt.Fprintf(textpage.Plain{Writer: w}, "wrote %s: %s\n", out, doc.Answer)
-				return err
 			}); err != nil {
 				return err
 			}

@@ -85,10 +85,10 @@ func (q *predicting) shares(release string, r study.Release, p study.Plan, resul
 		}
 		q.note("wrote %s", q.plot)
 	}
-	return q.print(doc, func(w io.Writer) error { return printRatioEstimate(w, doc, r.Simulated) })
+	return q.print(doc, func(w io.Writer) { printRatioEstimate(w, doc, r.Simulated) })
 }
 
-func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) error {
+func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) {
 	t := newTable(w, "class", "share", "low", "high", "in the sets")
 	for _, k := range d.Classes {
 		low, high := fmt.Sprintf("%.3f", k.Low), fmt.Sprintf("%.3f", k.High)
@@ -97,9 +97,7 @@ func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) error {
 		}
 		t.add(k.Class, fmt.Sprintf("%.3f", k.Share), low, high, fmt.Sprintf("%.3f", k.Training))
 	}
-	if err := t.render(); err != nil {
-		return err
-	}
+	t.render()
 	intervals := "Low to high are 95 % intervals, privacy noise included"
 	if d.NoInterval != "" {
 		intervals = "No interval: " + d.NoInterval
@@ -117,5 +115,4 @@ func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) error {
 	if simulated {
 		fmt.Fprintln(w, "This release is simulated, so it protects nobody.")
 	}
-	return nil
 }

@@ -93,7 +93,7 @@ noise and sampling; a column has one only if its coverage was measured
 			for _, m := range r.Result.Warnings {
 				c.note("warning: %s", m)
 			}
-			return c.print(doc, func(w io.Writer) error { return describeRelease(w, r) })
+			return c.print(doc, func(w io.Writer) { describeRelease(w, r, p, told) })
 		},
 	}
 }

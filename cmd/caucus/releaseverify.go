@@ -198,7 +198,7 @@ func failure(name string, found []verify.Finding) error {
 	return nil
 }
 
-func (d verification) writeText(w io.Writer) error {
+func (d verification) writeText(w io.Writer) {
 	w = textpage.Plain{Writer: w}
 	m := d.Manifest
 	fmt.Fprintf(w, "%s: %s by %s, %d of %d parties\n", d.Release, m.Kind, m.Mechanism, m.Parties, len(m.Contributed)+len(m.Missing))
@@ -209,11 +209,10 @@ func (d verification) writeText(w io.Writer) error {
 		writeWrapped(w, "- ", n)
 	}
 	if d.Holds {
-		_, err := fmt.Fprintln(w, "\nAll that can be checked holds.")
-		return err
+		fmt.Fprintln(w, "\nAll that can be checked holds.")
+		return
 	}
-	_, err := fmt.Fprintln(w, "\nDo not believe this release.")
-	return err
+	fmt.Fprintln(w, "\nDo not believe this release.")
 }
 
 func writeFindings(w io.Writer, all []verify.Finding) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"caucus/auxdata"
 	"caucus/internal/textpage"
 	"caucus/privacy"
 	"caucus/report"
@@ -13,16 +14,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// describeRelease writes a release for people.
-func describeRelease(w io.Writer, r study.Release) error {
-	p, err := kinds.Usable(r)
-	if err != nil {
-		return err
-	}
-	told, err := kinds.Report(r)
-	if err != nil {
-		return err
-	}
+// describeRelease writes a release for people, with its plan and its report.
+func describeRelease(w io.Writer, r study.Release, p study.Plan, told study.Report) {
 	w = textpage.Plain{Writer: w}
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
@@ -58,11 +51,8 @@ func describeRelease(w io.Writer, r study.Release) error {
 		for _, row := range of.Rows {
 			t.add(row...)
 		}
-		if err := t.render(); err != nil {
-			return err
-		}
+		t.render()
 	}
-	return nil
 }
 
 // columnWords says how many columns a plan has, and how many numbers encode a record.
@@ -86,14 +76,15 @@ func guaranteeOf(p study.Plan) string {
 	return s
 }
 
-// printRemoval prints report.RemovalWords below a task's guarantee. They are the same for any weight of the sums.
-func printRemoval(w io.Writer, t study.Task) error {
-	costs, err := study.CostsOf(t, 1)
+// removalOf returns report.RemovalWords, which stand below a plan's guarantee. They are the same for any weight of
+// the sums.
+func removalOf(p study.Plan, pool *auxdata.Pool) (string, error) {
+	task, err := kinds.NewTask(p, pool)
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = fmt.Fprintf(w, "           %s\n", report.RemovalWords(t.Plan(), costs))
-	return err
+	costs, err := study.CostsOf(task, 1)
+	return report.RemovalWords(p, costs), err
 }
 
 // listedParties is the largest number of names on a line.

@@ -39,7 +39,7 @@ type rehearsal struct {
 // rehearsed is a rehearsal's JSON document with its text.
 type rehearsed struct {
 	document any
-	print    func(io.Writer) error
+	print    func(io.Writer)
 	release  *study.Release
 	measured *report.Measurement
 	units    int // records that the parties got
@@ -147,11 +147,11 @@ func (r *rehearsal) run(ctx context.Context) error {
 	if err := r.reportSimulated(r.report, found.release, found.measured); err != nil {
 		return err
 	}
-	return r.print(found.document, func(w io.Writer) error {
+	return r.print(found.document, func(w io.Writer) {
 		if m := found.measured; m != nil {
 			fmt.Fprintf(w, "verdict: %s\n", m.Conclusion)
 		}
-		return found.print(w)
+		found.print(w)
 	})
 }
 
@@ -250,13 +250,12 @@ func generate(s terms.Study) int {
 }
 
 // endRehearsal writes the end of a rehearsal's text: the guarantee at each unit, then the warnings.
-func endRehearsal(w io.Writer, totals []study.UnitTotal, warnings []string) error {
+func endRehearsal(w io.Writer, totals []study.UnitTotal, warnings []string) {
 	printTotals(w, totals)
 	for _, m := range warnings {
 		fmt.Fprintf(w, "warning: %s\n", m)
 	}
-	_, err := fmt.Fprintln(w, "simulated: this protects nobody, because anyone can repeat its noise; real studies run between a coordinator and agents")
-	return err
+	fmt.Fprintln(w, "simulated: this protects nobody, because anyone can repeat its noise; real studies run between a coordinator and agents")
 }
 
 // forecastLines names each line of a forecast, one or several.

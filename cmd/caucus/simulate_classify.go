@@ -12,11 +12,6 @@ import (
 	"caucus/study/simulate"
 )
 
-type classifySummary struct {
-	simulate.ClassifySummary
-	Seconds float64 `json:"seconds"`
-}
-
 func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.ClassifyTerms)
 	programs := voters{timeout: own.VoterTimeout}
@@ -46,11 +41,11 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	programs.warn(r.console)
-	doc := classifySummary{summary, r.seconds()}
-	return rehearsed{doc, func(w io.Writer) error { return printClassify(w, doc) }, summary.Release, measuredClassify(summary), data.train.Len()}, nil
+	summary.Seconds = r.seconds()
+	return rehearsed{summary, func(w io.Writer) { printClassify(w, summary) }, summary.Release, measuredClassify(summary), data.train.Len()}, nil
 }
 
-func printClassify(w io.Writer, s classifySummary) error {
+func printClassify(w io.Writer, s simulate.ClassifySummary) {
 	a, numbers := s.Accuracy, s.Output.Words()
 	if c, ok := classifier.Of(s.Release.Result); ok && s.Repeats == 1 {
 		numbers = c.Words()
@@ -91,7 +86,7 @@ func printClassify(w io.Writer, s classifySummary) error {
 		fmt.Fprintf(w, "  %-18s %.3f  %swithout noise %.3f; %s\n", r.name, r.value.Released, plusMinus(r.value.ReleasedSD, s.Repeats, "; "), r.value.Unperturbed, r.about)
 	}
 	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
-	return endRehearsal(w, s.Totals, s.Warnings)
+	endRehearsal(w, s.Totals, s.Warnings)
 }
 
 // votesOf sets the term learner to any if parties vote with the classifiers of --voters.

@@ -9,11 +9,6 @@ import (
 	"caucus/study/simulate"
 )
 
-type describeSummary struct {
-	simulate.DescribeSummary
-	Seconds float64 `json:"seconds"`
-}
-
 func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
 	r.recordsFrom.holdOut = true // describe needs no test records
 	data, err := r.records()
@@ -25,11 +20,11 @@ func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
 	if err != nil {
 		return found, err
 	}
-	doc := describeSummary{summary, r.seconds()}
-	return rehearsed{doc, func(w io.Writer) error { return printDescribe(w, doc) }, summary.Release, nil, data.train.Len()}, nil
+	summary.Seconds = r.seconds()
+	return rehearsed{summary, func(w io.Writer) { printDescribe(w, summary) }, summary.Release, nil, data.train.Len()}, nil
 }
 
-func printDescribe(w io.Writer, d describeSummary) error {
+func printDescribe(w io.Writer, d simulate.DescribeSummary) {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
 	if d.Where != "" {
 		fmt.Fprintf(w, "of the records for which %s\n", d.Where)
@@ -49,9 +44,7 @@ func printDescribe(w io.Writer, d describeSummary) error {
 		}
 		t.add(row...)
 	}
-	if err := t.render(); err != nil {
-		return err
-	}
+	t.render()
 	fmt.Fprintf(w, "\nroot mean square error of a count: %.3g records after the counts are adjusted so that they add up, %.3g records as released; %.1f s\n", d.RMSE, d.NoisyRMSE, d.Seconds)
 	if len(d.Coverage) > 0 {
 		fmt.Fprintf(w, "\nhow often 95 %% intervals held the truth in %d draws; error: root mean square change by noise (means and sds: in ranges of their columns)\n", d.Repeats)
@@ -63,9 +56,7 @@ func printDescribe(w io.Writer, d describeSummary) error {
 			}
 			t.add(row...)
 		}
-		if err := t.render(); err != nil {
-			return err
-		}
+		t.render()
 	}
-	return endRehearsal(w, d.Totals, nil)
+	endRehearsal(w, d.Totals, nil)
 }

@@ -8,11 +8,6 @@ import (
 	"caucus/study/simulate"
 )
 
-type evaluateSummary struct {
-	simulate.EvaluateSummary
-	Seconds float64 `json:"seconds"`
-}
-
 func (r *rehearsal) evaluate(ctx context.Context) (found rehearsed, err error) {
 	sim := simulate.Evaluate{Repeats: r.Simulate.Common().Repeats}
 	data, err := r.records()
@@ -27,11 +22,11 @@ func (r *rehearsal) evaluate(ctx context.Context) (found rehearsed, err error) {
 	if err != nil {
 		return found, err
 	}
-	doc := evaluateSummary{summary, r.seconds()}
-	return rehearsed{doc, func(w io.Writer) error { return printEvaluate(w, doc) }, summary.Release, measuredEvaluate(summary), summary.Records}, nil
+	summary.Seconds = r.seconds()
+	return rehearsed{summary, func(w io.Writer) { printEvaluate(w, summary) }, summary.Release, measuredEvaluate(summary), summary.Records}, nil
 }
 
-func printEvaluate(w io.Writer, d evaluateSummary) error {
+func printEvaluate(w io.Writer, d simulate.EvaluateSummary) {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
 	fmt.Fprintf(w, "%s of %s in %s; noise of standard deviation %.3g on each count\n%s\n\n",
 		counted(d.Records, "records"), counted(d.Parties, "parties"), counted(d.Bins, "bins"), d.Released.NoiseSD, forecastLines(d.Forecast))
@@ -58,9 +53,7 @@ func printEvaluate(w io.Writer, d evaluateSummary) error {
 			}
 		}
 	}
-	if err := t.render(); err != nil {
-		return err
-	}
+	t.render()
 	if r := d.Recalibrated; r != nil {
 		fmt.Fprintf(w, "\nrecalibrated by the release, on %d other records: slope %.3f before, %.3f after; intercept %.3f, %.3f; Brier %.4f, %.4f\n",
 			r.Records, r.Before.Slope, r.After.Slope, r.Before.Intercept, r.After.Intercept, r.Before.Brier, r.After.Brier)
@@ -69,5 +62,5 @@ func printEvaluate(w io.Writer, d evaluateSummary) error {
 		fmt.Fprintf(w, "\nover %d draws, counting those with a number (known): covered is how often the 95 %% interval of noise holds the exact value on the same records; anew, how often the 95 %% interval of noise and sampling holds it on newly drawn records\n", d.Repeats)
 	}
 	fmt.Fprintf(w, "%.1f s\n", d.Seconds)
-	return endRehearsal(w, d.Totals, nil)
+	endRehearsal(w, d.Totals, nil)
 }

@@ -9,11 +9,6 @@ import (
 	"caucus/study/simulate"
 )
 
-type labelsSummary struct {
-	simulate.LabelsSummary
-	Seconds float64 `json:"seconds"`
-}
-
 func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.LabelsTerms)
 	data, err := r.records()
@@ -33,11 +28,11 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 	if err != nil {
 		return found, err
 	}
-	doc := labelsSummary{summary, r.seconds()}
-	return rehearsed{doc, func(w io.Writer) error { return printLabels(w, doc, data.schema.Classes()) }, summary.Release, measuredLabels(summary), summary.Records}, nil
+	summary.Seconds = r.seconds()
+	return rehearsed{summary, func(w io.Writer) { printLabels(w, summary, data.schema.Classes()) }, summary.Release, measuredLabels(summary), summary.Records}, nil
 }
 
-func printLabels(w io.Writer, s labelsSummary, classes []string) error {
+func printLabels(w io.Writer, s simulate.LabelsSummary, classes []string) {
 	fmt.Fprintf(w, "%s, mechanism %s at ε = %g a label: each label is sent unchanged with probability %.3f\n", s.Study, s.Mechanism, s.Epsilon, s.Keep)
 	fmt.Fprintf(w, "%s of %s, encoded as %s and a constant; %s; loss %s, risk %s, correction %s, ridge λ = %.3g\n\n",
 		counted(s.Records, "records"), counted(s.Parties, "parties"), counted(s.Features-1, "numbers"), counted(s.Classes, "classes"), s.Loss, s.Risk, s.Correction, s.Lambda)
@@ -50,9 +45,7 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	row("area under the curve", s.AUC, s.SD.AUC, s.Unperturbed.AUC)
 	row("Brier score", s.Brier.Released, s.Brier.ReleasedSD, s.Brier.Unperturbed)
 	row("calibration slope", s.Slope.Released, s.Slope.ReleasedSD, s.Slope.Unperturbed)
-	if err := t.render(); err != nil {
-		return err
-	}
+	t.render()
 	fmt.Fprintf(w, "the classifier's numbers are %s\n", s.Output.Words())
 	if of := s.Probabilities; of != nil {
 		fmt.Fprintf(w, "probabilities in %d of %s: slope %.3f %sBrier score %.3f; the slope's 95 %% interval held the test records' slope in %d\n", of.Repeats, counted(s.Repeats, "repeats"), of.Slope.Released, plusMinus(of.Slope.ReleasedSD, of.Repeats, "; "), of.Brier.Released, of.Held)
@@ -62,13 +55,10 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	for k, name := range classes {
 		shares.add(name, fmt.Sprintf("%.3f", s.TrueShares[k]), fmt.Sprintf("%.3f", s.Shares.Share[k]), fmt.Sprintf("%.3f", s.Shares.Error[k]))
 	}
-	if err := shares.render(); err != nil {
-		return err
-	}
+	shares.render()
 	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
 	for _, m := range s.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", m)
 	}
-	_, err := fmt.Fprintln(w, "simulated: this protects nobody, because anyone can repeat its noise; a real study hides labels alone, and sends features in clear")
-	return err
+	fmt.Fprintln(w, "simulated: this protects nobody, because anyone can repeat its noise; a real study hides labels alone, and sends features in clear")
 }

@@ -15,11 +15,6 @@ import (
 	"caucus/study/simulate"
 )
 
-type reweighSummary struct {
-	simulate.ReweighSummary
-	Seconds float64 `json:"seconds"`
-}
-
 func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.ReweighTerms)
 	for _, name := range reweighFiles { // fail before the work begins
@@ -75,8 +70,8 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 			return found, err
 		}
 	}
-	doc := reweighSummary{summary, r.seconds()}
-	return rehearsed{doc, func(w io.Writer) error { return printReweigh(w, doc, own.Query, column+"="+value) }, summary.Release, measuredReweigh(summary), table.Rows()}, nil
+	summary.Seconds = r.seconds()
+	return rehearsed{summary, func(w io.Writer) { printReweigh(w, summary, own.Query, column+"="+value) }, summary.Release, measuredReweigh(summary), table.Rows()}, nil
 }
 
 // groupOf marks the rows of a table that a split COLUMN=VALUE selects.
@@ -145,7 +140,7 @@ func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Tab
 	return nil
 }
 
-func printReweigh(w io.Writer, d reweighSummary, query, split string) error {
+func printReweigh(w io.Writer, d simulate.ReweighSummary, query, split string) {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
 	fmt.Fprintf(w, "%s (mostly %s) of %s; pool of %s (mostly the others); %s\n\n",
 		counted(d.PrivateRows, "private records"), split, counted(d.Parties, "parties"), counted(d.PoolRows, "rows"), counted(d.Features, "features"))
@@ -170,5 +165,5 @@ func printReweigh(w io.Writer, d reweighSummary, query, split string) error {
 	fmt.Fprintf(w, "\nover %s; the pool's effective sample size is %.0f rows on average; %.0f bytes a party; %.1f s\nof the first repeat:\n",
 		counted(d.Repeats, "repeats"), d.EffectiveRows, d.UploadBytes, d.Seconds)
 	printWeights(w, *d.Release)
-	return endRehearsal(w, d.Totals, d.Warnings)
+	endRehearsal(w, d.Totals, d.Warnings)
 }

@@ -13,6 +13,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/forecast"
+	"caucus/study/kinds"
 )
 
 func newStudy(c *console) *cobra.Command {
@@ -29,15 +30,12 @@ func (o *operator) listStudies() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if listing.Studies == nil {
-				listing.Studies = []protocol.Summary{}
-			}
-			return o.print(listing.Studies, func(w io.Writer) error {
+			return o.print(listed(listing.Studies), func(w io.Writer) {
 				t := newTable(w, "study", "plan", "kind", "state", "contributed", "deadline")
 				for _, s := range listing.Studies {
 					t.add(s.Name, s.Hash.String()[:16], s.Kind, string(s.State), fmt.Sprintf("%d of %d", s.Contributed, s.Roster), s.Deadline.Format(time.RFC3339))
 				}
-				return t.render()
+				t.render()
 			})
 		}),
 	}
@@ -61,8 +59,8 @@ type studyDocument struct {
 }
 
 func (o *operator) printStudy(s protocol.Study) error {
-	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes, ContributedBy: names0(s.ContributedBy), Missing: names0(s.Missing), Declined: names0(s.Declined), Awaited: names0(s.Awaited),
-		Statuses: append([]protocol.PartyStatus{}, s.Statuses...), Ends: s.Chain.Ending().Words(s.Roster), Amended: names0(s.Chain.Changes(0))}
+	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes, ContributedBy: listed(s.ContributedBy), Missing: listed(s.Missing), Declined: listed(s.Declined), Awaited: listed(s.Awaited),
+		Statuses: listed(s.Statuses), Ends: s.Chain.Ending().Words(s.Roster), Amended: listed(s.Chain.Changes(0))}
 	var worth []string
 	if s.Forecast.Document != nil {
 		if stated, err := forecast.ParseStated(s.Forecast.Document, s.Hash); err != nil {
@@ -71,7 +69,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 			doc.Forecast, worth = &stated, stated.Words()
 		}
 	}
-	return o.print(doc, func(w io.Writer) error {
+	return o.print(doc, func(w io.Writer) {
 		p := s.Plan
 		lines := [][2]string{
 			{"study", fmt.Sprintf("%s (%s)", s.Name, s.Hash)},
@@ -104,23 +102,19 @@ func (o *operator) printStudy(s protocol.Study) error {
 			lines = append(lines, [2]string{"awaited", strings.Join(s.Awaited, ", ") + " (to call since the coordinator started, or each holds a release already: caucus study waive)"})
 		}
 		for _, l := range lines {
-			if l[1] == "" {
-				continue
-			}
-			if _, err := fmt.Fprintf(w, "%-12s %s\n", l[0], l[1]); err != nil {
-				return err
+			if l[1] != "" {
+				fmt.Fprintf(w, "%-12s %s\n", l[0], l[1])
 			}
 		}
-		return nil
 	})
 }
 
-// names0 returns the list, or [] for nil, which JSON would write as null.
-func names0(list []string) []string {
-	if list == nil {
-		return []string{}
+// listed returns the list, or [] for nil, which JSON would write as null.
+func listed[T any](all []T) []T {
+	if all == nil {
+		return []T{}
 	}
-	return list
+	return all
 }
 
 // about makes a verb that calls the coordinator about one study, and prints the study.
@@ -279,7 +273,15 @@ and the coordinator's key. caucus release uses this file and checks every claim.
 				}
 				o.note("wrote %s; check it with: caucus release verify %s --pool POOL", out, out)
 			}
-			return o.print(r, func(w io.Writer) error { return describeRelease(w, r.Release) })
+			p, err := kinds.Usable(r.Release)
+			var told study.Report
+			if err == nil {
+				told, err = kinds.Report(r.Release)
+			}
+			if err != nil && !o.json {
+				return err
+			}
+			return o.print(r, func(w io.Writer) { describeRelease(w, r.Release, p, told) })
 		}),
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write the signed release to this file")

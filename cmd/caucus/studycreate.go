@@ -208,15 +208,13 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		}
 		doc.State = created.State
 	}
-	return o.print(doc, func(w io.Writer) error {
+	removal, err := removalOf(p, made.Pool)
+	if err != nil {
+		return err
+	}
+	return o.print(doc, func(w io.Writer) {
 		fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\n", doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta)
-		task, err := kinds.NewTask(p, made.Pool)
-		if err != nil {
-			return err
-		}
-		if err := printRemoval(w, task); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "           %s\n", removal)
 		fmt.Fprintf(w, "parties    at least %d of %d must contribute by %s\npool       %s of %s\nmap        %s\n",
 			doc.Minimum, doc.Parties, doc.Deadline.Format(time.RFC3339), counted(doc.PoolRows, "rows"), columnWords(p), doc.Map)
 		if doc.Where != "" {
@@ -225,15 +223,12 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		if words := dataset.KeptWords(doc.Kept); words != "" {
 			fmt.Fprintf(w, "           %s\n", words)
 		}
-		if err := printForecasts(w, doc.Forecast, doc.ShareError, doc.Noise); err != nil {
-			return err
-		}
+		printForecasts(w, doc.Forecast, doc.ShareError, doc.Noise)
 		if narrow != "" {
 			fmt.Fprintf(w, "           %s\n", narrow)
 		}
 		if !dry {
 			fmt.Fprintf(w, "open it with: caucus study open %s\n", doc.Plan.String()[:16])
 		}
-		return nil
 	})
 }

@@ -24,7 +24,7 @@ func newTable(w io.Writer, header ...string) table {
 	return t
 }
 
-// add adds a row, whose write error render returns. Cells may contain text from anybody, so add escapes them.
+// add adds a row. Cells may contain text from anybody, so add escapes them.
 func (t table) add(cells ...string) {
 	for i, c := range cells {
 		if i > 0 {
@@ -35,7 +35,7 @@ func (t table) add(cells ...string) {
 	fmt.Fprintln(t.w)
 }
 
-func (t table) render() error { return t.w.Flush() }
+func (t table) render() { t.w.Flush() }
 
 // counted formats a number of things, for example "2 parties" or "1 party".
 func counted(n int, things string) string {

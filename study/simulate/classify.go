@@ -63,6 +63,7 @@ type ClassifySummary struct {
 	Totals []study.UnitTotal `json:"totals,omitempty"`
 	// Release is the first repeat's release, for predictions.
 	Release *study.Release `json:"-"`
+	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
 }
 
 // Accuracies are shares of the test records labelled correctly.

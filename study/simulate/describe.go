@@ -47,6 +47,7 @@ type DescribeSummary struct {
 	Totals   []study.UnitTotal `json:"totals"`
 	// Release is the first draw's release.
 	Release *study.Release `json:"-"`
+	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
 }
 
 func (s Describe) Check() error {

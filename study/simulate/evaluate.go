@@ -56,6 +56,7 @@ type EvaluateSummary struct {
 	Totals       []study.UnitTotal   `json:"totals"`
 	// Release is the first repeat's release.
 	Release *study.Release `json:"-"`
+	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
 }
 
 type EvaluateClass struct {

@@ -58,6 +58,7 @@ type LabelsSummary struct {
 	Warnings    []string                `json:"warnings,omitempty"`
 	// Release is the first repeat's release, for predictions.
 	Release *study.Release `json:"-"`
+	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
 }
 
 // Probabilities summarises the repeats whose outputs are probabilities.

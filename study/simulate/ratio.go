@@ -99,6 +99,7 @@ type RatioSummary struct {
 	Refused int `json:"refused,omitempty"`
 	// Release is the first repeat's release.
 	Release *study.Release `json:"-"`
+	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
 }
 
 const maxTargeted = 10_000_000

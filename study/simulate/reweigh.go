@@ -90,6 +90,7 @@ type ReweighSummary struct {
 	PoolRecords    []int          `json:"-"`
 	PrivateRecords []int          `json:"-"`
 	TestRecords    []int          `json:"-"`
+	Seconds        float64        `json:"seconds,omitempty"` // that the caller measured
 }
 
 func (s Reweigh) Check() error {
