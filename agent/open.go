@@ -54,7 +54,7 @@ func newAgent(c site.Config, id protocol.Identity, party study.PartyID, dial fun
 	}
 	a := &Agent{
 		site: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
-		logged: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, reports: newReports(c.Quiet), preparation: &preparation{prepare: func(ctx context.Context, w window) draft { return drafted(ctx, s, w) }, clock: c.Clock}, clock: c.Clock, jitter: jitter, counts: health.NewCounts(),
+		logged: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, reports: &reports{quiet: c.Quiet, waits: map[study.Hash]protocol.Wait{}}, preparation: &preparation{prepare: func(ctx context.Context, w window) draft { return drafted(ctx, s, w) }, clock: c.Clock}, clock: c.Clock, jitter: jitter, counts: health.NewCounts(),
 	}
 	a.Desk = desk.New(s, a.refresh)
 	return a, nil

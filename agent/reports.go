@@ -29,10 +29,6 @@ type reports struct {
 	waits map[study.Hash]protocol.Wait
 }
 
-func newReports(quiet bool) *reports {
-	return &reports{quiet: quiet, waits: map[study.Hash]protocol.Wait{}}
-}
-
 func (r *reports) say(h study.Hash, what protocol.Wait) {
 	if !r.quiet {
 		r.waits[h] = what

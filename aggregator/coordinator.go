@@ -56,10 +56,7 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 		if said.Coordinator == nil || *said.Coordinator != r.Own.Digest() {
 			return fail(fmt.Errorf("%w: the helper accepted it with another coordinator's commitment", ErrConflict))
 		}
-		if r, err = s.update(ctx, plan, "helper's acceptance stored", func(_ *transaction, r *record) error {
-			r.Theirs = theirs
-			return nil
-		}); err != nil {
+		if r, err = s.set(ctx, plan, "helper's acceptance stored", func(r *record) { r.Theirs = theirs }); err != nil {
 			return fail(err)
 		}
 	}
@@ -82,10 +79,7 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 		return fail(fmt.Errorf("%w: the helper committed to another half of the verify key", ErrConflict))
 	}
 	other := half(theirs)
-	r, err = s.update(ctx, plan, "key stored", func(_ *transaction, r *record) error {
-		r.OtherHalf = &other
-		return nil
-	})
+	r, err = s.set(ctx, plan, "key stored", func(r *record) { r.OtherHalf = &other })
 	return r.Theirs, err
 }
 
@@ -125,7 +119,7 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 // Untold lists the failed studies whose failure Tell has not yet reported to the helper.
 func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	if err = s.current(ctx); err == nil {
-		err = s.view(ctx, study.Hash{}, func(t *transaction) error { all, err = untoldOf(ctx, t.tx); return err })
+		err = s.view(ctx, study.Hash{}, func(t *transaction) error { all, err = hashesBy(ctx, t.tx, untoldQuery); return err })
 	}
 	if err != nil {
 		err = fmt.Errorf("list studies that failed: %w", err)
@@ -147,10 +141,7 @@ func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	if err := helper.End(ctx, plan); err != nil { // needs no lock (Server.turn), because a failed study never changes
 		return fail(err)
 	}
-	if _, err := s.update(ctx, plan, "told stored", func(_ *transaction, r *record) error {
-		r.Told = true
-		return nil
-	}); err != nil {
+	if _, err := s.set(ctx, plan, "told stored", func(r *record) { r.Told = true }); err != nil {
 		return fail(err)
 	}
 	return nil
@@ -233,10 +224,7 @@ func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][
 	if !r.keyed() {
 		return fmt.Errorf("close study %s: %w: it is not open", plan, ErrOrder)
 	}
-	_, err = s.update(ctx, plan, "close stored", func(_ *transaction, r *record) error {
-		r.Closed, r.Amendments = true, amendments
-		return nil
-	})
+	_, err = s.set(ctx, plan, "close stored", func(r *record) { r.Closed, r.Amendments = true, amendments })
 	return err
 }
 
@@ -290,10 +278,7 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 	if _, err := readShare(t, theirs, s.config.Other, shares.Helper, r.Set); err != nil {
 		return false, err
 	}
-	_, err = s.update(ctx, plan, "helper's share stored", func(_ *transaction, r *record) error {
-		r.ShareOther = theirs
-		return nil
-	})
+	_, err = s.set(ctx, plan, "helper's share stored", func(r *record) { r.ShareOther = theirs })
 	if err == nil {
 		err = s.note(theirs)
 	}
@@ -434,10 +419,7 @@ func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error 
 	if err := s.config.Other.Verify(protocol.SetDocument, r.Set.Document, theirs); err != nil {
 		return fail(err)
 	}
-	_, err = s.update(ctx, plan, "helper's set stored", func(_ *transaction, r *record) error {
-		r.SetTheirs = theirs
-		return nil
-	})
+	_, err = s.set(ctx, plan, "helper's set stored", func(r *record) { r.SetTheirs = theirs })
 	return err
 }
 

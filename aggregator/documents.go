@@ -33,11 +33,6 @@ func commitment(plan study.Hash, r shares.Role, h half) Digest {
 	return hashed("caucus verify key commitment 1", plan[:], []byte{byte(r)}, h[:])
 }
 
-// keyOf combines both halves into the verify key, which is uniform if either half is.
-func keyOf(plan study.Hash, halves [2]half) shares.Key {
-	return shares.Key(hashed("caucus verify key 1", plan[:], halves[shares.Coordinator][:], halves[shares.Helper][:]))
-}
-
 func hashed(name string, fields ...[]byte) Digest {
 	d := protocol.NewFields(name)
 	for _, f := range fields {

@@ -163,10 +163,7 @@ func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]b
 		return r.Half, nil
 	}
 	other := half(coordinators)
-	r, err = s.update(ctx, plan, "key stored", func(_ *transaction, r *record) error {
-		r.OtherHalf = &other
-		return nil
-	})
+	r, err = s.set(ctx, plan, "key stored", func(r *record) { r.OtherHalf = &other })
 	return r.Half, err
 }
 
@@ -310,9 +307,8 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 		return fail(err)
 	}
 	signature := s.config.Signer.Sign(protocol.SetDocument, set.Document)
-	_, err = s.update(ctx, plan, "set stored", func(_ *transaction, r *record) error {
+	_, err = s.set(ctx, plan, "set stored", func(r *record) {
 		r.Set, r.SetTheirs = Signed{Document: set.Document, Signature: signature}, set.Signature
-		return nil
 	})
 	return signature, err
 }

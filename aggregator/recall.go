@@ -51,10 +51,7 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 	if err != nil {
 		return fail(err)
 	}
-	if _, err := s.update(ctx, said.Plan, "lost share stored", func(_ *transaction, r *record) error {
-		r.Lost = share
-		return nil
-	}); err != nil {
+	if _, err := s.set(ctx, said.Plan, "lost share stored", func(r *record) { r.Lost = share }); err != nil {
 		return fail(err)
 	}
 	// The head file is now ahead of the store, so the helper answers nothing, even after a restart.

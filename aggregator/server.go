@@ -242,6 +242,11 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	return r, nil
 }
 
+// set is update for a change of the record alone.
+func (s *Server) set(ctx context.Context, h study.Hash, effect string, change func(*record)) (record, error) {
+	return s.update(ctx, h, effect, func(_ *transaction, r *record) error { change(r); return nil })
+}
+
 // current returns an error on a restored server, and brings the head file up to date. Call it before an answer from
 // the store: after a failed commit or a failed write of the head file, the store may be ahead of the head file.
 func (s *Server) current(ctx context.Context) error {
@@ -359,10 +364,11 @@ func (s *Server) enrolled(t task, p study.PartyID) bool {
 	return s.roster.has[p]
 }
 
+// key combines both halves into the verify key, which is uniform if either half is.
 func (s *Server) key(h study.Hash, r record) shares.Key {
 	var halves [2]half
 	halves[s.config.Role], halves[1-s.config.Role] = r.Half, *r.OtherHalf
-	return keyOf(h, halves)
+	return shares.Key(hashed("caucus verify key 1", h[:], halves[shares.Coordinator][:], halves[shares.Helper][:]))
 }
 
 func (s *Server) helperAcceptance(r record) Digest {

@@ -222,11 +222,7 @@ func (t *transaction) records(yield func(study.Hash, record) error) error {
 	return err
 }
 
-// untoldOf lists the failed studies of which the other server has not been told. Migration 2 has an index for this query.
-func untoldOf(ctx context.Context, tx *sql.Tx) ([]study.Hash, error) {
-	return hashesBy(ctx, tx, untoldQuery)
-}
-
+// untoldQuery lists the failed studies of which the other server has not been told. Migration 2 has an index for it.
 const untoldQuery = "SELECT hash FROM studies WHERE json_extract(CAST(record AS TEXT), '$.failed') IS NOT NULL AND json_extract(CAST(record AS TEXT), '$.told') IS NULL"
 
 func hashesBy(ctx context.Context, tx *sql.Tx, query string) ([]study.Hash, error) {

@@ -18,7 +18,6 @@ import (
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/study"
-	"caucus/study/classifier"
 	"caucus/study/simulate"
 )
 
@@ -231,9 +230,4 @@ func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 		out = append(out, c)
 	}
 	return out, nil
-}
-
-func shareRight(predicted, y []int) float64 {
-	right, labelled := classifier.Right(predicted, y)
-	return float64(right) / float64(max(labelled, 1))
 }

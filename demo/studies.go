@@ -66,7 +66,7 @@ func (o Options) cases(data dealt) []demoCase {
 		if err != nil {
 			return Measure{}, err
 		}
-		right, largest := shareRight(predicted, data.test.Y), 0.0
+		right, largest := classifier.Accuracy(predicted, data.test.Y), 0.0
 		for _, share := range ratio.SharesOfLabels(data.test.Y, nil, len(data.schema.Classes())) {
 			largest = max(largest, share)
 		}

@@ -157,7 +157,7 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 		Leaves: kinds.WordsOf(p).Leaves, Where: p.Where, About: p.About(), Protects: protects(p),
 		Columns: p.Schema.FeatureColumns(), ClearColumns: kinds.WordsOf(p).InClear,
 		Sees: whoSees(p), Needed: k.site.Config.Policy.Needed(),
-		Label: labelWords(p.Schema.Label), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Words(),
+		Label: p.Schema.Label.Column + ": " + strings.Join(p.Schema.Label.Classes, ", "), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Words(),
 		Objections: k.site.Config.Policy.Objections(p),
 	}
 	if site.Chosen(p) {
@@ -383,10 +383,6 @@ func whoSees(p study.Plan) []string {
 		budget += fmt.Sprintf(", δ = %g", p.Delta)
 	}
 	return strings.Split(fmt.Sprintf(sees, kinds.WordsOf(p).Received, budget), "\n")
-}
-
-func labelWords(l dataset.Label) string {
-	return fmt.Sprintf("%s: %s", l.Column, strings.Join(l.Classes, ", "))
 }
 
 func poolWords(t study.Task) string {

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -125,10 +124,6 @@ func ReadSchema(path string) (dataset.Schema, error) {
 		return dataset.Schema{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
-}
-
-func sameSchema(a, b dataset.Schema) bool {
-	return len(a.Within(b)) == 0 && len(b.Within(a)) == 0 && reflect.DeepEqual(a.Format(), b.Format())
 }
 
 // Sources are a site's sources with their declarations. Each declaration is a file in a folder.

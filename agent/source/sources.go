@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -80,7 +81,7 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 		return fail("the configuration has another query than was declared on %s", d.At.Format(time.DateOnly))
 	case d.Import != "" && !exists(s.importFile(d)):
 		return fail("its import is gone, as after a restored backup")
-	case !sameSchema(own, d.Schema):
+	case len(own.Within(d.Schema)) > 0 || len(d.Schema.Within(own)) > 0 || !reflect.DeepEqual(own.Format(), d.Schema.Format()):
 		return fail("its schema is not what was declared on %s", d.At.Format(time.DateOnly))
 	case source.Redeclare != d.Redeclare:
 		return fail("redeclare is not what was declared on %s", d.At.Format(time.DateOnly))

@@ -280,13 +280,9 @@ func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobr
 			return err
 		case <-cmd.Context().Done():
 			c.stop()
-			return errStopped(cmd.Context())
+			return fmt.Errorf("stopped before it was done: %w", cmd.Context().Err())
 		}
 	}
-}
-
-func errStopped(ctx context.Context) error {
-	return fmt.Errorf("stopped before it was done: %w", ctx.Err())
 }
 
 // warnDelta warns of a δ that is too large to protect one unit of this number.

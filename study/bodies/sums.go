@@ -89,11 +89,6 @@ type releasedSum struct {
 	draws  int
 }
 
-func newReleasedSum(p study.Plan, q Statistic) (*releasedSum, error) {
-	at, err := releasedOf(p, q)
-	return &releasedSum{q: q, at: at, vector: make([]int64, q.ReleasedCells())}, err
-}
-
 func releasedOf(p study.Plan, q Statistic) (AtParties, error) {
 	t, err := q.Terms(1)
 	if err != nil {

@@ -193,7 +193,8 @@ func (s Task) MaxBody() int {
 
 func (s Task) NewSum() (study.Sum, error) {
 	if s.Plan().Noise.AtSite() {
-		return newReleasedSum(s.Plan(), s.Statistic)
+		at, err := releasedOf(s.Plan(), s.Statistic)
+		return &releasedSum{q: s.Statistic, at: at, vector: make([]int64, s.Statistic.ReleasedCells())}, err
 	}
 	return NewClearSum(s.Statistic), nil
 }

@@ -55,10 +55,6 @@ func NewCalibrated(p study.Plan, fit aggregation.Fit, of *aggregation.Calibratio
 	}
 	fit.Model = of.Apply(fit.Model, last)
 	c, warnings := New(p, fit, Probability)
-	c.Calibration = calibrationOf(*of)
+	c.Calibration = &Calibration{Intercept: of.Intercept, Slope: of.Slope, SlopeSD: of.SlopeSD, Low: of.Low, High: of.High}
 	return c, warnings
-}
-
-func calibrationOf(of aggregation.Calibration) *Calibration {
-	return &Calibration{Intercept: of.Intercept, Slope: of.Slope, SlopeSD: of.SlopeSD, Low: of.Low, High: of.High}
 }

@@ -93,6 +93,12 @@ func Right(predicted, y []int) (right, labelled int) {
 	return right, labelled
 }
 
+// Accuracy returns the share of labelled records that are predicted correctly, 0 if none has a label.
+func Accuracy(predicted, y []int) float64 {
+	right, labelled := Right(predicted, y)
+	return float64(right) / float64(max(labelled, 1))
+}
+
 // Sound returns a release's classifier, the same classifier as a linear model, and the plan. It refuses
 // weights of a wrong shape, an unknown Output, and a map or classes that differ from the plan's. All code
 // that uses or shows a classifier calls Sound.

@@ -55,7 +55,7 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 	if n, d := pool.Encoded.Dims(); n == 0 || d > contrastColumns {
 		return nil
 	}
-	keeps := newKeeping(pool)
+	keeps := keeping{aggregation.InverseCovariance(pool.X, pool.Weight), aggregation.InverseCovariance(pool.Encoded, pool.Weight)}
 	base, weight := sampleOf(pool)
 	mean := func(change func(row []float64)) []float64 {
 		x := mat.DenseCopyOf(base)
@@ -142,10 +142,6 @@ func unitOf(f dataset.Feature) (per, times, encoded float64) {
 
 // keeping computes contrasted.kept.
 type keeping struct{ mapped, columns *mat.Dense } // pseudo-inverses of covariances
-
-func newKeeping(pool *auxdata.Pool) keeping {
-	return keeping{aggregation.InverseCovariance(pool.X, pool.Weight), aggregation.InverseCovariance(pool.Encoded, pool.Weight)}
-}
 
 // share returns contrasted.kept for a contrast that changes mapped rows by mapped, and the encoded column c
 // by encoded[c].

@@ -245,7 +245,7 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	for g, by := range t.h.groups {
 		for level, name := range by.levels {
 			if share := t.h.shares[g][level]; by.column != "" && share > 0 {
-				of := t.h.forecastOf(share*float64(size.Records), sd)
+				of := t.h.scales[0].Of(t.h.scales[0].Expected(share*float64(size.Records), sd*sd), nil)
 				words += fmt.Sprintf("\n%s %s (%.0f %% of the pool): AUC ± %s, slope ± %s", by.column, name, 100*share, shortSD(of.AUC), shortSD(of.Slope))
 			}
 		}
@@ -275,10 +275,6 @@ func (h *histograms) forecast(size study.Size, sd float64) []validation.Performa
 		out = append(out, s.Of(s.Expected(records, sd*sd*h.overallNoise()), nil))
 	}
 	return out
-}
-
-func (h *histograms) forecastOf(records, sd float64) validation.Performance {
-	return h.scales[0].Of(h.scales[0].Expected(records, sd*sd), nil)
 }
 
 func (h *histograms) Finish(total bodies.Total, _ *rand.Rand) (study.Result, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classifier"
 
@@ -55,7 +54,7 @@ func Recalibrated(r, evaluation study.Release) (classifier.Classifier, error) {
 	case !(slope.Low > 0):
 		return fail(fmt.Errorf("the slope may be %.3g, 0 or below: scores that may tell nothing, or the opposite, are no probabilities", slope.Low))
 	}
-	constant := constantOf(of.Map)
+	constant := of.Map.Apply(mat.NewDense(1, of.Map.Columns(), nil)).At(0, of.Map.Dim()-1)
 	out := c
 	out.Weights = make([][]float64, len(c.Weights))
 	for j, row := range c.Weights {
@@ -79,8 +78,4 @@ func judges(m Model, r study.Release, of study.Plan, c classifier.Classifier) bo
 	a, errA := study.EncodeTerms(m)
 	b, errB := study.EncodeTerms(Model{Release: &h, Map: of.Map, Weights: c.Weights, Output: c.Output})
 	return errA == nil && errB == nil && string(a) == string(b)
-}
-
-func constantOf(m dataset.Map) float64 {
-	return m.Apply(mat.NewDense(1, m.Columns(), nil)).At(0, m.Dim()-1)
 }

@@ -198,7 +198,7 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 	t := newProblem(pool, shares, auc, number, rng)
 	each := max(of.Records/of.Parties, 1)
 	var parties []study.Inputs
-	for i := range min(of.Parties, mostDistinct(each)) {
+	for i := range min(of.Parties, max(20, 6000/each)) { // further parties get the records of others
 		parties = append(parties, study.Inputs{
 			Records: t.draw(t.train, each), ShardKey: binary.BigEndian.AppendUint64(nil, uint64(i)), Rng: rand.New(rand.NewPCG(uint64(number), uint64(i)+2)),
 		})
@@ -230,9 +230,6 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 	d.pooled = measure(m)
 	return d, ctx.Err()
 }
-
-// mostDistinct is the most parties that get different records. Further parties get the records of others.
-func mostDistinct(each int) int { return max(20, 6000/each) }
 
 func measured(p study.Plan, m learners.Model, test *dataset.Records) quality {
 	w := quality{auc: .5}

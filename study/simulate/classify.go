@@ -258,7 +258,7 @@ func (d *Deal) locally(ctx context.Context, t study.Task) ([]float64, error) {
 		if learner == learners.Any && in.Voter.Vote != nil {
 			labelled := in.Records.Select(labelledOf(in.Records))
 			if votes, err := in.Voter.Vote(ctx, p.Schema, labelled, encoded()); err == nil {
-				out[i] = accuracy(votes, d.Test.Y)
+				out[i] = classifier.Accuracy(votes, d.Test.Y)
 			}
 			continue
 		}
@@ -268,7 +268,7 @@ func (d *Deal) locally(ctx context.Context, t study.Task) ([]float64, error) {
 			on = encoded()
 		}
 		if model != nil {
-			out[i] = accuracy(model.Predict(on), d.Test.Y)
+			out[i] = classifier.Accuracy(model.Predict(on), d.Test.Y)
 		}
 	}
 	return out, ctx.Err()
@@ -297,7 +297,7 @@ func (d *Deal) accuracies(ctx context.Context, t study.Task, run Run) (a Accurac
 		all = d.rng.Perm(len(all))[:maxPooled]
 	}
 	if model, _ := classify.TrainLocal(ctx, p, learners.Default, d.Private.Select(all), d.rng, false); model != nil {
-		a.Pooled = accuracy(model.Predict(x), d.Test.Y)
+		a.Pooled = classifier.Accuracy(model.Predict(x), d.Test.Y)
 	}
 	a.MajorityClass = d.Majority()
 	return a, ctx.Err()
@@ -335,12 +335,7 @@ func score(r study.Result, x *mat.Dense, y []int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return accuracy(model.Predict(x), y), nil
-}
-
-func accuracy(predicted, y []int) float64 {
-	right, labelled := classifier.Right(predicted, y)
-	return float64(right) / float64(max(labelled, 1))
+	return classifier.Accuracy(model.Predict(x), y), nil
 }
 
 // Votes returns the tally of the parties' exact votes on the pool, for code that counts votes in another
