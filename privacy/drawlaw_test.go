@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"caucus/internal/testlevel"
 )
 
 // loaded dice succeed with fixed, wrong probabilities. They take draws far into the tails, such
@@ -197,19 +199,14 @@ func wrongTail(tails []tail, n int, level float64) (tail, bool) {
 	return tail{}, false
 }
 
-// tailNumbers is the number of draws in TestTails. Beyond 4.5 standard deviations (probability
-// 6.7·10⁻⁶), 30 of 4.5 million draws are expected, and an honest sampler has none with
-// probability 10⁻¹³. So the test finds a law cut at k ≤ 4.5 standard deviations.
-const tailNumbers = 4_500_000
-
-// cut draws Gaussian noise again if it is beyond 4.5 standard deviations.
-func cut(m DiscreteGaussian, n int, d dice) []int64 {
+// cut draws Gaussian noise again if it is beyond some standard deviations.
+func cut(m DiscreteGaussian, beyond float64, n int, d dice) []int64 {
 	v, _ := m.Variance.Float64()
 	var g gaussian
 	g.set(m.Variance, 1)
 	out := make([]int64, 0, n)
 	for len(out) < n {
-		if y := addNoise(0, g.draw(d)); float64(y*y) <= 4.5*4.5*v {
+		if y := addNoise(0, g.draw(d)); float64(y*y) <= beyond*beyond*v {
 			out = append(out, y)
 		}
 	}
@@ -217,25 +214,32 @@ func cut(m DiscreteGaussian, n int, d dice) []int64 {
 }
 
 // TestTails: the tails of Gaussian noise have the probabilities of the exact law, and the test finds the
-// mistake of cut. False alarms: 4e-13 for each of 11 thresholds and two laws, 8.8e-12 in all.
+// mistake of cut. Beyond 4 standard deviations (probability 6.3·10⁻⁵), 38 of 600,000 draws are
+// expected; beyond 4.5 (6.7·10⁻⁶), 30 of 4.5 million. An honest sampler has none with probability
+// 10⁻¹³. So the test finds a law cut there, or nearer. False alarms: 4e-13 for each of 11 thresholds
+// and two laws, 8.8e-12 in all.
 func TestTails(t *testing.T) {
 	const level = 4e-13
+	numbers, beyond := testlevel.N(t, 600_000, 4_500_000), 4.
+	if testlevel.Long() {
+		beyond = 4.5
+	}
 	m := DiscreteGaussian{big.NewRat(40_000, 1)}
 	law := func(y float64) float64 { return math.Exp(-y * y / 80_000) }
 	// Through a ledger, which could also spoil a draw.
 	ledger := must(Open(NewMemory(), Config{}))
 	var honest []int64
 	for k := range 20 {
-		s := must(NewSensitive(make([]int64, tailNumbers/20), Bound{Unit: Record, L2sq: 1}))
+		s := must(NewSensitive(make([]int64, numbers/20), Bound{Unit: Record, L2sq: 1}))
 		honest = append(honest, must(ledger.Release(t.Context(), fmt.Sprint(k), s, m)).Values...)
 	}
-	if c, wrong := wrongTail(tailsOf(honest, 200, law), tailNumbers, level); wrong {
-		t.Errorf("%d of %d numbers are beyond %.1f standard deviations, %.1f are expected", c.seen, tailNumbers, c.beyond, c.want*tailNumbers)
+	if c, wrong := wrongTail(tailsOf(honest, 200, law), numbers, level); wrong {
+		t.Errorf("%d of %d numbers are beyond %.1f standard deviations, %.1f are expected", c.seen, numbers, c.beyond, c.want*float64(numbers))
 	}
-	if _, wrong := wrongTail(tailsOf(cut(m, tailNumbers, seededDice(1)), 200, law), tailNumbers, level); !wrong {
-		t.Error("a Gaussian that is drawn again beyond 4.5 standard deviations is not found")
+	if _, wrong := wrongTail(tailsOf(cut(m, beyond, numbers, seededDice(1)), 200, law), numbers, level); !wrong {
+		t.Errorf("a Gaussian that is drawn again beyond %v standard deviations is not found", beyond)
 	}
-	const some = 400_000
+	const some = 200_000
 	laplace := drawOf(DiscreteLaplace{Scale: big.NewRat(20, 1)}, make([]int64, some), Bound{}, freshDice())
 	if c, wrong := wrongTail(tailsOf(laplace, 20*math.Sqrt2, func(y float64) float64 { return math.Exp(-y / 20) }), some, level); wrong {
 		t.Errorf("Laplace: %d of %d numbers are beyond %.1f standard deviations, %.1f are expected", c.seen, some, c.beyond, c.want*some)

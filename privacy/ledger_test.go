@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"caucus/internal/testlevel"
 )
 
 var ctx = context.Background()
@@ -288,9 +290,10 @@ func TestLiteralMechanisms(t *testing.T) {
 	if p := must(l.Release(ctx, "weighted", weighted, SphereLaplace{Rate: 1e9})); math.Abs(p.Reals[1]-4) > 1e-3 {
 		t.Errorf("integers on the sphere: %v", p.Reals)
 	}
-	const n, draws, rate = 5, 20000, 2.
+	const n, rate = 5, 2.
+	draws := float64(testlevel.N(t, 5000, 20_000))
 	norm, first, variance := 0., 0., 0.
-	for i := range draws {
+	for i := range int(draws) {
 		p := must(l.Release(ctx, fmt.Sprint(i), NewLiteral(make([]float64, n), Party), SphereLaplace{Rate: rate}))
 		square := 0.
 		for _, x := range p.Reals {
@@ -306,7 +309,7 @@ func TestLiteralMechanisms(t *testing.T) {
 	if tol := 6.5 * math.Sqrt(variance/draws); math.Abs(first) > tol || variance != (n+1)/(rate*rate) {
 		t.Errorf("mean of a coordinate = %.4f, want 0 ± %.4f (variance %g)", first, tol, variance)
 	}
-	if got := must(l.Totals(ctx))[Party]; got.Charges != 0 || got.Unproven != draws+2 {
+	if got := must(l.Totals(ctx))[Party]; got.Charges != 0 || got.Unproven != int64(draws)+2 {
 		t.Errorf("totals %v", got)
 	}
 	if err := second(l.Release(ctx, "bad", NewLiteral([]float64{1}, Party), laplace(1))); !errors.Is(err, ErrUnproven) {

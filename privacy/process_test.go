@@ -42,7 +42,7 @@ func TestAnotherProcess(t *testing.T) {
 	}
 	var values [][]int64
 	for _, trial := range processTrials() {
-		for _, a := range answersOf(t, open, trial, 2) {
+		for _, a := range answersOf(open, trial, 2) {
 			values = append(values, a.Published.Values)
 		}
 	}

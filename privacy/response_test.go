@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"caucus/internal/testlevel"
 )
 
 // vectors lists all vectors of n classes.
@@ -160,7 +162,7 @@ func TestRecursion(t *testing.T) {
 			values[j] = rng.Int64N(int64(c.classes))
 		}
 		var kept []int64
-		for range 20000 {
+		for range testlevel.N(t, 5000, 20_000) {
 			z, _ := m.draw(&secret{values: values}, freshDice())
 			kept = append(kept, int64(c.n-hamming(values, z)))
 		}

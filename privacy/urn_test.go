@@ -122,7 +122,7 @@ func TestDirichletDelta(t *testing.T) {
 		density := func(b, p, q float64) float64 {
 			return math.Exp(g(p+q) - g(p) - g(q) + (p-1)*math.Log(b) + (q-1)*math.Log1p(-b))
 		}
-		sum, n := 0., 200000
+		sum, n := 0., 50_000
 		for i := range n {
 			b := (float64(i) + .5) / float64(n)
 			sum += max(0, density(b, x+sigma, y)-math.Exp(epsilon)*density(b, x, y+sigma)) / float64(n)

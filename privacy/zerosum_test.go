@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"caucus/internal/testlevel"
 )
 
 // zeroSumLaw returns the exact law of an accepted block of three at scale num/step.
@@ -77,7 +79,7 @@ func TestZeroSumPrivacyLoss(t *testing.T) {
 
 // TestZeroSumVariance compares with sums over the law, for two to six classes.
 func TestZeroSumVariance(t *testing.T) {
-	for _, scale := range []float64{.5, 3, 40} {
+	for _, scale := range []float64{.5, 3, 15, 40}[:testlevel.N(t, 3, 4)] {
 		for c := 2; c <= 6; c++ {
 			reach := int(50*scale) + 20
 			one := func(y int) float64 { return math.Exp(-math.Abs(float64(y)) / scale) }
