@@ -366,7 +366,10 @@ func TestBytesOfAFileAndOfTheWire(t *testing.T) {
 			u := newRigOf(t, visitsYAML, all[name]).study.Plan.Unit
 			variants := variantsOf(t, u, i == 0)
 			want := look(t, all[name], variants["as declared"])
-			for _, what := range testlevel.Of(t, slices.Sorted(maps.Keys(variants)), 10) {
+			for j, what := range slices.Sorted(maps.Keys(variants)) {
+				if (i+j)%8 > 0 && !testlevel.Long() {
+					continue // another plan tries it
+				}
 				got := look(t, all[name], variants[what])
 				if got != want {
 					t.Errorf("%s can be told from a file as it was declared:\n%+v\nand\n%+v", what, got, want)

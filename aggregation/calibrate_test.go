@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"caucus/auxdata"
+	"caucus/internal/testlevel"
 	"caucus/learners"
 )
 
@@ -92,7 +93,7 @@ func newCalibrationTrial(t *testing.T, seed uint64, lambda float64) calibrationT
 // its deviation one of 1/√(2n); 6.5 of these are exceeded with probability 1e-10. The uncorrected fit
 // must be off by more.
 func TestCalibration(t *testing.T) {
-	const trials = 40
+	trials := testlevel.N(t, 25, 40)
 	var off, plain []float64
 	for seed := range uint64(trials) {
 		trial := newCalibrationTrial(t, seed, calibrationRidge)
@@ -108,13 +109,14 @@ func TestCalibration(t *testing.T) {
 	}
 	mean, sd := stat.MeanStdDev(off, nil)
 	without := stat.Mean(plain, nil)
-	tolerance := 6.5 / math.Sqrt(trials)
+	tolerance := 6.5 / math.Sqrt(float64(trials))
 	if math.Abs(mean) > tolerance || math.Abs(sd-1) > tolerance/math.Sqrt2 {
 		t.Errorf("off by %.2f ± %.2f standard deviations", mean, sd)
 	}
 	if math.Abs(without) < tolerance {
 		t.Errorf("without calibration it would be off by %.2f only: the test cannot fail", without)
 	}
+	t.Logf("off by %.2f ± %.2f, without calibration %.2f, tolerance %.2f", mean, sd, without, tolerance)
 }
 
 // TestFlatteryDrawn: tr(H⁻¹Σ) by draws equals tr(H⁻¹Σ) solved. The mean of n draws has a standard error

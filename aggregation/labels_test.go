@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/internal/testlevel"
 	"caucus/learners"
 )
 
@@ -55,7 +56,7 @@ func TestFitLabels(t *testing.T) {
 		keep    float64
 		floor   float64
 	}{{2, 0.7, 0.85}, {4, 0.55, 0.7}} {
-		x, _, noisy := noisyProblem(1, 2500, 6, c.classes, c.keep)
+		x, _, noisy := noisyProblem(1, testlevel.N(t, 1000, 2500), 6, c.classes, c.keep)
 		tx, truth, _ := noisyProblem(2, 2000, 6, c.classes, 1)
 		clear := learners.Channel{Keep: 1, Classes: c.classes}
 		for _, loss := range learners.Losses() {

@@ -29,7 +29,7 @@ func TestSpread(t *testing.T) {
 // required, or the same number of standard errors for fewer trials.
 func TestShiftedCoverage(t *testing.T) {
 	const shift = .15
-	trials := testlevel.N(t, 100, 250)
+	trials := testlevel.N(t, 50, 250)
 	z := distuv.UnitNormal.Quantile(0.975)
 	covered, narrow, printed := 0, 0, 0
 	for seed := range uint64(trials) {

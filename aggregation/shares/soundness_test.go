@@ -3,6 +3,8 @@ package shares
 import (
 	"math/rand/v2"
 	"testing"
+
+	"caucus/internal/testlevel"
 )
 
 // TestSoundness: every form that passes Check has degrees within those of the proof in soundness.go, and
@@ -51,7 +53,7 @@ func TestFalseProofs(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(4, 4))
 	most := 0
-	for try := range 60 {
+	for try := range testlevel.N(t, 15, 60) {
 		x := make([]int, chunk*calls)
 		for i := range x {
 			x[i] = rng.IntN(2)

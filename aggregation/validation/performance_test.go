@@ -54,9 +54,9 @@ func (w world) scale(bins int) Scale {
 // the population's, without it that of the same records. Draws are seeded, so the test always passes or
 // always fails.
 func TestIntervalsCover(t *testing.T) {
-	draws, chance := testlevel.N(t, 100, 2000), 0.
-	if draws == 100 {
-		chance = .06 // three standard errors of a coverage of .96
+	draws, chance := testlevel.N(t, 50, 2000), 0.
+	if draws == 50 {
+		chance = .083 // three standard errors of a coverage of .96
 	}
 	w := world{rand.New(rand.NewPCG(1, 2))}
 	z, yes := w.draw(400_000)

@@ -416,7 +416,7 @@ func TestAuditStudyMutants(t *testing.T) {
 		return c.asksOf(t, p, r)[0]
 	}
 	trial := trialOf(t, by(well), by(ill))
-	caught("shards assigned by row", trial.claim, 20_000, trial.draw(t, seeded))
+	caught("shards assigned by row", trial.claim, 6000, trial.draw(t, seeded))
 
 	// Mutant: the first record is counted in a second set too.
 	p = c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace")
@@ -521,7 +521,7 @@ func TestAuditStudyMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	trial = trialOf(t, study.Request{Output: "counts", Sensitive: few1, Mechanism: quiet}, both)
-	caught("the bound of one column for all", trial.claim, 20_000, trial.draw(t, seeded))
+	caught("the bound of one column for all", trial.claim, 3000, trial.draw(t, seeded))
 
 	// Mutant: the bound of one table, for counts of two.
 	p = c.evaluate("laplace", study.NoiseSite, func(t *evaluate.Terms) {

@@ -160,7 +160,9 @@ func TestAuditWideStudies(t *testing.T) {
 		trial := trialOf(t, c.asksOf(t, p, records, records)[0], c.asksOf(t, p, other, records)[0])
 		samples := testlevel.N(t, 300, 800)
 		if trial.claim.Delta == 0 && trial.mechanism.Name() == "k-norm" {
-			samples /= 3
+			if samples /= 3; !testlevel.Long() {
+				continue // 100 samples show less than any claim
+			}
 		}
 		if f := auditOf(t, name, trial.claim, samples, trial.draw(t, opened)); f.Exceeds(trial.claim.Epsilon) {
 			t.Errorf("%s: ε is at least %.3f by %s, the plan says %.3f", name, f.Epsilon, f.Event, trial.claim.Epsilon)

@@ -227,7 +227,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 			for i := range all {
 				places = append(places, i)
 			}
-			for _, i := range append(testlevel.Of(t, places[1:], 25), places[0]) {
+			for _, i := range append(testlevel.Of(t, places[1:], 15), places[0]) {
 				try(all[i].at, func(v map[string]any) { changesOf("", v, nil)[i].do() })
 			}
 			for from, other := range documents { // fields that this kind leaves empty, from kinds that have them
@@ -242,7 +242,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 					})
 				}
 			}
-			if tried < testlevel.N(t, 15, 80) {
+			if tried < testlevel.N(t, 10, 80) {
 				t.Errorf("only %d changes were tried", tried)
 			}
 			if !passed[".manifest.software"] {
