@@ -138,7 +138,7 @@ func TestKill(t *testing.T) {
 // answers; a server restored to a state before one of its answers says nothing; a released sum counts
 // every contribution that both accepted, once.
 func TestSchedules(t *testing.T) {
-	schedules := testlevel.N(t, 40, 400)
+	schedules := testlevel.N(t, 25, 400)
 	task := taskOf(3, 2)
 	ends := map[string]int{}
 	for seed := range schedules {

@@ -15,6 +15,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/internal/testlevel"
 )
 
 // reference is a real data set in both forms of features.
@@ -186,7 +188,7 @@ func TestReferenceAccuracy(t *testing.T) {
 	} {
 		r := readReference(t, set.path, set.header, set.drop)
 		for _, l := range catalogue() {
-			mean, vote := localAccuracy(t, r, l, 12, 100)
+			mean, vote := localAccuracy(t, r, l, testlevel.N(t, 6, 12), 100)
 			t.Logf("%-8s %-11s mean %.3f vote %.3f", set.name, l.Name(), mean, vote)
 			if floor, ok := set.floor[l.Name()]; !ok || mean < floor {
 				t.Errorf("%s on %s: mean accuracy %.3f, want at least %.2f", l.Name(), set.name, mean, floor)

@@ -44,9 +44,11 @@ func TestAutoKeepsWhatTheNoiseAllows(t *testing.T) {
 		if c.Analysis != dataset.FAMD || c.Whiten < 0 || c.Whiten > 1 {
 			t.Errorf("ε = %g: %+v, want an analysis of mixed data", epsilon, c)
 		}
-		again, err := kinds.ChooseMap(p, study.Size{Parties: 12, Records: 4000}, auto, x)
-		if err != nil || again != c {
-			t.Errorf("ε = %g: chose %+v, then %+v: %v", epsilon, c, again, err)
+		if epsilon == 10 {
+			again, err := kinds.ChooseMap(p, study.Size{Parties: 12, Records: 4000}, auto, x)
+			if err != nil || again != c {
+				t.Errorf("ε = %g: chose %+v, then %+v: %v", epsilon, c, again, err)
+			}
 		}
 		kept[epsilon] = c.Project
 	}
@@ -105,7 +107,7 @@ func TestDefaultMapKeepsSmallColumns(t *testing.T) {
 	columns := append([]string{"dose"}, schema.FeatureColumns()[1:]...)
 	rng := rand.New(rand.NewPCG(4, 4))
 	var rows [][]string
-	for range 1500 {
+	for range 700 {
 		row := []string{fmt.Sprint(10 * rng.Float64())}
 		for range columns[1:] {
 			row = append(row, string("abc"[rng.IntN(3)]))

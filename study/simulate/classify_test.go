@@ -25,7 +25,7 @@ func TestUnlabelled(t *testing.T) {
 		test := records.Select(conformance.Seq(0, 1000))
 		s, err := simulate.Classify{
 			Split:    simulate.Split{Schema: schema, Train: r.Held(), Test: test.Held(), PoolFraction: .25, Parties: 5, Seed: 1},
-			Proposal: study.Proposal{Name: "s", Epsilon: 3, KindTerms: []byte(`{"tilt":true}`)}, Repeats: 1,
+			Proposal: study.Proposal{Name: "s", Epsilon: 3, KindTerms: []byte(`{"tilt":true}`), Map: dataset.Components{Project: 12}}, Repeats: 1,
 		}.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestMeansBeatVotesOfSmallParties(t *testing.T) {
 			Proposal: study.Proposal{
 				Name: "s", Unit: privacy.Party, Epsilon: 1, Delta: &delta, Mechanism: mechanism, Map: dataset.Components{Project: 12},
 			},
-			Repeats: 2,
+			Repeats: 1,
 		}.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)
