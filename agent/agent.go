@@ -31,8 +31,7 @@ type Agent struct {
 	// refused has an entry for each study that policy or ledger refused: the year in which the ledger refused, or ""
 	// for the policy, whose refusal holds until a restart, because a policy changes only with the configuration.
 	refused map[study.Hash]string
-	// run identifies this process, so that two processes with one identity are noticed. reports says
-	// why studies wait.
+	// run identifies this process, so that two with one identity are noticed. reports says why studies wait.
 	run     []byte
 	reports *reports
 	// year is the year that charges are dated with, "" while the clocks disagree (site.YearOf).

@@ -64,8 +64,7 @@ func (a *Agent) allowsEnding(d site.Dossier, h study.Hash, p study.Plan) error {
 }
 
 // unforked fetches the amendments of an amended study again, before a charge and before bytes leave, and refuses a
-// chain that differs from the stored one. The list of studies cannot show this, because it has only the number of
-// amendments.
+// chain that differs from the stored one. The list of studies has only their number.
 func (a *Agent) unforked(ctx context.Context, d site.Dossier, o protocol.Summary) error {
 	held, err := d.Amendments()
 	if err != nil || len(held) == 0 {

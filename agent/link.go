@@ -119,8 +119,7 @@ func Join(ctx context.Context, c site.Config, token, name string) (who protocol.
 	return who, before, err
 }
 
-// joined refuses an identity that has expired, that belongs to another coordinator than the token, or
-// that has another name.
+// joined refuses an identity that has expired, or of another coordinator or name than the token's.
 func joined(c site.Config, had protocol.Identity, party string, v protocol.Invitation, name string) error {
 	_, until, err := had.Validity()
 	if err != nil {

@@ -127,8 +127,7 @@ func (l *WeightLaw) explained(b []float64) float64 {
 
 // Untold measures how private records and pool differ in the parts of columns that other columns don't explain.
 type Untold struct {
-	// Shift is the size of the difference, in standard deviations of the unexplained part, estimated from
-	// Columns columns.
+	// Shift is the size of the difference, in standard deviations of the unexplained part, from Columns columns.
 	Shift   float64
 	Columns int
 	Records float64

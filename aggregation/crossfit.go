@@ -35,8 +35,7 @@ type CrossTerms struct {
 	// effective.
 	Tilt bool
 	Keep float64
-	// Nested is the number of leading features that a fit can use without the others (dataset.Map.Nested);
-	// 0: all features are alike.
+	// Nested leading features can be used without the others (dataset.Map.Nested); 0: all are alike.
 	Nested int
 }
 

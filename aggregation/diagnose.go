@@ -64,8 +64,7 @@ type Residual struct {
 
 const (
 	maxResiduals = 10
-	// gapNoise is the least gap, in standard deviations of the noise. Noise alone exceeds it for 1
-	// feature in 30,000.
+	// gapNoise is the least gap, in standard deviations of the noise. Noise alone exceeds it once in 30,000.
 	gapNoise = 4.0
 	// gapShare: a feature of fewer than 1 in 200 records is not reported as missing.
 	gapShare = 0.005
@@ -91,8 +90,7 @@ func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, s
 			gaps = append(gaps, r)
 		}
 	}
-	// Two levels of one column differ equally, apart from last bits that depend on the processor. So
-	// round, and keep their order.
+	// Two levels of a column differ equally, but for last bits by processor. So round, and keep their order.
 	away := func(r Residual) float64 { return math.Round(1e9 * math.Abs(r.Released-r.Weighted)) }
 	slices.SortStableFunc(all, func(a, b Residual) int { return cmp.Compare(away(b), away(a)) })
 	return all[:min(len(all), maxResiduals)], gaps

@@ -24,8 +24,7 @@ type Reference struct {
 	Classes int
 }
 
-// Teach returns the class probabilities (N×classes) of a random linear teacher on rows x, whose last
-// column is the intercept.
+// Teach returns a random linear teacher's class probabilities (N×classes) of rows x (last column: the intercept).
 func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	n, d := x.Dims()
 	columns := learners.Columns(classes)

@@ -9,8 +9,7 @@ import (
 	"caucus/learners"
 )
 
-// calibrationFolds is the number of parts into which the records are divided. The fit to the other
-// parts scores each part.
+// calibrationFolds is the number of parts of the records. The fit to the other parts scores each.
 const calibrationFolds = 10
 
 // intervalRounds is how often an end of the interval and its errors, which depend on each other, are computed.

@@ -67,8 +67,7 @@ type LabelFit struct {
 // LabelPoint is one step of the search for the ridge.
 type LabelPoint struct {
 	Lambda float64 `json:"lambda"`
-	// Held is the unbiased held-out risk. Error is the standard error of the difference from the best
-	// ridge's risk.
+	// Held is the unbiased held-out risk. Error is the standard error of its difference from the best.
 	Held  float64 `json:"held_out"`
 	Error float64 `json:"standard_error,omitempty"`
 }
@@ -195,8 +194,7 @@ func (o LabelOptions) risk(x *mat.Dense, y []int, rng *rand.Rand) (labelRisk, er
 	return learners.NewMarginRisk(x, y, o.Channel.Classes, o.Loss, o.costs(y), forward)
 }
 
-// start returns the squared loss's solution, for searches that could end in a poor local minimum if
-// they start from the origin.
+// start returns the squared loss's solution, because searches from the origin may end in a poor local minimum.
 func (o LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) []float64 {
 	if o.Loss.Convex() && o.Correction == CorrectionNone {
 		return nil

@@ -146,8 +146,7 @@ func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	return mu
 }
 
-// Noise returns the distribution of Mu's noise if each sum has noise of standard deviation sd, Laplace or close
-// to normal.
+// Noise returns the distribution of Mu's noise if each sum's noise has deviation sd, Laplace or nearly normal.
 func (m *MomentDesign) Noise(sd float64, laplace bool) Noise {
 	d, _ := m.back.Dims()
 	factor := mat.NewDense(d, m.p, nil)

@@ -85,8 +85,7 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 // Contrast estimates ⟨W₀, x − x′⟩: the difference in the second class's log-odds between rows x and x′.
 type Contrast struct {
 	Value, SD float64
-	// Again is the change of Value by a second step. Unless it is far below SD, the first step
-	// left a large error.
+	// Again is the change of Value by a second step. Unless far below SD, the first left a large error.
 	Again float64
 	// Seen reports whether the pool's rows vary in this direction. A fit says nothing about other directions.
 	Seen bool

@@ -13,8 +13,7 @@ import (
 // Fit is the result of a fit to released moments.
 type Fit struct {
 	Model learners.Linear
-	// Lambda is the ridge used. It is 0 if under this noise no λ is better than the zero model; Model
-	// is then from constantModel.
+	// Lambda is the ridge used. 0: under this noise no λ beats the zero model, and Model is from constantModel.
 	Lambda float64
 	// Public reports that the model uses no released number, only FitTerms.Shares.
 	Public bool
@@ -89,8 +88,7 @@ func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, pub
 	return w, public
 }
 
-// chosen returns the least estimate of the risk without noise on the search's path, plus its doubt. If λ was
-// given, it is 0.
+// chosen returns the least estimate of the risk without noise on the path, plus its doubt; 0 if λ was given.
 func (f Fit) chosen() (risk float64) {
 	for _, p := range f.Path {
 		if p.Lambda == f.Lambda {

@@ -205,8 +205,7 @@ func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	return out
 }
 
-// WeightLaw gives the errors of a weighted pool's answers, from released numbers and the distribution
-// of their noise.
+// WeightLaw gives the errors of a weighted pool's answers, from released numbers and their noise's law.
 type WeightLaw struct {
 	x      *rows
 	weight []float64

@@ -16,8 +16,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// coordinator locks a coordinator's server and reads a study's task and record. At a helper's server it returns an
-// error.
+// coordinator locks a coordinator's server and reads a study's task and record. At a helper's it fails.
 func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
 	if s.config.Role != shares.Coordinator {
 		return t, r, func() {}, fmt.Errorf("this server is the %v", s.config.Role)

@@ -19,8 +19,7 @@ type mark struct {
 const markForm = "steps %d entry %d sealing %x\n"
 
 // InitHead writes the head file of a new server. Keep the file outside the backups of store and ledger: after a
-// restore of both, it must still have the newer numbers. sealing is a helper's public sealing key, nil for a
-// coordinator.
+// restore of both, it must still have the newer numbers. sealing is a helper's public key, else nil.
 func InitHead(path string, sealing []byte) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("make head file: %s is there already (%v): it may know of another server here", path, err)

@@ -94,8 +94,7 @@ func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
 	return said, nil
 }
 
-// Accept implements Peer. It draws the half of the verify key once. A stored acceptance is returned even if the
-// plan's files are gone.
+// Accept implements Peer. It draws the half of the verify key once. A stored acceptance outlives the plan's files.
 func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error) {
 	unlock, err := s.asked()
 	defer unlock()

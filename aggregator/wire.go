@@ -80,8 +80,7 @@ var meanings = []struct {
 
 const domain = "caucus aggregator"
 
-// asStatus converts an error for the wire. If neither meanings nor protocol has an entry, the error's
-// text is left out.
+// asStatus converts an error for the wire. Without an entry in meanings or protocol, its text is left out.
 func asStatus(err error) error {
 	for _, m := range meanings {
 		if errors.Is(err, m.err) {

@@ -7,8 +7,7 @@ import (
 	"caucus/dataset"
 )
 
-// Support says how much of its schema a pool covers. Weights can make rows count for more, but not replace
-// missing rows.
+// Support says how much of its schema a pool covers. Weights can raise rows, but not replace missing ones.
 type Support struct {
 	Rows     int      `json:"rows"`
 	Distinct int      `json:"distinct_rows"`
@@ -19,8 +18,7 @@ type Support struct {
 }
 
 const (
-	// rareRows is the least number of rows of a level. With fewer rows, a single row may have to
-	// carry the whole weight.
+	// rareRows is the least number of rows of a level. With fewer, a single row may carry the whole weight.
 	rareRows = 10
 	// widestGap is the largest share of a number's range that may lie between neighbouring rows.
 	widestGap = 0.25

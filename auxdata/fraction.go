@@ -11,8 +11,7 @@ type Fraction struct {
 	EffectiveRows float64
 }
 
-// FractionOf returns the fraction of rows for which holds is true. Weights are positive; nil means
-// equal weights.
+// FractionOf returns the fraction of rows for which holds is true. Weights are positive; nil: equal.
 func FractionOf(holds []bool, weight []float64) (Fraction, error) {
 	if len(holds) == 0 {
 		return Fraction{}, ErrEmpty

@@ -183,8 +183,7 @@ func writeCSV(w io.Writer, s dataset.Schema, t *dataset.Table, weight []string) 
 	return writeColumns(w, t, s.FeatureColumns(), weight)
 }
 
-// WriteWeighted writes all columns of a table with new weights, one per row. New reads the result as the
-// pool that Weighted makes.
+// WriteWeighted writes all columns of a table with new weights, one per row. New reads it as Weighted's pool.
 func WriteWeighted(w io.Writer, t *dataset.Table, weight []float64) error {
 	if len(weight) != t.Rows() {
 		return fmt.Errorf("write public pool: have %d weights for %d rows", len(weight), t.Rows())

@@ -131,8 +131,7 @@ func (c *column) counts(rows int) bool {
 	return ok
 }
 
-// distinct counts the texts in this column's rows. c.values may also hold texts that only other selections of
-// the table use.
+// distinct counts the texts in this column's rows. c.values may hold texts of other selections too.
 func (c *column) distinct() map[string]int {
 	count := make([]int, len(c.values))
 	for _, code := range c.codes.narrow {

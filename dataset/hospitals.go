@@ -14,8 +14,7 @@ type HospitalConfig struct {
 	Seed    uint64 // equal seeds give equal tables
 	// Skew makes hospitals unequal: hospital s, from 0, has a share ∝ (s+2)^-Skew. 0 is equal.
 	Skew float64
-	// Returns is the share of admissions that are of returning patients. One in ten of them is in another
-	// hospital than before.
+	// Returns is the share of admissions that are of returning patients. One in ten changes the hospital.
 	Returns float64
 	// Missing is the share of creatinine values that were not measured.
 	Missing float64

@@ -127,8 +127,7 @@ func (m Map) poolScale(x *mat.Dense) float64 {
 	return quantileNorm(&z)
 }
 
-// quantileNorm returns the norm that a share scaleQuantile of the rows does not exceed; the largest norm
-// if that is 0.
+// quantileNorm returns the norm that a share scaleQuantile of the rows does not exceed; if 0, the largest.
 func quantileNorm(z *mat.Dense) float64 {
 	n, _ := z.Dims()
 	norms := make([]float64, n)

@@ -43,8 +43,7 @@ type Lines struct {
 	Columns []string
 	// Table has a row for each record, in file order, and the requested columns.
 	Table *Table
-	// Malformed counts malformed lines, which are rows of empty cells. FirstMalformed is the first such
-	// line, or 0.
+	// Malformed counts malformed lines, which are rows of empty cells. FirstMalformed is the first, or 0.
 	Malformed, FirstMalformed int
 	// Remarks count the cells of each column that are not text.
 	Remarks []Remark

@@ -122,8 +122,7 @@ type Measure struct {
 	// differences count as none.
 	Sure   float64 `json:"sure_to"`
 	SureIs string  `json:"sure_is"`
-	// Alone is the mean over sites of the number that each computes from its own records. It is null if that is
-	// the baseline.
+	// Alone is the mean of what each site computes from its own records; null if that is the baseline.
 	Alone *float64 `json:"one_site_alone"`
 }
 

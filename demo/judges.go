@@ -126,8 +126,7 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	}, nil
 }
 
-// judgeJudged compares the released AUC of all records with their exact AUC; the baseline is the model's
-// own claim.
+// judgeJudged compares the released AUC of all records with their exact AUC; the baseline is its own claim.
 func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, error) {
 	judge, err := judgeOf(r, pool)
 	if err != nil {
@@ -176,8 +175,7 @@ func judgeOf(r study.Release, pool *auxdata.Pool) (evaluate.Judge, error) {
 	return judge, nil
 }
 
-// exactAUC returns the AUC of all parties' records, and the mean distance to it over the parties that
-// have an AUC.
+// exactAUC returns the AUC of all parties' records, and the mean distance of parties' own to it.
 func exactAUC(judge evaluate.Judge, data dealt) (all float64, alone *float64, err error) {
 	of := func(t *dataset.Table) (float64, error) {
 		records, _, err := data.schema.EncodeLabelled(t)

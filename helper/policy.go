@@ -11,8 +11,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Policy decides which studies a helper serves. It allows only what its lists name, so the zero
-// Policy refuses every study.
+// Policy decides which studies a helper serves. It allows only what its lists name: the zero Policy refuses all.
 type Policy struct {
 	// Kinds and Mechanisms list the allowed names: classify, describe, …; tally, cross, ….
 	Kinds      []string `yaml:"kinds"`

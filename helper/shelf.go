@@ -159,8 +159,7 @@ func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, 
 	return nil
 }
 
-// Keep implements aggregator.Shelf. It writes the plan last, so a folder without a plan is unfinished
-// and is made again.
+// Keep implements aggregator.Shelf. The plan is last: a folder without a plan is unfinished and made again.
 func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
 	if err := os.MkdirAll(s.folder(h), 0o700); err != nil {
 		return fmt.Errorf("keep plan %s: %w", h, err)

@@ -32,8 +32,7 @@ type Learner interface {
 // Voter is a Learner with special settings for a model that is one voter of many.
 type Voter interface {
 	Learner
-	// ForVoting returns these settings. They make the vote of many models better, and a single model a little
-	// worse.
+	// ForVoting returns these settings. They make the vote of many models better, and one a little worse.
 	ForVoting() Learner
 }
 

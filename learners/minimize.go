@@ -27,11 +27,9 @@ type Settings struct {
 	// GradientNorm is the Euclidean norm of the gradient at which to stop; default 1e-6. For a λ-strongly
 	// convex objective the answer is then within GradientNorm/λ of the minimiser.
 	GradientNorm float64
-	// MaxIterations bounds the number of steps; default 500. A step usually takes one evaluation, at
-	// most maxTrials.
+	// MaxIterations bounds the number of steps; default 500. A step takes mostly one evaluation, at most maxTrials.
 	MaxIterations int
-	// MaxEvaluations bounds the evaluations before the last line search (which has at most maxTrials). 0 means
-	// no bound.
+	// MaxEvaluations bounds the evaluations before the last line search (which has at most maxTrials). 0: no bound.
 	MaxEvaluations int
 	// Stop, if not nil, is called before each step. If it returns true, the minimisation ends.
 	Stop func() bool
@@ -239,8 +237,7 @@ func (m *minimizer) decreased(value, slope, length, slope0 float64) bool {
 		value <= m.value+valueRounding*(1+math.Abs(m.value))
 }
 
-// nextLength returns where the secant through both slopes is zero, kept well inside the bracket low..high; 4·low
-// if high is infinite.
+// nextLength returns the zero of the secant through both slopes, well inside low..high; 4·low if high is infinite.
 func nextLength(low, lowSlope, high, highSlope float64) float64 {
 	if math.IsInf(high, 1) {
 		return 4 * low

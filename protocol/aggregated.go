@@ -37,8 +37,7 @@ type Set struct {
 	Weight        int64      `json:"weight"`
 	// Members is the digest of names and contributions, ordered by name (NewMembers).
 	Members study.Hash `json:"members"`
-	// Amendments are the plan's amendments, oldest first. The last one gives the minimum, which is at
-	// least the plan's floor.
+	// Amendments are the plan's amendments, oldest first. The last gives the minimum, at least the plan's floor.
 	Amendments [][]byte `json:"amendments,omitempty"`
 }
 
@@ -65,8 +64,7 @@ type AggregateShare struct {
 	Line *privacy.Line `json:"line,omitempty"`
 }
 
-// AggregateShareOf rebuilds, from a release, the share that a server signed. server is an index in
-// study.ServerNames.
+// AggregateShareOf rebuilds, from a release, the share that a server signed. server indexes study.ServerNames.
 func AggregateShareOf(r study.Release, server int) Signed {
 	a := r.Aggregated
 	s := AggregateShare{Plan: r.PlanHash, Role: study.ServerNames[server], Set: study.HashOf(a.Set), Published: r.Published[server]}

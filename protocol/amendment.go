@@ -8,8 +8,7 @@ import (
 	"caucus/study"
 )
 
-// CloseStudy seals an open study at once. If it has fewer contributions than its minimum, the error
-// is study.ErrTooFew.
+// CloseStudy seals an open study at once. Below its minimum the error is study.ErrTooFew.
 func (c *Client) CloseStudy(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

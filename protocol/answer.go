@@ -134,8 +134,7 @@ func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, re
 	return append(encapsulated, ciphertext...), receiptKey, err
 }
 
-// encapsulation is the size of the encapsulated key, which precedes the ciphertext: X25519's and ML-KEM-768's, in
-// bytes.
+// encapsulation is the bytes of the encapsulated key (X25519's and ML-KEM-768's) before the ciphertext.
 const encapsulation = 32 + 1088
 
 type Opened struct {

@@ -30,8 +30,7 @@ var (
 type CourierOptions struct {
 	// Out is the file for the answer; empty means that no answer is written.
 	Out string
-	// Notice and Answer return the paths of a study's newest notice, and of the answer as first
-	// written, which is secret.
+	// Notice and Answer return the paths of a study's newest notice, and of its first answer, which is secret.
 	Notice, Answer func(study.Hash) string
 	// Memory is as in DialOptions.
 	Memory string
@@ -51,8 +50,7 @@ type Courier struct {
 	answers, declined bool // answers: the answer was written; declined: the answer is a refusal
 }
 
-// OpenCourier reads a pack as one party and checks all signatures. It refuses a pack that is older than one read
-// before.
+// OpenCourier reads a pack as one party and checks all signatures. It refuses one older than a pack read before.
 func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if o.Wrote == nil {
 		o.Wrote = func(string) {}
@@ -204,8 +202,7 @@ func (c *Courier) kept() (*keptAnswer, error) {
 	return &k, nil
 }
 
-// answer returns the answer's file. The bytes stay the same until the study's key or the party's certificate
-// changes.
+// answer returns the answer's file. It stays the same under the same study key and certificate.
 func (c *Courier) answer(a answered) ([]byte, error) {
 	if c.keyless() {
 		return nil, errNoKey

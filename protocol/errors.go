@@ -138,8 +138,7 @@ func FromStatus(err error) error {
 	case codes.Unavailable:
 		return unavailable(s.Message())
 	}
-	// Internal errors, deadlines and aborted streams may be retried too, because a repeated call
-	// stores nothing twice.
+	// Internal errors, deadlines and aborted streams may be retried: a repeated call stores nothing twice.
 	return &remoteError{s.Message(), ErrUnavailable}
 }
 

@@ -12,8 +12,7 @@ import (
 	"caucus/study"
 )
 
-// Notice is a study's state for one party. Client.Studies gets notices in a list. A carried file contains a signed
-// notice.
+// Notice is a study's state for one party. Client.Studies gets a list, a carried file a signed one.
 type Notice struct {
 	Plan  study.Hash    `json:"plan"`
 	Party study.PartyID `json:"party"`

@@ -35,8 +35,7 @@ const (
 	ApprovalDocument Document = "caucus approval 1"
 )
 
-// SignerKey is a public key for documents, of the coordinator or of a person who approves at a party.
-// Its text is hexadecimal.
+// SignerKey is a public key for documents: a coordinator's, or an approving person's. Its text is hexadecimal.
 type SignerKey [ed25519.PublicKeySize]byte
 
 func (k SignerKey) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k[:]), nil }

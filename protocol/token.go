@@ -83,8 +83,7 @@ func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 	return all, nil
 }
 
-// RevokeToken ends a join token. With members it also revokes the parties that joined by the token,
-// and returns them.
+// RevokeToken ends a join token. With members it revokes and returns the parties that joined by it.
 func (c *Client) RevokeToken(ctx context.Context, id string, members bool) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -93,8 +93,7 @@ type table struct {
 	folded bool
 }
 
-// Long reports whether the page shows a table closed, because a chart shows the same numbers or the table has
-// many rows.
+// Long reports whether the page shows a table closed, because a chart shows the numbers or it has many rows.
 func (t table) Long() bool { return t.folded || len(t.Rows) > mostOpenRows }
 
 // Long reports whether the page shows the dots closed, because they have many rows.
@@ -245,8 +244,7 @@ func sentence(s string) string {
 
 const longWord = 32
 
-// inCell lets a text break in a table. A number stays with its ±, and only a word that is too long for a column
-// breaks inside.
+// inCell lets a text break in a table. A number stays with its ±, and only a word longer than a column breaks.
 func inCell(text string) string {
 	var out strings.Builder
 	letters := 0

@@ -100,14 +100,12 @@ type Contribution struct {
 	Body     func(released []privacy.Published) ([]byte, error)
 }
 
-// Sum adds contributions. Its bytes do not depend on their order or grouping, and its memory does not
-// depend on their number.
+// Sum adds contributions. Its bytes do not depend on their order or grouping, nor its memory on their number.
 type Sum interface {
 	Checker
 	Add(body []byte) error // an error leaves the sum unchanged
 	Merge(Sum) error
-	// Requests are the releases that an aggregator makes of m contributions. There are none if each
-	// party added its own noise.
+	// Requests are the releases that an aggregator makes of m contributions. None if parties added their own noise.
 	Requests(m int) ([]Request, error)
 	MarshalBinary() ([]byte, error)
 	UnmarshalBinary([]byte) error
@@ -137,8 +135,7 @@ type Kind interface {
 	// that passed, so Check covers sizes, the kind's terms, and combinations of unit and mechanism.
 	Check(Plan) error
 	Words(Plan) Words // describes a checked plan to approvers and readers
-	// New makes the task of a checked plan. Slow steps belong in New, such as factoring the pool's
-	// second moment.
+	// New makes the task of a checked plan. Slow steps, such as factoring the pool's moments, belong here.
 	New(Plan, *auxdata.Pool) (Task, error)
 }
 

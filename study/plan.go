@@ -74,8 +74,7 @@ type Plan struct {
 	Readers     []string  `json:"readers,omitempty"` // who may fetch the release; empty: parties and operators
 	Seed        uint64    `json:"seed"`              // drives public randomness (the choice of λ)
 	TermsDigest string    `json:"terms,omitempty"`   // computed by the plan's author (see the function TermsDigest)
-	// Simulated plans use a simulation ledger and may name mechanisms without a proof. Daemons refuse
-	// simulated plans.
+	// Simulated plans use a simulation ledger and may name mechanisms without proof. Daemons refuse them.
 	Simulated bool `json:"simulated,omitempty"`
 }
 

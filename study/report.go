@@ -1,7 +1,6 @@
 package study
 
-// Report is a kind's text for people about a release, most important first. Texts may be hostile, so
-// escape them for display.
+// Report is a kind's text for people about a release, most important first. Texts may be hostile: escape them.
 type Report struct {
 	Answer  string
 	Charts  []*ReportChart

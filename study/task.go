@@ -67,11 +67,9 @@ type ShareForecaster interface {
 	ShareError() (off float64, warning string, err error)
 }
 
-// NoiseForecaster is a task that releases its numbers unchanged except for the noise, so their noise
-// is known beforehand.
+// NoiseForecaster is a task that releases its numbers as they are but for noise, which is known beforehand.
 type NoiseForecaster interface {
-	// ForecastNoise follows from public inputs alone. warning says that the noise is too large, and
-	// why; else it is "".
+	// ForecastNoise follows from public inputs alone. warning says why the noise is too large, else "".
 	ForecastNoise(Size) (words, warning string, err error)
 }
 

@@ -103,9 +103,8 @@ func (k *Desk) ForgetSource(name string, who Approver) error {
 	return k.site.Sources.Forget(name)
 }
 
-// Records returns this site's records in the encoding of a plan's schema, for this site only: nothing is charged, so
-// none of them may leave. The source must be declared, as for a study. A plan's least number of records does not
-// apply.
+// Records returns this site's records in the encoding of a plan's schema, for this site only: nothing is charged,
+// so none may leave. The source must be declared. A plan's least number of records does not apply.
 func (k *Desk) Records(p study.Plan) (*dataset.Records, error) {
 	records, err := k.site.Sources.Own(p)
 	if err != nil {

@@ -218,8 +218,7 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 	return r
 }
 
-// forecastIn reads the operator's forecast of a study. It is nil if there is none, or if this version
-// cannot read it.
+// forecastIn reads the operator's forecast of a study. Nil if there is none that this version can read.
 func forecastIn(d site.Dossier, h study.Hash) *forecast.Stated {
 	var signed protocol.Signed
 	b, err := d.Read(site.FileForecast)
@@ -260,8 +259,7 @@ func (k *Desk) unreadable(h study.Hash, why error) Review {
 	return r
 }
 
-// reviewCosts adds the study's costs and whether the ledger can bear them. A nil task means that the
-// pool is missing.
+// reviewCosts adds the study's costs and whether the ledger can bear them. task is nil if the pool is missing.
 func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p study.Plan) (study.Task, error) {
 	t, err := k.site.Task(p)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -174,8 +174,7 @@ func checkDisk(dir string) Result {
 
 const patience = 10 * time.Second
 
-// askCoordinator checks that the coordinator answers, that it invited this site, and that its clock
-// agrees with this one.
+// askCoordinator checks that the coordinator answers and invited this site, and that both clocks agree.
 func askCoordinator(ctx context.Context, c site.Config, id protocol.Identity) []Result {
 	if c.Courier {
 		return []Result{fine("coordinator", "is not called (courier: true): what would be sent is carried in files")}

@@ -66,8 +66,7 @@ type Policy struct {
 	// coordinator's agree on it. While they differ by more than an hour, nothing is charged. Charges made before the
 	// first charge with a year count for that year.
 	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
-	// MaxExtension is the longest time by which amendments may extend a plan's deadline: by default 60
-	// days; 0s means no limit.
+	// MaxExtension is the longest extension of a plan's deadline by amendments: by default 60 days; 0s is no limit.
 	MaxExtension time.Duration `yaml:"max_extension"`
 	// MinimumParties is the least number of contributions, at least 2, that a study must promise. A
 	// study promises its plan's floor, or its minimum if there is no floor.
@@ -318,8 +317,7 @@ func (h Helper) Words() string {
 	return fmt.Sprintf("%s, signing key %s…, sealing key %s…", name, h.Signing.String()[:16], h.Sealing.String()[:16])
 }
 
-// validate returns an error that names the wrong field and says what to do. needed says that studies
-// may need a helper.
+// validate's error names the wrong field and says what to do. needed says that studies may need a helper.
 func (h Helper) validate(needed bool) error {
 	switch none := (aggregator.Pins{}); {
 	case !h.Named() && h.Name == "" && !needed:

@@ -152,8 +152,7 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 	return steps, 0, err
 }
 
-// Voter returns the classifier that votes here. failed gets the reason for missing votes, which only
-// the site may see.
+// Voter returns the classifier that votes here. failed gets why votes are missing, for the site only.
 func (s *Site) Voter(failed func(error)) study.Voter {
 	l := s.Config.Learner
 	if !l.Brought() {

@@ -41,8 +41,7 @@ type Site struct {
 	named       *sync.Map // cache of releaseHeads, by file
 }
 
-// Open opens the state folder. Several processes may open it, because writes are atomic, and the ledger serves one
-// process at a time.
+// Open opens the state folder. Several processes may: writes are atomic, and the ledger serves one at a time.
 func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	s := &Site{
 		Config: c, Party: party, named: new(sync.Map),
@@ -94,8 +93,7 @@ func (s *Site) Close() {
 	s.Journal.Close()
 }
 
-// NoteLedger stores the ledger's head with an upload. A ledger older than that head then charges
-// nothing (ErrBehind).
+// NoteLedger stores the ledger's head with an upload. An older ledger then charges nothing (ErrBehind).
 func (s *Site) NoteLedger(ctx context.Context, d Dossier) error {
 	head, err := privacy.HeadOf(ctx, s.Journal)
 	if err != nil {
@@ -166,9 +164,8 @@ func (s *Site) PoolFile(d auxdata.Digest) string {
 	return filepath.Join(s.Pools, "pool-"+d.String()+".csv")
 }
 
-// Records returns this site's records for a study, in blocks if the task reads blocks (study.InBlocks). What was
-// unexpected, or why the records are empty, is written only to the study's folder. The agent logs it when the upload
-// leaves (Agent.tell).
+// Records returns this site's records for a study, in blocks if the task reads blocks (study.InBlocks). Only the
+// study's folder learns what was unexpected, or why the records are empty; the agent logs it later (Agent.tell).
 func (s *Site) Records(h study.Hash, p study.Plan, n int, blocks bool) study.Inputs {
 	in, odd, unread := s.Sources.Records(p, n, blocks)
 	d := s.Studies.Of(h)

@@ -35,8 +35,7 @@ func openSpeed(c Config) *Speed {
 	return s
 }
 
-// speedDays is the number of days of which the best measurement counts. After them, a machine that became slower is
-// noticed.
+// speedDays is the number of days of which the best measurement counts. Then a slower machine is noticed.
 const speedDays = 7
 
 // MeasureEvery is the interval at which a running agent measures.

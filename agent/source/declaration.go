@@ -37,8 +37,7 @@ type Declaration struct {
 	File   string `json:"file,omitempty"`
 	// Query is the database query that is read in place of a file.
 	Query *Asked `json:"query,omitempty"`
-	// Digest is the SHA-256 of the file's bytes on that day, or of a query's driver and text. It is
-	// for the site only.
+	// Digest is the SHA-256 of the file's bytes on that day, or of a query's driver and text. For the site only.
 	Digest string `json:"sha256"`
 	// Form is the detected format of the file. The file is read in this format only.
 	Form   files.Format   `json:"form"`
@@ -57,8 +56,7 @@ type Declaration struct {
 	// is written again regularly, Records has two digits, and empty records fill a shorter file.
 	Found   int `json:"found,omitempty"`
 	Records int `json:"records"`
-	// Import is the SHA-256 of the table of imported records. It is empty for a source whose file is
-	// written again regularly.
+	// Import is the SHA-256 of the table of imported records. Empty if the file is written again regularly.
 	Import  string    `json:"import,omitempty"`
 	At      time.Time `json:"at"`
 	By      string    `json:"by"`
@@ -210,8 +208,7 @@ const (
 	dailyDigits  = 2
 )
 
-// RoundDown keeps the first digits of a count and sets the others to 0, so that a few records do not
-// change the result.
+// RoundDown keeps the first digits of a count and sets the others to 0, so that few records do not change it.
 func RoundDown(n, digits int) int {
 	most := 1
 	for range digits {

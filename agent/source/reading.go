@@ -93,8 +93,7 @@ func (o *inOrder) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// unread is the error for a file that cannot be read. It quotes nothing, because what looks like column names may be
-// a record.
+// unread is the error for a file that cannot be read. It quotes nothing: what looks like a header may be a record.
 func unread(err error, f files.Format) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -199,8 +198,7 @@ func (c *codedRows) Next() ([]string, bool, error) {
 	return cells, ok, c.keep(c.record)
 }
 
-// Progress, if not nil, gets the numbers of records and bytes read so far, and the file's size in bytes, 0 without a
-// file.
+// Progress, if not nil, gets the numbers of records and bytes read so far, and the file's size, 0 without a file.
 type Progress func(records int, read, size int64)
 
 // survey reads a source for a person's import. Its errors are for the person on this machine.

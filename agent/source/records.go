@@ -70,8 +70,7 @@ func (h *Held) All() (*dataset.Records, error) {
 	return all, nil
 }
 
-// Blocks yields exactly n records, in blocks: the first n in the order of the table, and empty ones if the
-// table has fewer.
+// Blocks yields exactly n records, in blocks: the table's first n, and empty ones if it has fewer.
 //
 // Proof note. Claim: for statistics that are sums over records, at units party, record and label, neighbours
 // remain neighbours when only the first n records are taken.

@@ -240,8 +240,7 @@ type table struct {
 
 var errTable = errors.New("the import is damaged: declare the source again")
 
-// openTable opens a table file. It stays readable until it is closed, even if a person imports the
-// source again meanwhile.
+// openTable opens a table file. It stays readable until closed, even if the source is imported again.
 func openTable(path string, c *dataset.Coding) (table, error) {
 	file, err := os.Open(path)
 	if err != nil {

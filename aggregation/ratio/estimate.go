@@ -222,8 +222,7 @@ func (v *ratioView) measure(norm, self float64) {
 	}
 }
 
-// covariance returns the covariance of the unconstrained ratios. loose reports that an upper bound
-// replaced an unknown spread.
+// covariance returns the covariance of the unconstrained ratios. loose says that a bound replaced an unknown spread.
 func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, loose bool) {
 	cov = knownCovariance(m.system, m.sets, point.setWeights, v.noise)
 	var dim float64
@@ -299,8 +298,7 @@ func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float6
 	}
 }
 
-// fit estimates the target's squared distance from the fitted mean without bias, and divides it by its
-// expectation.
+// fit estimates the target's squared distance from the fitted mean without bias, over its expectation.
 func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 	if v.n < 2 {
 		return Goodness{}

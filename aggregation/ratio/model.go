@@ -122,8 +122,7 @@ func (m *Model) TrainingShares() []float64 {
 // *Refusal if no estimate is possible: a class in no set, equal shares in all sets, fewer sets than
 // classes, or a set of fewer than two rows.
 //
-// It assumes that P(x|y) is the same in every set and in the target, and only the shares differ. Estimate
-// tests this.
+// It assumes that P(x|y) is the same in every set and in the target, and only shares differ. Estimate tests this.
 func Fit(sets []Set, o Options) (*Model, error) {
 	if o.Estimator == "" {
 		o.Estimator = ClassMeans

@@ -54,8 +54,7 @@ const (
 // Noise exceeds it 1 time in 1,000.
 const absentDeviations = 3
 
-// ratioProblem is the input of every estimator: the sets' Gram and shares, with the distribution of
-// their noises.
+// ratioProblem is the input of every estimator: the sets' Gram and shares, with their noises.
 type ratioProblem struct {
 	gram   Gram
 	shares *mat.Dense // c×M, columns sum to 1 (noisy entries may be negative)

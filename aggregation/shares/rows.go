@@ -13,8 +13,7 @@ import (
 //
 //	c = Σᵢ rᵢ·(Σⱼ xᵢⱼ − Total, only the coordinator subtracts),
 //
-// so the two results add up to Σᵢ rᵢdᵢ, which must be 0. The rᵢ are independent uniform elements drawn from the
-// key.
+// so the two results add up to Σᵢ rᵢdᵢ, which must be 0. The rᵢ are independent, uniform, from the key.
 //
 // Soundness. The party does not know the key, so when its shares are fixed the rᵢ are uniform and independent
 // of them. If some dᵢ ≠ 0, then for every choice of the other r exactly one rᵢ gives 0: the vector passes with

@@ -98,8 +98,7 @@ func (b bin) hidden() float64 { return b.sd * math.Sqrt(1/math.Max(b.rows, 1)+12
 
 const mostSlope = 1e3
 
-// fit returns the line, its slope and its intercept. The slope's interval holds the slopes whose tension is
-// within ±z95.
+// fit returns the line, its slope and its intercept. The interval holds the slopes with tension within ±z95.
 func (s Scale) fit(h Histogram) (line, Number, Number) {
 	none := func(why string) (line, Number, Number) { return line{}, unknown("%s", why), unknown("%s", why) }
 	if why := h.drowned(); why != "" {
@@ -164,8 +163,7 @@ func (s Scale) unit() float64 {
 	return 4 / (high - low)
 }
 
-// end returns one end of the slope's interval. It walks from the estimate in growing steps until tension exceeds
-// z95, then bisects.
+// end returns one end of the slope's interval. It takes growing steps until tension exceeds z95, then bisects.
 func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	inside, outside := b, b
 	for range 40 {

@@ -7,8 +7,7 @@ type Histogram struct {
 	Positive, Negative []float64
 	// Noise is the variance of the noise on each count.
 	Noise float64
-	// Sampling reports that intervals are for the population from which the records come; otherwise
-	// they are for these records.
+	// Sampling reports that intervals are for the records' population, else for these records.
 	Sampling bool
 }
 

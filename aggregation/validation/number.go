@@ -11,8 +11,7 @@ type Number struct {
 	// SD is the standard deviation of all uncertainty, NoiseSD of the noise alone.
 	SD      float64 `json:"sd"`
 	NoiseSD float64 `json:"noise_sd"`
-	// Low and High are a 95 % interval. If NoLow or NoHigh is set, noise leaves that side open, and
-	// the end is 0.
+	// Low and High are a 95 % interval. With NoLow or NoHigh, noise leaves that side open, and the end is 0.
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 	NoLow  bool    `json:"no_low,omitempty"`

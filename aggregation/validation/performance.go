@@ -40,8 +40,7 @@ type BinShare struct {
 
 const noProbability = "the score is no probability"
 
-// Of computes all measures. thresholds must be edges of the scale: probabilities if scores are log-odds,
-// otherwise scores.
+// Of computes all measures. thresholds must be edges of the scale: probabilities for log-odds, else scores.
 func (s Scale) Of(h Histogram, thresholds []float64) Performance {
 	all := func(int) (c, d [2]float64) { return [2]float64{1, 0}, [2]float64{1, 1} }
 	out := Performance{

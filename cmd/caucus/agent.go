@@ -206,8 +206,7 @@ func (a *agentCommand) noteOffline(err error) {
 
 type previewDocument struct {
 	desk.Review
-	// Again is the operator's forecast as this agent drew it again. Agrees reports whether both differ by no
-	// more than chance.
+	// Again is the operator's forecast as this agent drew it again. Agrees says both differ by no more than chance.
 	Again  *forecast.Forecast `json:"forecast_again,omitempty"`
 	Agrees bool               `json:"forecast_agrees,omitempty"`
 }

@@ -155,8 +155,7 @@ func checkPlace(name string, folder bool) error {
 // reads records an input file that no flag names.
 func (c *console) reads(name string) { c.inputs = append(c.inputs, given{name: name}) }
 
-// owns records a daemon's folder that the command reads. The command must not write its outputs beside
-// keys and ledger.
+// owns records a daemon's folder that the command reads. Outputs must not be written beside keys and ledger.
 func (c *console) owns(dir string) { c.owned = append(c.owned, dir) }
 
 // notRead refuses a name that leads to an input file, also through a link, or into a daemon's folder.
@@ -243,8 +242,7 @@ func (c *console) write(name string, write func(io.Writer) error) error {
 
 const newFileMode = 0o644 // before the umask; an existing file keeps its mode
 
-// replace writes a new file beside name and then renames it to name. old describes the existing file, nil if
-// there is none.
+// replace writes a new file beside name and then renames it to name. old is the existing file, nil if none.
 func (c *console) replace(name string, old fs.FileInfo, write func(io.Writer) error) error {
 	c.writing.Lock()
 	file, err := os.OpenFile(filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s%019d", filepath.Base(name), rand.Int64())), os.O_WRONLY|os.O_CREATE|os.O_EXCL, newFileMode)

@@ -20,8 +20,7 @@ import (
 	"caucus/study/classifier"
 )
 
-// answering reads the records part by part, and writes the predictions of each part. doc has the values only
-// for --json.
+// answering reads records and writes predictions part by part. doc has the values only for --json.
 type answering struct {
 	*predicting
 	file         *recordFile

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// ratioPlot draws an SVG of each class's share with its interval, and a tick at the class's share in the
-// study's sets.
+// ratioPlot draws an SVG of each class's share with its interval, and a tick at its share in the study's sets.
 func ratioPlot(d ratioEstimate) string {
 	const left, width, line = 160, 480, 28
 	height := line*len(d.Classes) + 70

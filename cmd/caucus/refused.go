@@ -12,8 +12,7 @@ import (
 // flagsOf maps plan fields to flags where the two names differ.
 var flagsOf = map[string][]string{"minimum": {"parties"}, "roster": {"parties"}}
 
-// refused turns the refusal of a plan's field into a usage error about the flag that set the field.
-// Other errors pass unchanged.
+// refused turns the refusal of a plan's field into a usage error about the flag that set it. Other errors pass.
 func refused(cmd *cobra.Command, err error) error {
 	var plan *study.Refusal
 	if !errors.As(err, &plan) {

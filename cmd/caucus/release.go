@@ -10,8 +10,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// mostWhole bounds the bytes of a file that is read into memory: a release with tables of all sites has
-// about 100 MB.
+// mostWhole bounds the bytes of a file that is read into memory: one with tables of all sites has about 100 MB.
 const mostWhole = 512 << 20
 
 func readWhole(name string) ([]byte, error) {

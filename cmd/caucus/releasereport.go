@@ -26,8 +26,7 @@ type reported struct {
 	// Verified reports that the study's pool was given and that all checks hold. It is null without that pool,
 	// and false if any check fails.
 	Verified *bool `json:"verified"`
-	// Simulated reports that a simulation made the release. There is nothing to verify then, and Verified is
-	// never true.
+	// Simulated reports that a simulation made the release: there is nothing to verify, and Verified is never true.
 	Simulated bool `json:"simulated"`
 }
 

@@ -33,8 +33,7 @@ type ratioEstimate struct {
 	Error *ratio.Error `json:"error,omitempty"`
 }
 
-// ratioClass is one class's share with its 95 % interval. Without an interval, low is 0, high is 1, and
-// there is no standard error.
+// ratioClass is one class's share with its 95 % interval. Without one, low is 0, high 1, and no standard error.
 type ratioClass struct {
 	Class    string  `json:"class"`
 	Share    float64 `json:"share"`

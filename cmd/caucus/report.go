@@ -39,8 +39,7 @@ func (c *console) reportSimulated(name string, r *study.Release, measured *repor
 	return nil
 }
 
-// commandLine quotes a process's arguments for a shell and leaves folders out, because people pass the page on
-// and folders are private.
+// commandLine quotes a process's arguments for a shell and leaves folders out, because the page is passed on.
 func commandLine(args []string) string {
 	words := []string{"caucus"}
 	for _, arg := range args[min(1, len(args)):] {

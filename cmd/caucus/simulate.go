@@ -181,8 +181,7 @@ func (r *rehearsal) passedOver() error {
 	return nil
 }
 
-// mostVirtual bounds the parties, each party's records, and the repeats; mostGenerated bounds the
-// made-up records.
+// mostVirtual bounds parties, each party's records, and repeats; mostGenerated bounds made-up records.
 const mostVirtual, mostGenerated = 1_000_000, 100_000_000
 
 // warnDelta warns of a δ that daemons would refuse for the plan's units or, if unknown, for the records dealt.

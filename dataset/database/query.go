@@ -137,8 +137,7 @@ func words(sql, driver string) (all []string) {
 	return all
 }
 
-// changes finds words that write, except where they name a column or a function. places finds
-// placeholders for values.
+// changes finds words that write, except as names of columns or functions; places finds placeholders.
 var (
 	selects = []string{"SELECT", "WITH", "VALUES", "TABLE"}
 	changes = regexp.MustCompile(`[^.] (INTO|INSERT|UPDATE|DELETE|MERGE)( [^(]|$)`)

@@ -56,8 +56,7 @@ func Open(ctx context.Context, q Query) (*Rows, error) {
 	return r, nil
 }
 
-// run starts the statement in a read-only transaction. It prepares the statement, because MySQL sends all
-// digits of numbers only then.
+// run starts the prepared statement (MySQL sends all digits only then) in a read-only transaction.
 func (r *Rows) run(text string) (err error) {
 	r.tx, err = r.db.BeginTx(r.ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err == nil {
@@ -176,8 +175,7 @@ const (
 	utc     // a moment with a zone
 )
 
-// forms says how each type is written as text. Other types are refused, except in SQLite, where any column is
-// plain.
+// forms says how each type is written as text. Others are refused, but SQLite's columns are all plain.
 var forms = map[string]map[string]form{
 	Postgres: {
 		"bool": plain, "int2": plain, "int4": plain, "int8": plain, "oid": plain, "float4": single, "float8": plain,

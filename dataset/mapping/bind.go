@@ -273,8 +273,7 @@ func (b *Bound) Cells() float64 {
 	return cells
 }
 
-// Remarks counts the cells up to now for which no value could be computed. The counts are private, like all
-// remarks.
+// Remarks counts the cells up to now for which no value could be computed. They are private, like all remarks.
 func (b *Bound) Remarks() []dataset.Remark {
 	var all []dataset.Remark
 	for _, t := range b.targets {

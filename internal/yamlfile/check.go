@@ -144,8 +144,7 @@ func (c *check) fields(n *yaml.Node, t reflect.Type, path []string) error {
 	})
 }
 
-// pairs calls the function each for every key and value of a mapping, and of mappings merged into it (<<). A key must
-// be text and unique.
+// pairs calls each for every key and value of a mapping, and of those merged into it (<<). Keys are unique texts.
 func (c *check) pairs(n *yaml.Node, path []string, each func(key, value *yaml.Node) error) error {
 	first := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {

@@ -33,8 +33,7 @@ func keysOf(t reflect.Type) []key {
 	return keys
 }
 
-// suggest explains an unknown key: a known key with nearly the same spelling, the same key elsewhere, or
-// a list of the known keys.
+// suggest explains an unknown key: a key of nearly the same spelling, the same key elsewhere, or all known keys.
 func (c *check) suggest(unknown string, known []key) string {
 	names := make([]string, len(known))
 	for i, k := range known {

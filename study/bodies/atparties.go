@@ -67,8 +67,7 @@ func releasedUnder(r privacy.Published) [sha256.Size]byte {
 	return sha256.Sum256(terms)
 }
 
-// Append appends a publication to b. It refuses a publication that the party's ledger did not release
-// on exactly the plan's terms.
+// Append appends a publication to b. It must be of the party's ledger and of exactly the plan's terms.
 func (k AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 	form, numbers := formReleased, r.Values
 	switch {
@@ -88,8 +87,7 @@ func (k AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 	return AppendFixed(b, numbers), nil
 }
 
-// Published decodes a publication of n values. It refuses a publication that was released for another
-// plan or on other terms.
+// Published decodes a publication of n values. It refuses one of another plan or other terms.
 func (k AtParties) Published(b []byte, n int) (privacy.Published, error) {
 	r := k.claim()
 	if len(b) != PublishedSize(n) {

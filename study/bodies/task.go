@@ -25,8 +25,7 @@ func (NoForecast) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }
 
-// Statistic describes the vector that each party contributes, the release of the vectors' sum, and the result
-// made from the sum.
+// Statistic describes the vector that each party contributes, the release of their sum, and the result of that.
 type Statistic interface {
 	// Local returns a party's vector, whose integers add up over parties, and its weight (ballots or records).
 	Local(study.Inputs) (vector []int64, weight int64)
@@ -38,8 +37,7 @@ type Statistic interface {
 	Cells() int
 	ReleasedCells() int
 	Weights() (least, most int64) // bound the weight of one contribution
-	// Terms follow from plan, pool and the public weight. If sites add the noise, the weight must not
-	// change them.
+	// Terms follow from plan, pool and the public weight. If sites add noise, it must not change them.
 	Terms(weight int64) (study.ReleaseTerms, error)
 	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error) // wraps a private vector: one party's, or the sum
 	// Noise forecasts the noise on the released moments (means of label or vote × features), for a sum

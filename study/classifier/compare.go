@@ -14,8 +14,7 @@ import (
 	"caucus/study"
 )
 
-// Comparison compares a release with a site's own classifier. Its numbers have no noise, so only the
-// site may see them.
+// Comparison compares a release with a site's own classifier. Its numbers have no noise: for the site only.
 type Comparison struct {
 	Records int `json:"records"` // labelled records
 	// Released measures the release. Alone measures the site's own classifier by cross-validation,

@@ -26,8 +26,7 @@ var (
 const (
 	autoTeachers = 4
 	autoDraws    = 2 // draws of noise for each teacher (ChooseMap)
-	// autoHarm is the loss of mean accuracy that ends the search for components. A loss by chance is
-	// smaller.
+	// autoHarm is the loss of mean accuracy that ends the search for components. Chance loses less.
 	autoHarm = 0.01
 	// autoPlain is the number of components for images, and for mechanisms without a forecast.
 	autoPlain = 30

@@ -27,8 +27,7 @@ type mechanism struct {
 	units []privacy.Unit
 	// site reports whether each party may add the noise itself.
 	site bool
-	// shared reports whether two servers can hold shares of a contribution, with a proof that the
-	// contribution is valid.
+	// shared reports whether two servers can hold shares of a contribution, with a proof that it is valid.
 	shared bool
 	// needsDelta reports whether the guarantee is (ε,δ) with δ > 0.
 	needsDelta bool
@@ -124,8 +123,7 @@ func (Kind) Check(p study.Plan) error {
 		}
 	}
 	if m.words.trained && p.Unit != privacy.Party && p.WhereReadsLabel() {
-		// A condition on the label could select the records of one class, and training time would
-		// reveal their number.
+		// A condition on the label could select one class, and training time would reveal its size.
 		return study.PlanError("where", "%q reads the label: a site would train on records chosen by their labels, which unit %s hides: use the features alone, or mechanism cross", p.Where, p.Unit)
 	}
 	var t Terms
@@ -221,8 +219,7 @@ func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.
 
 type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`
-	// Drift compares the mean features of the private records with the pool's; nil if the mechanism does
-	// not release that mean.
+	// Drift compares the mean features of the private records with the pool's; nil if no such mean is released.
 	Drift *aggregation.Drift `json:"drift,omitempty"`
 	// EffectiveRows is Kish's effective sample size of a pool with tilted weights (see cross).
 	EffectiveRows float64 `json:"effective_rows,omitempty"`
@@ -264,8 +261,7 @@ func (t task) Work(records int) (study.Work, error) {
 
 func trains(p study.Plan) bool { return p.Mechanism != "cross" && p.Mechanism != "means" }
 
-// shardRows bounds a shard's records. If no patient has many records, a shard exceeds the bound with
-// probability at most 1e-12.
+// shardRows bounds a shard's records. Unless a patient has many, a shard exceeds it with probability at most 1e-12.
 func shardRows(records, shards int) int {
 	if shards == 1 {
 		return records

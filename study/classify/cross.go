@@ -73,8 +73,7 @@ func (c *cross) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, records, nil
 }
 
-// Form returns the range of a sum over this public number of records. The party proves to the servers that its
-// sums are in this range.
+// Form returns the range of a sum over this public number of records. The party proves that its sums are in it.
 func (c *cross) Form(records int64) shares.Form {
 	return shares.Integers(c.Cells(), aggregation.CrossMost(max(records, 1)))
 }

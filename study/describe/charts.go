@@ -11,8 +11,7 @@ import (
 // mostShown bounds the levels in a chart and the groups that have charts. Tables show all of them.
 const mostShown = 8
 
-// charts draws the groups, then each column, then missing values. It omits estimates that are unknown or
-// bounded on one side only.
+// charts draws the groups, then each column, then missing values. It omits estimates without two bounds.
 func (t Table) charts() (out []*study.ReportChart) {
 	known := map[string][]Named{} // known estimates by column
 	for _, e := range t.Estimates() {

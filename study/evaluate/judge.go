@@ -36,8 +36,7 @@ func (j Judge) Evaluate(values []float64, draws int, sampling bool) (Evaluation,
 	return j.h.evaluate(values, sd, sampling), err
 }
 
-// Claimed returns the performance that the model would have if records were like the pool's rows and
-// the model were right.
+// Claimed returns the performance of a model that is right, on records like the pool's rows.
 func (j Judge) Claimed() (out []validation.Performance) {
 	for _, s := range j.h.scales {
 		out = append(out, s.Of(s.Expected(claimedRecords, 0), j.h.terms.Thresholds))

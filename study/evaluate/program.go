@@ -79,8 +79,7 @@ func evenEdges(bins int, with []float64) []float64 {
 	return slices.Compact(edges)
 }
 
-// spread invents scores of a pool's rows, three for each bin. Their weights make the probabilities
-// uniform on [0,1].
+// spread invents scores of a pool's rows, three for each bin. Weights make probabilities uniform on [0,1].
 func spread(bins int) (z, weight []float64) {
 	n := 3 * bins
 	for i := range n {

@@ -103,8 +103,7 @@ func (q *query) kept() (all []string) {
 	return all
 }
 
-// cells reads the table. It writes records."name", because SQLite reads an unknown "name" alone as a text
-// and reports no error.
+// cells reads the table. It writes records."name", because SQLite reads an unknown "name" alone as a text.
 func (q *query) cells(table string) {
 	var columns []string
 	for i, name := range q.keep {
@@ -269,8 +268,7 @@ func real(v float64) string {
 	return text
 }
 
-// sum adds terms in groups, because SQLite allows at most 1,000 levels of nesting and counts each term of
-// a + b + c + … as a level.
+// sum adds terms in groups, because SQLite counts each term of a + b + c + … as one of at most 1,000 levels.
 func sum(terms []string) string {
 	const group = 50
 	if len(terms) <= group {

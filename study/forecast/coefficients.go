@@ -31,8 +31,7 @@ type Coefficient struct {
 
 const changeNoise = "more records or a larger epsilon"
 
-// newCoefficients makes the forecast from the draws, and from classifier.Foresee, which says what map and pool
-// rule out.
+// newCoefficients makes the forecast from the draws, and what map and pool rule out (classifier.Foresee).
 func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficients {
 	out := &Coefficients{None: classify.NoCoefficients(p)}
 	if out.None != "" {

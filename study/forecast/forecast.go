@@ -44,8 +44,7 @@ func DefaultDraws(classes, parties, rows int) int {
 	return max(6, min(40/classes, 40_000_000/(parties*rows)))
 }
 
-// Drawn summarises a number over all draws: its mean with standard error, and the range that nine in ten
-// draws are in.
+// Drawn summarises a number over all draws: its mean with standard error, and the range of nine in ten draws.
 type Drawn struct {
 	Mean  float64 `json:"mean"`
 	Error float64 `json:"error"`
@@ -83,8 +82,7 @@ type Forecast struct {
 	Assumed bool `json:"class_shares_assumed,omitempty"`
 	Parties int  `json:"parties"`
 	Records int  `json:"records"` // records of all parties together
-	// Released is the release's classifier, Alone one party's own classifier, and Pooled one that was
-	// trained on all records.
+	// Released is the release's classifier, Alone one party's own, Pooled one trained on all records.
 	Released Line `json:"released"`
 	Alone    Line `json:"alone"`
 	Pooled   Line `json:"pooled"`
@@ -95,16 +93,14 @@ type Forecast struct {
 	Gain  []float64 `json:"gain"`
 	Helps Helps     `json:"helps"`
 	Draws int       `json:"draws"`
-	// Coefficients is nil unless Options asks for them. The forecast that an operator publishes (Stated)
-	// never has them.
+	// Coefficients is nil unless Options asks for them. A published forecast (Stated) never has them.
 	Coefficients *Coefficients `json:"coefficients,omitempty"`
 }
 
 // ByAUC reports whether Helps compares AUCs and not accuracies.
 func (f *Forecast) ByAUC() bool { return f.Pooled.Accuracy.Mean-f.Majority < LeastGain }
 
-// band holds the AUCs to try if the AUC is unknown. Most risk models in medicine are in this range
-// (Wessler et al. 2015).
+// band holds the AUCs to try if the AUC is unknown. Most medical risk models are in it (Wessler et al. 2015).
 var band = []float64{.65, .75, .85}
 
 // assumedShare is the default share of the larger class of two.

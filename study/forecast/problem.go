@@ -132,8 +132,7 @@ func pick(p []float64, u float64) int {
 	return len(p) - 1
 }
 
-// draw draws this number of records from the pool rows that are listed in from, with probabilities proportional
-// to the rows' weights.
+// draw draws this number of records from the pool rows listed in from, with probabilities by their weights.
 func (t *problem) draw(from []int, records int) *dataset.Records {
 	_, d := t.pool.Encoded.Dims()
 	out := &dataset.Records{X: mat.NewDense(records, d, nil), Y: make([]int, records)}

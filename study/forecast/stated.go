@@ -26,8 +26,7 @@ type Stated struct {
 
 const version = 1
 
-// MostDraws and MostParties bound every forecast. mostDrawsAgain and mostRecordsAgain bound what a site draws
-// again (Again).
+// MostDraws and MostParties bound every forecast. mostDrawsAgain and mostRecordsAgain bound what Again draws.
 const (
 	MostDraws   = 10_000
 	MostParties = 10_000
@@ -77,8 +76,7 @@ func (s Stated) Again(ctx context.Context, p study.Plan, pool *auxdata.Pool, pro
 	return Draw(ctx, p, pool, Public{study.Size{Parties: f.Parties, Records: f.Records}, s.AUC}, Options{Draws: f.Draws, Progress: progress})
 }
 
-// Agrees reports whether each mean of the two forecasts differs by at most four standard errors of
-// the difference.
+// Agrees reports whether each mean differs by at most four standard errors of the difference.
 func (f *Forecast) Agrees(with *Forecast) bool {
 	near := func(a, b Drawn) bool { return math.Abs(a.Mean-b.Mean) <= 4*math.Hypot(a.Error, b.Error)+1e-6 }
 	lines := func(a, b Line) bool { return near(a.Accuracy, b.Accuracy) && near(a.AUC, b.AUC) }

@@ -240,8 +240,7 @@ type Result struct {
 	Correction string                `json:"correction"`
 	// Shares are the classes' shares of the true labels.
 	Shares aggregation.LabelShares `json:"shares"`
-	// Path is the search for the ridge. Its held-out risks are corrected for the noise, except those
-	// for AUC.
+	// Path is the search for the ridge. Held-out risks, except for AUC, are corrected for noise.
 	Path []aggregation.LabelPoint `json:"path,omitempty"`
 	// SlopeError is the relative standard deviation of the slope from scores to log-odds, 0 without a
 	// slope.

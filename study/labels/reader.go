@@ -31,8 +31,7 @@ func (l task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 // PublicBodies returns false, because only the coordinator may see the features.
 func (l task) PublicBodies() bool { return false }
 
-// parse splits a body into encoded features and labels. It checks that the labels were released on
-// exactly the plan's terms.
+// parse splits a body into encoded features and labels. It checks that labels were released on the plan's terms.
 func (s reader) parse(body []byte) (features []byte, y []int64, err error) {
 	fail := func(format string, args ...any) ([]byte, []int64, error) {
 		return nil, nil, fmt.Errorf("%w: %w", study.ErrContribution, fmt.Errorf(format, args...))

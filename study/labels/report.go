@@ -9,8 +9,7 @@ import (
 	"caucus/study/classifier"
 )
 
-// Report describes the training, the classifier's quality as estimated from the privatised labels,
-// and the class shares.
+// Report describes the training, the quality estimated from the privatised labels, and the class shares.
 func (Kind) Report(r study.Release) (out study.Report, err error) {
 	l, err := ResultOf(r.Result)
 	if err != nil {

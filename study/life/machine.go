@@ -58,8 +58,7 @@ type (
 	}
 	Returned       struct{ Party study.PartyID } // a party sent its lost bytes again
 	DeadlinePassed struct{}
-	// ShareReached says that the seal rule's quiet time has passed. The machine checks the number of
-	// contributions.
+	// ShareReached says that the seal rule's quiet time has passed. The machine checks the number.
 	ShareReached struct{}
 	Closed       struct{} // an operator wants no more contributions
 	// Amended says that the coordinator signed an amendment. Charged reports whether the coordinator's
@@ -68,8 +67,7 @@ type (
 		Document []byte
 		Charged  bool
 	}
-	// FoldDone says that this number of contributions was added up or, for a Keeper, found unchanged in
-	// the store.
+	// FoldDone says that this number of contributions was added up or, for a Keeper, found unchanged.
 	FoldDone    struct{ Contributions int }
 	ReleaseDone struct{} // the ledger released, and the result is stored
 	// SumLost says that the folded sum, or some kept bodies, are damaged. Parties must then send all
@@ -326,8 +324,7 @@ func (s *Study) fail(reason string) []Effect {
 	return s.enter(study.Failed, reason)
 }
 
-// resealed drops lost contributions of a sealed study. The number of contributions is still fixed before any
-// noise.
+// resealed drops lost contributions of a sealed study. Their number is still fixed before any noise.
 func (s *Study) resealed(e Resealed) []Effect {
 	if s.State != study.Sealed {
 		return nil
@@ -345,8 +342,7 @@ func (s *Study) resealed(e Resealed) []Effect {
 	return s.seal(s.Reason)
 }
 
-// refuted drops contributions that both servers refused. The number of contributions is still fixed before any
-// noise.
+// refuted drops contributions that both servers refused. Their number is still fixed before any noise.
 func (s *Study) refuted(e Refuted) []Effect {
 	if s.State != study.Sealed {
 		return nil

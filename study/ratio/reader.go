@@ -213,8 +213,7 @@ func (s reader) setsOf(b parsed) ([]ratio.Set, error) {
 	return out, nil
 }
 
-// leastSet is the least size of a set, in standard deviations of the size's noise, if the plan has a
-// condition.
+// leastSet is the least size of a set, in deviations of the size's noise, under a condition.
 const leastSet = 4
 
 // noisySets returns the sets of a release whose counts and sums have independent Gaussian noise. If

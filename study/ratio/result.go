@@ -20,8 +20,7 @@ const kindName = "ratio"
 const Assumption = "This assumes that records of a class look alike everywhere: only the classes' shares differ between the sets and this file, not what a class looks like."
 
 type Result struct {
-	// Model estimates the ratios of any unlabelled set. It is nil if the sets support no estimate;
-	// Refusal then says why.
+	// Model estimates the ratios of any unlabelled set. If the sets support none, it is nil, and Refusal says why.
 	Model   *ratio.Model `json:"model,omitempty"`
 	Refusal *Refusal     `json:"refusal,omitempty"`
 	Sets    []SetResult  `json:"sets"`

@@ -98,8 +98,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return p.SetTerms(t)
 }
 
-// designOf makes the design of a plan's sums: sums of encoded features or, if the plan projects them,
-// of mapped features.
+// designOf makes the design of a plan's sums: of encoded features or, if it projects them, mapped ones.
 func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 	t := study.TermsOf[Terms](p)
 	if p.Map.Kind != dataset.IdentityMap {

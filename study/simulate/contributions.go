@@ -104,8 +104,7 @@ func (s *drafted) unperturbed(ctx context.Context) (study.Result, error) {
 	return release.Result, err
 }
 
-// localSumKey identifies what a party computes, so that plans that differ only in budget and mechanism can
-// share the result.
+// localSumKey identifies what a party computes, so that plans of other budget and mechanism share it.
 type localSumKey struct {
 	pool      *auxdata.Pool
 	unit      privacy.Unit
@@ -121,8 +120,7 @@ type localSums []struct {
 	weight int64
 }
 
-// localSum returns party i's vector of a statistic. With Keep it ignores the end of ctx, because later plans use
-// the vector.
+// localSum returns party i's vector of a statistic. With Keep it outlives ctx, for later plans.
 func (d *Deal) localSum(ctx context.Context, t bodies.Task, i int) (vector []int64, weight int64) {
 	if !d.Keep {
 		return t.Local(d.inputs(ctx, i))

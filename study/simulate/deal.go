@@ -21,15 +21,13 @@ import (
 // first plan.
 type Deal struct {
 	Schema dataset.Schema
-	// Pool holds the public rows, N×Dim encoded. PoolWeight has a positive weight for each row; nil
-	// means equal weights.
+	// Pool holds the public rows, N×Dim encoded. PoolWeight has positive weights; nil: equal.
 	Pool       *mat.Dense
 	PoolWeight []float64
 	// Private holds the records of all parties. Parties lists the rows in Private of each party.
 	Private *dataset.Held
 	Parties [][]int
-	// Voters are the parties' classifiers, if a plan lets parties choose. Party i gets
-	// Voters[i mod len(Voters)].
+	// Voters are the parties' classifiers, if parties choose: party i has Voters[i mod len(Voters)].
 	Voters []Voter
 	// Test is used only for measuring.
 	Test *dataset.Held

@@ -15,8 +15,7 @@ import (
 
 // Describe runs a describe proposal among virtual parties, and compares the release with the truth.
 type Describe struct {
-	// Split may have records without labels. If it has neither Pool nor PoolFraction, a twentieth of the
-	// records is the pool.
+	// Split may have records without labels. Without Pool and PoolFraction, a twentieth is the pool.
 	Split
 	Proposal study.Proposal // see Classify
 	// Repeats is the number of draws for Coverage.
@@ -34,8 +33,7 @@ type DescribeSummary struct {
 	Parties   int          `json:"parties"`
 	// Forecast is the forecast of the noise that study create would show.
 	Forecast string `json:"forecast"`
-	// RMSE is the root mean square error of the displayed counts, over all cells. NoisyRMSE is that
-	// of the released counts.
+	// RMSE is the root mean square error of the displayed counts, over all cells. NoisyRMSE is of released counts.
 	RMSE      float64 `json:"rmse"`
 	NoisyRMSE float64 `json:"noisy_rmse"`
 	// Released is the release's table. True is the table of the same records without noise.

@@ -111,8 +111,7 @@ func (s Labels) Run(ctx context.Context) (LabelsSummary, error) {
 	return summary, nil
 }
 
-// checkTest refuses test records that do not allow a measurement. Its warnings name classes without
-// test records.
+// checkTest refuses test records that do not allow a measurement. Warnings name classes without any.
 func (s Labels) checkTest() (warnings []string, err error) {
 	if s.Test == nil { // then tests are split off the training records
 		return nil, nil

@@ -20,8 +20,7 @@ import (
 // Ratio makes sets of labelled records, one for each virtual party, runs a ratio proposal among them,
 // and compares its estimates with the true shares of test sets.
 type Ratio struct {
-	// Split is as in Classify, but Parties and Concentration have no effect, because the sets decide each
-	// party's records.
+	// Split is as in Classify, but Parties and Concentration have no effect, because sets decide the records.
 	Split
 	// Proposal is as in Classify, without the kind's terms.
 	Proposal study.Proposal
@@ -410,8 +409,7 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 	return nil
 }
 
-// estimate estimates the shares of records. Without a model it returns uniform shares, with intervals
-// from 0 to 1.
+// estimate estimates the shares of records. Without a model: uniform shares, intervals from 0 to 1.
 func estimate(p study.Plan, r studyratio.Result, records *dataset.Records) (ratio.Estimate, error) {
 	if r.Model != nil {
 		return r.Estimate(p, records)

@@ -29,8 +29,7 @@ type Reweigh struct {
 	HoldOut float64
 	// Query has a number for each record. The study estimates the mean of these numbers over the private records.
 	Query []float64
-	// Parties share the private records in random equal parts, with at most PerParty records each (0:
-	// no limit).
+	// Parties share the private records in random equal parts, at most PerParty each (0: no limit).
 	Parties, PerParty int
 	Repeats           int
 	Seed              uint64
@@ -39,8 +38,7 @@ type Reweigh struct {
 	Progress func(done, total int)
 }
 
-// ReweighSummary is the result of a simulation. Truth, Unweighted, Estimate and Unperturbed are means
-// over the repeats.
+// ReweighSummary is the result of a simulation. Truth, Unweighted, Estimate and Unperturbed are means.
 type ReweighSummary struct {
 	Study       string       `json:"study"`
 	Mechanism   string       `json:"mechanism"`
@@ -73,8 +71,7 @@ type ReweighSummary struct {
 	// R2 and Moved are means of the fields of aggregation.QueryAnswer.
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
-	// ForecastSD is the mean standard deviation, from noise and sampling, that releases state for
-	// their answers.
+	// ForecastSD is the mean standard deviation, by noise and sampling, that releases state for answers.
 	ForecastSD    float64 `json:"forecast_sd"`
 	Lambda        float64 `json:"lambda"`
 	EffectiveRows float64 `json:"effective_rows"`

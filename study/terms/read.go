@@ -30,8 +30,7 @@ type Study struct {
 	Pool        string        `yaml:"pool" file:"yes" help:"file of the public pool: CSV (also packed), Excel, Parquet"`
 	PoolRelease string        `yaml:"pool_release" file:"yes" help:"the reweigh release that gave the pool its weights, or from which the pool was made: the plan then states the cost of both together"`
 	ClosesIn    time.Duration `yaml:"closes_in" default:"7d" help:"deadline, counted from now, if the study file names none"`
-	// RosterTags are in place of a list of names: the roster is all parties that have these tags when
-	// the study is created.
+	// RosterTags are in place of a list of names: the roster is all parties with these tags at creation.
 	RosterTags map[string]string `yaml:"-"`
 	// Model is the model file of an evaluate study.
 	Model string `yaml:"-"`
@@ -198,8 +197,7 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 	return nil
 }
 
-// value parses what was written on the command line as YAML, except for terms that are texts. A list may
-// also be written as a,b.
+// value parses a command line's text as YAML, except for terms that are texts. A list may also be a,b.
 func (t Term) value(written string) (*yaml.Node, error) {
 	n := text(written)
 	switch kind := t.of.Kind(); {

@@ -25,8 +25,7 @@ type Term struct {
 	out  bool // Caucus writes this file
 }
 
-// Name returns the last part of the key. --set accepts this name if no other term of the kind has the
-// same last part.
+// Name returns the last part of the key. --set accepts it if no other term of the kind ends so.
 func (t Term) Name() string { return t.Key[strings.LastIndex(t.Key, ".")+1:] }
 
 func (t Term) IsFile() bool { return t.file }

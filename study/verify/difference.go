@@ -90,8 +90,7 @@ func differs(at string, a, b any) string {
 	return ""
 }
 
-// near reports whether two numbers at a path are equal within the path's tolerance. It returns false for two whole
-// numbers.
+// near reports whether two numbers at a path are equal within the path's tolerance. Two whole numbers never are.
 func near(at string, a, b json.Number) bool {
 	if _, err := a.Int64(); err == nil {
 		if _, err := b.Int64(); err == nil {

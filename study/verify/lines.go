@@ -21,8 +21,7 @@ func WriteLines(w io.Writer, lines []privacy.Line) error {
 	return b.Flush()
 }
 
-// ReadLines reads a whole ledger that WriteLines wrote, and calls fn for each valid line. An error of fn
-// ends the reading.
+// ReadLines reads a whole ledger that WriteLines wrote, and calls fn for each valid line. An error of fn ends it.
 func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error) {
 	chain := privacy.NewChain()
 	in := bufio.NewScanner(r)

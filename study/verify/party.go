@@ -115,8 +115,7 @@ func (s Party) Sent(r study.Release) []Finding {
 	return f
 }
 
-// Charges compares the site's ledger with a release. The site's charges must be those that plan and
-// pool declare.
+// Charges compares the site's ledger with a release. They must be those that plan and pool declare.
 func (s Party) Charges(r study.Release, pool *auxdata.Pool) []Finding {
 	var f findings
 	if s.Ledger == nil {
