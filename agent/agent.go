@@ -81,7 +81,6 @@ func (a *Agent) done(effect string) {
 	}
 }
 
-// courier is the link of an agent that answers by file, nil for others.
 func (a *Agent) courier() *protocol.Courier {
 	c, _ := a.link.(*protocol.Courier)
 	return c

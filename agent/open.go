@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,10 +49,7 @@ func newAgent(c site.Config, id protocol.Identity, party study.PartyID, dial fun
 		return nil, fmt.Errorf("agent config: %w", err)
 	}
 	s.Coordinator = l.Keys()
-	log := c.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	a := &Agent{
 		site: s, link: l, dial: dial, id: id, log: log.With("party", string(party)),
 		logged: map[string]string{}, recorded: map[string]bool{}, refused: map[study.Hash]string{}, reports: &reports{quiet: c.Quiet, waits: map[study.Hash]protocol.Wait{}}, preparation: &preparation{prepare: func(ctx context.Context, w window) draft { return drafted(ctx, s, w) }, clock: c.Clock}, clock: c.Clock, jitter: jitter, counts: health.NewCounts(),

@@ -39,7 +39,6 @@ func (r *reports) current() map[study.Hash]protocol.Wait { return r.waits }
 
 func (r *reports) begin() { r.waits = map[study.Hash]protocol.Wait{} }
 
-// newRun draws a random identifier for this process.
 func newRun() []byte {
 	run := make([]byte, 16)
 	rand.Read(run)

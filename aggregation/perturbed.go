@@ -1,6 +1,7 @@
 package aggregation
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 
@@ -116,10 +117,7 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 			correction = p.response(at, l)
 		}
 		for i, n := range draws {
-			if warm[i] == nil {
-				warm[i] = at
-			}
-			warm[i] = p.solve(noisy[i], l, searchGradient, warm[i])
+			warm[i] = p.solve(noisy[i], l, searchGradient, cmp.Or(warm[i], at))
 			worth[i] = inner(n, warm[i]) - inner(n, at)
 		}
 		if len(draws) > 0 {

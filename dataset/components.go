@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -89,11 +90,7 @@ func (c Components) Fit(s Schema, x *mat.Dense) (Map, error) {
 
 // Columns returns the map to the columns from which components are computed.
 func (c Components) Columns(s Schema, x *mat.Dense) (Map, error) {
-	analysis := c.Analysis
-	if analysis == "" {
-		analysis = DefaultAnalysis(s)
-	}
-	switch analysis {
+	switch cmp.Or(c.Analysis, DefaultAnalysis(s)) {
 	case FAMD:
 		return fitStandard(s, x)
 	case PCA:

@@ -174,7 +174,6 @@ func (m Map) fillOne(z, x *mat.Dense) {
 	}
 }
 
-// directions returns Directions as an Inputs × Outputs matrix.
 func (m Map) directions() *mat.Dense {
 	v := mat.NewDense(m.Inputs, m.Outputs, nil)
 	for i, value := range m.Directions {

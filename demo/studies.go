@@ -239,7 +239,6 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 // forecastDraws is the number of draws of a forecast.
 const knownAUC, forecastDraws = .87, 3
 
-// fewest returns the least number of records of a party.
 func fewest(own []*dataset.Table) int {
 	rows := make([]int, len(own))
 	for i, t := range own {

@@ -1,6 +1,7 @@
 package helper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,9 +37,7 @@ type Server struct {
 
 // New opens a helper's folder and listens. Run then serves; call Close if Run is never called.
 func New(c Config) (*Server, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	s := &Server{config: c}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start helper: %w", err), s.Close())

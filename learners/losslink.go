@@ -11,7 +11,6 @@ type link struct {
 	score, scoreSlope             func(p float64) float64
 }
 
-// logitLink has probability 1/(1+e^{−cz}).
 func logitLink(c float64) *link {
 	return &link{
 		probability:      func(z float64) float64 { return sigmoid(c * z) },
@@ -21,7 +20,6 @@ func logitLink(c float64) *link {
 	}
 }
 
-// identityLink has probability (1+z)/2.
 func identityLink() *link {
 	return &link{
 		probability:      func(z float64) float64 { return (1 + z) / 2 },

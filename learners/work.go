@@ -82,13 +82,11 @@ func (s Size) neighbours() float64 {
 	return n * (n + float64(s.Votes)) * (d + 8 + 6*list)
 }
 
-// binned returns the work of cutting columns into bins this many times.
 func (s Size) binned(times float64) float64 {
 	n, d := s.rows(), float64(s.Encoded)
 	return times*n*d*(48*math.Log2(n+1)+96) + 512*d
 }
 
-// trees returns the work of one sample's bins, its trees, and the predictions.
 func (s Size) trees(trees, depth, leaf int) float64 {
 	n, d, k, t := s.rows(), float64(s.Encoded), float64(s.Classes), float64(trees)
 	levels := float64(depth + 1)

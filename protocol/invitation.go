@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -154,9 +155,7 @@ func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialO
 		return Identity{}, err
 	}
 	ca := pemOf("CERTIFICATE", v.CA)
-	if o.Coordinator == "" {
-		o.Coordinator = v.Coordinator
-	}
+	o.Coordinator = cmp.Or(o.Coordinator, v.Coordinator)
 	c, err := dial(ca, tls.Certificate{Certificate: [][]byte{v.Certificate}, PrivateKey: key}, keys, o)
 	if err != nil {
 		return Identity{}, err

@@ -36,7 +36,6 @@ type Approver struct {
 	Shown string
 }
 
-// account is the operating system's user of this process.
 func account() string {
 	u, err := user.Current()
 	if err != nil {

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,11 +193,7 @@ func askCoordinator(ctx context.Context, c site.Config, id protocol.Identity) []
 		return []Result{problem("coordinator", "%v", err)}
 	}
 	defer l.Close()
-	address := c.Coordinator
-	if address == "" {
-		address = id.Coordinator
-	}
-	return askLink(ctx, l, address)
+	return askLink(ctx, l, cmp.Or(c.Coordinator, id.Coordinator))
 }
 
 type lister interface {

@@ -310,11 +310,7 @@ func (h Helper) Pins() aggregator.Pins {
 func (h Helper) Named() bool { return h.Pins() != aggregator.Pins{} }
 
 func (h Helper) Words() string {
-	name := h.Name
-	if name == "" {
-		name = "a helper without a name"
-	}
-	return fmt.Sprintf("%s, signing key %s…, sealing key %s…", name, h.Signing.String()[:16], h.Sealing.String()[:16])
+	return fmt.Sprintf("%s, signing key %s…, sealing key %s…", cmp.Or(h.Name, "a helper without a name"), h.Signing.String()[:16], h.Sealing.String()[:16])
 }
 
 // validate's error names the wrong field and says what to do. needed says that studies may need a helper.

@@ -1,6 +1,7 @@
 package ratio
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -124,12 +125,7 @@ func (m *Model) TrainingShares() []float64 {
 //
 // It assumes that P(x|y) is the same in every set and in the target, and only shares differ. Estimate tests this.
 func Fit(sets []Set, o Options) (*Model, error) {
-	if o.Estimator == "" {
-		o.Estimator = ClassMeans
-	}
-	if o.Confidence == 0 {
-		o.Confidence = 0.95
-	}
+	o.Estimator, o.Confidence = cmp.Or(o.Estimator, ClassMeans), cmp.Or(o.Confidence, 0.95)
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("fit ratio: %w", err)
 	}

@@ -1,6 +1,7 @@
 package ratio
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -41,15 +42,7 @@ func Widths(scale float64) (all []float64) {
 // The minimum over few sets is mostly luck, so among the widths within one standard error of the least
 // error it takes the one nearest to 1/Scale.
 func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path []WidthPoint, err error) {
-	if o.Estimator == "" {
-		o.Estimator = ClassMeans
-	}
-	if o.Splits == 0 {
-		o.Splits = 20
-	}
-	if o.Rows == 0 {
-		o.Rows = 400
-	}
+	o.Estimator, o.Splits, o.Rows = cmp.Or(o.Estimator, ClassMeans), cmp.Or(o.Splits, 20), cmp.Or(o.Rows, 400)
 	if !(o.Scale > 0) {
 		return 0, nil, fmt.Errorf("select width: scale = %g: give MedianSquaredDistance of public rows", o.Scale)
 	}

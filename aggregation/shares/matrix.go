@@ -68,7 +68,6 @@ func (m Matrix) Check(f Form, parties int64) error {
 	return nil
 }
 
-// magnitude returns |a|, also for the least int64.
 func magnitude(a int64) uint64 {
 	if a < 0 {
 		return -uint64(a)

@@ -19,7 +19,6 @@ func (h Histogram) totals() (positive, negative float64) {
 	return positive, negative
 }
 
-// scatter returns the variance of a count: noise and, if Sampling, a Poisson variance.
 func (h Histogram) scatter(n float64) float64 {
 	if h.Sampling {
 		return h.Noise + math.Max(n, 0)

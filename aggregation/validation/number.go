@@ -98,7 +98,6 @@ func (n Number) widen(sd float64) Number {
 	return n
 }
 
-// within clips value and interval to the possible range.
 func (n Number) within(low, high float64) Number {
 	clip := func(v float64) float64 { return math.Min(math.Max(v, low), high) }
 	n.Value, n.Low, n.High = clip(n.Value), clip(n.Low), clip(n.High)

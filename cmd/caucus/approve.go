@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,9 +51,7 @@ of the key approved one plan, but not who holds the key.`,
 			if err := protocol.CheckName(args[0]); err != nil {
 				return err
 			}
-			if out == "" {
-				out = args[0] + ".key"
-			}
+			out = cmp.Or(out, args[0]+".key")
 			if _, err := os.Lstat(out); !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("%s is there already: a key is not written over; give another --out", out)
 			}

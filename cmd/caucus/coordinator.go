@@ -155,7 +155,6 @@ func (c *console) runs(ctx context.Context, document any, says string, daemon in
 	return daemon.Run(ctx)
 }
 
-// logger writes a daemon's log to stderr, as JSON with --json.
 func (c *console) logger() *slog.Logger {
 	if c.json {
 		return slog.New(slog.NewJSONHandler(c.err, nil))

@@ -39,7 +39,6 @@ func drawsFlag(f *pflag.FlagSet, draws *int) {
 	f.IntVar(draws, "draws", 20, "how often the forecast runs the plan on made-up records; fewer for many classes")
 }
 
-// drawsOf returns the value of --draws or, if the flag is not given, 0, which means the default.
 func drawsOf(f *pflag.FlagSet, draws int) int {
 	if !f.Changed("draws") {
 		return 0

@@ -338,7 +338,6 @@ func (p *forecastCommand) swept(against string) []float64 {
 	return slices.Compact(at)
 }
 
-// writeForecastDrawing writes a picture if the name ends in .svg, else a page.
 func (c *console) writeForecastDrawing(name string, doc forecastDocument) error {
 	if !strings.EqualFold(filepath.Ext(name), ".svg") {
 		return c.write(name, func(w io.Writer) error { return writeForecastPage(w, doc) })

@@ -73,7 +73,6 @@ func (p *ledgerPlace) flags(f *pflag.FlagSet) {
 	reads(f, "config")
 }
 
-// check requires exactly one of --dir and --config.
 func (p *ledgerPlace) check(verb string) error {
 	if (p.dir == "") == (p.config == "") {
 		return usagef("ledger %s needs --dir DIR of a coordinator or a helper, or --config FILE of an agent", verb)

@@ -115,7 +115,6 @@ func (c *console) print(document any, text func(io.Writer)) error {
 	return nil
 }
 
-// say is print with a format for the text.
 func (c *console) say(document any, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	return c.print(document, func(w io.Writer) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -180,9 +181,7 @@ command is interrupted, run it again with the same --out. Parties enrol with cau
 			if err := protocol.CheckName(args[0]); err != nil {
 				return err
 			}
-			if out == "" {
-				out = filepath.Join(dir, args[0]+".yaml")
-			}
+			out = cmp.Or(out, filepath.Join(dir, args[0]+".yaml"))
 			if err := mayReplace(out, args[0]); err != nil {
 				return err
 			}

@@ -28,7 +28,6 @@ const (
 	asFolder = "/" // the flag names a folder that the command makes
 )
 
-// isStdout recognises the shells' names for standard output.
 func isStdout(name string) bool {
 	return slices.Contains([]string{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}, name)
 }

@@ -78,7 +78,6 @@ made again.`,
 	return cmd
 }
 
-// tagged describes tags as a part of a sentence.
 func tagged(l protocol.Tags) string {
 	if len(l) == 0 {
 		return ""

@@ -32,7 +32,6 @@ type answering struct {
 	unread       error // an error of reading the file
 }
 
-// failed stores an error that is about the file.
 func (a *answering) failed(err error) error {
 	a.unread = namedOnce(a.data, err)
 	return a.unread

@@ -26,7 +26,6 @@ type reading struct {
 	decimal string
 }
 
-// flags adds the flags of commands that read records.
 func (r *reading) flags(f *pflag.FlagSet) {
 	f.StringVar(&r.mapping, "mapping", "", "YAML file with the file's format, and the source of each schema column (draft one with: caucus agent map)")
 	reads(f, "mapping")
@@ -36,7 +35,6 @@ func (r *reading) flags(f *pflag.FlagSet) {
 	f.StringVar(&r.written.Sheet, "sheet", "", "sheet of a workbook (default the first)")
 }
 
-// given says whether any of these flags was given.
 func (r *reading) given() bool {
 	return r.mapping+r.decimal+r.written.Delimiter+r.written.Encoding+r.written.Sheet != ""
 }
@@ -68,7 +66,6 @@ func (r *reading) howTo(f dataset.Format) (mapping.Mapping, error) {
 // stdinName is the name in messages for standard input.
 const stdinName = "-"
 
-// inputName names a file in messages.
 func inputName(name string) string {
 	if name == stdinName {
 		return "standard input"

@@ -52,7 +52,6 @@ func usableRelease(name string) (study.Release, study.Plan, error) {
 	return r, p, nil
 }
 
-// unusable says what to do about a release file that contradicts its plan.
 func unusable(name string, err error) error {
 	return fmt.Errorf("%s cannot be used: it was damaged or changed, or another version of caucus wrote it: fetch it again with caucus study result STUDY --out FILE (%v)", name, err)
 }
@@ -66,7 +65,6 @@ func (c *console) writeSigned(name string, r protocol.SignedRelease) error {
 	return c.writeText(name, text)
 }
 
-// writeRelease writes a simulated release, unsigned.
 func (c *console) writeRelease(name string, r *study.Release) error {
 	document, err := json.Marshal(r)
 	if err != nil {

@@ -72,7 +72,6 @@ func comparedWords(c classifier.Comparison) string {
 	return fmt.Sprintf("these records are too few to tell which is better: the release's accuracy minus this site's own is %+.3f ± %.3f", c.Gain, c.Sure)
 }
 
-// flatteredWords say by how much the comparison favours the release (classifier.Comparison.Flattered).
 func flatteredWords(c classifier.Comparison, parties int) string {
 	return fmt.Sprintf("if this site took part, the release was fitted to these records too, which flatters it by up to about %.4f: one part in %d of the %.3f by which the site's own is better on its training records",
 		c.Flattered, max(parties, 1), max(c.Fitted-c.Alone.Accuracy, 0))

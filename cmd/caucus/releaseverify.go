@@ -188,7 +188,6 @@ func (v *checker) tell(r protocol.SignedRelease, found []verify.Finding) error {
 	return failure(v.release, found)
 }
 
-// failure returns the first failed finding of the named release as an error, nil if none failed.
 func failure(name string, found []verify.Finding) error {
 	for _, f := range found {
 		if f.Verdict == verify.Fails {

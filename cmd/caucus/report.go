@@ -11,7 +11,6 @@ import (
 	"caucus/study"
 )
 
-// writeReport writes a page to a file, or to stdout for "-".
 func (c *console) writeReport(p report.Page, name string) error {
 	if name == "-" {
 		return p.Write(c.out)
@@ -87,7 +86,6 @@ func lastName(path string) (string, bool) {
 // plainWord matches words that need no quotes in a POSIX shell.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// quoted quotes an argument for a POSIX shell.
 func quoted(arg string) string {
 	if plainWord.MatchString(arg) {
 		return arg

@@ -55,7 +55,6 @@ func describeRelease(w io.Writer, r study.Release, p study.Plan, told study.Repo
 	}
 }
 
-// columnWords says how many columns a plan has, and how many numbers encode a record.
 func columnWords(p study.Plan) string {
 	words := fmt.Sprintf("%s, encoded as %d numbers", counted(len(p.Schema.FeatureColumns()), "columns"), p.Schema.Dim())
 	if n := p.Map.Dim() - 1; n != p.Schema.Dim() {

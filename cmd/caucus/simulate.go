@@ -198,7 +198,6 @@ func (r *rehearsal) warnDelta(found rehearsed) error {
 	return nil
 }
 
-// records loads the records and the other files that the study names.
 func (r *rehearsal) records() (loaded, error) {
 	data, err := r.load(r.console)
 	if err == nil {
@@ -257,7 +256,6 @@ func endRehearsal(w io.Writer, totals []study.UnitTotal, warnings []string) {
 	fmt.Fprintln(w, "simulated: this protects nobody, because anyone can repeat its noise; real studies run between a coordinator and agents")
 }
 
-// forecastLines names each line of a forecast, one or several.
 func forecastLines(words string) string {
 	return "forecast: " + strings.ReplaceAll(words, "\n", "\nforecast: ")
 }
@@ -284,7 +282,6 @@ func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobr
 	}
 }
 
-// warnDelta warns of a δ that is too large to protect one unit of this number.
 func (c *console) warnDelta(delta float64, units int) {
 	if most := study.MostDelta(units); delta > most {
 		c.note("warning: δ = %g is above %.3g, one over ten times the %d units: such a δ allows a mechanism that reveals a whole unit; daemons refuse it", delta, most, units)
@@ -293,7 +290,6 @@ func (c *console) warnDelta(delta float64, units int) {
 
 const simulationName = "simulation"
 
-// deviation formats a standard deviation over repeats, "" for one repeat.
 func deviation(sd float64, repeats int) string {
 	if repeats < 2 {
 		return ""
@@ -301,7 +297,6 @@ func deviation(sd float64, repeats int) string {
 	return fmt.Sprintf("%.3f", sd)
 }
 
-// plusMinus formats ± and a standard deviation, followed by behind.
 func plusMinus(sd float64, repeats int, behind string) string {
 	if d := deviation(sd, repeats); d != "" {
 		return "± " + d + behind

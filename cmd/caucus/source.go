@@ -29,7 +29,6 @@ type recordsFrom struct {
 	poolMapping string
 }
 
-// of fills in s from the terms of a study.
 func (s *recordsFrom) of(of terms.Study) {
 	common := of.Simulate.Common()
 	s.train, s.test, s.pool, s.schema, s.known = common.Train, common.Test, of.Pool, of.Schema, common.Dataset

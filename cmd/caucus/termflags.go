@@ -116,7 +116,6 @@ func nearestFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	return ""
 }
 
-// kindTyped finds the kind among the arguments, else returns the default kind.
 func kindTyped(args []string) string {
 	for _, a := range args {
 		if _, err := kinds.Named(a); err == nil {

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"encoding/xml"
 	"math"
 	"strconv"
@@ -95,10 +96,7 @@ func serialText(v float64, year04 bool) (string, bool) {
 		clock = dataset.ClockText(int64(second), 1)
 	}
 	if day == 0 && !year04 { // only a time of day
-		if clock == "" {
-			clock = "00:00:00"
-		}
-		return clock, true
+		return cmp.Or(clock, "00:00:00"), true
 	}
 	days := int(day)
 	switch {

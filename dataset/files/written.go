@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -35,9 +36,7 @@ func (w Written) Or(f dataset.Format) Written {
 	if w.Delimiter == "" && f.Delimiter != 0 {
 		w.Delimiter = string(f.Delimiter)
 	}
-	if w.Comment == "" {
-		w.Comment = f.Comment
-	}
+	w.Comment = cmp.Or(w.Comment, f.Comment)
 	if w.Header == nil {
 		w.Header = f.Columns
 	}

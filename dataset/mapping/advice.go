@@ -68,10 +68,7 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 			out = append(out, fmt.Sprintf("%s cells %q of %s look like missing values: add missing: [%q]", thousands(x.n), x.text, name, x.text))
 			continue
 		}
-		level := levelFor(x.text, levels)
-		if level == "" {
-			level = "one of " + few(levels)
-		}
+		level := cmp.Or(levelFor(x.text, levels), "one of "+few(levels))
 		advice := fmt.Sprintf("%s cells %q are not a %s of %s: add levels: {%s: %s}", thousands(x.n), clip(x.text), what, name, clip(x.text), level)
 		if v, ok := parseNumber(x.text, ""); ok && v < 0 { // systems write -1, -9 or -99 for a missing value
 			advice += fmt.Sprintf(", or missing: [%q] if it stands for nothing", x.text)
@@ -132,7 +129,6 @@ func unitAdvice(t *dataset.Table, name string, f dataset.Feature) []string {
 	return []string{fmt.Sprintf("%s of %s numbers of %s are outside of %g to %g: is it in another unit? write multiply (and offset)", thousands(beyond), thousands(all), name, f.Min, f.Max)}
 }
 
-// thousands groups digits: 1200 → 1,200.
 func thousands(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)

@@ -207,7 +207,6 @@ func (d *drafter) fits(column string, f dataset.Feature) bool {
 	return all == 0 || 2*numbers >= all
 }
 
-// present counts a column's texts without missing values.
 func (d *drafter) present(column string) map[string]int {
 	texts := d.table.Distinct(column)
 	words := newWords(append(dataset.MissingTexts(), d.out.Mapping.Missing...), d.out.Mapping.Decimal)

@@ -87,7 +87,6 @@ func found(n *yaml.Node) string {
 	return quote(n.Value)
 }
 
-// quote quotes a text, or the beginning of a long text.
 func quote(s string) string {
 	const most = 40
 	if r := []rune(s); len(r) > most {

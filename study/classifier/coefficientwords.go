@@ -87,7 +87,6 @@ func (of *Coefficients) withInterval() (all []Coefficient) {
 	return all
 }
 
-// clear reports whether the interval excludes an odds ratio of 1.
 func (e Estimate) clear() bool { return e.Low > 0 || e.High < 0 }
 
 // mostNamed bounds the contrasts that Answer names after "more often with", and after "less often with".

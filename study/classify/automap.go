@@ -44,9 +44,7 @@ const (
 // deviation). Half of the rows are for fitting a classifier and half for its accuracy. ChooseMap reads only the
 // plan's terms, the public size and x, the N×Dim encoded rows of the PUBLIC pool.
 func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
-	if c.Analysis == "" {
-		c.Analysis = dataset.DefaultAnalysis(p.Schema)
-	}
+	c.Analysis = cmp.Or(c.Analysis, dataset.DefaultAnalysis(p.Schema))
 	if n, _ := x.Dims(); n < autoRows {
 		c.Project = 0
 		return c, nil

@@ -138,7 +138,6 @@ func (t Table) one(title string) study.ReportTable {
 	return out
 }
 
-// known reports whether any estimate of a group is known. It is true for a table without groups.
 func (t Table) known(g int) bool {
 	known := t.By == ""
 	for _, c := range t.Columns {

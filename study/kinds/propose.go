@@ -123,23 +123,12 @@ func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 }
 
 func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
-	p := study.Plan{
-		Name: s.Name, Kind: s.Kind, Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
+	return study.Plan{
+		Name: s.Name, Kind: cmp.Or(s.Kind, Default), Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
 		Schema: schema.Meaning(), Where: s.Where, Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
-		Unit: s.Unit, Epsilon: s.Epsilon, Mechanism: s.Mechanism, Noise: s.Noise, Lambda: s.Lambda,
-		Minimum: s.Minimum, Floor: s.Floor, Deadline: s.Deadline.UTC().Truncate(time.Second), Seal: s.Seal, Readers: s.Readers, Seed: s.Seed,
+		Unit: s.Unit, Epsilon: cmp.Or(s.Epsilon, 1), Mechanism: s.Mechanism, Noise: s.Noise, Lambda: s.Lambda,
+		Minimum: cmp.Or(s.Minimum, max(2, (3*len(s.Roster)+3)/4)), Floor: s.Floor, Deadline: s.Deadline.UTC().Truncate(time.Second), Seal: s.Seal, Readers: s.Readers, Seed: s.Seed, Weights: s.Weights,
 	}
-	if p.Kind == "" {
-		p.Kind = Default
-	}
-	p.Weights = s.Weights
-	if p.Epsilon == 0 {
-		p.Epsilon = 1
-	}
-	if p.Minimum == 0 {
-		p.Minimum = max(2, (3*len(p.Roster)+3)/4)
-	}
-	return p
 }
 
 // ChooseMap replaces dataset.Auto by the number of components that the plan's kind chooses, or by all

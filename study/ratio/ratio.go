@@ -1,6 +1,7 @@
 package ratio
 
 import (
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"math"
@@ -204,10 +205,7 @@ func designOf(p study.Plan) (design, error) {
 	d.sized = t.sized(p)
 	d.block = d.classes
 	if t.Fourier > 0 {
-		d.fourier = ratio.Fourier{Dim: p.Map.Dim(), Features: t.Fourier, Gamma: t.Gamma, Seed: p.Seed}
-		if d.fourier.Gamma == 0 {
-			d.fourier.Gamma = 1 // a placeholder: the width is chosen later
-		}
+		d.fourier = ratio.Fourier{Dim: p.Map.Dim(), Features: t.Fourier, Gamma: cmp.Or(t.Gamma, 1), Seed: p.Seed} // γ = 1 until a width is chosen
 		var err error
 		if d.bound, err = d.lattice.Bound(d.fourier); err != nil {
 			return d, err

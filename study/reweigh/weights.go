@@ -1,6 +1,7 @@
 package reweigh
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -112,10 +113,7 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 		return fail(err)
 	}
 	noise := w.noise(out, t.Laplace())
-	keep := w.terms.Keep
-	if keep == 0 {
-		keep = keepWeights
-	}
+	keep := cmp.Or(w.terms.Keep, keepWeights)
 	doubt := w.design.WithSampling(noise, x, n)
 	fit := aggregation.MatchWeights(x, floats.ScaleTo(make([]float64, len(out.Means)), 1/w.design.Norm(), out.Means), doubt, w.plan.Lambda, keep, rng)
 	law := aggregation.LawOf(x, fit, noise)
@@ -135,7 +133,6 @@ func (w *statistic) noise(out *Weights, laplace bool) aggregation.Noise {
 	return law
 }
 
-// about returns the number of records of which Means are the means.
 func (out *Weights) about() float64 {
 	if out.Inside != nil {
 		return math.Max(*out.Inside, 1)

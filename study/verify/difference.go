@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -43,10 +44,7 @@ func difference(a, b study.Release) string {
 }
 
 func differs(at string, a, b any) string {
-	here := strings.TrimPrefix(at, ".")
-	if here == "" {
-		here = "the top"
-	}
+	here := cmp.Or(strings.TrimPrefix(at, "."), "the top")
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"errors"
 
 	"caucus/auxdata"
@@ -81,9 +82,7 @@ func (k Known) follow(successions []protocol.Signed) Known {
 		site := *k.Party
 		site.Keys = site.Keys.FollowAll(successions)
 		k.Party = &site
-		if k.Keys == nil {
-			k.Keys = &site.Keys
-		}
+		k.Keys = cmp.Or(k.Keys, &site.Keys)
 	}
 	if k.Keys != nil {
 		keys := k.Keys.FollowAll(successions)
