@@ -16,8 +16,7 @@ import (
 // floor; the policy's MaxExtension bounds how far the deadline may move. If an amendment reopens a failed study,
 // this site sends the same bytes again and is charged nothing.
 
-// follow stores a study's new amendments. If they reopen the study, it reopens the study here too.
-// stop says to send nothing for now.
+// follow stores a study's new amendments. If they reopen the study, so does follow. stop says to send nothing now.
 func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) (stop bool, err error) {
 	held, err := d.Amendments()
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"caucus/study"
 )
 
-// drafted makes the contribution before its noise. It never fails: if the contribution cannot be
-// made, the draft is not ready.
+// drafted makes the contribution before its noise. It never fails: a draft that cannot be made is not ready.
 func drafted(ctx context.Context, s *site.Site, w window) draft {
 	var l late
 	in := s.Records(w.study, w.plan, w.records, study.InBlocks(w.task, w.records))

@@ -22,8 +22,7 @@ func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	return l
 }
 
-// LawOfTilt returns the distribution of the errors of a tilt that was released with noise of standard
-// deviation sd on each coefficient.
+// LawOfTilt returns the distribution of the errors of a tilt released with noise of deviation sd on each coefficient.
 func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 	l := newWeightLaw(x, f.Weight)
 	if sd > 0 {

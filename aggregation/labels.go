@@ -34,8 +34,7 @@ type LabelOptions struct {
 	Loss       learners.Loss
 	Risk       string
 	Correction string
-	// Lambda is the ridge, times the scale of the loss. 0 chooses it by cross-validation on the
-	// noisy labels, which is free post-processing.
+	// Lambda is the ridge, times the scale of the loss. 0 chooses it by cross-validation on noisy labels, at no cost.
 	Lambda float64
 }
 

@@ -176,8 +176,7 @@ type Drift struct {
 	Directions int     `json:"directions"`
 }
 
-// Found reports whether the difference exceeds noise and sampling: by 5 standard deviations of a χ² with
-// Directions degrees of freedom.
+// Found reports a difference beyond noise and sampling: by 5 deviations of a χ² with Directions degrees of freedom.
 func (d Drift) Found() bool {
 	return d.Statistic > float64(d.Directions)+5*math.Sqrt(2*float64(d.Directions))
 }

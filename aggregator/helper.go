@@ -336,8 +336,7 @@ func (s *Server) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 
 const endedThere = "the coordinator ended it without a release"
 
-// End implements Peer. It does not change a study that this helper released, failed or never
-// accepted. The ledger keeps its charges.
+// End implements Peer. It changes no study that was released, failed or never accepted. The ledger keeps its charges.
 func (s *Server) End(ctx context.Context, plan study.Hash) error {
 	unlock, err := s.asked()
 	defer unlock()

@@ -20,8 +20,7 @@ type Margin struct {
 	Bins []float64
 }
 
-// Uniform returns the margin of a block if only the schema is known: all levels except "other" are
-// equally frequent, and so are all numbers.
+// Uniform returns a block's margin by the schema alone: all levels except "other", and all numbers, equally frequent.
 func Uniform(b dataset.Block, levels int) Margin {
 	if !b.OneHot {
 		return Margin{Mean: 0.5}

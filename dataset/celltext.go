@@ -27,8 +27,7 @@ func DayText(days int64) string {
 	return Date(days).String()
 }
 
-// MomentText writes a moment, t/unit seconds after 1970 began, followed by the zone, such as Z. Midnight
-// is written as the date alone.
+// MomentText writes a moment, t/unit seconds after 1970 began, then the zone, such as Z. Midnight is the date alone.
 func MomentText(t, unit int64, zone string) string {
 	perDay := 86400 * unit
 	day, rest := t/perDay, t%perDay

@@ -23,8 +23,7 @@ import (
 //   - patient and party, if the schema names such a column: KeySize bytes of HMAC-SHA256 under the site's
 //     key, zero for an empty cell. Equal texts of a column have equal keys; the text itself is lost.
 //
-// Decoded records equal the records of [Schema.EncodeWhere] for the same cells, except that Patient and
-// Party hold keys (TestCoding).
+// Decoded records equal the records of [Schema.EncodeWhere] for the same cells, but Patient and Party hold keys.
 type Coding struct {
 	schema   Schema
 	features []codedFeature

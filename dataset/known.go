@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// Known is a public data set for experiments: its schema, and the source and format of its files. The
-// files are not part of this module.
+// Known is a public data set for experiments: schema, source and format of its files, which are not in this module.
 type Known struct {
 	Name   string `yaml:"-"`
 	About  string `yaml:"about"`  // one line

@@ -32,8 +32,7 @@ type Options struct {
 	Software string
 	Log      *slog.Logger // log of the daemons
 	Note     func(format string, args ...any)
-	// Progress is called when a contribution arrives, with two totals over all studies: contributions so far,
-	// and contributions in the end.
+	// Progress is called when a contribution arrives, with the numbers of all so far and in the end.
 	Progress func(contributed, parties int)
 }
 

@@ -116,8 +116,7 @@ func (s *shelf) held() (all []held, err error) {
 	return all, nil
 }
 
-// Room implements aggregator.Shelf. It removes the oldest plans of studies that are not running; the
-// coordinator can send them again.
+// Room implements aggregator.Shelf. It removes the oldest plans of studies at rest, which can be sent again.
 func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

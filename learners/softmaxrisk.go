@@ -8,8 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// SoftmaxRisk is the ridge-penalised multinomial logistic risk of soft targets, in a form where targets
-// enter only through their moments:
+// SoftmaxRisk is the ridge-penalised multinomial logistic risk of soft targets, whose targets enter by moments alone:
 //
 //	(1/Σv)·Σᵢ vᵢ·log Σₖ exp(xᵢᵀwₖ) − ⟨Mu, W⟩ + (Ridge/2)·‖W‖²
 //

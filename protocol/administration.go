@@ -59,8 +59,7 @@ type Member struct {
 	Role    Role      `json:"role"`
 	Status  string    `json:"status"`
 	Expires time.Time `json:"expires"` // expiry of the newest certificate or invitation
-	// Seen is the time of the last call since the coordinator started, else zero. Twice reports that
-	// two processes call with this identity.
+	// Seen is the last call since the coordinator started, else zero. Twice says that two processes use this identity.
 	Seen  time.Time `json:"seen,omitzero"`
 	Twice bool      `json:"in_two_places,omitempty"`
 	Tags  Tags      `json:"tags,omitempty"`

@@ -61,8 +61,7 @@ var reasons = []struct {
 
 const domain = "caucus"
 
-// Status converts an error for the wire. An error that is not in reasons becomes an internal error
-// without text, so log it first.
+// Status converts an error for the wire. One that is not in reasons becomes internal, without text: log it first.
 func Status(err error) error {
 	if err == nil {
 		return nil
@@ -142,8 +141,7 @@ func FromStatus(err error) error {
 	return &remoteError{s.Message(), ErrUnavailable}
 }
 
-// unavailable explains a failed connection. TLS reports only as text that the other end refused a
-// certificate; a test checks these words.
+// unavailable explains a failed connection. TLS tells a refused certificate by text alone, which a test checks.
 func unavailable(text string) error {
 	if _, tls, found := strings.Cut(text, "handshake failed: tls: "); found {
 		text = strings.TrimSuffix(tls, `"`)

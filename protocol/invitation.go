@@ -36,8 +36,7 @@ type Invitation struct {
 
 const invitationPrefix = "caucus-invitation-1."
 
-// Invite completes an invitation with a certificate. It also returns the certificate's serial, which
-// identifies the invitation in the store.
+// Invite completes an invitation with a certificate. It also returns the serial, which names it in the store.
 func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, error) {
 	fail := func(err error) (Invitation, string, error) {
 		return Invitation{}, "", fmt.Errorf("make invitation: %w", err)
@@ -87,8 +86,7 @@ func ParseInvitation(text string) (Invitation, error) {
 	return v, CheckName(v.Name)
 }
 
-// Enrolment is a new key for which a certificate is requested. Save it before use: if the reply is
-// lost, the same key can ask again.
+// Enrolment is a new key that asks for a certificate. Save it before use, to ask again if the reply is lost.
 type Enrolment struct{ key any }
 
 // NewEnrolment makes the key, which never leaves this machine.

@@ -13,8 +13,7 @@ import (
 	"caucus/study"
 )
 
-// pack is a study in a carried file, with everything that its parties would get over the network. The
-// coordinator signed each part or its hash.
+// pack is a study in a carried file, with all that parties get over the network. Each part or its hash is signed.
 type pack struct {
 	notices     []carriedNotice
 	successions []Signed
@@ -279,6 +278,5 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	return o, nil
 }
 
-// aheadOf returns how far a notice is ahead of a clock, at least 0. Files take time, so a notice
-// behind the clock proves nothing.
+// aheadOf returns how far a notice is ahead of a clock, at least 0. A notice behind the clock proves nothing.
 func (n Notice) aheadOf(now time.Time) time.Duration { return max(0, n.At.Sub(now)) }

@@ -33,8 +33,7 @@ func (n Noise) Validate() error {
 	return fmt.Errorf("%q: want %s or %q", n, want, all[last])
 }
 
-// AtSite reports whether each agent adds noise through its ledger. Servers then add released numbers,
-// and their ledgers are charged nothing.
+// AtSite reports whether each agent adds noise through its ledger. Servers then add released numbers, uncharged.
 func (n Noise) AtSite() bool { return n == NoiseSite }
 
 // Shared reports whether a contribution is split into secret shares for two servers. Each server

@@ -46,8 +46,7 @@ type Plan struct {
 	// Schema gives the meaning of columns, never the format of a file. If a plan could choose a delimiter, then
 	// the number of records read, or whether the file can be read at all, would reveal the file's content.
 	Schema dataset.Schema `json:"schema"`
-	// Where is a condition on records (dataset.ParseCondition), "" for none. A record that fails the
-	// condition counts as an empty record.
+	// Where is a condition on records (dataset.ParseCondition), "" for none. A record that fails it counts as empty.
 	Where   string         `json:"where,omitempty"`
 	Map     dataset.Map    `json:"map"`
 	Pool    auxdata.Digest `json:"pool"`

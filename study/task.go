@@ -20,8 +20,7 @@ import (
 // on receipt with NewSum's Check. After sealing it adds all bodies, Conclude releases what the sum
 // requests, and Finish makes the result. Readers call Charges, and Finish or Recompute, again.
 //
-// Errors of Charges, Reservations, Work and NewSum follow from public inputs and come before any
-// charge. No error depends on a record.
+// Errors of Charges, Reservations, Work and NewSum follow from public inputs, never from a record, before any charge.
 type Task interface {
 	Plan() Plan
 	Hash() Hash

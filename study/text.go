@@ -30,8 +30,7 @@ func CheckText(text string) error {
 	return nil
 }
 
-// checkTexts applies CheckText to every string inside v, so that fields added later are checked too. at
-// is the JSON path of v, for errors.
+// checkTexts applies CheckText to every string inside v, so that later fields are checked too. at is v's JSON path.
 func checkTexts(at string, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.String:

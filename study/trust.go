@@ -9,8 +9,7 @@ type Trust struct {
 	Against      string // says whom the guarantee holds against
 	NotProtected string // says whom the guarantee does not hold against, "" for nobody; a format for Words.Received
 	Gets         string // says how servers see the numbers that leave; "" if those have noise
-	// Sees says what each server learns, and then what both together learn. It is a format for
-	// Words.Received and the budget.
+	// Sees says what each server learns, and then what both together learn. It formats Words.Received and the budget.
 	Sees string
 	// NoiseWord and SumWord are claims of a release that only its servers can know to be true. NoiseWord
 	// is about their noise, "" if they add none. SumWord is a format for the number of parties in the sum.

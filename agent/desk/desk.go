@@ -28,8 +28,7 @@ type Approver struct {
 	Name string
 	// Key signs the approval, if the policy names approvers.
 	Key *protocol.Signer
-	// Through names the page or program used, such as "the agent's page", and is recorded with the
-	// account. Empty is the command line.
+	// Through names the page or program used, recorded with the account; "" is the command line.
 	Through string
 	// Shown is the start of Review.Shown as the person saw it. If the review has changed since,
 	// nothing is approved. If Shown is empty, the approval covers the current review.

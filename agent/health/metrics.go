@@ -80,8 +80,7 @@ func NewCounts() *Counts {
 	return c
 }
 
-// Refused counts a refusal. args are the arguments of its audit line, names and values in turn; the
-// value of "by" says who refused.
+// Refused counts a refusal. args are those of its audit line, names and values in turn; "by" is who refused.
 func (c *Counts) Refused(args []any) {
 	for i := 0; i+1 < len(args); i += 2 {
 		if by, ok := args[i+1].(string); ok && args[i] == "by" {

@@ -163,8 +163,7 @@ func (p Policy) Validate() error {
 
 func (p Policy) ApproverNames() []string { return slices.Sorted(maps.Keys(p.Approvers)) }
 
-// Objections lists why plan and policy alone refuse a plan, one reason on each line. An empty list
-// means that the plan is allowed.
+// Objections lists why plan and policy alone refuse a plan, a line each. Without any, the plan is allowed.
 func (p Policy) Objections(plan study.Plan) []string {
 	var out []string
 	object := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

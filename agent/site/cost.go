@@ -167,8 +167,7 @@ func (s *Site) Voter(failed func(error)) study.Voter {
 	}}
 }
 
-// Scorer returns the function that scores this site's records. failed gets the reason for missing
-// scores, which only the site may see.
+// Scorer returns the function that scores this site's records. failed gets why scores are missing, for the site only.
 func (s *Site) Scorer(failed func(error)) func(context.Context, dataset.Schema, *mat.Dense) ([]float64, error) {
 	if !s.Config.Scorer.Brought() {
 		return nil

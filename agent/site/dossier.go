@@ -45,8 +45,7 @@ const (
 	// (Dossier.EndedAfter).
 	FileAmendments = "amendments.json"
 	FileEnded      = "ended"
-	// FileNotice is the newest notice that was carried here. FileAnswer is the answer to carry away,
-	// as first written (protocol.Courier).
+	// FileNotice is the newest notice carried here. FileAnswer is the first answer to carry away (protocol.Courier).
 	FileNotice = "notice.json"
 	FileAnswer = "answer.json"
 )

@@ -133,8 +133,7 @@ func (d Declaration) Shown() string {
 	return hex.EncodeToString(digest[:])
 }
 
-// Objections lists what a plan asks for and a declared source lacks, one reason on each line. It
-// depends only on the plan and the declaration.
+// Objections lists what a plan asks for and a declared source lacks, a line each. It depends on these two alone.
 func (d Declaration) Objections(p study.Plan) []string {
 	out := d.lacks(p)
 	if p.Records > d.Records {

@@ -26,8 +26,7 @@ type Source struct {
 	File string `yaml:"file"`
 	// Query reads the records from a database in place of a file. It runs only when a person declares the source.
 	Query database.Query `yaml:"query"`
-	// Schema is the site's own schema file, with the meaning of the columns. A plan is compared with
-	// the schema, never with the file.
+	// Schema is the site's own schema file. A plan is compared with the schema, never with the data.
 	Schema string `yaml:"schema"`
 	// Mapping says how the file is written, and how each column of the schema is made. Without a
 	// mapping, the file has the schema's columns, written as the schema says.

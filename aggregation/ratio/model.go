@@ -10,8 +10,7 @@ import (
 	"caucus/aggregation"
 )
 
-// Set is one set of records with known or noisy label shares. The unlabelled target has no shares.
-// Give either Rows or Embedding.
+// Set is one set of records with known or noisy label shares. The target has no shares. Give Rows or Embedding.
 type Set struct {
 	Rows      *mat.Dense // n×d
 	Embedding []float64  // mean Fourier embedding, length Features

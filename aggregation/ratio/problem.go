@@ -50,8 +50,7 @@ const (
 	ratioRefuseCondition = 1e6
 )
 
-// absentDeviations bounds the noisy share of a class that no set contains, in standard deviations.
-// Noise exceeds it 1 time in 1,000.
+// absentDeviations bounds the noisy share of an absent class, in standard deviations. Noise exceeds it once in 1,000.
 const absentDeviations = 3
 
 // ratioProblem is the input of every estimator: the sets' Gram and shares, with their noises.

@@ -161,8 +161,7 @@ func readGuessing(c *console, name string, m *mapping.Mapping) (dataset.Lines, e
 	return lines, err
 }
 
-// seemsWindows reports whether a file that was read as UTF-8 has letters of another encoding, and no valid
-// letters of UTF-8 except ASCII.
+// seemsWindows reports whether a file read as UTF-8 has letters of another encoding, and of UTF-8 only ASCII.
 func seemsWindows(lines dataset.Lines) bool {
 	const few = 10 // up to this number of odd cells may be damage
 	odd := 0

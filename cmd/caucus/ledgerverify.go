@@ -224,8 +224,7 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Ch
 	return nil
 }
 
-// signedLines returns the ledger lines in a release file. It checks the signature first, with the
-// coordinator's key if that is known.
+// signedLines returns the ledger lines in a release file. It checks the signature first, by key if not nil.
 func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
 	r, err := readSigned(name)
 	if err != nil {

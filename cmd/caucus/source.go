@@ -11,8 +11,7 @@ import (
 	"caucus/study/terms"
 )
 
-// recordsFrom says where a command's records come from: files with a schema, a known data set, or the
-// built-in generator of hospital-like data.
+// recordsFrom says where records come from: files with a schema, a known data set, or made-up hospitals.
 type recordsFrom struct {
 	train, test, pool, schema string
 	known, dataDir            string

@@ -36,8 +36,7 @@ const (
 	textCost     = 0.02 // per byte of the expression
 )
 
-// functions lists the permitted functions of expr-lang. They take one value or a few. None reads a clock,
-// makes a list or lengthens a text.
+// functions lists the permitted functions of expr-lang. None reads a clock, makes a list or lengthens a text.
 var functions = []string{"abs", "ceil", "float", "floor", "int", "len", "lower", "max", "min", "round", "string", "trim", "upper"}
 
 // operators lists the permitted operators, without ranges and pipes.

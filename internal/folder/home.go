@@ -81,8 +81,7 @@ func Beside(dir, ending, given string) string {
 	return filepath.Clean(dir) + ending
 }
 
-// Named returns how a config file in dir names a path: by a relative name if the file lies beside the folder,
-// so that both can move together.
+// Named returns how a config file in dir names a path: relative if it lies beside the folder, so that both can move.
 func Named(dir, path string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -96,8 +96,7 @@ func (d *Document) Remove(key string) {
 	}
 }
 
-// Take decodes the value of a top-level key into the value that v points to, and removes the key. It
-// reports whether the key was there.
+// Take decodes a top-level key's value into what v points to, and removes the key. It reports whether it was there.
 func (d *Document) Take(name string, v any) (found bool, err error) {
 	n := d.Find(name)
 	if n == nil {

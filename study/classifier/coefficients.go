@@ -102,8 +102,7 @@ func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool, fit aggregati
 	return all
 }
 
-// Foresee lists the contrasts that NewCoefficients will have. It sets Untold for a contrast if map and
-// pool alone rule out an interval.
+// Foresee lists the contrasts that NewCoefficients will have. It sets Untold where map and pool rule out an interval.
 func Foresee(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) (all []Coefficient) {
 	for _, c := range contrastsOf(s, m, pool) {
 		all = append(all, Coefficient{Contrast: c.Contrast, Untold: Untold(aggregation.Contrast{Seen: true}, c.kept, c.rows)})

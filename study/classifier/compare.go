@@ -17,8 +17,7 @@ import (
 // Comparison compares a release with a site's own classifier. Its numbers have no noise: for the site only.
 type Comparison struct {
 	Records int `json:"records"` // labelled records
-	// Released measures the release. Alone measures the site's own classifier by cross-validation,
-	// with all records of a patient in one fold.
+	// Released measures the release. Alone measures the site's own by cross-validation, each patient in one fold.
 	Released learners.Measures `json:"released"`
 	Alone    learners.Measures `json:"alone"`
 	Majority float64           `json:"majority_class"`

@@ -29,8 +29,7 @@ func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) 
 	shards := shardsOf(p.Unit, terms.Shards, in)
 	each := (in.Records.Len() + len(shards) - 1) / len(shards)
 	for s, rows := range shards {
-		// Each shard has its own random generator. If shards shared a generator, the records of one shard
-		// could change the votes of another.
+		// Each shard has its own generator: by a shared one, a shard's records could change the votes of another.
 		rng := rand.New(rand.NewPCG(p.Seed, uint64(s)))
 		if in.Rng != nil {
 			rng = rand.New(rand.NewPCG(in.Rng.Uint64(), uint64(s)))

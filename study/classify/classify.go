@@ -18,8 +18,7 @@ import (
 	"caucus/study/classifier"
 )
 
-// Kind is the study kind classify: it trains a classifier from votes on a pool, or from sums of label ×
-// features (Hamm, Cao & Belkin 2016).
+// Kind is the study kind classify: a classifier from votes on a pool, or from sums of label × features (see doc.go).
 type Kind struct{}
 
 type mechanism struct {
@@ -38,8 +37,7 @@ type mechanism struct {
 	solved       bool
 	newStatistic func(study.Plan, *auxdata.Pool) (bodies.Statistic, error)
 	words        statisticWords
-	// gives is the meaning of the classifier's numbers, unless a calibration turns them into
-	// probabilities (mechanism cross).
+	// gives is the meaning of the classifier's numbers, unless a calibration makes them probabilities (cross).
 	gives classifier.Output
 }
 

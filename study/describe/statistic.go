@@ -55,8 +55,7 @@ type counts struct {
 
 // layout says what each number of a plan's vector counts.
 type layout struct {
-	// columns are counted in each group. group is the grouping column, nil without groups; its cells
-	// come before the cells of columns.
+	// columns are counted in each group. group is the grouping column, or nil; its cells come first.
 	columns []column
 	group   *column
 	inside  bool  // the first number of the vector counts the records that meet the condition

@@ -101,8 +101,7 @@ func separate(b *strings.Builder, i int) {
 	}
 }
 
-// rText quotes a text for R in ASCII. All characters except letters, digits and plain signs become \u
-// or \U, so nothing can end the text.
+// rText quotes a text for R in ASCII. Other characters than letters, digits and plain signs become \u or \U.
 func rText(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

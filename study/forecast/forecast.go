@@ -88,8 +88,7 @@ type Forecast struct {
 	Pooled   Line `json:"pooled"`
 	// Majority is the accuracy of always naming the largest class.
 	Majority float64 `json:"majority"`
-	// Gain is, for each AUC that was tried, the mean margin by which the conditions of Helps are met:
-	// the smaller margin of the two.
+	// Gain is, for each AUC tried, the mean margin by which both conditions of Helps are met: the smaller one.
 	Gain  []float64 `json:"gain"`
 	Helps Helps     `json:"helps"`
 	Draws int       `json:"draws"`

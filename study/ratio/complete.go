@@ -81,8 +81,7 @@ func (t task) ShareError() (off float64, warning string, err error) {
 	return off, warning, nil
 }
 
-// hopelessShareError is the mean error above which an estimated share is useless, because it says little more
-// than that the share is in [0,1].
+// hopelessShareError is the mean error above which a share is useless: it says little more than [0,1].
 const hopelessShareError = 0.25
 
 // Default values of Terms.Gamma, in units of one over the pool's median squared distance. A large γ, a narrow

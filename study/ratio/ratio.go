@@ -189,8 +189,7 @@ type design struct {
 	sized bool
 	study.ReleaseTerms
 	classes int
-	// block is the number of released numbers for each set: a count for each class, then a noisy
-	// embedding if the plan has them.
+	// block is the number of released numbers of a set: a count for each class, then a noisy embedding, if any.
 	block   int
 	fourier ratio.Fourier
 	lattice ratio.Lattice

@@ -10,8 +10,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// unseen lists the parts of a result that only the coordinator can compute, because it alone has the
-// features or exact embeddings.
+// unseen lists the parts of a result that the coordinator alone can compute, from features or exact embeddings.
 const unseen = "the model, the width of its kernel where the plan leaves it open, or why there is none; and where there is none, the sets"
 
 func (t task) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {

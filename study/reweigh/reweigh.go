@@ -350,8 +350,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w, Fresh: 0x77656967687473}}, err
 }
 
-// Charges returns the charges of bodies.Task. Mechanism logistic-paper, for simulations only, has no cost,
-// because its sampler has no proof.
+// Charges returns the charges of bodies.Task. logistic-paper, for simulations only, has no proof and no cost.
 func (t task) Charges(weight int64) ([]study.Charge, error) {
 	all, err := t.Task.Charges(weight)
 	if !errors.Is(err, privacy.ErrSimulationOnly) || !t.Plan().Simulated {

@@ -10,8 +10,7 @@ import (
 	"caucus/study"
 )
 
-// ErrOtherWeights says that the table's weights are not the release's, or that the table is the
-// release's pool without weights.
+// ErrOtherWeights says that the table's weights are not the release's, or that its pool has no weights.
 var ErrOtherWeights = errors.New("the pool does not have the weights of the release")
 
 // Weighed is the pool of a reweigh study with the released weights.

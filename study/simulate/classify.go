@@ -79,8 +79,7 @@ type Accuracies struct {
 	MajorityClass float64 `json:"majority_class"`
 }
 
-// VoterSummary describes one of Split.Voters: how many parties voted with it, and their
-// Accuracies.LocalMean (Alone).
+// VoterSummary describes one of Split.Voters: the number of its parties, and their Accuracies.LocalMean (Alone).
 type VoterSummary struct {
 	Voter   string  `json:"voter"`
 	Parties int     `json:"parties"`

@@ -17,8 +17,7 @@ const (
 	// fitTolerance bounds the difference of two numbers in results, relative to the larger number or, if
 	// that is below 1, to 1. Processors differ in the last bits, and solvers amplify the differences.
 	fitTolerance = 1e-6
-	// wordTolerance bounds the relative difference of all other fractions, which come from a few
-	// operations that amplify no error.
+	// wordTolerance bounds the relative difference of all other fractions, which come from a few stable operations.
 	wordTolerance = 1e-12
 )
 
