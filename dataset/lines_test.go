@@ -81,25 +81,18 @@ func TestReadLines(t *testing.T) {
 	}
 }
 
-// TestReadLinesOnly: only requested columns are kept, but all columns decide whether a line is a row.
-func TestReadLinesOnly(t *testing.T) {
-	got, err := ReadLines(strings.NewReader("a,b,c\n1,\x00,3\n4,5\n6,7,\xff\n"), Format{}, "c", "a", "d")
+// TestReadLinesMalformed: a line that is no row of all columns is a row of empty cells.
+func TestReadLinesMalformed(t *testing.T) {
+	got, err := ReadLines(strings.NewReader("a,b,c\n1,\x00,3\n4,5\n6,7,\xff\n"), Format{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := [][]string{{"1", "3"}, {"", ""}, {"6", ""}}
-	if !slices.Equal(got.Columns, []string{"a", "b", "c"}) || !slices.Equal(got.Table.Columns(), []string{"a", "c"}) || !slices.EqualFunc(rowsOf(got.Table), want, slices.Equal) {
-		t.Errorf("columns %q, kept %q, rows %q", got.Columns, got.Table.Columns(), rowsOf(got.Table))
+	want := [][]string{{"1", "", "3"}, {"", "", ""}, {"6", "7", ""}}
+	if !slices.Equal(got.Table.Columns(), []string{"a", "b", "c"}) || !slices.EqualFunc(rowsOf(got.Table), want, slices.Equal) {
+		t.Errorf("columns %q, rows %q", got.Table.Columns(), rowsOf(got.Table))
 	}
-	if got.Malformed != 1 || !slices.Equal(got.Remarks, []Remark{{"c", NoText, 1}}) {
+	if got.Malformed != 1 || !slices.Equal(got.Remarks, []Remark{{"b", NoText, 1}, {"c", NoText, 1}}) {
 		t.Errorf("%d malformed, remarks %v", got.Malformed, got.Remarks)
-	}
-	none, err := ReadLines(strings.NewReader("a,b\n1,2\n"), Format{}, "x")
-	if err != nil || !slices.Equal(none.Columns, []string{"a", "b"}) || none.Table.Rows() != 0 {
-		t.Errorf("a file with none of the columns: %+v, %v", none, err)
-	}
-	if _, _, err := (Schema{Label: Label{Column: "x"}}).EncodeLabelled(none.Table); err == nil {
-		t.Error("a table without columns has a label")
 	}
 }
 
@@ -215,10 +208,10 @@ func TestLinesInAnyOrder(t *testing.T) {
 }
 
 // ReadLines collects the rows of NewLines.
-func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
+func ReadLines(r io.Reader, f Format) (Lines, error) {
 	rows, err := NewLines(r, f)
 	if err != nil {
 		return Lines{}, err
 	}
-	return Collect(rows, only...)
+	return Collect(rows)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -41,7 +40,7 @@ func (f *firstRows) Next() ([]string, bool, error) {
 type Lines struct {
 	// Columns lists all columns of the file, in its order.
 	Columns []string
-	// Table has a row for each record, in file order, and the requested columns.
+	// Table has a row for each record, in file order.
 	Table *Table
 	// Malformed counts malformed lines, which are rows of empty cells. FirstMalformed is the first, or 0.
 	Malformed, FirstMalformed int
@@ -53,28 +52,20 @@ type Lines struct {
 func IsText(cell string) bool { return strings.IndexByte(cell, 0) < 0 && utf8.ValidString(cell) }
 
 // Collect reads rows to their end. A malformed record becomes a row of empty cells; a cell that is not
-// text becomes empty. It keeps the requested columns, all if none is requested, and stops early if the
-// file has none of them. An error is about the file.
-func Collect(rows Rows, only ...string) (Lines, error) {
+// text becomes empty. An error is about the file.
+func Collect(rows Rows) (Lines, error) {
 	fail := func(err error) (Lines, error) { return Lines{}, fmt.Errorf("read records: %w", err) }
 	names := rows.Columns()
 	out := Lines{Columns: names}
-	var kept []string
-	var at []int
-	for i, name := range names {
-		if len(only) == 0 || slices.Contains(only, name) {
-			kept, at = append(kept, name), append(at, i)
-		}
-	}
-	if len(kept) == 0 {
+	if len(names) == 0 {
 		out.Table = newTable(0, nil)
 		return out, nil
 	}
-	b, err := newTableBuilder(kept)
+	b, err := newTableBuilder(names)
 	if err != nil {
 		return fail(err)
 	}
-	noText, row := make([]int, len(kept)), make([]string, len(kept))
+	noText, row := make([]int, len(names)), make([]string, len(names))
 	for {
 		cells, ok, err := rows.Next()
 		if errors.Is(err, io.EOF) {
@@ -89,11 +80,11 @@ func Collect(rows Rows, only ...string) (Lines, error) {
 				out.FirstMalformed = rows.Place()
 			}
 		}
-		for i, j := range at {
+		for i := range row {
 			switch {
 			case !ok:
-			case IsText(cells[j]):
-				row[i] = cells[j]
+			case IsText(cells[i]):
+				row[i] = cells[i]
 			default:
 				noText[i]++
 			}
@@ -101,7 +92,7 @@ func Collect(rows Rows, only ...string) (Lines, error) {
 		b.add(row)
 	}
 	for i, n := range noText {
-		out.Remarks = appendRemark(out.Remarks, kept[i], NoText, n)
+		out.Remarks = appendRemark(out.Remarks, names[i], NoText, n)
 	}
 	out.Table = b.table()
 	return out, nil

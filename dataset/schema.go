@@ -62,7 +62,8 @@ const (
 
 // Feature is a column of the file, or several alike, with public bounds or levels.
 type Feature struct {
-	// Column names one column; Columns names several alike, or abbreviates: "p0..p783". Set one.
+	// Column names one column; Columns names several that share everything else, and may abbreviate:
+	// "p0..p783". Set exactly one.
 	Column  string   `yaml:"column,omitempty" json:"column,omitempty"`
 	Columns []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
 	// Kind is numeric or categorical.

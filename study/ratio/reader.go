@@ -187,7 +187,7 @@ func (s reader) sets(all study.Bodies) (sets []ratio.Set, small int, err error) 
 
 func (s reader) setsOf(b parsed) ([]ratio.Set, error) {
 	if s.design.terms.Features == FeaturesNoisyEmbedding {
-		return s.noisySets(b)
+		return s.noisySets(b), nil
 	}
 	totals := make([]int64, len(b.sizes))
 	for k, n := range b.sizes {
@@ -220,7 +220,7 @@ const leastSet = 4
 // sizes are not public, the sum of a set's noisy counts stands for its size. An error in that sum scales
 // the set's shares and embedding by the same factor, which cancels when embeddings are regressed on
 // shares. So the covariance leaves out errors in this direction.
-func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
+func (s reader) noisySets(b parsed) []ratio.Set {
 	d := s.design
 	c := float64(d.classes)
 	countVariance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2)
@@ -264,7 +264,7 @@ func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 		}
 		out = append(out, set)
 	}
-	return out, nil
+	return out
 }
 
 // shares returns a set's class shares and their covariance. For estimator class-means, which averages over
