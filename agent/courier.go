@@ -138,7 +138,7 @@ const pollByFile = 100 * time.Millisecond
 // disk on return, and stays the same until EnrolAccept gets its certificate.
 func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err error) {
 	err = enrolling(c, func() error {
-		e, err := newEnrolment(c)
+		e, err := protocol.EnrolmentAt(enrolmentFile(c))
 		if err != nil {
 			return err
 		}

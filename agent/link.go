@@ -55,7 +55,7 @@ func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Call
 		if err := ownFolder(c, i.Name); err != nil {
 			return err
 		}
-		e, err := newEnrolment(c)
+		e, err := protocol.EnrolmentAt(enrolmentFile(c))
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func Join(ctx context.Context, c site.Config, token, name string) (who protocol.
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
-		e, err := newEnrolment(c)
+		e, err := protocol.EnrolmentAt(enrolmentFile(c))
 		if err != nil {
 			return err
 		}
@@ -179,16 +179,6 @@ func ownFolder(c site.Config, name string) error {
 // anotherParty says that the folder state belongs to party, while a certificate or an invitation (what) is of other.
 func anotherParty(state, party, what, other string) error {
 	return fmt.Errorf("%[1]s belongs to party %[2]s, and so does its ledger; %[3]s %[4]s: give %[4]s an agent.yaml that names another folder under state", state, party, what, other)
-}
-
-func newEnrolment(c site.Config) (protocol.Enrolment, error) {
-	e, err := protocol.LoadEnrolment(enrolmentFile(c))
-	if errors.Is(err, fs.ErrNotExist) {
-		if e, err = protocol.NewEnrolment(); err == nil {
-			err = e.Save(enrolmentFile(c))
-		}
-	}
-	return e, err
 }
 
 func dial(c site.Config, id protocol.Identity) (link, error) { return site.Dial(c, id) }

@@ -31,12 +31,9 @@ func (CART) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a *Tree or a Constant.
 func (c CART) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error) {
-	s, err := labelled(x, y, classes)
-	if err != nil {
-		return nil, err
-	}
-	if s.tooLittle() {
-		return Constant{s.majority()}, nil
+	s, majority, err := learnable(x, y, classes)
+	if majority != nil || err != nil {
+		return majority, err
 	}
 	if c.Folds > 1 {
 		c.MaxDepth = c.tune(ctx, s, rng)

@@ -25,12 +25,9 @@ func (Forest) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a Trees or a Constant.
 func (f Forest) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error) {
-	s, err := labelled(x, y, classes)
-	if err != nil {
-		return nil, err
-	}
-	if s.tooLittle() {
-		return Constant{s.majority()}, nil
+	s, majority, err := learnable(x, y, classes)
+	if majority != nil || err != nil {
+		return majority, err
 	}
 	_, d := s.x.Dims()
 	g := newGrower(ctx, CART{

@@ -23,12 +23,9 @@ func (KNN) Features() Features { return Mapped }
 
 // Fit implements Learner; the Model is a *Neighbours or a Constant. The rng is not used.
 func (l KNN) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model, error) {
-	s, err := labelled(x, y, classes)
-	if err != nil {
-		return nil, err
-	}
-	if s.tooLittle() {
-		return Constant{s.majority()}, nil
+	s, majority, err := learnable(x, y, classes)
+	if majority != nil || err != nil {
+		return majority, err
 	}
 	m := newNeighbours(s)
 	m.k = min(l.Neighbours, len(s.y))

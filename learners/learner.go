@@ -172,9 +172,13 @@ func (s sample) majority() int {
 	return best
 }
 
-// tooLittle reports that nothing but the majority class can be learnt.
-func (s sample) tooLittle() bool {
-	return len(s.y) < MinimumRows || s.counts[s.majority()] == len(s.y)
+// learnable is labelled for a Fit. It returns a Constant too if nothing but the majority class can be learnt.
+func learnable(x *mat.Dense, y []int, classes int) (s sample, majority Model, err error) {
+	s, err = labelled(x, y, classes)
+	if err == nil && (len(s.y) < MinimumRows || s.counts[s.majority()] == len(s.y)) {
+		majority = Constant{s.majority()}
+	}
+	return s, majority, err
 }
 
 // folds returns a random fold in 0..k-1 for each row, with each class spread evenly.

@@ -78,12 +78,9 @@ func (l LinearLearner) Features() Features { return Mapped }
 
 // Fit implements Learner; the Model is a Linear or a Constant.
 func (l LinearLearner) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error) {
-	s, err := labelled(x, y, classes)
-	if err != nil {
-		return nil, err
-	}
-	if s.tooLittle() {
-		return Constant{s.majority()}, nil
+	s, majority, err := learnable(x, y, classes)
+	if majority != nil || err != nil {
+		return majority, err
 	}
 	risk := l.risk(s)
 	ridge := l.tune(ctx, s, rng)

@@ -25,12 +25,9 @@ func (NaiveBayes) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a *Bayes or a Constant. The rng is not used.
 func (b NaiveBayes) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model, error) {
-	s, err := labelled(x, y, classes)
-	if err != nil {
-		return nil, err
-	}
-	if s.tooLittle() {
-		return Constant{s.majority()}, nil
+	s, majority, err := learnable(x, y, classes)
+	if majority != nil || err != nil {
+		return majority, err
 	}
 	m := &Bayes{bins: newBins(s.x, min(b.Bins, maxBins)), prior: make([]float64, classes)}
 	n := float64(len(s.y))

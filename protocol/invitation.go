@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -107,6 +108,17 @@ func LoadEnrolment(path string) (Enrolment, error) {
 		return Enrolment{}, fmt.Errorf("read enrolment key: %w", err)
 	}
 	return Enrolment{key}, nil
+}
+
+// EnrolmentAt loads the key of a file, or makes and saves one if there is no file.
+func EnrolmentAt(path string) (Enrolment, error) {
+	e, err := LoadEnrolment(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if e, err = NewEnrolment(); err == nil {
+			err = e.Save(path)
+		}
+	}
+	return e, err
 }
 
 // Request is the PKCS #10 signing request for the key.

@@ -107,12 +107,7 @@ func (c *console) enrolOperator(cmd *cobra.Command, invitation, out string) erro
 		return err
 	}
 	key := out + ".enrolment" // the key is on the disk before it is used
-	e, err := protocol.LoadEnrolment(key)
-	if errors.Is(err, fs.ErrNotExist) {
-		if e, err = protocol.NewEnrolment(); err == nil {
-			err = e.Save(key)
-		}
-	}
+	e, err := protocol.EnrolmentAt(key)
 	if err != nil {
 		return err
 	}
