@@ -65,7 +65,7 @@ func TestReweighAdult(t *testing.T) {
 		{"entropy with pairs, .1, ten", "entropy", .1, 0, 1, 10, pairs, 0, .02},
 		{"twelve sites, .1", "entropy", .1, 0, 12, 10, pairs, 0, .06},
 	}
-	for _, c := range all[:testlevel.N(t, 2, len(all))] {
+	for _, c := range all[:testlevel.N(t, 1, len(all))] {
 		t.Run(c.name, func(t *testing.T) {
 			terms, err := study.EncodeTerms(c.terms)
 			if err != nil {
