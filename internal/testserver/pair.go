@@ -41,7 +41,7 @@ func NewPair(t testing.TB, settings ...string) *Pair {
 	p.Primary.Start()
 	p.Do("CREATE DATABASE caucus")
 	done(t, as("postgres", backup, "-h", p.folder, "-p", "5432", "-U", "owner", "-D", p.Standby.data, "--no-sync", "-c", "fast", "-X", "stream"))
-	standby := fmt.Sprintf("primary_conninfo = 'host=%s port=5432 user=owner application_name=second'\n", p.folder)
+	standby := fmt.Sprintf("primary_conninfo = 'host=%s port=5432 user=owner application_name=second'\nwal_retrieve_retry_interval = 500ms\n", p.folder)
 	for name, text := range map[string]string{"postgresql.auto.conf": standby, "standby.signal": ""} {
 		path := filepath.Join(p.Standby.data, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
