@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -566,6 +567,11 @@ func TestChaos(t *testing.T) {
 		c.addresses += "," + r.lines[2].listener.Addr().String()
 	}
 	c.addresses = c.addresses[1:]
+	for _, r := range c.replicas {
+		path := filepath.Join(r.dir, folder.ConfigFile)
+		text := regexp.MustCompile(`(?m)^address:.*\n`).ReplaceAll(must(os.ReadFile(path)), nil)
+		must(0, os.WriteFile(path, fmt.Appendf(text, "\naddress: %s\n", c.addresses), 0o600))
+	}
 	over, under := make(chan struct{}), sync.WaitGroup{}
 	for _, r := range c.replicas {
 		under.Go(r.live)

@@ -17,8 +17,9 @@
 //     the next start resumes from what is stored and spends nothing twice.
 //   - Of several replicas over one PostgreSQL database, one leads; internal/database proves that only the
 //     leader commits. A step of a study is taken in memory only after its commit is confirmed, so nothing
-//     leaves before that. After a failover, parties of studies with noise at the coordinator send the same
-//     bytes again. For every study the ledger gives its earlier answer and draws no new noise.
+//     leaves before that. Ballots and sums of studies with noise at the coordinator are encrypted under keys in
+//     the memory of live replicas. If a new leader lacks keys, parties send the same bytes again. For every
+//     study the ledger gives its earlier answer and draws no new noise.
 //   - After its folder was restored from an older backup, the coordinator releases nothing once its head file
 //     or a caller proves the restore. After each start, a release waits until its contributors had the chance
 //     to show such a proof.
@@ -39,7 +40,7 @@
 //  3. Its steps: keptbodies.go (bodies that stay as stored), repair.go (damaged bodies), advance.go (fold,
 //     release), group.go (contributions stored together). All studies: registry.go (by name), scheduler.go
 //     (when each moves on).
-//  4. server.go (open, run, close), standing.go (replicas that wait), watching.go (monitoring).
+//  4. server.go (open, run, close), studykeys.go and standing.go (replicas that wait), watching.go (monitoring).
 //  5. Calls: studies.go (of parties and readers), administration.go (of operators), courier.go (carried files),
 //     ending.go (close, amend).
 package coordinator

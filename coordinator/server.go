@@ -52,18 +52,20 @@ type Server struct {
 	started      time.Time // when presence began to record callers
 	run          []byte    // identifies this process in notices
 
-	lost      <-chan struct{} // closed when another replica may lead; nil: never
-	uploads   chan struct{}
-	listener  net.Listener
-	admitted  net.Listener // connections that passed the gate
-	grpc      *grpc.Server
-	health    *health.Server // nil: off
-	unwell    atomic.Bool
-	watcher   *watch.Watcher // nil: off
-	scrubbed  bool           // deleted rows are overwritten in the files
-	closers   []func() error // in the order of opening
-	closeOnce sync.Once
-	closeErr  error
+	lost       <-chan struct{} // closed when another replica may lead; nil: never
+	ballotKeys *records.Keys   // nil without replicas
+	stopping   <-chan struct{} // closed when Run is about to return
+	uploads    chan struct{}
+	listener   net.Listener
+	admitted   net.Listener // connections that passed the gate
+	grpc       *grpc.Server
+	health     *health.Server // nil: off
+	unwell     atomic.Bool
+	watcher    *watch.Watcher // nil: off
+	scrubbed   bool           // deleted rows are overwritten in the files
+	closers    []func() error // in the order of opening
+	closeOnce  sync.Once
+	closeErr   error
 }
 
 // unimplemented answers calls that this version does not know.
@@ -71,6 +73,7 @@ type unimplemented struct {
 	pb.UnimplementedEnrolmentServer
 	pb.UnimplementedStudiesServer
 	pb.UnimplementedAdministrationServer
+	pb.UnimplementedReplicasServer
 }
 
 // New opens a coordinator's folder and listens; Run then serves. Call Close if Run is never called.
@@ -104,6 +107,9 @@ func (s *Server) open() error {
 		if stores, err = folder.LeadStores(context.Background(), c); err != nil {
 			return err
 		}
+		if err := stores.AskAgain(context.Background(), c); err != nil {
+			return errors.Join(err, stores.Close())
+		}
 	}
 	if stores.Lease != nil {
 		s.lost = stores.Lease.Lost
@@ -121,7 +127,7 @@ func (s *Server) open() error {
 		s.addresses = protocol.SignAddresses(s.signer, c.Address)
 	}
 	stores.Store.OnError = s.noteDamage
-	s.store = stores.Store
+	s.store, s.ballotKeys = stores.Store, stores.Store.Keys
 	if err := s.store.Check(context.Background()); err != nil {
 		return err
 	}
@@ -248,6 +254,9 @@ func (s *Server) listen() error {
 	pb.RegisterEnrolmentServer(services, s)
 	pb.RegisterStudiesServer(services, s)
 	pb.RegisterAdministrationServer(services, s)
+	if s.ballotKeys != nil {
+		pb.RegisterReplicasServer(services, s)
+	}
 	if c.Health {
 		s.health = health.NewServer()
 		grpc_health_v1.RegisterHealthServer(services, s.health)
@@ -277,6 +286,7 @@ func (s *Server) Addr() string { return s.listener.Addr().String() }
 func (s *Server) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	s.stopping = ctx.Done()
 	var under sync.WaitGroup
 	under.Go(func() { s.scheduler.run(ctx) })
 	if s.sharing.helped() {

@@ -18,7 +18,7 @@ import (
 // of the dashboard, where it is installed.
 func TestDashboardAndAlerts(t *testing.T) {
 	known := map[string]bool{"up": true}
-	for _, file := range []string{"../coordinator/watch/metrics.go", "../coordinator/members/counts.go", "../coordinator/watch/collector.go", "../agent/health/metrics.go", "../helper/watched.go"} {
+	for _, file := range []string{"../coordinator/watch/metrics.go", "../coordinator/members/counts.go", "../coordinator/watch/collector.go", "../coordinator/standing.go", "../agent/health/metrics.go", "../helper/watched.go"} {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

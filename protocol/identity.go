@@ -32,6 +32,7 @@ const (
 	RoleOperator    Role = "operator"
 	RoleInvitation  Role = "invitation" // may only enrol, once
 	RoleToken       Role = "token"      // may only enrol parties, up to its quota
+	RoleReplica     Role = "replica"    // may only ask the leading replica for the keys of ballots
 	RoleCoordinator Role = "coordinator"
 )
 
@@ -92,7 +93,7 @@ func CallerOfCertificate(c *x509.Certificate) (Caller, error) {
 		role, name, ok := strings.Cut(strings.TrimPrefix(c.URIs[0].String(), identityURI), ":")
 		caller := Caller{Name: name, Role: Role(role), Serial: c.SerialNumber.Text(16)}
 		switch caller.Role {
-		case RoleParty, RoleOperator, RoleInvitation, RoleToken, RoleCoordinator:
+		case RoleParty, RoleOperator, RoleInvitation, RoleToken, RoleReplica, RoleCoordinator:
 			if ok && CheckName(name) == nil && c.Subject.CommonName == name {
 				return caller, nil
 			}

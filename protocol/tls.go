@@ -50,6 +50,11 @@ func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*t
 			if err != nil {
 				return err
 			}
+			if caller.Role == RoleReplica { // no list has its certificate, so a former authority's key must not suffice
+				if err := s.PeerCertificates[0].CheckSignatureFrom(a.certificate); err != nil {
+					return err
+				}
+			}
 			return admit(caller)
 		},
 	}, nil

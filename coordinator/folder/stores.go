@@ -78,16 +78,19 @@ func LeadStores(ctx context.Context, c Config) (*Stores, error) {
 	}
 	s.Lease, s.unlock, s.Store.DB.Guard = lease, unlock, lease
 	s.Journal.Guard(lease)
-	if lease != nil {
-		asked, err := s.Store.AskAgain(ctx, c.Clock.Complete().Now())
-		if err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
-		if len(asked) > 0 && c.Log != nil {
-			c.Log.Warn("this replica leads now: contributions are asked for again, because their key was the leader's before", "studies", asked)
-		}
-	}
 	return s, nil
+}
+
+// AskAgain asks parties again for the ballots that this replica, which leads now, cannot decrypt.
+func (s *Stores) AskAgain(ctx context.Context, c Config) error {
+	if s.Lease == nil {
+		return nil
+	}
+	asked, err := s.Store.AskAgain(ctx, c.Clock.Complete().Now())
+	if len(asked) > 0 && c.Log != nil {
+		c.Log.Warn("this replica leads now and lacks keys: contributions are asked for again", "studies", asked)
+	}
+	return err
 }
 
 func (s *Stores) Close() error {

@@ -41,6 +41,9 @@ func (s *Certificates) Of(ctx context.Context, caller protocol.Caller) (until ti
 	if ok {
 		return c.Expires, revision, holds(c, caller, s.now())
 	}
+	if caller.Role == protocol.RoleReplica { // whoever has the authority's key makes its own certificate (protocol.ServerTLS)
+		return s.now().Add(protocol.MemberValidity), revision, nil
+	}
 	err = s.store.View(ctx, func(tx records.Tx) (err error) {
 		if revision, err = tx.Revision(); err != nil {
 			return err

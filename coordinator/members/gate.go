@@ -173,6 +173,8 @@ func allowed(method string) []protocol.Role {
 		return members
 	}
 	switch service := strings.Trim(path.Dir(method), "/"); service {
+	case pb.Replicas_ServiceDesc.ServiceName:
+		return []protocol.Role{protocol.RoleReplica}
 	case pb.Administration_ServiceDesc.ServiceName:
 		return []protocol.Role{protocol.RoleOperator}
 	case pb.Studies_ServiceDesc.ServiceName, "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection":
@@ -340,7 +342,7 @@ func (g *Gate) enter(c *call, revision int64) error {
 		return fmt.Errorf("%w: more than %g calls a second", protocol.ErrBusy, g.limits.Rate)
 	case c.moves && m.bytes.left <= 0:
 		return fmt.Errorf("%w: more than %d bytes an hour", protocol.ErrBusy, g.limits.Bytes)
-	case g.calls >= g.limits.AllCalls:
+	case g.calls >= g.limits.AllCalls && c.caller.Role != protocol.RoleReplica:
 		return fmt.Errorf("%w: %d calls of all members are open", protocol.ErrBusy, g.calls)
 	}
 	m.calls[c] = true

@@ -79,8 +79,21 @@ func TestSealed(t *testing.T) {
 	if all := stored(); len(all) < 2*len(clear) || bytes.Contains(all, clear[:8]) {
 		t.Errorf("PostgreSQL has %q", all)
 	}
+	next := must(Open(s.path)) // the next leader, to which the last one sent its keys
+	defer next.Close()
+	sent, changed := s.Keys.All()
+	next.Keys.Replace(sent)
+	if asked := must(next.AskAgain(ctx, time.Now())); len(asked) != 0 {
+		t.Errorf("with the key, %v is asked for again", asked)
+	}
+	view(t, next, func(tx Tx) {
+		if sum, n, err := tx.Sum(h); !bytes.Equal(must(tx.Body(h, "b")), clear) || !bytes.Equal(sum, clear) || n != 1 || err != nil {
+			t.Errorf("with the key, the sum is %q of %d (%v)", sum, n, err)
+		}
+	})
 	other := must(Open(s.path))
 	defer other.Close()
+	other.Keys.Replace(map[study.Hash][]byte{h: make([]byte, 32)}) // of an earlier leader
 	view(t, other, func(tx Tx) {
 		if bytes.Equal(must(tx.Body(h, "b")), clear) {
 			t.Error("another process reads a ballot")
@@ -98,7 +111,26 @@ func TestSealed(t *testing.T) {
 		must(0, tx.Restore(h, "a", clear))
 		return tx.SetState(h, study.Sealed, study.Failed, "")
 	})
-	if len(s.seals.keys) != 0 {
+	if keys, _ := s.Keys.All(); len(keys) != 0 {
 		t.Error("the key outlives the study")
+	}
+	select {
+	case <-changed:
+	default:
+		t.Error("replicas are not told that the key is gone")
+	}
+	if err := s.Update(ctx, func(tx Tx) error {
+		return tx.AddContribution(protocol.Receipt{Plan: h, Party: "c", Document: []byte{}, Signature: []byte{}}, clear)
+	}); err == nil {
+		t.Error("a ballot of a study that is over is stored")
+	}
+	view(t, s, func(tx Tx) { must(tx.(*sqlTx).opened(h, clear)) })
+	if keys, _ := s.Keys.All(); len(keys) != 0 {
+		t.Error("a study that is over gets a new key")
+	}
+	next.Keys.Replace(sent)
+	must(next.AskAgain(ctx, time.Now()))
+	if keys, _ := next.Keys.All(); len(keys) != 0 {
+		t.Error("the next leader keeps the key of a study that is over")
 	}
 }

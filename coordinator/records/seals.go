@@ -5,49 +5,101 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
+	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	"caucus/internal/database"
 	"caucus/protocol"
 	"caucus/study"
 )
 
-// seals encrypt the ballots and running sums of studies with noise at the coordinator. They are used in PostgreSQL,
-// which does not overwrite deleted rows. A study's key lives only in this process, until the study is over. After
-// that, nobody can read a ballot from PostgreSQL's disk, log or backup. If the process dies earlier, AskAgain asks
-// the parties for the same bytes again.
-//
-// Replicas that wait have no key, on purpose. With a key, the next leader would not have to ask again, but each
-// ballot could be read on every machine instead of one. Parties send what they stored, which costs seconds (measured
-// by TestChaos) and no budget.
-type seals struct {
-	mu   sync.Mutex // guards keys
-	keys map[study.Hash]cipher.AEAD
+// Keys holds one key for each running study with noise at the coordinator. The key encrypts the study's ballots
+// and running sum in PostgreSQL, which does not overwrite deleted rows. Keys are never on a disk. The leader makes
+// them and sends them to the replicas that stand by (coordinator/studykeys.go), so any of them can go on. While a
+// study runs, each of these machines can thus read its ballots. Once the study is over, the leader forgets its key, and
+// so does each replica when it hears of that: one that is cut off, when it hears a leader again, leads or ends.
+// After that, nobody can read a ballot from PostgreSQL's disk, log or backup. A leader that lacks keys asks the
+// parties for the same bytes again (AskAgain).
+type Keys struct {
+	mu      sync.Mutex            // guards the rest
+	of      map[study.Hash][]byte // empty for a study that needs no key
+	changed chan struct{}         // closed at the next change
+}
+
+func NewKeys() *Keys { return &Keys{of: map[study.Hash][]byte{}, changed: make(chan struct{})} }
+
+// All returns a copy of the keys, and a channel that is closed when they change.
+func (k *Keys) All() (all map[study.Hash][]byte, changed <-chan struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all = maps.Clone(k.of)
+	maps.DeleteFunc(all, func(_ study.Hash, key []byte) bool { return len(key) == 0 })
+	return all, k.changed
+}
+
+// Replace forgets all keys and takes others, which the leader sent.
+func (k *Keys) Replace(all map[study.Hash][]byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.of = all
+	k.change()
+}
+
+func (k *Keys) forget(h study.Hash) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, known := k.of[h]; known {
+		delete(k.of, h)
+		k.change()
+	}
+}
+
+func (k *Keys) change() {
+	close(k.changed)
+	k.changed = make(chan struct{})
 }
 
 // key returns the key that encrypts a study's ballots and sum in PostgreSQL. It returns nil if the store is a file,
-// or if the study's noise is not added at the coordinator. Its bodies are then stored as they came.
-func (t *sqlTx) key(h study.Hash) (cipher.AEAD, error) {
-	if t.seals == nil {
+// if the study's noise is not added at the coordinator, or if there is no key and make is false.
+func (t *sqlTx) key(h study.Hash, make bool) (cipher.AEAD, error) {
+	if t.keys == nil {
 		return nil, nil
 	}
-	t.seals.mu.Lock()
-	defer t.seals.mu.Unlock()
-	if key, known := t.seals.keys[h]; known {
-		return key, nil
+	t.keys.mu.Lock()
+	defer t.keys.mu.Unlock()
+	key, known := t.keys.of[h]
+	if !known {
+		switch row, err := t.Study(h); {
+		case err != nil:
+			return nil, err
+		case !noisy(row.Plan):
+		case !make:
+			return nil, nil
+		case protocol.Final(row.State):
+			return nil, fmt.Errorf("study %s is over, and its key is gone", h)
+		default:
+			key = newKey()
+		}
+		t.keys.of[h] = key
+		t.keys.change()
 	}
-	var key cipher.AEAD
-	row, err := t.Study(h)
-	if err == nil && noisy(row.Plan) {
-		secret := make([]byte, 32)
-		rand.Read(secret)
-		block, _ := aes.NewCipher(secret)
-		key, err = cipher.NewGCMWithRandomNonce(block)
+	if len(key) == 0 {
+		return nil, nil
 	}
-	if err == nil {
-		t.seals.keys[h] = key
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
 	}
-	return key, err
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+func newKey() []byte {
+	key := make([]byte, 32)
+	rand.Read(key)
+	return key
 }
 
 // noisy reports whether a plan has its noise added at the coordinator, or cannot be read.
@@ -57,17 +109,17 @@ func noisy(plan []byte) bool {
 }
 
 func (t *sqlTx) sealed(h study.Hash, clear []byte) ([]byte, error) {
-	key, err := t.key(h)
+	key, err := t.key(h, true)
 	if err != nil || key == nil {
 		return clear, err
 	}
 	return key.Seal(nil, nil, clear, h[:]), nil
 }
 
-// opened decrypts what sealed encrypted. Bytes that this process did not encrypt are returned unchanged; their
-// digest then shows that they are no contribution.
+// opened decrypts what sealed encrypted. Bytes under another key are returned unchanged; their digest then shows that
+// they are no contribution.
 func (t *sqlTx) opened(h study.Hash, stored []byte) ([]byte, error) {
-	key, err := t.key(h)
+	key, err := t.key(h, false)
 	if err != nil || key == nil {
 		return stored, err
 	}
@@ -77,20 +129,63 @@ func (t *sqlTx) opened(h study.Hash, stored []byte) ([]byte, error) {
 	return stored, nil
 }
 
-// AskAgain deletes all ballots and sums of running studies with noise at the coordinator, because
-// their keys are gone. It stores that the contributions are lost, so that parties send the bytes that
-// they kept. Answers carried by file must be encrypted again under a new key. It returns the studies.
+// unreadable returns the running studies with noise at the coordinator of which something is stored that this process
+// cannot decrypt. All of a study is under one key, because AskAgain deletes everything before the study gets another
+// key. So it is enough to decrypt one thing, and damage to another is found by its digest.
+func (t *sqlTx) unreadable() (rows []Study, err error) {
+	all, err := t.Studies()
+	for _, row := range all {
+		if err != nil {
+			break
+		}
+		if protocol.Final(row.State) {
+			t.over = append(t.over, row.Hash) // its end may have come after its key
+			continue
+		}
+		if row, err = t.Study(row.Hash); err != nil || !noisy(row.Plan) {
+			continue
+		}
+		var stored [][]byte
+		if stored, err = database.All(t.ctx, t.tx, func(b *[]byte) []any { return []any{b} }, `SELECT private FROM seal_keys WHERE study = $1 UNION ALL SELECT sum FROM sums WHERE study = $1
+			UNION ALL SELECT body FROM (SELECT body FROM contributions WHERE study = $1 AND body IS NOT NULL LIMIT 3) AS few`, row.Hash[:]); err != nil {
+			break
+		}
+		var key cipher.AEAD
+		key, err = t.key(row.Hash, false)
+		if len(stored) > 0 && !slices.ContainsFunc(stored, func(b []byte) bool {
+			if key == nil {
+				return false
+			}
+			_, failed := key.Open(nil, nil, b, row.Hash[:])
+			return failed == nil
+		}) {
+			rows = append(rows, row)
+		}
+	}
+	return rows, err
+}
+
+// Unreadable reports whether AskAgain would ask for anything.
+func (s *SQL) Unreadable(ctx context.Context) (is bool, err error) {
+	return is, s.View(ctx, func(tx Tx) error {
+		rows, err := tx.(*sqlTx).unreadable()
+		is = len(rows) > 0
+		return err
+	})
+}
+
+// AskAgain deletes all ballots and sums of running studies with noise at the coordinator that this process cannot
+// decrypt. It stores that the contributions are lost, so that parties send the bytes that they kept. Answers carried
+// by file must be encrypted again under a new key. It returns the studies.
 func (s *SQL) AskAgain(ctx context.Context, now time.Time) (asked []string, err error) {
 	return asked, s.Update(ctx, func(tx Tx) error {
 		t := tx.(*sqlTx)
-		all, err := t.Studies()
-		for _, row := range all {
-			if protocol.Final(row.State) || err != nil {
-				continue
+		rows, err := t.unreadable()
+		for _, row := range rows {
+			if err != nil {
+				break
 			}
-			if row, err = t.Study(row.Hash); err != nil || !noisy(row.Plan) {
-				continue
-			}
+			t.over = append(t.over, row.Hash)
 			if _, err = t.run("DELETE FROM seal_keys WHERE study = $1", row.Hash[:]); err != nil {
 				continue
 			}

@@ -2,7 +2,6 @@ package records
 
 import (
 	"context"
-	"crypto/cipher"
 	"database/sql"
 	"embed"
 	"errors"
@@ -10,13 +9,12 @@ import (
 
 	"caucus/internal/database"
 	"caucus/protocol"
-	"caucus/study"
 )
 
 type SQL struct {
 	DB      *database.DB
 	path    string
-	seals   *seals      // nil in files, where deleted rows are overwritten
+	Keys    *Keys       // nil in files, where deleted rows are overwritten
 	OnError func(error) // called with each failure, if not nil
 }
 
@@ -55,7 +53,7 @@ func Open(path string) (*SQL, error) {
 	}
 	s := Over(path, db)
 	if database.Server(path) {
-		s.seals = &seals{keys: map[study.Hash]cipher.AEAD{}}
+		s.Keys = NewKeys()
 	}
 	return s, nil
 }
@@ -89,13 +87,11 @@ func (s *SQL) View(ctx context.Context, fn func(Tx) error) error {
 }
 
 func (s *SQL) transact(ctx context.Context, run func(context.Context, func(*sql.Tx) error) error, fn func(Tx) error) error {
-	t := &sqlTx{ctx: ctx, seals: s.seals}
+	t := &sqlTx{ctx: ctx, keys: s.Keys}
 	err := Explain(run(ctx, func(tx *sql.Tx) error { t.tx = tx; return fn(t) }))
 	for _, h := range t.over {
-		if err == nil && s.seals != nil {
-			s.seals.mu.Lock()
-			delete(s.seals.keys, h)
-			s.seals.mu.Unlock()
+		if err == nil && s.Keys != nil {
+			s.Keys.forget(h)
 		}
 	}
 	if err != nil && s.OnError != nil {

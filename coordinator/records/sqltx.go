@@ -19,10 +19,10 @@ import (
 
 // sqlTx is a Tx in SQL that SQLite and PostgreSQL both accept.
 type sqlTx struct {
-	ctx   context.Context
-	tx    *sql.Tx
-	seals *seals       // nil: nothing is encrypted
-	over  []study.Hash // studies that end with this transaction
+	ctx  context.Context
+	tx   *sql.Tx
+	keys *Keys        // nil: nothing is encrypted
+	over []study.Hash // studies that end with this transaction
 }
 
 func (t *sqlTx) run(query string, args ...any) (sql.Result, error) {

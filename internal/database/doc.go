@@ -26,8 +26,8 @@
 //     finds its last answer in the database, or finds that there is none. So no answer leaves that a later
 //     leader would draw again.
 //
-// Replicas do not talk to each other. If a leader dies, the end of its session wakes the next one at once. If a
-// leader is cut off, PostgreSQL waits 5 s for it.
+// PostgreSQL alone decides who leads, so replicas need no gossip. If a leader dies, the end of its session wakes the
+// next one at once. If a leader is cut off, PostgreSQL waits 5 s for it.
 //
 // The user supplies a Schema, further pragmas, and the number of reader connections.
 package database

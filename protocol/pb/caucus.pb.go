@@ -2250,6 +2250,138 @@ func (*UploadPoolReply) Descriptor() ([]byte, []int) {
 	return file_caucus_proto_rawDescGZIP(), []int{35}
 }
 
+type StudyKeysRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StudyKeysRequest) Reset() {
+	*x = StudyKeysRequest{}
+	mi := &file_caucus_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StudyKeysRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StudyKeysRequest) ProtoMessage() {}
+
+func (x *StudyKeysRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StudyKeysRequest.ProtoReflect.Descriptor instead.
+func (*StudyKeysRequest) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{36}
+}
+
+type StudyKeysPart struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Keys          []*StudyKey            `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StudyKeysPart) Reset() {
+	*x = StudyKeysPart{}
+	mi := &file_caucus_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StudyKeysPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StudyKeysPart) ProtoMessage() {}
+
+func (x *StudyKeysPart) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StudyKeysPart.ProtoReflect.Descriptor instead.
+func (*StudyKeysPart) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *StudyKeysPart) GetKeys() []*StudyKey {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+type StudyKey struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	PlanHash      []byte                 `protobuf:"bytes,1,opt,name=plan_hash,json=planHash,proto3" json:"plan_hash,omitempty"`
+	Key           []byte                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"` // 32 bytes, AES-256-GCM
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StudyKey) Reset() {
+	*x = StudyKey{}
+	mi := &file_caucus_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StudyKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StudyKey) ProtoMessage() {}
+
+func (x *StudyKey) ProtoReflect() protoreflect.Message {
+	mi := &file_caucus_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StudyKey.ProtoReflect.Descriptor instead.
+func (*StudyKey) Descriptor() ([]byte, []int) {
+	return file_caucus_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *StudyKey) GetPlanHash() []byte {
+	if x != nil {
+		return x.PlanHash
+	}
+	return nil
+}
+
+func (x *StudyKey) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
 type HelperPart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Part:
@@ -2264,7 +2396,7 @@ type HelperPart struct {
 
 func (x *HelperPart) Reset() {
 	*x = HelperPart{}
-	mi := &file_caucus_proto_msgTypes[36]
+	mi := &file_caucus_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2276,7 +2408,7 @@ func (x *HelperPart) String() string {
 func (*HelperPart) ProtoMessage() {}
 
 func (x *HelperPart) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[36]
+	mi := &file_caucus_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2289,7 +2421,7 @@ func (x *HelperPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperPart.ProtoReflect.Descriptor instead.
 func (*HelperPart) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{36}
+	return file_caucus_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *HelperPart) GetPart() isHelperPart_Part {
@@ -2359,7 +2491,7 @@ type HelperHeader struct {
 
 func (x *HelperHeader) Reset() {
 	*x = HelperHeader{}
-	mi := &file_caucus_proto_msgTypes[37]
+	mi := &file_caucus_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2371,7 +2503,7 @@ func (x *HelperHeader) String() string {
 func (*HelperHeader) ProtoMessage() {}
 
 func (x *HelperHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[37]
+	mi := &file_caucus_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2384,7 +2516,7 @@ func (x *HelperHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperHeader.ProtoReflect.Descriptor instead.
 func (*HelperHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{37}
+	return file_caucus_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *HelperHeader) GetPlan() []byte {
@@ -2416,7 +2548,7 @@ type HelperBrought struct {
 
 func (x *HelperBrought) Reset() {
 	*x = HelperBrought{}
-	mi := &file_caucus_proto_msgTypes[38]
+	mi := &file_caucus_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2428,7 +2560,7 @@ func (x *HelperBrought) String() string {
 func (*HelperBrought) ProtoMessage() {}
 
 func (x *HelperBrought) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[38]
+	mi := &file_caucus_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2441,7 +2573,7 @@ func (x *HelperBrought) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperBrought.ProtoReflect.Descriptor instead.
 func (*HelperBrought) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{38}
+	return file_caucus_proto_rawDescGZIP(), []int{41}
 }
 
 type HelperEnded struct {
@@ -2452,7 +2584,7 @@ type HelperEnded struct {
 
 func (x *HelperEnded) Reset() {
 	*x = HelperEnded{}
-	mi := &file_caucus_proto_msgTypes[39]
+	mi := &file_caucus_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2464,7 +2596,7 @@ func (x *HelperEnded) String() string {
 func (*HelperEnded) ProtoMessage() {}
 
 func (x *HelperEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[39]
+	mi := &file_caucus_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2477,7 +2609,7 @@ func (x *HelperEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperEnded.ProtoReflect.Descriptor instead.
 func (*HelperEnded) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{39}
+	return file_caucus_proto_rawDescGZIP(), []int{42}
 }
 
 type HelperRecalled struct {
@@ -2488,7 +2620,7 @@ type HelperRecalled struct {
 
 func (x *HelperRecalled) Reset() {
 	*x = HelperRecalled{}
-	mi := &file_caucus_proto_msgTypes[40]
+	mi := &file_caucus_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2500,7 +2632,7 @@ func (x *HelperRecalled) String() string {
 func (*HelperRecalled) ProtoMessage() {}
 
 func (x *HelperRecalled) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[40]
+	mi := &file_caucus_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2513,7 +2645,7 @@ func (x *HelperRecalled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperRecalled.ProtoReflect.Descriptor instead.
 func (*HelperRecalled) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{40}
+	return file_caucus_proto_rawDescGZIP(), []int{43}
 }
 
 type HelperDocument struct {
@@ -2528,7 +2660,7 @@ type HelperDocument struct {
 
 func (x *HelperDocument) Reset() {
 	*x = HelperDocument{}
-	mi := &file_caucus_proto_msgTypes[41]
+	mi := &file_caucus_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2540,7 +2672,7 @@ func (x *HelperDocument) String() string {
 func (*HelperDocument) ProtoMessage() {}
 
 func (x *HelperDocument) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[41]
+	mi := &file_caucus_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2553,7 +2685,7 @@ func (x *HelperDocument) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperDocument.ProtoReflect.Descriptor instead.
 func (*HelperDocument) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{41}
+	return file_caucus_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *HelperDocument) GetPlan() []byte {
@@ -2593,7 +2725,7 @@ type HelperHalf struct {
 
 func (x *HelperHalf) Reset() {
 	*x = HelperHalf{}
-	mi := &file_caucus_proto_msgTypes[42]
+	mi := &file_caucus_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2605,7 +2737,7 @@ func (x *HelperHalf) String() string {
 func (*HelperHalf) ProtoMessage() {}
 
 func (x *HelperHalf) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[42]
+	mi := &file_caucus_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2618,7 +2750,7 @@ func (x *HelperHalf) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperHalf.ProtoReflect.Descriptor instead.
 func (*HelperHalf) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{42}
+	return file_caucus_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *HelperHalf) GetHalf() []byte {
@@ -2638,7 +2770,7 @@ type HelperOffers struct {
 
 func (x *HelperOffers) Reset() {
 	*x = HelperOffers{}
-	mi := &file_caucus_proto_msgTypes[43]
+	mi := &file_caucus_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2650,7 +2782,7 @@ func (x *HelperOffers) String() string {
 func (*HelperOffers) ProtoMessage() {}
 
 func (x *HelperOffers) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[43]
+	mi := &file_caucus_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2663,7 +2795,7 @@ func (x *HelperOffers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperOffers.ProtoReflect.Descriptor instead.
 func (*HelperOffers) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{43}
+	return file_caucus_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *HelperOffers) GetPlan() []byte {
@@ -2694,7 +2826,7 @@ type HelperOffer struct {
 
 func (x *HelperOffer) Reset() {
 	*x = HelperOffer{}
-	mi := &file_caucus_proto_msgTypes[44]
+	mi := &file_caucus_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2706,7 +2838,7 @@ func (x *HelperOffer) String() string {
 func (*HelperOffer) ProtoMessage() {}
 
 func (x *HelperOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[44]
+	mi := &file_caucus_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2719,7 +2851,7 @@ func (x *HelperOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperOffer.ProtoReflect.Descriptor instead.
 func (*HelperOffer) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{44}
+	return file_caucus_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *HelperOffer) GetParty() string {
@@ -2773,7 +2905,7 @@ type HelperAnswers struct {
 
 func (x *HelperAnswers) Reset() {
 	*x = HelperAnswers{}
-	mi := &file_caucus_proto_msgTypes[45]
+	mi := &file_caucus_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2785,7 +2917,7 @@ func (x *HelperAnswers) String() string {
 func (*HelperAnswers) ProtoMessage() {}
 
 func (x *HelperAnswers) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[45]
+	mi := &file_caucus_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2798,7 +2930,7 @@ func (x *HelperAnswers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperAnswers.ProtoReflect.Descriptor instead.
 func (*HelperAnswers) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{45}
+	return file_caucus_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *HelperAnswers) GetAnswers() []*HelperAnswer {
@@ -2819,7 +2951,7 @@ type HelperAnswer struct {
 
 func (x *HelperAnswer) Reset() {
 	*x = HelperAnswer{}
-	mi := &file_caucus_proto_msgTypes[46]
+	mi := &file_caucus_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2831,7 +2963,7 @@ func (x *HelperAnswer) String() string {
 func (*HelperAnswer) ProtoMessage() {}
 
 func (x *HelperAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[46]
+	mi := &file_caucus_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2844,7 +2976,7 @@ func (x *HelperAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HelperAnswer.ProtoReflect.Descriptor instead.
 func (*HelperAnswer) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{46}
+	return file_caucus_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *HelperAnswer) GetParty() string {
@@ -2881,7 +3013,7 @@ type CreateStudyRequest struct {
 
 func (x *CreateStudyRequest) Reset() {
 	*x = CreateStudyRequest{}
-	mi := &file_caucus_proto_msgTypes[47]
+	mi := &file_caucus_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2893,7 +3025,7 @@ func (x *CreateStudyRequest) String() string {
 func (*CreateStudyRequest) ProtoMessage() {}
 
 func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[47]
+	mi := &file_caucus_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2906,7 +3038,7 @@ func (x *CreateStudyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStudyRequest.ProtoReflect.Descriptor instead.
 func (*CreateStudyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{47}
+	return file_caucus_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *CreateStudyRequest) GetPart() isCreateStudyRequest_Part {
@@ -2962,7 +3094,7 @@ type PlanHeader struct {
 
 func (x *PlanHeader) Reset() {
 	*x = PlanHeader{}
-	mi := &file_caucus_proto_msgTypes[48]
+	mi := &file_caucus_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2974,7 +3106,7 @@ func (x *PlanHeader) String() string {
 func (*PlanHeader) ProtoMessage() {}
 
 func (x *PlanHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[48]
+	mi := &file_caucus_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2987,7 +3119,7 @@ func (x *PlanHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanHeader.ProtoReflect.Descriptor instead.
 func (*PlanHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{48}
+	return file_caucus_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *PlanHeader) GetHash() []byte {
@@ -3021,7 +3153,7 @@ type ClockRequest struct {
 
 func (x *ClockRequest) Reset() {
 	*x = ClockRequest{}
-	mi := &file_caucus_proto_msgTypes[49]
+	mi := &file_caucus_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3033,7 +3165,7 @@ func (x *ClockRequest) String() string {
 func (*ClockRequest) ProtoMessage() {}
 
 func (x *ClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[49]
+	mi := &file_caucus_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3046,7 +3178,7 @@ func (x *ClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
 func (*ClockRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{49}
+	return file_caucus_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ClockRequest) GetVouch() bool {
@@ -3067,7 +3199,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_caucus_proto_msgTypes[50]
+	mi := &file_caucus_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3079,7 +3211,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[50]
+	mi := &file_caucus_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3092,7 +3224,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{50}
+	return file_caucus_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ClockReply) GetUnixMillis() int64 {
@@ -3119,7 +3251,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_caucus_proto_msgTypes[51]
+	mi := &file_caucus_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3131,7 +3263,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[51]
+	mi := &file_caucus_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3144,7 +3276,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{51}
+	return file_caucus_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *CancelRequest) GetStudy() string {
@@ -3178,7 +3310,7 @@ type AmendRequest struct {
 
 func (x *AmendRequest) Reset() {
 	*x = AmendRequest{}
-	mi := &file_caucus_proto_msgTypes[52]
+	mi := &file_caucus_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3190,7 +3322,7 @@ func (x *AmendRequest) String() string {
 func (*AmendRequest) ProtoMessage() {}
 
 func (x *AmendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[52]
+	mi := &file_caucus_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3203,7 +3335,7 @@ func (x *AmendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AmendRequest.ProtoReflect.Descriptor instead.
 func (*AmendRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{52}
+	return file_caucus_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *AmendRequest) GetStudy() string {
@@ -3258,7 +3390,7 @@ type CertifyRequest struct {
 
 func (x *CertifyRequest) Reset() {
 	*x = CertifyRequest{}
-	mi := &file_caucus_proto_msgTypes[53]
+	mi := &file_caucus_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3270,7 +3402,7 @@ func (x *CertifyRequest) String() string {
 func (*CertifyRequest) ProtoMessage() {}
 
 func (x *CertifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[53]
+	mi := &file_caucus_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3283,7 +3415,7 @@ func (x *CertifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertifyRequest.ProtoReflect.Descriptor instead.
 func (*CertifyRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{53}
+	return file_caucus_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *CertifyRequest) GetName() string {
@@ -3310,7 +3442,7 @@ type CertifyReply struct {
 
 func (x *CertifyReply) Reset() {
 	*x = CertifyReply{}
-	mi := &file_caucus_proto_msgTypes[54]
+	mi := &file_caucus_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3322,7 +3454,7 @@ func (x *CertifyReply) String() string {
 func (*CertifyReply) ProtoMessage() {}
 
 func (x *CertifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[54]
+	mi := &file_caucus_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3335,7 +3467,7 @@ func (x *CertifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CertifyReply.ProtoReflect.Descriptor instead.
 func (*CertifyReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{54}
+	return file_caucus_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *CertifyReply) GetCertificate() []byte {
@@ -3362,7 +3494,7 @@ type NoticesRequest struct {
 
 func (x *NoticesRequest) Reset() {
 	*x = NoticesRequest{}
-	mi := &file_caucus_proto_msgTypes[55]
+	mi := &file_caucus_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3374,7 +3506,7 @@ func (x *NoticesRequest) String() string {
 func (*NoticesRequest) ProtoMessage() {}
 
 func (x *NoticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[55]
+	mi := &file_caucus_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3387,7 +3519,7 @@ func (x *NoticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticesRequest.ProtoReflect.Descriptor instead.
 func (*NoticesRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{55}
+	return file_caucus_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *NoticesRequest) GetStudy() string {
@@ -3415,7 +3547,7 @@ type NoticesReply struct {
 
 func (x *NoticesReply) Reset() {
 	*x = NoticesReply{}
-	mi := &file_caucus_proto_msgTypes[56]
+	mi := &file_caucus_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3427,7 +3559,7 @@ func (x *NoticesReply) String() string {
 func (*NoticesReply) ProtoMessage() {}
 
 func (x *NoticesReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[56]
+	mi := &file_caucus_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3440,7 +3572,7 @@ func (x *NoticesReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticesReply.ProtoReflect.Descriptor instead.
 func (*NoticesReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{56}
+	return file_caucus_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *NoticesReply) GetNotices() []*Notice {
@@ -3469,7 +3601,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_caucus_proto_msgTypes[57]
+	mi := &file_caucus_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3481,7 +3613,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[57]
+	mi := &file_caucus_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3494,7 +3626,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{57}
+	return file_caucus_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Notice) GetSigned() *Signed {
@@ -3524,7 +3656,7 @@ type AcceptAnswerRequest struct {
 
 func (x *AcceptAnswerRequest) Reset() {
 	*x = AcceptAnswerRequest{}
-	mi := &file_caucus_proto_msgTypes[58]
+	mi := &file_caucus_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3536,7 +3668,7 @@ func (x *AcceptAnswerRequest) String() string {
 func (*AcceptAnswerRequest) ProtoMessage() {}
 
 func (x *AcceptAnswerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[58]
+	mi := &file_caucus_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3549,7 +3681,7 @@ func (x *AcceptAnswerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptAnswerRequest.ProtoReflect.Descriptor instead.
 func (*AcceptAnswerRequest) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{58}
+	return file_caucus_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *AcceptAnswerRequest) GetPart() isAcceptAnswerRequest_Part {
@@ -3602,7 +3734,7 @@ type AnswerHeader struct {
 
 func (x *AnswerHeader) Reset() {
 	*x = AnswerHeader{}
-	mi := &file_caucus_proto_msgTypes[59]
+	mi := &file_caucus_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3614,7 +3746,7 @@ func (x *AnswerHeader) String() string {
 func (*AnswerHeader) ProtoMessage() {}
 
 func (x *AnswerHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[59]
+	mi := &file_caucus_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3627,7 +3759,7 @@ func (x *AnswerHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerHeader.ProtoReflect.Descriptor instead.
 func (*AnswerHeader) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{59}
+	return file_caucus_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *AnswerHeader) GetSize() uint64 {
@@ -3651,7 +3783,7 @@ type AcceptAnswerReply struct {
 
 func (x *AcceptAnswerReply) Reset() {
 	*x = AcceptAnswerReply{}
-	mi := &file_caucus_proto_msgTypes[60]
+	mi := &file_caucus_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3663,7 +3795,7 @@ func (x *AcceptAnswerReply) String() string {
 func (*AcceptAnswerReply) ProtoMessage() {}
 
 func (x *AcceptAnswerReply) ProtoReflect() protoreflect.Message {
-	mi := &file_caucus_proto_msgTypes[60]
+	mi := &file_caucus_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3676,7 +3808,7 @@ func (x *AcceptAnswerReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptAnswerReply.ProtoReflect.Descriptor instead.
 func (*AcceptAnswerReply) Descriptor() ([]byte, []int) {
-	return file_caucus_proto_rawDescGZIP(), []int{60}
+	return file_caucus_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *AcceptAnswerReply) GetParty() string {
@@ -3878,7 +4010,13 @@ const file_caucus_proto_rawDesc = "" +
 	"PoolHeader\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\fR\x06digest\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\"\x11\n" +
-	"\x0fUploadPoolReply\"\x97\x01\n" +
+	"\x0fUploadPoolReply\"\x12\n" +
+	"\x10StudyKeysRequest\"8\n" +
+	"\rStudyKeysPart\x12'\n" +
+	"\x04keys\x18\x01 \x03(\v2\x13.caucus.v1.StudyKeyR\x04keys\"9\n" +
+	"\bStudyKey\x12\x1b\n" +
+	"\tplan_hash\x18\x01 \x01(\fR\bplanHash\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\fR\x03key\"\x97\x01\n" +
 	"\n" +
 	"HelperPart\x121\n" +
 	"\x06header\x18\x01 \x01(\v2\x17.caucus.v1.HelperHeaderH\x00R\x06header\x12&\n" +
@@ -4001,7 +4139,9 @@ const file_caucus_proto_rawDesc = "" +
 	"\x05Clock\x12\x17.caucus.v1.ClockRequest\x1a\x15.caucus.v1.ClockReply\x12=\n" +
 	"\aCertify\x12\x19.caucus.v1.CertifyRequest\x1a\x17.caucus.v1.CertifyReply\x12=\n" +
 	"\aNotices\x12\x19.caucus.v1.NoticesRequest\x1a\x17.caucus.v1.NoticesReply\x12N\n" +
-	"\fAcceptAnswer\x12\x1e.caucus.v1.AcceptAnswerRequest\x1a\x1c.caucus.v1.AcceptAnswerReply(\x012\xf5\x03\n" +
+	"\fAcceptAnswer\x12\x1e.caucus.v1.AcceptAnswerRequest\x1a\x1c.caucus.v1.AcceptAnswerReply(\x012P\n" +
+	"\bReplicas\x12D\n" +
+	"\tStudyKeys\x12\x1b.caucus.v1.StudyKeysRequest\x1a\x18.caucus.v1.StudyKeysPart0\x012\xf5\x03\n" +
 	"\x06Helper\x12:\n" +
 	"\x05Bring\x12\x15.caucus.v1.HelperPart\x1a\x18.caucus.v1.HelperBrought(\x01\x12>\n" +
 	"\x06Accept\x12\x19.caucus.v1.HelperDocument\x1a\x19.caucus.v1.HelperDocument\x12:\n" +
@@ -4024,7 +4164,7 @@ func file_caucus_proto_rawDescGZIP() []byte {
 	return file_caucus_proto_rawDescData
 }
 
-var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 65)
+var file_caucus_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
 var file_caucus_proto_goTypes = []any{
 	(*EnrolRequest)(nil),        // 0: caucus.v1.EnrolRequest
 	(*EnrolReply)(nil),          // 1: caucus.v1.EnrolReply
@@ -4062,35 +4202,38 @@ var file_caucus_proto_goTypes = []any{
 	(*UploadPoolRequest)(nil),   // 33: caucus.v1.UploadPoolRequest
 	(*PoolHeader)(nil),          // 34: caucus.v1.PoolHeader
 	(*UploadPoolReply)(nil),     // 35: caucus.v1.UploadPoolReply
-	(*HelperPart)(nil),          // 36: caucus.v1.HelperPart
-	(*HelperHeader)(nil),        // 37: caucus.v1.HelperHeader
-	(*HelperBrought)(nil),       // 38: caucus.v1.HelperBrought
-	(*HelperEnded)(nil),         // 39: caucus.v1.HelperEnded
-	(*HelperRecalled)(nil),      // 40: caucus.v1.HelperRecalled
-	(*HelperDocument)(nil),      // 41: caucus.v1.HelperDocument
-	(*HelperHalf)(nil),          // 42: caucus.v1.HelperHalf
-	(*HelperOffers)(nil),        // 43: caucus.v1.HelperOffers
-	(*HelperOffer)(nil),         // 44: caucus.v1.HelperOffer
-	(*HelperAnswers)(nil),       // 45: caucus.v1.HelperAnswers
-	(*HelperAnswer)(nil),        // 46: caucus.v1.HelperAnswer
-	(*CreateStudyRequest)(nil),  // 47: caucus.v1.CreateStudyRequest
-	(*PlanHeader)(nil),          // 48: caucus.v1.PlanHeader
-	(*ClockRequest)(nil),        // 49: caucus.v1.ClockRequest
-	(*ClockReply)(nil),          // 50: caucus.v1.ClockReply
-	(*CancelRequest)(nil),       // 51: caucus.v1.CancelRequest
-	(*AmendRequest)(nil),        // 52: caucus.v1.AmendRequest
-	(*CertifyRequest)(nil),      // 53: caucus.v1.CertifyRequest
-	(*CertifyReply)(nil),        // 54: caucus.v1.CertifyReply
-	(*NoticesRequest)(nil),      // 55: caucus.v1.NoticesRequest
-	(*NoticesReply)(nil),        // 56: caucus.v1.NoticesReply
-	(*Notice)(nil),              // 57: caucus.v1.Notice
-	(*AcceptAnswerRequest)(nil), // 58: caucus.v1.AcceptAnswerRequest
-	(*AnswerHeader)(nil),        // 59: caucus.v1.AnswerHeader
-	(*AcceptAnswerReply)(nil),   // 60: caucus.v1.AcceptAnswerReply
-	nil,                         // 61: caucus.v1.MakeTokenRequest.TagsEntry
-	nil,                         // 62: caucus.v1.TokenState.TagsEntry
-	nil,                         // 63: caucus.v1.LabelRequest.TagsEntry
-	nil,                         // 64: caucus.v1.Member.TagsEntry
+	(*StudyKeysRequest)(nil),    // 36: caucus.v1.StudyKeysRequest
+	(*StudyKeysPart)(nil),       // 37: caucus.v1.StudyKeysPart
+	(*StudyKey)(nil),            // 38: caucus.v1.StudyKey
+	(*HelperPart)(nil),          // 39: caucus.v1.HelperPart
+	(*HelperHeader)(nil),        // 40: caucus.v1.HelperHeader
+	(*HelperBrought)(nil),       // 41: caucus.v1.HelperBrought
+	(*HelperEnded)(nil),         // 42: caucus.v1.HelperEnded
+	(*HelperRecalled)(nil),      // 43: caucus.v1.HelperRecalled
+	(*HelperDocument)(nil),      // 44: caucus.v1.HelperDocument
+	(*HelperHalf)(nil),          // 45: caucus.v1.HelperHalf
+	(*HelperOffers)(nil),        // 46: caucus.v1.HelperOffers
+	(*HelperOffer)(nil),         // 47: caucus.v1.HelperOffer
+	(*HelperAnswers)(nil),       // 48: caucus.v1.HelperAnswers
+	(*HelperAnswer)(nil),        // 49: caucus.v1.HelperAnswer
+	(*CreateStudyRequest)(nil),  // 50: caucus.v1.CreateStudyRequest
+	(*PlanHeader)(nil),          // 51: caucus.v1.PlanHeader
+	(*ClockRequest)(nil),        // 52: caucus.v1.ClockRequest
+	(*ClockReply)(nil),          // 53: caucus.v1.ClockReply
+	(*CancelRequest)(nil),       // 54: caucus.v1.CancelRequest
+	(*AmendRequest)(nil),        // 55: caucus.v1.AmendRequest
+	(*CertifyRequest)(nil),      // 56: caucus.v1.CertifyRequest
+	(*CertifyReply)(nil),        // 57: caucus.v1.CertifyReply
+	(*NoticesRequest)(nil),      // 58: caucus.v1.NoticesRequest
+	(*NoticesReply)(nil),        // 59: caucus.v1.NoticesReply
+	(*Notice)(nil),              // 60: caucus.v1.Notice
+	(*AcceptAnswerRequest)(nil), // 61: caucus.v1.AcceptAnswerRequest
+	(*AnswerHeader)(nil),        // 62: caucus.v1.AnswerHeader
+	(*AcceptAnswerReply)(nil),   // 63: caucus.v1.AcceptAnswerReply
+	nil,                         // 64: caucus.v1.MakeTokenRequest.TagsEntry
+	nil,                         // 65: caucus.v1.TokenState.TagsEntry
+	nil,                         // 66: caucus.v1.LabelRequest.TagsEntry
+	nil,                         // 67: caucus.v1.Member.TagsEntry
 }
 var file_caucus_proto_depIdxs = []int32{
 	4,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
@@ -4107,100 +4250,103 @@ var file_caucus_proto_depIdxs = []int32{
 	10, // 11: caucus.v1.StudyPart.forecast:type_name -> caucus.v1.Signed
 	14, // 12: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
 	12, // 13: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	61, // 14: caucus.v1.MakeTokenRequest.tags:type_name -> caucus.v1.MakeTokenRequest.TagsEntry
+	64, // 14: caucus.v1.MakeTokenRequest.tags:type_name -> caucus.v1.MakeTokenRequest.TagsEntry
 	21, // 15: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
-	62, // 16: caucus.v1.TokenState.tags:type_name -> caucus.v1.TokenState.TagsEntry
+	65, // 16: caucus.v1.TokenState.tags:type_name -> caucus.v1.TokenState.TagsEntry
 	21, // 17: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
-	63, // 18: caucus.v1.LabelRequest.tags:type_name -> caucus.v1.LabelRequest.TagsEntry
+	66, // 18: caucus.v1.LabelRequest.tags:type_name -> caucus.v1.LabelRequest.TagsEntry
 	30, // 19: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	64, // 20: caucus.v1.Member.tags:type_name -> caucus.v1.Member.TagsEntry
+	67, // 20: caucus.v1.Member.tags:type_name -> caucus.v1.Member.TagsEntry
 	34, // 21: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
 	12, // 22: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
-	37, // 23: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader
-	12, // 24: caucus.v1.HelperPart.plan:type_name -> caucus.v1.Chunk
-	12, // 25: caucus.v1.HelperPart.pool:type_name -> caucus.v1.Chunk
-	44, // 26: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
-	46, // 27: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
-	48, // 28: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
-	12, // 29: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	57, // 30: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
-	10, // 31: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
-	59, // 32: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
-	12, // 33: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
-	57, // 34: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
-	0,  // 35: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
-	0,  // 36: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
-	2,  // 37: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
-	7,  // 38: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
-	11, // 39: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
-	13, // 40: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
-	15, // 41: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
-	11, // 42: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	17, // 43: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	28, // 44: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	31, // 45: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	19, // 46: caucus.v1.Administration.MakeToken:input_type -> caucus.v1.MakeTokenRequest
-	22, // 47: caucus.v1.Administration.ListTokens:input_type -> caucus.v1.ListTokensRequest
-	24, // 48: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
-	26, // 49: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
-	33, // 50: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	47, // 51: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	7,  // 52: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	51, // 53: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	7,  // 54: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
-	52, // 55: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
-	7,  // 56: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	49, // 57: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	53, // 58: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
-	55, // 59: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
-	58, // 60: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
-	36, // 61: caucus.v1.Helper.Bring:input_type -> caucus.v1.HelperPart
-	41, // 62: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
-	41, // 63: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
-	43, // 64: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
-	41, // 65: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
-	41, // 66: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
-	41, // 67: caucus.v1.Helper.End:input_type -> caucus.v1.HelperDocument
-	41, // 68: caucus.v1.Helper.Recall:input_type -> caucus.v1.HelperDocument
-	1,  // 69: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 70: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	5,  // 71: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	8,  // 72: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	12, // 73: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	10, // 74: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	16, // 75: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	12, // 76: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	18, // 77: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	29, // 78: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	32, // 79: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	20, // 80: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
-	23, // 81: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
-	25, // 82: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
-	27, // 83: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
-	35, // 84: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 85: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	6,  // 86: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	6,  // 87: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	6,  // 88: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
-	6,  // 89: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
-	6,  // 90: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	50, // 91: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	54, // 92: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
-	56, // 93: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
-	60, // 94: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
-	38, // 95: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
-	41, // 96: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
-	42, // 97: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
-	45, // 98: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
-	41, // 99: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
-	41, // 100: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
-	39, // 101: caucus.v1.Helper.End:output_type -> caucus.v1.HelperEnded
-	40, // 102: caucus.v1.Helper.Recall:output_type -> caucus.v1.HelperRecalled
-	69, // [69:103] is the sub-list for method output_type
-	35, // [35:69] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	38, // 23: caucus.v1.StudyKeysPart.keys:type_name -> caucus.v1.StudyKey
+	40, // 24: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader
+	12, // 25: caucus.v1.HelperPart.plan:type_name -> caucus.v1.Chunk
+	12, // 26: caucus.v1.HelperPart.pool:type_name -> caucus.v1.Chunk
+	47, // 27: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
+	49, // 28: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
+	51, // 29: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
+	12, // 30: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
+	60, // 31: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
+	10, // 32: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
+	62, // 33: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
+	12, // 34: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
+	60, // 35: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
+	0,  // 36: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
+	0,  // 37: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
+	2,  // 38: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
+	7,  // 39: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
+	11, // 40: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
+	13, // 41: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
+	15, // 42: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
+	11, // 43: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
+	17, // 44: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	28, // 45: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	31, // 46: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	19, // 47: caucus.v1.Administration.MakeToken:input_type -> caucus.v1.MakeTokenRequest
+	22, // 48: caucus.v1.Administration.ListTokens:input_type -> caucus.v1.ListTokensRequest
+	24, // 49: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
+	26, // 50: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
+	33, // 51: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	50, // 52: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	7,  // 53: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	54, // 54: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	7,  // 55: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
+	55, // 56: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
+	7,  // 57: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
+	52, // 58: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	56, // 59: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
+	58, // 60: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
+	61, // 61: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
+	36, // 62: caucus.v1.Replicas.StudyKeys:input_type -> caucus.v1.StudyKeysRequest
+	39, // 63: caucus.v1.Helper.Bring:input_type -> caucus.v1.HelperPart
+	44, // 64: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
+	44, // 65: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
+	46, // 66: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
+	44, // 67: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
+	44, // 68: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
+	44, // 69: caucus.v1.Helper.End:input_type -> caucus.v1.HelperDocument
+	44, // 70: caucus.v1.Helper.Recall:input_type -> caucus.v1.HelperDocument
+	1,  // 71: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 72: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	5,  // 73: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	8,  // 74: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	12, // 75: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	10, // 76: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	16, // 77: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	12, // 78: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	18, // 79: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	29, // 80: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	32, // 81: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	20, // 82: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
+	23, // 83: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
+	25, // 84: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
+	27, // 85: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
+	35, // 86: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 87: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	6,  // 88: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	6,  // 89: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	6,  // 90: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
+	6,  // 91: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
+	6,  // 92: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	53, // 93: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	57, // 94: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
+	59, // 95: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
+	63, // 96: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
+	37, // 97: caucus.v1.Replicas.StudyKeys:output_type -> caucus.v1.StudyKeysPart
+	41, // 98: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
+	44, // 99: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
+	45, // 100: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
+	48, // 101: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
+	44, // 102: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
+	44, // 103: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
+	42, // 104: caucus.v1.Helper.End:output_type -> caucus.v1.HelperEnded
+	43, // 105: caucus.v1.Helper.Recall:output_type -> caucus.v1.HelperRecalled
+	71, // [71:106] is the sub-list for method output_type
+	36, // [36:71] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_caucus_proto_init() }
@@ -4216,16 +4362,16 @@ func file_caucus_proto_init() {
 		(*UploadPoolRequest_Header)(nil),
 		(*UploadPoolRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[36].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[39].OneofWrappers = []any{
 		(*HelperPart_Header)(nil),
 		(*HelperPart_Plan)(nil),
 		(*HelperPart_Pool)(nil),
 	}
-	file_caucus_proto_msgTypes[47].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[50].OneofWrappers = []any{
 		(*CreateStudyRequest_Header)(nil),
 		(*CreateStudyRequest_Chunk)(nil),
 	}
-	file_caucus_proto_msgTypes[58].OneofWrappers = []any{
+	file_caucus_proto_msgTypes[61].OneofWrappers = []any{
 		(*AcceptAnswerRequest_Header)(nil),
 		(*AcceptAnswerRequest_Chunk)(nil),
 	}
@@ -4235,9 +4381,9 @@ func file_caucus_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_caucus_proto_rawDesc), len(file_caucus_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   65,
+			NumMessages:   68,
 			NumExtensions: 0,
-			NumServices:   4,
+			NumServices:   5,
 		},
 		GoTypes:           file_caucus_proto_goTypes,
 		DependencyIndexes: file_caucus_proto_depIdxs,

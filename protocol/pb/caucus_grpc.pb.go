@@ -1290,6 +1290,119 @@ var Administration_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
+	Replicas_StudyKeys_FullMethodName = "/caucus.v1.Replicas/StudyKeys"
+)
+
+// ReplicasClient is the client API for Replicas service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// Replicas has the call of a coordinator's replica that stands by to the one that leads.
+type ReplicasClient interface {
+	// StudyKeys sends the keys that encrypt ballots in PostgreSQL: all of them at once, again
+	// whenever they change, and every second. No key is ever written to a disk.
+	StudyKeys(ctx context.Context, in *StudyKeysRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StudyKeysPart], error)
+}
+
+type replicasClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewReplicasClient(cc grpc.ClientConnInterface) ReplicasClient {
+	return &replicasClient{cc}
+}
+
+func (c *replicasClient) StudyKeys(ctx context.Context, in *StudyKeysRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StudyKeysPart], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Replicas_ServiceDesc.Streams[0], Replicas_StudyKeys_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[StudyKeysRequest, StudyKeysPart]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Replicas_StudyKeysClient = grpc.ServerStreamingClient[StudyKeysPart]
+
+// ReplicasServer is the server API for Replicas service.
+// All implementations must embed UnimplementedReplicasServer
+// for forward compatibility.
+//
+// Replicas has the call of a coordinator's replica that stands by to the one that leads.
+type ReplicasServer interface {
+	// StudyKeys sends the keys that encrypt ballots in PostgreSQL: all of them at once, again
+	// whenever they change, and every second. No key is ever written to a disk.
+	StudyKeys(*StudyKeysRequest, grpc.ServerStreamingServer[StudyKeysPart]) error
+	mustEmbedUnimplementedReplicasServer()
+}
+
+// UnimplementedReplicasServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedReplicasServer struct{}
+
+func (UnimplementedReplicasServer) StudyKeys(*StudyKeysRequest, grpc.ServerStreamingServer[StudyKeysPart]) error {
+	return status.Error(codes.Unimplemented, "method StudyKeys not implemented")
+}
+func (UnimplementedReplicasServer) mustEmbedUnimplementedReplicasServer() {}
+func (UnimplementedReplicasServer) testEmbeddedByValue()                  {}
+
+// UnsafeReplicasServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to ReplicasServer will
+// result in compilation errors.
+type UnsafeReplicasServer interface {
+	mustEmbedUnimplementedReplicasServer()
+}
+
+func RegisterReplicasServer(s grpc.ServiceRegistrar, srv ReplicasServer) {
+	// If the following call panics, it indicates UnimplementedReplicasServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&Replicas_ServiceDesc, srv)
+}
+
+func _Replicas_StudyKeys_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(StudyKeysRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ReplicasServer).StudyKeys(m, &grpc.GenericServerStream[StudyKeysRequest, StudyKeysPart]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Replicas_StudyKeysServer = grpc.ServerStreamingServer[StudyKeysPart]
+
+// Replicas_ServiceDesc is the grpc.ServiceDesc for Replicas service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var Replicas_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "caucus.v1.Replicas",
+	HandlerType: (*ReplicasServer)(nil),
+	Methods:     []grpc.MethodDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "StudyKeys",
+			Handler:       _Replicas_StudyKeys_Handler,
+			ServerStreams: true,
+		},
+	},
+	Metadata: "caucus.proto",
+}
+
+const (
 	Helper_Bring_FullMethodName   = "/caucus.v1.Helper/Bring"
 	Helper_Accept_FullMethodName  = "/caucus.v1.Helper/Accept"
 	Helper_Reveal_FullMethodName  = "/caucus.v1.Helper/Reveal"
