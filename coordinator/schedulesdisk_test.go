@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
@@ -16,14 +17,13 @@ import (
 	"caucus/privacy/journal"
 )
 
-// disk is what a coordinator's store and ledger lie on. It outlives processes. No disk is in PostgreSQL: there the key
-// of ballots ends with a process, so each kill would lose what rules hold against the sum; TestPostgres and TestChaos
-// kill there.
+// disk is what a coordinator's store and ledger lie on. It outlives processes.
 type disk interface {
 	// begin makes it hold a store and an empty ledger.
 	begin(store []byte)
-	// reopen opens what the process before left, as if it had been killed.
-	reopen()
+	// reopen opens what the process before left, as if it had been killed. It returns the studies whose
+	// contributions are asked for again.
+	reopen(now time.Time) (asked []string)
 	store() *records.SQL
 	ledger() privacy.Journal
 	// save copies it, while nothing is being written; load puts back a copy.
@@ -63,10 +63,10 @@ func (d *memoryDisk) begin(store []byte) {
 	d.load(saved{files: map[string][]byte{folder.StoreFile: store}}, true, true)
 }
 
-func (d *memoryDisk) reopen()                 {}
-func (d *memoryDisk) store() *records.SQL     { return d.tables }
-func (d *memoryDisk) ledger() privacy.Journal { return d.pages }
-func (d *memoryDisk) end()                    { d.tables.Close() }
+func (d *memoryDisk) reopen(time.Time) []string { return nil }
+func (d *memoryDisk) store() *records.SQL       { return d.tables }
+func (d *memoryDisk) ledger() privacy.Journal   { return d.pages }
+func (d *memoryDisk) end()                      { d.tables.Close() }
 
 // image is what SQLite's driver offers beyond database/sql.
 type image interface {
@@ -128,9 +128,9 @@ func (d *fileDisk) next(files map[string][]byte) {
 	d.journal = must(journal.OpenSQLite(filepath.Join(d.dir(), folder.LedgerFile)))
 }
 
-func (d *fileDisk) reopen()                 { d.next(d.save().files) }
-func (d *fileDisk) store() *records.SQL     { return d.tables }
-func (d *fileDisk) ledger() privacy.Journal { return d.journal }
+func (d *fileDisk) reopen(time.Time) []string { d.next(d.save().files); return nil }
+func (d *fileDisk) store() *records.SQL       { return d.tables }
+func (d *fileDisk) ledger() privacy.Journal   { return d.journal }
 
 func (d *fileDisk) save() saved {
 	s := saved{files: map[string][]byte{}}

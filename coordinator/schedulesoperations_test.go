@@ -347,7 +347,7 @@ func (t *trial) vouch([]string) {
 // damage flips a bit of a stored contribution.
 func (t *trial) damage(words []string) {
 	at := place{t.named[words[1]], study.PartyID(words[0])}
-	r := must(t.disk.store().DB.Write.Exec("UPDATE contributions SET body = x'ff' WHERE study = $1 AND party = $2 AND body IS NOT NULL", at.study[:], at.party))
+	r := must(t.disk.store().DB.Write.Exec("UPDATE contributions SET body = $3 WHERE study = $1 AND party = $2 AND body IS NOT NULL", at.study[:], at.party, []byte{0xff}))
 	if n := must(r.RowsAffected()); n > 0 {
 		t.damaged[at] = true
 	}

@@ -104,11 +104,22 @@ func (t *trial) amended(h study.Hash, a study.Signed) {
 // reopened: of a failed study that is taken up again no noise was drawn, and all that
 // was contributed is wanted again.
 func (t *trial) reopened(h study.Hash) {
-	if slices.ContainsFunc(entries(t.disk.ledger()), func(e privacy.Entry) bool { return e.ID == study.ReleaseID(h, "tally") }) {
+	if t.drawnFor(h) {
 		t.broken("a failed study is taken up again only while its noise is undrawn", "study %s", t.plans[h].Name)
 	}
+	t.askedAgain(h)
+}
+
+// askedAgain: all that was contributed is lost and wanted again.
+func (t *trial) askedAgain(h study.Hash) {
 	for p := range t.truth.received[h] {
 		t.damaged[place{h, p}], t.truth.wanted[place{h, p}] = true, true
+	}
+	if t.truth.state[h] == study.Folded {
+		t.truth.state[h] = study.Sealed
+	}
+	if t.drawnFor(h) {
+		t.keyless[h] = true
 	}
 }
 
@@ -188,6 +199,16 @@ func (t *trial) inLedger(head privacy.Head) bool {
 	return head.Sequence == 0 || slices.ContainsFunc(entries(t.disk.ledger()), func(e privacy.Entry) bool { return e.Hash == head.Hash })
 }
 
+// waits says whether a study waits for bytes that nobody sends again: its noise was drawn for their sum, so no other
+// sum may be released, and the key of both went with the last replica that had it.
+func (t *trial) waits(h study.Hash) bool {
+	return t.truth.state[h] == study.Sealed && t.keyless[h] && t.there(h) < len(t.truth.received[h])
+}
+
+func (t *trial) drawnFor(h study.Hash) bool {
+	return slices.ContainsFunc(entries(t.disk.ledger()), func(e privacy.Entry) bool { return e.ID == study.ReleaseID(h, "tally") })
+}
+
 // published: a study has one release, for good, of all that was contributed and
 // summed, which its ledger drew and its head file knows of.
 func (t *trial) published(h study.Hash, row records.Release) {
@@ -261,7 +282,7 @@ func (t *trial) ended() {
 		t.broken("it starts again after any fault", "see the log")
 		return
 	}
-	released := 0
+	released, waiting := 0, 0
 	for h, plan := range t.plans {
 		state := t.truth.state[h]
 		err := t.disk.store().View(ctx, func(tx records.Tx) error {
@@ -291,6 +312,8 @@ func (t *trial) ended() {
 		case state == study.Released && t.kept[h] != nil: // no draw of the coordinator's
 		case state == study.Released:
 			released++
+		case t.waits(h):
+			waiting++
 		case state != study.InDraft && state != study.Failed && !restored:
 			t.broken("every study comes to its end", "study %s is %s", plan.Name, state)
 		}
@@ -314,7 +337,7 @@ func (t *trial) ended() {
 			draws++
 		}
 	}
-	if charges := int(totals[privacy.Party].Charges); charges != draws || draws != released && !restored {
+	if charges := int(totals[privacy.Party].Charges); charges != draws || draws != released+waiting && !restored {
 		t.broken("the ledger's charges are the releases", "%d charges, %d entries, %d releases", charges, draws, released)
 	}
 }

@@ -247,6 +247,7 @@ type trial struct {
 	putBack   map[string]bool     // what was ever restored: "store", "ledger"
 	proven    bool                // somebody showed, or a file says, that the ledger was put back
 	waived    map[study.Hash]bool // since the start
+	keyless   map[study.Hash]bool // its ballots were asked for again after its noise was drawn
 	claimed   map[study.Hash]bool // since the start: a caller holds a release
 	damaged   map[place]bool      // bodies, by the disk
 	stored    bool                // the time was stored, so that a jump can be noticed
@@ -305,7 +306,7 @@ func newTrial(of scene, d disk) *trial {
 		summed: map[study.Hash][]byte{}, certificates: maps.Clone(s.members), invitations: map[study.PartyID]*invited{},
 		receipts: map[place]receipted{}, held: map[study.PartyID]holding{}, redemptions: map[string]int{},
 		draws: map[privacy.Digest]draw{}, releases: map[study.Hash]map[string]bool{}, putBack: map[string]bool{},
-		damaged: map[place]bool{}, waived: map[study.Hash]bool{}, got: map[study.PartyID]map[study.Hash]bool{}, claimed: map[study.Hash]bool{},
+		damaged: map[place]bool{}, waived: map[study.Hash]bool{}, got: map[study.PartyID]map[study.Hash]bool{}, claimed: map[study.Hash]bool{}, keyless: map[study.Hash]bool{},
 	}
 	for p, c := range s.members {
 		t.truth.issued[serialOf(c)] = string(p)
@@ -335,7 +336,9 @@ func (t *trial) start() error {
 	c.Log, c.Checkpoint = slog.New(slog.NewTextHandler(t.log, &slog.HandlerOptions{Level: slog.LevelDebug})), t.checkpoint
 	s := &Server{config: c, counts: watch.NewCounts(), authority: t.authority, signer: t.signer}
 	s.keys = must(protocol.FollowKeys(t.signer.Key(), nil))
-	t.disk.reopen()
+	for _, name := range t.disk.reopen(t.clock.Now()) {
+		t.askedAgain(t.named[name])
+	}
 	j := t.disk.ledger()
 	if t.plant.ledger != nil {
 		j = t.plant.ledger(j)

@@ -1,0 +1,170 @@
+//go:build unix
+
+package coordinator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"caucus/coordinator/records"
+	"caucus/internal/database"
+	"caucus/internal/testlevel"
+	"caucus/internal/testserver"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/study"
+)
+
+// serverDisk is a database of PostgreSQL. When its process is killed, another replica leads. In turn that one has the
+// keys of ballots, those that there were one leader earlier, or none.
+type serverDisk struct {
+	at      string
+	scenes  map[*byte]saved // what a database holds that was carried over from a store's file
+	lives   int
+	earlier map[study.Hash][]byte
+	keys    *records.Keys
+	lease   *database.Lease
+	tables  *records.SQL
+	journal *journal.Journal
+}
+
+// inServer is a disk to play on, beside inMemory and inFiles.
+func inServer(t *testing.T) func(string) disk {
+	return func(string) disk { return &serverDisk{at: testserver.Database(t), scenes: map[*byte]saved{}} }
+}
+
+func (d *serverDisk) begin(store []byte) {
+	d.end()
+	if _, known := d.scenes[&store[0]]; !known {
+		dir := must(os.MkdirTemp("", "scene"))
+		defer os.RemoveAll(dir)
+		path := filepath.Join(dir, "store")
+		must(0, os.WriteFile(path, store, 0o600))
+		must(0, must(journal.OpenSQLite(filepath.Join(dir, "ledger"))).Close())
+		d.do(func(c *pgx.Conn) error {
+			_, err := c.Exec(context.Background(), "DROP SCHEMA IF EXISTS caucus, caucus_store, caucus_ledger CASCADE")
+			return err
+		})
+		must(database.Carry(context.Background(), d.at, database.File{SQLite: records.File, Path: path}, journal.SQLite(filepath.Join(dir, "ledger"))))
+		d.scenes[&store[0]] = d.save()
+	}
+	d.load(d.scenes[&store[0]], true, true)
+	d.lives, d.earlier, d.keys = 0, map[study.Hash][]byte{}, records.NewKeys()
+	d.open()
+}
+
+func (d *serverDisk) open() {
+	d.lease = must(database.Acquire(context.Background(), d.at, "trial", true, true))
+	d.tables, d.journal = must(records.Open(d.at)), must(journal.OpenServer(d.at))
+	d.tables.DB.Guard, d.tables.Keys = d.lease, d.keys
+	d.journal.Guard(d.lease)
+}
+
+func (d *serverDisk) reopen(now time.Time) (asked []string) {
+	d.change()
+	return must(d.tables.AskAgain(context.Background(), now))
+}
+
+// change makes another replica the leader.
+func (d *serverDisk) change() {
+	d.end()
+	now, _ := d.keys.All()
+	switch d.lives++; d.lives % 3 {
+	case 0:
+		d.keys = records.NewKeys()
+	case 2:
+		d.keys = records.NewKeys()
+		d.keys.Replace(d.earlier)
+	}
+	d.earlier = now
+	d.open()
+}
+
+func (d *serverDisk) store() *records.SQL     { return d.tables }
+func (d *serverDisk) ledger() privacy.Journal { return d.journal }
+
+func (d *serverDisk) do(do func(*pgx.Conn) error) {
+	ctx := context.Background()
+	c := must(pgx.Connect(ctx, d.at))
+	defer c.Close(ctx)
+	must(0, do(c))
+}
+
+// save copies all rows, by table.
+func (d *serverDisk) save() saved {
+	s := saved{files: map[string][]byte{}}
+	d.do(func(c *pgx.Conn) error {
+		ctx := context.Background()
+		rows := must(c.Query(ctx, `SELECT schemaname || '.' || tablename FROM pg_tables WHERE schemaname LIKE 'caucus\_%' AND tablename <> 'version'`))
+		for _, table := range must(pgx.CollectRows(rows, pgx.RowTo[string])) {
+			var all bytes.Buffer
+			must(c.PgConn().CopyTo(ctx, &all, "COPY "+table+" TO STDOUT"))
+			s.files[table] = all.Bytes()
+		}
+		return nil
+	})
+	return s
+}
+
+// load puts rows back, in place of those that there are.
+func (d *serverDisk) load(s saved, store, ledger bool) {
+	d.do(func(c *pgx.Conn) error {
+		ctx := context.Background()
+		must(c.Exec(ctx, "BEGIN; SET LOCAL session_replication_role = replica")) // tables come in any order
+		for table, all := range s.files {
+			if of := strings.HasPrefix(table, "caucus_store."); of && !store || !of && !ledger {
+				continue
+			}
+			must(c.Exec(ctx, "DELETE FROM "+table))
+			must(c.PgConn().CopyFrom(ctx, bytes.NewReader(all), "COPY "+table+" FROM STDIN"))
+		}
+		_, err := c.Exec(ctx, "COMMIT")
+		return err
+	})
+}
+
+func (d *serverDisk) end() {
+	if d.tables != nil {
+		must(0, errors.Join(d.tables.Close(), d.journal.Close()))
+		d.lease.Release()
+		d.tables = nil
+	}
+}
+
+// hopeful is a serverDisk on which a new leader asks for nothing again, also if nobody has the keys.
+type hopeful struct{ *serverDisk }
+
+func (d hopeful) reopen(time.Time) []string {
+	d.change()
+	return nil
+}
+
+// TestSchedulesPostgres: the same over PostgreSQL, and planted bugs are found there.
+func TestSchedulesPostgres(t *testing.T) {
+	on := inServer(t)
+	if found, _ := search(t, 0, cases(t, 4, 300, 2), plant{}, on); found != nil {
+		t.Fatalf("%s\n%s", found, found.log)
+	}
+	if found, _ := search(t, 14, 20, plant{whole: true}, func(dir string) disk { return hopeful{on(dir).(*serverDisk)} }); found == nil {
+		t.Error("no schedule finds a leader that asks nobody again")
+	}
+	less := maps.Clone(bugs)
+	delete(less, "nobody is waited for after a start") // after most restores ballots are asked for again, and who sends them has called
+	for _, what := range testlevel.Of(t, slices.Sorted(maps.Keys(less)), 1) {
+		p := bugs[what]
+		p.whole = true
+		if found, _ := search(t, p.found, 200, p, on); found == nil {
+			t.Errorf("no schedule finds that %s", what)
+		}
+	}
+}
