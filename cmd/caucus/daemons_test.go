@@ -96,7 +96,7 @@ func newNetwork(t *testing.T, change func(*folder.Config)) *network {
 	n.operator, err = protocol.Dial(profile, protocol.DialOptions{})
 	n.check(err)
 	t.Cleanup(func() { n.operator.Close() })
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	n.ctx = ctx
 	return n
