@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -149,19 +148,21 @@ func (d hopeful) reopen(time.Time) []string {
 	return nil
 }
 
-// TestSchedulesPostgres: the same over PostgreSQL, and planted bugs are found there.
+// TestSchedulesPostgres: the same over PostgreSQL. A long run finds bugs that are planted there.
 func TestSchedulesPostgres(t *testing.T) {
 	on := inServer(t)
 	if found, _ := search(t, 0, cases(t, 4, 300, 2), plant{}, on); found != nil {
 		t.Fatalf("%s\n%s", found, found.log)
+	}
+	if !testlevel.Long() {
+		return
 	}
 	if found, _ := search(t, 14, 20, plant{whole: true}, func(dir string) disk { return hopeful{on(dir).(*serverDisk)} }); found == nil {
 		t.Error("no schedule finds a leader that asks nobody again")
 	}
 	less := maps.Clone(bugs)
 	delete(less, "nobody is waited for after a start") // after most restores ballots are asked for again, and who sends them has called
-	for _, what := range testlevel.Of(t, slices.Sorted(maps.Keys(less)), 1) {
-		p := bugs[what]
+	for what, p := range less {
 		p.whole = true
 		if found, _ := search(t, p.found, 200, p, on); found == nil {
 			t.Errorf("no schedule finds that %s", what)
