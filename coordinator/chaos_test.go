@@ -544,11 +544,7 @@ func TestChaos(t *testing.T) {
 	defer os.RemoveAll(top)
 	for i := range 3 {
 		r := &replica{dir: filepath.Join(top, fmt.Sprint(i), "coordinator"), address: "127.0.0.1:" + must(testlevel.FreePort())}
-		must(0, os.CopyFS(r.dir, os.DirFS(dir)))
-		for _, name := range must(filepath.Glob(filepath.Join(r.dir, "*"))) {
-			must(0, os.Chmod(name, 0o600))
-		}
-		must(0, os.Chmod(r.dir, 0o700))
+		copyFolder(r.dir, dir)
 		for _, end := range []string{".head", ".shares.head"} {
 			must(0, os.WriteFile(r.dir+end, must(os.ReadFile(dir+end)), 0o600))
 		}

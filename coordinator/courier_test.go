@@ -282,10 +282,7 @@ func TestCarriedKilled(t *testing.T) {
 	w.stop()
 	for _, kill := range []string{"receipt key stored#1", "before life.Contributed#1", "after life.Contributed#1", "after receipt sent#1"} {
 		dir := filepath.Join(t.TempDir(), "coordinator")
-		must(0, os.CopyFS(dir, os.DirFS(w.config.Dir)))
-		for _, e := range must(os.ReadDir(dir)) {
-			must(0, os.Chmod(filepath.Join(dir, e.Name()), 0o600))
-		}
+		copyFolder(dir, w.config.Dir)
 		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.HeadFile())), 0o600))
 		hand := func(kill string) (accepted protocol.Accepted, err error) {
 			c := startChild(t, dir, kill)

@@ -63,13 +63,7 @@ func TestWholeFolderPutBack(t *testing.T) {
 	}
 
 	must(0, os.RemoveAll(dir))
-	must(0, os.CopyFS(dir, os.DirFS(backup)))
-	must(0, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
-		if err == nil && !info.IsDir() {
-			err = os.Chmod(path, 0o600)
-		}
-		return err
-	}))
+	copyFolder(dir, backup)
 	w.start()
 	must(p1.Contribute(ctx, s.Hash, ballotFor(1, 40)))
 	w.wait(s.Plan.Name, study.Folded)

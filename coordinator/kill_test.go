@@ -162,10 +162,7 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 	// carry carries one through, killed at an effect, and checks what it left.
 	carry := func(kill string) []string {
 		dir := filepath.Join(t.TempDir(), "coordinator")
-		must(0, os.CopyFS(dir, os.DirFS(w.config.Dir)))
-		for _, e := range must(os.ReadDir(dir)) {
-			must(0, os.Chmod(filepath.Join(dir, e.Name()), 0o600))
-		}
+		copyFolder(dir, w.config.Dir)
 		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.HeadFile())), 0o600))
 		if store != nil {
 			must(folder.Move(context.Background(), dir, store(t)))

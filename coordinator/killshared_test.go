@@ -123,18 +123,9 @@ func (h *keptHelper) end() (effects []string, starts int) {
 // other there.
 func (w *sharedWorld) copied(t *testing.T) (dir, second string) {
 	top := t.TempDir()
-	copyTo := func(from, to string) {
-		must(0, os.CopyFS(to, os.DirFS(from)))
-		must(0, filepath.Walk(to, func(path string, info os.FileInfo, err error) error {
-			if err == nil && !info.IsDir() {
-				err = os.Chmod(path, 0o600)
-			}
-			return err
-		}))
-	}
 	dir, second = filepath.Join(top, "coordinator"), filepath.Join(top, "helper")
-	copyTo(w.config.Dir, dir)
-	copyTo(w.helper.Dir, second)
+	copyFolder(dir, w.config.Dir)
+	copyFolder(second, w.helper.Dir)
 	for from, to := range map[string]string{w.config.HeadFile(): dir + ".head", w.config.SharesHead(): dir + ".shares.head", w.helper.Dir + ".head": second + ".head"} {
 		must(0, os.WriteFile(to, must(os.ReadFile(from)), 0o600))
 	}

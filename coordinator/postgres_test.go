@@ -119,8 +119,8 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
-// TestReplicas: of two replicas one leads, and the other says so; when the leader ends, callers that know both
-// addresses go on with the other, which can read the ballots that are there.
+// TestReplicas: of two replicas one leads, and the other says so. When the leader ends, the other leads and reads the
+// ballots that are stored, and callers that know both addresses call it.
 func TestReplicas(t *testing.T) {
 	ctx := context.Background()
 	store = testserver.Database
@@ -128,11 +128,7 @@ func TestReplicas(t *testing.T) {
 	store = nil
 	other := w.config
 	other.Dir = filepath.Join(t.TempDir(), "other")
-	must(0, os.CopyFS(other.Dir, os.DirFS(w.config.Dir)))
-	must(0, os.Chmod(other.Dir, 0o700))
-	for _, name := range must(filepath.Glob(filepath.Join(other.Dir, "*"))) {
-		must(0, os.Chmod(name, 0o600))
-	}
+	copyFolder(other.Dir, w.config.Dir)
 	head := must(os.ReadFile(w.config.HeadFile()))
 	other.Head = filepath.Join(t.TempDir(), "head")
 	must(0, os.WriteFile(other.Head, head, 0o600))

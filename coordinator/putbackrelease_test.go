@@ -82,13 +82,7 @@ func TestReleasePutBack(t *testing.T) {
 			w.stop()
 
 			must(0, os.RemoveAll(dir))
-			must(0, os.CopyFS(dir, os.DirFS(backup)))
-			must(0, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
-				if err == nil && !info.IsDir() {
-					err = os.Chmod(path, 0o600)
-				}
-				return err
-			}))
+			copyFolder(dir, backup)
 			if l.since != nil {
 				w.start()
 				l.since(w, s)

@@ -5,7 +5,6 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -88,11 +87,7 @@ func TestLeadWithoutKeys(t *testing.T) {
 	w.stop()
 	lacks := w.config
 	lacks.Dir, lacks.Clock.Now = filepath.Join(t.TempDir(), "other"), nil
-	must(0, os.CopyFS(lacks.Dir, os.DirFS(w.config.Dir)))
-	must(0, os.Chmod(lacks.Dir, 0o700))
-	for _, name := range must(filepath.Glob(filepath.Join(lacks.Dir, "*"))) {
-		must(0, os.Chmod(name, 0o600))
-	}
+	copyFolder(lacks.Dir, w.config.Dir)
 	led := make(chan *folder.Stores, 1)
 	go func() { led <- must(Lead(ctx, lacks)) }()
 	for until := time.Now().Add(10 * time.Second); !strings.Contains(w.log.String(), "leaves the lead to others"); time.Sleep(10 * time.Millisecond) {

@@ -31,10 +31,7 @@ func (w *world) backup() (putBack func()) {
 	return func() {
 		w.t.Helper()
 		must(0, os.RemoveAll(dir))
-		must(0, os.CopyFS(dir, os.DirFS(copied)))
-		for _, e := range must(os.ReadDir(dir)) {
-			must(0, os.Chmod(filepath.Join(dir, e.Name()), 0o600))
-		}
+		copyFolder(dir, copied)
 		must(0, os.WriteFile(w.config.HeadFile(), head, 0o600))
 	}
 }

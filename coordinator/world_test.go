@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -132,6 +133,20 @@ func (b *book) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.String()
+}
+
+// copyFolder copies a daemon's folder. Files and folders belong to their owner alone, as the daemon asks.
+func copyFolder(to, from string) {
+	must(0, os.CopyFS(to, os.DirFS(from)))
+	must(0, filepath.WalkDir(to, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return os.Chmod(path, 0o600)
+	}))
 }
 
 // world is a coordinator with its operator and parties, on loopback.
