@@ -4,7 +4,6 @@ import (
 	"compress/gzip"
 	"encoding/csv"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -188,7 +187,7 @@ func readMNIST(t testing.TB, part string, limit int) labelled {
 	return out
 }
 
-// principal returns the first directions of x's covariance, by subspace iteration.
+// principal returns the first directions of x's covariance.
 func principal(x *mat.Dense, dims int) *mat.Dense {
 	n, d := x.Dims()
 	mean := make([]float64, d)
@@ -205,26 +204,15 @@ func principal(x *mat.Dense, dims int) *mat.Dense {
 			cov.SetSym(i, j, square.At(i, j)/float64(n)-mean[i]*mean[j])
 		}
 	}
-	basis, rng := mat.NewDense(d, dims, nil), rand.New(rand.NewPCG(1, 50))
-	for i := range d {
-		for j := range dims {
-			basis.Set(i, j, rng.NormFloat64())
-		}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(cov, true) {
+		panic("no eigenvectors")
 	}
-	for range 40 {
-		var next, gram, inverse mat.Dense
-		next.Mul(cov, basis)
-		gram.Mul(next.T(), &next)
-		var factor mat.Cholesky
-		if !factor.Factorize(mat.NewSymDense(dims, gram.RawMatrix().Data)) {
-			panic("no directions")
-		}
-		var upper mat.TriDense
-		factor.UTo(&upper)
-		if err := inverse.Inverse(&upper); err != nil {
-			panic(err)
-		}
-		basis.Mul(&next, &inverse)
+	var v mat.Dense
+	eigen.VectorsTo(&v)
+	basis := mat.NewDense(d, dims, nil)
+	for j := range dims {
+		basis.SetCol(j, mat.Col(nil, d-1-j, &v))
 	}
 	return basis
 }
