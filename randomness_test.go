@@ -29,7 +29,7 @@ var drawn = map[string]string{
 	"cmd/caucus.operator.create":       "rand.Read(seed[:])", // a plan's public seed
 	"coordinator.Server.assemble":      "rand.Read(s.run)",
 	"coordinator.newFollower":          "rand.Text()",    // a replica's name
-	"coordinator/records.newKey":       "rand.Read(key)", // of a study's ballots in PostgreSQL
+	"coordinator/records.sqlTx.key":    "rand.Read(key)", // of a study's ballots in PostgreSQL
 	"coordinator/members.drawnName":    "rand.Int(rand.Reader, big.NewInt(int64(len(drawnLetters))))",
 	"internal/webpage.secret":          "rand.Read(b)",
 	"privacy.asked.salt":               "rand.Read(salt[:])",

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"sync"
@@ -79,14 +78,7 @@ type unimplemented struct {
 // New opens a coordinator's folder and listens; Run then serves. Call Close if Run is never called.
 // If the port is in use, the error is syscall.EADDRINUSE.
 func New(c folder.Config) (*Server, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	c.Clock = c.Clock.Complete()
-	if c.Checkpoint == nil {
-		c.Checkpoint = func(string) {}
-	}
-	s := &Server{config: c, counts: watch.NewCounts()}
+	s := &Server{config: c.Complete(), counts: watch.NewCounts()}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start coordinator: %w", err), s.Close())
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -63,11 +62,7 @@ type follower struct {
 }
 
 func newFollower(c folder.Config) *follower {
-	c.Clock = c.Clock.Complete()
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	return &follower{config: c, caller: protocol.Caller{Name: "replica-" + rand.Text(), Role: protocol.RoleReplica}, keys: records.NewKeys()}
+	return &follower{config: c.Complete(), caller: protocol.Caller{Name: "replica-" + rand.Text(), Role: protocol.RoleReplica}, keys: records.NewKeys()}
 }
 
 // follow asks the leader for keys until lead is called, which returns the last ones. After that, no other keys arrive.

@@ -9,22 +9,25 @@ import (
 )
 
 // StudyKeys asks the leading replica for the keys that encrypt ballots in PostgreSQL, as a caller with RoleReplica.
-// It calls take with all keys, at once and again and again. It returns when ctx ends or the connection breaks.
+// It calls take with all keys: at once, at each change, and each second. It returns when ctx ends or the connection breaks.
 func (c *Client) StudyKeys(ctx context.Context, take func(map[study.Hash][]byte)) error {
+	fail := func(err error) error { return fmt.Errorf("keys of ballots: %w", err) }
 	stream, err := pb.NewReplicasClient(c.line).StudyKeys(ctx, &pb.StudyKeysRequest{})
-	for err == nil {
-		var part *pb.StudyKeysPart
-		if part, err = stream.Recv(); err != nil {
-			break
+	if err != nil {
+		return fail(FromStatus(err))
+	}
+	for {
+		part, err := stream.Recv()
+		if err != nil {
+			return fail(FromStatus(err))
 		}
 		all := map[study.Hash][]byte{}
 		for _, k := range part.Keys {
 			if len(k.PlanHash) != len(study.Hash{}) || len(k.Key) != 32 {
-				return fmt.Errorf("keys of ballots: %w: a key has %d bytes, its study's hash %d", ErrDamaged, len(k.Key), len(k.PlanHash))
+				return fail(fmt.Errorf("%w: a key has %d bytes, its study's hash %d", ErrDamaged, len(k.Key), len(k.PlanHash)))
 			}
 			all[study.Hash(k.PlanHash)] = k.Key
 		}
 		take(all)
 	}
-	return fmt.Errorf("keys of ballots: %w", FromStatus(err))
 }

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -180,6 +181,15 @@ func ParseConfig(text []byte) (Config, error) {
 // rules requires a budget, because a file without one may be an incomplete copy.
 func rules(file *yamlfile.Document) error {
 	return errors.Join(file.RefuseRemoved("gossip"), file.RequireLimits("budget"))
+}
+
+// Complete fills nil Log, Clock and Checkpoint: nothing is logged, the machine's clock, nothing to do at an effect.
+func (c Config) Complete() Config {
+	c.Log, c.Clock = cmp.Or(c.Log, slog.New(slog.DiscardHandler)), c.Clock.Complete()
+	if c.Checkpoint == nil {
+		c.Checkpoint = func(string) {}
+	}
+	return c
 }
 
 // Validate returns an error that names the wrong field and says what to do.

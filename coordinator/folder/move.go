@@ -67,7 +67,7 @@ func (c Config) carry(ctx context.Context, to string) (rows int, err error) {
 	}
 	store, err := records.Open(c.Path(StoreFile)) // PostgreSQL does not overwrite deleted rows, so AskAgain deletes ballots in clear before the copy
 	if err == nil {
-		_, err = store.AskAgain(ctx, c.Clock.Complete().Now())
+		_, err = store.AskAgain(ctx, c.Complete().Clock.Now())
 		err = errors.Join(err, store.Close())
 	}
 	if err != nil {

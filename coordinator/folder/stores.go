@@ -86,8 +86,9 @@ func (s *Stores) AskAgain(ctx context.Context, c Config) error {
 	if s.Lease == nil {
 		return nil
 	}
-	asked, err := s.Store.AskAgain(ctx, c.Clock.Complete().Now())
-	if len(asked) > 0 && c.Log != nil {
+	c = c.Complete()
+	asked, err := s.Store.AskAgain(ctx, c.Clock.Now())
+	if len(asked) > 0 {
 		c.Log.Warn("this replica leads now and lacks keys: contributions are asked for again", "studies", asked)
 	}
 	return err

@@ -63,8 +63,8 @@ func (k *Keys) change() {
 }
 
 // key returns the key that encrypts a study's ballots and sum in PostgreSQL. It returns nil if the store is a file,
-// if the study's noise is not added at the coordinator, or if there is no key and make is false.
-func (t *sqlTx) key(h study.Hash, make bool) (cipher.AEAD, error) {
+// if the study's noise is not added at the coordinator, or if there is no key and create is false.
+func (t *sqlTx) key(h study.Hash, create bool) (cipher.AEAD, error) {
 	if t.keys == nil {
 		return nil, nil
 	}
@@ -76,15 +76,16 @@ func (t *sqlTx) key(h study.Hash, make bool) (cipher.AEAD, error) {
 		case err != nil:
 			return nil, err
 		case !noisy(row.Plan):
-		case !make:
+		case !create:
 			return nil, nil
 		case protocol.Final(row.State):
 			return nil, fmt.Errorf("study %s is over, and its key is gone", h)
 		default:
-			key = newKey()
+			key = make([]byte, 32)
+			rand.Read(key)
+			t.keys.change()
 		}
 		t.keys.of[h] = key
-		t.keys.change()
 	}
 	if len(key) == 0 {
 		return nil, nil
@@ -94,12 +95,6 @@ func (t *sqlTx) key(h study.Hash, make bool) (cipher.AEAD, error) {
 		return nil, err
 	}
 	return cipher.NewGCMWithRandomNonce(block)
-}
-
-func newKey() []byte {
-	key := make([]byte, 32)
-	rand.Read(key)
-	return key
 }
 
 // noisy reports whether a plan has its noise added at the coordinator, or cannot be read.
@@ -145,24 +140,26 @@ func (t *sqlTx) unreadable() (rows []Study, err error) {
 		if row, err = t.Study(row.Hash); err != nil || !noisy(row.Plan) {
 			continue
 		}
-		var stored [][]byte
-		if stored, err = database.All(t.ctx, t.tx, func(b *[]byte) []any { return []any{b} }, `SELECT private FROM seal_keys WHERE study = $1 UNION ALL SELECT sum FROM sums WHERE study = $1
-			UNION ALL SELECT body FROM (SELECT body FROM contributions WHERE study = $1 AND body IS NOT NULL LIMIT 3) AS few`, row.Hash[:]); err != nil {
-			break
-		}
-		var key cipher.AEAD
-		key, err = t.key(row.Hash, false)
-		if len(stored) > 0 && !slices.ContainsFunc(stored, func(b []byte) bool {
-			if key == nil {
-				return false
-			}
-			_, failed := key.Open(nil, nil, b, row.Hash[:])
-			return failed == nil
-		}) {
+		var whole bool
+		if whole, err = t.readable(row.Hash); !whole {
 			rows = append(rows, row)
 		}
 	}
 	return rows, err
+}
+
+// readable reports whether nothing is stored of a study under a key that this process lacks.
+func (t *sqlTx) readable(h study.Hash) (bool, error) {
+	stored, err := database.All(t.ctx, t.tx, func(b *[]byte) []any { return []any{b} }, `SELECT private FROM seal_keys WHERE study = $1 UNION ALL SELECT sum FROM sums WHERE study = $1
+		UNION ALL SELECT body FROM (SELECT body FROM contributions WHERE study = $1 AND body IS NOT NULL LIMIT 3) AS few`, h[:])
+	if err != nil || len(stored) == 0 {
+		return true, err
+	}
+	key, err := t.key(h, false)
+	if key == nil || err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(stored, func(b []byte) bool { _, failed := key.Open(nil, nil, b, h[:]); return failed == nil }), nil
 }
 
 // Unreadable reports whether AskAgain would ask for anything.
