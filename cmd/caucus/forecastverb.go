@@ -227,9 +227,11 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	removal, err := removalOf(made.Plan, made.Pool)
-	if err != nil {
-		return err
+	removal := ""
+	if !p.json {
+		if removal, err = removalOf(made.Plan, made.Pool); err != nil {
+			return err
+		}
 	}
 	return p.print(doc, func(w io.Writer) {
 		printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords)

@@ -273,12 +273,15 @@ and the coordinator's key. caucus release uses this file and checks every claim.
 				}
 				o.note("wrote %s; check it with: caucus release verify %s --pool POOL", out, out)
 			}
-			p, err := kinds.Usable(r.Release)
-			var told study.Report
-			if err == nil {
-				told, err = kinds.Report(r.Release)
+			if o.json {
+				return o.print(r, nil)
 			}
-			if err != nil && !o.json {
+			p, err := kinds.Usable(r.Release)
+			if err != nil {
+				return err
+			}
+			told, err := kinds.Report(r.Release)
+			if err != nil {
 				return err
 			}
 			return o.print(r, func(w io.Writer) { describeRelease(w, r.Release, p, told) })

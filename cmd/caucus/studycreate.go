@@ -208,9 +208,11 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		}
 		doc.State = created.State
 	}
-	removal, err := removalOf(p, made.Pool)
-	if err != nil {
-		return err
+	removal := ""
+	if !o.json {
+		if removal, err = removalOf(p, made.Pool); err != nil {
+			return err
+		}
 	}
 	return o.print(doc, func(w io.Writer) {
 		fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\n", doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta)
