@@ -88,7 +88,8 @@ func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, pub
 	return w, public
 }
 
-// chosen returns the least estimate of the risk without noise on the path, plus its doubt; 0 if λ was given.
+// chosen returns the estimated risk of the λ that the search took, plus the doubt of that estimate. It returns 0 if the
+// caller gave λ, because then nothing was searched.
 func (f Fit) chosen() (risk float64) {
 	for _, p := range f.Path {
 		if p.Lambda == f.Lambda {

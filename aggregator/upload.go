@@ -54,7 +54,7 @@ func parseUpload(t bodies.Task, data []byte) (upload, error) {
 }
 
 // CheckUpload refuses an upload whose size does not fit its declared weight, or that was made under another
-// acceptance of the helper. A coordinator calls it for each upload on arrival. Both servers check the proof later.
+// acceptance of the helper. A coordinator calls it for each upload on arrival. Both servers check the content's proof later.
 //
 // Why the acceptance matters: a restored coordinator may have prepared such an upload before, under the verify key
 // of that other acceptance. Preparing the upload again under the present key would reveal its content to the helper.

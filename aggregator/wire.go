@@ -80,7 +80,8 @@ var meanings = []struct {
 
 const domain = "caucus aggregator"
 
-// asStatus converts an error for the wire. Without an entry in meanings or protocol, its text is left out.
+// asStatus converts an error for the wire. The text of an error that neither meanings nor protocol.Status knows is
+// left out.
 func asStatus(err error) error {
 	for _, m := range meanings {
 		if errors.Is(err, m.err) {

@@ -148,7 +148,8 @@ func (d hopeful) reopen(time.Time) []string {
 	return nil
 }
 
-// TestSchedulesPostgres: the same over PostgreSQL. A long run finds bugs that are planted there.
+// TestSchedulesPostgres: random schedules of faults over PostgreSQL break no rule of a trial either. A long run also
+// finds planted bugs.
 func TestSchedulesPostgres(t *testing.T) {
 	on := inServer(t)
 	if found, _ := search(t, 0, cases(t, 4, 300, 2), plant{}, on); found != nil {

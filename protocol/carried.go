@@ -260,7 +260,7 @@ func WriteCarried(path string, k FileKind, file []byte) error {
 	return WriteSecret(path, file)
 }
 
-// Fingerprint is 120 bits of a SHA-256 digest, for people to read aloud. No carrier can make another file with it.
+// Fingerprint is 120 bits of a SHA-256 digest, for people to read aloud. No carrier can make a second file with this fingerprint.
 type Fingerprint string
 
 func fingerprint(of string, data ...[]byte) Fingerprint {

@@ -37,7 +37,8 @@ type Invitation struct {
 
 const invitationPrefix = "caucus-invitation-1."
 
-// Invite completes an invitation with a certificate. It also returns the serial, which names it in the store.
+// Invite completes an invitation with a certificate. It also returns the certificate's serial, by which the store
+// finds the invitation.
 func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, error) {
 	fail := func(err error) (Invitation, string, error) {
 		return Invitation{}, "", fmt.Errorf("make invitation: %w", err)

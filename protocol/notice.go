@@ -12,7 +12,7 @@ import (
 	"caucus/study"
 )
 
-// Notice is a study's state for one party. Client.Studies gets a list, a carried file a signed one.
+// Notice is a study's state for one party. Client.Studies lists them; a carried file has one signed.
 type Notice struct {
 	Plan  study.Hash    `json:"plan"`
 	Party study.PartyID `json:"party"`

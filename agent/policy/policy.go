@@ -163,7 +163,8 @@ func (p Policy) Validate() error {
 
 func (p Policy) ApproverNames() []string { return slices.Sorted(maps.Keys(p.Approvers)) }
 
-// Objections lists why plan and policy alone refuse a plan, a line each. Without any, the plan is allowed.
+// Objections lists the reasons for which this policy refuses a plan, one a line. They depend on plan and policy alone.
+// An empty list allows the plan.
 func (p Policy) Objections(plan study.Plan) []string {
 	var out []string
 	object := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

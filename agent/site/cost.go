@@ -152,7 +152,7 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 	return steps, 0, err
 }
 
-// Voter returns the classifier that votes here. failed gets why votes are missing, for the site only.
+// Voter returns the classifier that votes here. It tells failed why votes are missing; only the site may see that.
 func (s *Site) Voter(failed func(error)) study.Voter {
 	l := s.Config.Learner
 	if !l.Brought() {
@@ -167,7 +167,8 @@ func (s *Site) Voter(failed func(error)) study.Voter {
 	}}
 }
 
-// Scorer returns the function that scores this site's records. failed gets why scores are missing, for the site only.
+// Scorer returns the function that scores this site's records. It tells failed why scores are missing; only the site
+// may see that.
 func (s *Site) Scorer(failed func(error)) func(context.Context, dataset.Schema, *mat.Dense) ([]float64, error) {
 	if !s.Config.Scorer.Brought() {
 		return nil

@@ -97,8 +97,8 @@ type console struct {
 	unfinished string
 }
 
-// print writes exactly one JSON document with --json, and the text otherwise. It writes the text at once and
-// reports a full disk.
+// print writes the document as JSON with --json, and the text otherwise. Its error says that the output could not be
+// written, as on a full disk.
 func (c *console) print(document any, text func(io.Writer)) error {
 	if !c.json {
 		var b bytes.Buffer

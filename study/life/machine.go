@@ -342,7 +342,7 @@ func (s *Study) resealed(e Resealed) []Effect {
 	return s.seal(s.Reason)
 }
 
-// refuted drops contributions that both servers refused. Their number is still fixed before any noise.
+// refuted drops contributions that both servers refused. The number of the others is fixed after that, before any noise.
 func (s *Study) refuted(e Refuted) []Effect {
 	if s.State != study.Sealed {
 		return nil
