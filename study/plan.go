@@ -38,8 +38,11 @@ func PlanError(field, format string, args ...any) error {
 
 // Plan is the agreement of all parties of a study. Every contribution carries the SHA-256 of its bytes.
 type Plan struct {
-	Name    string `json:"name"`
-	Kind    string `json:"kind"`
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	// Form is the version of contributions, FormCommitted for new plans. Plans of earlier versions have 0
+	// and keep the cells, steps and bytes that they were agreed with.
+	Form    int    `json:"form,omitempty"`
 	Purpose string `json:"purpose,omitempty"`
 	Contact string `json:"contact,omitempty"`
 	Data    string `json:"data,omitempty"` // name of a data source, which each agent's configuration maps to its data
@@ -76,6 +79,13 @@ type Plan struct {
 	// Simulated plans use a simulation ledger and may name mechanisms without proof. Daemons refuse them.
 	Simulated bool `json:"simulated,omitempty"`
 }
+
+// FormCommitted is the form of new plans:
+//
+//   - A body in clear that is added up begins with a commitment (bodies.Task).
+//   - describe and evaluate count missing cells apart, whether or not the schema expects them.
+//   - Numbers within a bin are summed in steps that are fine enough for ten million records.
+const FormCommitted = 3
 
 func (p Plan) Budget() privacy.Budget { return privacy.Budget{Epsilon: p.Epsilon, Delta: p.Delta} }
 

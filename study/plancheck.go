@@ -11,6 +11,9 @@ func (p Plan) CheckCommon() error {
 	if p.Name == "" {
 		return PlanError("name", "give the study a name")
 	}
+	if p.Form != 0 && p.Form != FormCommitted {
+		return PlanError("form", "%d: this version knows form %d, and plans of earlier versions", p.Form, FormCommitted)
+	}
 	if err := checkTexts("", reflect.ValueOf(p)); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -114,9 +115,9 @@ func (a Agreed) CommonWork(records int) float64 {
 	return n*(columns*columnSteps+a.plan.whereSteps()+3*keySteps+MapSteps(a.plan.Map)) + rows*dim*(dim+classes)*4
 }
 
-// contributionForm is the version of the contribution format. The terms digest covers it, so a party
-// refuses a plan of another version before any charge.
-const contributionForm = 2
+// formBefore is the form that the terms digest names for plans without one. The digest covers the form,
+// so a party refuses a plan of another version before any charge.
+const formBefore = 2
 
 // TermsDigest digests the release terms that this machine computes from plan and pool (outputs, bounds,
 // mechanisms, parameters, matrices), and the contribution format. Some terms follow from floating-point
@@ -127,7 +128,7 @@ func TermsDigest(t Task) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "contributions of form %d\n", contributionForm)
+	fmt.Fprintf(h, "contributions of form %d\n", cmp.Or(t.Plan().Form, formBefore))
 	for _, c := range charges {
 		b, err := json.Marshal([]any{c.Output, c.Mechanism, c.Parameters, c.Bound, c.Matrix})
 		if err != nil {

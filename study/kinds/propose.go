@@ -103,7 +103,7 @@ func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	if s.Delta != nil {
 		p.Delta = *s.Delta
 	}
-	p.ByL2 = chargesByL2(p)
+	p.ByL2, p.Form = chargesByL2(p), study.FormCommitted
 	return p, nil
 }
 
