@@ -470,7 +470,7 @@ var mutants = []mutant{
 		found: "TestProgramAnswers",
 	},
 	{
-		name: "a late program's scores count", room: "study", file: "kind.go", in: "study/evaluate",
+		name: "a late program's scores count", room: "study", file: "inputs.go", in: "study/evaluate",
 		old: "return done && !late", new: "return done",
 		found: "TestProgramAnswers",
 	},

@@ -19,7 +19,6 @@ import (
 // nobody's to know or to guess, but for noise, is one of these. Noise is drawn by privacy's
 // system alone (privacy/process_test.go).
 var drawn = map[string]string{
-	"agent/site.freshRng":              "rand.Read(seed[:])", // the seed of learners
 	"agent.newRun":                     "rand.Read(run)",
 	"agent/site.shardKey":              "rand.Read(key)",
 	"aggregation/shares.Form.Split":    "f.circuit(c).split(measured, random)",
@@ -125,8 +124,6 @@ var (
 	secretRooms     = []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregation/shares", "aggregator", "coordinator", "helper", "privacy", "protocol", "study/bodies", "study/keyed"}
 	otherGenerators = map[string]string{
 		"agent/pace.go":            "when it calls next",
-		"agent/site/site.go":       "what learners draw, seeded by the system",
-		"agent/desk/values.go":     "a preview, which leaves no site",
 		"privacy/ledger.go":        "simulations",
 		"privacy/literal.go":       "simulations",
 		"privacy/literalcounts.go": "simulations",

@@ -34,7 +34,7 @@ func drafted(ctx context.Context, s *site.Site, w window) draft {
 // of the site's own releases, which are charged already.
 //
 // If settle runs again after a crash, publications are the same and nothing is charged twice. Votes
-// may differ, which does no harm because the earlier ones have not left.
+// differ only if another shard is late, which does no harm because the earlier ones have not left.
 func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 	made := w.made.Contribution
 	if made.Body == nil {

@@ -27,8 +27,7 @@ var diceCalls = map[string][]string{
 	"privacy.Open":       {"Open", "Reconcile"},
 	"privacy.NewMemory":  nil,
 	"privacy.Simulation": {"unperturbed"},
-	"rand.Read":          {"shardKey", "freshRng", "newRun"},
-	"freshRng":           {"inputs"},
+	"rand.Read":          {"shardKey", "newRun"},
 
 	"aggregator.Contribute": {"contribution"},
 	"contribution":          {"drafted", "settle"},

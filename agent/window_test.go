@@ -157,7 +157,6 @@ func TestLateShard(t *testing.T) {
 		w := window{task: task, study: r.hash, records: 60}
 		var l late
 		in := a.site.Records(r.hash, r.study.Plan, w.records, false)
-		in.Rng = nil // from the plan's seed
 		shard := 0
 		in.Within = func() (context.Context, func(bool)) {
 			length := time.Hour

@@ -127,7 +127,7 @@ func TestRecords(t *testing.T) {
 				for row := 0; row < 40*(i+1); row++ {
 					rows = append(rows, (row+100*i)%records.Len())
 				}
-				in := study.Inputs{Records: records.Select(rows), ShardKey: []byte("key")}
+				in := study.NewInputs(records.Select(rows), []byte("key"))
 				vector, weight := b.Local(in)
 				for j, x := range vector {
 					want[j] += x

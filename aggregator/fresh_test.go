@@ -36,7 +36,7 @@ func secrets(t *testing.T) map[string][]byte {
 	task := must(kinds.NewTask(p, pool))
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)
-	data := must(Contribute(task, "a", study.Inputs{Records: records, ShardKey: []byte("key")}, w.under(task)))
+	data := must(Contribute(task, "a", study.NewInputs(records, []byte("key")), w.under(task)))
 	b, _ := bodiesOf(task)
 	u := must(parseUpload(b, data))
 	signing, one, two := w.signers[0].Key(), must(recordOf(w.servers[0], h)).Half, must(recordOf(w.servers[1], h)).Half

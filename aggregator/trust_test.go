@@ -445,7 +445,7 @@ func TestUploads(t *testing.T) {
 		t.Errorf("a stranger's: %v", err)
 	}
 	must(0, w.servers[0].Receive(ctx, h, "p0", data))
-	if _, err := Contribute(taskWith(task, study.NoiseCoordinator), "p0", study.Inputs{}, Agreement{}); err == nil {
+	if _, err := Contribute(taskWith(task, study.NoiseCoordinator), "p0", study.NewInputs(nil, []byte("key")), Agreement{}); err == nil {
 		t.Error("shares were made for a plan that has none")
 	}
 }

@@ -70,7 +70,7 @@ func contributionTo(task study.Task, i, records int) []byte {
 	}
 	encoded, _, err := task.Plan().Schema.EncodeLabelled(must(dataset.ReadCSV(strings.NewReader(text.String()), dataset.Format{})))
 	must(0, err)
-	made := must(task.Contribute(study.Inputs{Records: encoded, ShardKey: fmt.Append(nil, i), Rng: r}))
+	made := must(task.Contribute(study.NewInputs(encoded, fmt.Append(nil, i))))
 	ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
 	return must(made.Body(must(study.Settle(context.Background(), ledger, task.Hash(), made.Requests))))
 }

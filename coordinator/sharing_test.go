@@ -133,7 +133,7 @@ func inputs(task study.Task, i int) study.Inputs {
 	}
 	encoded, _, err := task.Plan().Schema.EncodeLabelled(must(dataset.ReadCSV(strings.NewReader(text.String()), dataset.Format{})))
 	must(0, err)
-	return study.Inputs{Records: encoded, ShardKey: fmt.Append(nil, i), Rng: r}
+	return study.NewInputs(encoded, fmt.Append(nil, i))
 }
 
 // opened is the study as parties see it.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,13 +78,13 @@ func TestNoiseAtTheSite(t *testing.T) {
 	p = withTerms(p, pool)
 	s := w.open(p, pool)
 	checker := must(newStudyChecker(p, pool))
-	for i, party := range roster {
+	for _, party := range roster {
 		table := must(dataset.ReadCSV(strings.NewReader("a,b,y\n1,0.5,no\n9,0.1,yes\n8,0.9,yes\n"), dataset.Format{}))
 		records, _, err := p.Schema.EncodeLabelled(table)
 		if err != nil {
 			t.Fatal(err)
 		}
-		draft := must(checker.task.Contribute(study.Inputs{Records: records, ShardKey: []byte("k"), Rng: rand.New(rand.NewPCG(1, uint64(i)))}))
+		draft := must(checker.task.Contribute(study.NewInputs(records, []byte("k"))))
 		ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
 		body := must(draft.Body(must(study.Settle(ctx, ledger, s.Hash, draft.Requests))))
 		must(w.parties[string(party)].Contribute(ctx, s.Hash, body))

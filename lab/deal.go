@@ -87,7 +87,7 @@ func (d *mappedDeal) alone(most int) (float64, error) {
 	total := 0.0
 	for i := range n {
 		in := d.Inputs(i)
-		if model, _ := classify.TrainLocal(context.Background(), task.Plan(), task.Words().Learner, in.Records, in.Rng, false); model != nil {
+		if model, _ := classify.TrainLocal(context.Background(), task.Plan(), task.Words().Learner, in.Records, in.Rng(0), false); model != nil {
 			total += rightShare(model.Predict(d.TestX), d.TestY) / float64(n)
 		}
 	}

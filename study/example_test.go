@@ -134,7 +134,7 @@ features:
 		for j := range 200 + 200*i { // 200 are ill in the north, 400 in the south
 			records.Y[j] = 1
 		}
-		c, err := task.Contribute(study.Inputs{Records: records})
+		c, err := task.Contribute(study.NewInputs(records, []byte("key")))
 		must(err)
 		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{}) // the party's ledger
 		must(err)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -24,72 +22,6 @@ type Request struct {
 	Sensitive privacy.Sensitive
 	Mechanism privacy.Mechanism
 	From      privacy.Digest // digest of the vector's source (privacy.Sensitive.From)
-}
-
-type Inputs struct {
-	Records *dataset.Records
-	// Blocks, if not nil, gives the records in parts, to a Blockwise task; Records is then nil.
-	Blocks iter.Seq[*dataset.Records]
-	// ShardKey is the party's secret for all its studies. Where a study assigns records to shards or sets,
-	// or limits their number, the assignment and the choice follow from this key (package keyed).
-	ShardKey []byte
-	Rng      *rand.Rand // for learners, never for noise
-	// Within makes the context for training one classifier or running one program, and a function to
-	// call at the end of the work. If Within is nil, there is no time limit. See InTime.
-	Within func() (ctx context.Context, end func(late bool))
-	Voter  Voter // the party's classifier, if the plan leaves the choice to parties
-	// Scorer scores the party's records, if the plan allows: N×Dim encoded rows give N numbers in
-	// [0,1]. If it is nil, fails or gives an invalid answer, every record stays without a score.
-	Scorer func(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error)
-	Study  Hash // the plan's hash, which keys depend on; the task fills it in
-}
-
-// Parts returns the records in blocks, or all in one part.
-func (in Inputs) Parts() iter.Seq[*dataset.Records] {
-	if in.Blocks != nil {
-		return in.Blocks
-	}
-	return func(yield func(*dataset.Records) bool) { yield(in.Records) }
-}
-
-// Blockwise is a Task that can add this number of records in parts (Inputs.Blocks).
-type Blockwise interface{ Blockwise(records int) bool }
-
-// InBlocks reports whether a task takes this number of records in parts.
-func InBlocks(t Task, records int) bool {
-	b, ok := t.(Blockwise)
-	return ok && b.Blockwise(records)
-}
-
-// InTime runs work, which may be any code that reads a party's records, within a time limit. It
-// returns false if work panicked or was late. If time is left and fill is not nil, it then runs fill:
-// dummy work that reads no record and takes the time of the records that work left out.
-func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
-	ctx, end := context.Background(), func(bool) {}
-	if in.Within != nil {
-		ctx, end = in.Within()
-	}
-	whole := func(do func(context.Context)) bool {
-		defer func() { _ = recover() }()
-		do(ctx)
-		return true
-	}
-	done = whole(work)
-	late := ctx.Err() != nil
-	if _, ends := ctx.Deadline(); ends && fill != nil && !late {
-		whole(fill)
-	}
-	end(late)
-	return done && !late
-}
-
-// Voter is the classifier that a party chose: the function Vote or, if Vote is nil, the built-in learner
-// that Learner names ("" names the default).
-type Voter struct {
-	Learner string
-	// Vote learns from labelled records and returns a class in 0..K-1 for each of the rows (N×Dim,
-	// encoded by the schema). An error or an invalid answer counts as a constant ballot.
-	Vote func(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error)
 }
 
 // Contribution holds the requests to a party's ledger, and the function that makes the body from the

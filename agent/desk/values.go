@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	mathrand "math/rand/v2"
 	"slices"
 
 	"caucus/aggregator"
@@ -64,7 +63,6 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.ShardKey, in.Rng = k.site.ShardKey, mathrand.New(mathrand.NewPCG(0, 0)) // no noise is drawn (reviewData)
 	var failed error
 	fail := func(why error) { failed = why }
 	in.Voter, in.Scorer = k.site.Voter(fail), k.site.Scorer(fail)

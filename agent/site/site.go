@@ -4,11 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
-	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -175,24 +173,12 @@ func (s *Site) Records(h study.Hash, p study.Plan, n int, blocks bool) study.Inp
 	if unread != nil {
 		_ = d.Write(FileUnread, []byte(unread.Error()+"\n")) // a failed write changes nothing
 	}
-	return s.inputs(in)
+	return in
 }
 
 // Empty returns the empty records that replace records that were not ready.
 func (s *Site) Empty(p study.Plan, n int, blocks bool) study.Inputs {
-	return s.inputs(source.Empty(p, n, s.ShardKey, blocks))
-}
-
-func (s *Site) inputs(in study.Inputs) study.Inputs {
-	in.ShardKey, in.Rng = s.ShardKey, freshRng()
-	return in
-}
-
-// freshRng returns randomness for learners, never for noise.
-func freshRng() *mathrand.Rand {
-	var seed [16]byte
-	rand.Read(seed[:])
-	return mathrand.New(mathrand.NewPCG(binary.BigEndian.Uint64(seed[:8]), binary.BigEndian.Uint64(seed[8:])))
+	return source.Empty(p, n, s.ShardKey, blocks)
 }
 
 // NoVotes stores, only in the study's folder, why this site's program gave no votes or scores. The reason may

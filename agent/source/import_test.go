@@ -98,7 +98,7 @@ func TestBlocks(t *testing.T) {
 			t.Fatalf("%q: %d records, %v", where, whole.Len(), err)
 		}
 		for _, n := range []int{9000, 8999, 4096, 1, 0, 9500} {
-			at, empty := 0, Empty(p, 1, nil, false).Records
+			at, empty := 0, Empty(p, 1, []byte("key"), false).Records
 			if h, err = w.Open(d, p); err != nil {
 				t.Fatal(err)
 			}

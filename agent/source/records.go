@@ -126,10 +126,13 @@ func emptyBlocks(p study.Plan, n int) iter.Seq[*dataset.Records] {
 
 // Empty returns n empty records in the encoding of a plan's schema, in blocks if the study reads blocks.
 func Empty(p study.Plan, n int, key []byte, blocks bool) study.Inputs {
+	in := study.NewInputs(nil, key)
 	if blocks {
-		return study.Inputs{Blocks: emptyBlocks(p, n)}
+		in.Blocks = emptyBlocks(p, n)
+	} else {
+		in.Records = ordered(p, none(p), n, key)
 	}
-	return study.Inputs{Records: ordered(p, none(p), n, key)}
+	return in
 }
 
 func ordered(p study.Plan, records *dataset.Records, n int, key []byte) *dataset.Records {

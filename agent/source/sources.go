@@ -341,6 +341,7 @@ func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd
 // Exact returns exactly the n records that a study gets, with their declaration and what was noticed
 // when they were read. All are for the site only. It stores no notes.
 func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Declaration, h *Held, err error) {
+	in = study.NewInputs(nil, s.Key)
 	d, err = s.Of(p)
 	if err == nil { // the declaration is the same as when the study was decided
 		err = d.Refuses(p)

@@ -3,7 +3,6 @@ package classifier_test
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -43,7 +42,7 @@ func TestCompareNeedsTwoClasses(t *testing.T) {
 	}
 	var in []study.Inputs
 	for i := range 3 {
-		in = append(in, study.Inputs{Records: encoded(400+100*i, 500+100*i), ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+		in = append(in, study.NewInputs(encoded(400+100*i, 500+100*i), []byte{byte(i)}))
 	}
 	release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, in)
 	if err != nil {
@@ -94,7 +93,7 @@ func TestFlattered(t *testing.T) {
 		}
 		var in []study.Inputs
 		for i := range parties {
-			in = append(in, study.Inputs{Records: encoded(each), ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+			in = append(in, study.NewInputs(encoded(each), []byte{byte(i)}))
 		}
 		release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, in)
 		if err != nil {

@@ -29,12 +29,7 @@ func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) 
 	shards := shardsOf(p.Unit, terms.Shards, in)
 	each := (in.Records.Len() + len(shards) - 1) / len(shards)
 	for s, rows := range shards {
-		// Each shard has its own generator: by a shared one, a shard's records could change the votes of another.
-		rng := rand.New(rand.NewPCG(p.Seed, uint64(s)))
-		if in.Rng != nil {
-			rng = rand.New(rand.NewPCG(in.Rng.Uint64(), uint64(s)))
-		}
-		b, err := aggregation.NewBallot(voteOn(p, terms.Learner, pool, in, in.Records.Select(rows), each, rng), classes)
+		b, err := aggregation.NewBallot(voteOn(p, terms.Learner, pool, in, in.Records.Select(rows), each, in.Rng(s)), classes)
 		if err != nil {
 			b = aggregation.ConstantBallot(pool.Rows(), classes)
 		}
@@ -53,11 +48,11 @@ func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, r
 	left := usual
 	done := in.InTime(func(ctx context.Context) {
 		var learned int
-		votes, learned = votesOf(ctx, p, learner, pool, in, records, rng)
+		votes, learned = votesOf(ctx, p, learner, pool, in.Voter, records, rng)
 		left -= learned
 	}, func(ctx context.Context) {
 		if left >= learners.MinimumRows {
-			votesOf(ctx, p, learner, pool, study.Inputs{Voter: study.Voter{Learner: in.Voter.Learner}}, madeUp(p.Schema, left, rng), rng)
+			votesOf(ctx, p, learner, pool, study.Voter{Learner: in.Voter.Learner}, madeUp(p.Schema, left, rng), rng)
 		}
 	})
 	if !done {
@@ -67,15 +62,15 @@ func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, r
 }
 
 // votesOf trains on records. It returns the votes, and the number of records that the learner used.
-func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, rng *rand.Rand) (votes []int, learned int) {
-	if learner == learners.Any && in.Voter.Vote != nil {
-		votes, err := in.Voter.Vote(ctx, p.Schema, records, pool.Encoded)
+func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Pool, voter study.Voter, records *dataset.Records, rng *rand.Rand) (votes []int, learned int) {
+	if learner == learners.Any && voter.Vote != nil {
+		votes, err := voter.Vote(ctx, p.Schema, records, pool.Encoded)
 		if err != nil || len(votes) != pool.Rows() {
 			votes = make([]int, pool.Rows())
 		}
 		return votes, math.MaxInt // so that voteOn does no work on made-up records: the site bounds its program's time
 	}
-	model, features := TrainLocal(ctx, p, Chosen(learner, in.Voter), records, rng, true)
+	model, features := TrainLocal(ctx, p, Chosen(learner, voter), records, rng, true)
 	if model == nil {
 		return make([]int, pool.Rows()), 0
 	}
@@ -140,7 +135,7 @@ func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset
 func shardsOf(u privacy.Unit, n int, in study.Inputs) [][]int {
 	shards := [][]int{dataset.Span(0, in.Records.Len())}
 	if n > 1 {
-		shards = keyed.Of(keyed.Rule{Study: in.Study, Unit: u, Shards: n}, in.Records, in.ShardKey).Shards(in.Records)
+		shards = keyed.Of(keyed.Rule{Study: in.Study, Unit: u, Shards: n}, in.Records, in.ShardKey()).Shards(in.Records)
 	}
 	for s, rows := range shards {
 		shards[s] = slices.DeleteFunc(rows, func(i int) bool { return in.Records.Y[i] < 0 })

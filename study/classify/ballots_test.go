@@ -30,7 +30,7 @@ func patients(n int) *dataset.Records {
 func TestPatientsStayTogether(t *testing.T) {
 	records := patients(500)
 	shard := map[string]int{}
-	for s, rows := range shardsOf(privacy.Record, 7, study.Inputs{Records: records, ShardKey: []byte("key")}) {
+	for s, rows := range shardsOf(privacy.Record, 7, study.NewInputs(records, []byte("key"))) {
 		for _, i := range rows {
 			if had, ok := shard[records.Patient[i]]; ok && had != s {
 				t.Fatalf("patient %s is in shards %d and %d", records.Patient[i], had, s)
@@ -49,7 +49,7 @@ func TestUnlabelledTrainNothing(t *testing.T) {
 	records := patients(30)
 	for _, shards := range []int{1, 4} {
 		var all []int
-		for _, rows := range shardsOf(privacy.Record, shards, study.Inputs{Records: records, ShardKey: []byte("key")}) {
+		for _, rows := range shardsOf(privacy.Record, shards, study.NewInputs(records, []byte("key"))) {
 			all = append(all, rows...)
 		}
 		slices.Sort(all)
@@ -103,7 +103,8 @@ func TestWorkIsThere(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 		defer cancel()
 		c := &counted{Context: ctx}
-		in := study.Inputs{Records: records, ShardKey: []byte("key"), Within: func() (context.Context, func(bool)) { return c, func(bool) {} }}
+		in := study.NewInputs(records, []byte("key"))
+		in.Within = func() (context.Context, func(bool)) { return c, func(bool) {} }
 		if tally := localTally(p, Terms{Shards: 1, Learner: "forest"}, pool, in); tally.Ballots() != 1 {
 			t.Fatalf("%d ballots", tally.Ballots())
 		}

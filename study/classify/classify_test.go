@@ -299,7 +299,7 @@ func TestTallyBound(t *testing.T) {
 		base := records.Select(conformance.Seq(0, 60))
 		run := func(r *dataset.Records) []int64 {
 			// The learner's generator is fixed: it is not part of the data.
-			v, _ := q.Local(study.Inputs{Records: r, ShardKey: []byte("key"), Rng: rand.New(rand.NewPCG(1, 1))})
+			v, _ := q.Local(study.NewInputs(r, []byte("key")))
 			return v
 		}
 		before := run(base)
@@ -327,7 +327,7 @@ func TestSettleOnce(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	p := conformance.ClassifyPlan(schema, pool, m)
 	q := conformance.StatisticOf(t, p, pool)
-	v, w := q.Local(study.Inputs{Records: records})
+	v, w := q.Local(study.NewInputs(records, []byte("key")))
 	asks, err := bodies.Requests(q, v, w)
 	if err != nil {
 		t.Fatal(err)
@@ -374,7 +374,7 @@ func TestSimulatedNeverPasses(t *testing.T) {
 	if err := real.Check(simulated); !errors.Is(err, study.ErrContribution) {
 		t.Errorf("a simulated contribution in a real study: have %v, want ErrContribution", err)
 	}
-	body, _, _ := conformance.Settled(t, p, pool, study.Inputs{Records: records}, privacy.Config{})
+	body, _, _ := conformance.Settled(t, p, pool, study.NewInputs(records, []byte("key")), privacy.Config{})
 	if err := real.Check(body); err != nil {
 		t.Errorf("a genuine contribution: %v", err)
 	}

@@ -3,7 +3,6 @@ package classify_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 
 	"caucus/dataset"
 	"caucus/study"
@@ -32,7 +31,7 @@ func Example() {
 		if err != nil {
 			panic(err)
 		}
-		parties = append(parties, study.Inputs{Records: records, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+		parties = append(parties, study.NewInputs(records, []byte{byte(i)}))
 	}
 	// Rehearse runs virtual parties through the real machine.
 	release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, parties)

@@ -39,7 +39,7 @@ func TestAggregators(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := task.Contribute(study.Inputs{Records: records}); err == nil || !strings.Contains(err.Error(), "never the contribution itself") {
+		if _, err := task.Contribute(study.NewInputs(records, []byte("key"))); err == nil || !strings.Contains(err.Error(), "never the contribution itself") {
 			t.Errorf("%s: a party contributes in clear: %v", mechanism, err)
 		}
 		central := p

@@ -190,7 +190,7 @@ func wholeParty(c clinic) study.Plan {
 }
 
 func (c clinic) inputs(r *dataset.Records, party int) study.Inputs {
-	return study.Inputs{Records: r, ShardKey: []byte{byte(party)}}
+	return study.NewInputs(r, []byte{byte(party)})
 }
 
 // asksOf returns the requests for parties' records: of the first party if sites add noise, else of the

@@ -52,7 +52,7 @@ func BenchmarkContribution(b *testing.B) {
 		if p.TermsDigest, err = study.TermsDigest(conformance.TaskOf(b, p, pool)); err != nil {
 			b.Fatal(err)
 		}
-		in := study.Inputs{Records: records, ShardKey: []byte{1}}
+		in := study.NewInputs(records, []byte{1})
 		b.Run(mechanism+"/task", func(b *testing.B) {
 			for b.Loop() {
 				conformance.TaskOf(b, p, pool)

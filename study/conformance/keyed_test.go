@@ -35,13 +35,13 @@ func TestMissingSets(t *testing.T) {
 		{{set: "s"}, {set: "s"}, {set: "u"}, {set: "u"}}, {{set: "s"}, {}, {set: "u"}, {set: "u"}},
 		{{set: "s"}, {}, {set: "u"}, {}},
 	} {
-		sets, _ := ratio.DealSets(p, study.Inputs{Records: c.records(t, file), ShardKey: []byte("k")})
+		sets, _ := ratio.DealSets(p, study.NewInputs(c.records(t, file), []byte("k")))
 		if len(sets) != 2 || len(sets[0])+len(sets[1]) != 4 {
 			t.Errorf("%v: sets %v", file, sets)
 		}
 	}
 	for _, file := range [][]visit{{{}, {}}, nil} {
-		if sets, _ := ratio.DealSets(p, study.Inputs{Records: c.records(t, file)}); len(sets) != 1 || len(sets[0]) != len(file) {
+		if sets, _ := ratio.DealSets(p, study.NewInputs(c.records(t, file), []byte("key"))); len(sets) != 1 || len(sets[0]) != len(file) {
 			t.Errorf("%v: sets %v", file, sets)
 		}
 	}

@@ -59,7 +59,7 @@ func Contributions(t testing.TB, p study.Plan, pool *auxdata.Pool, parts []*data
 	task := TaskOf(t, p, pool)
 	var out [][]byte
 	for i, r := range parts {
-		d, err := task.Contribute(study.Inputs{Records: r, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(9, uint64(i)))})
+		d, err := task.Contribute(study.NewInputs(r, []byte{byte(i)}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func Folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Rec
 	all, err := study.Gather(task)
 	must(err)
 	for i, part := range Deal(records, len(p.Roster)-1) {
-		d, err := task.Contribute(study.Inputs{Records: part, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+		d, err := task.Contribute(study.NewInputs(part, []byte{byte(i)}))
 		must(err)
 		own, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
 		must(err)
@@ -400,7 +400,7 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*datase
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := task.Contribute(study.Inputs{Records: part})
+		d, err := task.Contribute(study.NewInputs(part, []byte("key")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -422,7 +422,7 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*datase
 		if p.Noise.AtSite() {
 			clear := p
 			clear.Noise = study.NoiseCoordinator
-			plain, err := TaskOf(t, clear, pool).Contribute(study.Inputs{Records: part})
+			plain, err := TaskOf(t, clear, pool).Contribute(study.NewInputs(part, []byte("key")))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -52,7 +52,7 @@ func (f sortedFile) ask(t testing.TB, c clinic, p study.Plan, rows []visit) stud
 	}
 	in := c.inputs(r, f.key)
 	if f.declared > 0 {
-		in.Records = keyed.Exactly(kinds.RuleOf(p), p.Schema, r, f.declared, in.ShardKey)
+		in.Records = keyed.Exactly(kinds.RuleOf(p), p.Schema, r, f.declared, in.ShardKey())
 	}
 	return c.draftOf(t, p, in)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,7 +201,7 @@ func TestWhereFits(t *testing.T) {
 		}
 		var parties []study.Inputs
 		for i, part := range conformance.Deal(records, 2) {
-			parties = append(parties, study.Inputs{Records: part, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+			parties = append(parties, study.NewInputs(part, []byte{byte(i)}))
 		}
 		release, err := simulate.Rehearse(t.Context(), p, pool, parties)
 		if err != nil {

@@ -406,7 +406,7 @@ func TestClearBodies(t *testing.T) {
 			p.Noise = study.NoiseCoordinator
 		})
 		r := encodeFor(t, q.plan, "1,2,3,4,east,f,x,no", "50,,,4,west,f,x,yes", "60,,,4,west,f,x,yes")
-		vector, weight := q.Local(study.Inputs{Records: r})
+		vector, weight := q.Local(study.NewInputs(r, []byte("key")))
 		last := len(vector) - 1
 		for name, c := range map[string]struct {
 			change func(v []int64) int64
@@ -528,7 +528,7 @@ func TestPerParty(t *testing.T) {
 	q := statistic(t, func(p *study.Plan) { _ = p.SetTerms(Terms{Bins: 10, PerParty: 3}) })
 	rows := []string{"1,2,3,4,east,f,x,no", "11,2,3,4,west,f,x,yes", "21,2,3,4,east,x,x,no", "31,2,3,4,,f,x,", "41,2,3,4,west,f,x,no"}
 	for n := range len(rows) + 1 {
-		v, weight := q.Local(study.Inputs{Records: encode(t, q.plan.Schema, rows[:n]...), ShardKey: []byte{1}})
+		v, weight := q.Local(study.NewInputs(encode(t, q.plan.Schema, rows[:n]...), []byte{1}))
 		if want := int64(min(n, 3)); weight != want {
 			t.Errorf("%d records weigh %d, want %d", n, weight, want)
 		}
@@ -538,7 +538,7 @@ func TestPerParty(t *testing.T) {
 			}
 		}
 		slices.Reverse(rows[:n])
-		again, _ := q.Local(study.Inputs{Records: encode(t, q.plan.Schema, rows[:n]...), ShardKey: []byte{1}})
+		again, _ := q.Local(study.NewInputs(encode(t, q.plan.Schema, rows[:n]...), []byte{1}))
 		if slices.Reverse(rows[:n]); !slices.Equal(v, again) {
 			t.Errorf("%d records in the opposite order count otherwise", n)
 		}

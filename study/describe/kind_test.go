@@ -119,7 +119,7 @@ func TestDescribeProposed(t *testing.T) {
 		}
 		var inputs []study.Inputs
 		for i, part := range conformance.Deal(records, 3) {
-			inputs = append(inputs, study.Inputs{Records: part, ShardKey: []byte{byte(i)}})
+			inputs = append(inputs, study.NewInputs(part, []byte{byte(i)}))
 		}
 		release, err := simulate.Rehearse(t.Context(), p, made.Pool, inputs)
 		if err != nil {

@@ -244,7 +244,7 @@ func TestPartyBound(t *testing.T) {
 			if n == 0 {
 				r = &dataset.Records{X: &mat.Dense{}}
 			}
-			v, weight := h.Local(study.Inputs{Records: r, ShardKey: []byte{1}})
+			v, weight := h.Local(study.NewInputs(r, []byte{1}))
 			if weight != 1 {
 				t.Errorf("%d records weigh %d: that tells how many there are", r.Len(), weight)
 			}
@@ -274,7 +274,7 @@ func TestPerParty(t *testing.T) {
 	h := made(t, s, Terms{Model: ageModel(t, s), PerParty: 3}, nil)
 	rows := []string{"21,2,.3,east,no", "91,2,.3,west,yes", "51,2,.3,east,no", "31,2,,,", "41,2,.3,west,no"}
 	for n := 1; n <= len(rows); n++ {
-		v, weight := h.Local(study.Inputs{Records: encode(t, s, rows[:n]...), ShardKey: []byte{1}})
+		v, weight := h.Local(study.NewInputs(encode(t, s, rows[:n]...), []byte{1}))
 		sum := int64(0)
 		for _, k := range v {
 			sum += k
@@ -284,7 +284,7 @@ func TestPerParty(t *testing.T) {
 		}
 		turned := slices.Clone(rows[:n])
 		slices.Reverse(turned)
-		if again, _ := h.Local(study.Inputs{Records: encode(t, s, turned...), ShardKey: []byte{1}}); !slices.Equal(v, again) {
+		if again, _ := h.Local(study.NewInputs(encode(t, s, turned...), []byte{1})); !slices.Equal(v, again) {
 			t.Errorf("%d records in the opposite order count otherwise", n)
 		}
 	}
@@ -294,7 +294,7 @@ func TestPerParty(t *testing.T) {
 func TestClearBodies(t *testing.T) {
 	s := small(t)
 	h := made(t, s, Terms{Model: ageModel(t, s), By: []Grouping{{Column: "ward"}, {Column: "chol", Edges: []float64{9}}}}, func(p *study.Plan) { p.Noise = study.NoiseCoordinator })
-	vector, weight := h.Local(study.Inputs{Records: encode(t, s, "21,2,.3,east,no", "91,,.3,west,yes", "51,20,.3,x,?")})
+	vector, weight := h.Local(study.NewInputs(encode(t, s, "21,2,.3,east,no", "91,,.3,west,yes", "51,20,.3,x,?"), []byte("key")))
 	for name, c := range map[string]struct {
 		change func(v []int64) int64
 		taken  bool

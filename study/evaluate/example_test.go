@@ -48,7 +48,7 @@ func Example() {
 			rows = append(rows, 400+1800*i+j)
 		}
 		all = append(all, rows...)
-		parties = append(parties, study.Inputs{Records: records.Select(rows), ShardKey: []byte{byte(i)}})
+		parties = append(parties, study.NewInputs(records.Select(rows), []byte{byte(i)}))
 	}
 	// Rehearse runs virtual parties through the real machine.
 	release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, parties)

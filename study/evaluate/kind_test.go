@@ -125,7 +125,7 @@ func TestEvaluateProposed(t *testing.T) {
 		}
 		var inputs []study.Inputs
 		for i, part := range conformance.Deal(records, 3) {
-			inputs = append(inputs, study.Inputs{Records: part, ShardKey: []byte{byte(i)}})
+			inputs = append(inputs, study.NewInputs(part, []byte{byte(i)}))
 		}
 		release, err := simulate.Rehearse(t.Context(), p, made.Pool, inputs)
 		if err != nil {
@@ -184,7 +184,7 @@ func TestRecalibrated(t *testing.T) {
 	of := conformance.Deal(records, 3)
 	var inputs []study.Inputs
 	for i := range trained.Roster {
-		inputs = append(inputs, study.Inputs{Records: of[i], ShardKey: []byte{byte(i)}})
+		inputs = append(inputs, study.NewInputs(of[i], []byte{byte(i)}))
 	}
 	release, err := simulate.Rehearse(t.Context(), trained, pool, inputs)
 	if err != nil {

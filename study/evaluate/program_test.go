@@ -26,7 +26,7 @@ func programmed(t testing.TB, s dataset.Schema) *histograms {
 
 // answering makes the inputs of a party whose program is scores.
 func answering(r *dataset.Records, scores func(ctx context.Context, x *mat.Dense) ([]float64, error)) study.Inputs {
-	in := study.Inputs{Records: r, ShardKey: []byte{1}}
+	in := study.NewInputs(r, []byte{1})
 	in.Within = func() (context.Context, func(bool)) {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		return ctx, func(bool) { cancel() }
@@ -131,7 +131,7 @@ func TestProgramAnswers(t *testing.T) {
 			t.Errorf("%s: counts %v, want all without a score", what, got)
 		}
 	}
-	if got, _ := h.Local(study.Inputs{Records: r, ShardKey: []byte{1}}); !slices.Equal(got, want) {
+	if got, _ := h.Local(study.NewInputs(r, []byte{1})); !slices.Equal(got, want) {
 		t.Errorf("no program: counts %v, want all without a score", got)
 	}
 }

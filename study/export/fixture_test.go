@@ -195,7 +195,7 @@ func parties(t testing.TB, s dataset.Schema, records int, rule func(*dataset.Rec
 		for j := range rows {
 			rows[j] = i*records + j
 		}
-		all = append(all, study.Inputs{Records: of.Select(rows), ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+		all = append(all, study.NewInputs(of.Select(rows), []byte{byte(i)}))
 	}
 	return all
 }

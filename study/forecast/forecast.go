@@ -194,9 +194,7 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 	each := max(of.Records/of.Parties, 1)
 	var parties []study.Inputs
 	for i := range min(of.Parties, max(20, 6000/each)) { // further parties get the records of others
-		parties = append(parties, study.Inputs{
-			Records: t.draw(t.train, each), ShardKey: binary.BigEndian.AppendUint64(nil, uint64(i)), Rng: rand.New(rand.NewPCG(uint64(number), uint64(i)+2)),
-		})
+		parties = append(parties, study.NewInputs(t.draw(t.train, each), binary.BigEndian.AppendUint64(nil, uint64(i))))
 	}
 	p.Seed = uint64(number)
 	release, err := simulate.Rehearse(ctx, p, pool, parties)

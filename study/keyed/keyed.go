@@ -218,7 +218,7 @@ func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 	if int64(in.Records.Len()) <= most {
 		return in.Records
 	}
-	return in.Records.Select(Of(Rule{Study: in.Study, Unit: u}, in.Records, in.ShardKey).Cut(int(most)))
+	return in.Records.Select(Of(Rule{Study: in.Study, Unit: u}, in.Records, in.ShardKey()).Cut(int(most)))
 }
 
 // ByPatient reports whether shards keep each patient's records together.

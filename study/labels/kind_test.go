@@ -103,7 +103,7 @@ func TestLabelsKept(t *testing.T) {
 	parts := append(conformance.Deal(records, 3), records.Select(nil), records.Select(nil))
 	var bodies [][]byte
 	for i, r := range parts {
-		body, _ := realBody(t, p, pool, study.Inputs{Records: r, ShardKey: []byte{byte(i)}})
+		body, _ := realBody(t, p, pool, study.NewInputs(r, []byte{byte(i)}))
 		bodies = append(bodies, body)
 	}
 	fresh := func() *study.Gathering {
@@ -141,7 +141,7 @@ func TestLabelsKept(t *testing.T) {
 
 	another := p
 	another.Epsilon = 0.5
-	cheaper, _ := realBody(t, another, pool, study.Inputs{Records: parts[0]})
+	cheaper, _ := realBody(t, another, pool, study.NewInputs(parts[0], []byte("key")))
 	simulated := p
 	simulated.Simulated = true
 	virtual := conformance.Contributions(t, simulated, pool, parts[:1])[0]
@@ -181,7 +181,7 @@ func TestLabelsSpend(t *testing.T) {
 	for mechanism, want := range map[string]float64{"rr": 1, "em": 0.5} {
 		p := conformance.LabelsPlan(schema, pool, m)
 		p.Mechanism = mechanism
-		_, ledger := realBody(t, p, pool, study.Inputs{Records: records})
+		_, ledger := realBody(t, p, pool, study.NewInputs(records, []byte("key")))
 		totals, err := ledger.Totals(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -217,7 +217,7 @@ func TestLabelsDependOnNothingElse(t *testing.T) {
 		for i := range r.Y {
 			r.Y[i] = label(i)
 		}
-		body, _ := realBody(t, p, pool, study.Inputs{Records: r, ShardKey: []byte("key")})
+		body, _ := realBody(t, p, pool, study.NewInputs(r, []byte("key")))
 		features := body[:1+2*50*pool.Dim()]
 		if first == nil {
 			first = features

@@ -185,7 +185,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 
 func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	p, t := l.Plan(), l.terms
-	records := in.Records.Select(keyed.Of(keyed.Rule{Study: l.Hash(), Unit: p.Unit}, in.Records, in.ShardKey).Sending(study.TermsOf[Terms](p).MaxRecords))
+	records := in.Records.Select(keyed.Of(keyed.Rule{Study: l.Hash(), Unit: p.Unit}, in.Records, in.ShardKey()).Sending(study.TermsOf[Terms](p).MaxRecords))
 	n := records.Len()
 	head := binary.AppendUvarint(nil, uint64(n))
 	if n == 0 {

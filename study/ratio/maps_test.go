@@ -27,7 +27,7 @@ func TestMadeSetsAreEven(t *testing.T) {
 		if err := kinds.Check(p); err != nil {
 			t.Fatal(err)
 		}
-		sets, _ := ratio.DealSets(p, study.Inputs{Records: records, ShardKey: []byte("k")})
+		sets, _ := ratio.DealSets(p, study.NewInputs(records, []byte("k")))
 		away := len(sets[0]) - records.Len()/2
 		if even := max(away, -away) < 272; even != (expected != nil) {
 			t.Errorf("expected shares %v: the sets have %d and %d records", expected, len(sets[0]), len(sets[1]))

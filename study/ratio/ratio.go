@@ -263,7 +263,7 @@ func (Kind) Body() any  { return new(Result) }
 // rows in the order of their keys. Last, DealSets removes records that fail the plan's condition.
 func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 	t, records := study.TermsOf[Terms](p), in.Records
-	named := keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, SetColumn: t.Sets == SetsColumn}, records, in.ShardKey)
+	named := keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, SetColumn: t.Sets == SetsColumn}, records, in.ShardKey())
 	rows := named.Cut(t.MaxRecords)
 	c := len(p.Schema.Label.Classes)
 	classes = make([]int, records.Len())

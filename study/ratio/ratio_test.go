@@ -106,7 +106,7 @@ func TestRatioBoundHolds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := vector(t, p, pool, study.Inputs{Records: records, ShardKey: key})
+			before := vector(t, p, pool, study.NewInputs(records, key))
 			terms := conformance.TermsIn[studyratio.Terms](p)
 			bound, block := reserved[0].Terms.Bound, len(schema.Label.Classes)
 			if features == studyratio.FeaturesNoisyEmbedding {
@@ -125,7 +125,7 @@ func TestRatioBoundHolds(t *testing.T) {
 							other.X.Set(i, j, 1-records.X.At(i, j))
 						}
 					}
-					after := vector(t, p, pool, study.Inputs{Records: other, ShardKey: key})
+					after := vector(t, p, pool, study.NewInputs(other, key))
 					l1, l2, cells, blocks := int64(0), 0., 0, map[int]int64{}
 					for j := range before {
 						move := after[j] - before[j]
@@ -190,7 +190,7 @@ func TestRatioDraftNeverFails(t *testing.T) {
 					continue
 				}
 				p := conformance.WithRatioTerms(conformance.RatioPlan(schema, pool, m, features), func(t *studyratio.Terms) { t.Sets, t.Skew, t.MaxSets = sets, .6, 5 })
-				body, sum := contribute(t, p, pool, study.Inputs{Records: r, ShardKey: []byte("k")})
+				body, sum := contribute(t, p, pool, study.NewInputs(r, []byte("k")))
 				if err := sum.Check(body); err != nil {
 					t.Errorf("%s, %s, %s: %v", name, sets, features, err)
 				}
@@ -274,7 +274,7 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		}
 		forth, back := gathered(), gathered()
 		for i, r := range parties {
-			body, _ := contribute(t, p, pool, study.Inputs{Records: r, ShardKey: []byte{byte(i)}})
+			body, _ := contribute(t, p, pool, study.NewInputs(r, []byte{byte(i)}))
 			bodies = append(bodies, body)
 			if err := simulate.Receive(s, forth, p.Roster[i], body); err != nil {
 				t.Fatal(err)
@@ -328,7 +328,7 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 // is refused.
 func TestRatioBodyRefusals(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
-	in := study.Inputs{Records: records.Select(conformance.Places(30)), ShardKey: []byte("k")}
+	in := study.NewInputs(records.Select(conformance.Places(30)), []byte("k"))
 	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
 		p := conformance.RatioPlan(schema, pool, m, features)
 		body, sum := contribute(t, p, pool, in)
@@ -391,7 +391,7 @@ func TestRatioRefusalsCarryNumbers(t *testing.T) {
 		}
 		var parties []study.Inputs
 		for i, r := range c.parties {
-			parties = append(parties, study.Inputs{Records: r, ShardKey: []byte{byte(i)}})
+			parties = append(parties, study.NewInputs(r, []byte{byte(i)}))
 		}
 		release, err := simulate.Rehearse(t.Context(), p, pool, parties)
 		if err != nil {
@@ -457,7 +457,7 @@ func TestRatioForecast(t *testing.T) {
 
 func FuzzRatioBody(f *testing.F) {
 	schema, pool, m, records := conformance.Hospital(f, 400)
-	in := study.Inputs{Records: records.Select(conformance.Places(5)), ShardKey: []byte("k")}
+	in := study.NewInputs(records.Select(conformance.Places(5)), []byte("k"))
 	var sums []study.Checker
 	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
 		body, sum := contribute(f, conformance.RatioPlan(schema, pool, m, features), pool, in)

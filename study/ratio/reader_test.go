@@ -92,7 +92,7 @@ func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs)
 func TestRatioMadeSets(t *testing.T) {
 	schema, pool, m, records := hospital(t, 6000)
 	p := ratioPlan(schema, pool, m, FeaturesNoisyEmbedding, func(t *Terms) { t.Sets, t.Skew = SetsMade, .7 })
-	body, got := contribute(t, p, pool, study.Inputs{Records: records, ShardKey: []byte("k")})
+	body, got := contribute(t, p, pool, study.NewInputs(records, []byte("k")))
 	sets, small, err := got.sets(study.BodiesOf([][]byte{body}))
 	if err != nil || small > 0 || len(sets) != 2 {
 		t.Fatalf("%d sets, %d small, %v", len(sets), small, err)
@@ -114,7 +114,7 @@ func TestRatioMadeSets(t *testing.T) {
 // party with invented numbers cannot spoil the estimate.
 func TestRatioImpossibleNumbers(t *testing.T) {
 	schema, pool, m, records := hospital(t, 400)
-	in := study.Inputs{Records: records.Select(places(30)), ShardKey: []byte("k")}
+	in := study.NewInputs(records.Select(places(30)), []byte("k"))
 	for _, mechanism := range []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "noisy", "made"} {
 		p := ratioPlan(schema, pool, m, FeaturesEmbedding, nil)
 		switch mechanism {
@@ -192,7 +192,7 @@ func TestWhereSets(t *testing.T) {
 				within = append(within, records.Y[i])
 			}
 		}
-		body, got := contribute(t, p, pool, study.Inputs{Records: records, ShardKey: []byte("k")})
+		body, got := contribute(t, p, pool, study.NewInputs(records, []byte("k")))
 		sets, _, err := got.sets(study.BodiesOf([][]byte{body}))
 		if err != nil || len(sets) != s.sets {
 			t.Errorf("%s: %d sets, want %d: %v", name, len(sets), s.sets, err)

@@ -137,7 +137,7 @@ func TestLogisticPaperStaysInside(t *testing.T) {
 	schema, _, pool, r := conformance.Wards(t, 400)
 	p := conformance.ReweighPlan(schema, pool)
 	p.Mechanism, p.Simulated = "logistic-paper", true
-	d, err := conformance.TaskOf(t, p, pool).Contribute(study.Inputs{Records: r})
+	d, err := conformance.TaskOf(t, p, pool).Contribute(study.NewInputs(r, []byte("key")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestReweighSizes(t *testing.T) {
 		p.Mechanism, p.Noise = mechanism, study.NoiseCoordinator
 		var sizes []int
 		for _, records := range []*dataset.Records{r, odd} {
-			d, err := conformance.TaskOf(t, p, pool).Contribute(study.Inputs{Records: records})
+			d, err := conformance.TaskOf(t, p, pool).Contribute(study.NewInputs(records, []byte("key")))
 			if err != nil {
 				t.Fatal(err)
 			}

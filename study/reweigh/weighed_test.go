@@ -41,7 +41,7 @@ func TestWeigh(t *testing.T) {
 	p := proposed.Plan
 	p.Pool = auxdata.Virtual(proposed.Pool.Encoded, p.Map).Digest // as a simulated plan names its pool
 	pool := auxdata.Virtual(proposed.Pool.Encoded, p.Map)
-	r := must(simulate.Rehearse(context.Background(), p, pool, []study.Inputs{{Records: records}, {Records: records}}))
+	r := must(simulate.Rehearse(context.Background(), p, pool, []study.Inputs{study.NewInputs(records, []byte("a")), study.NewInputs(records, []byte("b"))}))
 
 	w, err := reweigh.Weigh(r, plain)
 	if err != nil {

@@ -173,12 +173,9 @@ func (d *Deal) fitComponents(c dataset.Components) (dataset.Map, error) {
 }
 
 func (d *Deal) Inputs(i int) study.Inputs {
-	return study.Inputs{
-		Records:  d.Private.Select(d.Parties[i]),
-		ShardKey: binary.BigEndian.AppendUint64(nil, d.seed+uint64(i)),
-		Rng:      rand.New(rand.NewPCG(d.seed, uint64(i))),
-		Voter:    d.voter(i).Voter,
-	}
+	in := study.NewInputs(d.Private.Select(d.Parties[i]), binary.BigEndian.AppendUint64(nil, d.seed+uint64(i)))
+	in.Voter = d.voter(i).Voter
+	return in
 }
 
 // inputs returns party i's inputs. If ctx ends, training stops and the run fails.

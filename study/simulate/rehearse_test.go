@@ -3,7 +3,6 @@ package simulate_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 
 	"caucus/dataset"
 	"caucus/study"
@@ -34,7 +33,7 @@ func ExampleRehearse_threeHospitals() {
 			if err != nil {
 				panic(err)
 			}
-			parties = append(parties, study.Inputs{Records: records, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+			parties = append(parties, study.NewInputs(records, []byte{byte(i)}))
 		}
 		release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, parties)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"caucus/auxdata"
@@ -63,7 +62,7 @@ func conclude() (c concluded) {
 		if err := study.ChargeAll(ctx, ledger, s.Hash, charges); err != nil {
 			panic(err)
 		}
-		contribution := must(task.Contribute(study.Inputs{Records: records, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, 1))}))
+		contribution := must(task.Contribute(study.NewInputs(records, []byte{byte(i)})))
 		body := must(contribution.Body(nil)) // the coordinator adds the noise
 		if err := sum.Add(body); err != nil {
 			panic(err)
