@@ -20,7 +20,8 @@
 //     where.go (which records), plancheck.go, pool.go, state.go.
 //  2. What it guarantees: trust.go, words.go, totals.go.
 //  3. What it costs: charge.go, reserve.go, calibrate.go.
-//  4. What a kind is: result.go, kept.go (kept bodies), kind.go, task.go.
+//  4. What a kind is: result.go, inputs.go (what a contribution is made of), kept.go (kept bodies),
+//     kind.go, task.go.
 //  5. What comes out: signed.go, aggregated.go (two servers), manifest.go, removal.go (bounds under
 //     add/remove), report.go (for people).
 package study

@@ -67,15 +67,6 @@ func (in Inputs) Parts() iter.Seq[*dataset.Records] {
 	return func(yield func(*dataset.Records) bool) { yield(in.Records) }
 }
 
-// Blockwise is a Task that can add this number of records in parts (Inputs.Blocks).
-type Blockwise interface{ Blockwise(records int) bool }
-
-// InBlocks reports whether a task takes this number of records in parts.
-func InBlocks(t Task, records int) bool {
-	b, ok := t.(Blockwise)
-	return ok && b.Blockwise(records)
-}
-
 // InTime runs work, which may be any code that reads a party's records, within a time limit. It
 // returns false if work panicked or was late. If time is left and fill is not nil, it then runs fill:
 // dummy work that reads no record and takes the time of the records that work left out.

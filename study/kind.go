@@ -24,6 +24,15 @@ type Request struct {
 	From      privacy.Digest // digest of the vector's source (privacy.Sensitive.From)
 }
 
+// Blockwise is a Task that can add this number of records in parts (Inputs.Blocks).
+type Blockwise interface{ Blockwise(records int) bool }
+
+// InBlocks reports whether a task takes this number of records in parts.
+func InBlocks(t Task, records int) bool {
+	b, ok := t.(Blockwise)
+	return ok && b.Blockwise(records)
+}
+
 // Contribution holds the requests to a party's ledger, and the function that makes the body from the
 // ledger's answers. If servers add the noise, Requests is empty and the body holds exact votes or sums.
 // The party's ledger is then charged the cost of the servers' release (Task.Charges).
