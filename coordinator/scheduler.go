@@ -138,7 +138,9 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 			}
 			return nil
 		})
-	case ctx.Err() != nil, errors.Is(err, errWaits): // the wait was logged
+	case ctx.Err() != nil:
+	case errors.Is(err, errWaits): // the wait was logged; without a pause its end would start the next move at once
+		c.retry = s.clock.Elapsed() + s.tick
 	case permanent(err):
 		s.log.Error("study fails", "study", c.hash, "error", err)
 		if err := c.cancel(ctx, giveUpReason(err)); err != nil {

@@ -268,12 +268,31 @@ func (t *sqlTx) SetState(h study.Hash, from, s study.State, reason string) error
 	if _, err := t.run("UPDATE contributions SET body = NULL WHERE study = $1 AND body IS NOT NULL", h[:]); err != nil {
 		return err
 	}
+	if err := t.forgetDigests(h); err != nil {
+		return err
+	}
 	for _, table := range []string{"sums", "losses", "seal_keys"} {
 		if _, err := t.run("DELETE FROM "+table+" WHERE study = $1", h[:]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// forgetDigests blanks digests and receipts of an ended study that confirm a guess of exact numbers: those of
+// plans of earlier versions, whose bodies in clear begin with no commitment (package bodies). Migration 13 did
+// the same to studies that had ended before. The parties have their receipts.
+func (t *sqlTx) forgetDigests(h study.Hash) error {
+	row, err := t.Study(h)
+	if err != nil {
+		return err
+	}
+	p, _, err := protocol.ParsePlan(row.Plan)
+	if err == nil && (!p.Noise.InClear() || p.Form >= study.FormCommitted) {
+		return nil
+	}
+	_, err = t.run("UPDATE contributions SET digest = $1, receipt = $2, signature = $2 WHERE study = $3", make([]byte, len(study.BodyDigest{})), []byte{}, h[:])
+	return err
 }
 
 func (t *sqlTx) AddAmendment(h study.Hash, a study.Signed, number int) error {

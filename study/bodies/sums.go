@@ -11,10 +11,12 @@ import (
 // ClearSum adds contributions without noise. The coordinator adds noise once, to the sum.
 type ClearSum struct {
 	Statistic Statistic
+	committed bool // each body begins with a commitment
 	vector    []int64
 	weight    int64
 }
 
+// NewClearSum makes an empty sum of bodies that have no commitment (Statistic.AppendClear).
 func NewClearSum(q Statistic) *ClearSum {
 	return &ClearSum{Statistic: q, vector: make([]int64, q.Cells())}
 }
@@ -25,6 +27,12 @@ func (s *ClearSum) Check(body []byte) error {
 }
 
 func (s *ClearSum) parse(body []byte) ([]int64, int64, error) {
+	if s.committed {
+		if len(body) < commitmentSize {
+			return nil, 0, fmt.Errorf("%w: it has no commitment before its numbers", study.ErrContribution)
+		}
+		body = body[commitmentSize:]
+	}
 	v, w, err := s.Statistic.ParseClear(body)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: %w", study.ErrContribution, err)

@@ -132,7 +132,7 @@ func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	vector, weight := s.Local(in)
 	if s.Plan().Noise.InClear() {
 		return study.Contribution{Body: func([]privacy.Published) ([]byte, error) {
-			return s.Statistic.AppendClear(vector, weight)
+			return s.Clear(vector, weight, in.ShardKey())
 		}}, nil
 	}
 	return s.AtSite(vector, weight)
@@ -194,7 +194,9 @@ func (s Task) NewSum() (study.Sum, error) {
 		at, err := releasedOf(s.Plan(), s.Statistic)
 		return &releasedSum{q: s.Statistic, at: at, vector: make([]int64, s.Statistic.ReleasedCells())}, err
 	}
-	return NewClearSum(s.Statistic), nil
+	sum := NewClearSum(s.Statistic)
+	sum.committed = committed(s.Plan())
+	return sum, nil
 }
 
 // Finish implements study.Task. It uses the sum if the parties added the noise, else the servers' releases r.

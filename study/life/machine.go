@@ -234,6 +234,16 @@ func (s *Study) contributed(e Contributed) ([]Effect, error) {
 	return append(effects, s.sealIfAll()...), nil
 }
 
+// forgotten reports whether the digest of a contribution was deleted, so that nobody can tell its bytes from others.
+func (s *Study) forgotten() bool {
+	for _, digest := range s.Received {
+		if digest == (study.BodyDigest{}) {
+			return true
+		}
+	}
+	return false
+}
+
 // Have returns the number of contributions whose bytes are stored.
 func (s *Study) Have() int { return len(s.Received) - len(s.Lost) }
 
@@ -296,6 +306,8 @@ func (s *Study) amended(e Amended) ([]Effect, error) {
 		return nil, fmt.Errorf("amend study: %w: it is %s", study.ErrNotOpen, s.State)
 	case reopens && e.Charged:
 		return nil, fmt.Errorf("amend study: %w: its noise was drawn and charged before it failed: make a new plan", study.ErrNotOpen)
+	case reopens && s.forgotten():
+		return nil, fmt.Errorf("amend study: %w: an earlier version made its plan, so the digests of its contributions were deleted when it failed: make a new plan", study.ErrNotOpen)
 	case a.Reopens != reopens:
 		return nil, fmt.Errorf("%w: it was made for another state than %s", study.ErrAmendment, s.State)
 	}

@@ -54,11 +54,17 @@ func (s *shared) make(ctx context.Context, m *machine, i int) (body, clear []byt
 			return nil, nil, err
 		}
 	}
-	switch {
-	case central && s.lean:
-		return clear, nil, nil
-	case central:
-		return clear, clear, nil
+	if central {
+		body = clear
+		if s.Plan().Noise.InClear() {
+			if body, err = s.Clear(vector, weight, s.deal.siteKey(i)); err != nil {
+				return nil, nil, err
+			}
+		}
+		if s.lean {
+			clear = nil
+		}
+		return body, clear, nil
 	}
 	draft, err := s.AtSite(vector, weight)
 	if err == nil {

@@ -172,8 +172,11 @@ func (d *Deal) fitComponents(c dataset.Components) (dataset.Map, error) {
 	return m, nil
 }
 
+// siteKey is party i's secret, which a simulation makes from its seed.
+func (d *Deal) siteKey(i int) []byte { return binary.BigEndian.AppendUint64(nil, d.seed+uint64(i)) }
+
 func (d *Deal) Inputs(i int) study.Inputs {
-	in := study.NewInputs(d.Private.Select(d.Parties[i]), binary.BigEndian.AppendUint64(nil, d.seed+uint64(i)))
+	in := study.NewInputs(d.Private.Select(d.Parties[i]), d.siteKey(i))
 	in.Voter = d.voter(i).Voter
 	return in
 }

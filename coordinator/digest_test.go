@@ -1,0 +1,167 @@
+package coordinator
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"caucus/dataset"
+	"caucus/internal/testserver"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/describe"
+)
+
+// guessed is a study with noise at the coordinator, and the body of a site whose records a thief knows but for
+// one label.
+type guessed struct {
+	plan study.Plan
+	hash study.Hash
+	body func(site int, label string) []byte
+}
+
+func guessedStudy(w *world, mechanism string, form int, end study.State) guessed {
+	pool := poolOf(30)
+	p := planOf(names(3), pool, w.clock.Now().Add(time.Hour))
+	p.Form, p.Unit, p.Records, p.Epsilon, p.Mechanism = form, privacy.Record, 20, 0.5, mechanism
+	p.Name = fmt.Sprintf("%s-%d-%s", mechanism, form, end)
+	if mechanism == "laplace" {
+		p.Kind, p.Delta, p.Where = "describe", 0, "y == yes"
+		must(0, p.SetTerms(describe.Terms{Count: true}))
+	}
+	p = withTerms(p, pool)
+	s := w.open(p, pool)
+	task := must(newStudyChecker(p, pool)).task
+	return guessed{p, s.Hash, func(site int, label string) []byte {
+		text := "a,b,y\n"
+		for r := range 60 {
+			y := []string{"no", "yes"}[(r*r+site)%2]
+			if r == 7 {
+				y = label
+			}
+			text += fmt.Sprintf("%d.%d,0.%d,%s\n", r%10, r%7, 1+(r*37)%97, y)
+		}
+		encoded, _, err := p.Encode(p.Schema, must(dataset.ReadCSV(strings.NewReader(text), dataset.Format{})))
+		must(0, err)
+		c := must(task.Contribute(study.NewInputs(encoded, []byte{1, byte(site)})))
+		return must(c.Body(nil))
+	}}
+}
+
+// holding lists what holds the text, or its SHA-256 in one of three spellings: files of a folder, and the log.
+func (w *world) holding(text []byte) (in []string) {
+	digest := sha256.Sum256(text)
+	needles := [][]byte{text, digest[:], []byte(hex.EncodeToString(digest[:])), []byte(base64.StdEncoding.EncodeToString(digest[:]))}
+	look := func(name string, content []byte) {
+		for _, n := range needles {
+			if bytes.Contains(content, n) {
+				in = append(in, name)
+				return
+			}
+		}
+	}
+	must(0, filepath.WalkDir(w.config.Dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			look(e.Name(), must(os.ReadFile(path)))
+		}
+		return err
+	}))
+	look("log", []byte(w.log.String()))
+	return in
+}
+
+// TestNoDigestConfirmsAGuess: once a study with noise at the coordinator is over, nothing on the coordinator's disk
+// or in its log confirms a guess of a site's exact numbers. In plans of earlier versions digests and receipts are
+// blanked, and a failed study of these cannot be reopened.
+func TestNoDigestConfirmsAGuess(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	for _, p := range names(3) {
+		w.enrol(string(p))
+	}
+	for _, mechanism := range []string{"laplace", "cross"} {
+		for _, form := range []int{0, study.FormCommitted} {
+			for _, end := range []study.State{study.Released, study.Failed} {
+				g := guessedStudy(w, mechanism, form, end)
+				numbers := func(i int, label string) []byte {
+					b := g.body(i, label)
+					if form == study.FormCommitted {
+						return b[sha256.Size:]
+					}
+					return b
+				}
+				for i, p := range names(3) {
+					if end == study.Failed && i == 2 {
+						break
+					}
+					must(w.parties[string(p)].Contribute(ctx, g.hash, g.body(i, "yes")))
+				}
+				if end == study.Failed {
+					if len(w.holding(numbers(0, "yes"))) == 0 {
+						t.Fatal("an open study's numbers are found nowhere: the test finds nothing")
+					}
+					must(w.operator.Cancel(ctx, g.hash.String(), "the protocol was amended"))
+				}
+				w.wait(g.plan.Name, end)
+				for i := range 3 {
+					for _, label := range []string{"yes", "no"} {
+						var in []string
+						for until := time.Now().Add(5 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+							if in = w.holding(numbers(i, label)); len(in) == 0 {
+								break // scrubbing follows the last state
+							}
+						}
+						if len(in) > 0 {
+							t.Errorf("%s: %v confirm site %d's numbers with label %q", g.plan.Name, in, i, label)
+						}
+					}
+				}
+				if kept := len(w.holding(g.body(0, "yes"))) > 0; kept != (form == study.FormCommitted) {
+					t.Errorf("%s: the digest that was signed is kept: %t", g.plan.Name, kept)
+				}
+				if end == study.Released {
+					continue
+				}
+				_, err := w.operator.Amend(ctx, g.hash.String(), protocol.AmendOptions{Deadline: g.plan.Deadline.Add(time.Hour)})
+				if form == 0 && (err == nil || !strings.Contains(err.Error(), "make a new plan")) || form != 0 && err != nil {
+					t.Errorf("%s is reopened: %v", g.plan.Name, err)
+				}
+			}
+		}
+	}
+}
+
+// TestNoDigestConfirmsAGuessPostgres: the same of PostgreSQL's tables while a study is open, for a reader without the
+// key of ballots.
+func TestNoDigestConfirmsAGuessPostgres(t *testing.T) {
+	ctx := context.Background()
+	w := newWorldIn(t, testserver.Database, nil)
+	for _, p := range names(3) {
+		w.enrol(string(p))
+	}
+	g := guessedStudy(w, "laplace", study.FormCommitted, study.Open)
+	body := g.body(0, "yes")
+	must(w.parties["p0"].Contribute(ctx, g.hash, body))
+	db := must(pgx.Connect(ctx, w.config.Store))
+	defer db.Close(ctx)
+	var row string
+	must(0, db.QueryRow(ctx, "SELECT contributions::text FROM caucus_store.contributions").Scan(&row))
+	digest, numbers := sha256.Sum256(body), sha256.Sum256(body[sha256.Size:])
+	for what, held := range map[string][]byte{"digest": digest[:], "numbers' digest": numbers[:], "numbers": body[sha256.Size:]} {
+		if found := strings.Contains(row, hex.EncodeToString(held)); found != (what == "digest") {
+			t.Errorf("the row holds the %s: %t", what, found)
+		}
+	}
+}
