@@ -768,4 +768,29 @@ var mutants = []mutant{
 		name: "who led writes to the shares", room: "coordinator", file: "server.go",
 		old: "Guard: stores.Lease, ", new: "", found: "TestOldLeader",
 	},
+	{
+		name: "a site's commitment does not depend on its key", room: "study/bodies", file: "commitment.go",
+		old: "mac := hmac.New(sha256.New, siteKey)", new: "mac := hmac.New(sha256.New, plan[:])",
+		in: "study/conformance", found: "TestCommitment",
+	},
+	{
+		name: "a body in clear has no commitment", room: "study/bodies", file: "commitment.go",
+		old: "return p.Noise.InClear() && p.Form >= study.FormCommitted", new: "return p.Noise.InClear() && p.Form > study.FormCommitted",
+		in: "study/conformance", found: "TestCommitment",
+	},
+	{
+		name: "digests of earlier plans' exact numbers stay when a study ends", room: "coordinator/records", file: "sqltx.go",
+		old: "if err == nil && (!p.Noise.InClear() || p.Form >= study.FormCommitted) {", new: "if err == nil {",
+		in: "coordinator", found: "TestNoDigestConfirmsAGuess",
+	},
+	{
+		name: "a study whose digests are gone is reopened", room: "study/life", file: "machine.go",
+		old: "case reopens && s.forgotten():", new: "case reopens && s.forgotten() && e.Charged:",
+		in: "coordinator", found: "TestNoDigestConfirmsAGuess",
+	},
+	{
+		name: "a study that waits is moved again at once", room: "coordinator", file: "scheduler.go",
+		old: "c.retry = s.clock.Elapsed() + s.tick", new: "c.retry = s.clock.Elapsed()",
+		found: "TestWaitingIsIdle",
+	},
 }

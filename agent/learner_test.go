@@ -4,6 +4,7 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,13 +39,16 @@ func ownRig(t *testing.T, dir, line string) *rig {
 	return r
 }
 
+// numbersOf returns the exact numbers of a body, which follow the commitment to them (package bodies).
+func numbersOf(body []byte) []byte { return body[sha256.Size:] }
+
 // ballotOf returns the ballot sent, a vote for each row of the pool.
 func ballotOf(t *testing.T, r *rig) []int64 {
 	t.Helper()
 	if len(r.bodies) != 1 {
 		t.Fatalf("%d uploads, want 1; log:\n%s", len(r.bodies), r.log)
 	}
-	b, err := aggregation.ParseBallot(r.bodies[0], 60, 2)
+	b, err := aggregation.ParseBallot(numbersOf(r.bodies[0]), 60, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -178,7 +178,7 @@ func TestLateShard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tally, err := aggregation.ParseTally(body, task.Pool().Rows(), 2, 4)
+		tally, err := aggregation.ParseTally(numbersOf(body), task.Pool().Rows(), 2, 4)
 		if err != nil || tally.Ballots() != 4 {
 			t.Fatalf("shard %d late: %v, want 4 ballots", slow, err)
 		}

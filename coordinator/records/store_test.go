@@ -17,6 +17,7 @@ import (
 
 	"caucus/auxdata"
 	"caucus/internal/database"
+	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -29,6 +30,7 @@ func TestStores(t *testing.T) {
 func suite(t *testing.T, open func(t *testing.T) Store) {
 	for what, test := range map[string]func(*testing.T, Store){
 		"transactions": storeTransactions, "members": storeMembers, "tokens": storeTokens, "pools": storePools, "studies": storeStudies,
+		"digests": storeDigests,
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := open(t)
@@ -284,6 +286,46 @@ func storePools(t *testing.T, s Store) {
 			}
 		})
 	}
+}
+
+// storeDigests: the upgrade blanks digests and receipts of exact numbers where a study is over, and no others.
+func storeDigests(t *testing.T, s Store) {
+	db := s.(*SQL).DB
+	var want []protocol.Receipt
+	for i, c := range []struct {
+		noise   study.Noise
+		state   study.State
+		blanked bool
+	}{
+		{study.NoiseCoordinator, study.Released, true}, {study.NoiseCoordinator, study.Failed, true},
+		{study.NoiseCoordinator, study.Open, false}, {study.NoiseCoordinator, study.Sealed, false},
+		{study.NoiseSite, study.Released, false}, {study.NoiseAggregators, study.Failed, false},
+	} {
+		plan := must(study.Plan{Name: fmt.Sprint(i), Unit: privacy.Record, Purpose: `"noise":"coordinator"`, Noise: c.noise}.Canonical())
+		h := study.HashOf(plan)
+		r := protocol.Receipt{Plan: h, Party: "a", Body: study.BodyDigest{9}, Document: []byte("document"), Signature: []byte("signature")}
+		update(t, s, func(tx Tx) error {
+			must(0, tx.AddStudy(Study{Hash: h, Name: fmt.Sprint(i), Plan: plan, Signature: []byte{1}, State: study.Open}))
+			return tx.AddContribution(r, []byte("body"))
+		})
+		must(db.Write.Exec("UPDATE studies SET state = $1 WHERE hash = $2", c.state, h[:]))
+		if c.blanked {
+			r.Body, r.Document, r.Signature = study.BodyDigest{}, nil, nil
+		}
+		want = append(want, r)
+	}
+	text := string(must(migrations.ReadFile("migrations/0013_confirming_digests.sql")))
+	if s.(*SQL).Keys != nil { // PostgreSQL
+		text = strings.ReplaceAll(text, " x'", ` '\x`)
+	}
+	must(db.Write.Exec(text))
+	view(t, s, func(tx Tx) {
+		for i, r := range want {
+			if got := must(tx.Receipt(r.Plan, "a")); fmt.Sprint(got) != fmt.Sprint(r) {
+				t.Errorf("study %d: receipt %+v, want %+v", i, got, r)
+			}
+		}
+	})
 }
 
 func storeStudies(t *testing.T, s Store) {

@@ -1,0 +1,86 @@
+package conformance_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/classify"
+	"caucus/study/conformance"
+)
+
+// TestCommitment: a body in clear that is added up begins with 32 bytes of the site's own, made again equal, other for
+// another site or plan, dropped by the sum; without a site's key there is no body. Bodies with noise, and those of
+// plans of earlier versions, have no such bytes.
+func TestCommitment(t *testing.T) {
+	schema, pool, m, records := conformance.Hospital(t, 400)
+	body := func(p study.Plan, key []byte, rows int) []byte {
+		t.Helper()
+		task := conformance.TaskOf(t, p, pool)
+		c, err := task.Contribute(study.Inputs{Records: records.Select(conformance.Seq(0, rows)), ShardKey: key, Rng: rand.New(rand.NewPCG(1, 1))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := c.Body(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	p := conformance.ClassifyPlan(schema, pool, m)
+	p.Mechanism, p.Unit, p.Delta, p.KindTerms = "cross", privacy.Record, 1e-6, conformance.Encoded(classify.Terms{})
+	before := body(p, []byte("a"), 60)
+	p.Form = study.FormCommitted
+	other := p
+	other.Name = "other"
+	a, again, b, c := body(p, []byte("a"), 60), body(p, []byte("a"), 60), body(p, []byte("b"), 60), body(other, []byte("a"), 60)
+	more := body(p, []byte("a"), 61)
+	head := func(b []byte) []byte { return b[:sha256.Size] }
+	switch {
+	case !bytes.Equal(a, again):
+		t.Error("made again, the body differs")
+	case !bytes.Equal(a[sha256.Size:], before) || !bytes.Equal(b[sha256.Size:], before):
+		t.Error("the numbers are not those of a plan without a commitment")
+	case bytes.Equal(head(a), head(b)) || bytes.Equal(head(a), head(c)):
+		t.Error("two sites, or two plans, have one commitment")
+	case !bytes.Equal(head(a), head(more)):
+		t.Error("the commitment tells of the records")
+	}
+	task := conformance.TaskOf(t, p, pool)
+	add := func(all ...[]byte) []byte {
+		sum, err := task.NewSum()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range all {
+			if err := sum.Add(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := sum.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if !bytes.Equal(add(a, b), add(b, b)) || !bytes.Equal(add(a), add(b)) {
+		t.Error("the sum depends on commitments")
+	}
+	sum, _ := task.NewSum()
+	for _, bad := range [][]byte{nil, before, head(a), a[1:], append(bytes.Clone(a), 0)} {
+		if err := sum.Check(bad); !errors.Is(err, study.ErrContribution) {
+			t.Errorf("a body of %d bytes: %v", len(bad), err)
+		}
+	}
+	c0, err := task.Contribute(study.Inputs{Records: records, Rng: rand.New(rand.NewPCG(1, 1))})
+	if err == nil {
+		_, err = c0.Body(nil)
+	}
+	if err == nil {
+		t.Error("a body without a site's key")
+	}
+}
