@@ -2,15 +2,15 @@ package dataset
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// encoded is a cell's encoding: a value in one column, 0 in the others, and 1 in any flag column.
+// encoded is a cell's encoding: a value in one column, 0 in the others. The value is NaN for no number.
 type encoded struct {
 	value float64
 	at    int32
-	flag  int32 // column of X that is set to 1; -1 if there is none
 	odd   oddity
 }
 
@@ -55,18 +55,16 @@ func newCellEncoder(s *Schema, f *Feature, first int) cellEncoder {
 func (e *cellEncoder) encode(text string) encoded {
 	if e.feature.Kind == Categorical {
 		if i, ok := e.levels.find(text); ok {
-			return encoded{value: 1, at: int32(e.first + i), flag: -1}
+			return encoded{value: 1, at: int32(e.first + i)}
 		}
 		odd := unknownLevel
 		if e.schema.isMissing(text) {
 			odd = missing
 		}
-		return encoded{value: 1, at: int32(e.other), flag: -1, odd: odd}
+		return encoded{value: 1, at: int32(e.other), odd: odd}
 	}
 	v, odd := e.number(text)
-	c := e.ofNumber(v)
-	c.odd = odd
-	return c
+	return encoded{value: e.feature.scale(v), at: int32(e.first), odd: odd}
 }
 
 // number reads a cell's number. It is NaN if the cell holds none.
@@ -85,19 +83,36 @@ func (e *cellEncoder) number(text string) (float64, oddity) {
 
 const missingNumber = 0.5
 
-// ofNumber encodes a number; NaN is a missing number.
-func (e *cellEncoder) ofNumber(v float64) encoded {
-	c := encoded{value: missingNumber, at: int32(e.first), flag: -1}
+// fill encodes a missing cell in a feature's columns. other is a text's column of other texts, 0 for a number.
+func (f *Feature) fill(to []float64, other int, mark bool) {
 	switch {
-	case !math.IsNaN(v):
-		c.value = e.feature.scale(v)
-	case e.feature.Missing:
-		c.flag = int32(e.first + 1)
+	case f.Kind == Numeric && f.Missing:
+		to[0], to[1] = missingNumber, 1
+	case mark:
+		to[other] = math.NaN()
+	case f.Kind == Numeric:
+		to[0] = missingNumber
+	default:
+		to[other] = 1
 	}
-	return c
 }
 
-// scale clamps a finite number to the feature's bounds and maps it to [0,1].
+// Filler returns a function that copies an encoded row, with missing cells filled as without MarkMissing.
+func (s Schema) Filler() func(row []float64) []float64 {
+	s.MarkMissing = false
+	fill := s.Empty().X.RawRowView(0)
+	return func(row []float64) []float64 {
+		out := slices.Clone(row)
+		for j, v := range out {
+			if v != v {
+				out[j] = fill[j]
+			}
+		}
+		return out
+	}
+}
+
+// scale clamps a finite number to the feature's bounds and maps it to [0,1]. NaN stays NaN.
 func (f *Feature) scale(v float64) float64 {
 	lo, hi := f.Min, f.Max
 	v = min(max(v, lo), hi)

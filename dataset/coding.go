@@ -312,7 +312,7 @@ func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
 		f := &s.Features[i]
 		names, _ := f.names(maxColumns)
 		for _, name := range names {
-			c.decode(name, b, r.X, first)
+			c.decode(name, b, r.X, first, s.MarkMissing)
 			first += f.width()
 		}
 	}
@@ -334,25 +334,25 @@ func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
 	return r
 }
 
-// decode writes a feature's columns into x, starting at column first.
-func (c *Coding) decode(name string, b CodedBlock, x *mat.Dense, first int) {
+// decode writes a feature's columns into x, starting at column first. mark is Schema.MarkMissing.
+func (c *Coding) decode(name string, b CodedBlock, x *mat.Dense, first int, mark bool) {
 	i := c.place[name]
 	f, column, width := &c.features[i], b.Columns[i], c.parts[i].width
 	for row := range b.Rows {
-		to := x.RawRowView(row)
+		to := x.RawRowView(row)[first:]
 		cell := column[row*width : (row+1)*width]
 		if f.of.Kind == Categorical {
-			level := getCode(cell)
-			if level >= f.of.width() { // a missing text
-				level = f.cells.other
+			if level := getCode(cell); level < f.of.width() {
+				to[level] = 1
+			} else { // a missing text
+				f.of.fill(to, f.cells.other, mark)
 			}
-			to[first+level] = 1
 			continue
 		}
-		e := f.cells.ofNumber(math.Float64frombits(binary.BigEndian.Uint64(cell)))
-		to[first] = e.value
-		if e.flag >= 0 {
-			to[first+int(e.flag)] = 1
+		if v := math.Float64frombits(binary.BigEndian.Uint64(cell)); v == v {
+			to[0] = f.of.scale(v)
+		} else {
+			f.of.fill(to, 0, mark)
 		}
 	}
 }

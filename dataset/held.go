@@ -14,11 +14,14 @@ type Held struct {
 	// Y is as in Records.
 	Y    []int
 	rows []int // places in from, nil for all
-	from interface {
-		Select(rows []int) *Records
-		hasParty() bool
-		parties() []string
-	}
+	from source
+}
+
+type source interface {
+	Select(rows []int) *Records
+	hasParty() bool
+	parties() []string
+	marked() source
 }
 
 // Held returns records that are encoded already.
@@ -31,8 +34,13 @@ func (r *Records) Held() *Held {
 
 func (r *Records) hasParty() bool    { return r.Party != nil }
 func (r *Records) parties() []string { return r.Party }
+func (r *Records) marked() source    { return r }
 
 func (h *Held) Len() int { return len(h.Y) }
+
+// MarkMissing returns the records as under a schema with MarkMissing. Records that are encoded already stay
+// as they are.
+func (h *Held) MarkMissing() *Held { return &Held{h.Y, h.rows, h.from.marked()} }
 
 // Select encodes the records at the given rows, in order. It panics on an absent row.
 func (h *Held) Select(rows []int) *Records { return h.from.Select(h.places(rows)) }
@@ -103,8 +111,9 @@ type heldTable struct {
 type heldColumn struct {
 	feature *Feature
 	first   int // column of X
+	fill    int // column of the feature that a missing cell fills
 	// codes give each row's place in cells; without codes a row's place is its index. A cell is a text's level
-	// or a number's encoding, NaN for no number.
+	// or a number's encoding, NaN for a missing text and for no number.
 	codes *codes
 	cells []float64
 }
@@ -171,7 +180,8 @@ func (s Schema) HoldLabelled(t *Table, where *Condition) (*Held, []Remark, error
 }
 
 func (s *Schema) holdColumn(f *Feature, first int, of *column, rows int) (heldColumn, [oddities]int) {
-	h, encoder := heldColumn{feature: f, first: first, codes: &of.codes}, newCellEncoder(s, f, 0)
+	encoder := newCellEncoder(s, f, 0)
+	h := heldColumn{feature: f, first: first, fill: encoder.other, codes: &of.codes}
 	n, text := len(of.values), func(i int) string { return of.values[i] }
 	if f.Kind == Numeric && n > rows/2 || n > rows { // codes would not save memory
 		h.codes, n, text = nil, rows, func(i int) string { return of.values[of.codes.at(i)] }
@@ -182,10 +192,10 @@ func (s *Schema) holdColumn(f *Feature, first int, of *column, rows int) (heldCo
 		e := encoder.encode(text(i))
 		odd[i] = e.odd
 		switch {
-		case f.Kind == Categorical:
-			h.cells[i] = float64(e.at)
 		case e.odd == missing || e.odd == notANumber:
 			h.cells[i] = math.NaN()
+		case f.Kind == Categorical:
+			h.cells[i] = float64(e.at)
 		default:
 			h.cells[i] = e.value
 		}
@@ -217,15 +227,12 @@ func (c *heldTable) Select(rows []int) *Records {
 			for i := top; i < min(top+block, len(rows)); i++ {
 				to, cell := r.X.RawRowView(i)[h.first:], h.cells[h.place(rows[i])]
 				switch {
+				case math.IsNaN(cell):
+					h.feature.fill(to, h.fill, c.schema.MarkMissing)
 				case h.feature.Kind == Categorical:
 					to[int(cell)] = 1
-				case !math.IsNaN(cell):
-					to[0] = cell
 				default:
-					to[0] = missingNumber
-					if h.feature.Missing {
-						to[1] = 1
-					}
+					to[0] = cell
 				}
 			}
 		}
@@ -234,6 +241,12 @@ func (c *heldTable) Select(rows []int) *Records {
 		c.schema.keepWhere(r, pickRows(c.inside, rows))
 	}
 	return r
+}
+
+func (c *heldTable) marked() source {
+	out := *c
+	out.schema.MarkMissing = true
+	return &out
 }
 
 func (c *heldTable) hasParty() bool    { return c.party != nil }

@@ -47,7 +47,7 @@ func (h *Held) Close() { _ = h.table.close() } // closing a file that was only r
 
 func (h *Held) All() (*dataset.Records, error) {
 	defer h.Close()
-	t, s := h.table, asked(h.plan)
+	t, s := h.table, kinds.RecordSchema(h.plan)
 	if t.head.Rows == 0 {
 		return none(h.plan), nil
 	}
@@ -102,7 +102,7 @@ func (h *Held) Blocks(n int) iter.Seq[*dataset.Records] {
 			if b.Rows > left {
 				b = t.coding.Slice(b, 0, left)
 			}
-			r, err := h.plan.Decode(asked(h.plan), t.coding, b)
+			r, err := h.plan.Decode(kinds.RecordSchema(h.plan), t.coding, b)
 			if err != nil {
 				panic(err)
 			}
@@ -136,20 +136,11 @@ func Empty(p study.Plan, n int, key []byte, blocks bool) study.Inputs {
 }
 
 func ordered(p study.Plan, records *dataset.Records, n int, key []byte) *dataset.Records {
-	return keyed.Exactly(kinds.RuleOf(p), p.Schema, records, n, key)
-}
-
-// asked returns a plan's schema, with the party column only if the plan uses it.
-func asked(p study.Plan) dataset.Schema {
-	s := p.Schema
-	if !asksSets(p) {
-		s.Party = ""
-	}
-	return s
+	return keyed.Exactly(kinds.RuleOf(p), kinds.RecordSchema(p), records, n, key)
 }
 
 func none(p study.Plan) *dataset.Records {
-	s := asked(p)
+	s := kinds.RecordSchema(p)
 	t, err := dataset.NewTable(s.AllColumns(), nil)
 	if err != nil { // impossible: a checked schema names a column once
 		panic(err)

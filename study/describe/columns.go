@@ -20,13 +20,15 @@ type column struct {
 	wide, centre   float64   // the widest bin's width; the mean of the middles
 	encoded, width int       // first encoded column, −1 for the label; number of encoded columns
 	flagged        bool      // the encoded column after the first marks missing numbers
+	apart          bool      // the last cell counts missing cells, which NaN marks if there is no such column
 	first, groups  int       // index of the first number of the first run; number of runs, one for each group
 }
 
 const (
-	otherLevel = "other or missing"
-	noClass    = "no label"
-	missing    = "missing"
+	other          = "other"
+	otherOrMissing = "other or missing"
+	noClass        = "no label"
+	missing        = "missing"
 )
 
 // nudge is the distance below an edge, as a share of the range, at which a number still counts as on the
@@ -34,17 +36,18 @@ const (
 const nudge = 1e-10
 
 // columnsOf lists a schema's columns. It cuts each number at the terms' edges or, without edges, into bins
-// of equal width on the number's scale (logarithmic if the schema says so).
-func columnsOf(s dataset.Schema, t Terms) []column {
+// of equal width on the number's scale (logarithmic if the schema says so). With apart, each feature has a cell
+// for missing values.
+func columnsOf(s dataset.Schema, t Terms, apart bool) []column {
 	var all []column
 	blocks := s.Blocks()
 	for _, f := range s.Features {
 		for range columnsIn(f) {
 			b := blocks[0]
 			blocks = blocks[1:]
-			c := column{name: b.Column, encoded: b.Start, width: b.Width, groups: 1}
+			c := column{name: b.Column, encoded: b.Start, width: b.Width, groups: 1, apart: apart || f.Missing && !b.OneHot}
 			if b.OneHot {
-				c.levels = levelsOf(f, b.Width)
+				c.levels = levelsOf(f, b.Width, apart)
 			} else {
 				c.edges, c.flagged, c.log = []float64{f.Min, f.Max}, f.Missing, f.Log
 				c = c.cut(t.Edges[c.name], t.Bins)
@@ -67,12 +70,20 @@ func columnsIn(f dataset.Feature) int {
 	return len(names)
 }
 
-func levelsOf(f dataset.Feature, width int) []string {
+// levelsOf names a text's cells. width is its number of encoded columns.
+func levelsOf(f dataset.Feature, width int, apart bool) []string {
 	levels := slices.Clone(f.Levels)
 	if len(levels) < width {
-		return append(levels, otherLevel)
+		levels = append(levels, other)
 	}
-	levels[slices.Index(levels, "other")] = otherLevel
+	switch {
+	case !apart:
+		levels[slices.Index(levels, other)] = otherOrMissing
+	case slices.Contains(levels, missing): // a text of the files
+		return append(levels, missing+" (no text)")
+	default:
+		levels = append(levels, missing)
+	}
 	return levels
 }
 
@@ -108,7 +119,7 @@ func (c column) cells() int {
 	switch {
 	case c.levels != nil:
 		return len(c.levels)
-	case c.flagged:
+	case c.apart:
 		return len(c.edges)
 	}
 	return c.bins()
@@ -135,8 +146,12 @@ func (c column) of(row []float64, class int) int {
 		}
 		return class
 	case c.levels != nil:
-		return max(0, slices.IndexFunc(row[c.encoded:c.encoded+c.width], func(v float64) bool { return v > 0.5 }))
-	case c.flagged && row[c.encoded+1] > 0.5:
+		at := slices.IndexFunc(row[c.encoded:c.encoded+c.width], func(v float64) bool { return v > 0.5 })
+		if at < 0 && c.apart {
+			return len(c.levels) - 1
+		}
+		return max(0, at)
+	case c.flagged && row[c.encoded+1] > 0.5, c.apart && row[c.encoded] != row[c.encoded]:
 		return len(c.edges) - 1
 	}
 	return c.binOf(row[c.encoded])

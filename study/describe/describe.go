@@ -208,7 +208,8 @@ func (Kind) Words(p study.Plan) study.Words {
 		leaves, received = "how many of this site's records the condition holds for, one number", "count of matching records"
 	}
 	w := study.Words{
-		Leaves: leaves + "; and the declared number of records" + p.Noise.Trust().Added, Received: received,
+		CountsMissing: countsMissing(p),
+		Leaves:        leaves + "; and the declared number of records" + p.Noise.Trust().Added, Received: received,
 		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: p.Noise.Trust().LiarInRecords, PerParty: t.PerParty,
 	}
 	if t.Sites {

@@ -21,7 +21,7 @@ const (
 
 // checkCuts refuses cuts of a column without numbers, and edges that do not increase or are outside its bounds.
 func (t Terms) checkCuts(s dataset.Schema) error {
-	columns := columnsOf(s, DefaultTerms())
+	columns := columnsOf(s, DefaultTerms(), false)
 	for i, cut := range t.Cuts {
 		at := slices.IndexFunc(columns, func(c column) bool { return c.name == cut.Column })
 		switch {
@@ -58,7 +58,7 @@ func (t Terms) innerEdges(s dataset.Schema, pool *auxdata.Pool) map[string][]flo
 // single value, are left out.
 func poolEdges(s dataset.Schema, pool *auxdata.Pool, parts int) map[string][]float64 {
 	all := map[string][]float64{}
-	for _, c := range columnsOf(s, DefaultTerms()) {
+	for _, c := range columnsOf(s, DefaultTerms(), false) {
 		weight, total, rows := map[float64]float64{}, 0.0, 0 // weights by position
 		for i := range pool.Rows() {
 			row, w := pool.Encoded.RawRowView(i), 1.0

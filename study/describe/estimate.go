@@ -86,7 +86,7 @@ type number struct {
 }
 
 // leftOut is the noise on a within-bin sum, in widths of the widest bin, divided by the noise on a count.
-const leftOut = lattice / (2 * mostWithin)
+const leftOut = sumShare / 2
 
 // middle returns the middle of bin k in [0,1], minus the mean of all middles. So Σₖ middle(k) = 0, which makes
 // the noise of Σₖ countₖ·middle(k) uncorrelated with the noise of Σₖ countₖ, for bins of any width.

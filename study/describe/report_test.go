@@ -14,8 +14,8 @@ func TestCounts(t *testing.T) {
 	one := task{counts: q}
 	v := q.count(encode(t, q.plan.Schema, "30,70,0,9,west,m,other,no", "30,90,,9,west,f,other,yes"))
 	lines, record := one.Counts(v)
-	if record != lattice {
-		t.Errorf("a record adds %d, want %d", record, lattice)
+	if record != leastStep {
+		t.Errorf("a record adds %d, want %d", record, leastStep)
 	}
 	for _, want := range []string{
 		"ward east: 0", "ward west: 2",

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"caucus/aggregation"
-	"caucus/dataset"
 	"caucus/study"
 )
 
@@ -39,7 +38,9 @@ type Group struct {
 }
 
 // Column is the result for a column. A text or the label has a cell for each level or class, and one for other
-// values. A number has a cell for each bin and, if the schema says "missing: true", one for missing values.
+// values; a text also one for missing values. A number has a cell for each bin and one for missing values. In
+// plans of before study.FormCommitted a text has one cell for other and missing values, and a number without
+// "missing: true" in the schema counts missing values as the middle of its range.
 type Column struct {
 	Column string   `json:"column"`
 	Levels []string `json:"levels,omitempty"` // cells of a text or the label
@@ -129,21 +130,17 @@ func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Su
 	}
 	n := number{of: c, bins: s.Noisy[:c.bins()], noise: sd * sd, total: size, binned: true}
 	for _, sum := range v[c.cells():] {
-		s.Sums = append(s.Sums, float64(sum)/(2*mostWithin))
+		s.Sums = append(s.Sums, float64(sum)/float64(2*l.most))
 	}
 	n.first, n.second = s.Sums[0], s.Sums[1]
-	if c.flagged { // means leave out records without the number
+	switch { // means leave out records without the number
+	case l.apart: // one noise in place of one for each bin
+		n.total = sampled{size.value - s.Noisy[c.bins()], size.noise + sd*sd}
+	case c.apart:
 		n.total, n.binned = sampled{sumOf(n.bins), float64(c.bins()) * sd * sd}, false
 	}
-	lo, hi := c.scale(0), c.scale(1)
 	mean, deviation := n.moments()
-	s.Mean = mean.scaled(c.value)
-	s.SD = deviation.scaled(func(v float64) float64 {
-		if c.log {
-			return math.Exp(v * (hi - lo))
-		}
-		return v * (hi - lo)
-	})
+	s.Mean, s.SD = mean.scaled(c.value), deviation.scaled(c.spread)
 	for _, p := range quartiles {
 		from, to, ok := n.quantile(p, true)
 		if !ok {
@@ -172,29 +169,19 @@ func (c column) scale(v float64) float64 {
 	return float64(lo*(1-v)) + float64(hi*v) // float64(…) forbids fused multiply-add, so that all processors compute the same edges
 }
 
+// spread turns a deviation of positions into one in the column's unit or, with a logarithmic scale, a factor.
+func (c column) spread(v float64) float64 {
+	if v *= c.scale(1) - c.scale(0); c.log {
+		return math.Exp(v)
+	}
+	return v
+}
+
 func (c column) value(v float64) float64 {
 	if c.log {
 		return math.Expm1(c.scale(v))
 	}
 	return c.scale(v)
-}
-
-// Exact returns the table of records without noise, under a checked plan. Its noise intervals are single values,
-// except that a quantile has its bin as interval.
-func Exact(p study.Plan, r *dataset.Records) Table {
-	return layoutOf(p, termsOf(p)).table(SumOf(p, r), int64(r.Len()), 0)
-}
-
-// SumOf returns the vector of records without noise.
-func SumOf(p study.Plan, r *dataset.Records) []int64 { return layoutOf(p, termsOf(p)).count(r) }
-
-// ExactOf is Exact for a vector (SumOf) of this number of records.
-func ExactOf(p study.Plan, sum []int64, records int64) (Table, error) {
-	l := layoutOf(p, termsOf(p))
-	if len(sum) != l.cells {
-		return Table{}, fmt.Errorf("make table: %d numbers, the plan has %d", len(sum), l.cells)
-	}
-	return l.table(sum, records, 0), nil
 }
 
 // Counts implements study.Counter.

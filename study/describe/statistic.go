@@ -14,13 +14,44 @@ import (
 )
 
 const (
-	// lattice is the integer that a record adds to a count; the sums of column.within have the same unit.
-	lattice = 1024
-	// mostWithin bounds what a record adds to each of the two sums of column.within: an eighth of what it adds to
-	// a count. So these sums make Gaussian noise 6 % larger and Laplace noise up to 25 %. In a mean, the noise of
-	// such a sum is 4 times a count's noise times the widest bin's width, less than the noise from the counts.
-	mostWithin = lattice / 8
+	// leastStep is the least integer that a record adds to a count beside sums of column.within, and the only
+	// one in plans of before study.FormCommitted.
+	leastStep = 1024
+	// sumShare is what a record adds to a count, divided by the most that it adds to a sum of column.within. With
+	// 8, these sums make Gaussian noise 6 % larger and Laplace noise up to 25 %. In a mean, the noise of such a sum
+	// is 4 times a count's noise times the widest bin's width, less than the noise from the counts.
+	sumShare = 8
+	// Up to fineRecords, and up to fineEpsilon, the rounding of the sums is below a tenth of their noise.
+	fineRecords, fineEpsilon = 10_000_000, 10
 )
+
+// stepOf returns what a record adds to a count, for a plan of d columns, k of them numbers.
+//
+// Proof note.
+//   - Claim: with n ≤ fineRecords and ε ≤ fineEpsilon, rounding moves the estimated sums of v and v² that
+//     moments makes by less than a tenth of the standard deviation of their noise, whatever the records are.
+//   - Let q be the step, and S = q/4 the integers in a widest bin of width w (steps). Rounding to nearest moves
+//     a record's term of a sum by at most ½, so n records by at most n/2, which is nw/(2S) in the number's unit.
+//     The noise on a sum has at least the standard deviation σ = q√(2d+k/8)/ε: the L2 bound is L = q√(2d+k/8) or
+//     more; a Gaussian has σ = L/√(2ρ) with ρ ≤ ε²/2, Laplace noise √2·L1/ε ≥ L/ε, and K-norm noise of one run
+//     or more at least L/ε. In the number's unit that is σw/S = 4w√(2d+k/8)/ε.
+//   - moments adds one sum to the sum of v, and to that of v² a combination of both, with weights that its noise
+//     has too. |a|+|b| ≤ √2·√(a²+b²), so with q ≥ 8·√2·nε/√(2d+k/8) the ratio is at most a tenth. There the noise
+//     of the counts is left out, so it is below that. With n sites or fewer draws the noise only grows.
+//   - No overflow: q is less than twice that, or leastStep, so q²(2d+k/8) < 2⁶³, for fineRecords and fineEpsilon.
+//     Weights bounds the sum of all sites.
+//   - Numeric model: √ and the four operations are correctly rounded everywhere, so all machines agree on q.
+func stepOf(p study.Plan, d, k int64) int64 {
+	step := int64(leastStep)
+	if p.Form < study.FormCommitted {
+		return step
+	}
+	least := 8 * math.Sqrt2 * fineRecords * math.Min(p.Epsilon, fineEpsilon) / math.Sqrt(2*float64(d)+float64(k)/sumShare)
+	for float64(step) < least {
+		step *= 2
+	}
+	return step
+}
 
 // counts is the statistic of a describe plan: for each group and column, the number of records in each cell; if
 // the column is a number, also two sums (column.within); and, under a condition, the number of records that meet it.
@@ -28,9 +59,10 @@ const (
 // Proof note.
 //   - Neighbours: replace one record. Public: plan, and each site's number of records.
 //   - Lemma: let the record meet the condition in both neighbours. In each column it is in exactly one cell of
-//     one group (column.of). If it moves to another cell, with q = lattice the counts change by q in 2 cells, so
-//     by 2q in L1 and 2q² in L2². A column with one cell and one group does not change. A number also adds two
-//     integers within ±a, a = q/8 (the last step limits each to this range), to the two sums of its group. If the
+//     one group (column.of), which for a missing value is the last cell. If it moves to another cell, with q =
+//     step the counts change by q in 2 cells, so by 2q in L1 and 2q² in L2². A column with one cell and one group
+//     does not change. A number also adds two integers within ±a, a = most = q/8 (the last step limits each to
+//     this range, and a missing number adds none, which is 0), to the two sums of its group. If the
 //     group stays the same, each sum changes by at most 2a in one cell, else by at most a in each of two cells:
 //     at most 2a in L1 and 4a² in L2² for each sum. d columns that change, k of them numbers, change by 2qd +
 //     4ak in L1, 2q²d + 8a²k in L2², and in 2d + 2k cells, or 2d + 4k with groups. The count of records that
@@ -59,7 +91,9 @@ type layout struct {
 	columns []column
 	group   *column
 	inside  bool  // the first number of the vector counts the records that meet the condition
+	apart   bool  // each column counts missing values apart, and means divide by the others
 	step    int64 // integer that a record adds to a count
+	most    int64 // most that a record adds to a sum of column.within, 0 without numbers
 	cells   int
 }
 
@@ -69,14 +103,23 @@ func newCounts(p study.Plan) *counts {
 }
 
 func layoutOf(p study.Plan, t Terms) layout {
-	l := layout{inside: p.Where != "", step: 1}
+	l := layout{inside: p.Where != "", apart: countsMissing(p), step: 1}
 	if l.inside {
 		l.cells++
 	}
 	if t.Count {
 		return l
 	}
-	all := columnsOf(p.Schema, t)
+	all, numbers := columnsOf(p.Schema, t, l.apart), int64(0)
+	for _, c := range all {
+		if c.levels == nil {
+			numbers++
+		}
+	}
+	if numbers > 0 {
+		l.step = stepOf(p, int64(len(all)), numbers)
+		l.most = l.step / sumShare
+	}
 	for i, c := range all {
 		if c.name == t.By {
 			c.first = l.cells
@@ -89,9 +132,6 @@ func layoutOf(p study.Plan, t Terms) layout {
 	for _, c := range all {
 		if c.first = l.cells; l.group != nil {
 			c.groups = l.group.cells()
-		}
-		if c.levels == nil {
-			l.step = lattice
 		}
 		l.cells += c.groups * c.run()
 		l.columns = append(l.columns, c)
@@ -126,7 +166,7 @@ func (l layout) parts(out []Part, row []float64, class int) []Part {
 		out = append(out, Part{at + k, l.step})
 		if c.levels == nil && k < c.bins() {
 			first, second := c.within(row[c.encoded], k)
-			out = append(out, Part{at + c.cells(), steps(first)}, Part{at + c.cells() + 1, steps(second)})
+			out = append(out, Part{at + c.cells(), l.steps(first)}, Part{at + c.cells() + 1, l.steps(second)})
 		}
 	}
 	return out
@@ -144,9 +184,13 @@ func Parts(p study.Plan, r *dataset.Records) [][]Part {
 	return out
 }
 
-func steps(v float64) int64 {
-	return max(-mostWithin, min(int64(math.Round(v*2*mostWithin)), mostWithin))
+// steps rounds a term of a within-bin sum, in widths of the widest bin, to nearest.
+func (l layout) steps(v float64) int64 {
+	return max(-l.most, min(int64(math.Round(v*2*float64(l.most))), l.most))
 }
+
+// countsMissing reports whether a plan's missing values have cells of their own, although its schema has none.
+func countsMissing(p study.Plan) bool { return p.Form >= study.FormCommitted }
 
 func (l layout) count(r *dataset.Records) []int64 {
 	out := make([]int64, l.cells)
@@ -177,10 +221,10 @@ func (q *counts) bound() privacy.Bound {
 	if q.group != nil {
 		sums *= 2
 	}
-	step := q.step
+	step, most := q.step, q.most
 	b := privacy.Bound{
 		Unit: q.plan.Unit, PerParty: q.terms.PerParty,
-		L1: 2*step*d + 4*mostWithin*numbers, L2sq: 2*step*step*d + 8*mostWithin*mostWithin*numbers, Cells: int(2*d + sums),
+		L1: 2*step*d + 4*most*numbers, L2sq: 2*step*step*d + 8*most*most*numbers, Cells: int(2*d + sums),
 	}
 	if q.inside {
 		gone := q.gone()
@@ -200,7 +244,7 @@ func (q *counts) gone() privacy.Bound {
 	}
 	return privacy.Bound{
 		Unit: q.plan.Unit, PerParty: q.terms.PerParty,
-		L1: q.step*(all+1) + 2*mostWithin*numbers, L2sq: q.step*q.step*(all+1) + 2*mostWithin*mostWithin*numbers, Cells: int(all + 1 + 2*numbers),
+		L1: q.step*(all+1) + 2*q.most*numbers, L2sq: q.step*q.step*(all+1) + 2*q.most*q.most*numbers, Cells: int(all + 1 + 2*numbers),
 	}
 }
 
@@ -210,7 +254,7 @@ func (q *counts) ReleasedCells() int { return q.cells }
 // Weights bound a site's number of records for two reasons: no sum can overflow, and the guarantee for a whole
 // party relies on the plan's largest number of records per party.
 func (q *counts) Weights() (least, most int64) {
-	most = 1 << 40 / q.plan.MostParties()
+	most = min(1<<40, 1<<61/q.step) / q.plan.MostParties()
 	if k := q.terms.PerParty; k > 0 {
 		most = min(most, k)
 	}
@@ -261,7 +305,7 @@ func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 			run := v[c.at(g) : c.at(g)+c.run()]
 			ok := q.areCounts(run[:c.cells()], n)
 			for _, sum := range run[c.cells():] {
-				ok = ok && sum <= n*mostWithin && sum >= -n*mostWithin
+				ok = ok && sum <= n*q.most && sum >= -n*q.most
 			}
 			if !ok { // the error leaves out the counts, because errors are logged
 				return nil, 0, fmt.Errorf("read counts: those of column %q are not of %d records", c.name, records)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"caucus/auxdata"
+	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classify"
 	"caucus/study/describe"
@@ -67,6 +68,20 @@ func RuleOf(p study.Plan) keyed.Rule {
 	}
 	w := WordsOf(p)
 	return keyed.Rule{Study: study.HashOf(canonical), Unit: p.Unit, Shards: w.Shards, SetColumn: w.SetColumn}
+}
+
+// RecordSchema returns the schema that encodes a checked plan's records: the plan's, with the party column
+// only if that names the sets, and with missing cells marked if the kind counts them. A plan without a kind,
+// which reads a source alone, does neither.
+func RecordSchema(p study.Plan) dataset.Schema {
+	s, w := p.Schema, study.Words{}
+	if kind, err := Named(p.Kind); err == nil {
+		w = kind.Words(p)
+	}
+	if s.MarkMissing = w.CountsMissing; !w.SetColumn {
+		s.Party = ""
+	}
+	return s
 }
 
 func NewTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {

@@ -70,6 +70,7 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	if err != nil {
 		return out, err
 	}
+	d.Private = d.Private.MarkMissing() // as kinds.RecordSchema says
 	size, of := d.Size(), s.Proposal
 	of.Records = cmp.Or(of.Records, size.Records/size.Parties)
 	task, err := d.Task(of)
@@ -81,13 +82,13 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	if err != nil {
 		return out, err
 	}
-	truth, err := exact(p, d.Private.Part(slices.Concat(d.Parties...)))
-	if err != nil {
-		return out, err
+	truth := describe.NewTruth(p)
+	for _, block := range d.Private.Part(slices.Concat(d.Parties...)).Blocks() {
+		truth.Add(block)
 	}
 	out = DescribeSummary{
 		Study: p.Kind, Mechanism: p.Mechanism, Where: p.Where, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
-		Parties: size.Parties, True: truth, Totals: release.Totals, Repeats: s.Repeats, Release: &release,
+		Parties: size.Parties, True: truth.Table(), Totals: release.Totals, Repeats: s.Repeats, Release: &release,
 	}
 	if out.Released, err = describe.TableOf(release); err != nil {
 		return out, err
@@ -102,21 +103,6 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	}
 	out.Coverage, err = DescribeCoverage(ctx, p, task.Pool(), records, s.Repeats, s.Seed)
 	return out, err
-}
-
-// exact is describe.Exact of records that are encoded block by block.
-func exact(p study.Plan, records *dataset.Held) (describe.Table, error) {
-	var sum []int64
-	for _, block := range records.Blocks() {
-		counts := describe.SumOf(p, block)
-		if sum == nil {
-			sum = make([]int64, len(counts))
-		}
-		for c, v := range counts {
-			sum[c] += v
-		}
-	}
-	return describe.ExactOf(p, sum, int64(records.Len()))
 }
 
 func countErrors(released, truth describe.Table) (shown, noisy float64) {
