@@ -112,6 +112,30 @@ func (s Schema) Filler() func(row []float64) []float64 {
 	}
 }
 
+// Names of cells that count a text's column.
+const (
+	OtherOrMissing = "other or missing"
+	MissingCell    = "missing"
+)
+
+// CellNames names the cells that count a text's column: its levels, other texts if other is no level, and missing
+// texts. Without apart, other and missing texts share a cell.
+func (f Feature) CellNames(apart bool) []string {
+	names := slices.Clone(f.Levels)
+	if f.width() > len(names) {
+		names = append(names, otherLevel)
+	}
+	switch {
+	case !apart:
+		names[slices.Index(names, otherLevel)] = OtherOrMissing
+	case slices.Contains(names, MissingCell): // a text of the files
+		names = append(names, MissingCell+" (no text)")
+	default:
+		names = append(names, MissingCell)
+	}
+	return names
+}
+
 // scale clamps a finite number to the feature's bounds and maps it to [0,1]. NaN stays NaN.
 func (f *Feature) scale(v float64) float64 {
 	lo, hi := f.Min, f.Max

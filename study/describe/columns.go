@@ -25,10 +25,9 @@ type column struct {
 }
 
 const (
-	other          = "other"
-	otherOrMissing = "other or missing"
-	noClass        = "no label"
-	missing        = "missing"
+	other   = "other"
+	noClass = "no label"
+	missing = dataset.MissingCell
 )
 
 // nudge is the distance below an edge, as a share of the range, at which a number still counts as on the
@@ -47,7 +46,7 @@ func columnsOf(s dataset.Schema, t Terms, apart bool) []column {
 			blocks = blocks[1:]
 			c := column{name: b.Column, encoded: b.Start, width: b.Width, groups: 1, apart: apart || f.Missing && !b.OneHot}
 			if b.OneHot {
-				c.levels = levelsOf(f, b.Width, apart)
+				c.levels = f.CellNames(apart)
 			} else {
 				c.edges, c.flagged, c.log = []float64{f.Min, f.Max}, f.Missing, f.Log
 				c = c.cut(t.Edges[c.name], t.Bins)
@@ -68,23 +67,6 @@ func columnsIn(f dataset.Feature) int {
 	}
 	names, _ := dataset.ExpandNames(f.Columns) // no error: the schema was checked
 	return len(names)
-}
-
-// levelsOf names a text's cells. width is its number of encoded columns.
-func levelsOf(f dataset.Feature, width int, apart bool) []string {
-	levels := slices.Clone(f.Levels)
-	if len(levels) < width {
-		levels = append(levels, other)
-	}
-	switch {
-	case !apart:
-		levels[slices.Index(levels, other)] = otherOrMissing
-	case slices.Contains(levels, missing): // a text of the files
-		return append(levels, missing+" (no text)")
-	default:
-		levels = append(levels, missing)
-	}
-	return levels
 }
 
 // cut sets a column's inner edges. nil makes bins of equal width.

@@ -48,7 +48,7 @@ func Example() {
 	fmt.Printf("mean age %.0f, of these records %.0f\n", age.Groups[0].Mean.Value, truth.Columns[0].Groups[0].Mean.Value)
 	fmt.Printf("noise of deviation %.0f on each count\n", table1.NoiseSD)
 	// Output:
-	// sex counts [female male other or missing] of 3000 records
+	// sex counts [female male other missing] of 3000 records
 	// mean age 64, of these records 64
 	// noise of deviation 6 on each count
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"caucus/dataset"
 )
 
 const mostFound = 3
@@ -25,7 +27,7 @@ func (t Table) finding() string {
 	of := map[string]found{}
 	same := map[string][]Named{} // for each name of an estimate, the estimates of all groups
 	for _, e := range t.Estimates() {
-		if e.Estimate == nil || e.Measure != Share && e.Measure != Mean || e.Column == "" || e.Column == t.By || slices.Contains([]string{missing, other, otherOrMissing, noClass}, e.What) {
+		if e.Estimate == nil || e.Measure != Share && e.Measure != Mean || e.Column == "" || e.Column == t.By || slices.Contains([]string{missing, other, dataset.OtherOrMissing, noClass}, e.What) {
 			continue
 		}
 		name := e.Column + " " + e.What

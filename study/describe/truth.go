@@ -55,6 +55,9 @@ func (t *Truth) Table() Table {
 	out := t.table(t.sum, t.records, 0)
 	for j, c := range t.columns {
 		for g, of := range t.numbers[j] {
+			if len(of) == 0 { // a text, or no number is present
+				continue
+			}
 			s := &out.Columns[j].Groups[g]
 			slices.Sort(of)
 			mean, sd := meanAndSD(of)
@@ -89,7 +92,7 @@ func (e *Estimate) moveTo(value float64) {
 // meanAndSD takes sorted numbers; the deviation of equal numbers is exactly 0. It divides by their count.
 func meanAndSD(sorted []float64) (mean, sd float64) {
 	n := float64(len(sorted))
-	if n > 0 && sorted[0] == sorted[len(sorted)-1] {
+	if sorted[0] == sorted[len(sorted)-1] {
 		return sorted[0], 0
 	}
 	for _, v := range sorted {

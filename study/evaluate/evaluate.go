@@ -160,6 +160,7 @@ func (Kind) Words(p study.Plan) study.Words {
 		by = append(by, g.Column)
 	}
 	w := study.Words{
+		CountsMissing: countsMissing(p),
 		Leaves: fmt.Sprintf("how many of this site's records have each label and a score in each of %d public intervals, for %s, of class %s",
 			len(t.Edges[0])+1, what, strings.Join(t.Classes, ", ")),
 		Received: "counts of its records by score and label",

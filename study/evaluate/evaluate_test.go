@@ -126,13 +126,35 @@ func TestCellOf(t *testing.T) {
 		"99,1,.5,east,?":     {2 * (bins + 1), 2*run + 2*(bins+1)},
 		",,,,":               {2*run + 2*(bins+1), run + 2*(bins+1)}, // a missing age is the middle
 	} {
-		r := encode(t, s, row)
-		scores := make([]float64, 1)
-		h.score.of(r.X.RawRowView(0), scores)
-		got := h.cellsOf(r.X.RawRowView(0), h.classOf(r, 0), scores, nil)
-		if want[1] += 3 * run; got[0] != want[0] || got[1] != want[1] {
-			t.Errorf("%s is in %v, want %v", row, got, want)
-		}
+		countsIn(t, h, s, row, want, 3)
+	}
+	// In new plans a missing value is a group of its own, of a text and of a number.
+	h = made(t, s, h.terms, func(p *study.Plan) { p.Form = study.FormCommitted })
+	if a, b := strings.Join(h.groups[0].levels, "|"), strings.Join(h.groups[1].levels, "|"); a != "east|west|other|missing" || b != "below 40|40 to 65|65 and above|missing" {
+		t.Errorf("groups of ward are %q, of age %q", a, b)
+	}
+	s.MarkMissing = true
+	for row, want := range map[string][2]int{
+		"20,1,.25,x,yes":    {2*run + at(.25), at(.25)},
+		"52.5,1,.25,,no":    {3*run + bins + 1 + at(.25), run + bins + 1 + at(.25)},
+		",1,.25,east,yes":   {at(.25), 3*run + at(.25)},
+		"old,1,.25,a b,yes": {2*run + at(.25), 3*run + at(.25)},
+		",,,,":              {3*run + 2*(bins+1), 3*run + 2*(bins+1)},
+	} {
+		countsIn(t, h, s, row, want, 4)
+	}
+}
+
+// countsIn checks the cells of a row in two histograms; the first has this number of levels.
+func countsIn(t *testing.T, h *histograms, s dataset.Schema, row string, want [2]int, levels int) {
+	t.Helper()
+	run := cellsOfLevel(h.scales[0].Bins())
+	r := encode(t, s, row)
+	scores := make([]float64, 1)
+	h.score.of(r.X.RawRowView(0), scores)
+	got := h.cellsOf(r.X.RawRowView(0), h.classOf(r, 0), scores, nil)
+	if want[1] += levels * run; got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("%s is in %v, want %v", row, got, want)
 	}
 }
 
@@ -151,6 +173,7 @@ func TestBoundHolds(t *testing.T) {
 		"a model, two groupings":       made(t, two, Terms{Model: ageModel(t, two), By: []Grouping{{Column: "ward"}, {Column: "chol", Edges: []float64{100}}}}, nil),
 		"a column":                     made(t, two, Terms{Score: "score", Bins: 3}, nil),
 		"three classes, each":          made(t, three, Terms{Model: many, Classes: []string{"maybe", "no", "yes"}, Thresholds: []float64{.5}}, nil),
+		"missing apart":                made(t, two, Terms{Model: ageModel(t, two), By: []Grouping{{Column: "ward"}, {Column: "age", Edges: []float64{50}}}}, func(p *study.Plan) { p.Form = study.FormCommitted }),
 		"three classes, two, grouping": made(t, three, Terms{Model: many, Classes: []string{"maybe", "no"}, By: []Grouping{{Column: "ward"}}, Thresholds: []float64{.5}}, nil),
 	} {
 		terms, err := h.Terms(1)
@@ -195,7 +218,9 @@ func everyCount(t testing.TB, h *histograms) (each [][]int64) {
 			}
 		}
 	}
-	r := encode(t, h.plan.Schema, rows...)
+	s := h.plan.Schema
+	s.MarkMissing = countsMissing(h.plan)
+	r := encode(t, s, rows...)
 	for i := range r.Len() {
 		each = append(each, h.count(r.Select([]int{i}), nil))
 	}

@@ -12,18 +12,17 @@ import (
 type groups struct {
 	column       string
 	levels       []string
-	start, width int // first encoded column; number of encoded levels, 0 for a number
-	// edges cut a number, on the encoded scale. flagged reports whether the column after start marks
-	// missing values, which then form the last level.
-	edges   []float64
-	flagged bool
+	start, width int       // first encoded column; number of encoded levels, 0 for a number
+	edges        []float64 // cut a number, on the encoded scale
+	// apart says that missing values form the last level. The column after start marks them if flagged, else
+	// NaN does (dataset.Schema.MarkMissing).
+	apart, flagged bool
 }
-
-const otherOrMissing = "other or missing"
 
 var everybody = groups{levels: []string{""}} // no grouping
 
-func groupsOf(s dataset.Schema, by Grouping) (groups, error) {
+// groupsOf makes the levels of a column. With apart, every column has one for missing values.
+func groupsOf(s dataset.Schema, by Grouping, apart bool) (groups, error) {
 	fail := func(format string, args ...any) (groups, error) {
 		return groups{}, study.PlanError("evaluate.by", format, args...)
 	}
@@ -33,17 +32,12 @@ func groupsOf(s dataset.Schema, by Grouping) (groups, error) {
 			continue
 		}
 		at := slices.IndexFunc(blocks, func(b dataset.Block) bool { return b.Column == f.Column })
-		g := groups{column: f.Column, start: blocks[at].Start}
+		g := groups{column: f.Column, start: blocks[at].Start, apart: apart}
 		if f.Kind == dataset.Categorical {
 			if len(by.Edges) > 0 {
 				return fail("column %q has levels, so it takes no edges", f.Column)
 			}
-			g.width, g.levels = blocks[at].Width, slices.Clone(f.Levels)
-			if i := slices.Index(g.levels, "other"); i >= 0 {
-				g.levels[i] = otherOrMissing
-			} else {
-				g.levels = append(g.levels, otherOrMissing)
-			}
+			g.width, g.levels = blocks[at].Width, f.CellNames(apart)
 			return g, nil
 		}
 		if len(by.Edges) == 0 || len(by.Edges) > 20 {
@@ -65,9 +59,9 @@ func groupsOf(s dataset.Schema, by Grouping) (groups, error) {
 				name = fmt.Sprintf("%g to %g", e, by.Edges[i+1])
 			}
 		}
-		g.levels, g.flagged = append(g.levels, name), f.Missing
-		if g.flagged {
-			g.levels = append(g.levels, "missing")
+		g.levels, g.flagged, g.apart = append(g.levels, name), f.Missing, apart || f.Missing
+		if g.apart {
+			g.levels = append(g.levels, dataset.MissingCell)
 			return g, nil
 		}
 		middle := make([]float64, g.start+1) // a row that encodes missing values
@@ -84,8 +78,12 @@ func (g groups) of(row []float64) int {
 	case g.column == "":
 		return 0
 	case g.width > 0:
-		return max(0, slices.IndexFunc(row[g.start:g.start+g.width], func(v float64) bool { return v > 0.5 }))
-	case g.flagged && row[g.start+1] > 0.5:
+		at := slices.IndexFunc(row[g.start:g.start+g.width], func(v float64) bool { return v > 0.5 })
+		if at < 0 && g.apart {
+			return len(g.levels) - 1
+		}
+		return max(0, at)
+	case g.flagged && row[g.start+1] > 0.5, g.apart && row[g.start] != row[g.start]:
 		return len(g.levels) - 1
 	}
 	level := 0

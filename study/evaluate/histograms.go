@@ -46,10 +46,13 @@ type histograms struct {
 	shares [][]float64        // shares[g][l] is the share of the pool's rows in level l of grouping g
 }
 
+// countsMissing reports whether every grouping of a plan has a level for missing values.
+func countsMissing(p study.Plan) bool { return p.Form >= study.FormCommitted }
+
 func newHistograms(p study.Plan, t Terms) *histograms {
 	h := &histograms{plan: p, terms: t, score: newScorer(p, t)}
 	for _, by := range t.By {
-		g, _ := groupsOf(p.Schema, by) // no error: the plan was checked
+		g, _ := groupsOf(p.Schema, by, countsMissing(p)) // no error: the plan was checked
 		h.groups = append(h.groups, g)
 	}
 	if len(h.groups) == 0 {

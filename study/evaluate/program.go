@@ -44,7 +44,11 @@ func (h *histograms) own(in study.Inputs, r *dataset.Records) []float64 {
 	if len(rows) == 0 || in.Scorer == nil {
 		return out
 	}
-	for k, p := range h.answer(in, r.Select(rows).X) {
+	x := r.Select(rows).X
+	for i := range rows {
+		x.SetRow(i, h.score.fill(x.RawRowView(i)))
+	}
+	for k, p := range h.answer(in, x) {
 		out[rows[k]] = h.score.cut(p)
 	}
 	return out

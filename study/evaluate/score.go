@@ -12,7 +12,8 @@ import (
 
 type scorer struct {
 	terms   Terms
-	weights *mat.Dense // weights of the model
+	weights *mat.Dense                    // weights of the model
+	fill    func(row []float64) []float64 // fills missing cells, for a model
 	classes []int
 	column  int // index of the score's encoded column; the next column marks a missing score
 	feature dataset.Feature
@@ -20,7 +21,7 @@ type scorer struct {
 }
 
 func newScorer(p study.Plan, t Terms) *scorer {
-	s := &scorer{terms: t, logOdds: t.logOdds(p.Schema)}
+	s := &scorer{terms: t, logOdds: t.logOdds(p.Schema), fill: p.Schema.Filler()}
 	for _, name := range t.Classes {
 		for k, class := range p.Schema.Classes() {
 			if class == name {
@@ -71,7 +72,7 @@ func (s *scorer) of(row []float64, out []float64) {
 		out[0] = s.inColumn(row)
 		return
 	}
-	x := s.terms.Model.Map.Apply(mat.NewDense(1, len(row), row)).RawRowView(0)
+	x := s.terms.Model.Map.Apply(mat.NewDense(1, len(row), s.fill(row))).RawRowView(0)
 	_, columns := s.weights.Dims()
 	all := make([]float64, columns)
 	for j, v := range x {

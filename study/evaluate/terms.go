@@ -131,7 +131,7 @@ func (t Terms) check(p study.Plan) error {
 		if slices.ContainsFunc(t.By[:i], func(o Grouping) bool { return o.Column == g.Column }) {
 			return fail("by", "column %q twice", g.Column)
 		}
-		if _, err := groupsOf(p.Schema, g); err != nil {
+		if _, err := groupsOf(p.Schema, g, countsMissing(p)); err != nil {
 			return err
 		}
 	}

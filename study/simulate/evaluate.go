@@ -113,6 +113,7 @@ func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	if err != nil {
 		return fail(err)
 	}
+	d.Private = d.Private.MarkMissing() // as kinds.RecordSchema says
 	size := d.Size()
 	half := d.Test.Len() / 2
 	fitted, kept := d.Test.Select(dataset.Span(0, half)), d.Test.Select(dataset.Span(half, d.Test.Len()))
