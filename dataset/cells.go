@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// encoded is a cell's encoding: a value in one column, 0 in the others. The value is NaN for no number.
+// encoded is a cell's encoding: a value in one column, 0 in the others. The value is NaN for no
+// number.
 type encoded struct {
 	value float64
 	at    int32
@@ -83,7 +84,8 @@ func (e *cellEncoder) number(text string) (float64, oddity) {
 
 const missingNumber = 0.5
 
-// fill encodes a missing cell in a feature's columns. other is a text's column of other texts, 0 for a number.
+// fill encodes a missing cell in a feature's columns. other is a text's column of other texts, 0
+// for a number.
 func (f *Feature) fill(to []float64, other int, mark bool) {
 	switch {
 	case f.Kind == Numeric && f.Missing:
@@ -97,7 +99,8 @@ func (f *Feature) fill(to []float64, other int, mark bool) {
 	}
 }
 
-// Filler returns a function that copies an encoded row, with missing cells filled as without MarkMissing.
+// Filler returns a function that copies an encoded row, with missing cells filled as without
+// MarkMissing.
 func (s Schema) Filler() func(row []float64) []float64 {
 	s.MarkMissing = false
 	fill := s.Empty().X.RawRowView(0)
@@ -118,8 +121,8 @@ const (
 	MissingCell    = "missing"
 )
 
-// CellNames names the cells that count a text's column: its levels, other texts if other is no level, and missing
-// texts. Without apart, other and missing texts share a cell.
+// CellNames names the cells that count a text's column: its levels, other texts if other is no
+// level, and missing texts. Without apart, other and missing texts share a cell.
 func (f Feature) CellNames(apart bool) []string {
 	names := slices.Clone(f.Levels)
 	if f.width() > len(names) {

@@ -38,8 +38,8 @@ func (r *Records) marked() source    { return r }
 
 func (h *Held) Len() int { return len(h.Y) }
 
-// MarkMissing returns the records as under a schema with MarkMissing. Records that are encoded already stay
-// as they are.
+// MarkMissing returns the records as under a schema with MarkMissing. Records that are encoded
+// already stay as they are.
 func (h *Held) MarkMissing() *Held { return &Held{h.Y, h.rows, h.from.marked()} }
 
 // Select encodes the records at the given rows, in order. It panics on an absent row.

@@ -37,9 +37,10 @@ type Schema struct {
 	Delimiter string   `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
 	Columns   []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
 	Comment   string   `yaml:"comment,omitempty" json:"comment,omitempty"`
-	// MarkMissing encodes a cell without a value as NaN, at the place that is otherwise filled: by the
-	// middle of a number's range, or by 1 in a text's column of other texts. A number with a flag for
-	// missing values has no NaN. Programs set this field for private records; neither files nor plans have it.
+	// MarkMissing encodes a cell without a value as NaN, at the place that is otherwise filled: by
+	// the middle of a number's range, or by 1 in a text's column of other texts. A number with a
+	// flag for missing values has no NaN. Programs set this field for private records; neither
+	// files nor plans have it.
 	MarkMissing bool `yaml:"-" json:"-"`
 }
 

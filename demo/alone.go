@@ -45,7 +45,7 @@ func aloneCounts(r study.Release, data dealt) (float64, error) {
 	var truth [][]float64
 	records := 0.0
 	for _, table := range data.clinics {
-		of, _, err := p.Schema.Encode(table)
+		of, _, err := kinds.RecordSchema(p).Encode(table)
 		if err != nil {
 			return 0, err
 		}

@@ -89,7 +89,7 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	}
 	truth := make([][]float64, len(released.Columns))
 	for _, table := range data.clinics {
-		records, _, err := p.Encode(p.Schema, table)
+		records, _, err := p.Encode(kinds.RecordSchema(p), table)
 		if err != nil {
 			return Measure{}, err
 		}

@@ -34,9 +34,9 @@ const (
 // edge, because scaling by the schema has an error of up to 10⁻¹².
 const nudge = 1e-10
 
-// columnsOf lists a schema's columns. It cuts each number at the terms' edges or, without edges, into bins
-// of equal width on the number's scale (logarithmic if the schema says so). With apart, each feature has a cell
-// for missing values.
+// columnsOf lists a schema's columns. It cuts each number at the terms' edges or, without edges,
+// into bins of equal width on the number's scale (logarithmic if the schema says so). With apart,
+// each feature has a cell for missing values.
 func columnsOf(s dataset.Schema, t Terms, apart bool) []column {
 	var all []column
 	blocks := s.Blocks()

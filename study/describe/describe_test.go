@@ -87,8 +87,9 @@ func committed(change func(*study.Plan)) func(*study.Plan) {
 	}
 }
 
-// TestCells: every cell of a file counts in the named cell of its column. In new plans a missing value has a
-// cell of its own in each; in plans of before, only a number that the schema expects to be missing has one.
+// TestCells: every cell of a file counts in the named cell of its column. In new plans a missing
+// value has a cell of its own in each; in plans of before, only a number that the schema expects to
+// be missing has one.
 func TestCells(t *testing.T) {
 	countsIn(t, statistic(t, committed(nil)), map[string]string{
 		"0,100,5,0,east,f,x,yes":         "age 0 to 10|stay 90 to 100|chol 4 to 5|cost 0 to 1.512|ward east|sex f|site other|outcome yes",

@@ -37,10 +37,11 @@ type Group struct {
 	Shown float64 `json:"shown"` // the possible count nearest to Noisy
 }
 
-// Column is the result for a column. A text or the label has a cell for each level or class, and one for other
-// values; a text also one for missing values. A number has a cell for each bin and one for missing values. In
-// plans of before study.FormCommitted a text has one cell for other and missing values, and a number without
-// "missing: true" in the schema counts missing values as the middle of its range.
+// Column is the result for a column. A text or the label has a cell for each level or class, and
+// one for other values; a text also one for missing values. A number has a cell for each bin and
+// one for missing values. In plans of before study.FormCommitted a text has one cell for other and
+// missing values, and a number without "missing: true" in the schema counts missing values as the
+// middle of its range.
 type Column struct {
 	Column string   `json:"column"`
 	Levels []string `json:"levels,omitempty"` // cells of a text or the label
@@ -169,7 +170,8 @@ func (c column) scale(v float64) float64 {
 	return float64(lo*(1-v)) + float64(hi*v) // float64(…) forbids fused multiply-add, so that all processors compute the same edges
 }
 
-// spread turns a deviation of positions into one in the column's unit or, with a logarithmic scale, a factor.
+// spread turns a deviation of positions into one in the column's unit or, with a logarithmic scale,
+// a factor.
 func (c column) spread(v float64) float64 {
 	if v *= c.scale(1) - c.scale(0); c.log {
 		return math.Exp(v)

@@ -14,39 +14,44 @@ import (
 )
 
 const (
-	// leastStep is the least integer that a record adds to a count beside sums of column.within, and the only
-	// one in plans of before study.FormCommitted.
+	// leastStep is the least integer that a record adds to a count beside sums of column.within,
+	// and the only one in plans of before study.FormCommitted.
 	leastStep = 1024
-	// sumShare is what a record adds to a count, divided by the most that it adds to a sum of column.within. With
-	// 8, these sums make Gaussian noise 6 % larger and Laplace noise up to 25 %. In a mean, the noise of such a sum
-	// is 4 times a count's noise times the widest bin's width, less than the noise from the counts.
+	// sumShare is what a record adds to a count, divided by the most that it adds to a sum of
+	// column.within. With 8, these sums make Gaussian noise 6 % larger and Laplace noise up to 25
+	// %. In a mean, the noise of such a sum is 4 times a count's noise times the widest bin's
+	// width, less than the noise from the counts.
 	sumShare = 8
-	// Up to fineRecords, and up to fineEpsilon, the rounding of the sums is below a tenth of their noise.
+	// Up to fineRecords, and up to fineEpsilon, the rounding of the sums is below a tenth of their
+	// noise.
 	fineRecords, fineEpsilon = 10_000_000, 10
 )
 
 // stepOf returns what a record adds to a count, for a plan of d columns, k of them numbers.
 //
 // Proof note.
-//   - Claim: with n ≤ fineRecords and ε ≤ fineEpsilon, rounding moves the estimated sums of v and v² that
-//     moments makes by less than a tenth of the standard deviation of their noise, whatever the records are.
-//   - Let q be the step, and S = q/4 the integers in a widest bin of width w (steps). Rounding to nearest moves
-//     a record's term of a sum by at most ½, so n records by at most n/2, which is nw/(2S) in the number's unit.
-//     The noise on a sum has at least the standard deviation σ = q√(2d+k/8)/ε: the L2 bound is L = q√(2d+k/8) or
-//     more; a Gaussian has σ = L/√(2ρ) with ρ ≤ ε²/2, Laplace noise √2·L1/ε ≥ L/ε, and K-norm noise of one run
-//     or more at least L/ε. In the number's unit that is σw/S = 4w√(2d+k/8)/ε.
-//   - moments adds one sum to the sum of v, and to that of v² a combination of both, with weights that its noise
-//     has too. |a|+|b| ≤ √2·√(a²+b²), so with q ≥ 8·√2·nε/√(2d+k/8) the ratio is at most a tenth. There the noise
-//     of the counts is left out, so it is below that. With n sites or fewer draws the noise only grows.
-//   - No overflow: q is less than twice that, or leastStep, so q²(2d+k/8) < 2⁶³, for fineRecords and fineEpsilon.
-//     Weights bounds the sum of all sites.
-//   - Numeric model: √ and the four operations are correctly rounded everywhere, so all machines agree on q.
+//   - Claim: with n ≤ fineRecords and ε ≤ fineEpsilon, rounding moves the sums of v and of v² that
+//     moments estimates by at most a tenth of the standard deviation of their noise, whatever the
+//     records are.
+//   - Let q be the step, and S = q/4 the integers in a widest bin, of width w (steps). Rounding to
+//     nearest moves a record's term of a sum by at most ½, so n records by at most n/2, in the
+//     number's unit nw/(2S). The noise on a sum has a deviation of at least q√(2d+k/8)/ε: the L2
+//     bound is L ≥ q√(2d+k/8), Gaussian noise has the deviation L/√(2ρ) with ρ ≤ ε²/2 (for δ ≤ ε),
+//     Laplace noise √2·L1/ε ≥ L/ε, and K-norm noise at least L/ε. In the number's unit that is
+//     4w√(2d+k/8)/ε.
+//   - moments adds one sum to that of v, and a combination of both to that of v², with weights that
+//     its noise has too. |a|+|b| ≤ √2·√(a²+b²), so the ratio is at most a tenth if
+//     q ≥ 5·√2·nε/√(2d+k/8). The noise of the counts and of further draws makes the ratio smaller.
+//   - No overflow: q is less than twice that, so q²(2d+k/8) < 2⁶³ with n = fineRecords and
+//     ε ≤ fineEpsilon; or q is leastStep, and d ≤ maxCells. Weights bounds the sum of all sites.
+//   - Numeric model: √ and the four operations are rounded alike everywhere, so all machines agree.
 func stepOf(p study.Plan, d, k int64) int64 {
 	step := int64(leastStep)
 	if p.Form < study.FormCommitted {
 		return step
 	}
-	least := 8 * math.Sqrt2 * fineRecords * math.Min(p.Epsilon, fineEpsilon) / math.Sqrt(2*float64(d)+float64(k)/sumShare)
+	least := 5 * math.Sqrt2 * fineRecords * math.Min(p.Epsilon, fineEpsilon)
+	least /= math.Sqrt(2*float64(d) + float64(k)/sumShare)
 	for float64(step) < least {
 		step *= 2
 	}
@@ -58,15 +63,16 @@ func stepOf(p study.Plan, d, k int64) int64 {
 //
 // Proof note.
 //   - Neighbours: replace one record. Public: plan, and each site's number of records.
-//   - Lemma: let the record meet the condition in both neighbours. In each column it is in exactly one cell of
-//     one group (column.of), which for a missing value is the last cell. If it moves to another cell, with q =
-//     step the counts change by q in 2 cells, so by 2q in L1 and 2q² in L2². A column with one cell and one group
-//     does not change. A number also adds two integers within ±a, a = most = q/8 (the last step limits each to
-//     this range, and a missing number adds none, which is 0), to the two sums of its group. If the
-//     group stays the same, each sum changes by at most 2a in one cell, else by at most a in each of two cells:
-//     at most 2a in L1 and 4a² in L2² for each sum. d columns that change, k of them numbers, change by 2qd +
-//     4ak in L1, 2q²d + 8a²k in L2², and in 2d + 2k cells, or 2d + 4k with groups. The count of records that
-//     meet the condition does not change.
+//   - Lemma: let the record meet the condition in both neighbours. In each column it is in exactly
+//     one cell of one group (column.of), which for a missing value is the last cell. If it moves to
+//     another cell, with q = step the counts change by q in 2 cells, so by 2q in L1 and 2q² in L2².
+//     A column with one cell and one group does not change. A number also adds two integers within
+//     ±a, a = most = q/8 (the last step limits each to this range, and a missing number adds none,
+//     which is 0), to the two sums of its group. If the group stays the same, each sum changes by
+//     at most 2a in one cell, else by at most a in each of two cells: at most 2a in L1 and 4a² in
+//     L2² for each sum. d columns that change, k of them numbers, change by 2qd + 4ak in L1, 2q²d +
+//     8a²k in L2², and in 2d + 2k cells, or 2d + 4k with groups. The count of records that meet the
+//     condition does not change.
 //   - Lemma: let the record meet the condition in one neighbour only. It disappears from its cell of each of the
 //     D columns, those with one cell too, from the sums, and from the count of records that meet the condition:
 //     q(D+1) + 2ak in L1, q²(D+1) + 2a²k in L2², D + 1 + 2k cells. The bound is the larger one of both lemmas
@@ -189,7 +195,8 @@ func (l layout) steps(v float64) int64 {
 	return max(-l.most, min(int64(math.Round(v*2*float64(l.most))), l.most))
 }
 
-// countsMissing reports whether a plan's missing values have cells of their own, although its schema has none.
+// countsMissing reports whether a plan's missing values have cells of their own, although its
+// schema has none.
 func countsMissing(p study.Plan) bool { return p.Form >= study.FormCommitted }
 
 func (l layout) count(r *dataset.Records) []int64 {

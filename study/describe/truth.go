@@ -8,8 +8,9 @@ import (
 	"caucus/study"
 )
 
-// Truth collects what a plan's records say without noise and rounding, as the reference for releases. Its means,
-// deviations and quartiles come from the numbers themselves, clamped to the schema's bounds, and not from cells.
+// Truth collects what a plan's records say without noise and rounding, as the reference for
+// releases. Its means, deviations and quartiles come from the numbers themselves, clamped to the
+// schema's bounds, and not from cells.
 type Truth struct {
 	layout
 	sum     []int64
@@ -27,7 +28,8 @@ func NewTruth(p study.Plan) *Truth {
 	return t
 }
 
-// Add counts records. They are encoded by kinds.RecordSchema, else missing values count as their filling.
+// Add counts records. They are encoded by kinds.RecordSchema, else missing values count as their
+// filling.
 func (t *Truth) Add(r *dataset.Records) {
 	for j, n := range t.count(r) {
 		t.sum[j] += n
@@ -49,8 +51,8 @@ func (t *Truth) Add(r *dataset.Records) {
 	}
 }
 
-// Table returns the table of all added records. Its noise intervals are single values, except that a quantile
-// has its bin as interval.
+// Table returns the table of all added records. Its noise intervals are single values, except that
+// a quantile has its bin as interval.
 func (t *Truth) Table() Table {
 	out := t.table(t.sum, t.records, 0)
 	for j, c := range t.columns {
@@ -89,7 +91,8 @@ func (e *Estimate) moveTo(value float64) {
 	}
 }
 
-// meanAndSD takes sorted numbers; the deviation of equal numbers is exactly 0. It divides by their count.
+// meanAndSD takes sorted numbers; the deviation of equal numbers is exactly 0. It divides by their
+// count.
 func meanAndSD(sorted []float64) (mean, sd float64) {
 	n := float64(len(sorted))
 	if sorted[0] == sorted[len(sorted)-1] {
@@ -104,7 +107,8 @@ func meanAndSD(sorted []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd)
 }
 
-// quantileOf interpolates between the two nearest of the sorted positions, in the number's own unit.
+// quantileOf interpolates between the two nearest of the sorted positions, in the number's own
+// unit.
 func (c column) quantileOf(sorted []float64, p float64) float64 {
 	at := p * float64(len(sorted)-1)
 	k := int(at)

@@ -14,8 +14,8 @@ type groups struct {
 	levels       []string
 	start, width int       // first encoded column; number of encoded levels, 0 for a number
 	edges        []float64 // cut a number, on the encoded scale
-	// apart says that missing values form the last level. The column after start marks them if flagged, else
-	// NaN does (dataset.Schema.MarkMissing).
+	// apart says that missing values form the last level. The column after start marks them if
+	// flagged, else NaN does (dataset.Schema.MarkMissing).
 	apart, flagged bool
 }
 

@@ -70,9 +70,9 @@ func RuleOf(p study.Plan) keyed.Rule {
 	return keyed.Rule{Study: study.HashOf(canonical), Unit: p.Unit, Shards: w.Shards, SetColumn: w.SetColumn}
 }
 
-// RecordSchema returns the schema that encodes a checked plan's records: the plan's, with the party column
-// only if that names the sets, and with missing cells marked if the kind counts them. A plan without a kind,
-// which reads a source alone, does neither.
+// RecordSchema returns the schema that encodes a checked plan's records: the plan's, with the party
+// column only if that names the sets, and with missing cells marked if the kind counts them. A plan
+// without a kind, which reads a source alone, does neither.
 func RecordSchema(p study.Plan) dataset.Schema {
 	s, w := p.Schema, study.Words{}
 	if kind, err := Named(p.Kind); err == nil {
