@@ -326,8 +326,28 @@ var mutants = []mutant{
 	},
 	{
 		name: "what a bin leaves out is not cut to what the bound says", room: "study/describe", file: "statistic.go",
-		old: "max(-mostWithin, min(int64(math.Round(v*2*mostWithin)), mostWithin))", new: "int64(math.Round(v * 3 * mostWithin))",
+		old: "max(-l.most, min(int64(math.Round(v*2*float64(l.most))), l.most))", new: "int64(math.Round(v * 3 * float64(l.most)))",
 		found: "TestBoundHolds",
+	},
+	{
+		name: "sums within bins are in steps that rounding shows", room: "study/describe", file: "statistic.go",
+		old: "	least := 5 * math.Sqrt2 * fineRecords", new: "	least := 5 * math.Sqrt2 * 1e5",
+		found: "TestRoundingStaysBelowNoise",
+	},
+	{
+		name: "finer steps make sums that an int64 cannot hold", room: "study/describe", file: "statistic.go",
+		old: "min(1<<40, 1<<61/q.step)", new: "1 << 40",
+		found: "TestSumsDoNotOverflow",
+	},
+	{
+		name: "a missing number counts as the middle of its range", room: "study/describe", file: "columns.go",
+		old: ", c.apart && row[c.encoded] != row[c.encoded]:", new: ":",
+		found: "TestCells",
+	},
+	{
+		name: "a missing text of a grouping counts as its first level", room: "study/evaluate", file: "groups.go",
+		old: "at < 0 && g.apart", new: "at < -1",
+		found: "TestCellOf",
 	},
 	{
 		name: "edges that anybody made up pass for the pool's quantiles", room: "study/describe", file: "describe.go",
@@ -341,7 +361,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a record that comes into a study's condition moves no more than one that stays", room: "study/describe", file: "statistic.go",
-		old: "L1: q.step*(all+1) + 2*mostWithin*numbers", new: "L1: q.step",
+		old: "L1: q.step*(all+1) + 2*q.most*numbers", new: "L1: q.step",
 		found: "TestBoundHolds",
 	},
 	{

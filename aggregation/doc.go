@@ -24,7 +24,7 @@
 //  1. Votes: ballot.go, tally.go.
 //  2. Solving: ridged.go, rows.go, moments.go (noise), simplex.go, perturbed.go, surely.go.
 //  3. Sums and their fits: votes.go, moment.go (votes by a matrix), means.go, cross.go (record sums),
-//     calibrate.go (probabilities).
+//     calibrate.go (probabilities), estimate.go (a ratio and its intervals).
 //  4. Pool weights: weights.go, features.go, density.go, diagnose.go; queries: answer.go, counted.go.
 //  5. More fits: crossfit.go, onestep.go (removes the ridge), expect.go; for noisy labels labels.go,
 //     labelcalibrate.go.

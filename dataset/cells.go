@@ -99,22 +99,6 @@ func (f *Feature) fill(to []float64, other int, mark bool) {
 	}
 }
 
-// Filler returns a function that copies an encoded row, with missing cells filled as without
-// MarkMissing.
-func (s Schema) Filler() func(row []float64) []float64 {
-	s.MarkMissing = false
-	fill := s.Empty().X.RawRowView(0)
-	return func(row []float64) []float64 {
-		out := slices.Clone(row)
-		for j, v := range out {
-			if v != v {
-				out[j] = fill[j]
-			}
-		}
-		return out
-	}
-}
-
 // Names of cells that count a text's column.
 const (
 	OtherOrMissing = "other or missing"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -338,4 +339,20 @@ func (s Schema) Empty() *Records {
 		panic(err)
 	}
 	return r
+}
+
+// Filler returns a function that copies an encoded row, with missing cells filled as without
+// MarkMissing.
+func (s Schema) Filler() func(row []float64) []float64 {
+	s.MarkMissing = false
+	fill := s.Empty().X.RawRowView(0)
+	return func(row []float64) []float64 {
+		out := slices.Clone(row)
+		for j, v := range out {
+			if v != v {
+				out[j] = fill[j]
+			}
+		}
+		return out
+	}
 }

@@ -20,7 +20,7 @@ type Words struct {
 	WholePatients bool   // a patient's records are all in one shard, so the bound counts whole patients
 	Scored        bool   // the party's own program scores its records (Inputs.Scorer)
 	SetColumn     bool   // the schema's party column names each record's set
-	CountsMissing bool   // missing cells are counted apart, so records mark them (dataset.Schema.MarkMissing)
+	CountsMissing bool   // missing cells have cells of their own (dataset.Schema.MarkMissing)
 	Numbers       int    // most numbers made from a mapped record; 0: at most those of the map
 	Named         bool   // readers see each party's contribution under the party's name; the contribution passed the party's ledger
 	PerParty      int64  // most records of one party that count; 0: unknown

@@ -26,7 +26,7 @@ func (t Table) charts() (out []*study.ReportChart) {
 				if e.Group != "" && t.By != "" {
 					full += ", " + e.Group
 				}
-				out = append(out, study.ReportBar{Name: full, Value: e.possible(), Low: e.Low, High: e.High})
+				out = append(out, study.ReportBar{Name: full, Value: e.Possible(), Low: e.Low, High: e.High})
 			}
 		}
 		return out

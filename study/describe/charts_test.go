@@ -16,7 +16,7 @@ func TestCharts(t *testing.T) {
 	number := Column{Column: "age", Edges: []float64{0, 50, 100}, Groups: []Summary{{
 		Noisy: []float64{5, 4, 1}, Counts: []float64{5, 4, 1}, Shares: []*Estimate{share(.5), share(.4), share(.1)},
 		Mean:      share(41),
-		Quantiles: []Quantile{{.25, Estimate{20, 0, 50, 0, 50}}, {.5, Estimate{45, 40, 50, 40, 50}}, {.75, Estimate{80, 50, 100, 50, 100}}},
+		Quantiles: []Quantile{{.25, Estimate{Value: 20, Low: 0, High: 50, NoiseLow: 0, NoiseHigh: 50}}, {.5, Estimate{Value: 45, Low: 40, High: 50, NoiseLow: 40, NoiseHigh: 50}}, {.75, Estimate{Value: 80, Low: 50, High: 100, NoiseLow: 50, NoiseHigh: 100}}},
 	}}}
 	got := map[string][]string{}
 	for _, c := range (Table{Records: 10, Columns: []Column{texts, number}}).charts() {

@@ -44,7 +44,8 @@ func columnsOf(s dataset.Schema, t Terms, apart bool) []column {
 		for range columnsIn(f) {
 			b := blocks[0]
 			blocks = blocks[1:]
-			c := column{name: b.Column, encoded: b.Start, width: b.Width, groups: 1, apart: apart || f.Missing && !b.OneHot}
+			c := column{name: b.Column, encoded: b.Start, width: b.Width, groups: 1}
+			c.apart = apart || f.Missing && !b.OneHot
 			if b.OneHot {
 				c.levels = f.CellNames(apart)
 			} else {
@@ -128,7 +129,8 @@ func (c column) of(row []float64, class int) int {
 		}
 		return class
 	case c.levels != nil:
-		at := slices.IndexFunc(row[c.encoded:c.encoded+c.width], func(v float64) bool { return v > 0.5 })
+		one := row[c.encoded : c.encoded+c.width]
+		at := slices.IndexFunc(one, func(v float64) bool { return v > 0.5 })
 		if at < 0 && c.apart {
 			return len(c.levels) - 1
 		}

@@ -417,7 +417,7 @@ func TestMomentsOfUnevenBins(t *testing.T) {
 	for _, form := range []string{"known", "counted", "the bins'"} {
 		var off [2]float64
 		for range draws {
-			n := number{of: c, bins: slices.Clone(bins), noise: noise * noise, total: sampled{value: records}, binned: true}
+			n := number{of: c, bins: slices.Clone(bins), noise: noise * noise, total: sampled{Value: records}, binned: true}
 			total := 0.
 			for k := range n.bins {
 				n.bins[k] += noise * rng.NormFloat64()
@@ -426,9 +426,9 @@ func TestMomentsOfUnevenBins(t *testing.T) {
 			n.first, n.second = first+leftOut*noise*rng.NormFloat64(), second+leftOut*noise*rng.NormFloat64()
 			switch form {
 			case "counted":
-				n.total = sampled{records + noise*rng.NormFloat64(), noise * noise}
+				n.total = sampled{Value: records + noise*rng.NormFloat64(), Variance: noise * noise}
 			case "the bins'":
-				n.total, n.binned = sampled{total, float64(len(bins)) * noise * noise}, false
+				n.total, n.binned = sampled{Value: total, Variance: float64(len(bins)) * noise * noise}, false
 			}
 			m, s := n.moments()
 			for i, e := range []struct {

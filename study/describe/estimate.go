@@ -6,74 +6,12 @@ import (
 	"caucus/aggregation"
 )
 
-// Estimate is a number with its uncertainty. It is computed from the released counts, which may be negative,
-// because raising them to 0 for display makes small counts too large on average.
-type Estimate struct {
-	Value float64 `json:"value"`
-	// Low and High bound a 95 % interval for the population of which the sites' records are a random sample: it covers
-	// noise and sampling. NoiseLow and NoiseHigh bound one for the sites' records themselves: it covers noise alone.
-	Low       float64 `json:"low"`
-	High      float64 `json:"high"`
-	NoiseLow  float64 `json:"noise_low"`
-	NoiseHigh float64 `json:"noise_high"`
-}
+// Estimate is a number with its uncertainty.
+type Estimate = aggregation.Estimate
 
-// possible returns the estimate or, if noise made the estimate impossible, the nearest end of its interval.
-func (e Estimate) possible() float64 { return min(max(e.Value, e.Low), e.High) }
+type sampled = aggregation.Noisy
 
-// leastTotal is the least number of records for which there are shares and means, in standard deviations of its noise.
-const leastTotal = 4
-
-type sampled struct{ value, noise float64 }
-
-// ratio estimates above/below, two numbers with independent noises. perRecord is the variance of what one record
-// adds to above − (above/below)·below, for the sampling error. The intervals are Fieller's (1954): all x for which
-// above − x·below is within 1.96 standard deviations of 0. ratio returns nil (unknown) if below is less than
-// leastTotal standard deviations of its noise.
-func ratio(above, below sampled, perRecord float64) *Estimate {
-	n := below.value
-	if !(n > 0) || n < leastTotal*math.Sqrt(below.noise) {
-		return nil
-	}
-	e := Estimate{Value: above.value / n}
-	fieller := func(variance float64) (low, high float64) {
-		z2 := aggregation.Normal95 * aggregation.Normal95
-		a, b := n*n-z2*below.noise, above.value*n
-		root := math.Sqrt(math.Max(0, z2*(n*n*variance+above.value*above.value*below.noise-z2*variance*below.noise)))
-		return (b - root) / a, (b + root) / a
-	}
-	e.Low, e.High = fieller(above.noise + n*math.Max(0, perRecord))
-	e.NoiseLow, e.NoiseHigh = fieller(above.noise)
-	return &e
-}
-
-func share(above, below sampled) *Estimate {
-	e := ratio(above, below, 0)
-	if e == nil {
-		return nil
-	}
-	// A share of 0 or 1 would have no sampling error, so assume at least one record in and one not in the share.
-	p := math.Min(math.Max(e.Value, 1/below.value), 1-1/below.value)
-	return ratio(above, below, p*(1-p)).within(0, 1)
-}
-
-// within cuts off the intervals at low and high. It does not change the value.
-func (e *Estimate) within(low, high float64) *Estimate {
-	if e == nil {
-		return nil
-	}
-	for _, v := range []*float64{&e.Low, &e.High, &e.NoiseLow, &e.NoiseHigh} {
-		*v = math.Min(math.Max(*v, low), high)
-	}
-	return e
-}
-
-func (e *Estimate) scaled(f func(float64) float64) *Estimate {
-	if e == nil {
-		return nil
-	}
-	return &Estimate{f(e.Value), f(e.Low), f(e.High), f(e.NoiseLow), f(e.NoiseHigh)}
-}
+const leastTotal = aggregation.LeastTotal
 
 // number holds the released values of a numeric column in one group: bin counts and two within-bin sums.
 type number struct {
@@ -104,20 +42,20 @@ func (n number) moments() (mean, sd *Estimate) {
 		one, two = one+m*c, two+m*m*c
 		squares += m * m
 	}
-	if n.total.value <= 0 {
+	if n.total.Value <= 0 {
 		return nil, nil
 	}
-	m1, m2 := one/n.total.value, two/n.total.value
+	m1, m2 := one/n.total.Value, two/n.total.Value
 	variance := m2 - m1*m1
 	outer := leftOut * leftOut * w * w * n.noise
-	mean = ratio(sampled{value: one, noise: squares*n.noise + outer}, n.total, math.Max(variance, 0)).scaled(func(v float64) float64 { return v + n.of.centre })
+	mean = aggregation.Ratio(sampled{Value: one, Variance: squares*n.noise + outer}, n.total, math.Max(variance, 0)).Scaled(func(v float64) float64 { return v + n.of.centre })
 	if mean == nil || !(variance > 0) {
-		return mean.within(0, 1), nil
+		return mean.Within(0, 1), nil
 	}
 	noise := outer * (1 + 4*(off-m1)*(off-m1))
 	for k, c := range n.bins {
 		off := n.middle(k) - m1
-		fourth += off * off * off * off * math.Max(c, 0) / n.total.value
+		fourth += off * off * off * off * math.Max(c, 0) / n.total.Value
 		if n.binned {
 			off = n.middle(k)*n.middle(k) - 2*m1*n.middle(k)
 		} else {
@@ -126,14 +64,14 @@ func (n number) moments() (mean, sd *Estimate) {
 		noise += off * off * n.noise
 	}
 	if n.binned {
-		noise += (variance - m1*m1) * (variance - m1*m1) * n.total.noise
+		noise += (variance - m1*m1) * (variance - m1*m1) * n.total.Variance
 	}
-	noise /= n.total.value * n.total.value
-	sampling := math.Max(fourth-variance*variance, 0) / n.total.value
+	noise /= n.total.Value * n.total.Value
+	sampling := math.Max(fourth-variance*variance, 0) / n.total.Value
 	at := func(off float64) float64 { return math.Sqrt(math.Max(0, variance+off)) }
 	wide, narrow := aggregation.Normal95*math.Sqrt(noise+sampling), aggregation.Normal95*math.Sqrt(noise)
-	sd = &Estimate{at(0), at(-wide), at(wide), at(-narrow), at(narrow)}
-	return mean.within(0, 1), sd.within(0, 0.5)
+	sd = &Estimate{Value: at(0), Low: at(-wide), High: at(wide), NoiseLow: at(-narrow), NoiseHigh: at(narrow)}
+	return mean.Within(0, 1), sd.Within(0, 0.5)
 }
 
 // quantile bounds the p-quantile between two edges, from and to, which are 0 and len(bins) if nothing is known. An

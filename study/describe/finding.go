@@ -27,7 +27,9 @@ func (t Table) finding() string {
 	of := map[string]found{}
 	same := map[string][]Named{} // for each name of an estimate, the estimates of all groups
 	for _, e := range t.Estimates() {
-		if e.Estimate == nil || e.Measure != Share && e.Measure != Mean || e.Column == "" || e.Column == t.By || slices.Contains([]string{missing, other, dataset.OtherOrMissing, noClass}, e.What) {
+		rest := []string{missing, other, dataset.OtherOrMissing, noClass}
+		if e.Estimate == nil || e.Measure != Share && e.Measure != Mean ||
+			e.Column == "" || e.Column == t.By || slices.Contains(rest, e.What) {
 			continue
 		}
 		name := e.Column + " " + e.What

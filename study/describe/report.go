@@ -175,9 +175,9 @@ func beside(log bool, mean, sd *Estimate) string {
 	if mean == nil {
 		return unknown
 	} else if sd == nil || !log {
-		return numeral(mean.possible()) + " ± " + Named{}.Show(sd)
+		return numeral(mean.Possible()) + " ± " + Named{}.Show(sd)
 	}
-	m, factor := mean.possible(), sd.possible()
+	m, factor := mean.Possible(), sd.Possible()
 	return fmt.Sprintf("%s (%s to %s)", numeral(m), numeral(max(0, (1+m)/factor-1)), numeral((1+m)*factor-1))
 }
 
@@ -297,7 +297,7 @@ func (n Named) Show(e *Estimate) string {
 	if n.Measure == QuantileMeasure {
 		return n.Of.quantile(*e)
 	}
-	return n.show(e.possible())
+	return n.show(e.Possible())
 }
 
 // Interval formats both intervals of a known estimate.

@@ -36,10 +36,10 @@ func TestCounts(t *testing.T) {
 // quantiles in both tables as the same bound, and a group of which nothing is known in no table.
 func TestReportShowsThePossible(t *testing.T) {
 	share := &Estimate{Value: -.03, Low: 0, High: .02, NoiseLow: 0, NoiseHigh: .01}
-	below := Quantile{.25, Estimate{3, 0, 50, 0, 50}}
+	below := Quantile{P: .25, Estimate: Estimate{Value: 3, Low: 0, High: 50, NoiseLow: 0, NoiseHigh: 50}}
 	known := Summary{
 		Noisy: []float64{-3, 9}, Counts: []float64{0, 6}, Shares: []*Estimate{nil, nil}, Mean: &Estimate{Value: -5, Low: 0, High: 9, NoiseHigh: 9},
-		Quantiles: []Quantile{below, {.5, Estimate{60, 50, 70, 50, 70}}, {.75, Estimate{60, 50, 70, 50, 70}}},
+		Quantiles: []Quantile{below, {.5, Estimate{Value: 60, Low: 50, High: 70, NoiseLow: 50, NoiseHigh: 70}}, {.75, Estimate{Value: 60, Low: 50, High: 70, NoiseLow: 50, NoiseHigh: 70}}},
 	}
 	shown := Table{
 		Records: 10, By: "sex", Groups: []Group{{Level: "f", Count: Count{Share: share}, Shown: 6}, {Level: "other", Shown: 1}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"caucus/aggregation"
+	"caucus/dataset"
 	"caucus/study"
 )
 
@@ -82,16 +83,16 @@ var (
 // table makes the result from a released vector. sd is the standard deviation of a count's noise, in records.
 func (l layout) table(v []int64, records int64, sd float64) Table {
 	out := Table{Records: records, NoiseSD: sd}
-	exact := sampled{value: float64(records)}
+	exact := sampled{Value: float64(records)}
 	if records > 0 {
 		out.ShareSD = sd / float64(records)
 	}
-	count := func(at int) sampled { return sampled{value: float64(v[at]) / float64(l.step), noise: sd * sd} }
+	count := func(at int) sampled { return sampled{Value: float64(v[at]) / float64(l.step), Variance: sd * sd} }
 	about, shown := exact, float64(records)
 	if l.inside {
 		about = count(0)
-		shown = math.Min(math.Max(about.value, 0), float64(records))
-		out.Inside = &Count{about.value, share(about, exact)}
+		shown = math.Min(math.Max(about.Value, 0), float64(records))
+		out.Inside = &Count{about.Value, aggregation.Share(about, exact)}
 	}
 	groups, sizes := []sampled{about}, []float64{shown}
 	if l.group != nil {
@@ -99,11 +100,11 @@ func (l layout) table(v []int64, records int64, sd float64) Table {
 		groups, sizes = nil, nil
 		for g := range l.group.levels {
 			groups = append(groups, count(l.group.first+g))
-			sizes = append(sizes, groups[g].value)
+			sizes = append(sizes, groups[g].Value)
 		}
 		sizes = projected(sizes, shown)
 		for g, level := range l.group.levels {
-			out.Groups = append(out.Groups, Group{level, Count{groups[g].value, share(groups[g], about)}, sizes[g]})
+			out.Groups = append(out.Groups, Group{level, Count{groups[g].Value, aggregation.Share(groups[g], about)}, sizes[g]})
 		}
 	}
 	for _, c := range l.columns {
@@ -124,7 +125,7 @@ func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Su
 	}
 	s.Counts = projected(s.Noisy, shown)
 	for _, n := range s.Noisy {
-		s.Shares = append(s.Shares, share(sampled{value: n, noise: sd * sd}, size))
+		s.Shares = append(s.Shares, aggregation.Share(sampled{Value: n, Variance: sd * sd}, size))
 	}
 	if c.levels != nil {
 		return s
@@ -136,19 +137,22 @@ func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Su
 	n.first, n.second = s.Sums[0], s.Sums[1]
 	switch { // means leave out records without the number
 	case l.apart: // one noise in place of one for each bin
-		n.total = sampled{size.value - s.Noisy[c.bins()], size.noise + sd*sd}
+		n.total = sampled{Value: size.Value - s.Noisy[c.bins()], Variance: size.Variance + sd*sd}
 	case c.apart:
-		n.total, n.binned = sampled{sumOf(n.bins), float64(c.bins()) * sd * sd}, false
+		n.total, n.binned = sampled{Value: sumOf(n.bins), Variance: float64(c.bins()) * sd * sd}, false
 	}
 	mean, deviation := n.moments()
-	s.Mean, s.SD = mean.scaled(c.value), deviation.scaled(c.spread)
+	s.Mean, s.SD = mean.Scaled(c.value), deviation.Scaled(c.spread)
 	for _, p := range quartiles {
 		from, to, ok := n.quantile(p, true)
 		if !ok {
 			break
 		}
 		noiseFrom, noiseTo, _ := n.quantile(p, false)
-		q := Quantile{P: p, Estimate: Estimate{quantileOf(s.Counts[:c.bins()], c.edges, p), c.edges[from], c.edges[to], c.edges[noiseFrom], c.edges[noiseTo]}}
+		q := Quantile{P: p, Estimate: Estimate{
+			Value: quantileOf(s.Counts[:c.bins()], c.edges, p), Low: c.edges[from], High: c.edges[to],
+			NoiseLow: c.edges[noiseFrom], NoiseHigh: c.edges[noiseTo],
+		}}
 		q.Value = math.Min(math.Max(q.Value, q.Low), q.High)
 		s.Quantiles = append(s.Quantiles, q)
 	}
@@ -184,6 +188,19 @@ func (c column) value(v float64) float64 {
 		return math.Expm1(c.scale(v))
 	}
 	return c.scale(v)
+}
+
+// Exact returns the table of records without noise, under a checked plan. Its noise intervals are
+// single values, except that a quantile has its bin as interval. Records are encoded by
+// kinds.RecordSchema.
+func Exact(p study.Plan, r *dataset.Records) Table { return ExactOf(p, SumOf(p, r), int64(r.Len())) }
+
+// SumOf returns the vector of records without noise.
+func SumOf(p study.Plan, r *dataset.Records) []int64 { return layoutOf(p, termsOf(p)).count(r) }
+
+// ExactOf is Exact for a vector (SumOf) of this number of records.
+func ExactOf(p study.Plan, sum []int64, records int64) Table {
+	return layoutOf(p, termsOf(p)).table(sum, records, 0)
 }
 
 // Counts implements study.Counter.

@@ -12,9 +12,10 @@ import (
 	"caucus/study"
 )
 
-// TestRoundingStaysBelowNoise: ten million equal records at ε = 10, whose number lies where rounding is worst, are
-// off in the sums of v and v² by less than a tenth of those sums' noise, for few and many columns and for each
-// mechanism. In steps of before they are off by some hundred times the noise.
+// TestRoundingStaysBelowNoise: ten million equal records at ε = 10, whose number lies where
+// rounding is worst, are off in the sums of v and v² by less than a tenth of those sums' noise, for
+// few and many columns and for each mechanism. In steps of before they are off by some hundred
+// times the noise.
 func TestRoundingStaysBelowNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for _, columns := range []int{1, 2, 40, 700} {
@@ -42,8 +43,8 @@ features: [{columns: ["x1..x%d"], kind: numeric, min: 0, max: 2000}]
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The noise on a sum, in widths of the widest bin.
-			sd := math.Sqrt(privacy.VarianceOf(terms.Mechanism, terms.Bound, 0, q.Cells())) / float64(2*q.most)
+			variance := privacy.VarianceOf(terms.Mechanism, terms.Bound, 0, q.Cells())
+			sd := math.Sqrt(variance) / float64(2*q.most) // noise on a sum, in widths of the widest bin
 			x, worst := q.columns[0], 0.
 			off := 0.5 - x.centre
 			for range 20000 {
@@ -52,12 +53,14 @@ features: [{columns: ["x1..x%d"], kind: numeric, min: 0, max: 2000}]
 				one := float64(q.steps(first))/float64(2*q.most) - first
 				two := float64(q.steps(second))/float64(2*q.most) - second
 				// moments takes the sum of v from the first, that of (v−c)² from both.
-				worst = max(worst, math.Abs(one), math.Abs(two+2*off*one)/math.Hypot(1, 2*off))
+				two = (two + 2*off*one) / math.Hypot(1, 2*off)
+				worst = max(worst, math.Abs(one), math.Abs(two))
 			}
+			of := fmt.Sprintf("%d columns, %s, ε = %g, steps of %d", columns, c.mechanism, c.epsilon, q.step)
 			if share := fineRecords * worst / sd; !(share < .1) {
-				t.Errorf("%d columns, %s, ε = %g: rounding moves a sum by %.3g of its noise", columns, c.mechanism, c.epsilon, share)
+				t.Errorf("%s: rounding moves a sum by %.3g of its noise", of, share)
 			} else {
-				t.Logf("%d columns, %s, ε = %g: step 2^%g, rounding at most %.3f of the noise", columns, c.mechanism, c.epsilon, math.Log2(float64(q.step)), share)
+				t.Logf("%s: rounding moves a sum by up to %.3f of its noise", of, share)
 			}
 			if b := terms.Bound; b.L1 <= 0 || b.L2sq <= 0 || b.L2sq < b.L1 {
 				t.Errorf("%d columns: bound %+v overflows", columns, b)
@@ -66,19 +69,21 @@ features: [{columns: ["x1..x%d"], kind: numeric, min: 0, max: 2000}]
 	}
 }
 
-// TestSumsDoNotOverflow: the most records that all parties may count keep every sum within an int64, also for
-// the coarsest noise and the most columns.
+// TestSumsDoNotOverflow: the most records that all parties may count keep every sum within an
+// int64, also for the coarsest noise and the most columns.
 func TestSumsDoNotOverflow(t *testing.T) {
 	for _, epsilon := range []float64{1e-6, 1, 10, 64} {
 		for _, d := range []int64{2, 60, 1000, maxCells} {
-			p := study.Plan{Form: study.FormCommitted, Epsilon: epsilon, Roster: make([]study.PartyID, 3)}
+			p := study.Plan{Form: study.FormCommitted, Epsilon: epsilon, Minimum: 3}
 			q := &counts{plan: p, layout: layout{step: stepOf(p, d, d)}}
 			_, most := q.Weights()
-			if sum := 3 * float64(most) * float64(q.step); !(sum < math.MaxInt64/2) || most < 1e8 {
-				t.Errorf("ε = %g, %d columns: %d records a party in steps of %d", epsilon, d, most, q.step)
+			step := float64(q.step)
+			if sum := 3 * float64(most) * step; !(sum < math.MaxInt64/2) || most < 1e8 {
+				t.Errorf("ε = %g, %d columns: %d records a party, steps of %g", epsilon, d, most, step)
 			}
-			l2 := math.Pow(float64(q.step), 2) * (2 + 1./sumShare) * float64(d)
-			if scale := 2.5 * float64(d) * float64(q.step) / epsilon; !(l2 < math.MaxInt64) || epsilon >= .01 && scale > 1<<48 {
+			l2 := step * step * (2 + 1./sumShare) * float64(d)
+			scale := 2.5 * float64(d) * step / epsilon
+			if !(l2 < math.MaxInt64) || epsilon >= .01 && scale > 1<<48 { // privacy's largest scale
 				t.Errorf("ε = %g, %d columns: L2² %g, scale of noise %g", epsilon, d, l2, scale)
 			}
 		}

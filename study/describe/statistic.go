@@ -96,6 +96,7 @@ type layout struct {
 	// columns are counted in each group. group is the grouping column, or nil; its cells come first.
 	columns []column
 	group   *column
+	numbers int64 // columns of numbers
 	inside  bool  // the first number of the vector counts the records that meet the condition
 	apart   bool  // each column counts missing values apart, and means divide by the others
 	step    int64 // integer that a record adds to a count
@@ -116,14 +117,14 @@ func layoutOf(p study.Plan, t Terms) layout {
 	if t.Count {
 		return l
 	}
-	all, numbers := columnsOf(p.Schema, t, l.apart), int64(0)
+	all := columnsOf(p.Schema, t, l.apart)
 	for _, c := range all {
 		if c.levels == nil {
-			numbers++
+			l.numbers++
 		}
 	}
-	if numbers > 0 {
-		l.step = stepOf(p, int64(len(all)), numbers)
+	if l.numbers > 0 {
+		l.step = stepOf(p, int64(len(all)), l.numbers)
 		l.most = l.step / sumShare
 	}
 	for i, c := range all {
@@ -172,7 +173,8 @@ func (l layout) parts(out []Part, row []float64, class int) []Part {
 		out = append(out, Part{at + k, l.step})
 		if c.levels == nil && k < c.bins() {
 			first, second := c.within(row[c.encoded], k)
-			out = append(out, Part{at + c.cells(), l.steps(first)}, Part{at + c.cells() + 1, l.steps(second)})
+			at += c.cells()
+			out = append(out, Part{at, l.steps(first)}, Part{at + 1, l.steps(second)})
 		}
 	}
 	return out
@@ -215,13 +217,10 @@ func (l layout) count(r *dataset.Records) []int64 {
 }
 
 func (q *counts) bound() privacy.Bound {
-	var d, numbers int64
+	d, numbers := int64(0), q.numbers
 	for _, c := range q.whole() {
 		if c.cells()*c.groups > 1 {
 			d++
-		}
-		if c.levels == nil {
-			numbers++
 		}
 	}
 	sums := 2 * numbers // cells of within-bin sums that change
@@ -231,7 +230,8 @@ func (q *counts) bound() privacy.Bound {
 	step, most := q.step, q.most
 	b := privacy.Bound{
 		Unit: q.plan.Unit, PerParty: q.terms.PerParty,
-		L1: 2*step*d + 4*most*numbers, L2sq: 2*step*step*d + 8*most*most*numbers, Cells: int(2*d + sums),
+		L1: 2*step*d + 4*most*numbers, L2sq: 2*step*step*d + 8*most*most*numbers,
+		Cells: int(2*d + sums),
 	}
 	if q.inside {
 		gone := q.gone()
@@ -242,16 +242,11 @@ func (q *counts) bound() privacy.Bound {
 
 // gone returns the bound of the second lemma, for a record that meets the condition in one neighbour only.
 func (q *counts) gone() privacy.Bound {
-	var numbers int64
-	all := int64(len(q.whole()))
-	for _, c := range q.whole() {
-		if c.levels == nil {
-			numbers++
-		}
-	}
+	all, numbers := int64(len(q.whole())), q.numbers
 	return privacy.Bound{
 		Unit: q.plan.Unit, PerParty: q.terms.PerParty,
-		L1: q.step*(all+1) + 2*q.most*numbers, L2sq: q.step*q.step*(all+1) + 2*q.most*q.most*numbers, Cells: int(all + 1 + 2*numbers),
+		L1: q.step*(all+1) + 2*q.most*numbers, L2sq: q.step*q.step*(all+1) + 2*q.most*q.most*numbers,
+		Cells: int(all + 1 + 2*numbers),
 	}
 }
 

@@ -78,7 +78,8 @@ func (g groups) of(row []float64) int {
 	case g.column == "":
 		return 0
 	case g.width > 0:
-		at := slices.IndexFunc(row[g.start:g.start+g.width], func(v float64) bool { return v > 0.5 })
+		one := row[g.start : g.start+g.width]
+		at := slices.IndexFunc(one, func(v float64) bool { return v > 0.5 })
 		if at < 0 && g.apart {
 			return len(g.levels) - 1
 		}

@@ -51,14 +51,14 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, par
 	var tally heldTally
 	var parts [][][]describe.Part
 	var weight int64
-	exact, truth := make([]int64, of.Statistic.Cells()), describe.NewTruth(p)
+	exact, right := make([]int64, of.Statistic.Cells()), newTruth(p)
 	for _, r := range parties {
-		truth.Add(r)
+		right.add(r)
 		parts = append(parts, describe.Parts(p, r))
 		weight += int64(r.Len())
 		add(exact, parts[len(parts)-1], nil)
 	}
-	rng, right := rand.New(rand.NewPCG(seed, 0x636f766572)), truth.Table()
+	truth, rng := right.table(), rand.New(rand.NewPCG(seed, 0x636f766572))
 	for draw := range repeats {
 		if err := ctx.Err(); err != nil {
 			return fail(err)
@@ -108,7 +108,7 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, par
 				return fail(err)
 			}
 		}
-		tally.add(draw == 0, right, tables[0], tables[1])
+		tally.add(draw == 0, truth, tables[0], tables[1])
 	}
 	return tally.all(), nil
 }

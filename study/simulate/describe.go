@@ -82,13 +82,13 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	if err != nil {
 		return out, err
 	}
-	truth := describe.NewTruth(p)
+	right := newTruth(p)
 	for _, block := range d.Private.Part(slices.Concat(d.Parties...)).Blocks() {
-		truth.Add(block)
+		right.add(block)
 	}
 	out = DescribeSummary{
 		Study: p.Kind, Mechanism: p.Mechanism, Where: p.Where, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
-		Parties: size.Parties, True: truth.Table(), Totals: release.Totals, Repeats: s.Repeats, Release: &release,
+		Parties: size.Parties, True: right.table(), Totals: release.Totals, Repeats: s.Repeats, Release: &release,
 	}
 	if out.Released, err = describe.TableOf(release); err != nil {
 		return out, err
