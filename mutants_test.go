@@ -800,7 +800,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "digests of earlier plans' exact numbers stay when a study ends", room: "coordinator/records", file: "sqltx.go",
-		old: "if err == nil && (!p.Noise.InClear() || p.Form >= study.FormCommitted) {", new: "if err == nil {",
+		old: "if err == nil && (!p.Noise.InClear() || p.Form >= study.FormCommitted) {", new: "if err == nil && p.Form >= 0 {",
 		in: "coordinator", found: "TestNoDigestConfirmsAGuess",
 	},
 	{
