@@ -22,7 +22,6 @@ import (
 
 // These searches sort files after the replacement: code that assigns records by place would move every
 // record between the old and the new place.
-// a record by its place would move all between the old place and the new.
 
 // sortedFile says how a plan reads a file of visits: sorted by columns in the order that a gene gives,
 // under the site's key, cut or filled to the declared number; 0: no declaration.
@@ -67,7 +66,17 @@ func (c clinic) draftOf(t testing.TB, p study.Plan, in study.Inputs) study.Reque
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d.Requests[0]
+	if len(d.Requests) > 0 {
+		return d.Requests[0]
+	}
+	body, err := d.Body(nil)
+	must(t, err)
+	sum, err := task.NewSum()
+	must(t, err)
+	must(t, sum.Add(body))
+	asks, err := sum.Requests(1)
+	must(t, err)
+	return asks[0]
 }
 
 // TestOneRecordOfMany: the first of 400 sorted records is replaced by a record that sorts last. The
