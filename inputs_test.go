@@ -11,8 +11,8 @@ import (
 )
 
 // TestInputsAreMadeInOnePlace: study.NewInputs alone makes a party's inputs, in sites, simulations
-// and tests. A test that fills in the fields by hand may call a task in a way that no site does: two
-// mistakes lived because tests left out the key or the generator that every site has.
+// and tests. A test that fills in the fields by hand may call a task as no site does: two mistakes
+// lived because tests left out the key or the generator that every site has.
 func TestInputsAreMadeInOnePlace(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -48,7 +48,7 @@ func f(in study.Inputs) {
 	}
 }
 
-// inputsByHand returns the places in a file where a value of type study.Inputs is made without NewInputs.
+// inputsByHand returns the places in a file where study.Inputs are made without NewInputs.
 func inputsByHand(t *testing.T, path string, source any) (places []string) {
 	t.Helper()
 	set := token.NewFileSet()

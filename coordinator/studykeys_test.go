@@ -110,3 +110,37 @@ func TestLeadWithoutKeys(t *testing.T) {
 		return nil
 	}))
 }
+
+// TestReplicaForgets: a replica that stands by holds the keys that the leader has, and forgets each
+// that the leader has forgotten: the ballots of an ended study can be read by nobody.
+func TestReplicaForgets(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	s := w.small(2)
+	w.stop()
+	w.config.Store = testserver.Database(t)
+	must(folder.Move(ctx, w.config.Dir, w.config.Store))
+	w.start()
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
+	standing := w.config
+	standing.Address, standing.Clock.Elapsed = w.server.Addr(), nil
+	f := newFollower(standing)
+	defer f.follow(ctx)()
+	held := func(want int) {
+		t.Helper()
+		for until := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			keys, _ := f.keys.All()
+			if len(keys) == want {
+				return
+			}
+			if time.Now().After(until) {
+				t.Fatalf("the replica holds %d keys, the leader %d", len(keys), want)
+			}
+		}
+	}
+	held(1)
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	w.wait("trial", study.Released)
+	held(0)
+}

@@ -19,8 +19,8 @@ type Inputs struct {
 	Records *dataset.Records
 	// Blocks, if not nil, gives the records in parts, to a Blockwise task; Records is then nil.
 	Blocks iter.Seq[*dataset.Records]
-	// Within makes the context for training one classifier or running one program, and a function to
-	// call at the end of the work. If Within is nil, there is no time limit. See InTime.
+	// Within makes the context for training one classifier or running one program, and a function
+	// to call at the end of the work. If Within is nil, there is no time limit. See InTime.
 	Within func() (ctx context.Context, end func(late bool))
 	Voter  Voter // the party's classifier, if the plan leaves the choice to parties
 	// Scorer scores the party's records, if the plan allows: N×Dim encoded rows give N numbers in
@@ -31,10 +31,10 @@ type Inputs struct {
 	shardKey []byte
 }
 
-// NewInputs makes the inputs of a party from its records and its secret for all its studies. Where a
-// study assigns records to shards or sets, limits their number or orders them, all of that follows
-// from this key (package keyed), as does what learners draw. By an empty key it would be public, so
-// NewInputs panics.
+// NewInputs makes the inputs of a party from its records and its secret for all its studies. Where
+// a study assigns records to shards or sets, limits their number or orders them, all of that
+// follows from this key (package keyed), as does what learners draw. By an empty key all of it
+// would be public, so NewInputs panics.
 func NewInputs(records *dataset.Records, shardKey []byte) Inputs {
 	if len(shardKey) == 0 {
 		panic("study: a party has no shard key")
@@ -68,8 +68,8 @@ func (in Inputs) Parts() iter.Seq[*dataset.Records] {
 }
 
 // InTime runs work, which may be any code that reads a party's records, within a time limit. It
-// returns false if work panicked or was late. If time is left and fill is not nil, it then runs fill:
-// dummy work that reads no record and takes the time of the records that work left out.
+// returns false if work panicked or was late. If time is left and fill is not nil, it then runs
+// fill: dummy work that reads no record and takes the time of the records that work left out.
 func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
 	ctx, end := context.Background(), func(bool) {}
 	if in.Within != nil {
@@ -89,11 +89,13 @@ func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
 	return done && !late
 }
 
-// Voter is the classifier that a party chose: the function Vote or, if Vote is nil, the built-in learner
-// that Learner names ("" names the default).
+// Voter is the classifier that a party chose: the function Vote or, if Vote is nil, the built-in
+// learner that Learner names ("" names the default).
 type Voter struct {
 	Learner string
 	// Vote learns from labelled records and returns a class in 0..K-1 for each of the rows (N×Dim,
 	// encoded by the schema). An error or an invalid answer counts as a constant ballot.
-	Vote func(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error)
+	Vote func(
+		ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense,
+	) ([]int, error)
 }

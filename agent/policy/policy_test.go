@@ -64,6 +64,12 @@ func TestObjections(t *testing.T) {
 		{"a cheap question, granted", func(p *Policy, plan *study.Plan) { plan.Epsilon, p.LeastEpsilon = .01, .01 }, ""},
 		{"delta", func(_ *Policy, p *study.Plan) { p.Delta = 1e-5 }, "δ = 1e-05"},
 		{"parties", func(p *Policy, _ *study.Plan) { p.MinimumParties = 5 }, "at least 5"},
+		{"an amendment may lower it", func(p *Policy, plan *study.Plan) {
+			p.MinimumParties, plan.Minimum, plan.Floor = 3, 3, 2
+		}, "close with 2 parties"},
+		{"an amendment may lower it so far", func(p *Policy, plan *study.Plan) {
+			p.MinimumParties, plan.Minimum, plan.Floor = 2, 3, 2
+		}, ""},
 		{"simulated", func(_ *Policy, p *study.Plan) { p.Simulated = true }, "simulated"},
 		{"sums of features", func(p *Policy, plan *study.Plan) {
 			plan.Kind, plan.Mechanism = "reweigh", "entropy"

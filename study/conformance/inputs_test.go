@@ -32,7 +32,8 @@ func everyPlan(t testing.TB) (c clinic, all []study.Plan) {
 	}
 	party := wholeParty(c)
 	terms := conformance.TermsIn[evaluate.Terms](party)
-	terms.PerParty, terms.By = 20, []evaluate.Grouping{{Column: "ward"}, {Column: "a", Edges: []float64{5}}}
+	terms.PerParty = 20
+	terms.By = []evaluate.Grouping{{Column: "ward"}, {Column: "a", Edges: []float64{5}}}
 	party.KindTerms = conformance.Encoded(terms)
 	all = append(all, party)
 	for _, p := range all {
@@ -51,7 +52,8 @@ func everyPlan(t testing.TB) (c clinic, all []study.Plan) {
 }
 
 func nameOf(p study.Plan) string {
-	return fmt.Sprintf("%s %s, unit %s, noise %s, %.60s", p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms)
+	return fmt.Sprintf("%s %s, unit %s, noise %s, %.60s",
+		p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms)
 }
 
 // TestNeighboursOfEveryPlan: no pair of neighbours, in files sorted after the replacement and cut
@@ -156,8 +158,8 @@ func viewOf(t testing.TB, c clinic, p study.Plan, in study.Inputs) string {
 	return fmt.Sprintf("%v %x", openAsk(t, made.Requests[0]), head)
 }
 
-// followsKey reports whether a plan's contribution follows from the site's key: a plan's shards, sets,
-// order of sending, and a part of the records.
+// followsKey reports whether a plan's contribution follows from the site's key: by shards, sets,
+// the order of sending, or because it takes a part of the records.
 func followsKey(p study.Plan) bool {
 	switch p.Kind {
 	case "classify":
@@ -183,7 +185,8 @@ func TestKeysOfEveryPlan(t *testing.T) {
 	for i := range 40 {
 		rows = append(rows, visit{
 			label: []string{"no", "yes", "maybe", ""}[rng.IntN(4)], a: strconv.Itoa(rng.IntN(11)),
-			b: strconv.FormatFloat(rng.Float64(), 'f', 3, 64), ward: []string{"east", "west", ""}[rng.IntN(3)],
+			b:       strconv.FormatFloat(rng.Float64(), 'f', 3, 64),
+			ward:    []string{"east", "west", ""}[rng.IntN(3)],
 			patient: "p" + strconv.Itoa(i), set: "s" + strconv.Itoa(i%3),
 		})
 	}
@@ -296,7 +299,8 @@ func TestHostileBodies(t *testing.T) {
 			}
 			count := tables && len(values[j]) == 2 && low[j] == 0
 			if count {
-				far = append(far, -high[j], -1, 1, vector[j]-high[j], vector[j]+high[j], (n+1)*high[j])
+				far = append(far, -high[j], -1, 1, (n+1)*high[j])
+				far = append(far, vector[j]-high[j], vector[j]+high[j])
 			}
 			for _, x := range far {
 				if x != vector[j] && takes(func(v []int64) { v[j] = x }) {
@@ -309,7 +313,7 @@ func TestHostileBodies(t *testing.T) {
 			}
 			for k := range vector {
 				if k != j && takes(func(v []int64) { v[j] -= high[j]; v[k] += high[j] }) {
-					t.Errorf("%s: cell %d is −1 record, and cell %d makes up for it", nameOf(p), j, k)
+					t.Errorf("%s: −1 record in cell %d, one more in cell %d", nameOf(p), j, k)
 				}
 			}
 		}
@@ -378,7 +382,8 @@ func TestHostileKept(t *testing.T) {
 		}
 		checker, err := study.NewChecker(task)
 		must(t, err)
-		body, published, _ := conformance.Settled(t, p, c.pool, c.inputs(records, 0), privacy.Config{})
+		in := c.inputs(records, 0)
+		body, published, _ := conformance.Settled(t, p, c.pool, in, privacy.Config{})
 		must(t, checker.Check(body))
 		n := len(published[0].Values)
 		for j := range n {

@@ -1,0 +1,111 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"caucus/aggregator"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// decided returns all that a site's own draft of a study decides: the exact numbers, and what is
+// sent in clear beside them.
+func decided(t *testing.T, r *rig, key byte) string {
+	t.Helper()
+	secret := bytes.Repeat([]byte{key}, sha256.Size)
+	if err := protocol.WriteSecret(filepath.Join(r.config.State, "shard.key"), secret); err != nil {
+		t.Fatal(err)
+	}
+	a, p, ctx := r.agent(t), r.study.Plan, context.Background()
+	defer a.Close()
+	if _, err := r.Pool(ctx, r.study, a.site.Pools); err != nil {
+		t.Fatal(err)
+	}
+	task, err := a.site.Task(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := window{study: r.hash, plan: p, task: task, records: 60}
+	w.span.Shard = time.Hour
+	var made study.Contribution
+	if p.Noise.Shared() {
+		in := a.site.Records(r.hash, p, 60, study.InBlocks(task, 60))
+		if made.Requests, err = aggregator.Exact(task, in); err != nil {
+			t.Fatal(err)
+		}
+	} else if made = drafted(ctx, a.site, w).Contribution; made.Body == nil {
+		t.Fatal("no draft was made")
+	}
+	var view bytes.Buffer
+	for _, ask := range made.Requests {
+		without := privacy.Simulation(1)
+		exact, err := without.Release(ctx, ask.Output, ask.Sensitive, privacy.Unperturbed{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&view, exact.Values)
+	}
+	if made.Body == nil {
+		return view.String()
+	}
+	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	published, err := study.Settle(ctx, ledger, r.hash, made.Requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := made.Body(published)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range published { // its numbers are noisy and end the body
+		body = body[:len(body)-8*len(one.Values)-len(one.Entry)-8]
+	}
+	fmt.Fprintf(&view, "%x", body)
+	return view.String()
+}
+
+// TestSitesWithOneFile: sites with one file but other keys have other shards, sets and orders of
+// sending, in every plan that has any, and take other records of a file with more than were
+// declared. A site's draft is the same again.
+func TestSitesWithOneFile(t *testing.T) {
+	keyed := func(p study.Plan) bool {
+		return p.Kind == "ratio" && p.Mechanism != "gaussian" || p.Kind == "labels" ||
+			p.Kind == "evaluate" && p.Unit == privacy.Party ||
+			p.Kind == "classify" && bytes.Contains(p.KindTerms, []byte(`"shards":3`))
+	}
+	for name, change := range plans() {
+		t.Run(name, func(t *testing.T) {
+			r := visitsRig(t, change)
+			u := r.study.Plan.Unit
+			differ := func(want bool, file string) {
+				t.Helper()
+				r.put(t, variantsOf(t, u, false)[file])
+				first := decided(t, r, 1)
+				if again := decided(t, r, 1); again != first {
+					t.Errorf("%s: a site makes its contribution again otherwise", file)
+				}
+				ways := map[string]bool{first: true}
+				for key := range byte(4) {
+					ways[decided(t, r, key+2)] = true
+				}
+				if (len(ways) > 1) != want {
+					t.Errorf("%s: 5 sites with one file differ in %d ways", file, len(ways))
+				}
+			}
+			differ(keyed(r.study.Plan), "as declared")
+			if r.study.Plan.Mechanism == "cross" || r.study.Plan.Kind == "describe" {
+				differ(true, "twice as many")
+			}
+		})
+	}
+}
