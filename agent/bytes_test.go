@@ -222,9 +222,14 @@ func variantsOf(t *testing.T, u privacy.Unit, all bool) map[string]string {
 
 func visitsRig(t *testing.T, change func(*study.Proposal)) *rig {
 	t.Helper()
-	r := newRigOf(t, visitsYAML, change)
+	return visitsRigOf(t, visitsYAML, change)
+}
+
+func visitsRigOf(t *testing.T, yaml string, change func(*study.Proposal)) *rig {
+	t.Helper()
+	r := newRigOf(t, yaml, change)
 	schema := r.config.Data["ward"].Schema
-	if err := os.WriteFile(schema, []byte(visitsYAML), 0o600); err != nil {
+	if err := os.WriteFile(schema, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r.put(t, variantsOf(t, privacy.Label, false)["as declared"])

@@ -225,6 +225,7 @@ func TestPlansRefused(t *testing.T) {
 		"simulated":    {func(p *study.Plan) { p.Simulated = true }, "simulated", study.ErrPlan},
 		"delta":        {func(p *study.Plan) { p.Delta = 0.5 }, "the 3 units (party)", study.ErrPlan},
 		"minimum":      {func(p *study.Plan) { p.Minimum = 1 }, "less than 2", study.ErrPlan},
+		"floor":        {func(p *study.Plan) { p.Minimum, p.Floor = 3, 1 }, "less than 2", study.ErrPlan},
 		"no terms":     {func(p *study.Plan) { p.TermsDigest = "" }, "terms: say what releases are made under", study.ErrPlan},
 		"a format":     {func(p *study.Plan) { p.Schema.Comment = "F" }, "how a file is read is the site's to say", study.ErrPlan},
 		"an escape":    {func(p *study.Plan) { p.Schema.Features[1].Column = "b\x1b[2J" }, "control character", study.ErrPlan},

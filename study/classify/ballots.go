@@ -29,7 +29,8 @@ func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) 
 	shards := shardsOf(p.Unit, terms.Shards, in)
 	each := (in.Records.Len() + len(shards) - 1) / len(shards)
 	for s, rows := range shards {
-		b, err := aggregation.NewBallot(voteOn(p, terms.Learner, pool, in, in.Records.Select(rows), each, in.Rng(s)), classes)
+		votes := voteOn(p, terms.Learner, pool, in, in.Records.Select(rows), each, in.Rng(s))
+		b, err := aggregation.NewBallot(votes, classes)
 		if err != nil {
 			b = aggregation.ConstantBallot(pool.Rows(), classes)
 		}
