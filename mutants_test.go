@@ -813,4 +813,65 @@ var mutants = []mutant{
 		old: "c.retry = s.clock.Elapsed() + s.tick", new: "c.retry = s.clock.Elapsed()",
 		found: "TestWaitingIsIdle",
 	},
+	{
+		name: "all shards of a site draw from one generator", room: "study/classify", file: "ballots.go",
+		in:    "study/conformance",
+		old:   "\tfor s, rows := range shards {\n\t\tvotes := voteOn(p, terms.Learner, pool, in, in.Records.Select(rows), each, in.Rng(s))",
+		new:   "\tshared := in.Rng(0)\n\tfor _, rows := range shards {\n\t\tvotes := voteOn(p, terms.Learner, pool, in, in.Records.Select(rows), each, shared)",
+		found: "TestShardsDrawApart",
+	},
+	{
+		name: "a policy asks for a minimum that an amendment may lower", room: "agent/policy",
+		file: "policy.go", old: "if least := plan.LeastParties(); least <",
+		new: "if least := plan.Minimum; least <", found: "TestObjections",
+	},
+	{
+		name: "a coordinator asks for a minimum that an amendment may lower", room: "coordinator",
+		file: "administration.go", old: "if least := plan.LeastParties(); least <",
+		new: "if least := plan.Minimum; least <", found: "TestPlansRefused",
+	},
+	{
+		name: "a table takes a negative count", room: "study/describe", file: "statistic.go",
+		in:  "study/conformance",
+		old: "if n < 0 || n%l.step", new: "if n%l.step", found: "TestHostileBodies",
+	},
+	{
+		name: "a replica keeps keys that its leader has forgotten", room: "coordinator/records",
+		file: "seals.go", in: "coordinator",
+		old: "\tk.of = all\n", new: "\tmaps.Copy(k.of, all)\n", found: "TestReplicaForgets",
+	},
+	{
+		name: "all sites have one key", room: "agent/source", file: "sources.go", in: "agent",
+		old: "study.NewInputs(nil, s.Key)", new: "study.NewInputs(nil, []byte(\"key\"))",
+		found: "TestSitesWithOneFile",
+	},
+	{
+		name: "all sites take the same part of a file", room: "agent/source", file: "sources.go",
+		in: "agent", old: "ordered(p, in.Records, n, s.Key)",
+		new: "ordered(p, in.Records, n, []byte(\"key\"))", found: "TestSitesWithOneFile",
+	},
+	{
+		name: "the tables of a body may be of different records", room: "study/evaluate",
+		file: "histograms.go", in: "study/conformance",
+		old: "if sum != want || sum > h.most() {", new: "if sum > h.most() {",
+		found: "TestHostileBodies",
+	},
+	{
+		name: "the tables of a party's body may be of different records", room: "study/evaluate",
+		file: "histograms.go", in: "study/conformance",
+		old: "\t\tif want < 0 {\n", new: "\t\tif h.plan.Unit == privacy.Party {\n",
+		found: "TestHostileBodies",
+	},
+	{
+		name: "rounding coefficients to the lattice is free", room: "study/reweigh",
+		file: "reweigh.go", in: "study/conformance",
+		old: "w.ratio.Sensitivity()/w.lattice() + d)", new: "w.ratio.Sensitivity()/w.lattice())",
+		found: "TestRoundingIsCounted",
+	},
+	{
+		name: "rounding a solution to the lattice is free", room: "study/classify",
+		file: "output.go", in: "study/conformance",
+		old: "(delta/gamma + math.Sqrt(p))", new: "(delta/gamma + 0*p)",
+		found: "TestRoundingIsCounted",
+	},
 }

@@ -44,6 +44,12 @@ func everyPlan(t testing.TB) (c clinic, all []study.Plan) {
 		}
 	}
 	for _, p := range all {
+		if p.Noise.InClear() { // the others of earlier versions are made as today's
+			p.Form = study.FormCommitted
+			all = append(all, p)
+		}
+	}
+	for _, p := range all {
 		if err := kinds.Check(p); err != nil {
 			t.Fatal(err)
 		}
@@ -52,8 +58,8 @@ func everyPlan(t testing.TB) (c clinic, all []study.Plan) {
 }
 
 func nameOf(p study.Plan) string {
-	return fmt.Sprintf("%s %s, unit %s, noise %s, %.60s",
-		p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms)
+	return fmt.Sprintf("%s %s, unit %s, noise %s, form %d, %.60s",
+		p.Kind, p.Mechanism, p.Unit, p.Noise, p.Form, p.KindTerms)
 }
 
 // TestNeighboursOfEveryPlan: no pair of neighbours, in files sorted after the replacement and cut
@@ -66,7 +72,7 @@ func TestNeighboursOfEveryPlan(t *testing.T) {
 		columns := kinds.WordsOf(p).SetColumn
 		s := searched{genes: 2*(n+1)*genesOfVisit + 3, alphabet: 60, tail: (n+1)*genesOfVisit + 3}
 		rng := rand.New(rand.NewPCG(uint64(i), 3))
-		best := climb(s, tries, rng, func(g []int) float64 {
+		score := func(g []int) float64 {
 			rows, by := visitsOf(c, g, n), visitsOf(c, g[(n+1)*genesOfVisit:], n+1)
 			for j := range rows {
 				rows[j].set = "s" + strconv.Itoa(j%2)
@@ -100,7 +106,11 @@ func TestNeighboursOfEveryPlan(t *testing.T) {
 					nameOf(p), l1, l2, g)
 			}
 			return l1 + l2
-		})
+		}
+		best := 0.
+		for round := 0; best == 0 && round < 10; round++ {
+			best = climb(s, tries, rng, score)
+		}
 		if best == 0 {
 			t.Errorf("%s: nothing moves the vector: the search searches nothing", nameOf(p))
 		}

@@ -23,11 +23,12 @@ func TestRoundingIsCounted(t *testing.T) {
 	output.Lambda = .1
 	const tolerance = 1e-7 // of the solver of mechanism output
 	reach := aggregation.Reach(c.pool.X, c.pool.Weight)
+	ratio := aggregation.DensityRatio{Design: design, Lambda: .1, Pool: c.pool.Encoded}
 	for _, s := range []struct {
 		plan     study.Plan
 		distance float64 // of two exact solutions of neighbours, for one ballot
 	}{
-		{logistic, aggregation.DensityRatio{Design: design, Lambda: .1, Pool: c.pool.Encoded}.Sensitivity()},
+		{logistic, ratio.Sensitivity()},
 		{output, (reach + 2*tolerance) / output.Lambda},
 	} {
 		q := conformance.StatisticOf(t, s.plan, c.pool)
@@ -35,7 +36,7 @@ func TestRoundingIsCounted(t *testing.T) {
 		must(t, err)
 		width := math.Exp2(math.Round(math.Log2(s.distance)) - 20)
 		apart, d := s.distance/width, q.ReleasedCells()
-		// Each real difference is a little more than an integer, and rounding makes it the next one.
+		// Each real difference is a little more than an integer, and rounded it is the next one.
 		const little = 1e-6
 		real, whole := make([]float64, d), math.Floor(apart/math.Sqrt(float64(d))-little)
 		left := apart * apart
@@ -54,8 +55,8 @@ func TestRoundingIsCounted(t *testing.T) {
 			l1, l2sq = l1+moved, l2sq+moved*moved
 		}
 		if left < 0 || l1 > float64(terms.Bound.L1) || l2sq > float64(terms.Bound.L2sq) {
-			t.Errorf("%s: solutions %.1f apart are rounded to %.1f apart (L1 %.0f), the bound is %.1f (L1 %d)",
-				s.plan.Mechanism, apart, math.Sqrt(l2sq), l1, math.Sqrt(float64(terms.Bound.L2sq)), terms.Bound.L1)
+			t.Errorf("%s: solutions %.1f apart rounded %.1f apart, L1 %.0f: over the bound %+v",
+				s.plan.Mechanism, apart, math.Sqrt(l2sq), l1, terms.Bound)
 		}
 	}
 }
