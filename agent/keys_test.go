@@ -78,6 +78,36 @@ func decided(t *testing.T, r *rig, key byte) string {
 	return view.String()
 }
 
+// TestLateHasTheSitesKey: a contribution of empty records, which replaces one that was not ready,
+// is made under the site's key too. By a key that all know, the digest of its body would tell that
+// a site was late.
+func TestLateHasTheSitesKey(t *testing.T) {
+	late := func(key byte, change func(*study.Proposal)) []byte {
+		r := visitsRig(t, change)
+		decided(t, r, key)
+		a := r.agent(t)
+		task, err := a.site.Task(r.study.Plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := window{study: r.hash, plan: r.study.Plan, task: task, records: 60}
+		body, err := settle(t.Context(), a.site, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
+	}
+	for name, change := range plans() {
+		if p := visitsRig(t, change).study.Plan; !p.Noise.InClear() {
+			continue
+		}
+		one, other := late(1, change), late(2, change)
+		if bytes.Equal(one, other) || !bytes.Equal(one[sha256.Size:], other[sha256.Size:]) {
+			t.Errorf("%s: two late sites send\n%x\n%x", name, one, other)
+		}
+	}
+}
+
 // TestSitesWithOneFile: sites with one file but other keys have other shards, sets and orders of
 // sending, in every plan that has any, and take other records of a file with more than were
 // declared. A site's draft is the same again.
