@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// errBusy is what lockFile returns where another process holds the lock.
+const errBusy = syscall.EWOULDBLOCK
+
 func lockFile(f *os.File, shared bool) error {
 	how := syscall.LOCK_EX
 	if shared {

@@ -6,6 +6,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// errBusy is what lockFile returns where another process holds the lock.
+const errBusy = windows.ERROR_LOCK_VIOLATION
+
 func lockFile(f *os.File, shared bool) error {
 	how := uint32(windows.LOCKFILE_EXCLUSIVE_LOCK)
 	if shared {

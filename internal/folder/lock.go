@@ -25,6 +25,9 @@ func lock(path string, shared bool) (release func(), err error) {
 	}
 	if err := lockFile(f, shared); err != nil {
 		f.Close()
+		if errors.Is(err, errBusy) { // whose own words are "resource temporarily unavailable"
+			return nil, ErrHeld
+		}
 		return nil, fmt.Errorf("%w: %w", ErrHeld, err)
 	}
 	return func() { unlockFile(f); f.Close() }, nil
