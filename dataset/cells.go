@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // encoded is a cell's encoding: a value in one column, 0 in the others. The value is NaN for no
@@ -135,7 +137,9 @@ func (f *Feature) scale(v float64) float64 {
 
 func (s Schema) isMissing(text string) bool { return text == "" || text == s.Missing }
 
-// levels maps texts to their index. Another form of the same number ("3.0" for "3") is found too.
+// levels maps texts to their index. Another form of the same number ("3.0" for "3") is found too,
+// and of the same letters: an accent may be a sign of its own (Unicode NFD, as macOS writes names)
+// or not (NFC).
 type levels struct{ exact, number map[string]int }
 
 func newLevels(names []string) levels {
@@ -148,6 +152,11 @@ func newLevels(names []string) levels {
 
 func (l levels) add(name string, i int) {
 	l.exact[name] = i
+	if composed := norm.NFC.String(name); composed != name {
+		if _, taken := l.exact[composed]; !taken {
+			l.exact[composed] = i
+		}
+	}
 	if n, ok := canonicalNumber(name); ok {
 		if _, taken := l.number[n]; !taken {
 			l.number[n] = i
@@ -157,6 +166,9 @@ func (l levels) add(name string, i int) {
 
 func (l levels) find(text string) (int, bool) {
 	if i, ok := l.exact[text]; ok {
+		return i, true
+	}
+	if i, ok := l.exact[norm.NFC.String(text)]; ok {
 		return i, true
 	}
 	if len(l.number) == 0 {

@@ -27,7 +27,8 @@ func DayText(days int64) string {
 	return Date(days).String()
 }
 
-// MomentText writes a moment, t/unit seconds after 1970 began, then the zone, such as Z. Midnight is the date alone.
+// MomentText writes a moment, t/unit seconds after 1970 began, then the zone, such as Z. Without a
+// zone, midnight is the date alone.
 func MomentText(t, unit int64, zone string) string {
 	perDay := 86400 * unit
 	day, rest := t/perDay, t%perDay
@@ -40,7 +41,7 @@ func MomentText(t, unit int64, zone string) string {
 // DayMomentText is MomentText for a day, and a time of this day in 1/unit seconds.
 func DayMomentText(day, rest, unit int64, zone string) string {
 	text := DayText(day)
-	if text == "" || rest == 0 {
+	if text == "" || rest == 0 && zone == "" {
 		return text
 	}
 	return text + " " + ClockText(rest, unit) + zone

@@ -2,6 +2,10 @@ package dataset
 
 import (
 	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -73,41 +77,80 @@ func (d Date) YearsUntil(later Date) int {
 	return years
 }
 
-// DateLayout is a date's format such as DD.MM.YYYY: YYYY or YY, M or MM, D or DD, and separators.
+// InCentury returns the date with the same month, day and last two digits of the year, in the
+// hundred years from first on; false if there is no such day (29 February).
+func (d Date) InCentury(first int) (Date, bool) {
+	y, m, day := d.Civil()
+	return DateOf(first+((y-first)%100+100)%100, m, day)
+}
+
+// Zone gives the seconds that the clocks of a time zone are ahead of UTC, at a moment in seconds
+// since 1970 began in UTC. Package zone finds zones by their names.
+type Zone func(second int64) (ahead int64)
+
+// DateLayout is a date's format such as DD.MM.YYYY: YYYY or YY; M or MM, or MON for a month's name;
+// D or DD; and separators. A layout without D, such as YYYY-MM, is of the first day of the month.
 type DateLayout string
 
 // ISODate is the default format of dates.
 const ISODate DateLayout = "YYYY-MM-DD"
 
+// datePart finds the parts of a layout and their separators.
+var datePart = regexp.MustCompile(`MON|Y+|M+|D+|.`)
+
+var asciiWord = regexp.MustCompile(`[A-Za-z0-9%]`)
+
+// Validate returns an error for a layout that fits no date, and says what to write.
 func (l DateLayout) Validate() error {
-	rest := string(l)
-	for _, part := range []string{"Y", "M", "D"} {
-		first, last := strings.Index(rest, part), strings.LastIndex(rest, part)
-		n := strings.Count(rest, part)
-		wanted := "1 or 2"
-		fine := n == 1 || n == 2
-		if part == "Y" {
-			wanted, fine = "2 or 4", n == 2 || n == 4
+	count := map[string]int{}
+	for _, part := range datePart.FindAllString(string(l), -1) {
+		switch {
+		case slices.Contains([]string{"YYYY", "YY", "MON", "MM", "M", "DD", "D"}, part):
+			count[part[:1]]++
+		case asciiWord.MatchString(part):
+			return fmt.Errorf("date %q: %s is no part of a date: write YYYY or YY, M, MM or "+
+				"MON (a "+
+				"month's name), D or DD, and separators, as in DD.MM.YYYY; a time of day "+
+				"after the date needs none", string(l), part)
 		}
-		if !fine || last-first+1 != n {
-			return fmt.Errorf("date %q: it needs %s %s in a row: write it like DD.MM.YYYY", string(l), wanted, part)
-		}
+	}
+	if count["Y"] != 1 || count["M"] != 1 || count["D"] > 1 {
+		return fmt.Errorf("date %q: it needs one year, one month and at most one day: write "+
+			"it like DD.MM.YYYY, DD-MON-YYYY or YYYY-MM", string(l))
 	}
 	return nil
 }
 
-// Parse reads a date. M and D accept one or two digits, and so do MM and DD. It ignores a time of day
-// after a space or T. Two-digit years are 1930 to 2029.
-func (l DateLayout) Parse(text string) (Date, bool) {
+// TwoDigits reports whether the layout's years have two digits, so that each date has several
+// centuries.
+func (l DateLayout) TwoDigits() bool { return strings.Count(string(l), "Y") == 2 }
+
+// Parse reads a date. M and D accept one or two digits, and so do MM and DD; MON accepts a month's
+// name in seven languages, or its first letters. It ignores a time of day after a space or T.
+// Two-digit years are 1930 to 2029.
+func (l DateLayout) Parse(text string) (Date, bool) { return l.ParseIn(text, nil) }
+
+// ParseIn is Parse, but a moment with a zone of its own, such as 2024-12-30 23:30:00Z, is the day
+// of this moment in the zone; nil ignores the time of day.
+func (l DateLayout) ParseIn(text string, zone Zone) (Date, bool) {
 	text = strings.TrimSpace(text)
-	var year, month, day int
+	year, month, day := 0, 0, 1
 	for i := 0; i < len(l); {
 		c := l[i]
 		n := 1
-		for c != 0 && i+n < len(l) && l[i+n] == c {
+		for i+n < len(l) && l[i+n] == c {
 			n++
 		}
-		if c != 'Y' && c != 'M' && c != 'D' {
+		switch {
+		case c == 'M' && strings.HasPrefix(string(l[i:]), "MON"):
+			end := len(letters.FindString(text))
+			month = monthNamed(text[:end])
+			text, i = text[end:], i+len("MON")
+			if !strings.HasPrefix(string(l[i:]), ".") { // of a short form: Feb.
+				text = strings.TrimPrefix(text, ".")
+			}
+			continue
+		case c != 'Y' && c != 'M' && c != 'D':
 			if text == "" || text[0] != c {
 				return 0, false
 			}
@@ -139,5 +182,41 @@ func (l DateLayout) Parse(text string) (Date, bool) {
 	if text != "" && text[0] != ' ' && text[0] != 'T' {
 		return 0, false
 	}
-	return DateOf(year, month, day)
+	date, ok := DateOf(year, month, day)
+	if zone == nil || !ok {
+		return date, ok
+	}
+	if seconds, has := secondsUTC(text); has {
+		at := int64(date)*86400 + seconds
+		date = Date(math.Floor(float64(at+zone(at)) / 86400))
+	}
+	return date, true
+}
+
+var letters = regexp.MustCompile(`^[\pL\p{Mn}]*`)
+
+var zonedClock = regexp.MustCompile(`[ T](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?` +
+	` ?(?:Z|UTC|([+-]\d\d)(?::?(\d\d))?)$`)
+
+// HasZone reports whether the text of a date goes on with a time of day and a zone, as in
+// 2024-12-30 23:30:00Z or 2024-12-31T00:30+01:00.
+func HasZone(text string) bool {
+	return strings.Contains(text, ":") && zonedClock.MatchString(strings.TrimSpace(text))
+}
+
+// secondsUTC reads the time of day and the zone that follow a date, in seconds of UTC since the
+// date began, which may be negative; false for other texts.
+func secondsUTC(rest string) (seconds int64, ok bool) {
+	parts := zonedClock.FindStringSubmatch(rest)
+	if parts == nil || parts[0] != rest {
+		return 0, false
+	}
+	var n [6]int64 // hour, minute, second, and the zone's hours and minutes from parts[1]
+	for i := 1; i < len(parts); i++ {
+		n[i], _ = strconv.ParseInt(parts[i], 10, 64) // empty: 0
+	}
+	if strings.HasPrefix(parts[4], "-") {
+		n[5] = -n[5]
+	}
+	return n[1]*3600 + n[2]*60 + n[3] - n[4]*3600 - n[5]*60, true
 }

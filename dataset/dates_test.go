@@ -50,6 +50,19 @@ func TestDateLayouts(t *testing.T) {
 		{"M/D/YYYY", "3/12/1950", "1950-03-12"},
 		{"M/D/YYYY", "13/12/1950", ""},
 		{"YYYY-MM-DD", "0000-01-01", ""},
+		{"YYYY-MM", "1950-03", "1950-03-01"},
+		{"YYYY-MM", "1950-03-12", ""},
+		{"MM/YYYY", "3/1950", "1950-03-01"},
+		{"DD-MON-YYYY", "22-FEB-1999", "1999-02-22"},
+		{"DD-MON-YYYY", "30-FEB-1999", ""},
+		{"DDMONYYYY", "05MAR1950", "1950-03-05"},
+		{"DDMONYYYY:", "05MAR1950:08:30:00", ""},
+		{"D. MON YYYY", "3. März 1950", "1950-03-03"},
+		{"D. MON YYYY", "3. Ma\u0308rz 1950", "1950-03-03"},
+		{"D MON YYYY", "3 févr. 1950 08:30", "1950-02-03"},
+		{"D MON YYYY", "3 jui 1950", ""},
+		{"MON D, YYYY", "October 3, 1950", "1950-10-03"},
+		{"DD-MON-YYYY", "22-XYZ-1999", ""},
 		{"YYYY-MM-DD", "١٩٥٠-٠٣-١٢", ""},
 	} {
 		if err := DateLayout(c.layout).Validate(); err != nil {
@@ -60,9 +73,47 @@ func TestDateLayouts(t *testing.T) {
 			t.Errorf("%s reads %q as %v, %v, want %q", c.layout, c.text, got, ok, c.want)
 		}
 	}
-	for _, bad := range []DateLayout{"", "DD.MM", "YYYY-MM-DD-DD", "YYY-MM-DD", "%Y-%m-%d", "2006-01-02", "YMYMDD"} {
+	for _, bad := range []DateLayout{"DD-MONTH-YYYY", "dd.mm.yyyy", "DD.MM.YYYY hh:mm", "YYYY-MM-DDTHH", "%d.%m.%Y", "DD.YYYY", "YYYY", "DD-MMM-YYYY", "1.MM.YYYY", "", "DD.MM", "YYYY-MM-DD-DD", "YYY-MM-DD", "%Y-%m-%d", "2006-01-02", "YMYMDD"} {
 		if bad.Validate() == nil {
 			t.Errorf("layout %q is taken", bad)
+		}
+	}
+}
+
+// TestMonthNames: names and their beginnings in each language are one month, and texts of two
+// months none.
+func TestMonthNames(t *testing.T) {
+	for text, want := range map[string]int{
+		"january": 1, "Jän": 1, "janvier": 1, "ENE": 1, "gen": 1, "Febr": 2, "fév": 2, "MÄR": 3, "mrz": 3, "mrt": 3, "maart": 3, "Março": 3, "avr": 4,
+		"mai": 5, "mei": 5, "mag": 5, "juin": 6, "giu": 6, "juil": 7, "lug": 7, "août": 8, "ago": 8, "sept": 9, "set": 9, "Okt": 10, "out": 10, "nov": 11,
+		"Dez": 12, "déc": 12, "dic": 12, "jui": 0, "ma": 0, "": 0, "marsh": 0, "mars5": 0, "decembers": 0,
+	} {
+		if got := monthNamed(text); got != want {
+			t.Errorf("%q is month %d, want %d", text, got, want)
+		}
+	}
+	for i, names := range monthNames {
+		for _, name := range names {
+			if got := monthNamed(name); got != i+1 {
+				t.Errorf("%s is month %d, want %d", name, got, i+1)
+			}
+		}
+	}
+}
+
+// TestInCentury: two digits of a year mean one of a hundred years.
+func TestInCentury(t *testing.T) {
+	for _, c := range []struct {
+		date  string
+		first int
+		want  string
+	}{
+		{"2029-03-12", 1925, "1929-03-12"}, {"1924-03-12", 1925, "2024-03-12"}, {"1925-03-12", 1925, "1925-03-12"},
+		{"1950-03-12", 1925, "1950-03-12"}, {"2000-02-29", 1850, ""},
+	} {
+		d, _ := ISODate.Parse(c.date)
+		if got, ok := d.InCentury(c.first); ok != (c.want != "") || ok && got.String() != c.want {
+			t.Errorf("%s from %d on is %v, %v, want %q", c.date, c.first, got, ok, c.want)
 		}
 	}
 }

@@ -16,6 +16,9 @@ const (
 	draftLevels = 60
 	// draftNumbers is the least share of numbers among a numeric column's cells.
 	draftNumbers = 0.95
+	// nearUnique is the least share of distinct values in a column of whole numbers that identify
+	// rows.
+	nearUnique = 0.9
 	// A feature without negative values gets log if its largest value is above draftTail upper quartiles.
 	draftTail = 20
 )
@@ -60,6 +63,10 @@ func DraftSchema(t *Table, label string) (Schema, []LeftOut, error) {
 		if whom := c.identifies(t.rows, s.Missing); whom == aPatient && s.Patient == "" {
 			s.Patient = c.name
 			left = append(left, LeftOut{c.name, "it looks like a patient's number: proposed as patient, so that a patient's records stay together, and no feature"})
+		} else if whom == ownInEachRow {
+			left = append(left, LeftOut{c.name, "nearly each row has a whole number of its " +
+				"own there, as of a key or a telephone: if it is a quantity, write it under " +
+				"features; if it numbers patients, write patient: " + c.name})
 		} else if whom != nobody {
 			left = append(left, LeftOut{c.name, "it looks like an identifier, of which nothing can be learned; if it numbers patients, write patient: " + c.name})
 		} else if f, why := draftFeature(c, t.rows, s.Missing); why == "" {
@@ -87,6 +94,7 @@ const (
 	nobody identity = iota
 	aRecord
 	aPatient
+	ownInEachRow // whatever its name, as ptid or phone
 )
 
 var (
@@ -105,16 +113,21 @@ func (c *column) identifies(rows int, missingText string) identity {
 	delete(texts, missingText)
 	patient, named := patientName.MatchString(c.name), identifierName.MatchString(c.name)
 	many := len(texts) > draftLevels && 10*len(texts) > rows
-	whole := true
-	for text := range texts {
+	whole, numbers, present := true, 0, 0
+	for text, n := range texts {
 		v, ok := ParseNumber(text)
 		whole = whole && (!ok || v == math.Trunc(v))
+		if present += n; ok {
+			numbers += n
+		}
 	}
 	switch {
 	case many && whole && patient:
 		return aPatient
 	case many && whole && named, c.name == "" || strings.HasPrefix(c.name, "column") && c.counts(rows):
 		return aRecord
+	case many && whole && numbers == present && float64(len(texts)) >= nearUnique*float64(present):
+		return ownInEachRow
 	}
 	return nobody
 }
@@ -184,14 +197,16 @@ func draftFeature(c *column, rows int, missingText string) (f Feature, why strin
 		return Feature{}, "it is empty"
 	}
 	enough := draftNumbers * float64(present)
-	if layout, ok := guessLayout(texts, missingText); ok {
-		return Feature{}, fmt.Sprintf("its values are dates like %s: make a number of them in a mapping, with years_until or days_since", layout)
+	if layouts := guessLayouts(texts, missingText); layouts != nil {
+		return Feature{}, fmt.Sprintf("its values are dates like %s: make a number of them in "+
+			"a mapping, with years_until or days_since", LayoutNames(layouts))
 	}
 	if float64(len(numbers)) >= enough {
 		return draftNumeric(c.name, numbers, absent > 0)
 	}
 	if commas > 0 && float64(len(numbers)+commas) >= enough {
-		return Feature{}, "its numbers have a decimal comma: read them with --decimal , or decimal: \",\" in a mapping"
+		return Feature{}, "its numbers have a comma: read them with --decimal , where 1,5 is " +
+			"meant, or --decimal . where 1,234 is a thousand"
 	}
 	levels := sortedTexts(texts, missingText)
 	switch {
@@ -218,19 +233,26 @@ var decimalComma = regexp.MustCompile(`^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0
 
 func HasDecimalComma(text string) bool { return decimalComma.MatchString(text) }
 
-// usualLayouts are the date formats to guess. If several fit, the first wins, so the day comes before the month.
-var usualLayouts = []DateLayout{ISODate, "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY", "YYYYMMDD", "DD.MM.YY"}
-
-// GuessLayout guesses the format of a column's dates; false for other texts.
-func (t *Table) GuessLayout(name string) (DateLayout, bool) {
-	c := t.column(name)
-	if c == nil {
-		return "", false
-	}
-	return guessLayout(c.distinct(), "")
+// usualLayouts are the date formats to guess. None but YYYYMMDD is the text of a number.
+var usualLayouts = []DateLayout{
+	ISODate, "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY", "MM-DD-YYYY",
+	"YYYYMMDD", "DD.MM.YY", "DD/MM/YY", "MM/DD/YY", "DD-MON-YYYY", "DD MON YYYY", "DD. MON YYYY",
+	"DDMONYYYY", "MON DD, YYYY",
+	"DD-MON-YY", "DDMONYY", "YYYY-MM", "MM/YYYY", "MON YYYY",
 }
 
-func guessLayout(texts map[string]int, missingText string) (DateLayout, bool) {
+// GuessLayouts returns the formats that read most of a column's dates, and so as many as each
+// other: several where all days are also months, as in 03/04/1950. It returns none for other texts.
+func (t *Table) GuessLayouts(name string) []DateLayout {
+	c := t.column(name)
+	if c == nil {
+		return nil
+	}
+	return guessLayouts(c.distinct(), "")
+}
+
+func guessLayouts(texts map[string]int, missingText string) (best []DateLayout) {
+	most := 0
 	for _, layout := range usualLayouts {
 		dates, all := 0, 0
 		for text, n := range texts {
@@ -242,11 +264,24 @@ func guessLayout(texts map[string]int, missingText string) (DateLayout, bool) {
 				dates += n
 			}
 		}
-		if all > 0 && float64(dates) >= draftNumbers*float64(all) {
-			return layout, true
+		if dates == 0 || dates < most || float64(dates) < draftNumbers*float64(all) {
+			continue
 		}
+		if dates > most {
+			best, most = nil, dates
+		}
+		best = append(best, layout)
 	}
-	return "", false
+	return best
+}
+
+// LayoutNames joins formats for a message.
+func LayoutNames(all []DateLayout) string {
+	var names []string
+	for _, l := range all {
+		names = append(names, string(l))
+	}
+	return strings.Join(names, " or ")
 }
 
 // Distinct counts each text of a column; nil if there is no such column.

@@ -178,3 +178,40 @@ func FuzzParseSchema(f *testing.F) {
 		}
 	})
 }
+
+// TestComposedLetters: a level is found whether its accents are signs of their own (NFD) or not
+// (NFC), in the schema and in the file. Levels that differ only in this stay two.
+func TestComposedLetters(t *testing.T) {
+	const composed, apart = "männlich", "ma\u0308nnlich"
+	for _, c := range []struct {
+		levels []string
+		text   string
+		want   int
+	}{
+		{[]string{"F", composed}, apart, 1}, {[]string{"F", apart}, composed, 1}, {[]string{"F", apart}, apart, 1},
+		{[]string{composed, apart}, apart, 1}, {[]string{composed, apart}, composed, 0}, {[]string{apart, composed}, composed, 1},
+	} {
+		if got, ok := newLevels(c.levels).find(c.text); !ok || got != c.want {
+			t.Errorf("%+q among %+q is level %d, %v, want %d", c.text, c.levels, got, ok, c.want)
+		}
+	}
+}
+
+// TestWithinSaysValues: a difference between a plan and a source is said with both values.
+func TestWithinSaysValues(t *testing.T) {
+	own := Schema{Label: Label{Column: "died", Classes: []string{"no", "yes"}}, Features: []Feature{
+		{Columns: []string{"age", "height"}, Kind: Numeric, Max: 120},
+		{Column: "sex", Kind: Categorical, Levels: []string{"F", "M"}},
+	}}
+	plan := Schema{Label: Label{Column: "died", Classes: []string{"0", "1"}}, Features: []Feature{
+		{Column: "age", Kind: Numeric, Max: 105, Missing: true}, {Column: "sex", Kind: Categorical, Levels: []string{"f", "m"}},
+	}}
+	want := []string{
+		`label "died": classes is [0 1] in the study, here [no yes]`,
+		`column "age": max is 105 in the study, here 120; missing is true in the study, here false`,
+		`column "sex": levels is [f m] in the study, here [F M]`,
+	}
+	if got := plan.Within(own); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

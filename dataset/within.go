@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // Within lists the differences that prevent encoding own's records under s: columns that own lacks or
@@ -13,8 +14,8 @@ import (
 func (s Schema) Within(own Schema) []string {
 	var out []string
 	differ := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if !reflect.DeepEqual(s.Label.plain(), own.Label.plain()) {
-		differ("label %q does not mean what it means here", s.Label.Column)
+	if label, here := s.Label.plain(), own.Label.plain(); !reflect.DeepEqual(label, here) {
+		differ("label %q: %s", s.Label.Column, difference(label, here))
 	}
 	if s.Missing != own.Missing {
 		differ("missing values are written %q, here %q", s.Missing, own.Missing)
@@ -37,11 +38,27 @@ func (s Schema) Within(own Schema) []string {
 			case !ok:
 				differ("column %q is none of this source's features", name)
 			case !f.alike(s.Features[i]):
-				differ("column %q does not mean what it means here", name)
+				differ("column %q: %s", name, difference(s.Features[i], f))
 			}
 		}
 	}
 	return out
+}
+
+// difference names the keys of two parts of a schema that differ, with both values: those of a
+// study and of this source. Where a feature's columns stand is no difference.
+func difference(study, here any) string {
+	var out []string
+	a, b := reflect.ValueOf(study), reflect.ValueOf(here)
+	for i := range a.NumField() {
+		key, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("yaml"), ",")
+		v, w := fmt.Sprint(a.Field(i)), fmt.Sprint(b.Field(i))
+		isPlace := a.Type() == reflect.TypeFor[Feature]() && strings.HasPrefix(key, "column")
+		if !isPlace && v != w {
+			out = append(out, fmt.Sprintf("%s is %.200s in the study, here %.200s", key, v, w))
+		}
+	}
+	return strings.Join(out, "; ")
 }
 
 func (l Label) plain() Label {

@@ -22,11 +22,12 @@
 //     damaged file; an error names the exceeded limit. One case has no bound: a page of a damaged Parquet
 //     file may make its library request up to 2 GiB at once. Nothing is written to disk.
 //
-// Cells as text. A workbook's numbers are plain decimals with the 15 digits that Excel keeps, independent
-// of the cell's format. A number with a date format is 2024-12-31, with a time of day 2024-12-31 08:30:00
-// (a mapping's dates are therefore ISO 8601 by default). A Parquet number is the shortest text of the
-// same number. Parquet's dates, timestamps and times of day are written like a workbook's, with all
-// digits of the second, and a Z if they are declared as UTC (Parquet stores no other zone); midnight is
-// the date alone. Parquet has no type for durations; they stay whole numbers. Booleans are TRUE and FALSE
-// in workbooks, as Excel exports them, and true and false in Parquet.
+// Cells as text. A workbook's numbers are plain decimals with the 15 digits that Excel keeps,
+// independent of the cell's format. A number with a date format is 2024-12-31, with a time of day
+// 2024-12-31 08:30:00 (a mapping's dates are therefore ISO 8601 by default). A Parquet number is
+// the shortest text of the same number. Parquet's dates, timestamps and times of day are written
+// like a workbook's, with all digits of the second, and a Z if they are declared as UTC (Parquet
+// stores no other zone); midnight without a Z is the date alone. Parquet has no type for durations;
+// they stay whole numbers. Booleans are TRUE and FALSE in workbooks, as Excel exports them, and
+// true and false in Parquet.
 package files
