@@ -12,15 +12,15 @@
 //     parses the statement, such as for an unknown column, because later messages may quote a record.
 //
 // A cell is the text that the value would have in a CSV file (or in Parquet, as package files reads it),
-// independent of the settings of server and account:
+// whatever the settings of server and account are, except the time zone:
 //
 //   - NULL, infinite numbers, NaN and dates outside the years 1 to 9999 are empty. Spaces around texts
 //     are removed.
 //   - Decimals are as the database writes them, floats the shortest text of the same number. Booleans are
 //     true and false, but 0 and 1 in MySQL, which has no booleans.
 //   - Timestamps are 2024-12-31 08:30:00 with all digits of the second; midnight is the date alone.
-//     Timestamps with a zone (MySQL: all of type TIMESTAMP) are in UTC, with a Z, so the date may differ
-//     from the site's: if the date matters, let the query return the local one.
+//     Those with a zone (MySQL: all of type TIMESTAMP) are written in the session's zone, without
+//     naming it. It is the account's own zone, as at the site, or that of the source's mapping.
 //   - SQLite reads dates in columns declared DATE, DATETIME or TIMESTAMP, booleans in columns declared
 //     BOOLEAN; other texts stay unchanged.
 //   - Other types, such as bytea, intervals, arrays and JSON, are refused.

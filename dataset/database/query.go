@@ -11,6 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
+	"caucus/dataset/zone"
 	"caucus/internal/yamlfile"
 )
 
@@ -29,7 +32,7 @@ const (
 
 // Query is one statement that reads a site's records from its own database.
 type Query struct {
-	// Driver is the kind of the database: postgres, mysql (for MariaDB too) or sqlite.
+	// Driver is the kind of the database: postgres, mysql, mariadb or sqlite.
 	Driver string `yaml:"driver"`
 	// DSNFile is a file with the address of the database, the account's name and its password, which
 	// never stand here: postgres://name:password@host:5432/database,
@@ -44,12 +47,25 @@ type Query struct {
 	Timeout time.Duration `yaml:"timeout"`
 	// Rows is the most rows that the query may give, 50,000,000 by default. More are an error.
 	Rows int `yaml:"rows"`
+	// Zone is the time zone of the query's session, from the source's mapping; empty: the account's
+	// own.
+	Zone string `yaml:"-"`
+}
+
+// UnmarshalYAML takes the driver mariadb for mysql.
+func (q *Query) UnmarshalYAML(n *yaml.Node) error {
+	type plain Query
+	err := yamlfile.DecodeNode(n, (*plain)(q))
+	if q.Driver == "mariadb" {
+		q.Driver = MySQL
+	}
+	return err
 }
 
 func (q Query) Validate() error {
 	switch {
 	case !slices.Contains([]string{Postgres, MySQL, SQLite}, q.Driver):
-		return fmt.Errorf("driver: %q: write postgres, mysql (for MariaDB too) or sqlite", q.Driver)
+		return fmt.Errorf("driver: %q: write postgres, mysql, mariadb or sqlite", q.Driver)
 	case q.DSNFile == "":
 		return errors.New("dsn_file: name the file that holds the database's address and password: they stand nowhere else")
 	case (q.SQL == "") == (q.SQLFile == ""):
@@ -58,10 +74,15 @@ func (q Query) Validate() error {
 		return fmt.Errorf("timeout: %v: write 1s to %v, or leave it out", q.Timeout, longestTimeout)
 	case q.Rows < 0:
 		return fmt.Errorf("rows: %d: write the most rows that are right, or leave it out", q.Rows)
-	case q.SQL != "":
-		return q.reads(q.SQL)
+	case q.Zone != "":
+		if _, err := zone.Named(q.Zone); err != nil {
+			return err
+		}
 	}
-	return nil
+	if q.SQL == "" {
+		return nil
+	}
+	return q.reads(q.SQL)
 }
 
 // Below puts a query's relative paths below a folder.

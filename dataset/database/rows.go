@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"caucus/dataset"
+	"caucus/dataset/zone"
 )
 
 // Rows reads the rows of a query. It is a dataset.Rows.
@@ -27,7 +28,9 @@ type Rows struct {
 	rows   *sql.Rows
 	names  []string
 	forms  []form
-	values []any // pointers for Scan
+	zone   string       // of the session
+	in     dataset.Zone // the same, for PostgreSQL's driver, which leaves it out; nil if unknown
+	values []any        // pointers for Scan
 	cells  []string
 	place  int
 	err    error
@@ -64,6 +67,9 @@ func (r *Rows) run(text string) (err error) {
 		limit := fmt.Sprint(time.Until(end).Milliseconds())
 		_, err = r.tx.ExecContext(r.ctx, strings.ReplaceAll(settings[r.query.Driver], "LIMIT", limit))
 	}
+	if err == nil {
+		err = r.setZone()
+	}
 	types := map[string]string{}
 	if err == nil && r.query.Driver == Postgres {
 		var names []byte
@@ -97,6 +103,9 @@ func (r *Rows) run(text string) (err error) {
 			return fmt.Errorf("sql: column %d has no name: give it one by AS", i+1)
 		case slices.Contains(r.names, name):
 			return fmt.Errorf("sql: two columns have the name %q: give one another by AS", name)
+		case as == moment && r.in == nil:
+			return fmt.Errorf("the time zone of the account, %q, has no usual name: write "+
+				"zone: in the mapping, such as Europe/Berlin", r.zone)
 		case as == refused:
 			wrong = append(wrong, fmt.Sprintf("%s (%s)", name, of))
 		default:
@@ -109,6 +118,21 @@ func (r *Rows) run(text string) (err error) {
 	}
 	return nil
 }
+
+// setZone gives the session its time zone, and learns which one it has.
+func (r *Rows) setZone() (err error) {
+	if set := setZone[r.query.Driver]; r.query.Zone != "" && set != "" {
+		_, err = r.tx.ExecContext(r.ctx, fmt.Sprintf(set, r.query.Zone))
+	}
+	if show := showZone[r.query.Driver]; err == nil && show != "" {
+		err = r.tx.QueryRowContext(r.ctx, show).Scan(&r.zone)
+	}
+	r.in, _ = zone.Named(r.zone) // nil: unknown here
+	return err
+}
+
+// Zone returns the time zone of the query's session; "" for SQLite, which has none.
+func (r *Rows) Zone() string { return r.zone }
 
 func (r *Rows) Columns() []string { return r.names }
 
@@ -145,6 +169,9 @@ func (r *Rows) next() error {
 		if _, blob := value.([]byte); blob && r.query.Driver == SQLite {
 			return fmt.Errorf(noCell, r.names[i]+" (blob)")
 		}
+		if at, is := value.(time.Time); is && r.forms[i] == moment {
+			value = at.UTC().Add(time.Duration(r.in(at.Unix())) * time.Second)
+		}
 		r.cells[i] = r.forms[i].cell(value)
 	}
 	r.place++
@@ -171,21 +198,23 @@ const (
 	single  // 32 bits, which the driver returns as 64
 	finite  // a decimal that may be NaN or Infinity
 	clock   // a time of day, which may end in zeros
-	local   // a date or moment without a zone
-	utc     // a moment with a zone
+	local   // a date, or a day and time in the session's zone or in none
+	moment  // a moment, which is written in the session's zone
 )
 
 // forms says how each type is written as text. Others are refused, but SQLite's columns are all plain.
 var forms = map[string]map[string]form{
 	Postgres: {
 		"bool": plain, "int2": plain, "int4": plain, "int8": plain, "oid": plain, "float4": single, "float8": plain,
-		"numeric": finite, "date": local, "timestamp": local, "timestamptz": utc, "time": plain,
+		"numeric": finite, "date": local, "timestamp": local, "timestamptz": moment, "time": plain,
 		"uuid": plain, "text": plain, "varchar": plain, "bpchar": plain, "name": plain,
 	},
 	MySQL: {
 		"tinyint": plain, "smallint": plain, "mediumint": plain, "int": plain, "bigint": plain, "year": plain,
-		"float": plain, "double": plain, "decimal": plain, "date": local, "datetime": local, "timestamp": utc,
-		"time": clock, "enum": plain, "set": plain, "null": plain, "char": plain, "varchar": plain, "text": plain,
+		"float": plain, "double": plain, "decimal": plain, "date": local, "datetime": local,
+		"timestamp": local,
+		"time":      clock, "enum": plain, "set": plain, "null": plain, "char": plain,
+		"varchar": plain, "text": plain,
 		"tinytext": plain, "mediumtext": plain, "longtext": plain,
 	},
 	SQLite: {"bool": boolean, "boolean": boolean, "blob": refused},
@@ -208,10 +237,11 @@ func (f form) cell(value any) string {
 		return dataset.NumberText(v, 64)
 	case time.Time:
 		zone := ""
-		if _, offset := v.Zone(); f == utc || offset != 0 {
-			zone = "Z"
+		_, offset := v.Zone()
+		if offset != 0 { // of SQLite, as it is written there
+			zone = v.Format("-07:00")
 		}
-		return dataset.MomentText(v.UnixMicro(), 1e6, zone)
+		return dataset.MomentText(v.UnixMicro()+int64(offset)*1e6, 1e6, zone)
 	case []byte:
 		value = string(v)
 	}
@@ -221,7 +251,7 @@ func (f form) cell(value any) string {
 		return ""
 	case f == clock && strings.Contains(written, "."):
 		return strings.TrimRight(strings.TrimRight(written, "0"), ".")
-	case f == local || f == utc:
+	case f == local || f == moment:
 		if len(written) == len(time.DateOnly) {
 			written += " 00:00:00"
 		}

@@ -55,12 +55,22 @@ func (r *Rows) open(address string) (*sql.DB, error) {
 // settings make the database end the query in time (LIMIT in milliseconds) and write values independently
 // of its own settings. A comment with M! is for MariaDB alone, with !50708 for MySQL alone.
 var settings = map[string]string{
-	Postgres: `SET LOCAL statement_timeout = LIMIT; SET LOCAL datestyle = 'ISO'; SET LOCAL timezone = 'UTC';
+	Postgres: `SET LOCAL statement_timeout = LIMIT; SET LOCAL datestyle = 'ISO';
 		SET LOCAL extra_float_digits = 3; SET LOCAL client_encoding = 'UTF8'`,
-	MySQL: `SET NAMES utf8mb4, time_zone = '+00:00', net_write_timeout = 1 + LIMIT DIV 1000
+	MySQL: `SET NAMES utf8mb4, net_write_timeout = 1 + LIMIT DIV 1000
 		/*M!100100 , max_statement_time = LIMIT / 1000 */ /*!50708 , max_execution_time = LIMIT */`,
 	SQLite: "PRAGMA query_only = 1",
 }
+
+// setZone and showZone set and show the time zone of a session. SQLite has none.
+var (
+	setZone = map[string]string{Postgres: "SET LOCAL timezone = '%s'", MySQL: "SET time_zone " +
+		"= '%s'"}
+	showZone = map[string]string{
+		Postgres: "SELECT current_setting('TimeZone')",
+		MySQL:    "SELECT IF(@@time_zone = 'SYSTEM', @@system_time_zone, @@time_zone)",
+	}
+)
 
 // typeNames names types for which the driver has only numbers. Enums and citext are texts.
 const typeNames = `SELECT json_object_agg(oid, CASE WHEN typtype = 'e' OR typcategory = 'S' THEN 'text'
@@ -80,8 +90,11 @@ const (
 	ofText     = "sql: the database does not understand it"
 	unsaid     = "the database stopped the query for a reason that may quote a record: see it in the database's program"
 	noCell     = "sql: no cell can hold the column %s: leave it out, or cast it to text, a number or a date"
-	unreached  = "nothing answers at the address in dsn_file, or its certificate is not trusted: check both"
-	noAddress  = "dsn_file: write postgres://name:password@host:5432/database, " +
+	noZone     = "the database does not know the time zone that zone names: load its time " +
+		"zones (mysql_tzinfo_to_sql), or leave zone out to keep the account's own"
+	unreached = "nothing answers at the address in dsn_file, or its certificate is not " +
+		"trusted: check both"
+	noAddress = "dsn_file: write postgres://name:password@host:5432/database, " +
 		"for mysql name:password@tcp(host:3306)/database, for sqlite the path of the file"
 )
 
@@ -92,7 +105,7 @@ var causes = map[string]string{
 	"40": busy, "42": ofText, "42501": mayNotRead, "53": noRoom, "55": busy, "57": goneAway, "57014": tooLong,
 	"70": tooLong, "HY001": noRoom, "1021": noRoom, "1040": noRoom, "1044": mayNotRead, "1049": denied, "1111": ofText,
 	"1114": noRoom, "1130": denied, "1142": mayNotRead, "1143": mayNotRead, "1203": noRoom, "1205": busy,
-	"1290": writes, "1370": mayNotRead, "1412": busy, "3024": tooLong,
+	"1290": writes, "1298": noZone, "1370": mayNotRead, "1412": busy, "3024": tooLong,
 	"sqlite 1": ofText, "sqlite 3": mayNotRead, "sqlite 5": busy, "sqlite 6": busy, "sqlite 7": noRoom,
 	"sqlite 8": writes, "sqlite 9": tooLong, "sqlite 13": noRoom, "sqlite 23": mayNotRead,
 	"sqlite 10": "the disk failed, or dsn_file names no file: check it",

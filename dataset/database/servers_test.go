@@ -14,8 +14,12 @@ import (
 
 func TestPostgres(t *testing.T) {
 	s := testserver.Postgres(t)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
 	k := kind{
-		driver: Postgres, db: s.DB, dsn: s.DSN, secret: []string{testserver.Password, "host=", "caucus"},
+		zone: berlin, driver: Postgres, db: s.DB, dsn: s.DSN, secret: []string{testserver.Password, "host=", "caucus"},
 		create: `CREATE TYPE letters AS ENUM ('a', 'b');
 			CREATE TABLE every (id int, big bigint, little smallint, flag boolean, single real, many double precision,
 			price numeric(20, 3), born date, seen timestamp, at_utc timestamptz, clock time, name text, code char(5))`,
@@ -52,7 +56,7 @@ func TestPostgres(t *testing.T) {
 			"SELECT '12:00+01'::timetz AS photo FROM people": "timetz",
 		},
 	}
-	k.do(t, "GRANT CREATE ON SCHEMA public TO reader", "CREATE TABLE photos (id int, photo bytea)", "GRANT SELECT ON photos TO reader",
+	k.do(t, "ALTER ROLE reader SET timezone = 'Europe/Berlin'", "GRANT CREATE ON SCHEMA public TO reader", "CREATE TABLE photos (id int, photo bytea)", "GRANT SELECT ON photos TO reader",
 		"CREATE SEQUENCE counter", "GRANT ALL ON counter TO reader",
 		"CREATE FUNCTION bump() RETURNS int LANGUAGE sql SECURITY DEFINER AS $$ CREATE TABLE made_by_bump (x int); SELECT 1 $$",
 		"CREATE FUNCTION tell(t text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = '42P01', MESSAGE = 'no ' || t; END $$")
@@ -83,7 +87,7 @@ func TestPostgres(t *testing.T) {
 			"'b'::letters":           "b",
 			"'  a '::char(9)":        "a",
 			"'{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11}'::uuid": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
-			"'2024-12-31 00:00+02'::timestamptz":             "2024-12-30 22:00:00Z",
+			"'2024-12-31 00:00+02'::timestamptz":             "2024-12-30 23:00:00",
 			"'24:00'::time":                                  "24:00:00",
 			"1.50":                                           "1.50",
 			"true":                                           "true",
@@ -96,10 +100,28 @@ func TestPostgres(t *testing.T) {
 			}
 		}
 	})
-	t.Run("settings", func(t *testing.T) { // settings of the account change no cell
+	// A moment is of one day, in each cell and for the query itself: that of the account's session,
+	// or of the zone that the mapping names.
+	t.Run("zone", func(t *testing.T) {
+		const text = "SELECT t AS v, t::date::text AS d, extract(hour FROM t)::text AS h FROM (SELECT '2024-12-30 22:30Z'::timestamptz AS t) AS x"
+		for zone, want := range map[string]string{
+			"": "2024-12-30 23:30:00|2024-12-30|23|Europe/Berlin", "Asia/Tokyo": "2024-12-31 07:30:00|2024-12-31|7|Asia/Tokyo",
+			"Europe/Kiev": "2024-12-31 00:30:00|2024-12-31|0|Europe/Kiev", "UTC": "2024-12-30 22:30:00|2024-12-30|22|UTC",
+		} {
+			k.inZone(t, text, zone, want)
+		}
+		q := k.query(t, text)
+		q.Zone = "'; DROP TABLE people"
+		_, err := all(ctx, q)
+		k.says(t, q.Zone, err, "is no time zone")
+		k.do(t, "ALTER ROLE reader SET timezone = '<+02>-02'")
+		_, err = all(ctx, k.query(t, text))
+		k.says(t, "a zone without a name", err, "write zone: in the mapping")
+	})
+	t.Run("settings", func(t *testing.T) { // settings of the account change no cell, except its time zone
 		k.do(t, "ALTER ROLE reader SET timezone = 'Asia/Tokyo'", "ALTER ROLE reader SET datestyle = 'German'", "ALTER ROLE reader SET extra_float_digits = -15")
 		rows, err := all(ctx, k.query(t, "SELECT '2024-12-31 08:30Z'::timestamptz AS a, '2024-12-31'::date AS b, 0.1::float8 + 0.2 AS c"))
-		if want := "2024-12-31 08:30:00Z|2024-12-31|0.30000000000000004"; err != nil || strings.Join(rows[0], "|") != want {
+		if want := "2024-12-31 17:30:00|2024-12-31|0.30000000000000004"; err != nil || strings.Join(rows[0], "|") != want {
 			t.Errorf("%q, %v, want %s", rows, err, want)
 		}
 	})
@@ -124,7 +146,7 @@ func TestPostgres(t *testing.T) {
 func TestMariaDB(t *testing.T) {
 	s := testserver.MariaDB(t)
 	k := kind{
-		driver: MySQL, db: s.DB, dsn: s.DSN, secret: []string{testserver.Password, "unix(", "reader"},
+		zone: time.FixedZone("", 9*3600), driver: MySQL, db: s.DB, dsn: s.DSN, secret: []string{testserver.Password, "unix(", "reader"},
 		create: `CREATE TABLE every (id INT, big BIGINT, little SMALLINT, flag BOOLEAN, single FLOAT, many DOUBLE,
 			price DECIMAL(20, 3), born DATE, seen DATETIME(6), at_utc TIMESTAMP(6) NULL, clock TIME(6), name TEXT, code CHAR(5)) CHARACTER SET utf8mb4`,
 		insert: "INSERT INTO every VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, FROM_UNIXTIME(?), ?, ?, ?)",
@@ -159,7 +181,7 @@ func TestMariaDB(t *testing.T) {
 			"SELECT b'1' + 0 AS n, bits AS photo FROM photos": "bit",
 		},
 	}
-	k.do(t, "CREATE TABLE photos (id INT, photo BLOB, bits BIT(3))", "GRANT ALL ON caucus.photos TO reader@localhost", "CREATE SEQUENCE counter",
+	k.do(t, "SET GLOBAL time_zone = '+09:00'", "CREATE TABLE photos (id INT, photo BLOB, bits BIT(3))", "GRANT ALL ON caucus.photos TO reader@localhost", "CREATE SEQUENCE counter",
 		"GRANT ALL ON caucus.counter TO reader@localhost", "CREATE TABLE bumped (x INT)", "GRANT CREATE ON caucus.* TO reader@localhost",
 		"CREATE FUNCTION bump() RETURNS INT BEGIN INSERT INTO bumped VALUES (1); RETURN 1; END",
 		"CREATE FUNCTION tell(t TEXT) RETURNS INT BEGIN SIGNAL SQLSTATE '42S02' SET MESSAGE_TEXT = t, MYSQL_ERRNO = 1146; RETURN 1; END",
@@ -178,9 +200,8 @@ func TestMariaDB(t *testing.T) {
 		if err != nil || strings.Join(rows[0], "|") != want {
 			t.Errorf("%q, %v, want %s", rows, err, want)
 		}
-		k.do(t, "SET GLOBAL time_zone = '+09:00'") // changes no cell
 		rows, err = all(ctx, k.query(t, "SELECT FROM_UNIXTIME(0) AS a, FROM_UNIXTIME(1735633800) AS b"))
-		if want := "1970-01-01|2024-12-31 08:30:00"; err != nil || strings.Join(rows[0], "|") != want {
+		if want := "1970-01-01 09:00:00|2024-12-31 17:30:00"; err != nil || strings.Join(rows[0], "|") != want {
 			t.Errorf("%q, %v, want %s", rows, err, want)
 		}
 		rows, err = all(ctx, k.query(t, "SELECT @@max_statement_time > 1700 AS a, @@net_write_timeout > 1700 AS b, @@tx_isolation AS c"))
@@ -192,6 +213,17 @@ func TestMariaDB(t *testing.T) {
 			t.Errorf("%q, %v, want %s", rows, err, want)
 		}
 	})
+	t.Run("zone", func(t *testing.T) {
+		const text = "SELECT FROM_UNIXTIME(1735597800) AS v, CAST(DATE(FROM_UNIXTIME(1735597800)) AS CHAR) AS d" // 22:30 UTC
+		k.inZone(t, text, "", "2024-12-31 07:30:00|2024-12-31|+09:00")
+		q := k.query(t, text)
+		q.Zone = "Europe/Berlin"
+		_, err := all(ctx, q)
+		k.says(t, "a zone that is not loaded", err, noZone)
+		k.do(t, "USE mysql", "INSERT INTO time_zone VALUES (1, 'N')", "INSERT INTO time_zone_name VALUES ('Europe/Berlin', 1)",
+			"INSERT INTO time_zone_transition_type VALUES (1, 0, 3600, 0, 'CET')", "USE caucus")
+		k.inZone(t, text, "Europe/Berlin", "2024-12-30 23:30:00|2024-12-30|Europe/Berlin")
+	})
 	k.reaches(t, map[string]string{
 		strings.Replace(k.dsn, testserver.Password, "wrong-"+testserver.Password, 1):         denied,
 		strings.Replace(k.dsn, "reader:", "nobody:", 1):                                      denied,
@@ -202,6 +234,23 @@ func TestMariaDB(t *testing.T) {
 		k.dsn + "?multiStatements=true&parseTime=true&interpolateParams=true&charset=latin1": "",
 	})
 	k.killed(t, s)
+}
+
+// inZone: a query in a zone gives one row, followed by the name of the session's zone.
+func (k kind) inZone(t *testing.T, text, zone, want string) {
+	t.Helper()
+	q := k.query(t, text)
+	q.Zone = zone
+	r, err := Open(context.Background(), q)
+	if err != nil {
+		t.Errorf("%s: %v", zone, err)
+		return
+	}
+	defer r.Close()
+	rows, err := rest(r)
+	if err != nil || len(rows) != 1 || strings.Join(append(rows[0], r.Zone()), "|") != want {
+		t.Errorf("%s: %q in %s, %v, want %s", zone, rows, r.Zone(), err, want)
+	}
 }
 
 // reaches: each wrong address is an error with this text; for "", anything but a panic is fine.

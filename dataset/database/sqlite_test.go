@@ -104,7 +104,7 @@ func TestSQLiteForms(t *testing.T) {
 	for _, r := range rows {
 		got += strings.Join(r, "|") + "\n"
 	}
-	want := "2024-12-31|2024-12-31|true\n31.12.2024|2024-12-31 06:30:00Z|false\n20241231|2024-12-31 08:30:00.25|no\n1.5||\n"
+	want := "2024-12-31|2024-12-31|true\n31.12.2024|2024-12-31 08:30:00+02:00|false\n20241231|2024-12-31 08:30:00.25|no\n1.5||\n"
 	if err != nil || got != want {
 		t.Errorf("%v\n%s, want\n%s", err, got, want)
 	}

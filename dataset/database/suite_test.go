@@ -37,6 +37,10 @@ type kind struct {
 	dsn    string
 	secret []string // parts of the address that no error may show
 
+	// zone is that of the account's sessions. The cells of at_utc are in it; nil is for texts in
+	// UTC, with a Z.
+	zone *time.Location
+
 	create, insert, read string // a table with every type
 	value                func(column string, v any) any
 	grant                string
@@ -306,7 +310,7 @@ var columnsOf = []string{"id", "big", "little", "flag", "single", "many", "price
 
 // made returns a record with a value of every type, each sometimes nil, and the cells of the same record
 // in a CSV file.
-func made(id int, r *rand.Rand) (values map[string]any, cells []string) {
+func made(id int, r *rand.Rand, zone *time.Location) (values map[string]any, cells []string) {
 	micro := func(fine bool) int64 {
 		s := r.Int64N(2_100_000_000) // until 2036, because MySQL's timestamps end in 2038
 		switch {
@@ -333,6 +337,11 @@ func made(id int, r *rand.Rand) (values map[string]any, cells []string) {
 	price := fmt.Sprintf("%d.%03d", r.Int64N(1e9)-5e8, r.IntN(1000))
 	name := []string{cell, "Zoë, \"the\" Größe", "  spaces  ", "it's", "病人", `back\slash`, "NULL", "line\nbreak", "🏥"}[r.IntN(9)]
 	code := fmt.Sprintf("C%02d", r.IntN(100))
+	inZone := time.UnixMicro(utc).UTC().Format(full + "Z")
+	if zone != nil {
+		_, offset := time.UnixMicro(utc).In(zone).Zone()
+		inZone = at(full, utc+int64(offset)*1e6)
+	}
 	rows := []struct {
 		v    any
 		text string
@@ -340,7 +349,7 @@ func made(id int, r *rand.Rand) (values map[string]any, cells []string) {
 		{id, strconv.Itoa(id)}, {big, strconv.FormatInt(big, 10)}, {little, strconv.Itoa(little)}, {flag, strconv.FormatBool(flag)},
 		{single, dataset.NumberText(float64(single), 32)}, {many, dataset.NumberText(many, 64)}, {price, price},
 		{born.Format(time.DateOnly), born.Format(time.DateOnly)},
-		{time.UnixMicro(seen).UTC(), at(full, seen)}, {time.UnixMicro(utc).UTC(), at(full+"Z", utc)},
+		{time.UnixMicro(seen).UTC(), at(full, seen)}, {time.UnixMicro(utc).UTC(), inZone},
 		{time.UnixMicro(clock).UTC().Format("15:04:05.000000"), time.UnixMicro(clock).UTC().Format("15:04:05.999999")},
 		{name, name}, {code, code},
 	}
@@ -370,7 +379,7 @@ func (k kind) sameCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id := range 1000 {
-		values, cells := made(id, r)
+		values, cells := made(id, r, k.zone)
 		text.Write(cells)
 		var row []any
 		for _, c := range columnsOf {
