@@ -28,7 +28,7 @@ func Advice(t *dataset.Table, s dataset.Schema) []string {
 		names, _ := dataset.ExpandNames(slices.Concat(f.Columns, nonEmpty(f.Column)))
 		for _, name := range names {
 			if f.Kind == dataset.Numeric {
-				all = append(all, numberAdvice(t, name, s.Missing)...)
+				all = append(all, numberAdvice(t, name, f, s.Missing)...)
 				all = append(all, unitAdvice(t, name, f)...)
 			} else {
 				all = append(all, levelAdvice(t, name, f.Levels, s.Missing, "level")...)
@@ -63,12 +63,13 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 	}
 	slices.SortFunc(strangers, func(a, b stranger) int { return cmp.Or(b.n-a.n, strings.Compare(a.text, b.text)) })
 	var out []string
+	guess := guessLevels(t.Distinct(name), levels)
 	for _, x := range strangers[:min(len(strangers), adviceTexts)] {
 		if slices.Contains(dataset.MissingTexts(), x.text) {
 			out = append(out, fmt.Sprintf("%s cells %q of %s look like missing values: add missing: [%q]", thousands(x.n), x.text, name, x.text))
 			continue
 		}
-		level := cmp.Or(levelFor(x.text, levels), "one of "+few(levels))
+		level := cmp.Or(guess[x.text], "one of "+few(levels))
 		advice := fmt.Sprintf("%s cells %q are not a %s of %s: add levels: {%s: %s}", thousands(x.n), clip(x.text), what, name, clip(x.text), level)
 		if v, ok := parseNumber(x.text, ""); ok && v < 0 { // systems write -1, -9 or -99 for a missing value
 			advice += fmt.Sprintf(", or missing: [%q] if it stands for nothing", x.text)
@@ -79,35 +80,46 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 }
 
 // numberAdvice explains why a column's cells are not numbers.
-func numberAdvice(t *dataset.Table, name, missing string) []string {
+func numberAdvice(t *dataset.Table, name string, f dataset.Feature, missing string) []string {
 	texts := t.Distinct(name)
 	delete(texts, "")
 	delete(texts, missing)
-	commas, odd := 0, 0
-	words := map[string]int{}
+	odd, all := map[string]int{}, 0
+	strange := 0
 	for text, n := range texts {
-		if _, ok := parseNumber(text, ""); ok {
-			continue
-		}
-		odd += n
-		if dataset.HasDecimalComma(text) {
-			commas += n
-		}
-		if n >= adviceLeast && slices.Contains(dataset.MissingTexts(), text) {
-			words[text] = n
+		all += n
+		if _, ok := parseNumber(text, ""); !ok {
+			odd[text] = n
+			strange += n
 		}
 	}
-	var out []string
-	if odd < adviceLeast || float64(odd) < adviceShare*float64(t.Rows()) {
+	if strange < adviceLeast || float64(strange) < adviceShare*float64(t.Rows()) {
 		return nil
 	}
-	if 2*commas > odd {
-		out = append(out, fmt.Sprintf("%s cells of %s have a decimal comma: write decimal: \",\"", thousands(commas), name))
-	} else if layout, ok := t.GuessLayout(name); ok {
-		out = append(out, fmt.Sprintf("the cells of %s are dates like %s: add dates: %s, and years_until or days_since a day", name, layout, layout))
+	var out []string
+	signs, numbers := decimalSigns(texts, f, "")
+	layouts := t.GuessLayouts(name)
+	switch {
+	case layouts != nil:
+		names := dataset.LayoutNames(layouts)
+		out = append(out, fmt.Sprintf("the cells of %s are dates like %s: add dates: %s, and "+
+			"years_until or days_since a day", name, names, names))
+	case numbers == 0:
+	case len(signs) > 1:
+		out = append(out, fmt.Sprintf("%s: %s: write which one it is under "+
+			"decimal", name, bothWays(texts, signs[0], signs[1])))
+	case signs[0] != "":
+		_, commas := decimalSigns(odd, anything, signs[0])
+		out = append(out, fmt.Sprintf("%s cells of %s have a decimal %s: write decimal: "+
+			"%q", thousands(commas), name, signNames[signs[0]], signs[0]))
 	}
-	for _, text := range slices.Sorted(maps.Keys(words)) {
-		out = append(out, fmt.Sprintf("%s cells %q of %s look like missing values: add missing: [%q]", thousands(words[text]), text, name, text))
+	for _, text := range slices.Sorted(maps.Keys(odd)) {
+		usual := slices.Contains(dataset.MissingTexts(), text)
+		word := 2*numbers > all && !strings.ContainsAny(text, "0123456789")
+		if odd[text] >= adviceLeast && (usual || word) {
+			out = append(out, fmt.Sprintf("%s cells %q of %s look like missing values: add "+
+				"missing: [%q]", thousands(odd[text]), clip(text), name, clip(text)))
+		}
 	}
 	return out
 }

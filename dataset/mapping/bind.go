@@ -7,7 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/expr-lang/expr"
+	"golang.org/x/text/unicode/norm"
+
 	"caucus/dataset"
+	"caucus/dataset/zone"
 	"caucus/internal/yamlfile"
 )
 
@@ -37,11 +41,13 @@ type target struct {
 	decimal          string
 	years, days      *day
 	layout           dataset.DateLayout
+	firstYear        int          // of two digits of a year; 0 for the usual ones
+	zone             dataset.Zone // of the site; nil if it is not known
 	multiply, offset float64
 	round            int  // -1 for no rounding
 	plain            bool // numbers are not rewritten
 
-	noDate, noValue int // number of cells without a date, or without a value
+	odd [len(problems)]int // number of cells with each of the problems
 }
 
 // day is a date, or a column of dates.
@@ -139,9 +145,17 @@ func nonEmpty(text string) []string {
 
 func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t target, found bool, err error) {
 	t = target{
-		name: name, at: -1, levels: rule.Levels, round: -1,
+		name: name, at: -1, levels: map[string]string{}, round: -1,
 		decimal: cmp.Or(rule.Decimal, m.Decimal), layout: cmp.Or(rule.Dates, m.Dates, dataset.ISODate),
-		multiply: cmp.Or(rule.Multiply, 1), offset: rule.Offset,
+		multiply: cmp.Or(rule.Multiply, 1), offset: rule.Offset, firstYear: rule.FirstYear,
+	}
+	if m.Zone != "" {
+		if t.zone, err = zone.Named(m.Zone); err != nil {
+			return target{}, false, err
+		}
+	}
+	for text, level := range rule.Levels {
+		t.levels[norm.NFC.String(text)] = level
 	}
 	t.missing = newWords(slices.Concat(m.Missing, rule.Missing), t.decimal)
 	if rule.Round != nil {
@@ -197,8 +211,9 @@ func findColumn(name string, columns []string) (at int, alike, ok bool) {
 		return i, false, true
 	}
 	at = -1
+	composed := func(name string) string { return norm.NFC.String(strings.TrimSpace(name)) }
 	for i, c := range columns {
-		if strings.EqualFold(strings.TrimSpace(c), strings.TrimSpace(name)) {
+		if strings.EqualFold(composed(c), composed(name)) {
 			if at >= 0 {
 				return -1, false, false
 			}
@@ -277,16 +292,103 @@ func (b *Bound) Cells() float64 {
 func (b *Bound) Remarks() []dataset.Remark {
 	var all []dataset.Remark
 	for _, t := range b.targets {
-		for _, r := range []dataset.Remark{{Column: t.name, Problem: NoDate, Count: t.noDate}, {Column: t.name, Problem: NoValue, Count: t.noValue}} {
-			if r.Count > 0 {
-				all = append(all, r)
+		for i, n := range t.odd {
+			if n > 0 {
+				all = append(all, dataset.Remark{Column: t.name, Problem: problems[i], Count: n})
 			}
 		}
 	}
 	return all
 }
 
+// Problems of cells that a mapping cannot turn into a value of the schema. OtherSign and
+// DayAsWritten are only remarks.
 const (
-	NoDate  dataset.Problem = "not a date as the mapping says they are written, taken for missing"
-	NoValue dataset.Problem = "for which the expression has no value, taken for missing"
+	NoDate dataset.Problem = "not a date as the mapping says they are written, taken " +
+		"for missing"
+	NoValue   dataset.Problem = "for which the expression has no value, taken for missing"
+	AfterDay  dataset.Problem = "a date after the day of years_until, taken for missing"
+	OtherSign dataset.Problem = "a number with a point although decimal says a comma, read " +
+		"as such: 1.234 there is read as 1234, so write the column's own decimal under columns"
+	DayAsWritten dataset.Problem = "a moment with a zone, taken for the day that is written " +
+		"there: name the site's under zone, as in Europe/Berlin"
 )
+
+// problems numbers the problems for the counts of a target.
+var problems = [...]dataset.Problem{NoDate, NoValue, AfterDay, OtherSign, DayAsWritten}
+
+const (
+	noDate = iota
+	noValue
+	afterDay
+	otherSign
+	dayAsWritten
+)
+
+// compile compiles an expression and records the columns that it reads.
+func (b *Bound) compile(text string, missing words, decimal string) (*expression, error) {
+	p, err := parseExpression(text)
+	if err != nil {
+		return nil, err
+	}
+	var reads []int
+	names := &namer{find: func(column string, asText bool) (string, error) {
+		at, alike, ok := findColumn(column, b.columns)
+		if !ok {
+			return "", b.noColumn(column)
+		}
+		if alike {
+			note := fmt.Sprintf("an expression's %s is the file's column %q", column, b.columns[at])
+			if !slices.Contains(b.Notes, note) {
+				b.Notes = append(b.Notes, note)
+			}
+		}
+		reads = append(reads, at)
+		name := fmt.Sprintf("%s%v %d", inputMark, asText, at)
+		if !slices.ContainsFunc(b.used, func(i input) bool { return i.name == name }) {
+			b.used = append(b.used, input{name, at, asText, missing, decimal})
+		}
+		return name, nil
+	}}
+	options := []expr.Option{expr.Env(map[string]any{}), expr.AllowUndefinedVariables(),
+		expr.DisableAllBuiltins(), expr.Patch(names)}
+	for _, f := range functions {
+		options = append(options, expr.EnableBuiltin(f))
+	}
+	program, err := expr.Compile(text, options...)
+	if names.err != nil {
+		return nil, fmt.Errorf("expression: %w", names.err)
+	}
+	if err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, fmt.Errorf("expression: %s", first)
+	}
+	return &expression{program, p.cost, reads}, nil
+}
+
+// inputs returns a record's values for expressions, made again for each record: a number if the
+// cell is one, otherwise its text; nil if the cell is missing.
+func (b *Bound) inputs(cells []string) map[string]any {
+	if len(b.used) == 0 {
+		return nil
+	}
+	env := make(map[string]any, len(b.used))
+	for _, in := range b.used {
+		text := cells[in.at]
+		if len(text) > maxText || !dataset.IsText(text) {
+			env[in.name] = nil
+			continue
+		}
+		text = strings.TrimSpace(text)
+		v, isNumber := readNumber(text, in.decimal)
+		switch {
+		case text == "" || in.missing.has(text):
+			env[in.name] = nil
+		case isNumber && !in.asText:
+			env[in.name] = v
+		default:
+			env[in.name] = text
+		}
+	}
+	return env
+}

@@ -23,4 +23,13 @@
 // rank, a mean of the ward, a score of a model trained on them), neighbours already differ in more than
 // one record of the file. Mapping.Derived names such columns. The person who declares the source vouches
 // that there are no others.
+//
+// # In which order to read it
+//
+// No file uses a declaration of a later one.
+//
+//  1. A mapping on paper: numbers.go (numbers and missing texts), expression.go, mapping.go.
+//  2. A mapping at work: bind.go (to the columns of a file), rows.go.
+//  3. For a person: words.go (the same meaning in several languages), signs.go (decimal signs),
+//     suggest.go (a draft), advice.go.
 package mapping

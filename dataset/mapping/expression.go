@@ -12,8 +12,6 @@ import (
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
-
-	"caucus/dataset"
 )
 
 // Limits of an expression. Their product bounds one record's work and memory: each part is computed
@@ -243,73 +241,6 @@ func (v *namer) Visit(n *ast.Node) {
 
 // inputMark begins the names of inputs. It cannot occur in an expression.
 const inputMark = "\x00"
-
-// compile compiles an expression and records the columns that it reads.
-func (b *Bound) compile(text string, missing words, decimal string) (*expression, error) {
-	p, err := parseExpression(text)
-	if err != nil {
-		return nil, err
-	}
-	var reads []int
-	names := &namer{find: func(column string, asText bool) (string, error) {
-		at, alike, ok := findColumn(column, b.columns)
-		if !ok {
-			return "", b.noColumn(column)
-		}
-		if alike {
-			note := fmt.Sprintf("an expression's %s is the file's column %q", column, b.columns[at])
-			if !slices.Contains(b.Notes, note) {
-				b.Notes = append(b.Notes, note)
-			}
-		}
-		reads = append(reads, at)
-		name := fmt.Sprintf("%s%v %d", inputMark, asText, at)
-		if !slices.ContainsFunc(b.used, func(i input) bool { return i.name == name }) {
-			b.used = append(b.used, input{name, at, asText, missing, decimal})
-		}
-		return name, nil
-	}}
-	options := []expr.Option{expr.Env(map[string]any{}), expr.AllowUndefinedVariables(), expr.DisableAllBuiltins(), expr.Patch(names)}
-	for _, f := range functions {
-		options = append(options, expr.EnableBuiltin(f))
-	}
-	program, err := expr.Compile(text, options...)
-	if names.err != nil {
-		return nil, fmt.Errorf("expression: %w", names.err)
-	}
-	if err != nil {
-		first, _, _ := strings.Cut(err.Error(), "\n")
-		return nil, fmt.Errorf("expression: %s", first)
-	}
-	return &expression{program, p.cost, reads}, nil
-}
-
-// inputs returns a record's values for expressions, made again for each record: a number if the cell is one,
-// otherwise its text; nil if the cell is missing.
-func (b *Bound) inputs(cells []string) map[string]any {
-	if len(b.used) == 0 {
-		return nil
-	}
-	env := make(map[string]any, len(b.used))
-	for _, in := range b.used {
-		text := cells[in.at]
-		if len(text) > maxText || !dataset.IsText(text) {
-			env[in.name] = nil
-			continue
-		}
-		text = strings.TrimSpace(text)
-		v, isNumber := parseNumber(text, in.decimal)
-		switch {
-		case text == "" || in.missing.has(text):
-			env[in.name] = nil
-		case isNumber && !in.asText:
-			env[in.name] = v
-		default:
-			env[in.name] = text
-		}
-	}
-	return env
-}
 
 // of returns the expression's value as a cell; false after an error, even a panic that expr-lang recovered.
 func (e *expression) of(env map[string]any) (string, bool) {

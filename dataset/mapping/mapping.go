@@ -14,6 +14,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/dataset/files"
+	"caucus/dataset/zone"
 	"caucus/internal/yamlfile"
 )
 
@@ -23,10 +24,18 @@ type Mapping struct {
 	files.Written `yaml:",inline"`
 	// Missing are texts for a missing value, besides an empty cell.
 	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
-	// Decimal is the decimal sign, "," or ".". If set, the other sign, spaces and apostrophes between
-	// groups of three digits are ignored: "5,400" → 5400 with Decimal ".". Empty: a point, and no signs between groups.
+	// Decimal is the decimal sign, "," or ".". If set, the other sign, spaces and apostrophes
+	// between groups of three digits are ignored: "5,400" → 5400 with Decimal ".". No such number
+	// begins with 0: "0.457" stays 0.457 with Decimal ",", and a remark counts it. Empty: a point,
+	// and no signs between groups.
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
-	// Dates is the format of dates, such as DD.MM.YYYY; empty is ISO 8601.
+	// Zone is the site's time zone, such as Europe/Berlin. A moment with a zone of its own, such as
+	// 2024-12-30 23:30:00Z, then is of the day that it was in Zone, in text as in Parquet; a
+	// query's session gets the zone. Empty: the day as the file writes it, or as the zone of the
+	// query's account has it.
+	Zone string `yaml:"zone,omitempty" json:"zone,omitempty"`
+	// Dates is the format of dates, such as DD.MM.YYYY, DD-MON-YYYY (MON: a month's name) or
+	// YYYY-MM (the month's first day); empty is ISO 8601.
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
 	// Patient is "none" if the file has no patient number. Then each record counts as another patient, and a
 	// guarantee for a patient covers one record only.
@@ -50,11 +59,16 @@ type Rule struct {
 	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
 	// Dates is the format of this column's dates.
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
-	// YearsUntil and DaysSince turn a date into a number: the whole years from the date until a day (an age), or
-	// the days from a day until the date. The day is a date (2024-12-31), a column of the file, or the word
-	// "schema" for the schema's date.
+	// YearsUntil and DaysSince turn a date into a number: the whole years from the date until a day
+	// (an age), or the days from a day until the date. The day is a date (2024-12-31), a column of
+	// the file, or the word "schema" for the schema's date. A date after the day of YearsUntil
+	// makes the cell missing, with a remark.
 	YearsUntil string `yaml:"years_until,omitempty" json:"years_until,omitempty"`
 	DaysSince  string `yaml:"days_since,omitempty" json:"days_since,omitempty"`
+	// FirstYear is the first of the hundred years that two digits of a year mean: 1925 is for 1925
+	// to 2024. Without it they are 1930 to 2029, or for YearsUntil the last hundred years before
+	// the day.
+	FirstYear int `yaml:"first_year,omitempty" json:"first_year,omitempty"`
 	// Decimal is this column's decimal sign, if it differs from the mapping's.
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
 	// Multiply, then Offset, converts a number to the schema's unit. Round keeps that many decimals.
@@ -147,6 +161,11 @@ func (m Mapping) Validate() error {
 	if err := checkDecimal(m.Decimal); err != nil {
 		return err
 	}
+	if m.Zone != "" {
+		if _, err := zone.Named(m.Zone); err != nil {
+			return err
+		}
+	}
 	if m.Dates != "" {
 		if err := m.Dates.Validate(); err != nil {
 			return fmt.Errorf("dates: %w", err)
@@ -189,6 +208,10 @@ func (r Rule) validate() error {
 	}
 	if r.YearsUntil != "" && r.DaysSince != "" {
 		return errors.New("it has both years_until and days_since: keep one")
+	}
+	if r.FirstYear < 0 || r.FirstYear > 9900 {
+		return fmt.Errorf("first_year: %d: write the first of a hundred years, such as "+
+			"1925", r.FirstYear)
 	}
 	for _, v := range []float64{r.Multiply, r.Offset} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

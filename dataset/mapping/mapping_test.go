@@ -89,6 +89,19 @@ func TestMapping(t *testing.T) {
 		"days":           {"columns: {age: {from: out, days_since: in}}", "in;out;creatinine;sex;died;id", "2024-02-28;2024-03-01 08:00;1.2;F;no;7", "2|1.2|F|no|7"},
 		"days here":      {"columns: {age: {from: out, dates: M/D/YY, days_since: 2024-02-28}}", "out;creatinine;sex;died;id", "3/1/24;1.2;F;no;7", "2|1.2|F|no|7"},
 		"no date":        {"columns: {age: {from: born, years_until: 2024-12-31}}", "born;creatinine;sex;died;id", "1950;1.2;F;no;7", "|1.2|F|no|7"},
+		"after the day":  {"columns: {age: {from: born, years_until: 2024-12-31}}", "born;creatinine;sex;died;id", "2025-01-01;1.2;F;no;7", "|1.2|F|no|7"},
+		"on the day":     {"columns: {age: {from: born, years_until: 2024-12-31}}", "born;creatinine;sex;died;id", "2024-12-31;1.2;F;no;7", "0|1.2|F|no|7"},
+		"days before":    {"columns: {age: {from: out, days_since: in}}", "in;out;creatinine;sex;died;id", "2024-03-02;2024-03-01;1.2;F;no;7", "-1|1.2|F|no|7"},
+		"two digits":     {"dates: D.M.YY\ncolumns: {age: {from: born, years_until: 2024-12-31}}", "born;creatinine;sex;died;id", "1.2.29;1.2;F;no;7", "95|1.2|F|no|7"},
+		"this year":      {"dates: D.M.YY\ncolumns: {age: {from: born, years_until: 2024-06-30}}", "born;creatinine;sex;died;id", "1.7.24;1.2;F;no;7", "99|1.2|F|no|7"},
+		"a first year":   {"columns: {age: {from: born, dates: D.M.YY, first_year: 1915, years_until: 2024-12-31}}", "born;creatinine;sex;died;id", "1.2.15;1.2;F;no;7", "109|1.2|F|no|7"},
+		"month's name":   {"columns: {age: {from: born, dates: DD-MON-YYYY, years_until: 2024-12-31}}", "born;creatinine;sex;died;id", "12-MÄR-1950;1.2;F;no;7", "74|1.2|F|no|7"},
+		"month alone":    {"columns: {age: {from: born, dates: YYYY-MM, years_until: 2024-12-31}}", "born;creatinine;sex;died;id", "1950-03;1.2;F;no;7", "74|1.2|F|no|7"},
+		"zone":           {"zone: Europe/Berlin\ncolumns: {age: {from: born, years_until: 2024-12-31}}", "born;creatinine;sex;died;id", "1949-12-31T23:00:00Z;1.2;F;no;7", "74|1.2|F|no|7"},
+		"no zone":        {"columns: {age: {from: born, years_until: 2024-12-31}}", "born;creatinine;sex;died;id", "1949-12-31T23:00:00Z;1.2;F;no;7", "75|1.2|F|no|7"},
+		"other letters":  {"columns: {age: A\u0308lter, sex: {levels: {ma\u0308nnlich: M}}}", "Älter;creatinine;sex;died;id", "70;1.2;männlich;no;7", "70|1.2|M|no|7"},
+		"letters apart":  {"columns: {age: Älter, sex: {levels: {männlich: M}}}", "A\u0308lter;creatinine;sex;died;id", "70;1.2;ma\u0308nnlich;no;7", "70|1.2|M|no|7"},
+		"0, no group":    {"decimal: \",\"", "age;creatinine;sex;died;id", "70;0.457;F;no;7", "70|0.457|F|no|7"},
 		"no other date":  {"columns: {age: {from: born, years_until: visit}}", "born;visit;creatinine;sex;died;id", "1950-12-31;;1.2;F;no;7", "|1.2|F|no|7"},
 		"expression":     {"columns: {age: {expression: \"months / 12\"}}", "months;creatinine;sex;died;id", "840;1.2;F;no;7", "70|1.2|F|no|7"},
 		"of comma":       {"decimal: \",\"\ncolumns: {age: {expression: \"months / 2\"}}", "months;creatinine;sex;died;id", "2,25;1,2;F;no;7", "1.125|1.2|F|no|7"},
@@ -357,9 +370,10 @@ func TestNumbers(t *testing.T) {
 		{"1.5", ",", "1.5"}, {"1.125", ",", "1125"}, {"1 234,5", ",", "1234.5"}, {"1\u00a0234\u202f567,5", ",", "1234567.5"}, {"1'234.5", ".", "1234.5"},
 		{"-1.234,5", ",", "-1234.5"}, {",5", ",", "0.5"}, {"5,", ",", "5"}, {"1,2,3", ",", ""}, {"1.2.3,4", ",", ""}, {"1234.567,8", ",", ""},
 		{"12-34", ",", ""}, {"", ",", ""}, {"inf", "", ""}, {"NaN", "", ""}, {"0x10", "", ""}, {"0x1p4", "", ""}, {"1_000", ".", ""}, {"1e3", "", "1000"}, {"1,5e3", ",", "1500"}, {"1e999", "", ""},
+		{"0.457", ",", "0.457"}, {".457", ",", "0.457"}, {"0,457", ".", ""}, {"-0.457", ",", "-0.457"}, {"000.457", ",", "0.457"},
 	} {
 		got := ""
-		if v, ok := parseNumber(c.text, c.decimal); ok {
+		if v, ok := readNumber(c.text, c.decimal); ok {
 			got = numberText(v)
 			if got == "1.234567e+06" || got == "1.2345675e+06" {
 				got = fmt.Sprintf("%.1f", v)

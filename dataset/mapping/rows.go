@@ -1,10 +1,11 @@
 package mapping
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 
 	"caucus/dataset"
 )
@@ -84,8 +85,7 @@ func (t *target) of(cells []string, env map[string]any) string {
 	} else if t.expression != nil {
 		var ok bool
 		if text, ok = t.expression.of(env); !ok {
-			t.noValue++
-			return ""
+			return t.without(noValue)
 		}
 	} else if text = cells[t.at]; !dataset.IsText(text) {
 		return noText
@@ -95,24 +95,38 @@ func (t *target) of(cells []string, env map[string]any) string {
 		return ""
 	}
 	if t.years != nil || t.days != nil {
-		var ok bool
-		if text, ok = t.span(text, cells); !ok {
-			t.noDate++
-			return ""
+		var why int
+		if text, why = t.span(text, cells); why >= 0 {
+			return t.without(why)
 		}
 	}
-	if level, ok := t.levels[text]; ok {
-		return level
-	}
-	if t.numeric && !t.plain {
-		if v, ok := parseNumber(text, t.decimal); ok {
-			if t.expression == nil && t.multiply == 1 && t.offset == 0 && t.round < 0 {
-				return plainNumber(text, t.decimal)
-			}
-			text = numberText(t.scaled(v))
+	if len(t.levels) > 0 {
+		if level, ok := t.levels[norm.NFC.String(text)]; ok {
+			return level
 		}
 	}
-	return text
+	if !t.numeric || t.plain {
+		return text
+	}
+	plain, bySign := plainNumber(text, t.decimal)
+	v, ok := readNumber(text, t.decimal)
+	switch {
+	case !ok:
+		return text
+	case !bySign: // such as 0.457 where the sign is a comma
+		t.odd[otherSign]++
+		plain = text
+	}
+	if t.expression == nil && t.multiply == 1 && t.offset == 0 && t.round < 0 {
+		return plain
+	}
+	return numberText(t.scaled(v))
+}
+
+// without counts a cell's problem, and makes the cell empty.
+func (t *target) without(problem int) string {
+	t.odd[problem]++
+	return ""
 }
 
 func (t *target) scaled(v float64) float64 {
@@ -123,11 +137,15 @@ func (t *target) scaled(v float64) float64 {
 	return v
 }
 
-// span returns the years from the date in text until the day of t.years, or else the days from t.days until it.
-func (t *target) span(text string, cells []string) (string, bool) {
-	own, ok := t.layout.Parse(text)
+// span returns the years from the date in text until the day of t.years, or else the days from
+// t.days until it; or the problem why it has none, else -1.
+func (t *target) span(text string, cells []string) (number string, problem int) {
+	own, ok := t.layout.ParseIn(text, t.zone)
 	if !ok {
-		return "", false
+		return "", noDate
+	}
+	if t.zone == nil && dataset.HasZone(text) {
+		t.odd[dayAsWritten]++
 	}
 	until := t.years
 	if until == nil {
@@ -135,98 +153,35 @@ func (t *target) span(text string, cells []string) (string, bool) {
 	}
 	other := until.date
 	if until.at >= 0 {
-		if other, ok = t.layout.Parse(cells[until.at]); !ok {
-			return "", false
+		if other, ok = t.layout.ParseIn(cells[until.at], t.zone); !ok {
+			return "", noDate
 		}
 	}
-	if t.years != nil {
-		return strconv.Itoa(own.YearsUntil(other)), true
+	if own, ok = t.inCentury(own, other); !ok {
+		return "", noDate
 	}
-	return strconv.Itoa(int(own - other)), true
+	switch {
+	case t.years == nil:
+		return strconv.Itoa(int(own - other)), -1
+	case own > other:
+		return "", afterDay
+	}
+	return strconv.Itoa(own.YearsUntil(other)), -1
 }
 
-// words are texts to compare with. A number among them also matches its other forms: -9 matches -9.0.
-type words struct {
-	texts   map[string]bool
-	numbers map[float64]bool
-	decimal string
-}
-
-func newWords(texts []string, decimal string) words {
-	w := words{texts: map[string]bool{}, numbers: map[float64]bool{}, decimal: decimal}
-	for _, text := range texts {
-		text = strings.TrimSpace(text)
-		w.texts[text] = true
-		if v, ok := parseNumber(text, ""); ok {
-			w.numbers[v] = true
+// inCentury finds the century of a date whose year has two digits: that of first_year, or for years
+// until a day the last one in which the date is not after the day, as a birth is not.
+func (t *target) inCentury(own, day dataset.Date) (dataset.Date, bool) {
+	first := t.firstYear
+	switch {
+	case !t.layout.TwoDigits() || first == 0 && t.years == nil:
+		return own, true
+	case first == 0:
+		year, _, _ := day.Civil()
+		first = year - 99
+		if last, ok := own.InCentury(first); ok && last > day {
+			first--
 		}
 	}
-	return w
+	return own.InCentury(first)
 }
-
-func (w words) has(text string) bool {
-	if w.texts[text] {
-		return true
-	}
-	if len(w.numbers) == 0 {
-		return false
-	}
-	v, ok := parseNumber(text, w.decimal)
-	return ok && w.numbers[v]
-}
-
-func parseNumber(text, decimal string) (float64, bool) {
-	text = plainNumber(text, decimal)
-	if text == "" || strings.IndexByte("0123456789.", text[len(text)-1]) < 0 || dataset.IsSourceForm(text) { // excludes Inf, NaN, 1_0 and 0x1p4
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
-}
-
-// plainNumber writes a number with a point and without group signs. It returns other texts unchanged.
-func plainNumber(text, decimal string) string {
-	if decimal == "" || strings.IndexByte("0123456789.,+-", firstByte(text)) < 0 {
-		return text
-	}
-	group := byte('.')
-	if decimal == "." {
-		group = ','
-	}
-	whole, fraction, has := strings.Cut(text, decimal)
-	if has && strings.ContainsAny(fraction, ",. '\u00a0\u202f") {
-		return text
-	}
-	joined, ok := withoutGroups(whole, group)
-	if !ok {
-		return text
-	}
-	if has {
-		return joined + "." + fraction
-	}
-	return joined
-}
-
-func firstByte(text string) byte {
-	if text == "" {
-		return 0
-	}
-	return text[0]
-}
-
-// withoutGroups removes signs between groups of three digits; false if a sign is elsewhere.
-func withoutGroups(whole string, group byte) (string, bool) {
-	whole = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "'", " ", string(group), " ").Replace(whole)
-	parts := strings.Split(whole, " ")
-	for i, p := range parts {
-		if i > 0 && (len(p) != 3 || strings.Trim(p, "0123456789") != "") {
-			return "", false
-		}
-	}
-	if n := len(strings.TrimLeft(parts[0], "+-")); len(parts) > 1 && (n < 1 || n > 3) {
-		return "", false
-	}
-	return strings.Join(parts, ""), true
-}
-
-func numberText(v float64) string { return strconv.FormatFloat(v+0, 'g', -1, 64) } // +0 turns -0 into 0

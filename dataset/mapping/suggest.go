@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,11 +52,7 @@ func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 			}
 		}
 	}
-	for _, name := range s.AllColumns() {
-		if f, known := d.kinds[name]; known && d.out.Placed[name] != "" {
-			d.missing(name, d.out.Placed[name], f)
-		}
-	}
+	d.missing()
 	for _, name := range s.AllColumns() {
 		if _, placed := d.out.Placed[name]; placed {
 			d.rule(name)
@@ -61,7 +60,7 @@ func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 			d.out.Unplaced = append(d.out.Unplaced, name)
 		}
 	}
-	d.decimalElsewhere()
+	d.oneDecimal()
 	d.out.Idle = d.free
 	return d.out
 }
@@ -70,7 +69,8 @@ type drafter struct {
 	table  *dataset.Table
 	schema dataset.Schema
 	kinds  map[string]dataset.Feature
-	free   []string // columns of the file that are not placed
+	free   []string         // columns of the file that are not placed
+	marks  map[string]Texts // by column, texts for a missing value there
 	out    Suggestion
 }
 
@@ -191,113 +191,235 @@ func (d *drafter) sameLevels(name string) string {
 }
 
 func (d *drafter) fits(column string, f dataset.Feature) bool {
-	if f.Kind != dataset.Numeric {
-		return true
-	}
-	if _, ok := d.table.GuessLayout(column); ok {
-		return true
-	}
-	numbers, all := 0, 0
-	for text, n := range d.present(column) {
-		all += n
-		if _, ok := parseNumber(text, ","); ok {
-			numbers += n
-		}
-	}
-	return all == 0 || 2*numbers >= all
+	return f.Kind != dataset.Numeric || d.counted(column)
 }
 
+// counted reports whether most of a column's cells are numbers or dates.
+func (d *drafter) counted(column string) bool {
+	texts, all := d.present(column), 0
+	for _, n := range texts {
+		all += n
+	}
+	_, numbers := decimalSigns(texts, anything, "")
+	return 2*numbers >= all || d.table.GuessLayouts(column) != nil
+}
+
+// present counts a column's texts, without those for missing values.
 func (d *drafter) present(column string) map[string]int {
 	texts := d.table.Distinct(column)
-	words := newWords(append(dataset.MissingTexts(), d.out.Mapping.Missing...), d.out.Mapping.Decimal)
+	missing := slices.Concat(dataset.MissingTexts(), d.out.Mapping.Missing, d.marks[column])
+	words := newWords(missing, d.out.Mapping.Decimal)
 	maps.DeleteFunc(texts, func(text string, _ int) bool { return text == "" || words.has(text) })
 	return texts
 }
 
 func (d *drafter) rule(name string) {
 	column := d.out.Placed[name]
-	r := Rule{}
+	r := Rule{Missing: d.marks[column]}
 	if column != name {
 		r.From = column
 	}
 	f, known := d.kinds[name]
-	switch {
+	switch layouts := d.table.GuessLayouts(column); {
 	case !known:
 	case f.Kind == dataset.Categorical:
 		r.Levels = d.levels(name, column, f.Levels)
+	case layouts != nil:
+		d.date(name, column, layouts, f, &r)
 	default:
 		d.number(name, column, f, &r)
 	}
-	if r.From != "" || len(r.Levels) > 0 || r.Dates != "" || r.YearsUntil != "" || r.DaysSince != "" {
-		d.out.Mapping.Columns[name] = r
+	d.keepRule(name, r)
+}
+
+// keepRule keeps a rule that says anything.
+func (d *drafter) keepRule(name string, r Rule) {
+	if len(r.Levels) == 0 {
+		r.Levels = nil
+	}
+	if d.out.Mapping.Columns[name] = r; reflect.DeepEqual(r, Rule{}) {
+		delete(d.out.Mapping.Columns, name)
 	}
 }
 
-func (d *drafter) missing(name, column string, f dataset.Feature) {
-	for _, text := range slices.Sorted(maps.Keys(d.table.Distinct(column))) {
-		v, isNumber := parseNumber(text, d.out.Mapping.Decimal)
-		usual := slices.Contains(dataset.MissingTexts(), text)
-		code := isNumber && slices.Contains([]float64{-1, -9, -99, -999, -9999, 999, 9999}, v) && f.Kind == dataset.Numeric && (v < f.Min || v > f.Max)
-		isLevel := slices.Contains(f.Levels, text) || text == d.schema.Missing
-		if (usual || code) && !isLevel && !slices.Contains(d.out.Mapping.Missing, text) {
-			d.out.Mapping.Missing = append(d.out.Mapping.Missing, text)
-			d.note("%q in %s is taken for a missing value, there and elsewhere", text, name)
+// often is how many cells must have a text, in a column otherwise of numbers or dates, before a
+// draft takes it for a mark of missing values without knowing it.
+const often = 3
+
+// missingCode finds numbers that stand for a missing value wherever they are out of bounds.
+var missingCode = regexp.MustCompile(`^(-1|-?9+([.,]9+)?)$`)
+
+// missing finds the texts that stand for missing values, by column. A text goes to the mapping's
+// own list if each column that has the text takes it for missing: None may be a level elsewhere,
+// and 999 a number.
+func (d *drafter) missing() {
+	marks, all := map[string]Texts{}, map[string]bool{}
+	var columns []string
+	// A code of a column of numbers is no level of another column.
+	for _, kind := range []dataset.FeatureKind{dataset.Numeric, dataset.Categorical} {
+		for _, name := range d.schema.AllColumns() {
+			f, column := d.kinds[name], d.out.Placed[name]
+			if f.Kind != kind || column == "" {
+				continue
+			}
+			columns = append(columns, column)
+			texts, counted := d.table.Distinct(column), kind == dataset.Numeric && d.counted(column)
+			for _, text := range slices.Sorted(maps.Keys(texts)) {
+				mark := slices.Contains(dataset.MissingTexts(), text) ||
+					kind == dataset.Categorical && all[text] ||
+					counted && d.isMark(f, text, texts[text])
+				if mark && text != d.schema.Missing && levelFor(text, f.Levels) == "" {
+					marks[column], all[text] = append(marks[column], text), true
+					d.note("%q in %s is taken for a missing value: %d "+
+						"cells", clip(text), name, texts[text])
+				}
+			}
 		}
 	}
+	d.marks = map[string]Texts{}
+	for _, text := range slices.Sorted(maps.Keys(all)) {
+		same := newWords([]string{text}, "")
+		var its []string
+		value := false // somewhere
+		for _, column := range columns {
+			if slices.Contains(marks[column], text) {
+				its = append(its, column)
+			}
+			for other := range d.table.Distinct(column) {
+				value = value || same.has(other) && !slices.Contains(marks[column], other)
+			}
+		}
+		if !value {
+			d.out.Mapping.Missing, its = append(d.out.Mapping.Missing, text), nil
+		}
+		for _, column := range its {
+			d.marks[column] = append(d.marks[column], text)
+		}
+	}
+}
+
+// isMark reports whether a text of n cells, in a column of numbers or dates, stands for a missing
+// value: a text without digits that many cells have, or a number outside of the bounds that is a
+// code.
+func (d *drafter) isMark(f dataset.Feature, text string, n int) bool {
+	v, isNumber := readNumber(text, ",")
+	if !isNumber {
+		return n >= often && text != "" && !strings.ContainsAny(text, "0123456789")
+	}
+	negative := v < 0 && f.Min >= 0 && n >= often && v == math.Trunc(v)
+	return (v < f.Min || v > f.Max) && (negative || missingCode.MatchString(text))
 }
 
 // levels recodes texts that mean a level and notes the others.
 func (d *drafter) levels(name, column string, levels []string) map[string]string {
 	recode := map[string]string{}
 	present := d.present(column)
+	guess := guessLevels(present, levels)
 	for _, text := range slices.Sorted(maps.Keys(present)) {
-		switch level := levelFor(text, levels); {
+		switch level := guess[text]; {
 		case level == text:
 		case level != "":
 			recode[text] = level
 		case len(recode) < 100:
-			d.note("%s: %q (%d cells) is no level of it (%s): add it under levels, or it counts as other", name, clip(text), present[text], few(levels))
+			often := ""
+			if likely := levelFor(text, levels); likely != "" {
+				often = fmt.Sprintf(" (%s often means %s, but another text of the column has "+
+					"no level)", clip(text), likely)
+			}
+			d.note("%s: %q (%d cells) is no level of it (%s)%s: add it under levels, or it "+
+				"counts as other", name, clip(text), present[text], few(levels), often)
 		}
 	}
 	return recode
 }
 
-// number checks decimal signs, dates and units in a column of numbers.
-func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
-	if layout, ok := d.table.GuessLayout(column); ok {
+// date writes the format of a column of dates and what becomes of them.
+func (d *drafter) date(
+	name, column string, layouts []dataset.DateLayout, f dataset.Feature, r *Rule,
+) {
+	layout := layouts[0]
+	if layout != dataset.ISODate {
 		r.Dates = layout
-		if layout == dataset.ISODate {
-			r.Dates = ""
+	}
+	for _, other := range layouts[1:] {
+		text, differ := d.example(column, func(text string) bool {
+			a, _ := layout.Parse(text)
+			b, ok := other.Parse(text)
+			return ok && a != b
+		})
+		if differ {
+			a, _ := layout.Parse(text)
+			b, _ := other.Parse(text)
+			r.Dates = dataset.DateLayout(dataset.LayoutNames(layouts))
+			d.note("%s: %q is %v as %s and %v as %s: write under dates which one it "+
+				"is", name, text, a, layout, b, other)
 		}
-		switch {
-		case meansTheSame(name, "age") && d.schema.Date != "":
-			r.YearsUntil = agreedDay
-		case meansTheSame(name, "age"):
-			r.YearsUntil = "YYYY-MM-DD"
-			d.note("%s: %q holds dates: write under years_until the day, or the column, at which they are ages", name, column)
-		default:
-			r.DaysSince = "YYYY-MM-DD"
-			d.note("%s: %q holds dates: write under days_since the day, or the column, from which they are counted", name, column)
-		}
+	}
+	switch {
+	case !meansTheSame(name, "age"):
+		r.DaysSince = "YYYY-MM-DD"
+		d.note("%s: %q holds dates: write under days_since the day, or the column, from which "+
+			"they are counted", name, column)
+	case d.schema.Date == "":
+		r.YearsUntil = "YYYY-MM-DD"
+		d.note("%s: %q holds dates: write under years_until the day, or the column, at which "+
+			"they are ages", name, column)
+	default:
+		r.YearsUntil = agreedDay
+	}
+	until, fixed := dataset.ISODate.Parse(d.schema.Date)
+	if !layout.TwoDigits() || r.YearsUntil == "" || !fixed {
 		return
 	}
-	commas := 0
-	var values []float64
-	for text, n := range d.present(column) {
-		if dataset.HasDecimalComma(text) {
-			commas += n
-		}
-		if v, ok := parseNumber(text, cmp.Or(d.out.Mapping.Decimal, ",")); ok {
-			values = append(values, slices.Repeat([]float64{v}, min(n, 1000))...)
-		}
+	t := target{layout: layout, years: &day{until, -1}}
+	age := func(text string) int {
+		years, _ := t.span(text, nil)
+		v, _ := strconv.Atoi(years)
+		return v
 	}
-	if commas > 0 && d.out.Mapping.Decimal == "" {
-		d.out.Mapping.Decimal = ","
-		d.note("%s has a decimal comma, as in 1,5: taken for all columns", name)
+	older := func(text string) bool { return float64(age(text)+100) <= f.Max }
+	if text, ok := d.example(column, older); ok {
+		r.FirstYear = undecidedYear
+		year, _, _ := until.Civil()
+		d.note("%s: years have two digits: %q is %d years or %d: write under first_year the "+
+			"first of the hundred years, such as %d",
+			name, text, age(text), age(text)+100, year-99)
 	}
-	if len(values) == 0 {
+}
+
+// example returns the first text of a column, in alphabetical order, for which a condition holds.
+func (d *drafter) example(column string, is func(text string) bool) (string, bool) {
+	texts := slices.Sorted(maps.Keys(d.present(column)))
+	if i := slices.IndexFunc(texts, is); i >= 0 {
+		return texts[i], true
+	}
+	return "", false
+}
+
+// number checks decimal signs and units in a column of numbers.
+func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
+	texts, told := d.present(column), d.out.Mapping.Decimal
+	signs, numbers := decimalSigns(texts, f, told)
+	all, _ := decimalSigns(texts, anything, told)
+	if numbers == 0 {
 		d.note("%s: no cell of %q is a number", name, column)
 		return
+	}
+	if len(signs) == 1 && signs[0] != told {
+		r.Decimal = cmp.Or(signs[0], ".")
+	}
+	if len(all) > 1 {
+		what := "the other is out of bounds"
+		if len(signs) > 1 && told == "" {
+			r.Decimal, what = undecidedSign, "write under decimal which one it is"
+		}
+		d.note("%s: %s: %s", name, bothWays(texts, all[0], all[1]), what)
+	}
+	var values []float64
+	for text, n := range texts {
+		if v, ok := parseNumber(text, signs[0]); ok {
+			values = append(values, slices.Repeat([]float64{v}, min(n, 1000))...)
+		}
 	}
 	slices.Sort(values)
 	if middle := values[len(values)/2]; middle > f.Max || middle < f.Min {
@@ -306,22 +428,52 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	}
 }
 
-// decimalElsewhere looks for a decimal comma in the columns left over, because a person may still place them.
-func (d *drafter) decimalElsewhere() {
-	for _, c := range d.free {
-		if d.out.Mapping.Decimal != "" || !d.fits(c, dataset.Feature{Kind: dataset.Numeric}) {
-			continue
+// oneDecimal writes a decimal sign for all columns instead of each if the columns that need one
+// need the same, and no other column has other numbers by it. Columns left over count, because a
+// person may place them.
+func (d *drafter) oneDecimal() {
+	bounds := map[string]dataset.Feature{}
+	for name, column := range d.out.Placed {
+		bounds[column] = d.kinds[name]
+	}
+	sign := ""
+	var plain []map[string]int
+	for _, c := range d.table.Columns() {
+		f, placed := bounds[c]
+		if !placed || f.Kind != dataset.Numeric {
+			f = anything
 		}
-		for text := range d.present(c) {
-			if _, fraction, _ := strings.Cut(text, ","); dataset.HasDecimalComma(text) && len(fraction) != 3 { // 1,234 may mean a thousand
-				d.out.Mapping.Decimal = ","
-			}
-		}
-		if d.out.Mapping.Decimal != "" {
-			d.note("%q, which is left over, has a decimal comma, as in 1,5: taken for all columns", c)
+		texts := d.present(c)
+		switch signs, numbers := decimalSigns(texts, f, ""); {
+		case numbers == 0 || len(signs) > 1:
+		case signs[0] == "":
+			plain = append(plain, texts)
+		case sign != "" && sign != signs[0]:
+			return
+		default:
+			sign = signs[0]
 		}
 	}
+	other := func(texts map[string]int) bool { return differing(texts, "", sign) != "" }
+	if d.out.Mapping.Decimal != "" || sign == "" || slices.ContainsFunc(plain, other) {
+		return
+	}
+	d.out.Mapping.Decimal = sign
+	d.note("numbers have a decimal %s, in all columns", signNames[sign])
+	for name, r := range d.out.Mapping.Columns {
+		if r.Decimal == sign {
+			r.Decimal = ""
+		}
+		d.keepRule(name, r)
+	}
 }
+
+// undecidedSign and undecidedYear stand in a draft where two readings fit. A mapping with them is
+// refused, so that a person decides.
+const (
+	undecidedSign = ", or ."
+	undecidedYear = -1
+)
 
 func clip(text string) string {
 	const most = 40

@@ -1,8 +1,12 @@
 package mapping
 
 import (
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 
 	"caucus/internal/yamlfile"
 )
@@ -56,6 +60,18 @@ func withoutUnit(name string) string {
 	return yamlfile.Bare(name)
 }
 
+// spelt writes a text without case, and without spaces, points, hyphens and underscores between
+// letters: "ex-smoker" is "ex smoker". Other signs mean something: A+ is not A-, and -1 is not 1.
+func spelt(text string) string {
+	text = strings.ToLower(norm.NFC.String(strings.TrimSpace(text)))
+	for range 2 { // matches do not overlap: a-b-c
+		text = betweenLetters.ReplaceAllString(text, "$1$2")
+	}
+	return text
+}
+
+var betweenLetters = regexp.MustCompile(`(\pL)[-_. ]+(\pL)`)
+
 // levelFor returns a text's level: the same text, the same letters, or a common word for it; "" if unclear.
 func levelFor(text string, levels []string) string {
 	if slices.Contains(levels, text) {
@@ -73,12 +89,48 @@ func levelFor(text string, levels []string) string {
 		}
 		return found
 	}
-	if l := one(func(l string) bool { return yamlfile.Bare(l) == yamlfile.Bare(text) }); l != "" {
+	v, isNumber := parseNumber(text, "")
+	if l := one(func(l string) bool {
+		w, ok := parseNumber(l, "")
+		return spelt(l) == spelt(text) || ok && isNumber && v == w
+	}); l != "" {
 		return l
 	}
 	return one(func(l string) bool {
 		return slices.ContainsFunc(sameWord, func(words []string) bool {
-			return slices.Contains(words, yamlfile.Bare(l)) && slices.Contains(words, yamlfile.Bare(text))
+			return slices.Contains(words, spelt(l)) && slices.Contains(words, spelt(text))
 		})
 	})
+}
+
+// guessLevels returns the levels of a column's texts. A code of one character, or a number, means
+// something only beside the column's other texts: 1 is yes beside 0, but beside 2 it may be no; M
+// is male beside F, but beside H it is mujer. So codes that are no levels themselves are guessed
+// only if each text of the column has a level, and different codes have different ones.
+func guessLevels(texts map[string]int, levels []string) map[string]string {
+	guess, codes := map[string]string{}, map[string]string{} // codes: by level
+	clear := true
+	for text := range texts {
+		level := levelFor(text, levels)
+		if clear = clear && level != ""; level == "" {
+			continue
+		}
+		guess[text] = level
+		if isCode(text) {
+			other, taken := codes[level]
+			clear = clear && (!taken || other == spelt(text))
+			codes[level] = spelt(text)
+		}
+	}
+	if !clear || len(texts) < 2 {
+		maps.DeleteFunc(guess, func(text, level string) bool {
+			return isCode(text) && spelt(text) != spelt(level)
+		})
+	}
+	return guess
+}
+
+func isCode(text string) bool {
+	_, isNumber := parseNumber(text, "")
+	return isNumber || len([]rune(spelt(text))) == 1
 }

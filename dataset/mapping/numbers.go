@@ -1,0 +1,103 @@
+package mapping
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"caucus/dataset"
+)
+
+// words are texts to compare with. A number among them also matches its other forms: -9 matches
+// -9.0.
+type words struct {
+	texts   map[string]bool
+	numbers map[float64]bool
+	decimal string
+}
+
+func newWords(texts []string, decimal string) words {
+	w := words{texts: map[string]bool{}, numbers: map[float64]bool{}, decimal: decimal}
+	for _, text := range texts {
+		text = norm.NFC.String(strings.TrimSpace(text))
+		w.texts[text] = true
+		if v, ok := parseNumber(text, ""); ok {
+			w.numbers[v] = true
+		}
+	}
+	return w
+}
+
+func (w words) has(text string) bool {
+	if w.texts[norm.NFC.String(text)] {
+		return true
+	}
+	if len(w.numbers) == 0 {
+		return false
+	}
+	v, ok := readNumber(text, w.decimal)
+	return ok && w.numbers[v]
+}
+
+func parseNumber(text, decimal string) (float64, bool) {
+	text, ok := plainNumber(text, decimal)
+	if !ok || text == "" || strings.IndexByte("0123456789.", text[len(text)-1]) < 0 ||
+		dataset.IsSourceForm(text) { // excludes Inf, NaN, 1_0 and 0x1p4
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+// readNumber is parseNumber, and also reads numbers with a point that are none by the sign: a
+// workbook's numbers have a point even where its texts have a comma.
+func readNumber(text, decimal string) (float64, bool) {
+	v, ok := parseNumber(text, decimal)
+	if !ok && decimal != "" {
+		return parseNumber(text, "")
+	}
+	return v, ok
+}
+
+// plainNumber writes a number with a point and without group signs; false for a text that is no
+// number by the decimal sign, such as 0.457 or 12.34 where it is a comma.
+func plainNumber(text, decimal string) (string, bool) {
+	if decimal == "" {
+		return text, true
+	}
+	group := "."
+	if decimal == "." {
+		group = ","
+	}
+	whole, fraction, has := strings.Cut(text, decimal)
+	joined, ok := withoutGroups(whole, group)
+	if !ok || strings.ContainsAny(fraction, ",. '\u00a0\u202f") {
+		return "", false
+	}
+	if has {
+		return joined + "." + fraction, true
+	}
+	return joined, true
+}
+
+// withoutGroups removes signs between groups of three digits; false if a sign is elsewhere. No
+// grouped number begins with 0, so that 0.457 is never 457.
+func withoutGroups(whole, group string) (string, bool) {
+	whole = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "'", " ", group, " ").Replace(whole)
+	parts := strings.Split(whole, " ")
+	if len(parts) == 1 {
+		return whole, true
+	}
+	for _, p := range parts[1:] {
+		if len(p) != 3 || strings.Trim(p, "0123456789") != "" {
+			return "", false
+		}
+	}
+	first := strings.TrimLeft(parts[0], "+-")
+	return strings.Join(parts, ""), len(first) > 0 && len(first) <= 3 && first[0] != '0'
+}
+
+// numberText adds 0, which turns -0 into 0.
+func numberText(v float64) string { return strconv.FormatFloat(v+0, 'g', -1, 64) }

@@ -1,0 +1,66 @@
+package mapping
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"caucus/dataset"
+)
+
+var signNames = map[string]string{"": "point", ".": "point", ",": "comma"}
+
+// anything are the bounds of a column that is no feature.
+var anything = dataset.Feature{Kind: dataset.Numeric, Min: math.Inf(-1), Max: math.Inf(1)}
+
+// decimalSigns returns the signs by which most of a column's texts are numbers, and how many cells
+// these are. Signs that give the same numbers count once, told first. If several are left, those
+// with at least half of the numbers within the bounds are returned, if there are any.
+func decimalSigns(texts map[string]int, f dataset.Feature, told string) (signs []string, most int) {
+	within := map[string]bool{}
+	for _, sign := range []string{told, "", ",", "."} {
+		numbers, inside := 0, 0
+		for text, n := range texts {
+			if v, ok := parseNumber(text, sign); ok {
+				numbers += n
+				if v >= f.Min && v <= f.Max {
+					inside += n
+				}
+			}
+		}
+		within[sign] = 2*inside >= numbers
+		if numbers > most {
+			signs, most = nil, numbers
+		}
+		same := func(other string) bool { return differing(texts, sign, other) == "" }
+		if numbers == most && !slices.ContainsFunc(signs, same) {
+			signs = append(signs, sign)
+		}
+	}
+	if slices.ContainsFunc(signs, func(sign string) bool { return within[sign] }) {
+		signs = slices.DeleteFunc(signs, func(sign string) bool { return !within[sign] })
+	}
+	return signs, most
+}
+
+// differing returns the first text, in alphabetical order, that is another number by another sign;
+// "" if none is.
+func differing(texts map[string]int, a, b string) (first string) {
+	for text := range texts {
+		v, isA := parseNumber(text, a)
+		w, isB := parseNumber(text, b)
+		if (isA != isB || v != w) && (first == "" || text < first) {
+			first = text
+		}
+	}
+	return first
+}
+
+// bothWays says what a cell becomes by two signs.
+func bothWays(texts map[string]int, a, b string) string {
+	text := differing(texts, a, b)
+	v, _ := parseNumber(text, a)
+	w, _ := parseNumber(text, b)
+	return fmt.Sprintf("%q is %s with a decimal %s and %s with a decimal "+
+		"%s", text, numberText(v), signNames[a], numberText(w), signNames[b])
+}
