@@ -68,6 +68,9 @@ type Asked struct {
 	DSNFile string `json:"dsn_file"`
 	// Derives lists the parts of the query that may make a row depend on other rows (database.Derives).
 	Derives []string `json:"derives,omitempty"`
+	// Zone is the time zone of the session in which the query ran. Empty for SQLite, and for an
+	// import by an earlier version, whose sessions were in UTC.
+	Zone string `json:"zone,omitempty"`
 }
 
 // From names the origin of the records, for people.
@@ -80,7 +83,11 @@ func (d Declaration) From() string {
 
 func (d Declaration) form() string {
 	if d.Query != nil {
-		return "rows of a query of " + d.Query.Driver
+		form := "rows of a query of " + d.Query.Driver
+		if d.Query.Zone != "" {
+			form += " in the time zone " + d.Query.Zone
+		}
+		return form
 	}
 	return d.Form.String()
 }

@@ -121,6 +121,7 @@ type reading struct {
 	Seen
 	digest  string   // SHA-256 of the file's bytes, or of a query
 	derives []string // parts of a query that may make rows depend on each other (Asked.Derives)
+	zone    string   // time zone of a query's session
 	form    files.Format
 	columns []string // the file's columns
 	bound   *mapping.Bound
@@ -223,13 +224,13 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 			return r, err
 		}
 		q := s.Query
-		q.SQL, q.SQLFile = text, "" // run exactly the text that was checked
+		q.SQL, q.SQLFile, q.Zone = text, "", m.Zone // run exactly the text that was checked
 		rows, err := database.Open(ctx, q)
 		if err != nil {
 			return r, err
 		}
 		defer rows.Close()
-		r.digest, r.derives = rows.Digest(), database.Derives(text)
+		r.digest, r.derives, r.zone = rows.Digest(), database.Derives(text), rows.Zone()
 		return r, take(rows, func() (int64, int64) { return 0, 0 })
 	}
 	r.digest, err = open(s.File, func(in *hashed, size int64) error {
@@ -310,7 +311,10 @@ func (r reading) unlike() error {
 		strings.Join(missing, ", "), more, len(r.columns), r.bound.Hint())
 }
 
-var unreadableProblems = []dataset.Problem{dataset.NotANumber, dataset.UnknownLevel, dataset.NoText, mapping.NoDate, mapping.NoValue}
+var unreadableProblems = []dataset.Problem{
+	dataset.NotANumber, dataset.UnknownLevel, dataset.NoText,
+	mapping.NoDate, mapping.NoValue, mapping.AfterDay,
+}
 
 func (e Expected) problems(r Seen, columns int) []string {
 	records := r.Records

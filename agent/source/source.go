@@ -24,7 +24,8 @@ type Source struct {
 	// Its first bytes decide which, when a person declares the source. A record is one row; in text
 	// it is one line, or several if a quoted cell has line breaks.
 	File string `yaml:"file"`
-	// Query reads the records from a database in place of a file. It runs only when a person declares the source.
+	// Query reads the records from a database in place of a file. It runs only when a person
+	// declares the source, drafts a mapping for it, or checks it before it is declared.
 	Query database.Query `yaml:"query"`
 	// Schema is the site's own schema file. A plan is compared with the schema, never with the data.
 	Schema string `yaml:"schema"`

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"caucus/dataset"
+	"caucus/dataset/database"
 	"caucus/internal/textpage"
 	"caucus/protocol"
 	"caucus/study"
@@ -74,7 +76,11 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 	case d.Import == "" && d.Redeclare == "":
 		return fail("it was declared under an earlier version, which read the file anew for each study")
 	case d.File != source.File || (d.Query == nil) == source.queries():
-		return fail("the configuration names another file than was declared on %s", d.At.Format(time.DateOnly))
+		return fail("the configuration names %s, and %s was declared on %s: if the folder was "+
+			"moved or renamed, the "+
+			"records are to be declared "+
+			"again", cmp.Or(source.File, "a query"), cmp.Or(d.File, "a query"),
+			d.At.Format(time.DateOnly))
 	case errQuery != nil:
 		return fail("%v", errQuery)
 	case d.Query != nil && (asked != d.Digest || source.Query.DSNFile != d.Query.DSNFile):
@@ -115,13 +121,11 @@ func (s Sources) Report(name string) Report {
 	return r
 }
 
-// Check reads a source's file as a study would. It changes nothing.
+// Check reads a source's file as a study would, or runs a query that is not declared yet. It
+// changes nothing. A person calls it, because only a person may run queries.
 func (s Sources) Check(ctx context.Context, name string) Report {
 	r := s.Report(name)
 	d := r.Declared
-	if d == nil && s.Named[name].queries() { // only a person may run queries
-		return r
-	}
 	if d == nil {
 		if _, err := s.survey(ctx, name, &r, discard, nil); err != nil {
 			r.Problem = err.Error()
@@ -135,12 +139,17 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 		return r
 	}
 	h.Close()
+	r.Problem = strings.Join(s.Problems(*d, h.Seen), "; ")
 	if d.Redeclare == RedeclareDaily {
-		digest, r.Problem = h.digest, strings.Join(s.Problems(*d, h.Seen), "; ")
+		digest = h.digest
 	} else if now, err := open(d.File, func(*hashed, int64) error { return nil }); err == nil {
 		digest = now
 	}
 	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, d.form(), h.Seen.Records, d.Columns, h.Remarks()
+	if q := d.Query; q != nil && q.Zone == "" && q.Driver != database.SQLite {
+		r.Remarks = append(r.Remarks, "imported when sessions were in UTC: if a date hangs on "+
+			"the time zone, declare the source again")
+	}
 	r.Changed = digest != d.Digest
 	return r
 }
@@ -172,7 +181,8 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 		Schema: own, Mapping: m, Columns: read.columns, Found: read.Records, Records: RoundDown(read.Records, importDigits),
 	}
 	if source.queries() {
-		d.Query, d.Vouched = &Asked{source.Query.Driver, source.Query.DSNFile, read.derives}, own.AllColumns()
+		q := source.Query
+		d.Query, d.Vouched = &Asked{q.Driver, q.DSNFile, read.derives, read.zone}, own.AllColumns()
 	}
 	r.Form = d.form()
 	if err := objection(s.Problems(d, read.Seen)); err != nil {
@@ -394,7 +404,7 @@ func (s Sources) CheckMapping(r Report) (says string, err error) {
 		columns = r.Declared.Columns
 	}
 	if columns == nil {
-		return "it can be read", nil
+		return "its text can be read; whether it fits is known when the source is read", nil
 	}
 	bound, err := m.Bind(columns, own)
 	switch {
