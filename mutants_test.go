@@ -556,8 +556,38 @@ var mutants = []mutant{
 	},
 	{
 		name: "a mapping remembers how many records it has seen", room: "dataset/mapping", file: "rows.go",
-		old: "\t\t\tt.noDate++\n\t\t\treturn \"\"\n", new: "\t\t\tif t.noDate++; t.noDate > 1 {\n\t\t\t\treturn \"0\"\n\t\t\t}\n\t\t\treturn \"\"\n",
+		old: "\tt.odd[problem]++\n\treturn \"\"\n", new: "\tif t.odd[problem]++; t.odd[problem] > 1 {\n\t\treturn \"0\"\n\t}\n\treturn \"\"\n",
 		found: "FuzzMapping",
+	},
+	{
+		name: "0.457 is read as 457", room: "dataset/mapping", file: "numbers.go",
+		old: "len(first) <= 3 && first[0] != '0'", new: "len(first) <= 3",
+		found: "TestDraftedCases|TestNumbers",
+	},
+	{
+		name: "a code is a level beside a text that is none", room: "dataset/mapping", file: "words.go",
+		old: "if !clear || len(texts) < 2 {", new: "if len(texts) < 2 {",
+		found: "TestDraftedCases|TestGuessLevels",
+	},
+	{
+		name: "a draft takes the first of two decimal signs", room: "dataset/mapping", file: "suggest.go",
+		old: "if len(signs) > 1 && told == \"\" {", new: "if len(signs) > 9 {",
+		found: "TestSuggestDecimals",
+	},
+	{
+		name: "a birth may be after the day of its age", room: "dataset/mapping", file: "rows.go",
+		old: "case own > other:", new: "case own > other+1000:",
+		found: "TestMapping",
+	},
+	{
+		name: "a moment of a query is of its day in UTC", room: "dataset/database", file: "rows.go", in: "agent/source",
+		old: "value = at.UTC().Add(time.Duration(r.in(at.Unix())) * time.Second)", new: "value = at.UTC()",
+		found: "TestZone",
+	},
+	{
+		name: "a moment with a zone is of the day that is written", room: "dataset", file: "dates.go", in: "dataset/zone",
+		old: "if seconds, has := secondsUTC(text); has {", new: "if seconds, has := secondsUTC(text); has && seconds < 0 {",
+		found: "TestNamed",
 	},
 	{
 		name: "an expression may work without a bound", room: "dataset/mapping", file: "expression.go",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/agent/site"
 	"caucus/agent/source"
 	"caucus/dataset"
+	"caucus/dataset/database"
 	"caucus/dataset/files"
 	"caucus/dataset/mapping"
 	"caucus/internal/textpage"
@@ -34,7 +37,7 @@ type draftedMapping struct {
 }
 
 func (a *agentCommand) mapFile() *cobra.Command {
-	var schema, file, out string
+	var schema, file, query, out string
 	var how reading
 	cmd := &cobra.Command{
 		Use:   "map",
@@ -49,12 +52,19 @@ If no column of the file identifies patients, the draft says patient: none. Then
 record counts as one patient; if a patient has several records, the guarantee covers
 each record, not the patient.
 
+With --query the records are the first 20,000 rows of the query of a source of the
+configuration (data:), in place of a file's.
+
+Where two readings fit, such as DD/MM/YYYY and MM/DD/YYYY, the draft takes neither,
+and is no mapping until you write which one it is.
+
 The command sends nothing and changes nothing. Its output shows texts of the file.`,
-		Example: "  caucus agent map --schema schema.yaml --file export.csv --out mapping.yaml",
-		Args:    noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			if schema == "" || file == "" {
-				return usagef("agent map needs --schema FILE and --file FILE")
+		Example: `  caucus agent map --schema schema.yaml --file export.csv --out mapping.yaml
+  caucus agent map --schema schema.yaml --query ward --config agent.yaml`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if schema == "" || (file == "") == (query == "") {
+				return usagef("agent map needs --schema FILE, and --file FILE or --query SOURCE")
 			}
 			s, err := source.ReadSchema(schema)
 			if err != nil {
@@ -67,7 +77,13 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 			if how.mapping != "" {
 				return usagef("agent map drafts a mapping: leave --mapping out")
 			}
-			read, err := readGuessing(a.console, file, &m)
+			var read dataset.Lines
+			if query != "" {
+				file = "the query of " + query
+				read, err = a.readQuery(cmd.Context(), query)
+			} else {
+				read, err = readGuessing(a.console, file, &m)
+			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
@@ -125,11 +141,34 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 	f := cmd.Flags()
 	f.StringVar(&schema, "schema", "", "schema to map to")
 	f.StringVar(&file, "file", "", "the site's file: CSV (also packed), Excel, Parquet")
+	f.StringVar(&query, "query", "", "in place of --file: the source of the configuration "+
+		"whose query is read")
 	reads(f, "schema", "file")
 	f.StringVar(&out, "out", "", "write the mapping to this file instead of stdout")
 	writes(f, "out", asStdout, ".yaml", ".yml")
 	how.flags(f)
 	return cmd
+}
+
+// readQuery reads the first rows of a source's query, in the session of its account.
+func (a *agentCommand) readQuery(ctx context.Context, name string) (dataset.Lines, error) {
+	config, err := site.LoadConfig(a.config)
+	if err != nil {
+		return dataset.Lines{}, err
+	}
+	q := config.Data[name].Query
+	if q == (database.Query{}) {
+		return dataset.Lines{}, fmt.Errorf("%s has no such source with a query: add it under "+
+			"data", a.config)
+	}
+	rows, err := database.Open(ctx, q)
+	if err != nil {
+		return dataset.Lines{}, err
+	}
+	defer rows.Close()
+	lines, err := dataset.Collect(dataset.First(rows, mapping.Advised))
+	lines.Columns = rows.Columns()
+	return lines, err
 }
 
 // readGuessing reads a file as an import does. It tries common encodings and delimiters if m names none.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +41,47 @@ func TestMapReads(t *testing.T) {
 		out.Reset()
 		if code := Main(context.Background(), []string{"dataset", "schema", file, "--label", "ill"}, &out, &out); (code != 0) != (c.other != "") || !strings.Contains(out.String(), c.other) {
 			t.Errorf("%s: dataset schema: %d, %s, want %q", name, code, out.String(), c.other)
+		}
+	}
+}
+
+// TestMapQuery: agent map drafts from the rows of a source's query too, also where the driver is
+// called mariadb.
+func TestMapQuery(t *testing.T) {
+	dir := t.TempDir()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "ward.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("CREATE TABLE t (Alter_ INT, krank TEXT); INSERT INTO t VALUES (70, 'ja'), (30, 'nein')"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"schema.yaml": "label: {column: ill, classes: [\"no\", \"yes\"]}\nfeatures:\n  - {column: age, kind: numeric, min: 0, max: 100}\n",
+		"dsn":         "ward.db",
+		"agent.yaml": `state: state
+policy: {kinds: [describe], mechanisms: [laplace], noise: [site], study: {record: {epsilon: 1}}, total: {record: {epsilon: 2}}, approval: policy}
+data:
+  ward: {query: {driver: sqlite, dsn_file: dsn, sql: "SELECT Alter_, krank FROM t"}, schema: schema.yaml}
+  other: {query: {driver: mariadb, dsn_file: dsn, sql: "SELECT 1 AS a"}, schema: schema.yaml}
+  file: {file: export.csv, schema: schema.yaml}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	for query, want := range map[string]string{
+		"ward": `"ja": "yes"`, "other": "dsn_file: write postgres://name", "file": "no such source with a query", "none": "no such source with a query",
+	} {
+		var out bytes.Buffer
+		code := Main(context.Background(), []string{"agent", "map", "--json", "--schema", "schema.yaml", "--query", query}, &out, &out)
+		if (code == 0) != (query == "ward") || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %d, %s, want %q", query, code, out.String(), want)
 		}
 	}
 }
