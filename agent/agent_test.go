@@ -36,6 +36,10 @@ func TestMain(m *testing.M) {
 		victim()
 		return
 	}
+	if at := os.Getenv(stopwatchOf); at != "" {
+		stopwatch(at)
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

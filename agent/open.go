@@ -74,7 +74,7 @@ func (a *Agent) shown() (shut func(), err error) {
 			return fmt.Errorf("%s: %w: another program may listen there: give another port in the config", what, err)
 		}
 		s := webpage.Server(h, a.log)
-		a.silence.serves(s)
+		l = a.silence.serves(s, l)
 		under.Go(func() {
 			if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 				a.log.Warn("what is shown ended", "what", what, "error", err)

@@ -1,63 +1,171 @@
 package agent
 
 import (
+	"errors"
+	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 )
 
-// silence holds back all answers of the agent's servers while the agent learns from records (window).
+// silence holds back all that the agent's servers would send while the agent learns from
+// records (window).
+//
+// Proof note. Claim: from begin to end, no server of this process sends a byte or ends a
+// connection. Handlers cannot hold this, because net/http answers some requests before any
+// handler, and closes connections by its own timers. So connections hold it (quietConn).
+//   - Idle connections end before the silence begins.
+//   - Read, Write and Close wait for its end. Reads and Writes under way are interrupted.
+//     Otherwise a Write would go on as soon as its reader takes more, and a Read would make room
+//     for more, which the system tells the sender.
+//   - A deadline that ends in a silence would close its connection at the silence's end, also
+//     that of an honest caller. So a silence lengthens all deadlines by its own length.
+//
+// What the system answers by itself is outside (window). TestServersAreSilent, TestStopwatch
+// and TestSilenceInterrupts would catch a violation.
 type silence struct {
-	mu      sync.Mutex    // guards the fields below
-	over    chan struct{} // closed when the silence ends; nil without a silence
-	servers []*http.Server
+	servers []*http.Server // all are added before the first silence
+	// held is locked during a silence. Each call of a connection that could be heard read-locks it.
+	held sync.RWMutex
+
+	mu     sync.Mutex // guards the fields below, and the deadlines of connections
+	silent bool
+	conns  map[*quietConn]bool
 }
 
 func (s *silence) begin() (end func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	over := make(chan struct{})
-	s.over = over
 	s.keepAlives(false)
+	from := time.Now()
+	s.mu.Lock()
+	s.silent = true
+	for c := range s.conns {
+		c.interrupt()
+	}
+	s.mu.Unlock()
+	s.held.Lock()
 	return func() {
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.over = nil
+		s.silent = false
+		length := time.Since(from)
+		for c := range s.conns {
+			c.resume(from, length)
+		}
+		s.mu.Unlock()
 		s.keepAlives(true)
-		close(over)
+		s.held.Unlock()
 	}
 }
 
-// keepAlives closes idle connections, or lets them stay open again. If they stayed open during the silence, a timer
-// would close them at a moment that others could observe.
+// keepAlives closes idle connections, or lets connections stay open between requests again.
 func (s *silence) keepAlives(on bool) {
 	for _, server := range s.servers {
 		server.SetKeepAlivesEnabled(on)
 	}
 }
 
-func (s *silence) serves(server *http.Server) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	server.Handler = s.hold(server.Handler)
+// serves makes the connections silent that a server will accept from l.
+func (s *silence) serves(server *http.Server, l net.Listener) net.Listener {
 	s.servers = append(s.servers, server)
+	return quietListener{l, s}
 }
 
-// hold makes requests wait for the end of a silence. It drops a request whose client went away.
-func (s *silence) hold(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		over := s.over
-		s.mu.Unlock()
-		if over != nil {
-			c := http.NewResponseController(w)
-			var none time.Time // no deadline, because a deadline would end a held request at a moment that could be observed
-			_, _ = c.SetReadDeadline(none), c.SetWriteDeadline(none)
-			<-over
-			if r.Context().Err() != nil {
-				return
-			}
+type quietListener struct {
+	net.Listener
+	silence *silence
+}
+
+func (l quietListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.silence.connection(c), nil
+}
+
+func (s *silence) connection(c net.Conn) *quietConn {
+	q := &quietConn{Conn: c, silence: s}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conns == nil {
+		s.conns = map[*quietConn]bool{}
+	}
+	s.conns[q] = true
+	if s.silent {
+		q.interrupt()
+	}
+	return q
+}
+
+// quietConn is a connection that reads, writes and closes nothing during a silence.
+type quietConn struct {
+	net.Conn
+	silence     *silence
+	read, write time.Time // deadlines; zero for none
+}
+
+func (c *quietConn) Read(b []byte) (int, error)  { return c.transfer(c.Conn.Read, b, &c.read) }
+func (c *quietConn) Write(b []byte) (int, error) { return c.transfer(c.Conn.Write, b, &c.write) }
+
+// transfer reads or writes outside silences. After a silence that interrupted it, it goes on.
+func (c *quietConn) transfer(
+	call func([]byte) (int, error), b []byte, deadline *time.Time,
+) (done int, err error) {
+	for {
+		c.silence.held.RLock()
+		n, err := call(b[done:])
+		c.silence.held.RUnlock()
+		done += n
+		if !errors.Is(err, os.ErrDeadlineExceeded) || c.over(deadline) {
+			return done, err
 		}
-		next.ServeHTTP(w, r)
-	})
+	}
+}
+
+func (c *quietConn) over(deadline *time.Time) bool {
+	c.silence.mu.Lock()
+	defer c.silence.mu.Unlock()
+	return !deadline.IsZero() && !time.Now().Before(*deadline)
+}
+
+func (c *quietConn) Close() error {
+	c.silence.held.RLock()
+	defer c.silence.held.RUnlock()
+	c.silence.mu.Lock()
+	delete(c.silence.conns, c)
+	c.silence.mu.Unlock()
+	return c.Conn.Close()
+}
+
+func (c *quietConn) SetReadDeadline(t time.Time) error {
+	return c.limit(&c.read, t, c.Conn.SetReadDeadline)
+}
+
+func (c *quietConn) SetWriteDeadline(t time.Time) error {
+	return c.limit(&c.write, t, c.Conn.SetWriteDeadline)
+}
+
+// limit sets a deadline, which applies from the end of a silence.
+func (c *quietConn) limit(deadline *time.Time, t time.Time, apply func(time.Time) error) error {
+	c.silence.mu.Lock()
+	defer c.silence.mu.Unlock()
+	*deadline = t
+	if c.silence.silent {
+		return nil
+	}
+	return apply(t)
+}
+
+// interrupt ends calls under way. The caller holds the silence's mu.
+func (c *quietConn) interrupt() { _ = c.Conn.SetDeadline(time.Unix(1, 0)) }
+
+// resume applies the deadlines after a silence. It lengthens those that were not over when the
+// silence began. The caller holds the silence's mu.
+func (c *quietConn) resume(from time.Time, length time.Duration) {
+	for _, t := range []*time.Time{&c.read, &c.write} {
+		if t.After(from) {
+			*t = t.Add(length)
+		}
+	}
+	_, _ = c.Conn.SetReadDeadline(c.read), c.Conn.SetWriteDeadline(c.write)
 }

@@ -23,7 +23,7 @@ func TestMeasuredAgain(t *testing.T) {
 		a, _ := r.heard(t)
 		looks := 0
 		a.site.Speed.Look = func() time.Duration {
-			if looks++; a.preparation.busy.Load() > 0 || a.silence.over != nil {
+			if looks++; a.preparation.busy.Load() > 0 || a.silence.silent {
 				t.Error("it looks while it works on records")
 			}
 			return time.Millisecond
