@@ -16,28 +16,30 @@ import (
 	"caucus/study/verify"
 )
 
-// tell logs what happened to a contribution before its upload. It waits for the upload, because logs may leave
-// the machine, and the time of a line would show how long the computation took.
-func (a *Agent) tell(d site.Dossier, o protocol.Summary) error {
+// flaws logs what constants replaced in a contribution, and returns it as pairs of the receipt's
+// audit line.
+//
+// Proof note. Claim: the times of the upload and of this agent's next message do not tell
+// whether a contribution was late or its source unread. The upload has left when the files about
+// both are read. No audit line is written for them alone, because a line is on the disk, and with
+// syslog, before the agent goes on: the next message would leave later. TestFlawsAreTold would
+// catch a violation.
+func (a *Agent) flaws(d site.Dossier, o protocol.Summary) (pairs []any) {
+	tell := func(key string, value any, says string, args ...any) {
+		pairs = append(pairs, key, value)
+		args = append(args, "study", o.Hash.String())
+		a.logOnceAbout(o.Hash.String()+" "+key, slog.LevelError, says, args...)
+	}
 	if late, err := d.Read(site.FileLate); err == nil {
 		what := strings.TrimSpace(string(late))
-		a.logOnceAbout(o.Hash.String()+" late", slog.LevelError, "not ready in time, a constant is sent in its place: "+what+"; raise least_window or margin in the config, or give the agent another processor", "study", o.Hash.String())
-		if err := a.recordOnce(site.AuditLate, o.Hash, o.Name, "late", what); err != nil {
-			return err
-		}
+		tell("late", what, "not ready in time, a constant is sent in its place: "+what+
+			"; raise least_window or margin in the config, or give the agent another processor")
 	}
 	if why, err := d.Read(site.FileUnread); err == nil {
-		a.logOnceAbout(o.Hash.String()+" unread", slog.LevelError, "this study gets empty records of this site: its source cannot be read as it was declared", "study", o.Hash.String(), "error", strings.TrimSpace(string(why)))
-		p, err := d.Plan()
-		if err != nil {
-			return err
-		}
-		source, _ := a.site.Sources.Find(p.Data) // "" if the source no longer exists
-		if err := a.recordOnce(site.AuditUnread, o.Hash, o.Name, "source", source); err != nil {
-			return err
-		}
+		tell("unread", true, "this study gets empty records of this site: "+
+			"its source cannot be read as it was declared", "error", strings.TrimSpace(string(why)))
 	}
-	return nil
+	return pairs
 }
 
 // final lists the errors after which the same contribution would be refused again. "Study not open" is not among
@@ -61,15 +63,13 @@ func (a *Agent) send(ctx context.Context, d site.Dossier, o protocol.Summary) er
 		a.reports.say(o.Hash, protocol.WaitHelper)
 		return nil
 	}
-	if err := a.tell(d, o); err != nil {
-		return err
-	}
 	if c := a.courier(); c == nil || c.Answers() {
 		if err := a.recordOnce(site.AuditSending, o.Hash, o.Name); err != nil {
 			return err
 		}
 	}
 	r, err := a.link.Contribute(ctx, o.Hash, body)
+	flaws := a.flaws(d, o)
 	if slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
 		return a.closed(d, o, err.Error())
 	}
@@ -80,7 +80,8 @@ func (a *Agent) send(ctx context.Context, d site.Dossier, o protocol.Summary) er
 	if want := study.BodyDigest(sha256.Sum256(body)); r.Body != want || r.Plan != o.Hash || r.Party != a.site.Party {
 		return fmt.Errorf("the coordinator's receipt is not for what this party sent (%s)", want)
 	}
-	if err := a.recordOnce(site.AuditReceipt, o.Hash, o.Name, "received", r.Received); err != nil {
+	flaws = append([]any{"received", r.Received}, flaws...)
+	if err := a.recordOnce(site.AuditReceipt, o.Hash, o.Name, flaws...); err != nil {
 		return err
 	}
 	known, err := d.Amendments()

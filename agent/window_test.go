@@ -322,7 +322,7 @@ func TestPanicIsLate(t *testing.T) {
 		t.Errorf("sent after %v", took)
 	}
 	what, lines := decisions(t, r.config)
-	if len(r.bodies) != 1 || !slices.Contains(what, site.AuditLate) || bytes.Contains(r.log.Bytes(), []byte(planted)) {
+	if len(r.bodies) != 1 || lines[len(lines)-1]["late"] == nil || bytes.Contains(r.log.Bytes(), []byte(planted)) {
 		t.Errorf("%d uploads, audit %v %v, log:\n%s", len(r.bodies), what, lines, r.log)
 	}
 	review, _, err := a.Preview(context.Background(), "illness")
@@ -331,6 +331,76 @@ func TestPanicIsLate(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(r.config.State, "studies", r.hash.String(), site.FileLate)); err != nil {
 		t.Error(err)
+	}
+}
+
+// asked is a link that calls asks before each upload.
+type asked struct {
+	*coordinatorDouble
+	asks func()
+}
+
+func (l asked) Contribute(
+	ctx context.Context, p study.Hash, body []byte,
+) (protocol.Receipt, error) {
+	l.asks()
+	return l.coordinatorDouble.Contribute(ctx, p, body)
+}
+
+// TestFlawsAreTold: before an upload leaves, and in the number of lines that are on the disk before
+// the agent goes on, the audit log of a late contribution, or of one with empty records, is that of
+// any other. So is the log before the upload. After it, both logs tell the flaw.
+func TestFlawsAreTold(t *testing.T) {
+	var before []string
+	lines := 0
+	for _, flaw := range []string{"", "late", "unread"} {
+		t.Run("flaw "+flaw, func(t *testing.T) {
+			r := newRig(t, nil)
+			a := r.agent(t)
+			switch flaw {
+			case "late":
+				a.preparation.prepare = func(context.Context, window) draft {
+					return draft{late: "all of it"}
+				}
+			case "unread":
+				err := os.WriteFile(r.config.Data["ward"].File, []byte("no such table"), 0o600)
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			said := func() []string {
+				what, _ := decisions(t, r.config)
+				for line := range strings.Lines(changing.ReplaceAllString(r.log.String(), "")) {
+					what = append(what, line)
+				}
+				return what
+			}
+			var told []string
+			a.link = asked{r.coordinatorDouble, func() { told = said() }}
+			round(t, a)
+			what, audit := decisions(t, r.config)
+			if flaw == "" {
+				before, lines = told, len(what)
+			}
+			if !slices.Equal(told, before) {
+				t.Errorf("before the upload the logs say\n%q\nwant\n%q", told, before)
+			}
+			if len(what) != lines {
+				t.Errorf("the audit log has the lines %q, want %d", what, lines)
+			}
+			receipt := audit[len(audit)-1]
+			if receipt["msg"] != site.AuditReceipt {
+				t.Fatalf("the last line is %v", receipt)
+			}
+			for _, key := range []string{"late", "unread"} {
+				if has := receipt[key] != nil; has != (key == flaw) {
+					t.Errorf("the receipt's line has %s: %v", key, has)
+				}
+			}
+			if logged := strings.Contains(r.log.String(), "level=ERROR"); logged != (flaw != "") {
+				t.Errorf("the log tells of a flaw: %v", logged)
+			}
+		})
 	}
 }
 

@@ -19,18 +19,19 @@ import (
 // approved, refused, declared), or before the agent relies on the event (charged, receipt). A crash
 // may leave a line twice, but none is missing.
 const (
-	AuditApproved  = "approved"  // a person approved
-	AuditRefused   = "refused"   // a person, the policy or the ledger refused
-	AuditAllowed   = "allowed"   // people or the policy allowed the study; the ledger decides next
-	AuditCharged   = "charged"   // the ledger holds the charge
-	AuditLate      = "late"      // a contribution was not ready in time, wholly or in part, and constants replaced it
-	AuditSending   = "sending"   // the first byte is about to leave
-	AuditReceipt   = "receipt"   // the coordinator signed that it has the upload
+	AuditApproved = "approved" // a person approved
+	AuditRefused  = "refused"  // a person, the policy or the ledger refused
+	AuditAllowed  = "allowed"  // people or the policy allowed the study; the ledger decides next
+	AuditCharged  = "charged"  // the ledger holds the charge
+	AuditSending  = "sending"  // the first byte is about to leave
+	// AuditReceipt: the coordinator signed that it has the upload. With the key late, some of it
+	// was not ready in time, and constants replaced that. With the key unread, its source could
+	// not be read as declared, and empty records replaced its records.
+	AuditReceipt   = "receipt"
 	AuditClosed    = "closed"    // the study ended here without a release
 	AuditAmended   = "amended"   // the coordinator signed another ending
 	AuditReopened  = "reopened"  // the study had ended here, and an amendment reopened it
 	AuditReleased  = "released"  // the release is here
-	AuditUnread    = "unread"    // the source could not be read as declared, and empty records replaced its records
 	AuditForgotten = "forgotten" // a person removed a source's declaration and import
 	AuditDeclared  = "declared"  // a person declared how a source is read and its number of records
 )

@@ -46,6 +46,8 @@ type newImport struct {
 	seen    []byte
 }
 
+// unfinished begins the name of an import's folder while the import is made. A finished import is
+// two files, whose names may begin so too, because people choose the names of sources.
 const unfinished = "unfinished-"
 
 // lock excludes other imports until unlock is called.
@@ -111,7 +113,7 @@ func (n *newImport) remove() {
 func removeUnfinished(imports string) {
 	left, _ := os.ReadDir(imports)
 	for _, dir := range left {
-		if strings.HasPrefix(dir.Name(), unfinished) {
+		if dir.IsDir() && strings.HasPrefix(dir.Name(), unfinished) {
 			_ = os.RemoveAll(filepath.Join(imports, dir.Name())) // the next import tries again
 		}
 	}

@@ -415,6 +415,31 @@ func TestManyEmptyRecords(t *testing.T) {
 	}
 }
 
+// TestNamesOfSources: whatever a source is called, its import outlives the next import, another
+// source's removal, and the end of a killed import.
+func TestNamesOfSources(t *testing.T) {
+	w := newWard(t)
+	w.put(visitsHeader + strings.Repeat("30,f,no\n", 500))
+	names := []string{"ward", "unfinished-ward", "unfinished-", "lock", ".", "a,b", "a%2Cb", "ward,"}
+	for _, name := range names {
+		w.Named[name] = w.Named["ward"]
+	}
+	for _, name := range names {
+		accept := func(d *Declaration) error { d.By = "tester"; return nil }
+		if _, err := w.Declare(t.Context(), name, How{}, accept); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	if err := w.Forget("ward"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if r := w.Report(name); (r.Declared == nil) != (name == "ward") {
+			t.Errorf("source %q waits: %q", name, r.Waits)
+		}
+	}
+}
+
 // TestForgetCleansUp: forgetting removes the leftovers of a kill between any two files, also for names
 // with odd characters.
 func TestForgetCleansUp(t *testing.T) {

@@ -36,6 +36,15 @@ func (a *agentCommand) flag(f *pflag.FlagSet) {
 	reads(f, "config")
 }
 
+// twoLedgers is said after each enrolment.
+const twoLedgers = `This state folder's ledger counts the studies of this coordinator only. Studies of another
+coordinator with the same patients cost more: divide the limits under policy between them.
+`
+
+// enrolled is said of a party's name and its configuration.
+const enrolled = "enrolled as %s; see what is still to do with: caucus agent check --config %s\n" +
+	twoLedgers
+
 func (a *agentCommand) enrol() *cobra.Command {
 	var invitation, token, name, request, accept, coordinator string
 	cmd := &cobra.Command{
@@ -49,6 +58,10 @@ A join token (caucus party token) enrols many agents, each with its own key: giv
 token to all of them as --token. --name asks for a name within the token's prefix;
 without --name the coordinator chooses one. An agent that is enrolled already stays
 as it is.
+
+Each enrolment has a state folder and a ledger of its own. If this site takes part at
+another coordinator too, with the same patients, neither ledger counts what the other
+spends: their costs add up. Divide the limits under policy between them.
 
 If no network reaches the coordinator, people carry files and no invitation is
 needed: --request writes a file for the operator's caucus party invite, and --accept
@@ -95,7 +108,7 @@ coordinator's fingerprint.`,
 				return err
 			}
 			document := map[string]string{"party": who.Name, "state": config.State}
-			return a.say(document, "enrolled as %s; see what is still to do with: caucus agent check --config %s\n", who.Name, a.config)
+			return a.say(document, enrolled, who.Name, a.config)
 		},
 	}
 	f := cmd.Flags()
@@ -127,7 +140,7 @@ func (a *agentCommand) join(cmd *cobra.Command, config site.Config, token, name 
 	if before {
 		return a.say(document, "this agent is enrolled as %s already; nothing was changed\n", who.Name)
 	}
-	return a.say(document, "enrolled as %s; see what is still to do with: caucus agent check --config %s\n", who.Name, a.config)
+	return a.say(document, enrolled, who.Name, a.config)
 }
 
 // maxInvitation bounds the bytes of an invitation: a key, a certificate and an address.

@@ -40,7 +40,7 @@ func (a *agentCommand) enrolAccept(stdin io.Reader, config site.Config, name, co
 	if err != nil {
 		return err
 	}
-	return a.say(map[string]string{"party": who.Name, "state": config.State}, "enrolled as %s; next: caucus agent source declare, then caucus agent answer PACK\n", who.Name)
+	return a.say(map[string]string{"party": who.Name, "state": config.State}, "enrolled as %s; next: caucus agent source declare, then caucus agent answer PACK\n"+twoLedgers, who.Name)
 }
 
 // certify sends the coordinator a party's request for a certificate, read from a file, and writes the answer to out.

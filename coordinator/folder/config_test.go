@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"caucus/coordinator/records"
+	"caucus/privacy/journal"
 )
 
 // FuzzConfig: any text is refused or is a configuration that validates.
@@ -63,4 +66,33 @@ func must[T any](x T, err error) T {
 		panic(err)
 	}
 	return x
+}
+
+// TestNoPasswordIsShown: no error about a database has the password of its address, in any form
+// that PostgreSQL's driver reads, and in some that it does not.
+func TestNoPasswordIsShown(t *testing.T) {
+	const secret = "HIDDEN"
+	for _, at := range []string{
+		"postgres://u:HIDDEN@127.0.0.1:1/caucus", "postgres://127.0.0.1:1/caucus?password=HIDDEN",
+		"postgres://127.0.0.1:1/caucus?user=u&sslpassword=HIDDEN", "postgres://u:HIDDEN%zz@h/caucus",
+		"postgres://u:1?HIDDEN@127.0.0.1/caucus", "postgres://127.0.0.1:1/caucus?sslmode=HIDDEN",
+		"postgres://127.0.0.1:1/caucus?passfile=/HIDDEN&sslcert=/HIDDEN&sslkey=/HIDDEN",
+		"host=127.0.0.1 port=1 password=HIDDEN", "u:HIDDEN@tcp(127.0.0.1:1)/caucus",
+	} {
+		_, move := Move(t.Context(), t.TempDir(), at)
+		_, config := ParseConfig([]byte("store: " + at))
+		calls := map[string]error{"move": move, "config": config}
+		if strings.HasPrefix(at, "postgres:") { // no other address gets so far
+			_, calls["journal"] = journal.OpenServer(at)
+			_, calls["store"] = records.Open(at)
+		}
+		for what, err := range calls {
+			if err == nil && what != "config" {
+				t.Errorf("%s: %s is taken", what, at)
+			}
+			if err != nil && strings.Contains(err.Error(), secret) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
 }

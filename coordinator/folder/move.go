@@ -26,8 +26,8 @@ func Move(ctx context.Context, dir, to string) (rows int, err error) {
 	fail := func(err error) (int, error) {
 		return 0, fmt.Errorf("move coordinator in %s to %s: %w", dir, database.Shown(to), err)
 	}
-	if err := database.CheckAddress(to); err != nil {
-		return fail(err)
+	if err := database.CheckAddress(to); err != nil { // this may show a password in no form that is known
+		return 0, fmt.Errorf("move coordinator in %s: %w", dir, err)
 	}
 	c, _, release, err := stopped(dir)
 	if err != nil {

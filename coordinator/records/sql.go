@@ -71,7 +71,7 @@ func (s *SQL) Copy(ctx context.Context, path string) error {
 // Check reads every page and index.
 func (s *SQL) Check(ctx context.Context) error {
 	if err := s.DB.Verify(ctx); err != nil {
-		return fmt.Errorf("check store %s: it is damaged: restore a backup of the whole folder (%w)", s.path, err)
+		return fmt.Errorf("check store %s: it is damaged: restore a backup of the whole folder (%w)", database.Shown(s.path), err)
 	}
 	return nil
 }

@@ -306,3 +306,29 @@ func TestScrub(t *testing.T) {
 		t.Errorf("the secret is in %q", got)
 	}
 }
+
+// TestShown: of an address only scheme, host and path are shown, wherever its password stands, and
+// nothing of an address that cannot be read. A file's path is shown whole.
+func TestShown(t *testing.T) {
+	for at, want := range map[string]string{
+		"/var/lib/caucus/ledger.db":               "/var/lib/caucus/ledger.db",
+		`C:\caucus\ledger.db`:                     `C:\caucus\ledger.db`,
+		"a=b/ledger.db":                           "a=b/ledger.db",
+		"postgres://caucus@db.example.org/caucus": "postgres://db.example.org/caucus",
+		"postgresql://caucus:HIDDEN@db.example.org:5433/caucus?sslmode=disable": "postgresql://db.example.org:5433/caucus",
+		"postgres://db.example.org/caucus?user=u&password=HIDDEN":               "postgres://db.example.org/caucus",
+		"postgres:///caucus?host=/run/postgresql&password=HIDDEN":               "postgres:///caucus",
+		"postgres://one:5432,two:5433/caucus?sslpassword=HIDDEN":                "postgres://one:5432,two:5433/caucus",
+		"postgres://db/caucus?passfile=HIDDEN#HIDDEN":                           "postgres://db/caucus",
+		"postgres://u:HIDDEN%zz@db/caucus":                                      "postgres://…",
+		"postgres://u:HID/DEN@db/caucus":                                        "postgres://…",
+		"postgres://u:1/HIDDEN@db/caucus":                                       "postgres://…",
+		"postgres://u:1?HIDDEN@db/caucus":                                       "postgres://…",
+		"postgres://u:1#HIDDEN@db/caucus":                                       "postgres://…",
+		"postgres://db/caucus?password=HIDDEN@1":                                "postgres://…",
+	} {
+		if got := Shown(at); got != want {
+			t.Errorf("Shown(%q) = %q, want %q", at, got, want)
+		}
+	}
+}

@@ -25,12 +25,19 @@ func Server(at string) bool {
 	return strings.HasPrefix(at, "postgres://") || strings.HasPrefix(at, "postgresql://")
 }
 
-// Shown returns a path, or an address without its password.
+// Shown returns a path as it is, and of an address (Server) the scheme, host and path. The rest may
+// hold a password: before the host, behind ?, and anywhere in an address that is written wrongly,
+// such as with / in the password. Of that only the scheme is shown.
 func Shown(at string) string {
-	if u, err := url.Parse(at); err == nil && Server(at) {
-		return u.Redacted()
+	if !Server(at) {
+		return at
 	}
-	return at
+	u, err := url.Parse(at)
+	if err != nil || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
+		scheme, _, _ := strings.Cut(at, ":")
+		return scheme + "://…"
+	}
+	return u.Scheme + "://" + u.Host + u.EscapedPath()
 }
 
 // CheckAddress refuses an address that PostgreSQL's driver cannot read.
