@@ -96,8 +96,8 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 		return nil, fmt.Errorf("dial coordinator: %w", err)
 	}
 	alive := keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}
-	if strings.Contains(o.Coordinator, ",") { // so that a client leaves a paused replica sooner
-		alive = keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 5 * time.Second}
+	if several(o.Coordinator) { // leaves a paused replica within 15 s; gRPC allows no shorter Time
+		alive = keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}
 	}
 	l, err := newLine(func(opened *sockets) (*grpc.ClientConn, error) {
 		target, option := replicas(o.Coordinator)
@@ -241,7 +241,7 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	held, head := c.memory.newest()
 	request := &pb.ListRequest{Shown: held.proto(), Signer: newest[:]}
 	c.reported(request)
-	reply, err := c.studies.List(ctx, request)
+	reply, err := c.list(ctx, request)
 	if err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", FromStatus(err))
 	}
@@ -266,6 +266,30 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	}
 	return l, nil
 }
+
+// listTime bounds the answer of one of several replicas. The system of a paused replica keeps its
+// connections open and accepts new ones, so its callers would wait for the whole timeout while
+// another replica leads. Another one takes over within about this time.
+const listTime = 4 * time.Second
+
+// list asks again, on a new connection, while one of several replicas does not answer.
+func (c *Client) list(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
+	for several(c.coordinator) {
+		one, stop := context.WithTimeout(ctx, listTime)
+		reply, err := c.studies.List(one, r)
+		silent := one.Err() != nil && ctx.Err() == nil
+		if stop(); err == nil || !silent {
+			return reply, err
+		}
+		if err := c.HangUp(); err != nil {
+			return nil, err
+		}
+	}
+	return c.studies.List(ctx, r)
+}
+
+// several reports whether an address has several replicas.
+func several(address string) bool { return strings.Contains(address, ",") }
 
 // compare checks the ledger head in signed against held, the document that this client showed the coordinator, and
 // before, the head in held. It stores signed if the ledger continues from before. back says how the ledger
