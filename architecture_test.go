@@ -367,6 +367,7 @@ func TestRoomsHaveExamples(t *testing.T) {
 var machineTime = map[string]string{
 	"internal/clock/clock.go": "it is the clock that others are given",
 	"agent/site/steptime.go":  "it measures the machine",
+	"agent/silence.go":        "it lengthens deadlines that net/http sets by the machine's time",
 }
 
 // TestClocksAreGiven: the daemons ask no clock but the one in their Config, so

@@ -904,4 +904,46 @@ var mutants = []mutant{
 		old: "(delta/gamma + math.Sqrt(p))", new: "(delta/gamma + 0*p)",
 		found: "TestRoundingIsCounted",
 	},
+	{
+		name: "net/http answers by itself in a silence", room: "agent", file: "open.go",
+		old: "l = a.silence.serves(s, l)", new: "a.silence.serves(s, l)",
+		found: "TestStopwatch",
+	},
+	{
+		name: "idle connections stay open in the silence", room: "agent", file: "silence.go",
+		old: "\ts.keepAlives(false)\n", new: "",
+		found: "TestServersAreSilent",
+	},
+	{
+		name: "a connection's end is heard in a silence", room: "agent", file: "silence.go",
+		old:   "\tc.silence.held.RLock()\n\tdefer c.silence.held.RUnlock()\n",
+		new:   "",
+		found: "TestSilenceInterrupts",
+	},
+	{
+		name: "deadlines of connections count a silence", room: "agent", file: "silence.go",
+		old: "*t = t.Add(length)", new: "*t = t.Add(0)",
+		found: "TestSilenceInterrupts",
+	},
+	{
+		name: "what was late is read before the upload leaves", room: "agent", file: "sending.go",
+		old:   "\tr, err := a.link.Contribute(ctx, o.Hash, body)\n\tflaws := a.flaws(d, o)\n",
+		new:   "\tflaws := a.flaws(d, o)\n\tr, err := a.link.Contribute(ctx, o.Hash, body)\n",
+		found: "TestFlawsAreTold",
+	},
+	{
+		name: "an import is taken for an unfinished one by its name", room: "agent/source",
+		file: "import.go", old: "dir.IsDir() && ", new: "",
+		found: "TestNamesOfSources",
+	},
+	{
+		name: "a paused replica is waited for like the only coordinator", room: "protocol",
+		file: "client.go", old: "for several(c.coordinator) {", new: "for several(\"\") {",
+		found: "TestPausedLeader",
+	},
+	{
+		name: "what stands behind ? in an address is shown", room: "internal/database",
+		file: "postgres.go", old: "u.Host + u.EscapedPath()", new: "u.Host + u.RequestURI()",
+		found: "TestShown",
+	},
 }

@@ -29,10 +29,12 @@ import (
 //     times Config.Margin, and Config.LeastWindow.
 //   - During the window nothing is sent, because a busy machine answers later, and others could observe that
 //     (Agent.prepare, silence). The connection is closed, with its goodbyes, before the file is opened: an open
-//     connection answers each PING. The agent's servers hold back all answers, because a browser on the
-//     machine, a monitor or a forwarded port could pass on when they came. No command on the state folder calls
+//     connection answers each PING. The connections of its servers read, write and
+//     end nothing (silence), because a browser on the machine, a monitor or a forwarded port could
+//     pass on when an answer came. No command on the state folder calls
 //     the coordinator, and log lines about the window are written after it. The upload uses a new connection.
-//     Windows do not overlap: the next one is fixed after the upload of this one is sent.
+//     Windows do not overlap: the next one is fixed after the upload of this one is sent. What is
+//     told of a contribution that was late is told after the upload, in no line of its own (flaws).
 //   - At the end of the window the draft is taken once, if it is ready. The noise is drawn and the upload
 //     stored. How long that takes depends on the noise, which must not be observed either, so the upload leaves
 //     later, at its fixed moment. After that, polls continue by their own timer.
