@@ -32,7 +32,7 @@ var rooms = map[string][]string{
 	"internal/testserver":       {},
 	"internal/testpages":        {"internal/testlevel"},
 	"dataset":                   {"internal/yamlfile"},
-	"dataset/files":             {"dataset"},
+	"dataset/files":             {"dataset", "dataset/zone"},
 	"dataset/zone":              {"dataset"},
 	"dataset/database":          {"internal/yamlfile", "dataset", "dataset/zone"},
 	"dataset/mapping":           {"internal/yamlfile", "dataset", "dataset/files", "dataset/zone"},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,8 +19,14 @@ type Format struct {
 	Delimiter rune
 	// Columns names the columns of a file without a header. Nil means that the first line is a header.
 	Columns []string
-	// Comment, one character, starts lines to skip; empty means none.
+	// Comment starts lines to skip; empty means none.
 	Comment string
+	// FirstRow is the line, from 1, in which the names stand, or with Columns the first record.
+	// Earlier lines are skipped. 0 means the first line that is not blank. [NewCSV] refuses others.
+	FirstRow int
+	// Escape, if not 0, is an ASCII character that makes text of the quote, the delimiter or the
+	// escape after it. NewCSV refuses it.
+	Escape byte
 }
 
 func (f Format) Validate() error {
@@ -28,10 +35,16 @@ func (f Format) Validate() error {
 		return fmt.Errorf("format: delimiter %q cannot separate cells; use one like , ; | or a tab", f.Delimiter)
 	}
 	if f.Comment != "" {
-		r, size := utf8.DecodeRuneInString(f.Comment)
-		if size != len(f.Comment) || r == utf8.RuneError || r == '"' || r == '\r' || r == '\n' || r == f.delimiter() {
-			return fmt.Errorf("format: comment %q must be a single character that is neither a quote nor the delimiter", f.Comment)
+		r, _ := utf8.DecodeRuneInString(f.Comment)
+		if r == '"' || r == f.delimiter() || strings.ContainsAny(f.Comment, "\r\n\uFFFD") {
+			return fmt.Errorf("format: comment %q must begin with a character that is neither a quote nor the delimiter", f.Comment)
 		}
+	}
+	if f.Escape == '"' || f.Escape >= utf8.RuneSelf || f.Escape != 0 && rune(f.Escape) == f.delimiter() {
+		return fmt.Errorf("format: escape %q must be an ASCII character that is neither a quote nor the delimiter, such as \\", f.Escape)
+	}
+	if f.FirstRow < 0 {
+		return fmt.Errorf("format: first_row %d must be at least 1", f.FirstRow)
 	}
 	return nil
 }
@@ -98,6 +111,9 @@ func NewCSV(r io.Reader, f Format) (Rows, error) {
 	if f.Comment != "" {
 		in.Comment, _ = utf8.DecodeRuneInString(f.Comment)
 	}
+	if f.FirstRow > 1 || f.Escape != 0 || utf8.RuneCountInString(f.Comment) > 1 {
+		return nil, errors.New("read table: first_row, escape and a comment of several characters are for a site's own file")
+	}
 	names := f.Columns
 	if names == nil {
 		var err error
@@ -110,6 +126,7 @@ func NewCSV(r io.Reader, f Format) (Rows, error) {
 
 func (c *csvRows) Columns() []string { return c.names }
 func (c *csvRows) Place() int        { return c.line }
+func (c *csvRows) Remarks() []Remark { return nil }
 
 func (c *csvRows) Next() (row []string, ok bool, err error) {
 	for {
@@ -161,11 +178,11 @@ func readHeader(in *csv.Reader) ([]string, error) {
 
 var errNoHeader = errors.New("the file is empty; expected a header line with the names of the columns")
 
-// HeaderNames returns the column names of a header; an empty cell becomes "column" and its number. It
-// refuses repeated names, and a header of numbers, which is probably a record.
+// HeaderNames returns the column names of a header; an empty cell becomes "column" and its number.
+// Names that occur several times become different ones, as [UniqueNames] makes them. A header of
+// numbers, which is probably a record, is refused.
 func HeaderNames(row []string) ([]string, error) {
 	names := make([]string, len(row))
-	position := make(map[string]int, len(row))
 	numbers, counting := 0, true
 	for i, cell := range row {
 		cell = strings.TrimSpace(cell)
@@ -176,17 +193,45 @@ func HeaderNames(row []string) ([]string, error) {
 		if cell == "" { // the index column that many programs write first
 			cell = fmt.Sprintf("column%d", i+1)
 		}
-		if first, seen := position[cell]; seen {
-			return nil, fmt.Errorf("columns %d and %d have the same name; rename one or, if the file has no header, list its names under columns", first+1, i+1)
-		}
 		names[i] = strings.Clone(cell)
-		position[names[i]] = i
 	}
 	// The numbers 0, 1, 2, ... in order are names. Other numbers are a record.
 	if numbers == len(row) && !counting {
 		return nil, errors.New("the first line holds numbers, not names; if the file has no header, list its names under columns")
 	}
-	return names, nil
+	return UniqueNames(names), nil
+}
+
+// UniqueNames gives every column whose name occurs several times a name with its number, the first
+// one too: "age (column 3)". So nobody gets one of them who asks for the name that they share.
+func UniqueNames(names []string) []string {
+	count := map[string]int{}
+	for _, name := range names {
+		count[name]++
+	}
+	for i, name := range names {
+		if count[name] > 1 {
+			names[i] = fmt.Sprintf("%s (column %d)", name, i+1)
+		}
+	}
+	return names
+}
+
+// SharedNames says what [UniqueNames] called the columns that share one of the given names, as the end of
+// an error for somebody who asks for that name; empty if no column does.
+func SharedNames(names, columns []string) string {
+	for _, name := range names {
+		var shared []string
+		for _, column := range columns {
+			if strings.HasPrefix(column, name+" (column ") {
+				shared = append(shared, strconv.Quote(column))
+			}
+		}
+		if len(shared) > 1 {
+			return fmt.Sprintf("; several columns have the name %q: ask for %s", name, strings.Join(shared, " or "))
+		}
+	}
+	return ""
 }
 
 // delimiterHint suggests a delimiter if row or header is a single cell.
@@ -212,12 +257,17 @@ func LikelyDelimiter(columns []string) (rune, bool) {
 	return likelyDelimiter(columns[0])
 }
 
+var delimiters = []rune{',', ';', '\t', '|', ' '}
+
 func likelyDelimiter(line string) (rune, bool) {
 	best, most := rune(0), 0
-	for _, d := range []rune{',', ';', '\t', '|', ' '} {
+	for _, d := range delimiters {
 		if n := strings.Count(line, string(d)); n > most {
 			best, most = d, n
 		}
 	}
 	return best, most > 0
 }
+
+// Delimiters returns the usual delimiters of text, the most usual one first.
+func Delimiters() []rune { return slices.Clone(delimiters) }

@@ -32,6 +32,7 @@ func TestReadCSV(t *testing.T) {
 		"only a header":       {"a,b\n", Format{}, [][]string{{"a", "b"}}},
 		"comment":             {"|note, it\na;b\n1;2\n", Format{Delimiter: ';', Comment: "|"}, [][]string{{"a", "b"}, {"1", "2"}}},
 		"tabs with gaps":      {"a\tb\n1\t\n", Format{Delimiter: '\t'}, [][]string{{"a", "b"}, {"1", ""}}},
+		"same names":          {"a,a\n1,2\n", Format{}, [][]string{{"a (column 1)", "a (column 2)"}, {"1", "2"}}},
 		"index column":        {",a\n1,2\n", Format{}, [][]string{{"column1", "a"}, {"1", "2"}}},
 		"names that count":    {"0,1\n5,6\n", Format{}, [][]string{{"0", "1"}, {"5", "6"}}},
 		"one column":          {"a\n1\n\n2\n", Format{}, [][]string{{"a"}, {"1"}, {"2"}}},
@@ -72,12 +73,12 @@ func TestReadCSVErrors(t *testing.T) {
 		"wrong delimiter":         {"1;2;3\n", Format{Columns: []string{"a", "b", "c"}}, "the delimiter looks like ';'"},
 		"wrong delimiter, header": {"a;b\n1,5;2\n", Format{}, "the delimiter looks like ';'"},
 		"no header":               {"1,2.5\n3,4\n", Format{}, "the first line holds numbers, not names"},
-		"no header, repeats":      {"x,x\n1,2\n", Format{}, "columns 1 and 2 have the same name"},
+		"site's own":              {"x\na\n", Format{FirstRow: 2}, "for a site's own file"},
 		"broken quote":            {"a,b\n\"1,2\n", Format{}, `extraneous or missing " in quoted-field`},
 		"broken gzip":             {packed("a,b\n1,2\n")[:20], Format{}, "unexpected EOF"},
 		"not gzip":                {"\x1f\x8bhello", Format{}, "unpack gzip"},
 		"delimiter":               {"a\n", Format{Delimiter: '"'}, "delimiter '\"' cannot separate cells"},
-		"comment":                 {"a\n", Format{Comment: "//"}, `comment "//" must be a single character`},
+		"comment":                 {"a\n", Format{Comment: "//"}, "a comment of several characters"},
 		"repeated name":           {"1\n", Format{Columns: []string{"a", "a"}}, `"a" occurs twice`},
 	} {
 		t.Run(name, func(t *testing.T) {

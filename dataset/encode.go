@@ -93,6 +93,9 @@ func (s Schema) checkColumns(t *Table, needed []string) error {
 	} else if slices.ContainsFunc(have, isNumber) {
 		hint = "; if the file has no header, list its names under columns"
 	}
+	if shared := SharedNames(missing, have); shared != "" {
+		hint = shared
+	}
 	return fmt.Errorf("no column %s; the file has %s%s", quoteNames(missing), showColumns(have), hint)
 }
 

@@ -44,11 +44,11 @@ func TestEncode(t *testing.T) {
 		t.Errorf("party %v, patient %v", r.Party, r.Patient)
 	}
 	wantRemarks := []Remark{
-		{"outcome", UnknownLabel, 1},
-		{"age", Clamped, 1}, {"age", NotANumber, 2},
-		{"cost", Missing, 1},
-		{"ward", Missing, 1}, {"ward", UnknownLevel, 1},
-		{"y", Clamped, 1}, {"y", NotANumber, 1},
+		{Column: "outcome", Problem: UnknownLabel, Count: 1},
+		{Column: "age", Problem: Clamped, Count: 1}, {Column: "age", Problem: NotANumber, Count: 2},
+		{Column: "cost", Problem: Missing, Count: 1},
+		{Column: "ward", Problem: Missing, Count: 1}, {Column: "ward", Problem: UnknownLevel, Count: 1},
+		{Column: "y", Problem: Clamped, Count: 1}, {Column: "y", Problem: NotANumber, Count: 1},
 	}
 	if !slices.Equal(remarks, wantRemarks) {
 		t.Errorf("remarks %v\nwant %v", remarks, wantRemarks)

@@ -2,9 +2,11 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -15,22 +17,26 @@ const byteOrderMark = "\ufeff"
 const maxLine = 4 << 20
 
 // NewLines returns the rows of a site's records, one per line: cells between delimiters, with spaces around them
-// removed. A cell that begins with a quote ends with a quote; between them, delimiters are text and a doubled quote is one
-// quote. No record is an error. A malformed line (a quote that does not end, another number of cells, more than
-// maxLine bytes) becomes a row of empty cells, and a cell that is not text (not UTF-8, or with a NUL) becomes
-// empty. Blank lines and comment lines hold no record. A header is the first other line.
+// removed. A line ends with a newline, a carriage return, or both. A cell that begins with a quote ends with a quote;
+// between them, delimiters are text and a doubled quote is one quote. No record is an error. A line is read as far as it
+// goes: cells that it lacks are empty, and empty cells after the last named column are dropped. A malformed line (a quote
+// that does not end, a text after the last named column, another delimiter, more than maxLine bytes) becomes a row of
+// empty cells, and a cell that is not text (not UTF-8, or with a NUL) becomes empty. Blank lines and comment lines hold
+// no record. A header is the first other line, or line f.FirstRow.
 //
 // Proof note. Claim: one line of a file is one record, so files that differ in one line are neighbours in
 // records.
-//   - The file is cut at each newline byte and nowhere else. With a header, everything up to it is the same in
-//     both neighbours.
-//   - Each line ℓ after the header gives row(ℓ), a row of cells or nothing. row is a function of ℓ and the
-//     format alone, wherever in the file ℓ is: the reader keeps no state between lines, a quote ends with its
-//     line, a byte order mark is skipped at the beginning of every line, and the format is never guessed from
-//     content (gzip is undone before, if the site says so).
-//   - The rows of a file are row(ℓ₁), row(ℓ₂), …. So replacing a line by any bytes without a newline replaces
-//     one row, removes one or adds one, and leaves all others as they were. FuzzReadLines checks this for any
-//     two lines.
+//   - The file is cut at each newline and each carriage return, and nowhere else; the blank line between the two is
+//     nothing. With a header, everything up to it is the same in both neighbours. So are the lines before
+//     f.FirstRow, whose number does not change.
+//   - Each line ℓ after the header gives row(ℓ), a row of cells or nothing. row is a function of ℓ, the
+//     format and the number of names alone, wherever in the file ℓ is: the reader keeps no state between lines
+//     (its counts of repaired lines are never read by it), a quote ends with its line, a byte order mark is
+//     skipped at the beginning of every line, and the format is never guessed from content (gzip is undone
+//     before, if the site says so).
+//   - The rows of a file are row(ℓ₁), row(ℓ₂), …. So replacing a line by any bytes without a newline or carriage
+//     return replaces one row, removes one or adds one, and leaves all others as they were. FuzzReadLines checks
+//     this for any two lines.
 //   - Replacing a label by any text, written as a cell (in quotes where needed), replaces one cell, even if its
 //     bytes are not text.
 //   - The claim does not cover time. Reading a line takes as long as the line, so callers must allow for the
@@ -45,36 +51,106 @@ func NewLines(r io.Reader, f Format) (Rows, error) {
 	return &in, nil
 }
 
+// FirstCells returns the cells of a file's first lines, at most most, as many as each line has, and nil
+// for a line that is blank, a comment, or no line of cells. It is for drafts that a person checks.
+func FirstCells(r io.Reader, f Format, most int) (lines [][]string, err error) {
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	in := newLineReader(r, f)
+	for len(lines) < most {
+		line, _, err := in.read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		var cells []string
+		if line, ok := in.holdsRecord(line); ok {
+			if split, as := in.split(line); as == "" {
+				cells = slices.Clone(split)
+			}
+		}
+		lines = append(lines, cells)
+	}
+	return lines, nil
+}
+
 type lineReader struct {
 	in        *bufio.Reader
-	comment   string
+	ends      *lineEnds
+	format    Format
 	delimiter string
 	spaced    bool // the delimiter is itself a space
-	number    int
+	bytes     int64
+	lines     int // lines read
+	returned  int // the first line that ends with a lone carriage return, from 1
+	number    int // the last line that next has returned, from 1
 	line      []byte
 	cells     []string
 	names     []string
+	odd       RowRemarks
 }
 
 func newLineReader(r io.Reader, f Format) lineReader {
+	ends := &lineEnds{in: bufio.NewReader(r)}
 	return lineReader{
-		in: bufio.NewReaderSize(r, 1<<16), comment: f.Comment, delimiter: string(f.delimiter()), spaced: unicode.IsSpace(f.delimiter()),
+		in: bufio.NewReaderSize(ends, 1<<16), ends: ends, format: f,
+		delimiter: string(f.delimiter()), spaced: unicode.IsSpace(f.delimiter()),
 	}
 }
 
+// lineEnds turns each carriage return that no newline follows into a newline.
+type lineEnds struct {
+	in    *bufio.Reader
+	bytes int64
+	lone  int   // carriage returns turned
+	first int64 // the first one's place, in bytes
+}
+
+func (l *lineEnds) Read(p []byte) (int, error) {
+	n, err := l.in.Read(p)
+	for at := 0; at < n; at++ {
+		i := bytes.IndexByte(p[at:n], '\r')
+		if i < 0 {
+			break
+		}
+		at += i
+		next := p[at+1 : n]
+		if len(next) == 0 {
+			next, _ = l.in.Peek(1) // empty at the end of the file
+		}
+		if len(next) > 0 && next[0] != '\n' {
+			if p[at] = '\n'; l.lone == 0 {
+				l.first = l.bytes + int64(at)
+			}
+			l.lone++
+		}
+	}
+	l.bytes += int64(n)
+	return n, err
+}
+
 // open takes the columns' names from the format, or else from the header that next returns.
-func (r *lineReader) open(f Format, next func() ([]string, bool, error)) error {
+func (r *lineReader) open(f Format, next func() ([]string, Problem, error)) error {
 	fail := func(err error) error { return fmt.Errorf("read lines: %w", err) }
 	if err := f.Validate(); err != nil {
 		return fail(err)
 	}
+	for r.lines < f.FirstRow-1 {
+		if _, _, err := r.read(); err != nil {
+			return fail(fmt.Errorf("first_row %d: there are fewer lines: %w", f.FirstRow, err))
+		}
+	}
+	r.number = r.lines
 	if r.names = f.Columns; r.names != nil {
 		return nil
 	}
-	cells, ok, err := next()
+	cells, as, err := next()
 	if errors.Is(err, io.EOF) {
 		err = errNoHeader
-	} else if err == nil && !ok {
+	} else if err == nil && as != "" {
 		err = errors.New("the header, which is the first line, is no line of cells: check its quotes and the delimiter")
 	} else if err == nil {
 		r.names, err = HeaderNames(cells)
@@ -91,26 +167,85 @@ func (r *lineReader) Columns() []string { return r.names }
 // Place returns the number of the last line, from 1.
 func (r *lineReader) Place() int { return r.number }
 
-// Next returns the next line that holds a record.
-func (r *lineReader) Next() (cells []string, ok bool, err error) {
-	cells, ok, err = r.next()
-	return cells, ok && len(cells) == len(r.names), err
+// Remarks counts the rows that were repaired, and those read as empty records, by cause.
+func (r *lineReader) Remarks() []Remark {
+	odd := slices.Clone(r.odd)
+	if r.ends.lone > 0 && r.returned > 0 {
+		odd = append(odd, Remark{Problem: LoneReturn, Count: r.ends.lone, First: r.returned})
+	}
+	return odd
 }
 
-// next returns the next line that is neither blank nor a comment, cut into cells. ok is false if the line
-// is too long or its quotes are wrong. The cells are valid until the next call.
-func (r *lineReader) next() (cells []string, ok bool, err error) {
+// Next returns the next line that holds a record.
+func (r *lineReader) Next() (cells []string, ok bool, err error) {
+	cells, as, err := r.next()
+	if err != nil {
+		return nil, false, err
+	}
+	cells, ok = r.fit(cells, as, r.number)
+	return cells, ok, nil
+}
+
+// fit makes a line's cells the cells of a record, one for each name, and counts what it repairs.
+// ok is false if the line is none.
+func (r *lineReader) fit(cells []string, as Problem, place int) ([]string, bool) {
+	n, held := len(r.names), len(cells)
+	for as == "" && len(cells) > n && cells[len(cells)-1] == "" {
+		cells = cells[:len(cells)-1]
+	}
+	switch {
+	case as != "":
+	case len(cells) > n:
+		as = LongRow
+	case n > 1 && len(cells) == 1 && otherDelimiter(cells[0], n-1):
+		as = OtherDelimiter
+	case held > n:
+		r.odd.Add(EmptyCells, place)
+	case held < n:
+		r.odd.Add(ShortRow, place)
+		for len(cells) < n {
+			cells = append(cells, "")
+		}
+	}
+	if as != "" {
+		r.odd.Add(as, place)
+		return nil, false
+	}
+	return cells, true
+}
+
+// otherDelimiter reports whether a line that is one cell has another delimiter, at least n times.
+func otherDelimiter(cell string, n int) bool {
+	return slices.ContainsFunc(delimiters, func(d rune) bool {
+		return d != ' ' && strings.Count(cell, string(d)) >= n
+	})
+}
+
+// next returns the next line that is neither blank nor a comment, cut into cells. as says why the line
+// is no row, if not "". The cells are valid until the next call.
+func (r *lineReader) next() (cells []string, as Problem, err error) {
 	for {
 		line, whole, err := r.read()
 		if err != nil {
-			return nil, false, err
+			return nil, "", err
 		}
 		r.number++
-		if line, ok = r.holdsRecord(line); ok {
+		if line, ok := r.holdsRecord(line); ok {
 			cells, as := r.split(line)
-			return cells, as == aRow && whole, nil
+			return cells, r.why(line, as, whole), nil
 		}
 	}
+}
+
+// why names the cause for which a line that was split is no row, "" if it is one.
+func (r *lineReader) why(line string, as Problem, whole bool) Problem {
+	switch {
+	case !whole:
+		return LongLine
+	case as != "" && r.format.Escape == 0 && strings.Contains(line, `\"`):
+		return Backslash
+	}
+	return as
 }
 
 // read returns one line without its end, or the beginning of a line longer than maxLine.
@@ -118,12 +253,16 @@ func (r *lineReader) read() (line string, whole bool, err error) {
 	r.line, whole = r.line[:0], true
 	for {
 		part, err := r.in.ReadSlice('\n')
+		r.bytes += int64(len(part))
 		if room := maxLine - len(r.line); len(part) > room {
 			part, whole = part[:room], false
 		}
 		r.line = append(r.line, part...)
 		switch {
 		case err == nil, errors.Is(err, io.EOF) && len(r.line) > 0: // the last line may have no newline
+			if r.lines++; r.returned == 0 && r.ends.lone > 0 && r.bytes > r.ends.first {
+				r.returned = r.lines
+			}
 			return strings.TrimSuffix(strings.TrimSuffix(string(r.line), "\n"), "\r"), whole, nil
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return "", false, err
@@ -134,19 +273,13 @@ func (r *lineReader) read() (line string, whole bool, err error) {
 // holdsRecord returns a line without its byte order mark; ok is false for a blank line or a comment.
 func (r *lineReader) holdsRecord(line string) (text string, ok bool) {
 	line = strings.TrimPrefix(line, byteOrderMark) // on every line, because the result must not depend on the line's place
-	return line, strings.TrimSpace(line) != "" && (r.comment == "" || !strings.HasPrefix(line, r.comment))
+	comment := r.format.Comment
+	return line, strings.TrimSpace(line) != "" && (comment == "" || !strings.HasPrefix(line, comment))
 }
 
-// lineForm is split's verdict on a line.
-type lineForm int
-
-const (
-	aRow      lineForm = iota // a row of cells
-	openQuote                 // the last cell's quote does not end
-	noRow                     // text follows a closing quote
-)
-
-func (r *lineReader) split(line string) ([]string, lineForm) {
+// split cuts a line into cells. If the last cell's quote does not end, as is OpenQuote, and the cells
+// are those before and this one. If text follows a closing quote, as is TextBehind.
+func (r *lineReader) split(line string) (cells []string, as Problem) {
 	r.cells = r.cells[:0]
 	for more := true; more; {
 		var cell string
@@ -155,34 +288,77 @@ func (r *lineReader) split(line string) ([]string, lineForm) {
 			start = strings.TrimLeftFunc(line, unicode.IsSpace)
 		}
 		if quoted, ok := strings.CutPrefix(start, `"`); ok {
-			end := closingQuote(quoted)
+			end := r.closingQuote(quoted)
 			if end < 0 {
-				return nil, openQuote
+				return append(r.cells, quoted), OpenQuote
 			}
 			var behind string
-			behind, line, more = strings.Cut(quoted[end+1:], r.delimiter)
+			behind, line, more = r.cut(quoted[end+1:])
 			if strings.TrimSpace(behind) != "" {
-				return nil, noRow
+				return nil, TextBehind
 			}
 			cell = strings.ReplaceAll(quoted[:end], `""`, `"`)
+			if r.format.Escape != 0 {
+				cell = r.unescaped(cell)
+			}
+		} else if r.format.Escape != 0 {
+			cell, line, more = r.cutUnescaped(line)
 		} else {
-			cell, line, more = strings.Cut(line, r.delimiter)
+			cell, line, more = r.cut(line)
 		}
 		r.cells = append(r.cells, strings.TrimSpace(cell))
 	}
-	return r.cells, aRow
+	return r.cells, ""
 }
 
-// closingQuote returns the index of the quote that ends a quoted cell, or -1. Doubled quotes do not end it.
-func closingQuote(quoted string) int {
+// cut returns what stands before and after the first delimiter, as strings.Cut does.
+func (r *lineReader) cut(line string) (cell, rest string, more bool) {
+	i := strings.IndexByte(line, r.delimiter[0])
+	if len(r.delimiter) > 1 {
+		i = strings.Index(line, r.delimiter)
+	}
+	if i < 0 {
+		return line, "", false
+	}
+	return line[:i], line[i+len(r.delimiter):], true
+}
+
+// cutUnescaped cuts at the first delimiter that no escape stands before.
+func (r *lineReader) cutUnescaped(line string) (cell, rest string, more bool) {
+	end := 0
+	for end < len(line) && !strings.HasPrefix(line[end:], r.delimiter) {
+		if end++; line[end-1] == r.format.Escape {
+			end++
+		}
+	}
+	end = min(end, len(line))
+	rest, more = strings.CutPrefix(line[end:], r.delimiter)
+	return r.unescaped(line[:end]), rest, more
+}
+
+// unescaped removes the escape before a quote, a delimiter and another escape.
+func (r *lineReader) unescaped(cell string) string {
+	escape := string(r.format.Escape)
+	if !strings.Contains(cell, escape) {
+		return cell
+	}
+	return strings.NewReplacer(escape+`"`, `"`, escape+escape, escape, escape+r.delimiter, r.delimiter).Replace(cell)
+}
+
+// closingQuote returns the index of the quote that ends a quoted cell, or -1. Doubled quotes do not end
+// it, nor does one after an escape.
+func (r *lineReader) closingQuote(quoted string) int {
+	escape := r.format.Escape
 	for i := 0; i < len(quoted); i++ {
-		if quoted[i] != '"' {
-			continue
-		}
-		if i+1 == len(quoted) || quoted[i+1] != '"' {
+		switch {
+		case escape != 0 && quoted[i] == escape:
+			i++
+		case quoted[i] != '"':
+		case i+1 == len(quoted) || quoted[i+1] != '"':
 			return i
+		default:
+			i++
 		}
-		i++
 	}
 	return -1
 }

@@ -52,7 +52,7 @@ func (s Schema) Parts(rows Rows, keep []string, use func(r *Records, kept [][]st
 			if err = nil; b.Rows > 0 {
 				err = pass(b.Rows)
 			}
-			return coder.Remarks(), err
+			return slices.Concat(rows.Remarks(), coder.Remarks()), err
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read records: %w", err)

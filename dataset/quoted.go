@@ -47,108 +47,140 @@ func NewQuoted(r io.Reader, f Format) (Rows, error) {
 
 type quotedReader struct {
 	lineReader
-	ahead []lineAhead
-	place int
+	ahead  []lineAhead // lines read in search of the end of a quote
+	place  int
+	within total // of all lines read ahead so far
+	taken  total // of those taken from ahead
+	closed int   // lines of ahead up to the first that does not go on in a quoted cell; 0 if none does
 }
 
-// lineAhead is a line read in search of the end of a quote; whole is false if it was cut at maxLine.
+// lineAhead is a line that was read; whole is false if it was cut at maxLine.
 type lineAhead struct {
 	text  string
 	whole bool
+	upTo  total   // of the lines ahead, up to this one
+	as    Problem // what the line is as the continuation of a quoted cell
 }
+
+// total sums up lines as continuations of a quoted cell: their bytes with the line ends, and the
+// cells that they add.
+type total struct{ bytes, cells int }
 
 // Place returns the number of the last record's first line, from 1.
 func (r *quotedReader) Place() int { return r.place }
 
 func (r *quotedReader) Next() (cells []string, ok bool, err error) {
-	cells, ok, err = r.next()
-	return cells, ok && len(cells) == len(r.names), err
+	cells, as, err := r.next()
+	if err != nil {
+		return nil, false, err
+	}
+	cells, ok = r.fit(cells, as, r.place)
+	return cells, ok, nil
 }
 
-func (r *quotedReader) next() (cells []string, ok bool, err error) {
+func (r *quotedReader) next() (cells []string, as Problem, err error) {
 	for {
-		line, err := r.take()
+		line, whole, err := r.take()
 		if err != nil {
-			return nil, false, err
+			return nil, "", err
 		}
-		first, ok := r.holdsRecord(line.text)
+		first, ok := r.holdsRecord(line)
 		if !ok {
 			continue
 		}
 		r.place = r.number
 		cells, as := r.split(first)
-		if as != openQuote || !line.whole {
-			return cells, as == aRow && line.whole, nil
+		as = r.why(first, as, whole)
+		if cells == nil || as != OpenQuote && as != Backslash {
+			return cells, as, nil
 		}
 		later, err := r.upToQuote()
-		if err != nil || later == nil {
-			return nil, false, err
+		if err != nil || later == nil || r.tookRows(later) {
+			return nil, as, err
 		}
-		if r.tookRows(later) {
-			return nil, false, nil
+		count := len(cells) + later[len(later)-1].upTo.cells - r.taken.cells
+		if r.names != nil && count != len(r.names) && slices.ContainsFunc(later, r.mayBegin) {
+			return nil, as, nil
 		}
-		cells, _ = r.split(first + "\n" + strings.Join(later, "\n"))
-		if r.names != nil && len(cells) != len(r.names) && slices.ContainsFunc(later, r.mayBegin) {
-			return nil, false, nil
+		text := []string{first}
+		for _, line := range later {
+			text = append(text, line.text)
 		}
-		r.ahead = r.ahead[len(later):]
-		r.number += len(later)
-		return cells, true, nil
+		cells, as = r.split(strings.Join(text, "\n"))
+		r.drop(len(later))
+		return cells, as, nil
 	}
 }
 
-func (r *quotedReader) take() (lineAhead, error) {
-	var line lineAhead
-	var err error
+func (r *quotedReader) take() (line string, whole bool, err error) {
 	if len(r.ahead) > 0 {
-		line, r.ahead = r.ahead[0], r.ahead[1:]
-	} else if line.text, line.whole, err = r.read(); err != nil {
-		return line, err
+		first := &r.ahead[0]
+		line, whole = first.text, first.whole
+		r.drop(1)
+		return line, whole, nil
 	}
-	r.number++
-	return line, nil
+	if line, whole, err = r.read(); err == nil {
+		r.number++
+	}
+	return line, whole, err
+}
+
+// drop removes the first lines from ahead.
+func (r *quotedReader) drop(n int) {
+	r.taken = r.ahead[n-1].upTo
+	r.ahead, r.closed = r.ahead[n:], max(0, r.closed-n)
+	r.number += n
 }
 
 // upToQuote returns the lines after a line with an open quote, up to the line that ends the record; nil
 // if none does within the limits. The lines stay in ahead.
-func (r *quotedReader) upToQuote() (later []string, err error) {
-	size := 0
-	for as := openQuote; as == openQuote; {
-		if len(r.ahead) == len(later) {
-			var line lineAhead
-			line.text, line.whole, err = r.read()
-			if errors.Is(err, io.EOF) {
-				return nil, nil
-			}
-			if err != nil {
-				return nil, err
-			}
-			r.ahead = append(r.ahead, line)
-		}
-		line := r.ahead[len(later)]
-		later = append(later, line.text)
-		if size += len(line.text) + 1; size > maxQuoted || len(later) == maxQuotedLines || !line.whole {
+//
+// The line that ends a quoted cell is the same for every line before it that opens one. So each line is
+// looked at once, however many quotes are open, and the work is linear in the file.
+func (r *quotedReader) upToQuote() (later []lineAhead, err error) {
+	for r.closed == 0 {
+		n := len(r.ahead)
+		if n == maxQuotedLines || n > 0 && r.ahead[n-1].upTo.bytes-r.taken.bytes > maxQuoted {
 			return nil, nil
 		}
-		if _, as = r.split(`"` + line.text); as == noRow { // the line goes on in the quoted cell
+		var line lineAhead
+		line.text, line.whole, err = r.read()
+		if errors.Is(err, io.EOF) {
 			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		cells, as := r.split(`"` + line.text)
+		if line.as = as; !line.whole {
+			line.as = LongLine
+		}
+		r.within.bytes += len(line.text) + 1
+		r.within.cells += max(len(cells), 1) - 1
+		line.upTo = r.within
+		if r.ahead = append(r.ahead, line); line.as != OpenQuote {
+			r.closed = len(r.ahead)
 		}
 	}
-	return later, nil
+	end := r.ahead[r.closed-1]
+	if end.as != "" || end.upTo.bytes-r.taken.bytes > maxQuoted || r.closed == maxQuotedLines {
+		return nil, nil
+	}
+	return r.ahead[:r.closed], nil
 }
 
 // tookRows reports whether the lines up to a quote's end are records swallowed by a wrong quote.
-func (r *quotedReader) tookRows(later []string) bool {
+func (r *quotedReader) tookRows(later []lineAhead) bool {
 	between := later[:len(later)-1]
-	return len(r.names) > 1 && len(between) >= manyRows && !slices.ContainsFunc(between, func(line string) bool {
-		cells, as := r.split(line)
-		return as != aRow || len(cells) != len(r.names)
+	return len(r.names) > 1 && len(between) >= manyRows && !slices.ContainsFunc(between, func(line lineAhead) bool {
+		cells, as := r.split(line.text)
+		return as != "" || len(cells) != len(r.names)
 	})
 }
 
 // mayBegin reports whether a line alone is a row of the table, or the beginning of a row.
-func (r *quotedReader) mayBegin(line string) bool {
-	line, ok := r.holdsRecord(line)
-	cells, as := r.split(line)
-	return ok && (as == openQuote || as == aRow && len(cells) == len(r.names))
+func (r *quotedReader) mayBegin(line lineAhead) bool {
+	text, ok := r.holdsRecord(line.text)
+	cells, as := r.split(text)
+	return ok && (as == OpenQuote || as == "" && len(cells) == len(r.names))
 }

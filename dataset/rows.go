@@ -19,6 +19,8 @@ type Rows interface {
 	Next() (cells []string, ok bool, err error)
 	// Place returns the last record's line or row, from 1.
 	Place() int
+	// Remarks returns what the reader has repaired, dropped or left out so far.
+	Remarks() []Remark
 }
 
 type firstRows struct {
@@ -44,7 +46,7 @@ type Lines struct {
 	Table *Table
 	// Malformed counts malformed lines, which are rows of empty cells. FirstMalformed is the first, or 0.
 	Malformed, FirstMalformed int
-	// Remarks count the cells of each column that are not text.
+	// Remarks are the reader's, and count the cells of each column that are not text.
 	Remarks []Remark
 }
 
@@ -91,6 +93,7 @@ func Collect(rows Rows) (Lines, error) {
 		}
 		b.add(row)
 	}
+	out.Remarks = rows.Remarks()
 	for i, n := range noText {
 		out.Remarks = appendRemark(out.Remarks, names[i], NoText, n)
 	}

@@ -125,7 +125,7 @@ func TestParseSchemaErrors(t *testing.T) {
 		one("{columns: [x, ''], kind: numeric, max: 1}"):           "columns has an empty name",
 		one("{columns: [p0..p99999999], kind: numeric, max: 1}"):   "stands for more than",
 		label + feature + "delimiter: ab":                          `delimiter "ab" must be a single character`,
-		label + feature + "comment: ab":                            `comment "ab" must be a single character`,
+		label + feature + "comment: ',b'":                          "must begin with a character that is neither",
 		label + feature + "columns: [x, x]":                        `"x" occurs twice`,
 		label + feature + "columns: [x, '']":                       "a name is empty",
 		label + feature + "columns: [y]":                           `feature "x" is not among columns (y)`,

@@ -111,7 +111,8 @@ type Seen struct {
 	// Malformed counts the lines that are read as empty records. FirstMalformed is the first of them.
 	Malformed      int `json:"malformed,omitempty"`
 	FirstMalformed int `json:"first_malformed,omitempty"`
-	// Odd counts odd cells by column, both as read and as the schema interpreted them.
+	// Odd counts rows that were repaired or dropped, by cause, and odd cells by column, both as
+	// read and as the schema interpreted them.
 	Odd []dataset.Remark `json:"odd,omitempty"`
 	// Notes list what the mapping inferred and what a person might change.
 	Notes []string `json:"notes,omitempty"`
@@ -161,7 +162,7 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 	}
 	r.Seen = Seen{
 		Records: c.records, Malformed: c.malformed, FirstMalformed: c.firstMalformed,
-		Odd:   slices.Concat(coder.Remarks(), r.bound.Remarks()),
+		Odd:   slices.Concat(in.Remarks(), coder.Remarks(), r.bound.Remarks()),
 		Notes: r.bound.Notes,
 	}
 	if progress != nil {
@@ -212,11 +213,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 			}
 			return context.Cause(ctx)
 		}
-		err := r.take(every, rows, m, own, key, keep)
-		if errors.Is(err, errLacks) {
-			return r.unlike()
-		}
-		return err
+		return r.take(every, rows, m, own, key, keep)
 	}
 	if s.queries() {
 		text, err := s.Query.Text()
@@ -231,7 +228,11 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 		}
 		defer rows.Close()
 		r.digest, r.derives, r.zone = rows.Digest(), database.Derives(text), rows.Zone()
-		return r, take(rows, func() (int64, int64) { return 0, 0 })
+		err = take(rows, func() (int64, int64) { return 0, 0 })
+		if errors.Is(err, errLacks) {
+			err = r.unlike("")
+		}
+		return r, err
 	}
 	r.digest, err = open(s.File, func(in *hashed, size int64) error {
 		w := m.Written.Or(own.Format())
@@ -243,15 +244,42 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 			openRows = files.Open
 		}
 		rows, err := openRows(in, size, r.form, w)
-		if err != nil && r.form.Container() { // the error names sheets and parts of the file, but no cells
+		if err == nil {
+			err = take(rows, func() (int64, int64) { return min(in.read, size), size })
+			if errors.Is(err, errLacks) {
+				err = r.unlike(tableElsewhere(in, size, r.form, w, own))
+			}
 			return err
 		}
-		if err != nil {
-			return unread(err, r.form)
+		if !r.form.Container() { // the error of a container names sheets and parts of the file, but no cells
+			err = unread(err, r.form)
 		}
-		return take(rows, func() (int64, int64) { return min(in.read, size), size })
+		if elsewhere := tableElsewhere(in, size, r.form, w, own); elsewhere != "" {
+			err = fmt.Errorf("%w; %s", err, elsewhere)
+		}
+		return err
 	})
 	return r, err
+}
+
+// tableElsewhere says which keys of a mapping find a file's table, if it seems to stand elsewhere or to have
+// another delimiter. It shows nothing of the rows.
+func tableElsewhere(in io.ReaderAt, size int64, f files.Format, w files.Written, own dataset.Schema) string {
+	proposed, _, err := files.Propose(in, size, f, w, own.AllColumns())
+	var keys []string
+	if proposed.Sheet != w.Sheet {
+		keys = append(keys, fmt.Sprintf("sheet: %q", proposed.Sheet))
+	}
+	if proposed.FirstRow != w.FirstRow {
+		keys = append(keys, fmt.Sprintf("first_row: %d", proposed.FirstRow))
+	}
+	if proposed.Delimiter != w.Delimiter {
+		keys = append(keys, fmt.Sprintf("delimiter: %q", proposed.Delimiter))
+	}
+	if err != nil || len(keys) == 0 {
+		return ""
+	}
+	return "its table seems to be found by " + strings.Join(keys, ", ") + " in its mapping"
 }
 
 // readDaily reads, as declared, the file of a source that is written again regularly. How it reads
@@ -282,23 +310,19 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 // Remarks lists what was unexpected, with remedies. They quote the file, so they are for the site only.
 func (s Seen) Remarks() []string {
 	var out []string
-	if n := s.Malformed; n > 0 {
-		out = append(out, fmt.Sprintf("%d lines are no row of the table, the first is line %d: look at quotes, delimiters and line breaks in cells; they are empty records",
-			n, s.FirstMalformed))
-	}
 	for _, m := range s.Odd {
 		out = append(out, m.String())
 	}
 	return append(out, s.Notes...)
 }
 
-// unlike names the schema's columns that a file lacks. It gives only the number of the file's own
-// columns, because their names may be a record.
-func (r reading) unlike() error {
-	if d, ok := dataset.LikelyDelimiter(r.columns); ok {
-		return fmt.Errorf("its first line is one column, and its delimiter looks like %q: write delimiter: %q in its mapping", d, d)
-	}
+// unlike names the schema's columns that a file lacks, and where they may be. It gives only the number of
+// the file's own columns, because their names may be a record.
+func (r reading) unlike(elsewhere string) error {
 	missing := slices.Clone(r.bound.Missing)
+	if shared := dataset.SharedNames(missing, r.columns); shared != "" {
+		elsewhere = strings.TrimPrefix(shared, "; ")
+	}
 	const most = 12
 	more := ""
 	if n := len(missing) - most; n > 0 {
@@ -306,6 +330,9 @@ func (r reading) unlike() error {
 	}
 	for i, name := range missing {
 		missing[i] = strconv.Quote(name)
+	}
+	if elsewhere != "" {
+		return fmt.Errorf("no column %s%s; the file has %d columns, and %s", strings.Join(missing, ", "), more, len(r.columns), elsewhere)
 	}
 	return fmt.Errorf("no column %s%s; the file has %d columns: map them (caucus agent map drafts a mapping), rename them or correct the schema; if the file has no header, list its names under columns in this site's schema, or under header in its mapping%s",
 		strings.Join(missing, ", "), more, len(r.columns), r.bound.Hint())

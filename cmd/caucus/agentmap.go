@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,21 +83,21 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				file = "the query of " + query
 				read, err = a.readQuery(cmd.Context(), query)
 			} else {
-				read, err = readGuessing(a.console, file, &m)
+				read, err = readGuessing(a.console, file, &m, s.AllColumns())
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
 			records := read.Table.Rows()
-			if n := read.Malformed; n > 0 {
-				about := fmt.Sprintf("%d of %s are no row of %d cells, the first begins in line %d: look at its quotes and delimiters", n, textpage.Count(records, "record"), len(read.Columns), read.FirstMalformed)
-				if n == records {
-					return fmt.Errorf("%s: %s", file, about)
-				}
-				a.note("look at: %s; an import reads them as empty records", about)
+			if n := read.Malformed; n > 0 && n == records {
+				return fmt.Errorf("%s: none of %s is a row of %d cells: %s", file, textpage.Count(records, "record"), len(read.Columns), read.Remarks[0])
 			}
 			for _, remark := range read.Remarks {
-				a.note("look at: %s: name the file's encoding, by --encoding or in the mapping", remark)
+				then := ""
+				if remark.Problem == dataset.NoText {
+					then = ": name the file's encoding, by --encoding or in the mapping"
+				}
+				a.note("look at: %s%s", remark, then)
 			}
 			drafted := mapping.Suggest(read.Table, s, m)
 			text, err := drafted.Mapping.YAML()
@@ -171,31 +172,61 @@ func (a *agentCommand) readQuery(ctx context.Context, name string) (dataset.Line
 	return lines, err
 }
 
-// readGuessing reads a file as an import does. It tries common encodings and delimiters if m names none.
-func readGuessing(c *console, name string, m *mapping.Mapping) (dataset.Lines, error) {
-	rows, done, err := openRows(name, *m, files.OpenForPerson)
+// readGuessing reads a file as an import does. Where m leaves them open, it tries common encodings, and
+// looks for the table: its delimiter, sheet, and first row, its escape, and rows that are no records.
+func readGuessing(c *console, name string, m *mapping.Mapping, wanted []string) (lines dataset.Lines, err error) {
+	open := func() (*recordFile, error) {
+		in, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		return openRecords(in, *m, files.OpenForPerson)
+	}
+	file, err := open()
 	var other *files.EncodingError
 	if errors.As(err, &other) {
 		m.Encoding = other.Probably
 		c.note("look at: the file is read as %s: check its letters", m.Encoding)
-		rows, done, err = openRows(name, *m, files.OpenForPerson)
+		file, err = open()
 	}
 	if err != nil {
-		return dataset.Lines{}, err
+		return lines, err
 	}
-	if d, ok := dataset.LikelyDelimiter(rows.Columns()); ok && m.Delimiter == "" {
-		done()
-		m.Delimiter = string(d)
-		if rows, done, err = openRows(name, *m, files.OpenForPerson); err != nil {
-			return dataset.Lines{}, err
+	defer file.close()
+	var notes []string
+	if m.Written, notes, err = files.Propose(file.in, file.size, file.form, m.Written, wanted); err != nil {
+		return lines, err
+	}
+	for _, note := range notes {
+		c.note("look at: %s", note)
+	}
+	read := func(w files.Written) (lines dataset.Lines, err error) {
+		file.m.Written = w
+		rows, err := file.rows()
+		if err == nil {
+			lines, err = dataset.Collect(rows)
 		}
+		return lines, err
 	}
-	lines, err := dataset.Collect(rows)
-	done()
-	if err == nil && m.Encoding == "" && seemsWindows(lines) {
+	if lines, err = read(m.Written); err != nil {
+		return lines, err
+	}
+	if m.Encoding == "" && seemsWindows(lines) {
 		m.Encoding = "windows-1252"
 		c.note("look at: some cells are not UTF-8, so the file is read as %s: check its letters", m.Encoding)
-		return readGuessing(c, name, m)
+		return readGuessing(c, name, m, wanted)
+	}
+	if escaped := m.Written; slices.ContainsFunc(lines.Remarks, func(r dataset.Remark) bool { return r.Problem == dataset.Backslash }) {
+		escaped.Escape = `\`
+		if other, err := read(escaped); err == nil && other.Malformed < lines.Malformed {
+			c.note("look at: %d records have a backslash before a quote, so the draft says escape: \\", lines.Malformed-other.Malformed)
+			m.Written, lines = escaped, other
+		}
+	}
+	if comment, row := files.ProposeComment(lines.Table); comment != "" && m.Comment == "" {
+		m.Comment = comment
+		c.note("look at: %q is taken for no record, so the draft skips rows that begin with %q (comment)", row, comment)
+		lines, err = read(m.Written)
 	}
 	return lines, err
 }

@@ -139,6 +139,9 @@ func (r *Rows) Columns() []string { return r.names }
 // Place returns the last row's number, from 1.
 func (r *Rows) Place() int { return r.place }
 
+// Remarks returns nothing: a query has no odd rows.
+func (r *Rows) Remarks() []dataset.Remark { return nil }
+
 func (r *Rows) Digest() string { return r.digest }
 
 // Next returns the next row. An error of the query ends the rows: later calls return it again.

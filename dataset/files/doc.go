@@ -13,11 +13,18 @@
 //   - A record is a line of text, a row of a sheet or a row of Parquet. Its result depends on this record
 //     alone, and on the parts of the file outside all records: the header, a workbook's styles and shared
 //     texts, Parquet's schema. No cell is an error.
-//   - Open cuts text only at newlines, however broken a line is, so any bytes are records (package dataset has
+//   - What is repaired, dropped or left out is counted by cause, or named by column, in the Remarks of Rows: short
+//     rows, empty cells or notes right of the table, broken quotes, columns of lists.
+//   - Where the table stands (first_row, sheet, delimiter) is never guessed by Open. [Propose] and
+//     [ProposeComment] guess it for a draft that a person checks.
+//   - Open cuts text only at line ends, however broken a line is, so any bytes are records (package dataset has
 //     the proof). OpenForPerson keeps line breaks in quoted cells, so a line may belong to the record of another
 //     line, and no study uses OpenForPerson. Workbooks and Parquet are containers: a damaged one fails as a
 //     whole. A bound for any two files therefore requires comparing a container with the digest from its first
 //     reading; the agent does this.
+//   - Parquet that contradicts itself is an error: what was read is held against the file's own numbers of rows and
+//     nulls, and its smallest and largest values (heldValues has the rules). Codings that the library reads wrongly
+//     are refused.
 //   - Memory: text and sheets are streamed. The constants max… bound the unpacked size of a packed or
 //     damaged file; an error names the exceeded limit. One case has no bound: a page of a damaged Parquet
 //     file may make its library request up to 2 GiB at once. Nothing is written to disk.
@@ -27,7 +34,16 @@
 // 2024-12-31 08:30:00 (a mapping's dates are therefore ISO 8601 by default). A Parquet number is
 // the shortest text of the same number. Parquet's dates, timestamps and times of day are written
 // like a workbook's, with all digits of the second, and a Z if they are declared as UTC (Parquet
-// stores no other zone); midnight without a Z is the date alone. Parquet has no type for durations;
-// they stay whole numbers. Booleans are TRUE and FALSE in workbooks, as Excel exports them, and
-// true and false in Parquet.
+// stores no other zone); midnight without a Z is the date alone. A span of time (Excel's [h]:mm,
+// Arrow's duration) is its number of days, as Excel stores it. Booleans are TRUE and FALSE in
+// workbooks, as Excel exports them, and true and false in Parquet.
+//
+// # In which order to read it
+//
+//  1. Text: written.go (how it is written).
+//  2. Workbooks: xmlpart.go (XML of one name space), serial.go (dates), book.go (the archive),
+//     workbook.go (rows of a sheet).
+//  3. Parquet: arrow.go (Arrow's types), parquettypes.go (values as text), parquetheld.go (the
+//     file's own statistics), parquet.go (rows).
+//  4. All: form.go (recognise and open), layout.go (where the table stands).
 package files

@@ -74,12 +74,8 @@ func (f Format) Cells() float64 {
 	return 1
 }
 
-const (
-	// maxText bounds unpacked text or sheets in bytes: a hundred million records of 160 characters.
-	maxText = 16 << 30
-	// maxWindow bounds zstd's window, which the zstd tool exceeds only with --ultra.
-	maxWindow = 64 << 20
-)
+// maxWindow bounds zstd's window, which the zstd tool exceeds only with --ultra.
+const maxWindow = 64 << 20
 
 const head = 1 << 16
 
@@ -290,13 +286,10 @@ func OpenStrict(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, e
 	if err != nil {
 		return nil, err
 	}
-	return strict{rows, f.Kind}, nil
+	return strict{rows}, nil
 }
 
-type strict struct {
-	dataset.Rows
-	kind FileType
-}
+type strict struct{ dataset.Rows }
 
 func (s strict) Next() ([]string, bool, error) {
 	cells, ok, err := s.Rows.Next()
@@ -304,9 +297,6 @@ func (s strict) Next() ([]string, bool, error) {
 		return cells, ok, err
 	}
 	names := s.Columns()
-	if s.kind != Text {
-		return nil, false, fmt.Errorf("row %d has more cells than the header has names, which are %d", s.Place(), len(names))
-	}
 	hint := "its quotes and delimiters"
 	if d, ok := dataset.LikelyDelimiter(names); ok {
 		hint = fmt.Sprintf("the delimiter, which looks like %q", d)

@@ -2,16 +2,13 @@ package files
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 
 	"caucus/dataset"
@@ -20,17 +17,28 @@ import (
 // maxParquet bounds a row group's declared unpacked bytes. Usual writers make 128 MiB to 1 GiB.
 const maxParquet = 8 << 30
 
-// parquetRows are the rows of the columns with one value per row. Lists and maps are left out.
+// parquetRows are the rows of the columns with one value per row. Lists, maps and columns of types that
+// are no text of one cell are left out, and named.
 type parquetRows struct {
 	names  []string
-	text   []func(parquet.Value) string // for each leaf; nil for a column that is left out
-	at     []int                        // for each leaf, its position in names
+	leaves []leaf
+	told   []dataset.Remark // columns that are left out, or read in a way of their own
 	groups []parquet.RowGroup
+	meta   []format.RowGroup
 	rows   parquet.Rows
 	buffer []parquet.Row
 	ready  []parquet.Row
+	group  int // number of the row group, from 1
+	read   int64
 	place  int
 	cells  []string
+}
+
+// leaf is a column with values of its own.
+type leaf struct {
+	at   int // its position among the names; -1 if it is left out
+	text func(parquet.Value) string
+	held heldValues
 }
 
 var errDamaged = errors.New("the Parquet file is damaged: write it anew")
@@ -55,29 +63,26 @@ func openParquet(r io.ReaderAt, size int64) (dataset.Rows, error) {
 		if err != nil {
 			return err
 		}
-		for _, g := range file.Metadata().RowGroups {
-			if g.TotalByteSize < 0 || g.TotalByteSize > maxParquet {
-				return fmt.Errorf("a row group unpacks to more than %d GiB: write it anew in smaller ones", int64(maxParquet)>>30)
-			}
+		p.groups, p.meta = file.RowGroups(), file.Metadata().RowGroups
+		if err := p.checkGroups(); err != nil {
+			return err
 		}
-		p.groups = file.RowGroups()
-		for _, path := range file.Schema().Columns() {
-			leaf, _ := file.Schema().Lookup(path...)
-			if leaf.MaxRepetitionLevel > 0 {
-				p.text, p.at = append(p.text, nil), append(p.at, -1)
-				continue
-			}
-			p.text, p.at = append(p.text, textOf(leaf.Node.Type())), append(p.at, len(p.names))
-			p.names = append(p.names, strings.Join(path, "."))
+		if err := p.columns(file); err != nil {
+			return err
 		}
 		if len(p.names) == 0 {
-			return errors.New("it has no column with one value a row")
+			var left []string
+			for _, r := range p.told {
+				left = append(left, r.String())
+			}
+			return fmt.Errorf("it has no column with one text or number a row (%s): write each into a column of its own", strings.Join(left, "; "))
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open Parquet: %w", err)
 	}
+	p.names = dataset.UniqueNames(p.names)
 	p.cells = make([]string, len(p.names))
 	return p, nil
 }
@@ -97,8 +102,68 @@ func checkFooter(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-func (p *parquetRows) Columns() []string { return p.names }
-func (p *parquetRows) Place() int        { return p.place }
+// checkGroups refuses row groups that are too large, or packed in a way that the library reads wrongly:
+// it takes blocks of LZ4_RAW for the values of others (parquet-go issue 608).
+func (p *parquetRows) checkGroups() error {
+	for _, g := range p.meta {
+		if g.TotalByteSize < 0 || g.TotalByteSize > maxParquet {
+			return fmt.Errorf("a row group unpacks to more than %d GiB: write it anew in smaller ones", int64(maxParquet)>>30)
+		}
+		for _, c := range g.Columns {
+			switch codec := c.MetaData.Codec; codec {
+			case format.Uncompressed, format.Snappy, format.Gzip, format.Brotli, format.Zstd:
+			default:
+				return fmt.Errorf("its column %s is packed with %s, which is not read: write it anew, packed with zstd or snappy", strings.Join(c.MetaData.PathInSchema, "."), codec)
+			}
+		}
+	}
+	return nil
+}
+
+// columns finds the columns that are read, and how each value becomes text.
+func (p *parquetRows) columns(file *parquet.File) error {
+	arrow := arrowTypes(file.Metadata().KeyValueMetadata)
+	elements := leafElements(file.Metadata().Schema)
+	paths := file.Schema().Columns()
+	if len(elements) != len(paths) {
+		return errDamaged
+	}
+	for i, path := range paths {
+		found, _ := file.Schema().Lookup(path...)
+		name, l := strings.Join(path, "."), leaf{at: -1}
+		var why string
+		if found.MaxRepetitionLevel > 0 {
+			name, why = path[0], "a list or map"
+		} else if l.text, why = textOf(elements[i], arrow[name]); why == "" {
+			l.at = len(p.names)
+			p.names = append(p.names, name)
+			l.held.kind = orderOf(elements[i])
+			if arrow[name].spanPerDay > 0 {
+				p.told = append(p.told, dataset.Remark{Column: name, Problem: dataset.SpanOfDays})
+			}
+		}
+		left := dataset.Remark{Column: name, Problem: dataset.Problem(why + ", left out")}
+		if why != "" && !slices.Contains(p.told, left) {
+			p.told = append(p.told, left)
+		}
+		p.leaves = append(p.leaves, l)
+	}
+	return nil
+}
+
+// leafElements returns the elements of a schema, which is in depth-first order, that have values.
+func leafElements(schema []format.SchemaElement) (leaves []format.SchemaElement) {
+	for _, e := range schema {
+		if e.Type.Valid {
+			leaves = append(leaves, e)
+		}
+	}
+	return leaves
+}
+
+func (p *parquetRows) Columns() []string         { return p.names }
+func (p *parquetRows) Place() int                { return p.place }
+func (p *parquetRows) Remarks() []dataset.Remark { return slices.Clone(p.told) }
 
 func (p *parquetRows) Next() (cells []string, ok bool, err error) {
 	err = guarded(func() error {
@@ -110,10 +175,16 @@ func (p *parquetRows) Next() (cells []string, ok bool, err error) {
 		row := p.ready[0]
 		p.ready = p.ready[1:]
 		p.place++
+		p.read++
 		clear(p.cells)
 		for _, v := range row {
-			if i := v.Column(); i >= 0 && i < len(p.at) && p.at[i] >= 0 && !v.IsNull() {
-				p.cells[p.at[i]] = strings.TrimSpace(p.text[i](v))
+			i := v.Column()
+			if i < 0 || i >= len(p.leaves) || p.leaves[i].at < 0 {
+				continue
+			}
+			l := &p.leaves[i]
+			if l.held.add(v); !v.IsNull() {
+				p.cells[l.at] = strings.TrimSpace(l.text(v))
 			}
 		}
 		return nil
@@ -124,13 +195,18 @@ func (p *parquetRows) Next() (cells []string, ok bool, err error) {
 	return p.cells, true, nil
 }
 
+// fill reads the next rows, from the next row group with rows if this one has ended.
 func (p *parquetRows) fill() error {
 	for {
 		if p.rows == nil {
-			if len(p.groups) == 0 {
+			for p.group < len(p.groups) && p.meta[p.group].NumRows == 0 { // the library cannot seek in it
+				p.group++
+			}
+			if p.group == len(p.groups) {
 				return io.EOF
 			}
-			p.rows, p.groups = p.groups[0].Rows(), p.groups[1:]
+			p.rows = p.groups[p.group].Rows()
+			p.begin()
 		}
 		n, err := p.rows.ReadRows(p.buffer)
 		if p.ready = p.buffer[:n]; n > 0 {
@@ -146,125 +222,35 @@ func (p *parquetRows) fill() error {
 			return err
 		}
 		p.rows = nil
+		if err := p.agrees(); err != nil {
+			return err
+		}
 	}
 }
 
-func textOf(t parquet.Type) func(parquet.Value) string {
-	if logical := t.LogicalType(); logical != nil {
-		switch l := logical.Value.(type) {
-		case *format.DateType:
-			return func(v parquet.Value) string { return dataset.DayText(int64(v.Int32())) }
-		case *format.TimestampType:
-			unit, zone := unitOf(l.Unit), zoneOf(l.IsAdjustedToUTC)
-			return func(v parquet.Value) string { return dataset.MomentText(v.Int64(), unit, zone) }
-		case *format.TimeType:
-			unit, zone := unitOf(l.Unit), zoneOf(l.IsAdjustedToUTC)
-			return func(v parquet.Value) string { return timeText(v, unit, zone) }
-		case *format.DecimalType:
-			scale := int(l.Scale)
-			return func(v parquet.Value) string { return decimalText(v, scale) }
-		case *format.IntType:
-			if !l.IsSigned {
-				return unsignedText
+// begin starts a row group.
+func (p *parquetRows) begin() {
+	for i := range p.leaves {
+		p.leaves[i].held.begin(p.meta[p.group].Columns[i].MetaData)
+	}
+	p.group++
+	p.read = 0
+}
+
+// agrees compares the row group that has ended with what the file says of it.
+func (p *parquetRows) agrees() error {
+	says := func(of, what string) error {
+		return fmt.Errorf("the Parquet file contradicts itself: what is read of %s in row group %d is not what the file's own %s say: write it anew, and tell who makes it", of, p.group, what)
+	}
+	if p.read != p.meta[p.group-1].NumRows {
+		return says("its rows", "row counts")
+	}
+	for i := range p.leaves {
+		if l := &p.leaves[i]; l.at >= 0 {
+			if what := l.held.contradicts(); what != "" {
+				return says("column "+p.names[l.at], what)
 			}
-		case *format.UUIDType:
-			return func(v parquet.Value) string { return hex.EncodeToString(v.ByteArray()) }
 		}
 	}
-	if c := t.ConvertedType(); c != nil && *c == deprecated.Date {
-		return func(v parquet.Value) string { return dataset.DayText(int64(v.Int32())) }
-	}
-	return plainText
-}
-
-func unsignedText(v parquet.Value) string {
-	if v.Kind() == parquet.Int32 {
-		return strconv.FormatUint(uint64(v.Uint32()), 10)
-	}
-	return strconv.FormatUint(v.Uint64(), 10)
-}
-
-// unitOf returns the units per second of a timestamp.
-func unitOf(u format.TimeUnit) int64 {
-	switch u.Value.(type) {
-	case *format.MilliSeconds:
-		return 1e3
-	case *format.MicroSeconds:
-		return 1e6
-	}
-	return 1e9
-}
-
-func plainText(v parquet.Value) string {
-	switch v.Kind() {
-	case parquet.Boolean:
-		return strconv.FormatBool(v.Boolean())
-	case parquet.Int32:
-		return strconv.FormatInt(int64(v.Int32()), 10)
-	case parquet.Int64:
-		return strconv.FormatInt(v.Int64(), 10)
-	case parquet.Float:
-		return dataset.NumberText(float64(v.Float()), 32)
-	case parquet.Double:
-		return dataset.NumberText(v.Double(), 64)
-	case parquet.Int96: // nanoseconds of a day and a Julian day: timestamps of Spark and Impala
-		n := v.Int96()
-		rest := int64(uint64(n[1])<<32 | uint64(n[0]))
-		if rest < 0 || rest >= 86400e9 {
-			return ""
-		}
-		return dataset.DayMomentText(int64(n[2])-2440588, rest, 1e9, "")
-	}
-	return string(v.ByteArray())
-}
-
-func zoneOf(utc bool) string {
-	if utc {
-		return "Z"
-	}
-	return ""
-}
-
-// timeText writes a time of day counted in 1/unit seconds; "" if there is no such time.
-func timeText(v parquet.Value, unit int64, zone string) string {
-	t := v.Int64()
-	if v.Kind() == parquet.Int32 {
-		t = int64(v.Int32())
-	}
-	if t < 0 || t >= 86400*unit {
-		return ""
-	}
-	return dataset.ClockText(t, unit) + zone
-}
-
-// decimalText writes a whole number with a point scale digits from its end.
-func decimalText(v parquet.Value, scale int) string {
-	var n big.Int
-	switch v.Kind() {
-	case parquet.Int32:
-		n.SetInt64(int64(v.Int32()))
-	case parquet.Int64:
-		n.SetInt64(v.Int64())
-	default: // two's complement, big-endian
-		b := v.ByteArray()
-		if len(b) > 64 { // 32 bytes hold the digits of any decimal
-			return ""
-		}
-		n.SetBytes(b)
-		if len(b) > 0 && b[0]&0x80 != 0 {
-			n.Sub(&n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
-		}
-	}
-	if scale <= 0 || scale > 100 {
-		return n.String()
-	}
-	digits := new(big.Int).Abs(&n).String()
-	if len(digits) <= scale {
-		digits = strings.Repeat("0", scale-len(digits)+1) + digits
-	}
-	text := digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
-	if n.Sign() < 0 {
-		text = "-" + text
-	}
-	return text
+	return nil
 }

@@ -2,54 +2,33 @@ package files
 
 import (
 	"cmp"
-	"encoding/xml"
 	"math"
-	"strconv"
 	"strings"
 
 	"caucus/dataset"
 )
 
-// dateStyle marks a cell style that shows numbers as dates.
-type dateStyle bool
+// numberStyle says what a cell style shows numbers as.
+type numberStyle int
 
-const noDate dateStyle = false
+const (
+	aNumber numberStyle = iota
+	aDate               // a date, a moment or a time of day
+	aSpan               // [h]:mm, a time that may be longer than a day
+)
 
-// styles lists which cell styles show dates (ECMA-376-1, 18.8.30: numFmts; the first 164 are built in).
-func (b book) styles() ([]dateStyle, error) {
-	const part = "xl/styles.xml"
-	if !b.has(part) {
-		return nil, nil
+func builtIn(number int) numberStyle {
+	switch {
+	case number == 46: // [h]:mm:ss
+		return aSpan
+	case number >= 14 && number <= 22, number >= 27 && number <= 36, number >= 45 && number <= 47, number >= 50 && number <= 58:
+		return aDate
 	}
-	custom := map[int]dateStyle{}
-	var all []dateStyle
-	inCells := false
-	err := b.each(part, small, func(_ *xml.Decoder, e xml.StartElement) error {
-		number, err := strconv.Atoi(attribute(e, "numFmtId"))
-		switch e.Name.Local {
-		case "numFmt":
-			custom[number] = showsDate(attribute(e, "formatCode"))
-		case "cellXfs":
-			inCells = true
-		case "cellStyles", "dxfs", "tableStyles":
-			inCells = false
-		case "xf":
-			if !inCells {
-				return nil
-			}
-			style, own := custom[number]
-			if !own {
-				style = dateStyle(number >= 14 && number <= 22 || number >= 27 && number <= 36 || number >= 45 && number <= 47 || number >= 50 && number <= 58)
-			}
-			all = append(all, style && err == nil)
-		}
-		return nil
-	})
-	return all, err
+	return aNumber
 }
 
-// showsDate looks for a date or time part outside quotes and outside brackets for colours or languages.
-func showsDate(code string) dateStyle {
+// styleOf looks for a date or time part outside quotes and outside brackets for colours or languages.
+func styleOf(code string) numberStyle {
 	code, _, _ = strings.Cut(code, ";") // the part of the format for positive numbers
 	for i := 0; i < len(code); i++ {
 		switch code[i] {
@@ -58,27 +37,27 @@ func showsDate(code string) dateStyle {
 		case '"':
 			end := strings.IndexByte(code[i+1:], '"')
 			if end < 0 {
-				return noDate
+				return aNumber
 			}
 			i += end + 1
 		case '[':
 			end := strings.IndexByte(code[i:], ']')
 			if end < 0 {
-				return noDate
+				return aNumber
 			}
 			if strings.Trim(strings.ToLower(code[i+1:i+end]), "hms") == "" { // [h]:mm
-				return true
+				return aSpan
 			}
 			i += end
 		case 'd', 'D', 'm', 'M', 'y', 'Y', 'h', 'H', 's', 'S':
-			return true
+			return aDate
 		case 'G', 'g': // the word General
 			if strings.HasPrefix(strings.ToLower(code[i:]), "general") {
 				i += len("general") - 1
 			}
 		}
 	}
-	return noDate
+	return aNumber
 }
 
 // serialText writes Excel's date, counted in days from the day before 1900 (including a 29 February 1900
@@ -103,7 +82,7 @@ func serialText(v float64, year04 bool) (string, bool) {
 	case year04:
 		days += 1462
 	case days == 60:
-		return "1900-02-29", true
+		return strings.TrimSpace("1900-02-29 " + clock), true
 	case days < 60:
 		days++
 	}

@@ -23,9 +23,15 @@ type Written struct {
 	Encoding string `yaml:"encoding,omitempty" json:"encoding,omitempty"`
 	// Delimiter separates cells of text: a comma if empty; \t is a tab.
 	Delimiter string `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
+	// Escape is the character that makes text of a quote after it in a quoted cell of text, such as \.
+	// Without it a quote is doubled.
+	Escape string `yaml:"escape,omitempty" json:"escape,omitempty"`
+	// FirstRow is the line or row, from 1, in which the names of the columns stand; with Header it is the first
+	// record's. What stands above is skipped. The default is the first row that is not empty.
+	FirstRow int `yaml:"first_row,omitempty" json:"first_row,omitempty"`
 	// Header names the columns of a file without names. It may abbreviate: p0..p783.
 	Header []string `yaml:"header,omitempty,flow" json:"header,omitempty"`
-	// Comment, one character, starts lines of text to skip.
+	// Comment begins rows to skip: notes, lines of dashes, a footer.
 	Comment string `yaml:"comment,omitempty" json:"comment,omitempty"`
 	// Sheet names a workbook's sheet; empty is the first.
 	Sheet string `yaml:"sheet,omitempty" json:"sheet,omitempty"`
@@ -50,6 +56,9 @@ func (w Written) Validate() error {
 	if utf8.RuneCountInString(w.Delimiter) > 1 && w.Delimiter != `\t` {
 		return fmt.Errorf("delimiter: %q is not one character, such as ; or \\t for a tab", w.Delimiter)
 	}
+	if len(w.Escape) > 1 {
+		return fmt.Errorf("escape: %q is not one ASCII character, such as \\", w.Escape)
+	}
 	names, err := dataset.ExpandNames(w.Header)
 	if err != nil {
 		return fmt.Errorf("header: %w", err)
@@ -63,7 +72,10 @@ func (w Written) Validate() error {
 }
 
 func (w Written) format() dataset.Format {
-	f := dataset.Format{Comment: w.Comment}
+	f := dataset.Format{Comment: w.Comment, FirstRow: w.FirstRow}
+	if w.Escape != "" {
+		f.Escape = w.Escape[0]
+	}
 	if w.Delimiter == `\t` {
 		f.Delimiter = '\t'
 	} else if w.Delimiter != "" {

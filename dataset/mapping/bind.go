@@ -240,6 +240,9 @@ func (m Mapping) knows(columns []string, s dataset.Schema) bool {
 // noColumn reports an absent column and suggests a similar one. If the file has none of the requested names,
 // the error shows no names at all, because the file may have no header and its "names" may be a record.
 func (b *Bound) noColumn(name string) error {
+	if shared := dataset.SharedNames([]string{name}, b.columns); shared != "" {
+		return fmt.Errorf("the file has no column of its own called %q%s", name, shared)
+	}
 	if !b.known {
 		hint := "if it has no header, list its names under header"
 		if d, ok := dataset.LikelyDelimiter(b.columns); ok {

@@ -110,7 +110,8 @@ func TestMapping(t *testing.T) {
 		"missing there":  {"missing: -9\ncolumns: {age: {expression: \"months == nil ? 1 : 2\"}}", "months;creatinine;sex;died;id", "-9;1.2;F;no;7", "1|1.2|F|no|7"},
 		"computed -9":    {"missing: -9\ncolumns: {age: {expression: \"months - 9\"}}", "months;creatinine;sex;died;id", "0;1.2;F;no;7", "-9|1.2|F|no|7"},
 		"no text":        {"columns: {sex: {levels: {x: F}}}", "age;creatinine;sex;died;id", "70;1.2;\xff;no;7", "70|1.2||no|7"},
-		"malformed":      {"columns: {age: {expression: \"1\"}}", "age;creatinine;sex;died;id", "70;1.2", "||||"},
+		"malformed":      {"columns: {age: {expression: \"1\"}}", "age;creatinine;sex;died;id", "70;1.2;F;no;7;x", "||||"},
+		"short":          {"columns: {age: {expression: \"1\"}}", "age;creatinine;sex;died;id", "70;1.2", "1|1.2|||"},
 		"no patient":     {"patient: none", "age;creatinine;sex;died", "70;1.2;F;no", "70|1.2|F|no|"},
 		"none, computed": {"columns: {id: {expression: nil}}", "age;creatinine;sex;died", "70;1.2;F;no", "70|1.2|F|no|"},
 		"none, numbers":  {"patient: none\ndecimal: \",\"\nmissing: -9\ndates: DD.MM.YYYY", "id;age;creatinine;sex;died", "7;70;1,2;F;no", "70|1.2|F|no|"},
@@ -356,7 +357,9 @@ derived: [Rang]
 		"missing: {a: b}":                                 "list of texts",
 		"":                                                "it is empty",
 		"{}\n---\n{}":                                     "more than one YAML document",
-		"comment: \"##\"":                                 "single character",
+		"comment: ',#'":                                   "must begin with a character",
+		"first_row: -1":                                   "first_row -1 must be at least 1",
+		"escape: ab":                                      "is not one ASCII character",
 	} {
 		if _, err := Parse(strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", bad, err, want)

@@ -1,0 +1,236 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"caucus/dataset"
+)
+
+// layoutRows bounds the rows from which a layout is proposed.
+const layoutRows = 100
+
+// Propose fills in where the table of a file seems to stand, as far as w leaves it open: delimiter, sheet,
+// and the row with the names of the columns. It judges by the first rows alone: the widths of rows, what is
+// no number, and wanted, the names that a schema asks for. notes say what was proposed and what else may
+// be meant. They show texts of the file. Propose is for a draft or an advice, which a person checks.
+func Propose(r io.ReaderAt, size int64, f Format, w Written, wanted []string) (proposed Written, notes []string, err error) {
+	switch f.Kind {
+	case Text:
+		return proposeText(r, size, f, w, wanted)
+	case Workbook:
+		return proposeSheet(r, size, w, wanted)
+	}
+	return w, nil, nil
+}
+
+// layout is where a table seems to stand in the first rows of a file.
+type layout struct {
+	names   []string // of its columns; none if there seems to be no table
+	row     int      // in which they stand, from 1
+	first   int      // the first row that is not empty
+	matches int      // wanted names among them
+	cells   int      // of rows that are no wider
+}
+
+// layoutOf finds the row with the names. It is at least as wide as half of the rows are, and holds no
+// number, unless it is the first row; of several such rows it is the one with the most wanted names, and
+// the first of these. A row below another that is as wide must have a wanted name.
+func layoutOf(rows [][]string, wanted []string) (best layout) {
+	var widths []int
+	for i, row := range rows {
+		rows[i] = slices.Clone(row)
+		for len(rows[i]) > 0 && rows[i][len(rows[i])-1] == "" {
+			rows[i] = rows[i][:len(rows[i])-1]
+		}
+		if n := len(rows[i]); n > 0 {
+			widths = append(widths, n)
+		}
+	}
+	if len(widths) == 0 {
+		return best
+	}
+	slices.Sort(widths)
+	usual := widths[len(widths)/2]
+	first := slices.IndexFunc(rows, func(row []string) bool { return len(row) > 0 })
+	matches := func(row []string) (n int) {
+		for _, name := range wanted {
+			if slices.ContainsFunc(row, func(cell string) bool { return strings.EqualFold(cell, name) }) {
+				n++
+			}
+		}
+		return n
+	}
+	above := false // a row as wide stands above
+	for i, row := range rows {
+		if len(row) < usual || len(row) == 0 {
+			continue
+		}
+		names, err := dataset.HeaderNames(row)
+		n := matches(row)
+		named := err == nil && (i == first || !slices.ContainsFunc(row, isNumber))
+		if named && n >= matches(rows[first]) && (best.names == nil && !above || n > best.matches) {
+			best = layout{names: names, row: i + 1, first: first + 1, matches: n}
+		}
+		above = true
+	}
+	for i := best.row; i < len(rows) && best.names != nil; i++ {
+		if len(rows[i]) <= len(best.names) {
+			best.cells += len(rows[i])
+		}
+	}
+	best.cells += len(best.names)
+	return best
+}
+
+func isNumber(cell string) bool {
+	_, err := strconv.ParseFloat(strings.Replace(cell, ",", ".", 1), 64)
+	return err == nil
+}
+
+// standsAt takes the row of the names from a layout, and notes it if other rows stand above.
+func (w *Written) standsAt(l layout, notes []string) []string {
+	if w.FirstRow == 0 && len(w.Header) == 0 && l.row > l.first {
+		w.FirstRow = l.row
+		notes = append(notes, fmt.Sprintf("the columns are taken to have their names in row %d: %s", l.row, strings.Join(l.names, ", ")))
+	}
+	return notes
+}
+
+// proposeText tries each usual delimiter, and takes the one by which the most cells are in the table.
+func proposeText(r io.ReaderAt, size int64, f Format, w Written, wanted []string) (Written, []string, error) {
+	tried := dataset.Delimiters()
+	if w.Delimiter != "" {
+		tried = []rune{w.format().Delimiter}
+	}
+	var best layout
+	delimiter := ""
+	for i, d := range tried {
+		plain, err := Decode(io.NewSectionReader(r, 0, size), f)
+		if err != nil {
+			return w, nil, err
+		}
+		format := w.format()
+		format.Delimiter = d
+		rows, err := dataset.FirstCells(plain, format, layoutRows)
+		if err != nil {
+			return w, nil, err
+		}
+		if len(rows) > 0 && len(rows[0]) > 0 && strings.HasPrefix(strings.ToLower(rows[0][0]), "sep=") {
+			rows[0] = []string{"sep="} // Excel's word for the delimiter, on a line of its own
+		}
+		if l := layoutOf(rows, wanted); i == 0 || l.cells > best.cells {
+			best, delimiter = l, string(d)
+		}
+	}
+	if w.Delimiter == "" && delimiter != "," && len(best.names) > 1 {
+		w.Delimiter = delimiter
+	}
+	notes := w.standsAt(best, nil)
+	return w, notes, nil
+}
+
+// proposeSheet takes the sheet with the most wanted names, or else the first one that has a table of
+// several columns.
+func proposeSheet(r io.ReaderAt, size int64, w Written, wanted []string) (Written, []string, error) {
+	s, err := openSheet(r, size, w)
+	if err != nil {
+		return w, nil, err
+	}
+	sheets := s.sheets
+	if w.Sheet != "" {
+		sheets = []string{w.Sheet}
+	}
+	var best layout
+	at := -1
+	var alike []string // sheets with the same columns
+	s.first = 0
+	for i, name := range sheets {
+		rows, err := s.firstRows(name)
+		if err != nil { // a sheet of charts
+			continue
+		}
+		l := layoutOf(rows, wanted)
+		switch {
+		case at >= 0 && len(l.names) > 1 && slices.Equal(l.names, best.names):
+			alike = append(alike, name)
+		case len(l.names) > 1 && (at < 0 || l.matches > best.matches):
+			best, at, alike = l, i, nil
+		}
+	}
+	if at < 0 {
+		return w, nil, nil
+	}
+	var notes []string
+	if len(alike) > 0 {
+		notes = append(notes, fmt.Sprintf("only the sheet %q is read; the same columns are in %s: put all records on one sheet", sheets[at], quoted(alike)))
+	}
+	if w.Sheet == "" && at > 0 {
+		w.Sheet = sheets[at]
+		notes = append(notes, fmt.Sprintf("of the sheets %s, %q is taken: no earlier one has the schema's columns", quoted(sheets), w.Sheet))
+	}
+	notes = w.standsAt(best, notes)
+	return w, notes, nil
+}
+
+func quoted(names []string) string {
+	var out []string
+	for _, name := range names {
+		out = append(out, strconv.Quote(name))
+	}
+	return strings.Join(out, ", ")
+}
+
+// firstRows returns the first rows of a sheet, each at its own place.
+func (s *sheet) firstRows(name string) (rows [][]string, err error) {
+	err = s.turnTo(name)
+	for err == nil && len(rows) < layoutRows {
+		var cells []string
+		if cells, err = s.row(); err == nil {
+			for len(rows) < min(s.place, layoutRows)-1 {
+				rows = append(rows, nil)
+			}
+			rows = append(rows, slices.Clone(cells))
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return rows, err
+}
+
+// ProposeComment returns the beginning of rows that seem to be no records, although they were read as
+// such: a line of dashes under the names, and lines of one text behind the last record, such as
+// "(200 rows)". It is empty if there are none, or if a record begins in the same way.
+func ProposeComment(t *dataset.Table) (comment, row string) {
+	names, n := t.Columns(), t.Rows()
+	if len(names) < 3 || n < 2 {
+		return "", ""
+	}
+	cells := func(i int) (all []string) {
+		for _, name := range names {
+			text, _ := t.Cell(i, name)
+			all = append(all, text)
+		}
+		return all
+	}
+	if top := strings.Join(cells(0), ""); len(top) > 2 && strings.Trim(top, "-=+") == "" {
+		comment, row = top[:2], top
+	} else if last := cells(n - 1); strings.Join(last[1:], "") == "" {
+		row = last[0]
+		comment = strings.TrimSpace(row[:strings.IndexAny(row+"0", "0123456789")])
+	}
+	if comment == "" {
+		return "", ""
+	}
+	for cell := range t.Distinct(names[0]) {
+		if cell != row && strings.HasPrefix(cell, comment) && strings.Trim(cell, "-=+") != "" {
+			return "", ""
+		}
+	}
+	return comment, row
+}
