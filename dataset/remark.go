@@ -17,7 +17,7 @@ type Problem string
 const (
 	Clamped      Problem = "outside its bounds, clamped"
 	Missing      Problem = "missing"
-	NotANumber   Problem = "not a number, set to the middle of the range"
+	NotANumber   Problem = "not a number, taken for missing"
 	UnknownLevel Problem = "not a known level, counted as other"
 	UnknownLabel Problem = "without a known label"
 	NoText       Problem = "no UTF-8 text, taken for missing"

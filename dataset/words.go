@@ -30,6 +30,32 @@ func (m Map) Words() string {
 	return before + fmt.Sprintf("%s: %d features of %d numbers", m.Kind, m.Dim(), m.Inputs)
 }
 
+// mostFilled is how many columns FilledWords names.
+const mostFilled = 12
+
+// FilledWords says what stands for missing cells in studies that do not count them: the middle of a
+// number's range, other for a text. Columns for which named is false are left out; "" if none is
+// left.
+func (s Schema) FilledWords(named func(column string) bool) string {
+	var words []string
+	for _, f := range s.Features {
+		names, _ := f.names(maxColumns) // no error: Validate has checked the names
+		fill := otherLevel
+		if f.Kind == Numeric {
+			fill = f.decode([]float64{missingNumber, 0}, "")
+		}
+		for _, name := range names {
+			if named(name) {
+				words = append(words, name+" "+fill)
+			}
+		}
+	}
+	if n := len(words) - mostFilled; n > 0 {
+		words = append(words[:mostFilled], fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(words, ", ")
+}
+
 const leastKept = 5
 
 const wholeShare = 0.995

@@ -68,8 +68,10 @@ type Review struct {
 	Leaves string `json:"leaves"`
 	// Where is the plan's condition on records, "" for all records. About describes the condition. Inside is
 	// the number of the source's records that meet the condition.
-	Where    string `json:"where,omitempty"`
-	About    string `json:"about"`
+	Where string `json:"where,omitempty"`
+	About string `json:"about"`
+	// Filled says what stands for missing cells, "" if the study counts them.
+	Filled   string `json:"filled,omitempty"`
 	Inside   *int   `json:"inside,omitempty"`
 	Protects string `json:"protects"`
 	// Helper names the second server of this site's policy, "" if the plan has no helper. It also
@@ -154,7 +156,7 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 		Study: p.Name, Plan: h, Purpose: p.Purpose, Contact: p.Contact, Readers: p.Readers, Deadline: p.Deadline,
 		Parties: len(p.Roster), Minimum: p.Minimum,
 		Kind: p.Kind, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, Mechanism: p.Mechanism, Noise: p.Noise,
-		Leaves: kinds.WordsOf(p).Leaves, Where: p.Where, About: p.About(), Protects: protects(p),
+		Leaves: kinds.WordsOf(p).Leaves, Where: p.Where, About: p.About(), Filled: kinds.Filled(p), Protects: protects(p),
 		Columns: p.Schema.FeatureColumns(), ClearColumns: kinds.WordsOf(p).InClear,
 		Sees: whoSees(p), Needed: k.site.Config.Policy.Needed(),
 		Label: p.Schema.Label.Column + ": " + strings.Join(p.Schema.Label.Classes, ", "), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Words(),

@@ -171,22 +171,30 @@ func cellsOf(s dataset.Schema, odd []dataset.Remark, records *dataset.Records, p
 			continue
 		}
 		for j := b.Start; j < b.Start+b.Width; j++ {
-			c.distance = max(c.distance, math.Abs(here[j]-there[j]))
+			if off := math.Abs(here[j] - there[j]); off > c.distance { // not where a column is all missing
+				c.distance = off
+			}
 		}
 	}
 	return out
 }
 
+// means are over the cells that are there (dataset.Schema.MarkMissing); NaN where none is.
 func means(x *mat.Dense) []float64 {
 	if x == nil || x.IsEmpty() {
 		return nil
 	}
 	n, d := x.Dims()
-	out := make([]float64, d)
+	out, there := make([]float64, d), make([]float64, d)
 	for i := range n {
 		for j, v := range x.RawRowView(i) {
-			out[j] += v / float64(n)
+			if v == v {
+				out[j], there[j] = out[j]+v, there[j]+1
+			}
 		}
+	}
+	for j := range out {
+		out[j] /= there[j]
 	}
 	return out
 }
@@ -210,7 +218,9 @@ func meanWords(s dataset.Schema, mean []float64) map[string]string {
 			continue
 		}
 		if !b.OneHot {
-			out[b.Column], _ = decoded.Cell(0, b.Column)
+			if out[b.Column], _ = decoded.Cell(0, b.Column); mean[b.Start] != mean[b.Start] {
+				out[b.Column] = "no number"
+			}
 			continue
 		}
 		levels := make([]int, b.Width)

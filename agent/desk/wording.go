@@ -55,6 +55,9 @@ func (r Review) page() textpage.Page {
 		}
 	}
 	line("about", "%s", r.About)
+	if r.Filled != "" {
+		line("filled", "%s", r.Filled)
+	}
 	line("leaves", "%s", r.Leaves)
 	if r.Exact {
 		line("size", "%s: this upload exactly, and nothing after it", sizeWords(r.Bytes))

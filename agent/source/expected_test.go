@@ -64,3 +64,59 @@ func TestOneColumn(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherUnit: a column whose numbers are mostly outside its bounds is refused, with its name
+// and bounds, and a check of an import calls it a problem. Missing cells are no numbers of it.
+func TestAnotherUnit(t *testing.T) {
+	rows := func(outside, inside, missing int) string {
+		return "age,sex,ill\n" + strings.Repeat("9125,f,no\n", outside) +
+			strings.Repeat("30,f,no\n", inside) + strings.Repeat(",f,no\n", missing)
+	}
+	for name, c := range map[string]struct {
+		file string
+		most Fraction // 0: the default
+		want string
+	}{
+		"all, in days":      {rows(60, 0, 0), 0, "100% of the numbers of age are outside its bounds 0 to 100, at most 20% are"},
+		"all that is there": {rows(3, 0, 57), 0, "100% of the numbers of age"},
+		"more than a fifth": {rows(13, 47, 0), 0, "21.7% of the numbers of age"},
+		"a fifth":           {rows(12, 48, 0), 0, ""},
+		"as expected":       {rows(60, 0, 0), 1, ""},
+		"none is there":     {rows(0, 0, 60), 0, ""},
+	} {
+		w := newWard(t)
+		w.put(c.file)
+		if c.most > 0 {
+			w.say(func(s *Source) { s.Clamped = &c.most })
+		}
+		err := w.declare()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if c.most == 0 {
+			continue
+		}
+		w.say(func(s *Source) { s.Clamped = nil }) // as if it was imported before there was a limit
+		if r := w.Check(t.Context(), "ward"); !strings.Contains(r.Problem, "100% of the numbers of age") {
+			t.Errorf("%s: a check says %q", name, r.Problem)
+		}
+	}
+}
+
+// TestFilledCellsAreSaid: whoever declares reads how many cells of a column are missing, and what
+// stands in their place in studies that do not count them.
+func TestFilledCellsAreSaid(t *testing.T) {
+	w := newWard(t)
+	w.put("age,sex,ill\n" + strings.Repeat("30,f,no\n", 57) + ",f,no\nold,f,no\n40,,no\n")
+	if err := w.declare(); err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(w.Check(t.Context(), "ward").Remarks, "\n")
+	for _, want := range []string{
+		"age: 1 cell missing", "age: 1 cell not a number", "sex: 1 cell missing", "stand in their place: age 50, sex other",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+}

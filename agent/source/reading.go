@@ -165,10 +165,20 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 		Odd:   slices.Concat(in.Remarks(), coder.Remarks(), r.bound.Remarks()),
 		Notes: r.bound.Notes,
 	}
+	if words := own.FilledWords(r.lacks); words != "" {
+		r.Notes = append(r.Notes, "missing cells: describe and evaluate count them; in other studies stand in their place: "+words)
+	}
 	if progress != nil {
 		r.Notes = append(r.Notes, mapping.Advice(sample.Table, own)...)
 	}
 	return nil
+}
+
+// lacks reports whether cells of a column are missing, or count as missing.
+func (s Seen) lacks(column string) bool {
+	return slices.ContainsFunc(s.Odd, func(m dataset.Remark) bool {
+		return m.Column == column && (m.Problem == dataset.Missing || m.Problem == dataset.NotANumber)
+	})
 }
 
 type codedRows struct {
@@ -343,8 +353,8 @@ var unreadableProblems = []dataset.Problem{
 	mapping.NoDate, mapping.NoValue, mapping.AfterDay,
 }
 
-func (e Expected) problems(r Seen, columns int) []string {
-	records := r.Records
+func (e Expected) problems(r Seen, own dataset.Schema) []string {
+	records, columns := r.Records, len(own.FeatureColumns())
 	if len(e.Records) == 2 && (records < e.Records[0] || records > e.Records[1]) {
 		return []string{fmt.Sprintf("the file has %s, expected are %d to %d (records: in the source's entry)", textpage.Count(records, "record"), e.Records[0], e.Records[1])}
 	}
@@ -355,9 +365,14 @@ func (e Expected) problems(r Seen, columns int) []string {
 		return []string{"the file has no record, only a line of names: look whether it was written to its end, or write records: [0, 100000] in the source's entry if that is as it should be"}
 	}
 	unreadable, unlabelled := r.Malformed*columns, 0
-	column := map[string]int{}
+	column, clamped, none := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, m := range r.Odd {
+		if m.Problem == dataset.Missing || m.Problem == dataset.NotANumber {
+			none[m.Column] += m.Count
+		}
 		switch {
+		case m.Problem == dataset.Clamped:
+			clamped[m.Column] += m.Count
 		case m.Problem == dataset.UnknownLabel:
 			unlabelled += m.Count
 		case slices.Contains(unreadableProblems, m.Problem):
@@ -366,12 +381,12 @@ func (e Expected) problems(r Seen, columns int) []string {
 		}
 	}
 	var out []string
-	say := func(n, total int, most *Fraction, usual Fraction, format string) {
+	say := func(n, total int, most *Fraction, usual Fraction, format string, args ...any) {
 		if most == nil {
 			most = &usual
 		}
 		if share := Fraction(float64(n) / float64(total)); share > *most {
-			out = append(out, fmt.Sprintf(format, share, *most))
+			out = append(out, fmt.Sprintf(format, append([]any{share, *most}, args...)...))
 		}
 	}
 	say(unreadable, records*max(columns, 1), e.Unreadable, usualUnreadable,
@@ -385,6 +400,15 @@ func (e Expected) problems(r Seen, columns int) []string {
 	for _, name := range slices.Sorted(maps.Keys(column)) {
 		if share := Fraction(float64(column[name]) / float64(records)); share > ofColumn && len(out) == 0 {
 			out = append(out, fmt.Sprintf("%v of the cells of %s cannot be read as what the schema says: look at the remarks; a mapping may be missing, or write unreadable: 100%% in the source's entry if that is as it should be", share, name))
+		}
+	}
+	for _, f := range own.Features {
+		names, _ := dataset.ExpandNames(append(f.Columns, f.Column)) // no error: the schema was checked
+		for _, name := range names {
+			say(clamped[name], max(records-none[name], 1), e.Clamped, usualClamped,
+				"%[1]v of the numbers of %[3]s are outside its bounds %[4]g to %[5]g, at most %[2]v are "+
+					"expected (clamped: in the source's entry): look whether they are in the schema's unit; "+
+					"multiply: in a mapping converts them", name, f.Min, f.Max)
 		}
 	}
 	return out

@@ -166,6 +166,9 @@ type Expected struct {
 	Unreadable *Fraction `yaml:"unreadable"`
 	// Unlabelled is the largest share of records without a known label. The default is a half.
 	Unlabelled *Fraction `yaml:"unlabelled"`
+	// Clamped is the largest share of a column's numbers that are outside the schema's bounds, and
+	// so count as the bound: more are likely in another unit. The default is a fifth.
+	Clamped *Fraction `yaml:"clamped"`
 	// Records are the least and the largest number of records in the file.
 	Records []int `yaml:"records"`
 }
@@ -174,6 +177,7 @@ type Expected struct {
 const (
 	usualUnreadable Fraction = 0.25
 	usualUnlabelled Fraction = 0.5
+	usualClamped    Fraction = 0.2
 	// With more than half of a column unreadable, the column's format is not the declared one.
 	usualColumn Fraction = 0.5
 )

@@ -279,7 +279,7 @@ func (s Sources) keep(d Declaration, into *newImport) error {
 
 // Problems lists what is unexpected in a source. It depends on the records, so it is for the site only.
 func (s Sources) Problems(d Declaration, seen Seen) []string {
-	return s.Named[d.Source].problems(seen, len(d.Schema.FeatureColumns()))
+	return s.Named[d.Source].problems(seen, d.Schema)
 }
 
 // noteDay stores the first Taken of a day, for a source that is written again regularly.

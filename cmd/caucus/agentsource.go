@@ -42,10 +42,11 @@ with its line, and the number of records is rounded down to two digits.
 By declaring a source you state that each column of a record was computed from this
 record alone. A rank, or a score of a model that was trained on the other records,
 breaks this rule: list such columns under derived in the mapping, and answer for them
-with --vouch. A query needs --vouch for all its columns. On a terminal the command
-asks before it keeps anything. It refuses a file that is not as the configuration
-expects (unreadable, unlabelled, records). It sends nothing.`,
-		Example: "  caucus agent source declare ward --config agent.yaml",
+with --vouch. A query needs --vouch for all its columns. The command asks before it
+keeps anything; without a terminal it needs --yes. It refuses a file that is not as
+the configuration expects (unreadable, unlabelled, clamped, records). It sends
+nothing.`,
+		Example: "  caucus agent source declare ward --config agent.yaml\n  caucus agent source declare ward --yes --as 'Dr Meier'    # in a script",
 		Args:    one("agent source declare", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ag, err := a.open()
@@ -55,7 +56,11 @@ expects (unreadable, unlabelled, records). It sends nothing.`,
 			defer ag.Close()
 			bar := newProgress(a.console)
 			how := source.How{Vouch: vouch, Progress: func(records int, read, of int64) { bar.bytes(records, read, of) }}
-			if in := cmd.InOrStdin(); !yes && isTerminal(in) {
+			in := cmd.InOrStdin()
+			if !yes && !isTerminal(in) {
+				return usagef("there is no terminal to ask on: add --yes, with which you state in your name (--as) what the command would ask")
+			}
+			if !yes {
 				how.Ask = func(r source.Report) error {
 					bar.stop()
 					return a.confirmSource(cmd.Context(), in, r)
@@ -76,7 +81,7 @@ expects (unreadable, unlabelled, records). It sends nothing.`,
 			return a.print(r, func(w io.Writer) { r.WriteText(w) })
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask on a terminal")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask: you state what the command would ask")
 	cmd.Flags().StringVar(&p.as, "as", "", "your name (default: your account's)")
 	cmd.Flags().BoolVar(&vouch, "vouch", false, "answer for columns that were computed from other records")
 	return cmd

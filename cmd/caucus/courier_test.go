@@ -99,7 +99,7 @@ func carriedWorld(ctx context.Context, t *testing.T) (dir string) {
 		unmarshal(t, must("agent", "enrol", "--config", name+".yaml", "--request", name+".request", "--json"), &asks)
 		unmarshal(t, must("party", "invite", name, "--request", name+".request", "--key", asks["key"], "--out", name+".enrolment", "--json"), &gets)
 		must("agent", "enrol", "--config", name+".yaml", "--accept", name+".enrolment", "--coordinator", gets["coordinator"])
-		must("agent", "source", "declare", "ward", "--config", name+".yaml")
+		must("agent", "source", "declare", "ward", "--yes", "--config", name+".yaml")
 	}
 	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv", "--set", "project=5",
 		"--noise", "site", "--mechanism", "cross", "--records", "70", "--force", "--closes-in", "24h", "--minimum", "4")

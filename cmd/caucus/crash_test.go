@@ -125,7 +125,7 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 			t.Fatal(err)
 		}
 		must("agent", "enrol", "--config", name+".yaml", "--invitation", name+".invitation")
-		must("agent", "source", "declare", "ward", "--config", name+".yaml")
+		must("agent", "source", "declare", "ward", "--yes", "--config", name+".yaml")
 	}
 	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv", "--set", "project=5",
 		"--noise", string(noise), "--mechanism", "tally", "--records", "70", "--force", "--closes-in", "10m", "--minimum", "4")

@@ -520,9 +520,9 @@ func (m *mistakes) federation(port, other string) {
 	m.found("clock two years slow", "agent preview --config a.yaml", "note:")
 	m.found("clock two years slow", "agent check --config a.yaml", "clock", "caucus:")
 	now = nil
-	m.wrong("source that does not exist", "agent source declare wards --config a.yaml")
-	m.right("agent source declare ward --config a.yaml")
-	m.right("agent source declare ward --config b.yaml")
+	m.wrong("source that does not exist", "agent source declare wards --yes --config a.yaml")
+	m.right("agent source declare ward --yes --config a.yaml")
+	m.right("agent source declare ward --yes --config b.yaml")
 	m.changed("a.csv", "a.csv", ",", ", ")
 	m.found("file changed after its import", "agent check --source ward --config a.yaml", "changed")
 	m.studies()

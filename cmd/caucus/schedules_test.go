@@ -163,7 +163,7 @@ func basis(t *testing.T, dir, dialled, listens string) {
 		write(t, filepath.Join(dir, name+".yaml"), fmt.Sprintf(scheduledAgent, name, name))
 		write(t, filepath.Join(dir, name+".invitation"), string(must("party", "invite", name)))
 		must("agent", "enrol", "--config", name+".yaml", "--invitation", name+".invitation")
-		must("agent", "source", "declare", "ward", "--config", name+".yaml")
+		must("agent", "source", "declare", "ward", "--yes", "--config", name+".yaml")
 	}
 	plan := []string{"study", "create", "--schema", "schema.yaml", "--pool", "pool.csv", "--set", "project=4", "--records", "70", "--force", "--closes-in", "240h", "--minimum", "2"}
 	must(append(slices.Clone(plan), "--name", "tally", "--noise", "coordinator", "--mechanism", "tally")...)

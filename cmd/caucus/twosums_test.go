@@ -118,7 +118,7 @@ func TestTwoServersSum(t *testing.T) {
 		check(os.WriteFile(filepath.Join(dir, config), fmt.Appendf(nil, countingAgent, name, pins.Signing, pins.Sealing), 0o600))
 		check(os.WriteFile(filepath.Join(dir, name+".invitation"), must("party", "invite", name), 0o600))
 		must("agent", "enrol", "--config", config, "--invitation", name+".invitation")
-		must("agent", "source", "declare", "ward", "--config", config)
+		must("agent", "source", "declare", "ward", "--yes", "--config", config)
 		start("agent", "run", "--config", config)
 	}
 	if want < 10 {

@@ -177,17 +177,35 @@ func WordsOf(p study.Plan) study.Words {
 	return kind.Words(p)
 }
 
-// Report describes a release in words, if its kind implements study.Reporter.
-func Report(r study.Release) (study.Report, error) {
+// Report describes a release in words, if its kind implements study.Reporter. A line says what
+// stands for missing cells (Filled).
+func Report(r study.Release) (out study.Report, err error) {
 	kind, err := Named(r.Kind)
 	if err != nil {
-		return study.Report{}, err
+		return out, err
 	}
-	k, ok := kind.(study.Reporter)
-	if !ok {
-		return study.Report{}, nil
+	if k, ok := kind.(study.Reporter); ok {
+		if out, err = k.Report(r); err != nil {
+			return out, err
+		}
 	}
-	return k.Report(r)
+	if p, err := r.DecodedPlan(); err == nil && Filled(p) != "" {
+		out.Lines = append(out.Lines, study.ReportLine{Name: "filled", Text: Filled(p)})
+	}
+	return out, nil
+}
+
+// Filled says of a checked plan that it does not count missing cells, and what stands for those of
+// each column; "" if it counts them. It follows from the plan alone.
+func Filled(p study.Plan) string {
+	if WordsOf(p).CountsMissing {
+		return ""
+	}
+	words := p.Schema.FilledWords(func(string) bool { return true })
+	if words == "" {
+		return ""
+	}
+	return "missing cells are not counted. In their place stand: " + words
 }
 
 // UnderRemoval calls study.UnderRemoval for the plan's kind.
