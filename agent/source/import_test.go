@@ -30,7 +30,10 @@ func visits(n int, seed uint64) []string {
 }
 
 // all lets a whole file be odd.
-var all = func() Expected { most := Fraction(1); return Expected{Unreadable: &most, Unlabelled: &most, Clamped: &most} }()
+var all = func() Expected {
+	most := Fraction(1)
+	return Expected{Unreadable: &most, Unlabelled: &most, Clamped: &most}
+}()
 
 const visitsHeader = "age,sex,ill\n"
 

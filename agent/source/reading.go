@@ -166,7 +166,8 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 		Notes: r.bound.Notes,
 	}
 	if words := own.FilledWords(r.lacks); words != "" {
-		r.Notes = append(r.Notes, "missing cells: describe and evaluate count them; in other studies stand in their place: "+words)
+		r.Notes = append(r.Notes, "missing cells: describe and evaluate count them; in other studies "+
+			"stand in their place: "+words)
 	}
 	if progress != nil {
 		r.Notes = append(r.Notes, mapping.Advice(sample.Table, own)...)
@@ -177,7 +178,8 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 // lacks reports whether cells of a column are missing, or count as missing.
 func (s Seen) lacks(column string) bool {
 	return slices.ContainsFunc(s.Odd, func(m dataset.Remark) bool {
-		return m.Column == column && (m.Problem == dataset.Missing || m.Problem == dataset.NotANumber)
+		return m.Column == column &&
+			(m.Problem == dataset.Missing || m.Problem == dataset.NotANumber)
 	})
 }
 
@@ -406,9 +408,10 @@ func (e Expected) problems(r Seen, own dataset.Schema) []string {
 		names, _ := dataset.ExpandNames(append(f.Columns, f.Column)) // no error: the schema was checked
 		for _, name := range names {
 			say(clamped[name], max(records-none[name], 1), e.Clamped, usualClamped,
-				"%[1]v of the numbers of %[3]s are outside its bounds %[4]g to %[5]g, at most %[2]v are "+
-					"expected (clamped: in the source's entry): look whether they are in the schema's unit; "+
-					"multiply: in a mapping converts them", name, f.Min, f.Max)
+				"%[1]v of the numbers of %[3]s are outside its bounds %[4]g to %[5]g, "+
+					"at most %[2]v are expected (clamped: in the source's entry): "+
+					"look whether they are in the schema's unit; multiply: in a mapping converts them",
+				name, f.Min, f.Max)
 		}
 	}
 	return out

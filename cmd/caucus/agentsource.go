@@ -46,8 +46,9 @@ with --vouch. A query needs --vouch for all its columns. The command asks before
 keeps anything; without a terminal it needs --yes. It refuses a file that is not as
 the configuration expects (unreadable, unlabelled, clamped, records). It sends
 nothing.`,
-		Example: "  caucus agent source declare ward --config agent.yaml\n  caucus agent source declare ward --yes --as 'Dr Meier'    # in a script",
-		Args:    one("agent source declare", "NAME"),
+		Example: "  caucus agent source declare ward --config agent.yaml\n" +
+			"  caucus agent source declare ward --yes --as 'Dr Meier'    # in a script",
+		Args: one("agent source declare", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ag, err := a.open()
 			if err != nil {
@@ -58,7 +59,8 @@ nothing.`,
 			how := source.How{Vouch: vouch, Progress: func(records int, read, of int64) { bar.bytes(records, read, of) }}
 			in := cmd.InOrStdin()
 			if !yes && !isTerminal(in) {
-				return usagef("there is no terminal to ask on: add --yes, with which you state in your name (--as) what the command would ask")
+				return usagef("there is no terminal to ask on: add --yes, " +
+					"with which you state in your name (--as) what the command would ask")
 			}
 			if !yes {
 				how.Ask = func(r source.Report) error {
