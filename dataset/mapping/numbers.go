@@ -67,13 +67,9 @@ func plainNumber(text, decimal string) (string, bool) {
 	if decimal == "" {
 		return text, true
 	}
-	group := "."
-	if decimal == "." {
-		group = ","
-	}
 	whole, fraction, has := strings.Cut(text, decimal)
-	joined, ok := withoutGroups(whole, group)
-	if !ok || strings.ContainsAny(fraction, ",. '\u00a0\u202f") {
+	joined, ok := withoutGroups(whole, decimal)
+	if !ok || strings.ContainsAny(fraction, decimal+groupSigns[decimal]) {
 		return "", false
 	}
 	if has {
@@ -82,14 +78,22 @@ func plainNumber(text, decimal string) (string, bool) {
 	return joined, true
 }
 
+// groupSigns are, by decimal sign, the signs between groups of three digits.
+var groupSigns = map[string]string{",": ". '\u00a0\u202f", ".": ", '\u00a0\u202f"}
+
 // withoutGroups removes signs between groups of three digits; false if a sign is elsewhere. No
 // grouped number begins with 0, so that 0.457 is never 457.
-func withoutGroups(whole, group string) (string, bool) {
-	whole = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "'", " ", group, " ").Replace(whole)
-	parts := strings.Split(whole, " ")
-	if len(parts) == 1 {
+func withoutGroups(whole, decimal string) (string, bool) {
+	signs := groupSigns[decimal]
+	if !strings.ContainsAny(whole, signs) {
 		return whole, true
 	}
+	parts := strings.Split(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(signs, r) {
+			return ' '
+		}
+		return r
+	}, whole), " ")
 	for _, p := range parts[1:] {
 		if len(p) != 3 || strings.Trim(p, "0123456789") != "" {
 			return "", false

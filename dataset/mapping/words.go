@@ -13,7 +13,8 @@ import (
 
 // sameThing lists column names with the same meaning, without case, spaces and signs.
 var sameThing = [][]string{
-	{"age", "alter", "lebensalter", "alterinjahren", "ageyears", "ageatadmission", "edad", "eta", "leeftijd", "geburtsdatum", "geburtstag", "gebdat", "birthdate", "dateofbirth", "dob", "born", "birthday", "birthdatetime", "geboren", "datedenaissance"},
+	{"age", "alter", "lebensalter", "alterinjahren", "ageyears", "ageatadmission", "edad", "eta", "leeftijd", "geburtsdatum", "geburtstag", "gebdat", "birthdate", "dateofbirth", "dob", "born", "birthday", "birthdatetime", "geboren", "datedenaissance",
+		"geboortedatum", "fechadenacimiento", "fechanacimiento", "nacimiento", "datadinascita", "nascita", "naissance"},
 	{"sex", "gender", "geschlecht", "geschl", "sexe", "sexo", "sesso", "geslacht", "genderconceptid"},
 	{"weight", "gewicht", "körpergewicht", "koerpergewicht", "weightkg", "gewichtkg", "poids", "peso"},
 	{"height", "größe", "groesse", "körpergröße", "koerpergroesse", "heightcm", "taille"},

@@ -13,7 +13,7 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Lock(dir); !errors.Is(err, ErrHeld) {
+	if _, err := Lock(dir); !errors.Is(err, ErrHeld) || err.Error() != "another process holds it" {
 		t.Errorf("a second lock: have %v, want ErrHeld", err)
 	}
 	release()
