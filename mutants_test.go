@@ -905,7 +905,7 @@ var mutants = []mutant{
 		found: "TestRoundingIsCounted",
 	},
 	{
-		name: "net/http answers by itself in a silence", room: "agent", file: "open.go",
+		name: "a server answers by itself in a silence", room: "agent", file: "open.go",
 		old: "l = a.silence.serves(s, l)", new: "a.silence.serves(s, l)",
 		found: "TestStopwatch",
 	},
