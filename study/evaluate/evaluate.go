@@ -235,6 +235,9 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 			warning = fmt.Sprintf("the AUC is not expected to be shown (%s): use more records, a larger ε, or fewer subgroups and classes", of.AUC.Unknown)
 		}
 		words += "; "
+		if sure := t.h.sure[at]; sure > 0 && warning == "" {
+			warning = strings.TrimSpace(Judged{Sure: sure}.sureWords())
+		}
 	}
 	words += fmt.Sprintf("± is the standard deviation by noise and sampling, for about %d records in all in %d bins", size.Records, len(t.h.terms.Edges[0])+1)
 	if t.h.terms.Program {

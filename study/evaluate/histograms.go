@@ -44,7 +44,12 @@ type histograms struct {
 	groups []groups
 	scales []validation.Scale // the bins of each judged class; until method read runs, they have only edges
 	shares [][]float64        // shares[g][l] is the share of the pool's rows in level l of grouping g
+	// sure is, for each judged class, the share of the pool's scores that are 0 or 1 or as good as that.
+	sure []float64
 }
+
+// sureLogOdds is the size of log-odds, beyond which a score counts as 0 or 1: 2·10⁻⁹ from there.
+const sureLogOdds = 20
 
 // countsMissing reports whether every grouping of a plan has a level for missing values.
 func countsMissing(p study.Plan) bool { return p.Form >= study.FormCommitted }
@@ -66,8 +71,14 @@ func newHistograms(p study.Plan, t Terms) *histograms {
 
 // read computes, from the pool's rows, the mean score in each bin and the share of each level.
 func (h *histograms) read(pool *auxdata.Pool) {
+	h.sure = make([]float64, len(h.scales))
 	for at, scores := range h.score.all(pool.Encoded) {
 		z, w := known(scores, pool.Weight)
+		for _, v := range z {
+			if h.score.logOdds && math.Abs(v) > sureLogOdds {
+				h.sure[at] += 1 / float64(len(z))
+			}
+		}
 		if h.terms.Program {
 			z, w = spread(h.terms.Bins)
 		}

@@ -16,11 +16,14 @@ type Evaluation struct {
 }
 
 type Judged struct {
-	Class       string      `json:"class"`
-	Probability bool        `json:"probability"` // scores are probabilities; Edges and bins are in log-odds
-	Edges       []float64   `json:"edges"`
-	Overall     Subgroup    `json:"overall"` // over all records; with groupings, from the weighted mean of their counts (overallNoise)
-	Groupings   []Subgroups `json:"groupings,omitempty"`
+	Class       string    `json:"class"`
+	Probability bool      `json:"probability"` // scores are probabilities; Edges and bins are in log-odds
+	Edges       []float64 `json:"edges"`
+	// Sure is the share of the pool's scores that are 0 or 1. Their log-odds have no bound, so they bend slope
+	// and intercept. It is 0 in plans of before study.FormCommitted.
+	Sure      float64     `json:"sure,omitempty"`
+	Overall   Subgroup    `json:"overall"` // over all records; with groupings, from the weighted mean of their counts (overallNoise)
+	Groupings []Subgroups `json:"groupings,omitempty"`
 }
 
 // Subgroups holds the results for the levels of one column.
@@ -76,6 +79,9 @@ func (h *histograms) evaluate(v []float64, sd float64, sampling bool) Evaluation
 		}
 	})
 	for at, s := range h.scales {
+		if countsMissing(h.plan) && h.sure != nil {
+			out.Classes[at].Sure = h.sure[at]
+		}
 		out.Classes[at].Overall = h.subgroup(s, "", overall[at], sd*sd*h.overallNoise(), sampling)
 	}
 	return out
@@ -185,6 +191,9 @@ func (e Evaluation) answer() string {
 		s += "; by group: " + strings.Join(groups, ", ")
 	}
 	s += "."
+	if auc.High < 0.5 && !auc.NoHigh {
+		s += fmt.Sprintf(" That is below chance: the scores are lower where the label is %s. Are they of another class? Then judge that (evaluate.classes).", c.Class)
+	}
 	switch {
 	case !c.Probability:
 	case slope.Known():
@@ -192,7 +201,16 @@ func (e Evaluation) answer() string {
 	default:
 		s += " Whether its scores are probabilities stays unknown: " + slope.Unknown + "."
 	}
-	return s
+	return s + c.sureWords()
+}
+
+// sureWords warns of scores that bend the calibration; "" if there are none.
+func (c Judged) sureWords() string {
+	if c.Sure == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Of the pool's scores %.3g %% are 0 or 1, which no log-odds have: they bend slope and "+
+		"intercept. Give scores between, say of .001 to .999.", 100*c.Sure)
 }
 
 func (c Judged) chart() *study.ReportChart {
