@@ -330,6 +330,21 @@ var mutants = []mutant{
 		found: "TestBoundHolds",
 	},
 	{
+		name: "numbers in another unit are declared", room: "agent/source", file: "reading.go",
+		old: "say(clamped[name], max(records-none[name], 1),", new: "say(0, max(records-none[name], 1),",
+		found: "TestAnotherUnit",
+	},
+	{
+		name: "a simulation's truth counts missing numbers", room: "study/simulate", file: "truth.go",
+		old: "v == v && !(n.feature.Missing && row[n.Start+1] > 0)", new: "v == v",
+		found: "TestTruthIsOfTheNumbers",
+	},
+	{
+		name: "scores of another class are not told from bad ones", room: "study/evaluate", file: "result.go",
+		old: "auc.High < 0.5 && !auc.NoHigh", new: "auc.High < 0 && !auc.NoHigh",
+		found: "TestHints",
+	},
+	{
 		name: "sums within bins are in steps that rounding shows", room: "study/describe", file: "statistic.go",
 		old: "	least := 5 * math.Sqrt2 * fineRecords", new: "	least := 5 * math.Sqrt2 * 1e5",
 		found: "TestRoundingStaysBelowNoise",

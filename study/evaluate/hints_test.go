@@ -9,8 +9,8 @@ import (
 	"caucus/study"
 )
 
-// TestHints: a release whose scores are those of another class says so, and one whose pool has scores of
-// 0 or 1, which bend the slope, says how many. Others say neither.
+// TestHints: a release whose scores are those of another class says so, and one whose pool has
+// scores of 0 or 1, which bend the slope, says how many. Others say neither.
 func TestHints(t *testing.T) {
 	for name, c := range map[string]struct {
 		class, low, high string // the judged class, and scores of records of no and of yes

@@ -44,7 +44,8 @@ type histograms struct {
 	groups []groups
 	scales []validation.Scale // the bins of each judged class; until method read runs, they have only edges
 	shares [][]float64        // shares[g][l] is the share of the pool's rows in level l of grouping g
-	// sure is, for each judged class, the share of the pool's scores that are 0 or 1 or as good as that.
+	// sure is, for each judged class, the share of the pool's scores that are 0 or 1 or as good as
+	// that.
 	sure []float64
 }
 

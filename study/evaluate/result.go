@@ -19,8 +19,8 @@ type Judged struct {
 	Class       string    `json:"class"`
 	Probability bool      `json:"probability"` // scores are probabilities; Edges and bins are in log-odds
 	Edges       []float64 `json:"edges"`
-	// Sure is the share of the pool's scores that are 0 or 1. Their log-odds have no bound, so they bend slope
-	// and intercept. It is 0 in plans of before study.FormCommitted.
+	// Sure is the share of the pool's scores that are 0 or 1. Their log-odds have no bound, so they
+	// bend slope and intercept. It is 0 in plans of before study.FormCommitted.
 	Sure      float64     `json:"sure,omitempty"`
 	Overall   Subgroup    `json:"overall"` // over all records; with groupings, from the weighted mean of their counts (overallNoise)
 	Groupings []Subgroups `json:"groupings,omitempty"`

@@ -12,9 +12,9 @@ import (
 	"caucus/study/describe"
 )
 
-// TestTruthIsOfTheNumbers: means, deviations and quartiles of the reference are those of the table's own
-// numbers, in each group and on both scales, and leave missing numbers out, whether or not the schema
-// expects them. The right values are computed here from the cells.
+// TestTruthIsOfTheNumbers: means, deviations and quartiles of the reference are those of the
+// table's own numbers, in each group and on both scales, and leave missing numbers out, whether or
+// not the schema expects them. The right values are computed here from the cells.
 func TestTruthIsOfTheNumbers(t *testing.T) {
 	const text = `
 label: {column: died, classes: ["no", "yes"]}
