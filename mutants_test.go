@@ -346,7 +346,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "sums within bins are in steps that rounding shows", room: "study/describe", file: "statistic.go",
-		old: "	least := 5 * math.Sqrt2 * fineRecords", new: "	least := 5 * math.Sqrt2 * 1e5",
+		old: "least := 5 * math.Sqrt2 * fineRecords", new: "least := 5 * math.Sqrt2 * 1e5",
 		found: "TestRoundingStaysBelowNoise",
 	},
 	{

@@ -192,7 +192,8 @@ func (e Evaluation) answer() string {
 	}
 	s += "."
 	if auc.High < 0.5 && !auc.NoHigh {
-		s += fmt.Sprintf(" That is below chance: the scores are lower where the label is %s. Are they of another class? Then judge that (evaluate.classes).", c.Class)
+		s += fmt.Sprintf(" That is below chance: the scores are lower where the label is %s. "+
+			"Are they of another class? Then judge that (evaluate.classes).", c.Class)
 	}
 	switch {
 	case !c.Probability:
