@@ -961,4 +961,39 @@ var mutants = []mutant{
 		file: "postgres.go", old: "u.Host + u.EscapedPath()", new: "u.Host + u.RequestURI()",
 		found: "TestShown",
 	},
+	{
+		name: "features in clear leave in a file's order", room: "study/ratio", file: "ratio.go",
+		in: "study/conformance", old: "\trows := named.Cut(t.MaxRecords)\n",
+		new: "\trows := named.Cut(t.MaxRecords)\n\tslices.Sort(rows)\n", found: "TestKeysOfEveryPlan",
+	},
+	{
+		name: "a key is for all studies of a site", room: "study/bodies", file: "task.go",
+		in: "study/conformance", old: "\tin.Study = s.Hash()\n", new: "", found: "TestKeysOfEveryPlan",
+	},
+	{
+		name: "all shards of a site have one time", room: "agent", file: "window.go",
+		old:   "\treturn func() (context.Context, func(bool)) {\n\t\town, cancel := context.WithTimeout(ctx, shard)\n",
+		new:   "\town, cancel := context.WithTimeout(ctx, shard)\n\treturn func() (context.Context, func(bool)) {\n",
+		found: "TestDraftsHaveATime",
+	},
+	{
+		name: "a draft's classifiers have no time", room: "agent", file: "preparing.go",
+		old: "\tin.Within = l.within(ctx, w.span.Shard)\n", new: "\tl.within(ctx, w.span.Shard)\n",
+		found: "TestDraftsHaveATime",
+	},
+	{
+		name: "a late site has a key that all know", room: "agent/source", file: "records.go", in: "agent",
+		old: "study.NewInputs(nil, key)", new: "study.NewInputs(nil, []byte(\"key\"))",
+		found: "TestLateHasTheSitesKey",
+	},
+	{
+		name: "sums of features in clear have one bound of two", room: "study/ratio",
+		file: "reader.go", in: "study/conformance",
+		old: "x > most || x < -most {", new: "x > most {", found: "TestHostileKept",
+	},
+	{
+		name: "a party's tables hold any number of records", room: "study/evaluate",
+		file: "histograms.go", in: "study/conformance",
+		old: "|| sum > h.most() {", new: "{", found: "TestHostileBodies",
+	},
 }

@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"caucus/aggregator"
@@ -41,18 +43,14 @@ func decided(t *testing.T, r *rig, key byte) string {
 		if made.Requests, err = aggregator.Exact(task, in); err != nil {
 			t.Fatal(err)
 		}
-	} else if made = drafted(ctx, a.site, w).Contribution; made.Body == nil {
-		t.Fatal("no draft was made")
+	} else {
+		draft := drafted(ctx, a.site, w)
+		if made = draft.Contribution; made.Body == nil || draft.late != "" {
+			t.Fatalf("no draft was made in time: %q", draft.late)
+		}
 	}
 	var view bytes.Buffer
-	for _, ask := range made.Requests {
-		without := privacy.Simulation(1)
-		exact, err := without.Release(ctx, ask.Output, ask.Sensitive, privacy.Unperturbed{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintln(&view, exact.Values)
-	}
+	fmt.Fprintln(&view, exactly(t, made.Requests))
 	if made.Body == nil {
 		return view.String()
 	}
@@ -76,6 +74,82 @@ func decided(t *testing.T, r *rig, key byte) string {
 	}
 	fmt.Fprintf(&view, "%x", body)
 	return view.String()
+}
+
+// exactly returns what requests ask a ledger to release, before any noise.
+func exactly(t *testing.T, requests []study.Request) (exact [][]int64) {
+	t.Helper()
+	for _, ask := range requests {
+		none := privacy.Simulation(1)
+		r, err := none.Release(t.Context(), ask.Output, ask.Sensitive, privacy.Unperturbed{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact = append(exact, r.Values)
+	}
+	return exact
+}
+
+// TestPreviewIsWhatLeaves: a preview shows the numbers that a site's ledger is asked to release,
+// from the same shards and by learners that draw the same.
+func TestPreviewIsWhatLeaves(t *testing.T) {
+	for name, change := range plans() {
+		t.Run(name, func(t *testing.T) {
+			r := visitsRig(t, change)
+			a, p := r.agent(t), r.study.Plan
+			if err := a.Round(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			shown, err := a.Values(t.Context(), r.hash)
+			if err != nil {
+				t.Fatal(err)
+			}
+			task, err := a.site.Task(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := window{study: r.hash, plan: p, task: task, records: 60}
+			w.span.Shard = time.Hour
+			made := drafted(t.Context(), a.site, w).Contribution
+			for i, exact := range exactly(t, made.Requests) {
+				if !slices.Equal(shown[i].Values, exact) {
+					t.Errorf("a preview shows\n%v, what leaves is\n%v", shown[i].Values, exact)
+				}
+			}
+		})
+	}
+}
+
+// TestDraftsHaveATime: a draft's classifiers get the window's time for each, and one that begins
+// when another was slow gets as much.
+func TestDraftsHaveATime(t *testing.T) {
+	r := visitsRig(t, plans()["classify by tally, unit record, noise site, 3 shards"])
+	a := r.agent(t)
+	if _, err := r.Pool(t.Context(), r.study, a.site.Pools); err != nil {
+		t.Fatal(err)
+	}
+	task, err := a.site.Task(r.study.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := window{study: r.hash, plan: r.study.Plan, task: task, records: 60}
+	w.span.Shard = -time.Second
+	if d := drafted(t.Context(), a.site, w); d.late != "3 classifiers" || d.Body == nil {
+		t.Errorf("without any time: %q, want 3 classifiers late", d.late)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var l late
+		within := l.within(t.Context(), time.Hour)
+		for range 3 {
+			began := time.Now()
+			ctx, end := within()
+			if ends, ok := ctx.Deadline(); !ok || ends.Sub(began) != time.Hour || ctx.Err() != nil {
+				t.Errorf("a classifier has until %v, it begins at %v: %v", ends, began, ctx.Err())
+			}
+			time.Sleep(59 * time.Minute)
+			end(false)
+		}
+	})
 }
 
 // TestLateHasTheSitesKey: a contribution of empty records, which replaces one that was not ready,

@@ -31,7 +31,7 @@ var diceCalls = map[string][]string{
 
 	"aggregator.Contribute": {"contribution"},
 	"contribution":          {"drafted", "settle"},
-	"s.inputs":              {"Records", "Empty"}, // of a Site
+	"study.NewInputs":       {"Exact", "Empty"},
 	"s.Records":             {"drafted"},
 	"s.Empty":               {"settle"},
 }

@@ -17,7 +17,7 @@ import (
 // Output is one vector of a study: this site's numbers before noise, and the noise that is added.
 type Output struct {
 	Name string `json:"output"`
-	// Values are exact and private. They are computed as for a study, except for the randomness in training.
+	// Values are exact and private. They are those that a study gets, before any noise.
 	Values []int64 `json:"values"`
 	// SD is the standard deviation of the noise on each number, nil if this site does not add the noise.
 	SD []float64 `json:"standard_deviation,omitempty"`

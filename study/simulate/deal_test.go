@@ -199,3 +199,17 @@ func TestHeldOutParties(t *testing.T) {
 		t.Error("a quarter of one party was held out")
 	}
 }
+
+// TestVirtualPartiesHaveKeys: each virtual party has a key of its own, so that its shards and what
+// its learners draw are not those of another.
+func TestVirtualPartiesHaveKeys(t *testing.T) {
+	schema, records := hospital(t, 400)
+	d := deal(t, simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .25, Parties: 20})
+	seen := map[string]bool{}
+	for i := range d.Parties {
+		seen[string(d.Inputs(i).ShardKey())] = true
+	}
+	if len(seen) != len(d.Parties) || len(seen) < 2 {
+		t.Errorf("%d parties have %d keys", len(d.Parties), len(seen))
+	}
+}
