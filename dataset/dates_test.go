@@ -73,7 +73,10 @@ func TestDateLayouts(t *testing.T) {
 			t.Errorf("%s reads %q as %v, %v, want %q", c.layout, c.text, got, ok, c.want)
 		}
 	}
-	for _, bad := range []DateLayout{"DD-MONTH-YYYY", "dd.mm.yyyy", "DD.MM.YYYY hh:mm", "YYYY-MM-DDTHH", "%d.%m.%Y", "DD.YYYY", "YYYY", "DD-MMM-YYYY", "1.MM.YYYY", "", "DD.MM", "YYYY-MM-DD-DD", "YYY-MM-DD", "%Y-%m-%d", "2006-01-02", "YMYMDD"} {
+	for _, bad := range []DateLayout{
+		"DD-MONTH-YYYY", "dd.mm.yyyy", "DD.MM.YYYY hh:mm", "YYYY-MM-DDTHH", "%d.%m.%Y", "DD.YYYY",
+		"YYYY", "DD-MMM-YYYY", "1.MM.YYYY", "", "DD.MM", "YYYY-MM-DD-DD", "YYY-MM-DD", "%Y-%m-%d", "2006-01-02", "YMYMDD",
+	} {
 		if bad.Validate() == nil {
 			t.Errorf("layout %q is taken", bad)
 		}
@@ -108,7 +111,8 @@ func TestInCentury(t *testing.T) {
 		first int
 		want  string
 	}{
-		{"2029-03-12", 1925, "1929-03-12"}, {"1924-03-12", 1925, "2024-03-12"}, {"1925-03-12", 1925, "1925-03-12"},
+		{"2029-03-12", 1925, "1929-03-12"}, {"1924-03-12", 1925, "2024-03-12"},
+		{"1925-03-12", 1925, "1925-03-12"},
 		{"1950-03-12", 1925, "1950-03-12"}, {"2000-02-29", 1850, ""},
 	} {
 		d, _ := ISODate.Parse(c.date)

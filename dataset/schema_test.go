@@ -188,8 +188,9 @@ func TestComposedLetters(t *testing.T) {
 		text   string
 		want   int
 	}{
-		{[]string{"F", composed}, apart, 1}, {[]string{"F", apart}, composed, 1}, {[]string{"F", apart}, apart, 1},
-		{[]string{composed, apart}, apart, 1}, {[]string{composed, apart}, composed, 0}, {[]string{apart, composed}, composed, 1},
+		{[]string{"F", composed}, apart, 1}, {[]string{"F", apart}, composed, 1},
+		{[]string{"F", apart}, apart, 1}, {[]string{composed, apart}, apart, 1},
+		{[]string{composed, apart}, composed, 0}, {[]string{apart, composed}, composed, 1},
 	} {
 		if got, ok := newLevels(c.levels).find(c.text); !ok || got != c.want {
 			t.Errorf("%+q among %+q is level %d, %v, want %d", c.text, c.levels, got, ok, c.want)
@@ -204,7 +205,8 @@ func TestWithinSaysValues(t *testing.T) {
 		{Column: "sex", Kind: Categorical, Levels: []string{"F", "M"}},
 	}}
 	plan := Schema{Label: Label{Column: "died", Classes: []string{"0", "1"}}, Features: []Feature{
-		{Column: "age", Kind: Numeric, Max: 105, Missing: true}, {Column: "sex", Kind: Categorical, Levels: []string{"f", "m"}},
+		{Column: "age", Kind: Numeric, Max: 105, Missing: true},
+		{Column: "sex", Kind: Categorical, Levels: []string{"f", "m"}},
 	}}
 	want := []string{
 		`label "died": classes is [0 1] in the study, here [no yes]`,

@@ -67,7 +67,8 @@ func TestZone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if form := r.Form; r.Declared.Query.Zone != "Europe/Berlin" || !strings.Contains(form, "in the time zone Europe/Berlin") {
+	if form := r.Form; r.Declared.Query.Zone != "Europe/Berlin" || !strings.Contains(form,
+		"in the time zone Europe/Berlin") {
 		t.Errorf("declared %+v: %s", r.Declared.Query, form)
 	}
 	want := imported(t, s, r)
@@ -101,7 +102,8 @@ func TestZone(t *testing.T) {
 
 	var rows []bornRow
 	for g := range 300 {
-		rows = append(rows, bornRow{time.Date(1940+g%60, 1, 1, 0, 0, 0, 0, berlin), "night", []string{"no", "yes"}[g%2]})
+		rows = append(rows, bornRow{time.Date(1940+g%60, 1, 1, 0, 0, 0, 0, berlin), "night",
+			[]string{"no", "yes"}[g%2]})
 	}
 	var container bytes.Buffer
 	w := parquet.NewGenericWriter[bornRow](&container)
@@ -112,7 +114,8 @@ func TestZone(t *testing.T) {
 	written := func(in *time.Location) string {
 		out := "born,shift,died\n"
 		for _, r := range rows {
-			out += fmt.Sprintf("%s,%s,%s\n", r.Born.In(in).Format("2006-01-02 15:04:05-07:00"), r.Shift, r.Died)
+			out += fmt.Sprintf("%s,%s,%s\n", r.Born.In(in).Format("2006-01-02 15:04:05-07:00"),
+				r.Shift, r.Died)
 		}
 		return out
 	}
@@ -131,10 +134,12 @@ func TestZone(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Without a zone the day is the one that is written, and a remark says so.
-			if same := imported(t, f.Sources, r) == want; same != (zone != "" || name == "in Berlin") {
+			if same := imported(t, f.Sources, r) == want; same != (zone != "" ||
+				name == "in Berlin") {
 				t.Errorf("%s, zone %q: the same import: %v", name, zone, same)
 			}
-			if said := strings.Contains(strings.Join(r.Remarks, "\n"), "name the site's under zone"); said != (zone == "") {
+			if said := strings.Contains(strings.Join(r.Remarks, "\n"),
+				"name the site's under zone"); said != (zone == "") {
 				t.Errorf("%s, zone %q: remarks %q", name, zone, r.Remarks)
 			}
 		}
@@ -156,7 +161,8 @@ func TestZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := s.Check(t.Context(), "ward")
-	if c.Declared == nil || c.Problem != "" || !strings.Contains(strings.Join(c.Remarks, "\n"), "imported when sessions were in UTC") {
+	if c.Declared == nil || c.Problem != "" || !strings.Contains(strings.Join(c.Remarks, "\n"),
+		"imported when sessions were in UTC") {
 		t.Errorf("an earlier declaration: %+v", c)
 	}
 }
@@ -177,7 +183,8 @@ func TestCheckQuery(t *testing.T) {
 	}
 	s := askedOf(t, database.SQLite, path, wardSchema, "SELECT age, sex, ill FROM t")
 	r := s.Check(t.Context(), "ward")
-	if !strings.Contains(r.Problem, "100% of the records have no known label") || r.Declared != nil || r.Found != 2 {
+	if !strings.Contains(r.Problem, "100% of the records have no known label") ||
+		r.Declared != nil || r.Found != 2 {
 		t.Errorf("check says %+v", r)
 	}
 	says, err := s.CheckMapping(r)
@@ -193,7 +200,8 @@ func TestCheckQuery(t *testing.T) {
 	}
 	source.Expected.Records = []int{10, 20}
 	s.Named["ward"] = source
-	if r := s.Check(t.Context(), "ward"); r.Declared == nil || !strings.Contains(r.Problem, "the file has 2 records, expected are 10 to 20") {
+	if r := s.Check(t.Context(), "ward"); r.Declared == nil || !strings.Contains(r.Problem,
+		"the file has 2 records, expected are 10 to 20") {
 		t.Errorf("check says %+v", r)
 	}
 }
@@ -207,7 +215,8 @@ func TestMovedFolder(t *testing.T) {
 	moved := filepath.Join(t.TempDir(), "ward.csv")
 	w.say(func(s *Source) { s.File = moved })
 	_, err := w.declaration("ward")
-	if err == nil || !strings.Contains(err.Error(), moved) || !strings.Contains(err.Error(), d.File) || !strings.Contains(err.Error(), "if the folder was moved") {
+	if err == nil || !strings.Contains(err.Error(), moved) || !strings.Contains(err.Error(),
+		d.File) || !strings.Contains(err.Error(), "if the folder was moved") {
 		t.Errorf("a file of another folder: %v", err)
 	}
 }

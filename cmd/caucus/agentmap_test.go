@@ -72,9 +72,13 @@ func TestMapQuery(t *testing.T) {
 		"schema.yaml": "label: {column: ill, classes: [\"no\", \"yes\"]}\nfeatures:\n  - {column: age, kind: numeric, min: 0, max: 100}\n",
 		"dsn":         "ward.db",
 		"agent.yaml": `state: state
-policy: {kinds: [describe], mechanisms: [laplace], noise: [site], study: {record: {epsilon: 1}}, total: {record: {epsilon: 2}}, approval: policy}
+policy:
+  {kinds: [describe], mechanisms: [laplace], noise: [site], approval: policy,
+  study: {record: {epsilon: 1}}, total: {record: {epsilon: 2}}}
 data:
-  ward: {query: {driver: sqlite, dsn_file: dsn, sql: "SELECT Alter_, krank FROM t"}, schema: schema.yaml}
+  ward:
+    query: {driver: sqlite, dsn_file: dsn, sql: "SELECT Alter_, krank FROM t"}
+    schema: schema.yaml
   other: {query: {driver: mariadb, dsn_file: dsn, sql: "SELECT 1 AS a"}, schema: schema.yaml}
   file: {file: export.csv, schema: schema.yaml}
 `,
@@ -88,7 +92,8 @@ data:
 		"ward": `"ja": "yes"`, "other": "dsn_file: write postgres://name", "file": "no such source with a query", "none": "no such source with a query",
 	} {
 		var out bytes.Buffer
-		code := Main(context.Background(), []string{"agent", "map", "--json", "--schema", "schema.yaml", "--query", query}, &out, &out)
+		args := []string{"agent", "map", "--json", "--schema", "schema.yaml", "--query", query}
+		code := Main(context.Background(), args, &out, &out)
 		if (code == 0) != (query == "ward") || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %d, %s, want %q", query, code, out.String(), want)
 		}

@@ -70,21 +70,25 @@ func mean(t *testing.T, table *dataset.Table, column string) float64 {
 // are those of Python (csv, datetime).
 func TestDraftedCases(t *testing.T) {
 	draft, table, b := readCase(t, "wide.yaml", "03-mixed-decimals.csv", ';')
-	for column, want := range map[string]float64{"weight": 82.323667, "troponin": 0.457110, "platelets": 502.356667} {
+	for column, want := range map[string]float64{"weight": 82.323667, "troponin": 0.457110,
+		"platelets": 502.356667} {
 		if got := mean(t, table, column); math.Abs(got-want) > 1e-6 {
-			t.Errorf("decimal commas beside points: the mean of %s is %.6f, want %.6f", column, got, want)
+			t.Errorf("decimal commas beside points: the mean of %s is %.6f, want %.6f", column,
+				got, want)
 		}
 	}
 	if got := b.Remarks(); len(got) > 0 || draft.Mapping.Decimal != "" {
 		t.Errorf("remarks %v, decimal %q", got, draft.Mapping.Decimal)
 	}
 	draft, table, b = readCase(t, "schema.yaml", "24-month-names.csv", ',')
-	if got, want := mean(t, table, "age"), 56.443333; math.Abs(got-want) > 1e-6 || len(b.Remarks()) > 0 {
+	if got, want := mean(t, table, "age"), 56.443333; math.Abs(got-want) > 1e-6 ||
+		len(b.Remarks()) > 0 {
 		t.Errorf("names of months: the mean age is %.6f, want %.6f; %v", got, want, b.Remarks())
 	}
 	draft, _, _ = readCase(t, "sex.yaml", "13-one-two.csv", ',')
 	notes := strings.Join(draft.Notes, "\n")
-	if len(draft.Mapping.Columns) > 0 || !strings.Contains(notes, "1 often means yes, but another text of the column has no level") {
+	if len(draft.Mapping.Columns) > 0 || !strings.Contains(notes,
+		"1 often means yes, but another text of the column has no level") {
 		t.Errorf("codes 1 and 2: %+v, %s", draft.Mapping.Columns, notes)
 	}
 }
@@ -92,20 +96,26 @@ func TestDraftedCases(t *testing.T) {
 // TestGuessLevels: a code is a level only if all texts of its column are.
 func TestGuessLevels(t *testing.T) {
 	for _, c := range []struct{ texts, levels, want string }{
-		{"1 0", "no yes", "0:no 1:yes"}, {"1 2", "no yes", ""}, {"1", "no yes", ""}, {"-1 1", "no yes", ""},
-		{"M F", "female male", "F:female M:male"}, {"H M", "female male", ""}, {"M V", "female male", ""},
-		{"m w", "female male", "m:male w:female"}, {"m M f", "female male", "M:male f:female m:male"},
+		{"1 0", "no yes", "0:no 1:yes"}, {"1 2", "no yes", ""}, {"1", "no yes", ""},
+		{"-1 1", "no yes", ""},
+		{"M F", "female male", "F:female M:male"}, {"H M", "female male", ""},
+		{"M V", "female male", ""},
+		{"m w", "female male", "m:male w:female"},
+		{"m M f", "female male", "M:male f:female m:male"},
 		{"T F", "no yes", "F:no T:yes"}, {"1 t f", "no yes", ""}, {"F w", "F M", "F:F"},
-		{"weiblich männlich divers", "F M", "männlich:M weiblich:F"}, {"ja N", "no yes", "N:no ja:yes"},
+		{"weiblich männlich divers", "F M", "männlich:M weiblich:F"},
+		{"ja N", "no yes", "N:no ja:yes"},
 		{"ja 9", "no yes", "ja:yes"}, {"A+ A-", "A+ B+", "A+:A+"}, {"<5 >5", ">5 5", ">5:>5"},
 		{"1.0 2.0", "1 2", "1.0:1 2.0:2"}, {"10 1.0", "10 1", "1.0:1 10:10"},
-		{"weib\u0301lich m", "weíblich F", ""}, {"ma\u0308nnlich frau", "F M", "frau:F ma\u0308nnlich:M"},
+		{"weib\u0301lich m", "weíblich F", ""},
+		{"ma\u0308nnlich frau", "F M", "frau:F ma\u0308nnlich:M"},
 	} {
 		texts := map[string]int{}
 		for _, text := range strings.Fields(c.texts) {
 			texts[text] = 10
 		}
-		got := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(guessLevels(texts, strings.Fields(c.levels))), "map["), "]")
+		got := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(guessLevels(texts,
+			strings.Fields(c.levels))), "map["), "]")
 		if got != c.want {
 			t.Errorf("%s of %s: %s, want %s", c.texts, c.levels, got, c.want)
 		}
@@ -116,7 +126,8 @@ func TestGuessLevels(t *testing.T) {
 func column(name string, cells ...string) string {
 	text := name + ";sex;died;id\n"
 	for i, c := range cells {
-		text += fmt.Sprintf("%s;%s;%s;%d\n", c, []string{"F", "M"}[i%2], []string{"no", "yes"}[i%2], i)
+		text += fmt.Sprintf("%s;%s;%s;%d\n", c, []string{"F", "M"}[i%2], []string{"no",
+			"yes"}[i%2], i)
 	}
 	return text
 }
@@ -135,22 +146,28 @@ func TestSuggestDecimals(t *testing.T) {
 		all, here string // the signs in the draft, for all columns and for this one
 		note      string
 	}{
-		"points":            {s, "1.5 2.25 0.5", "", "", ""},
-		"commas":            {s, "1,5 2,25 0,5", ",", "", "numbers have a decimal comma, in all columns"},
+		"points": {s, "1.5 2.25 0.5", "", "", ""},
+		"commas": {s, "1,5 2,25 0,5", ",", "",
+			"numbers have a decimal comma, in all columns"},
 		"one comma":         {s, "1.5 2.25 0.5 0.75 1,5", "", "", ""},
 		"grouped, German":   {wide, "1.234,5 12 1.100", ",", "", ""},
 		"grouped, American": {wide, "1,234 1,234.5 12", ".", "", ""},
 		"bounds, comma":     {s, "1,234 2,345 3,1", ",", "", ""},
-		"bounds decide":     {s, "1,234 2,345 3,456", ",", "", `creatinine: "1,234" is 1.234 with a decimal comma and 1234 with a decimal point: the other is out of bounds`},
-		"point or groups":   {wide, "1.234 2.345 3.456", "", undecidedSign, `"1.234" is 1.234 with a decimal point and 1234 with a decimal comma: write under decimal which one it is`},
-		"comma or groups":   {wide, "1,234 2,345 3,456", "", undecidedSign, `"1,234" is 1.234 with a decimal comma and 1234 with a decimal point: write under decimal`},
-		"no group with 0":   {wide, "0.457 1.234 2.345", "", "", ""},
-		"whole":             {wide, "1234 12 99", "", "", ""},
+		"bounds decide": {s, "1,234 2,345 3,456", ",", "",
+			`creatinine: "1,234" is 1.234 with a decimal comma and 1234 with a decimal point: the other is out of bounds`},
+		"point or groups": {wide, "1.234 2.345 3.456", "", undecidedSign,
+			`"1.234" is 1.234 with a decimal point and 1234 with a decimal comma: write under decimal which one it is`},
+		"comma or groups": {wide, "1,234 2,345 3,456", "", undecidedSign,
+			`"1,234" is 1.234 with a decimal comma and 1234 with a decimal point: write under decimal`},
+		"no group with 0": {wide, "0.457 1.234 2.345", "", "", ""},
+		"whole":           {wide, "1234 12 99", "", "", ""},
 	} {
-		got := Suggest(tableOf(t, column("creatinine", strings.Fields(c.cells)...)), c.schema, Mapping{})
+		got := Suggest(tableOf(t, column("creatinine", strings.Fields(c.cells)...)), c.schema,
+			Mapping{})
 		m := got.Mapping
 		if m.Decimal != c.all || m.Columns["creatinine"].Decimal != c.here {
-			t.Errorf("%s: decimal %q, here %q, want %q and %q", name, m.Decimal, m.Columns["creatinine"].Decimal, c.all, c.here)
+			t.Errorf("%s: decimal %q, here %q, want %q and %q", name, m.Decimal,
+				m.Columns["creatinine"].Decimal, c.all, c.here)
 		}
 		if notes := strings.Join(got.Notes, "\n"); !strings.Contains(notes, c.note) {
 			t.Errorf("%s: %q is not said: %s", name, c.note, notes)
@@ -180,16 +197,19 @@ func TestSuggestDates(t *testing.T) {
 		first  int
 		note   string
 	}{
-		"both":           {"03/04/1950 05/06/1960", "DD/MM/YYYY or MM/DD/YYYY", 0, `age: "03/04/1950" is 1950-04-03 as DD/MM/YYYY and 1950-03-04 as MM/DD/YYYY: write under dates`},
+		"both": {"03/04/1950 05/06/1960", "DD/MM/YYYY or MM/DD/YYYY", 0,
+			`age: "03/04/1950" is 1950-04-03 as DD/MM/YYYY and 1950-03-04 as MM/DD/YYYY: write under dates`},
 		"the day shows":  {"03/04/1950 25/06/1960", "DD/MM/YYYY", 0, ""},
 		"the month does": {"03/04/1950 05/26/1960", "MM/DD/YYYY", 0, ""},
 		"same both ways": {"03/03/1950 05/05/1960 13/05/1961", "DD/MM/YYYY", 0, ""},
-		"hyphens":        {"03-04-1950 05-06-1960", "DD-MM-YYYY or MM-DD-YYYY", 0, "write under dates"},
-		"names":          {"22-FEB-1999 01-Mrz-1950 3-août-1940", "DD-MON-YYYY", 0, ""},
-		"SAS":            {"22FEB1999 01MAR1950", "DDMONYYYY", 0, ""},
-		"month alone":    {"1950-03 1960-12", "YYYY-MM", 0, ""},
-		"two digits":     {"12.03.29 31.12.39 13.05.50", "DD.MM.YY", 0, ""},
-		"two centuries":  {"12.03.29 13.05.20", "DD.MM.YY", undecidedYear, `years have two digits: "13.05.20" is 4 years or 104: write under first_year the first of the hundred years, such as 1925`},
+		"hyphens": {"03-04-1950 05-06-1960", "DD-MM-YYYY or MM-DD-YYYY", 0,
+			"write under dates"},
+		"names":       {"22-FEB-1999 01-Mrz-1950 3-août-1940", "DD-MON-YYYY", 0, ""},
+		"SAS":         {"22FEB1999 01MAR1950", "DDMONYYYY", 0, ""},
+		"month alone": {"1950-03 1960-12", "YYYY-MM", 0, ""},
+		"two digits":  {"12.03.29 31.12.39 13.05.50", "DD.MM.YY", 0, ""},
+		"two centuries": {"12.03.29 13.05.20", "DD.MM.YY", undecidedYear,
+			`years have two digits: "13.05.20" is 4 years or 104: write under first_year the first of the hundred years, such as 1925`},
 	} {
 		got := Suggest(tableOf(t, column("born", strings.Fields(c.cells)...)), s, Mapping{})
 		r := got.Mapping.Columns["age"]
@@ -220,19 +240,23 @@ func TestSuggestMissing(t *testing.T) {
 		want  Texts // in all columns
 		note  string
 	}{
-		"again and again": {"kA kA kA", Texts{"kA"}, `"kA" in creatinine is taken for a missing value: 3 cells`},
-		"once":            {"kA", nil, ""},
-		"usual, once":     {"n/a NA", Texts{"NA"}, ""},
-		"with digits":     {"<5 <5 <5 <5", nil, ""},
-		"a code":          {"-9", Texts{"-9"}, ""},
-		"nines":           {"99.9", Texts{"99.9"}, ""},
-		"below zero":      {"-7 -7 -7", Texts{"-7"}, ""},
-		"an error":        {"-7", nil, ""},
-		"a large value":   {"12 12 12", nil, ""},
+		"again and again": {"kA kA kA", Texts{"kA"},
+			`"kA" in creatinine is taken for a missing value: 3 cells`},
+		"once":          {"kA", nil, ""},
+		"usual, once":   {"n/a NA", Texts{"NA"}, ""},
+		"with digits":   {"<5 <5 <5 <5", nil, ""},
+		"a code":        {"-9", Texts{"-9"}, ""},
+		"nines":         {"99.9", Texts{"99.9"}, ""},
+		"below zero":    {"-7 -7 -7", Texts{"-7"}, ""},
+		"an error":      {"-7", nil, ""},
+		"a large value": {"12 12 12", nil, ""},
 	} {
-		got := Suggest(tableOf(t, column("creatinine", strings.Fields(numbers+" "+c.cells)...)), s, Mapping{})
-		if !slices.Equal(got.Mapping.Missing, c.want) || got.Mapping.Columns["creatinine"].Missing != nil {
-			t.Errorf("%s: missing %q, %q here, want %q", name, got.Mapping.Missing, got.Mapping.Columns["creatinine"].Missing, c.want)
+		got := Suggest(tableOf(t, column("creatinine", strings.Fields(numbers+" "+c.cells)...)),
+			s, Mapping{})
+		if !slices.Equal(got.Mapping.Missing, c.want) ||
+			got.Mapping.Columns["creatinine"].Missing != nil {
+			t.Errorf("%s: missing %q, %q here, want %q", name, got.Mapping.Missing,
+				got.Mapping.Columns["creatinine"].Missing, c.want)
 		}
 		if notes := strings.Join(got.Notes, "\n"); !strings.Contains(notes, c.note) {
 			t.Errorf("%s: %q is not said: %s", name, c.note, notes)
@@ -240,8 +264,10 @@ func TestSuggestMissing(t *testing.T) {
 	}
 	// 9 is a number of one column and None a level of another.
 	s.Features[2].Levels = []string{"F", "M", "None"}
-	got := Suggest(tableOf(t, "age;creatinine;sex;died;id\n99;99;F;no;7\n60;None;None;yes;8\n50;3;M;no;9\n"), s, Mapping{})
-	if m := got.Mapping; len(m.Missing) > 0 || !reflect.DeepEqual(m.Columns, map[string]Rule{"creatinine": {Missing: Texts{"99", "None"}}}) {
+	got := Suggest(tableOf(t,
+		"age;creatinine;sex;died;id\n99;99;F;no;7\n60;None;None;yes;8\n50;3;M;no;9\n"), s, Mapping{})
+	if m := got.Mapping; len(m.Missing) > 0 || !reflect.DeepEqual(m.Columns,
+		map[string]Rule{"creatinine": {Missing: Texts{"99", "None"}}}) {
 		t.Errorf("marks of one column: %+v", m)
 	}
 }

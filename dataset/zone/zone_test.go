@@ -13,7 +13,8 @@ import (
 // TestNamed: a moment with a zone of its own is of one day in a zone, however the moment is
 // written, by the standard library's own calendar.
 func TestNamed(t *testing.T) {
-	names := []string{"Europe/Berlin", "America/New_York", "Asia/Kolkata", "UTC", "Pacific/Auckland"}
+	names := []string{"Europe/Berlin", "America/New_York", "Asia/Kolkata", "UTC",
+		"Pacific/Auckland"}
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.Unix(rapid.Int64Range(-3e9, 3e9).Draw(t, "second"), 0).UTC()
 		name := rapid.SampledFrom(names).Draw(t, "zone")
@@ -26,13 +27,16 @@ func TestNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		written := at.In(time.FixedZone("", 900*rapid.IntRange(-56, 56).Draw(t, "offset")))
-		for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05.00-0700", "2006-01-02 15:04:05 -07:00"} {
+		for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05.00-0700",
+			"2006-01-02 15:04:05 -07:00"} {
 			text := written.Format(layout)
 			day, ok := dataset.ISODate.ParseIn(text, place)
-			if want := at.In(std).Format(time.DateOnly); !ok || day.String() != want || !dataset.HasZone(text) {
+			if want := at.In(std).Format(time.DateOnly); !ok || day.String() != want ||
+				!dataset.HasZone(text) {
 				t.Fatalf("%s in %s is %v, %v, want %s", text, name, day, ok, want)
 			}
-			if day, ok := dataset.ISODate.Parse(text); !ok || day.String() != written.Format(time.DateOnly) {
+			if day, ok := dataset.ISODate.Parse(text); !ok ||
+				day.String() != written.Format(time.DateOnly) {
 				t.Fatalf("%s without a zone is %v", text, day)
 			}
 		}
@@ -41,13 +45,17 @@ func TestNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"2024-12-31", "2024-12-31 08:30", "2024-12-31T08:30:00.5", "22-OCT-1999 Z", "2024-12-31 +01"} {
-		if d, ok := dataset.ISODate.ParseIn(text, auckland); dataset.HasZone(text) || ok && d.String() != "2024-12-31" {
+	for _, text := range []string{"2024-12-31", "2024-12-31 08:30", "2024-12-31T08:30:00.5",
+		"22-OCT-1999 Z", "2024-12-31 +01"} {
+		if d, ok := dataset.ISODate.ParseIn(text, auckland); dataset.HasZone(text) || ok &&
+			d.String() != "2024-12-31" {
 			t.Errorf("%s has a zone: %v", text, d)
 		}
 	}
-	for _, bad := range []string{"", "Local", "Berlin", "+02:00", "../zone", "'; DROP TABLE people"} {
-		if _, err := Named(bad); err == nil || !strings.Contains(err.Error(), "write one such as Europe/Berlin") {
+	for _, bad := range []string{"", "Local", "Berlin", "+02:00", "../zone",
+		"'; DROP TABLE people"} {
+		if _, err := Named(bad); err == nil || !strings.Contains(err.Error(),
+			"write one such as Europe/Berlin") {
 			t.Errorf("the zone %q: %v", bad, err)
 		}
 	}
