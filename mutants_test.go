@@ -570,6 +570,46 @@ var mutants = []mutant{
 		found: "TestTightness|TestSortedFiles",
 	},
 	{
+		name: "a row of another delimiter is a short row", room: "dataset", file: "lines.go",
+		old: "case n > 1 && len(cells) == 1 &&", new: "case n < 0 &&",
+		found: "TestReadLines|TestRowRemarks",
+	},
+	{
+		name: "a carriage return alone ends no line", room: "dataset", file: "lines.go",
+		old: "if len(next) > 0 && next[0] != '\\n' {", new: "if len(next) > 9 {",
+		found: "TestReadLines|TestRowRemarks",
+	},
+	{
+		name: "who asks for a name that two columns have gets the first",
+		room: "dataset", file: "csv.go",
+		old: "if count[name] > 1 {", new: "if count[name] > 1 && slices.Index(names, name) < i {",
+		found: "TestReadLines",
+	},
+	{
+		name: "Parquet that contradicts itself is read", room: "dataset/files", file: "parquet.go",
+		old:   "what := l.held.contradicts(); what != \"\" {",
+		new:   "what := l.held.contradicts(); what == \"no\" {",
+		found: "TestContradiction",
+	},
+	{
+		name: "Parquet's whole numbers are only held against bounds",
+		room: "dataset/files", file: "parquetheld.go",
+		old: "low == h.first && high == h.last", new: "low <= h.first && high >= h.last",
+		found: "TestContradiction",
+	},
+	{
+		name: "an extension of a workbook is read as the workbook's own",
+		room: "dataset/files", file: "xmlpart.go",
+		old: "if !ok || start.Name.Space == p.space {", new: "if !ok || p.begun {",
+		found: "TestWorkbookNameSpaces",
+	},
+	{
+		name: "an Arrow duration is a bare count", room: "dataset/files", file: "arrow.go",
+		old:   "const timestamp, aStruct, duration = 10, 13, 18",
+		new:   "const timestamp, aStruct, duration = 10, 13, 180",
+		found: "TestArrowTypes",
+	},
+	{
 		name: "a mapping remembers how many records it has seen", room: "dataset/mapping", file: "rows.go",
 		old: "\tt.odd[problem]++\n\treturn \"\"\n", new: "\tif t.odd[problem]++; t.odd[problem] > 1 {\n\t\treturn \"0\"\n\t}\n\treturn \"\"\n",
 		found: "FuzzMapping",

@@ -50,7 +50,10 @@ func TestDeclare(t *testing.T) {
 		t.Errorf("declared %+v of %d", got.Declared, got.Found)
 	}
 	said := strings.Join(got.Remarks, "\n")
-	for _, want := range []string{"rows with a quote that does not end, read as empty records: 1, the first in line 1286", "ill: 2 cells without a known label", "age: 1 cell outside its bounds"} {
+	for _, want := range []string{
+		"rows with a quote that does not end, read as empty records: 1, the first in line 1286",
+		"ill: 2 cells without a known label", "age: 1 cell outside its bounds",
+	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the person is not told %q:\n%s", want, said)
 		}

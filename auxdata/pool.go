@@ -211,7 +211,9 @@ func writeColumns(w io.Writer, t *dataset.Table, columns, weight []string) error
 		for j, name := range columns {
 			cell, ok := t.Cell(i, name)
 			if !ok {
-				return fmt.Errorf("the public pool has no column %q, which its schema names: add it to the pool, or leave it out of the schema%s", name, dataset.SharedNames([]string{name}, t.Columns()))
+				return fmt.Errorf("the public pool has no column %q, which its schema names: add "+
+					"it to the pool, or leave it out of the schema%s", name,
+					dataset.SharedNames([]string{name}, t.Columns()))
 			}
 			row[j] = cell
 		}

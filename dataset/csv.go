@@ -37,11 +37,13 @@ func (f Format) Validate() error {
 	if f.Comment != "" {
 		r, _ := utf8.DecodeRuneInString(f.Comment)
 		if r == '"' || r == f.delimiter() || strings.ContainsAny(f.Comment, "\r\n\uFFFD") {
-			return fmt.Errorf("format: comment %q must begin with a character that is neither a quote nor the delimiter", f.Comment)
+			return fmt.Errorf("format: comment %q must begin with a character that is neither a "+
+				"quote nor the delimiter", f.Comment)
 		}
 	}
-	if f.Escape == '"' || f.Escape >= utf8.RuneSelf || f.Escape != 0 && rune(f.Escape) == f.delimiter() {
-		return fmt.Errorf("format: escape %q must be an ASCII character that is neither a quote nor the delimiter, such as \\", f.Escape)
+	if e := f.Escape; e == '"' || e >= utf8.RuneSelf || e != 0 && rune(e) == f.delimiter() {
+		return fmt.Errorf("format: escape %q must be an ASCII character that is neither a quote "+
+			"nor the delimiter, such as \\", f.Escape)
 	}
 	if f.FirstRow < 0 {
 		return fmt.Errorf("format: first_row %d must be at least 1", f.FirstRow)
@@ -112,7 +114,8 @@ func NewCSV(r io.Reader, f Format) (Rows, error) {
 		in.Comment, _ = utf8.DecodeRuneInString(f.Comment)
 	}
 	if f.FirstRow > 1 || f.Escape != 0 || utf8.RuneCountInString(f.Comment) > 1 {
-		return nil, errors.New("read table: first_row, escape and a comment of several characters are for a site's own file")
+		return nil, errors.New("read table: first_row, escape and a comment of several " +
+			"characters are for a site's own file")
 	}
 	names := f.Columns
 	if names == nil {
@@ -217,8 +220,8 @@ func UniqueNames(names []string) []string {
 	return names
 }
 
-// SharedNames says what [UniqueNames] called the columns that share one of the given names, as the end of
-// an error for somebody who asks for that name; empty if no column does.
+// SharedNames says what [UniqueNames] called the columns that share one of the given names, as the
+// end of an error for somebody who asks for that name; empty if no column does.
 func SharedNames(names, columns []string) string {
 	for _, name := range names {
 		var shared []string
@@ -228,7 +231,8 @@ func SharedNames(names, columns []string) string {
 			}
 		}
 		if len(shared) > 1 {
-			return fmt.Sprintf("; several columns have the name %q: ask for %s", name, strings.Join(shared, " or "))
+			return fmt.Sprintf("; several columns have the name %q: ask for %s", name,
+				strings.Join(shared, " or "))
 		}
 	}
 	return ""

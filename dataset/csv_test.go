@@ -23,16 +23,22 @@ func TestReadCSV(t *testing.T) {
 		format Format
 		want   [][]string // header first
 	}{
-		"plain":               {"a,b\n1,2\n3,4\n", Format{}, [][]string{{"a", "b"}, {"1", "2"}, {"3", "4"}}},
-		"gzip":                {packed("a,b\n1,2\n"), Format{}, [][]string{{"a", "b"}, {"1", "2"}}},
-		"windows":             {"\xef\xbb\xbfa,b\r\n1,2\r\n", Format{}, [][]string{{"a", "b"}, {"1", "2"}}},
-		"spaces":              {"a, b\n 1 , \"x, y\"\n \n", Format{}, [][]string{{"a", "b"}, {"1", "x, y"}}},
-		"no header":           {"1,2\n", headerless, [][]string{{"a", "b"}, {"1", "2"}}},
-		"no header, no rows":  {"", headerless, [][]string{{"a", "b"}}},
-		"only a header":       {"a,b\n", Format{}, [][]string{{"a", "b"}}},
-		"comment":             {"|note, it\na;b\n1;2\n", Format{Delimiter: ';', Comment: "|"}, [][]string{{"a", "b"}, {"1", "2"}}},
-		"tabs with gaps":      {"a\tb\n1\t\n", Format{Delimiter: '\t'}, [][]string{{"a", "b"}, {"1", ""}}},
-		"same names":          {"a,a\n1,2\n", Format{}, [][]string{{"a (column 1)", "a (column 2)"}, {"1", "2"}}},
+		"plain": {"a,b\n1,2\n3,4\n", Format{}, [][]string{{"a", "b"}, {"1", "2"}, {"3",
+			"4"}}},
+		"gzip": {packed("a,b\n1,2\n"), Format{}, [][]string{{"a", "b"}, {"1", "2"}}},
+		"windows": {"\xef\xbb\xbfa,b\r\n1,2\r\n", Format{}, [][]string{{"a", "b"}, {"1",
+			"2"}}},
+		"spaces": {"a, b\n 1 , \"x, y\"\n \n", Format{}, [][]string{{"a", "b"}, {"1",
+			"x, y"}}},
+		"no header":          {"1,2\n", headerless, [][]string{{"a", "b"}, {"1", "2"}}},
+		"no header, no rows": {"", headerless, [][]string{{"a", "b"}}},
+		"only a header":      {"a,b\n", Format{}, [][]string{{"a", "b"}}},
+		"comment": {"|note, it\na;b\n1;2\n", Format{Delimiter: ';', Comment: "|"},
+			[][]string{{"a", "b"}, {"1", "2"}}},
+		"tabs with gaps": {"a\tb\n1\t\n", Format{Delimiter: '\t'}, [][]string{{"a", "b"}, {"1",
+			""}}},
+		"same names": {"a,a\n1,2\n", Format{}, [][]string{{"a (column 1)", "a (column 2)"},
+			{"1", "2"}}},
 		"index column":        {",a\n1,2\n", Format{}, [][]string{{"column1", "a"}, {"1", "2"}}},
 		"names that count":    {"0,1\n5,6\n", Format{}, [][]string{{"0", "1"}, {"5", "6"}}},
 		"one column":          {"a\n1\n\n2\n", Format{}, [][]string{{"a"}, {"1"}, {"2"}}},
@@ -78,8 +84,9 @@ func TestReadCSVErrors(t *testing.T) {
 		"broken gzip":             {packed("a,b\n1,2\n")[:20], Format{}, "unexpected EOF"},
 		"not gzip":                {"\x1f\x8bhello", Format{}, "unpack gzip"},
 		"delimiter":               {"a\n", Format{Delimiter: '"'}, "delimiter '\"' cannot separate cells"},
-		"comment":                 {"a\n", Format{Comment: "//"}, "a comment of several characters"},
-		"repeated name":           {"1\n", Format{Columns: []string{"a", "a"}}, `"a" occurs twice`},
+		"comment": {"a\n", Format{Comment: "//"}, "a comment of several " +
+			"characters"},
+		"repeated name": {"1\n", Format{Columns: []string{"a", "a"}}, `"a" occurs twice`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ReadCSV(strings.NewReader(c.text), c.format)

@@ -47,7 +47,8 @@ func TestEncode(t *testing.T) {
 		{Column: "outcome", Problem: UnknownLabel, Count: 1},
 		{Column: "age", Problem: Clamped, Count: 1}, {Column: "age", Problem: NotANumber, Count: 2},
 		{Column: "cost", Problem: Missing, Count: 1},
-		{Column: "ward", Problem: Missing, Count: 1}, {Column: "ward", Problem: UnknownLevel, Count: 1},
+		{Column: "ward", Problem: Missing, Count: 1}, {Column: "ward", Problem: UnknownLevel,
+			Count: 1},
 		{Column: "y", Problem: Clamped, Count: 1}, {Column: "y", Problem: NotANumber, Count: 1},
 	}
 	if !slices.Equal(remarks, wantRemarks) {

@@ -16,27 +16,29 @@ const byteOrderMark = "\ufeff"
 // maxLine bounds the bytes of a line. 100,000 columns of forty characters are shorter.
 const maxLine = 4 << 20
 
-// NewLines returns the rows of a site's records, one per line: cells between delimiters, with spaces around them
-// removed. A line ends with a newline, a carriage return, or both. A cell that begins with a quote ends with a quote;
-// between them, delimiters are text and a doubled quote is one quote. No record is an error. A line is read as far as it
-// goes: cells that it lacks are empty, and empty cells after the last named column are dropped. A malformed line (a quote
-// that does not end, a text after the last named column, another delimiter, more than maxLine bytes) becomes a row of
-// empty cells, and a cell that is not text (not UTF-8, or with a NUL) becomes empty. Blank lines and comment lines hold
-// no record. A header is the first other line, or line f.FirstRow.
+// NewLines returns the rows of a site's records, one per line: cells between delimiters, with
+// spaces around them removed. A line ends with a newline, a carriage return, or both. A cell that
+// begins with a quote ends with a quote; between them, delimiters are text and a doubled quote is
+// one quote. No record is an error. A line is read as far as it goes: cells that it lacks are
+// empty, and empty cells after the last named column are dropped. A malformed line (a quote that
+// does not end, a text after the last named column, another delimiter, more than maxLine bytes)
+// becomes a row of empty cells, and a cell that is not text (not UTF-8, or with a NUL) becomes
+// empty. Blank lines and comment lines hold no record. A header is the first other line, or line
+// f.FirstRow.
 //
 // Proof note. Claim: one line of a file is one record, so files that differ in one line are neighbours in
 // records.
-//   - The file is cut at each newline and each carriage return, and nowhere else; the blank line between the two is
-//     nothing. With a header, everything up to it is the same in both neighbours. So are the lines before
-//     f.FirstRow, whose number does not change.
-//   - Each line ℓ after the header gives row(ℓ), a row of cells or nothing. row is a function of ℓ, the
-//     format and the number of names alone, wherever in the file ℓ is: the reader keeps no state between lines
-//     (its counts of repaired lines are never read by it), a quote ends with its line, a byte order mark is
-//     skipped at the beginning of every line, and the format is never guessed from content (gzip is undone
-//     before, if the site says so).
-//   - The rows of a file are row(ℓ₁), row(ℓ₂), …. So replacing a line by any bytes without a newline or carriage
-//     return replaces one row, removes one or adds one, and leaves all others as they were. FuzzReadLines checks
-//     this for any two lines.
+//   - The file is cut at each newline and each carriage return, and nowhere else; the blank line
+//     between the two is nothing. With a header, everything up to it is the same in both
+//     neighbours. So are the lines before f.FirstRow, whose number does not change.
+//   - Each line ℓ after the header gives row(ℓ), a row of cells or nothing. row is a function of ℓ,
+//     the format and the number of names alone, wherever in the file ℓ is: the reader keeps no
+//     state between lines (its counts of repaired lines are never read by it), a quote ends with
+//     its line, a byte order mark is skipped at the beginning of every line, and the format is
+//     never guessed from content (gzip is undone before, if the site says so).
+//   - The rows of a file are row(ℓ₁), row(ℓ₂), …. So replacing a line by any bytes without a
+//     newline or carriage return replaces one row, removes one or adds one, and leaves all others
+//     as they were. FuzzReadLines checks this for any two lines.
 //   - Replacing a label by any text, written as a cell (in quotes where needed), replaces one cell, even if its
 //     bytes are not text.
 //   - The claim does not cover time. Reading a line takes as long as the line, so callers must allow for the
@@ -51,8 +53,9 @@ func NewLines(r io.Reader, f Format) (Rows, error) {
 	return &in, nil
 }
 
-// FirstCells returns the cells of a file's first lines, at most most, as many as each line has, and nil
-// for a line that is blank, a comment, or no line of cells. It is for drafts that a person checks.
+// FirstCells returns the cells of a file's first lines, at most most, as many as each line has, and
+// nil for a line that is blank, a comment, or no line of cells. It is for drafts that a person
+// checks.
 func FirstCells(r io.Reader, f Format, most int) (lines [][]string, err error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
@@ -221,8 +224,8 @@ func otherDelimiter(cell string, n int) bool {
 	})
 }
 
-// next returns the next line that is neither blank nor a comment, cut into cells. as says why the line
-// is no row, if not "". The cells are valid until the next call.
+// next returns the next line that is neither blank nor a comment, cut into cells. as says why the
+// line is no row, if not "". The cells are valid until the next call.
 func (r *lineReader) next() (cells []string, as Problem, err error) {
 	for {
 		line, whole, err := r.read()
@@ -274,11 +277,12 @@ func (r *lineReader) read() (line string, whole bool, err error) {
 func (r *lineReader) holdsRecord(line string) (text string, ok bool) {
 	line = strings.TrimPrefix(line, byteOrderMark) // on every line, because the result must not depend on the line's place
 	comment := r.format.Comment
-	return line, strings.TrimSpace(line) != "" && (comment == "" || !strings.HasPrefix(line, comment))
+	return line, strings.TrimSpace(line) != "" && (comment == "" || !strings.HasPrefix(line,
+		comment))
 }
 
-// split cuts a line into cells. If the last cell's quote does not end, as is OpenQuote, and the cells
-// are those before and this one. If text follows a closing quote, as is TextBehind.
+// split cuts a line into cells. If the last cell's quote does not end, as is OpenQuote, and the
+// cells are those before and this one. If text follows a closing quote, as is TextBehind.
 func (r *lineReader) split(line string) (cells []string, as Problem) {
 	r.cells = r.cells[:0]
 	for more := true; more; {
@@ -342,11 +346,12 @@ func (r *lineReader) unescaped(cell string) string {
 	if !strings.Contains(cell, escape) {
 		return cell
 	}
-	return strings.NewReplacer(escape+`"`, `"`, escape+escape, escape, escape+r.delimiter, r.delimiter).Replace(cell)
+	return strings.NewReplacer(escape+`"`, `"`, escape+escape, escape, escape+r.delimiter,
+		r.delimiter).Replace(cell)
 }
 
-// closingQuote returns the index of the quote that ends a quoted cell, or -1. Doubled quotes do not end
-// it, nor does one after an escape.
+// closingQuote returns the index of the quote that ends a quoted cell, or -1. Doubled quotes do not
+// end it, nor does one after an escape.
 func (r *lineReader) closingQuote(quoted string) int {
 	escape := r.format.Escape
 	for i := 0; i < len(quoted); i++ {

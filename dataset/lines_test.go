@@ -51,17 +51,29 @@ func TestReadLines(t *testing.T) {
 		"stray quote":        {"a,b\n\"1,2\n3,4\"\n5,6\n", Format{}, [][]string{{"a", "b"}, empty, {"3", `4"`}, {"5", "6"}}, 1, 2},
 		"text after a quote": {"a,b\n\"1\"x,2\n", Format{}, [][]string{{"a", "b"}, empty}, 1, 2},
 		"cell of two lines":  {"a,b\n\"1\n2\",3\n4,5\n", Format{}, [][]string{{"a", "b"}, empty, {`2"`, "3"}, {"4", "5"}}, 1, 2},
-		"short":              {"a,b,c\n1\n1,2\n,\n3,4,5\n", Format{}, [][]string{{"a", "b", "c"}, {"1", "", ""}, {"1", "2", ""}, {"", "", ""}, {"3", "4", "5"}}, 0, 0},
-		"long":               {"a,b\n1,2\n1,2,3\n1,2,,3\n4,5\n", Format{}, [][]string{{"a", "b"}, {"1", "2"}, empty, empty, {"4", "5"}}, 2, 3},
-		"trailing":           {"a,b\n1,2,\n1,2,,\n1,,,\n", Format{}, [][]string{{"a", "b"}, {"1", "2"}, {"1", "2"}, {"1", ""}}, 0, 0},
-		"other delimiter":    {"a,b,c\n1,2,3\n1;2;3\nx; y\n", Format{}, [][]string{{"a", "b", "c"}, {"1", "2", "3"}, {"", "", ""}, {"x; y", "", ""}}, 1, 3},
-		"lone returns":       {"a,b\r1,2\r3,4\r\n5,6\r\r\n\r7,8\r", Format{}, [][]string{{"a", "b"}, {"1", "2"}, {"3", "4"}, {"5", "6"}, {"7", "8"}}, 0, 0},
-		"first row":          {"Ward \"7\"\n\n\"x\na,b\n1,2\n", Format{FirstRow: 4}, [][]string{{"a", "b"}, {"1", "2"}}, 0, 0},
-		"first row, names":   {"Ward 7\n1,2\n1,2,3\n", Format{FirstRow: 2, Columns: []string{"a", "b"}}, [][]string{{"a", "b"}, {"1", "2"}, empty}, 1, 3},
-		"footer":             {"a,b\n1,2\n(1 row)\n", Format{Comment: "(1"}, [][]string{{"a", "b"}, {"1", "2"}}, 0, 0},
-		"escape":             {"a,b\n\"\\\"x\\\", \\\\y\",\\N\nu\\,v,\"w\"\"\"\n\"\\\",2\n", Format{Escape: '\\'}, [][]string{{"a", "b"}, {`"x", \y`, `\N`}, {"u,v", `w"`}, empty}, 1, 4},
-		"no escape":          {"a,b\n\"C:\\\",2\n\"x\\\"\",3\n", Format{}, [][]string{{"a", "b"}, {`C:\`, "2"}, empty}, 1, 3},
-		"same names":         {"a,b,a\n1,2,3\n", Format{}, [][]string{{"a (column 1)", "b", "a (column 3)"}, {"1", "2", "3"}}, 0, 0},
+		"short": {"a,b,c\n1\n1,2\n,\n3,4,5\n", Format{}, [][]string{{"a", "b", "c"},
+			{"1", "", ""}, {"1", "2", ""}, {"", "", ""}, {"3", "4", "5"}}, 0, 0},
+		"long": {"a,b\n1,2\n1,2,3\n1,2,,3\n4,5\n", Format{}, [][]string{{"a", "b"},
+			{"1", "2"}, empty, empty, {"4", "5"}}, 2, 3},
+		"trailing": {"a,b\n1,2,\n1,2,,\n1,,,\n", Format{}, [][]string{{"a", "b"}, {"1",
+			"2"}, {"1", "2"}, {"1", ""}}, 0, 0},
+		"other delimiter": {"a,b,c\n1,2,3\n1;2;3\nx; y\n", Format{}, [][]string{{"a", "b", "c"},
+			{"1", "2", "3"}, {"", "", ""}, {"x; y", "", ""}}, 1, 3},
+		"lone returns": {"a,b\r1,2\r3,4\r\n5,6\r\r\n\r7,8\r", Format{}, [][]string{{"a", "b"},
+			{"1", "2"}, {"3", "4"}, {"5", "6"}, {"7", "8"}}, 0, 0},
+		"first row": {"Ward \"7\"\n\n\"x\na,b\n1,2\n", Format{FirstRow: 4},
+			[][]string{{"a", "b"}, {"1", "2"}}, 0, 0},
+		"first row, names": {"Ward 7\n1,2\n1,2,3\n", Format{FirstRow: 2, Columns: []string{"a",
+			"b"}}, [][]string{{"a", "b"}, {"1", "2"}, empty}, 1, 3},
+		"footer": {"a,b\n1,2\n(1 row)\n", Format{Comment: "(1"}, [][]string{{"a", "b"},
+			{"1", "2"}}, 0, 0},
+		"escape": {"a,b\n\"\\\"x\\\", \\\\y\",\\N\nu\\,v,\"w\"\"\"\n\"\\\",2\n",
+			Format{Escape: '\\'}, [][]string{{"a", "b"}, {`"x", \y`, `\N`}, {"u,v", `w"`}, empty},
+			1, 4},
+		"no escape": {"a,b\n\"C:\\\",2\n\"x\\\"\",3\n", Format{}, [][]string{{"a", "b"},
+			{`C:\`, "2"}, empty}, 1, 3},
+		"same names": {"a,b,a\n1,2,3\n", Format{}, [][]string{{"a (column 1)", "b",
+			"a (column 3)"}, {"1", "2", "3"}}, 0, 0},
 		"tabs":               {"a\tb\n1\t\n\"2\"\t3\n", Format{Delimiter: '\t'}, [][]string{{"a", "b"}, {"1", ""}, {"2", "3"}}, 0, 0},
 		"spaces":             {"a b\n\"1 \" 2\n1  2\n", Format{Delimiter: ' '}, [][]string{{"a", "b"}, {"1", "2"}, empty}, 1, 3},
 		"no text":            {"a,b\n\xff,2\n3,\x00\n\xe9,4\n", Format{}, [][]string{{"a", "b"}, {"", "2"}, {"3", ""}, {"", "4"}}, 0, 0},
@@ -86,33 +98,42 @@ func TestReadLines(t *testing.T) {
 		})
 	}
 	got, err := ReadLines(strings.NewReader("a,b\n\xff,2\n3,\x00\n\xe9,4\n"), Format{})
-	if want := []Remark{{Column: "a", Problem: NoText, Count: 2}, {Column: "b", Problem: NoText, Count: 1}}; err != nil || !slices.Equal(got.Remarks, want) {
+	if want := []Remark{{Column: "a", Problem: NoText, Count: 2}, {Column: "b", Problem: NoText,
+		Count: 1}}; err != nil || !slices.Equal(got.Remarks, want) {
 		t.Errorf("remarks %v (%v), want %v", got.Remarks, err, want)
 	}
 }
 
-// TestRowRemarks: what is repaired or dropped is counted by cause, with the first line of each, whether
-// quoted cells may have line breaks or not, and however the bytes arrive.
+// TestRowRemarks: what is repaired or dropped is counted by cause, with the first line of each,
+// whether quoted cells may have line breaks or not, and however the bytes arrive.
 func TestRowRemarks(t *testing.T) {
-	text := "a,b,c\n1,2,3\n1,2\n1\n1,2,3,\n1,2,3,,\n1,2,3,4\n1;2;3\n1,\"2\"x,3\n1,\"2\\\"\",3\r1,2,3\r1,\"2,3"
+	text := "a,b,c\n1,2,3\n1,2\n1\n1,2,3,\n1,2,3,,\n1,2,3,4\n1;2;3\n1,\"2\"x,3\n" +
+		"1,\"2\\\"\",3\r1,2,3\r1,\"2,3"
 	want := []Remark{
-		{Problem: ShortRow, Count: 2, First: 3}, {Problem: EmptyCells, Count: 2, First: 5}, {Problem: LongRow, Count: 1, First: 7},
-		{Problem: OtherDelimiter, Count: 1, First: 8}, {Problem: TextBehind, Count: 1, First: 9}, {Problem: Backslash, Count: 1, First: 10},
+		{Problem: ShortRow, Count: 2, First: 3}, {Problem: EmptyCells, Count: 2, First: 5},
+		{Problem: LongRow, Count: 1, First: 7},
+		{Problem: OtherDelimiter, Count: 1, First: 8}, {Problem: TextBehind, Count: 1, First: 9},
+		{Problem: Backslash, Count: 1, First: 10},
 		{Problem: OpenQuote, Count: 1, First: 12}, {Problem: LoneReturn, Count: 2, First: 10},
 	}
-	for name, open := range map[string]func(io.Reader, Format) (Rows, error){"lines": NewLines, "quoted": NewQuoted} {
-		for _, slow := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader} {
+	for name, open := range map[string]func(io.Reader, Format) (Rows, error){"lines": NewLines,
+		"quoted": NewQuoted} {
+		for _, slow := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.HalfReader,
+			iotest.DataErrReader} {
 			rows, err := open(slow(strings.NewReader(text)), Format{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			got, err := Collect(rows)
-			if err != nil || !slices.Equal(got.Remarks, want) || got.Malformed != 5 || got.FirstMalformed != 7 {
-				t.Errorf("%s: %d malformed from line %d, %v, remarks %v, want %v", name, got.Malformed, got.FirstMalformed, err, got.Remarks, want)
+			if err != nil || !slices.Equal(got.Remarks, want) || got.Malformed != 5 ||
+				got.FirstMalformed != 7 {
+				t.Errorf("%s: %d malformed from line %d, %v, remarks %v, want %v", name,
+					got.Malformed, got.FirstMalformed, err, got.Remarks, want)
 			}
 		}
 	}
-	if got := want[0].String(); got != "rows with fewer cells than the header has names: the last cells are missing: 2, the first in line 3" {
+	if got := want[0].String(); got != "rows with fewer cells than the header has names: the last "+
+		"cells are missing: 2, the first in line 3" {
 		t.Errorf("a remark reads %q", got)
 	}
 }
@@ -127,7 +148,9 @@ func TestReadLinesMalformed(t *testing.T) {
 	if !slices.Equal(got.Table.Columns(), []string{"a", "b", "c"}) || !slices.EqualFunc(rowsOf(got.Table), want, slices.Equal) {
 		t.Errorf("columns %q, rows %q", got.Table.Columns(), rowsOf(got.Table))
 	}
-	if got.Malformed != 1 || !slices.Equal(got.Remarks, []Remark{{Problem: LongRow, Count: 1, First: 3}, {Column: "b", Problem: NoText, Count: 1}, {Column: "c", Problem: NoText, Count: 1}}) {
+	if got.Malformed != 1 || !slices.Equal(got.Remarks, []Remark{{Problem: LongRow, Count: 1,
+		First: 3}, {Column: "b", Problem: NoText, Count: 1}, {Column: "c", Problem: NoText,
+		Count: 1}}) {
 		t.Errorf("%d malformed, remarks %v", got.Malformed, got.Remarks)
 	}
 }
@@ -144,9 +167,11 @@ func TestReadLinesErrors(t *testing.T) {
 		"header of values": {strings.NewReader("1,2.5\n"), Format{}, "holds numbers, not names"},
 		"header's quotes":  {strings.NewReader("\"a,b\n1,2.5\n"), Format{}, "check its quotes"},
 		"names twice":      {strings.NewReader("2.5,2.5\n"), Format{}, "holds numbers, not names"},
-		"first row":        {strings.NewReader("a,b\n2.5,1\n"), Format{FirstRow: 4}, "first_row 4: there are fewer lines"},
-		"delimiter":        {strings.NewReader(""), Format{Delimiter: '"'}, "cannot separate cells"},
-		"torn":             {io.MultiReader(strings.NewReader("a,b\n1,2.5\n"), iotest.ErrReader(broken)), Format{}, "the disk is gone"},
+		"first row": {strings.NewReader("a,b\n2.5,1\n"), Format{FirstRow: 4},
+			"first_row 4: there are fewer lines"},
+		"delimiter": {strings.NewReader(""), Format{Delimiter: '"'}, "cannot separate cells"},
+		"torn": {io.MultiReader(strings.NewReader("a,b\n1,2.5\n"), iotest.ErrReader(broken)),
+			Format{}, "the disk is gone"},
 	} {
 		_, err := ReadLines(c.in, c.format)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "2.5") {
@@ -182,7 +207,9 @@ func TestReadLinesAgrees(t *testing.T) {
 // FuzzReadLines: any file without a header is read without an error, and its rows are the rows of its
 // lines read one by one. No line changes how another line is read.
 func FuzzReadLines(f *testing.F) {
-	for _, seed := range []string{"1,2\r3\r\n4,5,\r\r\n6,7,8\r", "1;2\n", "1,2\n3,4", "\"1\n2\",3\n", "\xef\xbb\xbf1,2\r\n\xef\xbb\xbf3,4", "#1,2\n\x1f\x8b,\x00", ",\n\n \n,,", "a,b\n\"\"\",\"\n'"} {
+	for _, seed := range []string{"1,2\r3\r\n4,5,\r\r\n6,7,8\r", "1;2\n", "1,2\n3,4",
+		"\"1\n2\",3\n", "\xef\xbb\xbf1,2\r\n\xef\xbb\xbf3,4", "#1,2\n\x1f\x8b,\x00", ",\n\n \n,,",
+		"a,b\n\"\"\",\"\n'"} {
 		f.Add([]byte(seed), ',', "")
 		f.Add([]byte(seed), ';', "#")
 		f.Add([]byte(seed), ' ', ",")

@@ -51,7 +51,8 @@ type quotedReader struct {
 	place  int
 	within total // of all lines read ahead so far
 	taken  total // of those taken from ahead
-	closed int   // lines of ahead up to the first that does not go on in a quoted cell; 0 if none does
+	// lines of ahead up to the first that does not go on in a quoted cell; 0 if none does
+	closed int
 }
 
 // lineAhead is a line that was read; whole is false if it was cut at maxLine.
@@ -135,8 +136,8 @@ func (r *quotedReader) drop(n int) {
 // upToQuote returns the lines after a line with an open quote, up to the line that ends the record; nil
 // if none does within the limits. The lines stay in ahead.
 //
-// The line that ends a quoted cell is the same for every line before it that opens one. So each line is
-// looked at once, however many quotes are open, and the work is linear in the file.
+// The line that ends a quoted cell is the same for every line before it that opens one. So each
+// line is looked at once, however many quotes are open, and the work is linear in the file.
 func (r *quotedReader) upToQuote() (later []lineAhead, err error) {
 	for r.closed == 0 {
 		n := len(r.ahead)
@@ -172,10 +173,11 @@ func (r *quotedReader) upToQuote() (later []lineAhead, err error) {
 // tookRows reports whether the lines up to a quote's end are records swallowed by a wrong quote.
 func (r *quotedReader) tookRows(later []lineAhead) bool {
 	between := later[:len(later)-1]
-	return len(r.names) > 1 && len(between) >= manyRows && !slices.ContainsFunc(between, func(line lineAhead) bool {
-		cells, as := r.split(line.text)
-		return as != "" || len(cells) != len(r.names)
-	})
+	return len(r.names) > 1 && len(between) >= manyRows && !slices.ContainsFunc(between,
+		func(line lineAhead) bool {
+			cells, as := r.split(line.text)
+			return as != "" || len(cells) != len(r.names)
+		})
 }
 
 // mayBegin reports whether a line alone is a row of the table, or the beginning of a row.

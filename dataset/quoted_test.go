@@ -59,26 +59,35 @@ func TestNewQuoted(t *testing.T) {
 		format Format
 		want   string // records: their places and cells
 	}{
-		"plain":                {"a,b\n1,2\n3,4\n", Format{}, `[2:["1" "2"] 3:["3" "4"]]`},
-		"cell of two lines":    {"a,b\n\"1\n2\",3\n4,5\n", Format{}, `[2:["1\n2" "3"] 4:["4" "5"]]`},
-		"windows":              {"a,b\r\n1,\" 2\r\n\r\n3 \"\r\n4,5\r\n", Format{}, `[2:["1" "2\n\n3"] 5:["4" "5"]]`},
-		"two cells":            {"a;b;c\n\"1\n\";2;\"3\n#\n\"\"4\"\"\"\n5;6;7\n", Format{Delimiter: ';', Comment: "#"}, `[2:["1" "2" "3\n#\n\"4\""] 6:["5" "6" "7"]]`},
-		"header":               {"a,\"b\nc\"\n1,2\n", Format{}, `[3:["1" "2"]]`},
-		"marks":                {"\ufeffa,b\n\ufeff\"1\n\ufeff2\",3\n", Format{}, `[2:["1\n` + `\ufeff` + `2" "3"]]`},
-		"stray quote":          {"a,b\n\"1,2\n3,4\"\n5,6\n", Format{}, `[2:[] 3:["3" "4\""] 4:["5" "6"]]`},
-		"never closed":         {"a,b\n\"1,2\n3,4\n5,6\n", Format{}, `[2:[] 3:["3" "4"] 4:["5" "6"]]`},
-		"text after a quote":   {"a,b\n1,\"2\n3\" x\n4,\"5\n6\"\n", Format{}, `[2:[] 3:["3\" x" ""] 4:["4" "5\n6"]]`},
-		"cell too many":        {"a,b\n\"1\nx\ny\",2,3\n4,5\n", Format{}, `[2:[] 5:["4" "5"]]`},
-		"a row at its end":     {"a,b\n1,\"2\nx\ny\",3\n4,5\n", Format{}, `[2:[] 3:["x" ""] 4:["y\"" "3"] 5:["4" "5"]]`},
-		"cell too few":         {"a,b,c\n1,\"2\nx\"\n4,\"5\n\",6\n", Format{}, `[2:["1" "2\nx" ""] 4:["4" "5" "6"]]`},
+		"plain":             {"a,b\n1,2\n3,4\n", Format{}, `[2:["1" "2"] 3:["3" "4"]]`},
+		"cell of two lines": {"a,b\n\"1\n2\",3\n4,5\n", Format{}, `[2:["1\n2" "3"] 4:["4" "5"]]`},
+		"windows": {"a,b\r\n1,\" 2\r\n\r\n3 \"\r\n4,5\r\n", Format{},
+			`[2:["1" "2\n\n3"] 5:["4" "5"]]`},
+		"two cells": {"a;b;c\n\"1\n\";2;\"3\n#\n\"\"4\"\"\"\n5;6;7\n",
+			Format{Delimiter: ';', Comment: "#"}, `[2:["1" "2" "3\n#\n\"4\""] 6:["5" "6" "7"]]`},
+		"header": {"a,\"b\nc\"\n1,2\n", Format{}, `[3:["1" "2"]]`},
+		"marks": {"\ufeffa,b\n\ufeff\"1\n\ufeff2\",3\n", Format{},
+			`[2:["1\n` + `\ufeff` + `2" "3"]]`},
+		"stray quote": {"a,b\n\"1,2\n3,4\"\n5,6\n", Format{},
+			`[2:[] 3:["3" "4\""] 4:["5" "6"]]`},
+		"never closed": {"a,b\n\"1,2\n3,4\n5,6\n", Format{}, `[2:[] 3:["3" "4"] 4:["5" "6"]]`},
+		"text after a quote": {"a,b\n1,\"2\n3\" x\n4,\"5\n6\"\n", Format{},
+			`[2:[] 3:["3\" x" ""] 4:["4" "5\n6"]]`},
+		"cell too many": {"a,b\n\"1\nx\ny\",2,3\n4,5\n", Format{}, `[2:[] 5:["4" "5"]]`},
+		"a row at its end": {"a,b\n1,\"2\nx\ny\",3\n4,5\n", Format{},
+			`[2:[] 3:["x" ""] 4:["y\"" "3"] 5:["4" "5"]]`},
+		"cell too few": {"a,b,c\n1,\"2\nx\"\n4,\"5\n\",6\n", Format{},
+			`[2:["1" "2\nx" ""] 4:["4" "5" "6"]]`},
 		"before a good record": {"a,b,c\n\"1,2,x\n4,\"\nfoo\",6\n", Format{}, `[2:[] 3:["4" "foo" "6"]]`},
 		"takes two rows":       {"a,b\n1,\"2\n3,4\n5,6\n7\"\n", Format{}, `[2:["1" "2\n3,4\n5,6\n7"]]`},
-		"takes three rows":     {"a,b\n1,\"2\n3,4\n5,6\n7,8\n9\"\n1,2\n", Format{}, `[2:[] 3:["3" "4"] 4:["5" "6"] 5:["7" "8"] 6:["9\"" ""] 7:["1" "2"]]`},
-		"lone returns":         {"a,b\r\"1\r2\",3\r4\r", Format{}, `[2:["1\n2" "3"] 4:["4" ""]]`},
-		"first row":            {"\"Ward\n7\na,b\n1,2\n", Format{FirstRow: 3}, `[4:["1" "2"]]`},
-		"escape":               {"a,b\n\"1\\\"\n\\\"2\",3\n4,5\n", Format{Escape: '\\'}, `[2:["1\"\n\"2" "3"] 4:["4" "5"]]`},
-		"one column":           {"a\n\"1\n2\n3\n4\n5\"\n6\n", Format{}, `[2:["1\n2\n3\n4\n5"] 7:["6"]]`},
-		"nothing":              {"", Format{Columns: []string{"a"}}, `[]`},
+		"takes three rows": {"a,b\n1,\"2\n3,4\n5,6\n7,8\n9\"\n1,2\n", Format{},
+			`[2:[] 3:["3" "4"] 4:["5" "6"] 5:["7" "8"] 6:["9\"" ""] 7:["1" "2"]]`},
+		"lone returns": {"a,b\r\"1\r2\",3\r4\r", Format{}, `[2:["1\n2" "3"] 4:["4" ""]]`},
+		"first row":    {"\"Ward\n7\na,b\n1,2\n", Format{FirstRow: 3}, `[4:["1" "2"]]`},
+		"escape": {"a,b\n\"1\\\"\n\\\"2\",3\n4,5\n", Format{Escape: '\\'},
+			`[2:["1\"\n\"2" "3"] 4:["4" "5"]]`},
+		"one column": {"a\n\"1\n2\n3\n4\n5\"\n6\n", Format{}, `[2:["1\n2\n3\n4\n5"] 7:["6"]]`},
+		"nothing":    {"", Format{Columns: []string{"a"}}, `[]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, all, err := allRecords(NewQuoted(iotest.HalfReader(strings.NewReader(c.text)), c.format))
@@ -161,7 +170,8 @@ func cellsSlowly(text string, delimiter rune) (cells []string, open, ok bool) {
 
 // linesSlowly cuts a text at newlines, carriage returns, and the two together.
 func linesSlowly(text string) []string {
-	lines := strings.Split(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"), "\n")
+	lines := strings.Split(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"),
+		"\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}
@@ -174,7 +184,8 @@ func fitSlowly(cells []string, n int) []string {
 	if len(cells) > n && strings.Join(cells[n:], "") == "" {
 		cells = cells[:n]
 	}
-	if len(cells) > n || len(cells) == 1 && n > 1 && slices.ContainsFunc([]string{",", ";", "\t", "|"}, func(d string) bool {
+	if len(cells) > n || len(cells) == 1 && n > 1 && slices.ContainsFunc([]string{",", ";", "\t",
+		"|"}, func(d string) bool {
 		return len(strings.Split(cells[0], d)) >= n
 	}) {
 		return nil
@@ -185,8 +196,8 @@ func fitSlowly(cells []string, n int) []string {
 	return cells
 }
 
-// recordsSlowly reads lines by the documentation of NewQuoted, trying each number of lines in turn. For
-// each line it returns the record that the line belongs to, or -1.
+// recordsSlowly reads lines by the documentation of NewQuoted, trying each number of lines in turn.
+// For each line it returns the record that the line belongs to, or -1.
 func recordsSlowly(text string, f Format) (all []record, of []int) {
 	lines := linesSlowly(text)
 	isRow := func(line string) bool {
@@ -430,8 +441,9 @@ func TestQuotedAhead(t *testing.T) {
 	}
 }
 
-// TestQuotedLinear: a file in which every line opens a quote that ends far below, or nowhere, is read in
-// time that is linear in its length: four times the lines take less than eight times the time.
+// TestQuotedLinear: a file in which every line opens a quote that ends far below, or nowhere, is
+// read in time that is linear in its length: four times the lines take less than eight times the
+// time.
 func TestQuotedLinear(t *testing.T) {
 	for name, line := range map[string]string{
 		"ends in the next line": "a,\"\"\",x\",\"z\n",
@@ -444,7 +456,8 @@ func TestQuotedLinear(t *testing.T) {
 			least := time.Hour
 			for range 3 {
 				start := time.Now()
-				if _, _, err := allRecords(NewQuoted(strings.NewReader(text), Format{})); err != nil {
+				if _, _, err := allRecords(NewQuoted(strings.NewReader(text),
+					Format{})); err != nil {
 					t.Fatal(err)
 				}
 				least = min(least, time.Since(start))

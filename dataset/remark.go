@@ -3,7 +3,8 @@ package dataset
 import "fmt"
 
 // Remark counts the changed cells of a column, or the changed rows of a file. It is computed from
-// private records without protection: show it to the data's owner, and never send, log or publish it.
+// private records without protection: show it to the data's owner, and never send, log or publish
+// it.
 type Remark struct {
 	Column  string // empty if the remark is about rows
 	Problem Problem
@@ -25,12 +26,14 @@ const (
 
 // What a reader of files repairs (the first four), and why it takes a row for an empty record.
 const (
-	ShortRow   Problem = "rows with fewer cells than the header has names: the last cells are missing"
+	ShortRow Problem = "rows with fewer cells than the header has names: the last cells are " +
+		"missing"
 	EmptyCells Problem = "rows with empty cells after the last named column, which are dropped"
 	NoteBeside Problem = "rows with texts right of the table, which are dropped"
 	LoneReturn Problem = "lines that end with a carriage return alone"
 	LongRow    Problem = "rows with more cells than the header has names, read as empty records: " +
-		"is a delimiter in a text without quotes, or does a column lack its name (write header and first_row)?"
+		"is a delimiter in a text without quotes, or does a column lack its name (write header " +
+		"and first_row)?"
 	OtherDelimiter Problem = "rows with another delimiter, read as empty records"
 	OpenQuote      Problem = "rows with a quote that does not end, read as empty records"
 	TextBehind     Problem = "rows with text behind a closing quote, read as empty records"

@@ -125,13 +125,14 @@ func TestParseSchemaErrors(t *testing.T) {
 		one("{columns: [x, ''], kind: numeric, max: 1}"):           "columns has an empty name",
 		one("{columns: [p0..p99999999], kind: numeric, max: 1}"):   "stands for more than",
 		label + feature + "delimiter: ab":                          `delimiter "ab" must be a single character`,
-		label + feature + "comment: ',b'":                          "must begin with a character that is neither",
-		label + feature + "columns: [x, x]":                        `"x" occurs twice`,
-		label + feature + "columns: [x, '']":                       "a name is empty",
-		label + feature + "columns: [y]":                           `feature "x" is not among columns (y)`,
-		label + feature + "columns: [x]":                           `the label "y" is not among columns (x)`,
-		label + feature + "party: x":                               `column "x" is already the party column`,
-		label + feature + "patient: y":                             `column "y" is both the label and the patient column`,
+		label + feature + "comment: ',b'": "must begin with a character " +
+			"that is neither",
+		label + feature + "columns: [x, x]":  `"x" occurs twice`,
+		label + feature + "columns: [x, '']": "a name is empty",
+		label + feature + "columns: [y]":     `feature "x" is not among columns (y)`,
+		label + feature + "columns: [x]":     `the label "y" is not among columns (x)`,
+		label + feature + "party: x":         `column "x" is already the party column`,
+		label + feature + "patient: y":       `column "y" is both the label and the patient column`,
 	} {
 		if _, err := ParseSchema(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\nerror %v, want %q", text, err, want)

@@ -263,7 +263,8 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 			}
 			return err
 		}
-		if !r.form.Container() { // the error of a container names sheets and parts of the file, but no cells
+		// the error of a container names sheets and parts of the file, but no cells
+		if !r.form.Container() {
 			err = unread(err, r.form)
 		}
 		if elsewhere := tableElsewhere(in, size, r.form, w, own); elsewhere != "" {
@@ -274,9 +275,10 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 	return r, err
 }
 
-// tableElsewhere says which keys of a mapping find a file's table, if it seems to stand elsewhere or to have
-// another delimiter. It shows nothing of the rows.
-func tableElsewhere(in io.ReaderAt, size int64, f files.Format, w files.Written, own dataset.Schema) string {
+// tableElsewhere says which keys of a mapping find a file's table, if it seems to stand elsewhere
+// or to have another delimiter. It shows nothing of the rows.
+func tableElsewhere(in io.ReaderAt, size int64, f files.Format, w files.Written,
+	own dataset.Schema) string {
 	proposed, _, err := files.Propose(in, size, f, w, own.AllColumns())
 	var keys []string
 	if proposed.Sheet != w.Sheet {
@@ -328,8 +330,8 @@ func (s Seen) Remarks() []string {
 	return append(out, s.Notes...)
 }
 
-// unlike names the schema's columns that a file lacks, and where they may be. It gives only the number of
-// the file's own columns, because their names may be a record.
+// unlike names the schema's columns that a file lacks, and where they may be. It gives only the
+// number of the file's own columns, because their names may be a record.
 func (r reading) unlike(elsewhere string) error {
 	missing := slices.Clone(r.bound.Missing)
 	if shared := dataset.SharedNames(missing, r.columns); shared != "" {
@@ -344,7 +346,8 @@ func (r reading) unlike(elsewhere string) error {
 		missing[i] = strconv.Quote(name)
 	}
 	if elsewhere != "" {
-		return fmt.Errorf("no column %s%s; the file has %d columns, and %s", strings.Join(missing, ", "), more, len(r.columns), elsewhere)
+		return fmt.Errorf("no column %s%s; the file has %d columns, and %s",
+			strings.Join(missing, ", "), more, len(r.columns), elsewhere)
 	}
 	return fmt.Errorf("no column %s%s; the file has %d columns: map them (caucus agent map drafts a mapping), rename them or correct the schema; if the file has no header, list its names under columns in this site's schema, or under header in its mapping%s",
 		strings.Join(missing, ", "), more, len(r.columns), r.bound.Hint())

@@ -90,7 +90,8 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 			}
 			records := read.Table.Rows()
 			if n := read.Malformed; n > 0 && n == records {
-				return fmt.Errorf("%s: none of %s is a row of %d cells: %s", file, textpage.Count(records, "record"), len(read.Columns), read.Remarks[0])
+				return fmt.Errorf("%s: none of %s is a row of %d cells: %s", file,
+					textpage.Count(records, "record"), len(read.Columns), read.Remarks[0])
 			}
 			for _, remark := range read.Remarks {
 				then := ""
@@ -172,9 +173,11 @@ func (a *agentCommand) readQuery(ctx context.Context, name string) (dataset.Line
 	return lines, err
 }
 
-// readGuessing reads a file as an import does. Where m leaves them open, it tries common encodings, and
-// looks for the table: its delimiter, sheet, and first row, its escape, and rows that are no records.
-func readGuessing(c *console, name string, m *mapping.Mapping, wanted []string) (lines dataset.Lines, err error) {
+// readGuessing reads a file as an import does. Where m leaves them open, it tries common encodings,
+// and looks for the table: its delimiter, sheet, and first row, its escape, and rows that are no
+// records.
+func readGuessing(c *console, name string, m *mapping.Mapping,
+	wanted []string) (lines dataset.Lines, err error) {
 	open := func() (*recordFile, error) {
 		in, err := os.Open(name)
 		if err != nil {
@@ -194,7 +197,8 @@ func readGuessing(c *console, name string, m *mapping.Mapping, wanted []string) 
 	}
 	defer file.close()
 	var notes []string
-	if m.Written, notes, err = files.Propose(file.in, file.size, file.form, m.Written, wanted); err != nil {
+	if m.Written, notes, err = files.Propose(file.in, file.size, file.form, m.Written,
+		wanted); err != nil {
 		return lines, err
 	}
 	for _, note := range notes {
@@ -216,16 +220,19 @@ func readGuessing(c *console, name string, m *mapping.Mapping, wanted []string) 
 		c.note("look at: some cells are not UTF-8, so the file is read as %s: check its letters", m.Encoding)
 		return readGuessing(c, name, m, wanted)
 	}
-	if escaped := m.Written; slices.ContainsFunc(lines.Remarks, func(r dataset.Remark) bool { return r.Problem == dataset.Backslash }) {
+	if escaped := m.Written; slices.ContainsFunc(lines.Remarks,
+		func(r dataset.Remark) bool { return r.Problem == dataset.Backslash }) {
 		escaped.Escape = `\`
 		if other, err := read(escaped); err == nil && other.Malformed < lines.Malformed {
-			c.note("look at: %d records have a backslash before a quote, so the draft says escape: \\", lines.Malformed-other.Malformed)
+			c.note("look at: %d records have a backslash before a quote, so the draft says "+
+				"escape: \\", lines.Malformed-other.Malformed)
 			m.Written, lines = escaped, other
 		}
 	}
 	if comment, row := files.ProposeComment(lines.Table); comment != "" && m.Comment == "" {
 		m.Comment = comment
-		c.note("look at: %q is taken for no record, so the draft skips rows that begin with %q (comment)", row, comment)
+		c.note("look at: %q is taken for no record, so the draft skips rows that begin with %q "+
+			"(comment)", row, comment)
 		lines, err = read(m.Written)
 	}
 	return lines, err

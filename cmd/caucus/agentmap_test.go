@@ -25,19 +25,33 @@ func TestMapReads(t *testing.T) {
 		other string // dataset schema prints this; "": it takes the file
 	}{
 		"line breaks": {"id,age,note,ill\n1,70,\"a\nb, c\",yes\n2,30,,no\n", 0, `"records": 2`, ""},
-		"malformed":   {"id,age,note,ill\n1,70,\"a\nb\",yes\n2,30,no\n3,\"40,,no\n4,50,,yes\n5,60,,no\n", 0, "look at: rows with a quote that does not end, read as empty records: 1, the first in line 5", "line 5 is no row of 4 cells: check its quotes and delimiters"},
-		"short":       {"id,age,ill,note\n1,70,yes\n2,30,no,x\n3,40\n", 0, "look at: rows with fewer cells than the header has names: the last cells are missing: 2, the first in line 2", ""},
-		"trailing":    {"id,age,ill\n1,70,yes,\n2,30,no,\n", 0, "look at: rows with empty cells after the last named column, which are dropped: 2, the first in line 2", ""},
-		"lone return": {"id,age,ill\r\n1,70,yes\r2,30,no\r\n", 0, "look at: lines that end with a carriage return alone: 1, the first in line 2", ""},
-		"backslash":   {"id,age,note,ill\n1,70,\"a \\\"b\\\", c\",yes\n2,30,d,no\n", 0, `"escape": "\\"`, "line 2 is no row of 4 cells"},
-		"title":       {"Ward 7, 2024\n\nid;age;note;ill\n1;70;a, b;yes\n2;30;c;no\n", 0, `"first_row": 3`, "line 3 is no row of 2 cells"},
-		"Excel's sep": {"sep=;\nid;age;ill\n1;70,5;yes\n2;30;no\n", 0, `"delimiter": ";"`, "the delimiter, which looks like ';'"},
-		"footer":      {"id,age,ill\n1,70,yes\n2,30,no\n(2 rows)\n", 0, `"records": 2`, ""},
-		"dashes":      {"id,age,ill\n--,---,---\n1,70,yes\n2,30,no\n", 0, `"comment": "--"`, "formula"},
-		"same names":  {"id,age,ill,x,x\n1,70,yes,1,2\n2,30,no,3,4\n", 0, `"records": 2`, ""},
-		"all":         {"id,age,ill\n1;70;yes\n2;30;no\n", 1, "none of 2 records is a row of 3 cells: rows with another delimiter, read as empty records: 2, the first in line 2", "line 2 is no row of 3 cells"},
-		"no text":     {"id,age,ill\n1,70,yes\n2,30,m\xe4\xdfig\n3,40,no\n", 0, "look at: ill: 1 cell no UTF-8 text, taken for missing: name the file's encoding", ""},
-		"no patient":  {"age,ill\n70,yes\n30,no\n", 0, `"patient": "none"`, ""},
+		"malformed": {"id,age,note,ill\n1,70,\"a\nb\",yes\n2,30,no\n" +
+			"3,\"40,,no\n4,50,,yes\n5,60,,no\n", 0,
+			"look at: rows with a quote that does not end, read as empty records: 1, the first " +
+				"in line 5", "line 5 is no row of 4 cells: check its quotes and delimiters"},
+		"short": {"id,age,ill,note\n1,70,yes\n2,30,no,x\n3,40\n", 0,
+			"look at: rows with fewer cells than the header has names: the last cells are " +
+				"missing: 2, the first in line 2", ""},
+		"trailing": {"id,age,ill\n1,70,yes,\n2,30,no,\n", 0, "look at: rows with empty cells " +
+			"after the last named column, which are dropped: 2, the first in line 2", ""},
+		"lone return": {"id,age,ill\r\n1,70,yes\r2,30,no\r\n", 0,
+			"look at: lines that end with a carriage return alone: 1, the first in line 2", ""},
+		"backslash": {"id,age,note,ill\n1,70,\"a \\\"b\\\", c\",yes\n2,30,d,no\n", 0,
+			`"escape": "\\"`, "line 2 is no row of 4 cells"},
+		"title": {"Ward 7, 2024\n\nid;age;note;ill\n1;70;a, b;yes\n2;30;c;no\n", 0,
+			`"first_row": 3`, "line 3 is no row of 2 cells"},
+		"Excel's sep": {"sep=;\nid;age;ill\n1;70,5;yes\n2;30;no\n", 0, `"delimiter": ";"`,
+			"the delimiter, which looks like ';'"},
+		"footer": {"id,age,ill\n1,70,yes\n2,30,no\n(2 rows)\n", 0, `"records": 2`, ""},
+		"dashes": {"id,age,ill\n--,---,---\n1,70,yes\n2,30,no\n", 0, `"comment": "--"`,
+			"formula"},
+		"same names": {"id,age,ill,x,x\n1,70,yes,1,2\n2,30,no,3,4\n", 0, `"records": 2`, ""},
+		"all": {"id,age,ill\n1;70;yes\n2;30;no\n", 1, "none of 2 records is a row of 3 " +
+			"cells: rows with another delimiter, read as empty records: 2, the first in line 2",
+			"line 2 is no row of 3 cells"},
+		"no text": {"id,age,ill\n1,70,yes\n2,30,m\xe4\xdfig\n3,40,no\n", 0,
+			"look at: ill: 1 cell no UTF-8 text, taken for missing: name the file's encoding", ""},
+		"no patient": {"age,ill\n70,yes\n30,no\n", 0, `"patient": "none"`, ""},
 	} {
 		file := filepath.Join(dir, "export.csv")
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {

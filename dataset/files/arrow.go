@@ -13,9 +13,10 @@ type arrowType struct {
 	zone       string  // of a moment: the time zone in which its program showed it
 }
 
-// arrowTypes reads the schema that Arrow's writers (pandas, polars, R) leave beside Parquet's own, in the
-// footer's ARROW:schema: a flatbuffer in an IPC message. Names of columns within structs are joined by
-// points. A file without it, or with another, gives none; broken offsets panic, as the caller allows.
+// arrowTypes reads the schema that Arrow's writers (pandas, polars, R) leave beside Parquet's own,
+// in the footer's ARROW:schema: a flatbuffer in an IPC message. Names of columns within structs are
+// joined by points. A file without it, or with another, gives none; broken offsets panic, as the
+// caller allows.
 func arrowTypes(metadata []format.KeyValue) map[string]arrowType {
 	r := arrowReader{types: map[string]arrowType{}, left: maxFields}
 	for _, kv := range metadata {

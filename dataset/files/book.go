@@ -106,7 +106,8 @@ func (b *book) sharedTexts() (all []string, err error) {
 	return all, err
 }
 
-// styles lists what each cell style shows (ECMA-376-1, 18.8.30: numFmts; the first 164 are built in).
+// styles lists what each cell style shows (ECMA-376-1, 18.8.30: numFmts; the first 164 are built
+// in).
 func (b *book) styles() (all []numberStyle, err error) {
 	custom := map[int]numberStyle{}
 	inCells := false

@@ -13,18 +13,19 @@
 //   - A record is a line of text, a row of a sheet or a row of Parquet. Its result depends on this record
 //     alone, and on the parts of the file outside all records: the header, a workbook's styles and shared
 //     texts, Parquet's schema. No cell is an error.
-//   - What is repaired, dropped or left out is counted by cause, or named by column, in the Remarks of Rows: short
-//     rows, empty cells or notes right of the table, broken quotes, columns of lists.
+//   - What is repaired, dropped or left out is counted by cause, or named by column, in the Remarks
+//     of Rows: short rows, empty cells or notes right of the table, broken quotes, columns of
+//     lists.
 //   - Where the table stands (first_row, sheet, delimiter) is never guessed by Open. [Propose] and
 //     [ProposeComment] guess it for a draft that a person checks.
-//   - Open cuts text only at line ends, however broken a line is, so any bytes are records (package dataset has
-//     the proof). OpenForPerson keeps line breaks in quoted cells, so a line may belong to the record of another
-//     line, and no study uses OpenForPerson. Workbooks and Parquet are containers: a damaged one fails as a
-//     whole. A bound for any two files therefore requires comparing a container with the digest from its first
-//     reading; the agent does this.
-//   - Parquet that contradicts itself is an error: what was read is held against the file's own numbers of rows and
-//     nulls, and its smallest and largest values (heldValues has the rules). Codings that the library reads wrongly
-//     are refused.
+//   - Open cuts text only at line ends, however broken a line is, so any bytes are records (package
+//     dataset has the proof). OpenForPerson keeps line breaks in quoted cells, so a line may belong
+//     to the record of another line, and no study uses OpenForPerson. Workbooks and Parquet are
+//     containers: a damaged one fails as a whole. A bound for any two files therefore requires
+//     comparing a container with the digest from its first reading; the agent does this.
+//   - Parquet that contradicts itself is an error: what was read is held against the file's own
+//     numbers of rows and nulls, and its smallest and largest values (heldValues has the rules).
+//     Codings that the library reads wrongly are refused.
 //   - Memory: text and sheets are streamed. The constants max… bound the unpacked size of a packed or
 //     damaged file; an error names the exceeded limit. One case has no bound: a page of a damaged Parquet
 //     file may make its library request up to 2 GiB at once. Nothing is written to disk.

@@ -215,7 +215,8 @@ func TestWorkbook(t *testing.T) {
 		{"12:00:00", "-0.5", "", ""},
 		{"-1", "1e+300", "", ""},
 	}
-	if err != nil || form != (Format{Kind: Workbook}) || malformed != 0 || !slices.EqualFunc(rows, want, slices.Equal) {
+	if err != nil || form != (Format{Kind: Workbook}) || malformed != 0 || !slices.EqualFunc(rows,
+		want, slices.Equal) {
 		t.Errorf("%+v, %d malformed, %v\n%q, want\n%q", form, malformed, err, rows, want)
 	}
 	if !form.Container() || (Format{Kind: Text}).Container() {
@@ -323,7 +324,8 @@ func TestParquetTimes(t *testing.T) {
 	want := [][]string{
 		{"local", "fine", "old", "clock", "coarse"},
 		{"1970-01-02 00:00:00.000001", "1970-01-01 00:00:00.000000001Z", "1970-01-02 00:00:00.000000001", "03:04:05.12", "23:59:59.999Z"},
-		{"1969-12-31 23:59:59.999999", "1969-12-31 23:59:59.999999999Z", "1970-01-01", unreadable, unreadable},
+		{"1969-12-31 23:59:59.999999", "1969-12-31 23:59:59.999999999Z", "1970-01-01", unreadable,
+			unreadable},
 		{"1970-01-02", "1970-01-01 00:00:01Z", unreadable, "00:00:00", "00:00:00Z"},
 	}
 	if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
@@ -352,7 +354,9 @@ func TestParquet(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"name": {"Ann", "", "", "", ""}, "age": {"-3", "0", "0", "0", "7"}, "crea": {"0.30000000000000004", "", "", "", ""}, "short": {"0.1", "0", "0", "0", "0"},
-		"born": {"1950-03-13", unreadable, "1970-01-01", "1970-01-01", "1970-01-01"}, "came": {"2023-03-15 08:30:00.123Z", "1969-12-31 23:59:59.999Z", "1970-01-01 00:00:00Z", "1970-01-01 00:00:00Z", "1970-01-01 00:00:00Z"},
+		"born": {"1950-03-13", unreadable, "1970-01-01", "1970-01-01", "1970-01-01"},
+		"came": {"2023-03-15 08:30:00.123Z", "1969-12-31 23:59:59.999Z", "1970-01-01 00:00:00Z",
+			"1970-01-01 00:00:00Z", "1970-01-01 00:00:00Z"},
 		"price": {"-0.05", "123.45", "0.00", "0.00", "0.00"}, "alive": {"true", "false", "false", "false", "false"}, "big": {"9223372036854775808", "0", "0", "0", "0"},
 		"address.town": {"Köln", "", "", "", ""},
 	} {

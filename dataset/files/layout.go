@@ -14,11 +14,13 @@ import (
 // layoutRows bounds the rows from which a layout is proposed.
 const layoutRows = 100
 
-// Propose fills in where the table of a file seems to stand, as far as w leaves it open: delimiter, sheet,
-// and the row with the names of the columns. It judges by the first rows alone: the widths of rows, what is
-// no number, and wanted, the names that a schema asks for. notes say what was proposed and what else may
-// be meant. They show texts of the file. Propose is for a draft or an advice, which a person checks.
-func Propose(r io.ReaderAt, size int64, f Format, w Written, wanted []string) (proposed Written, notes []string, err error) {
+// Propose fills in where the table of a file seems to stand, as far as w leaves it open: delimiter,
+// sheet, and the row with the names of the columns. It judges by the first rows alone: the widths
+// of rows, what is no number, and wanted, the names that a schema asks for. notes say what was
+// proposed and what else may be meant. They show texts of the file. Propose is for a draft or an
+// advice, which a person checks.
+func Propose(r io.ReaderAt, size int64, f Format, w Written, wanted []string) (proposed Written,
+	notes []string, err error) {
 	switch f.Kind {
 	case Text:
 		return proposeText(r, size, f, w, wanted)
@@ -34,12 +36,14 @@ type layout struct {
 	row     int      // in which they stand, from 1
 	first   int      // the first row that is not empty
 	matches int      // wanted names among them
-	cells   int      // of rows that are no wider
+	cells   int      // of all rows, in columns with a name
 }
 
-// layoutOf finds the row with the names. It is at least as wide as half of the rows are, and holds no
-// number, unless it is the first row; of several such rows it is the one with the most wanted names, and
-// the first of these. A row below another that is as wide must have a wanted name.
+// layoutOf finds the row with the names. It has at least as many cells with a value as half of the
+// rows (the first column's name may lack: it numbers rows), and holds no number; the first row may
+// hold numbers, and be narrower if it has a wanted name. Of several such rows it is the one with
+// the most wanted names, and the first of these. A row below another that is as wide must have a
+// wanted name.
 func layoutOf(rows [][]string, wanted []string) (best layout) {
 	var widths []int
 	for i, row := range rows {
@@ -47,7 +51,7 @@ func layoutOf(rows [][]string, wanted []string) (best layout) {
 		for len(rows[i]) > 0 && rows[i][len(rows[i])-1] == "" {
 			rows[i] = rows[i][:len(rows[i])-1]
 		}
-		if n := len(rows[i]); n > 0 {
+		if n := filled(rows[i]); n > 0 {
 			widths = append(widths, n)
 		}
 	}
@@ -59,7 +63,10 @@ func layoutOf(rows [][]string, wanted []string) (best layout) {
 	first := slices.IndexFunc(rows, func(row []string) bool { return len(row) > 0 })
 	matches := func(row []string) (n int) {
 		for _, name := range wanted {
-			if slices.ContainsFunc(row, func(cell string) bool { return strings.EqualFold(cell, name) }) {
+			if slices.ContainsFunc(row, func(cell string) bool {
+				return strings.EqualFold(cell,
+					name)
+			}) {
 				n++
 			}
 		}
@@ -67,7 +74,8 @@ func layoutOf(rows [][]string, wanted []string) (best layout) {
 	}
 	above := false // a row as wide stands above
 	for i, row := range rows {
-		if len(row) < usual || len(row) == 0 {
+		if len(row) == 0 || filled(row) < usual && (row[0] != "" || filled(row) < usual-1) &&
+			(i > first || matches(row) == 0) {
 			continue
 		}
 		names, err := dataset.HeaderNames(row)
@@ -79,12 +87,19 @@ func layoutOf(rows [][]string, wanted []string) (best layout) {
 		above = true
 	}
 	for i := best.row; i < len(rows) && best.names != nil; i++ {
-		if len(rows[i]) <= len(best.names) {
-			best.cells += len(rows[i])
-		}
+		best.cells += min(len(rows[i]), len(best.names))
 	}
 	best.cells += len(best.names)
 	return best
+}
+
+func filled(row []string) (n int) {
+	for _, cell := range row {
+		if cell != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func isNumber(cell string) bool {
@@ -96,13 +111,16 @@ func isNumber(cell string) bool {
 func (w *Written) standsAt(l layout, notes []string) []string {
 	if w.FirstRow == 0 && len(w.Header) == 0 && l.row > l.first {
 		w.FirstRow = l.row
-		notes = append(notes, fmt.Sprintf("the columns are taken to have their names in row %d: %s", l.row, strings.Join(l.names, ", ")))
+		notes = append(notes, fmt.Sprintf("the columns are taken to have their names in row %d: %s",
+			l.row, strings.Join(l.names, ", ")))
 	}
 	return notes
 }
 
-// proposeText tries each usual delimiter, and takes the one by which the most cells are in the table.
-func proposeText(r io.ReaderAt, size int64, f Format, w Written, wanted []string) (Written, []string, error) {
+// proposeText tries each usual delimiter, and takes the one by which the most cells are in the
+// table.
+func proposeText(r io.ReaderAt, size int64, f Format, w Written, wanted []string) (Written,
+	[]string, error) {
 	tried := dataset.Delimiters()
 	if w.Delimiter != "" {
 		tried = []rune{w.format().Delimiter}
@@ -120,7 +138,8 @@ func proposeText(r io.ReaderAt, size int64, f Format, w Written, wanted []string
 		if err != nil {
 			return w, nil, err
 		}
-		if len(rows) > 0 && len(rows[0]) > 0 && strings.HasPrefix(strings.ToLower(rows[0][0]), "sep=") {
+		if len(rows) > 0 && len(rows[0]) > 0 && strings.HasPrefix(strings.ToLower(rows[0][0]),
+			"sep=") {
 			rows[0] = []string{"sep="} // Excel's word for the delimiter, on a line of its own
 		}
 		if l := layoutOf(rows, wanted); i == 0 || l.cells > best.cells {
@@ -134,9 +153,10 @@ func proposeText(r io.ReaderAt, size int64, f Format, w Written, wanted []string
 	return w, notes, nil
 }
 
-// proposeSheet takes the sheet with the most wanted names, or else the first one that has a table of
-// several columns.
-func proposeSheet(r io.ReaderAt, size int64, w Written, wanted []string) (Written, []string, error) {
+// proposeSheet takes the sheet with the most wanted names, or else the first one that has a table
+// of several columns.
+func proposeSheet(r io.ReaderAt, size int64, w Written, wanted []string) (Written, []string,
+	error) {
 	s, err := openSheet(r, size, w)
 	if err != nil {
 		return w, nil, err
@@ -167,11 +187,13 @@ func proposeSheet(r io.ReaderAt, size int64, w Written, wanted []string) (Writte
 	}
 	var notes []string
 	if len(alike) > 0 {
-		notes = append(notes, fmt.Sprintf("only the sheet %q is read; the same columns are in %s: put all records on one sheet", sheets[at], quoted(alike)))
+		notes = append(notes, fmt.Sprintf("only the sheet %q is read; the same columns are in %s: "+
+			"put all records on one sheet", sheets[at], quoted(alike)))
 	}
 	if w.Sheet == "" && at > 0 {
 		w.Sheet = sheets[at]
-		notes = append(notes, fmt.Sprintf("of the sheets %s, %q is taken: no earlier one has the schema's columns", quoted(sheets), w.Sheet))
+		notes = append(notes, fmt.Sprintf("of the sheets %s, %q is taken: no earlier one has the "+
+			"schema's columns", quoted(sheets), w.Sheet))
 	}
 	notes = w.standsAt(best, notes)
 	return w, notes, nil
@@ -203,8 +225,8 @@ func (s *sheet) firstRows(name string) (rows [][]string, err error) {
 	return rows, err
 }
 
-// ProposeComment returns the beginning of rows that seem to be no records, although they were read as
-// such: a line of dashes under the names, and lines of one text behind the last record, such as
+// ProposeComment returns the beginning of rows that seem to be no records, although they were read
+// as such: a line of dashes under the names, and lines of one text behind the last record, such as
 // "(200 rows)". It is empty if there are none, or if a record begins in the same way.
 func ProposeComment(t *dataset.Table) (comment, row string) {
 	names, n := t.Columns(), t.Rows()

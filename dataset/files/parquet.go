@@ -17,8 +17,8 @@ import (
 // maxParquet bounds a row group's declared unpacked bytes. Usual writers make 128 MiB to 1 GiB.
 const maxParquet = 8 << 30
 
-// parquetRows are the rows of the columns with one value per row. Lists, maps and columns of types that
-// are no text of one cell are left out, and named.
+// parquetRows are the rows of the columns with one value per row. Lists, maps and columns of types
+// that are no text of one cell are left out, and named.
 type parquetRows struct {
 	names  []string
 	leaves []leaf
@@ -75,7 +75,8 @@ func openParquet(r io.ReaderAt, size int64) (dataset.Rows, error) {
 			for _, r := range p.told {
 				left = append(left, r.String())
 			}
-			return fmt.Errorf("it has no column with one text or number a row (%s): write each into a column of its own", strings.Join(left, "; "))
+			return fmt.Errorf("it has no column with one text or number a row (%s): write each "+
+				"into a column of its own", strings.Join(left, "; "))
 		}
 		return nil
 	})
@@ -102,18 +103,21 @@ func checkFooter(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// checkGroups refuses row groups that are too large, or packed in a way that the library reads wrongly:
-// it takes blocks of LZ4_RAW for the values of others (parquet-go issue 608).
+// checkGroups refuses row groups that are too large, or packed in a way that the library reads
+// wrongly: it takes blocks of LZ4_RAW for the values of others (parquet-go issue 608).
 func (p *parquetRows) checkGroups() error {
 	for _, g := range p.meta {
 		if g.TotalByteSize < 0 || g.TotalByteSize > maxParquet {
-			return fmt.Errorf("a row group unpacks to more than %d GiB: write it anew in smaller ones", int64(maxParquet)>>30)
+			return fmt.Errorf("a row group unpacks to more than %d GiB: write it anew in smaller "+
+				"ones", int64(maxParquet)>>30)
 		}
 		for _, c := range g.Columns {
 			switch codec := c.MetaData.Codec; codec {
 			case format.Uncompressed, format.Snappy, format.Gzip, format.Brotli, format.Zstd:
 			default:
-				return fmt.Errorf("its column %s is packed with %s, which is not read: write it anew, packed with zstd or snappy", strings.Join(c.MetaData.PathInSchema, "."), codec)
+				return fmt.Errorf("its column %s is packed with %s, which is not read: write it "+
+					"anew, packed with zstd or snappy", strings.Join(c.MetaData.PathInSchema, "."),
+					codec)
 			}
 		}
 	}
@@ -199,7 +203,8 @@ func (p *parquetRows) Next() (cells []string, ok bool, err error) {
 func (p *parquetRows) fill() error {
 	for {
 		if p.rows == nil {
-			for p.group < len(p.groups) && p.meta[p.group].NumRows == 0 { // the library cannot seek in it
+			// the library cannot seek in it
+			for p.group < len(p.groups) && p.meta[p.group].NumRows == 0 {
 				p.group++
 			}
 			if p.group == len(p.groups) {
@@ -240,7 +245,9 @@ func (p *parquetRows) begin() {
 // agrees compares the row group that has ended with what the file says of it.
 func (p *parquetRows) agrees() error {
 	says := func(of, what string) error {
-		return fmt.Errorf("the Parquet file contradicts itself: what is read of %s in row group %d is not what the file's own %s say: write it anew, and tell who makes it", of, p.group, what)
+		return fmt.Errorf("the Parquet file contradicts itself: what is read of %s in row group "+
+			"%d is not what the file's own %s say: write it anew, and tell who makes it", of,
+			p.group, what)
 	}
 	if p.read != p.meta[p.group-1].NumRows {
 		return says("its rows", "row counts")

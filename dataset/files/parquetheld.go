@@ -14,12 +14,13 @@ import (
 // statistics of them: a library that reads a page wrongly gives values that do not fit these.
 //
 // What is compared, and why no right file is refused (parquet-format, parquet.thrift, Statistics):
-//   - The number of values is the row group's number of rows, one for each row, and that of nulls is
-//     null_count. Writers that do not count nulls leave it out, which reads as 0: so 0 proves nothing.
-//   - Of whole numbers, floats and texts, every value lies between min_value and max_value, in the order
-//     that the column's type defines: signed or unsigned, bytes of texts unsigned. Other types (decimals
-//     in bytes, float16, INT96) are not compared; nor are min and max of old writers, whose order is not
-//     known.
+//   - The number of values is the row group's number of rows, one for each row, and that of nulls
+//     is null_count. Writers that do not count nulls leave it out, which reads as 0: so 0 proves
+//     nothing.
+//   - Of whole numbers, floats and texts, every value lies between min_value and max_value, in the
+//     order that the column's type defines: signed or unsigned, bytes of texts unsigned. Other
+//     types (decimals in bytes, float16, INT96) are not compared; nor are min and max of old
+//     writers, whose order is not known.
 //   - Whole numbers and floats are never shortened, so their smallest value is min_value and their
 //     largest max_value. Texts may be, to a smaller min_value and a larger max_value, and are only
 //     compared as bounds.
@@ -46,7 +47,8 @@ const (
 	byteOrder
 )
 
-// orderOf returns the order that a column's type defines, and unordered for types that are not compared.
+// orderOf returns the order that a column's type defines, and unordered for types that are not
+// compared.
 func orderOf(e format.SchemaElement) valueOrder {
 	logical, converted := e.LogicalType.Value, e.ConvertedType
 	switch e.Type.V {
@@ -146,7 +148,8 @@ func (h *heldValues) between(least, most []byte) bool {
 	switch h.kind {
 	case floatOrder:
 		low, high := floatOf(least), floatOf(most)
-		return math.IsNaN(low) || math.IsNaN(high) || math.IsNaN(h.low) || low == h.low && high == h.high
+		return math.IsNaN(low) || math.IsNaN(high) || math.IsNaN(h.low) || low == h.low &&
+			high == h.high
 	case byteOrder:
 		return bytes.Compare(least, h.least) <= 0 && bytes.Compare(h.most, most) <= 0
 	}

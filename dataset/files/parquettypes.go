@@ -17,24 +17,30 @@ import (
 	"caucus/dataset/zone"
 )
 
-// unreadable is the cell of a value that its type does not have, such as a time of day past midnight. It
-// is no text, so that Collect counts it.
+// unreadable is the cell of a value that its type does not have, such as a time of day past
+// midnight. It is no text, so that Collect counts it.
 const unreadable = "\x00"
 
-// textOf returns how values of a column become text, by the type that the file declares: its logical
-// type, else the converted type of older writers, and Arrow's type where Parquet has none. why says
-// what a column is that has no text.
+// textOf returns how values of a column become text, by the type that the file declares: its
+// logical type, else the converted type of older writers, and Arrow's type where Parquet has none.
+// why says what a column is that has no text.
 func textOf(e format.SchemaElement, arrow arrowType) (text func(parquet.Value) string, why string) {
 	switch l := logicalType(e).(type) {
 	case nil:
 	case *format.DateType:
-		return func(v parquet.Value) string { return orUnreadable(dataset.DayText(int64(v.Int32()))) }, ""
+		return func(v parquet.Value) string {
+			return orUnreadable(dataset.DayText(int64(
+				v.Int32())))
+		}, ""
 	case *format.TimestampType:
 		unit, utc := unitOf(l.Unit), zoneOf(l.IsAdjustedToUTC)
 		if utc != "" && arrow.zone != "" && arrow.zone != "UTC" {
 			return zonedText(unit, arrow.zone)
 		}
-		return func(v parquet.Value) string { return orUnreadable(dataset.MomentText(v.Int64(), unit, utc)) }, ""
+		return func(v parquet.Value) string {
+			return orUnreadable(dataset.MomentText(v.Int64(),
+				unit, utc))
+		}, ""
 	case *format.TimeType:
 		unit, utc := unitOf(l.Unit), zoneOf(l.IsAdjustedToUTC)
 		return func(v parquet.Value) string { return timeText(v, unit, utc) }, ""
@@ -66,12 +72,14 @@ func textOf(e format.SchemaElement, arrow arrowType) (text func(parquet.Value) s
 	return plainText, ""
 }
 
-// logicalType returns a column's logical type, also of older files, which have a converted type for it.
+// logicalType returns a column's logical type, also of older files, which have a converted type for
+// it.
 func logicalType(e format.SchemaElement) format.LogicalTypeValue {
 	if l := e.LogicalType.Value; l != nil || !e.ConvertedType.Valid {
 		return l
 	}
-	millis, micros := format.TimeUnit{Value: &format.MilliSeconds{}}, format.TimeUnit{Value: &format.MicroSeconds{}}
+	millis, micros := format.TimeUnit{Value: &format.MilliSeconds{}},
+		format.TimeUnit{Value: &format.MicroSeconds{}}
 	switch e.ConvertedType.V {
 	case deprecated.Date:
 		return &format.DateType{}
@@ -181,8 +189,8 @@ func zoneOf(utc bool) string {
 	return ""
 }
 
-// zonedText writes moments as they were shown in a zone, with its offset from UTC, as programs export
-// them to text. The zone is named, or an offset such as +05:30.
+// zonedText writes moments as they were shown in a zone, with its offset from UTC, as programs
+// export them to text. The zone is named, or an offset such as +05:30.
 func zonedText(unit int64, name string) (text func(parquet.Value) string, why string) {
 	in, err := zone.Named(name)
 	if sign, hours, minutes := 0, 0, 0; err != nil {

@@ -16,9 +16,9 @@ import (
 // maxSheetColumns is Excel's limit; it has 32,767 characters per cell and a million rows.
 const maxSheetColumns = 16_384
 
-// sheet streams the rows of a workbook's sheet (ECMA-376, SpreadsheetML). A formula gives its stored
-// value, a merged cell its first cell. Empty rows hold no record, like blank lines. Texts right of the
-// last named column, such as a note, are dropped and counted.
+// sheet streams the rows of a workbook's sheet (ECMA-376, SpreadsheetML). A formula gives its
+// stored value, a merged cell its first cell. Empty rows hold no record, like blank lines. Texts
+// right of the last named column, such as a note, are dropped and counted.
 type sheet struct {
 	book
 	in      *part
@@ -70,7 +70,8 @@ func (s *sheet) turnTo(name string) (err error) {
 	}
 	at, ok := s.parts[name]
 	if !ok {
-		return fmt.Errorf("sheet: there is no sheet %q; it has %s", name, strings.Join(s.sheets, ", "))
+		return fmt.Errorf("sheet: there is no sheet %q; it has %s", name, strings.Join(s.sheets,
+			", "))
 	}
 	s.place, s.odd, s.spans = 0, nil, map[int]int{}
 	s.in, err = s.open(at, maxText)
@@ -87,7 +88,8 @@ func (s *sheet) header(w Written) (err error) {
 	}
 	cells, err := s.row()
 	if errors.Is(err, io.EOF) {
-		return errors.New("the sheet is empty, or ends before first_row; expected a row with the names of the columns")
+		return errors.New("the sheet is empty, or ends before first_row; expected a row with the " +
+			"names of the columns")
 	}
 	if err == nil {
 		s.names, err = dataset.HeaderNames(cells)
@@ -216,8 +218,8 @@ func (s *sheet) text(start xml.StartElement, at int, value, inline string) strin
 		return fifteenDigits(v)
 	}
 	switch s.shows[style] {
-	case aDate:
-		if text, ok := serialText(v, s.from1904); ok {
+	case aDate, aClock:
+		if text, ok := serialText(v, s.from1904, s.shows[style] == aClock); ok {
 			return text
 		}
 	case aSpan: // Excel counts it in days

@@ -23,11 +23,12 @@ type Written struct {
 	Encoding string `yaml:"encoding,omitempty" json:"encoding,omitempty"`
 	// Delimiter separates cells of text: a comma if empty; \t is a tab.
 	Delimiter string `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
-	// Escape is the character that makes text of a quote after it in a quoted cell of text, such as \.
-	// Without it a quote is doubled.
+	// Escape is the character that makes text of a quote after it in a quoted cell of text, such as
+	// \. Without it a quote is doubled.
 	Escape string `yaml:"escape,omitempty" json:"escape,omitempty"`
-	// FirstRow is the line or row, from 1, in which the names of the columns stand; with Header it is the first
-	// record's. What stands above is skipped. The default is the first row that is not empty.
+	// FirstRow is the line or row, from 1, in which the names of the columns stand; with Header it
+	// is the first record's. What stands above is skipped. The default is the first row that is not
+	// empty.
 	FirstRow int `yaml:"first_row,omitempty" json:"first_row,omitempty"`
 	// Header names the columns of a file without names. It may abbreviate: p0..p783.
 	Header []string `yaml:"header,omitempty,flow" json:"header,omitempty"`

@@ -18,9 +18,9 @@ const (
 	maxToken = 4 << 20  // between two tags
 )
 
-// part reads a part of a workbook as the elements of one name space, that of its first element. Elements
-// of other name spaces are extensions, and are skipped with all that is in them: x15:workbookPr is
-// another element than workbookPr, whose date1904 it lacks.
+// part reads a part of a workbook as the elements of one name space, that of its first element.
+// Elements of other name spaces are extensions, and are skipped with all that is in them:
+// x15:workbookPr is another element than workbookPr, whose date1904 it lacks.
 type part struct {
 	in    *xml.Decoder
 	begun bool
@@ -52,8 +52,8 @@ func (p *part) token() (xml.Token, error) {
 
 var errEnd = errors.New("the element ends")
 
-// element goes to the next element of this name, any if it is empty. If an element within ends before,
-// the error is errEnd; at the end of the part it is io.EOF.
+// element goes to the next element of this name, any if it is empty. If an element within ends
+// before, the error is errEnd; at the end of the part it is io.EOF.
 func (p *part) element(name, within string) (xml.StartElement, error) {
 	for {
 		t, err := p.token()
@@ -73,8 +73,8 @@ func (p *part) element(name, within string) (xml.StartElement, error) {
 	}
 }
 
-// texts reads the element that has begun to its end. It returns what its elements v and t hold, without
-// the pronunciation of a text, which is in elements rPh.
+// texts reads the element that has begun to its end. It returns what its elements v and t hold,
+// without the pronunciation of a text, which is in elements rPh.
 func (p *part) texts() (value, text string, err error) {
 	var v, t strings.Builder
 	var within []string
@@ -152,8 +152,8 @@ func damaged(err error) error {
 	return errors.New("the workbook is damaged: save it anew")
 }
 
-// partReader reads a part of an archive. It fails if the part unpacks to too much, or if more bytes lie
-// between two tags than any cell has, because an XML decoder would hold them in memory.
+// partReader reads a part of an archive. It fails if the part unpacks to too much, or if more bytes
+// lie between two tags than any cell has, because an XML decoder would hold them in memory.
 type partReader struct {
 	in    io.Reader
 	left  int64
@@ -166,7 +166,8 @@ var errToken = fmt.Errorf("more than %d MiB lie between two of its tags", maxTok
 type tooLong struct{ most int64 }
 
 func (t *tooLong) Error() string {
-	return fmt.Sprintf("a part of the workbook unpacks to more than %d MiB: split it, or save it as CSV", t.most>>20)
+	return fmt.Sprintf("a part of the workbook unpacks to more than %d MiB: split it, or save it "+
+		"as CSV", t.most>>20)
 }
 
 func (p *partReader) Read(b []byte) (int, error) {
