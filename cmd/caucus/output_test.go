@@ -276,7 +276,7 @@ func TestOutputsAreKnown(t *testing.T) {
 // no file.
 func TestInputsAreKnown(t *testing.T) {
 	noFile := strings.Fields(`address as authority classes coordinator data-dir dataset decimal delimiter dir encoding helper id key label mechanism
-		name part party prefix role set sheet tag sweep table to unit where`)
+		name part party prefix query role set sheet tag sweep table to unit where`)
 	walk(newRoot(&console{}), func(cmd *cobra.Command) {
 		cmd.InheritedFlags() // as Execute merges them
 		writes, unknown := false, []string(nil)

@@ -246,6 +246,7 @@ func TestSuggestMissing(t *testing.T) {
 		"usual, once":   {"n/a NA", Texts{"NA"}, ""},
 		"with digits":   {"<5 <5 <5 <5", nil, ""},
 		"a code":        {"-9", Texts{"-9"}, ""},
+		"two forms":     {"-9 -9.0", Texts{"-9", "-9.0"}, ""},
 		"nines":         {"99.9", Texts{"99.9"}, ""},
 		"below zero":    {"-7 -7 -7", Texts{"-7"}, ""},
 		"an error":      {"-7", nil, ""},

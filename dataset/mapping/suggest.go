@@ -247,7 +247,7 @@ func (d *drafter) keepRule(name string, r Rule) {
 const often = 3
 
 // missingCode finds numbers that stand for a missing value wherever they are out of bounds.
-var missingCode = regexp.MustCompile(`^(-1|-?9+([.,]9+)?)$`)
+var missingCode = regexp.MustCompile(`^(-1|-?9+(\.9+)?)$`)
 
 // missing finds the texts that stand for missing values, by column. A text goes to the mapping's
 // own list if each column that has the text takes it for missing: None may be a level elsewhere,
@@ -307,7 +307,8 @@ func (d *drafter) isMark(f dataset.Feature, text string, n int) bool {
 		return n >= often && text != "" && !strings.ContainsAny(text, "0123456789")
 	}
 	negative := v < 0 && f.Min >= 0 && n >= often && v == math.Trunc(v)
-	return (v < f.Min || v > f.Max) && (negative || missingCode.MatchString(text))
+	plain := strconv.FormatFloat(v, 'f', -1, 64) // -9 for -9.0
+	return (v < f.Min || v > f.Max) && (negative || missingCode.MatchString(plain))
 }
 
 // levels recodes texts that mean a level and notes the others.
