@@ -67,7 +67,7 @@ var rooms = map[string][]string{
 	"study/simulate":            {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
 	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":               {},
-	"aggregator":                {"internal/database", "protocol", "protocol/pb", "study", "study/bodies", "aggregation/shares", "privacy"},
+	"aggregator":                {"internal/clock", "internal/database", "protocol", "protocol/pb", "study", "study/bodies", "aggregation/shares", "privacy"},
 	"agent/source":              {"internal/folder", "internal/textpage", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "dataset", "dataset/database", "dataset/files", "dataset/mapping", "privacy"},
 	"agent/policy":              {"aggregator", "internal/textpage", "protocol", "study", "study/kinds", "auxdata", "learners", "privacy"},
 	"agent/site":                {"agent/policy", "agent/source", "aggregator", "internal/clock", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},

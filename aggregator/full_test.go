@@ -53,7 +53,7 @@ func TestFull(t *testing.T) {
 	w.servers[1].config.MaxShares = 1 << 30
 	must(w.servers[0].Advance(ctx, h, link{w}))
 	must(0, w.servers[0].CloseStudy(ctx, h, nil))
-	if released := must(w.servers[0].Advance(ctx, h, link{w})); !released || w.servers[1].open != 2 {
-		t.Errorf("released: %v; %d are open", released, w.servers[1].open)
+	if released := must(w.servers[0].Advance(ctx, h, link{w})); !released || len(w.servers[1].open) != 2 {
+		t.Errorf("released: %v; %d are open", released, len(w.servers[1].open))
 	}
 }

@@ -22,7 +22,10 @@ const markForm = "steps %d entry %d sealing %x\n"
 // restore of both, it must still have the newer numbers. sealing is a helper's public key, else nil.
 func InitHead(path string, sealing []byte) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("make head file: %s is there already (%v): it may know of another server here", path, err)
+		if err == nil {
+			err = errors.New("the file is there already, and may be another server's: name another file")
+		}
+		return fmt.Errorf("make head file %s: %w", path, err)
 	}
 	return writeMark(path, mark{sealing: pinOf(sealing)})
 }
@@ -43,13 +46,18 @@ func writeMark(path string, m mark) error {
 
 func readMark(path string) (m mark, err error) {
 	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", errNoHead, err)
+	}
 	if err != nil {
-		return m, fmt.Errorf("read head file: %w: it remembers how far this server was; without it nobody can tell whether its files were put back", err)
+		return m, fmt.Errorf("read head file: %w", err)
 	}
 	var pin []byte
 	if n, err := fmt.Sscanf(string(text), markForm, &m.steps, &m.entry, &pin); n != 3 || err != nil || m.steps < 0 || m.entry < 0 || len(pin) != len(m.sealing) {
-		return m, fmt.Errorf("read head file: %s is not one: restore it from where it was copied to, or reconcile", path)
+		return m, fmt.Errorf("read head file: %w: %s is damaged", errNoHead, path)
 	}
 	m.sealing = Digest(pin)
 	return m, nil
 }
+
+var errNoHead = errors.New("the head file is lost, which says whether this server's files were put back: reconcile as after a restore (docs/operator.md)")

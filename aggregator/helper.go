@@ -58,6 +58,10 @@ func (s *Server) accepts(ctx context.Context, t task, coordinators Signed) (r re
 	if err != nil {
 		return r, err
 	}
+	charges, err := t.Charges(0)
+	if err != nil {
+		return r, err
+	}
 	return s.update(ctx, t.Hash(), "acceptance stored", func(tx *transaction, r *record) (err error) {
 		rand.Read(r.Half[:])
 		said := Acceptance{Plan: t.Hash(), Role: s.config.Role.String(), Terms: terms, Commitment: commitment(t.Hash(), s.config.Role, r.Half)}
@@ -66,6 +70,10 @@ func (s *Server) accepts(ctx context.Context, t task, coordinators Signed) (r re
 			said.Coordinator, said.Sealing = &theirs, s.config.Sealing.Public()
 			if said.Step, err = tx.next(); err != nil {
 				return err
+			}
+			r.promise = promise{Deadline: t.Plan().Deadline}
+			for _, c := range charges {
+				r.Costs = append(r.Costs, c.Exact)
 			}
 		}
 		r.Theirs = coordinators

@@ -141,18 +141,7 @@ type Counts struct {
 func (s *Server) Counts(ctx context.Context) (n Counts, err error) {
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
 		err := t.records(func(_ study.Hash, r record) error {
-			switch {
-			case r.Failed != "":
-				n.Failed++
-			case r.Share.Document != nil:
-				n.Released++
-			case r.Set.Document != nil:
-				n.Sealed++
-			case r.keyed():
-				n.Open++
-			default:
-				n.Accepted++
-			}
+			*map[string]*int{"failed": &n.Failed, "released": &n.Released, "sealed": &n.Sealed, "open": &n.Open, "accepted": &n.Accepted}[r.state()]++
 			return nil
 		})
 		if err != nil {

@@ -20,6 +20,10 @@ import (
 // does the coordinator, which shows the newest share before it asks for anything. A helper that lacks that share
 // answers nothing until it is reconciled, which charges the lost release.
 
+// A helper that answers nothing still looks at shares and keeps those that its ledger lacks, so that Reconcile charges
+// what each cost by its line. The head file is moved ahead of the store before the store changes. So the writes of
+// Recall never bring a restored store up to its head file.
+
 // Recall implements Peer. A share that this helper did not sign proves nothing and is refused.
 func (s *Server) Recall(ctx context.Context, share Signed) error {
 	unlock, err := s.asked()
@@ -35,32 +39,53 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 	if said.Line == nil {
 		return fail(fmt.Errorf("%w: it names no line of a ledger", protocol.ErrInvalid))
 	}
-	if err := s.current(ctx); err != nil {
-		return fail(err)
+	now := s.current(ctx)
+	if now != nil && !errors.Is(now, ErrBehind) {
+		return fail(now)
 	}
 	var steps int64
-	err = s.view(ctx, said.Plan, func(t *transaction) error { steps, err = t.steps(); return err })
+	var had record
+	err = s.view(ctx, said.Plan, func(t *transaction) error {
+		if steps, err = t.steps(); err == nil {
+			had, err = t.record()
+		}
+		if errors.Is(err, errNone) {
+			err = nil
+		}
+		return err
+	})
 	if err != nil {
 		return fail(err)
 	}
 	missing, err := s.lacks(ctx, *said.Line)
-	if err != nil || !missing && said.Step <= steps {
-		return err
+	if err != nil {
+		return fail(err)
+	}
+	if now == nil && !missing && said.Step <= steps {
+		return nil
+	}
+	if now != nil && (!missing || had.Lost.Equal(share)) {
+		return fail(now)
 	}
 	head, err := privacy.HeadOf(ctx, s.config.Journal)
 	if err != nil {
 		return fail(err)
 	}
-	if _, err := s.set(ctx, said.Plan, "lost share stored", func(r *record) { r.Lost = share }); err != nil {
-		return fail(err)
+	var entry int64
+	if missing {
+		entry = max(said.Line.Sequence, head.Sequence+1)
 	}
-	// The head file is now ahead of the store, so the helper answers nothing, even after a restart.
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.behind = true
-	return fail(errors.Join(ErrBehind, s.remember(max(said.Step, s.mark.steps)+1, max(said.Line.Sequence, head.Sequence+1))))
+	err = s.remember(max(said.Step, s.mark.steps, steps)+2, entry)
+	s.mu.Unlock()
+	if err == nil {
+		_, err = s.set(ctx, said.Plan, "lost share stored", func(r *record) { r.Lost = share })
+	}
+	return fail(errors.Join(ErrBehind, err))
 }
 
+// lacks reports whether the ledger neither has a line nor has charged its whole cost since.
 func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	if have, found, err := privacy.LineOf(ctx, s.config.Journal, line.ID); err != nil || found && have.Hash == line.Hash {
 		return false, err
@@ -70,7 +95,7 @@ func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 		return false, err
 	}
 	_, err = chain.Recall(line.Head())
-	return err != nil, nil
+	return err != nil || len(chain.Unpaid([]privacy.Line{line})) > 0, nil
 }
 
 // lost returns the lines of shares that the coordinator showed (Recall), which this helper's ledger lacks.
@@ -101,12 +126,45 @@ func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	return lines, err
 }
 
+// recall shows the helper its newest share. If the helper was restored, recall shows all of its shares, once until the
+// helper answers again.
 func (s *Server) recall(ctx context.Context, helper Peer) error {
 	s.mu.Lock()
-	newest := s.newest
+	newest, shown := s.newest, s.shown
 	s.mu.Unlock()
 	if newest.Document == nil {
 		return nil
 	}
-	return helper.Recall(ctx, newest)
+	err := helper.Recall(ctx, newest)
+	behind := errors.Is(err, ErrBehind)
+	if behind && !shown {
+		var all []Signed
+		failed := s.view(ctx, study.Hash{}, func(t *transaction) error {
+			return t.records(func(_ study.Hash, r record) error { all = append(all, r.ShareOther); return nil })
+		})
+		for _, share := range all {
+			if failed != nil || s.config.Other.Verify(protocol.ShareDocument, share.Document, share.Signature) != nil {
+				continue
+			}
+			if failed = helper.Recall(ctx, share); errors.Is(failed, ErrBehind) {
+				failed = nil
+			}
+		}
+		if failed != nil {
+			return failed
+		}
+	}
+	s.mu.Lock()
+	s.shown = behind
+	s.mu.Unlock()
+	return err
+}
+
+// Probe asks the helper whether it answers, at the cost of a read there, and shows it the newest share that this
+// coordinator holds (Recall). It changes nothing at a helper that lacks no share.
+func (s *Server) Probe(ctx context.Context, helper Peer) error {
+	if err := s.recall(ctx, helper); err != nil {
+		return err
+	}
+	return helper.End(ctx, study.Hash{}) // nobody accepted such a study
 }

@@ -3,11 +3,13 @@ package aggregator
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 
 	"caucus/aggregation/shares"
 	"caucus/privacy"
+	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -183,4 +185,113 @@ func lineOf(t *testing.T, r study.Release) protocol.HelperLine {
 		t.Fatal("the helper did not sign its share")
 	}
 	return l
+}
+
+// releases carries a study to its release.
+func (w *world) releases(task study.Task) {
+	w.t.Helper()
+	ctx, h := w.t.Context(), task.Hash()
+	w.opened(h)
+	for p, data := range w.uploadsOf(task) {
+		must(0, w.servers[0].Receive(ctx, h, p, data))
+	}
+	must(0, w.servers[0].CloseStudy(ctx, h, nil))
+	must(w.servers[0].Advance(ctx, h, link{w}))
+}
+
+// TestShownWhileBehind: a restored helper looks at what the coordinator shows it although it answers nothing, also
+// where its head file was lost. Reconciling charges each lost release by its own line, and nothing else. A charge
+// that an operator gives too low is found once the share is shown.
+func TestShownWhileBehind(t *testing.T) {
+	for name, headLost := range map[string]bool{"a newer head file": false, "no head file": true} {
+		for _, typed := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", typed: ", typed), func(t *testing.T) {
+				ctx := t.Context()
+				first, second, next := taskOf(3, 2), taskOf(4, 2), taskOf(5, 2)
+				w := newWorld(t, first, second, next)
+				before := w.copyOf(shares.Helper)
+				w.releases(first)
+				w.releases(second)
+				want := must(w.servers[1].ledger.Totals(ctx))[privacy.Party].Epsilon(1e-6)
+				w.back(shares.Helper, before, "shares.db", "ledger.db")
+				if headLost {
+					must(0, os.Remove(w.head(1)))
+					if err := w.start(shares.Helper); !errors.Is(err, errNoHead) {
+						t.Fatalf("without its head file: %v", err)
+					}
+					j := must(journal.OpenSQLite(w.path(1, "ledger.db")))
+					w.ledgers[1] = j
+					must(0, RemakeHead(ctx, w.config(shares.Helper), 0))
+					must(0, j.Close())
+				}
+				must(0, w.start(shares.Helper))
+				reconcile := func(lost []privacy.Cost, wantShown int) {
+					t.Helper()
+					w.sealing = must(protocol.NewSealingKey())
+					w.stop(shares.Helper)
+					must(0, w.start(shares.Helper))
+					must(0, w.servers[1].Reconcile(ctx))
+					unknown, shown, err := w.servers[1].LostEntries(ctx)
+					if err != nil || int(unknown) > len(lost) || len(shown) != wantShown {
+						t.Fatalf("%d entries are unknown and %d shown: %v", unknown, len(shown), err)
+					}
+					must(0, w.servers[1].ReconcileLedger(ctx, lost, shown))
+				}
+				probe := func() error {
+					for range 2 { // the second time nothing is stored again
+						if err := w.servers[0].Probe(ctx, link{w}); !errors.Is(err, ErrBehind) {
+							return err
+						}
+						w.stop(shares.Helper)
+						must(0, w.start(shares.Helper)) // what was shown lifts no helper over its head file
+					}
+					return ErrBehind
+				}
+				if typed && !headLost { // its operator types less than it cost, before anybody shows anything
+					low := must(privacy.ParseCost("party:rho=0.000001"))
+					reconcile([]privacy.Cost{low, low}, 0)
+				}
+				if err := probe(); !errors.Is(err, ErrBehind) {
+					t.Fatalf("a helper that lacks two shares: %v", err)
+				}
+				reconcile(nil, 2)
+				got := must(w.servers[1].ledger.Totals(ctx))[privacy.Party].Epsilon(1e-6)
+				if got < want || got > 1.001*want {
+					t.Errorf("it is charged ε = %g in all, want %g", got, want)
+				}
+				must(0, w.servers[0].Probe(ctx, link{w}))
+				w.releases(next)
+			})
+		}
+	}
+}
+
+// TestReplaced: a new helper with new keys takes the place of one that is lost. It is not shown what the earlier one
+// signed. A study that the earlier one accepted is forgotten there and nothing of it is drawn.
+func TestReplaced(t *testing.T) {
+	ctx := t.Context()
+	old, open, next := taskOf(3, 2), taskOf(4, 2), taskOf(5, 2)
+	w := newWorld(t, old, open, next)
+	w.releases(old)
+	w.opened(open.Hash())
+	uploads := w.uploadsOf(open)
+	w.stop(shares.Helper)
+	w.stop(shares.Coordinator)
+	w.dirs[1], w.signers[1], w.sealing = t.TempDir(), must(protocol.NewSigner()), must(protocol.NewSealingKey())
+	must(0, Create(w.path(1, "shares.db")))
+	must(0, InitHead(w.head(1), w.sealing.Public()))
+	w.said = said{}
+	must(0, w.start(shares.Coordinator))
+	must(0, w.start(shares.Helper))
+	if err := w.servers[0].Confirm(ctx, open.Hash(), link{w}); !errors.Is(err, ErrForgotten) {
+		t.Errorf("a study of the earlier helper's: %v", err)
+	}
+	for p, data := range uploads {
+		must(0, w.servers[0].Receive(ctx, open.Hash(), p, data))
+	}
+	must(0, w.servers[0].CloseStudy(ctx, open.Hash(), nil))
+	if _, err := w.servers[0].Advance(ctx, open.Hash(), link{w}); !errors.Is(err, ErrOrder) || w.charges(0) != 1 || w.charges(1) != 0 {
+		t.Errorf("it goes on: %v, charges %d and %d", err, w.charges(0), w.charges(1))
+	}
+	w.releases(next)
 }

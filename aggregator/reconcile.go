@@ -73,3 +73,31 @@ func (s *Server) Reconcile(ctx context.Context) error {
 	s.mark, s.behind = m, false
 	return nil
 }
+
+// RemakeHead writes a lost or damaged head file anew, as that of a restored server, so that the server answers
+// nothing until Reconcile. lost is the number of lost ledger entries that the operator knows of. RemakeHead leaves a
+// good head file as it is.
+//
+// Nothing is drawn twice: nobody can tell any more whether the files were put back, so the new file counts as ahead of
+// them. Reconcile then fails every study without a release, and a helper's earlier uploads open no more, exactly as
+// after a restore. Entries that nobody names are found once the coordinator shows their shares (Recall).
+func RemakeHead(ctx context.Context, c Config, lost int64) error {
+	if _, err := readMark(c.Head); !errors.Is(err, errNoHead) {
+		return err
+	}
+	fail := func(err error) error { return fmt.Errorf("make head file anew: %w", err) }
+	entry, err := privacy.HeadOf(ctx, c.Journal)
+	if err != nil {
+		return fail(err)
+	}
+	s := &Server{config: c}
+	if s.db, err = file.Open(c.Store); err != nil {
+		return fail(err)
+	}
+	defer s.db.Close()
+	var steps int64
+	if err := s.view(ctx, study.Hash{}, func(t *transaction) error { steps, err = t.steps(); return err }); err != nil {
+		return fail(err)
+	}
+	return writeMark(c.Head, mark{steps + 1, entry.Sequence + lost, s.pin()})
+}

@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"caucus/aggregation/shares"
+	"caucus/internal/clock"
 	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -55,6 +57,8 @@ type Config struct {
 	MaxShares int64
 	// Shelf stores the plans and pools that the coordinator sends to a helper. With nil the helper takes none.
 	Shelf Shelf
+	// Clock tells a helper when a study's deadline has passed. The zero Clock is the machine's.
+	Clock clock.Clock
 	// Checkpoint, if not nil, is called between effects. Tests stop the server there.
 	Checkpoint func(effect string)
 }
@@ -87,12 +91,13 @@ type Server struct {
 	mu     sync.Mutex // held by one writing transaction at a time; guards the fields below
 	mark   mark       // the head file's content
 	behind bool
-	open   int    // number of accepted studies that have not ended
-	roster roster // parties of the study that was asked about last
+	open   map[study.Hash]promise // accepted studies that have not ended
+	roster roster                 // parties of the study that was asked about last
 	// newest is the latest share of the helper that this coordinator has seen. newestStep is its Step, the number of
 	// the helper's transaction.
 	newest     Signed
 	newestStep int64
+	shown      bool // the helper was restored, and has been shown all its shares
 }
 
 // SQLite describes the store of a server at path, for database.Upgrade.
@@ -132,7 +137,8 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	if err := database.Check(c.Store); err != nil {
 		return fail(err)
 	}
-	s := &Server{config: c}
+	c.Clock = c.Clock.Complete()
+	s := &Server{config: c, open: map[study.Hash]promise{}}
 	var err error
 	if s.mark, err = readMark(c.Head); err != nil {
 		return fail(err)
@@ -164,7 +170,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	}
 	if err == nil {
 		err = s.view(ctx, study.Hash{}, func(t *transaction) error {
-			return t.records(func(_ study.Hash, r record) error { s.open += r.open(); return s.note(r.ShareOther) })
+			return t.records(func(h study.Hash, r record) error { s.count(h, r); return s.note(r.ShareOther) })
 		})
 	}
 	if err != nil {
@@ -212,14 +218,12 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	ctx = context.WithoutCancel(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var open int
 	var steps int64
 	err = s.db.Update(ctx, func(tx *sql.Tx) error {
 		t := &transaction{ctx, tx, h}
 		if r, err = t.record(); err != nil && !errors.Is(err, errNone) {
 			return err
 		}
-		open = r.open()
 		if err := fn(t, &r); err != nil {
 			return err
 		}
@@ -233,13 +237,20 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	if err != nil {
 		return r, err
 	}
-	s.open += r.open() - open
+	s.count(h, r)
 	s.point("after " + effect)
 	if err := s.remember(steps, 0); err != nil {
 		return r, err
 	}
 	s.point("remembered " + effect)
 	return r, nil
+}
+
+// count keeps open up to date with a study's record. The caller holds mu, or nobody else has s yet.
+func (s *Server) count(h study.Hash, r record) {
+	if delete(s.open, h); r.open() {
+		s.open[h] = r.promise
+	}
 }
 
 // set is update for a change of the record alone.
@@ -330,14 +341,38 @@ func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
 	return s.config.Shelf.Room(h, size, func(h study.Hash) (bool, error) { return s.underWay(ctx, h) })
 }
 
+// Promised returns the costs of studies that this helper accepted and has not released: those before their plan's
+// deadline, and those whose contributions were checked here, which may be released later.
+func (s *Server) Promised(ctx context.Context) (all []privacy.Cost, err error) {
+	s.mu.Lock()
+	open := maps.Clone(s.open)
+	s.mu.Unlock()
+	for h, p := range open {
+		if p.over(s.config.Clock.Now()) {
+			if is, err := s.underWay(ctx, h); err != nil {
+				return nil, err
+			} else if !is {
+				continue
+			}
+		}
+		all = append(all, p.Costs...)
+	}
+	return all, nil
+}
+
 // full returns why a helper stores no more. Acceptances stay after their studies have ended, so that no study is
 // accepted twice. Without limits a caller could therefore fill the helper's disk.
 func (s *Server) full(ctx context.Context, accepting bool) error {
+	open, now := 0, s.config.Clock.Now()
 	s.mu.Lock()
-	open := s.open
+	for _, p := range s.open {
+		if !p.over(now) {
+			open++
+		}
+	}
 	s.mu.Unlock()
 	if most := s.config.MaxOpen; accepting && most > 0 && open >= most {
-		return fmt.Errorf("%w: max_open: it has %d studies that are neither released nor failed: release or cancel one, or ask its operator for more", ErrFull, open)
+		return fmt.Errorf("%w: max_open: it has %d studies before their deadline that are neither released nor failed: release or cancel one, or ask its operator for more (caucus helper studies)", ErrFull, open)
 	}
 	var bytes int64
 	err := s.view(ctx, study.Hash{}, func(t *transaction) (err error) { bytes, err = t.bytes(); return err })
@@ -516,7 +551,8 @@ func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) err
 
 func (s *Server) note(share Signed) error {
 	var said AggregateShare
-	if share.Document == nil {
+	// A share that an earlier helper signed proves nothing to the present one.
+	if s.config.Other.Verify(protocol.ShareDocument, share.Document, share.Signature) != nil {
 		return nil
 	}
 	if err := study.DecodeStrictly(share.Document, &said); err != nil {

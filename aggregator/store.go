@@ -9,8 +9,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"caucus/internal/database"
+	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -48,16 +50,39 @@ type record struct {
 	Failed     string   `json:"failed,omitempty"`
 	Told       bool     `json:"told,omitempty"` // at a coordinator: the helper has heard of the failure
 	Lost       Signed   `json:"lost,omitzero"`  // at a helper: a share that it signed and no longer has
+	// promise is, at a helper, what the acceptance promised. Acceptances of earlier versions lack it.
+	promise
 }
+
+// promise is a study's place at a helper: until when the helper keeps it, and what the release will cost.
+type promise struct {
+	Deadline time.Time      `json:"deadline,omitzero"`
+	Costs    []privacy.Cost `json:"costs,omitempty"`
+}
+
+// over reports whether a study's place has ended by its plan's deadline.
+func (p promise) over(now time.Time) bool { return !p.Deadline.IsZero() && now.After(p.Deadline) }
 
 func (r record) keyed() bool  { return r.OtherHalf != nil }
 func (r record) sealed() bool { return r.SetTheirs != nil }
 
-func (r record) open() int {
-	if r.Own.Document != nil && r.Share.Document == nil && r.Failed == "" {
-		return 1
+func (r record) open() bool {
+	return r.Own.Document != nil && r.Share.Document == nil && r.Failed == ""
+}
+
+// state names how far a study is.
+func (r record) state() string {
+	switch {
+	case r.Failed != "":
+		return "failed"
+	case r.Share.Document != nil:
+		return "released"
+	case r.Set.Document != nil:
+		return "sealed"
+	case r.keyed():
+		return "open"
 	}
-	return 0
+	return "accepted"
 }
 
 type verdict int

@@ -188,7 +188,7 @@ func CheckPins(plan study.Hash, a Signed, pins Pins, coordinator protocol.Verifi
 		return Acceptance{}, fmt.Errorf("the helper's acceptance: %w", fmt.Errorf(format, args...))
 	}
 	if a.Document == nil {
-		return fail("there is none: the coordinator passes none on")
+		return fail("there is none: the coordinator passes none on, as while the helper does not answer")
 	}
 	if coordinator.Verify(protocol.AcceptanceDocument, a.Document, a.Signature) == nil {
 		return fail("it is signed by the coordinator itself: a coordinator that is its own helper sees everything")

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
+	"caucus/internal/clock"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -287,6 +288,77 @@ func (v service) Recall(ctx context.Context, d *pb.HelperDocument) (*pb.HelperRe
 type Remote struct {
 	connection *grpc.ClientConn
 	helper     pb.HelperClient
+	asked      asked
+}
+
+// Deadlines of calls to the helper. Work on contributions may take long, on a slow machine too. All other calls read
+// and write a few rows.
+const (
+	workTime = 2 * time.Minute
+	callTime = 10 * time.Second
+	// silence is the time after which a call without an answer counts as not answered. A batch of the largest
+	// contributions takes 4 s (docs/aggregators.md).
+	silence = 5 * time.Second
+)
+
+// asked remembers which calls to the helper have no answer.
+type asked struct {
+	clock   clock.Clock
+	mu      sync.Mutex // guards the rest
+	next    int
+	running map[int]time.Time
+	failed  time.Time // when the first of the calls began that all failed since the last answer; zero: none
+}
+
+// begin notes a call. end notes how the call ended; an error that the helper itself sent is an answer.
+func (a *asked) begin() (end func(error)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n, at := a.next, a.clock.Now()
+	if a.next++; a.running == nil {
+		a.running = map[int]time.Time{}
+	}
+	a.running[n] = at
+	return func(err error) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.running, n)
+		switch code := status.Code(err); {
+		case code == codes.Canceled: // this server stops
+		case code != codes.Unavailable && code != codes.DeadlineExceeded:
+			a.failed = time.Time{}
+		case a.failed.IsZero():
+			a.failed = at
+		}
+	}
+}
+
+// since returns when the oldest call began that has no answer; zero if the helper answers.
+func (a *asked) since() (at time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at = a.failed
+	for _, began := range a.running {
+		if a.clock.Now().Sub(began) >= silence && (at.IsZero() || began.Before(at)) {
+			at = began
+		}
+	}
+	return at
+}
+
+// watched gives each call a deadline and notes whether the helper answered.
+func (r *Remote) watched(ctx context.Context, method string, in, out any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
+	limit := callTime
+	switch method {
+	case pb.Helper_Prepare_FullMethodName, pb.Helper_Seal_FullMethodName, pb.Helper_Share_FullMethodName:
+		limit = workTime
+	}
+	ctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	end := r.asked.begin()
+	err := invoke(ctx, method, in, out, c, o...)
+	end(err)
+	return err
 }
 
 var _ Peer = (*Remote)(nil)
@@ -298,7 +370,9 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 	if err != nil {
 		return nil, fmt.Errorf("dial helper: %w", err)
 	}
-	c, err := grpc.NewClient(address,
+	r := &Remote{asked: asked{clock: clock.Clock{}.Complete()}}
+	r.connection, err = grpc.NewClient(address,
+		grpc.WithUnaryInterceptor(r.watched),
 		grpc.WithTransportCredentials(credentials.NewTLS(tls)),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxCall), grpc.MaxCallSendMsgSize(maxCall)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second}, MinConnectTimeout: 10 * time.Second}),
@@ -307,22 +381,26 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 	if err != nil {
 		return nil, fmt.Errorf("dial helper %s: %w", address, err)
 	}
-	return &Remote{c, pb.NewHelperClient(c)}, nil
+	r.helper = pb.NewHelperClient(r.connection)
+	return r, nil
 }
 
 func (r *Remote) Close() error { return r.connection.Close() }
 
-// Reached reports whether the last attempt to connect to the helper succeeded. It wakes an idle
-// connection, so that a missing helper is noticed before a study needs it.
-func (r *Remote) Reached() bool {
-	r.connection.Connect()
-	return r.connection.GetState() != connectivity.TransientFailure
-}
+// Silent returns since when the helper has not answered what it was asked, zero if it answers. A helper that is
+// connected and does not answer is silent too. Probe asks it now and then, so that its silence is noticed before a
+// study needs it.
+func (r *Remote) Silent() time.Time { return r.asked.since() }
 
 // Bring sends a plan and its pool to a helper that lacks them.
 func (r *Remote) Bring(ctx context.Context, plan study.Hash, canonical, pool []byte) error {
 	r.wake(ctx)
-	if err := r.bring(ctx, plan, canonical, pool); err != nil {
+	ctx, stop := context.WithTimeout(ctx, workTime)
+	defer stop()
+	end := r.asked.begin()
+	err := r.bring(ctx, plan, canonical, pool)
+	end(err)
+	if err != nil {
 		return fmt.Errorf("bring plan %s: %w", plan, asError(err))
 	}
 	return nil
