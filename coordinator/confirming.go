@@ -19,10 +19,12 @@ import (
 const (
 	confirmEvery = time.Minute
 	confirmTime  = 20 * time.Second
+	probeEvery   = 4 * time.Second // a call counts as unanswered after 5 s, so silence is noticed within 10 s
 )
 
 const (
-	helperForgot = "the helper's files were put back: it cannot release this study any more; make a new plan"
+	helperEnded  = "the helper ended this study without a release: its operator said so, or its files were put back; make a new plan"
+	helperForgot = "the helper's files were put back, or another helper is in its place: it cannot release this study any more; make a new plan"
 	sharesForgot = "this coordinator's files of shares were put back: it cannot release this study any more; make a new plan"
 )
 
@@ -47,6 +49,8 @@ func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	}
 	err = c.withPlan(ctx, func() error { return c.sharing.server.Confirm(ctx, c.hash, c.sharing.helper) })
 	switch {
+	case errors.Is(err, aggregators.ErrFailed):
+		return helperEnded, nil
 	case errors.Is(err, aggregators.ErrForgotten), errors.Is(err, protocol.ErrDenied):
 		return helperForgot, nil
 	case errors.Is(err, aggregators.ErrConflict):
@@ -103,16 +107,12 @@ func (c *runningStudy) confirmOpen(ctx context.Context) (ended string, err error
 		}
 		return "", err
 	}
-	err = c.cancelUnless(ctx, over, func() error {
-		if is, err := open(); err != nil || !is {
-			return errors.Join(err, study.ErrNotOpen)
+	err = c.cancelUnless(ctx, over, true, func() (string, error) {
+		is, err := open()
+		if err == nil && !is {
+			err = study.ErrNotOpen
 		}
-		// Cancel at this server first, because a study that one server forgot is never resumed.
-		err := c.sharing.server.Cancel(ctx, c.hash, over)
-		if errors.Is(err, aggregators.ErrFailed) {
-			return nil
-		}
-		return ignoreHelper(err)
+		return "", err
 	})
 	if err != nil {
 		return "", fmt.Errorf("end study %s: %s: %w", c.hash, over, err)

@@ -127,7 +127,12 @@ func summary(c *runningStudy, m *life.Study, caller protocol.Caller) *pb.Summary
 	_, lost := c.lost[study.PartyID(caller.Name)]
 	reason := m.Reason
 	if reason == "" && !protocol.Final(m.State) {
-		reason = c.trouble
+		if m.Plan.Noise.Shared() && m.State != study.InDraft {
+			reason = c.sharing.waits()
+		}
+		if reason == "" {
+			reason = c.trouble
+		}
 	}
 	contributed := len(m.Received)
 	if m.State == study.Open {

@@ -375,33 +375,48 @@ func (c *runningStudy) deadlineLocked(ctx context.Context, now time.Time) (passe
 
 // cancel fails the study, unless a release is in progress.
 func (c *runningStudy) cancel(ctx context.Context, reason string) error {
-	return c.cancelUnless(ctx, reason, func() error { return nil })
+	return c.cancelUnless(ctx, reason, false, func() (string, error) { return "", nil })
 }
 
-// withdraw cancels the study for an operator, unless the ledger has charged its release already. A
-// charged release is made in any case, even after a kill or a disk failure.
+// withdraw cancels the study for good for an operator, unless the ledger has charged its release already. A charged
+// release is made in any case, even after a kill or a disk failure, if no other server must add its half.
+//
+// Nothing is drawn twice where a study with two servers ends after this server's ledger was charged: this server's
+// aggregator then refuses every step of the study (ErrFailed), so that neither server can be asked for another share.
+// Its ledger has the line, so an amendment does not take the study up again. If the helper had drawn too, it keeps its
+// line and its share. The study is not ended once both shares are here, because Cancel refuses it then.
 func (c *runningStudy) withdraw(ctx context.Context, reason string, ledger *privacy.Ledger) error {
-	return c.cancelUnless(ctx, reason, func() error {
+	err := c.cancelUnless(ctx, reason, true, func() (words string, err error) {
 		drawn, err := c.drawn(ctx, ledger)
-		if err == nil && drawn {
-			err = fmt.Errorf("cancel study: %w: its noise was drawn and charged, so it will be released", study.ErrNotOpen)
+		if err != nil {
+			return "", err
 		}
-		return err
+		err = c.view(ctx, func(m *life.Study) error {
+			if m.Plan.Noise.Shared() {
+				words = charged(m, drawn)
+			} else if drawn {
+				return fmt.Errorf("cancel study: %w: its noise was drawn and charged, so it will be released", study.ErrNotOpen)
+			}
+			return nil
+		})
+		return words, err
 	})
+	return wireError(err)
 }
 
-func (c *runningStudy) cancelUnless(ctx context.Context, reason string, objects func() error) error {
+func (c *runningStudy) cancelUnless(ctx context.Context, reason string, good bool, objects func() (words string, err error)) error {
 	if !c.advancing.TryLock() {
 		return fmt.Errorf("cancel study: %w: it is being folded or released right now", protocol.ErrBusy)
 	}
 	defer c.advancing.Unlock()
-	if err := objects(); err != nil {
+	words, err := objects()
+	if err != nil {
 		return err
 	}
-	if err := c.forgetShares(ctx, reason); err != nil {
+	if err := c.forgetShares(ctx, reason, good); err != nil {
 		return err
 	}
-	_, err := c.step(ctx, life.Cancelled{Reason: reason}, nil)
+	_, err = c.step(ctx, life.Cancelled{Reason: reason + words}, nil)
 	return err
 }
 

@@ -25,6 +25,7 @@ type scheduler struct {
 	wake     chan struct{}
 	counts   *watch.Counts
 	onError  func(error) // gets the result of each move, nil for success
+	probed   string      // the last probe's error, "" if the helper answered
 }
 
 func (s *scheduler) nudge() {
@@ -161,7 +162,14 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 
 // confirms asks the helper about all open studies, repeatedly, until ctx ends.
 func (s *scheduler) confirms(ctx context.Context) {
-	for next := s.clock.Elapsed(); ; {
+	next := s.clock.Elapsed()
+	for probe := next; ; {
+		if s.clock.Elapsed() >= probe {
+			if s.probe(ctx) {
+				s.tellEnded(ctx)
+			}
+			probe = s.clock.Elapsed() + probeEvery
+		}
 		if s.clock.Elapsed() >= next {
 			for _, c := range s.registry.all() {
 				if c.over.Load() || ctx.Err() != nil {
@@ -175,13 +183,31 @@ func (s *scheduler) confirms(ctx context.Context) {
 					s.log.Warn("whether both servers stand by a study is not known; it will be asked again", "study", c.hash, "error", err)
 				}
 			}
-			s.tellEnded(ctx)
 			next = s.clock.Elapsed() + confirmEvery
 		}
 		if !s.clock.Sleep(ctx, s.tick) {
 			return
 		}
 	}
+}
+
+// probe asks the helper and reports whether it answers. Its silence is logged once at its begin and once at its end.
+func (s *scheduler) probe(ctx context.Context) bool {
+	sharing := s.registry.sharing
+	err := sharing.server.Probe(ctx, sharing.helper)
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	if said == s.probed || ctx.Err() != nil {
+		return err == nil
+	}
+	if s.probed = said; err != nil {
+		s.log.Warn("the helper does not answer as it should; it will be asked again", "error", err)
+	} else {
+		s.log.Info("the helper answers")
+	}
+	return err == nil
 }
 
 // tellEnded tells the helper which studies failed here for good, so that the helper deletes its shares. The store

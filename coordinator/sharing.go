@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	aggregators "caucus/aggregator"
 	"caucus/coordinator/folder"
@@ -30,6 +31,22 @@ type sharing struct {
 }
 
 func (s *sharing) helped() bool { return s.server != nil }
+
+// silent returns since when the helper has not answered, zero if it answers or there is none.
+func (s *sharing) silent() (since time.Time) {
+	if s.helped() {
+		since = s.helper.Silent()
+	}
+	return since
+}
+
+// waits says for whom studies with two servers wait, "" if for nobody.
+func (s *sharing) waits() string {
+	if since := s.silent(); !since.IsZero() {
+		return "waits for the helper, which has not answered since " + since.UTC().Format(time.RFC3339)
+	}
+	return ""
+}
 
 // isShared reports whether a study has two servers, and returns its signed plan.
 func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan study.Plan, is bool, err error) {
@@ -64,7 +81,7 @@ func (c *runningStudy) agree(ctx context.Context) error {
 	}
 	c.setTrouble(err)
 	if err != nil {
-		return fmt.Errorf("open study: it stays a draft: %w", wireError(err))
+		return fmt.Errorf("open study: it stays a draft: %w; once that is mended, type caucus study open again", wireError(err))
 	}
 	return nil
 }
@@ -114,9 +131,9 @@ func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byt
 	return aggregators.CheckUpload(t, aggregators.Signed{Document: agreed.Document, Signature: agreed.Signature}, body)
 }
 
-// temporary marks an error as temporary (ErrHelper), unless it is one of the errors that end the study.
+// temporary marks an error as temporary (ErrHelper), unless it is marked or is one of the errors that end the study.
 func temporary(err error) error {
-	for _, last := range []error{aggregators.ErrFailed, aggregators.ErrConflict, aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget, privacy.ErrConflict, protocol.ErrDenied} {
+	for _, last := range []error{protocol.ErrHelper, aggregators.ErrFailed, aggregators.ErrConflict, aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget, privacy.ErrConflict, protocol.ErrDenied} {
 		if err == nil || errors.Is(err, last) {
 			return err
 		}
@@ -160,7 +177,7 @@ func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 	}
 	if len(m.Refused) > 0 {
 		if len(m.Accepted) < s.Ending().Minimum { // the step below fails the study
-			if err := c.forgetShares(ctx, study.ErrTooFew.Error()); err != nil {
+			if err := c.forgetShares(ctx, study.ErrTooFew.Error(), false); err != nil {
 				return err
 			}
 		}
@@ -253,15 +270,16 @@ func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t stud
 	return life.ConcludeShares(ctx, s, t, o.Of, o.Published[:], o.Document(c.sharing.keys), ledger)
 }
 
-// forgetShares ends a failing study at this coordinator's aggregator and deletes its contributions there.
-// If the aggregator has no contributions, it keeps the study, which may then be resumed.
-func (c *runningStudy) forgetShares(ctx context.Context, reason string) error {
+// forgetShares ends a failing study at this coordinator's aggregator and deletes its contributions there. The helper
+// is told of the end. If the aggregator has no contributions and the end is not for good, it keeps the study, which
+// may then be resumed.
+func (c *runningStudy) forgetShares(ctx context.Context, reason string, good bool) error {
 	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {
 		return ignoreHelper(err)
 	}
 	m, err := c.sharing.server.Members(ctx, c.hash)
-	if err != nil || len(m.Accepted)+len(m.Refused)+len(m.Waiting) == 0 {
+	if err != nil || !good && len(m.Accepted)+len(m.Refused)+len(m.Waiting) == 0 {
 		return ignoreHelper(err)
 	}
 	err = c.sharing.server.Cancel(ctx, c.hash, reason)
@@ -269,6 +287,19 @@ func (c *runningStudy) forgetShares(ctx context.Context, reason string) error {
 		return nil
 	}
 	return ignoreHelper(err)
+}
+
+// charged says who was charged for a study with two servers that ends without a release. drawn: this server was.
+func charged(m *life.Study, drawn bool) string {
+	if len(m.Received) == 0 {
+		return ""
+	}
+	words := fmt.Sprintf("; nothing is released; charged with ε = %g, δ = %g at unit %s: the %d sites that contributed",
+		m.Plan.Epsilon, m.Plan.Delta, m.Plan.Unit, len(m.Received))
+	if drawn {
+		words += ", this coordinator, and the helper if it had drawn its half"
+	}
+	return words
 }
 
 // ignoreHelper returns nil for errors of a helper out of reach, because a study may fail without the helper.

@@ -282,7 +282,7 @@ func TestHelperDown(t *testing.T) {
 	w := newSharedWorld(t, 3, nil)
 	reach := func(want string) {
 		t.Helper()
-		says := "# HELP caucus_helper_out_of_reach 1 where the helper cannot be connected to; not there where none is named.\n# TYPE caucus_helper_out_of_reach gauge\ncaucus_helper_out_of_reach " + want + "\n"
+		says := "# HELP caucus_helper_out_of_reach 1 where the helper does not answer what it is asked; not there where none is named.\n# TYPE caucus_helper_out_of_reach gauge\ncaucus_helper_out_of_reach " + want + "\n"
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 			err := testutil.GatherAndCompare(w.server.counts.Registry, strings.NewReader(says), "caucus_helper_out_of_reach")
 			if err == nil {
@@ -291,6 +291,7 @@ func TestHelperDown(t *testing.T) {
 			if time.Now().After(end) {
 				t.Fatal(err)
 			}
+			w.clock.add(probeEvery)
 		}
 	}
 	reach("0")

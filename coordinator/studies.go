@@ -69,8 +69,12 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 	if err != nil {
 		return err
 	}
-	if first.Helper, err = c.acceptance(ctx); err != nil {
-		return err
+	// Without the acceptance a party charges nothing and asks again (agent.agreement). So nobody begins to spend on a
+	// study while the helper is away.
+	if s.sharing.waits() == "" {
+		if first.Helper, err = c.acceptance(ctx); err != nil {
+			return err
+		}
 	}
 	if first.Forecast, err = s.forecast(ctx, c.hash); err != nil {
 		return err

@@ -23,7 +23,7 @@ func (w watching) Health() watch.Health {
 	s := w.server
 	is := watch.Health{Behind: s.scheduler.releaser.behind(), Damaged: s.unwell.Load(), Uploads: len(s.uploads), Helped: s.sharing.helped()}
 	is.Now, is.Doubt = s.registry.watch.now()
-	is.Reached = is.Helped && s.sharing.helper.Reached()
+	is.Silent = s.sharing.silent()
 	return is
 }
 

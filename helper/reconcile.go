@@ -2,10 +2,14 @@ package helper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"caucus/aggregator"
+	"caucus/internal/database"
 	"caucus/internal/folder"
 	"caucus/privacy"
+	"caucus/privacy/journal"
 	"caucus/protocol"
 )
 
@@ -21,7 +25,8 @@ type Reconciled struct {
 
 // Reconcile lets a stopped helper answer again after its folder was restored from a backup. lost has one cost for
 // each ledger entry that the backup lacks; the releases made since the backup state these costs. A new sealing key
-// replaces the old one, and every study without a release by this helper fails.
+// replaces the old one, and every study without a release by this helper fails. Reconcile also makes a lost head file
+// anew (aggregator.RemakeHead).
 func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled, err error) {
 	fail := func(err error) (Reconciled, error) { return r, fmt.Errorf("reconcile helper: %w", err) }
 	unlock, err := folder.Hold(c.Dir, "another helper")
@@ -29,6 +34,20 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 		return fail(err)
 	}
 	defer unlock()
+	if err := errors.Join(database.Check(c.path(LedgerFile)), database.Check(c.path(storeFile))); err != nil {
+		return fail(err)
+	}
+	ledger, err := journal.OpenSQLite(c.path(LedgerFile))
+	if err != nil {
+		return fail(err)
+	}
+	sealed, err := protocol.LoadSealingKey(c.path(sealingFile))
+	if err == nil {
+		err = aggregator.RemakeHead(ctx, aggregator.Config{Store: c.path(storeFile), Head: c.headFile(), Journal: ledger, Sealing: sealed}, int64(len(lost)))
+	}
+	if err = errors.Join(err, ledger.Close()); err != nil {
+		return fail(err)
+	}
 	s := &Server{config: c}
 	defer func() { // closes the server that was opened last
 		if failed := s.Close(); err == nil {
@@ -47,7 +66,7 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 		return fail(err)
 	}
 	if r.Entries = unknown + int64(len(shown)); int64(len(lost)) < unknown {
-		return fail(fmt.Errorf("the ledger lacks %d entries that this helper made and nobody showed it, and the costs of %d were given: give what each cost (--charge), as the releases of that time say it", unknown, len(lost)))
+		return fail(fmt.Errorf("the ledger lacks %d entries that nobody has shown: start the helper and wait until its log counts them as shown by the coordinator, or give the cost of each as its release says (--charge; %d are given)", unknown, len(lost)))
 	}
 	if err := s.Close(); err != nil {
 		return fail(err)

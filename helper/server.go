@@ -118,8 +118,8 @@ func (s *Server) openFiles() error {
 	return err
 }
 
-// serves refuses a study that the policy excludes or whose cost the ledger could not pay now, so that
-// parties do not spend on it. The ledger decides again at the release.
+// serves refuses a study that the policy excludes or whose cost the ledger could not pay beside those of accepted
+// studies, so that parties do not spend on it. The ledger decides again at the release.
 func (s *Server) serves(t study.Task) error {
 	if err := s.config.Policy.Check(t.Plan()); err != nil {
 		return err
@@ -136,12 +136,19 @@ func (s *Server) serves(t study.Task) error {
 	if err != nil {
 		return err
 	}
+	promised, err := s.server.Promised(context.Background())
+	if err != nil {
+		return err
+	}
 	for _, c := range charges {
-		after = after.Plus(c.Exact)
+		promised = append(promised, c.Exact)
+	}
+	for _, c := range promised {
+		after = after.Plus(c)
 	}
 	for u, most := range s.config.Budget {
 		if !(after[u].Epsilon(most.Delta) <= most.Epsilon) {
-			return fmt.Errorf("budget: this helper's ledger has too little left at unit %s for it (epsilon %g, delta %g in all)", u, most.Epsilon, most.Delta)
+			return fmt.Errorf("budget: this helper's ledger has too little left at unit %s for it beside the studies that it accepted (epsilon %g, delta %g in all; caucus helper studies lists them)", u, most.Epsilon, most.Delta)
 		}
 	}
 	return nil

@@ -25,8 +25,9 @@ type HelperReport struct {
 }
 
 // MakeHelper prepares the coordinator in dir for a helper. It makes the coordinator's signing key, its store of shares
-// and that store's head file, each if missing. With an address and a key, it also writes the helper into the
-// configuration. The coordinator must be stopped, unless all files are there.
+// and that store's head file, if the key is missing. A coordinator that runs opens none of them then. With an address
+// and a key, MakeHelper also writes the helper into the configuration, in place of one that is named there; the
+// coordinator must then be stopped. Studies under way with an earlier helper fail once the new one answers.
 func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	fail := func(err error) (HelperReport, error) {
 		return HelperReport{}, fmt.Errorf("make what the coordinator in %s needs for a helper: %w", dir, err)
@@ -51,7 +52,7 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)
 	}
-	if !made || address != "" {
+	if address != "" {
 		unlock, err := Hold(c.Dir)
 		if err != nil {
 			return fail(err)
@@ -72,10 +73,7 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	if h.Head, err = folder.Named(dir, head); err != nil {
 		return fail(err)
 	}
-	switch {
-	case c.Helper.Named():
-		return fail(fmt.Errorf("%s names the helper at %s already: change it there, once no study with noise by aggregators is under way", path, c.Helper.Address))
-	case h.Key == signer.Key():
+	if h.Key == signer.Key() {
 		return fail(errors.New("key: this is the coordinator's own: a coordinator that is its own helper sees every contribution"))
 	}
 	if c.Helper = h; h.Key == (protocol.SignerKey{}) {
@@ -88,7 +86,8 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	if err != nil {
 		return fail(err)
 	}
-	text = fmt.Appendf(append(bytes.TrimRight(text, "\n"), '\n'), helperText, h.Address, h.Key, h.Head)
+	text = bytes.TrimRight(withoutHelper(text), "\n")
+	text = fmt.Appendf(append(text, '\n'), helperText, h.Address, h.Key, h.Head)
 	if _, err := ParseConfig(text); err != nil {
 		return fail(err)
 	}
@@ -97,6 +96,18 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	}
 	r.Helper = &h
 	return r, nil
+}
+
+// withoutHelper returns a configuration's text without the section helper and its first comment.
+func withoutHelper(text []byte) (kept []byte) {
+	inside := false
+	for line := range bytes.Lines(text) {
+		key := bytes.HasPrefix(line, []byte("helper:"))
+		if inside = key || inside && bytes.HasPrefix(line, []byte(" ")); !inside && !bytes.HasPrefix([]byte(helperText), line) {
+			kept = append(kept, line...)
+		}
+	}
+	return kept
 }
 
 const helperText = `# The second server of studies with noise: aggregators, run by another organisation.
@@ -133,8 +144,8 @@ func makeShares(c Config, head string) (*protocol.Signer, error) {
 }
 
 // ReconcileShares lets a coordinator go on with studies of two servers after its folder was restored from an older
-// backup. Studies that were running fail. Call Reconcile first, which corrects the ledger. behind reports whether
-// the shares were older than their head file.
+// backup, or their head file was lost, which it makes anew. Studies that were running fail. Call Reconcile first,
+// which corrects the ledger. behind reports whether the shares were older than their head file.
 func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 	fail := func(err error) (bool, error) { return false, fmt.Errorf("reconcile shares: %w", err) }
 	c, _, release, err := stopped(dir)
@@ -154,12 +165,16 @@ func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 		return fail(err)
 	}
 	defer stores.Close()
-	s, err := aggregators.Open(ctx, aggregators.Config{
+	config := aggregators.Config{
 		Role: shares.Coordinator, Store: stores.Shares, Head: c.SharesHead(), Journal: stores.Journal, Signer: signer, Other: c.Helper.Key,
 		Task: func(context.Context, study.Hash) (study.Task, error) {
 			return nil, errors.New("no study is run now")
 		},
-	})
+	}
+	if err := aggregators.RemakeHead(ctx, config, 0); err != nil {
+		return fail(err)
+	}
+	s, err := aggregators.Open(ctx, config)
 	if err != nil {
 		return fail(err)
 	}

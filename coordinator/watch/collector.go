@@ -27,7 +27,7 @@ var (
 	clockMetric    = prometheus.NewDesc("caucus_clock_doubted", "1 where the clock is not believed, so that no deadline is over by it.", nil, nil)
 	damagedMetric  = prometheus.NewDesc("caucus_files_damaged", "1 where a file of this coordinator was found damaged.", nil, nil)
 	freeMetric     = prometheus.NewDesc("caucus_disk_free_bytes", "Room on the volume of the coordinator's folder.", nil, nil)
-	helperMetric   = prometheus.NewDesc("caucus_helper_out_of_reach", "1 where the helper cannot be connected to; not there where none is named.", nil, nil)
+	helperMetric   = prometheus.NewDesc("caucus_helper_out_of_reach", "1 where the helper does not answer what it is asked; not there where none is named.", nil, nil)
 	expiryMetric   = prometheus.NewDesc("caucus_certificate_expiry_seconds", "Time until the certificate that ends first is over: the authority's, or an enrolled member's newest.", []string{"whose"}, nil)
 	unknownMetric  = prometheus.NewDesc("caucus_standing_unknown", "1 where the store or the ledger could not be read for these metrics.", nil, nil)
 )
@@ -60,7 +60,7 @@ func (s collector) Collect(out chan<- prometheus.Metric) {
 		gauge(freeMetric, float64(free))
 	}
 	if is.Helped {
-		flag(helperMetric, !is.Reached)
+		flag(helperMetric, !is.Silent.IsZero())
 	}
 	gauge(uploadsMetric, float64(is.Uploads))
 	gauge(expiryMetric, s.server.AuthorityEnds.Sub(now).Seconds(), "authority")

@@ -37,8 +37,9 @@ type Health struct {
 	Behind  bool  // the ledger lacks entries that were published
 	Damaged bool  // a damaged file was found
 	Uploads int   // contributions and pools in memory
-	// Helped: a helper is configured. Reached: the coordinator can connect to the helper.
-	Helped, Reached bool
+	// Helped: a helper is configured. Silent is since when the helper has not answered; zero: it answers.
+	Helped bool
+	Silent time.Time
 }
 
 // Watched is a coordinator with the parts that the page and the metrics read directly.
@@ -179,6 +180,9 @@ func (s *Watched) ready(ctx context.Context) error {
 	}
 	if free, err := s.Config.Free(); err == nil && free < uint64(s.Config.Limits.Body) {
 		causes = append(causes, fmt.Errorf("the disk is full: %d bytes are free, and a contribution may have %d: make room", free, s.Config.Limits.Body))
+	}
+	if !health.Silent.IsZero() {
+		causes = append(causes, fmt.Errorf("the helper has not answered since %s: call its operator", health.Silent.UTC().Format(time.RFC3339)))
 	}
 	ctx, stop := context.WithTimeout(ctx, lookTime)
 	defer stop()

@@ -1,0 +1,205 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	aggregators "caucus/aggregator"
+	"caucus/helper"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// places is the number of studies that take a place at the helper.
+func (w *sharedWorld) places() int {
+	w.t.Helper()
+	return len(must(helper.Studies(context.Background(), w.helper)))
+}
+
+// TestPlaceEnds: a study that its operator cancels frees its place at the helper, with contributions or without, and
+// is not taken up again.
+func TestPlaceEnds(t *testing.T) {
+	ctx := context.Background()
+	for name, contributes := range map[string]bool{"nobody contributed": false, "one contributed": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newSharedWorld(t, 3, nil)
+			s := w.opened()
+			if n := w.places(); n != 1 {
+				t.Fatalf("an open study takes %d places", n)
+			}
+			if contributes {
+				must(w.parties["p0"].Contribute(ctx, s.Hash, w.uploads(s)[0]))
+			}
+			w.cancelled(s)
+			w.told()
+			if n := w.places(); n != 0 {
+				t.Errorf("a cancelled study takes %d places", n)
+			}
+			if is := strings.Contains(w.state().Reason, "the 1 sites that contributed"); is != contributes {
+				t.Errorf("it says: %s", w.state().Reason)
+			}
+			if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err, study.ErrNotOpen) {
+				t.Errorf("taken up again: %v", err)
+			}
+		})
+	}
+}
+
+// TestPromisedOnce: the helper promises its budget once. An accepted study that is not released counts, until it is
+// released or ended. The helper's operator ends one by its name, and the coordinator then fails it.
+func TestPromisedOnce(t *testing.T) {
+	ctx := context.Background()
+	w := newSharedWorld(t, 2, nil)
+	w.startHelperWith(1.1 * w.plan.Epsilon)
+	first := w.opened()
+	w.plan.Name, w.plan.Lambda = "next", 2*w.plan.Lambda+1
+	w.plan = withTerms(w.plan, w.pool)
+	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
+	if _, err := w.opens("next"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "beside the studies that it accepted") {
+		t.Fatalf("a budget is promised twice: %v", err)
+	}
+	must(w.operator.Open(ctx, "trial")) // again: it counts once
+	w.stopHelper()
+	if err := helper.End(ctx, w.helper, "none"); !errors.Is(err, helper.ErrNoStudy) {
+		t.Errorf("no such study: %v", err)
+	}
+	must(0, helper.End(ctx, w.helper, "trial"))
+	must(0, w.startHelper())
+	for w.state().State == study.Open {
+		w.asked()
+	}
+	if s := must(w.operator.Study(ctx, "trial")); s.State != study.Failed || !strings.HasPrefix(s.Reason, helperEnded) {
+		t.Errorf("it is %s: %s", s.State, s.Reason)
+	}
+	must(w.opens("next"))
+	if _, err := w.server.sharing.helper.Share(ctx, first.Hash); !errors.Is(err, aggregators.ErrFailed) {
+		t.Errorf("the share of a study that was ended: %v", err)
+	}
+}
+
+// TestHalfIsEnded: a study whose other half cannot come is ended by its operator after this server's noise was drawn.
+// It says who was charged. Neither server draws again or gives out a share, whatever is asked then.
+func TestHalfIsEnded(t *testing.T) {
+	ctx := context.Background()
+	w := newSharedWorld(t, 2, nil)
+	s := w.opened()
+	all := w.uploads(s)
+	w.startHelperWith(1)
+	w.waits(s, all, "budget")
+	w.cancelled(s)
+	for _, want := range []string{"cancelled: no need", "the 2 sites that contributed, this coordinator, and the helper if"} {
+		if r := w.state().Reason; !strings.Contains(r, want) {
+			t.Errorf("it says %q, not %q", r, want)
+		}
+	}
+	w.startHelperWith(0) // its operator raises it, too late
+	w.told()
+	if _, err := w.server.sharing.helper.Share(ctx, s.Hash); !errors.Is(err, aggregators.ErrFailed) {
+		t.Errorf("the helper's share: %v", err)
+	}
+	if _, err := w.server.sharing.server.Advance(ctx, s.Hash, w.server.sharing.helper); !errors.Is(err, aggregators.ErrFailed) {
+		t.Errorf("it goes on: %v", err)
+	}
+	if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err, study.ErrNotOpen) {
+		t.Errorf("taken up again: %v", err)
+	}
+	w.stop()
+	w.start()
+	if n := must(privacy.HeadOf(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 1 || w.state().State != study.Failed {
+		t.Errorf("the coordinator's ledger has %d entries, the study is %s", n, w.state().State)
+	}
+}
+
+// relay is a line to the helper that can be held: connections stay, and nothing passes.
+type relay struct {
+	net.Listener
+	held sync.RWMutex // locked: nothing passes
+}
+
+func newRelay(t *testing.T, to string) *relay {
+	r := &relay{Listener: must(net.Listen("tcp", "127.0.0.1:0"))}
+	var under sync.WaitGroup
+	ctx, stop := context.WithCancel(context.Background())
+	pass := func(from, to net.Conn) {
+		defer under.Done()
+		defer to.Close()
+		buffer := make([]byte, 1<<16)
+		for {
+			n, err := from.Read(buffer)
+			r.held.RLock()
+			if err == nil {
+				_, err = to.Write(buffer[:n])
+			}
+			if r.held.RUnlock(); err != nil {
+				return
+			}
+		}
+	}
+	under.Go(func() {
+		for {
+			from, err := r.Accept()
+			if err != nil {
+				return
+			}
+			if on, err := net.Dial("tcp", to); err == nil {
+				context.AfterFunc(ctx, func() { from.Close(); on.Close() })
+				under.Add(2)
+				go pass(from, on)
+				go pass(on, from)
+			} else {
+				from.Close()
+			}
+		}
+	})
+	t.Cleanup(func() { r.Close(); stop(); under.Wait() })
+	return r
+}
+
+// TestSilentHelper: a helper that is connected and does not answer is named within ten seconds, with the time since
+// when. Sites that have not begun get no acceptance, and so are charged nothing. One that was charged before
+// contributes as ever. All goes on once the helper answers.
+func TestSilentHelper(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newSharedWorld(t, 2, nil)
+	w.stop()
+	line := newRelay(t, w.helper.Listen)
+	w.config.Helper.Address = line.Addr().String()
+	w.start()
+	s := w.opened()
+	all := w.uploads(s)
+	until := func(what string, is func() bool) {
+		t.Helper()
+		for begun := time.Now(); !is(); time.Sleep(20 * time.Millisecond) {
+			if time.Since(begun) > time.Minute {
+				t.Fatalf("%s: %+v", what, w.state())
+			}
+			w.clock.add(probeEvery)
+		}
+	}
+	line.held.Lock()
+	until("its silence is not noticed", func() bool {
+		return strings.Contains(w.state().Reason, "waits for the helper, which has not answered since 20")
+	})
+	if health := (watching{w.server}).Health(); health.Silent.IsZero() {
+		t.Error("metrics and /readyz do not know of it")
+	}
+	if s := must(w.parties["p1"].Study(ctx, "trial")); s.Helper.Document != nil {
+		t.Error("a party is given the acceptance, and charges for it")
+	}
+	must(w.parties["p0"].Contribute(ctx, s.Hash, all[0]))
+	line.held.Unlock()
+	until("it is not noticed again", func() bool { return w.state().Reason == "" })
+	if s := must(w.parties["p1"].Study(ctx, "trial")); s.Helper.Document == nil {
+		t.Error("a party is not given the acceptance")
+	}
+	must(w.parties["p1"].Contribute(ctx, s.Hash, all[1]))
+	w.wait("trial", study.Released)
+	w.verified()
+}
