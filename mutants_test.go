@@ -220,8 +220,43 @@ var mutants = []mutant{
 	},
 	{
 		name: "a helper goes on though it lacks a share that it is shown", room: "aggregator", file: "recall.go",
-		old: "\tif err != nil || !missing && said.Step <= steps {\n", new: "\tif err != nil || !missing && said.Step <= steps || missing {\n",
+		old: "\tif now == nil && !missing && said.Step <= steps {\n", new: "\tif now == nil {\n",
 		found: "TestSnapshotAfterAcceptance",
+	},
+	{
+		name: "a helper that is shown what it lacks catches up with its head file", room: "aggregator", file: "recall.go",
+		old: "err = s.remember(max(said.Step, s.mark.steps, steps)+2, entry)", new: "err = s.remember(steps, entry)",
+		found: "TestShownWhileBehind",
+	},
+	{
+		name: "a cost that is given too low covers a lost share", room: "aggregator", file: "recall.go",
+		old: "err != nil || len(chain.Unpaid([]privacy.Line{line})) > 0, nil", new: "err != nil, nil",
+		found: "TestShownWhileBehind",
+	},
+	{
+		name: "a helper whose head file was lost goes on", room: "aggregator", file: "reconcile.go",
+		old: "mark{steps + 1, entry.Sequence + lost, s.pin()}", new: "mark{steps, entry.Sequence + lost, s.pin()}",
+		found: "TestShownWhileBehind",
+	},
+	{
+		name: "a new helper is shown what an earlier one signed", room: "aggregator", file: "server.go",
+		old: "if s.config.Other.Verify(protocol.ShareDocument, share.Document, share.Signature) != nil {", new: "if share.Document == nil {",
+		found: "TestReplaced",
+	},
+	{
+		name: "a helper promises its budget to each study anew", room: "helper", file: "server.go", in: "coordinator",
+		old: "	for _, c := range promised {\n", new: "	for _, c := range promised[len(promised)-1:] {\n",
+		found: "TestPromisedOnce",
+	},
+	{
+		name: "a study that was cancelled keeps its place at the helper", room: "coordinator", file: "sharing.go",
+		old: "if err != nil || !good && len(m.Accepted)", new: "if err != nil || len(m.Accepted)",
+		found: "TestPlaceEnds",
+	},
+	{
+		name: "a site is given the acceptance while the helper is silent", room: "coordinator", file: "studies.go",
+		old: "if s.sharing.waits() == \"\" {", new: "if s.sharing.waits() == \"\" || c != nil {",
+		found: "TestSilentHelper",
 	},
 	{
 		name: "either end of a pinned connection takes any key", room: "protocol", file: "pinned.go", in: "aggregator",

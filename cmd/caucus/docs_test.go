@@ -438,3 +438,42 @@ func must[T any](x T, err error) T {
 	}
 	return x
 }
+
+// TestServerPagesTyped: a script types every command of the two servers that the pages show in code blocks, with other
+// names of machines and folders, and perhaps with more flags.
+func TestServerPagesTyped(t *testing.T) {
+	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*server*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var typed [][]string
+	for _, script := range append(scripts, filepath.Join("testdata", "script", "aggregators.txtar")) {
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			typed = append(typed, strings.Fields(line))
+		}
+	}
+	here := strings.NewReplacer("/var/lib/caucus-helper/", "", "/var/lib/caucus/", "", "KEY", "$COORDINATORKEY", "SIGNING", "$SIGNING",
+		"helper.example.org:7444", "127.0.0.1:$HELPERPORT", "operator.yaml", "coordinator/operator.yaml")
+	n := 0
+	for _, page := range []string{"aggregators.md", "operator.md"} {
+		for _, c := range commandsOf(t, filepath.Join("..", "..", "docs", page)) {
+			line := here.Replace(strings.Join(c.words, " "))
+			if !c.block || !strings.HasPrefix(line, "helper ") && !strings.Contains(line, "--helper ") && (!strings.HasPrefix(line, "ledger reconcile") || page != "operator.md") {
+				continue
+			}
+			n++
+			if !slices.ContainsFunc(typed, func(words []string) bool {
+				return !slices.ContainsFunc(strings.Fields(line), func(w string) bool { return !slices.Contains(words, w) })
+			}) {
+				t.Errorf("no script types %s (%s)", c, line)
+			}
+		}
+	}
+	if n < 15 {
+		t.Errorf("the pages have %d commands of two servers: they have another form than this test reads", n)
+	}
+}

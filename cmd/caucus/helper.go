@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +13,7 @@ import (
 )
 
 func newHelper(c *console) *cobra.Command {
-	return group("helper", "Run the second server of studies with noise by two aggregators", newHelperInit(c), newHelperRun(c), newHelperKeys(c))
+	return group("helper", "Run the second server of studies with noise by two aggregators", newHelperInit(c), newHelperRun(c), newHelperKeys(c), newHelperStudies(c))
 }
 
 // helperDocument is the JSON document of "caucus helper init", and of "caucus helper keys" for a helper's folder.
@@ -111,4 +113,69 @@ killed at any time: everything that it answered is on the disk, and it goes on f
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the helper's folder")
 	return cmd
+}
+
+func newHelperStudies(c *console) *cobra.Command {
+	var dir, end string
+	cmd := &cobra.Command{
+		Use:   "studies",
+		Short: "List the studies that take a place at the helper, or end one",
+		Long: `List the studies that the helper accepted and neither released nor ended. Each takes one
+of max_open places until its deadline, and its cost is promised out of the budget.
+
+--end ends one, by its name or hash: its place is free, nothing is released of it, and the
+coordinator fails it as soon as it asks. What sites were charged for it stays charged. Use
+--end for a study that the coordinator has forgotten. Stop the helper first.`,
+		Example: `  caucus helper studies --dir /var/lib/caucus-helper/helper
+  caucus helper studies --dir /var/lib/caucus-helper/helper --end ward`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dir == "" {
+				return usagef("helper studies needs --dir DIR")
+			}
+			config, err := helper.LoadConfig(dir)
+			if err != nil {
+				return err
+			}
+			if end != "" {
+				if err := helper.End(cmd.Context(), config, end); err != nil {
+					return err
+				}
+			}
+			all, err := helper.Studies(cmd.Context(), config)
+			if err != nil {
+				return err
+			}
+			document := struct {
+				Ended   string         `json:"ended,omitempty"`
+				Studies []helper.Place `json:"studies"`
+			}{end, all}
+			return c.print(document, func(w io.Writer) {
+				if end != "" {
+					fmt.Fprintf(w, "study %s is ended; nothing is released of it\n", end)
+				}
+				if len(all) == 0 {
+					fmt.Fprintln(w, "no study takes a place")
+				}
+				for _, p := range all {
+					fmt.Fprintf(w, "%s  %s  %d contributions checked  until %s  %s\n",
+						cmp.Or(p.Name, "(plan not stored)"), p.State, p.Contributions, untilText(p.Deadline), p.Plan)
+					for _, cost := range p.Costs {
+						fmt.Fprintf(w, "  promised: %s\n", cost)
+					}
+				}
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&dir, "dir", "", "the helper's folder")
+	f.StringVar(&end, "end", "", "end this study, by name or hash, without a release")
+	return cmd
+}
+
+func untilText(deadline time.Time) string {
+	if deadline.IsZero() {
+		return "it is ended"
+	}
+	return deadline.UTC().Format(time.RFC3339)
 }
