@@ -137,7 +137,11 @@ func TestPropose(t *testing.T) {
 		"words below": {"a,b,c\nx,y,z\nu,v,w\n", Written{}},
 		"tabs, short rows": {"age\tcrea\tsex\tdied\n70\t1\n71\n72\t1\tF\tno\n",
 			Written{Delimiter: "\t"}},
-		"names that count":   {"0,1,2\n3,4,5\n", Written{}},
+		"names that count": {"0,1,2\n3,4,5\n", Written{}},
+		"all in backslashes": {"age,crea,note\n" + strings.Repeat("70,1,\"a \\\"b\\\", c\"\n", 9),
+			Written{}},
+		"psql": {" age | crea | sex \n-----+------+-----\n  70 |    1 | F   \n  71 |    2 | M   \n",
+			Written{Delimiter: "|"}},
 		"blank lines, notes": {"\n\nNote\n\nage,crea\n1,2\n3,4\n", Written{FirstRow: 5}},
 	} {
 		in := strings.NewReader(c.text)

@@ -142,7 +142,11 @@ func proposeText(r io.ReaderAt, size int64, f Format, w Written, wanted []string
 			"sep=") {
 			rows[0] = []string{"sep="} // Excel's word for the delimiter, on a line of its own
 		}
-		if l := layoutOf(rows, wanted); i == 0 || l.cells > best.cells {
+		l := layoutOf(rows, wanted)
+		if d == ' ' && len(best.names) > 1 { // texts have spaces
+			continue
+		}
+		if i == 0 || l.matches > best.matches || l.matches == best.matches && l.cells > best.cells {
 			best, delimiter = l, string(d)
 		}
 	}
