@@ -675,9 +675,9 @@ var mutants = []mutant{
 		found: "TestZone",
 	},
 	{
-		name: "a moment with a zone is of the day that is written", room: "dataset", file: "dates.go", in: "dataset/zone",
+		name: "a moment with a zone is of the day that is written", room: "dataset/dates", file: "date.go",
 		old: "if seconds, has := secondsUTC(text); has {", new: "if seconds, has := secondsUTC(text); has && seconds < 0 {",
-		found: "TestNamed",
+		found: "TestZoneNamed",
 	},
 	{
 		name: "an expression may work without a bound", room: "dataset/mapping", file: "expression.go",

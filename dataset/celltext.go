@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"caucus/dataset/dates"
 )
 
 // NumberText returns the shortest text of a number with 32 or 64 bits; "" if it is not finite.
@@ -24,7 +26,7 @@ func DayText(days int64) string {
 	if days < first || days > last {
 		return ""
 	}
-	return Date(days).String()
+	return dates.Date(days).String()
 }
 
 // MomentText writes a moment, t/unit seconds after 1970 began, then the zone, such as Z. Without a

@@ -29,8 +29,8 @@
 //
 //  1. Tables and readers: table.go, tablebuilder.go, remark.go, records.go, rows.go, csv.go,
 //     lines.go, quoted.go, idx.go.
-//  2. Schemas: schema.go, months.go (their names), dates.go, celltext.go (values of other
-//     formats as text), schemacheck.go, within.go (one schema within another).
+//  2. Schemas: schema.go, celltext.go (values of other formats as text; days are in package
+//     dates), schemacheck.go, within.go (one schema within another).
 //  3. Encoding: cells.go, columncodes.go, encode.go, decode.go, blocks.go.
 //  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go, kept.go (variance kept), bins.go
 //     (outputs beside the components), components.go (which components to keep), words.go.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"caucus/dataset/dates"
 )
 
 const (
@@ -234,8 +236,8 @@ var decimalComma = regexp.MustCompile(`^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0
 func HasDecimalComma(text string) bool { return decimalComma.MatchString(text) }
 
 // usualLayouts are the date formats to guess. None but YYYYMMDD is the text of a number.
-var usualLayouts = []DateLayout{
-	ISODate, "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY", "MM-DD-YYYY",
+var usualLayouts = []dates.Layout{
+	dates.ISO, "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY", "MM-DD-YYYY",
 	"YYYYMMDD", "DD.MM.YY", "DD/MM/YY", "MM/DD/YY", "DD-MON-YYYY", "DD MON YYYY", "DD. MON YYYY",
 	"DDMONYYYY", "MON DD, YYYY",
 	"DD-MON-YY", "DDMONYY", "YYYY-MM", "MM/YYYY", "MON YYYY",
@@ -243,7 +245,7 @@ var usualLayouts = []DateLayout{
 
 // GuessLayouts returns the formats that read most of a column's dates, and so as many as each
 // other: several where all days are also months, as in 03/04/1950. It returns none for other texts.
-func (t *Table) GuessLayouts(name string) []DateLayout {
+func (t *Table) GuessLayouts(name string) []dates.Layout {
 	c := t.column(name)
 	if c == nil {
 		return nil
@@ -251,7 +253,7 @@ func (t *Table) GuessLayouts(name string) []DateLayout {
 	return guessLayouts(c.distinct(), "")
 }
 
-func guessLayouts(texts map[string]int, missingText string) (best []DateLayout) {
+func guessLayouts(texts map[string]int, missingText string) (best []dates.Layout) {
 	most := 0
 	for _, layout := range usualLayouts {
 		dates, all := 0, 0
@@ -276,7 +278,7 @@ func guessLayouts(texts map[string]int, missingText string) (best []DateLayout) 
 }
 
 // LayoutNames joins formats for a message.
-func LayoutNames(all []DateLayout) string {
+func LayoutNames(all []dates.Layout) string {
 	var names []string
 	for _, l := range all {
 		names = append(names, string(l))

@@ -9,13 +9,15 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"caucus/dataset/dates"
 )
 
 func (s Schema) Validate() error {
 	if err := s.Label.validate(); err != nil {
 		return fmt.Errorf("schema: label: %w", err)
 	}
-	if d, ok := ISODate.Parse(s.Date); s.Date != "" && (!ok || d.String() != s.Date) {
+	if d, ok := dates.ISO.Parse(s.Date); s.Date != "" && (!ok || d.String() != s.Date) {
 		return fmt.Errorf("schema: date: %q is no day, such as 2024-12-31", s.Date)
 	}
 	if utf8.RuneCountInString(s.Delimiter) > 1 {

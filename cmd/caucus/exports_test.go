@@ -19,6 +19,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"caucus/dataset"
+	"caucus/dataset/dates"
 )
 
 // exports writes schema.yaml, pool.csv and test.csv. For each of five hospitals it also writes a file in
@@ -114,13 +115,13 @@ func german(t *dataset.Table) ([]byte, error) {
 
 // stay returns a birth date for this age at the end of 2024, and the first and last day of a stay of
 // this length.
-func stay(i int, age, days string) (born, in, out dataset.Date) {
-	born, _ = dataset.DateOf(2024-int(number(age)), 1+i%12, 1+i%28)
-	in, _ = dataset.DateOf(2024, 1+i%10, 1+i%28)
-	return born, in, in + dataset.Date(number(days))
+func stay(i int, age, days string) (born, in, out dates.Date) {
+	born, _ = dates.Of(2024-int(number(age)), 1+i%12, 1+i%28)
+	in, _ = dates.Of(2024, 1+i%10, 1+i%28)
+	return born, in, in + dates.Date(number(days))
 }
 
-func british(d dataset.Date) string {
+func british(d dates.Date) string {
 	y, m, day := d.Civil()
 	return fmt.Sprintf("%02d/%02d/%04d", day, m, y)
 }

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"caucus/dataset"
+	"caucus/dataset/dates"
 	"caucus/dataset/files"
 	"caucus/dataset/mapping"
 )
@@ -138,9 +139,9 @@ func germanHospital(t *testing.T, rows [][]string) []byte {
 }
 
 // born returns a birth date that gives an age on the agreed day.
-func born(i int, age string) dataset.Date {
+func born(i int, age string) dates.Date {
 	years, _ := strconv.Atoi(age)
-	d, _ := dataset.DateOf(2024-years, 1+i%12, 1+i%28)
+	d, _ := dates.Of(2024-years, 1+i%12, 1+i%28)
 	return d
 }
 

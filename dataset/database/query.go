@@ -13,7 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"caucus/dataset/zone"
+	"caucus/dataset/dates"
 	"caucus/internal/yamlfile"
 )
 
@@ -75,7 +75,7 @@ func (q Query) Validate() error {
 	case q.Rows < 0:
 		return fmt.Errorf("rows: %d: write the most rows that are right, or leave it out", q.Rows)
 	case q.Zone != "":
-		if _, err := zone.Named(q.Zone); err != nil {
+		if _, err := dates.ZoneNamed(q.Zone); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"caucus/dataset"
-	"caucus/dataset/zone"
+	"caucus/dataset/dates"
 )
 
 // Rows reads the rows of a query. It is a dataset.Rows.
@@ -28,9 +28,9 @@ type Rows struct {
 	rows   *sql.Rows
 	names  []string
 	forms  []form
-	zone   string       // of the session
-	in     dataset.Zone // the same, for PostgreSQL's driver, which leaves it out; nil if unknown
-	values []any        // pointers for Scan
+	zone   string     // of the session
+	in     dates.Zone // the same, for PostgreSQL's driver, which leaves it out; nil if unknown
+	values []any      // pointers for Scan
 	cells  []string
 	place  int
 	err    error
@@ -127,7 +127,7 @@ func (r *Rows) setZone() (err error) {
 	if show := showZone[r.query.Driver]; err == nil && show != "" {
 		err = r.tx.QueryRowContext(r.ctx, show).Scan(&r.zone)
 	}
-	r.in, _ = zone.Named(r.zone) // nil: unknown here
+	r.in, _ = dates.ZoneNamed(r.zone) // nil: unknown here
 	return err
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"caucus/dataset"
-	"caucus/dataset/zone"
+	"caucus/dataset/dates"
 )
 
 // unreadable is the cell of a value that its type does not have, such as a time of day past
@@ -192,7 +192,7 @@ func zoneOf(utc bool) string {
 // zonedText writes moments as they were shown in a zone, with its offset from UTC, as programs
 // export them to text. The zone is named, or an offset such as +05:30.
 func zonedText(unit int64, name string) (text func(parquet.Value) string, why string) {
-	in, err := zone.Named(name)
+	in, err := dates.ZoneNamed(name)
 	if sign, hours, minutes := 0, 0, 0; err != nil {
 		if n, _ := fmt.Sscanf(name, "%3d:%2d", &hours, &minutes); n != 2 || len(name) != 6 {
 			return nil, fmt.Sprintf("moments in a time zone %q that is not known", name)

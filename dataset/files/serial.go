@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"caucus/dataset"
+	"caucus/dataset/dates"
 )
 
 // numberStyle says what a cell style shows numbers as.
@@ -98,7 +99,7 @@ func serialText(v float64, year04, timeOfDay bool) (string, bool) {
 	}
 	const epoch = -25569 // 1899-12-30
 	if text := dataset.DayText(int64(epoch + days)); text != "" {
-		return strings.TrimSpace(dataset.Date(epoch+days).String() + " " + clock), true
+		return strings.TrimSpace(dates.Date(epoch+days).String() + " " + clock), true
 	}
 	return "", false
 }

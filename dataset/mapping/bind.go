@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"caucus/dataset"
-	"caucus/dataset/zone"
+	"caucus/dataset/dates"
 	"caucus/internal/yamlfile"
 )
 
@@ -40,9 +40,9 @@ type target struct {
 	numeric          bool
 	decimal          string
 	years, days      *day
-	layout           dataset.DateLayout
-	firstYear        int          // of two digits of a year; 0 for the usual ones
-	zone             dataset.Zone // of the site; nil if it is not known
+	layout           dates.Layout
+	firstYear        int        // of two digits of a year; 0 for the usual ones
+	zone             dates.Zone // of the site; nil if it is not known
 	multiply, offset float64
 	round            int  // -1 for no rounding
 	plain            bool // numbers are not rewritten
@@ -52,7 +52,7 @@ type target struct {
 
 // day is a date, or a column of dates.
 type day struct {
-	date dataset.Date
+	date dates.Date
 	at   int // column of the file; -1 for a date
 }
 
@@ -146,11 +146,11 @@ func nonEmpty(text string) []string {
 func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t target, found bool, err error) {
 	t = target{
 		name: name, at: -1, levels: map[string]string{}, round: -1,
-		decimal: cmp.Or(rule.Decimal, m.Decimal), layout: cmp.Or(rule.Dates, m.Dates, dataset.ISODate),
+		decimal: cmp.Or(rule.Decimal, m.Decimal), layout: cmp.Or(rule.Dates, m.Dates, dates.ISO),
 		multiply: cmp.Or(rule.Multiply, 1), offset: rule.Offset, firstYear: rule.FirstYear,
 	}
 	if m.Zone != "" {
-		if t.zone, err = zone.Named(m.Zone); err != nil {
+		if t.zone, err = dates.ZoneNamed(m.Zone); err != nil {
 			return target{}, false, err
 		}
 	}
@@ -195,7 +195,7 @@ func (b *Bound) day(key, text, agreed string) (*day, error) {
 		}
 		text = agreed
 	}
-	if d, ok := dataset.ISODate.Parse(text); ok {
+	if d, ok := dates.ISO.Parse(text); ok {
 		return &day{d, -1}, nil
 	}
 	at, _, ok := findColumn(text, b.columns)

@@ -12,9 +12,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"caucus/dataset"
+	"caucus/dataset/dates"
 	"caucus/dataset/files"
-	"caucus/dataset/zone"
 	"caucus/internal/yamlfile"
 )
 
@@ -36,7 +35,7 @@ type Mapping struct {
 	Zone string `yaml:"zone,omitempty" json:"zone,omitempty"`
 	// Dates is the format of dates, such as DD.MM.YYYY, DD-MON-YYYY (MON: a month's name) or
 	// YYYY-MM (the month's first day); empty is ISO 8601.
-	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
+	Dates dates.Layout `yaml:"dates,omitempty" json:"dates,omitempty"`
 	// Patient is "none" if the file has no patient number. Then each record counts as another patient, and a
 	// guarantee for a patient covers one record only.
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
@@ -58,7 +57,7 @@ type Rule struct {
 	// Missing are texts for a missing value here, besides the mapping's.
 	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
 	// Dates is the format of this column's dates.
-	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
+	Dates dates.Layout `yaml:"dates,omitempty" json:"dates,omitempty"`
 	// YearsUntil and DaysSince turn a date into a number: the whole years from the date until a day
 	// (an age), or the days from a day until the date. The day is a date (2024-12-31), a column of
 	// the file, or the word "schema" for the schema's date. A date after the day of YearsUntil
@@ -162,7 +161,7 @@ func (m Mapping) Validate() error {
 		return err
 	}
 	if m.Zone != "" {
-		if _, err := zone.Named(m.Zone); err != nil {
+		if _, err := dates.ZoneNamed(m.Zone); err != nil {
 			return err
 		}
 	}

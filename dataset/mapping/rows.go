@@ -8,6 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"caucus/dataset"
+	"caucus/dataset/dates"
 )
 
 // AllRows maps the records of a file for a person's own screen. The file's unused columns follow the schema's
@@ -144,7 +145,7 @@ func (t *target) span(text string, cells []string) (number string, problem int) 
 	if !ok {
 		return "", noDate
 	}
-	if t.zone == nil && dataset.HasZone(text) {
+	if t.zone == nil && dates.HasZone(text) {
 		t.odd[dayAsWritten]++
 	}
 	until := t.years
@@ -171,7 +172,7 @@ func (t *target) span(text string, cells []string) (number string, problem int) 
 
 // inCentury finds the century of a date whose year has two digits: that of first_year, or for years
 // until a day the last one in which the date is not after the day, as a birth is not.
-func (t *target) inCentury(own, day dataset.Date) (dataset.Date, bool) {
+func (t *target) inCentury(own, day dates.Date) (dates.Date, bool) {
 	first := t.firstYear
 	switch {
 	case !t.layout.TwoDigits() || first == 0 && t.years == nil:

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"caucus/dataset"
+	"caucus/dataset/dates"
 	"caucus/internal/yamlfile"
 )
 
@@ -336,10 +337,10 @@ func (d *drafter) levels(name, column string, levels []string) map[string]string
 
 // date writes the format of a column of dates and what becomes of them.
 func (d *drafter) date(
-	name, column string, layouts []dataset.DateLayout, f dataset.Feature, r *Rule,
+	name, column string, layouts []dates.Layout, f dataset.Feature, r *Rule,
 ) {
 	layout := layouts[0]
-	if layout != dataset.ISODate {
+	if layout != dates.ISO {
 		r.Dates = layout
 	}
 	for _, other := range layouts[1:] {
@@ -351,7 +352,7 @@ func (d *drafter) date(
 		if differ {
 			a, _ := layout.Parse(text)
 			b, _ := other.Parse(text)
-			r.Dates = dataset.DateLayout(dataset.LayoutNames(layouts))
+			r.Dates = dates.Layout(dataset.LayoutNames(layouts))
 			d.note("%s: %q is %v as %s and %v as %s: write under dates which one it "+
 				"is", name, text, a, layout, b, other)
 		}
@@ -368,7 +369,7 @@ func (d *drafter) date(
 	default:
 		r.YearsUntil = agreedDay
 	}
-	until, fixed := dataset.ISODate.Parse(d.schema.Date)
+	until, fixed := dates.ISO.Parse(d.schema.Date)
 	if !layout.TwoDigits() || r.YearsUntil == "" || !fixed {
 		return
 	}

@@ -1,4 +1,4 @@
-package dataset
+package dates
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 // Date is a day of the Gregorian calendar, in days since 1970-01-01.
 type Date int
 
-// DateOf returns a day of the years 1 to 9999; false if there is no such day.
-func DateOf(year, month, day int) (Date, bool) {
+// Of returns a day of the years 1 to 9999; false if there is no such day.
+func Of(year, month, day int) (Date, bool) {
 	if year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
 		return 0, false
 	}
@@ -43,7 +43,7 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// Civil returns year, month and day of the month, for years 1 to 9999 (civil_from_days, source in DateOf).
+// Civil returns year, month and day of the month, for years 1 to 9999 (civil_from_days, source in Of).
 func (d Date) Civil() (year, month, day int) {
 	z := int(d) + 719468
 	era := z / 146097
@@ -81,19 +81,19 @@ func (d Date) YearsUntil(later Date) int {
 // hundred years from first on; false if there is no such day (29 February).
 func (d Date) InCentury(first int) (Date, bool) {
 	y, m, day := d.Civil()
-	return DateOf(first+((y-first)%100+100)%100, m, day)
+	return Of(first+((y-first)%100+100)%100, m, day)
 }
 
 // Zone gives the seconds that the clocks of a time zone are ahead of UTC, at a moment in seconds
-// since 1970 began in UTC. Package zone finds zones by their names.
+// since 1970 began in UTC. ZoneNamed finds zones by their names.
 type Zone func(second int64) (ahead int64)
 
-// DateLayout is a date's format such as DD.MM.YYYY: YYYY or YY; M or MM, or MON for a month's name;
+// Layout is a date's format such as DD.MM.YYYY: YYYY or YY; M or MM, or MON for a month's name;
 // D or DD; and separators. A layout without D, such as YYYY-MM, is of the first day of the month.
-type DateLayout string
+type Layout string
 
-// ISODate is the default format of dates.
-const ISODate DateLayout = "YYYY-MM-DD"
+// ISO is the default format of dates.
+const ISO Layout = "YYYY-MM-DD"
 
 // datePart finds the parts of a layout and their separators.
 var datePart = regexp.MustCompile(`MON|Y+|M+|D+|.`)
@@ -101,7 +101,7 @@ var datePart = regexp.MustCompile(`MON|Y+|M+|D+|.`)
 var asciiWord = regexp.MustCompile(`[A-Za-z0-9%]`)
 
 // Validate returns an error for a layout that fits no date, and says what to write.
-func (l DateLayout) Validate() error {
+func (l Layout) Validate() error {
 	count := map[string]int{}
 	for _, part := range datePart.FindAllString(string(l), -1) {
 		switch {
@@ -123,16 +123,16 @@ func (l DateLayout) Validate() error {
 
 // TwoDigits reports whether the layout's years have two digits, so that each date has several
 // centuries.
-func (l DateLayout) TwoDigits() bool { return strings.Count(string(l), "Y") == 2 }
+func (l Layout) TwoDigits() bool { return strings.Count(string(l), "Y") == 2 }
 
 // Parse reads a date. M and D accept one or two digits, and so do MM and DD; MON accepts a month's
 // name in seven languages, or its first letters. It ignores a time of day after a space or T.
 // Two-digit years are 1930 to 2029.
-func (l DateLayout) Parse(text string) (Date, bool) { return l.ParseIn(text, nil) }
+func (l Layout) Parse(text string) (Date, bool) { return l.ParseIn(text, nil) }
 
 // ParseIn is Parse, but a moment with a zone of its own, such as 2024-12-30 23:30:00Z, is the day
 // of this moment in the zone; nil ignores the time of day.
-func (l DateLayout) ParseIn(text string, zone Zone) (Date, bool) {
+func (l Layout) ParseIn(text string, zone Zone) (Date, bool) {
 	text = strings.TrimSpace(text)
 	year, month, day := 0, 0, 1
 	for i := 0; i < len(l); {
@@ -182,7 +182,7 @@ func (l DateLayout) ParseIn(text string, zone Zone) (Date, bool) {
 	if text != "" && text[0] != ' ' && text[0] != 'T' {
 		return 0, false
 	}
-	date, ok := DateOf(year, month, day)
+	date, ok := Of(year, month, day)
 	if zone == nil || !ok {
 		return date, ok
 	}

@@ -1,4 +1,4 @@
-package dataset
+package dates
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ func TestDatesAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		y, m, d := rapid.IntRange(1, 9999).Draw(t, "year"), rapid.IntRange(1, 12).Draw(t, "month"), rapid.IntRange(1, 31).Draw(t, "day")
 		want := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
-		got, ok := DateOf(y, m, d)
+		got, ok := Of(y, m, d)
 		if ok != (want.Day() == d) {
 			t.Fatalf("%d-%d-%d is a day: %v", y, m, d, ok)
 		}
@@ -25,7 +25,7 @@ func TestDatesAgree(t *testing.T) {
 		if got.String() != want.Format(time.DateOnly) {
 			t.Fatalf("%v is written %s", want, got)
 		}
-		if back, ok := ISODate.Parse(got.String()); !ok || back != got {
+		if back, ok := ISO.Parse(got.String()); !ok || back != got {
 			t.Fatalf("%s is read as %v, %v", got, back, ok)
 		}
 	})
@@ -65,15 +65,15 @@ func TestDateLayouts(t *testing.T) {
 		{"DD-MON-YYYY", "22-XYZ-1999", ""},
 		{"YYYY-MM-DD", "١٩٥٠-٠٣-١٢", ""},
 	} {
-		if err := DateLayout(c.layout).Validate(); err != nil {
+		if err := Layout(c.layout).Validate(); err != nil {
 			t.Fatal(err)
 		}
-		got, ok := DateLayout(c.layout).Parse(c.text)
+		got, ok := Layout(c.layout).Parse(c.text)
 		if ok != (c.want != "") || ok && got.String() != c.want {
 			t.Errorf("%s reads %q as %v, %v, want %q", c.layout, c.text, got, ok, c.want)
 		}
 	}
-	for _, bad := range []DateLayout{
+	for _, bad := range []Layout{
 		"DD-MONTH-YYYY", "dd.mm.yyyy", "DD.MM.YYYY hh:mm", "YYYY-MM-DDTHH", "%d.%m.%Y", "DD.YYYY",
 		"YYYY", "DD-MMM-YYYY", "1.MM.YYYY", "", "DD.MM", "YYYY-MM-DD-DD", "YYY-MM-DD", "%Y-%m-%d", "2006-01-02", "YMYMDD",
 	} {
@@ -115,7 +115,7 @@ func TestInCentury(t *testing.T) {
 		{"1925-03-12", 1925, "1925-03-12"},
 		{"1950-03-12", 1925, "1950-03-12"}, {"2000-02-29", 1850, ""},
 	} {
-		d, _ := ISODate.Parse(c.date)
+		d, _ := ISO.Parse(c.date)
 		if got, ok := d.InCentury(c.first); ok != (c.want != "") || ok && got.String() != c.want {
 			t.Errorf("%s from %d on is %v, %v, want %q", c.date, c.first, got, ok, c.want)
 		}
@@ -131,8 +131,8 @@ func TestYearsUntil(t *testing.T) {
 		{"1952-02-29", "1953-02-28", 0}, {"1952-02-29", "1953-03-01", 1}, {"1952-02-29", "1956-02-29", 4},
 		{"2000-01-01", "2000-01-01", 0}, {"2001-06-01", "2000-06-01", -1}, {"2001-06-01", "2000-05-31", -2},
 	} {
-		from, _ := ISODate.Parse(c.from)
-		to, _ := ISODate.Parse(c.to)
+		from, _ := ISO.Parse(c.from)
+		to, _ := ISO.Parse(c.to)
 		if got := from.YearsUntil(to); got != c.want {
 			t.Errorf("from %s to %s are %d years, want %d", c.from, c.to, got, c.want)
 		}

@@ -1,4 +1,4 @@
-package zone
+package dates
 
 import (
 	"strings"
@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"caucus/dataset"
 )
 
 // TestNamed: a moment with a zone of its own is of one day in a zone, however the moment is
@@ -18,7 +16,7 @@ func TestNamed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.Unix(rapid.Int64Range(-3e9, 3e9).Draw(t, "second"), 0).UTC()
 		name := rapid.SampledFrom(names).Draw(t, "zone")
-		place, err := Named(name)
+		place, err := ZoneNamed(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,31 +28,31 @@ func TestNamed(t *testing.T) {
 		for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05.00-0700",
 			"2006-01-02 15:04:05 -07:00"} {
 			text := written.Format(layout)
-			day, ok := dataset.ISODate.ParseIn(text, place)
+			day, ok := ISO.ParseIn(text, place)
 			if want := at.In(std).Format(time.DateOnly); !ok || day.String() != want ||
-				!dataset.HasZone(text) {
+				!HasZone(text) {
 				t.Fatalf("%s in %s is %v, %v, want %s", text, name, day, ok, want)
 			}
-			if day, ok := dataset.ISODate.Parse(text); !ok ||
+			if day, ok := ISO.Parse(text); !ok ||
 				day.String() != written.Format(time.DateOnly) {
 				t.Fatalf("%s without a zone is %v", text, day)
 			}
 		}
 	})
-	auckland, err := Named("Pacific/Auckland")
+	auckland, err := ZoneNamed("Pacific/Auckland")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"2024-12-31", "2024-12-31 08:30", "2024-12-31T08:30:00.5",
 		"22-OCT-1999 Z", "2024-12-31 +01"} {
-		if d, ok := dataset.ISODate.ParseIn(text, auckland); dataset.HasZone(text) || ok &&
+		if d, ok := ISO.ParseIn(text, auckland); HasZone(text) || ok &&
 			d.String() != "2024-12-31" {
 			t.Errorf("%s has a zone: %v", text, d)
 		}
 	}
 	for _, bad := range []string{"", "Local", "Berlin", "+02:00", "../zone",
 		"'; DROP TABLE people"} {
-		if _, err := Named(bad); err == nil || !strings.Contains(err.Error(),
+		if _, err := ZoneNamed(bad); err == nil || !strings.Contains(err.Error(),
 			"write one such as Europe/Berlin") {
 			t.Errorf("the zone %q: %v", bad, err)
 		}

@@ -1,15 +1,13 @@
-package zone
+package dates
 
 import (
 	"fmt"
 	"time"
 	_ "time/tzdata"
-
-	"caucus/dataset"
 )
 
-// Named returns a time zone by its name in the IANA database, such as Europe/Berlin or UTC.
-func Named(name string) (dataset.Zone, error) {
+// ZoneNamed returns a time zone by its name in the IANA database, such as Europe/Berlin or UTC.
+func ZoneNamed(name string) (Zone, error) {
 	place, err := time.LoadLocation(name)
 	if err != nil || name == "" || name == "Local" {
 		return nil, fmt.Errorf("zone: %q is no time zone: write one such as Europe/Berlin, or "+
