@@ -47,7 +47,7 @@ func TestHelperIsTheCoordinator(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if f := checked(t, s, id, "helper"); f.Status != health.OK || !strings.Contains(f.Says, "Data Trust, signing key "+r.config.Policy.Helper.Signing.String()[:16]) {
+	if f := checked(t, s, id, "helper"); f.Status != health.OK || !strings.Contains(f.Says, "Data Trust, whose keys have the code "+protocol.KeyCode(r.config.Policy.Helper.Signing[:], r.config.Policy.Helper.Sealing[:])) {
 		t.Errorf("check: %+v", f)
 	}
 	r.config.Policy.Helper.Signing = wireSigner().Key()

@@ -3,11 +3,13 @@ package aggregator
 import (
 	"context"
 	"crypto/sha256"
+	stdtls "crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"regexp"
 	"sync"
 	"time"
 
@@ -36,6 +38,18 @@ func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) e
 	tls, err := protocol.PinnedTLS(s.config.Signer, s.config.Other)
 	if err != nil {
 		return fmt.Errorf("serve %v: %w", s.config.Role, err)
+	}
+	logged := -time.Minute // by the clock: strangers fill no log
+	pinned := tls.VerifyConnection
+	tls.VerifyConnection = func(c stdtls.ConnectionState) error {
+		err := pinned(c)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if now := s.config.Clock.Elapsed(); err != nil && now-logged >= time.Minute {
+			logged = now
+			log.Warn("a caller is refused", "error", err)
+		}
+		return err
 	}
 	g := grpc.NewServer(
 		grpc.Creds(credentials.NewTLS(tls)), grpc.MaxRecvMsgSize(maxCall), grpc.MaxConcurrentStreams(4),
@@ -81,6 +95,10 @@ var meanings = []struct {
 
 const domain = "caucus aggregator"
 
+// refusedKey matches what a coordinator may read once the helper has refused its certificate. In TLS 1.3 a client is
+// done before it is refused.
+var refusedKey = regexp.MustCompile(`remote error: tls|broken pipe|reset by peer|server preface`)
+
 // asStatus converts an error for the wire. The text of an error that neither meanings nor protocol.Status knows is
 // left out.
 func asStatus(err error) error {
@@ -110,6 +128,9 @@ func asError(err error) error {
 				}
 			}
 		}
+	}
+	if refusedKey.MatchString(s.Message()) {
+		return fmt.Errorf("%w: the helper ends the connection: perhaps it pins another key than this coordinator's: compare both with caucus helper keys, at each server (%s)", protocol.ErrHelper, s.Message())
 	}
 	if meant := protocol.FromStatus(err); !errors.Is(meant, protocol.ErrUnavailable) {
 		return fmt.Errorf("the helper: %w", meant)

@@ -22,8 +22,8 @@
 //  2. Identities: identity.go, signature.go, authority.go, succession.go. tls.go is between them, pinned.go
 //     between servers.
 //  3. Names and plans: tags.go, plan.go.
-//  4. Signed documents: receipt.go, notice.go, release.go, aggregated.go (two servers), helperline.go, shown.go
-//     (proves how far a ledger had come), addresses.go (of replicas).
+//  4. Signed documents: receipt.go, notice.go, release.go, aggregated.go (two servers), keycode.go (codes of
+//     keys), helperline.go, shown.go (proves how far a ledger had come), addresses.go (of replicas).
 //  5. sealing.go: encryption of a helper's share.
 //  6. Calls: client.go and partystatus.go; administration.go, amendment.go, pool.go, replicas.go. Joining:
 //     invitation.go, token.go.

@@ -45,7 +45,7 @@ func PinnedTLS(own *Signer, other SignerKey) (*tls.Config, error) {
 			}
 			key, ok := s.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
 			if !ok || !key.Equal(ed25519.PublicKey(other[:])) {
-				return errors.New("the other end has another key than the one that was pinned")
+				return fmt.Errorf("the other end has another key than the pinned %s: compare both with caucus helper keys, at each server", other)
 			}
 			return nil
 		},

@@ -301,7 +301,7 @@ type Helper struct {
 	Sealing protocol.KeyPin `yaml:"sealing"`
 }
 
-const getKeys = "get its two keys from the organisation that runs it (caucus helper init printed them there), not from the coordinator"
+const getKeys = "get its two keys from the organisation that runs it (caucus helper keys prints them there), not from the coordinator"
 
 func (h Helper) Pins() aggregator.Pins {
 	return aggregator.Pins{Signing: h.Signing, Sealing: h.Sealing}
@@ -310,7 +310,7 @@ func (h Helper) Pins() aggregator.Pins {
 func (h Helper) Named() bool { return h.Pins() != aggregator.Pins{} }
 
 func (h Helper) Words() string {
-	return fmt.Sprintf("%s, signing key %s…, sealing key %s…", cmp.Or(h.Name, "a helper without a name"), h.Signing.String()[:16], h.Sealing.String()[:16])
+	return fmt.Sprintf("%s, whose keys have the code %s", cmp.Or(h.Name, "a helper without a name"), protocol.KeyCode(h.Signing[:], h.Sealing[:]))
 }
 
 // validate's error names the wrong field and says what to do. needed says that studies may need a helper.
