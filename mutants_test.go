@@ -239,6 +239,16 @@ var mutants = []mutant{
 		found: "TestShownWhileBehind",
 	},
 	{
+		name: "a code of keys leaves out all but the first", room: "protocol", file: "keycode.go",
+		old: "	for _, k := range keys {\n", new: "	for _, k := range keys[:min(1, len(keys))] {\n",
+		found: "TestKeyCode",
+	},
+	{
+		name: "a refused key ends a study", room: "aggregator", file: "wire.go",
+		old: "	if refusedKey.MatchString(s.Message()) {\n", new: "	if refusedKey.MatchString(s.Message()) && ok == (err == nil) {\n",
+		found: "TestPins",
+	},
+	{
 		name: "a new helper is shown what an earlier one signed", room: "aggregator", file: "server.go",
 		old: "if s.config.Other.Verify(protocol.ShareDocument, share.Document, share.Signature) != nil {", new: "if share.Document == nil {",
 		found: "TestReplaced",

@@ -194,6 +194,16 @@ func TestSilentHelper(t *testing.T) {
 		t.Error("a party is given the acceptance, and charges for it")
 	}
 	must(w.parties["p0"].Contribute(ctx, s.Hash, all[0]))
+	w.plan.Name = "draft"
+	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
+	begun := time.Now()
+	if _, err := w.operator.Open(ctx, "draft"); err == nil || !strings.Contains(err.Error(), "type caucus study open again") || time.Since(begun) > confirmTime+5*time.Second {
+		t.Errorf("opened after %v: %v", time.Since(begun), err)
+	}
+	if s := must(w.operator.Study(ctx, "draft")); !strings.Contains(s.Reason, "waits for the helper") {
+		t.Errorf("a draft says %q", s.Reason)
+	}
+	w.plan.Name = "trial"
 	line.held.Unlock()
 	until("it is not noticed again", func() bool { return w.state().Reason == "" })
 	if s := must(w.parties["p1"].Study(ctx, "trial")); s.Helper.Document == nil {

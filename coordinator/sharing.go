@@ -42,6 +42,9 @@ func (s *sharing) silent() (since time.Time) {
 
 // waits says for whom studies with two servers wait, "" if for nobody.
 func (s *sharing) waits() string {
+	if !s.helped() {
+		return "waits for the helper, which " + folder.ConfigFile + " does not name any more: name it again (caucus helper keys), or cancel the study"
+	}
 	if since := s.silent(); !since.IsZero() {
 		return "waits for the helper, which has not answered since " + since.UTC().Format(time.RFC3339)
 	}
@@ -67,6 +70,11 @@ func (c *runningStudy) agree(ctx context.Context) error {
 	if err != nil || !is {
 		return err
 	}
+	ctx, stop := context.WithTimeout(ctx, confirmTime)
+	defer stop()
+	c.mu.Lock()
+	c.trouble = "waits for the helper, which is asked to agree since " + c.watch.clock.Now().UTC().Format(time.RFC3339)
+	c.mu.Unlock()
 	if err = c.bring(ctx); err == nil {
 		err = c.withPlan(ctx, func() error {
 			_, err := c.sharing.server.OpenStudy(ctx, c.hash, c.sharing.helper)

@@ -76,7 +76,7 @@ func TestWatched(t *testing.T) {
 
 	// A full disk is one with less room than a contribution may take.
 	troubles := map[string]func() (undo func()){
-		"disk is full": func() func() {
+		"disk is nearly full": func() func() {
 			body := &w.server.config.Limits.Body
 			was := *body
 			*body = math.MaxInt

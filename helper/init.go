@@ -35,6 +35,9 @@ type Pins struct {
 	Sealing protocol.KeyPin `json:"sealing"`
 }
 
+// Code is what people read to each other to compare the pins (protocol.KeyCode).
+func (p Pins) Code() string { return protocol.KeyCode(p.Signing[:], p.Sealing[:]) }
+
 func pinsOf(signer *protocol.Signer, sealing *protocol.SealingKey) Pins {
 	return Pins{signer.Key(), protocol.SealingPin(sealing.Public())}
 }

@@ -51,7 +51,7 @@ func (s *Server) ready(ctx context.Context) error {
 		causes = append(causes, errors.New("the files were put back to an older state: caucus ledger reconcile"))
 	}
 	if free, err := folder.Free(s.config.Dir); err == nil && free < uint64(s.config.MaxPool) {
-		causes = append(causes, fmt.Errorf("the disk is full: %d bytes are free, and a pool may have %d: make room", free, s.config.MaxPool))
+		causes = append(causes, fmt.Errorf("the disk is nearly full: %d bytes are free, and a pool may have %d: make room", free, s.config.MaxPool))
 	}
 	return errors.Join(causes...)
 }

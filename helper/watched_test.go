@@ -50,7 +50,7 @@ func TestWatched(t *testing.T) {
 	s.config.MaxPool = math.MaxInt
 	must(s.server.Close()) // its store cannot be read
 	code, says := get("/readyz")
-	if code != http.StatusServiceUnavailable || !strings.Contains(says, "the disk is full") || strings.Count(says, "\n") != 2 {
+	if code != http.StatusServiceUnavailable || !strings.Contains(says, "the disk is nearly full") || strings.Count(says, "\n") != 2 {
 		t.Errorf("%d %s", code, says)
 	}
 }

@@ -2,14 +2,18 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"caucus/helper"
+	"caucus/protocol"
 )
 
 func newHelper(c *console) *cobra.Command {
@@ -30,12 +34,48 @@ func writePins(w io.Writer, p helper.Pins) {
 	fmt.Fprintf(w, `
 signing key  %s
 sealing pin  %s
+code         %s
 
-Give the signing key to the coordinator's operator, with this machine's address. Give both
-to every site, by telephone or on paper and never through the coordinator. A site's
-policy then says
+Mail the keys to the coordinator's operator, with this machine's address, and to every site:
+caucus helper keys --json writes them for a file. Then read the code to each by telephone:
+caucus agent check and the coordinator's caucus helper keys print the same code, or the keys
+are not these. Never send them through the coordinator. A site's policy says
   helper: {name: "who runs it", signing: %s, sealing: %s}
-`, p.Signing, p.Sealing, p.Signing, p.Sealing)
+`, p.Signing, p.Sealing, p.Code(), p.Signing, p.Sealing)
+}
+
+// writeCoordinator prints the coordinator's key that a helper pins, with its code.
+func writeCoordinator(w io.Writer, key string) {
+	var k protocol.SignerKey
+	if k.UnmarshalText([]byte(key)) == nil {
+		fmt.Fprintf(w, "\ncoordinator  %s\n             code %s, as caucus helper keys prints it there\n", key, protocol.KeyCode(k[:]))
+	}
+}
+
+// keyIn returns a key that was typed, or the field of a JSON document of caucus helper keys in a file, with the code of
+// all keys there, "" if there are none.
+func keyIn(text, field string) (key, code string, err error) {
+	b, err := os.ReadFile(text)
+	if err != nil {
+		return text, "", nil // it was typed
+	}
+	var d struct {
+		Key     string `json:"key"`
+		Signing string `json:"signing"`
+		Sealing string `json:"sealing"`
+	}
+	if err := json.Unmarshal(b, &d); err != nil {
+		return "", "", fmt.Errorf("read %s: it is no document of caucus helper keys --json: %w", text, err)
+	}
+	var pins helper.Pins
+	if errors.Join(pins.Signing.UnmarshalText([]byte(d.Signing)), pins.Sealing.UnmarshalText([]byte(d.Sealing))) == nil {
+		code = pins.Code()
+	}
+	key = map[string]string{"key": d.Key, "signing": d.Signing}[field]
+	if key == "" {
+		return "", "", fmt.Errorf("read %s: it has no %s: give what caucus helper keys --json wrote at the other server", text, field)
+	}
+	return key, code, nil
 }
 
 func newHelperInit(c *console) *cobra.Command {
@@ -59,6 +99,10 @@ and then no contribution is checked twice.`,
 			if o.Dir == "" {
 				return usagef("helper init needs --dir DIR")
 			}
+			var err error
+			if o.Coordinator, _, err = keyIn(o.Coordinator, "key"); err != nil {
+				return err
+			}
 			pins, err := helper.Init(o)
 			if err != nil {
 				return err
@@ -67,6 +111,7 @@ and then no contribution is checked twice.`,
 			return c.print(document, func(w io.Writer) {
 				fmt.Fprintf(w, "configuration  %s\nhead           %s (leave it out of backups)\n", document.Config, document.Head)
 				writePins(w, pins)
+				writeCoordinator(w, o.Coordinator)
 				next := "start it with: caucus helper run --dir " + o.Dir
 				if o.Coordinator == "" {
 					next = fmt.Sprintf("Write the coordinator's key into %s: its operator has it from caucus helper keys.\nThen %s", document.Config, next)
@@ -79,7 +124,7 @@ and then no contribution is checked twice.`,
 	f.StringVar(&o.Dir, "dir", "", "folder to make")
 	f.StringVar(&o.Listen, "listen", "", "HOST:PORT to listen on (default :7444)")
 	f.StringVar(&o.Head, "head", "", "file for the helper's progress, outside of the folder and its backups (default DIR.head)")
-	f.StringVar(&o.Coordinator, "coordinator", "", "the coordinator's key: its operator gets it from caucus helper keys")
+	f.StringVar(&o.Coordinator, "coordinator", "", "the coordinator's key, or a file with it: its operator gets both from caucus helper keys")
 	return cmd
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"caucus/coordinator/folder"
 	"caucus/helper"
+	"caucus/protocol"
 )
 
 func newHelperKeys(c *console) *cobra.Command {
@@ -22,9 +23,13 @@ keys, and the coordinator key that it pins.
 
 For a coordinator's folder: the key that the coordinator signs with for its helper. The
 helper's operator pins it; the command makes the key if there is none. --address and
---key take the helper's address and signing key (caucus helper init printed it) and
-write both into coordinator.yaml. Then studies with noise: aggregators are possible.
-Stop the coordinator first.
+--key take the helper's address and signing key, or a file that caucus helper keys --json
+wrote there, and write both into coordinator.yaml, also in place of an earlier helper.
+Then studies with noise: aggregators are possible. Stop the coordinator first. Without
+--address the coordinator may run.
+
+Each key has a short code. Both sides read it to each other by telephone: equal codes mean
+equal keys, however the keys were sent.
 
 Another organisation must run the helper: whoever has both servers can read every
 contribution.
@@ -59,17 +64,25 @@ was reconciled: open studies with noise: aggregators fail, and new ones are poss
 				}
 				return c.say(map[string]bool{"behind": behind}, "studies with noise by aggregators that were under way fail; new ones can be made\n")
 			}
+			key, code, err := keyIn(key, "signing")
+			if err != nil {
+				return err
+			}
 			r, err := folder.MakeHelper(dir, address, key)
 			if err != nil {
 				return err
 			}
 			return c.print(r, func(w io.Writer) {
-				fmt.Fprintf(w, "key     %s (for the helper's operator: coordinator: in helper.yaml)\nhead    %s (leave it out of backups)\n", r.Key, r.Head)
+				fmt.Fprintf(w, "key     %s (for the helper's operator: coordinator: in helper.yaml)\n        code %s: the helper's operator reads the same\nhead    %s (leave it out of backups)\n",
+					r.Key, protocol.KeyCode(r.Key[:]), r.Head)
 				if r.Helper == nil {
 					fmt.Fprintln(w, "helper  none yet: give --address and --key (its operator gets the key from caucus helper init)")
 					return
 				}
 				fmt.Fprintf(w, "helper  %s, which signs with %s\n", r.Helper.Address, r.Helper.Key)
+				if code != "" {
+					fmt.Fprintf(w, "        code %s: the helper's operator reads the same by telephone, or the file is not theirs\n", code)
+				}
 			})
 		},
 	}
@@ -98,7 +111,7 @@ func (c *console) helperKeys(dir string) error {
 		if document.Coordinator == "" {
 			fmt.Fprintf(w, "coordinator  none: write its key into %s\n", document.Config)
 		} else {
-			fmt.Fprintf(w, "coordinator  %s\n", document.Coordinator)
+			writeCoordinator(w, document.Coordinator)
 		}
 		writePins(w, pins)
 	})

@@ -179,7 +179,7 @@ func (s *Watched) ready(ctx context.Context) error {
 		causes = append(causes, errors.New("the ledger is behind what was published: see caucus ledger verify and caucus ledger reconcile"))
 	}
 	if free, err := s.Config.Free(); err == nil && free < uint64(s.Config.Limits.Body) {
-		causes = append(causes, fmt.Errorf("the disk is full: %d bytes are free, and a contribution may have %d: make room", free, s.Config.Limits.Body))
+		causes = append(causes, fmt.Errorf("the disk is nearly full: %d bytes are free, and a contribution may have %d: make room", free, s.Config.Limits.Body))
 	}
 	if !health.Silent.IsZero() {
 		causes = append(causes, fmt.Errorf("the helper has not answered since %s: call its operator", health.Silent.UTC().Format(time.RFC3339)))
