@@ -11,6 +11,7 @@ import (
 	"net"
 	"regexp"
 	"sync"
+	"syscall"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -23,6 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"caucus/internal/clock"
+	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -102,6 +104,9 @@ var refusedKey = regexp.MustCompile(`remote error: tls|broken pipe|reset by peer
 // asStatus converts an error for the wire. The text of an error that neither meanings nor protocol.Status knows is
 // left out.
 func asStatus(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || database.Full(err) {
+		err = fmt.Errorf("%w: the disk of the helper is full: its operator makes room", ErrFull)
+	}
 	for _, m := range meanings {
 		if errors.Is(err, m.err) {
 			if s, failed := status.New(m.code, err.Error()).WithDetails(&errdetails.ErrorInfo{Domain: domain, Reason: m.reason}); failed == nil {
@@ -128,6 +133,9 @@ func asError(err error) error {
 				}
 			}
 		}
+	}
+	if s.Code() == codes.Internal {
+		return fmt.Errorf("%w: it failed by itself, and its own log says why: call its operator", protocol.ErrHelper)
 	}
 	if refusedKey.MatchString(s.Message()) {
 		return fmt.Errorf("%w: the helper ends the connection: perhaps it pins another key than this coordinator's: compare both with caucus helper keys, at each server (%s)", protocol.ErrHelper, s.Message())

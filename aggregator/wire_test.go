@@ -8,7 +8,9 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -92,7 +94,7 @@ func TestWireErrors(t *testing.T) {
 	if _, err := helper.Accept(ctx, h, own); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "no study of this kind") {
 		t.Errorf("what its policy refuses: %v", err)
 	}
-	if _, err := helper.Share(ctx, study.Hash{1}); err == nil || strings.Contains(err.Error(), "no such plan") || !strings.Contains(log.String(), "no such plan") {
+	if _, err := helper.Share(ctx, study.Hash{1}); err == nil || strings.Contains(err.Error(), "no such plan") || !strings.Contains(log.String(), "no such plan") || !errors.Is(err, protocol.ErrHelper) || !strings.Contains(err.Error(), "its own log says why") {
 		t.Errorf("its own affair: %v; its log: %s", err, log)
 	}
 	for name, err := range map[string]error{
@@ -102,6 +104,13 @@ func TestWireErrors(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s of another size: it was answered", name)
 		}
+	}
+	w.servers[1].config.Serves = func(study.Task) error { return nil }
+	w.servers[1].config.Task = func(context.Context, study.Hash) (study.Task, error) {
+		return nil, &os.PathError{Op: "read", Path: "/secret", Err: syscall.ENOSPC}
+	}
+	if _, err := helper.Accept(ctx, h, own); !errors.Is(err, protocol.ErrHelper) || !strings.Contains(err.Error(), "the disk of the helper is full") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a full disk: %v", err)
 	}
 	w.servers[1].behind = true
 	if _, err := helper.Share(ctx, h); !errors.Is(err, ErrBehind) {
@@ -118,7 +127,7 @@ func TestPins(t *testing.T) {
 	defer cancel()
 	task := taskOf(3, 2)
 	w, h := newWorld(t, task), task.Hash()
-	address, _ := w.served(t)
+	address, log := w.served(t)
 	stranger := must(protocol.NewSigner())
 	for name, dial := range map[string]func() (*Remote, error){
 		"a stranger calls":                 func() (*Remote, error) { return Dial(address, stranger, w.signers[1].Key()) },
@@ -151,6 +160,9 @@ func TestPins(t *testing.T) {
 				t.Errorf("%s: %v, want an alert", name, err)
 			}
 		}
+	}
+	if n := strings.Count(log.String(), "a caller is refused"); n != 1 || !strings.Contains(log.String(), "caucus helper keys") {
+		t.Errorf("the helper's log says it %d times: %s", n, log)
 	}
 	if w.heldBy(shares.Helper, h).sum != nil {
 		t.Error("somebody got through")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	aggregators "caucus/aggregator"
+	"caucus/coordinator/folder"
 	"caucus/helper"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -212,4 +213,17 @@ func TestSilentHelper(t *testing.T) {
 	must(w.parties["p1"].Contribute(ctx, s.Hash, all[1]))
 	w.wait("trial", study.Released)
 	w.verified()
+}
+
+// TestHelperUnnamed: an open study whose coordinator no longer names its helper says so, and can be cancelled.
+func TestHelperUnnamed(t *testing.T) {
+	w := newSharedWorld(t, 2, nil)
+	w.opened()
+	w.stop()
+	w.config.Helper = folder.Helper{}
+	w.start()
+	if s := w.state(); s.State != study.Open || !strings.Contains(s.Reason, "coordinator.yaml does not name any more") {
+		t.Errorf("it is %s and says %q", s.State, s.Reason)
+	}
+	must(w.operator.Cancel(context.Background(), "trial", ""))
 }
