@@ -413,7 +413,8 @@ func (e Expected) problems(r Seen, own dataset.Schema) []string {
 			say(clamped[name], max(records-none[name], 1), e.Clamped, usualClamped,
 				"%[1]v of the numbers of %[3]s are outside its bounds %[4]g to %[5]g, "+
 					"at most %[2]v are expected (clamped: in the source's entry): "+
-					"look whether they are in the schema's unit; multiply: in a mapping converts them",
+					"look whether they are in the schema's unit (multiply: in a mapping converts them), "+
+					"or stand for a missing number (missing: in a mapping names such texts)",
 				name, f.Min, f.Max)
 		}
 	}

@@ -110,7 +110,7 @@ func TestPredictBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(data, append(text, "one,cell,too,few\n"...), 0o600); err != nil {
+	if err := os.WriteFile(data, append(text, strings.Repeat("cell,", 13)+"too many\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(old, []byte("old"), 0o600); err != nil {

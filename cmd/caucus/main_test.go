@@ -206,6 +206,9 @@ func writeHospital(path string, s dataset.Schema, t *dataset.Table, pool bool) e
 		row := make([]string, len(columns))
 		for j, c := range columns {
 			row[j], _ = t.Cell(i, c)
+			if c == "chol" && row[j] == "0" {
+				row[j] = "" // one hospital writes 0 for a cholesterol that was not measured
+			}
 		}
 		if i == 0 && strings.Contains(path, "hospital-") {
 			row[0] = planted
