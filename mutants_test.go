@@ -224,8 +224,8 @@ var mutants = []mutant{
 		found: "TestSnapshotAfterAcceptance",
 	},
 	{
-		name: "a helper that is shown what it lacks catches up with its head file", room: "aggregator", file: "recall.go",
-		old: "err = s.remember(max(said.Step, s.mark.steps, steps)+2, entry)", new: "err = s.remember(steps, entry)",
+		name: "a share that a helper is shown is charged by nobody", room: "aggregator", file: "recall.go",
+		old: "entry = max(said.Line.Sequence, head.Sequence+1)", new: "entry = min(0, said.Line.Sequence, head.Sequence)",
 		found: "TestShownWhileBehind",
 	},
 	{

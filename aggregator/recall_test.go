@@ -225,6 +225,9 @@ func TestShownWhileBehind(t *testing.T) {
 					must(0, j.Close())
 				}
 				must(0, w.start(shares.Helper))
+				if !w.servers[1].Behind() {
+					t.Error("before anybody shows anything it answers")
+				}
 				reconcile := func(lost []privacy.Cost, wantShown int) {
 					t.Helper()
 					w.sealing = must(protocol.NewSealingKey())

@@ -263,6 +263,7 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary
 		return nil, err
 	}
 	if err := c.agree(ctx); err != nil {
+		s.config.Log.Warn("study stays a draft", "study", c.hash, "error", err)
 		return nil, err
 	}
 	if _, err := c.step(ctx, life.Opened{}, nil); err != nil {
