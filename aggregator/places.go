@@ -16,8 +16,8 @@ type Place struct {
 	State string `json:"state"`
 	// Contributions is the number that were checked here.
 	Contributions int `json:"contributions"`
-	// Deadline is the plan's. After it the study counts no more among a helper's open studies. Zero: an earlier
-	// version accepted the study.
+	// Deadline is the plan's. After it the study counts no more among a helper's open studies.
+	// Zero: an earlier version accepted the study.
 	Deadline time.Time `json:"deadline,omitzero"`
 	// Costs are promised out of a helper's budget until the study ends.
 	Costs []privacy.Cost `json:"costs,omitempty"`

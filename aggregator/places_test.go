@@ -10,9 +10,10 @@ import (
 	"caucus/study"
 )
 
-// TestPlaces: an accepted study takes a place at the helper until its plan's deadline, whatever the coordinator says or
-// has forgotten. Its cost stays promised after that only if contributions to it were checked. A restart changes
-// neither. A study that goes on after its deadline is still released.
+// TestPlaces: an accepted study takes a place at the helper until its plan's deadline, whatever the
+// coordinator says or has forgotten. Its cost stays promised after that only if contributions to it
+// were checked. A restart changes neither. A study that goes on after its deadline is still
+// released.
 func TestPlaces(t *testing.T) {
 	ctx := t.Context()
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)

@@ -14,8 +14,8 @@ import (
 	"caucus/protocol"
 )
 
-// TestSilent: a helper that is connected and does not answer is known to be silent, as is one that nobody listens for,
-// until it answers again. An error that the helper sends is an answer.
+// TestSilent: a helper that is connected and does not answer is known to be silent, as is one that
+// nobody listens for, until it answers again. An error that the helper sends is an answer.
 func TestSilent(t *testing.T) {
 	a := asked{clock: clock.Clock{}.Complete()}
 	silent := func(want bool) {
@@ -47,7 +47,8 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// TestDeadlines: no call to a helper that accepts connections and says nothing lasts longer than its deadline.
+// TestDeadlines: no call to a helper that accepts connections and says nothing lasts longer than
+// its deadline.
 func TestDeadlines(t *testing.T) {
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()

@@ -23,8 +23,8 @@ func (w *sharedWorld) places() int {
 	return len(must(helper.Studies(context.Background(), w.helper)))
 }
 
-// TestPlaceEnds: a study that its operator cancels frees its place at the helper, with contributions or without, and
-// is not taken up again.
+// TestPlaceEnds: a study that its operator cancels frees its place at the helper, with
+// contributions or without, and is not taken up again.
 func TestPlaceEnds(t *testing.T) {
 	ctx := context.Background()
 	for name, contributes := range map[string]bool{"nobody contributed": false, "one contributed": true} {
@@ -52,8 +52,9 @@ func TestPlaceEnds(t *testing.T) {
 	}
 }
 
-// TestPromisedOnce: the helper promises its budget once. An accepted study that is not released counts, until it is
-// released or ended. The helper's operator ends one by its name, and the coordinator then fails it.
+// TestPromisedOnce: the helper promises its budget once. An accepted study that is not released
+// counts, until it is released or ended. The helper's operator ends one by its name, and the
+// coordinator then fails it.
 func TestPromisedOnce(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 2, nil)
@@ -84,8 +85,9 @@ func TestPromisedOnce(t *testing.T) {
 	}
 }
 
-// TestHalfIsEnded: a study whose other half cannot come is ended by its operator after this server's noise was drawn.
-// It says who was charged. Neither server draws again or gives out a share, whatever is asked then.
+// TestHalfIsEnded: a study whose other half cannot come is ended by its operator after this
+// server's noise was drawn. It says who was charged. Neither server draws again or gives out a
+// share, whatever is asked then.
 func TestHalfIsEnded(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 2, nil)
@@ -162,9 +164,9 @@ func newRelay(t *testing.T, to string) *relay {
 	return r
 }
 
-// TestSilentHelper: a helper that is connected and does not answer is named within ten seconds, with the time since
-// when. Sites that have not begun get no acceptance, and so are charged nothing. One that was charged before
-// contributes as ever. All goes on once the helper answers.
+// TestSilentHelper: a helper that is connected and does not answer is named within ten seconds,
+// with the time since when. Sites that have not begun get no acceptance, and so are charged
+// nothing. One that was charged before contributes as ever. All goes on once the helper answers.
 func TestSilentHelper(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -215,7 +217,8 @@ func TestSilentHelper(t *testing.T) {
 	w.verified()
 }
 
-// TestHelperUnnamed: an open study whose coordinator no longer names its helper says so, and can be cancelled.
+// TestHelperUnnamed: an open study whose coordinator no longer names its helper says so, and can be
+// cancelled.
 func TestHelperUnnamed(t *testing.T) {
 	w := newSharedWorld(t, 2, nil)
 	w.opened()

@@ -36,8 +36,9 @@ var ErrNoStudy = errors.New("no study of that name or hash takes a place here: c
 
 const endedHere = "the helper's operator ended it without a release"
 
-// End ends a study at a stopped helper, by its name or its plan's hash, and frees its place and its part of the budget.
-// The coordinator fails the study once it asks. Nothing is released of it, and what the ledger charged stays charged.
+// End ends a study at a stopped helper, by its name or its plan's hash, and frees its place and its
+// part of the budget. The coordinator fails the study once it asks. Nothing is released of it, and
+// what the ledger charged stays charged.
 func End(ctx context.Context, c Config, name string) error {
 	fail := func(err error) error { return fmt.Errorf("end study %s: %w", name, err) }
 	unlock, err := folder.Hold(c.Dir, "the helper")
