@@ -1022,13 +1022,13 @@ var mutants = []mutant{
 	},
 	{
 		name: "deadlines of connections count a silence", room: "agent", file: "silence.go",
-		old: "*t = t.Add(length)", new: "*t = t.Add(0)",
+		old: "*d = deadline{d.at.Add(to.Sub(begun)), to}", new: "*d = deadline{d.at, to}",
 		found: "TestSilenceInterrupts",
 	},
 	{
-		name: "what was late is read before the upload leaves", room: "agent", file: "sending.go",
-		old:   "\tr, err := a.link.Contribute(ctx, o.Hash, body)\n\tflaws := a.flaws(d, o)\n",
-		new:   "\tflaws := a.flaws(d, o)\n\tr, err := a.link.Contribute(ctx, o.Hash, body)\n",
+		name: "what was late is told before the upload leaves", room: "agent", file: "sending.go",
+		old: "\tr, err := a.link.Contribute(ctx, o.Hash, body)\n",
+		new: "\tif _, flaws := a.flaws(d); len(flaws) > 0 {\n\t\ta.log.Error(\"late\", flaws...)\n\t}\n\tr, err := a.link.Contribute(ctx, o.Hash, body)\n",
 		found: "TestFlawsAreTold",
 	},
 	{
@@ -1038,7 +1038,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a paused replica is waited for like the only coordinator", room: "protocol",
-		file: "client.go", old: "for several(c.coordinator) {", new: "for several(\"\") {",
+		file: "client.go", old: "wait := listTime; several(c.coordinator); wait *= 2 {", new: "wait := listTime; several(\"\"); wait *= 2 {",
 		found: "TestPausedLeader",
 	},
 	{
@@ -1080,5 +1080,60 @@ var mutants = []mutant{
 		name: "a party's tables hold any number of records", room: "study/evaluate",
 		file: "histograms.go", in: "study/conformance",
 		old: "|| sum > h.most() {", new: "{", found: "TestHostileBodies",
+	},
+	{
+		name: "a commitment is the key by which a site assigns records", room: "study/bodies", file: "commitment.go",
+		old: "\"commitment\\x00\"", new: "\"study\\x00\"",
+		in: "study/conformance", found: "TestCommitment",
+	},
+	{
+		name: "a short body is cut where it has nothing", room: "study/bodies", file: "sums.go",
+		old: "if len(body) < commitmentSize {", new: "if len(body) < 1 {",
+		in: "study/conformance", found: "TestCommitment",
+	},
+	{
+		name: "signatures of deleted receipts stay", room: "coordinator/records", file: "sqltx.go",
+		old: "receipt = $2, signature = $2 WHERE", new: "receipt = $2 WHERE $2 = $2 AND",
+		in: "coordinator", found: "TestNoDigestConfirmsAGuess",
+	},
+	{
+		name: "a new plan may lack the commitment", room: "coordinator", file: "administration.go",
+		old: "if plan.Noise.InClear() && plan.Form < study.FormCommitted {", new: "if plan.Noise.InClear() && plan.Form < 0 {",
+		found: "TestNoDigestConfirmsAGuess",
+	},
+	{
+		name: "a site without a receipt sends for ever what is in a release", room: "agent", file: "serve.go",
+		old: "case d.Has(site.FileUpload) && o.Mine && protocol.Final(o.State) && a.receiptDeleted(d):", new: "case d.Has(site.FileUpload) && o.Lost && a.receiptDeleted(d):",
+		found: "TestReleaseWithoutReceipt",
+	},
+	{
+		name: "a pack claims a receipt that was deleted", room: "coordinator", file: "courier.go",
+		old: "err == nil && receipt.Body == (study.BodyDigest{})", new: "err == nil && receipt.Body == (study.BodyDigest{1})",
+		found: "TestCourierWithoutReceipt",
+	},
+	{
+		name: "forms that never were are plans", room: "study", file: "plancheck.go",
+		old: "if p.Form != 0 && p.Form != FormCommitted {", new: "if p.Form > FormCommitted {",
+		in: "study/conformance", found: "TestForms",
+	},
+	{
+		name: "the digest of terms covers no form", room: "study", file: "task.go",
+		old: "cmp.Or(t.Plan().Form, formBefore))", new: "cmp.Or(formBefore, t.Plan().Form))",
+		in: "study/conformance", found: "TestForms",
+	},
+	{
+		name: "a list from silent replicas has no end", room: "protocol", file: "client.go",
+		old: "silent := one.Err() != nil && ctx.Err() == nil", new: "silent := one.Err() != nil",
+		found: "TestSlowReplicas",
+	},
+	{
+		name: "a deadline set in a silence gets its whole length", room: "agent", file: "silence.go",
+		old: "if d.set.After(from) {", new: "if d.set.Before(from) {",
+		found: "TestSilenceInterrupts",
+	},
+	{
+		name: "work that is late counts as done", room: "study", file: "inputs.go",
+		old: "return done && !late", new: "return done || late",
+		found: "TestInTime",
 	},
 }

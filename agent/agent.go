@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"caucus/agent/desk"
@@ -132,14 +133,41 @@ func (a *Agent) decline(ctx context.Context, d site.Dossier, h study.Hash) error
 	return d.Write(site.FileDeclined, nil)
 }
 
+// flaws returns what constants replaced in a contribution, as pairs for the audit line and for the log line that
+// every upload has.
+//
+// Proof note. Claim: the times of the upload and of this agent's next message do not tell
+// whether a contribution was late or its source unread. The upload has left when the files about
+// both are read. No line is written for them alone, in neither log, because a line is on the disk, and with
+// syslog sent, before the agent goes on: the next message would leave later. TestFlawsAreTold would
+// catch a violation.
+func (a *Agent) flaws(d site.Dossier) (audit, log []any) {
+	if late, err := d.Read(site.FileLate); err == nil {
+		what := strings.TrimSpace(string(late))
+		audit = append(audit, "late", what)
+		log = append(log, "late", "not ready in time, a constant is sent in its place: "+what+
+			"; raise least_window or margin in the config, or give the agent another processor")
+	}
+	if why, err := d.Read(site.FileUnread); err == nil {
+		audit = append(audit, "unread", true)
+		log = append(log, "unread", "this study gets empty records of this site: its source cannot be "+
+			"read as it was declared: "+strings.TrimSpace(string(why)))
+	}
+	return audit, log
+}
+
 func (a *Agent) closed(d site.Dossier, o protocol.Summary, why string) error {
-	if err := a.recordOnce(site.AuditClosed, o.Hash, o.Name, "why", why); err != nil {
+	audit, log := a.flaws(d)
+	if d.Has(site.FileReceipt) { // the receipt's lines have told them
+		audit, log = nil, nil
+	}
+	if err := a.recordOnce(site.AuditClosed, o.Hash, o.Name, append([]any{"why", why}, audit...)...); err != nil {
 		return err
 	}
 	if err := d.Write(site.FileClosed, []byte(why+"\n")); err != nil {
 		return err
 	}
-	a.log.Info("study closed", "study", o.Hash.String(), "why", why)
+	a.log.Info("study closed", append([]any{"study", o.Hash.String(), "why", why}, log...)...)
 	return nil
 }
 

@@ -263,3 +263,35 @@ func TestReopenedAfterAKill(t *testing.T) {
 		}
 	}
 }
+
+// TestReleaseWithoutReceipt: the coordinator deletes receipts of an earlier version's plan with noise at
+// the coordinator when its study ends. A site whose receipt was lost on the way collects the release,
+// and sends nothing again.
+func TestReleaseWithoutReceipt(t *testing.T) {
+	for _, form := range []int{0, study.FormCommitted} {
+		r := newRig(t, func(p *study.Proposal) { p.Noise = study.NoiseCoordinator })
+		r.change(func(p *study.Plan) { p.Form = form })
+		r.change(func(p *study.Plan) {
+			var err error
+			if p.TermsDigest, err = study.TermsDigest(r.task()); err != nil {
+				t.Fatal(err)
+			}
+		})
+		a := r.agent(t)
+		round(t, a)
+		d := a.site.Studies.Of(r.hash)
+		if !d.Has(site.FileReceipt) {
+			t.Fatalf("form %d: no receipt; log:\n%s", form, r.log)
+		}
+		if err := d.Remove(site.FileReceipt); err != nil {
+			t.Fatal(err)
+		}
+		sent := len(r.bodies)
+		r.state = study.Released
+		round(t, a)
+		again := len(r.bodies) > sent
+		if again != (form == study.FormCommitted) || again == d.Has(site.FileRelease) {
+			t.Errorf("form %d: sent again %t, release %t", form, again, d.Has(site.FileRelease))
+		}
+	}
+}

@@ -8,39 +8,12 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 
 	"caucus/agent/site"
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/verify"
 )
-
-// flaws logs what constants replaced in a contribution, and returns it as pairs of the receipt's
-// audit line.
-//
-// Proof note. Claim: the times of the upload and of this agent's next message do not tell
-// whether a contribution was late or its source unread. The upload has left when the files about
-// both are read. No audit line is written for them alone, because a line is on the disk, and with
-// syslog, before the agent goes on: the next message would leave later. TestFlawsAreTold would
-// catch a violation.
-func (a *Agent) flaws(d site.Dossier, o protocol.Summary) (pairs []any) {
-	tell := func(key string, value any, says string, args ...any) {
-		pairs = append(pairs, key, value)
-		args = append(args, "study", o.Hash.String())
-		a.logOnceAbout(o.Hash.String()+" "+key, slog.LevelError, says, args...)
-	}
-	if late, err := d.Read(site.FileLate); err == nil {
-		what := strings.TrimSpace(string(late))
-		tell("late", what, "not ready in time, a constant is sent in its place: "+what+
-			"; raise least_window or margin in the config, or give the agent another processor")
-	}
-	if why, err := d.Read(site.FileUnread); err == nil {
-		tell("unread", true, "this study gets empty records of this site: "+
-			"its source cannot be read as it was declared", "error", strings.TrimSpace(string(why)))
-	}
-	return pairs
-}
 
 // final lists the errors after which the same contribution would be refused again. "Study not open" is not among
 // them: the coordinator's next list of studies tells whether the study is over, or is a draft again and opens later.
@@ -69,7 +42,6 @@ func (a *Agent) send(ctx context.Context, d site.Dossier, o protocol.Summary) er
 		}
 	}
 	r, err := a.link.Contribute(ctx, o.Hash, body)
-	flaws := a.flaws(d, o)
 	if slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
 		return a.closed(d, o, err.Error())
 	}
@@ -80,8 +52,8 @@ func (a *Agent) send(ctx context.Context, d site.Dossier, o protocol.Summary) er
 	if want := study.BodyDigest(sha256.Sum256(body)); r.Body != want || r.Plan != o.Hash || r.Party != a.site.Party {
 		return fmt.Errorf("the coordinator's receipt is not for what this party sent (%s)", want)
 	}
-	flaws = append([]any{"received", r.Received}, flaws...)
-	if err := a.recordOnce(site.AuditReceipt, o.Hash, o.Name, flaws...); err != nil {
+	audit, log := a.flaws(d)
+	if err := a.recordOnce(site.AuditReceipt, o.Hash, o.Name, append([]any{"received", r.Received}, audit...)...); err != nil {
 		return err
 	}
 	known, err := d.Amendments()
@@ -92,7 +64,11 @@ func (a *Agent) send(ctx context.Context, d site.Dossier, o protocol.Summary) er
 		return err
 	}
 	a.done("receipt stored")
-	a.log.Info("contribution received by the coordinator", "study", o.Hash.String())
+	level := slog.LevelInfo
+	if len(log) > 0 {
+		level = slog.LevelError
+	}
+	a.log.Log(ctx, level, "contribution received by the coordinator", append([]any{"study", o.Hash.String()}, log...)...)
 	a.warnIfLedgerWentBack()
 	return nil
 }

@@ -20,7 +20,8 @@ import (
 //     Otherwise a Write would go on as soon as its reader takes more, and a Read would make room
 //     for more, which the system tells the sender.
 //   - A deadline that ends in a silence would close its connection at the silence's end, also
-//     that of an honest caller. So a silence lengthens all deadlines by its own length.
+//     that of an honest caller. So a silence lengthens deadlines by its own length or, if they were set
+//     in it, by the rest of it.
 //
 // What the system answers by itself is outside (window). TestServersAreSilent, TestStopwatch
 // and TestSilenceInterrupts would catch a violation.
@@ -47,9 +48,8 @@ func (s *silence) begin() (end func()) {
 	return func() {
 		s.mu.Lock()
 		s.silent = false
-		length := time.Since(from)
 		for c := range s.conns {
-			c.resume(from, length)
+			c.resume(from, time.Now())
 		}
 		s.mu.Unlock()
 		s.keepAlives(true)
@@ -101,31 +101,34 @@ func (s *silence) connection(c net.Conn) *quietConn {
 type quietConn struct {
 	net.Conn
 	silence     *silence
-	read, write time.Time // deadlines; zero for none
+	read, write deadline
 }
+
+// deadline is a deadline of a connection, zero for none, and when it was set.
+type deadline struct{ at, set time.Time }
 
 func (c *quietConn) Read(b []byte) (int, error)  { return c.transfer(c.Conn.Read, b, &c.read) }
 func (c *quietConn) Write(b []byte) (int, error) { return c.transfer(c.Conn.Write, b, &c.write) }
 
 // transfer reads or writes outside silences. After a silence that interrupted it, it goes on.
 func (c *quietConn) transfer(
-	call func([]byte) (int, error), b []byte, deadline *time.Time,
+	call func([]byte) (int, error), b []byte, d *deadline,
 ) (done int, err error) {
 	for {
 		c.silence.held.RLock()
 		n, err := call(b[done:])
 		c.silence.held.RUnlock()
 		done += n
-		if !errors.Is(err, os.ErrDeadlineExceeded) || c.over(deadline) {
+		if !errors.Is(err, os.ErrDeadlineExceeded) || c.over(d) {
 			return done, err
 		}
 	}
 }
 
-func (c *quietConn) over(deadline *time.Time) bool {
+func (c *quietConn) over(d *deadline) bool {
 	c.silence.mu.Lock()
 	defer c.silence.mu.Unlock()
-	return !deadline.IsZero() && !time.Now().Before(*deadline)
+	return !d.at.IsZero() && !time.Now().Before(d.at)
 }
 
 func (c *quietConn) Close() error {
@@ -146,10 +149,10 @@ func (c *quietConn) SetWriteDeadline(t time.Time) error {
 }
 
 // limit sets a deadline, which applies from the end of a silence.
-func (c *quietConn) limit(deadline *time.Time, t time.Time, apply func(time.Time) error) error {
+func (c *quietConn) limit(d *deadline, t time.Time, apply func(time.Time) error) error {
 	c.silence.mu.Lock()
 	defer c.silence.mu.Unlock()
-	*deadline = t
+	*d = deadline{t, time.Now()}
 	if c.silence.silent {
 		return nil
 	}
@@ -160,12 +163,17 @@ func (c *quietConn) limit(deadline *time.Time, t time.Time, apply func(time.Time
 func (c *quietConn) interrupt() { _ = c.Conn.SetDeadline(time.Unix(1, 0)) }
 
 // resume applies the deadlines after a silence. It lengthens those that were not over when the
-// silence began. The caller holds the silence's mu.
-func (c *quietConn) resume(from time.Time, length time.Duration) {
-	for _, t := range []*time.Time{&c.read, &c.write} {
-		if t.After(from) {
-			*t = t.Add(length)
+// silence began, or when they were set in it, by the part of the silence that came after. The caller
+// holds the silence's mu.
+func (c *quietConn) resume(from, to time.Time) {
+	for _, d := range []*deadline{&c.read, &c.write} {
+		begun := from
+		if d.set.After(from) {
+			begun = d.set
+		}
+		if d.at.After(begun) {
+			*d = deadline{d.at.Add(to.Sub(begun)), to}
 		}
 	}
-	_, _ = c.Conn.SetReadDeadline(c.read), c.Conn.SetWriteDeadline(c.write)
+	_, _ = c.Conn.SetReadDeadline(c.read.at), c.Conn.SetWriteDeadline(c.write.at)
 }

@@ -481,8 +481,18 @@ func TestSilenceInterrupts(t *testing.T) {
 		}
 	}
 	end()
-	if more := c.read.Sub(limit); more < 400*time.Millisecond || !c.read.Equal(c.write) {
-		t.Errorf("the deadlines are %v and %v later, want as long as the silence was", more, c.write.Sub(limit))
+	if more := c.read.at.Sub(limit); more < 400*time.Millisecond || !c.read.at.Equal(c.write.at) {
+		t.Errorf("the deadlines are %v and %v later, want as long as the silence was", more, c.write.at.Sub(limit))
+	}
+	end = s.begin() // a deadline that is set at the end of a silence is hardly longer
+	time.Sleep(200 * time.Millisecond)
+	late := time.Now().Add(time.Minute)
+	if err := c.SetReadDeadline(late); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	if more := c.read.at.Sub(late); more < 0 || more > 150*time.Millisecond {
+		t.Errorf("a deadline set at the end of a silence is %v later", more)
 	}
 	far.SetDeadline(limit)
 	if _, err := far.Write([]byte("ask")); err != nil {

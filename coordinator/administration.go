@@ -138,6 +138,9 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 	if err := s.runnable(ctx, plan); err != nil {
 		return nil, err
 	}
+	if plan.Noise.InClear() && plan.Form < study.FormCommitted {
+		return nil, study.PlanError("form", "exact numbers would arrive without a commitment, so what stays on this disk would confirm guesses of them: create the study with this version of caucus")
+	}
 	row := records.Study{
 		Hash: hash, Name: plan.Name, Plan: canonical, Signature: s.signer.Sign(protocol.PlanDocument, canonical),
 		Created: s.config.Clock.Now(), State: study.InDraft,

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"caucus/coordinator/records"
 	"caucus/dataset"
 	"caucus/internal/testserver"
 	"caucus/privacy"
@@ -42,7 +44,7 @@ func guessedStudy(w *world, mechanism string, form int, end study.State) guessed
 		must(0, p.SetTerms(describe.Terms{Count: true}))
 	}
 	p = withTerms(p, pool)
-	s := w.open(p, pool)
+	s := w.openEarlier(p, pool)
 	task := must(newStudyChecker(p, pool)).task
 	return guessed{p, s.Hash, func(site int, label string) []byte {
 		text := "a,b,y\n"
@@ -58,6 +60,28 @@ func guessedStudy(w *world, mechanism string, form int, end study.State) guessed
 		c := must(task.Contribute(study.NewInputs(encoded, []byte{1, byte(site)})))
 		return must(c.Body(nil))
 	}}
+}
+
+// openEarlier opens a study; one of an earlier version's plan is put into the store, since nobody may create it now.
+func (w *world) openEarlier(p study.Plan, pool []byte) protocol.Study {
+	if p.Form == study.FormCommitted {
+		return w.open(p, pool)
+	}
+	canonical := must(p.Canonical())
+	must(0, w.operator.UploadPool(context.Background(), p.Pool, pool))
+	_, err := w.operator.CreateStudy(context.Background(), canonical, nil)
+	if err == nil || !strings.Contains(err.Error(), "without a commitment") {
+		w.t.Errorf("a new plan of an earlier version: %v", err)
+	}
+	must(0, w.server.store.Update(context.Background(), func(tx records.Tx) error {
+		return tx.AddStudy(records.Study{
+			Hash: study.HashOf(canonical), Name: p.Name, Plan: canonical, State: study.InDraft,
+			Signature: w.server.signer.Sign(protocol.PlanDocument, canonical), Created: w.clock.Now(),
+		})
+	}))
+	w.stop()
+	w.start()
+	return must(w.opens(p.Name))
 }
 
 // holding lists what holds the text, or its SHA-256 in one of three spellings: files of a folder, and the log.
@@ -131,7 +155,19 @@ func TestNoDigestConfirmsAGuess(t *testing.T) {
 				if kept := len(w.holding(g.body(0, "yes"))) > 0; kept != (form == study.FormCommitted) {
 					t.Errorf("%s: the digest that was signed is kept: %t", g.plan.Name, kept)
 				}
-				if end == study.Released {
+				if form == 0 {
+					view := "SELECT count(*) FROM contributions WHERE study = $1 AND length(receipt) + length(signature) > 0"
+					left := -1
+					must(0, w.server.store.(*records.SQL).DB.Read.QueryRow(view, g.hash[:]).Scan(&left))
+					if left != 0 {
+						t.Errorf("%s: %d receipts or signatures are left", g.plan.Name, left)
+					}
+				}
+				if end == study.Released { // a party whose receipt was lost on the way asks once more
+					_, err := w.parties["p0"].Contribute(ctx, g.hash, g.body(0, "yes"))
+					if form == 0 && !errors.Is(err, study.ErrNotOpen) || form != 0 && err != nil {
+						t.Errorf("%s: the same bytes after the release: %v", g.plan.Name, err)
+					}
 					continue
 				}
 				_, err := w.operator.Amend(ctx, g.hash.String(), protocol.AmendOptions{Deadline: g.plan.Deadline.Add(time.Hour)})
@@ -140,6 +176,41 @@ func TestNoDigestConfirmsAGuess(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestCourierWithoutReceipt: a pack of a released study whose receipts were deleted tells a site, whose answer was
+// carried, that the study is released, and claims no receipt.
+func TestCourierWithoutReceipt(t *testing.T) {
+	ctx := context.Background()
+	for _, form := range []int{0, study.FormCommitted} {
+		w := newWorld(t, nil)
+		w.enrol("p0")
+		w.enrol("p1")
+		carried := w.certify("p2")
+		g := guessedStudy(w, "laplace", form, study.Released)
+		pack, _, err := w.operator.Pack(ctx, g.plan.Name, nil)
+		must(0, err)
+		must(w.operator.Accept(ctx, carried.answer(t, pack, g.body(2, "yes"))))
+		for i, p := range names(2) {
+			must(w.parties[string(p)].Contribute(ctx, g.hash, g.body(i, "yes")))
+		}
+		w.wait(g.plan.Name, study.Released)
+		pack, _, err = w.operator.Pack(ctx, g.plan.Name, nil)
+		must(0, err)
+		c := must(carried.open(pack))
+		l := must(c.Studies(ctx))
+		if len(l.Studies) != 1 || l.Studies[0].State != study.Released || !l.Studies[0].Mine {
+			t.Errorf("form %d: the pack tells %+v", form, l.Studies)
+		}
+		if _, err := c.Release(ctx, g.hash.String()); err != nil {
+			t.Errorf("form %d: the release: %v", form, err)
+		}
+		_, err = c.Contribute(ctx, g.hash, g.body(2, "yes"))
+		if form != 0 && err != nil {
+			t.Errorf("form %d: the receipt: %v", form, err)
+		}
+		w.end()
 	}
 }
 

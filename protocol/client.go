@@ -97,7 +97,7 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 	}
 	alive := keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}
 	if several(o.Coordinator) { // leaves a paused replica within 15 s; gRPC allows no shorter Time
-		alive = keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}
+		alive = keepalive.ClientParameters{Time: PingEvery, Timeout: 5 * time.Second}
 	}
 	l, err := newLine(func(opened *sockets) (*grpc.ClientConn, error) {
 		target, option := replicas(o.Coordinator)
@@ -267,6 +267,10 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	return l, nil
 }
 
+// PingEvery is the least time between a client's questions whether its connection is there. A server must
+// allow it (keepalive.EnforcementPolicy).
+const PingEvery = 10 * time.Second
+
 // listTime bounds the answer of one of several replicas. The system of a paused replica keeps its
 // connections open and accepts new ones, so its callers would wait for the whole timeout while
 // another replica leads. Another one takes over within about this time.
@@ -274,8 +278,8 @@ const listTime = 4 * time.Second
 
 // list asks again, on a new connection, while one of several replicas does not answer.
 func (c *Client) list(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
-	for several(c.coordinator) {
-		one, stop := context.WithTimeout(ctx, listTime)
+	for wait := listTime; several(c.coordinator); wait *= 2 { // longer each time, for a slow network
+		one, stop := context.WithTimeout(ctx, wait)
 		reply, err := c.studies.List(one, r)
 		silent := one.Err() != nil && ctx.Err() == nil
 		if stop(); err == nil || !silent {

@@ -155,3 +155,28 @@ func TestSlowLeader(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSlowReplicas: over a network on which a list takes longer than the first bound, the second or third question
+// is answered; where no replica answers, the list ends with its time.
+func TestSlowReplicas(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		takes, timeout time.Duration
+		fails          bool
+	}{
+		"slow":   {listTime + time.Second, 0, false},
+		"silent": {time.Hour, 2 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at, id := serve(t, leader{takes: test.takes})
+			c := must(Dial(id, DialOptions{Coordinator: at + "," + at, Timeout: test.timeout}))
+			defer c.Close()
+			begun := time.Now()
+			err := poll(c)
+			if took := time.Since(begun); (err != nil) != test.fails || took > 25*time.Second {
+				t.Errorf("%v after %v", err, took)
+			}
+		})
+	}
+}

@@ -163,7 +163,7 @@ func (s *Site) PoolFile(d auxdata.Digest) string {
 }
 
 // Records returns this site's records for a study, in blocks if the task reads blocks (study.InBlocks). Only the
-// study's folder learns what was unexpected, or why the records are empty; the agent logs it later (Agent.tell).
+// study's folder learns what was unexpected, or why the records are empty; the agent logs it later (Agent.flaws).
 func (s *Site) Records(h study.Hash, p study.Plan, n int, blocks bool) study.Inputs {
 	in, odd, unread := s.Sources.Records(p, n, blocks)
 	d := s.Studies.Of(h)

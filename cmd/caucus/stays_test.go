@@ -162,6 +162,13 @@ func TestWhatStays(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| (\\w+) \\| `([^`]+)` \\|").FindAllSubmatch(page, -1) {
 		said = append(said, string(row[1])+" "+string(row[2]))
 	}
+	code, err := os.ReadFile("../../agent/site/dossier.go")
+	n.check(err)
+	for _, file := range regexp.MustCompile(`(?m)^\t[Ff]ile\w+ += "([^"]+)"`).FindAllSubmatch(code, -1) {
+		if !bytes.Contains(page, append([]byte("`studies/HASH/"), file[1]...)) {
+			t.Errorf("docs/what-stays.md does not say what this tells: studies/HASH/%s", file[1])
+		}
+	}
 	// A machine hears of an end some time after it.
 	var untold, gone []string
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {

@@ -281,7 +281,7 @@ func (t *sqlTx) SetState(h study.Hash, from, s study.State, reason string) error
 
 // forgetDigests blanks digests and receipts of an ended study that confirm a guess of exact numbers: those of
 // plans of earlier versions, whose bodies in clear begin with no commitment (package bodies). Migration 13 did
-// the same to studies that had ended before. The parties have their receipts.
+// the same to studies that had ended before. A party that lost its receipt collects the release without one.
 func (t *sqlTx) forgetDigests(h study.Hash) error {
 	row, err := t.Study(h)
 	if err != nil {

@@ -326,6 +326,9 @@ func TestShown(t *testing.T) {
 		"postgres://u:1?HIDDEN@db/caucus":                                       "postgres://…",
 		"postgres://u:1#HIDDEN@db/caucus":                                       "postgres://…",
 		"postgres://db/caucus?password=HIDDEN@1":                                "postgres://…",
+		"POSTGRES://u:HIDDEN@db/caucus":                                         "postgres://…",
+		"postgres:/u:HIDDEN@db/caucus":                                          "postgres://…",
+		"host=db password=HIDDEN":                                               "postgres://…",
 	} {
 		if got := Shown(at); got != want {
 			t.Errorf("Shown(%q) = %q, want %q", at, got, want)

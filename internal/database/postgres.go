@@ -30,6 +30,9 @@ func Server(at string) bool {
 // such as with / in the password. Of that only the scheme is shown.
 func Shown(at string) string {
 	if !Server(at) {
+		if near := strings.ToLower(at); strings.HasPrefix(near, "postgres") || strings.Contains(near, "password=") {
+			return "postgres://…" // an address that is written wrongly, and no path
+		}
 		return at
 	}
 	u, err := url.Parse(at)

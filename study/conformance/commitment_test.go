@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
 	"testing"
@@ -44,6 +45,8 @@ func TestCommitment(t *testing.T) {
 		t.Error("made again, the body differs")
 	case !bytes.Equal(a[sha256.Size:], before) || !bytes.Equal(b[sha256.Size:], before):
 		t.Error("the numbers are not those of a plan without a commitment")
+	case bytes.Equal(head(a), keyOf(p, []byte("a"))):
+		t.Error("the coordinator gets the key by which the site assigns records (package keyed)")
 	case bytes.Equal(head(a), head(b)) || bytes.Equal(head(a), head(c)):
 		t.Error("two sites, or two plans, have one commitment")
 	case !bytes.Equal(head(a), head(more)):
@@ -70,9 +73,38 @@ func TestCommitment(t *testing.T) {
 		t.Error("the sum depends on commitments")
 	}
 	sum, _ := task.NewSum()
-	for _, bad := range [][]byte{nil, before, head(a), a[1:], append(bytes.Clone(a), 0)} {
+	for _, bad := range [][]byte{nil, {}, a[:1], a[:31], before, head(a), a[1:], append(bytes.Clone(a), 0)} {
 		if err := sum.Check(bad); !errors.Is(err, study.ErrContribution) {
 			t.Errorf("a body of %d bytes: %v", len(bad), err)
+		}
+	}
+}
+
+// keyOf is the key of a site's shards, cuts and orders for a plan.
+func keyOf(p study.Plan, siteKey []byte) []byte {
+	canonical, _ := p.Canonical()
+	plan := study.HashOf(canonical)
+	mac := hmac.New(sha256.New, siteKey)
+	mac.Write(append([]byte("study\x00"), plan[:]...))
+	return mac.Sum(nil)
+}
+
+// TestForms: plans of forms that never were are refused, and the digest of a plan's terms covers its form.
+func TestForms(t *testing.T) {
+	schema, pool, m, _ := conformance.Hospital(t, 400)
+	p := conformance.ClassifyPlan(schema, pool, m)
+	digests := map[string]int{}
+	for form := -1; form <= study.FormCommitted+1; form++ {
+		p.Form = form
+		err := p.CheckCommon()
+		if known := form == 0 || form == study.FormCommitted; known != (err == nil) {
+			t.Errorf("form %d: %v", form, err)
+		} else if known {
+			d, err := study.TermsDigest(conformance.TaskOf(t, p, pool))
+			if other, twice := digests[d]; err != nil || twice {
+				t.Errorf("forms %d and %d have one digest of terms, %v", form, other, err)
+			}
+			digests[d] = form
 		}
 	}
 }

@@ -221,6 +221,9 @@ func (s *Study) contributed(e Contributed) ([]Effect, error) {
 		return nil, fmt.Errorf("contribute to study: %w: it names %s, the study is %s", study.ErrOtherPlan, e.Plan, s.Hash)
 	}
 	if had, ok := s.Received[e.Party]; ok {
+		if had == (study.BodyDigest{}) {
+			return nil, fmt.Errorf("contribute to study: %w: this party's contribution is in it, and its receipt was deleted when the study ended, since an earlier version made the plan", study.ErrNotOpen)
+		}
 		if had != e.Body {
 			return nil, fmt.Errorf("contribute to study: %w: resend the first", study.ErrOtherBytes)
 		}
