@@ -670,6 +670,16 @@ var mutants = []mutant{
 		found: "TestDraftedCases|TestGuessLevels",
 	},
 	{
+		name: "a word for no means F of F and M", room: "dataset/mapping", file: "words.go",
+		old: "if holds && found != \"\" {", new: "if found != \"\" {",
+		found: "TestGuessLevels",
+	},
+	{
+		name: "a code that is a level means that level beside a code that is none",
+		room: "dataset/mapping", file: "words.go",
+		old: "if !strange || ", new: "if !strange || len(texts) > 1 || ", found: "TestUnsureLevels",
+	},
+	{
 		name: "a draft takes the first of two decimal signs", room: "dataset/mapping", file: "suggest.go",
 		old: "if len(signs) > 1 && told == \"\" {", new: "if len(signs) > 9 {",
 		found: "TestSuggestDecimals",

@@ -63,10 +63,18 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 	}
 	slices.SortFunc(strangers, func(a, b stranger) int { return cmp.Or(b.n-a.n, strings.Compare(a.text, b.text)) })
 	var out []string
-	guess := guessLevels(t.Distinct(name), levels)
+	texts := t.Distinct(name)
+	maps.DeleteFunc(texts, func(text string, _ int) bool { return text == "" || text == missing })
+	guess, unsure := guessLevels(texts, levels)
+	if len(unsure) > 0 && len(strangers) > 0 {
+		out = append(out, fmt.Sprintf("%s: %s", name, whichLevel(texts, unsure, levels)))
+	}
 	for _, x := range strangers[:min(len(strangers), adviceTexts)] {
 		if slices.Contains(dataset.MissingTexts(), x.text) {
 			out = append(out, fmt.Sprintf("%s cells %q of %s look like missing values: add missing: [%q]", thousands(x.n), x.text, name, x.text))
+			continue
+		}
+		if slices.Contains(unsure, x.text) {
 			continue
 		}
 		level := cmp.Or(guess[x.text], "one of "+few(levels))
@@ -75,6 +83,17 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 			advice += fmt.Sprintf(", or missing: [%q] if it stands for nothing", x.text)
 		}
 		out = append(out, advice)
+	}
+	var none []string
+	for _, level := range levels {
+		alike := func(text string) bool { return sameSpelling(text, level) }
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(texts)), alike) {
+			none = append(none, level)
+		}
+	}
+	if len(none) > 0 && len(none) < len(levels) && t.Rows() >= adviceLeast {
+		out = append(out, fmt.Sprintf("no cell of %s is of the %s %s, of %s: look whether a text "+
+			"that means it is read as another", name, what, few(none), few(levels)))
 	}
 	return out
 }

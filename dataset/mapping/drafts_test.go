@@ -88,7 +88,7 @@ func TestDraftedCases(t *testing.T) {
 	draft, _, _ = readCase(t, "sex.yaml", "13-one-two.csv", ',')
 	notes := strings.Join(draft.Notes, "\n")
 	if len(draft.Mapping.Columns) > 0 || !strings.Contains(notes,
-		"1 often means yes, but another text of the column has no level") {
+		"1 often means yes, but the column's other texts leave it open") {
 		t.Errorf("codes 1 and 2: %+v, %s", draft.Mapping.Columns, notes)
 	}
 }
@@ -109,16 +109,82 @@ func TestGuessLevels(t *testing.T) {
 		{"1.0 2.0", "1 2", "1.0:1 2.0:2"}, {"10 1.0", "10 1", "1.0:1 10:10"},
 		{"weib\u0301lich m", "weíblich F", ""},
 		{"ma\u0308nnlich frau", "F M", "frau:F ma\u0308nnlich:M"},
+		{"nein ja", "F M", ""}, {"non no false F", "F M", "F:F"}, {"true false", "F T", "false:F true:T"},
+		{"F no yes", "no yes", "no:no yes:yes"}, {"T no yes", "no yes", "no:no yes:yes"},
+		{"female male", "F T", ""}, {"0 1", "F M", ""}, {"ja nein", "1 0", "ja:1 nein:0"},
+		{"ja nein", "1 2", ""},
 	} {
 		texts := map[string]int{}
 		for _, text := range strings.Fields(c.texts) {
 			texts[text] = 10
 		}
-		got := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(guessLevels(texts,
-			strings.Fields(c.levels))), "map["), "]")
+		guess, _ := guessLevels(texts, strings.Fields(c.levels))
+		got := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(guess), "map["), "]")
 		if got != c.want {
 			t.Errorf("%s of %s: %s, want %s", c.texts, c.levels, got, c.want)
 		}
+	}
+}
+
+// TestUnsureLevels: where a code of the file is no level, a code that is one may mean another.
+func TestUnsureLevels(t *testing.T) {
+	for _, c := range []struct {
+		sex, want string // levels of the draft
+		asks      bool
+	}{
+		{"H M", "map[H:which level? M:which level?]", true},
+		{"F N", "map[F:which level? N:which level?]", true},
+		{"F M D", "map[]", false}, {"F M", "map[]", false}, {"M weiblich", "map[weiblich:F]", false},
+		{"nein F", "map[]", false},
+	} {
+		text := "age;creatinine;sex;died;id\n"
+		texts := strings.Fields(c.sex)
+		for i := range 40 {
+			text += fmt.Sprintf("50;1.1;%s;%s;%d\n", texts[i%len(texts)], []string{"no",
+				"yes"}[i%2], i)
+		}
+		got := Suggest(tableOf(t, text), ward(t), Mapping{})
+		if levels := fmt.Sprint(got.Mapping.Columns["sex"].Levels); levels != c.want {
+			t.Errorf("%s: %s, want %s", c.sex, levels, c.want)
+		}
+		err, notes := got.Mapping.Validate(), strings.Join(got.Notes, "\n")
+		if (err != nil) != c.asks || strings.Contains(notes, "those that are may mean others") !=
+			c.asks {
+			t.Errorf("%s: %v, %s", c.sex, err, notes)
+		}
+		advice := strings.Join(Advice(tableOf(t, text), ward(t)), "\n")
+		if strings.Contains(advice, "write each of them under levels") != c.asks ||
+			strings.Contains(advice, "no cell of sex is of the level") != (c.sex != "F M D" &&
+				c.sex != "F M") {
+			t.Errorf("%s: %s", c.sex, advice)
+		}
+	}
+}
+
+// TestAlsoNumber: a mark of missing values in one column, kept as a number in another, is counted
+// there.
+func TestAlsoNumber(t *testing.T) {
+	text := "age;creatinine;sex;died;id\n"
+	for i := range 40 {
+		age, creatinine := fmt.Sprint(30+i), "1.1"
+		if i%4 == 0 {
+			age, creatinine = "999", "9"
+		}
+		if i%5 == 1 {
+			creatinine, age = "999", "9"
+		}
+		text += fmt.Sprintf("%s;%s;F;no;%d\n", age, creatinine, i)
+	}
+	s := ward(t)
+	for i := range s.Features {
+		if s.Features[i].Column == "creatinine" {
+			s.Features[i].Max = 2000
+		}
+	}
+	notes := strings.Join(Suggest(tableOf(t, text), s, Mapping{}).Notes, "\n")
+	if !strings.Contains(notes, "999, a mark of missing values in another column, also stands in "+
+		"creatinine, in 8 cells") || strings.Contains(notes, "stands in age") {
+		t.Error(notes)
 	}
 }
 

@@ -188,6 +188,10 @@ func checkDecimal(sign string) error {
 	return nil
 }
 
+// undecidedLevel stands in a draft for the level of a code that may mean several. A mapping with it
+// is refused, so that a person decides.
+const undecidedLevel = "which level?"
+
 func (r Rule) validate() error {
 	if r.From != "" && r.Expression != "" {
 		return errors.New("it has both from and expression: an expression names its columns itself")
@@ -219,6 +223,11 @@ func (r Rule) validate() error {
 	}
 	if r.Round != nil && (*r.Round < 0 || *r.Round > 15) {
 		return fmt.Errorf("round: %d: give 0 to 15 digits behind the point", *r.Round)
+	}
+	for text, level := range r.Levels {
+		if level == undecidedLevel {
+			return fmt.Errorf("levels: %s: write its level in place of %q", text, level)
+		}
 	}
 	if _, ok := r.Levels[""]; ok {
 		return errors.New("levels: an empty cell is a missing value and no level: remove it")

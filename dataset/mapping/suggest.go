@@ -170,12 +170,8 @@ func (d *drafter) sameLevels(name string) string {
 		if len(texts) < 2 || len(texts) > 2*len(f.Levels)+2 {
 			continue
 		}
-		known := 0
-		for text := range texts {
-			if levelFor(text, f.Levels) != "" {
-				known++
-			}
-		}
+		guess, _ := guessLevels(texts, f.Levels)
+		known := len(guess)
 		if known < 2 || 2*known < len(texts) {
 			continue
 		}
@@ -243,10 +239,6 @@ func (d *drafter) keepRule(name string, r Rule) {
 	}
 }
 
-// often is how many cells must have a text, in a column otherwise of numbers or dates, before a
-// draft takes it for a mark of missing values without knowing it.
-const often = 3
-
 // missingCode finds numbers that stand for a missing value wherever they are out of bounds.
 var missingCode = regexp.MustCompile(`^(-1|-?9+(\.9+)?)$`)
 
@@ -290,11 +282,36 @@ func (d *drafter) missing() {
 				value = value || same.has(other) && !slices.Contains(marks[column], other)
 			}
 		}
+		if len(its) > 0 && value {
+			d.alsoNumber(text, marks)
+		}
 		if !value {
 			d.out.Mapping.Missing, its = append(d.out.Mapping.Missing, text), nil
 		}
 		for _, column := range its {
 			d.marks[column] = append(d.marks[column], text)
+		}
+	}
+}
+
+// alsoNumber notes where else a number stands several times that is a mark of missing values in
+// other columns.
+func (d *drafter) alsoNumber(mark string, marks map[string]Texts) {
+	same := newWords([]string{mark}, "")
+	for _, name := range slices.Sorted(maps.Keys(d.out.Placed)) {
+		column, n := d.out.Placed[name], 0
+		if d.kinds[name].Kind != dataset.Numeric || slices.Contains(marks[column], mark) {
+			continue
+		}
+		for text, cells := range d.table.Distinct(column) {
+			if same.has(text) {
+				n += cells
+			}
+		}
+		if n >= often {
+			d.note("%s, a mark of missing values in another column, also stands in %s, in %d "+
+				"cells within its bounds, which are read as numbers: if it is a mark there "+
+				"too, write missing: [%q] under %s", mark, name, n, mark, name)
 		}
 	}
 }
@@ -312,27 +329,48 @@ func (d *drafter) isMark(f dataset.Feature, text string, n int) bool {
 	return (v < f.Min || v > f.Max) && (negative || missingCode.MatchString(plain))
 }
 
-// levels recodes texts that mean a level and notes the others.
+// levels recodes texts that mean a level, and notes these and the others.
 func (d *drafter) levels(name, column string, levels []string) map[string]string {
 	recode := map[string]string{}
 	present := d.present(column)
-	guess := guessLevels(present, levels)
+	guess, unsure := guessLevels(present, levels)
+	if len(unsure) > 0 {
+		d.note("%s: %s", name, whichLevel(present, unsure, levels))
+	}
+	var taken []string
 	for _, text := range slices.Sorted(maps.Keys(present)) {
 		switch level := guess[text]; {
+		case slices.Contains(unsure, text):
+			recode[text] = undecidedLevel
 		case level == text:
 		case level != "":
 			recode[text] = level
+			taken = append(taken, fmt.Sprintf("%q (%d cells) for %s", clip(text),
+				present[text], level))
 		case len(recode) < 100:
 			often := ""
 			if likely := levelFor(text, levels); likely != "" {
-				often = fmt.Sprintf(" (%s often means %s, but another text of the column has "+
-					"no level)", clip(text), likely)
+				often = fmt.Sprintf(" (%s often means %s, but the column's other texts leave it "+
+					"open)", clip(text), likely)
 			}
 			d.note("%s: %q (%d cells) is no level of it (%s)%s: add it under levels, or it "+
 				"counts as other", name, clip(text), present[text], few(levels), often)
 		}
 	}
+	if len(taken) > 0 {
+		d.note("%s: the draft takes %s", name, few(taken))
+	}
 	return recode
+}
+
+// whichLevel asks for the levels of codes of which some are no levels.
+func whichLevel(texts map[string]int, unsure, levels []string) string {
+	var codes []string
+	for _, text := range unsure {
+		codes = append(codes, fmt.Sprintf("%q (%d cells)", text, texts[text]))
+	}
+	return fmt.Sprintf("not all of %s are levels (%s), so those that are may mean others, as M "+
+		"beside H: write each of them under levels", few(codes), few(levels))
 }
 
 // date writes the format of a column of dates and what becomes of them.

@@ -35,15 +35,20 @@ var sameThing = [][]string{
 	{"hospital", "site", "klinik", "krankenhaus", "centre", "center"},
 }
 
-// sameWord lists texts for the same level.
-var sameWord = [][]string{
-	{"f", "female", "woman", "w", "weiblich", "frau", "femme", "féminin", "mujer", "femenino", "vrouw", "femmina", "8532"},
-	{"m", "male", "man", "männlich", "maennlich", "mann", "homme", "masculin", "hombre", "masculino", "maschio", "8507"},
-	{"yes", "y", "ja", "j", "true", "wahr", "oui", "si", "sí", "1", "t"},
-	{"no", "n", "nein", "false", "falsch", "non", "nee", "0", "f"},
-	{"former", "ex", "ehemals", "ehemalig", "früher", "exraucher", "exsmoker", "ancien"},
-	{"alive", "lebend", "lebt", "vivant"},
-	{"dead", "died", "verstorben", "tot", "deceased", "décédé"},
+// sameWord lists texts for the same level, in groups of levels that stand beside each other. A group
+// holds only for levels that have one of each of its lists: no word for no means the F of F and M.
+var sameWord = [][][]string{
+	{
+		{"f", "female", "woman", "w", "weiblich", "frau", "femme", "féminin", "mujer", "femenino", "vrouw", "femmina", "8532"},
+		{"m", "male", "man", "männlich", "maennlich", "mann", "homme", "masculin", "hombre", "masculino", "maschio", "8507"},
+	},
+	{
+		{"yes", "y", "ja", "j", "true", "wahr", "oui", "si", "sí", "1", "t"},
+		{"no", "n", "nein", "false", "falsch", "non", "nee", "0", "f"},
+	},
+	{{"former", "ex", "ehemals", "ehemalig", "früher", "exraucher", "exsmoker", "ancien"}},
+	{{"alive", "lebend", "lebt", "vivant"}},
+	{{"dead", "died", "verstorben", "tot", "deceased", "décédé"}},
 }
 
 // meansTheSame reports whether two names usually mean the same. Units in brackets are ignored.
@@ -90,45 +95,74 @@ func levelFor(text string, levels []string) string {
 		}
 		return found
 	}
-	v, isNumber := parseNumber(text, "")
-	if l := one(func(l string) bool {
-		w, ok := parseNumber(l, "")
-		return spelt(l) == spelt(text) || ok && isNumber && v == w
-	}); l != "" {
+	if l := one(func(l string) bool { return sameSpelling(l, text) }); l != "" {
 		return l
 	}
-	return one(func(l string) bool {
-		return slices.ContainsFunc(sameWord, func(words []string) bool {
-			return slices.Contains(words, spelt(l)) && slices.Contains(words, spelt(text))
-		})
-	})
+	for _, group := range sameWord {
+		found, holds := "", true
+		for _, words := range group {
+			level := one(func(l string) bool { return slices.Contains(words, spelt(l)) })
+			holds = holds && level != ""
+			if slices.Contains(words, spelt(text)) {
+				found = level
+			}
+		}
+		if holds && found != "" {
+			return found
+		}
+	}
+	return ""
 }
+
+// often is how many cells must have a text before a draft takes it for more than a slip: for a mark
+// of missing values, in a column otherwise of numbers or dates, or for a code.
+const often = 3
 
 // guessLevels returns the levels of a column's texts. A code of one character, or a number, means
 // something only beside the column's other texts: 1 is yes beside 0, but beside 2 it may be no; M
 // is male beside F, but beside H it is mujer. So codes that are no levels themselves are guessed
-// only if each text of the column has a level, and different codes have different ones.
-func guessLevels(texts map[string]int, levels []string) map[string]string {
-	guess, codes := map[string]string{}, map[string]string{} // codes: by level
-	clear := true
-	for text := range texts {
+// only if each text of the column has a level, and a code shares its level with no other text. If
+// codes of several cells have no level, and a level has no text, then codes that
+// are levels may mean others: unsure lists all codes.
+func guessLevels(texts map[string]int, levels []string) (guess map[string]string, unsure []string) {
+	guess = map[string]string{}
+	last, has := map[string]string{}, map[string]bool{} // by level: a text; whether one is spelt so
+	clear, strange := true, false
+	for text, n := range texts {
 		level := levelFor(text, levels)
+		if isCode(text) {
+			unsure = append(unsure, text)
+			strange = strange || level == "" && n >= often
+		}
 		if clear = clear && level != ""; level == "" {
 			continue
 		}
 		guess[text] = level
-		if isCode(text) {
-			other, taken := codes[level]
-			clear = clear && (!taken || other == spelt(text))
-			codes[level] = spelt(text)
+		if sameSpelling(text, level) {
+			has[level] = true
 		}
+		if other, taken := last[level]; taken && !sameSpelling(text, other) {
+			clear = clear && !isCode(text) && !isCode(other)
+		}
+		last[level] = text
 	}
 	if !clear || len(texts) < 2 {
 		maps.DeleteFunc(guess, func(text, level string) bool {
-			return isCode(text) && spelt(text) != spelt(level)
+			return isCode(text) && !sameSpelling(text, level)
 		})
 	}
-	return guess
+	asked := func(text string) bool { return sameSpelling(text, guess[text]) }
+	if !strange || !slices.ContainsFunc(unsure, asked) || len(has) == len(levels) {
+		return guess, nil
+	}
+	slices.Sort(unsure)
+	return guess, unsure
+}
+
+func sameSpelling(a, b string) bool {
+	v, isA := parseNumber(a, "")
+	w, isB := parseNumber(b, "")
+	return spelt(a) == spelt(b) || isA && isB && v == w
 }
 
 func isCode(text string) bool {
