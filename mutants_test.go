@@ -670,6 +670,17 @@ var mutants = []mutant{
 		found: "TestDraftedCases|TestGuessLevels",
 	},
 	{
+		name: "a date of ISO 8601 is read where the day stands before the month",
+		room: "dataset/mapping", file: "rows.go",
+		old: "ok || strings.HasPrefix(string(t.layout), \"YYYY-D\") {", new: "ok {",
+		found: "TestISOBesideYearDayMonth",
+	},
+	{
+		name: "dates with day and month exchanged are read without a word",
+		room: "dataset/mapping", file: "bind.go",
+		old: "return iso.all >= 10 &&", new: "return iso.all >= 1000 &&", found: "TestMixedDates",
+	},
+	{
 		name: "a word for no means F of F and M", room: "dataset/mapping", file: "words.go",
 		old: "if holds && found != \"\" {", new: "if found != \"\" {",
 		found: "TestGuessLevels",

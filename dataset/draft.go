@@ -199,7 +199,8 @@ func draftFeature(c *column, rows int, missingText string) (f Feature, why strin
 		return Feature{}, "it is empty"
 	}
 	enough := draftNumbers * float64(present)
-	if layouts := guessLayouts(texts, missingText); layouts != nil {
+	delete(texts, missingText)
+	if layouts := GuessLayouts(texts, draftNumbers); layouts != nil {
 		return Feature{}, fmt.Sprintf("its values are dates like %s: make a number of them in "+
 			"a mapping, with years_until or days_since", LayoutNames(layouts))
 	}
@@ -239,26 +240,19 @@ func HasDecimalComma(text string) bool { return decimalComma.MatchString(text) }
 var usualLayouts = []dates.Layout{
 	dates.ISO, "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY", "MM-DD-YYYY",
 	"YYYYMMDD", "DD.MM.YY", "DD/MM/YY", "MM/DD/YY", "DD-MON-YYYY", "DD MON YYYY", "DD. MON YYYY",
-	"DDMONYYYY", "MON DD, YYYY",
+	"DDMONYYYY", "MON DD, YYYY", "DD.MON.YYYY", "DD/MON/YYYY",
 	"DD-MON-YY", "DDMONYY", "YYYY-MM", "MM/YYYY", "MON YYYY",
 }
 
 // GuessLayouts returns the formats that read most of a column's dates, and so as many as each
-// other: several where all days are also months, as in 03/04/1950. It returns none for other texts.
-func (t *Table) GuessLayouts(name string) []dates.Layout {
-	c := t.column(name)
-	if c == nil {
-		return nil
-	}
-	return guessLayouts(c.distinct(), "")
-}
-
-func guessLayouts(texts map[string]int, missingText string) (best []dates.Layout) {
+// other: several where all days are also months, as in 03/04/1950. It returns none where these are
+// less than a share least of the texts, which are counted without missing values.
+func GuessLayouts(texts map[string]int, least float64) (best []dates.Layout) {
 	most := 0
 	for _, layout := range usualLayouts {
 		dates, all := 0, 0
 		for text, n := range texts {
-			if text == "" || text == missingText || slices.Contains(missingTexts, text) {
+			if text == "" || slices.Contains(missingTexts, text) {
 				continue
 			}
 			all += n
@@ -266,7 +260,7 @@ func guessLayouts(texts map[string]int, missingText string) (best []dates.Layout
 				dates += n
 			}
 		}
-		if dates == 0 || dates < most || float64(dates) < draftNumbers*float64(all) {
+		if dates == 0 || dates < most || float64(dates) < least*float64(all) {
 			continue
 		}
 		if dates > most {

@@ -355,7 +355,7 @@ func (r reading) unlike(elsewhere string) error {
 
 var unreadableProblems = []dataset.Problem{
 	dataset.NotANumber, dataset.UnknownLevel, dataset.NoText,
-	mapping.NoDate, mapping.NoValue, mapping.AfterDay,
+	mapping.NoDate, mapping.NoValue, mapping.AfterDay, mapping.DayForMonth,
 }
 
 func (e Expected) problems(r Seen, own dataset.Schema) []string {

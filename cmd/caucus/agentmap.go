@@ -133,7 +133,9 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 					fmt.Fprintf(w, "%s: %s\n", name, drafted.Placed[name])
 				}
 				then := "read it, then name it in agent.yaml, under data:, as mapping: " + filepath.Base(out)
-				if strings.TrimSpace(string(text)) == "{}" {
+				if strings.TrimSpace(string(text)) == "{}" && len(drafted.Unplaced) > 0 {
+					then = "it is empty: write under columns where the schema's columns come from"
+				} else if strings.TrimSpace(string(text)) == "{}" {
 					then = "it is empty, since the file's columns are the schema's: no mapping is needed"
 				}
 				fmt.Fprintf(w, "wrote %s: %s\n", out, then)

@@ -126,7 +126,8 @@ func (l Layout) Validate() error {
 func (l Layout) TwoDigits() bool { return strings.Count(string(l), "Y") == 2 }
 
 // Parse reads a date. M and D accept one or two digits, and so do MM and DD; MON accepts a month's
-// name in seven languages, or its first letters. It ignores a time of day after a space or T.
+// name in seven languages, or its first letters. It ignores a time of day after a space, T
+// or colon.
 // Two-digit years are 1930 to 2029.
 func (l Layout) Parse(text string) (Date, bool) { return l.ParseIn(text, nil) }
 
@@ -179,7 +180,7 @@ func (l Layout) ParseIn(text string, zone Zone) (Date, bool) {
 		}
 		text, i = text[digits:], i+n
 	}
-	if text != "" && text[0] != ' ' && text[0] != 'T' {
+	if text != "" && text[0] != ' ' && text[0] != 'T' && !colonClock.MatchString(text) {
 		return 0, false
 	}
 	date, ok := Of(year, month, day)
@@ -192,6 +193,9 @@ func (l Layout) ParseIn(text string, zone Zone) (Date, bool) {
 	}
 	return date, true
 }
+
+// colonClock is SAS's time of day behind a date, as in 22FEB1999:08:30:00.
+var colonClock = regexp.MustCompile(`^:\d\d:\d\d(:\d\d([.,]\d+)?)?$`)
 
 var letters = regexp.MustCompile(`^[\pL\p{Mn}]*`)
 

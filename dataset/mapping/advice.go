@@ -117,7 +117,7 @@ func numberAdvice(t *dataset.Table, name string, f dataset.Feature, missing stri
 	}
 	var out []string
 	signs, numbers := decimalSigns(texts, f, "")
-	layouts := t.GuessLayouts(name)
+	layouts, _ := layoutsOf(texts)
 	switch {
 	case layouts != nil:
 		names := dataset.LayoutNames(layouts)

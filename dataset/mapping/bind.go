@@ -47,7 +47,31 @@ type target struct {
 	round            int  // -1 for no rounding
 	plain            bool // numbers are not rewritten
 
-	odd [len(problems)]int // number of cells with each of the problems
+	odd   [len(problems)]int // number of cells with each of the problems
+	dated [2]days            // read byLayout and byISO
+}
+
+// days counts dates, and those whose day of the month is no month.
+type days struct{ all, late int }
+
+func (n *days) count(d dates.Date) {
+	n.all++
+	if _, _, day := d.Civil(); day > 12 {
+		n.late++
+	}
+}
+
+const (
+	byLayout = iota
+	byISO
+)
+
+// exchanged reports whether dates by ISO 8601 seem to have day and month exchanged: none of ten or
+// more has a day above 12, while each of three or more other dates has one. A spreadsheet that
+// expects MM/DD makes such dates of the cells that it can read. By chance, with each day of a month
+// alike, ten dates have none in 1 of 10,000 columns.
+func exchanged(iso, other days) bool {
+	return iso.all >= 10 && iso.late == 0 && other.all >= often && other.late == other.all
 }
 
 // day is a date, or a column of dates.
@@ -295,6 +319,11 @@ func (b *Bound) Cells() float64 {
 func (b *Bound) Remarks() []dataset.Remark {
 	var all []dataset.Remark
 	for _, t := range b.targets {
+		if n := t.dated[byISO]; exchanged(n, t.dated[byLayout]) {
+			t.odd[dayForMonth] = n.all
+		} else {
+			t.odd[besideLayout] = n.all
+		}
 		for i, n := range t.odd {
 			if n > 0 {
 				all = append(all, dataset.Remark{Column: t.name, Problem: problems[i], Count: n})
@@ -304,8 +333,8 @@ func (b *Bound) Remarks() []dataset.Remark {
 	return all
 }
 
-// Problems of cells that a mapping cannot turn into a value of the schema. OtherSign and
-// DayAsWritten are only remarks.
+// Problems of cells that a mapping cannot turn into a value of the schema. OtherSign,
+// DayAsWritten and BesideLayout are only remarks.
 const (
 	NoDate dataset.Problem = "not a date as the mapping says they are written, taken " +
 		"for missing"
@@ -313,12 +342,17 @@ const (
 	AfterDay  dataset.Problem = "a date after the day of years_until, taken for missing"
 	OtherSign dataset.Problem = "a number with a point although decimal says a comma, read " +
 		"as such: 1.234 there is read as 1234, so write the column's own decimal under columns"
+	DayForMonth dataset.Problem = "a date as YYYY-MM-DD beside others; none has a day above 12 and " +
+		"all others have one, so a spreadsheet has probably taken the day for the month: correct " +
+		"the file"
+	BesideLayout dataset.Problem = "a date as YYYY-MM-DD beside the format under dates, read as such"
 	DayAsWritten dataset.Problem = "a moment with a zone, taken for the day that is written " +
 		"there: name the site's under zone, as in Europe/Berlin"
 )
 
 // problems numbers the problems for the counts of a target.
-var problems = [...]dataset.Problem{NoDate, NoValue, AfterDay, OtherSign, DayAsWritten}
+var problems = [...]dataset.Problem{NoDate, NoValue, AfterDay, OtherSign, DayAsWritten, DayForMonth,
+	BesideLayout}
 
 const (
 	noDate = iota
@@ -326,6 +360,8 @@ const (
 	afterDay
 	otherSign
 	dayAsWritten
+	dayForMonth
+	besideLayout
 )
 
 // compile compiles an expression and records the columns that it reads.

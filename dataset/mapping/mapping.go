@@ -34,7 +34,8 @@ type Mapping struct {
 	// query's account has it.
 	Zone string `yaml:"zone,omitempty" json:"zone,omitempty"`
 	// Dates is the format of dates, such as DD.MM.YYYY, DD-MON-YYYY (MON: a month's name) or
-	// YYYY-MM (the month's first day); empty is ISO 8601.
+	// YYYY-MM (the month's first day); empty is ISO 8601, in which dates are read beside any format,
+	// with a remark.
 	Dates dates.Layout `yaml:"dates,omitempty" json:"dates,omitempty"`
 	// Patient is "none" if the file has no patient number. Then each record counts as another patient, and a
 	// guarantee for a patient covers one record only.

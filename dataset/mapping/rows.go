@@ -141,10 +141,11 @@ func (t *target) scaled(v float64) float64 {
 // span returns the years from the date in text until the day of t.years, or else the days from
 // t.days until it; or the problem why it has none, else -1.
 func (t *target) span(text string, cells []string) (number string, problem int) {
-	own, ok := t.layout.ParseIn(text, t.zone)
+	own, written, ok := t.date(text)
 	if !ok {
 		return "", noDate
 	}
+	t.dated[written].count(own)
 	if t.zone == nil && dates.HasZone(text) {
 		t.odd[dayAsWritten]++
 	}
@@ -154,12 +155,14 @@ func (t *target) span(text string, cells []string) (number string, problem int) 
 	}
 	other := until.date
 	if until.at >= 0 {
-		if other, ok = t.layout.ParseIn(cells[until.at], t.zone); !ok {
+		if other, _, ok = t.date(cells[until.at]); !ok {
 			return "", noDate
 		}
 	}
-	if own, ok = t.inCentury(own, other); !ok {
-		return "", noDate
+	if written == byLayout {
+		if own, ok = t.inCentury(own, other); !ok {
+			return "", noDate
+		}
 	}
 	switch {
 	case t.years == nil:
@@ -168,6 +171,16 @@ func (t *target) span(text string, cells []string) (number string, problem int) 
 		return "", afterDay
 	}
 	return strconv.Itoa(own.YearsUntil(other)), -1
+}
+
+// date reads a date by the layout, or else by ISO 8601, in which a workbook's own dates stand. ISO
+// is no other reading of what a layout may mean, but for a year before the day.
+func (t *target) date(text string) (d dates.Date, written int, ok bool) {
+	if d, ok = t.layout.ParseIn(text, t.zone); ok || strings.HasPrefix(string(t.layout), "YYYY-D") {
+		return d, byLayout, ok
+	}
+	d, ok = dates.ISO.ParseIn(text, t.zone)
+	return d, byISO, ok
 }
 
 // inCentury finds the century of a date whose year has two digits: that of first_year, or for years

@@ -2,10 +2,12 @@ package mapping
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
 	"caucus/dataset"
+	"caucus/dataset/dates"
 )
 
 var signNames = map[string]string{"": "point", ".": "point", ",": "comma"}
@@ -64,3 +66,39 @@ func bothWays(texts map[string]int, a, b string) string {
 	return fmt.Sprintf("%q is %s with a decimal %s and %s with a decimal "+
 		"%s", text, numberText(v), signNames[a], numberText(w), signNames[b])
 }
+
+// layoutsOf returns the formats of a column's dates, beside which dates of ISO 8601 are read too,
+// and the texts that are neither; nil if less than half of the texts are dates, or nearly all if
+// most are also numbers.
+func layoutsOf(texts map[string]int) (layouts []dates.Layout, left map[string]int) {
+	without := func(texts map[string]int, l dates.Layout) map[string]int {
+		left := maps.Clone(texts)
+		maps.DeleteFunc(left, func(text string, _ int) bool {
+			_, ok := l.Parse(text)
+			return ok
+		})
+		return left
+	}
+	left, layouts = without(texts, dates.ISO), []dates.Layout{dates.ISO}
+	if others := dataset.GuessLayouts(left, 0.5); others != nil {
+		left, layouts = without(left, others[0]), others
+	}
+	all, least := cells(texts), 0.5
+	if _, numbers := decimalSigns(texts, anything, ""); 2*numbers >= all {
+		least = 0.95
+	}
+	if read := all - cells(left); read == 0 || float64(read) < least*float64(all) {
+		return nil, nil
+	}
+	return layouts, left
+}
+
+// cells counts the cells of some texts.
+func cells(texts map[string]int) (n int) {
+	for _, cells := range texts {
+		n += cells
+	}
+	return n
+}
+
+func firstOf(texts map[string]int) string { return slices.Min(slices.Collect(maps.Keys(texts))) }

@@ -100,7 +100,14 @@ func (d *drafter) sameName(name string) string {
 func (d *drafter) synonym(name string) string {
 	found := ""
 	for _, c := range d.free {
-		if meansTheSame(c, name) && d.fits(c, d.kinds[name]) {
+		if !meansTheSame(c, name) {
+			continue
+		}
+		if texts := d.present(c); !d.fits(c, d.kinds[name]) {
+			d.note("%s is not mapped to %q, which is named like it: most of its cells are neither "+
+				"numbers nor dates as a mapping can read them, such as %q", name, c,
+				clip(firstOf(texts)))
+		} else {
 			if found != "" {
 				return ""
 			}
@@ -193,12 +200,10 @@ func (d *drafter) fits(column string, f dataset.Feature) bool {
 
 // counted reports whether most of a column's cells are numbers or dates.
 func (d *drafter) counted(column string) bool {
-	texts, all := d.present(column), 0
-	for _, n := range texts {
-		all += n
-	}
+	texts := d.present(column)
 	_, numbers := decimalSigns(texts, anything, "")
-	return 2*numbers >= all || d.table.GuessLayouts(column) != nil
+	layouts, _ := layoutsOf(texts)
+	return 2*numbers >= cells(texts) || layouts != nil
 }
 
 // present counts a column's texts, without those for missing values.
@@ -217,12 +222,12 @@ func (d *drafter) rule(name string) {
 		r.From = column
 	}
 	f, known := d.kinds[name]
-	switch layouts := d.table.GuessLayouts(column); {
+	switch layouts, left := layoutsOf(d.present(column)); {
 	case !known:
 	case f.Kind == dataset.Categorical:
 		r.Levels = d.levels(name, column, f.Levels)
 	case layouts != nil:
-		d.date(name, column, layouts, f, &r)
+		d.date(name, column, layouts, left, f, &r)
 	default:
 		d.number(name, column, f, &r)
 	}
@@ -375,12 +380,21 @@ func whichLevel(texts map[string]int, unsure, levels []string) string {
 
 // date writes the format of a column of dates and what becomes of them.
 func (d *drafter) date(
-	name, column string, layouts []dates.Layout, f dataset.Feature, r *Rule,
+	name, column string, layouts []dates.Layout, left map[string]int, f dataset.Feature, r *Rule,
 ) {
 	layout := layouts[0]
 	if layout != dates.ISO {
 		r.Dates = layout
 	}
+	if n := cells(left); n > 0 {
+		d.note("%s: most cells of %q are dates as %s, and %d are not, such as %q: these become "+
+			"missing, unless you correct them or write an expression for all", name, column, layout,
+			n, clip(firstOf(left)))
+	}
+	if others := dataset.GuessLayouts(left, 0.5); others != nil && cells(left) >= often {
+		layouts = append(layouts, others...)
+	}
+	d.besideISO(name, column, layout, r)
 	for _, other := range layouts[1:] {
 		text, differ := d.example(column, func(text string) bool {
 			a, _ := layout.Parse(text)
@@ -417,7 +431,10 @@ func (d *drafter) date(
 		v, _ := strconv.Atoi(years)
 		return v
 	}
-	older := func(text string) bool { return float64(age(text)+100) <= f.Max }
+	older := func(text string) bool {
+		_, ok := layout.Parse(text)
+		return ok && float64(age(text)+100) <= f.Max
+	}
 	if text, ok := d.example(column, older); ok {
 		r.FirstYear = undecidedYear
 		year, _, _ := until.Civil()
@@ -425,6 +442,31 @@ func (d *drafter) date(
 			"first of the hundred years, such as %d",
 			name, text, age(text), age(text)+100, year-99)
 	}
+}
+
+// besideISO notes dates of ISO 8601 beside those of a layout.
+func (d *drafter) besideISO(name, column string, layout dates.Layout, r *Rule) {
+	t, dated := target{layout: layout}, [2]days{}
+	for text, n := range d.present(column) {
+		if day, written, ok := t.date(text); ok {
+			for range n {
+				dated[written].count(day)
+			}
+		}
+	}
+	iso, other := dated[byISO], dated[byLayout]
+	if iso.all == 0 {
+		return
+	}
+	then := "both are read"
+	if exchanged(iso, other) {
+		then = "none of the former has a day above 12, and all others have one, so a spreadsheet " +
+			"has probably taken the day for the month: correct the file, and write under dates " +
+			"how it then writes them"
+		r.Dates = dates.Layout(dataset.LayoutNames([]dates.Layout{dates.ISO, layout}))
+	}
+	d.note("%s: %d cells of %q are dates as YYYY-MM-DD, as a workbook's own are, and %d are texts "+
+		"as %s: %s", name, iso.all, column, other.all, layout, then)
 }
 
 // example returns the first text of a column, in alphabetical order, for which a condition holds.
