@@ -71,7 +71,7 @@ const (
 // expects MM/DD makes such dates of the cells that it can read. By chance, with each day of a month
 // alike, ten dates have none in 1 of 10,000 columns.
 func exchanged(iso, other days) bool {
-	return iso.all >= 10 && iso.late == 0 && other.all >= often && other.late == other.all
+	return iso.all >= 10 && iso.late == 0 && other.all >= 3 && other.late == other.all
 }
 
 // day is a date, or a column of dates.
