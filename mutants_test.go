@@ -672,7 +672,7 @@ var mutants = []mutant{
 	{
 		name: "a date of ISO 8601 is read where the day stands before the month",
 		room: "dataset/mapping", file: "rows.go",
-		old: "ok || strings.HasPrefix(string(t.layout), \"YYYY-D\") {", new: "ok {",
+		old: "if !ok && !strings.HasPrefix(string(t.layout), \"YYYY-D\") {", new: "if !ok {",
 		found: "TestISOBesideYearDayMonth",
 	},
 	{
@@ -707,8 +707,18 @@ var mutants = []mutant{
 	},
 	{
 		name: "a moment with a zone is of the day that is written", room: "dataset/dates", file: "date.go",
-		old: "if seconds, has := secondsUTC(text); has {", new: "if seconds, has := secondsUTC(text); has && seconds < 0 {",
-		found: "TestZoneNamed",
+		old: "if zoned && zone != nil {", new: "if zoned && zone != nil && seconds < 0 {",
+		found: "TestNamed",
+	},
+	{
+		name: "what follows a date is ignored", room: "dataset/dates", file: "date.go",
+		old: "return 0, false, false\n\t}\n\tvar n [11]", new: "return 0, false, true\n\t}\n\tvar n [11]",
+		found: "TestNamed",
+	},
+	{
+		name: "half past twelve at night is noon", room: "dataset/dates", file: "date.go",
+		old: "if hour %= 12; strings", new: "if strings",
+		found: "TestNamed",
 	},
 	{
 		name: "an expression may work without a bound", room: "dataset/mapping", file: "expression.go",

@@ -13,7 +13,7 @@ func Example() {
 		panic(err)
 	}
 	written, _ := dates.ISO.Parse("2024-12-30 23:30:00Z")
-	there, _ := dates.ISO.ParseIn("2024-12-30 23:30:00Z", berlin)
+	there, _, _ := dates.ISO.ParseIn("2024-12-30 23:30:00Z", berlin)
 	fmt.Println(written, there)
 	// Output: 2024-12-30 2024-12-31
 }

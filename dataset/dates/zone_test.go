@@ -25,15 +25,31 @@ func TestNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		written := at.In(time.FixedZone("", 900*rapid.IntRange(-56, 56).Draw(t, "offset")))
-		for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05.00-0700",
-			"2006-01-02 15:04:05 -07:00"} {
-			text := written.Format(layout)
-			day, ok := ISO.ParseIn(text, place)
-			if want := at.In(std).Format(time.DateOnly); !ok || day.String() != want ||
-				!HasZone(text) {
+		for format, layout := range map[string]Layout{
+			time.RFC3339: ISO, "2006-01-02t15:04:05-07:00": ISO,
+			"2006-01-02 15:04:05.00-0700": ISO, "2006-01-02 15:04:05 -07:00": ISO,
+			"2006-01-02 15:04:05 GMT-0700":       ISO,
+			"01/02/2006 03:04:05 PM -0700":       "MM/DD/YYYY",
+			"1/2/2006, 3:04:05 pm UTC-07:00":     "M/D/YYYY",
+			"02-Jan-2006 03.04.05.000 PM -07:00": "DD-MON-YYYY",
+			"02Jan2006:15:04:05.00 -0700":        "DDMONYYYY",
+			"20060102150405-0700":                "YYYYMMDD",
+			"20060102T150405-0700":               "YYYYMMDD",
+		} {
+			text := written.Format(format)
+			day, zoned, ok := layout.ParseIn(text, place)
+			if want := at.In(std).Format(time.DateOnly); !ok || day.String() != want || !zoned {
 				t.Fatalf("%s in %s is %v, %v, want %s", text, name, day, ok, want)
 			}
-			if day, ok := ISO.Parse(text); !ok ||
+			for _, utc := range []string{" UTC", " GMT", "Z", "z", "+00", " +0000"} {
+				text := at.Format(time.DateTime) + utc
+				day, zoned, ok := ISO.ParseIn(text, place)
+				if want := at.In(std).Format(time.DateOnly); !ok || day.String() != want ||
+					!zoned {
+					t.Fatalf("%s in %s is %v, %v, want %s", text, name, day, ok, want)
+				}
+			}
+			if day, ok := layout.Parse(text); !ok ||
 				day.String() != written.Format(time.DateOnly) {
 				t.Fatalf("%s without a zone is %v", text, day)
 			}
@@ -44,10 +60,19 @@ func TestNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"2024-12-31", "2024-12-31 08:30", "2024-12-31T08:30:00.5",
-		"22-OCT-1999 Z", "2024-12-31 +01"} {
-		if d, ok := ISO.ParseIn(text, auckland); HasZone(text) || ok &&
+		"2024-12-31 08:30 PM", "2024-12-31 23.30 Uhr", "2024-12-31:23:30"} {
+		if d, zoned, ok := ISO.ParseIn(text, auckland); zoned || !ok ||
 			d.String() != "2024-12-31" {
 			t.Errorf("%s has a zone: %v", text, d)
+		}
+	}
+	for _, text := range []string{"2024-12-31 +01", "2024-12-31 Z", "2024-12-31 08:30 EST",
+		"2024-12-31 08:30 CET", "2024-12-31 13:30 PM", "2024-12-31 00:30 AM", "2024-12-31 25:00",
+		"2024-12-31 08:60", "2024-12-31 24:60:00", "2024-12-31 +8:30:00",
+		"2024-12-31 08:30:00 +1:2", "2024-12-31 08:30 Europe/Berlin",
+		"2024-12-31 about", "2024-12-31T", "2024-12-310830", "2024-12-31 08:30 UTC Z"} {
+		if d, ok := ISO.Parse(text); ok {
+			t.Errorf("%s is read as %v, although its end is not understood", text, d)
 		}
 	}
 	for _, bad := range []string{"", "Local", "Berlin", "+02:00", "../zone",

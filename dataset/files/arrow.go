@@ -3,6 +3,8 @@ package files
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
+	"strings"
 
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -10,16 +12,20 @@ import (
 // arrowType is what a column's Arrow type says beyond its Parquet type.
 type arrowType struct {
 	spanPerDay float64 // of a duration, which Parquet has no type for: its units in a day
+	moment     bool    // a moment, of which zone says all
 	zone       string  // of a moment: the time zone in which its program showed it
 }
 
 // arrowTypes reads the schema that Arrow's writers (pandas, polars, R) leave beside Parquet's own,
-// in the footer's ARROW:schema: a flatbuffer in an IPC message. Names of columns within structs are
+// in the footer's ARROW:schema: a flatbuffer in an IPC message, and what pandas says there. Names of columns within structs are
 // joined by points. A file without it, or with another, gives none; broken offsets panic, as the
 // caller allows.
 func arrowTypes(metadata []format.KeyValue) map[string]arrowType {
 	r := arrowReader{types: map[string]arrowType{}, left: maxFields}
 	for _, kv := range metadata {
+		if kv.Key == "pandas" {
+			r.pandas(kv.Value)
+		}
 		if kv.Key != "ARROW:schema" {
 			continue
 		}
@@ -36,6 +42,25 @@ func arrowTypes(metadata []format.KeyValue) map[string]arrowType {
 		}
 	}
 	return r.types
+}
+
+// pandas reads the moments among the columns that pandas names, for files without Arrow's schema.
+func (f *arrowReader) pandas(text string) {
+	var says struct {
+		Columns []struct {
+			Name     string `json:"field_name"`
+			Type     string `json:"pandas_type"`
+			Metadata struct {
+				Timezone string `json:"timezone"`
+			} `json:"metadata"`
+		} `json:"columns"`
+	}
+	_ = json.Unmarshal([]byte(text), &says) // what is not pandas' says nothing
+	for _, c := range says.Columns {
+		if zone := c.Metadata.Timezone; strings.HasPrefix(c.Type, "datetime") {
+			f.types[c.Name] = arrowType{moment: true, zone: zone}
+		}
+	}
 }
 
 // maxFields bounds the fields that are visited, because a damaged schema may share them.
@@ -102,7 +127,7 @@ func (f *arrowReader) fields(table, number int, within string) {
 		const timestamp, aStruct, duration = 10, 13, 18
 		switch f.byteOf(field, 2) {
 		case timestamp:
-			f.types[name] = arrowType{zone: f.text(of, 1)}
+			f.types[name] = arrowType{moment: true, zone: f.text(of, 1)}
 		case aStruct:
 			f.fields(field, 5, name+".")
 		case duration:

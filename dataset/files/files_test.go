@@ -333,6 +333,39 @@ func TestParquetTimes(t *testing.T) {
 	}
 }
 
+// TestParquetOldTimes: a moment in INT96 has the zone that pandas names, as Arrow's writer does; an
+// unstated one is told, and one that pandas names none for is the site's own.
+func TestParquetOldTimes(t *testing.T) {
+	type row struct {
+		Old deprecated.Int96 `parquet:"old"`
+	}
+	for zone, want := range map[string]string{
+		`{"timezone": "UTC"}`:           "1970-01-02 23:30:00.5+00:00",
+		`{"timezone": "Europe/Berlin"}`: "1970-01-03 00:30:00.5+01:00",
+		`null`:                          "1970-01-02 23:30:00.5", "": "1970-01-02 23:30:00.5",
+	} {
+		var out bytes.Buffer
+		w := parquet.NewGenericWriter[row](&out)
+		if zone != "" {
+			w.SetKeyValueMetadata("pandas", `{"columns": [{"field_name": "old", "pandas_type": `+
+				`"datetimetz", "numpy_type": "datetime64[ns]", "metadata": `+zone+`}]}`)
+		}
+		const rest = 84600500000000 // nanoseconds until 23:30:00.5
+		_, err := w.Write([]row{{deprecated.Int96{rest & (1<<32 - 1), rest >> 32, 2440589}}})
+		if err := errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		_, got, lines := drafted(t, out.Bytes(), Written{})
+		if cells := lines.Table.Distinct("old"); cells[want] != 1 {
+			t.Errorf("%s: %q, want %q", zone, got, want)
+		}
+		if told := len(lines.Remarks) == 1 && lines.Remarks[0].Problem == noZone; told !=
+			(zone == "") {
+			t.Errorf("%s: remarks %v", zone, lines.Remarks)
+		}
+	}
+}
+
 func TestParquet(t *testing.T) {
 	crea := 0.30000000000000004
 	one := visit{Name: " Ann", Age: -3, Crea: &crea, Short: 0.1, Born: -7234, Came: 1678869000123, Price: -5, Alive: true, Big: 1 << 63, Codes: []string{"x", "y"}}

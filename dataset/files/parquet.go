@@ -145,6 +145,9 @@ func (p *parquetRows) columns(file *parquet.File) error {
 			if arrow[name].spanPerDay > 0 {
 				p.told = append(p.told, dataset.Remark{Column: name, Problem: dataset.SpanOfDays})
 			}
+			if elements[i].Type.V == format.Int96 && !arrow[name].moment {
+				p.told = append(p.told, dataset.Remark{Column: name, Problem: noZone})
+			}
 		}
 		left := dataset.Remark{Column: name, Problem: dataset.Problem(why + ", left out")}
 		if why != "" && !slices.Contains(p.told, left) {

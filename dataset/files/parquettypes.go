@@ -35,7 +35,7 @@ func textOf(e format.SchemaElement, arrow arrowType) (text func(parquet.Value) s
 	case *format.TimestampType:
 		unit, utc := unitOf(l.Unit), zoneOf(l.IsAdjustedToUTC)
 		if utc != "" && arrow.zone != "" && arrow.zone != "UTC" {
-			return zonedText(unit, arrow.zone)
+			return zonedText(unit, arrow.zone, parquet.Value.Int64)
 		}
 		return func(v parquet.Value) string {
 			return orUnreadable(dataset.MomentText(v.Int64(),
@@ -64,6 +64,8 @@ func textOf(e format.SchemaElement, arrow arrowType) (text func(parquet.Value) s
 		return nil, "an interval of months, days and milliseconds"
 	case e.Type.V == format.FixedLenByteArray && e.LogicalType.Value == nil:
 		return nil, "a column of bytes"
+	case e.Type.V == format.Int96 && arrow.zone != "":
+		return zonedText(1e6, arrow.zone, microseconds)
 	case arrow.spanPerDay > 0:
 		return func(v parquet.Value) string {
 			return dataset.NumberText(float64(v.Int64())/arrow.spanPerDay, 64)
@@ -138,15 +140,35 @@ func plainText(v parquet.Value) string {
 		return floatText(float64(v.Float()), 32)
 	case parquet.Double:
 		return floatText(v.Double(), 64)
-	case parquet.Int96: // nanoseconds of a day and a Julian day: timestamps of Spark and Impala
-		n := v.Int96()
-		rest := int64(uint64(n[1])<<32 | uint64(n[0]))
-		if rest < 0 || rest >= 86400e9 {
+	case parquet.Int96:
+		day, rest, ok := dayAndRest(v)
+		if !ok {
 			return unreadable
 		}
-		return orUnreadable(dataset.DayMomentText(int64(n[2])-2440588, rest, 1e9, ""))
+		return orUnreadable(dataset.DayMomentText(day, rest, 1e9, ""))
 	}
 	return string(v.ByteArray())
+}
+
+// noZone is a column of moments that may be UTC's (Spark) or a site's (Impala).
+const noZone dataset.Problem = "moments without a stated zone (INT96), taken for the day that is " +
+	"written there, though it may be UTC's: write them anew as timestamps with a zone"
+
+// dayAndRest reads a timestamp of Spark and Impala: nanoseconds of a day, and a Julian day.
+func dayAndRest(v parquet.Value) (day, rest int64, ok bool) {
+	n := v.Int96()
+	rest = int64(uint64(n[1])<<32 | uint64(n[0]))
+	return int64(n[2]) - 2440588, rest, rest >= 0 && rest < 86400e9
+}
+
+// microseconds is such a timestamp since 1970, or, if it is none of the years 1 to 9999, a number
+// after them.
+func microseconds(v parquet.Value) int64 {
+	day, rest, ok := dayAndRest(v)
+	if !ok || dataset.DayText(day) == "" {
+		return math.MaxInt64 / 2
+	}
+	return day*86400e6 + rest/1000
 }
 
 // floatText writes a number. A NaN is a missing value; an infinity is not, and no number either.
@@ -190,8 +212,9 @@ func zoneOf(utc bool) string {
 }
 
 // zonedText writes moments as they were shown in a zone, with its offset from UTC, as programs
-// export them to text. The zone is named, or an offset such as +05:30.
-func zonedText(unit int64, name string) (text func(parquet.Value) string, why string) {
+// export them to text. The zone is named, or an offset such as +05:30; since counts a moment's
+// units from 1970.
+func zonedText(unit int64, name string, since func(parquet.Value) int64) (text func(parquet.Value) string, why string) {
 	in, err := dates.ZoneNamed(name)
 	if sign, hours, minutes := 0, 0, 0; err != nil {
 		if n, _ := fmt.Sscanf(name, "%3d:%2d", &hours, &minutes); n != 2 || len(name) != 6 {
@@ -204,8 +227,9 @@ func zonedText(unit int64, name string) (text func(parquet.Value) string, why st
 		in = func(int64) int64 { return offset }
 	}
 	return func(v parquet.Value) string {
-		second := v.Int64() / unit
-		if v.Int64()%unit < 0 {
+		at := since(v)
+		second := at / unit
+		if at%unit < 0 {
 			second--
 		}
 		offset := in(second)
@@ -214,7 +238,7 @@ func zonedText(unit int64, name string) (text func(parquet.Value) string, why st
 			sign, minutes = '-', -minutes
 		}
 		shown := fmt.Sprintf("%c%02d:%02d", sign, minutes/60, minutes%60)
-		return orUnreadable(dataset.MomentText(v.Int64()+offset*unit, unit, shown))
+		return orUnreadable(dataset.MomentText(at+offset*unit, unit, shown))
 	}, ""
 }
 

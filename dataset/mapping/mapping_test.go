@@ -141,6 +141,33 @@ func TestMapping(t *testing.T) {
 	}
 }
 
+// TestDayAsWritten: a moment with a zone, in either date of a span, is told where the mapping names
+// no zone, and is of its day there where the mapping does.
+func TestDayAsWritten(t *testing.T) {
+	s := ward(t)
+	for rule, zoned := range map[string][2]string{
+		"years_until: visit": {"63", "64"}, "days_since: visit": {"-23375", "-23376"},
+	} {
+		for zone, want := range map[string]string{"": zoned[0], "zone: Europe/Berlin\n": zoned[1]} {
+			rows, _, b := read(t, parse(t, zone+"columns: {age: {from: born, "+rule+"}}"), s,
+				"born;visit;creatinine;sex;died;id\n1960-01-01;2023-12-31T23:10:00 GMT;1;F;no;7\n")
+			told := slices.ContainsFunc(b.Remarks(), func(r dataset.Remark) bool {
+				return r == dataset.Remark{Column: "age", Problem: DayAsWritten, Count: 1}
+			})
+			if rows[0][0] != want || told != (zone == "") {
+				t.Errorf("%s%s: %s, want %s, remarks %v", zone, rule, rows[0][0], want,
+					b.Remarks())
+			}
+		}
+	}
+	for text, want := range map[string]bool{"1960-01-01T08:30:00Z": true, "1960-01-01": false} {
+		drafted := Suggest(tableOf(t, "born;sex;died\n"+text+";F;no\n"), s, Mapping{})
+		if told := strings.Contains(strings.Join(drafted.Notes, "\n"), "under zone"); told != want {
+			t.Errorf("%s: notes %q", text, drafted.Notes)
+		}
+	}
+}
+
 // TestAgreedDay: if the schema gives the day at which ages count, the mapping need not.
 func TestAgreedDay(t *testing.T) {
 	s := ward(t)

@@ -146,9 +146,6 @@ func (t *target) span(text string, cells []string) (number string, problem int) 
 		return "", noDate
 	}
 	t.dated[written].count(own)
-	if t.zone == nil && dates.HasZone(text) {
-		t.odd[dayAsWritten]++
-	}
 	until := t.years
 	if until == nil {
 		until = t.days
@@ -176,11 +173,15 @@ func (t *target) span(text string, cells []string) (number string, problem int) 
 // date reads a date by the layout, or else by ISO 8601, in which a workbook's own dates stand. ISO
 // is no other reading of what a layout may mean, but for a year before the day.
 func (t *target) date(text string) (d dates.Date, written int, ok bool) {
-	if d, ok = t.layout.ParseIn(text, t.zone); ok || strings.HasPrefix(string(t.layout), "YYYY-D") {
-		return d, byLayout, ok
+	d, zoned, ok := t.layout.ParseIn(text, t.zone)
+	if !ok && !strings.HasPrefix(string(t.layout), "YYYY-D") {
+		written = byISO
+		d, zoned, ok = dates.ISO.ParseIn(text, t.zone)
 	}
-	d, ok = dates.ISO.ParseIn(text, t.zone)
-	return d, byISO, ok
+	if zoned && t.zone == nil {
+		t.odd[dayAsWritten]++
+	}
+	return d, written, ok
 }
 
 // inCentury finds the century of a date whose year has two digits: that of first_year, or for years

@@ -395,6 +395,14 @@ func (d *drafter) date(
 		layouts = append(layouts, others...)
 	}
 	d.besideISO(name, column, layout, r)
+	text, zoned := d.example(column, func(text string) bool {
+		_, zoned, _ := layout.ParseIn(text, nil)
+		return zoned
+	})
+	if zoned && d.out.Mapping.Zone == "" {
+		d.note("%s: %q is of another day in another time zone: name the site's under zone, as in "+
+			"Europe/Berlin", name, text)
+	}
 	for _, other := range layouts[1:] {
 		text, differ := d.example(column, func(text string) bool {
 			a, _ := layout.Parse(text)
