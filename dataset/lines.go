@@ -19,7 +19,7 @@ const maxLine = 4 << 20
 // NewLines returns the rows of a site's records, one per line: cells between delimiters, with
 // spaces around them removed. A line ends with a newline, a carriage return, or both. A cell that
 // begins with a quote ends with a quote; between them, delimiters are text and a doubled quote is
-// one quote. No record is an error. A line is read as far as it goes: cells that it lacks are
+// one quote; text behind it belongs to the cell. No record is an error. A line is read as far as it goes: cells that it lacks are
 // empty, and empty cells after the last named column are dropped. A malformed line (a quote that
 // does not end, a text after the last named column, another delimiter, more than maxLine bytes)
 // becomes a row of empty cells, and a cell that is not text (not UTF-8, or with a NUL) becomes
@@ -94,6 +94,8 @@ type lineReader struct {
 	cells     []string
 	names     []string
 	odd       RowRemarks
+	held      int  // cells of the last record
+	skipped   bool // a line was a comment
 }
 
 func newLineReader(r io.Reader, f Format) lineReader {
@@ -170,6 +172,12 @@ func (r *lineReader) Columns() []string { return r.names }
 // Place returns the number of the last line, from 1.
 func (r *lineReader) Place() int { return r.number }
 
+// Held returns how many cells the last record had in the file.
+func (r *lineReader) Held() int { return r.held }
+
+// Skipped reports whether a line was a comment so far.
+func (r *lineReader) Skipped() bool { return r.skipped }
+
 // Remarks counts the rows that were repaired, and those read as empty records, by cause.
 func (r *lineReader) Remarks() []Remark {
 	odd := slices.Clone(r.odd)
@@ -193,10 +201,14 @@ func (r *lineReader) Next() (cells []string, ok bool, err error) {
 // ok is false if the line is none.
 func (r *lineReader) fit(cells []string, as Problem, place int) ([]string, bool) {
 	n, held := len(r.names), len(cells)
+	r.held = held
 	for as == "" && len(cells) > n && cells[len(cells)-1] == "" {
 		cells = cells[:len(cells)-1]
 	}
 	switch {
+	case as == TextBehind && held == n:
+		r.odd.Add(TextAfter, place)
+		return cells, true
 	case as != "":
 	case len(cells) > n:
 		as = LongRow
@@ -277,13 +289,18 @@ func (r *lineReader) read() (line string, whole bool, err error) {
 func (r *lineReader) holdsRecord(line string) (text string, ok bool) {
 	line = strings.TrimPrefix(line, byteOrderMark) // on every line, because the result must not depend on the line's place
 	comment := r.format.Comment
-	return line, strings.TrimSpace(line) != "" && (comment == "" || !strings.HasPrefix(line,
-		comment))
+	if comment != "" && strings.HasPrefix(line, comment) {
+		r.skipped = true
+		return line, false
+	}
+	return line, strings.TrimSpace(line) != ""
 }
 
 // split cuts a line into cells. If the last cell's quote does not end, as is OpenQuote, and the
-// cells are those before and this one. If text follows a closing quote, as is TextBehind.
+// cells are those before and this one. If text follows a closing quote, as is TextBehind, and the
+// text belongs to the cell.
 func (r *lineReader) split(line string) (cells []string, as Problem) {
+	var odd Problem
 	r.cells = r.cells[:0]
 	for more := true; more; {
 		var cell string
@@ -294,14 +311,17 @@ func (r *lineReader) split(line string) (cells []string, as Problem) {
 		if quoted, ok := strings.CutPrefix(start, `"`); ok {
 			end := r.closingQuote(quoted)
 			if end < 0 {
+				if odd != "" {
+					return nil, odd
+				}
 				return append(r.cells, quoted), OpenQuote
 			}
 			var behind string
 			behind, line, more = r.cut(quoted[end+1:])
 			if strings.TrimSpace(behind) != "" {
-				return nil, TextBehind
+				odd = TextBehind
 			}
-			cell = strings.ReplaceAll(quoted[:end], `""`, `"`)
+			cell = strings.ReplaceAll(quoted[:end], `""`, `"`) + behind
 			if r.format.Escape != 0 {
 				cell = r.unescaped(cell)
 			}
@@ -312,7 +332,7 @@ func (r *lineReader) split(line string) (cells []string, as Problem) {
 		}
 		r.cells = append(r.cells, strings.TrimSpace(cell))
 	}
-	return r.cells, ""
+	return r.cells, odd
 }
 
 // cut returns what stands before and after the first delimiter, as strings.Cut does.

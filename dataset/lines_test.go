@@ -49,7 +49,7 @@ func TestReadLines(t *testing.T) {
 		"quoted delimiter":   {"a,b\n \"x, \"\"y\"\"\" ,2\n", Format{}, [][]string{{"a", "b"}, {`x, "y"`, "2"}}, 0, 0},
 		"quote in a cell":    {"a,b\n5\" pipe,2\n", Format{}, [][]string{{"a", "b"}, {`5" pipe`, "2"}}, 0, 0},
 		"stray quote":        {"a,b\n\"1,2\n3,4\"\n5,6\n", Format{}, [][]string{{"a", "b"}, empty, {"3", `4"`}, {"5", "6"}}, 1, 2},
-		"text after a quote": {"a,b\n\"1\"x,2\n", Format{}, [][]string{{"a", "b"}, empty}, 1, 2},
+		"text after a quote": {"a,b\n\"1\"x,2\n\"1\"x,2,3\n\"old\" scar ,3\n", Format{}, [][]string{{"a", "b"}, {"1x", "2"}, empty, {"old scar", "3"}}, 1, 3},
 		"cell of two lines":  {"a,b\n\"1\n2\",3\n4,5\n", Format{}, [][]string{{"a", "b"}, empty, {`2"`, "3"}, {"4", "5"}}, 1, 2},
 		"short": {"a,b,c\n1\n1,2\n,\n3,4,5\n", Format{}, [][]string{{"a", "b", "c"},
 			{"1", "", ""}, {"1", "2", ""}, {"", "", ""}, {"3", "4", "5"}}, 0, 0},
@@ -107,7 +107,7 @@ func TestReadLines(t *testing.T) {
 // TestRowRemarks: what is repaired or dropped is counted by cause, with the first line of each,
 // whether quoted cells may have line breaks or not, and however the bytes arrive.
 func TestRowRemarks(t *testing.T) {
-	text := "a,b,c\n1,2,3\n1,2\n1\n1,2,3,\n1,2,3,,\n1,2,3,4\n1;2;3\n1,\"2\"x,3\n" +
+	text := "a,b,c\n1,2,3\n1,2\n1\n1,2,3,\n1,2,3,,\n1,2,3,4\n1;2;3\n1,\"2\"x,3,4\n" +
 		"1,\"2\\\"\",3\r1,2,3\r1,\"2,3"
 	want := []Remark{
 		{Problem: ShortRow, Count: 2, First: 3}, {Problem: EmptyCells, Count: 2, First: 5},

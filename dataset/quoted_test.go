@@ -132,7 +132,8 @@ func TestQuotedLimits(t *testing.T) {
 	}
 }
 
-// cellsSlowly cuts a text into cells, letter by letter. open: the text ends inside quotes.
+// cellsSlowly cuts a text into cells, letter by letter. open: the text ends inside quotes. It is
+// not ok if text follows a closing quote.
 func cellsSlowly(text string, delimiter rune) (cells []string, open, ok bool) {
 	const (
 		before = iota // a cell so far of spaces only
@@ -141,7 +142,7 @@ func cellsSlowly(text string, delimiter rune) (cells []string, open, ok bool) {
 		quote  // a quote inside quotes
 		behind // closing quote and a space
 	)
-	cell, state := "", before
+	cell, state, odd := "", before, false
 	for _, c := range text {
 		space := unicode.IsSpace(c) && c != delimiter
 		switch {
@@ -154,9 +155,7 @@ func cellsSlowly(text string, delimiter rune) (cells []string, open, ok bool) {
 		case c == delimiter:
 			cells, cell, state = append(cells, strings.TrimSpace(cell)), "", before
 		case state == quote || state == behind:
-			if state = behind; !space {
-				return nil, false, false
-			}
+			state, odd, cell = behind, odd || !space, cell+string(c)
 		case state == before && c == '"':
 			cell, state = "", quoted
 		case state == before && !space || state == before && unicode.IsSpace(delimiter):
@@ -165,7 +164,10 @@ func cellsSlowly(text string, delimiter rune) (cells []string, open, ok bool) {
 			cell += string(c)
 		}
 	}
-	return append(cells, strings.TrimSpace(cell)), state == quoted, true
+	if odd && state == quoted {
+		return nil, false, false
+	}
+	return append(cells, strings.TrimSpace(cell)), state == quoted, !odd
 }
 
 // linesSlowly cuts a text at newlines, carriage returns, and the two together.
@@ -245,7 +247,7 @@ func recordsSlowly(text string, f Format) (all []record, of []int) {
 				break
 			}
 		}
-		if !ok {
+		if !ok && len(cells) != len(f.Columns) {
 			cells = nil
 		}
 		cells = fitSlowly(cells, len(f.Columns))

@@ -37,6 +37,7 @@ const (
 	OtherDelimiter Problem = "rows with another delimiter, read as empty records"
 	OpenQuote      Problem = "rows with a quote that does not end, read as empty records"
 	TextBehind     Problem = "rows with text behind a closing quote, read as empty records"
+	TextAfter      Problem = "rows with text behind a closing quote, read as a part of the cell"
 	Backslash      Problem = "rows with a backslash before a quote, read as empty records: " +
 		"write escape: \\ in the mapping, or export with doubled quotes"
 	LongLine Problem = "rows of more than 4 MiB, read as empty records"

@@ -237,6 +237,18 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 			"(comment)", row, comment)
 		lines, err = read(m.Written)
 	}
+	at := slices.IndexFunc(lines.Remarks,
+		func(r dataset.Remark) bool { return r.Problem == files.Footer })
+	if err == nil && at >= 0 && m.LastRow == 0 {
+		footer := lines.Remarks[at]
+		if m.LastRow = footer.First - 1; strings.Trim(m.Comment, "-=+") != "" {
+			m.Comment = "" // of a line of the footer
+		}
+		c.note("look at: the last rows (%d, the first in line %d) lack cells that the rows before "+
+			"have, so the draft leaves them out (last_row): take last_row out if they are records",
+			footer.Count, footer.First)
+		lines, err = read(m.Written)
+	}
 	return lines, err
 }
 

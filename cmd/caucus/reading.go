@@ -24,6 +24,7 @@ type reading struct {
 	mapping string
 	written files.Written
 	decimal string
+	lenient bool // read a table as declare does: a malformed row is an empty record, and counted
 }
 
 func (r *reading) flags(f *pflag.FlagSet) {
@@ -99,6 +100,9 @@ func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.For
 		return nil, err
 	}
 	defer file.close()
+	if r.lenient {
+		file.open = files.OpenForPerson
+	}
 	t, err := r.mapped(c, file, s)
 	if err != nil {
 		return nil, namedOnce(name, err)
@@ -128,6 +132,9 @@ func (r *reading) mapped(c *console, file *recordFile, s dataset.Schema) (*datas
 	lines, err := dataset.Collect(rows)
 	if err != nil {
 		return nil, err
+	}
+	if n := lines.Malformed; n > 0 && n == lines.Table.Rows() {
+		return nil, fmt.Errorf("no line is a row of %d cells: %s", len(lines.Columns), lines.Remarks[0])
 	}
 	for _, note := range bound.Notes {
 		c.note("note: %s", note)

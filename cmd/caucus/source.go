@@ -150,6 +150,7 @@ func (s *recordsFrom) tables(c *console) (schema dataset.Schema, train, test *da
 			return schema, nil, nil, err
 		}
 		s.format = schema.Format()
+		s.reading.lenient = true
 		if train, err = s.reading.table(c, s.train, schema, s.format); err != nil {
 			return schema, nil, nil, err
 		}

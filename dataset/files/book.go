@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,7 +19,7 @@ const maxShared = 1 << 30
 type book struct {
 	z        *zip.Reader
 	from1904 bool              // days are counted from 1904
-	sheets   []string          // their names, in order
+	sheets   []string          // their names, in order; hidden ones come last
 	parts    map[string]string // the part of the archive that holds each
 }
 
@@ -55,14 +56,19 @@ func (b *book) each(name string, most int64, do func(*part, xml.StartElement) er
 
 // contents finds the sheets, in order, and the part of the archive that holds each.
 func (b *book) contents() error {
-	ids := map[string]string{}
+	ids, visible := map[string]string{}, 0
 	err := b.each("xl/workbook.xml", small, func(_ *part, e xml.StartElement) error {
 		switch e.Name.Local {
 		case "workbookPr":
 			b.from1904 = attribute(e, "date1904") == "1" || attribute(e, "date1904") == "true"
 		case "sheet":
 			name := attribute(e, "name")
-			b.sheets = append(b.sheets, name)
+			if state := attribute(e, "state"); state == "" || state == "visible" {
+				b.sheets = slices.Insert(b.sheets, visible, name)
+				visible++
+			} else {
+				b.sheets = append(b.sheets, name)
+			}
 			for _, a := range e.Attr {
 				if a.Name.Local == "id" { // r:id, in either of two name spaces
 					ids[a.Value] = name

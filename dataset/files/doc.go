@@ -16,6 +16,9 @@
 //   - What is repaired, dropped or left out is counted by cause, or named by column, in the Remarks
 //     of Rows: short rows, empty cells or notes right of the table, broken quotes, columns of
 //     lists.
+//   - Empty rows, a text that a line break without quotes cuts, rows below last_row, and totals or a
+//     footer at the end are told by around. OpenForPerson leaves empty rows out and joins the
+//     lines of such a text; Open reads each line alone.
 //   - Where the table stands (first_row, sheet, delimiter) is never guessed by Open. [Propose] and
 //     [ProposeComment] guess it for a draft that a person checks.
 //   - Open cuts text only at line ends, however broken a line is, so any bytes are records (package
@@ -46,5 +49,6 @@
 //     workbook.go (rows of a sheet).
 //  3. Parquet: arrow.go (Arrow's types), parquettypes.go (values as text), parquetheld.go (the
 //     file's own statistics), parquet.go (rows).
-//  4. All: form.go (recognise and open), layout.go (where the table stands).
+//  4. All: form.go (recognise and open), layout.go (where the table stands),
+//     around.go (what stands around its records).
 package files

@@ -245,30 +245,40 @@ func (l *limited) Read(p []byte) (int, error) {
 // Open returns the records of a file whose format is known. It fails if the file has another format, or
 // lacks a required header.
 func Open(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
-	return open(r, size, f, w, dataset.NewLines)
+	return open(r, size, f, w, false)
 }
 
 // OpenForPerson opens a file like Open, for an import that a person checks. Quoted cells may contain line
 // breaks. No study uses OpenForPerson ([dataset.NewQuoted] gives the reason).
 func OpenForPerson(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
-	return open(r, size, f, w, dataset.NewQuoted)
+	return open(r, size, f, w, true)
 }
 
-func open(r io.ReaderAt, size int64, f Format, w Written, text func(io.Reader, dataset.Format) (dataset.Rows, error)) (dataset.Rows, error) {
+func open(r io.ReaderAt, size int64, f Format, w Written, person bool) (rows dataset.Rows,
+	err error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
 	}
 	switch f.Kind {
 	case Workbook:
-		return openWorkbook(r, size, w)
+		rows, err = openWorkbook(r, size, w)
 	case Parquet:
 		return openParquet(r, size)
+	default:
+		var plain io.Reader
+		if plain, err = Decode(io.NewSectionReader(r, 0, size), f); err != nil {
+			return nil, err
+		}
+		text := dataset.NewLines
+		if person {
+			text = dataset.NewQuoted
+		}
+		rows, err = text(plain, w.format())
 	}
-	plain, err := Decode(io.NewSectionReader(r, 0, size), f)
 	if err != nil {
 		return nil, err
 	}
-	return text(plain, w.format())
+	return &around{Rows: rows, w: w, person: person, like: make([]string, len(rows.Columns()))}, nil
 }
 
 // Decode returns the text of a file, unpacked and as UTF-8.

@@ -194,7 +194,9 @@ func proposeSheet(r io.ReaderAt, size int64, w Written, wanted []string) (Writte
 		notes = append(notes, fmt.Sprintf("only the sheet %q is read; the same columns are in %s: "+
 			"put all records on one sheet", sheets[at], quoted(alike)))
 	}
-	if w.Sheet == "" && at > 0 {
+	if w.Sheet == "" && len(alike) > 0 {
+		w.Sheet = sheets[at]
+	} else if w.Sheet == "" && at > 0 {
 		w.Sheet = sheets[at]
 		notes = append(notes, fmt.Sprintf("of the sheets %s, %q is taken: no earlier one has the "+
 			"schema's columns", quoted(sheets), w.Sheet))

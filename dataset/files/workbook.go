@@ -28,6 +28,8 @@ type sheet struct {
 	comment string
 	names   []string
 	place   int
+	skipped bool // a row was a comment
+	others  bool // there are other sheets, and nobody has named this one
 	cells   []string
 	odd     dataset.RowRemarks
 	spans   map[int]int // cells that are spans of time, by column
@@ -37,6 +39,7 @@ func openWorkbook(r io.ReaderAt, size int64, w Written) (dataset.Rows, error) {
 	s, err := openSheet(r, size, w)
 	if err == nil {
 		err = s.header(w)
+		s.others = w.Sheet == "" && len(s.sheets) > 1
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open workbook: %w", err)
@@ -44,7 +47,7 @@ func openWorkbook(r io.ReaderAt, size int64, w Written) (dataset.Rows, error) {
 	return s, nil
 }
 
-// openSheet opens the sheet that w names, or the first, before its first row.
+// openSheet opens the sheet that w names, or the first that is not hidden, before its first row.
 func openSheet(r io.ReaderAt, size int64, w Written) (*sheet, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
@@ -100,8 +103,15 @@ func (s *sheet) header(w Written) (err error) {
 func (s *sheet) Columns() []string { return s.names }
 func (s *sheet) Place() int        { return s.place }
 
+// Skipped reports whether a row was a comment so far.
+func (s *sheet) Skipped() bool { return s.skipped }
+
 func (s *sheet) Remarks() []dataset.Remark {
 	odd := slices.Clone(s.odd)
+	if s.others {
+		odd = append(odd, dataset.Remark{Column: "sheets", Problem: dataset.Problem(fmt.Sprintf(
+			"only %q is read, of %s: name the right one by sheet", s.sheets[0], quoted(s.sheets)))})
+	}
 	for i, name := range s.names {
 		if n := s.spans[i]; n > 0 {
 			odd = append(odd, dataset.Remark{Column: name, Problem: dataset.SpanOfDays, Count: n})
@@ -139,10 +149,14 @@ func (s *sheet) row() ([]string, error) {
 		for len(s.cells) > 0 && s.cells[len(s.cells)-1] == "" {
 			s.cells = s.cells[:len(s.cells)-1]
 		}
-		comment := len(s.cells) > 0 && s.comment != "" && strings.HasPrefix(s.cells[0], s.comment)
-		if len(s.cells) > 0 && !comment && s.place >= s.first {
+		if len(s.cells) == 0 || s.place < s.first {
+			continue
+		}
+		first := slices.IndexFunc(s.cells, func(cell string) bool { return cell != "" })
+		if s.comment == "" || !strings.HasPrefix(s.cells[first], s.comment) {
 			return s.cells, nil
 		}
+		s.skipped = true
 	}
 }
 

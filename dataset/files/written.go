@@ -30,11 +30,15 @@ type Written struct {
 	// is the first record's. What stands above is skipped. The default is the first row that is not
 	// empty.
 	FirstRow int `yaml:"first_row,omitempty" json:"first_row,omitempty"`
+	// LastRow is the line or row, from 1, of the last record. What stands below is left out: totals, a
+	// footer, a second table. The default is the last one of the file.
+	LastRow int `yaml:"last_row,omitempty" json:"last_row,omitempty"`
 	// Header names the columns of a file without names. It may abbreviate: p0..p783.
 	Header []string `yaml:"header,omitempty,flow" json:"header,omitempty"`
-	// Comment begins rows to skip: notes, lines of dashes, a footer.
+	// Comment begins rows to skip, or their first cell that is not empty: notes, lines of dashes, a
+	// footer.
 	Comment string `yaml:"comment,omitempty" json:"comment,omitempty"`
-	// Sheet names a workbook's sheet; empty is the first.
+	// Sheet names a workbook's sheet; empty is the first that is not hidden.
 	Sheet string `yaml:"sheet,omitempty" json:"sheet,omitempty"`
 }
 
@@ -59,6 +63,9 @@ func (w Written) Validate() error {
 	}
 	if len(w.Escape) > 1 {
 		return fmt.Errorf("escape: %q is not one ASCII character, such as \\", w.Escape)
+	}
+	if w.LastRow != 0 && w.LastRow <= w.FirstRow {
+		return fmt.Errorf("last_row: %d must be below first_row", w.LastRow)
 	}
 	names, err := dataset.ExpandNames(w.Header)
 	if err != nil {

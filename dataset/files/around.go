@@ -1,0 +1,273 @@
+package files
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"caucus/dataset"
+)
+
+// What stands around the records of a table, or cuts them.
+const (
+	EmptyRow    dataset.Problem = "empty rows, skipped"
+	EmptyRecord dataset.Problem = "empty rows, read as empty records"
+	Joined      dataset.Problem = "a line break in a text without quotes, taken for a part of the text"
+	NotJoined   dataset.Problem = "a line break in a text without quotes, which makes two records " +
+		"of one: export with quotes"
+	Totals dataset.Problem = "rows that begin as totals do (Sum, Mean, N), read as records: if they " +
+		"are none, leave them out by comment or last_row"
+	Footer dataset.Problem = "last rows without cells that the rows before have, read as records: " +
+		"if they are totals, a footer or a second table, leave them out by last_row"
+	BelowLast dataset.Problem = "rows below last_row, left out"
+	NoComment dataset.Problem = "begins no row: nothing is left out by it"
+)
+
+// totals are the first or last words of a row's first cell if the row sums up others, in lower case.
+var totals = []string{"sum", "mean", "total", "average", "median", "count", "records", "n", "sd", "std",
+	"summe", "gesamt", "mittelwert", "anzahl", "moyenne", "somme", "media", "suma", "totale", "totaal"}
+
+// around leaves out what is no record of a table, and counts it. Without person, what it makes of
+// a row depends on this row and its place alone, as Open promises: it looks ahead only to count.
+type around struct {
+	dataset.Rows
+	w         Written
+	person    bool
+	ahead     []placed
+	err       error // of the reader, after the rows ahead
+	place     int
+	like      []string // the last values of the columns
+	commented bool
+	odd       dataset.RowRemarks
+	told      []dataset.Remark // the reader's remarks up to last_row
+	tail      tail
+}
+
+// placed is a row that was read: its cells, and how many of them the file has.
+type placed struct {
+	cells       []string
+	ok          bool
+	place, held int
+}
+
+func (a *around) Place() int { return a.place }
+
+// Remarks counts short rows anew: the lines of a broken text are none.
+func (a *around) Remarks() []dataset.Remark {
+	told := a.told
+	if told == nil {
+		told = a.Rows.Remarks()
+	}
+	out := slices.DeleteFunc(slices.Clone(told), func(r dataset.Remark) bool {
+		return r.Problem == dataset.ShortRow
+	})
+	for _, r := range a.odd {
+		if r.Problem != Totals || r.Count <= 1+a.tail.rows/20 {
+			out = append(out, r)
+		}
+	}
+	if a.tail.count > 0 {
+		out = append(out, dataset.Remark{Problem: Footer, Count: a.tail.count, First: a.tail.first})
+	}
+	if s, ok := a.Rows.(interface{ Skipped() bool }); a.w.Comment != "" && !a.commented &&
+		ok && !s.Skipped() {
+		out = append(out, dataset.Remark{Column: fmt.Sprintf("comment %q", a.w.Comment), Problem: NoComment})
+	}
+	return out
+}
+
+func (a *around) Next() ([]string, bool, error) {
+	for {
+		row, err := a.take()
+		if err != nil {
+			return nil, false, err
+		}
+		a.place = row.place
+		if a.w.LastRow > 0 && a.place > a.w.LastRow {
+			return nil, false, a.leave()
+		}
+		if !row.ok {
+			return nil, false, nil
+		}
+		first := slices.IndexFunc(row.cells, func(cell string) bool { return cell != "" })
+		switch {
+		case first < 0 && len(row.cells) > 1 && a.person:
+			a.odd.Add(EmptyRow, a.place)
+			continue
+		case first < 0 && len(row.cells) > 1:
+			a.odd.Add(EmptyRecord, a.place)
+			return row.cells, true, nil
+		case first > 0 && a.w.Comment != "" && strings.HasPrefix(row.cells[first], a.w.Comment):
+			a.commented = true
+			continue
+		case row.held < len(row.cells):
+			row.cells = a.whole(row)
+		default:
+			for i, cell := range row.cells {
+				if cell != "" {
+					a.like[i] = cell
+				}
+			}
+		}
+		if first >= 0 && isTotal(row.cells[first]) {
+			a.odd.Add(Totals, a.place)
+		}
+		a.tail.add(row.cells, a.place)
+		return row.cells, true, nil
+	}
+}
+
+// take returns the next row, which is ahead or not read yet.
+func (a *around) take() (placed, error) {
+	if len(a.ahead) > 0 {
+		row := a.ahead[0]
+		a.ahead = a.ahead[1:]
+		return row, nil
+	}
+	return a.read()
+}
+
+func (a *around) read() (row placed, err error) {
+	if a.err == nil {
+		row.cells, row.ok, a.err = a.Rows.Next()
+		row.place, row.held = a.Rows.Place(), len(row.cells)
+	}
+	if h, ok := a.Rows.(interface{ Held() int }); ok {
+		row.held = min(row.held, h.Held())
+	}
+	return row, a.err
+}
+
+// leave counts the rows up to the end.
+func (a *around) leave() (err error) {
+	a.told = append([]dataset.Remark{}, a.Rows.Remarks()...)
+	for err == nil {
+		a.odd.Add(BelowLast, a.place)
+		_, err = a.take()
+	}
+	return err
+}
+
+// maxBroken bounds the lines of a text without quotes.
+const maxBroken = 10
+
+// whole returns the cells of a short row. If the next rows are short too and go on in the middle of
+// its last text, so that together they have a cell for each column, whole joins them.
+func (a *around) whole(row placed) []string {
+	short := slices.Clone(row.cells)
+	cells := slices.Clone(row.cells[:row.held])
+	last := row
+	for i := 0; i < maxBroken; i++ {
+		if i == len(a.ahead) {
+			next, err := a.read()
+			if err != nil {
+				break
+			}
+			next.cells = slices.Clone(next.cells)
+			a.ahead = append(a.ahead, next)
+		}
+		next := a.ahead[i]
+		end := len(cells) - 1
+		if !next.ok || next.place != last.place+1 || end+next.held > len(short) || next.held == len(short) ||
+			!isWord(cells[end]) || !isWord(next.cells[0]) {
+			break
+		}
+		last = next
+		cells[end] += "\n" + next.cells[0]
+		cells = append(cells, next.cells[1:next.held]...)
+		if len(cells) < len(short) {
+			continue
+		}
+		begins := shape(next.cells[0]) == shape(a.like[0]) && a.fits(next.cells[:next.held])
+		if begins || !a.fits(cells) {
+			break
+		}
+		if !a.person {
+			a.odd.Add(NotJoined, row.place)
+			break
+		}
+		a.odd.Add(Joined, row.place)
+		a.ahead = a.ahead[i+1:]
+		return cells
+	}
+	a.odd.Add(dataset.ShortRow, row.place)
+	return short
+}
+
+// fits reports whether cells are numbers in the columns that have numbers, and only there.
+func (a *around) fits(cells []string) bool {
+	for i, cell := range cells {
+		if cell != "" && a.like[i] != "" && isNumber(cell) != isNumber(a.like[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isWord(cell string) bool { return cell != "" && !isNumber(cell) }
+
+// shape writes a text's runs of letters as a, and of digits as 9: P12 and Q7 are a9.
+func shape(text string) string {
+	var out []rune
+	for _, r := range text {
+		switch {
+		case unicode.IsLetter(r):
+			r = 'a'
+		case unicode.IsDigit(r):
+			r = '9'
+		}
+		if len(out) == 0 || out[len(out)-1] != r {
+			out = append(out, r)
+		}
+	}
+	return string(out)
+}
+
+func isTotal(cell string) bool {
+	if len(cell) > 24 || isNumber(cell) {
+		return false
+	}
+	words := strings.Fields(strings.ToLower(strings.TrimRight(cell, ":. ")))
+	return len(words) > 0 &&
+		(slices.Contains(totals, words[0]) || slices.Contains(totals, words[len(words)-1]))
+}
+
+// tail finds the last rows of a table that lack two cells in columns where nearly all rows before
+// have one. They are at most a quarter of those.
+type tail struct {
+	rows, first, count int   // before these last rows; the first of them; how many
+	empty, lacking     []int // for each column, empty cells among the rows, and among the last
+}
+
+func (t *tail) add(cells []string, place int) {
+	if t.empty == nil {
+		t.empty, t.lacking = make([]int, len(cells)), make([]int, len(cells))
+	}
+	lacks := 0
+	for i, cell := range cells {
+		if cell == "" && t.empty[i] <= t.rows/50 {
+			lacks++
+		}
+	}
+	into := t.empty
+	if lacks >= 2 && t.rows >= 10 && t.count < max(5, t.rows/4) {
+		if t.count++; t.count == 1 {
+			t.first = place
+		}
+		into = t.lacking
+	} else {
+		if t.count > 0 {
+			for i, n := range t.lacking {
+				t.empty[i] += n
+			}
+			clear(t.lacking)
+		}
+		t.rows, t.count = t.rows+t.count+1, 0
+	}
+	for i, cell := range cells {
+		if cell == "" {
+			into[i]++
+		}
+	}
+}

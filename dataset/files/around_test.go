@@ -1,0 +1,134 @@
+package files
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+
+	"caucus/dataset"
+)
+
+// withRows returns 40 whole rows below their names, with first as the rows 3 and after.
+func withRows(first string) string {
+	var b strings.Builder
+	b.WriteString("id,remark,age,sex,died\n")
+	for i := range 40 {
+		if fmt.Fprintf(&b, "P%d,none,%d,M,no\n", i+1, 30+i); i == 0 {
+			b.WriteString(first)
+		}
+	}
+	return b.String()
+}
+
+// TestAround: what is no record of a table is left out for a person, and counted; each record of a
+// study is its own line, and the same rows are counted.
+func TestAround(t *testing.T) {
+	for name, c := range map[string]struct {
+		text              string
+		w                 Written
+		rows, studies     int
+		row               string // the person's third row
+		remarks, ofStudys []dataset.Remark
+	}{
+		"broken text": {withRows("Q,called\nfamily twice,35,F,no\n"), Written{}, 41, 42,
+			"Q|called\nfamily twice|35|F|no", []dataset.Remark{{Problem: Joined, Count: 1, First: 3}},
+			[]dataset.Remark{{Problem: NotJoined, Count: 1, First: 3},
+				{Problem: dataset.ShortRow, Count: 2, First: 3}}},
+		"broken twice": {withRows("Q,called\nthe family\ntwice,35,F,no\n"), Written{}, 41, 43,
+			"Q|called\nthe family\ntwice|35|F|no",
+			[]dataset.Remark{{Problem: Joined, Count: 1, First: 3}},
+			[]dataset.Remark{{Problem: NotJoined, Count: 1, First: 3},
+				{Problem: dataset.ShortRow, Count: 3, First: 3}}},
+		"short rows": {withRows("Q1,none,34\nQ2,none,35\n"), Written{}, 42, 42, "Q1|none|34||",
+			[]dataset.Remark{{Problem: dataset.ShortRow, Count: 2, First: 3}},
+			[]dataset.Remark{{Problem: dataset.ShortRow, Count: 2, First: 3}}},
+		"short rows of texts": {withRows("Q1,none\nQ2,none,35,M\n"), Written{}, 42, 42, "Q1|none|||",
+			[]dataset.Remark{{Problem: dataset.ShortRow, Count: 2, First: 3}},
+			[]dataset.Remark{{Problem: dataset.ShortRow, Count: 2, First: 3}}},
+		"empty rows": {withRows(",,,,\n,,,,\n"), Written{}, 40, 42, "P2|none|31|M|no",
+			[]dataset.Remark{{Problem: EmptyRow, Count: 2, First: 3}},
+			[]dataset.Remark{{Problem: EmptyRecord, Count: 2, First: 3}}},
+		"sums": {withRows("") + "Sum,,45,,\nMean,,54.2,,\n", Written{}, 42, 42, "P3|none|32|M|no",
+			[]dataset.Remark{{Problem: Totals, Count: 2, First: 42}, {Problem: Footer, Count: 2, First: 42}},
+			[]dataset.Remark{{Problem: Totals, Count: 2, First: 42}, {Problem: Footer, Count: 2, First: 42}}},
+		"subtotal": {withRows("Ward 3 mean,none,35,F,no\n"), Written{}, 41, 41, "Ward 3 mean|none|35|F|no",
+			[]dataset.Remark{{Problem: Totals, Count: 1, First: 3}},
+			[]dataset.Remark{{Problem: Totals, Count: 1, First: 3}}},
+		"no patient of much": {withRows("Q,,,M,\n"), Written{}, 41, 41, "Q|||M|", nil, nil},
+		"last row": {withRows("") + "Legend\nage,years\n1,2\n", Written{LastRow: 41}, 40, 40, "P3|none|32|M|no",
+			[]dataset.Remark{{Problem: BelowLast, Count: 3, First: 42}},
+			[]dataset.Remark{{Problem: BelowLast, Count: 3, First: 42}}},
+		"comment beside": {withRows(",Sum,35,,\n"), Written{Comment: "Sum"}, 40, 40, "P2|none|31|M|no", nil, nil},
+		"comment":        {withRows("(1 row)\n"), Written{Comment: "("}, 40, 40, "P2|none|31|M|no", nil, nil},
+		"no comment": {withRows(""), Written{Comment: "Mean"}, 40, 40, "P3|none|32|M|no",
+			[]dataset.Remark{{Column: `comment "Mean"`, Problem: NoComment}},
+			[]dataset.Remark{{Column: `comment "Mean"`, Problem: NoComment}}},
+	} {
+		for _, of := range []struct {
+			open    func(io.ReaderAt, int64, Format, Written) (dataset.Rows, error)
+			n       int
+			row     string
+			remarks []dataset.Remark
+		}{{OpenForPerson, c.rows, c.row, c.remarks}, {Open, c.studies, "", c.ofStudys}} {
+			in := strings.NewReader(c.text)
+			rows, err := of.open(in, in.Size(), Format{Kind: Text, Encoding: utf8Text}, c.w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines, err := dataset.Collect(rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, got := 2, ""
+			if strings.HasPrefix(of.row, "Q") || strings.HasPrefix(of.row, "Ward") || strings.HasPrefix(of.row, "P2") {
+				at = 1
+			}
+			for _, name := range lines.Columns {
+				cell, _ := lines.Table.Cell(at, name)
+				got += "|" + cell
+			}
+			if lines.Table.Rows() != of.n || !slices.Equal(lines.Remarks, of.remarks) ||
+				of.row != "" && got[1:] != of.row {
+				t.Errorf("%s: %d rows, want %d, %q, want %q, remarks %v, want %v", name, lines.Table.Rows(),
+					of.n, got[1:], of.row, lines.Remarks, of.remarks)
+			}
+		}
+	}
+}
+
+// TestHiddenSheet: the sheet that is read if nobody names one is not hidden, and the others are
+// said.
+func TestHiddenSheet(t *testing.T) {
+	b := workbook(t, "old", func(x *excelize.File) {
+		x.NewSheet("Cohort")
+		for _, name := range []string{"old", "Cohort"} {
+			x.SetSheetRow(name, "A1", &[]any{"age", "sex"})
+			x.SetSheetRow(name, "A2", &[]any{60, name})
+		}
+		x.SetActiveSheet(1)
+		x.SetSheetVisible("old", false)
+	})
+	for sheet, want := range map[string]string{"": "Cohort", "old": "old", "Cohort": "Cohort"} {
+		in := bytes.NewReader(b)
+		rows, err := OpenForPerson(in, in.Size(), Format{Kind: Workbook}, Written{Sheet: sheet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := dataset.Collect(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := lines.Table.Cell(0, "sex")
+		if got != want || (len(lines.Remarks) == 1) != (sheet == "") {
+			t.Errorf("sheet %q: %q, %v", sheet, got, lines.Remarks)
+		}
+	}
+	if w, notes, _ := drafted(t, b, Written{}); w.Sheet != "Cohort" || len(notes) != 1 {
+		t.Errorf("draft %+v, %q", w, notes)
+	}
+}
