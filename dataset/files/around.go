@@ -3,6 +3,7 @@ package files
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -13,20 +14,23 @@ import (
 const (
 	EmptyRow    dataset.Problem = "empty rows, skipped"
 	EmptyRecord dataset.Problem = "empty rows, read as empty records"
-	Joined      dataset.Problem = "a line break in a text without quotes, taken for a part of the text"
+	Joined      dataset.Problem = "a line break in a text without quotes, taken for a part of " +
+		"the text"
 	NotJoined   dataset.Problem = "a line break in a text without quotes, which makes two records " +
 		"of one: export with quotes"
-	Totals dataset.Problem = "rows that begin as totals do (Sum, Mean, N), read as records: if they " +
-		"are none, leave them out by comment or last_row"
+	Totals dataset.Problem = "rows that begin as totals do (Sum, Mean, N), read as records: if " +
+		"they are none, leave them out by comment or last_row"
 	Footer dataset.Problem = "last rows without cells that the rows before have, read as records: " +
 		"if they are totals, a footer or a second table, leave them out by last_row"
 	BelowLast dataset.Problem = "rows below last_row, left out"
 	NoComment dataset.Problem = "begins no row: nothing is left out by it"
 )
 
-// totals are the first or last words of a row's first cell if the row sums up others, in lower case.
-var totals = []string{"sum", "mean", "total", "average", "median", "count", "records", "n", "sd", "std",
-	"summe", "gesamt", "mittelwert", "anzahl", "moyenne", "somme", "media", "suma", "totale", "totaal"}
+// totals are the first or last words, in lower case, of the first cell of a row that sums up
+// others.
+var totals = []string{"sum", "mean", "total", "average", "median", "count", "records", "n", "sd",
+	"std", "summe", "gesamt", "mittelwert", "anzahl", "moyenne", "somme", "media", "suma", "totale",
+	"totaal"}
 
 // around leaves out what is no record of a table, and counts it. Without person, what it makes of
 // a row depends on this row and its place alone, as Open promises: it looks ahead only to count.
@@ -72,7 +76,8 @@ func (a *around) Remarks() []dataset.Remark {
 	}
 	if s, ok := a.Rows.(interface{ Skipped() bool }); a.w.Comment != "" && !a.commented &&
 		ok && !s.Skipped() {
-		out = append(out, dataset.Remark{Column: fmt.Sprintf("comment %q", a.w.Comment), Problem: NoComment})
+		column := fmt.Sprintf("comment %q", a.w.Comment)
+		out = append(out, dataset.Remark{Column: column, Problem: NoComment})
 	}
 	return out
 }
@@ -169,8 +174,8 @@ func (a *around) whole(row placed) []string {
 		}
 		next := a.ahead[i]
 		end := len(cells) - 1
-		if !next.ok || next.place != last.place+1 || end+next.held > len(short) || next.held == len(short) ||
-			!isWord(cells[end]) || !isWord(next.cells[0]) {
+		if !next.ok || next.place != last.place+1 || end+next.held > len(short) ||
+			next.held == len(short) || !isWord(cells[end]) || !isWord(next.cells[0]) {
 			break
 		}
 		last = next
@@ -203,6 +208,11 @@ func (a *around) fits(cells []string) bool {
 		}
 	}
 	return true
+}
+
+func isNumber(cell string) bool {
+	_, err := strconv.ParseFloat(strings.Replace(cell, ",", ".", 1), 64)
+	return err == nil
 }
 
 func isWord(cell string) bool { return cell != "" && !isNumber(cell) }

@@ -140,3 +140,11 @@ func (b *book) styles() (all []numberStyle, err error) {
 	})
 	return all, err
 }
+
+func quoted(names []string) string {
+	var out []string
+	for _, name := range names {
+		out = append(out, strconv.Quote(name))
+	}
+	return strings.Join(out, ", ")
+}

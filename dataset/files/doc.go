@@ -49,6 +49,6 @@
 //     workbook.go (rows of a sheet).
 //  3. Parquet: arrow.go (Arrow's types), parquettypes.go (values as text), parquetheld.go (the
 //     file's own statistics), parquet.go (rows).
-//  4. All: form.go (recognise and open), layout.go (where the table stands),
-//     around.go (what stands around its records).
+//  4. All: around.go (what stands around a table's records), form.go (recognise and open), layout.go
+//     (where the table stands).
 package files

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"caucus/dataset"
@@ -100,11 +99,6 @@ func filled(row []string) (n int) {
 		}
 	}
 	return n
-}
-
-func isNumber(cell string) bool {
-	_, err := strconv.ParseFloat(strings.Replace(cell, ",", ".", 1), 64)
-	return err == nil
 }
 
 // standsAt takes the row of the names from a layout, and notes it if other rows stand above.
@@ -203,14 +197,6 @@ func proposeSheet(r io.ReaderAt, size int64, w Written, wanted []string) (Writte
 	}
 	notes = w.standsAt(best, notes)
 	return w, notes, nil
-}
-
-func quoted(names []string) string {
-	var out []string
-	for _, name := range names {
-		out = append(out, strconv.Quote(name))
-	}
-	return strings.Join(out, ", ")
 }
 
 // firstRows returns the first rows of a sheet, each at its own place.
