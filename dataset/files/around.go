@@ -16,7 +16,7 @@ const (
 	EmptyRecord dataset.Problem = "empty rows, read as empty records"
 	Joined      dataset.Problem = "a line break in a text without quotes, taken for a part of " +
 		"the text"
-	NotJoined   dataset.Problem = "a line break in a text without quotes, which makes two records " +
+	NotJoined dataset.Problem = "a line break in a text without quotes, which makes two records " +
 		"of one: export with quotes"
 	Totals dataset.Problem = "rows that begin as totals do (Sum, Mean, N), read as records: if " +
 		"they are none, leave them out by comment or last_row"
