@@ -107,8 +107,8 @@ var (
 func NamesPatient(column string) bool { return patientName.MatchString(column) }
 
 // identifies reports whether a column is named like patient or record numbers and has too many distinct values
-// to be anything else: over draftLevels, and more than a tenth of the records. A column without a name, or one
-// that counts the rows, holds record numbers too.
+// to be anything else: over draftLevels and more than a tenth of the records, or nearly one for each record. A
+// column without a name, or one that counts the rows, holds record numbers too.
 func (c *column) identifies(rows int, missingText string) identity {
 	texts := c.distinct()
 	delete(texts, "")
@@ -123,12 +123,13 @@ func (c *column) identifies(rows int, missingText string) identity {
 			numbers += n
 		}
 	}
+	own := len(texts) > 2 && float64(len(texts)) >= nearUnique*float64(present)
 	switch {
-	case many && whole && patient:
+	case (many || own) && whole && patient:
 		return aPatient
-	case many && whole && named, c.name == "" || strings.HasPrefix(c.name, "column") && c.counts(rows):
+	case (many || own) && whole && named, c.name == "" || strings.HasPrefix(c.name, "column") && c.counts(rows):
 		return aRecord
-	case many && whole && numbers == present && float64(len(texts)) >= nearUnique*float64(present):
+	case many && own && whole && numbers == present:
 		return ownInEachRow
 	}
 	return nobody
@@ -219,6 +220,9 @@ func draftFeature(c *column, rows int, missingText string) (f Feature, why strin
 		return Feature{}, fmt.Sprintf("%d of its %d values are numbers, and others are not, such as %q: name those that mean a missing value under missing in a mapping", len(numbers), present, firstText(levels))
 	case len(levels) > draftLevels:
 		return Feature{}, fmt.Sprintf("it has %d different texts, more than %d: names, keys or free text", len(levels), draftLevels)
+	case len(levels) > 2 && 2*len(levels) > present:
+		return Feature{}, fmt.Sprintf("it has %d different texts in %d rows: names, keys or free "+
+			"text, which a schema would publish", len(levels), present)
 	}
 	return Feature{Column: c.name, Kind: Categorical, Levels: levels}, ""
 }
