@@ -711,6 +711,16 @@ var mutants = []mutant{
 		found: "TestNamed",
 	},
 	{
+		name: "texts of each row's own are levels of a draft", room: "dataset", file: "draft.go",
+		old: "case len(levels) > 2 && 2*len(levels) > present:", new: "case false:",
+		found: "TestDraftIdentifiers",
+	},
+	{
+		name: "a value of another unit is a mark of a missing one", room: "dataset/mapping", file: "suggest.go",
+		old: "10*outside <= all ||", new: "10*outside <= 99*all ||",
+		found: "TestMarksAmongOtherUnits",
+	},
+	{
 		name: "what follows a date is ignored", room: "dataset/dates", file: "date.go",
 		old: "return 0, false, false\n\t}\n\tvar n [11]", new: "return 0, false, true\n\t}\n\tvar n [11]",
 		found: "TestNamed",

@@ -123,3 +123,29 @@ func TestDraftSchemaErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestDraftIdentifiers: of short files too, a text that nearly each row has its own of is left out
+// and named, and so is what is named like a record's number.
+func TestDraftIdentifiers(t *testing.T) {
+	text := "ptid,phone,iban,mrn,ward,age,died\n"
+	for i := range 40 {
+		text += fmt.Sprintf("P%d,+49 30 %d,DE%d,%d,%c,%d,%s\n", 70-i, 5551000+317*i, 100+i, 90210+i*7,
+			"AB"[i%2], 20+i, []string{"no", "yes"}[i%2])
+	}
+	table, err := ReadCSV(strings.NewReader(text), Format{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, left, err := DraftSchema(table, "died")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, l := range left {
+		names = append(names, l.Column)
+	}
+	if want := []string{"ptid", "phone", "iban", "mrn"}; !slices.Equal(names, want) ||
+		s.Patient != "mrn" || !slices.Equal(s.FeatureColumns(), []string{"ward", "age"}) {
+		t.Errorf("left out %q, features %q", names, s.FeatureColumns())
+	}
+}

@@ -262,10 +262,11 @@ func (d *drafter) missing() {
 			}
 			columns = append(columns, column)
 			texts, counted := d.table.Distinct(column), kind == dataset.Numeric && d.counted(column)
+			apart := apartFrom(texts, f)
 			for _, text := range slices.Sorted(maps.Keys(texts)) {
 				mark := slices.Contains(dataset.MissingTexts(), text) ||
 					kind == dataset.Categorical && all[text] ||
-					counted && d.isMark(f, text, texts[text])
+					counted && isMark(f, text, texts[text]) && apart(text)
 				if mark && text != d.schema.Missing && levelFor(text, f.Levels) == "" {
 					marks[column], all[text] = append(marks[column], text), true
 					d.note("%q in %s is taken for a missing value: %d "+
@@ -324,7 +325,7 @@ func (d *drafter) alsoNumber(mark string, marks map[string]Texts) {
 // isMark reports whether a text of n cells, in a column of numbers or dates, stands for a missing
 // value: a text without digits that many cells have, or a number outside of the bounds that is a
 // code.
-func (d *drafter) isMark(f dataset.Feature, text string, n int) bool {
+func isMark(f dataset.Feature, text string, n int) bool {
 	v, isNumber := readNumber(text, ",")
 	if !isNumber {
 		return n >= often && text != "" && !strings.ContainsAny(text, "0123456789")
@@ -332,6 +333,27 @@ func (d *drafter) isMark(f dataset.Feature, text string, n int) bool {
 	negative := v < 0 && f.Min >= 0 && n >= often && v == math.Trunc(v)
 	plain := strconv.FormatFloat(v, 'f', -1, 64) // -9 for -9.0
 	return (v < f.Min || v > f.Max) && (negative || missingCode.MatchString(plain))
+}
+
+// apartFrom tells of the texts that isMark takes for codes whether they are no values among a
+// column's others. Where a tenth of its other numbers are out of bounds, the unit may be another,
+// and a code is none unless it is above twice the others, or alone below 0.
+func apartFrom(texts map[string]int, f dataset.Feature) func(text string) bool {
+	all, outside, low, high := 0, 0, math.Inf(1), math.Inf(-1)
+	for text, n := range texts {
+		v, ok := readNumber(text, ",")
+		if !ok || isMark(f, text, n) {
+			continue
+		}
+		low, high = min(low, v), max(high, v)
+		if all += n; v < f.Min || v > f.Max {
+			outside += n
+		}
+	}
+	return func(text string) bool {
+		v, isNumber := readNumber(text, ",")
+		return !isNumber || 10*outside <= all || v > 2*high || v < 0 && low >= 0
+	}
 }
 
 // levels recodes texts that mean a level, and notes these and the others.

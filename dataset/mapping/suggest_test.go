@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -160,5 +161,35 @@ func TestAdvice(t *testing.T) {
 	}
 	if none := Advice(tableOf(t, "age;creatinine;sex;died;id\n70;1.2;F;no;7\n?;1.1;M;yes;8\n"), s); len(none) > 1 {
 		t.Errorf("of a clean table it says %q", none)
+	}
+}
+
+// TestMarksAmongOtherUnits: numbers of nines are values among others of another unit, and marks of
+// missing values apart from them.
+func TestMarksAmongOtherUnits(t *testing.T) {
+	for values, want := range map[string][]string{
+		"88 104 96 99 999 -9 120":             {"-9", "999"},
+		"5,1 9,9 9,0 7,2 11,3 -9":             {"-9"},
+		"0.9 1.1 99 1.3 0.8 999 -1":           {"-1", "99", "999"},
+		"19500312 19600101 99999999 19700228": {"99999999"},
+	} {
+		s := ward(t)
+		for i := range s.Features {
+			if s.Features[i].Column == "creatinine" {
+				s.Features[i].Min, s.Features[i].Max = 0, 20
+				if strings.Contains(values, ",") {
+					s.Features[i].Min, s.Features[i].Max = 40, 600
+				}
+			}
+		}
+		text := "age;creatinine;sex;died;id\n"
+		for i, v := range strings.Fields(values) {
+			text += fmt.Sprintf("70;%s;F;no;%d\n", v, i)
+		}
+		m := Suggest(tableOf(t, text), s, Mapping{}).Mapping
+		got := slices.Sorted(slices.Values(slices.Concat(m.Missing, m.Columns["creatinine"].Missing)))
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: missing %q, want %q", values, got, want)
+		}
 	}
 }
