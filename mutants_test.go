@@ -681,6 +681,15 @@ var mutants = []mutant{
 		old: "return iso.all >= 10 &&", new: "return iso.all >= 1000 &&", found: "TestMixedDates",
 	},
 	{
+		name: "minutes of a negative span are added", room: "dataset/mapping", file: "units.go",
+		old: "v, sign = -v, -1", new: "v, sign = -v, 1", found: "TestSpanDays",
+	},
+	{
+		name: "a decimal comma makes 1234 of a span of 1.234 days", room: "dataset/mapping",
+		file: "bind.go", old: "\tif t.unit == spanUnit {\n\t\tt.decimal = \"\"",
+		new: "\tif t.unit == spanUnit && m.Decimal == \"\" {\n\t\tt.decimal = \"\"", found: "TestUnits",
+	},
+	{
 		name: "a word for no means F of F and M", room: "dataset/mapping", file: "words.go",
 		old: "if holds && found != \"\" {", new: "if found != \"\" {",
 		found: "TestGuessLevels",

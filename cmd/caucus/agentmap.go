@@ -133,9 +133,11 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 					fmt.Fprintf(w, "%s: %s\n", name, drafted.Placed[name])
 				}
 				then := "read it, then name it in agent.yaml, under data:, as mapping: " + filepath.Base(out)
-				if strings.TrimSpace(string(text)) == "{}" && len(drafted.Unplaced) > 0 {
+				if empty := strings.TrimSpace(string(text)) == "{}"; empty && len(drafted.Unplaced) > 0 {
 					then = "it is empty: write under columns where the schema's columns come from"
-				} else if strings.TrimSpace(string(text)) == "{}" {
+				} else if empty && len(drafted.Notes) > 0 {
+					then = "it is empty: write there what is to look at, if it needs a change"
+				} else if empty {
 					then = "it is empty, since the file's columns are the schema's: no mapping is needed"
 				}
 				fmt.Fprintf(w, "wrote %s: %s\n", out, then)
@@ -231,7 +233,12 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 			m.Written, lines = escaped, other
 		}
 	}
-	if comment, row := files.ProposeComment(lines.Table); comment != "" && m.Comment == "" {
+	comment, row := files.ProposeComment(lines.Table)
+	if comment == "" && row != "" {
+		c.note("look at: the row below the names is taken for units, and no comment skips it alone: "+
+			"remove it, or list the names under header and write first_row, the first record's: %s",
+			row)
+	} else if comment != "" && m.Comment == "" {
 		m.Comment = comment
 		c.note("look at: %q is taken for no record, so the draft skips rows that begin with %q "+
 			"(comment)", row, comment)

@@ -218,8 +218,9 @@ func (s *sheet) firstRows(name string) (rows [][]string, err error) {
 }
 
 // ProposeComment returns the beginning of rows that seem to be no records, although they were read
-// as such: a line of dashes under the names, and lines of one text behind the last record, such as
-// "(200 rows)". It is empty if there are none, or if a record begins in the same way.
+// as such: a line of dashes or of units under the names, and lines of one text behind the last
+// record, such as "(200 rows)". It is empty if there are none, or if a record or the line of names
+// begins in the same way; row then shows a line of units nevertheless.
 func ProposeComment(t *dataset.Table) (comment, row string) {
 	names, n := t.Columns(), t.Rows()
 	if len(names) < 3 || n < 2 {
@@ -234,6 +235,11 @@ func ProposeComment(t *dataset.Table) (comment, row string) {
 	}
 	if top := strings.Join(cells(0), ""); len(top) > 2 && strings.Trim(top, "-=+") == "" {
 		comment, row = top[:2], top
+	} else if unitRow(t, cells(0)) {
+		comment, row = cells(0)[0], cells(0)[0]
+		if row == "" || strings.HasPrefix(names[0], comment) {
+			return "", strings.Join(cells(0), ", ")
+		}
 	} else if last := cells(n - 1); strings.Join(last[1:], "") == "" {
 		row = last[0]
 		comment = strings.TrimSpace(row[:strings.IndexAny(row+"0", "0123456789")])
@@ -247,4 +253,29 @@ func ProposeComment(t *dataset.Table) (comment, row string) {
 		}
 	}
 	return comment, row
+}
+
+// unitRow reports whether a table's first row holds units: it has no number, each of its texts stands
+// once in its column, and at least two of these columns hold numbers otherwise.
+func unitRow(t *dataset.Table, row []string) bool {
+	counted := 0
+	for i, name := range t.Columns() {
+		texts := t.Distinct(name)
+		if row[i] == "" {
+			continue
+		}
+		if isNumber(row[i]) || texts[row[i]] > 1 || slices.Contains(dataset.MissingTexts(), row[i]) {
+			return false
+		}
+		numbers := 0
+		for text, n := range texts {
+			if isNumber(text) {
+				numbers += n
+			}
+		}
+		if 2*numbers > t.Rows() {
+			counted++
+		}
+	}
+	return counted >= 2
 }

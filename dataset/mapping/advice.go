@@ -118,11 +118,15 @@ func numberAdvice(t *dataset.Table, name string, f dataset.Feature, missing stri
 	var out []string
 	signs, numbers := decimalSigns(texts, f, "")
 	layouts, _ := layoutsOf(texts)
+	unit, _ := unitOf(texts)
 	switch {
 	case layouts != nil:
 		names := dataset.LayoutNames(layouts)
 		out = append(out, fmt.Sprintf("the cells of %s are dates like %s: add dates: %s, and "+
 			"years_until or days_since a day", name, names, names))
+	case unit != "":
+		out = append(out, fmt.Sprintf("most cells of %s are like %q: add unit: %s", name,
+			clip(firstOf(odd)), unit))
 	case numbers == 0:
 	case len(signs) > 1:
 		out = append(out, fmt.Sprintf("%s: %s: write which one it is under "+
@@ -131,6 +135,15 @@ func numberAdvice(t *dataset.Table, name string, f dataset.Feature, missing stri
 		_, commas := decimalSigns(odd, anything, signs[0])
 		out = append(out, fmt.Sprintf("%s cells of %s have a decimal %s: write decimal: "+
 			"%q", thousands(commas), name, signNames[signs[0]], signs[0]))
+	}
+	if 2*numbers > all {
+		maps.DeleteFunc(odd, func(text string, n int) bool {
+			_, ok := readNumber(text, signs[0])
+			return ok
+		})
+	}
+	if says := noNumbers(name, name, odd); 2*numbers > all && strings.Contains(says, "begin with") {
+		out = append(out, says)
 	}
 	for _, text := range slices.Sorted(maps.Keys(odd)) {
 		usual := slices.Contains(dataset.MissingTexts(), text)

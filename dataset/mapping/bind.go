@@ -38,7 +38,7 @@ type target struct {
 	missing          words
 	levels           map[string]string
 	numeric          bool
-	decimal          string
+	decimal, unit    string
 	years, days      *day
 	layout           dates.Layout
 	firstYear        int        // of two digits of a year; 0 for the usual ones
@@ -126,8 +126,8 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 			b.Missing = append(b.Missing, name)
 			continue
 		}
-		t.plain = t.expression == nil && t.decimal == "" && rule.Multiply == 0 && rule.Offset == 0 && rule.Round == nil && rule.YearsUntil == "" && rule.DaysSince == ""
-		t.numeric = b.free || numeric[name] || rule.Multiply != 0 || rule.Offset != 0 || rule.Round != nil
+		t.plain = t.expression == nil && t.decimal == "" && rule.Multiply == 0 && rule.Offset == 0 && rule.Round == nil && rule.Unit == "" && rule.YearsUntil == "" && rule.DaysSince == ""
+		t.numeric = b.free || numeric[name] || rule.Multiply != 0 || rule.Offset != 0 || rule.Round != nil || rule.Unit != ""
 		b.targets = append(b.targets, t)
 	}
 	var idle []string
@@ -172,6 +172,10 @@ func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t targ
 		name: name, at: -1, levels: map[string]string{}, round: -1,
 		decimal: cmp.Or(rule.Decimal, m.Decimal), layout: cmp.Or(rule.Dates, m.Dates, dates.ISO),
 		multiply: cmp.Or(rule.Multiply, 1), offset: rule.Offset, firstYear: rule.FirstYear,
+		unit: strings.TrimSpace(rule.Unit),
+	}
+	if t.unit == spanUnit {
+		t.decimal = "" // the days of a span are written with a point
 	}
 	if m.Zone != "" {
 		if t.zone, err = dates.ZoneNamed(m.Zone); err != nil {
@@ -334,7 +338,7 @@ func (b *Bound) Remarks() []dataset.Remark {
 }
 
 // Problems of cells that a mapping cannot turn into a value of the schema. OtherSign,
-// DayAsWritten and BesideLayout are only remarks.
+// DayAsWritten, BesideLayout and NoUnit are only remarks.
 const (
 	NoDate dataset.Problem = "not a date as the mapping says they are written, taken " +
 		"for missing"
@@ -346,13 +350,14 @@ const (
 		"all others have one, so a spreadsheet has probably taken the day for the month: correct " +
 		"the file"
 	BesideLayout dataset.Problem = "a date as YYYY-MM-DD beside the format under dates, read as such"
+	NoUnit       dataset.Problem = "a number without the unit of the mapping, read as if with it"
 	DayAsWritten dataset.Problem = "a moment with a zone, taken for the day that is written " +
 		"there: name the site's under zone, as in Europe/Berlin"
 )
 
 // problems numbers the problems for the counts of a target.
 var problems = [...]dataset.Problem{NoDate, NoValue, AfterDay, OtherSign, DayAsWritten, DayForMonth,
-	BesideLayout}
+	BesideLayout, NoUnit}
 
 const (
 	noDate = iota
@@ -362,6 +367,7 @@ const (
 	dayAsWritten
 	dayForMonth
 	besideLayout
+	noUnit
 )
 
 // compile compiles an expression and records the columns that it reads.

@@ -71,6 +71,9 @@ type Rule struct {
 	FirstYear int `yaml:"first_year,omitempty" json:"first_year,omitempty"`
 	// Decimal is this column's decimal sign, if it differs from the mapping's.
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
+	// Unit is what stands behind each number, such as kg, and is left out. The word span reads spans
+	// of time as days: 5 days 04:12:00, P5DT4H12M, 36:30:00, 36:30 (hours and minutes).
+	Unit string `yaml:"unit,omitempty" json:"unit,omitempty"`
 	// Multiply, then Offset, converts a number to the schema's unit. Round keeps that many decimals.
 	Multiply float64 `yaml:"multiply,omitempty" json:"multiply,omitempty"`
 	Offset   float64 `yaml:"offset,omitempty" json:"offset,omitempty"`

@@ -109,6 +109,14 @@ func (t *target) of(cells []string, env map[string]any) string {
 	if !t.numeric || t.plain {
 		return text
 	}
+	if t.unit != "" {
+		bare, ok := numberBefore(text, t.unit)
+		if _, number := readNumber(bare, t.decimal); ok && number {
+			text = bare
+		} else if _, number := readNumber(text, t.decimal); number {
+			t.odd[noUnit]++
+		}
+	}
 	plain, bySign := plainNumber(text, t.decimal)
 	v, ok := readNumber(text, t.decimal)
 	switch {

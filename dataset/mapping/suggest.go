@@ -53,6 +53,7 @@ func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 			}
 		}
 	}
+	d.repeats()
 	d.missing()
 	for _, name := range s.AllColumns() {
 		if _, placed := d.out.Placed[name]; placed {
@@ -198,20 +199,35 @@ func (d *drafter) fits(column string, f dataset.Feature) bool {
 	return f.Kind != dataset.Numeric || d.counted(column)
 }
 
+// repeats notes rows that repeat the line of names, as files have that were put behind each other.
+func (d *drafter) repeats() {
+	least, at := d.table.Rows(), d.table.Columns()
+	for _, name := range at {
+		least = min(least, d.table.Distinct(name)[name])
+	}
+	if least > 0 {
+		d.note("%d rows repeat the names of the columns: remove them from the file, or they count "+
+			"as records; or list the names under header and write comment: %s", least, at[0])
+	}
+}
+
 // counted reports whether most of a column's cells are numbers or dates.
 func (d *drafter) counted(column string) bool {
 	texts := d.present(column)
-	_, numbers := decimalSigns(texts, anything, "")
+	_, bare := unitOf(texts)
+	_, numbers := decimalSigns(bare, anything, "")
 	layouts, _ := layoutsOf(texts)
 	return 2*numbers >= cells(texts) || layouts != nil
 }
 
-// present counts a column's texts, without those for missing values.
+// present counts a column's texts, without those for missing values and repeats of its name.
 func (d *drafter) present(column string) map[string]int {
 	texts := d.table.Distinct(column)
 	missing := slices.Concat(dataset.MissingTexts(), d.out.Mapping.Missing, d.marks[column])
 	words := newWords(missing, d.out.Mapping.Decimal)
-	maps.DeleteFunc(texts, func(text string, _ int) bool { return text == "" || words.has(text) })
+	maps.DeleteFunc(texts, func(text string, _ int) bool {
+		return text == "" || text == column || words.has(text)
+	})
 	return texts
 }
 
@@ -510,14 +526,30 @@ func (d *drafter) example(column string, is func(text string) bool) (string, boo
 
 // number checks decimal signs and units in a column of numbers.
 func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
-	texts, told := d.present(column), d.out.Mapping.Decimal
+	told := d.out.Mapping.Decimal
+	unit, texts := unitOf(d.present(column))
+	switch r.Unit = unit; unit {
+	case "":
+	case spanUnit:
+		text, _ := d.example(column, func(text string) bool {
+			_, ok := spanDays(text)
+			return ok
+		})
+		days, _ := spanDays(text)
+		d.note("%s: the cells of %q are spans of time such as %q, read as %.4g days: multiply: 24 "+
+			"makes hours of them", name, column, text, days)
+		told = ""
+	default:
+		d.note("%s: most cells of %q have %q behind the number, which unit leaves out: check that "+
+			"the schema means this unit", name, column, unit)
+	}
 	signs, numbers := decimalSigns(texts, f, told)
 	all, _ := decimalSigns(texts, anything, told)
 	if numbers == 0 {
 		d.note("%s: no cell of %q is a number", name, column)
 		return
 	}
-	if len(signs) == 1 && signs[0] != told {
+	if len(signs) == 1 && signs[0] != told && unit != spanUnit {
 		r.Decimal = cmp.Or(signs[0], ".")
 	}
 	if len(all) > 1 {
@@ -533,11 +565,36 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 			values = append(values, slices.Repeat([]float64{v}, min(n, 1000))...)
 		}
 	}
+	odd := maps.Clone(texts)
+	maps.DeleteFunc(odd, func(text string, _ int) bool {
+		_, ok := readNumber(text, signs[0])
+		return ok
+	})
+	if says := noNumbers(name, column, odd); says != "" {
+		d.note("%s", says)
+	}
 	slices.Sort(values)
 	if middle := values[len(values)/2]; middle > f.Max || middle < f.Min {
 		d.note("%s: the middle value of %q is %s, outside of %s to %s: is it in another unit? write multiply (and offset)", name, column,
 			strconv.FormatFloat(middle, 'g', 4, 64), strconv.FormatFloat(f.Min, 'g', -1, 64), strconv.FormatFloat(f.Max, 'g', -1, 64))
 	}
+}
+
+// noNumbers counts the cells of a column that are no numbers. An expression reads the file's column.
+func noNumbers(name, column string, odd map[string]int) string {
+	limits := maps.Clone(odd)
+	maps.DeleteFunc(limits, func(text string, _ int) bool { return strings.IndexAny(text, "<>≤≥") != 0 })
+	switch {
+	case len(limits) > 0:
+		text := firstOf(limits)
+		return fmt.Sprintf("%s: %d cells begin with a sign such as <, as %q, and become missing, "+
+			"unless an expression gives them a number: text(%q) startsWith %q ? 0.5 : column(%q)",
+			name, cells(limits), clip(text), column, string([]rune(text)[0]), column)
+	case len(odd) > 0:
+		return fmt.Sprintf("%s: %d cells are no numbers, such as %q, and become missing", name,
+			cells(odd), clip(firstOf(odd)))
+	}
+	return ""
 }
 
 // oneDecimal writes a decimal sign for all columns instead of each if the columns that need one
@@ -555,9 +612,9 @@ func (d *drafter) oneDecimal() {
 		if !placed || f.Kind != dataset.Numeric {
 			f = anything
 		}
-		texts := d.present(c)
+		unit, texts := unitOf(d.present(c))
 		switch signs, numbers := decimalSigns(texts, f, ""); {
-		case numbers == 0 || len(signs) > 1:
+		case numbers == 0 || len(signs) > 1 || unit == spanUnit:
 		case signs[0] == "":
 			plain = append(plain, texts)
 		case sign != "" && sign != signs[0]:
