@@ -28,9 +28,9 @@
 //
 // No file uses a declaration of a later one.
 //
-//  1. A mapping on paper: numbers.go (numbers and missing texts), units.go,
-//     expression.go, mapping.go.
+//  1. A mapping on paper: numbers.go (numbers and missing texts), units.go, expression.go,
+//     mapping.go.
 //  2. A mapping at work: bind.go (to the columns of a file), rows.go.
-//  3. For a person: words.go (the same meaning in several languages), signs.go (decimal signs),
+//  3. For a person: words.go (the same meaning in several languages), signs.go (decimal signs, dates, units),
 //     suggest.go (a draft), advice.go.
 package mapping

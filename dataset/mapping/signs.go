@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 
 	"caucus/dataset"
@@ -102,3 +103,39 @@ func cells(texts map[string]int) (n int) {
 }
 
 func firstOf(texts map[string]int) string { return slices.Min(slices.Collect(maps.Keys(texts))) }
+
+// withUnit finds a number and what stands behind it.
+var withUnit = regexp.MustCompile(`^([+-]?\d(?:[\d.,' \x{a0}\x{202f}]*\d)?)\s*([^\d\s.,'<>=:/-][^\s]*)$`)
+
+// unitOf returns the unit that most cells have behind a number, and all texts without it; "" and
+// the texts themselves if most have none.
+func unitOf(texts map[string]int) (unit string, bare map[string]int) {
+	units := map[string]int{}
+	for text, n := range texts {
+		if _, ok := parseNumber(text, ""); ok {
+			continue
+		}
+		if _, ok := spanDays(text); ok {
+			units[spanUnit] += n
+		} else if parts := withUnit.FindStringSubmatch(text); parts != nil {
+			units[parts[2]] += n
+		}
+	}
+	all := cells(texts)
+	for u, n := range units {
+		if 2*n > all {
+			unit = u
+		}
+	}
+	if unit == "" {
+		return "", texts
+	}
+	bare = map[string]int{}
+	for text, n := range texts {
+		if number, ok := numberBefore(text, unit); ok {
+			text = number
+		}
+		bare[text] += n
+	}
+	return unit, bare
+}

@@ -43,9 +43,6 @@ func spanDays(text string) (days float64, ok bool) {
 	return seconds / 86400, true
 }
 
-// withUnit finds a number and what stands behind it.
-var withUnit = regexp.MustCompile(`^([+-]?\d(?:[\d.,' \x{a0}\x{202f}]*\d)?)\s*([^\d\s.,'<>=:/-][^\s]*)$`)
-
 // numberBefore returns the number of a cell with the unit behind it, as the cell writes it; for
 // spans their days. It is false for other texts.
 func numberBefore(text, unit string) (number string, ok bool) {
@@ -55,37 +52,4 @@ func numberBefore(text, unit string) (number string, ok bool) {
 	}
 	number, ok = strings.CutSuffix(text, unit)
 	return strings.TrimSpace(number), ok
-}
-
-// unitOf returns the unit that most cells have behind a number, and all texts without it; "" and
-// the texts themselves if most have none.
-func unitOf(texts map[string]int) (unit string, bare map[string]int) {
-	units := map[string]int{}
-	for text, n := range texts {
-		if _, ok := parseNumber(text, ""); ok {
-			continue
-		}
-		if _, ok := spanDays(text); ok {
-			units[spanUnit] += n
-		} else if parts := withUnit.FindStringSubmatch(text); parts != nil {
-			units[parts[2]] += n
-		}
-	}
-	all := cells(texts)
-	for u, n := range units {
-		if 2*n > all {
-			unit = u
-		}
-	}
-	if unit == "" {
-		return "", texts
-	}
-	bare = map[string]int{}
-	for text, n := range texts {
-		if number, ok := numberBefore(text, unit); ok {
-			text = number
-		}
-		bare[text] += n
-	}
-	return unit, bare
 }
