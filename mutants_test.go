@@ -1077,8 +1077,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "what was late is told before the upload leaves", room: "agent", file: "sending.go",
-		old: "\tr, err := a.link.Contribute(ctx, o.Hash, body)\n",
-		new: "\tif _, flaws := a.flaws(d); len(flaws) > 0 {\n\t\ta.log.Error(\"late\", flaws...)\n\t}\n\tr, err := a.link.Contribute(ctx, o.Hash, body)\n",
+		old:   "\tr, err := a.link.Contribute(ctx, o.Hash, body)\n",
+		new:   "\tif _, flaws := a.flaws(d); len(flaws) > 0 {\n\t\ta.log.Error(\"late\", flaws...)\n\t}\n\tr, err := a.link.Contribute(ctx, o.Hash, body)\n",
 		found: "TestFlawsAreTold",
 	},
 	{
