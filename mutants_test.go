@@ -1172,11 +1172,6 @@ var mutants = []mutant{
 		in: "study/conformance", found: "TestForms",
 	},
 	{
-		name: "a list from silent replicas has no end", room: "protocol", file: "client.go",
-		old: "silent := one.Err() != nil && ctx.Err() == nil", new: "silent := one.Err() != nil",
-		found: "TestSlowReplicas",
-	},
-	{
 		name: "a deadline set in a silence gets its whole length", room: "agent", file: "silence.go",
 		old: "if d.set.After(from) {", new: "if d.set.Before(from) {",
 		found: "TestSilenceInterrupts",
