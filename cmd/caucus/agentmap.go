@@ -133,7 +133,8 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 					fmt.Fprintf(w, "%s: %s\n", name, drafted.Placed[name])
 				}
 				then := "read it, then name it in agent.yaml, under data:, as mapping: " + filepath.Base(out)
-				if empty := strings.TrimSpace(string(text)) == "{}"; empty && len(drafted.Unplaced) > 0 {
+				empty := strings.TrimSpace(string(text)) == "{}"
+				if empty && len(drafted.Unplaced) > 0 {
 					then = "it is empty: write under columns where the schema's columns come from"
 				} else if empty && len(drafted.Notes) > 0 {
 					then = "it is empty: write there what is to look at, if it needs a change"

@@ -126,8 +126,10 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 			b.Missing = append(b.Missing, name)
 			continue
 		}
-		t.plain = t.expression == nil && t.decimal == "" && rule.Multiply == 0 && rule.Offset == 0 && rule.Round == nil && rule.Unit == "" && rule.YearsUntil == "" && rule.DaysSince == ""
-		t.numeric = b.free || numeric[name] || rule.Multiply != 0 || rule.Offset != 0 || rule.Round != nil || rule.Unit != ""
+		t.plain = t.expression == nil && t.decimal == "" && rule.Multiply == 0 && rule.Offset == 0 && rule.Round == nil &&
+			rule.Unit == "" && rule.YearsUntil == "" && rule.DaysSince == ""
+		t.numeric = b.free || numeric[name] || rule.Multiply != 0 || rule.Offset != 0 ||
+			rule.Round != nil || rule.Unit != ""
 		b.targets = append(b.targets, t)
 	}
 	var idle []string

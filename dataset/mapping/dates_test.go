@@ -95,7 +95,8 @@ func TestMixedDates(t *testing.T) {
 			t.Errorf("%q: %s\n%s", c.births[0], notes, remarks)
 		}
 	}
-	draft := Suggest(tableOf(t, "born;sex\nspring;F\n1950-03-17;M\nlong ago;F\n"), ward(t), Mapping{})
+	draft := Suggest(tableOf(t, "born;sex\nspring;F\n1950-03-17;M\nlong ago;F\n"), ward(t),
+		Mapping{})
 	if notes := strings.Join(draft.Notes, "\n"); !strings.Contains(notes,
 		"age is not mapped to \"born\"") {
 		t.Error(notes)

@@ -105,7 +105,8 @@ func cells(texts map[string]int) (n int) {
 func firstOf(texts map[string]int) string { return slices.Min(slices.Collect(maps.Keys(texts))) }
 
 // withUnit finds a number and what stands behind it.
-var withUnit = regexp.MustCompile(`^([+-]?\d(?:[\d.,' \x{a0}\x{202f}]*\d)?)\s*([^\d\s.,'<>=:/-][^\s]*)$`)
+var withUnit = regexp.MustCompile(`^([+-]?\d(?:[\d.,' \x{a0}\x{202f}]*\d)?)\s*` +
+	`([^\d\s.,'<>=:/-][^\s]*)$`)
 
 // unitOf returns the unit that most cells have behind a number, and all texts without it; "" and
 // the texts themselves if most have none.

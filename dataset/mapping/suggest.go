@@ -583,7 +583,9 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 // noNumbers counts the cells of a column that are no numbers. An expression reads the file's column.
 func noNumbers(name, column string, odd map[string]int) string {
 	limits := maps.Clone(odd)
-	maps.DeleteFunc(limits, func(text string, _ int) bool { return strings.IndexAny(text, "<>≤≥") != 0 })
+	maps.DeleteFunc(limits, func(text string, _ int) bool {
+		return strings.IndexAny(text, "<>≤≥") != 0
+	})
 	switch {
 	case len(limits) > 0:
 		text := firstOf(limits)

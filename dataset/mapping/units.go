@@ -32,7 +32,7 @@ func spanDays(text string) (days float64, ok bool) {
 	for i, length := range []float64{7 * 86400, 86400, 3600, 60, 1} {
 		part := parts[i+2]
 		v, _ := strconv.ParseFloat(strings.Replace(part, ",", ".", 1), 64) // empty: 0
-		if length == 3600 && strings.HasPrefix(part, "-") {                // for minutes and seconds too
+		if length == 3600 && strings.HasPrefix(part, "-") {                // so are minutes and seconds
 			v, sign = -v, -1
 		}
 		seconds += sign * v * length
