@@ -649,6 +649,24 @@ var mutants = []mutant{
 		found: "TestWorkbookNameSpaces",
 	},
 	{
+		name: "a study's record is joined to the next line's", room: "dataset/files", file: "around.go",
+		old: "if !a.person {\n", new: "if !a.person && i > 0 {\n", found: "TestAround",
+	},
+	{
+		name: "a study's record of empty cells is left out", room: "dataset/files", file: "around.go",
+		old: "len(row.cells) > 1 && a.person:", new: "len(row.cells) > 1:", found: "TestAround",
+	},
+	{
+		name: "two short rows are one, whatever they begin with", room: "dataset/files",
+		file: "around.go", old: "if begins || !a.fits(cells) {", new: "if !a.fits(cells) {",
+		found: "TestAround",
+	},
+	{
+		name: "a hidden sheet is read by default", room: "dataset/files", file: "book.go",
+		old: "state == \"\" || state == \"visible\"", new: "state != \"\" || state == \"\"",
+		found: "TestHiddenSheet",
+	},
+	{
 		name: "an Arrow duration is a bare count", room: "dataset/files", file: "arrow.go",
 		old:   "const timestamp, aStruct, duration = 10, 13, 18",
 		new:   "const timestamp, aStruct, duration = 10, 13, 180",

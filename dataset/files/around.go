@@ -36,6 +36,7 @@ var totals = []string{"sum", "mean", "total", "average", "median", "count", "rec
 // a row depends on this row and its place alone, as Open promises: it looks ahead only to count.
 type around struct {
 	dataset.Rows
+	text      interface{ Held() int } // the rows, if they are of text
 	w         Written
 	person    bool
 	ahead     []placed
@@ -74,8 +75,8 @@ func (a *around) Remarks() []dataset.Remark {
 	if a.tail.count > 0 {
 		out = append(out, dataset.Remark{Problem: Footer, Count: a.tail.count, First: a.tail.first})
 	}
-	if s, ok := a.Rows.(interface{ Skipped() bool }); a.w.Comment != "" && !a.commented &&
-		ok && !s.Skipped() {
+	if s, ok := a.Rows.(interface{ Skipped() bool }); ok && a.w.Comment != "" && !a.commented &&
+		!s.Skipped() {
 		column := fmt.Sprintf("comment %q", a.w.Comment)
 		out = append(out, dataset.Remark{Column: column, Problem: NoComment})
 	}
@@ -138,8 +139,8 @@ func (a *around) read() (row placed, err error) {
 		row.cells, row.ok, a.err = a.Rows.Next()
 		row.place, row.held = a.Rows.Place(), len(row.cells)
 	}
-	if h, ok := a.Rows.(interface{ Held() int }); ok {
-		row.held = min(row.held, h.Held())
+	if a.text != nil {
+		row.held = min(row.held, a.text.Held())
 	}
 	return row, a.err
 }
@@ -235,12 +236,15 @@ func shape(text string) string {
 }
 
 func isTotal(cell string) bool {
-	if len(cell) > 24 || isNumber(cell) {
+	cell = strings.TrimRight(cell, ":. ")
+	if n := len(cell); n == 0 || n > 24 || cell[0] <= '9' || cell[n-1] <= '9' {
 		return false
 	}
-	words := strings.Fields(strings.ToLower(strings.TrimRight(cell, ":. ")))
-	return len(words) > 0 &&
-		(slices.Contains(totals, words[0]) || slices.Contains(totals, words[len(words)-1]))
+	first, _, _ := strings.Cut(cell, " ")
+	last := cell[strings.LastIndexByte(cell, ' ')+1:]
+	return slices.ContainsFunc(totals, func(word string) bool {
+		return strings.EqualFold(word, first) || strings.EqualFold(word, last)
+	})
 }
 
 // tail finds the last rows of a table that lack two cells in columns where nearly all rows before

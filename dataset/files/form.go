@@ -278,7 +278,9 @@ func open(r io.ReaderAt, size int64, f Format, w Written, person bool) (rows dat
 	if err != nil {
 		return nil, err
 	}
-	return &around{Rows: rows, w: w, person: person, like: make([]string, len(rows.Columns()))}, nil
+	text, _ := rows.(interface{ Held() int })
+	return &around{Rows: rows, text: text, w: w, person: person,
+		like: make([]string, len(rows.Columns()))}, nil
 }
 
 // Decode returns the text of a file, unpacked and as UTF-8.
