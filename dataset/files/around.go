@@ -158,8 +158,8 @@ func (a *around) leave() (err error) {
 // maxBroken bounds the lines of a text without quotes.
 const maxBroken = 10
 
-// whole returns the cells of a short row. If the next rows are short too and go on in the middle of
-// its last text, so that together they have a cell for each column, whole joins them.
+// whole returns the cells of a short row. If the next rows are short too and go on in the middle
+// of its last text, so that together they have a cell for each column, whole joins them.
 func (a *around) whole(row placed) []string {
 	short := slices.Clone(row.cells)
 	cells := slices.Clone(row.cells[:row.held])
