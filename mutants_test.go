@@ -748,6 +748,11 @@ var mutants = []mutant{
 		found: "TestMarksAmongOtherUnits",
 	},
 	{
+		name: "a formula without a value is an empty cell without a word", room: "dataset/files", file: "xmlpart.go",
+		old: "p.bare = true", new: "p.bare = false && p.bare",
+		found: "TestUnstoredFormulas",
+	},
+	{
 		name: "what follows a date is ignored", room: "dataset/dates", file: "date.go",
 		old: "return 0, false, false\n\t}\n\tvar n [11]", new: "return 0, false, true\n\t}\n\tvar n [11]",
 		found: "TestNamed",

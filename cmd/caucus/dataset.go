@@ -1,7 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,6 +60,11 @@ Without FILE it lists the data sets whose schema is known, for --dataset.`,
 			for _, l := range left {
 				c.note("left out: %s: %s", l.Column, l.Why)
 			}
+			for _, f := range schema.Features {
+				if doubt := draftDoubt(f, table.Distinct(f.Column)); doubt != "" {
+					c.note("look at: %s: %s", f.Column, doubt)
+				}
+			}
 			c.note("a draft: check every bound and level against what is publicly known, not against private data")
 			doc := struct {
 				dataset.Schema
@@ -66,6 +76,38 @@ Without FILE it lists the data sets whose schema is known, for --dataset.`,
 	how.flags(cmd.Flags())
 	cmd.Flags().StringVar(&label, "label", "", "the label's column")
 	return cmd
+}
+
+// draftDoubt says what else the numbers of a drafted feature may mean, with their counts: a code of
+// missing values, or codes of levels. Empty: nothing.
+func draftDoubt(f dataset.Feature, texts map[string]int) string {
+	if f.Kind != dataset.Numeric {
+		return ""
+	}
+	count := map[float64]int{}
+	whole := true
+	for text, n := range texts {
+		if v, ok := dataset.ParseNumber(text); ok {
+			count[v] += n
+			whole = whole && v == math.Trunc(v)
+		}
+	}
+	values := slices.Sorted(maps.Keys(count))
+	least, most := values[0], values[len(values)-1]
+	mark := func(v float64) string {
+		return fmt.Sprintf("%g in %d cells lies apart from the other numbers: if it stands for a "+
+			"missing value, name it under missing in a mapping, and draft anew", v, count[v])
+	}
+	switch next := max(len(values)-2, 0); {
+	case len(values) > 2 && least < 0 && values[1] >= 0:
+		return mark(least)
+	case len(values) > 10 && strings.Trim(fmt.Sprint(most), "9") == "" && most > 2*values[next]:
+		return mark(most)
+	case whole && len(values) <= 6 && most <= 9 && least >= 0:
+		return fmt.Sprintf("it has only the numbers %v: if they are codes, such as of a sex, "+
+			"make it categorical, with these as levels", values)
+	}
+	return ""
 }
 
 func (c *console) listKnown() error {

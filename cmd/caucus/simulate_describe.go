@@ -47,7 +47,7 @@ func printDescribe(w io.Writer, d simulate.DescribeSummary) {
 	t.render()
 	fmt.Fprintf(w, "\nroot mean square error of a count: %.3g records after the counts are adjusted so that they add up, %.3g records as released; %.1f s\n", d.RMSE, d.NoisyRMSE, d.Seconds)
 	if len(d.Coverage) > 0 {
-		fmt.Fprintf(w, "\nhow often 95 %% intervals held the truth in %d draws; error: root mean square change by noise (means and sds: in ranges of their columns)\n", d.Repeats)
+		fmt.Fprintf(w, "\nhow often 95 %% intervals held the truth in %d draws, other than the table's; error: root mean square change by noise (means and sds: in ranges of their columns)\n", d.Repeats)
 		t := newTable(w, "", "estimates", "of a population", "of these records", "least of a population", "namely of", "unknown", "error")
 		for _, c := range d.Coverage {
 			row := []string{string(c.Measure), fmt.Sprint(c.Estimates), fmt.Sprintf("%.3f", c.Population), fmt.Sprintf("%.3f", c.Records), fmt.Sprintf("%.3f", c.Least), c.LeastOf, fmt.Sprintf("%.3f", c.Unknown), ""}

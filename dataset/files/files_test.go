@@ -402,29 +402,64 @@ func TestParquet(t *testing.T) {
 	}
 }
 
-// TestBombs: a file that unpacks to more than allowed is an error, and takes no memory.
-func TestBombs(t *testing.T) {
-	sheet := func(body string) []byte {
-		var out bytes.Buffer
-		z := zip.NewWriter(&out)
-		for name, text := range map[string]string{
-			"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="A" r:id="i"/></sheets></workbook>`,
-			"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="i" Target="/xl/s.xml"/></Relationships>`,
-			"xl/s.xml":                   body,
-		} {
-			w, err := z.Create(name)
-			if err == nil {
-				_, err = io.WriteString(w, text)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+// bookOf returns a workbook of one sheet.
+func bookOf(t *testing.T, body string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for name, text := range map[string]string{
+		"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="A" r:id="i"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="i" Target="/xl/s.xml"/></Relationships>`,
+		"xl/s.xml":                   body,
+	} {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = io.WriteString(w, text)
 		}
-		if err := z.Close(); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
-		return out.Bytes()
 	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestUnstoredFormulas: cells whose formula has no stored value are told; those with an empty text
+// for a value are not.
+func TestUnstoredFormulas(t *testing.T) {
+	text := func(s string) string { return `<c t="inlineStr"><is><t>` + s + `</t></is></c>` }
+	_, rows, lines := drafted(t, bookOf(t, `<worksheet><sheetData><row>`+text("age")+text("died")+
+		`</row><row><c><f>1+1</f></c>`+text("no")+`</row><row><c><f>1+1</f><v>2</v></c>`+text("no")+
+		`</row><row><c t="str"><f>""</f><v></v></c>`+text("no")+`</row><row><c><f>A2</f></c>`+
+		text("no")+`</row></sheetData></worksheet>`), Written{})
+	want := []dataset.Remark{{Problem: noStoredValue, Count: 2, First: 2}}
+	if !slices.Equal(lines.Remarks, want) {
+		t.Errorf("%q, remarks %v, want %v", rows, lines.Remarks, want)
+	}
+	if got := lines.Table.Distinct("age"); got[""] != 3 || got["2"] != 1 {
+		t.Errorf("ages %v", got)
+	}
+}
+
+// TestHTML: a page of HTML, as many programs save under the name .xls, is named.
+func TestHTML(t *testing.T) {
+	for text, want := range map[string]bool{
+		"<html><table><tr><td>age</td></tr></table>": true, "\ufeff\r\n<!DOCTYPE HTML>\n": true,
+		"<TABLE border=1>": true, "<meta charset=utf-8>": true, "<5,age\n": false,
+		"<headers>,age\n1,2\n": false,
+	} {
+		in := strings.NewReader(text)
+		_, err := Detect(in, in.Size(), Written{})
+		if said := err != nil && strings.Contains(err.Error(), "HTML"); said != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestBombs: a file that unpacks to more than allowed is an error, and takes no memory.
+func TestBombs(t *testing.T) {
 	const start = `<worksheet><sheetData><row><c t="str"><v>a</v></c></row><row><c t="str"><v>`
 	for name, c := range map[string]struct {
 		body, want string
@@ -434,7 +469,7 @@ func TestBombs(t *testing.T) {
 		"far column":  {`<worksheet><row><c t="str"><v>a</v></c></row><row><c r="ZZZZZZZZZZZZ1" t="str"><v>b</v></c><c r="A1" t="str"><v>1</v></c></row></worksheet>`, ""},
 		"odd indexes": {`<worksheet><row><c t="str"><v>a</v></c></row><row><c t="s"><v>99999999999</v></c><c s="-1"><v>x</v></c></row></worksheet>`, ""},
 	} {
-		_, _, _, err := read(sheet(c.body), Written{})
+		_, _, _, err := read(bookOf(t, c.body), Written{})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -134,7 +135,12 @@ func firstBytes(r io.Reader) ([]byte, error) {
 	return b, nil
 }
 
+var markup = regexp.MustCompile(`^(?i:\s*<(!doctype html|html|head|meta|table|div|style))\b`)
+
 func knownOther(start []byte) error {
+	if markup.Match(bytes.TrimPrefix(start, []byte("\ufeff"))) { // many programs name such a file .xls
+		return errors.New("it is an HTML page: save it as .xlsx or CSV")
+	}
 	for _, other := range []struct{ magic, words string }{
 		{"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls), or one with a password: save it as .xlsx without one, or as CSV"},
 		{"SQLite format 3\x00", "an SQLite database: export the table as CSV"},

@@ -173,6 +173,10 @@ func (s *sheet) nextRow() error {
 	return nil
 }
 
+// noStoredValue is a cell whose value the program that wrote it has not computed.
+const noStoredValue dataset.Problem = "formulas without a stored value, taken for missing: open " +
+	"the file in Excel and save it"
+
 // readCells reads the cells of a row to its end.
 func (s *sheet) readCells() error {
 	s.cells = s.cells[:0]
@@ -192,6 +196,9 @@ func (s *sheet) readCells() error {
 		value, text, err := s.in.texts()
 		if err != nil {
 			return err
+		}
+		if s.in.bare {
+			s.odd.Add(noStoredValue, s.place)
 		}
 		if next = at + 1; at >= maxSheetColumns {
 			continue

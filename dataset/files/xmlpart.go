@@ -25,6 +25,7 @@ type part struct {
 	in    *xml.Decoder
 	begun bool
 	space string
+	bare  bool // the element that texts has read has a formula, and no value
 }
 
 // token returns the next tag or text of the part's own name space.
@@ -74,11 +75,12 @@ func (p *part) element(name, within string) (xml.StartElement, error) {
 }
 
 // texts reads the element that has begun to its end. It returns what its elements v and t hold,
-// without the pronunciation of a text, which is in elements rPh.
+// without the pronunciation of a text, which is in elements rPh. A value follows its formula.
 func (p *part) texts() (value, text string, err error) {
 	var v, t strings.Builder
 	var within []string
 	spoken := 0
+	p.bare = false
 	for {
 		token, err := p.token()
 		if err != nil {
@@ -87,8 +89,13 @@ func (p *part) texts() (value, text string, err error) {
 		switch token := token.(type) {
 		case xml.StartElement:
 			within = append(within, token.Name.Local)
-			if token.Name.Local == "rPh" {
+			switch token.Name.Local {
+			case "rPh":
 				spoken++
+			case "f":
+				p.bare = true
+			case "v":
+				p.bare = false
 			}
 		case xml.EndElement:
 			if len(within) == 0 {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"caucus/dataset"
 )
@@ -70,7 +71,7 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 		out = append(out, fmt.Sprintf("%s: %s", name, whichLevel(texts, unsure, levels)))
 	}
 	for _, x := range strangers[:min(len(strangers), adviceTexts)] {
-		if slices.Contains(dataset.MissingTexts(), x.text) {
+		if slices.Contains(dataset.MissingTexts(), x.text) || wordless(x.text) {
 			out = append(out, fmt.Sprintf("%s cells %q of %s look like missing values: add missing: [%q]", thousands(x.n), x.text, name, x.text))
 			continue
 		}
@@ -79,7 +80,7 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 		}
 		level := cmp.Or(guess[x.text], "one of "+few(levels))
 		advice := fmt.Sprintf("%s cells %q are not a %s of %s: add levels: {%s: %s}", thousands(x.n), clip(x.text), what, name, clip(x.text), level)
-		if v, ok := parseNumber(x.text, ""); ok && v < 0 { // systems write -1, -9 or -99 for a missing value
+		if guess[x.text] == "" { // such as -9 or unknown
 			advice += fmt.Sprintf(", or missing: [%q] if it stands for nothing", x.text)
 		}
 		out = append(out, advice)
@@ -96,6 +97,13 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 			"that means it is read as another", name, what, few(none), few(levels)))
 	}
 	return out
+}
+
+// wordless reports a text of signs alone, such as a point or three dashes.
+func wordless(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsNumber(r)
+	})
 }
 
 // numberAdvice explains why a column's cells are not numbers.

@@ -134,12 +134,14 @@ func TestAdvice(t *testing.T) {
 	s := ward(t)
 	var text strings.Builder
 	text.WriteString("age;creatinine;sex;died;id\n")
-	for i := range 1500 {
+	for i := range 1651 {
 		switch {
 		case i < 1200:
 			text.WriteString("12.03.1950;1,5;weiblich;ja;7\n")
 		case i < 1499:
 			text.WriteString("01.02.1960;1,7;NA;no;7\n")
+		case i < 1650:
+			text.WriteString("01.02.1960;1,7;.;unknown;7\n")
 		default:
 			text.WriteString("01.02.1960;1,7;rare;no;7\n")
 		}
@@ -149,7 +151,9 @@ func TestAdvice(t *testing.T) {
 		`1,200 cells "weiblich" are not a level of sex: add levels: {weiblich: F}`,
 		`1,200 cells "ja" are not a class of died: add levels: {ja: yes}`,
 		`299 cells "NA" of sex look like missing values: add missing: ["NA"]`,
-		`1,500 cells of creatinine have a decimal comma: write decimal: ","`,
+		`151 cells "." of sex look like missing values: add missing: ["."]`,
+		`{unknown: one of no, yes}, or missing: ["unknown"] if it stands for nothing`,
+		`1,651 cells of creatinine have a decimal comma: write decimal: ","`,
 		`the cells of age are dates like DD.MM.YYYY`,
 	} {
 		if !strings.Contains(advice, want) {
