@@ -213,16 +213,15 @@ func draftFeature(c *column, rows int, missingText string) (f Feature, why strin
 			"meant, or --decimal . where 1,234 is a thousand"
 	}
 	levels := sortedTexts(texts, missingText)
+	many := len(levels) > draftLevels || len(levels) > 2 && 2*len(levels) > present
 	switch {
 	case len(levels) < 2:
 		return Feature{}, "it has the same value everywhere"
-	case len(levels) > draftLevels && 2*len(numbers) > present:
+	case many && 2*len(numbers) > present:
 		return Feature{}, fmt.Sprintf("%d of its %d values are numbers, and others are not, such as %q: name those that mean a missing value under missing in a mapping", len(numbers), present, firstText(levels))
-	case len(levels) > draftLevels:
-		return Feature{}, fmt.Sprintf("it has %d different texts, more than %d: names, keys or free text", len(levels), draftLevels)
-	case len(levels) > 2 && 2*len(levels) > present:
-		return Feature{}, fmt.Sprintf("it has %d different texts in %d rows: names, keys or free "+
-			"text, which a schema would publish", len(levels), present)
+	case many:
+		return Feature{}, fmt.Sprintf("it has %d different texts in %d rows, as names, keys or "+
+			"free text have: as levels they would be published", len(levels), present)
 	}
 	return Feature{Column: c.name, Kind: Categorical, Levels: levels}, ""
 }
