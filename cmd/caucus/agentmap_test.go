@@ -44,7 +44,7 @@ func TestMapReads(t *testing.T) {
 			"the delimiter, which looks like ';'"},
 		"footer": {"id,age,ill\n1,70,yes\n2,30,no\n(2 rows)\n", 0, `"records": 2`, ""},
 		"dashes": {"id,age,ill\n--,---,---\n1,70,yes\n2,30,no\n", 0, `"comment": "--"`,
-			"formula"},
+			`such as "---"`},
 		"same names": {"id,age,ill,x,x\n1,70,yes,1,2\n2,30,no,3,4\n", 0, `"records": 2`, ""},
 		"all": {"id,age,ill\n1;70;yes\n2;30;no\n", 1, "none of 2 records is a row of 3 " +
 			"cells: rows with another delimiter, read as empty records: 2, the first in line 2",
