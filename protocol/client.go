@@ -16,10 +16,12 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
+	"google.golang.org/grpc/status"
 
 	"caucus/internal/clock"
 	"caucus/privacy"
@@ -276,13 +278,21 @@ const PingEvery = 10 * time.Second
 // another replica leads. Another one takes over within about this time.
 const listTime = 4 * time.Second
 
-// list asks again, on a new connection, while one of several replicas does not answer.
+// shortLists is how many questions have listTime each. A new leader is there by then.
+const shortLists = 3
+
+// list asks again, on a new connection, while one of several replicas does not answer. The last question has
+// the rest of the time, for a slow network.
 func (c *Client) list(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
-	for wait := listTime; several(c.coordinator); wait *= 2 { // longer each time, for a slow network
-		one, stop := context.WithTimeout(ctx, wait)
+	for range shortLists {
+		if !several(c.coordinator) {
+			break
+		}
+		one, stop := context.WithTimeout(ctx, listTime)
 		reply, err := c.studies.List(one, r)
-		silent := one.Err() != nil && ctx.Err() == nil
-		if stop(); err == nil || !silent {
+		// The server may hear of the end first, and cancel.
+		silent := one.Err() != nil || status.Code(err) == codes.Canceled
+		if stop(); err == nil || !silent || ctx.Err() != nil {
 			return reply, err
 		}
 		if err := c.HangUp(); err != nil {
