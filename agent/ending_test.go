@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -292,6 +293,14 @@ func TestReleaseWithoutReceipt(t *testing.T) {
 		again := len(r.bodies) > sent
 		if again != (form == study.FormCommitted) || again == d.Has(site.FileRelease) {
 			t.Errorf("form %d: sent again %t, release %t", form, again, d.Has(site.FileRelease))
+		}
+		if err := errors.Join(d.Remove(site.FileReceipt), d.Remove(site.FileRelease)); err != nil {
+			t.Fatal(err)
+		}
+		r.refuse = study.ErrNotOpen // as a coordinator does whose store was put back
+		round(t, a)
+		if !d.Has(site.FileRelease) || d.Has(site.FileClosed) {
+			t.Errorf("form %d: the coordinator has no receipt, and the release is not collected", form)
 		}
 	}
 }

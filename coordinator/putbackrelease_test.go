@@ -125,7 +125,7 @@ func TestReleasePutBack(t *testing.T) {
 			switch same, err := w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 4)); {
 			case !l.before && (err != nil || !bytes.Equal(same.Document, receipt.Document)):
 				t.Errorf("p0 asks for its receipt: %v", err)
-			case l.before && !errors.Is(err, study.ErrOtherBytes):
+			case l.before && !errors.Is(err, study.ErrNotOpen):
 				t.Errorf("p0 asks for a receipt that is lost: %v", err)
 			}
 			w.stop()

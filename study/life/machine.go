@@ -222,7 +222,7 @@ func (s *Study) contributed(e Contributed) ([]Effect, error) {
 	}
 	if had, ok := s.Received[e.Party]; ok {
 		if had == (study.BodyDigest{}) {
-			return nil, fmt.Errorf("contribute to study: %w: this party's contribution is in it, and its receipt was deleted when the study ended, since an earlier version made the plan", study.ErrNotOpen)
+			return nil, fmt.Errorf("contribute to study: %w: this party's contribution is in it, and the receipt is not kept here any more", study.ErrNotOpen)
 		}
 		if had != e.Body {
 			return nil, fmt.Errorf("contribute to study: %w: resend the first", study.ErrOtherBytes)
