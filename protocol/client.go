@@ -286,12 +286,9 @@ func (c *Client) list(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 		if !several(c.coordinator) {
 			break
 		}
-		// No deadline is told to the server, which would end the call a moment earlier, with another error.
-		one, stop := context.WithCancel(ctx)
-		over := time.AfterFunc(listTime, stop)
-		reply, err := c.studies.List(one, r)
+		one, stop := context.WithTimeout(ctx, listTime)
+		reply, err := c.studies.List(untold{one}, r)
 		silent := one.Err() != nil
-		over.Stop()
 		if stop(); err == nil || !silent || ctx.Err() != nil {
 			return reply, err
 		}
@@ -301,6 +298,13 @@ func (c *Client) list(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 	}
 	return c.studies.List(ctx, r)
 }
+
+// untold is a context whose deadline gRPC does not tell the server. The server would end the call a moment before
+// the client does, with an error of its own.
+type untold struct{ context.Context }
+
+// Deadline reports that there is none.
+func (untold) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // several reports whether an address has several replicas.
 func several(address string) bool { return strings.Contains(address, ",") }
