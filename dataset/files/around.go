@@ -236,8 +236,11 @@ func shape(text string) string {
 }
 
 func isTotal(cell string) bool {
+	if cell == "" || cell[0] <= '9' { // most first cells are numbers
+		return false
+	}
 	cell = strings.TrimRight(cell, ":. ")
-	if n := len(cell); n == 0 || n > 24 || cell[0] <= '9' || cell[n-1] <= '9' {
+	if n := len(cell); n == 0 || n > 24 || cell[n-1] <= '9' {
 		return false
 	}
 	first, _, _ := strings.Cut(cell, " ")
@@ -257,6 +260,10 @@ type tail struct {
 func (t *tail) add(cells []string, place int) {
 	if t.empty == nil {
 		t.empty, t.lacking = make([]int, len(cells)), make([]int, len(cells))
+	}
+	if t.count == 0 && !slices.Contains(cells, "") { // nothing below would change but the number
+		t.rows++
+		return
 	}
 	lacks := 0
 	for i, cell := range cells {
