@@ -48,27 +48,23 @@ type shared struct {
 
 func (s *shared) make(ctx context.Context, m *machine, i int) (body, clear []byte, err error) {
 	vector, weight := s.deal.localSum(ctx, s.Task, i)
-	central := !s.Plan().Noise.AtSite()
-	if central || !s.lean {
+	if !s.lean {
 		if clear, err = s.Statistic.AppendClear(vector, weight); err != nil {
 			return nil, nil, err
 		}
 	}
-	if central {
+	switch noise := s.Plan().Noise; {
+	case noise.InClear():
+		body, err = s.Clear(vector, weight, s.deal.siteKey(i))
+	case noise.Shared() && clear != nil:
 		body = clear
-		if s.Plan().Noise.InClear() {
-			if body, err = s.Clear(vector, weight, s.deal.siteKey(i)); err != nil {
-				return nil, nil, err
-			}
+	case noise.Shared():
+		body, err = s.Statistic.AppendClear(vector, weight)
+	default:
+		var draft study.Contribution
+		if draft, err = s.AtSite(vector, weight); err == nil {
+			body, err = m.body(ctx, draft, i)
 		}
-		if s.lean {
-			clear = nil
-		}
-		return body, clear, nil
-	}
-	draft, err := s.AtSite(vector, weight)
-	if err == nil {
-		body, err = m.body(ctx, draft, i)
 	}
 	return body, clear, err
 }
