@@ -80,7 +80,7 @@ func TestPromisedOnce(t *testing.T) {
 		t.Errorf("it is %s: %s", s.State, s.Reason)
 	}
 	must(w.opens("next"))
-	if _, err := w.server.sharing.helper.Share(ctx, first.Hash); !errors.Is(err, aggregators.ErrFailed) {
+	if err := w.shareError(first.Hash); !errors.Is(err, aggregators.ErrFailed) {
 		t.Errorf("the share of a study that was ended: %v", err)
 	}
 }
@@ -103,7 +103,7 @@ func TestHalfIsEnded(t *testing.T) {
 	}
 	w.startHelperWith(0) // its operator raises it, too late
 	w.told()
-	if _, err := w.server.sharing.helper.Share(ctx, s.Hash); !errors.Is(err, aggregators.ErrFailed) {
+	if err := w.shareError(s.Hash); !errors.Is(err, aggregators.ErrFailed) {
 		t.Errorf("the helper's share: %v", err)
 	}
 	if _, err := w.server.sharing.server.Advance(ctx, s.Hash, w.server.sharing.helper); !errors.Is(err, aggregators.ErrFailed) {
