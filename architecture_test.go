@@ -63,7 +63,8 @@ var rooms = map[string][]string{
 	"study/conformance":         {"study", "study/bodies", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/simulate", "study/verify", "auxdata", "dataset", "privacy"},
 	"study/terms":               {"internal/yamlfile", "study", "study/kinds", "study/simulate", "dataset"},
 	"study/verify":              {"protocol", "study", "study/kinds", "auxdata", "privacy"},
-	"study/forecast":            {"study", "study/classifier", "study/classify", "study/simulate", "auxdata", "dataset", "learners"},
+	"study/forecast/stated":     {"study"},
+	"study/forecast":            {"study", "study/classifier", "study/classify", "study/forecast/stated", "study/simulate", "auxdata", "dataset", "learners"},
 	"study/simulate":            {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
 	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":               {},
@@ -72,7 +73,7 @@ var rooms = map[string][]string{
 	"agent/policy":              {"aggregator", "internal/textpage", "protocol", "study", "study/kinds", "auxdata", "learners", "privacy"},
 	"agent/site":                {"agent/policy", "agent/source", "aggregator", "internal/clock", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
 	"agent/health":              {"agent/policy", "agent/site", "agent/source", "internal/textpage", "protocol", "study", "learners", "learners/command", "privacy"},
-	"agent/desk":                {"agent/health", "agent/site", "agent/source", "aggregator", "internal/textpage", "internal/webpage", "protocol", "study", "study/forecast", "study/kinds", "dataset", "dataset/mapping", "privacy"},
+	"agent/desk":                {"agent/health", "agent/site", "agent/source", "aggregator", "internal/textpage", "internal/webpage", "protocol", "study", "study/forecast/stated", "study/kinds", "dataset", "dataset/mapping", "privacy"},
 	"agent":                     {"agent/desk", "agent/health", "agent/site", "aggregator", "internal/clock", "internal/folder", "internal/webpage", "protocol", "study", "study/kinds", "study/verify", "privacy"},
 	"coordinator/records":       {"internal/database", "protocol", "study", "auxdata", "privacy"},
 	"coordinator/folder":        {"coordinator/records", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "privacy", "privacy/journal", "protocol", "study"},
@@ -175,6 +176,34 @@ func TestImports(t *testing.T) {
 				t.Errorf("room %q does not import %q: take it from the table, which is as tight as what is imported", room, below)
 			}
 		}
+	}
+}
+
+// beyondSites are the rooms that an agent is not made of, so that a site need not trust them.
+var beyondSites = []string{
+	"coordinator", "demo", "helper", "report", "study/export", "study/forecast", "study/life", "study/simulate", "study/terms",
+}
+
+// TestAgentsReach: what a site must trust is what an agent is made of, and no more.
+func TestAgentsReach(t *testing.T) {
+	reached := map[string]bool{}
+	var reach func(room string)
+	reach = func(room string) {
+		if !reached[room] {
+			reached[room] = true
+			for _, below := range rooms[room] { // TestImports holds the table to what is imported
+				reach(below)
+			}
+		}
+	}
+	reach("agent")
+	for _, room := range beyondSites {
+		if _, known := rooms[room]; !known || reached[room] {
+			t.Errorf("room %q is unknown, or an agent reaches it: cut the import, and leave the list as it is", room)
+		}
+	}
+	if len(reached) < 30 {
+		t.Errorf("an agent reaches %d rooms alone", len(reached))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"caucus/study/classifier"
 	"caucus/study/classify"
 	"caucus/study/forecast"
+	"caucus/study/forecast/stated"
 	"caucus/study/simulate"
 )
 
@@ -315,11 +316,11 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 			row := []any{"plan", p.name(), "epsilon", epsilon, "given", given, "helps", f.Helps, "classes", len(shares)}
 			for _, line := range []struct {
 				name string
-				forecast.Line
+				stated.Line
 			}{{"released", f.Released}, {"pooled", f.Pooled}, {"alone", f.Alone}} {
 				for _, r := range []struct {
 					name string
-					forecast.Drawn
+					stated.Drawn
 				}{{"", line.Accuracy}, {"_auc", line.AUC}} {
 					row = append(row, "f_"+line.name+r.name, r.Mean, "f_"+line.name+r.name+"_low", r.Low, "f_"+line.name+r.name+"_high", r.High)
 				}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"caucus/study/forecast"
+	"caucus/study/forecast/stated"
 )
 
 // forecastCase is a plan at an ε, said and true, means over its deals.
@@ -13,14 +13,14 @@ type forecastCase struct {
 	set, half string
 	measured  map[string]float64
 	said      map[string]map[string]float64 // by what was given
-	helps     map[string]forecast.Helps     // the same
+	helps     map[string]stated.Helps       // the same
 	true      bool
 	close     bool // within a point of the other answer
 }
 
 // forecastRelease is one release: what was said of a number and what it came to.
 type forecastRelease struct {
-	helps                     forecast.Helps
+	helps                     stated.Helps
 	low, mean, high, measured float64
 }
 
@@ -59,13 +59,13 @@ func (f forecastRows) cases() (out []forecastCase) {
 		if len(f.said[at+forecastGiven[0]]) == 0 {
 			continue
 		}
-		c := forecastCase{set: rows[0]["set"], half: rows[0]["half"], said: map[string]map[string]float64{}, measured: map[string]float64{}, helps: map[string]forecast.Helps{}}
+		c := forecastCase{set: rows[0]["set"], half: rows[0]["half"], said: map[string]map[string]float64{}, measured: map[string]float64{}, helps: map[string]stated.Helps{}}
 		for _, name := range forecastNumbers {
 			c.measured[name] = mean(rows, name)
 		}
 		majority := mean(rows, "majority")
 		judge := func(accuracy, _ float64) float64 { return accuracy - majority }
-		if c.measured["pooled"]-majority < forecast.LeastGain {
+		if c.measured["pooled"]-majority < stated.LeastGain {
 			judge = func(_, auc float64) float64 { return auc - .5 }
 		}
 		had := judge(c.measured["pooled"], c.measured["pooled_auc"])
@@ -74,7 +74,7 @@ func (f forecastRows) cases() (out []forecastCase) {
 		c.close = math.Abs(min(has-had/4, has-alone)) < .01
 		for _, given := range forecastGiven {
 			said := f.said[at+given]
-			c.helps[given], c.said[given] = forecast.Helps(said[0]["helps"]), map[string]float64{}
+			c.helps[given], c.said[given] = stated.Helps(said[0]["helps"]), map[string]float64{}
 			for _, name := range forecastNumbers {
 				c.said[given][name] = mean(said, "f_"+name)
 			}
@@ -97,7 +97,7 @@ func (f forecastRows) releases(given, name string) (out []forecastRelease) {
 		}
 		for _, truth := range f.truth[at] {
 			out = append(out, forecastRelease{
-				helps: forecast.Helps(said["helps"]), mean: number(said, "f_"+name), measured: number(truth, name),
+				helps: stated.Helps(said["helps"]), mean: number(said, "f_"+name), measured: number(truth, name),
 				low: number(said, "f_"+name+"_low"), high: number(said, "f_"+name+"_high"),
 			})
 		}
@@ -121,9 +121,9 @@ func forecastReport(_ *lab, r *results, p *page) error {
 			for _, c := range group.cases {
 				at, off := 2, c.true
 				switch c.helps[given] {
-				case forecast.Yes:
+				case stated.Yes:
 					at, off = 0, !c.true
-				case forecast.No:
+				case stated.No:
 					at = 1
 				}
 				said[at]++
@@ -173,7 +173,7 @@ func forecastReport(_ *lab, r *results, p *page) error {
 	var table [][]string
 	for _, name := range []string{"released", "released_auc"} {
 		of := rows.releases("auc", name)
-		for _, helps := range []forecast.Helps{forecast.Yes, forecast.Perhaps, forecast.No} {
+		for _, helps := range []stated.Helps{stated.Yes, stated.Perhaps, stated.No} {
 			n, width, in, near := 0., 0., 0., 0.
 			for _, r := range of {
 				if r.helps != helps {

@@ -15,7 +15,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/forecast"
+	"caucus/study/forecast/stated"
 	"caucus/study/kinds"
 )
 
@@ -108,7 +108,7 @@ type Review struct {
 	Found   int      `json:"records_found"`
 	Remarks []string `json:"remarks,omitempty"`
 	// Forecast is the operator's forecast of the study. Nothing here depends on it.
-	Forecast *forecast.Stated `json:"forecast,omitempty"`
+	Forecast *stated.Statement `json:"forecast,omitempty"`
 	Sight
 	// Values are this site's own numbers before noise. They are there if a person asked for them.
 	Values []Output `json:"values,omitempty"`
@@ -221,17 +221,17 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 }
 
 // forecastIn reads the operator's forecast of a study. Nil if there is none that this version can read.
-func forecastIn(d site.Dossier, h study.Hash) *forecast.Stated {
+func forecastIn(d site.Dossier, h study.Hash) *stated.Statement {
 	var signed protocol.Signed
 	b, err := d.Read(site.FileForecast)
 	if err != nil || json.Unmarshal(b, &signed) != nil {
 		return nil
 	}
-	stated, err := forecast.ParseStated(signed.Document, h)
+	operator, err := stated.Parse(signed.Document, h)
 	if err != nil {
 		return nil
 	}
-	return &stated
+	return &operator
 }
 
 // Outline reviews a study without reading records. It checks an undecided study against the ledger too.

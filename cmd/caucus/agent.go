@@ -247,10 +247,10 @@ func (a *agentCommand) drawAgain(ctx context.Context, ag *agent.Agent, p *previe
 	}
 	bar := newProgress(a.console)
 	defer bar.stop()
-	if p.Again, err = p.Forecast.Again(ctx, task.Plan(), task.Pool(), bar.set); err != nil {
+	if p.Again, err = forecast.Again(ctx, *p.Forecast, task.Plan(), task.Pool(), bar.set); err != nil {
 		return err
 	}
-	p.Agrees = p.Forecast.Forecast.Agrees(p.Again)
+	p.Agrees = p.Forecast.Forecast.Agrees(&p.Again.Forecast)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"caucus/report"
-	"caucus/study/forecast"
+	"caucus/study/forecast/stated"
 )
 
 //go:embed forecastpage.html
@@ -27,11 +27,11 @@ func forecastCharts(doc forecastDocument) (out []report.Chart) {
 	for _, curve := range doc.Curves {
 		for _, measure := range []struct {
 			name     string
-			of       func(forecast.Line) forecast.Drawn
+			of       func(stated.Line) stated.Drawn
 			majority func(forecastPoint) float64
 		}{
-			{"accuracy", func(l forecast.Line) forecast.Drawn { return l.Accuracy }, func(p forecastPoint) float64 { return p.Majority }},
-			{"AUC", func(l forecast.Line) forecast.Drawn { return l.AUC }, func(forecastPoint) float64 { return .5 }},
+			{"accuracy", func(l stated.Line) stated.Drawn { return l.Accuracy }, func(p forecastPoint) float64 { return p.Majority }},
+			{"AUC", func(l stated.Line) stated.Drawn { return l.AUC }, func(forecastPoint) float64 { return .5 }},
 		} {
 			c := forecastChart(curve, measure.name, measure.of, measure.majority)
 			c.Series[len(c.Series)-1].Name = doc.Forecast.Largest()
@@ -45,7 +45,7 @@ var forecastAxes = map[string]string{
 	"epsilon": "privacy budget ε (smaller protects more)", "parties": "parties", "records": "records of each party",
 }
 
-func forecastChart(curve forecastCurve, measure string, of func(forecast.Line) forecast.Drawn, majority func(forecastPoint) float64) report.Chart {
+func forecastChart(curve forecastCurve, measure string, of func(stated.Line) stated.Drawn, majority func(forecastPoint) float64) report.Chart {
 	c := report.Chart{
 		Title: strings.ToUpper(measure[:1]) + measure[1:] + " against " + forecastAxes[curve.Against], X: forecastAxes[curve.Against], Y: measure,
 		Ticks: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000, 100000}, Low: 1,
@@ -95,7 +95,7 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 	}
 	if t, err = t.Funcs(template.FuncMap{
 		"three": func(v float64) string { return fmt.Sprintf("%.3f", v) },
-		"span":  forecast.Drawn.Words,
+		"span":  stated.Drawn.Words,
 		"brief": func(v float64) string { return fmt.Sprintf("%.2g", v) },
 		"axis":  func(s string) string { return forecastAxes[s] },
 	}).Parse(forecastPage); err != nil {

@@ -20,6 +20,7 @@ import (
 	"caucus/study"
 	"caucus/study/classify"
 	"caucus/study/forecast"
+	"caucus/study/forecast/stated"
 	"caucus/study/kinds"
 	"caucus/study/labels"
 	"caucus/study/terms"
@@ -115,7 +116,7 @@ were right.`,
 const (
 	mostParties      = forecast.MostParties
 	mostPartyRecords = 1_000_000
-	mostDraws        = forecast.MostDraws
+	mostDraws        = stated.MostDraws
 )
 
 func (p *forecastCommand) run(cmd *cobra.Command) error {
@@ -254,7 +255,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 func (curve forecastCurve) table(w io.Writer) {
 	t := newTable(w, curve.Against, "released", "one party alone", "all records pooled", "AUC released", "AUC one party alone", "AUC all records pooled", "helps")
 	for _, p := range curve.Points {
-		three := func(d forecast.Drawn) string { return fmt.Sprintf("%.3f", d.Mean) }
+		three := func(d stated.Drawn) string { return fmt.Sprintf("%.3f", d.Mean) }
 		t.add(fmt.Sprint(p.At), three(p.Released.Accuracy), three(p.Alone.Accuracy), three(p.Pooled.Accuracy), three(p.Released.AUC), three(p.Alone.AUC), three(p.Pooled.AUC), string(p.Helps))
 	}
 	t.render()

@@ -12,7 +12,7 @@ import (
 
 	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/forecast"
+	"caucus/study/forecast/stated"
 	"caucus/study/kinds"
 )
 
@@ -55,7 +55,7 @@ type studyDocument struct {
 	Statuses []protocol.PartyStatus `json:"statuses"`
 	Amended  []string               `json:"amended"`
 	// Forecast is the forecast that the operator stated when creating the study.
-	Forecast *forecast.Stated `json:"forecast,omitempty"`
+	Forecast *stated.Statement `json:"forecast,omitempty"`
 }
 
 func (o *operator) printStudy(s protocol.Study) error {
@@ -63,10 +63,10 @@ func (o *operator) printStudy(s protocol.Study) error {
 		Statuses: listed(s.Statuses), Ends: s.Chain.Ending().Words(s.Roster), Amended: listed(s.Chain.Changes(0))}
 	var worth []string
 	if s.Forecast.Document != nil {
-		if stated, err := forecast.ParseStated(s.Forecast.Document, s.Hash); err != nil {
+		if operator, err := stated.Parse(s.Forecast.Document, s.Hash); err != nil {
 			worth = []string{err.Error()}
 		} else {
-			doc.Forecast, worth = &stated, stated.Words()
+			doc.Forecast, worth = &operator, operator.Words()
 		}
 	}
 	return o.print(doc, func(w io.Writer) {

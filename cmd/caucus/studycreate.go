@@ -19,6 +19,7 @@ import (
 	"caucus/study"
 	"caucus/study/evaluate"
 	"caucus/study/forecast"
+	"caucus/study/forecast/stated"
 	"caucus/study/kinds"
 	"caucus/study/terms"
 )
@@ -193,13 +194,13 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		if err := client.UploadPool(ctx, p.Pool, made.PoolBytes); err != nil {
 			return fmt.Errorf("upload pool: %w", err)
 		}
-		var stated []byte
+		var document []byte
 		if drawn != nil {
-			if stated, err = (forecast.Stated{Plan: made.Hash, AUC: s.AUC, Forecast: drawn}).Document(); err != nil {
+			if document, err = (stated.Statement{Plan: made.Hash, AUC: s.AUC, Forecast: &drawn.Forecast}).Document(); err != nil {
 				return err
 			}
 		}
-		created, err := client.CreateStudy(ctx, made.Canonical, stated)
+		created, err := client.CreateStudy(ctx, made.Canonical, document)
 		if errors.Is(err, protocol.ErrExists) && when == "closes_in" {
 			return fmt.Errorf("%w, or write deadline: without it the deadline counts from now, so the same file makes another plan each time", err)
 		}

@@ -19,6 +19,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classify"
+	"caucus/study/forecast/stated"
 	"caucus/study/simulate"
 )
 
@@ -44,60 +45,11 @@ func DefaultDraws(classes, parties, rows int) int {
 	return max(6, min(40/classes, 40_000_000/(parties*rows)))
 }
 
-// Drawn summarises a number over all draws: its mean with standard error, and the range of nine in ten draws.
-type Drawn struct {
-	Mean  float64 `json:"mean"`
-	Error float64 `json:"error"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
-}
-
-// Line is the performance of a classifier on new records.
-type Line struct {
-	Accuracy Drawn `json:"accuracy"`
-	AUC      Drawn `json:"auc"`
-}
-
-// Helps says whether a release is expected to help its parties. There are two conditions. The release must
-// be better than the classifier of one party alone. It must also have at least a quarter of the advantage
-// that the pooled classifier has over always naming the largest class. Better means a higher accuracy, or
-// AUC if even the pooled classifier has hardly an advantage in accuracy, as with rare classes.
-type Helps string
-
-const (
-	Yes     Helps = "yes"     // the mean gain (Forecast.Gain) at the known AUC is LeastGain or more
-	No      Helps = "no"      // the mean gain is negative at each AUC that was tried
-	Perhaps Helps = "perhaps" // all other cases
-)
-
-// LeastGain is the least gain in accuracy or AUC for which a party is assumed to take part.
-const LeastGain = 0.01
-
-// Forecast is the expected outcome of a study, with the assumptions that it rests on.
+// Forecast is a forecast with what operators do not publish of it.
 type Forecast struct {
-	// Looked holds the AUCs that were tried: the known one, or several.
-	Looked []float64 `json:"auc"`
-	Shares []float64 `json:"class_shares"`
-	// Assumed reports that Draw assumed the class shares, because nobody gave them.
-	Assumed bool `json:"class_shares_assumed,omitempty"`
-	Parties int  `json:"parties"`
-	Records int  `json:"records"` // records of all parties together
-	// Released is the release's classifier, Alone one party's own, Pooled one trained on all records.
-	Released Line `json:"released"`
-	Alone    Line `json:"alone"`
-	Pooled   Line `json:"pooled"`
-	// Majority is the accuracy of always naming the largest class.
-	Majority float64 `json:"majority"`
-	// Gain is, for each AUC tried, the mean margin by which both conditions of Helps are met: the smaller one.
-	Gain  []float64 `json:"gain"`
-	Helps Helps     `json:"helps"`
-	Draws int       `json:"draws"`
-	// Coefficients is nil unless Options asks for them. A published forecast (Stated) never has them.
-	Coefficients *Coefficients `json:"coefficients,omitempty"`
+	stated.Forecast
+	Coefficients *Coefficients `json:"coefficients,omitempty"` // nil unless Options asks for them
 }
-
-// ByAUC reports whether Helps compares AUCs and not accuracies.
-func (f *Forecast) ByAUC() bool { return f.Pooled.Accuracy.Mean-f.Majority < LeastGain }
 
 // band holds the AUCs to try if the AUC is unknown. Most medical risk models are in it (Wessler et al. 2015).
 var band = []float64{.65, .75, .85}
@@ -128,7 +80,7 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 		return nil, study.PlanError("auc", "%v: an area under the curve that separates classes is above .5 and below 1", of.AUC)
 	}
 	k, t := len(p.Schema.Classes()), classify.TermsOf(p)
-	f := &Forecast{Looked: []float64{of.AUC}, Shares: slices.Clone(t.ClassShares), Parties: of.Parties, Records: of.Records, Draws: cmp.Or(o.Draws, DefaultDraws(k, of.Parties, pool.Rows()))}
+	f := &Forecast{Forecast: stated.Forecast{Looked: []float64{of.AUC}, Shares: slices.Clone(t.ClassShares), Parties: of.Parties, Records: of.Records, Draws: cmp.Or(o.Draws, DefaultDraws(k, of.Parties, pool.Rows()))}}
 	if of.AUC == 0 {
 		f.Looked = band
 	}
@@ -169,11 +121,11 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 	}
 	switch {
 	case slices.Max(f.Gain) < 0:
-		f.Helps = No
-	case of.AUC > 0 && f.Gain[0] >= LeastGain:
-		f.Helps = Yes
+		f.Helps = stated.No
+	case of.AUC > 0 && f.Gain[0] >= stated.LeastGain:
+		f.Helps = stated.Yes
 	default:
-		f.Helps = Perhaps
+		f.Helps = stated.Perhaps
 	}
 	return f, nil
 }
@@ -245,7 +197,7 @@ func gainOf(all []drawn, majority float64) float64 {
 	for _, d := range all {
 		pooled += judge(d.pooled) / float64(len(all))
 	}
-	if pooled < LeastGain {
+	if pooled < stated.LeastGain {
 		judge = func(w quality) float64 { return w.auc - .5 }
 	}
 	var keeps, beats []float64
@@ -256,8 +208,8 @@ func gainOf(all []drawn, majority float64) float64 {
 	return math.Min(stat.Mean(keeps, nil), stat.Mean(beats, nil))
 }
 
-func line(all []drawn, of func(drawn) quality) Line {
-	over := func(of func(quality) float64, get func(drawn) quality) Drawn {
+func line(all []drawn, of func(drawn) quality) stated.Line {
+	over := func(of func(quality) float64, get func(drawn) quality) stated.Drawn {
 		var v []float64
 		for _, d := range all {
 			v = append(v, of(get(d)))
@@ -267,7 +219,7 @@ func line(all []drawn, of func(drawn) quality) Line {
 		if len(v) == 1 {
 			sd = 0
 		}
-		return Drawn{Mean: mean, Error: sd / math.Sqrt(float64(len(v))), Low: stat.Quantile(.05, stat.LinInterp, v, nil), High: stat.Quantile(.95, stat.LinInterp, v, nil)}
+		return stated.Drawn{Mean: mean, Error: sd / math.Sqrt(float64(len(v))), Low: stat.Quantile(.05, stat.LinInterp, v, nil), High: stat.Quantile(.95, stat.LinInterp, v, nil)}
 	}
-	return Line{over(func(w quality) float64 { return w.accuracy }, of), over(func(w quality) float64 { return w.auc }, of)}
+	return stated.Line{Accuracy: over(func(w quality) float64 { return w.accuracy }, of), AUC: over(func(w quality) float64 { return w.auc }, of)}
 }

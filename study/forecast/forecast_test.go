@@ -13,6 +13,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/forecast"
+	"caucus/study/forecast/stated"
 	"caucus/study/kinds"
 )
 
@@ -49,7 +50,7 @@ func drawn(t *testing.T, made kinds.Proposed, auc float64, draws int) *forecast.
 func TestDraw(t *testing.T) {
 	many := proposed(t, 300, func(p *study.Proposal) { p.Unit, p.Mechanism, p.Records = privacy.Party, "means", 24 })
 	yes := drawn(t, many, .85, 4)
-	if yes.Helps != forecast.Yes || yes.Majority != .7 || yes.Assumed || len(yes.Gain) != 1 {
+	if yes.Helps != stated.Yes || yes.Majority != .7 || yes.Assumed || len(yes.Gain) != 1 {
 		t.Errorf("many small parties: %+v", yes)
 	}
 	if math.Abs(yes.Pooled.AUC.Mean-.85) > .03 {
@@ -59,7 +60,7 @@ func TestDraw(t *testing.T) {
 		t.Errorf("%+v, then %+v", yes, again)
 	}
 	few := drawn(t, proposed(t, 3, func(p *study.Proposal) { p.Unit = privacy.Party }), .8, 4)
-	if few.Helps != forecast.No || !strings.Contains(few.Verdict(), "does not help") || few.Warning(study.Plan{}) == "" {
+	if few.Helps != stated.No || !strings.Contains(few.Verdict(), "does not help") || few.Warning(study.Plan{}) == "" {
 		t.Errorf("three parties: %+v", few)
 	}
 	before := 0.
@@ -94,14 +95,14 @@ func TestEveryMechanism(t *testing.T) {
 			}
 		})
 		f := drawn(t, made, 0, testlevel.N(t, 1, 6))
-		for _, l := range []forecast.Line{f.Released, f.Alone, f.Pooled} {
-			for _, d := range []forecast.Drawn{l.Accuracy, l.AUC} {
+		for _, l := range []stated.Line{f.Released, f.Alone, f.Pooled} {
+			for _, d := range []stated.Drawn{l.Accuracy, l.AUC} {
 				if !(d.Low >= 0 && d.Low <= d.Mean && d.Mean <= d.High && d.High <= 1 && d.Error >= 0) {
 					t.Errorf("%v: %+v", c, f)
 				}
 			}
 		}
-		if len(f.Looked) != 3 || f.Helps == forecast.Yes {
+		if len(f.Looked) != 3 || f.Helps == stated.Yes {
 			t.Errorf("%v: without an AUC %v is said of %v", c, f.Helps, f.Looked)
 		}
 	}
@@ -127,24 +128,24 @@ func TestDrawRefuses(t *testing.T) {
 func TestStated(t *testing.T) {
 	made := proposed(t, 300, func(p *study.Proposal) { p.Unit, p.Mechanism, p.Records = privacy.Party, "means", 24 })
 	f := drawn(t, made, .85, 4)
-	document := must(forecast.Stated{Plan: made.Hash, AUC: .85, Forecast: f}.Document())
-	stated := must(forecast.ParseStated(document, made.Hash))
-	again := must(stated.Again(t.Context(), made.Plan, made.Pool, nil))
-	if !reflect.DeepEqual(again, f) || !stated.Forecast.Agrees(again) {
+	document := must(stated.Statement{Plan: made.Hash, AUC: .85, Forecast: &f.Forecast}.Document())
+	of := must(stated.Parse(document, made.Hash))
+	again := must(forecast.Again(t.Context(), of, made.Plan, made.Pool, nil))
+	if !reflect.DeepEqual(again, f) || !of.Forecast.Agrees(&again.Forecast) {
 		t.Errorf("%+v, drawn again %+v", f, again)
 	}
-	praised := *f
+	praised := f.Forecast
 	praised.Released.Accuracy.Mean += 6 * f.Released.Accuracy.Error
-	if praised.Agrees(again) {
+	if praised.Agrees(&again.Forecast) {
 		t.Error("a praised release agrees")
 	}
-	older := stated
+	older := of
 	older.Version--
-	if _, err := older.Again(t.Context(), made.Plan, made.Pool, nil); err == nil || !strings.Contains(err.Error(), "version") {
+	if _, err := forecast.Again(t.Context(), older, made.Plan, made.Pool, nil); err == nil || !strings.Contains(err.Error(), "version") {
 		t.Errorf("drawn in another way: %v", err)
 	}
-	stated.Forecast.Draws = 201
-	if _, err := stated.Again(t.Context(), made.Plan, made.Pool, nil); err == nil || !strings.Contains(err.Error(), "more than is drawn again") {
+	of.Forecast.Draws = 201
+	if _, err := forecast.Again(t.Context(), of, made.Plan, made.Pool, nil); err == nil || !strings.Contains(err.Error(), "more than is drawn again") {
 		t.Errorf("endless draws: %v", err)
 	}
 	for name, bad := range map[string]string{
@@ -156,7 +157,7 @@ func TestStated(t *testing.T) {
 		"no parties":    strings.Replace(string(document), `"parties":300`, `"parties":0`, 1),
 		"not JSON":      "yes",
 	} {
-		if _, err := forecast.ParseStated([]byte(bad), made.Hash); err == nil {
+		if _, err := stated.Parse([]byte(bad), made.Hash); err == nil {
 			t.Errorf("%s is read", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package forecast
+package stated
 
 import (
 	"fmt"
@@ -104,7 +104,7 @@ func (d Drawn) Words() string {
 }
 
 // Words describe the stated forecast and its assumptions, one line each.
-func (s Stated) Words() []string {
+func (s Statement) Words() []string {
 	f := s.Forecast
 	return []string{
 		fmt.Sprintf("accuracy by the operator's word: released %s, one party alone %s, all records pooled %s, %s %.3f", f.Released.Accuracy.Words(), f.Alone.Accuracy.Words(), f.Pooled.Accuracy.Words(), f.Largest(), f.Majority),
