@@ -2,19 +2,19 @@ package main
 
 import "runtime/debug"
 
-// Version is set by the build: -ldflags "-X main.Version=v1.2.3".
-var Version = ""
+// programVersion is the version of this program, by semantic versioning. CHANGELOG.md says what each
+// version changed; deploy/release reads the number here.
+const programVersion = "0.4.0"
 
+// version is what --version, pages and releases say: the release, with the commit of a build from
+// a checkout, such as 0.4.0+510508de1234.
 func version() string {
-	if Version != "" {
-		return Version
-	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
-				return "devel-" + s.Value[:min(12, len(s.Value))]
+				return programVersion + "+" + s.Value[:min(12, len(s.Value))]
 			}
 		}
 	}
-	return "devel"
+	return programVersion
 }
