@@ -28,6 +28,7 @@ var rooms = map[string][]string{
 	"internal/database":         {},
 	"internal/testlevel":        {},
 	"internal/testlevel/report": {},
+	"internal/testlevel/style":  {},
 	"internal/testlevel/tokens": {},
 	"internal/testserver":       {},
 	"internal/testpages":        {"internal/testlevel"},
@@ -120,7 +121,7 @@ var pure = map[string][]string{
 }
 
 // forTests are the rooms that tests alone import; .ci/count takes them for tests.
-var forTests = []string{"internal/testlevel", "internal/testlevel/report", "internal/testlevel/tokens", "internal/testserver", "internal/testpages", "privacy/audit", "privacy/audit/laws", "study/conformance"}
+var forTests = []string{"internal/testlevel", "internal/testlevel/report", "internal/testlevel/style", "internal/testlevel/tokens", "internal/testserver", "internal/testpages", "privacy/audit", "privacy/audit/laws", "study/conformance"}
 
 // TestImports holds the table of rooms.
 func TestImports(t *testing.T) {
@@ -357,6 +358,7 @@ var withoutExample = map[string]string{
 	"lab":                       "it is a program",
 	"internal/testlevel":        "it is for tests, and its own shows it",
 	"internal/testlevel/report": "it is a program",
+	"internal/testlevel/style":  "it is a program",
 	"internal/testlevel/tokens": "it is a program",
 	"internal/testpages":        "it is for tests, which lay pages out by it",
 	"internal/testserver":       "it is for tests, which start what it starts",
