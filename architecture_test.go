@@ -69,18 +69,19 @@ var rooms = map[string][]string{
 	"study/simulate":            {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
 	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":               {},
-	"aggregator":                {"internal/clock", "internal/database", "protocol", "protocol/pb", "study", "study/bodies", "aggregation/shares", "privacy"},
+	"aggregator/uploading":      {"aggregation/shares", "protocol", "study", "study/bodies"},
+	"aggregator":                {"aggregator/uploading", "internal/clock", "internal/database", "protocol", "protocol/pb", "study", "study/bodies", "aggregation/shares", "privacy"},
 	"agent/source":              {"internal/folder", "internal/textpage", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "dataset", "dataset/database", "dataset/files", "dataset/mapping", "privacy"},
-	"agent/policy":              {"aggregator", "internal/textpage", "protocol", "study", "study/kinds", "auxdata", "learners", "privacy"},
-	"agent/site":                {"agent/policy", "agent/source", "aggregator", "internal/clock", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
+	"agent/policy":              {"aggregator/uploading", "internal/textpage", "protocol", "study", "study/kinds", "auxdata", "learners", "privacy"},
+	"agent/site":                {"agent/policy", "agent/source", "aggregator/uploading", "internal/clock", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
 	"agent/health":              {"agent/policy", "agent/site", "agent/source", "internal/textpage", "protocol", "study", "learners", "learners/command", "privacy"},
-	"agent/desk":                {"agent/health", "agent/site", "agent/source", "aggregator", "internal/textpage", "internal/webpage", "protocol", "study", "study/forecast/stated", "study/kinds", "dataset", "dataset/mapping", "privacy"},
-	"agent":                     {"agent/desk", "agent/health", "agent/site", "aggregator", "internal/clock", "internal/folder", "internal/webpage", "protocol", "study", "study/kinds", "study/verify", "privacy"},
+	"agent/desk":                {"agent/health", "agent/site", "agent/source", "aggregator/uploading", "internal/textpage", "internal/webpage", "protocol", "study", "study/forecast/stated", "study/kinds", "dataset", "dataset/mapping", "privacy"},
+	"agent":                     {"agent/desk", "agent/health", "agent/site", "aggregator/uploading", "internal/clock", "internal/folder", "internal/webpage", "protocol", "study", "study/kinds", "study/verify", "privacy"},
 	"coordinator/records":       {"internal/database", "protocol", "study", "auxdata", "privacy"},
 	"coordinator/folder":        {"coordinator/records", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "privacy", "privacy/journal", "protocol", "study"},
 	"coordinator/members":       {"coordinator/folder", "coordinator/records", "internal/clock", "protocol", "protocol/pb"},
 	"coordinator/watch":         {"coordinator/folder", "coordinator/records", "internal/webpage", "privacy", "protocol", "protocol/pb", "study"},
-	"coordinator":               {"coordinator/members", "coordinator/watch", "coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/webpage", "protocol", "protocol/pb", "study", "study/life", "study/kinds", "auxdata", "privacy"},
+	"coordinator":               {"coordinator/members", "coordinator/watch", "coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "aggregator/uploading", "internal/clock", "internal/database", "internal/webpage", "protocol", "protocol/pb", "study", "study/life", "study/kinds", "auxdata", "privacy"},
 	"helper":                    {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal"},
 	"report":                    {"internal/textpage", "internal/webpage", "privacy", "study", "study/classifier", "study/kinds", "study/verify"},
 	"demo":                      {"agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "helper", "internal/textpage", "privacy", "privacy/journal", "protocol", "report", "study", "study/classifier", "study/describe", "study/evaluate", "study/forecast", "study/kinds", "study/ratio", "study/reweigh", "study/simulate"},
@@ -182,7 +183,7 @@ func TestImports(t *testing.T) {
 
 // beyondSites are the rooms that an agent is not made of, so that a site need not trust them.
 var beyondSites = []string{
-	"coordinator", "demo", "helper", "report", "study/export", "study/forecast", "study/life", "study/simulate", "study/terms",
+	"aggregator", "coordinator", "demo", "helper", "report", "study/export", "study/forecast", "study/life", "study/simulate", "study/terms",
 }
 
 // TestAgentsReach: what a site must trust is what an agent is made of, and no more.
@@ -406,7 +407,7 @@ var machineTime = map[string]string{
 func TestClocksAreGiven(t *testing.T) {
 	asks := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 	seen := map[string]bool{}
-	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregator", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "internal/clock"} {
+	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregator", "aggregator/uploading", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "internal/clock"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -445,7 +446,7 @@ func TestClocksAreGiven(t *testing.T) {
 // TestLocksSayWhatTheyGuard: beside each lock stands what it guards.
 func TestLocksSayWhatTheyGuard(t *testing.T) {
 	lock := regexp.MustCompile(`sync\.(RW)?Mutex$`)
-	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregator", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
+	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregator", "aggregator/uploading", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)

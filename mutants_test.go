@@ -214,8 +214,8 @@ var mutants = []mutant{
 		found: "TestDeltaOfTheDeclaration",
 	},
 	{
-		name: "a share is sealed under any acceptance", room: "aggregator", file: "upload.go",
-		old: "Acceptance: acceptance, Party", new: "Acceptance: Digest{}, Party",
+		name: "a share is sealed under any acceptance", room: "aggregator/uploading", file: "upload.go", in: "aggregator",
+		old: "Acceptance: acceptance, Party", new: "Acceptance: study.Hash{}, Party",
 		found: "TestSnapshotBeforeAcceptance",
 	},
 	{
@@ -470,17 +470,17 @@ var mutants = []mutant{
 		found: "TestNoAcceptanceNoCharge",
 	},
 	{
-		name: "a helper's acceptance is taken with any noise", room: "aggregator", file: "upload.go",
+		name: "a helper's acceptance is taken with any noise", room: "aggregator/uploading", file: "upload.go", in: "aggregator",
 		old: "err == nil && said.Terms != terms", new: "err == nil && said.Terms == \"\" && terms == \"\"",
 		found: "TestCheckAcceptance",
 	},
 	{
-		name: "an upload of before a study was opened again is taken", room: "aggregator", file: "upload.go", in: "coordinator",
-		old: "u.acceptance != acceptance.Digest()", new: "u.acceptance == (Digest{9})",
+		name: "an upload of before a study was opened again is taken", room: "aggregator/uploading", file: "upload.go", in: "coordinator",
+		old: "u.Acceptance != acceptance.Digest()", new: "u.Acceptance == (study.Hash{9})",
 		found: "TestOpenedAgain",
 	},
 	{
-		name: "a helper's acceptance is taken with any key to seal to", room: "aggregator", file: "upload.go",
+		name: "a helper's acceptance is taken with any key to seal to", room: "aggregator/uploading", file: "upload.go", in: "aggregator",
 		old: "protocol.SealingPin(said.Sealing) != pins.Sealing", new: "len(said.Sealing) == 0",
 		found: "TestCheckAcceptance",
 	},
@@ -881,7 +881,7 @@ var mutants = []mutant{
 		found: "TestPublishedSimulated",
 	},
 	{
-		name: "A: the random bytes of a party's shares follow from plan and party", room: "aggregator", file: "upload.go",
+		name: "A: the random bytes of a party's shares follow from plan and party", room: "aggregator/uploading", file: "upload.go", in: "aggregator",
 		old: "of.Split(in, party, rand.Reader)", new: "of.Split(in, party, bytes.NewReader(bytes.Repeat([]byte(t.Hash().String()+string(party)), 9)))",
 		more: "\nvar _ = rand.Reader\n", found: "TestFresh",
 	},

@@ -23,7 +23,7 @@ var drawn = map[string]string{
 	"agent/site.shardKey":              "rand.Read(key)",
 	"aggregation/shares.Form.Split":    "f.circuit(c).split(measured, random)",
 	"aggregation/shares.circuit.split": "io.ReadFull(random, b); vdaf.Shard(measured, &nonce, seeds)",
-	"aggregator.Contribute":            "of.Split(in, party, rand.Reader)",
+	"aggregator/uploading.Contribute":  "of.Split(in, party, rand.Reader)",
 	"aggregator.Server.accepts":        "rand.Read(r.Half[:])",
 	"cmd/caucus.operator.create":       "rand.Read(seed[:])", // a plan's public seed
 	"coordinator.Server.assemble":      "rand.Read(s.run)",

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"caucus/aggregator"
+	"caucus/aggregator/uploading"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -40,7 +40,7 @@ func decided(t *testing.T, r *rig, key byte) string {
 	var made study.Contribution
 	if p.Noise.Shared() {
 		in := a.site.Records(r.hash, p, 60, study.InBlocks(task, 60))
-		if made.Requests, err = aggregator.Exact(task, in); err != nil {
+		if made.Requests, err = uploading.Exact(task, in); err != nil {
 			t.Fatal(err)
 		}
 	} else {

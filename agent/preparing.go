@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"caucus/agent/site"
-	"caucus/aggregator"
+	"caucus/aggregator/uploading"
 	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -62,7 +62,7 @@ func contribution(s *site.Site, w window, in study.Inputs) (study.Contribution, 
 	if !w.plan.Noise.Shared() {
 		return w.task.Contribute(in)
 	}
-	body, err := aggregator.Contribute(w.task, s.Party, in, w.helper)
+	body, err := uploading.Contribute(w.task, s.Party, in, w.helper)
 	return study.Contribution{Body: func([]privacy.Published) ([]byte, error) { return body, nil }}, err
 }
 

@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"caucus/agent/site"
-	"caucus/aggregator"
+	"caucus/aggregator/uploading"
+	"caucus/protocol"
 	"caucus/study"
 )
 
@@ -15,7 +16,7 @@ import (
 // helper that its policy names agreed to exactly this plan, with the noise that this site computes, and with an
 // encryption key that the policy pins.
 //   - The acceptance is checked against the pins at every use: before the ledger is charged
-//     (aggregator.CheckAcceptance), and before the first byte leaves (aggregator.CheckPins, because the noise
+//     (uploading.CheckAcceptance), and before the first byte leaves (uploading.CheckPins, because the noise
 //     does not change). The copy in the study's folder came from the coordinator, and is trusted no more than
 //     the coordinator.
 //   - A share encrypted to the helper opens only with the same plan, party and other share
@@ -24,17 +25,17 @@ import (
 //     verify key or two, would be two views of the record.
 //   - Nothing here depends on a record. The acceptance is fetched and checked before the window. Sizes follow
 //     from the plan and the declared number of records (shares.Form.PartSize). Shares are made and encrypted
-//     within the window, whose length includes the time for that (aggregator.Steps).
+//     within the window, whose length includes the time for that (uploading.Steps).
 
 // agreement returns the agreement under which this site makes its shares, empty if the plan has no helper. It tries
 // the stored acceptance first, then asks the coordinator again. why says why there is no agreement.
-func (a *Agent) agreement(ctx context.Context, d site.Dossier, t study.Task) (under aggregator.Agreement, why, err error) {
+func (a *Agent) agreement(ctx context.Context, d site.Dossier, t study.Task) (under uploading.Agreement, why, err error) {
 	if !t.Plan().Noise.Shared() {
 		return under, nil, nil
 	}
 	pins := a.site.Config.Policy.Helper.Pins()
 	if kept, err := d.Helper(); err == nil {
-		if under, err := aggregator.CheckAcceptance(t, kept, pins, a.link.Keys()); err == nil {
+		if under, err := uploading.CheckAcceptance(t, kept, pins, a.link.Keys()); err == nil {
 			return under, nil, nil
 		}
 	}
@@ -42,7 +43,7 @@ func (a *Agent) agreement(ctx context.Context, d site.Dossier, t study.Task) (un
 	if err != nil {
 		return under, nil, err
 	}
-	under, why = aggregator.CheckAcceptance(t, aggregator.Signed(s.Helper), pins, a.link.Keys())
+	under, why = uploading.CheckAcceptance(t, protocol.Signed(s.Helper), pins, a.link.Keys())
 	if why != nil {
 		return under, why, nil
 	}
@@ -63,7 +64,7 @@ func (a *Agent) sealedOtherwise(d site.Dossier, h study.Hash) error {
 	}
 	kept, err := d.Helper()
 	if err == nil {
-		_, err = aggregator.CheckPins(h, kept, a.site.Config.Policy.Helper.Pins(), a.link.Keys())
+		_, err = uploading.CheckPins(h, kept, a.site.Config.Policy.Helper.Pins(), a.link.Keys())
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"caucus/agent/site"
 	"caucus/aggregation/shares"
 	"caucus/aggregator"
+	"caucus/aggregator/uploading"
 	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/privacy/journal"
@@ -28,7 +29,7 @@ import (
 type agreed struct {
 	signer  *protocol.Signer
 	sealing *protocol.SealingKey
-	said    aggregator.Acceptance
+	said    protocol.Acceptance
 }
 
 func must[T any](v T, err error) T {
@@ -50,7 +51,7 @@ func (r *rig) task() study.Task {
 func (r *rig) agree() agreed {
 	a := agreed{signer: must(protocol.NewSigner()), sealing: must(protocol.NewSealingKey())}
 	own := study.Hash{1}
-	a.said = aggregator.Acceptance{
+	a.said = protocol.Acceptance{
 		Plan: r.hash, Role: shares.Helper.String(), Terms: must(study.TermsDigest(r.task())), Commitment: study.Hash{2}, Coordinator: &own, Sealing: a.sealing.Public(), Step: 1,
 	}
 	return a
@@ -90,7 +91,7 @@ func sharesRig(t *testing.T, mechanism string) (*rig, agreed) {
 // acceptance, nothing is charged and nothing is sent; the log and the coordinator's operator get the
 // reason, and with the true acceptance the study goes on.
 func TestNoAcceptanceNoCharge(t *testing.T) {
-	signed := func(a agreed, change func(*aggregator.Acceptance)) protocol.Signed {
+	signed := func(a agreed, change func(*protocol.Acceptance)) protocol.Signed {
 		change(&a.said)
 		return a.signed()
 	}
@@ -111,25 +112,25 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 		}, "signed by the coordinator itself"},
 		"a helper of the coordinator's own": {func(r *rig, _ agreed) protocol.Signed { return r.agree().signed() }, "not signed by the helper"},
 		"another study's": {func(_ *rig, a agreed) protocol.Signed {
-			return signed(a, func(s *aggregator.Acceptance) { s.Plan = study.Hash{9} })
+			return signed(a, func(s *protocol.Acceptance) { s.Plan = study.Hash{9} })
 		}, "of another plan"},
 		"less noise": {func(_ *rig, a agreed) protocol.Signed {
-			return signed(a, func(s *aggregator.Acceptance) { s.Terms = strings.Repeat("00", 32) })
+			return signed(a, func(s *protocol.Acceptance) { s.Terms = strings.Repeat("00", 32) })
 		}, "other noise"},
 		"an earlier version's": {func(_ *rig, a agreed) protocol.Signed {
-			return signed(a, func(s *aggregator.Acceptance) { s.Step = 0 })
+			return signed(a, func(s *protocol.Acceptance) { s.Step = 0 })
 		}, "made by an earlier version"},
 		"no commitment": {func(_ *rig, a agreed) protocol.Signed {
-			return signed(a, func(s *aggregator.Acceptance) { s.Commitment = study.Hash{} })
+			return signed(a, func(s *protocol.Acceptance) { s.Commitment = study.Hash{} })
 		}, "have not committed"},
 		"no commitment of the coordinator's": {func(_ *rig, a agreed) protocol.Signed {
-			return signed(a, func(s *aggregator.Acceptance) { s.Coordinator = nil })
+			return signed(a, func(s *protocol.Acceptance) { s.Coordinator = nil })
 		}, "have not committed"},
 		"the coordinator's own acceptance": {func(_ *rig, a agreed) protocol.Signed {
-			return signed(a, func(s *aggregator.Acceptance) { s.Role = shares.Coordinator.String() })
+			return signed(a, func(s *protocol.Acceptance) { s.Role = shares.Coordinator.String() })
 		}, "it is a coordinator's"},
 		"another key to seal to": {func(r *rig, a agreed) protocol.Signed {
-			return signed(a, func(s *aggregator.Acceptance) { s.Sealing = must(protocol.NewSealingKey()).Public() })
+			return signed(a, func(s *protocol.Acceptance) { s.Sealing = must(protocol.NewSealingKey()).Public() })
 		}, "another sealing key"},
 		"another document's signature": {func(_ *rig, a agreed) protocol.Signed {
 			s := a.signed()
@@ -309,7 +310,7 @@ func TestTwoServersTakeIt(t *testing.T) {
 			}
 			must(0, s.receive("site", w.body))
 			task, in := r.task(), a.site.Records(r.hash, r.study.Plan, 61, false)
-			must(0, s.receive("other", must(aggregator.Contribute(task, "other", in, must(aggregator.CheckAcceptance(task, aggregator.Signed(r.study.Helper), r.config.Policy.Helper.Pins(), wireSigner().Key()))))))
+			must(0, s.receive("other", must(uploading.Contribute(task, "other", in, must(uploading.CheckAcceptance(task, protocol.Signed(r.study.Helper), r.config.Policy.Helper.Pins(), wireSigner().Key()))))))
 			if err := s.receive("third", w.body); err != nil && !errors.Is(err, study.ErrContribution) { // stolen: refused at the latest by its proof
 				t.Fatal(err)
 			}

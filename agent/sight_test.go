@@ -29,11 +29,11 @@ var diceCalls = map[string][]string{
 	"privacy.Simulation": {"unperturbed"},
 	"rand.Read":          {"shardKey", "newRun"},
 
-	"aggregator.Contribute": {"contribution"},
-	"contribution":          {"drafted", "settle"},
-	"study.NewInputs":       {"Exact", "Empty"},
-	"s.Records":             {"drafted"},
-	"s.Empty":               {"settle"},
+	"uploading.Contribute": {"contribution"},
+	"contribution":         {"drafted", "settle"},
+	"study.NewInputs":      {"Exact", "Empty"},
+	"s.Records":            {"drafted"},
+	"s.Empty":              {"settle"},
 }
 
 // TestPreviewTouchesNoDice: no function that a preview calls draws noise, shown or discarded: choosing

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"caucus/agent/site"
-	"caucus/aggregator"
+	"caucus/aggregator/uploading"
 	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/study"
@@ -61,7 +61,7 @@ type window struct {
 	task    study.Task
 	records int
 	// helper is the agreement with the helper, if the upload consists of shares.
-	helper aggregator.Agreement
+	helper uploading.Agreement
 	offer  protocol.Summary
 	span   site.Span
 	site.Due

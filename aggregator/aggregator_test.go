@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"caucus/aggregation/shares"
+	"caucus/aggregator/uploading"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -36,7 +37,7 @@ func TestStudy(t *testing.T) {
 			task := taskOf(5, classes)
 			w, h := newWorld(t, task), task.Hash()
 			acceptance := w.opened(h)
-			agreed, err := CheckAcceptance(task, acceptance, Pins{w.signers[1].Key(), protocol.SealingPin(w.sealing.Public())}, w.signers[0].Key())
+			agreed, err := uploading.CheckAcceptance(task, acceptance, uploading.Pins{Signing: w.signers[1].Key(), Sealing: protocol.SealingPin(w.sealing.Public())}, w.signers[0].Key())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +134,7 @@ func TestRecords(t *testing.T) {
 					want[j] += x
 				}
 				total += weight
-				must(0, w.servers[0].Receive(ctx, h, party, must(Contribute(task, party, in, w.under(task)))))
+				must(0, w.servers[0].Receive(ctx, h, party, must(uploading.Contribute(task, party, in, w.under(task)))))
 			}
 			must(0, w.servers[0].CloseStudy(ctx, h, nil))
 			w.point = func(r shares.Role, effect string) {

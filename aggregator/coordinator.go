@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"caucus/aggregation/shares"
+	"caucus/aggregator/uploading"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -151,7 +152,7 @@ type Upload struct {
 	Data  []byte
 }
 
-// ReceiveAll stores parties' uploads, which CheckUpload has checked, in one transaction: all, or none if it returns
+// ReceiveAll stores parties' uploads, which uploading.CheckUpload has checked, in one transaction: all, or none if it returns
 // an error. Send receipts only after it has returned nil. An upload that is stored already is no error; a different
 // upload of the same party is ErrConflict.
 func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Upload) error {
@@ -171,11 +172,11 @@ func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Uplo
 		if party = up.Party; !s.enrolled(t, party) {
 			return fail(study.ErrNotEnrolled)
 		}
-		u, err := parseUpload(t.of, up.Data)
+		u, err := uploading.Parse(t.of, up.Data)
 		if err != nil {
 			return fail(err)
 		}
-		all[i] = contribution{party: party, digest: u.offer(party, nil).digest(), weight: u.weight, upload: up.Data}
+		all[i] = contribution{party: party, digest: u.Offer(party, nil).Digest(), weight: u.Weight, upload: up.Data}
 	}
 	_, err = s.update(ctx, plan, "upload stored", func(tx *transaction, r *record) error {
 		fresh := false
@@ -295,24 +296,24 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 	if err != nil || len(waits) == 0 {
 		return 0, err
 	}
-	offers := make([]PrepareRequest, len(waits))
+	offers := make([]uploading.PrepareRequest, len(waits))
 	prepared := make([]*shares.Preparation, len(waits))
 	messages := map[study.PartyID][]byte{} // messages that are not stored yet
 	for i, c := range waits {
-		u, err := parseUpload(t.of, c.upload)
+		u, err := uploading.Parse(t.of, c.upload)
 		if err != nil {
 			return fail(err)
 		}
-		if u.offer(c.party, nil).digest() != c.digest {
+		if u.Offer(c.party, nil).Digest() != c.digest {
 			return fail(fmt.Errorf("%w: what %s sent is not what was stored", protocol.ErrDamaged, c.party))
 		}
-		form, err := formOf(t.of, u.weight)
+		form, err := uploading.FormOf(t.of, u.Weight)
 		if err != nil {
 			return fail(err)
 		}
 		var message []byte
 		// A contribution that this server cannot prepare is sent without a message, so both servers refuse it.
-		if prepared[i], err = form.Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)), shares.Coordinator, u.part); err == nil {
+		if prepared[i], err = form.Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)), shares.Coordinator, u.Part); err == nil {
 			message = prepared[i].Message()
 		}
 		switch {
@@ -321,7 +322,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 		case !bytes.Equal(c.message, message):
 			return fail(fmt.Errorf("%w: %s was prepared otherwise before, by another version", ErrConflict, c.party))
 		}
-		offers[i] = u.offer(c.party, message)
+		offers[i] = u.Offer(c.party, message)
 	}
 	if len(messages) > 0 {
 		if _, err := s.update(ctx, plan, "message stored", func(tx *transaction, _ *record) error {

@@ -1,9 +1,6 @@
 package aggregator
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-
 	"caucus/aggregation/shares"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -41,21 +38,7 @@ func hashed(name string, fields ...[]byte) Digest {
 	return d.Digest()
 }
 
-// PrepareRequest describes an upload to the helper.
-type PrepareRequest struct {
-	Party  study.PartyID     `json:"party"`
-	Weight int64             `json:"weight"`
-	Head   []byte            `json:"head"`  // nonce and public share
-	Other  [sha256.Size]byte `json:"other"` // digest of the coordinator's part
-	Sealed []byte            `json:"sealed"`
-	// Message is the coordinator's preparation message, empty if the coordinator cannot prepare its part.
-	Message []byte `json:"message,omitempty"`
-}
-
-func (o PrepareRequest) digest() Digest {
-	return hashed("caucus contribution 1", []byte(o.Party), binary.BigEndian.AppendUint64(nil, uint64(o.Weight)), o.Head, o.Other[:], o.Sealed)
-}
-
+// PrepareReply is the helper's answer to an uploading.PrepareRequest.
 type PrepareReply struct {
 	Party    study.PartyID `json:"party"`
 	Accepted bool          `json:"accepted"`

@@ -2,27 +2,23 @@ package aggregator_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"caucus/aggregator"
-	"caucus/protocol"
-	"caucus/study"
 )
 
-// A party believes a helper only under keys that it got from others than its coordinator.
-func ExampleCheckPins() {
-	helper, err := protocol.NewSigner()
+// Each server has a head file of its own, outside the backups of its store: a restore shows in it.
+func ExampleInitHead() {
+	dir, err := os.MkdirTemp("", "server")
 	if err != nil {
 		panic(err)
 	}
-	coordinator, err := protocol.NewSigner()
-	if err != nil {
-		panic(err)
-	}
-	document := []byte(`{"plan":"…"}`)
-	signed := aggregator.Signed{Document: document, Signature: coordinator.Sign(protocol.AcceptanceDocument, document)}
-	var plan study.Hash
-	_, err = aggregator.CheckPins(plan, signed, aggregator.Pins{Signing: helper.Key()}, coordinator.Key())
-	fmt.Println(err)
+	defer os.RemoveAll(dir)
+	head := filepath.Join(dir, "head")
+	fmt.Println("made:", aggregator.InitHead(head, nil) == nil)
+	fmt.Println("made over another's:", aggregator.InitHead(head, nil) == nil)
 	// Output:
-	// the helper's acceptance: it is signed by the coordinator itself: a coordinator that is its own helper sees everything
+	// made: true
+	// made over another's: false
 }

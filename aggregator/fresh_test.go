@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/aggregator/uploading"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -36,12 +37,12 @@ func secrets(t *testing.T) map[string][]byte {
 	task := must(kinds.NewTask(p, pool))
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)
-	data := must(Contribute(task, "a", study.NewInputs(records, []byte("key")), w.under(task)))
+	data := must(uploading.Contribute(task, "a", study.NewInputs(records, []byte("key")), w.under(task)))
 	b, _ := bodiesOf(task)
-	u := must(parseUpload(b, data))
+	u := must(uploading.Parse(b, data))
 	signing, one, two := w.signers[0].Key(), must(recordOf(w.servers[0], h)).Half, must(recordOf(w.servers[1], h)).Half
 	return map[string][]byte{
-		"the coordinator's part": u.part, "the helper's part": u.sealed,
+		"the coordinator's part": u.Part, "the helper's part": u.Sealed,
 		"the coordinator's half": one[:], "the helper's half": two[:],
 		"a sealing key": w.sealing.Public(), "a signing key": signing[:],
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"caucus/aggregation/shares"
+	"caucus/aggregator/uploading"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -22,7 +23,7 @@ type Peer interface {
 	// Reveal exchanges both halves of the verify key, which opens the study.
 	Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte, reveal Signed) (helpers [32]byte, err error)
 	// Prepare checks at most 32 contributions and answers each.
-	Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) ([]PrepareReply, error)
+	Prepare(ctx context.Context, plan study.Hash, offers []uploading.PrepareRequest) ([]PrepareReply, error)
 	// Seal signs the coordinator's set if it equals the helper's accepted contributions.
 	Seal(ctx context.Context, plan study.Hash, set Signed) (signature []byte, err error)
 	Share(ctx context.Context, plan study.Hash) (Signed, error)
@@ -174,7 +175,7 @@ func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]b
 	return r.Half, err
 }
 
-func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) ([]PrepareReply, error) {
+func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []uploading.PrepareRequest) ([]PrepareReply, error) {
 	t, r, unlock, err := s.helper(ctx, plan)
 	defer unlock()
 	if err != nil {
@@ -204,12 +205,12 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []PrepareR
 	answers := make([]PrepareReply, len(offers))
 	var fresh []checked
 	for i, o := range offers {
-		if slices.ContainsFunc(offers[:i], func(p PrepareRequest) bool { return p.Party == o.Party }) {
+		if slices.ContainsFunc(offers[:i], func(p uploading.PrepareRequest) bool { return p.Party == o.Party }) {
 			return fail(fmt.Errorf("%w: party %s is in one call twice", ErrConflict, o.Party))
 		}
 		c, found := before[i], there[i]
 		switch {
-		case found && c.digest != o.digest():
+		case found && c.digest != o.Digest():
 			return fail(fmt.Errorf("%w: party %s contributed something else", ErrConflict, o.Party))
 		case found && c.verdict == accepted && c.message == nil:
 			return fail(fmt.Errorf("%w: the study is over", ErrOrder))
@@ -257,16 +258,16 @@ type checked struct {
 
 // check opens, prepares and verifies an offered contribution. An invalid contribution is a refusal in
 // the result. An error means that no honest coordinator would make the offer.
-func (s *Server) check(t task, r record, o PrepareRequest) (checked, error) {
-	c := checked{contribution: contribution{party: o.Party, digest: o.digest(), weight: o.Weight, verdict: refused}}
+func (s *Server) check(t task, r record, o uploading.PrepareRequest) (checked, error) {
+	c := checked{contribution: contribution{party: o.Party, digest: o.Digest(), weight: o.Weight, verdict: refused}}
 	if !s.enrolled(t, o.Party) {
 		return c, fmt.Errorf("party %s is not on the roster", o.Party)
 	}
-	form, err := formOf(t.of, o.Weight)
+	form, err := uploading.FormOf(t.of, o.Weight)
 	if err != nil {
 		return c, err
 	}
-	part, err := s.config.Sealing.OpenShare(o.binding(t.Hash(), r.Own.Digest()), o.Sealed)
+	part, err := s.config.Sealing.OpenShare(o.Binding(t.Hash(), r.Own.Digest()), o.Sealed)
 	if err != nil || !bytes.Equal(shares.Head(part), o.Head) || o.Message == nil {
 		return c, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"caucus/aggregation/shares"
+	"caucus/aggregator/uploading"
 	"caucus/internal/testlevel"
 	"caucus/study"
 )
@@ -172,7 +173,7 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 			}
 		}
 	}
-	var under Agreement
+	var under uploading.Agreement
 	uploads := map[study.PartyID][]byte{}
 	effects := []string{"before acceptance stored", "after acceptance stored", "remembered acceptance stored", "before key stored", "after key stored", "before preparation stored", "after preparation stored", "after upload stored", "after message stored", "before verdict stored", "after verdict stored", "after set stored", "after helper's set stored", "before ledger", "after ledger", "before share stored", "after share stored", "after failure stored", "before end stored", "after end stored", "after told stored"}
 	for range 30 + rng.IntN(30) {
@@ -184,7 +185,7 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 			err = w.run(func(c *Server) error {
 				accepted, err := c.OpenStudy(ctx, h, link{w})
 				if err == nil {
-					under = Agreement{w.sealing.Public(), accepted.Digest()}
+					under = uploading.Agreement{Sealing: w.sealing.Public(), Acceptance: accepted.Digest()}
 				}
 				return err
 			})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"caucus/aggregation/shares"
+	"caucus/aggregator/uploading"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -38,10 +39,10 @@ func (w *world) proposes(task study.Task, n byte) (key shares.Key) {
 func (w *world) drawn(task study.Task, key shares.Key, uploads map[study.PartyID][]byte) (accepted int, share Signed, err error) {
 	ctx, h, helper := w.t.Context(), task.Hash(), w.servers[shares.Helper]
 	f := shares.Ballots(task.Pool().Rows(), 2, 1)
-	var offers []PrepareRequest
+	var offers []uploading.PrepareRequest
 	for _, p := range task.Plan().Roster {
-		u := must(parseUpload(must(bodiesOf(task)), uploads[p]))
-		offers = append(offers, u.offer(p, must(f.Prepare(key, shares.ContextOf(h, string(p)), 0, u.part)).Message()))
+		u := must(uploading.Parse(must(bodiesOf(task)), uploads[p]))
+		offers = append(offers, u.Offer(p, must(f.Prepare(key, shares.ContextOf(h, string(p)), 0, u.Part)).Message()))
 	}
 	for _, a := range must(helper.Prepare(ctx, h, offers)) {
 		if a.Accepted {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"caucus/aggregation/shares"
+	"caucus/aggregator/uploading"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -60,14 +61,14 @@ func TestPutBack(t *testing.T) {
 	accepted := must(helper.Accept(ctx, h, own))
 	must(helper.Reveal(ctx, h, half{7}, must(protocol.SignJSON(w.signers[0], protocol.RevealDocument, Reveal{h, accepted.Digest()}))))
 	f := shares.Ballots(task.Pool().Rows(), 2, 1)
-	u := upload{weight: 1, part: data[9 : 9+f.PartSize(0)], sealed: data[9+f.PartSize(0) : len(data)-32]}
+	u := uploading.Upload{Weight: 1, Part: data[9 : 9+f.PartSize(0)], Sealed: data[9+f.PartSize(0) : len(data)-32]}
 	second := must(recordOf(helper, h))
-	message := must(f.Prepare(helper.key(h, second), shares.ContextOf(h, "p0"), 0, u.part)).Message()
-	answers, err := helper.Prepare(ctx, h, []PrepareRequest{u.offer("p0", message)})
+	message := must(f.Prepare(helper.key(h, second), shares.ContextOf(h, "p0"), 0, u.Part)).Message()
+	answers, err := helper.Prepare(ctx, h, []uploading.PrepareRequest{u.Offer("p0", message)})
 	if err != nil || answers[0].Accepted || answers[0].Message != nil {
 		t.Errorf("a contribution of before is prepared under a second key: %v, %v", answers, err)
 	}
-	if _, err := CheckAcceptance(task, accepted, Pins{w.signers[1].Key(), protocol.SealingPin(uploadKeyOf(first))}, w.signers[0].Key()); err == nil {
+	if _, err := uploading.CheckAcceptance(task, accepted, uploading.Pins{Signing: w.signers[1].Key(), Sealing: protocol.SealingPin(uploadKeyOf(first))}, w.signers[0].Key()); err == nil {
 		t.Error("a party that pinned the old key takes the new one from the coordinator")
 	}
 
@@ -174,7 +175,7 @@ type waits struct {
 	asked, answer chan struct{}
 }
 
-func (p waits) Prepare(ctx context.Context, h study.Hash, o []PrepareRequest) ([]PrepareReply, error) {
+func (p waits) Prepare(ctx context.Context, h study.Hash, o []uploading.PrepareRequest) ([]PrepareReply, error) {
 	p.asked <- struct{}{}
 	<-p.answer
 	return p.link.Prepare(ctx, h, o)

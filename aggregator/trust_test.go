@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"caucus/aggregation/shares"
+	"caucus/aggregator/uploading"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -84,26 +85,26 @@ func TestDishonestCoordinator(t *testing.T) {
 	// Contributions whose coordinator's part is prepared under the right key.
 	r := must(recordOf(helper, h))
 	key := helper.key(h, r)
-	made := func(task study.Task, p study.PartyID, party int) (upload, PrepareRequest) {
+	made := func(task study.Task, p study.PartyID, party int) (uploading.Upload, uploading.PrepareRequest) {
 		of := uploadOf(task, p, votes(task, party, false), 1, w.under(task))
-		u := upload{weight: 1}
+		u := uploading.Upload{Weight: 1}
 		f := shares.Ballots(task.Pool().Rows(), 2, 1)
-		u.part, u.sealed = of[9:9+f.PartSize(0)], of[9+f.PartSize(0):len(of)-32]
-		prepared := must(f.Prepare(key, shares.ContextOf(task.Hash(), string(p)), 0, u.part))
-		return u, u.offer(p, prepared.Message())
+		u.Part, u.Sealed = of[9:9+f.PartSize(0)], of[9+f.PartSize(0):len(of)-32]
+		prepared := must(f.Prepare(key, shares.ContextOf(task.Hash(), string(p)), 0, u.Part))
+		return u, u.Offer(p, prepared.Message())
 	}
 	u, honest := made(task, "p0", 0)
 	_, next := made(task, "p1", 1)
-	prepare := func(o ...PrepareRequest) ([]PrepareReply, error) { return helper.Prepare(ctx, h, o) }
+	prepare := func(o ...uploading.PrepareRequest) ([]PrepareReply, error) { return helper.Prepare(ctx, h, o) }
 	_, err = prepare(honest, honest)
 	wants("one party twice in a call", err, ErrConflict)
-	_, err = prepare(make([]PrepareRequest, batch+1)...)
+	_, err = prepare(make([]uploading.PrepareRequest, batch+1)...)
 	if err == nil {
 		t.Error("a call of any size was taken")
 	}
-	for what, change := range map[string]func(*PrepareRequest){
-		"a party that is not on the roster": func(o *PrepareRequest) { o.Party = "stranger" },
-		"a weight that the plan refuses":    func(o *PrepareRequest) { o.Weight = 2 },
+	for what, change := range map[string]func(*uploading.PrepareRequest){
+		"a party that is not on the roster": func(o *uploading.PrepareRequest) { o.Party = "stranger" },
+		"a weight that the plan refuses":    func(o *uploading.PrepareRequest) { o.Weight = 2 },
 	} {
 		o := honest
 		change(&o)
@@ -117,14 +118,14 @@ func TestDishonestCoordinator(t *testing.T) {
 	}
 	// An invalid contribution is refused as such. Each is a party of its own study, so that none blocks
 	// another.
-	for what, change := range map[string]func(*PrepareRequest){
-		"another party's under this name": func(o *PrepareRequest) { party := o.Party; *o = next; o.Party = party },
-		"a share sealed for other bytes":  func(o *PrepareRequest) { o.Other[0] ^= 1 },
-		"another nonce":                   func(o *PrepareRequest) { o.Head = bytes.Clone(o.Head); o.Head[0] ^= 1 },
-		"a box that was changed":          func(o *PrepareRequest) { o.Sealed = bytes.Clone(o.Sealed); o.Sealed[len(o.Sealed)-1] ^= 1 },
-		"no message":                      func(o *PrepareRequest) { o.Message = nil },
-		"a message that was changed":      func(o *PrepareRequest) { o.Message = bytes.Clone(o.Message); o.Message[40] ^= 1 },
-		"another party's message":         func(o *PrepareRequest) { o.Message = next.Message },
+	for what, change := range map[string]func(*uploading.PrepareRequest){
+		"another party's under this name": func(o *uploading.PrepareRequest) { party := o.Party; *o = next; o.Party = party },
+		"a share sealed for other bytes":  func(o *uploading.PrepareRequest) { o.Other[0] ^= 1 },
+		"another nonce":                   func(o *uploading.PrepareRequest) { o.Head = bytes.Clone(o.Head); o.Head[0] ^= 1 },
+		"a box that was changed":          func(o *uploading.PrepareRequest) { o.Sealed = bytes.Clone(o.Sealed); o.Sealed[len(o.Sealed)-1] ^= 1 },
+		"no message":                      func(o *uploading.PrepareRequest) { o.Message = nil },
+		"a message that was changed":      func(o *uploading.PrepareRequest) { o.Message = bytes.Clone(o.Message); o.Message[40] ^= 1 },
+		"another party's message":         func(o *uploading.PrepareRequest) { o.Message = next.Message },
 	} {
 		o := honest
 		change(&o)
@@ -143,7 +144,7 @@ func TestDishonestCoordinator(t *testing.T) {
 	_, second := made(task, "p0", 0)
 	_, err = prepare(second)
 	wants("a second contribution of one party", err, ErrConflict)
-	if p := must(shares.Ballots(task.Pool().Rows(), 2, 1).Prepare(key, shares.ContextOf(h, "p0"), 0, u.part)); len(must(bytesOf(p.Finish(answers[0].Message)))) == 0 {
+	if p := must(shares.Ballots(task.Pool().Rows(), 2, 1).Prepare(key, shares.ContextOf(h, "p0"), 0, u.Part)); len(must(bytesOf(p.Finish(answers[0].Message)))) == 0 {
 		t.Error("the helper's message does not check")
 	}
 
@@ -215,7 +216,7 @@ func (l liar) Reveal(ctx context.Context, h study.Hash, x [32]byte, s Signed) ([
 	return out, err
 }
 
-func (l liar) Prepare(ctx context.Context, h study.Hash, o []PrepareRequest) ([]PrepareReply, error) {
+func (l liar) Prepare(ctx context.Context, h study.Hash, o []uploading.PrepareRequest) ([]PrepareReply, error) {
 	out, err := l.w.servers[1].Prepare(ctx, h, o)
 	if err == nil && l.answers != nil {
 		out = l.answers(out)
@@ -327,21 +328,21 @@ func TestCheckAcceptance(t *testing.T) {
 	task, other := taskOf(3, 2), taskOf(4, 2)
 	w, h := newWorld(t, task), task.Hash()
 	good := w.opened(h)
-	pins := Pins{w.signers[1].Key(), protocol.SealingPin(w.sealing.Public())}
-	check := func(task study.Task, a Signed, pins Pins) error {
-		_, err := CheckAcceptance(task, a, pins, w.signers[0].Key())
+	pins := uploading.Pins{Signing: w.signers[1].Key(), Sealing: protocol.SealingPin(w.sealing.Public())}
+	check := func(task study.Task, a Signed, pins uploading.Pins) error {
+		_, err := uploading.CheckAcceptance(task, a, pins, w.signers[0].Key())
 		return err
 	}
 	must(0, check(task, good, pins))
 	changed := func(change func(map[string]any)) Signed {
 		return rewritten(w.signers[1], protocol.AcceptanceDocument, good, change)
 	}
-	if check(task, Signed{Document: good.Document, Signature: w.signers[0].Sign(protocol.AcceptanceDocument, good.Document)}, Pins{w.signers[0].Key(), pins.Sealing}) == nil {
+	if check(task, Signed{Document: good.Document, Signature: w.signers[0].Sign(protocol.AcceptanceDocument, good.Document)}, uploading.Pins{Signing: w.signers[0].Key(), Sealing: pins.Sealing}) == nil {
 		t.Error("a coordinator that is its own helper is taken")
 	}
 	for name, err := range map[string]error{
-		"another helper":          check(task, good, Pins{must(protocol.NewSigner()).Key(), pins.Sealing}),
-		"another sealing key":     check(task, good, Pins{pins.Signing, [32]byte{1}}),
+		"another helper":          check(task, good, uploading.Pins{Signing: must(protocol.NewSigner()).Key(), Sealing: pins.Sealing}),
+		"another sealing key":     check(task, good, uploading.Pins{Signing: pins.Signing, Sealing: [32]byte{1}}),
 		"another plan":            check(other, good, pins),
 		"a coordinator's":         check(task, changed(func(m map[string]any) { m["role"] = "coordinator" }), pins),
 		"other noise":             check(task, changed(func(m map[string]any) { m["terms"] = "00" }), pins),
@@ -397,7 +398,7 @@ type sized struct {
 	to *bytes.Buffer
 }
 
-func (s sized) Prepare(ctx context.Context, h study.Hash, offers []PrepareRequest) ([]PrepareReply, error) {
+func (s sized) Prepare(ctx context.Context, h study.Hash, offers []uploading.PrepareRequest) ([]PrepareReply, error) {
 	out, err := s.link.Prepare(ctx, h, offers)
 	for i, o := range offers {
 		fmt.Fprintln(s.to, o.Party, o.Weight, len(o.Head), len(o.Sealed), len(o.Message), out[i].Accepted, len(out[i].Message))
@@ -408,15 +409,15 @@ func (s sized) Prepare(ctx context.Context, h study.Hash, offers []PrepareReques
 // FuzzUpload: any bytes from a party are accepted or refused without a panic.
 func FuzzUpload(f *testing.F) {
 	task := taskOf(2, 3)
-	f.Add(uploadOf(task, "p0", votes(task, 0, false), 1, Agreement{Sealing: must(protocol.NewSealingKey()).Public()}))
+	f.Add(uploadOf(task, "p0", votes(task, 0, false), 1, uploading.Agreement{Sealing: must(protocol.NewSealingKey()).Public()}))
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1})
 	of := must(bodiesOf(task))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		u, err := parseUpload(of, data)
+		u, err := uploading.Parse(of, data)
 		if err != nil {
 			return
 		}
-		if again := u.bytes(); !bytes.Equal(again, data) {
+		if again := u.Bytes(); !bytes.Equal(again, data) {
 			t.Errorf("an upload is written otherwise than it was read")
 		}
 	})
@@ -445,7 +446,7 @@ func TestUploads(t *testing.T) {
 		t.Errorf("a stranger's: %v", err)
 	}
 	must(0, w.servers[0].Receive(ctx, h, "p0", data))
-	if _, err := Contribute(taskWith(task, study.NoiseCoordinator), "p0", study.NewInputs(nil, []byte("key")), Agreement{}); err == nil {
+	if _, err := uploading.Contribute(taskWith(task, study.NoiseCoordinator), "p0", study.NewInputs(nil, []byte("key")), uploading.Agreement{}); err == nil {
 		t.Error("shares were made for a plan that has none")
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
+	"caucus/aggregator/uploading"
 	"caucus/internal/clock"
 	"caucus/internal/database"
 	"caucus/privacy"
@@ -262,9 +263,9 @@ func (v service) Prepare(ctx context.Context, o *pb.HelperOffers) (*pb.HelperAns
 	if err != nil {
 		return nil, err
 	}
-	var offers []PrepareRequest
+	var offers []uploading.PrepareRequest
 	for _, o := range o.GetOffers() {
-		offer := PrepareRequest{Party: study.PartyID(o.GetParty()), Weight: o.GetWeight(), Head: o.GetHead(), Sealed: o.GetSealed()}
+		offer := uploading.PrepareRequest{Party: study.PartyID(o.GetParty()), Weight: o.GetWeight(), Head: o.GetHead(), Sealed: o.GetSealed()}
 		if len(o.GetMessage()) > 0 { // an absent field may arrive as nil or as an empty slice
 			offer.Message = o.GetMessage()
 		}
@@ -484,7 +485,7 @@ func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte, rev
 	return fixed("the helper's half", out.GetHalf())
 }
 
-func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) ([]PrepareReply, error) {
+func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []uploading.PrepareRequest) ([]PrepareReply, error) {
 	in := &pb.HelperOffers{Plan: plan[:]}
 	for _, o := range offers {
 		in.Offers = append(in.Offers, &pb.HelperOffer{Party: string(o.Party), Weight: o.Weight, Head: o.Head, Other: o.Other[:], Sealed: o.Sealed, Message: o.Message})

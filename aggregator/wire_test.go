@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"caucus/aggregation/shares"
+	"caucus/aggregator/uploading"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -99,7 +100,7 @@ func TestWireErrors(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"plan":   second(helper.helper.Share(ctx, nil)),
-		"offers": second(helper.Prepare(ctx, h, make([]PrepareRequest, batch+1))),
+		"offers": second(helper.Prepare(ctx, h, make([]uploading.PrepareRequest, batch+1))),
 	} {
 		if err == nil {
 			t.Errorf("%s of another size: it was answered", name)

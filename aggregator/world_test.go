@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation/shares"
+	"caucus/aggregator/uploading"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -86,23 +87,23 @@ func votes(t study.Task, party int, other bool) []int64 {
 	return v
 }
 
-// uploadOf makes a party's upload from a vector, as Contribute makes it from records.
-func uploadOf(t study.Task, party study.PartyID, vector []int64, weight int64, under Agreement) []byte {
+// uploadOf makes a party's upload from a vector, as uploading.Contribute makes it from records.
+func uploadOf(t study.Task, party study.PartyID, vector []int64, weight int64, under uploading.Agreement) []byte {
 	of, _ := bodies.Of(t)
-	form := must(formOf(of, weight))
+	form := must(uploading.FormOf(of, weight))
 	parts := must(form.Split(shares.ContextOf(t.Hash(), string(party)), vector, rand.Reader))
-	u := upload{weight: weight, part: parts[0], acceptance: under.Acceptance}
-	u.sealed = must(protocol.SealShare(under.Sealing, u.offer(party, nil).binding(t.Hash(), under.Acceptance), parts[1]))
-	return u.bytes()
+	u := uploading.Upload{Weight: weight, Part: parts[0], Acceptance: under.Acceptance}
+	u.Sealed = must(protocol.SealShare(under.Sealing, u.Offer(party, nil).Binding(t.Hash(), under.Acceptance), parts[1]))
+	return u.Bytes()
 }
 
 // under returns the running helper's agreement, under which a party seals its share.
-func (w *world) under(t study.Task) Agreement {
+func (w *world) under(t study.Task) uploading.Agreement {
 	r, err := recordOf(w.servers[shares.Helper], t.Hash())
 	if err != nil && !errors.Is(err, errNone) {
 		w.t.Fatal(err)
 	}
-	return Agreement{w.sealing.Public(), r.Own.Digest()}
+	return uploading.Agreement{Sealing: w.sealing.Public(), Acceptance: r.Own.Digest()}
 }
 
 // killed is the panic that ends a server's process.
@@ -253,7 +254,7 @@ func (l link) Reveal(ctx context.Context, plan study.Hash, half [32]byte, s Sign
 	return out, err
 }
 
-func (l link) Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) (out []PrepareReply, err error) {
+func (l link) Prepare(ctx context.Context, plan study.Hash, offers []uploading.PrepareRequest) (out []PrepareReply, err error) {
 	for _, o := range offers {
 		l.w.said.note(l.w.t, 0, fmt.Sprint("message ", plan, o.Party), o.Message)
 	}

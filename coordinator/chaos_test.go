@@ -25,7 +25,7 @@ import (
 	"testing"
 	"time"
 
-	aggregators "caucus/aggregator"
+	"caucus/aggregator/uploading"
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/internal/testlevel"
@@ -456,7 +456,7 @@ func (c *chaos) body(client *protocol.Client, s protocol.Summary, i int) ([]byte
 		}
 		task := must(newStudyChecker(whole.Plan, c.pool)).task
 		sealing := must(protocol.LoadSealingKey(filepath.Join(c.helper.dir, "sealing.key"))).Public()
-		body = must(aggregators.Contribute(task, c.roster[i], inputs(task, i), aggregators.Agreement{Sealing: sealing, Acceptance: whole.Helper.Digest()}))
+		body = must(uploading.Contribute(task, c.roster[i], inputs(task, i), uploading.Agreement{Sealing: sealing, Acceptance: whole.Helper.Digest()}))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 
 	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
+	"caucus/aggregator/uploading"
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/helper"
@@ -172,7 +173,7 @@ func TestKillShared(t *testing.T) {
 	sealing := must(protocol.LoadSealingKey(filepath.Join(w.helper.Dir, "sealing.key"))).Public()
 	under := func(acceptance protocol.Signed) (bodies [][]byte) {
 		for i, p := range roster {
-			bodies = append(bodies, must(aggregators.Contribute(task, p, inputs(task, i), aggregators.Agreement{Sealing: sealing, Acceptance: acceptance.Digest()})))
+			bodies = append(bodies, must(uploading.Contribute(task, p, inputs(task, i), uploading.Agreement{Sealing: sealing, Acceptance: acceptance.Digest()})))
 		}
 		return bodies
 	}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	aggregators "caucus/aggregator"
+	"caucus/aggregator/uploading"
 	"caucus/auxdata"
 	"caucus/coordinator/members"
 	"caucus/coordinator/records"
@@ -264,7 +264,7 @@ func newStudyChecker(plan study.Plan, data []byte) (*studyChecker, error) {
 	}
 	a := &studyChecker{task: task, maxBody: task.MaxBody(), shared: plan.Noise.Shared()}
 	if a.shared {
-		a.maxBody, err = aggregators.MaxUpload(task)
+		a.maxBody, err = uploading.MaxUpload(task)
 		return a, err
 	}
 	a.checker, err = study.NewChecker(task)

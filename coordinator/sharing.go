@@ -10,6 +10,7 @@ import (
 	"time"
 
 	aggregators "caucus/aggregator"
+	"caucus/aggregator/uploading"
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/privacy"
@@ -136,7 +137,7 @@ func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byt
 	if err != nil {
 		return err
 	}
-	return aggregators.CheckUpload(t, aggregators.Signed{Document: agreed.Document, Signature: agreed.Signature}, body)
+	return uploading.CheckUpload(t, aggregators.Signed{Document: agreed.Document, Signature: agreed.Signature}, body)
 }
 
 // temporary marks an error as temporary (ErrHelper), unless it is marked or is one of the errors that end the study.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	aggregators "caucus/aggregator"
+	"caucus/aggregator/uploading"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -116,9 +117,9 @@ func (w *sharedWorld) stopHelper() {
 func (w *sharedWorld) uploads(s protocol.Study) (all [][]byte) {
 	w.t.Helper()
 	pins := must(helper.ReadPins(w.helper))
-	sealing := must(aggregators.CheckAcceptance(w.task, s.Helper, aggregators.Pins{Signing: pins.Signing, Sealing: pins.Sealing}, w.server.signer.Key()))
+	sealing := must(uploading.CheckAcceptance(w.task, s.Helper, uploading.Pins{Signing: pins.Signing, Sealing: pins.Sealing}, w.server.signer.Key()))
 	for i, p := range w.plan.Roster {
-		all = append(all, must(aggregators.Contribute(w.task, p, inputs(w.task, i), sealing)))
+		all = append(all, must(uploading.Contribute(w.task, p, inputs(w.task, i), sealing)))
 	}
 	return all
 }
@@ -183,7 +184,7 @@ func TestShared(t *testing.T) {
 	if fmt.Sprint(r.Contributed, r.Missing, r.Aggregated.Refused) != "[p0 p1 p3] [p2] [p2]" {
 		t.Errorf("contributed %v, missing %v, refused %v", r.Contributed, r.Missing, r.Aggregated.Refused)
 	}
-	if known := must(aggregators.KnownBy("p3", all[3])); r.Aggregated.Members[2] != known {
+	if known := must(uploading.KnownBy("p3", all[3])); r.Aggregated.Members[2] != known {
 		t.Errorf("p3 sent %s, the set has %s", known, r.Aggregated.Members[2])
 	}
 	if bodies, sums := w.stored(); bodies != 0 || sums != 0 {

@@ -203,7 +203,7 @@ type Study struct {
 	// Statuses give the report of each missing party's last call.
 	Statuses []PartyStatus `json:"statuses,omitempty"`
 	// Helper is the helper's acceptance of a study with noise by aggregators, as the coordinator passed it on,
-	// without a check: aggregator.CheckAcceptance checks it with the helper's key. It is empty for other studies.
+	// without a check: uploading.CheckAcceptance checks it with the helper's key. It is empty for other studies.
 	Helper Signed `json:"-"`
 	// Forecast is the forecast that the operator made with "caucus study create". The coordinator signed it, and
 	// package study/forecast reads its document. It is empty if the operator made none.

@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"caucus/aggregator"
+	"caucus/aggregator/uploading"
 	"caucus/internal/textpage"
 	"caucus/privacy"
 	"caucus/study"
@@ -67,7 +67,7 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	fail := func(why error) { failed = why }
 	in.Voter, in.Scorer = k.site.Voter(fail), k.site.Scorer(fail)
 	if p.Noise.Shared() {
-		asked, err := aggregator.Exact(t, in)
+		asked, err := uploading.Exact(t, in)
 		if err = errors.Join(failed, err); err != nil {
 			return nil, err
 		}

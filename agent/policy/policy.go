@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"caucus/aggregator"
+	"caucus/aggregator/uploading"
 	"caucus/auxdata"
 	"caucus/internal/textpage"
 	"caucus/learners"
@@ -303,11 +303,11 @@ type Helper struct {
 
 const getKeys = "get its two keys from the organisation that runs it (caucus helper keys prints them there), not from the coordinator"
 
-func (h Helper) Pins() aggregator.Pins {
-	return aggregator.Pins{Signing: h.Signing, Sealing: h.Sealing}
+func (h Helper) Pins() uploading.Pins {
+	return uploading.Pins{Signing: h.Signing, Sealing: h.Sealing}
 }
 
-func (h Helper) Named() bool { return h.Pins() != aggregator.Pins{} }
+func (h Helper) Named() bool { return h.Pins() != uploading.Pins{} }
 
 func (h Helper) Words() string {
 	return fmt.Sprintf("%s, whose keys have the code %s", cmp.Or(h.Name, "a helper without a name"), protocol.KeyCode(h.Signing[:], h.Sealing[:]))
@@ -315,7 +315,7 @@ func (h Helper) Words() string {
 
 // validate's error names the wrong field and says what to do. needed says that studies may need a helper.
 func (h Helper) validate(needed bool) error {
-	switch none := (aggregator.Pins{}); {
+	switch none := (uploading.Pins{}); {
 	case !h.Named() && h.Name == "" && !needed:
 		return nil
 	case !h.Named():

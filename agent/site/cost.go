@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"caucus/aggregator"
+	"caucus/aggregator/uploading"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study"
@@ -48,7 +48,7 @@ func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	w.Rest += aggregator.Steps(t, c.Records)
+	w.Rest += uploading.Steps(t, c.Records)
 	w.Rest += study.CellSteps * float64(c.Records) * source.Cells()
 	draw := 0.0
 	for _, r := range c.Reserved {

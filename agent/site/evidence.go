@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"caucus/aggregator"
+	"caucus/aggregator/uploading"
 	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/privacy/journal"
@@ -65,7 +65,7 @@ func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
 	if body, err := d.Read(FileUpload); err == nil {
 		s.Upload = body
 		if r.Aggregated != nil {
-			if known, err := aggregator.KnownBy(e.Party, body); err == nil {
+			if known, err := uploading.KnownBy(e.Party, body); err == nil {
 				s.Member = &known
 			}
 		}

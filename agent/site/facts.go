@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"caucus/aggregator"
+	"caucus/aggregator/uploading"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -128,7 +128,7 @@ func (d Dossier) KeepHelper(s protocol.Study) error {
 }
 
 // Helper returns the document that KeepHelper stored, empty if there is none.
-func (d Dossier) Helper() (a aggregator.Signed, err error) {
+func (d Dossier) Helper() (a protocol.Signed, err error) {
 	b, err := d.Read(fileHelper)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a, nil
@@ -151,7 +151,7 @@ func (s *Site) HelperWords(d Dossier, t study.Task) (words string, agreed bool) 
 	}
 	kept, err := d.Helper()
 	if err == nil {
-		_, err = aggregator.CheckAcceptance(t, kept, helper.Pins(), s.Coordinator)
+		_, err = uploading.CheckAcceptance(t, kept, helper.Pins(), s.Coordinator)
 	}
 	switch {
 	case err != nil && d.Has(FileUpload):

@@ -57,7 +57,7 @@ func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (wei
 	return weight, parts, err
 }
 
-var errShares = errors.New("contribute to a study with noise by aggregators: what leaves are shares, sealed for coordinator and helper (aggregator.Contribute), and never the contribution itself")
+var errShares = errors.New("contribute to a study with noise by aggregators: what leaves are shares, sealed for coordinator and helper (uploading.Contribute), and never the contribution itself")
 
 // shareSize bounds the bytes of both servers' parts, for the largest numbers that FormOf accepts. It is 0 for a
 // Statistic that is not Provable.

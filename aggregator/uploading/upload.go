@@ -1,4 +1,4 @@
-package aggregator
+package uploading
 
 import (
 	"bytes"
@@ -15,41 +15,43 @@ import (
 	"caucus/study/bodies"
 )
 
-type upload struct {
-	weight int64
-	part   []byte
-	sealed []byte
-	// acceptance is the helper's acceptance under which the upload was made. If a restored
+// Upload is what a party sends to two servers.
+type Upload struct {
+	Weight int64  // the declared number of ballots or records
+	Part   []byte // the coordinator's part
+	Sealed []byte // the helper's part, encrypted to its key
+	// Acceptance is the helper's acceptance under which the upload was made. If a restored
 	// coordinator opens the study again, the study has another acceptance and another verify key.
-	acceptance Digest
+	Acceptance study.Hash
 }
 
 const uploadVersion = 2
 
-func (u upload) bytes() []byte {
-	out := binary.BigEndian.AppendUint64([]byte{uploadVersion}, uint64(u.weight))
-	return slices.Concat(out, u.part, u.sealed, u.acceptance[:])
+// Bytes returns the upload as Parse reads it.
+func (u Upload) Bytes() []byte {
+	out := binary.BigEndian.AppendUint64([]byte{uploadVersion}, uint64(u.Weight))
+	return slices.Concat(out, u.Part, u.Sealed, u.Acceptance[:])
 }
 
-// parseUpload reads an upload. The declared weight determines the upload's size, and the plan must allow the weight.
-func parseUpload(t bodies.Task, data []byte) (upload, error) {
-	fail := func(format string, args ...any) (upload, error) {
-		return upload{}, fmt.Errorf("%w: %s", study.ErrContribution, fmt.Sprintf(format, args...))
+// Parse reads an upload. The declared weight determines the upload's size, and the plan must allow the weight.
+func Parse(t bodies.Task, data []byte) (Upload, error) {
+	fail := func(format string, args ...any) (Upload, error) {
+		return Upload{}, fmt.Errorf("%w: %s", study.ErrContribution, fmt.Sprintf(format, args...))
 	}
 	if len(data) < 9 || data[0] != uploadVersion {
 		return fail("it is cut off, or no upload of this version")
 	}
-	u := upload{weight: int64(binary.BigEndian.Uint64(data[1:]))}
-	form, err := formOf(t, u.weight)
+	u := Upload{Weight: int64(binary.BigEndian.Uint64(data[1:]))}
+	form, err := FormOf(t, u.Weight)
 	if err != nil {
-		return upload{}, err
+		return Upload{}, err
 	}
 	own, sealed := form.PartSize(shares.Coordinator), form.PartSize(shares.Helper)+protocol.SealOverhead
-	size := 9 + own + sealed + len(u.acceptance)
+	size := 9 + own + sealed + len(u.Acceptance)
 	if len(data) != size {
-		return fail("it has %d bytes, one of %d ballots or records has %d", len(data), u.weight, size)
+		return fail("it has %d bytes, one of %d ballots or records has %d", len(data), u.Weight, size)
 	}
-	u.part, u.sealed, u.acceptance = bytes.Clone(data[9:9+own]), bytes.Clone(data[9+own:9+own+sealed]), Digest(data[9+own+sealed:])
+	u.Part, u.Sealed, u.Acceptance = bytes.Clone(data[9:9+own]), bytes.Clone(data[9+own:9+own+sealed]), study.Hash(data[9+own+sealed:])
 	return u, nil
 }
 
@@ -58,32 +60,34 @@ func parseUpload(t bodies.Task, data []byte) (upload, error) {
 //
 // Why the acceptance matters: a restored coordinator may have prepared such an upload before, under the verify key
 // of that other acceptance. Preparing the upload again under the present key would reveal its content to the helper.
-func CheckUpload(t study.Task, acceptance Signed, data []byte) error {
+func CheckUpload(t study.Task, acceptance protocol.Signed, data []byte) error {
 	of, ok := bodies.Of(t)
 	if !ok {
 		return fmt.Errorf("%w: the plan is none for two aggregators", study.ErrContribution)
 	}
-	u, err := parseUpload(of, data)
-	if err == nil && u.acceptance != acceptance.Digest() {
+	u, err := Parse(of, data)
+	if err == nil && u.Acceptance != acceptance.Digest() {
 		err = fmt.Errorf("%w: it was made when the helper had agreed to this study before, and may have been checked then: it takes a new plan", study.ErrContribution)
 	}
 	return err
 }
 
+// MaxUpload bounds the bytes of an upload of any weight that the plan allows.
 func MaxUpload(t study.Task) (int, error) {
 	of, ok := bodies.Of(t)
 	if !ok {
 		return 0, fmt.Errorf("the plan is none for two aggregators")
 	}
 	_, most := of.Statistic.Weights()
-	form, err := formOf(of, most)
+	form, err := FormOf(of, most)
 	if err != nil {
 		return 0, err
 	}
-	return 9 + form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper) + protocol.SealOverhead + len(Digest{}), nil
+	return 9 + form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper) + protocol.SealOverhead + len(study.Hash{}), nil
 }
 
-func formOf(t bodies.Task, weight int64) (shares.Form, error) {
+// FormOf returns the form of the shares of an upload with this weight, which the plan must allow.
+func FormOf(t bodies.Task, weight int64) (shares.Form, error) {
 	if least, most := t.Statistic.Weights(); weight < least || weight > most {
 		return shares.Form{}, fmt.Errorf("%w: it declares a weight of %d, the plan takes %d to %d", study.ErrContribution, weight, least, most)
 	}
@@ -94,13 +98,14 @@ func formOf(t bodies.Task, weight int64) (shares.Form, error) {
 	return bodies.FormOf(q, weight, t.Plan().MostParties())
 }
 
-func (u upload) offer(party study.PartyID, message []byte) PrepareRequest {
-	return PrepareRequest{Party: party, Weight: u.weight, Head: bytes.Clone(shares.Head(u.part)), Other: sha256.Sum256(u.part), Sealed: u.sealed, Message: message}
+// Offer describes the upload to the helper, with the coordinator's preparation message.
+func (u Upload) Offer(party study.PartyID, message []byte) PrepareRequest {
+	return PrepareRequest{Party: party, Weight: u.Weight, Head: bytes.Clone(shares.Head(u.Part)), Other: sha256.Sum256(u.Part), Sealed: u.Sealed, Message: message}
 }
 
-// binding is the associated data with which the helper's part is encrypted. It includes the digest of
+// Binding is the associated data with which the helper's part is encrypted. It includes the digest of
 // the helper's acceptance, so after a new acceptance no earlier part opens.
-func (o PrepareRequest) binding(plan study.Hash, acceptance Digest) protocol.ShareBinding {
+func (o PrepareRequest) Binding(plan study.Hash, acceptance study.Hash) protocol.ShareBinding {
 	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: o.Party, Weight: o.Weight, Head: o.Head, Other: o.Other}
 }
 
@@ -116,20 +121,20 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreem
 	if err != nil {
 		return nil, err
 	}
-	u := upload{weight: weight, part: parts[shares.Coordinator], acceptance: under.Acceptance}
-	u.sealed, err = protocol.SealShare(under.Sealing, u.offer(party, nil).binding(t.Hash(), u.acceptance), parts[shares.Helper])
-	return u.bytes(), err
+	u := Upload{Weight: weight, Part: parts[shares.Coordinator], Acceptance: under.Acceptance}
+	u.Sealed, err = protocol.SealShare(under.Sealing, u.Offer(party, nil).Binding(t.Hash(), u.Acceptance), parts[shares.Helper])
+	return u.Bytes(), err
 }
 
 // KnownBy returns the digest that identifies a party's upload at both servers and in the set that they sign.
 func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
 	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead // the size is the same for every form
-	if len(data) < 9+sealed+len(Digest{}) || data[0] != uploadVersion {
+	if len(data) < 9+sealed+len(study.Hash{}) || data[0] != uploadVersion {
 		return study.Hash{}, fmt.Errorf("%w: it is cut off, or no upload of this version", study.ErrContribution)
 	}
-	data = data[:len(data)-len(Digest{})] // without the acceptance's digest, which the helper never gets
-	u := upload{weight: int64(binary.BigEndian.Uint64(data[1:])), part: data[9 : len(data)-sealed], sealed: data[len(data)-sealed:]}
-	return u.offer(party, nil).digest(), nil
+	data = data[:len(data)-len(study.Hash{})] // without the acceptance's digest, which the helper never gets
+	u := Upload{Weight: int64(binary.BigEndian.Uint64(data[1:])), Part: data[9 : len(data)-sealed], Sealed: data[len(data)-sealed:]}
+	return u.Offer(party, nil).Digest(), nil
 }
 
 // Exact returns a party's statistic without noise or shares, for the party's own preview.
@@ -162,12 +167,12 @@ type Pins struct {
 
 type Agreement struct {
 	Sealing    []byte
-	Acceptance Digest // digest of the helper's acceptance
+	Acceptance study.Hash // digest of the helper's acceptance
 }
 
 // CheckAcceptance checks that a party may contribute: the helper that the party pinned agreed to this
 // plan with exactly the noise that the party computes, and both servers committed to the verify key.
-func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Verifier) (Agreement, error) {
+func CheckAcceptance(t study.Task, a protocol.Signed, pins Pins, coordinator protocol.Verifier) (Agreement, error) {
 	said, err := CheckPins(t.Hash(), a, pins, coordinator)
 	if err != nil {
 		return Agreement{}, err
@@ -183,9 +188,9 @@ func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Ver
 }
 
 // CheckPins makes the checks of CheckAcceptance that need no pool: signatures, plan and keys, but not the noise.
-func CheckPins(plan study.Hash, a Signed, pins Pins, coordinator protocol.Verifier) (said Acceptance, err error) {
-	fail := func(format string, args ...any) (Acceptance, error) {
-		return Acceptance{}, fmt.Errorf("the helper's acceptance: %w", fmt.Errorf(format, args...))
+func CheckPins(plan study.Hash, a protocol.Signed, pins Pins, coordinator protocol.Verifier) (said protocol.Acceptance, err error) {
+	fail := func(format string, args ...any) (protocol.Acceptance, error) {
+		return protocol.Acceptance{}, fmt.Errorf("the helper's acceptance: %w", fmt.Errorf(format, args...))
 	}
 	if a.Document == nil {
 		return fail("there is none: the coordinator passes none on, as while the helper does not answer")
@@ -206,7 +211,7 @@ func CheckPins(plan study.Hash, a Signed, pins Pins, coordinator protocol.Verifi
 		return fail("it is a %s's", said.Role)
 	case said.Step < 1:
 		return fail("it was made by an earlier version, whose helper opens what was sealed under another acceptance: its operator upgrades the helper, and the study takes a new plan")
-	case said.Coordinator == nil || *said.Coordinator == Digest{} || said.Commitment == Digest{}:
+	case said.Coordinator == nil || *said.Coordinator == study.Hash{} || said.Commitment == study.Hash{}:
 		return fail("the servers have not committed to a verify key")
 	case protocol.SealingPin(said.Sealing) != pins.Sealing:
 		return fail("it names another sealing key than this site's policy: get the helper's new one from its operator, not from the coordinator")
