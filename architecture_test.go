@@ -21,6 +21,7 @@ import (
 // above; the two daemons never import each other.
 var rooms = map[string][]string{
 	"internal/clock":            {},
+	"internal/csvfile":          {},
 	"internal/folder":           {},
 	"internal/textpage":         {},
 	"internal/webpage":          {"internal/clock"},
@@ -32,18 +33,18 @@ var rooms = map[string][]string{
 	"internal/testlevel/tokens": {},
 	"internal/testserver":       {},
 	"internal/testpages":        {"internal/testlevel"},
-	"dataset":                   {"internal/yamlfile", "dataset/dates"},
+	"dataset":                   {"internal/csvfile", "internal/yamlfile", "dataset/dates"},
 	"dataset/files":             {"dataset", "dataset/dates"},
 	"dataset/dates":             {},
 	"dataset/database":          {"internal/yamlfile", "dataset", "dataset/dates"},
 	"dataset/mapping":           {"internal/yamlfile", "dataset", "dataset/files", "dataset/dates"},
 	"learners":                  {},
-	"learners/command":          {"dataset"},
+	"learners/command":          {"internal/csvfile", "dataset"},
 	"privacy":                   {},
 	"privacy/journal":           {"internal/database", "privacy"},
 	"privacy/audit":             {},
 	"privacy/audit/laws":        {"privacy/audit"},
-	"auxdata":                   {"dataset"},
+	"auxdata":                   {"internal/csvfile", "dataset"},
 	"aggregation":               {"auxdata", "learners", "dataset"},
 	"aggregation/ratio":         {"aggregation", "dataset"},
 	"aggregation/validation":    {},
@@ -84,7 +85,7 @@ var rooms = map[string][]string{
 	"coordinator":               {"coordinator/members", "coordinator/watch", "coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "aggregator/uploading", "internal/clock", "internal/database", "internal/webpage", "protocol", "protocol/pb", "study", "study/life", "study/kinds", "auxdata", "privacy"},
 	"helper":                    {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal"},
 	"report":                    {"internal/textpage", "internal/webpage", "privacy", "study", "study/classifier", "study/kinds", "study/verify"},
-	"demo":                      {"agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "helper", "internal/textpage", "privacy", "privacy/journal", "protocol", "report", "study", "study/classifier", "study/describe", "study/evaluate", "study/forecast", "study/kinds", "study/ratio", "study/reweigh", "study/simulate"},
+	"demo":                      {"agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "helper", "internal/csvfile", "internal/textpage", "privacy", "privacy/journal", "protocol", "report", "study", "study/classifier", "study/describe", "study/evaluate", "study/forecast", "study/kinds", "study/ratio", "study/reweigh", "study/simulate"},
 	"deploy":                    {},
 	"cmd/caucus":                nil, // anything
 	"lab":                       nil, // a module of its own
@@ -206,6 +207,27 @@ func TestAgentsReach(t *testing.T) {
 	}
 	if len(reached) < 30 {
 		t.Errorf("an agent reaches %d rooms alone", len(reached))
+	}
+}
+
+// TestCSVLeavesThroughOneRoom: what a spreadsheet would compute is guarded in one place.
+func TestCSVLeavesThroughOneRoom(t *testing.T) {
+	for room := range rooms {
+		files, err := filepath.Glob(filepath.Join(room, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			apart := room == "internal/csvfile" || room == "lab" || strings.HasSuffix(path, "_test.go")
+			if !apart && strings.Contains(string(text), "csv.NewWriter(") {
+				t.Errorf("%s writes CSV by itself: use internal/csvfile, which marks or refuses "+
+					"formulas", path)
+			}
+		}
 	}
 }
 

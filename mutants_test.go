@@ -748,6 +748,14 @@ var mutants = []mutant{
 		found: "TestMarksAmongOtherUnits",
 	},
 	{
+		name: "a full-width sign begins no formula", room: "internal/csvfile", file: "csvfile.go",
+		old: "ContainsRune(signs, sign)", new: "ContainsRune(signs[:4], sign)", found: "TestFormulas",
+	},
+	{
+		name: "only a cell's begin is a formula", room: "internal/csvfile", file: "csvfile.go",
+		old: "from = end + 1", new: "from = len(cell)", found: "TestFormulas",
+	},
+	{
 		name: "a formula without a value is an empty cell without a word", room: "dataset/files", file: "xmlpart.go",
 		old: "p.bare = true", new: "p.bare = false && p.bare",
 		found: "TestUnstoredFormulas",

@@ -2,19 +2,21 @@ package auxdata
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/csv"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/dataset"
+	"caucus/internal/csvfile"
 )
 
 // Digest names a pool: the SHA-256 of its canonical bytes. As text it is lower-case hexadecimal.
@@ -180,10 +182,11 @@ func WriteCSV(w io.Writer, s dataset.Schema, t *dataset.Table) error {
 }
 
 func writeCSV(w io.Writer, s dataset.Schema, t *dataset.Table, weight []string) error {
-	return writeColumns(w, t, s.FeatureColumns(), weight)
+	return writeColumns(csvfile.New(w), t, s.FeatureColumns(), weight)
 }
 
-// WriteWeighted writes all columns of a table with new weights, one per row. New reads it as Weighted's pool.
+// WriteWeighted writes all columns of a table with new weights, one per row. New reads it as
+// Weighted's pool. A cell that a spreadsheet would compute is an error.
 func WriteWeighted(w io.Writer, t *dataset.Table, weight []float64) error {
 	if len(weight) != t.Rows() {
 		return fmt.Errorf("write public pool: have %d weights for %d rows", len(weight), t.Rows())
@@ -194,20 +197,16 @@ func WriteWeighted(w io.Writer, t *dataset.Table, weight []float64) error {
 			columns = append(columns, name)
 		}
 	}
-	return writeColumns(w, t, columns, formatWeights(weight))
+	return writeColumns(csvfile.Exact(w), t, columns, formatWeights(weight))
 }
 
-func writeColumns(w io.Writer, t *dataset.Table, columns, weight []string) error {
-	out := csv.NewWriter(w)
-	header := columns
+func writeColumns(out *csvfile.Writer, t *dataset.Table, columns, weight []string) error {
+	row := slices.Clone(columns)
 	if weight != nil {
-		header = append(append([]string{}, columns...), WeightColumn)
+		row = append(row, WeightColumn)
 	}
-	if err := out.Write(header); err != nil {
-		return fmt.Errorf("write public pool: %w", err)
-	}
-	row := make([]string, len(header))
-	for i := range t.Rows() {
+	err := out.Write(row)
+	for i := 0; i < t.Rows() && err == nil; i++ {
 		for j, name := range columns {
 			cell, ok := t.Cell(i, name)
 			if !ok {
@@ -220,12 +219,9 @@ func writeColumns(w io.Writer, t *dataset.Table, columns, weight []string) error
 		if weight != nil {
 			row[len(columns)] = weight[i]
 		}
-		if err := out.Write(row); err != nil {
-			return fmt.Errorf("write public pool: %w", err)
-		}
+		err = out.Write(row)
 	}
-	out.Flush()
-	if err := out.Error(); err != nil {
+	if err = cmp.Or(err, out.Close()); err != nil {
 		return fmt.Errorf("write public pool: %w", err)
 	}
 	return nil

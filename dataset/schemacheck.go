@@ -6,11 +6,11 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"caucus/dataset/dates"
+	"caucus/internal/csvfile"
 )
 
 func (s Schema) Validate() error {
@@ -80,18 +80,6 @@ func (s Schema) Validate() error {
 	return nil
 }
 
-// formula reports whether a spreadsheet would compute a cell. A sign or signed number is harmless.
-func formula(cell string) bool {
-	switch cell[0] {
-	case '=', '@', '\t', '\r', '\n':
-		return true
-	case '+', '-':
-		_, err := strconv.ParseFloat(cell, 64)
-		return len(cell) > 1 && err != nil
-	}
-	return false
-}
-
 func (l Label) validate() error {
 	if l.Column == "" {
 		return fmt.Errorf("column is empty; name the column to be predicted")
@@ -103,7 +91,7 @@ func (l Label) validate() error {
 		return fmt.Errorf("a class is empty; name it")
 	}
 	for _, class := range l.Classes {
-		if formula(class) {
+		if csvfile.Computed(class) {
 			return fmt.Errorf("class %q would be run as a formula by a spreadsheet that opens predictions: rename it", class)
 		}
 	}

@@ -1,10 +1,12 @@
 package dataset
 
 import (
-	"encoding/csv"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
+
+	"caucus/internal/csvfile"
 )
 
 // Table is an immutable table of text cells with named columns, safe for concurrent use. Each column
@@ -99,24 +101,22 @@ func (t *Table) Select(rows []int) *Table {
 	return s
 }
 
-// WriteCSV writes the table as comma-separated text with a header, which [ReadCSV] reads back.
-func (t *Table) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	if err := out.Write(t.Columns()); err != nil {
-		return fmt.Errorf("write table: %w", err)
-	}
-	row := make([]string, len(t.columns))
-	for r := range t.rows {
+// WriteCSV writes the table as comma-separated text with a header, which [ReadCSV] reads back. A
+// cell that a spreadsheet would compute is an error ([csvfile.Exact]).
+func (t *Table) WriteCSV(w io.Writer) error { return t.Write(csvfile.Exact(w)) }
+
+// Write writes a header and the rows, and closes the writer.
+func (t *Table) Write(out *csvfile.Writer) error {
+	row := t.Columns()
+	err := out.Write(row)
+	for r := 0; r < t.rows && err == nil; r++ {
 		for i := range t.columns {
 			c := &t.columns[i]
 			row[i] = c.values[c.codes.at(r)]
 		}
-		if err := out.Write(row); err != nil {
-			return fmt.Errorf("write table: %w", err)
-		}
+		err = out.Write(row)
 	}
-	out.Flush()
-	if err := out.Error(); err != nil {
+	if err = cmp.Or(err, out.Close()); err != nil {
 		return fmt.Errorf("write table: %w", err)
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/helper"
+	"caucus/internal/csvfile"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -272,5 +273,5 @@ func writeCSV(name string, t *dataset.Table) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(t.WriteCSV(file), file.Close())
+	return errors.Join(t.Write(csvfile.New(file)), file.Close())
 }

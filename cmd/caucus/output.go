@@ -213,6 +213,15 @@ func (r readFolder) Open(name string) (fs.File, error) {
 // file. If a file cannot be replaced, because it is mounted or its folder is not writable, write overwrites it.
 // Devices and pipes are written directly.
 func (c *console) write(name string, write func(io.Writer) error) error {
+	return c.writeNew(name, newFileMode, write)
+}
+
+// writeRecords is write for rows of records or predictions: a new file is its owner's alone.
+func (c *console) writeRecords(name string, write func(io.Writer) error) error {
+	return c.writeNew(name, 0o600, write)
+}
+
+func (c *console) writeNew(name string, mode fs.FileMode, write func(io.Writer) error) error {
 	if err := c.notRead(name); err != nil {
 		return err
 	}
@@ -222,7 +231,7 @@ func (c *console) write(name string, write func(io.Writer) error) error {
 	info, err := os.Stat(name)
 	there := err == nil
 	if !there || info.Mode().IsRegular() {
-		err = c.replace(where(name), info, write)
+		err = c.replace(where(name), info, mode, write)
 	}
 	held := func(is error) bool { return errors.Is(err, is) }
 	if there && (!info.Mode().IsRegular() || slices.ContainsFunc([]error{fs.ErrPermission, fs.ErrNotExist, syscall.EBUSY, syscall.EROFS}, held)) {
@@ -230,7 +239,7 @@ func (c *console) write(name string, write func(io.Writer) error) error {
 		if err = write(&all); err == nil {
 			c.writing.Lock()
 			defer c.writing.Unlock()
-			err = os.WriteFile(name, all.Bytes(), newFileMode)
+			err = os.WriteFile(name, all.Bytes(), mode)
 		}
 	}
 	if err != nil {
@@ -241,10 +250,15 @@ func (c *console) write(name string, write func(io.Writer) error) error {
 
 const newFileMode = 0o644 // before the umask; an existing file keeps its mode
 
-// replace writes a new file beside name and then renames it to name. old is the existing file, nil if none.
-func (c *console) replace(name string, old fs.FileInfo, write func(io.Writer) error) error {
+// replace writes a new file beside name and then renames it to name. old is the existing file, nil
+// if none.
+func (c *console) replace(
+	name string, old fs.FileInfo, mode fs.FileMode, write func(io.Writer) error,
+) error {
+	beside := fmt.Sprintf(".%s%019d", filepath.Base(name), rand.Int64())
 	c.writing.Lock()
-	file, err := os.OpenFile(filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s%019d", filepath.Base(name), rand.Int64())), os.O_WRONLY|os.O_CREATE|os.O_EXCL, newFileMode)
+	file, err := os.OpenFile(filepath.Join(filepath.Dir(name), beside),
+		os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err == nil {
 		c.unfinished = file.Name()
 	}

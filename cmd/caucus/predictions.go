@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/dataset/mapping"
+	"caucus/internal/csvfile"
 	"caucus/study/classifier"
 )
 
@@ -29,6 +29,7 @@ type answering struct {
 	doc          prediction
 	right, known int
 	notes        []string
+	marked       int   // cells of CSV that a spreadsheet would compute
 	unread       error // an error of reading the file
 }
 
@@ -110,7 +111,12 @@ func (a *answering) read(to io.Writer) error {
 	for _, r := range append(bound.Remarks(), remarks...) {
 		a.notes = append(a.notes, r.String())
 	}
-	return cmp.Or(err, out.end())
+	if err = cmp.Or(err, out.end()); a.marked > 0 {
+		a.notes = append(a.notes, fmt.Sprintf("%s that a spreadsheet would compute as formulas, "+
+			"and that have an apostrophe before them in the file: Parquet has them without",
+			counted(a.marked, "cells")))
+	}
+	return err
 }
 
 // part holds the predictions of consecutive records: a class and a row of values for each, and the kept columns.
@@ -145,27 +151,28 @@ func (a *answering) answer(to io.Writer, keep []string) (answers, error) {
 	case strings.EqualFold(filepath.Ext(a.out), ".parquet"):
 		return inParquet(to, names, len(keep), a.doc.Classes), nil
 	}
-	return inCSV(to, names, a.doc.Classes), nil
+	return a.inCSV(to, names), nil
 }
 
-func inCSV(to io.Writer, names, classes []string) answers {
-	out := csv.NewWriter(bufio.NewWriterSize(to, 1<<16))
-	out.Write(names) // out.Error reports an error later
-	var row []string
+func (a *answering) inCSV(to io.Writer, names []string) answers {
+	out := csvfile.Marked(bufio.NewWriterSize(to, 1<<16))
+	row := slices.Clone(names)
+	begun := out.Write(row)
 	return answers{func(p part) error {
-		for i, label := range p.labels {
+		err := begun
+		for i := 0; i < len(p.labels) && err == nil; i++ {
 			row = append(row[:0], strconv.Itoa(p.first+i+1))
 			for _, column := range p.kept {
 				row = append(row, column[i])
 			}
-			row = append(row, classes[label])
+			row = append(row, a.doc.Classes[p.labels[i]])
 			for _, v := range p.values.RawRowView(i) {
 				row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
 			}
-			out.Write(row)
+			err = out.Write(row)
 		}
-		return out.Error()
-	}, func() error { out.Flush(); return out.Error() }}
+		return err
+	}, func() error { a.marked = out.Marked; return out.Close() }}
 }
 
 // inOrder is a group of Parquet columns in the given order; a plain group sorts them by name.

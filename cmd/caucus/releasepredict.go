@@ -158,7 +158,7 @@ func (q *predicting) rows(release string, r study.Release, p study.Plan, format 
 			err = a.read(q.console.out)
 		}
 	default:
-		err = q.write(q.out, a.read)
+		err = q.writeRecords(q.out, a.read)
 	}
 	if err != nil {
 		return cmp.Or(a.unread, err)

@@ -129,10 +129,16 @@ func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Tab
 		"weighted.csv": func(w io.Writer) error {
 			return auxdata.WriteWeighted(w, pool, weights.Weight)
 		},
-		"private.csv": t.Select(summary.PrivateRecords).WriteCSV,
-		"test.csv":    t.Select(summary.TestRecords).WriteCSV,
 	} {
 		if err := r.write(filepath.Join(dir, name), write); err != nil {
+			return err
+		}
+	}
+	for name, rows := range map[string][]int{
+		"private.csv": summary.PrivateRecords, "test.csv": summary.TestRecords,
+	} {
+		write := t.Select(rows).WriteCSV
+		if err := r.writeRecords(filepath.Join(dir, name), write); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/dataset"
+	"caucus/internal/csvfile"
 )
 
 // Program is the command line of a classifier (Vote) or scorer (Score), with limits.
@@ -198,7 +198,7 @@ func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	out := csv.NewWriter(file)
+	out := csvfile.New(file)
 	columns := s.FeatureColumns()
 	row := append(make([]string, 0, len(columns)+1), columns...)
 	if last != "" {
@@ -215,7 +215,9 @@ func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []
 			row[len(columns)] = cells[i]
 		}
 		if len(row) == 1 && row[0] == "" { // most programs skip an empty line
-			out.Flush()
+			if err := out.Close(); err != nil {
+				return err
+			}
 			if _, err := file.WriteString("\"\"\n"); err != nil {
 				return err
 			}
@@ -225,8 +227,7 @@ func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []
 			return err
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return out.Close()
 }
 
 // run runs the program on files of a folder and returns its standard output, at most most bytes.
