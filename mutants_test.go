@@ -264,6 +264,21 @@ var mutants = []mutant{
 		found: "TestPlaceEnds",
 	},
 	{
+		name: "a study that waits for a silent helper is not cancelled", room: "coordinator", file: "runningstudy.go",
+		old: "if c.interrupt != nil {", new: "if c.interrupt != nil && c.name == \"\" {",
+		found: "TestCancelledWhileSilent",
+	},
+	{
+		name: "a study waits for a call about another one", room: "aggregator", file: "server.go",
+		old: "\tif s.config.Role == shares.Helper {\n\t\th = study.Hash{}", new: "\tif s.config.Role <= shares.Helper {\n\t\th = study.Hash{}",
+		found: "TestTurns",
+	},
+	{
+		name: "a short call to a silent helper takes the time of work", room: "aggregator", file: "wire.go",
+		old: "limit := callTime", new: "limit := workTime",
+		found: "TestDeadlines",
+	},
+	{
 		name: "a site is given the acceptance while the helper is silent", room: "coordinator", file: "studies.go",
 		old: "if s.sharing.waits() == \"\" {", new: "if s.sharing.waits() == \"\" || c != nil {",
 		found: "TestSilentHelper",

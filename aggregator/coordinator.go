@@ -17,47 +17,48 @@ import (
 	"caucus/study/bodies"
 )
 
-// coordinator locks a coordinator's server and reads a study's task and record. At a helper's it fails.
+// coordinator takes a study's turn at a coordinator's server and reads the study's task and record. At a helper's it
+// fails.
 func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
 	if s.config.Role != shares.Coordinator {
 		return t, r, func() {}, fmt.Errorf("this server is the %v", s.config.Role)
 	}
-	s.turn.Lock()
-	t, r, err = s.known(ctx, h)
-	return t, r, s.turn.Unlock, err
+	if unlock, err = s.take(ctx, h); err == nil {
+		t, r, err = s.known(ctx, h)
+	}
+	return t, r, unlock, err
 }
 
 // OpenStudy agrees with the helper on a study, after which parties may contribute. It returns the helper's
-// acceptance, which the parties need. A repeated call returns the same acceptance.
+// acceptance, which the parties need. A repeated call returns the same acceptance. The errors name no study.
 func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (Signed, error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
 	if err != nil {
 		return Signed{}, err
 	}
-	fail := func(err error) (Signed, error) { return Signed{}, fmt.Errorf("open study %s: %w", plan, err) }
 	if r.Own.Document == nil {
 		if r, err = s.accepts(ctx, t, Signed{}); err != nil {
-			return fail(err)
+			return Signed{}, err
 		}
 	}
 	if err := s.recall(ctx, helper); err != nil {
-		return fail(err)
+		return Signed{}, err
 	}
 	if r.Theirs.Document == nil {
 		theirs, err := helper.Accept(ctx, plan, r.Own)
 		if err != nil {
-			return fail(err)
+			return Signed{}, err
 		}
 		said, err := s.readAcceptance(t, theirs)
 		if err != nil {
-			return fail(err)
+			return Signed{}, err
 		}
 		if said.Coordinator == nil || *said.Coordinator != r.Own.Digest() {
-			return fail(fmt.Errorf("%w: the helper accepted it with another coordinator's commitment", ErrConflict))
+			return Signed{}, fmt.Errorf("%w: the helper accepted it with another coordinator's commitment", ErrConflict)
 		}
 		if r, err = s.set(ctx, plan, "helper's acceptance stored", func(r *record) { r.Theirs = theirs }); err != nil {
-			return fail(err)
+			return Signed{}, err
 		}
 	}
 	if r.keyed() {
@@ -65,18 +66,18 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 	}
 	reveal, err := protocol.SignJSON(s.config.Signer, protocol.RevealDocument, Reveal{plan, r.Theirs.Digest()})
 	if err != nil {
-		return fail(err)
+		return Signed{}, err
 	}
 	theirs, err := helper.Reveal(ctx, plan, r.Half, reveal)
 	if err != nil {
-		return fail(err)
+		return Signed{}, err
 	}
 	committed, err := s.readAcceptance(t, r.Theirs)
 	if err != nil {
-		return fail(err)
+		return Signed{}, err
 	}
 	if commitment(plan, shares.Helper, theirs) != committed.Commitment {
-		return fail(fmt.Errorf("%w: the helper committed to another half of the verify key", ErrConflict))
+		return Signed{}, fmt.Errorf("%w: the helper committed to another half of the verify key", ErrConflict)
 	}
 	other := half(theirs)
 	r, err = s.set(ctx, plan, "key stored", func(r *record) { r.OtherHalf = &other })
@@ -104,7 +105,7 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	if err := s.recall(ctx, helper); err != nil {
 		return fail(err)
 	}
-	theirs, err := helper.Accept(ctx, plan, r.Own) // needs no lock (Server.turn), because an agreement never changes
+	theirs, err := helper.Accept(ctx, plan, r.Own) // needs no turn, because an agreement never changes
 	switch {
 	case errors.Is(err, ErrFailed), errors.Is(err, protocol.ErrDenied): // the helper refuses here only a study that it had not accepted
 		return fail(fmt.Errorf("%w: %w", ErrForgotten, err))
@@ -138,7 +139,7 @@ func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	case !errors.Is(err, ErrFailed):
 		return fail(err)
 	}
-	if err := helper.End(ctx, plan); err != nil { // needs no lock (Server.turn), because a failed study never changes
+	if err := helper.End(ctx, plan); err != nil { // needs no turn, because a failed study never changes
 		return fail(err)
 	}
 	if _, err := s.set(ctx, plan, "told stored", func(r *record) { r.Told = true }); err != nil {
@@ -239,6 +240,11 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 	}
 	if !r.keyed() {
 		return false, fmt.Errorf("advance study %s: %w: it is not open", plan, ErrOrder)
+	}
+	done, err := s.take(ctx, study.Hash{}) // one study at a time: the work of a batch takes much memory
+	defer done()
+	if err != nil {
+		return false, fmt.Errorf("advance study %s: %w", plan, err)
 	}
 	if r.ShareOther.Document == nil {
 		if err := s.recall(ctx, helper); err != nil {

@@ -36,17 +36,16 @@ type Peer interface {
 
 var _ Peer = (*Server)(nil)
 
-func (s *Server) asked() (unlock func(), err error) {
+func (s *Server) asked(ctx context.Context) (unlock func(), err error) {
 	if s.config.Role != shares.Helper {
 		return func() {}, fmt.Errorf("this server is the %v", s.config.Role)
 	}
-	s.turn.Lock()
-	return s.turn.Unlock, nil
+	return s.take(ctx, study.Hash{})
 }
 
 // helper locks a helper's server and reads a study's task and record. At a coordinator's server it returns an error.
 func (s *Server) helper(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
-	if unlock, err = s.asked(); err == nil {
+	if unlock, err = s.asked(ctx); err == nil {
 		t, r, err = s.known(ctx, h)
 	}
 	return t, r, unlock, err
@@ -105,7 +104,7 @@ func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
 
 // Accept implements Peer. It draws the half of the verify key once. A stored acceptance outlives the plan's files.
 func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error) {
-	unlock, err := s.asked()
+	unlock, err := s.asked(ctx)
 	defer unlock()
 	if err != nil {
 		return Signed{}, err
@@ -335,7 +334,7 @@ func enough(t task, set Set) error {
 
 // Share implements Peer. A stored share is returned even if the plan's files are gone.
 func (s *Server) Share(ctx context.Context, plan study.Hash) (Signed, error) {
-	unlock, err := s.asked()
+	unlock, err := s.asked(ctx)
 	defer unlock()
 	if err != nil {
 		return Signed{}, err
@@ -347,7 +346,7 @@ const endedThere = "the coordinator ended it without a release"
 
 // End implements Peer. It changes no study that was released, failed or never accepted. The ledger keeps its charges.
 func (s *Server) End(ctx context.Context, plan study.Hash) error {
-	unlock, err := s.asked()
+	unlock, err := s.asked(ctx)
 	defer unlock()
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ import (
 
 // Recall implements Peer. A share that this helper did not sign proves nothing and is refused.
 func (s *Server) Recall(ctx context.Context, share Signed) error {
-	unlock, err := s.asked()
+	unlock, err := s.asked(ctx)
 	defer unlock()
 	if err != nil {
 		return err

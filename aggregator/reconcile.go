@@ -37,8 +37,6 @@ func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost, shown
 // A helper must first have a new sealing key, which parties pin; under that key no earlier contribution can be
 // prepared again. The ledger is reconciled separately (privacy.Ledger.Reconcile).
 func (s *Server) Reconcile(ctx context.Context) error {
-	s.turn.Lock()
-	defer s.turn.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fail := func(err error) error { return fmt.Errorf("reconcile %v: %w", s.config.Role, err) }

@@ -79,17 +79,16 @@ type Shelf interface {
 	MostPool() int
 }
 
-// Server is one aggregator, safe for concurrent use. Calls that agree on something with the other
-// server take turns. ReceiveAll takes no turn, so it never waits for the other server.
+// Server is one aggregator, safe for concurrent use. Calls that agree on something with the other server take turns
+// (Server.take). ReceiveAll takes no turn, so it never waits for the other server.
 type Server struct {
 	config Config
 	db     *database.DB
 	ledger *privacy.Ledger
 
-	turn sync.Mutex // held by one call at a time; guards no field
-
-	mu     sync.Mutex // held by one writing transaction at a time; guards the fields below
-	mark   mark       // the head file's content
+	mu     sync.Mutex                   // held by one writing transaction at a time; guards the fields below
+	turns  map[study.Hash]chan struct{} // closed when the turn ends that a call holds
+	mark   mark                         // the head file's content
 	behind bool
 	open   map[study.Hash]promise // accepted studies that have not ended
 	roster roster                 // parties of the study that was asked about last
@@ -138,7 +137,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 		return fail(err)
 	}
 	c.Clock = c.Clock.Complete()
-	s := &Server{config: c, open: map[study.Hash]promise{}}
+	s := &Server{config: c, open: map[study.Hash]promise{}, turns: map[study.Hash]chan struct{}{}}
 	var err error
 	if s.mark, err = readMark(c.Head); err != nil {
 		return fail(err)
@@ -180,6 +179,35 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 }
 
 func (s *Server) Close() error { return s.db.Close() }
+
+// take waits for its turn about a study, until ctx ends. A helper's calls are all one after the other. At a coordinator
+// a call may wait for the helper, so a study waits for no other study, but for its turn at work: the zero hash.
+func (s *Server) take(ctx context.Context, h study.Hash) (release func(), err error) {
+	if s.config.Role == shares.Helper {
+		h = study.Hash{}
+	}
+	for {
+		s.mu.Lock()
+		held := s.turns[h]
+		if held == nil {
+			held = make(chan struct{})
+			s.turns[h] = held
+			s.mu.Unlock()
+			return func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				delete(s.turns, h)
+				close(held)
+			}, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-held:
+		case <-ctx.Done():
+			return func() {}, fmt.Errorf("wait for another call: %w", ctx.Err())
+		}
+	}
+}
 
 func (s *Server) pin() Digest {
 	if s.config.Sealing == nil {
@@ -334,10 +362,13 @@ func (s *Server) agreed(ctx context.Context, h study.Hash) bool {
 	return err == nil && r.Own.Document != nil
 }
 
-// room asks a helper's shelf for room. It holds turn, so that no plan is removed while it is being accepted.
+// room asks a helper's shelf for room. It holds the turn, so that no plan is removed while it is being accepted.
 func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	release, err := s.take(ctx, h)
+	defer release()
+	if err != nil {
+		return err
+	}
 	return s.config.Shelf.Room(h, size, func(h study.Hash) (bool, error) { return s.underWay(ctx, h) })
 }
 
@@ -533,8 +564,11 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 // Cancel ends a study without a release. The reason may be made public. A helper that released its
 // share refuses, and so does a coordinator with both shares.
 func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) error {
-	s.turn.Lock()
-	defer s.turn.Unlock()
+	release, err := s.take(ctx, plan)
+	defer release()
+	if err != nil {
+		return err
+	}
 	r, err := s.recorded(ctx, plan)
 	if err != nil {
 		return err

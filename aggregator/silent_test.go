@@ -4,14 +4,20 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"caucus/internal/clock"
 	"caucus/protocol"
+	"caucus/protocol/pb"
 )
 
 // TestSilent: a helper that is connected and does not answer is known to be silent, as is one that
@@ -47,19 +53,142 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// TestDeadlines: no call to a helper that accepts connections and says nothing lasts longer than
-// its deadline.
+// hung is a helper whose process runs, and whose calls answer nothing: its store is locked, or its disk hangs.
+type hung struct{ pb.UnimplementedHelperServer }
+
+func (hung) hang(ctx context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// cutConn is a connection on which nothing passes while cut is locked.
+type cutConn struct {
+	net.Conn
+	cut *sync.RWMutex
+}
+
+func (c cutConn) Read(b []byte) (n int, err error) {
+	n, err = c.Conn.Read(b)
+	c.cut.RLock()
+	defer c.cut.RUnlock()
+	return n, err
+}
+
+func (c cutConn) Write(b []byte) (int, error) {
+	c.cut.RLock()
+	defer c.cut.RUnlock()
+	return c.Conn.Write(b)
+}
+
+type cutListener struct {
+	net.Listener
+	cut sync.RWMutex
+}
+
+func (l *cutListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return cutConn{c, &l.cut}, err
+}
+
+// TestDeadlines: no call to a silent helper lasts longer than its deadline. Silent is one that accepts connections and
+// says nothing, one whose line is cut or whose process is stopped, and one whose process runs and whose calls hang:
+// there work on contributions may take its 2 minutes, and ends at once when whoever waits ends it. Each silence is
+// noticed.
 func TestDeadlines(t *testing.T) {
-	l := must(net.Listen("tcp", "127.0.0.1:0"))
-	defer l.Close()
-	helper := must(protocol.NewSigner()).Key()
-	r := must(Dial(l.Addr().String(), must(protocol.NewSigner()), helper))
-	defer r.Close()
-	begun := time.Now()
-	if err := r.End(context.Background(), Digest{}); !errors.Is(err, protocol.ErrHelper) || time.Since(begun) > 2*callTime {
-		t.Errorf("after %v: %v", time.Since(begun), err)
+	calls := map[string]func(context.Context, *Remote) error{
+		"Accept":  func(ctx context.Context, r *Remote) error { _, err := r.Accept(ctx, Digest{}, Signed{}); return err },
+		"Bring":   func(ctx context.Context, r *Remote) error { return r.Bring(ctx, Digest{}, nil, nil) },
+		"End":     func(ctx context.Context, r *Remote) error { return r.End(ctx, Digest{}) },
+		"Prepare": func(ctx context.Context, r *Remote) error { _, err := r.Prepare(ctx, Digest{}, nil); return err },
+		"Recall":  func(ctx context.Context, r *Remote) error { return r.Recall(ctx, Signed{}) },
+		"Reveal": func(ctx context.Context, r *Remote) error {
+			_, err := r.Reveal(ctx, Digest{}, half{}, Signed{})
+			return err
+		},
+		"Seal":  func(ctx context.Context, r *Remote) error { _, err := r.Seal(ctx, Digest{}, Signed{}); return err },
+		"Share": func(ctx context.Context, r *Remote) error { _, err := r.Share(ctx, Digest{}); return err },
 	}
-	if r.Silent().IsZero() {
-		t.Error("it counts as answered")
+	for _, m := range append(pb.Helper_ServiceDesc.Methods, grpc.MethodDesc{MethodName: pb.Helper_ServiceDesc.Streams[0].StreamName}) {
+		if calls[m.MethodName] == nil {
+			t.Errorf("call %s is not tried here", m.MethodName)
+		}
 	}
+	for _, how := range []string{"says nothing", "cut", "hangs"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			own, helper := must(protocol.NewSigner()), must(protocol.NewSigner())
+			l := &cutListener{Listener: must(net.Listen("tcp", "127.0.0.1:0"))}
+			var s hung
+			tls := must(protocol.PinnedTLS(helper, own.Key()))
+			answers := func(_ context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+				return &pb.HelperEnded{}, nil
+			}
+			if how == "hangs" {
+				answers = s.hang
+			}
+			g := grpc.NewServer(grpc.Creds(credentials.NewTLS(tls)), grpc.UnaryInterceptor(answers),
+				grpc.StreamInterceptor(func(_ any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, _ grpc.StreamHandler) error {
+					<-stream.Context().Done()
+					return nil
+				}),
+				grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second}))
+			pb.RegisterHelperServer(g, s)
+			if how == "says nothing" {
+				l.cut.Lock()
+			}
+			var serving sync.WaitGroup
+			serving.Go(func() { _ = g.Serve(l) })
+			r := must(Dial(l.Addr().String(), own, helper.Key()))
+			if how == "cut" {
+				must(0, r.End(t.Context(), Digest{}))
+				l.cut.Lock()
+			}
+			defer func() { r.Close(); g.Stop(); serving.Wait() }()
+			if how != "hangs" {
+				defer l.cut.Unlock()
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			ended := map[bool]chan string{false: make(chan string, len(calls)), true: make(chan string, len(calls))}
+			works := func(name string) bool { return slices.Contains([]string{"Prepare", "Seal", "Share"}, name) }
+			for name, call := range calls {
+				go func() {
+					if err := call(ctx, r); !errors.Is(err, protocol.ErrHelper) && ctx.Err() == nil {
+						t.Errorf("%s: %v", name, err)
+					}
+					ended[works(name)] <- name
+				}()
+			}
+			late := time.After(workTime / 2)
+			for short := range len(calls) {
+				work := short >= 5
+				if work && how == "hangs" {
+					stop()
+				}
+				select {
+				case <-ended[work]:
+				case <-late:
+					t.Fatalf("%d calls have ended", short)
+				}
+				if short == 4 && r.Silent().IsZero() {
+					t.Error("its silence is not noticed")
+				}
+			}
+		})
+	}
+}
+
+// TestTurns: a study waits for no call about another study, and for its own no longer than its caller.
+func TestTurns(t *testing.T) {
+	s := &Server{turns: map[Digest]chan struct{}{}}
+	release := must(s.take(t.Context(), Digest{1}))
+	other := must(s.take(t.Context(), Digest{2}))
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := s.take(ended, Digest{1}); !errors.Is(err, context.Canceled) {
+		t.Errorf("taken twice: %v", err)
+	}
+	other()
+	release()
+	must(s.take(t.Context(), Digest{1}))()
 }

@@ -57,7 +57,7 @@ func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) e
 	g := grpc.NewServer(
 		grpc.Creds(credentials.NewTLS(tls)), grpc.MaxRecvMsgSize(maxCall), grpc.MaxConcurrentStreams(4),
 		grpc.ConnectionTimeout(20*time.Second), grpc.WaitForHandlers(true), grpc.MaxHeaderListSize(16<<10),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 30 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingTime / 2, PermitWithoutStream: true}),
 		grpc.UnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 			answer, err := handle(ctx, request)
 			if err != nil {
@@ -139,7 +139,10 @@ func asError(err error) error {
 		return fmt.Errorf("%w: it failed by itself, and its own log says why: call its operator", protocol.ErrHelper)
 	}
 	if refusedKey.MatchString(s.Message()) {
-		return fmt.Errorf("%w: the helper ends the connection: perhaps it pins another key than this coordinator's: compare both with caucus helper keys, at each server (%s)", protocol.ErrHelper, s.Message())
+		return fmt.Errorf("%w: it ends the connection: perhaps it pins another key than this coordinator's: compare both with caucus helper keys, at each server (%s)", protocol.ErrHelper, s.Message())
+	}
+	if s.Code() == codes.DeadlineExceeded {
+		return fmt.Errorf("%w: it does not answer", protocol.ErrHelper)
 	}
 	if meant := protocol.FromStatus(err); !errors.Is(meant, protocol.ErrUnavailable) {
 		return fmt.Errorf("the helper: %w", meant)
@@ -321,11 +324,16 @@ type Remote struct {
 	asked      asked
 }
 
-// Deadlines of calls to the helper. Work on contributions may take long, on a slow machine too. All other calls read
-// and write a few rows.
+// Deadlines of calls to the helper: workTime of Prepare, Seal and Share, since work on contributions may take long on a
+// slow machine; callTime of Accept, Reveal, End and Recall, which read and write a few rows, and of each part of Bring.
+// Whoever waits for Advance can end its ctx, and repeat the call later. A connection whose helper answers no ping is
+// given up after pingTime twice, and every call on it ends.
 const (
 	workTime = 2 * time.Minute
-	callTime = 10 * time.Second
+	callTime = 8 * time.Second
+	pingTime = 10 * time.Second // the least that grpc allows
+	// bringRate is the least rate, in bytes a second, at which a helper stores what was sent.
+	bringRate = 8 << 20
 	// silence is the time after which a call without an answer counts as not answered. A batch of the largest
 	// contributions takes 4 s (docs/aggregators.md).
 	silence = 5 * time.Second
@@ -406,7 +414,7 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 		grpc.WithTransportCredentials(credentials.NewTLS(tls)),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxCall), grpc.MaxCallSendMsgSize(maxCall)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second}, MinConnectTimeout: 10 * time.Second}),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingTime, Timeout: pingTime}),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("dial helper %s: %w", address, err)
@@ -422,18 +430,20 @@ func (r *Remote) Close() error { return r.connection.Close() }
 // study needs it.
 func (r *Remote) Silent() time.Time { return r.asked.since() }
 
-// Bring sends a plan and its pool to a helper that lacks them.
+// Bring sends a plan and its pool to a helper that lacks them. The errors name no study.
 func (r *Remote) Bring(ctx context.Context, plan study.Hash, canonical, pool []byte) error {
 	r.wake(ctx)
-	ctx, stop := context.WithTimeout(ctx, workTime)
-	defer stop()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	late := r.asked.clock.AfterFunc(callTime, func() { stop(context.DeadlineExceeded) })
+	defer late.Stop()
 	end := r.asked.begin()
-	err := r.bring(ctx, plan, canonical, pool)
-	end(err)
-	if err != nil {
-		return fmt.Errorf("bring plan %s: %w", plan, asError(err))
+	err := r.bring(ctx, plan, canonical, pool, late)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = status.FromContextError(cause).Err()
 	}
-	return nil
+	end(err)
+	return asError(err)
 }
 
 // wake retries a failed connection at once, because the helper may just have started.
@@ -447,27 +457,29 @@ func (r *Remote) wake(ctx context.Context) {
 	r.connection.WaitForStateChange(ctx, connectivity.TransientFailure)
 }
 
-func (r *Remote) bring(ctx context.Context, plan study.Hash, canonical, pool []byte) error {
+// bring lets each part of a plan and its pool take callTime, and the helper's storing of them longer if they are large.
+func (r *Remote) bring(ctx context.Context, plan study.Hash, canonical, pool []byte, late clock.Timer) error {
 	stream, err := r.helper.Bring(ctx)
 	if err != nil {
 		return err
 	}
-	err = stream.Send(&pb.HelperPart{Part: &pb.HelperPart_Header{Header: &pb.HelperHeader{Plan: plan[:], PlanSize: uint64(len(canonical)), PoolSize: uint64(len(pool))}}})
-	for chunk := range protocol.Chunks(canonical, 0) {
-		if err != nil {
-			break // io.EOF: the server has answered already
+	send := func(part *pb.HelperPart) {
+		if err == nil { // io.EOF: the server has answered already
+			err = stream.Send(part)
+			late.Reset(callTime)
 		}
-		err = stream.Send(&pb.HelperPart{Part: &pb.HelperPart_Plan{Plan: chunk}})
+	}
+	send(&pb.HelperPart{Part: &pb.HelperPart_Header{Header: &pb.HelperHeader{Plan: plan[:], PlanSize: uint64(len(canonical)), PoolSize: uint64(len(pool))}}})
+	for chunk := range protocol.Chunks(canonical, 0) {
+		send(&pb.HelperPart{Part: &pb.HelperPart_Plan{Plan: chunk}})
 	}
 	for chunk := range protocol.Chunks(pool, 0) {
-		if err != nil {
-			break
-		}
-		err = stream.Send(&pb.HelperPart{Part: &pb.HelperPart_Pool{Pool: chunk}})
+		send(&pb.HelperPart{Part: &pb.HelperPart_Pool{Pool: chunk}})
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
+	late.Reset(callTime + time.Second*time.Duration(len(pool)/bringRate))
 	_, err = stream.CloseAndRecv()
 	return err
 }

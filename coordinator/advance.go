@@ -38,6 +38,8 @@ func (r releaser) behind() bool { return r.lost || errors.Is(r.witness.stopped()
 func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 	c.advancing.Lock()
 	defer c.advancing.Unlock()
+	ctx, stop := c.interruptible(ctx)
+	defer stop()
 	for {
 		var effects []life.Effect
 		var machine *life.Study

@@ -47,6 +47,8 @@ type runningStudy struct {
 	quietSince time.Duration
 	// trouble is the reason why the study waits for its helper, "" if it does not.
 	trouble string
+	// interrupt, if not nil, ends the work of who holds advancing, as a kill would.
+	interrupt context.CancelFunc
 
 	keptMu sync.Mutex // guards kept; held while kept is made
 	kept   *studyChecker
@@ -58,7 +60,7 @@ type runningStudy struct {
 	uploadsMu sync.Mutex // guards uploads
 	uploads   map[study.PartyID]bool
 
-	// advancing is held while the study is folded or released. It guards the fields below.
+	// advancing is held while the study is opened with a helper, folded or released. It guards the fields below.
 	advancing sync.Mutex
 	inspected bool // the stored bodies were checked against their digests
 	saidKept  bool // the log says already that the ledger has released the study, which waits for lost bytes
@@ -404,9 +406,41 @@ func (c *runningStudy) withdraw(ctx context.Context, reason string, ledger *priv
 	return wireError(err)
 }
 
+// interruptible is ctx for the holder of advancing. It ends once somebody cancels the study (seize).
+func (c *runningStudy) interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.interrupt = stop
+	return ctx, stop
+}
+
+// seizeTime bounds how long seize waits for a step that cannot be interrupted.
+const seizeTime = 8 * time.Second
+
+// seize takes advancing from work that may be repeated, because it may wait for the helper for minutes.
+func (c *runningStudy) seize(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, seizeTime)
+	defer stop()
+	for !c.advancing.TryLock() {
+		c.mu.Lock()
+		if c.interrupt != nil {
+			c.interrupt()
+		}
+		c.mu.Unlock()
+		soon, stop := context.WithTimeout(ctx, 10*time.Millisecond)
+		<-soon.Done()
+		stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
 func (c *runningStudy) cancelUnless(ctx context.Context, reason string, good bool, objects func() (words string, err error)) error {
-	if !c.advancing.TryLock() {
-		return fmt.Errorf("cancel study: %w: it is being folded or released right now", protocol.ErrBusy)
+	if err := c.seize(ctx); err != nil {
+		return fmt.Errorf("cancel study: %w: it is being folded or released right now: %w", protocol.ErrBusy, err)
 	}
 	defer c.advancing.Unlock()
 	words, err := objects()

@@ -140,6 +140,8 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 			return nil
 		})
 	case ctx.Err() != nil:
+	case errors.Is(err, context.Canceled): // somebody cancels the study (seize)
+		c.retry = s.clock.Elapsed() + firstWait
 	case errors.Is(err, errWaits): // the wait was logged; without a pause its end would start the next move at once
 		c.retry = s.clock.Elapsed() + s.tick
 	case permanent(err):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	aggregators "caucus/aggregator"
@@ -71,7 +72,11 @@ func (c *runningStudy) agree(ctx context.Context) error {
 	if err != nil || !is {
 		return err
 	}
-	ctx, stop := context.WithTimeout(ctx, confirmTime)
+	if !c.advancing.TryLock() {
+		return fmt.Errorf("%w: it is being opened right now", protocol.ErrBusy)
+	}
+	defer c.advancing.Unlock()
+	ctx, stop := c.interruptible(ctx)
 	defer stop()
 	c.mu.Lock()
 	c.trouble = "waits for the helper, which is asked to agree since " + c.watch.clock.Now().UTC().Format(time.RFC3339)
@@ -88,11 +93,14 @@ func (c *runningStudy) agree(ctx context.Context) error {
 			err = fmt.Errorf("%w: %s", study.ErrNotOpen, over)
 		}
 	}
-	c.setTrouble(err)
-	if err != nil {
-		return fmt.Errorf("open study: it stays a draft: %w; once that is mended, type caucus study open again", wireError(err))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.trouble = ""; err != nil {
+		err = fmt.Errorf("%w; once that is mended, type caucus study open again", wireError(err))
+		c.trouble = fmt.Sprintf("not opened at %s: %v", c.watch.clock.Now().UTC().Format(time.RFC3339), err)
+		err = fmt.Errorf("it stays a draft: %w", err)
 	}
-	return nil
+	return err
 }
 
 // wireError gives an aggregator's error its code for the wire.
@@ -110,7 +118,11 @@ func (c *runningStudy) setTrouble(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.trouble = ""; errors.Is(err, protocol.ErrHelper) || errors.Is(err, protocol.ErrDenied) || errors.Is(err, aggregators.ErrBehind) {
-		c.trouble = "waits for the helper: " + err.Error()
+		why := err.Error()
+		if _, cause, found := strings.Cut(why, protocol.ErrHelper.Error()+": "); found {
+			why = cause
+		}
+		c.trouble = "waits for the helper: " + why
 	}
 }
 

@@ -303,7 +303,7 @@ func TestHelperDown(t *testing.T) {
 	if _, err := w.operator.Open(ctx, "trial"); err == nil || !strings.Contains(err.Error(), "it stays a draft") || !strings.Contains(err.Error(), "the helper is not available") {
 		t.Errorf("opened without a helper: %v", err)
 	}
-	if s := must(w.operator.Study(ctx, "trial")); s.State != study.InDraft || !strings.Contains(s.Reason, "waits for the helper") {
+	if s := must(w.operator.Study(ctx, "trial")); s.State != study.InDraft || !strings.Contains(s.Reason, "type caucus study open again") {
 		t.Errorf("it is %s: %q", s.State, s.Reason)
 	}
 	must(0, w.startHelper())
