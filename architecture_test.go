@@ -62,9 +62,10 @@ var rooms = map[string][]string{
 	"study/reweigh":             {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
 	"study/kinds":               {"study", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
 	"study/export":              {"study", "study/classifier", "study/evaluate", "study/kinds", "learners", "dataset"},
-	"study/conformance":         {"study", "study/bodies", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/simulate", "study/verify", "auxdata", "dataset", "privacy"},
+	"study/conformance":         {"study", "study/bodies", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/simulate", "study/verify/evidence", "auxdata", "dataset", "privacy"},
 	"study/terms":               {"internal/yamlfile", "study", "study/kinds", "study/simulate", "dataset"},
-	"study/verify":              {"protocol", "study", "study/kinds", "auxdata", "privacy"},
+	"study/verify/evidence":     {"protocol", "study", "study/kinds", "auxdata", "privacy"},
+	"study/verify":              {"study/verify/evidence", "protocol", "study", "study/kinds", "auxdata", "privacy"},
 	"study/forecast/stated":     {"study"},
 	"study/forecast":            {"study", "study/classifier", "study/classify", "study/forecast/stated", "study/simulate", "auxdata", "dataset", "learners"},
 	"study/simulate":            {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
@@ -74,17 +75,17 @@ var rooms = map[string][]string{
 	"aggregator":                {"aggregator/uploading", "internal/clock", "internal/database", "protocol", "protocol/pb", "study", "study/bodies", "aggregation/shares", "privacy"},
 	"agent/source":              {"internal/folder", "internal/textpage", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "dataset", "dataset/database", "dataset/files", "dataset/mapping", "privacy"},
 	"agent/policy":              {"aggregator/uploading", "internal/textpage", "protocol", "study", "study/kinds", "auxdata", "learners", "privacy"},
-	"agent/site":                {"agent/policy", "agent/source", "aggregator/uploading", "internal/clock", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
+	"agent/site":                {"agent/policy", "agent/source", "aggregator/uploading", "internal/clock", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "study/verify/evidence", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
 	"agent/health":              {"agent/policy", "agent/site", "agent/source", "internal/textpage", "protocol", "study", "learners", "learners/command", "privacy"},
 	"agent/desk":                {"agent/health", "agent/site", "agent/source", "aggregator/uploading", "internal/textpage", "internal/webpage", "protocol", "study", "study/forecast/stated", "study/kinds", "dataset", "dataset/mapping", "privacy"},
-	"agent":                     {"agent/desk", "agent/health", "agent/site", "aggregator/uploading", "internal/clock", "internal/folder", "internal/webpage", "protocol", "study", "study/kinds", "study/verify", "privacy"},
+	"agent":                     {"agent/desk", "agent/health", "agent/site", "aggregator/uploading", "internal/clock", "internal/folder", "internal/webpage", "protocol", "study", "study/kinds", "study/verify/evidence", "privacy"},
 	"coordinator/records":       {"internal/database", "protocol", "study", "auxdata", "privacy"},
 	"coordinator/folder":        {"coordinator/records", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "privacy", "privacy/journal", "protocol", "study"},
 	"coordinator/members":       {"coordinator/folder", "coordinator/records", "internal/clock", "protocol", "protocol/pb"},
 	"coordinator/watch":         {"coordinator/folder", "coordinator/records", "internal/webpage", "privacy", "protocol", "protocol/pb", "study"},
 	"coordinator":               {"coordinator/members", "coordinator/watch", "coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "aggregator/uploading", "internal/clock", "internal/database", "internal/webpage", "protocol", "protocol/pb", "study", "study/life", "study/kinds", "auxdata", "privacy"},
 	"helper":                    {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal"},
-	"report":                    {"internal/textpage", "internal/webpage", "privacy", "study", "study/classifier", "study/kinds", "study/verify"},
+	"report":                    {"internal/textpage", "internal/webpage", "privacy", "study", "study/classifier", "study/kinds", "study/verify/evidence"},
 	"demo":                      {"agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "helper", "internal/csvfile", "internal/textpage", "privacy", "privacy/journal", "protocol", "report", "study", "study/classifier", "study/describe", "study/evaluate", "study/forecast", "study/kinds", "study/ratio", "study/reweigh", "study/simulate"},
 	"deploy":                    {},
 	"cmd/caucus":                nil, // anything
@@ -118,6 +119,7 @@ var pure = map[string][]string{
 	"study/ratio":            {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/reweigh":          {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/export":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/verify/evidence":  {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/verify":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"protocol":               {"database/sql"},
 }
@@ -185,6 +187,7 @@ func TestImports(t *testing.T) {
 // beyondSites are the rooms that an agent is not made of, so that a site need not trust them.
 var beyondSites = []string{
 	"aggregator", "coordinator", "demo", "helper", "report", "study/export", "study/forecast", "study/life", "study/simulate", "study/terms",
+	"study/verify",
 }
 
 // TestAgentsReach: what a site must trust is what an agent is made of, and no more.

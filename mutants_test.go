@@ -525,7 +525,7 @@ var mutants = []mutant{
 		found: "TestNoAcceptanceNoCharge",
 	},
 	{
-		name: "nobody looks whose numbers stand under a site's name", room: "study/verify", file: "party.go", in: "study/describe",
+		name: "nobody looks whose numbers stand under a site's name", room: "study/verify/evidence", file: "party.go", in: "study/describe",
 		old: "at == 0 && bytes.Equal(body, s.Upload)", new: "at == 0 && bytes.Equal(body, body)",
 		found: "TestDescribeEachSite",
 	},

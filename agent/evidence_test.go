@@ -18,7 +18,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
-	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // after is a site that contributed one study by votes, with the coordinator's receipt, and the release.
@@ -67,16 +67,16 @@ func TestWitness(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(r *study.Release, rec *protocol.Receipt)
 		signer  *protocol.Signer
-		verdict verify.Verdict
+		verdict evidence.Verdict
 		says    string
 	}{
-		"as it was":       {nil, signer, verify.Holds, "the release counts it"},
-		"left out":        {func(r *study.Release, _ *protocol.Receipt) { r.Contributed = r.Contributed[:1] }, signer, verify.Fails, "does not count it"},
-		"forged":          {nil, stranger, verify.Fails, "not the coordinator's"},
-		"another plan's":  {func(_ *study.Release, rec *protocol.Receipt) { rec.Plan[0] ^= 1 }, signer, verify.Fails, "not for this study"},
-		"another party's": {func(_ *study.Release, rec *protocol.Receipt) { rec.Party = "other" }, signer, verify.Fails, "not for this study"},
-		"other bytes":     {func(_ *study.Release, rec *protocol.Receipt) { rec.Body[0] ^= 1 }, signer, verify.Fails, "other bytes"},
-		"put back":        {func(r *study.Release, _ *protocol.Receipt) { r.Ledger[0].Sequence = 4 }, signer, verify.Fails, "put back to an older state"},
+		"as it was":       {nil, signer, evidence.Holds, "the release counts it"},
+		"left out":        {func(r *study.Release, _ *protocol.Receipt) { r.Contributed = r.Contributed[:1] }, signer, evidence.Fails, "does not count it"},
+		"forged":          {nil, stranger, evidence.Fails, "not the coordinator's"},
+		"another plan's":  {func(_ *study.Release, rec *protocol.Receipt) { rec.Plan[0] ^= 1 }, signer, evidence.Fails, "not for this study"},
+		"another party's": {func(_ *study.Release, rec *protocol.Receipt) { rec.Party = "other" }, signer, evidence.Fails, "not for this study"},
+		"other bytes":     {func(_ *study.Release, rec *protocol.Receipt) { rec.Body[0] ^= 1 }, signer, evidence.Fails, "other bytes"},
+		"put back":        {func(r *study.Release, _ *protocol.Receipt) { r.Ledger[0].Sequence = 4 }, signer, evidence.Fails, "put back to an older state"},
 	} {
 		r, rec := release, good
 		r.Contributed = append([]study.PartyID{}, release.Contributed...)
@@ -93,11 +93,11 @@ func TestWitness(t *testing.T) {
 	if err := os.Remove(at.config.Studies().Of(release.PlanHash).Dir + "/" + site.FileReceipt); err != nil {
 		t.Fatal(err)
 	}
-	if found := e.Kept(context.Background(), release).Receipts(release); found[0].Verdict != verify.Word {
+	if found := e.Kept(context.Background(), release).Receipts(release); found[0].Verdict != evidence.Word {
 		t.Errorf("counted, but the receipt was lost: %v", found)
 	}
 	release.PlanHash[0] ^= 1
-	if found := e.Kept(context.Background(), release).Receipts(release); found[0].Verdict != verify.Fails || !strings.Contains(found[0].Says, "has sent nothing") {
+	if found := e.Kept(context.Background(), release).Receipts(release); found[0].Verdict != evidence.Fails || !strings.Contains(found[0].Says, "has sent nothing") {
 		t.Errorf("counted without having sent anything: %v", found)
 	}
 }
@@ -118,14 +118,14 @@ func TestCharged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(want verify.Verdict, says string) {
+	check := func(want evidence.Verdict, says string) {
 		t.Helper()
 		found := e.Kept(ctx, release).Charges(release, pool)
 		if len(found) != 1 || found[0].Verdict != want || !strings.Contains(found[0].Says, says) {
 			t.Errorf("%v, want %s: …%s…", found, want, says)
 		}
 	}
-	check(verify.Holds, "exactly what plan and pool declare")
+	check(evidence.Holds, "exactly what plan and pool declare")
 
 	// Another ledger, with fewer entries.
 	for _, name := range []string{"", "-wal", "-shm"} {
@@ -136,9 +136,9 @@ func TestCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.Close()
-	check(verify.Fails, "holds no charge for tally")
+	check(evidence.Fails, "holds no charge for tally")
 	release.Contributed = nil
-	check(verify.Holds, "the release does not count it")
+	check(evidence.Holds, "the release does not count it")
 	j, ledger, err := openSiteAnew(r.config)
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.Close()
-	check(verify.Fails, "ε = 0.001 for a record")
+	check(evidence.Fails, "ε = 0.001 for a record")
 }
 
 // openSiteAnew opens a ledger without comparing it with a remembered one.

@@ -12,7 +12,7 @@ import (
 	"caucus/agent/site"
 	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // final lists the errors after which the same contribution would be refused again. "Study not open" is not among
@@ -111,7 +111,7 @@ func (a *Agent) collect(ctx context.Context, d site.Dossier, o protocol.Summary)
 func (a *Agent) witness(r study.Release) {
 	site := a.evidence().Kept(context.Background(), r)
 	for _, f := range append(append(site.Receipts(r), site.Shared(r)...), site.Ending(r)...) {
-		if f.Verdict == verify.Fails {
+		if f.Verdict == evidence.Fails {
 			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
 		}
 	}

@@ -23,7 +23,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
-	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 type agreed struct {
@@ -320,18 +320,18 @@ func TestTwoServersTakeIt(t *testing.T) {
 			// The site finds its upload in the set that both signed, and detects another in its place.
 			members := must(s.both[1].Members(t.Context(), s.hash))
 			r2 := study.Release{Manifest: study.Manifest{PlanHash: r.hash, Contributed: members.Accepted}, Aggregated: &study.Aggregated{Members: members.Digests}}
-			verdict := func() verify.Verdict {
+			verdict := func() evidence.Verdict {
 				f := a.evidence().Kept(t.Context(), r2).Shared(r2)
 				if len(f) != 1 {
 					t.Fatalf("findings %+v", f)
 				}
 				return f[0].Verdict
 			}
-			if got := verdict(); got != verify.Holds {
+			if got := verdict(); got != evidence.Holds {
 				t.Errorf("of what was sent: %v", got)
 			}
 			slices.Reverse(r2.Aggregated.Members)
-			if got := verdict(); got != verify.Fails {
+			if got := verdict(); got != evidence.Fails {
 				t.Errorf("of what another sent: %v", got)
 			}
 		})

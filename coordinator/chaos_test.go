@@ -35,6 +35,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // replicaFolder is the environment variable that makes the test binary a replica.
@@ -698,7 +699,7 @@ func TestChaos(t *testing.T) {
 			shared++
 		}
 		for _, f := range verify.Release(r, verify.Known{Pool: poolUnder(plan, c.pool), Keys: &keys, KeysFrom: "test"}) {
-			if f.Verdict == verify.Fails {
+			if f.Verdict == evidence.Fails {
 				t.Errorf("%s: %s: %s", plan.Name, f.About, f.Says)
 			}
 		}

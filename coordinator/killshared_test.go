@@ -27,6 +27,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // The environment that makes the test binary a helper to kill.
@@ -203,7 +204,7 @@ func TestKillShared(t *testing.T) {
 				t.Errorf("killed at %q, the helper at %q: released of %d", killCoordinator, killHelper, r.Parties)
 			}
 			for _, f := range verify.Claims(r, poolUnder(plan, w.pool)) {
-				if f.Verdict == verify.Fails {
+				if f.Verdict == evidence.Fails {
 					t.Errorf("killed at %q, the helper at %q: %s: %s", killCoordinator, killHelper, f.About, f.Says)
 				}
 			}

@@ -30,6 +30,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // sharedWorld is a coordinator with a helper beside it, each a process's worth of its own, over
@@ -150,7 +151,7 @@ func (w *sharedWorld) verified() study.Release {
 	r := must(w.operator.Release(context.Background(), w.plan.Name))
 	pins := must(helper.ReadPins(w.helper))
 	for _, f := range verify.Release(r, verify.Known{Pool: poolUnder(w.plan, w.pool), Keys: &w.server.keys, KeysFrom: "test", Helper: &pins.Signing, HelperFrom: "test"}) {
-		if f.Verdict == verify.Fails {
+		if f.Verdict == evidence.Fails {
 			w.t.Errorf("%s: %s", f.About, f.Says)
 		}
 	}
@@ -220,7 +221,7 @@ func TestSharedLeaves(t *testing.T) {
 		r.Published = slices.Clone(r.Published)
 		r.Aggregated = &a
 		change(&r)
-		if !verify.AnyFails(verify.Claims(r, pool)) {
+		if !evidence.AnyFails(verify.Claims(r, pool)) {
 			t.Errorf("%s: it verifies", what)
 		}
 	}
@@ -261,7 +262,7 @@ func TestSharedLeaves(t *testing.T) {
 	// Another helper than the one that is pinned.
 	other := must(protocol.NewSigner()).Key()
 	signed := must(w.operator.Release(ctx, "trial"))
-	if !verify.AnyFails(verify.Release(signed, verify.Known{Pool: pool, Helper: &other})) {
+	if !evidence.AnyFails(verify.Release(signed, verify.Known{Pool: pool, Helper: &other})) {
 		t.Error("a helper that nobody pinned: it verifies")
 	}
 }
@@ -270,7 +271,7 @@ func TestSharedLeaves(t *testing.T) {
 func TestSharedForm(t *testing.T) {
 	var r study.Release
 	must(0, json.Unmarshal(must(os.ReadFile(fmt.Sprintf("testdata/releases/form%d.json", study.ManifestForm))), &r))
-	if found := verify.Claims(r, poolUnder(must(r.DecodedPlan()), poolOf(30))); verify.AnyFails(found) {
+	if found := verify.Claims(r, poolUnder(must(r.DecodedPlan()), poolOf(30))); evidence.AnyFails(found) {
 		t.Error(found)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/kinds"
-	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // pages holds the templates of the pages that are written to files.
@@ -58,7 +58,7 @@ func Template(own string) (*template.Template, error) {
 type Page struct {
 	Title, Answer string
 	// Failed holds the failed findings, which replace the answer.
-	Failed []verify.Finding
+	Failed []evidence.Finding
 	// OtherPool says that the given pool is not the study's; "" if it is. The page shows it before the answer.
 	OtherPool string
 	// Simulated reports that no party took part and nothing is protected. The page says so first.
@@ -103,7 +103,7 @@ type cell struct{ Name, Text string }
 
 type foundGroup struct {
 	Title, Class string
-	All          []verify.Finding
+	All          []evidence.Finding
 }
 
 // The page shows at most mostListed parties, and mostTableRows rows of a table.
@@ -114,9 +114,9 @@ const mostOpenRows = 40
 
 // Options hold what a page shows in addition to the release.
 type Options struct {
-	Measured *Measurement     // made by a simulation; its conclusion and chart come first on the page
-	Findings []verify.Finding // made by verify; failed findings replace the answer
-	Software string           // version of the program that makes the page
+	Measured *Measurement       // made by a simulation; its conclusion and chart come first on the page
+	Findings []evidence.Finding // made by verify; failed findings replace the answer
+	Software string             // version of the program that makes the page
 }
 
 // Measurement is a simulation's measurement of its release.
@@ -151,7 +151,7 @@ func New(r study.Release, o Options) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	failed := verify.AnyFails(found)
+	failed := evidence.AnyFails(found)
 	report, err := kinds.Report(r)
 	if err != nil && !failed {
 		return Page{}, err
@@ -168,7 +168,7 @@ func New(r study.Release, o Options) (Page, error) {
 	switch {
 	case failed:
 		page.Title = "Study " + p.Name + ": what the file says came out"
-		page.Failed = slices.DeleteFunc(slices.Clone(found), func(f verify.Finding) bool { return f.Verdict != verify.Fails })
+		page.Failed = slices.DeleteFunc(slices.Clone(found), func(f evidence.Finding) bool { return f.Verdict != evidence.Fails })
 		page.Answer = fmt.Sprintf("Do not believe this release: %s: %s", page.Failed[0].About, page.Failed[0].Says)
 	case measured != nil:
 		page.Answer, drawn = measured.Words(), measured.Chart
@@ -201,8 +201,8 @@ func New(r study.Release, o Options) (Page, error) {
 		page.Tables = append(page.Tables, newTable(t))
 	}
 	var counted []string
-	for _, v := range verify.Verdicts {
-		g := foundGroup{Title: v.Title(), Class: map[verify.Verdict]string{verify.Fails: "fails", verify.Holds: "holds"}[v]}
+	for _, v := range evidence.Verdicts {
+		g := foundGroup{Title: v.Title(), Class: map[evidence.Verdict]string{evidence.Fails: "fails", evidence.Holds: "holds"}[v]}
 		for _, f := range found {
 			if f.Verdict == v {
 				g.All = append(g.All, f)

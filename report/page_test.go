@@ -10,7 +10,7 @@ import (
 	"caucus/internal/testpages"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // longName is a long name without places to break, with markup that a browser must not interpret.
@@ -32,7 +32,7 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 		Parties: 3, Contributed: []study.PartyID{"a", "b", longName}, Missing: []study.PartyID{"d"}, Unit: privacy.Record,
 		Guarantee: "much", NotProtected: []string{longName}, Costs: []study.ReleaseCost{{Output: "sums", Mechanism: "discrete-gaussian", Epsilon: 1, Delta: 1e-6, Rho: .02}},
 		Totals:   []study.UnitTotal{{Unit: privacy.Party, Why: "nothing is proved"}},
-		Findings: []foundGroup{{"DOES NOT HOLD", "fails", []verify.Finding{{About: "signature", Verdict: verify.Fails, Says: longName}}}},
+		Findings: []foundGroup{{"DOES NOT HOLD", "fails", []evidence.Finding{{About: "signature", Verdict: evidence.Fails, Says: longName}}}},
 		Study:    "s", Kind: "classify", Mechanism: "cross", Plan: strings.Repeat("0123456789abcdef", 4), Command: "caucus simulate " + longName,
 	}
 	many := study.ReportTable{Title: "columns by ward " + longName, Head: []string{"", "north", "south", "east", "west"}}
@@ -43,7 +43,7 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	refused := release
 	otherPool := release
 	otherPool.OtherPool = longName + " is not the pool of this study"
-	refused.Failed = []verify.Finding{{About: "signature", Verdict: verify.Fails, Says: "the release was changed, said " + longName}}
+	refused.Failed = []evidence.Finding{{About: "signature", Verdict: evidence.Fails, Says: "the release was changed, said " + longName}}
 	pages := map[string][]byte{}
 	for name, page := range map[string]Page{"release": release, "refused": refused, "pool": otherPool} {
 		var b bytes.Buffer

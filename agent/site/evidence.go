@@ -17,7 +17,7 @@ import (
 	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // Evidence is what a state folder can prove about a release or a ledger: signed receipts, uploads, and the ledger's
@@ -53,9 +53,9 @@ func (s *Site) Evidence(keys protocol.Keys) *Evidence {
 func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.PoolFile(d) }
 
 // Kept collects a study's facts from the state folder for verify.Release, which calls Ledger to read the ledger.
-func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
+func (e *Evidence) Kept(ctx context.Context, r study.Release) evidence.Party {
 	d := e.state.Studies.Of(r.PlanHash)
-	s := verify.Party{Party: e.Party, Keys: e.Keys}
+	s := evidence.Party{Party: e.Party, Keys: e.Keys}
 	switch signed, err := d.receipt(); {
 	case err == nil:
 		s.Receipt = &signed
@@ -123,5 +123,5 @@ func (e *Evidence) Coordinator() ([]privacy.Head, error) {
 		}
 		heads = append(heads, d.releaseHeads(e.Keys, e.state.named)...)
 	}
-	return verify.Quoted(receipts, heads)
+	return evidence.Quoted(receipts, heads)
 }

@@ -14,7 +14,7 @@ import (
 	"caucus/helper"
 	"caucus/privacy"
 	"caucus/protocol"
-	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // reconciled is the JSON document of "caucus ledger reconcile".
@@ -94,7 +94,7 @@ to them by another way than through the coordinator.`,
 					if err != nil {
 						return err
 					}
-					named, err := verify.ReleaseLines(r, e.Keys)
+					named, err := evidence.ReleaseLines(r, e.Keys)
 					if err != nil {
 						return fmt.Errorf("%s: %w", name, err)
 					}

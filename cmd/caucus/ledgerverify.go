@@ -17,16 +17,16 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study/kinds"
-	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // ledgerCheck is the JSON document of "caucus ledger verify".
 type ledgerCheck struct {
-	Ledger   string           `json:"ledger"`
-	Holds    bool             `json:"holds"`
-	Entries  int              `json:"entries"`
-	Head     string           `json:"head,omitempty"`
-	Findings []verify.Finding `json:"findings"`
+	Ledger   string             `json:"ledger"`
+	Holds    bool               `json:"holds"`
+	Entries  int                `json:"entries"`
+	Head     string             `json:"head,omitempty"`
+	Findings []evidence.Finding `json:"findings"`
 }
 
 func newLedgerVerify(c *console) *cobra.Command {
@@ -104,7 +104,7 @@ func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export str
 			return nil, err
 		}
 		defer file.Close()
-		chain, broken = verify.ReadLines(file, count)
+		chain, broken = evidence.ReadLines(file, count)
 	} else {
 		j, file, err := place.open()
 		if err != nil {
@@ -114,7 +114,7 @@ func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export str
 		d.Ledger = file
 		chain, broken = privacy.Walk(ctx, j, count)
 	}
-	d.Findings = verify.Chain(d.Entries, broken)
+	d.Findings = evidence.Chain(d.Entries, broken)
 	if broken != nil {
 		return nil, nil
 	}
@@ -125,13 +125,13 @@ func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export str
 // recall compares the chain with what others remember of the ledger: heads in --expect, in the head file, and from
 // parties and operators, and the lines in releases.
 func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *ledgerPlace, expect, releases []string) error {
-	var m verify.Memory
+	var m evidence.Memory
 	for _, text := range expect {
 		h, err := privacy.ParseHead(text)
 		if err != nil {
 			return usagef("--expect: %v", err)
 		}
-		m.Heads = append(m.Heads, verify.Remembered{Head: h, Who: "--expect"})
+		m.Heads = append(m.Heads, evidence.Remembered{Head: h, Who: "--expect"})
 	}
 	var key protocol.Verifier
 	switch {
@@ -142,12 +142,12 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 			return err
 		}
 		key = e.Keys
-		m.Heads = append(m.Heads, verify.Remembered{Head: e.Kept, Who: e.KeptAt},
-			verify.Remembered{Head: privacy.Head{Sequence: e.Last}, Who: "the coordinator's store"})
+		m.Heads = append(m.Heads, evidence.Remembered{Head: e.Kept, Who: e.KeptAt},
+			evidence.Remembered{Head: privacy.Head{Sequence: e.Last}, Who: "the coordinator's store"})
 		for _, h := range e.Witnessed {
-			m.Heads = append(m.Heads, verify.Remembered{Head: h, Who: "a party or an operator showed it"})
+			m.Heads = append(m.Heads, evidence.Remembered{Head: h, Who: "a party or an operator showed it"})
 		}
-		m.Releases = append(m.Releases, verify.ReleasedLines{Lines: e.Lines, Who: "a stored release"})
+		m.Releases = append(m.Releases, evidence.ReleasedLines{Lines: e.Lines, Who: "a stored release"})
 	case place.config != "":
 		c, err := site.LoadConfig(place.config)
 		if err != nil {
@@ -162,7 +162,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 			return err
 		}
 		for _, h := range heads {
-			m.Heads = append(m.Heads, verify.Remembered{Head: h, Who: "a study's folder"})
+			m.Heads = append(m.Heads, evidence.Remembered{Head: h, Who: "a study's folder"})
 		}
 		m.Quoted, m.QuoteError = e.Coordinator()
 	}
@@ -174,9 +174,9 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		if err != nil {
 			return err
 		}
-		m.Releases = append(m.Releases, verify.ReleasedLines{Lines: lines, Who: name})
+		m.Releases = append(m.Releases, evidence.ReleasedLines{Lines: lines, Who: name})
 	}
-	d.Findings = append(d.Findings, verify.Recall(chain, m)...)
+	d.Findings = append(d.Findings, evidence.Recall(chain, m)...)
 	return nil
 }
 
@@ -203,7 +203,7 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Ch
 			return err
 		}
 		defer j.Close()
-		d.Findings = append(d.Findings, verify.CompareCoordinator(r, e.Keys, chain, func(id string) (privacy.Line, bool, error) {
+		d.Findings = append(d.Findings, evidence.CompareCoordinator(r, e.Keys, chain, func(id string) (privacy.Line, bool, error) {
 			return privacy.LineOf(ctx, j, id)
 		})...)
 		return nil
@@ -220,7 +220,7 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Ch
 	if err != nil {
 		return err
 	}
-	d.Findings = append(d.Findings, verify.CompareParty(r, made, e.Kept(ctx, r.Release))...)
+	d.Findings = append(d.Findings, evidence.CompareParty(r, made, e.Kept(ctx, r.Release))...)
 	return nil
 }
 
@@ -230,7 +230,7 @@ func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, err := verify.ReleaseLines(r, key)
+	lines, err := evidence.ReleaseLines(r, key)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -239,7 +239,7 @@ func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
 
 // tellLedger prints the findings, and returns an error if a check fails.
 func (c *console) tellLedger(d ledgerCheck) error {
-	d.Holds = !verify.AnyFails(d.Findings)
+	d.Holds = !evidence.AnyFails(d.Findings)
 	err := c.print(d, func(w io.Writer) {
 		fmt.Fprintln(w, d.Ledger)
 		writeFindings(w, d.Findings)
@@ -248,7 +248,7 @@ func (c *console) tellLedger(d ledgerCheck) error {
 		}
 	})
 	for _, f := range d.Findings {
-		if err == nil && f.Verdict == verify.Fails {
+		if err == nil && f.Verdict == evidence.Fails {
 			err = errors.New(f.About + ": " + f.Says)
 		}
 	}

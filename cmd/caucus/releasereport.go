@@ -16,6 +16,7 @@ import (
 	"caucus/study"
 	"caucus/study/kinds"
 	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // reported is the JSON document of "caucus release report".
@@ -60,7 +61,7 @@ about the release. For a simulated release, the page first says so, and the exit
 				return unusable(v.release, err)
 			}
 			doc := reported{Study: p.Name, File: out, Simulated: p.Simulated}
-			var found []verify.Finding
+			var found []evidence.Finding
 			var other error                   // not nil if the given pool is not the study's
 			if v.pool != "" || !p.Simulated { // for a simulation, the page says that there is nothing to verify
 				if found, other, err = v.checked(cmd.Context(), r, p); err != nil {
@@ -70,7 +71,7 @@ about the release. For a simulated release, the page first says so, and the exit
 			if p.Simulated && r.Release.Simulated {
 				found = slices.DeleteFunc(found, saysSimulated)
 			}
-			failed := verify.AnyFails(found)
+			failed := evidence.AnyFails(found)
 			if v.pool != "" && other == nil && !p.Simulated || failed {
 				holds := !failed
 				doc.Verified = &holds
@@ -108,13 +109,13 @@ about the release. For a simulated release, the page first says so, and the exit
 
 // saysSimulated recognises the finding that a release is simulated. A report does not count this finding as a
 // failure, because the page says first that the release is simulated.
-func saysSimulated(f verify.Finding) bool {
-	return f.About == verify.AboutSimulated && f.Verdict == verify.Fails
+func saysSimulated(f evidence.Finding) bool {
+	return f.About == verify.AboutSimulated && f.Verdict == evidence.Fails
 }
 
 // checked verifies a release with the known keys and with the pool, if there is one. If the pool is not the study's,
 // checked verifies without the pool, because the release may still be good, and other describes the mismatch.
-func (v *checker) checked(ctx context.Context, r protocol.SignedRelease, p study.Plan) (found []verify.Finding, other, err error) {
+func (v *checker) checked(ctx context.Context, r protocol.SignedRelease, p study.Plan) (found []evidence.Finding, other, err error) {
 	known, err := v.trusted(ctx, r.Release)
 	if err != nil {
 		return nil, nil, err

@@ -19,15 +19,16 @@ import (
 	"caucus/study"
 	"caucus/study/kinds"
 	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 type verification struct {
 	Release string `json:"release"`
 	// Holds reports that no check fails. Findings also name claims that rest on the coordinator's word, and
 	// claims that must be trusted.
-	Holds    bool             `json:"holds"`
-	Findings []verify.Finding `json:"findings"`
-	Manifest study.Manifest   `json:"manifest"`
+	Holds    bool               `json:"holds"`
+	Findings []evidence.Finding `json:"findings"`
+	Manifest study.Manifest     `json:"manifest"`
 }
 
 // checker holds the arguments of "caucus release verify" and "caucus release report".
@@ -180,17 +181,17 @@ func poolUnder(c *console, how *reading, file string, format dataset.Format, p s
 	return pool, nil
 }
 
-func (v *checker) tell(r protocol.SignedRelease, found []verify.Finding) error {
-	doc := verification{Release: v.release, Holds: !verify.AnyFails(found), Findings: found, Manifest: r.Release.Manifest}
+func (v *checker) tell(r protocol.SignedRelease, found []evidence.Finding) error {
+	doc := verification{Release: v.release, Holds: !evidence.AnyFails(found), Findings: found, Manifest: r.Release.Manifest}
 	if err := v.print(doc, doc.writeText); err != nil {
 		return err
 	}
 	return failure(v.release, found)
 }
 
-func failure(name string, found []verify.Finding) error {
+func failure(name string, found []evidence.Finding) error {
 	for _, f := range found {
-		if f.Verdict == verify.Fails {
+		if f.Verdict == evidence.Fails {
 			return fmt.Errorf("%s does not hold: %s: %s", name, f.About, f.Says)
 		}
 	}
@@ -214,8 +215,8 @@ func (d verification) writeText(w io.Writer) {
 	fmt.Fprintln(w, "\nDo not believe this release.")
 }
 
-func writeFindings(w io.Writer, all []verify.Finding) {
-	for _, v := range verify.Verdicts {
+func writeFindings(w io.Writer, all []evidence.Finding) {
+	for _, v := range evidence.Verdicts {
 		first := true
 		for _, f := range all {
 			if f.Verdict != v {

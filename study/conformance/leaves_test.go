@@ -20,6 +20,7 @@ import (
 	"caucus/study/kinds"
 	"caucus/study/ratio"
 	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 type change struct {
@@ -208,7 +209,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 					return // protocol.ReadRelease refuses a non-canonical release file
 				}
 				tried++
-				if verify.AnyFails(verify.Claims(changed, with)) {
+				if evidence.AnyFails(verify.Claims(changed, with)) {
 					return
 				}
 				passed[at] = true

@@ -22,7 +22,7 @@ import (
 	"caucus/study/life"
 	studyratio "caucus/study/ratio"
 	"caucus/study/simulate"
-	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // Hospital makes generated patients: a schema, a public pool, its map, and private records.
@@ -250,9 +250,9 @@ func Reread(t testing.TB, r study.Release) study.Release {
 	return again
 }
 
-func Fails(all []verify.Finding) (out []string) {
+func Fails(all []evidence.Finding) (out []string) {
 	for _, f := range all {
-		if f.Verdict == verify.Fails {
+		if f.Verdict == evidence.Fails {
 			out = append(out, f.About+": "+f.Says)
 		}
 	}

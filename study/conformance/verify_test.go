@@ -20,6 +20,7 @@ import (
 	"caucus/study/reweigh"
 	"caucus/study/simulate"
 	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // TestVerifyEveryKind: genuine releases of all kinds, with noise at either place, pass; the result is
@@ -93,25 +94,25 @@ func TestVerifyEveryKind(t *testing.T) {
 			if bad := conformance.Fails(found); len(bad) > 0 {
 				t.Fatalf("a genuine release: %s", strings.Join(bad, "\n"))
 			}
-			verdicts := map[string]verify.Verdict{}
+			verdicts := map[string]evidence.Verdict{}
 			for _, f := range found {
-				if f.Verdict != verify.Trust && f.Verdict != verify.Word {
+				if f.Verdict != evidence.Trust && f.Verdict != evidence.Word {
 					verdicts[f.About] = f.Verdict
 				}
 			}
-			want := verify.Holds
+			want := evidence.Holds
 			if c.withheld {
-				want = verify.Unchecked
+				want = evidence.Unchecked
 			}
 			if verdicts["result"] != want {
 				t.Errorf("the result %s, want %s", verdicts["result"], want)
 			}
 			for _, about := range []string{"plan", "terms", "roster", "pool", "bound", "noise", "totals"} {
-				if verdicts[about] != verify.Holds {
+				if verdicts[about] != evidence.Holds {
 					t.Errorf("%s: %q", about, verdicts[about])
 				}
 			}
-			if (verdicts["ledger"] == verify.Holds) != (c.plan.Noise == study.NoiseCoordinator) {
+			if (verdicts["ledger"] == evidence.Holds) != (c.plan.Noise == study.NoiseCoordinator) {
 				t.Errorf("ledger: %q", verdicts["ledger"])
 			}
 			if len(r.Sum) > 0 && c.withheld {

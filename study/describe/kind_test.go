@@ -17,6 +17,7 @@ import (
 	"caucus/study/kinds"
 	"caucus/study/simulate"
 	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 func TestDescribeRefusals(t *testing.T) {
@@ -289,7 +290,7 @@ func TestDescribeEachSite(t *testing.T) {
 			if !slices.Contains(x.release.Senders, party) {
 				continue
 			}
-			bad := conformance.Fails(verify.Party{Party: party, Upload: sent[party]}.Sent(x.release))
+			bad := conformance.Fails(evidence.Party{Party: party, Upload: sent[party]}.Sent(x.release))
 			if (len(bad) == 0) != x.own {
 				t.Errorf("%s: at %s: %q", name, party, bad)
 			}

@@ -9,6 +9,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/verify/evidence"
 )
 
 // shared checks that two servers agreed to the plan and its noise before the study opened, that each signed the
@@ -41,7 +42,7 @@ func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 		f.claims("published", err == nil, "the %s did not sign what is said to be its release of this set", study.ServerNames[i])
 		x, err := privacy.ParsePublished(b)
 		if err != nil {
-			f.add(Fails, "published", "the %s's release: %v", study.ServerNames[i], err)
+			f.add(evidence.Fails, "published", "the %s's release: %v", study.ServerNames[i], err)
 			continue
 		}
 		want := r.Costs[0]
@@ -59,15 +60,15 @@ func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	lines := [study.Servers]privacy.Line{r.Ledger[0], *a.Line}
 	for i, line := range lines {
 		if err := errors.Join(line.Check(), line.Answers(out[i])); err != nil {
-			f.add(Fails, "ledger", "line %d of the %s's: %v", line.Sequence, study.ServerNames[i], err)
+			f.add(evidence.Fails, "ledger", "line %d of the %s's: %v", line.Sequence, study.ServerNames[i], err)
 			return nil
 		}
 	}
-	f.add(Holds, about, "coordinator (key %s) and helper (key %s) each signed that they release under this plan's noise, and committed to the key that contributions are checked under, before the study opened", keys[0], keys[1])
-	f.add(Holds, about, "both signed that they release the sum of exactly the contributions of these %d parties, and each signed its release of that set", r.Parties)
-	f.add(Holds, "published", "%s: a share of %d noisy integers from each server, either of which costs what its noise proves under its bound; they add up to the sum with both noises", r.Costs[0].Output, out[0].Len())
+	f.add(evidence.Holds, about, "coordinator (key %s) and helper (key %s) each signed that they release under this plan's noise, and committed to the key that contributions are checked under, before the study opened", keys[0], keys[1])
+	f.add(evidence.Holds, about, "both signed that they release the sum of exactly the contributions of these %d parties, and each signed its release of that set", r.Parties)
+	f.add(evidence.Holds, "published", "%s: a share of %d noisy integers from each server, either of which costs what its noise proves under its bound; they add up to the sum with both noises", r.Costs[0].Output, out[0].Len())
 	for i, line := range lines {
-		f.add(Holds, "ledger", "the %s's ledger charged its share in entry %d, whose hash covers it, its cost and the %[1]s's totals: %[3]s", study.ServerNames[i], line.Sequence, line.Hash)
+		f.add(evidence.Holds, "ledger", "the %s's ledger charged its share in entry %d, whose hash covers it, its cost and the %[1]s's totals: %[3]s", study.ServerNames[i], line.Sequence, line.Hash)
 	}
 	return out
 }
@@ -78,7 +79,7 @@ func (f *findings) accepted(r study.Release, p study.Plan, keys [study.Servers]p
 		var said protocol.Acceptance
 		name := study.ServerNames[i]
 		if err := protocol.ReadSigned(signed, keys[i], protocol.AcceptanceDocument, &said); err != nil {
-			f.add(Fails, about, "the %s's acceptance: %v", name, err)
+			f.add(evidence.Fails, about, "the %s's acceptance: %v", name, err)
 			continue
 		}
 		f.claims(about, canonical(said, signed.Document), "the %s's acceptance is not written in the canonical way", name)
@@ -108,7 +109,7 @@ func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protoc
 	for i, signature := range a.Sets {
 		said = protocol.Set{}
 		if err := protocol.ReadSigned(study.Signed{Document: a.Set, Signature: signature}, keys[i], protocol.SetDocument, &said); err != nil {
-			f.add(Fails, about, "the %s did not sign the set: %v", study.ServerNames[i], err)
+			f.add(evidence.Fails, about, "the %s did not sign the set: %v", study.ServerNames[i], err)
 			return
 		}
 	}
@@ -142,11 +143,11 @@ func (k Known) helper(r study.Release) (f findings) {
 	key := r.Aggregated.Keys[1]
 	switch {
 	case k.Helper == nil:
-		f.add(Trust, "helper", "that key %s belongs to an organisation other than the coordinator's: the file says so itself. Compare it with the helper in an agent's policy, or give --helper", key)
+		f.add(evidence.Trust, "helper", "that key %s belongs to an organisation other than the coordinator's: the file says so itself. Compare it with the helper in an agent's policy, or give --helper", key)
 	case k.Helper.String() != key:
-		f.add(Fails, "helper", "its helper signed with key %s, which is not the helper's, %s (%s)", key, *k.Helper, k.HelperFrom)
+		f.add(evidence.Fails, "helper", "its helper signed with key %s, which is not the helper's, %s (%s)", key, *k.Helper, k.HelperFrom)
 	default:
-		f.add(Holds, "helper", "its helper signed with the key that was pinned (%s)", k.HelperFrom)
+		f.add(evidence.Holds, "helper", "its helper signed with the key that was pinned (%s)", k.HelperFrom)
 	}
 	return f
 }

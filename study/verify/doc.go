@@ -3,8 +3,8 @@
 // word stands for it, or whether it can only be trusted. It serves parties, analysts and anybody with a release
 // and the pool.
 //
-// Release checks a signed release against all that the caller knows. Recall checks a ledger against states that
-// others remember. CompareParty and CompareCoordinator compare a ledger with a release.
+// Release checks a signed release against all that the caller knows. What a party can prove by its own papers alone
+// is in package evidence.
 //
 // It guarantees that a release fails if anything in it was changed, added or left out, except for claims
 // reported as somebody's word.

@@ -8,6 +8,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // TestEnding: a release's amendments must be allowed by the plan, be signed by the coordinator, include
@@ -34,27 +35,27 @@ func TestEnding(t *testing.T) {
 	for name, test := range map[string]struct {
 		change  func(*study.Release)
 		known   []study.Signed // known to the party
-		verdict verify.Verdict
+		verdict evidence.Verdict
 		about   string
 		says    string
 	}{
-		"a chain":                  {func(r *study.Release) { r.Amendments = two }, nil, verify.Holds, "ending", "2 amendments changed when the study ends"},
-		"the party knows it":       {func(r *study.Release) { r.Amendments = two }, one, verify.Holds, "ending", "names all 1 amendments"},
-		"it knows more":            {func(r *study.Release) { r.Amendments = one }, two, verify.Fails, "ending", "does not name"},
-		"it was told otherwise":    {func(r *study.Release) { r.Amendments = one }, other, verify.Fails, "ending", "does not name"},
-		"nothing of it is named":   {func(r *study.Release) {}, one, verify.Fails, "ending", "does not name"},
-		"somebody else signed":     {func(r *study.Release) { r.Amendments = forged }, nil, verify.Fails, "ending", "signature"},
-		"one is missing":           {func(r *study.Release) { r.Amendments = two[1:] }, nil, verify.Fails, "ending", "comes next"},
-		"the minimum went too low": {func(r *study.Release) { r.Amendments = low }, nil, verify.Fails, "ending", "its minimum stays"},
-		"sealed by an operator":    {func(r *study.Release) { r.Sealed = study.SealedByOperator }, nil, verify.Word, "ending", "an operator sealed it"},
-		"sealed by its rule":       {func(r *study.Release) { r.Sealed = study.SealedByRule }, nil, verify.Word, "ending", "by the rule"},
-		"sealed by something else": {func(r *study.Release) { r.Sealed = "42 patients" }, nil, verify.Fails, "ending", "nothing of that name"},
+		"a chain":                  {func(r *study.Release) { r.Amendments = two }, nil, evidence.Holds, "ending", "2 amendments changed when the study ends"},
+		"the party knows it":       {func(r *study.Release) { r.Amendments = two }, one, evidence.Holds, "ending", "names all 1 amendments"},
+		"it knows more":            {func(r *study.Release) { r.Amendments = one }, two, evidence.Fails, "ending", "does not name"},
+		"it was told otherwise":    {func(r *study.Release) { r.Amendments = one }, other, evidence.Fails, "ending", "does not name"},
+		"nothing of it is named":   {func(r *study.Release) {}, one, evidence.Fails, "ending", "does not name"},
+		"somebody else signed":     {func(r *study.Release) { r.Amendments = forged }, nil, evidence.Fails, "ending", "signature"},
+		"one is missing":           {func(r *study.Release) { r.Amendments = two[1:] }, nil, evidence.Fails, "ending", "comes next"},
+		"the minimum went too low": {func(r *study.Release) { r.Amendments = low }, nil, evidence.Fails, "ending", "its minimum stays"},
+		"sealed by an operator":    {func(r *study.Release) { r.Sealed = study.SealedByOperator }, nil, evidence.Word, "ending", "an operator sealed it"},
+		"sealed by its rule":       {func(r *study.Release) { r.Sealed = study.SealedByRule }, nil, evidence.Word, "ending", "by the rule"},
+		"sealed by something else": {func(r *study.Release) { r.Sealed = "42 patients" }, nil, evidence.Fails, "ending", "nothing of that name"},
 		"left out after it reopened": {func(r *study.Release) {
 			r.Amendments, r.Contributed, r.Missing = two, nil, append(r.Missing, r.Contributed...)
-		}, nil, verify.Word, "receipt", "did not come again"},
+		}, nil, evidence.Word, "receipt", "did not come again"},
 		"left out though it came again": {func(r *study.Release) {
 			r.Amendments, r.Contributed, r.Missing = two, nil, append(r.Missing, r.Contributed...)
-		}, two, verify.Fails, "receipt", "does not count it"},
+		}, two, evidence.Fails, "receipt", "does not count it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := c.release.Release
@@ -62,7 +63,7 @@ func TestEnding(t *testing.T) {
 			site := c.site
 			site.Amendments, site.ReceiptAfter = test.known, len(test.known)
 			found := verify.Release(sign(c.signer, r), verify.Known{Pool: c.pool, Party: &site})
-			if test.known != nil && !says(verify.CompareParty(sign(c.signer, r), c.pool, site), test.verdict, test.about, test.says) {
+			if test.known != nil && !says(evidence.CompareParty(sign(c.signer, r), c.pool, site), test.verdict, test.about, test.says) {
 				t.Error("CompareParty does not say it")
 			}
 			if !says(found, test.verdict, test.about, test.says) {

@@ -15,6 +15,7 @@ import (
 	"caucus/study/kinds"
 	"caucus/study/life"
 	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 func must[T any](v T, err error) T {
@@ -30,7 +31,7 @@ type concluded struct {
 	release protocol.SignedRelease
 	pool    *auxdata.Pool
 	signer  *protocol.Signer
-	site    verify.Party
+	site    evidence.Party
 	ledger  []privacy.Line
 }
 
@@ -70,7 +71,7 @@ func conclude() (c concluded) {
 		must(s.Step(life.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}))
 		if i == 0 {
 			receipt := must(protocol.Receipt{Plan: s.Hash, Party: party, Body: sha256.Sum256(body), Size: len(body)}.Sign(c.signer))
-			c.site = verify.Party{Party: party, Keys: must(protocol.FollowKeys(c.signer.Key(), nil)), Receipt: &receipt, Upload: body, Ledger: ledgerOf(linesOf(own))}
+			c.site = evidence.Party{Party: party, Keys: must(protocol.FollowKeys(c.signer.Key(), nil)), Receipt: &receipt, Upload: body, Ledger: ledgerOf(linesOf(own))}
 		}
 	}
 	must(s.Step(life.FoldDone{Contributions: len(s.Received)}))
@@ -102,7 +103,7 @@ func ExampleRelease() {
 	c := conclude()
 	known := verify.Known{Pool: c.pool, KeysFrom: "from the invitation", Party: &c.site}
 	found := verify.Release(c.release, known)
-	fmt.Println("fails:", verify.AnyFails(found))
+	fmt.Println("fails:", evidence.AnyFails(found))
 	for _, f := range found {
 		if f.About == "receipt" || f.About == "release" || f.About == "charge" {
 			fmt.Println(f.Verdict, f.About)
@@ -112,7 +113,7 @@ func ExampleRelease() {
 	changed := c.release.Release
 	changed.Parties = 200
 	for _, f := range verify.Release(sign(c.signer, changed), known) {
-		if f.Verdict == verify.Fails {
+		if f.Verdict == evidence.Fails {
 			fmt.Println(f.About+":", f.Says)
 		}
 	}
@@ -122,28 +123,4 @@ func ExampleRelease() {
 	// holds receipt
 	// holds charge
 	// parties: the manifest says M = 200, but names 2 parties that contributed
-}
-
-// An exported ledger is checked by its hashes, and against heads remembered elsewhere.
-func ExampleRecall() {
-	c := conclude()
-	chain := privacy.NewChain()
-	for _, l := range c.ledger {
-		if err := chain.Follow(l); err != nil {
-			panic(err)
-		}
-	}
-	empty := privacy.NewChain() // the folder was restored to its state before the study
-	for _, ledger := range []*privacy.Chain{chain, empty} {
-		for _, f := range verify.Recall(ledger, verify.Memory{
-			Releases: []verify.ReleasedLines{{Lines: must(verify.ReleaseLines(c.release, c.signer.Key())), Who: "release.json"}},
-		}) {
-			fmt.Println(f.Verdict, f.Says)
-		}
-	}
-	// Output:
-	// holds release.json names entry 1, which is in the ledger
-	// trust that no newer entry was deleted: nothing here can show it
-	// fails release.json: it ends at entry 0, but was at 1 once: its end was cut off, or it was put back to an older state
-	// trust that no newer entry was deleted: nothing here can show it
 }

@@ -7,6 +7,7 @@ import (
 	"caucus/auxdata"
 	"caucus/protocol"
 	"caucus/study/kinds"
+	"caucus/study/verify/evidence"
 )
 
 // Known is what a verifier knows apart from the release. Every field may be empty. Claims that need an empty
@@ -24,36 +25,36 @@ type Known struct {
 	Helper     *protocol.SignerKey
 	HelperFrom string
 	// Party holds what a party kept of the study; nil if the verifier is no party.
-	Party *Party
+	Party *evidence.Party
 }
 
 // Release checks each claim of a signed release: who signed it, whether its plan is valid, what follows
 // from plan and pool (Claims) and, for a party, whether the party's receipt, upload and ledger agree. It
 // trusts only k. It reads no clock and draws no random numbers.
 //
-// Every wrong claim gives a Finding that Fails (AnyFails). A simulated release always fails.
-func Release(r protocol.SignedRelease, k Known) []Finding {
+// Every wrong claim gives a finding that fails (evidence.AnyFails). A simulated release always fails.
+func Release(r protocol.SignedRelease, k Known) []evidence.Finding {
 	k = k.follow(r.Successions)
 	f := findings(k.signature(r))
 	p, err := kinds.PlanOf(r.Release)
 	if err != nil { // nothing else can be checked
-		f.add(Fails, "plan", "%v", err)
+		f.add(evidence.Fails, "plan", "%v", err)
 		return f
 	}
 	if _, _, err := protocol.ParsePlan(r.Release.Plan); err != nil && !p.Simulated {
-		f.add(Fails, "plan", "no coordinator or agent runs it: %v", err)
+		f.add(evidence.Fails, "plan", "no coordinator or agent runs it: %v", err)
 	}
 	f.ending(r.Release, p, k.Keys)
 	f = append(f, k.helper(r.Release)...)
 	switch {
 	case k.Pool == nil && p.Simulated: // there is no pool to ask for, because the simulation made it
-		f.add(Fails, AboutSimulated, "this release is simulated, and protects nobody")
-		f.add(Unchecked, "pool", "%v", k.noPool())
+		f.add(evidence.Fails, AboutSimulated, "this release is simulated, and protects nobody")
+		f.add(evidence.Unchecked, "pool", "%v", k.noPool())
 		return f
 	case k.Pool == nil:
 		f.terms(r.Release, p)
 		f.roster(r.Release, p)
-		f.add(Unchecked, "pool", "%v: bound, noise, cost and result were not computed again", k.noPool())
+		f.add(evidence.Unchecked, "pool", "%v: bound, noise, cost and result were not computed again", k.noPool())
 	default:
 		f = append(f, Claims(r.Release, k.Pool)...)
 	}
@@ -97,26 +98,18 @@ func (k Known) signature(r protocol.SignedRelease) (f findings) {
 	switch {
 	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated: // the finding AboutSimulated says enough
 	case errors.Is(itself, protocol.ErrUnsigned):
-		f.add(Fails, about, "nobody signed this release")
+		f.add(evidence.Fails, about, "nobody signed this release")
 	case itself != nil:
-		f.add(Fails, about, "the release was changed after key %s signed it, or another key did", r.Signer)
+		f.add(evidence.Fails, about, "the release was changed after key %s signed it, or another key did", r.Signer)
 	case k.Keys == nil:
-		f.add(Holds, about, "nothing was changed since key %s signed it", r.Signer)
-		f.add(Trust, about, "that this key is the coordinator's: the file says so itself. Compare it with signer: in an agent's identity.yaml or an operator's profile, or give --config, --profile or --key")
+		f.add(evidence.Holds, about, "nothing was changed since key %s signed it", r.Signer)
+		f.add(evidence.Trust, about, "that this key is the coordinator's: the file says so itself. Compare it with signer: in an agent's identity.yaml or an operator's profile, or give --config, --profile or --key")
 	case !k.Keys.Hold(r.Signer):
-		f.add(Fails, about, "it was signed by key %s, which is not the coordinator's key %s (%s)", r.Signer, k.Keys.Newest(), k.KeysFrom)
+		f.add(evidence.Fails, about, "it was signed by key %s, which is not the coordinator's key %s (%s)", r.Signer, k.Keys.Newest(), k.KeysFrom)
 	case r.Signer != k.Keys.Newest():
-		f.add(Holds, about, "nothing was changed since the coordinator signed it, with key %s, which it has since handed over to %s (%s)", r.Signer, k.Keys.Newest(), k.KeysFrom)
+		f.add(evidence.Holds, about, "nothing was changed since the coordinator signed it, with key %s, which it has since handed over to %s (%s)", r.Signer, k.Keys.Newest(), k.KeysFrom)
 	default:
-		f.add(Holds, about, "nothing was changed since the coordinator signed it, with key %s (%s)", r.Signer, k.KeysFrom)
+		f.add(evidence.Holds, about, "nothing was changed since the coordinator signed it, with key %s (%s)", r.Signer, k.KeysFrom)
 	}
 	return f
-}
-
-func (f *findings) signedBy(r protocol.SignedRelease, keys protocol.Verifier) {
-	if err := r.Check(keys); err != nil {
-		f.add(Fails, "signature", "the release is not what this coordinator signed: %v", err)
-		return
-	}
-	f.add(Holds, "signature", "the coordinator signed the release")
 }

@@ -10,6 +10,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 func handOver(t *testing.T, from *protocol.Signer) (*protocol.Signer, protocol.Signed) {
@@ -20,7 +21,7 @@ func handOver(t *testing.T, from *protocol.Signer) (*protocol.Signer, protocol.S
 }
 
 // says reports whether a finding with this verdict and subject contains the text.
-func says(all []verify.Finding, v verify.Verdict, about, text string) bool {
+func says(all []evidence.Finding, v evidence.Verdict, about, text string) bool {
 	for _, f := range all {
 		if f.Verdict == v && f.About == about && strings.Contains(f.Says, text) {
 			return true
@@ -51,7 +52,7 @@ func TestRelease(t *testing.T) {
 	daemonless.Plan = []byte(strings.Replace(string(daemonless.Plan), `"deadline":"2030-06-30T00:00:00Z",`, "", 1))
 	daemonless.PlanHash = study.HashOf(daemonless.Plan)
 
-	site := func(change func(s *verify.Party)) *verify.Party {
+	site := func(change func(s *evidence.Party)) *evidence.Party {
 		s := c.site
 		change(&s)
 		return &s
@@ -59,42 +60,42 @@ func TestRelease(t *testing.T) {
 	for name, test := range map[string]struct {
 		r       protocol.SignedRelease
 		known   verify.Known
-		verdict verify.Verdict
+		verdict evidence.Verdict
 		about   string
 		says    string
 		fails   bool
 	}{
-		"nobody's word":       {c.release, verify.Known{Pool: c.pool}, verify.Trust, "signature", "the file says so itself", false},
-		"the key":             {c.release, verify.Known{Pool: c.pool, Keys: &own, KeysFrom: "--key"}, verify.Holds, "signature", "(--key)", false},
-		"another's key":       {c.release, verify.Known{Pool: c.pool, Keys: &others}, verify.Fails, "signature", "which is not the coordinator's key", true},
-		"handed over":         {rotated, verify.Known{Pool: c.pool, Keys: &own}, verify.Holds, "signature", "nothing was changed", false},
-		"handed over at site": {rotated, verify.Known{Pool: c.pool, Party: &c.site}, verify.Holds, "receipt", "the release counts it", false},
+		"nobody's word":       {c.release, verify.Known{Pool: c.pool}, evidence.Trust, "signature", "the file says so itself", false},
+		"the key":             {c.release, verify.Known{Pool: c.pool, Keys: &own, KeysFrom: "--key"}, evidence.Holds, "signature", "(--key)", false},
+		"another's key":       {c.release, verify.Known{Pool: c.pool, Keys: &others}, evidence.Fails, "signature", "which is not the coordinator's key", true},
+		"handed over":         {rotated, verify.Known{Pool: c.pool, Keys: &own}, evidence.Holds, "signature", "nothing was changed", false},
+		"handed over at site": {rotated, verify.Known{Pool: c.pool, Party: &c.site}, evidence.Holds, "receipt", "the release counts it", false},
 		"handed over since": {
 			c.release, verify.Known{Pool: c.pool, Keys: new(must(protocol.FollowKeys(c.signer.Key(), []protocol.Signed{succession})))},
-			verify.Holds, "signature", "it has since handed over", false,
+			evidence.Holds, "signature", "it has since handed over", false,
 		},
-		"another hands over":  {forged, verify.Known{Pool: c.pool, Keys: &own}, verify.Fails, "signature", "not the coordinator's key", true},
-		"unsigned":            {unsigned, verify.Known{Pool: c.pool}, verify.Fails, "signature", "nobody signed", true},
-		"damaged":             {damaged, verify.Known{Pool: c.pool}, verify.Fails, "signature", "was changed after", true},
-		"no plan":             {sign(c.signer, broken), verify.Known{Pool: c.pool}, verify.Fails, "plan", "it was changed", true},
-		"no daemon's plan":    {sign(c.signer, daemonless), verify.Known{Pool: c.pool}, verify.Fails, "plan", "no coordinator or agent runs it", true},
-		"no pool":             {c.release, verify.Known{}, verify.Unchecked, "pool", "no pool was given", false},
-		"unreadable pool":     {c.release, verify.Known{NoPool: errors.New("pool.csv: moved")}, verify.Unchecked, "pool", "pool.csv: moved", false},
-		"roster without pool": {sign(c.signer, func() study.Release { r := c.release.Release; r.Parties = 9; return r }()), verify.Known{}, verify.Fails, "parties", "M = 9", true},
-		"no receipt":          {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Receipt = nil })}, verify.Word, "receipt", "its upload is here", false},
-		"sent nothing":        {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Receipt, s.Upload = nil, nil })}, verify.Fails, "receipt", "has sent nothing", true},
-		"bad receipt":         {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.BadReceipt = errors.New("torn") })}, verify.Fails, "receipt", "torn", true},
-		"forged receipt": {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) {
+		"another hands over":  {forged, verify.Known{Pool: c.pool, Keys: &own}, evidence.Fails, "signature", "not the coordinator's key", true},
+		"unsigned":            {unsigned, verify.Known{Pool: c.pool}, evidence.Fails, "signature", "nobody signed", true},
+		"damaged":             {damaged, verify.Known{Pool: c.pool}, evidence.Fails, "signature", "was changed after", true},
+		"no plan":             {sign(c.signer, broken), verify.Known{Pool: c.pool}, evidence.Fails, "plan", "it was changed", true},
+		"no daemon's plan":    {sign(c.signer, daemonless), verify.Known{Pool: c.pool}, evidence.Fails, "plan", "no coordinator or agent runs it", true},
+		"no pool":             {c.release, verify.Known{}, evidence.Unchecked, "pool", "no pool was given", false},
+		"unreadable pool":     {c.release, verify.Known{NoPool: errors.New("pool.csv: moved")}, evidence.Unchecked, "pool", "pool.csv: moved", false},
+		"roster without pool": {sign(c.signer, func() study.Release { r := c.release.Release; r.Parties = 9; return r }()), verify.Known{}, evidence.Fails, "parties", "M = 9", true},
+		"no receipt":          {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Receipt = nil })}, evidence.Word, "receipt", "its upload is here", false},
+		"sent nothing":        {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Receipt, s.Upload = nil, nil })}, evidence.Fails, "receipt", "has sent nothing", true},
+		"bad receipt":         {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.BadReceipt = errors.New("torn") })}, evidence.Fails, "receipt", "torn", true},
+		"forged receipt": {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) {
 			s.Receipt = new(must(protocol.Receipt{Plan: c.release.Release.PlanHash, Party: s.Party}.Sign(stranger)))
-		})}, verify.Fails, "receipt", "not the coordinator's", true},
-		"other bytes":     {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Upload = []byte("other") })}, verify.Fails, "receipt", "other bytes", true},
-		"forgotten":       {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Ledger = ledgerOf(nil) })}, verify.Fails, "charge", "holds no charge", true},
-		"cheaper":         {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Ledger = cheaper(s.Ledger) })}, verify.Fails, "charge", "but plan and pool declare", true},
-		"no ledger there": {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Ledger = unreadable })}, verify.Fails, "charge", "cannot be read", true},
+		})}, evidence.Fails, "receipt", "not the coordinator's", true},
+		"other bytes":     {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Upload = []byte("other") })}, evidence.Fails, "receipt", "other bytes", true},
+		"forgotten":       {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Ledger = ledgerOf(nil) })}, evidence.Fails, "charge", "holds no charge", true},
+		"cheaper":         {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Ledger = cheaper(s.Ledger) })}, evidence.Fails, "charge", "but plan and pool declare", true},
+		"no ledger there": {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Ledger = unreadable })}, evidence.Fails, "charge", "cannot be read", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := verify.Release(test.r, test.known)
-			if !says(found, test.verdict, test.about, test.says) || verify.AnyFails(found) != test.fails {
+			if !says(found, test.verdict, test.about, test.says) || evidence.AnyFails(found) != test.fails {
 				t.Errorf("want %s %s: …%s…, fails %t; have %+v", test.verdict, test.about, test.says, test.fails, found)
 			}
 		})
@@ -102,7 +103,7 @@ func TestRelease(t *testing.T) {
 }
 
 // cheaper is a ledger whose lines have no costs.
-func cheaper(l verify.Ledger) verify.Ledger {
+func cheaper(l evidence.Ledger) evidence.Ledger {
 	return func(id string) (privacy.Line, bool, error) {
 		line, found, err := l(id)
 		line.Costs = nil
@@ -127,28 +128,28 @@ func TestCompareCoordinator(t *testing.T) {
 	atSite.PlanHash = study.HashOf(atSite.Plan)
 	for name, test := range map[string]struct {
 		r       protocol.SignedRelease
-		ledger  verify.Ledger
-		verdict verify.Verdict
+		ledger  evidence.Ledger
+		verdict evidence.Verdict
 		says    string
 	}{
-		"the same":          {c.release, ledgerOf(c.ledger), verify.Holds, "is the one that the release names"},
-		"cut off":           {c.release, ledgerOf(nil), verify.Fails, "does not have"},
-		"anew":              {c.release, ledgerOf([]privacy.Line{anew}), verify.Fails, "written anew"},
-		"unnamed":           {sign(c.signer, unnamed), ledgerOf(c.ledger), verify.Fails, "does not name"},
-		"unreadable":        {c.release, unreadable, verify.Fails, "the disk is gone"},
-		"each site's noise": {sign(c.signer, atSite), ledgerOf(c.ledger), verify.Holds, "charged nothing for it"},
+		"the same":          {c.release, ledgerOf(c.ledger), evidence.Holds, "is the one that the release names"},
+		"cut off":           {c.release, ledgerOf(nil), evidence.Fails, "does not have"},
+		"anew":              {c.release, ledgerOf([]privacy.Line{anew}), evidence.Fails, "written anew"},
+		"unnamed":           {sign(c.signer, unnamed), ledgerOf(c.ledger), evidence.Fails, "does not name"},
+		"unreadable":        {c.release, unreadable, evidence.Fails, "the disk is gone"},
+		"each site's noise": {sign(c.signer, atSite), ledgerOf(c.ledger), evidence.Holds, "charged nothing for it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := verify.CompareCoordinator(test.r, c.signer.Key(), privacy.NewChain(), test.ledger)
-			if !says(found, test.verdict, "charge", test.says) || !says(found, verify.Holds, "signature", "the coordinator signed") {
+			found := evidence.CompareCoordinator(test.r, c.signer.Key(), privacy.NewChain(), test.ledger)
+			if !says(found, test.verdict, "charge", test.says) || !says(found, evidence.Holds, "signature", "the coordinator signed") {
 				t.Errorf("have %+v", found)
 			}
 		})
 	}
-	if found := verify.CompareCoordinator(c.release, must(protocol.NewSigner()).Key(), privacy.NewChain(), ledgerOf(c.ledger)); !says(found, verify.Fails, "signature", "not what this coordinator signed") {
+	if found := evidence.CompareCoordinator(c.release, must(protocol.NewSigner()).Key(), privacy.NewChain(), ledgerOf(c.ledger)); !says(found, evidence.Fails, "signature", "not what this coordinator signed") {
 		t.Errorf("another's key: %+v", found)
 	}
-	if found := verify.CompareParty(c.release, c.pool, c.site); len(found) != 3 || verify.AnyFails(found) {
+	if found := evidence.CompareParty(c.release, c.pool, c.site); len(found) != 3 || evidence.AnyFails(found) {
 		t.Errorf("a site: %+v", found)
 	}
 }
@@ -162,30 +163,30 @@ func TestRecall(t *testing.T) {
 	}
 	other := privacy.Head{Sequence: 1, Hash: privacy.Digest{9}}
 	for name, test := range map[string]struct {
-		m       verify.Memory
-		verdict verify.Verdict
+		m       evidence.Memory
+		verdict evidence.Verdict
 		about   string
 		says    string
 	}{
-		"nothing":      {verify.Memory{}, verify.Unchecked, "remembered", "nothing kept elsewhere"},
-		"an empty one": {verify.Memory{Heads: []verify.Remembered{{Who: "me"}}}, verify.Unchecked, "remembered", "nothing kept elsewhere"},
-		"its head":     {verify.Memory{Heads: []verify.Remembered{{Head: chain.Head(), Who: "me"}}}, verify.Holds, "remembered", "me names entry 1, which is in the ledger"},
-		"a number":     {verify.Memory{Heads: []verify.Remembered{{Head: privacy.Head{Sequence: 1}, Who: "me"}}}, verify.Holds, "remembered", "entry 1"},
-		"another head": {verify.Memory{Heads: []verify.Remembered{{Head: other, Who: "me"}}}, verify.Fails, "remembered", "me: "},
-		"quoted":       {verify.Memory{Quoted: []privacy.Head{{Sequence: 3}}}, verify.Holds, "coordinator", "up to entry 3"},
-		"went back":    {verify.Memory{QuoteError: errors.New("went back")}, verify.Fails, "coordinator", "went back"},
+		"nothing":      {evidence.Memory{}, evidence.Unchecked, "remembered", "nothing kept elsewhere"},
+		"an empty one": {evidence.Memory{Heads: []evidence.Remembered{{Who: "me"}}}, evidence.Unchecked, "remembered", "nothing kept elsewhere"},
+		"its head":     {evidence.Memory{Heads: []evidence.Remembered{{Head: chain.Head(), Who: "me"}}}, evidence.Holds, "remembered", "me names entry 1, which is in the ledger"},
+		"a number":     {evidence.Memory{Heads: []evidence.Remembered{{Head: privacy.Head{Sequence: 1}, Who: "me"}}}, evidence.Holds, "remembered", "entry 1"},
+		"another head": {evidence.Memory{Heads: []evidence.Remembered{{Head: other, Who: "me"}}}, evidence.Fails, "remembered", "me: "},
+		"quoted":       {evidence.Memory{Quoted: []privacy.Head{{Sequence: 3}}}, evidence.Holds, "coordinator", "up to entry 3"},
+		"went back":    {evidence.Memory{QuoteError: errors.New("went back")}, evidence.Fails, "coordinator", "went back"},
 	} {
-		if found := verify.Recall(chain, test.m); !says(found, test.verdict, test.about, test.says) {
+		if found := evidence.Recall(chain, test.m); !says(found, test.verdict, test.about, test.says) {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}
 	for _, test := range []struct {
 		entries int
 		broken  error
-		verdict verify.Verdict
+		verdict evidence.Verdict
 		says    string
-	}{{0, nil, verify.Holds, "no entries"}, {2, nil, verify.Holds, "2 entries"}, {1, errors.New("torn"), verify.Fails, "torn"}} {
-		if found := verify.Chain(test.entries, test.broken); !says(found, test.verdict, "chain", test.says) {
+	}{{0, nil, evidence.Holds, "no entries"}, {2, nil, evidence.Holds, "2 entries"}, {1, errors.New("torn"), evidence.Fails, "torn"}} {
+		if found := evidence.Chain(test.entries, test.broken); !says(found, test.verdict, "chain", test.says) {
 			t.Errorf("%+v", found)
 		}
 	}
@@ -194,22 +195,22 @@ func TestRecall(t *testing.T) {
 // TestReleaseLines: lines count only if signed and with their own hashes.
 func TestReleaseLines(t *testing.T) {
 	c := conclude()
-	if l, err := verify.ReleaseLines(c.release, nil); err != nil || len(l) != 1 {
+	if l, err := evidence.ReleaseLines(c.release, nil); err != nil || len(l) != 1 {
 		t.Errorf("%v, %v", l, err)
 	}
-	if _, err := verify.ReleaseLines(c.release, must(protocol.NewSigner()).Key()); !errors.Is(err, protocol.ErrDamaged) {
+	if _, err := evidence.ReleaseLines(c.release, must(protocol.NewSigner()).Key()); !errors.Is(err, protocol.ErrDamaged) {
 		t.Errorf("by another key: %v", err)
 	}
 	changed := c.release.Release
 	changed.Ledger = append([]privacy.Line(nil), changed.Ledger...)
 	changed.Ledger[0].Sequence++
-	if _, err := verify.ReleaseLines(sign(c.signer, changed), nil); err == nil || !strings.Contains(err.Error(), "ledger entry 2") {
+	if _, err := evidence.ReleaseLines(sign(c.signer, changed), nil); err == nil || !strings.Contains(err.Error(), "ledger entry 2") {
 		t.Errorf("a line changed: %v", err)
 	}
 }
 
 // ledgerOf makes a Ledger of exported lines.
-func ledgerOf(lines []privacy.Line) verify.Ledger {
+func ledgerOf(lines []privacy.Line) evidence.Ledger {
 	return func(id string) (privacy.Line, bool, error) {
 		for _, l := range lines {
 			if l.ID == id {

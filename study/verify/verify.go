@@ -7,66 +7,27 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/verify/evidence"
 )
-
-// Verdict is the outcome of checking one claim of a release.
-type Verdict string
-
-const (
-	Holds     Verdict = "holds"     // the claim was recomputed, or a signature or hash proves it
-	Fails     Verdict = "fails"     // the claim is false, or contradicts another claim
-	Word      Verdict = "word"      // the coordinator knows whether the claim is true, and nobody can check it
-	Trust     Verdict = "trust"     // nobody can prove the claim
-	Unchecked Verdict = "unchecked" // the claim could be checked with something that the verifier does not have
-)
-
-// Verdicts lists all verdicts in the order in which findings are shown.
-var Verdicts = []Verdict{Fails, Holds, Word, Trust, Unchecked}
-
-func (v Verdict) Title() string {
-	return map[Verdict]string{
-		Fails: "DOES NOT HOLD", Holds: "Holds", Word: "Only the coordinator's word", Trust: "Must be trusted", Unchecked: "Not checked",
-	}[v]
-}
-
-// Count says how many claims have a verdict, for example "12 hold".
-func (v Verdict) Count(n int) string {
-	if n == 1 {
-		return "1 " + map[Verdict]string{Fails: "does not hold", Holds: "holds", Word: "is the coordinator's word", Trust: "must be trusted", Unchecked: "was not checked"}[v]
-	}
-	return strconv.Itoa(n) + " " + map[Verdict]string{Fails: "do not hold", Holds: "hold", Word: "are the coordinator's word", Trust: "must be trusted", Unchecked: "were not checked"}[v]
-}
-
-// Finding is the outcome of checking one claim of a release.
-type Finding struct {
-	About   string  `json:"about"`
-	Verdict Verdict `json:"verdict"`
-	Says    string  `json:"says"`
-}
 
 // AboutSimulated is the subject of the finding that a release is simulated, which always fails.
 const AboutSimulated = "simulated"
 
-func AnyFails(all []Finding) bool {
-	return slices.ContainsFunc(all, func(f Finding) bool { return f.Verdict == Fails })
-}
+type findings []evidence.Finding
 
-type findings []Finding
-
-func (f *findings) add(v Verdict, about, format string, args ...any) {
-	*f = append(*f, Finding{about, v, fmt.Sprintf(format, args...)})
+func (f *findings) add(v evidence.Verdict, about, format string, args ...any) {
+	*f = append(*f, evidence.Finding{About: about, Verdict: v, Says: fmt.Sprintf(format, args...)})
 }
 
 func (f *findings) claims(about string, ok bool, format string, args ...any) bool {
 	if !ok {
-		f.add(Fails, about, format, args...)
+		f.add(evidence.Fails, about, format, args...)
 	}
 	return ok
 }
@@ -76,37 +37,37 @@ func (f *findings) claims(about string, ok bool, format string, args ...any) boo
 // the whole release from these and the published numbers, and compares all fields, so that nothing is
 // left unchecked. pool is the public pool under the plan's schema and map. Claims checks no signature
 // (protocol.SignedRelease does), reads no clock and draws no random numbers.
-func Claims(r study.Release, pool *auxdata.Pool) []Finding {
+func Claims(r study.Release, pool *auxdata.Pool) []evidence.Finding {
 	var f findings
 	if err := r.CheckForm(); err != nil {
-		f.add(Fails, "manifest", "%v", err)
+		f.add(evidence.Fails, "manifest", "%v", err)
 		return f
 	}
 	p, err := kinds.PlanOf(r)
 	if err != nil {
-		f.add(Fails, "plan", "%v", err)
+		f.add(evidence.Fails, "plan", "%v", err)
 		return f
 	}
-	f.add(Holds, "plan", "its bytes have the hash %s, and the program has a proof of what it promises", r.PlanHash)
+	f.add(evidence.Holds, "plan", "its bytes have the hash %s, and the program has a proof of what it promises", r.PlanHash)
 	if r.Simulated || p.Simulated {
-		f.add(Fails, AboutSimulated, "this release is simulated: anyone can repeat its noise, and it protects nobody. It is for trying out")
+		f.add(evidence.Fails, AboutSimulated, "this release is simulated: anyone can repeat its noise, and it protects nobody. It is for trying out")
 	}
 	f.terms(r, p)
 	f.roster(r, p)
 	if !f.claims("pool", pool.Digest == p.Pool, "the pool given has digest %s, the plan is about pool %s: it is another pool, or its rows or their order were changed", pool.Digest, p.Pool) {
 		return f
 	}
-	f.add(Holds, "pool", "its %d rows have the digest that the plan names", pool.Rows())
+	f.add(evidence.Holds, "pool", "its %d rows have the digest that the plan names", pool.Rows())
 	t, err := kinds.NewTask(p, pool)
 	if err != nil {
-		f.add(Fails, "bound", "plan and pool give none: %v", err)
+		f.add(evidence.Fails, "bound", "plan and pool give none: %v", err)
 		return f
 	}
 	f.body(r)
 	f.bound(r, t)
 	published := f.published(r, p)
 	f.totals(r, study.Claim(t).Totals)
-	if !r.Simulated && !p.Simulated && !AnyFails(f) {
+	if !r.Simulated && !p.Simulated && !evidence.AnyFails(f) {
 		f.whole(r, t, published)
 	}
 	f.words(r, p)
@@ -140,11 +101,11 @@ func (f *findings) terms(r study.Release, p study.Plan) {
 				break
 			}
 		}
-		f.add(Fails, "not protected", "%s", why)
+		f.add(evidence.Fails, "not protected", "%s", why)
 	}
 	f.claims(AboutSimulated, r.Simulated == p.Simulated, "the manifest says simulated: %t, the plan says %t", r.Simulated, p.Simulated)
 	if len(*f) == start {
-		f.add(Holds, "terms", "kind, mechanism, unit, ε, δ, neighbours, where noise is added and what is not protected are the plan's")
+		f.add(evidence.Holds, "terms", "kind, mechanism, unit, ε, δ, neighbours, where noise is added and what is not protected are the plan's")
 	}
 }
 
@@ -176,12 +137,12 @@ func (f *findings) roster(r study.Release, p study.Plan) {
 	f.claims("roster", len(hidden) == 0, "on the plan's roster, but neither among those that contributed nor among the missing: %s", strings.Join(hidden, ", "))
 	f.claims("parties", r.Parties == len(r.Contributed), "the manifest says M = %d, but names %d parties that contributed", r.Parties, len(r.Contributed))
 	least := p.Minimum
-	if chain, err := chainOf(r, p); err == nil { // an invalid chain is reported elsewhere
+	if chain, err := evidence.ChainOf(r, p); err == nil { // an invalid chain is reported elsewhere
 		least = chain.Ending().Minimum
 	}
 	f.claims("parties", r.Parties >= least, "%d parties contributed, the plan demands %d", r.Parties, least)
 	if len(*f) == start {
-		f.add(Holds, "roster", "%d of the plan's %d parties contributed and %d were missing; none is named twice or left out", r.Parties, len(p.Roster), len(r.Missing))
+		f.add(evidence.Holds, "roster", "%d of the plan's %d parties contributed and %d were missing; none is named twice or left out", r.Parties, len(p.Roster), len(r.Missing))
 	}
 }
 
@@ -192,11 +153,11 @@ func (f *findings) bound(r study.Release, t study.Task) {
 	f.claims("bound", r.Inputs == want.Inputs, "its public inputs are said to be %+v, plan and pool give %+v", r.Inputs, want.Inputs)
 	costs, err := study.CostsOf(t, r.Weight)
 	if err != nil && p.Simulated && errors.Is(err, privacy.ErrSimulationOnly) {
-		f.add(Unchecked, "noise", "mechanism %s has no proof, so there is no bound to recompute", p.Mechanism)
+		f.add(evidence.Unchecked, "noise", "mechanism %s has no proof, so there is no bound to recompute", p.Mechanism)
 		return
 	}
 	if err != nil {
-		f.add(Fails, "bound", "plan and pool give none: %v", err)
+		f.add(evidence.Fails, "bound", "plan and pool give none: %v", err)
 		return
 	}
 	if !f.claims("costs", len(costs) == len(r.Costs), "the manifest lists %d publications, the plan makes %d", len(r.Costs), len(costs)) {
@@ -216,8 +177,8 @@ func (f *findings) bound(r study.Release, t study.Task) {
 		return
 	}
 	for _, c := range costs {
-		f.add(Holds, "bound", "%s", boundWords(c, r.Inputs))
-		f.add(Holds, "noise", "%s: %s %s, recomputed from plan and pool; it costs a %s %s", c.Output, c.Mechanism, parameterWords(c.Parameters), p.Unit, costWords(c, p))
+		f.add(evidence.Holds, "bound", "%s", boundWords(c, r.Inputs))
+		f.add(evidence.Holds, "noise", "%s: %s %s, recomputed from plan and pool; it costs a %s %s", c.Output, c.Mechanism, parameterWords(c.Parameters), p.Unit, costWords(c, p))
 	}
 }
 
@@ -264,7 +225,7 @@ func (f *findings) published(r study.Release, p study.Plan) []privacy.Published 
 	for i, b := range r.Published {
 		x, err := privacy.ParsePublished(b)
 		if err != nil {
-			f.add(Fails, "published", "publication %d: %v", i+1, err)
+			f.add(evidence.Fails, "published", "publication %d: %v", i+1, err)
 			continue
 		}
 		want := r.Costs[i]
@@ -272,9 +233,9 @@ func (f *findings) published(r study.Release, p study.Plan) []privacy.Published 
 		f.cost(study.CostOf(want.Output, x.Mechanism, x.Parameters, x.Bound, x.Cost, p), want)
 		line := r.Ledger[i]
 		if err := line.Check(); err != nil {
-			f.add(Fails, "ledger", "line %d: %v", line.Sequence, err)
+			f.add(evidence.Fails, "ledger", "line %d: %v", line.Sequence, err)
 		} else if err := line.Answers(x); err != nil {
-			f.add(Fails, "ledger", "%v", err)
+			f.add(evidence.Fails, "ledger", "%v", err)
 		}
 		out = append(out, x)
 	}
@@ -282,8 +243,8 @@ func (f *findings) published(r study.Release, p study.Plan) []privacy.Published 
 		return nil
 	}
 	for i, l := range r.Ledger {
-		f.add(Holds, "published", "%s: %d noisy integers, whose cost is what their noise proves under their bound", r.Costs[i].Output, out[i].Len())
-		f.add(Holds, "ledger", "the coordinator's ledger charged them in entry %d, whose hash covers them, their cost and the coordinator's totals: %s", l.Sequence, l.Hash)
+		f.add(evidence.Holds, "published", "%s: %d noisy integers, whose cost is what their noise proves under their bound", r.Costs[i].Output, out[i].Len())
+		f.add(evidence.Holds, "ledger", "the coordinator's ledger charged them in entry %d, whose hash covers them, their cost and the coordinator's totals: %s", l.Sequence, l.Hash)
 	}
 	return out
 }
@@ -295,12 +256,12 @@ func (f *findings) totals(r study.Release, want []study.UnitTotal) {
 	start := len(*f)
 	for i, w := range want {
 		if got := r.Totals[i]; !sameTotal(got, w) {
-			f.add(Fails, "totals", "the manifest states the %s; the plan gives the %s", got, w)
+			f.add(evidence.Fails, "totals", "the manifest states the %s; the plan gives the %s", got, w)
 		}
 	}
 	if len(*f) == start {
 		for _, w := range want {
-			f.add(Holds, "totals", "%s (%s)", w, w.Why)
+			f.add(evidence.Holds, "totals", "%s (%s)", w, w.Why)
 		}
 	}
 }
@@ -309,26 +270,26 @@ func (f *findings) totals(r study.Release, want []study.UnitTotal) {
 func (f *findings) whole(r study.Release, t study.Task, published []privacy.Published) {
 	want, unseen, err := rebuilt(r, t, published)
 	if err != nil {
-		f.add(Fails, "result", "it cannot be made of what was published: %v", err)
+		f.add(evidence.Fails, "result", "it cannot be made of what was published: %v", err)
 		return
 	}
 	if err := study.CheckText(r.Software); err != nil {
-		f.add(Fails, "software", "its version: %v", err)
+		f.add(evidence.Fails, "software", "its version: %v", err)
 		return
 	}
 	if where := difference(want, r); where != "" {
 		about, _, _ := strings.Cut(where, ".")
-		f.add(Fails, about, "made again from plan, pool, roster and what was published, the release differs at %s: it was changed, or made by another version (%s)", where, r.Software)
+		f.add(evidence.Fails, about, "made again from plan, pool, roster and what was published, the release differs at %s: it was changed, or made by another version (%s)", where, r.Software)
 		return
 	}
-	f.add(Holds, "release", "this program made the release again from plan, pool, roster and published numbers: every field agrees, and nothing else is in it")
+	f.add(evidence.Holds, "release", "this program made the release again from plan, pool, roster and published numbers: every field agrees, and nothing else is in it")
 	if len(r.Senders) > 0 {
-		f.add(Word, "senders", "which of the numbers are whose: each party can check its own, with its agent.yaml")
+		f.add(evidence.Word, "senders", "which of the numbers are whose: each party can check its own, with its agent.yaml")
 	}
 	if unseen != "" {
-		f.add(Unchecked, "result", "it was fitted to features that only the coordinator has: %s. Their places and shapes are checked, and what follows from them; the numbers cannot be", unseen)
+		f.add(evidence.Unchecked, "result", "it was fitted to features that only the coordinator has: %s. Their places and shapes are checked, and what follows from them; the numbers cannot be", unseen)
 	} else {
-		f.add(Holds, "result", "made again from the published integers, it is the same: all in it is post-processing")
+		f.add(evidence.Holds, "result", "made again from the published integers, it is the same: all in it is post-processing")
 	}
 }
 
@@ -339,16 +300,16 @@ func (f *findings) words(r study.Release, p study.Plan) {
 	}
 	trust := p.Noise.Trust()
 	if trust.NoiseWord != "" {
-		f.add(Word, "noise", "%s", trust.NoiseWord)
+		f.add(evidence.Word, "noise", "%s", trust.NoiseWord)
 	}
-	f.add(Word, "parties", trust.SumWord, r.Parties)
-	f.add(Trust, trust.TrustedAbout, "%s", trust.Trusted)
+	f.add(evidence.Word, "parties", trust.SumWord, r.Parties)
+	f.add(evidence.Trust, trust.TrustedAbout, "%s", trust.Trusted)
 	if p.Weights != nil {
-		f.add(Word, "weights", "that the pool's weights cost what the plan says, ε = %g, δ = %g for a %s: verify the release of the study that made them, plan %s", p.Weights.Epsilon, p.Weights.Delta, p.Weights.Unit, p.Weights.Plan)
+		f.add(evidence.Word, "weights", "that the pool's weights cost what the plan says, ε = %g, δ = %g for a %s: verify the release of the study that made them, plan %s", p.Weights.Epsilon, p.Weights.Delta, p.Weights.Unit, p.Weights.Plan)
 	}
-	f.add(Word, "software", "that version %q of the program made it", r.Software)
-	f.add(Trust, "pool", "that the pool was public before the study, and not chosen by looking at private records")
-	f.add(Trust, "proofs", "that the proofs are right, and that this program and machine compute what they say: they are in the source code, in folders privacy, aggregation and study")
+	f.add(evidence.Word, "software", "that version %q of the program made it", r.Software)
+	f.add(evidence.Trust, "pool", "that the pool was public before the study, and not chosen by looking at private records")
+	f.add(evidence.Trust, "proofs", "that the proofs are right, and that this program and machine compute what they say: they are in the source code, in folders privacy, aggregation and study")
 }
 
 // sameTotal compares two totals. It allows for the last bits, in which processors differ.

@@ -1,4 +1,4 @@
-package verify
+package evidence
 
 import (
 	"bytes"
@@ -168,4 +168,12 @@ func CompareParty(r protocol.SignedRelease, pool *auxdata.Pool, s Party) []Findi
 	f.signedBy(r, s.Keys)
 	f = append(append(append(append(f, s.Receipts(r.Release)...), s.Shared(r.Release)...), s.Sent(r.Release)...), s.Ending(r.Release)...)
 	return append(f, s.Charges(r.Release, pool)...)
+}
+
+func (f *findings) signedBy(r protocol.SignedRelease, keys protocol.Verifier) {
+	if err := r.Check(keys); err != nil {
+		f.add(Fails, "signature", "the release is not what this coordinator signed: %v", err)
+		return
+	}
+	f.add(Holds, "signature", "the coordinator signed the release")
 }

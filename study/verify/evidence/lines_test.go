@@ -1,4 +1,4 @@
-package verify_test
+package evidence_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"caucus/privacy"
-	"caucus/study/verify"
+	"caucus/study/verify/evidence"
 )
 
 // TestExportedLines: lines are read back as written, up to the first wrong, missing or overlong line.
@@ -23,7 +23,7 @@ func TestExportedLines(t *testing.T) {
 	var lines []privacy.Line
 	want := must(privacy.Walk(ctx, j, func(l privacy.Line) error { lines = append(lines, l); return nil }))
 	var file bytes.Buffer
-	must(0, verify.WriteLines(&file, lines))
+	must(0, evidence.WriteLines(&file, lines))
 	whole := strings.SplitAfter(file.String(), "\n")
 	for name, c := range map[string]struct {
 		text, want string
@@ -38,7 +38,7 @@ func TestExportedLines(t *testing.T) {
 		"too long": {whole[0] + strings.Repeat(" ", 1<<20+1), "too long", 1},
 	} {
 		n := 0
-		chain, err := verify.ReadLines(strings.NewReader(c.text), func(privacy.Line) error { n++; return nil })
+		chain, err := evidence.ReadLines(strings.NewReader(c.text), func(privacy.Line) error { n++; return nil })
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || n != c.n {
 			t.Errorf("%s: %d lines, %v; want %d, %q", name, n, err, c.n, c.want)
 		}
@@ -47,7 +47,7 @@ func TestExportedLines(t *testing.T) {
 		}
 	}
 	stop := errors.New("stop")
-	if _, err := verify.ReadLines(&file, func(privacy.Line) error { return stop }); !errors.Is(err, stop) {
+	if _, err := evidence.ReadLines(&file, func(privacy.Line) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,0 +1,60 @@
+package evidence
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Verdict is the outcome of checking one claim of a release.
+type Verdict string
+
+const (
+	Holds     Verdict = "holds"     // the claim was recomputed, or a signature or hash proves it
+	Fails     Verdict = "fails"     // the claim is false, or contradicts another claim
+	Word      Verdict = "word"      // the coordinator knows whether the claim is true, and nobody can check it
+	Trust     Verdict = "trust"     // nobody can prove the claim
+	Unchecked Verdict = "unchecked" // the claim could be checked with something that the verifier does not have
+)
+
+// Verdicts lists all verdicts in the order in which findings are shown.
+var Verdicts = []Verdict{Fails, Holds, Word, Trust, Unchecked}
+
+func (v Verdict) Title() string {
+	return map[Verdict]string{
+		Fails: "DOES NOT HOLD", Holds: "Holds", Word: "Only the coordinator's word", Trust: "Must be trusted", Unchecked: "Not checked",
+	}[v]
+}
+
+// Count says how many claims have a verdict, for example "12 hold".
+func (v Verdict) Count(n int) string {
+	if n == 1 {
+		return "1 " + map[Verdict]string{Fails: "does not hold", Holds: "holds", Word: "is the coordinator's word", Trust: "must be trusted", Unchecked: "was not checked"}[v]
+	}
+	return strconv.Itoa(n) + " " + map[Verdict]string{Fails: "do not hold", Holds: "hold", Word: "are the coordinator's word", Trust: "must be trusted", Unchecked: "were not checked"}[v]
+}
+
+// Finding is the outcome of checking one claim of a release.
+type Finding struct {
+	About   string  `json:"about"`
+	Verdict Verdict `json:"verdict"`
+	Says    string  `json:"says"`
+}
+
+// AnyFails reports whether a claim is false.
+func AnyFails(all []Finding) bool {
+	return slices.ContainsFunc(all, func(f Finding) bool { return f.Verdict == Fails })
+}
+
+type findings []Finding
+
+func (f *findings) add(v Verdict, about, format string, args ...any) {
+	*f = append(*f, Finding{about, v, fmt.Sprintf(format, args...)})
+}
+
+func (f *findings) claims(about string, ok bool, format string, args ...any) bool {
+	if !ok {
+		f.add(Fails, about, format, args...)
+	}
+	return ok
+}
