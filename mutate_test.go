@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,10 +28,28 @@ func TestMutantsFit(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if n := strings.Count(string(source), m.old); n != 1 {
-			t.Errorf("%s: %s/%s has its text %d times, not once: make the mistake anew in the code as it is now\n%s", m.name, m.room, m.file, n, m.old)
+		if n := len(m.places(string(source))); n != 1 {
+			t.Errorf("%s: %s/%s has its text %d times, not once: make the mistake anew in the code "+
+				"as it is now\n%s", m.name, m.room, m.file, n, m.old)
 		}
 	}
+}
+
+// space is what places takes for the same, however long.
+var space = regexp.MustCompile(`\s+`)
+
+// places returns the offsets, first and last, at which a mutant's text is in a file. A line that is
+// broken elsewhere changes nothing.
+func (m mutant) places(source string) [][]int {
+	words := space.Split(m.old, -1)
+	for i, w := range words {
+		words[i] = regexp.QuoteMeta(w)
+	}
+	pattern := strings.Join(words, `\s+`)
+	if strings.HasPrefix(m.old, "\t") { // and not what ends the line before
+		pattern = `\t+` + strings.TrimPrefix(pattern, `\s+`)
+	}
+	return regexp.MustCompile(pattern).FindAllStringIndex(source, -1)
 }
 
 // TestMutants: each mutant is found by the tests that it names, and they pass
@@ -147,11 +166,12 @@ func withMutants(t *testing.T, path, source string, which []int) (text, name str
 	copies := ""
 	for _, i := range which {
 		m := mutants[i]
-		f := enclosing(honest, strings.Index(source, m.old))
+		at := m.places(source)[0]
+		f := enclosing(honest, at[0])
 		if f == nil {
 			t.Fatalf("%s: what it changes is not in a function", m.name)
 		}
-		changed := strings.Replace(source, m.old, m.new, 1)
+		changed := source[:at[0]] + m.new + source[at[1]:]
 		wrong := sameFunction(parsed(t, path, changed), f)
 		if wrong == nil {
 			t.Fatalf("%s: it may not rename its function", m.name)
