@@ -16,13 +16,16 @@ const byteOrderMark = "\ufeff"
 // maxLine bounds the bytes of a line. 100,000 columns of forty characters are shorter.
 const maxLine = 4 << 20
 
+// maxCells bounds the cells of a line. A table and a mapping keep some hundred bytes of each column.
+const maxCells = 100_000
+
 // NewLines returns the rows of a site's records, one per line: cells between delimiters, with
 // spaces around them removed. A line ends with a newline, a carriage return, or both. A cell that
 // begins with a quote ends with a quote; between them, delimiters are text and a doubled quote is
 // one quote; text behind it belongs to the cell. No record is an error. A line is read as far as it goes: cells that it lacks are
 // empty, and empty cells after the last named column are dropped. A malformed line (a quote that
-// does not end, a text after the last named column, another delimiter, more than maxLine bytes)
-// becomes a row of empty cells, and a cell that is not text (not UTF-8, or with a NUL) becomes
+// does not end, a text after the last named column, another delimiter, more than maxLine bytes or
+// maxCells cells) becomes a row of empty cells, and a cell that is not text (not UTF-8, or with a NUL) becomes
 // empty. Blank lines and comment lines hold no record. A header is the first other line, or line
 // f.FirstRow.
 //
@@ -53,15 +56,15 @@ func NewLines(r io.Reader, f Format) (Rows, error) {
 	return &in, nil
 }
 
-// FirstCells returns the cells of a file's first lines, at most most, as many as each line has, and
-// nil for a line that is blank, a comment, or no line of cells. It is for drafts that a person
-// checks.
+// FirstCells returns the cells of a file's first lines, at most most and some megabytes, as many as
+// each line has, and nil for a line that is blank, a comment, or no line of cells. It is for drafts
+// that a person checks.
 func FirstCells(r io.Reader, f Format, most int) (lines [][]string, err error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
 	in := newLineReader(r, f)
-	for len(lines) < most {
+	for len(lines) < most && in.bytes < maxLine {
 		line, _, err := in.read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -329,6 +332,9 @@ func (r *lineReader) split(line string) (cells []string, as Problem) {
 			cell, line, more = r.cutUnescaped(line)
 		} else {
 			cell, line, more = r.cut(line)
+		}
+		if len(r.cells) == maxCells {
+			return nil, LongRow
 		}
 		r.cells = append(r.cells, strings.TrimSpace(cell))
 	}

@@ -12,12 +12,18 @@ import (
 	"strings"
 )
 
-// maxShared bounds the bytes of shared texts, which are kept in memory.
-const maxShared = 1 << 30
+// sharedText is the memory that a shared text takes beside its bytes: measured, with the copies that
+// are made while the list of them grows.
+const sharedText = 64
+
+// maxSheets bounds the sheets, each of which a draft looks at.
+const maxSheets = 4096
 
 // book is the archive of a workbook.
 type book struct {
 	z        *zip.Reader
+	unpacks  budget            // the bytes of all parts
+	holds    budget            // memory
 	from1904 bool              // days are counted from 1904
 	sheets   []string          // their names, in order; hidden ones come last
 	parts    map[string]string // the part of the archive that holds each
@@ -29,11 +35,12 @@ func (b *book) open(name string, most int64) (*part, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it has no %s: save it anew", name)
 	}
-	d := xml.NewDecoder(&partReader{in: f, left: most, most: most})
+	in := &partReader{in: f, part: budget{most, most}, all: &b.unpacks}
+	d := xml.NewDecoder(in)
 	d.CharsetReader = func(string, io.Reader) (io.Reader, error) {
 		return nil, errors.New("it is not in UTF-8")
 	}
-	return &part{in: d}, nil
+	return &part{in: d, bytes: in}, nil
 }
 
 // each passes every element of a part to do, and none if the archive lacks the part.
@@ -62,6 +69,10 @@ func (b *book) contents() error {
 		case "workbookPr":
 			b.from1904 = attribute(e, "date1904") == "1" || attribute(e, "date1904") == "true"
 		case "sheet":
+			if len(b.sheets) == maxSheets {
+				return fmt.Errorf("it has more than %d sheets: save the one with the table as a "+
+					"workbook of its own", maxSheets)
+			}
 			name := attribute(e, "name")
 			if state := attribute(e, "state"); state == "" || state == "visible" {
 				b.sheets = slices.Insert(b.sheets, visible, name)
@@ -101,11 +112,14 @@ func (b *book) contents() error {
 
 // sharedTexts returns the texts that cells of any sheet refer to by number.
 func (b *book) sharedTexts() (all []string, err error) {
-	err = b.each("xl/sharedStrings.xml", maxShared, func(p *part, e xml.StartElement) error {
+	err = b.each("xl/sharedStrings.xml", maxText, func(p *part, e xml.StartElement) error {
 		if e.Name.Local != "si" {
 			return nil
 		}
 		_, text, err := p.texts()
+		if err == nil {
+			err = b.holds.take(int64(sharedText + len(text)))
+		}
 		all = append(all, unescapedXML(text))
 		return err
 	})

@@ -29,9 +29,10 @@
 //   - Parquet that contradicts itself is an error: what was read is held against the file's own
 //     numbers of rows and nulls, and its smallest and largest values (heldValues has the rules).
 //     Codings that the library reads wrongly are refused.
-//   - Memory: text and sheets are streamed. The constants max… bound the unpacked size of a packed or
-//     damaged file; an error names the exceeded limit. One case has no bound: a page of a damaged Parquet
-//     file may make its library request up to 2 GiB at once. Nothing is written to disk.
+//   - Memory: text and sheets are streamed. What a file that a person opens unpacks to, makes its
+//     reader hold, and gives in cells has a budget by the file's size (budgetOf); elements of XML in
+//     each other, and bytes and cells of a line, a tag and a row, have limits. An error names what
+//     was exceeded. Time is linear in these. Nothing is written to disk.
 //
 // Cells as text. A workbook's numbers are plain decimals with the 15 digits that Excel keeps,
 // independent of the cell's format. A number with a date format is 2024-12-31, with a time of day
@@ -44,11 +45,12 @@
 //
 // # In which order to read it
 //
-//  1. Text: written.go (how it is written).
-//  2. Workbooks: xmlpart.go (XML of one name space), serial.go (dates), book.go (the archive),
+//  1. What a file may take: budget.go.
+//  2. Text: written.go (how it is written).
+//  3. Workbooks: xmlpart.go (XML of one name space), serial.go (dates), book.go (the archive),
 //     workbook.go (rows of a sheet).
-//  3. Parquet: arrow.go (Arrow's types), parquettypes.go (values as text), parquetheld.go (the
+//  4. Parquet: arrow.go (Arrow's types), parquettypes.go (values as text), parquetheld.go (the
 //     file's own statistics), parquet.go (rows).
-//  4. All: around.go (what stands around a table's records), form.go (recognise and open), layout.go
+//  5. All: around.go (what stands around a table's records), form.go (recognise and open), layout.go
 //     (where the table stands).
 package files

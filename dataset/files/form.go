@@ -98,7 +98,7 @@ func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
 		f.Packing = Zstd
 	}
 	if f.Packing != Plain {
-		plain, err := unpacked(io.NewSectionReader(r, 0, size), f.Packing)
+		plain, err := unpacked(io.NewSectionReader(r, 0, size), f.Packing, budgetOf(size))
 		if err == nil {
 			start, err = firstBytes(plain)
 		}
@@ -217,33 +217,33 @@ func (w Written) detectEncoding(start []byte) (string, error) {
 	return utf8Text, nil
 }
 
-func unpacked(r io.Reader, p Packing) (io.Reader, error) {
+func unpacked(r io.Reader, p Packing, most budget) (io.Reader, error) {
 	switch p {
 	case Gzip:
 		z, err := gzip.NewReader(bufio.NewReaderSize(r, 1<<16))
 		if err != nil {
 			return nil, err
 		}
-		return &limited{z, maxText}, nil
+		return &limited{z, most}, nil
 	case Zstd:
 		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, err
 		}
-		return &limited{z, maxText}, nil // needs no Close, because z runs without goroutines
+		return &limited{z, most}, nil // needs no Close, because z runs without goroutines
 	}
 	return r, nil
 }
 
 type limited struct {
-	in   io.Reader
-	left int64
+	in io.Reader
+	budget
 }
 
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.in.Read(p)
-	if l.left -= int64(n); l.left < 0 {
-		return 0, fmt.Errorf("it unpacks to more than %d GiB: split it", int64(maxText)>>30)
+	if over := l.take(int64(n)); over != nil {
+		return 0, over
 	}
 	return n, err
 }
@@ -251,28 +251,36 @@ func (l *limited) Read(p []byte) (int, error) {
 // Open returns the records of a file whose format is known. It fails if the file has another format, or
 // lacks a required header.
 func Open(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
-	return open(r, size, f, w, false)
+	return open(r, size, f, w, false, budgetOf(size))
 }
 
 // OpenForPerson opens a file like Open, for an import that a person checks. Quoted cells may contain line
 // breaks. No study uses OpenForPerson ([dataset.NewQuoted] gives the reason).
 func OpenForPerson(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
-	return open(r, size, f, w, true)
+	return open(r, size, f, w, true, budgetOf(size))
 }
 
-func open(r io.ReaderAt, size int64, f Format, w Written, person bool) (rows dataset.Rows,
-	err error) {
+func open(
+	r io.ReaderAt, size int64, f Format, w Written, person bool, most budget,
+) (rows dataset.Rows, err error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
 	}
 	switch f.Kind {
 	case Workbook:
-		rows, err = openWorkbook(r, size, w)
+		rows, err = openWorkbook(r, size, w, most)
 	case Parquet:
-		return openParquet(r, size)
+		if rows, err = openParquet(r, size); err != nil {
+			return nil, err
+		}
+		return &within{rows, most}, nil
 	default:
+		unpacks := most
+		if !person {
+			unpacks = budget{maxText, maxText}
+		}
 		var plain io.Reader
-		if plain, err = Decode(io.NewSectionReader(r, 0, size), f); err != nil {
+		if plain, err = decode(io.NewSectionReader(r, 0, size), f, unpacks); err != nil {
 			return nil, err
 		}
 		text := dataset.NewLines
@@ -285,13 +293,17 @@ func open(r io.ReaderAt, size int64, f Format, w Written, person bool) (rows dat
 		return nil, err
 	}
 	text, _ := rows.(interface{ Held() int })
-	return &around{Rows: rows, text: text, w: w, person: person,
-		like: make([]string, len(rows.Columns()))}, nil
+	rows = &around{Rows: rows, text: text, w: w, person: person,
+		like: make([]string, len(rows.Columns()))}
+	if person {
+		rows = &within{rows, most}
+	}
+	return rows, nil
 }
 
-// Decode returns the text of a file, unpacked and as UTF-8.
-func Decode(r io.Reader, f Format) (io.Reader, error) {
-	plain, err := unpacked(r, f.Packing)
+// decode returns the text of a file, unpacked to at most most bytes and as UTF-8.
+func decode(r io.Reader, f Format, most budget) (io.Reader, error) {
+	plain, err := unpacked(r, f.Packing, most)
 	if err != nil {
 		return nil, fmt.Errorf("unpack %s: %w", f.Packing, err)
 	}

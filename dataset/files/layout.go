@@ -20,11 +20,17 @@ const layoutRows = 100
 // advice, which a person checks.
 func Propose(r io.ReaderAt, size int64, f Format, w Written, wanted []string) (proposed Written,
 	notes []string, err error) {
+	return proposeWithin(r, size, f, w, wanted, budgetOf(size))
+}
+
+func proposeWithin(
+	r io.ReaderAt, size int64, f Format, w Written, wanted []string, most budget,
+) (proposed Written, notes []string, err error) {
 	switch f.Kind {
 	case Text:
-		return proposeText(r, size, f, w, wanted)
+		return proposeText(r, size, f, w, wanted, most)
 	case Workbook:
-		return proposeSheet(r, size, w, wanted)
+		return proposeSheet(r, size, w, wanted, most)
 	}
 	return w, nil, nil
 }
@@ -77,11 +83,12 @@ func layoutOf(rows [][]string, wanted []string) (best layout) {
 			(i > first || matches(row) == 0) {
 			continue
 		}
-		names, err := dataset.HeaderNames(row)
 		n := matches(row)
-		named := err == nil && (i == first || !slices.ContainsFunc(row, isNumber))
-		if named && n >= matches(rows[first]) && (best.names == nil && !above || n > best.matches) {
-			best = layout{names: names, row: i + 1, first: first + 1, matches: n}
+		if (i == first || !slices.ContainsFunc(row, isNumber)) && n >= matches(rows[first]) &&
+			(best.names == nil && !above || n > best.matches) {
+			if names, err := dataset.HeaderNames(row); err == nil {
+				best = layout{names: names, row: i + 1, first: first + 1, matches: n}
+			}
 		}
 		above = true
 	}
@@ -113,8 +120,9 @@ func (w *Written) standsAt(l layout, notes []string) []string {
 
 // proposeText tries each usual delimiter, and takes the one by which the most cells are in the
 // table.
-func proposeText(r io.ReaderAt, size int64, f Format, w Written, wanted []string) (Written,
-	[]string, error) {
+func proposeText(
+	r io.ReaderAt, size int64, f Format, w Written, wanted []string, most budget,
+) (Written, []string, error) {
 	tried := dataset.Delimiters()
 	if w.Delimiter != "" {
 		tried = []rune{w.format().Delimiter}
@@ -122,7 +130,7 @@ func proposeText(r io.ReaderAt, size int64, f Format, w Written, wanted []string
 	var best layout
 	delimiter := ""
 	for i, d := range tried {
-		plain, err := Decode(io.NewSectionReader(r, 0, size), f)
+		plain, err := decode(io.NewSectionReader(r, 0, size), f, most)
 		if err != nil {
 			return w, nil, err
 		}
@@ -153,9 +161,10 @@ func proposeText(r io.ReaderAt, size int64, f Format, w Written, wanted []string
 
 // proposeSheet takes the sheet with the most wanted names, or else the first one that has a table
 // of several columns.
-func proposeSheet(r io.ReaderAt, size int64, w Written, wanted []string) (Written, []string,
-	error) {
-	s, err := openSheet(r, size, w)
+func proposeSheet(
+	r io.ReaderAt, size int64, w Written, wanted []string, most budget,
+) (Written, []string, error) {
+	s, err := openSheet(r, size, w, most)
 	if err != nil {
 		return w, nil, err
 	}

@@ -35,8 +35,8 @@ type sheet struct {
 	spans   map[int]int // cells that are spans of time, by column
 }
 
-func openWorkbook(r io.ReaderAt, size int64, w Written) (dataset.Rows, error) {
-	s, err := openSheet(r, size, w)
+func openWorkbook(r io.ReaderAt, size int64, w Written, most budget) (dataset.Rows, error) {
+	s, err := openSheet(r, size, w, most)
 	if err == nil {
 		err = s.header(w)
 		s.others = w.Sheet == "" && len(s.sheets) > 1
@@ -48,12 +48,13 @@ func openWorkbook(r io.ReaderAt, size int64, w Written) (dataset.Rows, error) {
 }
 
 // openSheet opens the sheet that w names, or the first that is not hidden, before its first row.
-func openSheet(r io.ReaderAt, size int64, w Written) (*sheet, error) {
+func openSheet(r io.ReaderAt, size int64, w Written, most budget) (*sheet, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, err
 	}
-	s := &sheet{book: book{z: z, parts: map[string]string{}}, first: w.FirstRow, comment: w.Comment}
+	s := &sheet{book: book{z: z, unpacks: most, holds: most, parts: map[string]string{}},
+		first: w.FirstRow, comment: w.Comment}
 	if err = s.contents(); err == nil {
 		s.shared, err = s.sharedTexts()
 	}
@@ -121,7 +122,7 @@ func (s *sheet) Remarks() []dataset.Remark {
 }
 
 func (s *sheet) Next() (cells []string, ok bool, err error) {
-	for strings.Join(cells, "") == "" { // a note alone is no record
+	for blank(cells) { // a note alone is no record
 		if cells, err = s.row(); err != nil {
 			return nil, false, err
 		}
@@ -135,6 +136,10 @@ func (s *sheet) Next() (cells []string, ok bool, err error) {
 	}
 	s.cells = cells
 	return cells, true, nil
+}
+
+func blank(cells []string) bool {
+	return !slices.ContainsFunc(cells, func(cell string) bool { return cell != "" })
 }
 
 // row returns the next row with a value, up to its last value.
@@ -180,7 +185,7 @@ const noStoredValue dataset.Problem = "formulas without a stored value, taken fo
 // readCells reads the cells of a row to its end.
 func (s *sheet) readCells() error {
 	s.cells = s.cells[:0]
-	next := 0
+	next, bytes := 0, 0
 	for {
 		start, err := s.in.element("c", "row")
 		if errors.Is(err, errEnd) {
@@ -196,6 +201,9 @@ func (s *sheet) readCells() error {
 		value, text, err := s.in.texts()
 		if err != nil {
 			return err
+		}
+		if bytes += len(value) + len(text); bytes > maxRow {
+			return damaged(errRow)
 		}
 		if s.in.bare {
 			s.odd.Add(noStoredValue, s.place)

@@ -1,7 +1,7 @@
 package files
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -13,16 +13,22 @@ import (
 
 // Limits in bytes.
 const (
-	maxText  = 16 << 30 // unpacked text or sheets: a hundred million records of 160 characters
 	small    = 64 << 20 // a workbook's parts without cells, Parquet's footer
-	maxToken = 4 << 20  // between two tags
+	maxToken = 4 << 20  // a tag, a text between two, a cell; Excel's cells have 32,767 characters
+	maxRow   = 64 << 20 // the texts that a row of a sheet holds itself
 )
+
+// maxDepth bounds the elements within each other, which the decoder holds. Worksheets have eight,
+// their extensions some twenty.
+const maxDepth = 64
 
 // part reads a part of a workbook as the elements of one name space, that of its first element.
 // Elements of other name spaces are extensions, and are skipped with all that is in them:
 // x15:workbookPr is another element than workbookPr, whose date1904 it lacks.
 type part struct {
 	in    *xml.Decoder
+	bytes *partReader
+	depth int // elements that have begun and not ended
 	begun bool
 	space string
 	bare  bool // the element that texts has read has a formula, and no value
@@ -31,12 +37,9 @@ type part struct {
 // token returns the next tag or text of the part's own name space.
 func (p *part) token() (xml.Token, error) {
 	for {
-		t, err := p.in.Token()
-		if errors.Is(err, io.EOF) {
-			return nil, io.EOF
-		}
+		t, err := p.next()
 		if err != nil {
-			return nil, damaged(err)
+			return nil, err
 		}
 		start, ok := t.(xml.StartElement)
 		if ok && !p.begun {
@@ -45,10 +48,33 @@ func (p *part) token() (xml.Token, error) {
 		if !ok || start.Name.Space == p.space {
 			return t, nil
 		}
-		if err := p.in.Skip(); err != nil {
-			return nil, damaged(err)
+		for outer := p.depth - 1; p.depth > outer; {
+			if _, err := p.next(); err != nil {
+				return nil, whole(err)
+			}
 		}
 	}
+}
+
+// next returns the next tag or text of any name space.
+func (p *part) next() (xml.Token, error) {
+	t, err := p.in.Token()
+	if errors.Is(err, io.EOF) {
+		return nil, io.EOF
+	}
+	if err != nil {
+		return nil, damaged(err)
+	}
+	p.bytes.token = 0
+	switch t.(type) {
+	case xml.StartElement:
+		if p.depth++; p.depth > maxDepth {
+			return nil, damaged(errDepth)
+		}
+	case xml.EndElement:
+		p.depth--
+	}
+	return t, nil
 }
 
 var errEnd = errors.New("the element ends")
@@ -105,6 +131,9 @@ func (p *part) texts() (value, text string, err error) {
 				spoken--
 			}
 		case xml.CharData:
+			if v.Len()+t.Len()+len(token) > maxToken {
+				return "", "", damaged(errToken)
+			}
 			switch n := len(within); {
 			case n == 0 || spoken > 0:
 			case within[n-1] == "v":
@@ -149,45 +178,39 @@ func whole(err error) error {
 
 // damaged makes the error for broken XML, without quoting the XML.
 func damaged(err error) error {
-	if errors.Is(err, errToken) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the workbook is damaged: %w: save it anew", err)
+	for _, known := range []error{errToken, errRow, errDepth, io.ErrUnexpectedEOF} {
+		if errors.Is(err, known) {
+			return fmt.Errorf("the workbook is damaged: %w: save it anew", known)
+		}
 	}
-	var long *tooLong
-	if errors.As(err, &long) {
-		return long
+	var much *tooMuch
+	if errors.As(err, &much) {
+		return much
 	}
 	return errors.New("the workbook is damaged: save it anew")
 }
 
-// partReader reads a part of an archive. It fails if the part unpacks to too much, or if more bytes
-// lie between two tags than any cell has, because an XML decoder would hold them in memory.
+// partReader reads a part of an archive. It fails if the part or all parts unpack to too much, or if
+// the decoder has read more bytes for one tag or text than any has, because it holds them in memory.
 type partReader struct {
 	in    io.Reader
-	left  int64
-	most  int64
-	token int
+	part  budget
+	all   *budget
+	token int // bytes since the last tag or text
 }
 
-var errToken = fmt.Errorf("more than %d MiB lie between two of its tags", maxToken>>20)
-
-type tooLong struct{ most int64 }
-
-func (t *tooLong) Error() string {
-	return fmt.Sprintf("a part of the workbook unpacks to more than %d MiB: split it, or save it "+
-		"as CSV", t.most>>20)
-}
+var (
+	errToken = fmt.Errorf("one of its tags or cells has more than %d MiB", maxToken>>20)
+	errRow   = fmt.Errorf("one of its rows has more than %d MiB", maxRow>>20)
+	errDepth = fmt.Errorf("more than %d of its elements lie within each other", maxDepth)
+)
 
 func (p *partReader) Read(b []byte) (int, error) {
 	n, err := p.in.Read(b)
-	if p.left -= int64(n); p.left < 0 {
-		return 0, &tooLong{p.most}
+	if over := cmp.Or(p.part.take(int64(n)), p.all.take(int64(n))); over != nil {
+		return 0, over
 	}
-	if last := bytes.LastIndexByte(b[:n], '<'); last >= 0 {
-		p.token = n - last
-	} else {
-		p.token += n
-	}
-	if p.token > maxToken {
+	if p.token += n; p.token > maxToken {
 		return 0, errToken
 	}
 	return n, err
