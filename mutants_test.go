@@ -264,6 +264,16 @@ var mutants = []mutant{
 		found: "TestPlaceEnds",
 	},
 	{
+		name: "what a helper ended is promised all the same", room: "aggregator", file: "store.go", in: "coordinator",
+		old: "r.Share.Document == nil && r.Failed == \"\"\n", new: "r.Share.Document == nil\n",
+		found: "TestKillBudget",
+	},
+	{
+		name: "a server charges anew for each time that it is asked", room: "aggregator", file: "server.go", in: "coordinator",
+		old: "err != nil || r.Share.Document != nil {\n\t\treturn r.Share", new: "err != nil {\n\t\treturn r.Share",
+		found: "TestKillShared$",
+	},
+	{
 		name: "a study that waits for a silent helper is not cancelled", room: "coordinator", file: "runningstudy.go",
 		old: "if c.interrupt != nil {", new: "if c.interrupt != nil && c.name == \"\" {",
 		found: "TestCancelledWhileSilent",

@@ -3,9 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -119,62 +117,13 @@ func TestHalfIsEnded(t *testing.T) {
 	}
 }
 
-// relay is a line to the helper that can be held: connections stay, and nothing passes.
-type relay struct {
-	net.Listener
-	held sync.RWMutex // locked: nothing passes
-}
-
-func newRelay(t *testing.T, to string) *relay {
-	r := &relay{Listener: must(net.Listen("tcp", "127.0.0.1:0"))}
-	var under sync.WaitGroup
-	ctx, stop := context.WithCancel(context.Background())
-	pass := func(from, to net.Conn) {
-		defer under.Done()
-		defer to.Close()
-		buffer := make([]byte, 1<<16)
-		for {
-			n, err := from.Read(buffer)
-			r.held.RLock()
-			if err == nil {
-				_, err = to.Write(buffer[:n])
-			}
-			if r.held.RUnlock(); err != nil {
-				return
-			}
-		}
-	}
-	under.Go(func() {
-		for {
-			from, err := r.Accept()
-			if err != nil {
-				return
-			}
-			if on, err := net.Dial("tcp", to); err == nil {
-				context.AfterFunc(ctx, func() { from.Close(); on.Close() })
-				under.Add(2)
-				go pass(from, on)
-				go pass(on, from)
-			} else {
-				from.Close()
-			}
-		}
-	})
-	t.Cleanup(func() { r.Close(); stop(); under.Wait() })
-	return r
-}
-
 // TestSilentHelper: a helper that is connected and does not answer is named within ten seconds,
 // with the time since when. Sites that have not begun get no acceptance, and so are charged
 // nothing. One that was charged before contributes as ever. All goes on once the helper answers.
 func TestSilentHelper(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	w := newSharedWorld(t, 2, nil)
-	w.stop()
-	line := newRelay(t, w.helper.Listen)
-	w.config.Helper.Address = line.Addr().String()
-	w.start()
+	w, line := newRelayed(t, 2, nil, nil)
 	s := w.opened()
 	all := w.uploads(s)
 	until := func(what string, is func() bool) {
@@ -221,11 +170,7 @@ func TestSilentHelper(t *testing.T) {
 func TestCancelledWhileSilent(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	w := newSharedWorld(t, 2, nil)
-	w.stop()
-	line := newRelay(t, w.helper.Listen)
-	w.config.Helper.Address = line.Addr().String()
-	w.start()
+	w, line := newRelayed(t, 2, nil, nil)
 	s := w.opened()
 	all := w.uploads(s)
 	w.plan.Name = "other"

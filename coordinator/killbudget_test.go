@@ -1,0 +1,164 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"caucus/coordinator/folder"
+	"caucus/helper"
+	"caucus/internal/testlevel"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// budgetOf is the line of a configuration that allows what a study costs a server, to the last bit, or a billionth of
+// it less.
+func budgetOf(task study.Task, enough bool) string {
+	after := privacy.NewTotals()
+	for _, c := range must(task.Charges(0)) {
+		after = after.Plus(c.Exact)
+	}
+	epsilon := after[privacy.Party].Epsilon(1e-6)
+	if !enough {
+		epsilon *= 1 - 1e-9
+	}
+	return fmt.Sprintf("budget: {party: {epsilon: %v, delta: 1e-6}}", epsilon)
+}
+
+// ledgerOf counts the charges of a stopped server's ledger, which verifies.
+func ledgerOf(dir string) int64 {
+	j := must(journal.OpenSQLite(filepath.Join(dir, folder.LedgerFile)))
+	n := must(privacy.Verify(context.Background(), j))[privacy.Party].Charges
+	must(0, j.Close())
+	return n
+}
+
+// TestKillBudget: a study whose contributions both servers may have, while one server's budget is too small by a
+// billionth of the study's cost, as where the operator lowered it since. Where it is the coordinator's, the study fails
+// by itself and nobody is charged. Where it is the helper's, the study waits, its operator cancels it, and the
+// coordinator alone is charged, once. Either server is killed by SIGKILL at each of its effects on the way. Then the
+// study's place is free, the helper has no share of it, and with that much budget again another study of the same cost
+// is released: nothing is promised or charged for the first any more. A short run tries a few effects.
+func TestKillBudget(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newSharedWorld(t, 2, func(p *study.Plan) { p.Deadline = time.Now().Add(time.Hour) })
+	s := w.opened()
+	all := w.uploads(s)
+	w.stopHelper() // so that nothing is checked yet
+	w.contributed(s, all)
+	next := w.plan
+	next.Name = "next"
+	next = withTerms(next, w.pool)
+	must(w.operator.CreateStudy(ctx, must(next.Canonical()), nil))
+	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
+	w.stop()
+	enough, few := budgetOf(w.task, true), budgetOf(w.task, false)
+
+	carry := func(t *testing.T, few string, at string, killCoordinator, killHelper string) (effects, helpers []string) {
+		dir, second := w.copied(t)
+		config := map[string]string{"coordinator": filepath.Join(dir, folder.ConfigFile), "helper": filepath.Join(second, helper.ConfigFile)}[at]
+		settle(t, config, "budget: none", few)
+		ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+		defer stop()
+		h := keepHelper(t, second, killHelper)
+		c := startChild(t, dir, killCoordinator)
+		// attempt makes a call until it succeeds, and starts the coordinator again where it was killed.
+		attempt := func(call func(*protocol.Client) error) {
+			for {
+				client := must(protocol.Dial(operator, protocol.DialOptions{Coordinator: c.address, Timeout: 5 * time.Second}))
+				err := call(client)
+				client.Close()
+				switch {
+				case err == nil:
+					return
+				case !protocol.Retry(err) || ctx.Err() != nil:
+					t.Fatalf("killed at %q, the helper at %q: %v", killCoordinator, killHelper, err)
+				case c.dead():
+					effects = append(effects, c.end()...)
+					c = startChild(t, dir, "")
+				}
+			}
+		}
+		// until waits for a state of a study.
+		until := func(name string, is func(protocol.Study) bool) {
+			var now protocol.Study
+			for ; !is(now); time.Sleep(10 * time.Millisecond) {
+				attempt(func(o *protocol.Client) (err error) {
+					_, err = o.Waive(ctx, "trial") // the parties do not call here
+					if err == nil || errors.Is(err, protocol.ErrInvalid) {
+						now, err = o.Study(ctx, name)
+					}
+					return err
+				})
+			}
+		}
+		failed := func(s protocol.Study) bool { return s.State == study.Failed }
+		if at == "helper" {
+			until("trial", func(s protocol.Study) bool { return strings.Contains(s.Reason, "budget") })
+			attempt(func(o *protocol.Client) error {
+				_, err := o.Cancel(ctx, "trial", "")
+				if errors.Is(err, study.ErrNotOpen) { // it was killed after it was cancelled
+					return nil
+				}
+				return err
+			})
+		}
+		until("trial", failed)
+		places := func() int { return len(must(helper.Studies(ctx, must(helper.LoadConfig(second))))) }
+		for ; places() > 0; time.Sleep(20 * time.Millisecond) {
+			attempt(func(o *protocol.Client) error { _, err := o.Study(ctx, "trial"); return err })
+		}
+		must(0, c.cmd.Process.Signal(syscall.SIGTERM))
+		effects = append(effects, c.end()...)
+		helpers, _ = h.end()
+		if got, want := [2]int64{ledgerOf(dir), ledgerOf(second)}, map[string][2]int64{"helper": {1, 0}}[at]; got != want {
+			t.Errorf("killed at %q, the helper at %q: the coordinator and the helper have %v charges, want %v", killCoordinator, killHelper, got, want)
+		}
+
+		// With the budget of one study, the next one opens: the first promises nothing.
+		settle(t, config, few, "budget: none")
+		settle(t, filepath.Join(second, helper.ConfigFile), "budget: none", enough)
+		h = keepHelper(t, second, "")
+		defer h.end()
+		c = startChild(t, dir, "")
+		attempt(func(o *protocol.Client) error { _, err := o.Open(ctx, "next"); return err })
+		if n := places(); n != 1 {
+			t.Errorf("killed at %q, the helper at %q: %d studies take a place", killCoordinator, killHelper, n)
+		}
+		must(0, c.cmd.Process.Signal(syscall.SIGTERM))
+		c.end()
+		return effects, helpers
+	}
+	for _, at := range []string{"coordinator", "helper"} {
+		t.Run("of the "+at, func(t *testing.T) {
+			t.Parallel()
+			effects, helpers := carry(t, few, at, "", "")
+			for _, e := range map[string][]string{"coordinator": {"after set stored#1", "after failure stored#1", "after told stored#1"}, "helper": {"after ledger#1", "after failure stored#1", "after told stored#1"}}[at] {
+				if !slices.Contains(effects, e) {
+					t.Errorf("effect %q is not among %q", e, effects)
+				}
+			}
+			for _, e := range []string{"after preparation stored#1", "after set stored#1", "after end stored#1"} {
+				if !slices.Contains(helpers, e) {
+					t.Errorf("the helper's effect %q is not among %q", e, helpers)
+				}
+			}
+			for _, e := range testlevel.Of(t, effects, some(2)) {
+				carry(t, few, at, e, "")
+			}
+			for _, e := range testlevel.Of(t, helpers, some(1)) {
+				carry(t, few, at, "", e)
+			}
+		})
+	}
+}
