@@ -418,8 +418,9 @@ func (c *runningStudy) interruptible(ctx context.Context) (context.Context, cont
 // seizeTime bounds how long seize waits for a step that cannot be interrupted.
 const seizeTime = 8 * time.Second
 
-// seize takes advancing from work that may be repeated, because it may wait for the helper for minutes.
-func (c *runningStudy) seize(ctx context.Context) error {
+// seize takes advancing from work that may be repeated, because it may wait for the helper for minutes. It reports
+// whether it did.
+func (c *runningStudy) seize(ctx context.Context) bool {
 	ctx, stop := context.WithTimeout(ctx, seizeTime)
 	defer stop()
 	for !c.advancing.TryLock() {
@@ -432,15 +433,15 @@ func (c *runningStudy) seize(ctx context.Context) error {
 		<-soon.Done()
 		stop()
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 func (c *runningStudy) cancelUnless(ctx context.Context, reason string, good bool, objects func() (words string, err error)) error {
-	if err := c.seize(ctx); err != nil {
-		return fmt.Errorf("cancel study: %w: it is being folded or released right now: %w", protocol.ErrBusy, err)
+	if !c.seize(ctx) {
+		return fmt.Errorf("cancel study: %w: it is being folded or released right now", protocol.ErrBusy)
 	}
 	defer c.advancing.Unlock()
 	words, err := objects()
