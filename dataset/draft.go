@@ -251,25 +251,27 @@ var usualLayouts = []dates.Layout{
 // other: several where all days are also months, as in 03/04/1950. It returns none where these are
 // less than a share least of the texts, which are counted without missing values.
 func GuessLayouts(texts map[string]int, least float64) (best []dates.Layout) {
-	most := 0
-	for _, layout := range usualLayouts {
-		dates, all := 0, 0
-		for text, n := range texts {
-			if text == "" || slices.Contains(missingTexts, text) {
-				continue
-			}
-			all += n
-			if _, ok := layout.Parse(text); ok {
-				dates += n
-			}
-		}
-		if dates == 0 || dates < most || float64(dates) < least*float64(all) {
+	all, dated := 0, make([]int, len(usualLayouts))
+	for text, n := range texts {
+		if text == "" || slices.Contains(missingTexts, text) {
 			continue
 		}
-		if dates > most {
-			best, most = nil, dates
+		all += n
+		number := isNumber(text)
+		for i, layout := range usualLayouts {
+			if number && layout != "YYYYMMDD" {
+				continue
+			}
+			if _, ok := layout.Parse(text); ok {
+				dated[i] += n
+			}
 		}
-		best = append(best, layout)
+	}
+	most := slices.Max(dated)
+	for i, layout := range usualLayouts {
+		if n := dated[i]; n == most && n > 0 && float64(n) >= least*float64(all) {
+			best = append(best, layout)
+		}
 	}
 	return best
 }

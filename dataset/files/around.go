@@ -96,7 +96,10 @@ func (a *around) Next() ([]string, bool, error) {
 		if !row.ok {
 			return nil, false, nil
 		}
-		first := slices.IndexFunc(row.cells, func(cell string) bool { return cell != "" })
+		first, full := 0, !slices.Contains(row.cells, "")
+		if !full {
+			first = slices.IndexFunc(row.cells, func(cell string) bool { return cell != "" })
+		}
 		switch {
 		case first < 0 && len(row.cells) > 1 && a.person:
 			a.odd.Add(EmptyRow, a.place)
@@ -109,6 +112,8 @@ func (a *around) Next() ([]string, bool, error) {
 			continue
 		case row.held < len(row.cells):
 			row.cells = a.whole(row)
+		case full: // as most rows are
+			copy(a.like, row.cells)
 		default:
 			for i, cell := range row.cells {
 				if cell != "" {
@@ -119,7 +124,7 @@ func (a *around) Next() ([]string, bool, error) {
 		if first >= 0 && isTotal(row.cells[first]) {
 			a.odd.Add(Totals, a.place)
 		}
-		a.tail.add(row.cells, a.place)
+		a.tail.add(row.cells, a.place, full)
 		return row.cells, true, nil
 	}
 }
@@ -257,11 +262,11 @@ type tail struct {
 	empty, lacking     []int // for each column, empty cells among the rows, and among the last
 }
 
-func (t *tail) add(cells []string, place int) {
+func (t *tail) add(cells []string, place int, full bool) {
 	if t.empty == nil {
 		t.empty, t.lacking = make([]int, len(cells)), make([]int, len(cells))
 	}
-	if t.count == 0 && !slices.Contains(cells, "") { // nothing below would change but the number
+	if t.count == 0 && full { // nothing below would change but the number
 		t.rows++
 		return
 	}

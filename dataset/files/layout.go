@@ -269,11 +269,14 @@ func ProposeComment(t *dataset.Table) (comment, row string) {
 func unitRow(t *dataset.Table, row []string) bool {
 	counted := 0
 	for i, name := range t.Columns() {
-		texts := t.Distinct(name)
 		if row[i] == "" {
 			continue
 		}
-		if isNumber(row[i]) || texts[row[i]] > 1 || slices.Contains(dataset.MissingTexts(), row[i]) {
+		if isNumber(row[i]) || slices.Contains(dataset.MissingTexts(), row[i]) {
+			return false
+		}
+		texts := t.Distinct(name)
+		if texts[row[i]] > 1 {
 			return false
 		}
 		numbers := 0

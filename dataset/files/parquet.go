@@ -39,6 +39,36 @@ type leaf struct {
 	at   int // its position among the names; -1 if it is left out
 	text func(parquet.Value) string
 	held heldValues
+	seen map[string]string // texts of this row group, which were compared; nil if there are many
+}
+
+// maxSeen bounds seen, and the bytes of a text there.
+const maxSeen = 64
+
+// read returns a value's text, and compares each value with the file's statistics of it, but a text
+// that stands again and again only once.
+func (l *leaf) read(v parquet.Value) string {
+	if v.IsNull() {
+		l.held.add(v)
+		return ""
+	}
+	if l.held.kind != byteOrder {
+		l.held.add(v)
+		return l.text(v)
+	}
+	b := v.ByteArray()
+	if text, again := l.seen[string(b)]; again {
+		l.held.values++
+		return text
+	}
+	l.held.add(v)
+	text := l.text(v)
+	if l.seen != nil && len(b) <= maxSeen {
+		if l.seen[string(b)] = text; len(l.seen) > maxSeen {
+			l.seen = nil
+		}
+	}
+	return text
 }
 
 var errDamaged = errors.New("the Parquet file is damaged: write it anew")
@@ -190,9 +220,7 @@ func (p *parquetRows) Next() (cells []string, ok bool, err error) {
 				continue
 			}
 			l := &p.leaves[i]
-			if l.held.add(v); !v.IsNull() {
-				p.cells[l.at] = strings.TrimSpace(l.text(v))
-			}
+			p.cells[l.at] = l.read(v)
 		}
 		return nil
 	})
@@ -240,6 +268,7 @@ func (p *parquetRows) fill() error {
 func (p *parquetRows) begin() {
 	for i := range p.leaves {
 		p.leaves[i].held.begin(p.meta[p.group].Columns[i].MetaData)
+		p.leaves[i].seen = map[string]string{}
 	}
 	p.group++
 	p.read = 0

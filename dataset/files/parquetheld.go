@@ -91,9 +91,11 @@ func (h *heldValues) add(v parquet.Value) {
 			h.last = n
 		}
 	case floatOrder:
-		f := float64(v.Float())
+		var f float64
 		if v.Kind() == parquet.Double {
 			f = v.Double()
+		} else {
+			f = float64(v.Float())
 		}
 		if !h.seen || !(f >= h.low) && !math.IsNaN(h.low) { // also NaN, which stays
 			h.low = f

@@ -147,7 +147,7 @@ func plainText(v parquet.Value) string {
 		}
 		return orUnreadable(dataset.DayMomentText(day, rest, 1e9, ""))
 	}
-	return string(v.ByteArray())
+	return strings.TrimSpace(string(v.ByteArray()))
 }
 
 // noZone is a column of moments that may be UTC's (Spark) or a site's (Impala).

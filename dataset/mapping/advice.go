@@ -125,8 +125,8 @@ func numberAdvice(t *dataset.Table, name string, f dataset.Feature, missing stri
 	}
 	var out []string
 	signs, numbers := decimalSigns(texts, f, "")
-	layouts, _ := layoutsOf(texts)
 	unit, _ := unitOf(texts)
+	layouts, _ := layoutsOf(texts, numbers)
 	switch {
 	case layouts != nil:
 		names := dataset.LayoutNames(layouts)

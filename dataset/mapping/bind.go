@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr"
-	"golang.org/x/text/unicode/norm"
 
 	"caucus/dataset"
 	"caucus/dataset/dates"
@@ -185,7 +184,7 @@ func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t targ
 		}
 	}
 	for text, level := range rule.Levels {
-		t.levels[norm.NFC.String(text)] = level
+		t.levels[composed(text)] = level
 	}
 	t.missing = newWords(slices.Concat(m.Missing, rule.Missing), t.decimal)
 	if rule.Round != nil {
@@ -241,9 +240,9 @@ func findColumn(name string, columns []string) (at int, alike, ok bool) {
 		return i, false, true
 	}
 	at = -1
-	composed := func(name string) string { return norm.NFC.String(strings.TrimSpace(name)) }
+	name = composed(strings.TrimSpace(name))
 	for i, c := range columns {
-		if strings.EqualFold(composed(c), composed(name)) {
+		if strings.EqualFold(composed(strings.TrimSpace(c)), name) {
 			if at >= 0 {
 				return -1, false, false
 			}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -21,7 +22,7 @@ type words struct {
 func newWords(texts []string, decimal string) words {
 	w := words{texts: map[string]bool{}, numbers: map[float64]bool{}, decimal: decimal}
 	for _, text := range texts {
-		text = norm.NFC.String(strings.TrimSpace(text))
+		text = composed(strings.TrimSpace(text))
 		w.texts[text] = true
 		if v, ok := parseNumber(text, ""); ok {
 			w.numbers[v] = true
@@ -31,7 +32,7 @@ func newWords(texts []string, decimal string) words {
 }
 
 func (w words) has(text string) bool {
-	if w.texts[norm.NFC.String(text)] {
+	if w.texts[composed(text)] {
 		return true
 	}
 	if len(w.numbers) == 0 {
@@ -39,6 +40,16 @@ func (w words) has(text string) bool {
 	}
 	v, ok := readNumber(text, w.decimal)
 	return ok && w.numbers[v]
+}
+
+// composed is a text in Unicode's form NFC, in which equal letters are equal bytes.
+func composed(text string) string {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return norm.NFC.String(text)
+		}
+	}
+	return text
 }
 
 func parseNumber(text, decimal string) (float64, bool) {
@@ -85,6 +96,14 @@ var groupSigns = map[string]string{",": ". '\u00a0\u202f", ".": ", '\u00a0\u202f
 // grouped number begins with 0, so that 0.457 is never 457.
 func withoutGroups(whole, decimal string) (string, bool) {
 	signs := groupSigns[decimal]
+	behind := strings.TrimLeft(whole, "+-0123456789")
+	if behind == "" {
+		return whole, true
+	}
+	n := len(whole)
+	if strings.ContainsAny(behind[:1], signs) && (n < 4 || whole[n-4] >= '0' && whole[n-4] <= '9') {
+		return "", false // at once, as most numbers with a point
+	}
 	if !strings.ContainsAny(whole, signs) {
 		return whole, true
 	}

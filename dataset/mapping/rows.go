@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
-
 	"caucus/dataset"
 	"caucus/dataset/dates"
 )
@@ -102,7 +100,7 @@ func (t *target) of(cells []string, env map[string]any) string {
 		}
 	}
 	if len(t.levels) > 0 {
-		if level, ok := t.levels[norm.NFC.String(text)]; ok {
+		if level, ok := t.levels[composed(text)]; ok {
 			return level
 		}
 	}

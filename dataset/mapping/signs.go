@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 
 	"caucus/dataset"
 	"caucus/dataset/dates"
@@ -20,28 +21,49 @@ var anything = dataset.Feature{Kind: dataset.Numeric, Min: math.Inf(-1), Max: ma
 // these are. Signs that give the same numbers count once, told first. If several are left, those
 // with at least half of the numbers within the bounds are returned, if there are any.
 func decimalSigns(texts map[string]int, f dataset.Feature, told string) (signs []string, most int) {
-	within := map[string]bool{}
-	for _, sign := range []string{told, "", ",", "."} {
-		numbers, inside := 0, 0
-		for text, n := range texts {
-			if v, ok := parseNumber(text, sign); ok {
-				numbers += n
-				if v >= f.Min && v <= f.Max {
-					inside += n
-				}
-			}
-		}
-		within[sign] = 2*inside >= numbers
-		if numbers > most {
-			signs, most = nil, numbers
-		}
-		same := func(other string) bool { return differing(texts, sign, other) == "" }
-		if numbers == most && !slices.ContainsFunc(signs, same) {
-			signs = append(signs, sign)
+	tried := []string{told}
+	for _, sign := range []string{"", ",", "."} {
+		if sign != told {
+			tried = append(tried, sign)
 		}
 	}
-	if slices.ContainsFunc(signs, func(sign string) bool { return within[sign] }) {
-		signs = slices.DeleteFunc(signs, func(sign string) bool { return !within[sign] })
+	var numbers, inside [3]int
+	var differ [3][3]bool
+	for text, n := range texts {
+		var values [3]float64
+		var is [3]bool
+		whole := strings.TrimLeft(text, "0123456789") == "" // one number, by every sign
+		for i, sign := range tried {
+			if i > 0 && whole {
+				values[i], is[i] = values[0], is[0]
+			} else {
+				values[i], is[i] = parseNumber(text, sign)
+			}
+			for j := range i {
+				differ[i][j] = differ[i][j] || is[i] != is[j] || values[i] != values[j]
+			}
+			if is[i] {
+				numbers[i] += n
+			}
+			if is[i] && values[i] >= f.Min && values[i] <= f.Max {
+				inside[i] += n
+			}
+		}
+	}
+	most = max(numbers[0], numbers[1], numbers[2])
+	var best []int
+	within := func(i int) bool { return 2*inside[i] >= numbers[i] }
+	for i, n := range numbers {
+		same := func(j int) bool { return !differ[i][j] }
+		if n == most && !slices.ContainsFunc(best, same) {
+			best = append(best, i)
+		}
+	}
+	some := slices.ContainsFunc(best, within)
+	for _, i := range best {
+		if within(i) || !some {
+			signs = append(signs, tried[i])
+		}
 	}
 	return signs, most
 }
@@ -70,28 +92,42 @@ func bothWays(texts map[string]int, a, b string) string {
 
 // layoutsOf returns the formats of a column's dates, beside which dates of ISO 8601 are read too,
 // and the texts that are neither; nil if less than half of the texts are dates, or nearly all if
-// most are also numbers.
-func layoutsOf(texts map[string]int) (layouts []dates.Layout, left map[string]int) {
-	without := func(texts map[string]int, l dates.Layout) map[string]int {
-		left := maps.Clone(texts)
-		maps.DeleteFunc(left, func(text string, _ int) bool {
+// most are also numbers, as so many of its cells are.
+func layoutsOf(texts map[string]int, numbers int) (layouts []dates.Layout, left map[string]int) {
+	dated := func(l dates.Layout) func(string) bool {
+		return func(text string) bool {
 			_, ok := l.Parse(text)
 			return ok
-		})
-		return left
+		}
 	}
-	left, layouts = without(texts, dates.ISO), []dates.Layout{dates.ISO}
+	left, layouts = without(texts, dated(dates.ISO)), []dates.Layout{dates.ISO}
 	if others := dataset.GuessLayouts(left, 0.5); others != nil {
-		left, layouts = without(left, others[0]), others
+		left, layouts = without(left, dated(others[0])), others
 	}
 	all, least := cells(texts), 0.5
-	if _, numbers := decimalSigns(texts, anything, ""); 2*numbers >= all {
+	if 2*numbers >= all {
 		least = 0.95
 	}
 	if read := all - cells(left); read == 0 || float64(read) < least*float64(all) {
 		return nil, nil
 	}
 	return layouts, left
+}
+
+// without returns the texts for which a condition does not hold: the same map if it holds for none.
+func without(texts map[string]int, is func(text string) bool) map[string]int {
+	for text := range texts {
+		if is(text) {
+			left := map[string]int{}
+			for text, n := range texts {
+				if !is(text) {
+					left[text] = n
+				}
+			}
+			return left
+		}
+	}
+	return texts
 }
 
 // cells counts the cells of some texts.

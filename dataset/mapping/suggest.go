@@ -34,6 +34,7 @@ type Suggestion struct {
 func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 	d := drafter{
 		table: t, schema: s, free: t.Columns(), kinds: map[string]dataset.Feature{},
+		all: map[string]map[string]int{}, known: map[string]facts{},
 		out: Suggestion{Mapping: written, Placed: map[string]string{}},
 	}
 	d.out.Mapping.Columns = map[string]Rule{}
@@ -71,9 +72,44 @@ type drafter struct {
 	table  *dataset.Table
 	schema dataset.Schema
 	kinds  map[string]dataset.Feature
-	free   []string         // columns of the file that are not placed
-	marks  map[string]Texts // by column, texts for a missing value there
+	free   []string                  // columns of the file that are not placed
+	marks  map[string]Texts          // by column, texts for a missing value there
+	all    map[string]map[string]int // by column, each of its texts with its cells
+	known  map[string]facts          // by column, as long as the marks stay
 	out    Suggestion
+}
+
+// facts is what a draft knows of a column's texts that are no marks of missing values.
+type facts struct {
+	present map[string]int
+	unit    string         // behind most numbers
+	bare    map[string]int // the texts without it
+	numbers int            // cells of bare that are numbers
+	layouts []dates.Layout // as layoutsOf says
+	left    map[string]int
+}
+
+// distinct counts a column's texts. Nobody changes the result.
+func (d *drafter) distinct(column string) map[string]int {
+	texts, known := d.all[column]
+	if !known {
+		texts = d.table.Distinct(column)
+		d.all[column] = texts
+	}
+	return texts
+}
+
+// factsOf reads a column's texts once, since there may be as many as records.
+func (d *drafter) factsOf(column string) facts {
+	f, known := d.known[column]
+	if !known {
+		f.present = d.present(column)
+		f.unit, f.bare = unitOf(f.present)
+		_, f.numbers = decimalSigns(f.bare, anything, "")
+		f.layouts, f.left = layoutsOf(f.present, f.numbers)
+		d.known[column] = f
+	}
+	return f
 }
 
 func (d *drafter) note(format string, args ...any) {
@@ -104,7 +140,7 @@ func (d *drafter) synonym(name string) string {
 		if !meansTheSame(c, name) {
 			continue
 		}
-		if texts := d.present(c); !d.fits(c, d.kinds[name]) {
+		if texts := d.factsOf(c).present; !d.fits(c, d.kinds[name]) {
 			d.note("%s is not mapped to %q, which is named like it: most of its cells are neither "+
 				"numbers nor dates as a mapping can read them, such as %q", name, c,
 				clip(firstOf(texts)))
@@ -174,7 +210,7 @@ func (d *drafter) sameLevels(name string) string {
 	}
 	found := ""
 	for _, c := range d.free {
-		texts := d.present(c)
+		texts := d.factsOf(c).present
 		if len(texts) < 2 || len(texts) > 2*len(f.Levels)+2 {
 			continue
 		}
@@ -203,7 +239,7 @@ func (d *drafter) fits(column string, f dataset.Feature) bool {
 func (d *drafter) repeats() {
 	least, at := d.table.Rows(), d.table.Columns()
 	for _, name := range at {
-		least = min(least, d.table.Distinct(name)[name])
+		least = min(least, d.distinct(name)[name])
 	}
 	if least > 0 {
 		d.note("%d rows repeat the names of the columns: remove them from the file, or they count "+
@@ -213,22 +249,17 @@ func (d *drafter) repeats() {
 
 // counted reports whether most of a column's cells are numbers or dates.
 func (d *drafter) counted(column string) bool {
-	texts := d.present(column)
-	_, bare := unitOf(texts)
-	_, numbers := decimalSigns(bare, anything, "")
-	layouts, _ := layoutsOf(texts)
-	return 2*numbers >= cells(texts) || layouts != nil
+	f := d.factsOf(column)
+	return 2*f.numbers >= cells(f.present) || f.layouts != nil
 }
 
 // present counts a column's texts, without those for missing values and repeats of its name.
 func (d *drafter) present(column string) map[string]int {
-	texts := d.table.Distinct(column)
 	missing := slices.Concat(dataset.MissingTexts(), d.out.Mapping.Missing, d.marks[column])
 	words := newWords(missing, d.out.Mapping.Decimal)
-	maps.DeleteFunc(texts, func(text string, _ int) bool {
+	return without(d.distinct(column), func(text string) bool {
 		return text == "" || text == column || words.has(text)
 	})
-	return texts
 }
 
 func (d *drafter) rule(name string) {
@@ -238,12 +269,12 @@ func (d *drafter) rule(name string) {
 		r.From = column
 	}
 	f, known := d.kinds[name]
-	switch layouts, left := layoutsOf(d.present(column)); {
+	switch seen := d.factsOf(column); {
 	case !known:
 	case f.Kind == dataset.Categorical:
 		r.Levels = d.levels(name, column, f.Levels)
-	case layouts != nil:
-		d.date(name, column, layouts, left, f, &r)
+	case seen.layouts != nil:
+		d.date(name, column, seen.layouts, seen.left, f, &r)
 	default:
 		d.number(name, column, f, &r)
 	}
@@ -277,21 +308,29 @@ func (d *drafter) missing() {
 				continue
 			}
 			columns = append(columns, column)
-			texts, counted := d.table.Distinct(column), kind == dataset.Numeric && d.counted(column)
+			texts, counted := d.distinct(column), kind == dataset.Numeric && d.counted(column)
 			apart := apartFrom(texts, f)
-			for _, text := range slices.Sorted(maps.Keys(texts)) {
+			var found []string
+			for text, n := range texts {
 				mark := slices.Contains(dataset.MissingTexts(), text) ||
 					kind == dataset.Categorical && all[text] ||
-					counted && isMark(f, text, texts[text]) && apart(text)
+					counted && isMark(f, text, n) && apart(text)
 				if mark && text != d.schema.Missing && levelFor(text, f.Levels) == "" {
-					marks[column], all[text] = append(marks[column], text), true
-					d.note("%q in %s is taken for a missing value: %d "+
-						"cells", clip(text), name, texts[text])
+					found = append(found, text)
 				}
+			}
+			slices.Sort(found)
+			for _, text := range found {
+				marks[column], all[text] = append(marks[column], text), true
+				d.note("%q in %s is taken for a missing value: %d cells", clip(text), name,
+					texts[text])
 			}
 		}
 	}
 	d.marks = map[string]Texts{}
+	if len(all) > 0 {
+		clear(d.known)
+	}
 	for _, text := range slices.Sorted(maps.Keys(all)) {
 		same := newWords([]string{text}, "")
 		var its []string
@@ -300,7 +339,7 @@ func (d *drafter) missing() {
 			if slices.Contains(marks[column], text) {
 				its = append(its, column)
 			}
-			for other := range d.table.Distinct(column) {
+			for other := range d.distinct(column) {
 				value = value || same.has(other) && !slices.Contains(marks[column], other)
 			}
 		}
@@ -325,7 +364,7 @@ func (d *drafter) alsoNumber(mark string, marks map[string]Texts) {
 		if d.kinds[name].Kind != dataset.Numeric || slices.Contains(marks[column], mark) {
 			continue
 		}
-		for text, cells := range d.table.Distinct(column) {
+		for text, cells := range d.distinct(column) {
 			if same.has(text) {
 				n += cells
 			}
@@ -375,7 +414,7 @@ func apartFrom(texts map[string]int, f dataset.Feature) func(text string) bool {
 // levels recodes texts that mean a level, and notes these and the others.
 func (d *drafter) levels(name, column string, levels []string) map[string]string {
 	recode := map[string]string{}
-	present := d.present(column)
+	present := d.factsOf(column).present
 	guess, unsure := guessLevels(present, levels)
 	if len(unsure) > 0 {
 		d.note("%s: %s", name, whichLevel(present, unsure, levels))
@@ -493,7 +532,7 @@ func (d *drafter) date(
 // besideISO notes dates of ISO 8601 beside those of a layout.
 func (d *drafter) besideISO(name, column string, layout dates.Layout, r *Rule) {
 	t, dated := target{layout: layout}, [2]days{}
-	for text, n := range d.present(column) {
+	for text, n := range d.factsOf(column).present {
 		if day, written, ok := t.date(text); ok {
 			for range n {
 				dated[written].count(day)
@@ -517,7 +556,7 @@ func (d *drafter) besideISO(name, column string, layout dates.Layout, r *Rule) {
 
 // example returns the first text of a column, in alphabetical order, for which a condition holds.
 func (d *drafter) example(column string, is func(text string) bool) (string, bool) {
-	texts := slices.Sorted(maps.Keys(d.present(column)))
+	texts := slices.Sorted(maps.Keys(d.factsOf(column).present))
 	if i := slices.IndexFunc(texts, is); i >= 0 {
 		return texts[i], true
 	}
@@ -527,7 +566,8 @@ func (d *drafter) example(column string, is func(text string) bool) (string, boo
 // number checks decimal signs and units in a column of numbers.
 func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	told := d.out.Mapping.Decimal
-	unit, texts := unitOf(d.present(column))
+	seen := d.factsOf(column)
+	unit, texts := seen.unit, seen.bare
 	switch r.Unit = unit; unit {
 	case "":
 	case spanUnit:
@@ -565,8 +605,7 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 			values = append(values, slices.Repeat([]float64{v}, min(n, 1000))...)
 		}
 	}
-	odd := maps.Clone(texts)
-	maps.DeleteFunc(odd, func(text string, _ int) bool {
+	odd := without(texts, func(text string) bool {
 		_, ok := readNumber(text, signs[0])
 		return ok
 	})
@@ -582,10 +621,7 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 
 // noNumbers counts the cells of a column that are no numbers. An expression reads the file's column.
 func noNumbers(name, column string, odd map[string]int) string {
-	limits := maps.Clone(odd)
-	maps.DeleteFunc(limits, func(text string, _ int) bool {
-		return strings.IndexAny(text, "<>≤≥") != 0
-	})
+	limits := without(odd, func(text string) bool { return strings.IndexAny(text, "<>≤≥") != 0 })
 	switch {
 	case len(limits) > 0:
 		text := firstOf(limits)
@@ -614,9 +650,10 @@ func (d *drafter) oneDecimal() {
 		if !placed || f.Kind != dataset.Numeric {
 			f = anything
 		}
-		unit, texts := unitOf(d.present(c))
+		seen := d.factsOf(c)
+		texts := seen.bare
 		switch signs, numbers := decimalSigns(texts, f, ""); {
-		case numbers == 0 || len(signs) > 1 || unit == spanUnit:
+		case numbers == 0 || len(signs) > 1 || seen.unit == spanUnit:
 		case signs[0] == "":
 			plain = append(plain, texts)
 		case sign != "" && sign != signs[0]:
