@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 const byteOrderMark = "\ufeff"
@@ -308,7 +309,7 @@ func (r *lineReader) split(line string) (cells []string, as Problem) {
 	for more := true; more; {
 		var cell string
 		start := line
-		if !r.spaced {
+		if !r.spaced && line != "" && (line[0] <= ' ' || line[0] >= utf8.RuneSelf) {
 			start = strings.TrimLeftFunc(line, unicode.IsSpace)
 		}
 		if quoted, ok := strings.CutPrefix(start, `"`); ok {

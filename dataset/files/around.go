@@ -85,8 +85,8 @@ func (a *around) Remarks() []dataset.Remark {
 
 func (a *around) Next() ([]string, bool, error) {
 	for {
-		row, err := a.take()
-		if err != nil {
+		var row placed
+		if err := a.take(&row); err != nil {
 			return nil, false, err
 		}
 		a.place = row.place
@@ -129,17 +129,16 @@ func (a *around) Next() ([]string, bool, error) {
 	}
 }
 
-// take returns the next row, which is ahead or not read yet.
-func (a *around) take() (placed, error) {
+// take gives the next row, which is ahead or not read yet.
+func (a *around) take(row *placed) error {
 	if len(a.ahead) > 0 {
-		row := a.ahead[0]
-		a.ahead = a.ahead[1:]
-		return row, nil
+		*row, a.ahead = a.ahead[0], a.ahead[1:]
+		return nil
 	}
-	return a.read()
+	return a.read(row)
 }
 
-func (a *around) read() (row placed, err error) {
+func (a *around) read(row *placed) error {
 	if a.err == nil {
 		row.cells, row.ok, a.err = a.Rows.Next()
 		row.place, row.held = a.Rows.Place(), len(row.cells)
@@ -147,7 +146,7 @@ func (a *around) read() (row placed, err error) {
 	if a.text != nil {
 		row.held = min(row.held, a.text.Held())
 	}
-	return row, a.err
+	return a.err
 }
 
 // leave counts the rows up to the end.
@@ -155,7 +154,7 @@ func (a *around) leave() (err error) {
 	a.told = append([]dataset.Remark{}, a.Rows.Remarks()...)
 	for err == nil {
 		a.odd.Add(BelowLast, a.place)
-		_, err = a.take()
+		err = a.take(&placed{})
 	}
 	return err
 }
@@ -171,8 +170,8 @@ func (a *around) whole(row placed) []string {
 	last := row
 	for i := 0; i < maxBroken; i++ {
 		if i == len(a.ahead) {
-			next, err := a.read()
-			if err != nil {
+			var next placed
+			if err := a.read(&next); err != nil {
 				break
 			}
 			next.cells = slices.Clone(next.cells)

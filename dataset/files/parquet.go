@@ -47,14 +47,14 @@ const maxSeen = 64
 
 // read returns a value's text, and compares each value with the file's statistics of it, but a text
 // that stands again and again only once.
-func (l *leaf) read(v parquet.Value) string {
+func (l *leaf) read(v *parquet.Value) string {
 	if v.IsNull() {
 		l.held.add(v)
 		return ""
 	}
 	if l.held.kind != byteOrder {
 		l.held.add(v)
-		return l.text(v)
+		return l.text(*v)
 	}
 	b := v.ByteArray()
 	if text, again := l.seen[string(b)]; again {
@@ -62,7 +62,7 @@ func (l *leaf) read(v parquet.Value) string {
 		return text
 	}
 	l.held.add(v)
-	text := l.text(v)
+	text := l.text(*v)
 	if l.seen != nil && len(b) <= maxSeen {
 		if l.seen[string(b)] = text; len(l.seen) > maxSeen {
 			l.seen = nil
@@ -214,7 +214,8 @@ func (p *parquetRows) Next() (cells []string, ok bool, err error) {
 		p.place++
 		p.read++
 		clear(p.cells)
-		for _, v := range row {
+		for j := range row {
+			v := &row[j]
 			i := v.Column()
 			if i < 0 || i >= len(p.leaves) || p.leaves[i].at < 0 {
 				continue

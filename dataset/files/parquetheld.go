@@ -75,7 +75,7 @@ func (h *heldValues) begin(says format.ColumnMetaData) {
 	*h = heldValues{kind: h.kind, says: says, least: h.least[:0], most: h.most[:0]}
 }
 
-func (h *heldValues) add(v parquet.Value) {
+func (h *heldValues) add(v *parquet.Value) {
 	h.values++
 	if v.IsNull() {
 		h.nulls++
@@ -118,7 +118,7 @@ func (h *heldValues) add(v parquet.Value) {
 }
 
 // whole maps a whole number to one whose unsigned order is the column's.
-func (h *heldValues) whole(v parquet.Value) uint64 {
+func (h *heldValues) whole(v *parquet.Value) uint64 {
 	if h.kind == unsignedOrder {
 		if v.Kind() == parquet.Int32 {
 			return uint64(v.Uint32())
@@ -174,9 +174,11 @@ func floatOf(b []byte) float64 {
 func (h *heldValues) wholeOf(b []byte) (uint64, bool) {
 	switch {
 	case len(b) == 4:
-		return h.whole(parquet.Int32Value(int32(binary.LittleEndian.Uint32(b)))), true
+		v := parquet.Int32Value(int32(binary.LittleEndian.Uint32(b)))
+		return h.whole(&v), true
 	case len(b) == 8:
-		return h.whole(parquet.Int64Value(int64(binary.LittleEndian.Uint64(b)))), true
+		v := parquet.Int64Value(int64(binary.LittleEndian.Uint64(b)))
+		return h.whole(&v), true
 	}
 	return 0, false
 }

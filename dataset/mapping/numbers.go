@@ -32,6 +32,9 @@ func newWords(texts []string, decimal string) words {
 }
 
 func (w words) has(text string) bool {
+	if len(w.texts) == 0 {
+		return false
+	}
 	if w.texts[composed(text)] {
 		return true
 	}
