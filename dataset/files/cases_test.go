@@ -287,3 +287,27 @@ func TestStatisticsAgree(t *testing.T) {
 		}
 	})
 }
+
+// TestBooleanRuns: booleans as run lengths, which the library reads wrongly, in pages of either
+// version as pyarrow writes them: with nulls and without, and in runs that end within a byte.
+func TestBooleanRuns(t *testing.T) {
+	for _, name := range []string{"bool-v1", "bool-v2", "bool-v2-zstd"} {
+		_, rows, _, err := read(testFile(t, name+".parquet"), Written{})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for i, row := range rows[1:] {
+			alive := strconv.FormatBool(i < 90)
+			died := strconv.FormatBool(i%100 < 13)
+			if i%10 == 3 {
+				died = ""
+			}
+			if want := []string{alive, died}; !slices.Equal(row, want) {
+				t.Fatalf("%s, row %d: %v, want %v", name, i, row, want)
+			}
+		}
+		if len(rows) != 301 {
+			t.Errorf("%s: %d rows", name, len(rows)-1)
+		}
+	}
+}

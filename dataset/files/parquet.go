@@ -20,6 +20,7 @@ const maxParquet = 8 << 30
 // parquetRows are the rows of the columns with one value per row. Lists, maps and columns of types
 // that are no text of one cell are left out, and named.
 type parquetRows struct {
+	file   io.ReaderAt
 	names  []string
 	leaves []leaf
 	told   []dataset.Remark // columns that are left out, or read in a way of their own
@@ -39,6 +40,7 @@ type leaf struct {
 	at   int // its position among the names; -1 if it is left out
 	text func(parquet.Value) string
 	held heldValues
+	runs *boolRuns         // of booleans
 	seen map[string]string // texts of this row group, which were compared; nil if there are many
 }
 
@@ -71,8 +73,6 @@ func (l *leaf) read(v *parquet.Value) string {
 	return text
 }
 
-var errDamaged = errors.New("the Parquet file is damaged: write it anew")
-
 // guarded turns a panic of the library on damaged bytes into an error.
 func guarded(do func() error) (err error) {
 	defer func() {
@@ -84,7 +84,7 @@ func guarded(do func() error) (err error) {
 }
 
 func openParquet(r io.ReaderAt, size int64) (dataset.Rows, error) {
-	p := &parquetRows{buffer: make([]parquet.Row, 64)}
+	p := &parquetRows{file: r, buffer: make([]parquet.Row, 64)}
 	err := guarded(func() error {
 		if err := checkFooter(r, size); err != nil {
 			return err
@@ -172,6 +172,10 @@ func (p *parquetRows) columns(file *parquet.File) error {
 			l.at = len(p.names)
 			p.names = append(p.names, name)
 			l.held.kind = orderOf(elements[i])
+			if elements[i].Type.V == format.Boolean {
+				l.runs = &boolRuns{levels: found.MaxDefinitionLevel}
+				l.text = l.runs.text
+			}
 			if arrow[name].spanPerDay > 0 {
 				p.told = append(p.told, dataset.Remark{Column: name, Problem: dataset.SpanOfDays})
 			}
@@ -243,7 +247,9 @@ func (p *parquetRows) fill() error {
 				return io.EOF
 			}
 			p.rows = p.groups[p.group].Rows()
-			p.begin()
+			if err := p.begin(); err != nil {
+				return err
+			}
 		}
 		n, err := p.rows.ReadRows(p.buffer)
 		if p.ready = p.buffer[:n]; n > 0 {
@@ -266,13 +272,19 @@ func (p *parquetRows) fill() error {
 }
 
 // begin starts a row group.
-func (p *parquetRows) begin() {
+func (p *parquetRows) begin() error {
 	for i := range p.leaves {
-		p.leaves[i].held.begin(p.meta[p.group].Columns[i].MetaData)
-		p.leaves[i].seen = map[string]string{}
+		l, says := &p.leaves[i], p.meta[p.group].Columns[i].MetaData
+		l.seen = map[string]string{}
+		if l.held.begin(says); l.runs != nil {
+			if err := l.runs.begin(p.file, says); err != nil {
+				return err
+			}
+		}
 	}
 	p.group++
 	p.read = 0
+	return nil
 }
 
 // agrees compares the row group that has ended with what the file says of it.
