@@ -311,3 +311,25 @@ func TestBooleanRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestLastHalfSecond: a moment of Excel is of the day of its number's whole part, in both calendars;
+// what is less than half a millisecond before a day is an error of binary fractions.
+func TestLastHalfSecond(t *testing.T) {
+	for _, c := range []struct {
+		serial float64
+		want   string
+	}{
+		{45292 - 0.003/86400, "2023-12-31 23:59:59.997"},
+		{45292 - 0.4/86400, "2023-12-31 23:59:59.6"},
+		{45292 - 1e-9, "2024-01-01"},
+		{45292 + 30600.0/86400, "2024-01-01 08:30:00"},
+		{45292 + 30600.5/86400, "2024-01-01 08:30:00.5"},
+	} {
+		if got, ok := serialText(c.serial, false, false); !ok || got != c.want {
+			t.Errorf("%.12f is %q, want %q", c.serial, got, c.want)
+		}
+		if got, ok := serialText(c.serial-1462, true, false); !ok || got != c.want {
+			t.Errorf("%.12f from 1904 is %q, want %q", c.serial-1462, got, c.want)
+		}
+	}
+}

@@ -72,18 +72,19 @@ func styleOf(code string) numberStyle {
 
 // serialText writes Excel's date, counted in days from the day before 1900 (including a 29 February
 // 1900 that never existed), or from 1904; of a time of day, whose day is 0, the time alone. It
-// returns false for a number that is not a date.
+// returns false for a number that is not a date. The day is the number's whole part: rounded are
+// milliseconds alone, below which a binary fraction of a day is not exact.
 func serialText(v float64, year04, timeOfDay bool) (string, bool) {
 	if !(v >= 0 && v < 2958466) { // before the first date, or after the year 9999
 		return "", false
 	}
-	day, second := math.Floor(v), math.Round((v-math.Floor(v))*86400)
-	if second == 86400 {
-		day, second = day+1, 0
+	day, milli := math.Floor(v), math.Round((v-math.Floor(v))*86400e3)
+	if milli == 86400e3 {
+		day, milli = day+1, 0
 	}
 	clock := ""
-	if second > 0 {
-		clock = dataset.ClockText(int64(second), 1)
+	if milli > 0 {
+		clock = dataset.ClockText(int64(milli), 1e3)
 	}
 	if day == 0 && (timeOfDay || !year04) {
 		return cmp.Or(clock, "00:00:00"), true
