@@ -773,6 +773,20 @@ var mutants = []mutant{
 		found: "TestMarksAmongOtherUnits",
 	},
 	{
+		name: "a link that others may read opens a page", room: "internal/folder", file: "lock.go",
+		in: "internal/webpage", old: "shared(info, 0o077)", new: "shared(info, 0)",
+		found: "TestPlantedLinks",
+	},
+	{
+		name: "a prefetch uses up a link", room: "internal/webpage", file: "guard.go",
+		old: "r.Header.Get(purpose) != \"\"", new: "r.Header.Get(purpose) == \"never\"",
+		found: "TestLinksWaitForAPerson",
+	},
+	{
+		name: "a folder of a group is a daemon's", room: "internal/folder", file: "lock.go",
+		in: "agent", old: "shared(info, 0o022)", new: "shared(info, 0o002)", found: "TestSharedFolder",
+	},
+	{
 		name: "a full-width sign begins no formula", room: "internal/csvfile", file: "csvfile.go",
 		old: "ContainsRune(signs, sign)", new: "ContainsRune(signs[:4], sign)", found: "TestFormulas",
 	},

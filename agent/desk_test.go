@@ -2,12 +2,14 @@ package agent
 
 import (
 	"context"
+	"html"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -197,6 +199,45 @@ func TestDesk(t *testing.T) {
 	}
 	if _, _, err := a.Preview(ctx, "illness"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDeskNames: a person's name has letters of any script and spaces, and is one name in each form
+// of it. The policy's name is nobody's. After an error the form says why, and is filled as before.
+func TestDeskNames(t *testing.T) {
+	r := newRig(t, nil)
+	r.config.Policy.Approval = policy.ApproveByPerson
+	a := r.agent(t)
+	round(t, a)
+	s := sit(t, a)
+	at := "/study/" + r.hash.String()
+	_, page := s.get(at)
+	if !strings.Contains(page, protocol.PersonRule) {
+		t.Errorf("the form does not say its rule: %s", page)
+	}
+	shown := shownOn(page)
+	for _, name := range []string{"policy", "Ledger", "", "  ", "a/b", "<b>", "-", ". a",
+		strings.Repeat("x", 64)} {
+		for _, do := range []string{"/approve", "/refuse"} {
+			form := url.Values{"name": {name}, "shown": {shown}, "reason": {"the board's \"no\""}}
+			code, page := s.post(at+do, form, nil)
+			kept := strings.Contains(html.UnescapeString(page), `value="`+name+`"`) &&
+				strings.Contains(html.UnescapeString(page), `value="the board's "no""`)
+			if code != http.StatusConflict || !strings.Contains(page, "Nothing was decided: ") || !kept {
+				t.Errorf("%s by %q: %d %s", do, name, code, page)
+			}
+		}
+	}
+	for _, name := range []string{"Anna Schmidt", "Mu\u0308ller", " Müller", "anna  schmidt", "李 明"} {
+		code, page := s.post(at+"/approve", url.Values{"name": {name}, "shown": {shown}}, nil)
+		if code != http.StatusOK {
+			t.Errorf("%q: %d %s", name, code, page)
+		}
+	}
+	by, _ := a.site.Approvers(a.site.Studies.Of(r.hash), r.hash, r.study.Plan)
+	slices.Sort(by)
+	if !slices.Equal(by, []string{"Anna Schmidt", "Müller", "李 明"}) {
+		t.Errorf("approved by %q", by)
 	}
 }
 

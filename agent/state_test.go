@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,34 @@ func removeLedger(t *testing.T, c site.Config) {
 		if err := os.Remove(f); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestSharedFolder: a folder in which others may write is refused, and the check says so.
+func TestSharedFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // its access lists decide
+	}
+	r := newRig(t, nil)
+	a, err := r.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	for _, dir := range []string{r.config.State, filepath.Join(r.config.State, "studies")} {
+		for _, mode := range []os.FileMode{0o777, 0o720, 0o702} {
+			if err := os.Chmod(dir, mode); err != nil {
+				t.Fatal(err)
+			}
+			_, err := r.open()
+			if err == nil || !strings.Contains(err.Error(), "run chmod go-w "+dir) {
+				t.Errorf("%s, mode %o: %v", dir, mode, err)
+			}
+		}
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		r.agent(t)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 	"google.golang.org/grpc/credentials"
@@ -58,6 +60,31 @@ func CheckName(name string) error {
 	}
 	return nil
 }
+
+// CheckPerson refuses what is no name of a person. It takes letters of any script, as in Anna
+// O'Brien-Müller, and no name by which an audit line calls the policy, the ledger or a person.
+func CheckPerson(name string) error {
+	ok := utf8.RuneCountInString(name) <= 63 && !strings.HasSuffix(name, " ")
+	before := ' '
+	for _, c := range name {
+		letter := unicode.IsLetter(c) || unicode.IsNumber(c)
+		inside := unicode.IsMark(c) || strings.ContainsRune("._-'’", c) || c == ' '
+		ok = ok && (letter || inside && before != ' ')
+		before = c
+	}
+	if name == "" || !ok {
+		return fmt.Errorf("name %q: give 1 to %s", name, PersonRule)
+	}
+	if slices.Contains([]string{"policy", "ledger", "person"}, strings.ToLower(name)) {
+		return fmt.Errorf("name %q: the audit log has this word for who is no person: give a "+
+			"person's name", name)
+	}
+	return nil
+}
+
+// PersonRule is the rule for a person's name, for a form.
+const PersonRule = "63 letters, digits, single spaces, points, dashes, underscores or apostrophes, a " +
+	"letter or digit first"
 
 // CheckAddresses checks each of a list of addresses with commas between them.
 func CheckAddresses(addresses string) (err error) {

@@ -61,7 +61,7 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 		}
 		yes.Signature = who.Key.Sign(protocol.ApprovalDocument, site.ApprovalText(r.Plan, r.Shown, as))
 	}
-	if slices.Contains(r.ApprovedBy, as) {
+	if slices.ContainsFunc(r.ApprovedBy, func(by string) bool { return strings.EqualFold(by, as) }) {
 		r.Before = true
 		return r, nil
 	}

@@ -6,6 +6,8 @@ import (
 	"os/user"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"caucus/agent/site"
 	"caucus/agent/source"
 	"caucus/dataset"
@@ -51,17 +53,18 @@ func (who Approver) account() string {
 }
 
 func (who Approver) name() (string, error) {
-	name := who.Name
+	// In one form, so that nobody counts twice: é may be one character or two.
+	name := norm.NFC.String(strings.Join(strings.Fields(who.Name), " "))
 	if name == "" {
 		u, err := user.Current()
 		if err != nil {
 			return "", fmt.Errorf("say who you are: %w", err)
 		}
-		if name = u.Username; protocol.CheckName(name) != nil {
+		if name = u.Username; protocol.CheckPerson(name) != nil {
 			name = "uid-" + u.Uid
 		}
 	}
-	return name, protocol.CheckName(name)
+	return name, protocol.CheckPerson(name)
 }
 
 // Sources reports on all sources, without opening their files.

@@ -21,6 +21,7 @@ import (
 	"caucus/internal/textpage"
 	"caucus/internal/webpage"
 	"caucus/privacy"
+	"caucus/protocol"
 	"caucus/study"
 )
 
@@ -121,8 +122,14 @@ func (p *Page) load(make func(ctx context.Context, r *http.Request, to *bytes.Bu
 // mostForm bounds the bytes of a form, which has a name, a digest and a reason.
 const mostForm = 16 << 10
 
-// decide carries out a person's decision about the study in the request's path, and redirects to the study's page.
-func (p *Page) decide(do func(ctx context.Context, r *http.Request, h string) error) http.HandlerFunc {
+// filled is a form as a person sent it, and why nothing was decided.
+type filled struct{ Name, Reason, Problem string }
+
+// decide carries out a person's decision about the study in the request's path, and redirects to the
+// study's page. If nothing was decided, it shows that page, with why and the form as it was filled in.
+func (p *Page) decide(
+	do func(ctx context.Context, r *http.Request, h string) error,
+) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 		if err := r.ParseForm(); err != nil {
@@ -134,22 +141,34 @@ func (p *Page) decide(do func(ctx context.Context, r *http.Request, h string) er
 			webpage.Say(w, http.StatusNotFound, "There is no such study here", "A study is named by its plan's whole hash.")
 			return
 		}
-		if r.PostForm.Get("name") == "" {
-			webpage.Say(w, http.StatusBadRequest, "Nothing was decided", "Say who you are: go back and write your name.")
-			return
-		}
 		_, done := patient(w, r)
 		defer done()
 		ctx, stop := context.WithTimeout(p.under, sawRecords) // closing the tab now does not undo the decision
 		defer stop()
+		var text bytes.Buffer
+		var problem string
+		var unmade error
 		p.mu.Lock()
-		err := do(ctx, r, h.String())
-		p.mu.Unlock()
-		if err != nil {
-			webpage.Say(w, http.StatusConflict, "Nothing was decided", textpage.Printable(err.Error())+".")
-			return
+		err := errors.New("say who you are: write your name")
+		if strings.TrimSpace(r.PostForm.Get("name")) != "" {
+			err = do(ctx, r, h.String())
 		}
-		http.Redirect(w, r, webpage.Base(r)+"/study/"+h.String(), http.StatusSeeOther)
+		if err != nil {
+			problem = textpage.Printable(err.Error())
+			again := filled{r.PostForm.Get("name"), r.PostForm.Get("reason"), problem}
+			unmade = p.study(ctx, r, h, again, &text)
+		}
+		p.mu.Unlock()
+		switch {
+		case err == nil:
+			http.Redirect(w, r, webpage.Base(r)+"/study/"+h.String(), http.StatusSeeOther)
+		case unmade != nil:
+			webpage.Say(w, http.StatusConflict, "Nothing was decided", problem+".")
+		default:
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.WriteHeader(http.StatusConflict)
+			_, _ = w.Write(text.Bytes()) // a client that went away gets nothing
+		}
 	}
 }
 
@@ -225,6 +244,13 @@ func (p *Page) one(ctx context.Context, r *http.Request, to *bytes.Buffer) error
 	if h.UnmarshalText([]byte(r.PathValue("hash"))) != nil || !p.desk.site.Studies.Of(h).Has(site.FilePlan) {
 		return errNoStudy
 	}
+	return p.study(ctx, r, h, filled{}, to)
+}
+
+// study writes a study's page, with a form that was filled in before.
+func (p *Page) study(
+	ctx context.Context, r *http.Request, h study.Hash, form filled, to *bytes.Buffer,
+) error {
 	records := r.URL.Query().Get("records") != ""
 	var review Review
 	var err error
@@ -240,6 +266,8 @@ func (p *Page) one(ctx context.Context, r *http.Request, to *bytes.Buffer) error
 	undecided := review.Refused == "" && review.Closed == "" && !slices.Contains([]Progress{ProgressReceived, ProgressReleased}, review.Progress)
 	page := struct {
 		Top         webpage.Top
+		Form        filled
+		Rule        string // for a person's name
 		Hash, Class string
 		Review      Review
 		Lines       []textpage.Line
@@ -249,6 +277,7 @@ func (p *Page) one(ctx context.Context, r *http.Request, to *bytes.Buffer) error
 		Signers         string
 		Release         string
 	}{
+		Form: form, Rule: protocol.PersonRule,
 		Top: p.top(r, textpage.Printable(review.Study)), Hash: h.String(), Class: classOf(review.Progress), Review: review, Lines: review.page(), Records: records,
 		Approve: undecided && review.Allowed && review.NeedsPerson && !review.Approved && review.Shown != "", Refuse: undecided,
 	}

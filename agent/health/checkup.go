@@ -14,6 +14,7 @@ import (
 	"caucus/agent/policy"
 	"caucus/agent/site"
 	"caucus/agent/source"
+	"caucus/internal/folder"
 	"caucus/internal/textpage"
 	"caucus/learners"
 	"caucus/learners/command"
@@ -38,7 +39,12 @@ func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 	}
 	s, err := site.Open(c, party)
 	if err != nil {
-		all = append(all, checkCertificate(id, c.Now()), checkPolicy(c.Policy), problem("ledger", "%v", err), checkDisk(c.State))
+		about := "ledger"
+		if errors.Is(err, folder.ErrShared) {
+			about = "state"
+		}
+		all = append(all, checkCertificate(id, c.Now()), checkPolicy(c.Policy),
+			problem(about, "%v", err), checkDisk(c.State))
 		return checkupOf(append(append(all, askCoordinator(ctx, c, id)...), CheckSources(c.Sources(), true)...))
 	}
 	defer s.Close()

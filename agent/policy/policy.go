@@ -147,7 +147,7 @@ func (p Policy) Validate() error {
 	keys := map[protocol.SignerKey]string{}
 	for _, name := range p.ApproverNames() {
 		key := p.Approvers[name]
-		if err := protocol.CheckName(name); err != nil {
+		if err := protocol.CheckPerson(name); err != nil {
 			return fmt.Errorf("approvers: %w", err)
 		}
 		if other, taken := keys[key]; taken {

@@ -143,7 +143,7 @@ func TestConfigErrors(t *testing.T) {
 		{"approval: policy", "approval: two-persons\n  approvers: {alice: " + strings.Repeat("ab", 32) + "}", "1 are named"},
 		{"approval: policy", "approval: two-persons\n  approvers: {alice: " + strings.Repeat("ab", 32) + ", bob: " + strings.Repeat("ab", 32) + "}", "have one key"},
 		{"approval: policy", "approval: person\n  approvers: {alice: abcd}", "want 64"},
-		{"approval: policy", "approval: person\n  approvers: {al ice: " + strings.Repeat("ab", 32) + "}", "al ice"},
+		{"approval: policy", "approval: person\n  approvers: {al  ice: " + strings.Repeat("ab", 32) + "}", "al  ice"},
 		{"  total:\n", "  year:\n    party: {epsilon: 1, delta: 1e-6}\n  total:\n", "guarantee nothing"},
 		{"  total:\n", "  year:\n    record: {epsilon: -1, delta: 1e-6}\n  total:\n", "year: record"},
 	} {

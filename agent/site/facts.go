@@ -2,6 +2,8 @@ package site
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -191,7 +193,15 @@ func ApprovalText(h study.Hash, shown, name string) []byte {
 	return []byte(h.String() + " " + shown + " " + name)
 }
 
-func ApprovalFile(name string) string { return fileApproval + name + ".json" }
+// ApprovalFile names the file of a person's approval. A name that not every file system can hold is
+// in the file alone.
+func ApprovalFile(name string) string {
+	if protocol.CheckName(name) != nil {
+		digest := sha256.Sum256([]byte(name))
+		name = "~" + hex.EncodeToString(digest[:16]) // no name begins so
+	}
+	return fileApproval + name + ".json"
+}
 
 func (s *Site) counts(h study.Hash, a Approval) bool {
 	all := s.Config.Policy.Approvers
@@ -205,7 +215,7 @@ func (s *Site) counts(h study.Hash, a Approval) bool {
 // Approvers returns the names of people whose approval of a plan counts, and of those whose approval
 // lapsed because the plan's source was declared again or is not declared.
 func (s *Site) Approvers(d Dossier, h study.Hash, p study.Plan) (names, lapsed []string) {
-	files, err := filepath.Glob(filepath.Join(d.Dir, ApprovalFile("*"))) // the result is sorted
+	files, err := filepath.Glob(filepath.Join(d.Dir, fileApproval+"*.json")) // the result is sorted
 	if err != nil || len(files) == 0 {
 		return nil, nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"caucus/agent/source"
 	"caucus/auxdata"
+	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -49,6 +50,9 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	for _, dir := range []string{c.State, s.Studies.dir, s.Pools, s.Sources.Dir, s.scratch} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("open state folder: %w", err)
+		}
+		if err := folder.Private(dir); err != nil {
+			return nil, err
 		}
 	}
 	if s.ShardKey, err = shardKey(filepath.Join(c.State, "shard.key")); err != nil {

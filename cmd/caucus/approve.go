@@ -48,7 +48,7 @@ of the key approved one plan, but not who holds the key.`,
 		Example: "  caucus agent approver alice --out alice.key",
 		Args:    one("agent approver", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := protocol.CheckName(args[0]); err != nil {
+			if err := protocol.CheckPerson(args[0]); err != nil {
 				return err
 			}
 			out = cmp.Or(out, args[0]+".key")

@@ -4,6 +4,7 @@ package folder
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -22,6 +23,15 @@ func lockFile(f *os.File, shared bool) error {
 // unlockFile ends the lock at once. A close alone would not: a child forked meanwhile holds the lock until it
 // executes its program.
 func unlockFile(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
+// mine reports whether a file belongs to this process's account, or to root.
+func mine(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || s.Uid == 0 || int(s.Uid) == os.Geteuid()
+}
+
+// shared reports whether other accounts have one of the rights in bits.
+func shared(info fs.FileInfo, bits fs.FileMode) bool { return info.Mode().Perm()&bits != 0 }
 
 // Sync makes a folder's list of files durable.
 func Sync(dir string) error {

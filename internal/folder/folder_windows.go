@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"io/fs"
 	"os"
 
 	"golang.org/x/sys/windows"
@@ -19,6 +20,11 @@ func lockFile(f *os.File, shared bool) error {
 
 // unlockFile does nothing, because closing ends the lock.
 func unlockFile(*os.File) {}
+
+// mine and shared know nothing of a folder's access list, which decides on Windows.
+func mine(fs.FileInfo) bool { return true }
+
+func shared(fs.FileInfo, fs.FileMode) bool { return false }
 
 // Sync does nothing: see the package comment.
 func Sync(string) error { return nil }

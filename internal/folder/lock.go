@@ -3,6 +3,7 @@ package folder
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -12,6 +13,42 @@ var ErrHeld = errors.New("another process holds it")
 // Lock takes a folder's lock file, so that only one process works there. It does not wait: the error wraps ErrHeld
 // if another process holds the lock. The lock ends with release or with the process, also if that is killed.
 func Lock(dir string) (release func(), err error) { return LockFile(filepath.Join(dir, "lock")) }
+
+// ErrShared says that other accounts may write in a folder.
+var ErrShared = errors.New("other accounts of this machine may write in it")
+
+// Private refuses a folder in which another account than this process's and root may write: it could
+// put there what a daemon takes for its own. Root may look at the folder of any account.
+func Private(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	switch {
+	case shared(info, 0o022):
+		err = fmt.Errorf("%w: look whether all in it is the daemon's, then run chmod go-w %s",
+			ErrShared, dir)
+	case !mine(info) && os.Geteuid() != 0:
+		err = fmt.Errorf("%w, since it belongs to one: run the daemon as that account", ErrShared)
+	}
+	if err != nil {
+		return fmt.Errorf("folder %s, mode %04o: %w", dir, info.Mode().Perm(), err)
+	}
+	return nil
+}
+
+// ReadOwn reads a secret that this account or root wrote for itself: a file that others may read or
+// write, or that is another's, is an error that wraps fs.ErrPermission.
+func ReadOwn(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err == nil && (!info.Mode().IsRegular() || !mine(info) || shared(info, 0o077)) {
+		err = fmt.Errorf("%s is another account's, or open to others: %w", path, fs.ErrPermission)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
 
 func LockFile(path string) (release func(), err error) { return lock(path, false) }
 

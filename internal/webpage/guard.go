@@ -69,6 +69,11 @@ func (g *Guard) Protect(pages http.Handler) http.Handler {
 		head.Set("Referrer-Policy", "same-origin")
 		head.Set("Cache-Control", "no-store")
 		if r.URL.Path == openPath && r.Method == http.MethodGet {
+			if !byPerson(r) {
+				Say(w, http.StatusForbidden, "This link opens by itself", "A program or "+
+					"another page asked for it. It is still good: paste it into the address line.")
+				return
+			}
 			g.open(w, r)
 			return
 		}
@@ -103,6 +108,18 @@ func sameOrigin(r *http.Request) error {
 		return errors.New("a form of another page sent this, or none did")
 	}
 	return nil
+}
+
+// byPerson reports whether a request is a person's, who typed or pasted an address. A browser says of
+// itself when it fetches in advance, when another page asks, and when the answer is no page.
+func byPerson(r *http.Request) bool {
+	for _, purpose := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
+		if r.Header.Get(purpose) != "" {
+			return false
+		}
+	}
+	from, to := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Dest")
+	return (from == "" || from == "none") && (to == "" || to == "document")
 }
 
 func (g *Guard) open(w http.ResponseWriter, r *http.Request) {

@@ -81,6 +81,36 @@ func (d *door) link() string {
 	return link
 }
 
+// TestLinksWaitForAPerson: what a browser fetches in advance, and what another page asks for, does not
+// use up a link. Its person still opens it.
+func TestLinksWaitForAPerson(t *testing.T) {
+	d := newDoor(t)
+	u, err := url.Parse(d.link())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, header := range [][2]string{
+		{"Sec-Purpose", "prefetch"}, {"Sec-Purpose", "prefetch;prerender"}, {"Purpose", "prefetch"},
+		{"X-Moz", "prefetch"}, {"X-Purpose", "preview"}, {"Sec-Fetch-Site", "cross-site"},
+		{"Sec-Fetch-Site", "same-site"}, {"Sec-Fetch-Dest", "image"}, {"Sec-Fetch-Dest", "iframe"},
+	} {
+		reply := d.ask("GET", u.RequestURI(), nil, func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "none")
+			r.Header.Set(header[0], header[1])
+		})
+		if reply.StatusCode != http.StatusForbidden || len(reply.Cookies()) > 0 {
+			t.Errorf("%s opens the page: %d", header, reply.StatusCode)
+		}
+	}
+	reply := d.ask("GET", u.RequestURI(), nil, func(r *http.Request) {
+		r.Header.Set("Sec-Fetch-Site", "none")
+		r.Header.Set("Sec-Fetch-Dest", "document")
+	})
+	if reply.StatusCode != http.StatusSeeOther {
+		t.Errorf("its person cannot open it after that: %d", reply.StatusCode)
+	}
+}
+
 // TestLinksOpenOnce: a link opens one session. A used, expired, replaced or guessed link opens none, and
 // does not use up the valid link.
 func TestLinksOpenOnce(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"caucus/internal/folder"
 )
 
 // linkFile holds the digest and expiry of the newest unopened link. Only the person has the link itself.
@@ -65,10 +67,11 @@ var errLink = errors.New("this link was opened already, is older than ten minute
 // useLink uses up a folder's link if token matches. The caller holds a lock.
 func useLink(dir, token string, now time.Time) error {
 	path := filepath.Join(dir, linkFile)
-	text, err := os.ReadFile(path)
+	text, err := folder.ReadOwn(path)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return errors.New("the link was made by another account than the daemon's, which cannot read it: make one as that account, such as with runuser -u caucus")
+		return errors.New("the link was made by another account than the daemon's, or is open to " +
+			"others: make one as the daemon's account, such as with runuser -u caucus")
 	case errors.Is(err, fs.ErrNotExist):
 		return errLink
 	case err != nil:
