@@ -16,6 +16,8 @@ import (
 	"caucus/study"
 )
 
+// Agent is one party's daemon on its open state folder (Open). Run polls and contributes; the
+// embedded Desk serves persons. One process at a time holds the folder as an agent.
 type Agent struct {
 	*desk.Desk
 	site *site.Site
@@ -48,6 +50,7 @@ type Agent struct {
 	unlock func()
 }
 
+// Party is this site's name, from its certificate.
 func (a *Agent) Party() study.PartyID { return a.site.Party }
 
 // Close waits for the preparation in progress, then closes the connection and the ledger.

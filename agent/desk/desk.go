@@ -22,6 +22,8 @@ type Desk struct {
 	refresh func(context.Context) error
 }
 
+// New works on an open state folder, which the caller closes. refresh is called before each list,
+// review and decision; its error means that plans may be old, and stops none of them.
 func New(s *site.Site, refresh func(context.Context) error) *Desk { return &Desk{s, refresh} }
 
 // Approver is a person who approves or refuses a study.

@@ -77,6 +77,8 @@ func NewPage(own *Desk, end func() error, log *slog.Logger) (*Page, error) {
 	}, nil
 }
 
+// Handler serves the list, a study's page, and forms to approve or refuse, for holders of a link
+// alone. A form names what was shown, so that a decision never covers another declaration.
 func (p *Page) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.load(p.list))

@@ -19,8 +19,11 @@ import (
 	"caucus/study/kinds"
 )
 
+// Progress says how far a study is at this site, in words for a person. It is read from the
+// dossier, policy and ledger, and from no record.
 type Progress string
 
+// Stages in the order in which a study passes them; a refusal, a release and a closing end it.
 const (
 	ProgressUndeclared Progress = "waiting for its source to be declared"
 	ProgressWaiting    Progress = "waiting for approval"

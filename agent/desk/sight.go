@@ -35,6 +35,7 @@ type Sight struct {
 	Added []NoiseSight `json:"noise_added,omitempty"`
 }
 
+// ColumnSight describes one column of the records, without noise: for this site's persons alone.
 type ColumnSight struct {
 	Column string `json:"column"`
 	// Unreadable counts cells that are no number, date or text of the kind declared, UnknownLevels

@@ -22,6 +22,7 @@ func sizeWords(n int) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
+// WriteText writes the review for a terminal. Text that others wrote cannot leave its own line.
 func (r Review) WriteText(w io.Writer) error { return r.page().WriteText(w) }
 
 func (r Review) page() textpage.Page {

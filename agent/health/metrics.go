@@ -64,6 +64,8 @@ var (
 	answerMetric  = prometheus.NewDesc("caucus_agent_answered_timestamp_seconds", "When the coordinator answered last; not there where it has not since the start.", nil, nil)
 )
 
+// NewCounts starts all counters at 0, each with all its labels, so that an alert sees the first
+// rise. Its registry has no metrics of the process (see Counts).
 func NewCounts() *Counts {
 	c := &Counts{
 		Registry: prometheus.NewRegistry(),
@@ -89,12 +91,15 @@ func (c *Counts) Refused(args []any) {
 	}
 }
 
+// Describe implements prometheus.Collector.
 func (c *Counts) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{studiesMetric, spentMetric, limitMetric, lateMetric, behindMetric, expiryMetric, answerMetric} {
 		out <- d
 	}
 }
 
+// Collect implements prometheus.Collector from the sighting of the last poll. It sends nothing
+// before the first, and reads neither files nor ledger.
 func (c *Counts) Collect(out chan<- prometheus.Metric) {
 	s := c.last.Load()
 	if s == nil {

@@ -9,9 +9,11 @@ import (
 	"caucus/internal/textpage"
 )
 
+// Status grades a Result, from ok to problem. It is also the text in JSON.
 type Status string
 
 const (
+	// OK asks for nothing.
 	OK      Status = "ok"
 	Warning Status = "warning" // it works, but somebody should look
 	Problem Status = "problem" // it keeps this site from taking part, or its records from counting
@@ -52,6 +54,8 @@ func checkupOf(all []Result) Checkup {
 	return c
 }
 
+// Problems counts what keeps this site from taking part, or its records from counting. Warnings are
+// not among them.
 func (c Checkup) Problems() int {
 	n := 0
 	for _, f := range c.Checks {
@@ -62,6 +66,7 @@ func (c Checkup) Problems() int {
 	return n
 }
 
+// WriteText writes a line for each result in aligned columns, with texts made safe for a terminal.
 func (c Checkup) WriteText(w io.Writer) error {
 	wide := 0
 	for _, f := range c.Checks {

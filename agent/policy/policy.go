@@ -161,6 +161,7 @@ func (p Policy) Validate() error {
 	return nil
 }
 
+// ApproverNames is sorted, so that pages and messages do not change from call to call.
 func (p Policy) ApproverNames() []string { return slices.Sorted(maps.Keys(p.Approvers)) }
 
 // Objections lists the reasons for which this policy refuses a plan, one a line. They depend on plan and policy alone.
@@ -237,6 +238,8 @@ func features(plan study.Plan) int {
 	return max(most, kinds.WordsOf(plan).Numbers)
 }
 
+// MayTrain lists the classifiers that a plan may ask for: Learners, or the default one alone if the
+// policy names none.
 func (p Policy) MayTrain() []string {
 	if len(p.Learners) == 0 {
 		return []string{learners.Default}
@@ -244,10 +247,14 @@ func (p Policy) MayTrain() []string {
 	return p.Learners
 }
 
-func (p Policy) leastEpsilon() float64  { return cmp.Or(p.LeastEpsilon, .05) }
-func (p Policy) MostADay() int          { return cmp.Or(p.StudiesADay, 20) }
-func (p Policy) maxPoolRows() int       { return cmp.Or(p.MaxPoolRows, 50_000) }
-func (p Policy) maxFeatures() int       { return cmp.Or(p.MaxFeatures, 10_000) }
+func (p Policy) leastEpsilon() float64 { return cmp.Or(p.LeastEpsilon, .05) }
+
+// MostADay is StudiesADay, or 20: how many studies of one day may be charged to the ledger here.
+func (p Policy) MostADay() int    { return cmp.Or(p.StudiesADay, 20) }
+func (p Policy) maxPoolRows() int { return cmp.Or(p.MaxPoolRows, 50_000) }
+func (p Policy) maxFeatures() int { return cmp.Or(p.MaxFeatures, 10_000) }
+
+// Longest is MaxTime, or one hour: the longest window in which one study may be prepared.
 func (p Policy) Longest() time.Duration { return cmp.Or(p.MaxTime, time.Hour) }
 
 func unitNames(m map[privacy.Unit]privacy.Budget) []string {
@@ -278,6 +285,8 @@ func (p Policy) EndingObjection(plan study.Plan, e study.Ending) string {
 	return ""
 }
 
+// Needed counts the persons who must approve a study: 0 by policy alone, 2, or else 1. An unknown
+// value of Approval counts as a person.
 func (p Policy) Needed() int {
 	switch p.Approval {
 	case ApproveByPolicy:
@@ -303,12 +312,17 @@ type Helper struct {
 
 const getKeys = "get its two keys from the organisation that runs it (caucus helper keys prints them there), not from the coordinator"
 
+// Pins returns the two keys by which a party recognises its helper; zero if the policy names no
+// helper.
 func (h Helper) Pins() uploading.Pins {
 	return uploading.Pins{Signing: h.Signing, Sealing: h.Sealing}
 }
 
+// Named reports whether either key is given. validate refuses one without the other.
 func (h Helper) Named() bool { return h.Pins() != uploading.Pins{} }
 
+// Words tells a person who the helper is and the short code of its two keys, to compare by
+// telephone.
 func (h Helper) Words() string {
 	return fmt.Sprintf("%s, whose keys have the code %s", cmp.Or(h.Name, "a helper without a name"), protocol.KeyCode(h.Signing[:], h.Sealing[:]))
 }

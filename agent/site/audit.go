@@ -43,6 +43,7 @@ const (
 	ByPerson = "person"
 )
 
+// AuditFile is the path of the log in the state folder, which backups must contain.
 func AuditFile(c Config) string { return filepath.Join(c.State, "audit.log") }
 
 // AuditLog is the append-only log of decisions: a line of JSON each, with keys time, level, msg (the event), party,
@@ -147,6 +148,7 @@ func (a *AuditLog) write(what string, args []any) error {
 	return nil
 }
 
+// Close closes the file and syslog. Lines are in the file already: each is one write.
 func (a *AuditLog) Close() error {
 	err := a.file.Close()
 	if a.remote != nil {

@@ -18,6 +18,8 @@ import (
 	"caucus/protocol"
 )
 
+// Config is the file of a site's agent (agent.yaml) with its defaults (DefaultConfig). Nothing that
+// a coordinator sends changes it.
 type Config struct {
 	// Coordinator is the host:port to dial, if it is not the invitation's.
 	Coordinator string `yaml:"coordinator"`
@@ -74,6 +76,7 @@ type Config struct {
 	Clock clock.Clock `yaml:"-"`
 }
 
+// Audit says where lines of the audit log go besides the state folder.
 type Audit struct {
 	// Syslog, if not empty, sends every line to syslog too: "local" is the machine's, any other value
 	// is the path of a Unix datagram socket. The file remains the record. If syslog does not answer,
@@ -81,6 +84,8 @@ type Audit struct {
 	Syslog string `yaml:"syslog"`
 }
 
+// Now reads the clock of certificates and charges, which is the machine's unless Clock names
+// another. A person may set it back; windows do not use it.
 func (c Config) Now() time.Time { return c.Clock.Complete().Now() }
 
 // DefaultConfig allows nothing and has no source.

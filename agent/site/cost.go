@@ -88,6 +88,7 @@ type Span struct {
 	Prepare, Shard, Draw time.Duration
 }
 
+// Whole is the time from the window's start to the upload. It is fixed before records are read.
 func (s Span) Whole() time.Duration { return s.Prepare + s.Draw }
 
 // with returns the span with time for the site's own program, which then is the only classifier.

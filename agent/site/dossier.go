@@ -81,8 +81,10 @@ func (d Dossier) Declared() int {
 // Dossier is this site's folder of one study, named by the plan's hash.
 type Dossier struct{ Dir string }
 
+// Dossiers is the folder that holds a folder for each study that this site knows.
 type Dossiers struct{ dir string }
 
+// Of names a study's folder by the plan's hash, without making it or looking whether it is there.
 func (d Dossiers) Of(h study.Hash) Dossier { return Dossier{filepath.Join(d.dir, h.String())} }
 
 // All lists the hashes that have a plan.
@@ -236,11 +238,13 @@ func (d Dossier) Plan() (study.Plan, error) {
 	return kinds.ParsePlan(b)
 }
 
+// Has reports whether a file of this name can be found. A fault of the disk looks like absence.
 func (d Dossier) Has(name string) bool {
 	_, err := os.Stat(filepath.Join(d.Dir, name))
 	return err == nil
 }
 
+// Read returns a fact's bytes. Without the fact the error wraps fs.ErrNotExist.
 func (d Dossier) Read(name string) ([]byte, error) { return os.ReadFile(filepath.Join(d.Dir, name)) }
 
 // Write stores a fact whole. After it has returned nil, the fact survives a crash of the machine.
@@ -262,6 +266,7 @@ func (d Dossier) Remove(name string) error {
 	return folder.Sync(d.Dir)
 }
 
+// WriteJSON stores a fact as indented JSON, whole and durable like Write.
 func (d Dossier) WriteJSON(name string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -50,6 +50,7 @@ func (s *Site) Evidence(keys protocol.Keys) *Evidence {
 	return &Evidence{Party: s.Party, Keys: keys, config: s.Config, state: *s}
 }
 
+// PoolFile is where this site stores the pool of this digest; it need not be there.
 func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.PoolFile(d) }
 
 // Kept collects a study's facts from the state folder for verify.Release, which calls Ledger to read the ledger.

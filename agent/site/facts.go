@@ -94,6 +94,8 @@ func (d Dossier) Chain(p study.Plan, h study.Hash) (*study.Chain, error) {
 	return ChainOf(p, h, all)
 }
 
+// ChainOf links amendments to their plan, in order. It checks hashes and what the plan allows, but
+// no signature: check those when amendments arrive.
 func ChainOf(p study.Plan, h study.Hash, all []study.Signed) (*study.Chain, error) {
 	var documents [][]byte
 	for _, a := range all {
@@ -189,6 +191,9 @@ type Refusal struct {
 	Reason  string    `json:"reason,omitempty"`
 }
 
+// ApprovalText returns the bytes that an approver signs: plan hash, what was shown
+// (Declaration.Shown) and the person's name, with a space between. An approval of one declaration
+// so never counts for another.
 func ApprovalText(h study.Hash, shown, name string) []byte {
 	return []byte(h.String() + " " + shown + " " + name)
 }

@@ -68,16 +68,21 @@ func (p Program) Check() error {
 	return err
 }
 
+// Brought reports whether the site configured a program of its own.
 func (p Program) Brought() bool { return len(p.Command) > 0 }
 
 func (p Program) program(scratch string) command.Program {
 	return command.Program{Command: p.Command, Timeout: p.Timeout, Memory: int64(p.Memory), Dir: p.dir, Scratch: scratch}
 }
 
+// String tells a person the command line and its time limit. Command lines in the configuration
+// must hold no secret.
 func (p Program) String() string {
 	return fmt.Sprintf("this site's own program, %s, for at most %v", strings.Join(p.Command, " "), cmp.Or(p.Timeout, command.DefaultTimeout))
 }
 
+// String names what votes here when a plan leaves the choice to sites: the site's program, a
+// built-in classifier, or the default one.
 func (l Learner) String() string {
 	if l.Brought() {
 		return l.Program.String()
@@ -88,6 +93,7 @@ func (l Learner) String() string {
 // Bytes is a size in bytes. Its text is a number without or with a unit, as in 512MiB or 4GiB.
 type Bytes int64
 
+// UnmarshalText reads a whole number of bytes, KiB, MiB or GiB (powers of 1024), at most 2⁶² bytes.
 func (b *Bytes) UnmarshalText(text []byte) error {
 	number, unit := string(text), int64(1)
 	for i, name := range []string{"KiB", "MiB", "GiB"} {

@@ -23,6 +23,7 @@ type Spending struct {
 	Spent privacy.Totals
 }
 
+// After predicts the totals with these costs added. It charges nothing.
 func (s Spending) After(costs []privacy.Cost) privacy.Totals {
 	after := s.Spent
 	for _, c := range costs {

@@ -80,6 +80,8 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	return s, nil
 }
 
+// LedgerFile is the path of the privacy ledger in the state folder. Without it an agent that was
+// charged refuses to start.
 func LedgerFile(c Config) string { return filepath.Join(c.State, "ledger.db") }
 
 // TidyScratch removes files that a killed classifier left.
@@ -90,6 +92,8 @@ func (s *Site) TidyScratch() error {
 	return os.MkdirAll(s.scratch, 0o700)
 }
 
+// Close closes audit log and ledger. What they said was stored is stored already, so errors lose
+// nothing.
 func (s *Site) Close() {
 	s.Audit.Close()
 	s.Journal.Close()
@@ -138,6 +142,8 @@ func (s *Site) Pool(p study.Plan) (*auxdata.Pool, error) {
 	return pool, err
 }
 
+// Task computes all that plan and pool imply, which takes time and memory for a large pool. The
+// pool must be here (HasPool).
 func (s *Site) Task(p study.Plan) (study.Task, error) {
 	pool, err := s.Pool(p)
 	if err != nil {
@@ -146,6 +152,8 @@ func (s *Site) Task(p study.Plan) (study.Task, error) {
 	return kinds.NewTask(p, pool)
 }
 
+// CheckMap refuses a feature map that is invalid or does not take the schema's columns. Errors wrap
+// study.ErrPlan.
 func CheckMap(p study.Plan) error {
 	if err := p.Map.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", study.ErrPlan, err)
@@ -162,6 +170,8 @@ func (s *Site) HasPool(d auxdata.Digest) bool {
 	return err == nil && sha256.Sum256(b) == d
 }
 
+// PoolFile is where this site stores the pool of this digest; it need not be there. Studies with
+// the same pool share the file.
 func (s *Site) PoolFile(d auxdata.Digest) string {
 	return filepath.Join(s.Pools, "pool-"+d.String()+".csv")
 }

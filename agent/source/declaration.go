@@ -63,6 +63,8 @@ type Declaration struct {
 	Account string    `json:"account"` // the operating system's user
 }
 
+// Asked says which database gave the records, by a query that Declaration.Digest identifies. It
+// holds no password and no address.
 type Asked struct {
 	Driver  string `json:"driver"`
 	DSNFile string `json:"dsn_file"`

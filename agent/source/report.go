@@ -44,6 +44,7 @@ type Taken struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
+// How says how a source is declared: who vouches, and who sees what was read before it counts.
 type How struct {
 	// Vouch says that the person answers for columns that were computed from other records.
 	Vouch bool
@@ -66,6 +67,8 @@ func declaredBy(d Declaration) string {
 	return fmt.Sprintf(", by %s on %s", d.By, d.At.Format(time.DateOnly))
 }
 
+// WriteText writes the report for a terminal, with the number of records and the file's remarks:
+// for this site's persons alone.
 func (r Report) WriteText(w io.Writer) error {
 	var t textpage.Page
 	t.Add("source", "%s, %s", r.Source, r.File)

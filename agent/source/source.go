@@ -142,6 +142,7 @@ func (s Sources) declarationFile(name string) string {
 // Fraction is a part of a whole, from 0 to 1. People write 5% or 0.05.
 type Fraction float64
 
+// UnmarshalText reads 5%, or 0.05, and refuses what is below 0 or above 1.
 func (s *Fraction) UnmarshalText(text []byte) error {
 	number, percent := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
@@ -155,6 +156,7 @@ func (s *Fraction) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// String returns a percentage with three digits, such as 5%.
 func (s Fraction) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
 
 // Expected says what is normal in a source's file. A file beyond these limits cannot be declared, and a preview of a
