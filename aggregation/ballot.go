@@ -16,8 +16,11 @@ type Ballot struct {
 	votes   []uint8
 }
 
+// MaxClasses is what a vote's byte can tell apart.
 const MaxClasses = 256
 
+// NewBallot takes one class in 0..classes−1 for each pool row, for 2 to MaxClasses classes. Errors
+// wrap ErrBallot and name the row. It copies votes.
 func NewBallot(votes []int, classes int) (Ballot, error) {
 	if classes < 2 || classes > MaxClasses {
 		return Ballot{}, fmt.Errorf("%w: %d classes, want 2 to %d", ErrBallot, classes, MaxClasses)
@@ -32,6 +35,7 @@ func NewBallot(votes []int, classes int) (Ballot, error) {
 	return b, nil
 }
 
+// Rows counts the pool's rows, each of which has exactly one vote.
 func (b Ballot) Rows() int { return len(b.votes) }
 
 // BallotBytes returns the exact size of an encoded ballot: ⌈log₂K⌉ bits per row.
@@ -57,6 +61,8 @@ func (b Ballot) AppendBinary(to []byte) ([]byte, error) {
 	return to, nil
 }
 
+// MarshalBinary returns exactly BallotBytes bytes in the form of AppendBinary, and never fails. The
+// form says neither rows nor classes: a reader must know both.
 func (b Ballot) MarshalBinary() ([]byte, error) {
 	return b.AppendBinary(make([]byte, 0, BallotBytes(len(b.votes), b.classes)))
 }

@@ -148,6 +148,7 @@ func (d *FeatureDesign) BinsOf(b dataset.Block, means []float64) []float64 {
 	return nil
 }
 
+// Names describes each cell of Sums, in its order. The slice is the design's own: do not change it.
 func (d *FeatureDesign) Names() []string { return d.names }
 
 // row fills in a record's entries, reals in [0,1], from its encoded columns.
@@ -199,6 +200,8 @@ func (d *FeatureDesign) Rows(x *mat.Dense) *mat.Dense {
 
 func (d *FeatureDesign) scale() float64 { return 1 / d.Norm() }
 
+// Norm bounds the Euclidean norm of any row before Rows divides by it: √groups, because each
+// group's entries have norm at most 1; 1 for mapped rows.
 func (d *FeatureDesign) Norm() float64 {
 	if d.mapped {
 		return 1

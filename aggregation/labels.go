@@ -25,7 +25,11 @@ const (
 	CorrectionForward = "forward"
 )
 
-func Risks() []string       { return []string{RiskAccuracy, RiskBER, RiskAUC} }
+// Risks lists the values of LabelOptions.Risk.
+func Risks() []string { return []string{RiskAccuracy, RiskBER, RiskAUC} }
+
+// Corrections lists the values of LabelOptions.Correction; not each works with each loss or risk
+// (see LabelOptions.Validate).
 func Corrections() []string { return []string{CorrectionNone, CorrectionBackward, CorrectionForward} }
 
 // LabelOptions configure a fit to noisy labels.
@@ -38,6 +42,8 @@ type LabelOptions struct {
 	Lambda float64
 }
 
+// Validate refuses unknown names, an impossible channel, and the forward correction where it has no
+// meaning: for a risk other than accuracy, or a loss that Loss.CanForward refuses.
 func (o LabelOptions) Validate() error {
 	switch {
 	case !slices.Contains(Risks(), o.Risk):

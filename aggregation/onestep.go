@@ -91,6 +91,8 @@ type Contrast struct {
 	Seen bool
 }
 
+// Along estimates the contrast of two rows x and x′ from difference = x − x′, of the pool's width d
+// (mapped, with the intercept). SD has the noise alone in it.
 func (o OneStep) Along(difference []float64) Contrast {
 	v := mat.NewVecDense(len(difference), difference)
 	var in, back mat.VecDense

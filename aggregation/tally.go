@@ -18,19 +18,27 @@ type Tally struct {
 	counts        []int64 // row-major rows × classes
 }
 
+// NewTally returns a tally of no ballots, which takes 8·rows·classes bytes. It does not check its
+// arguments.
 func NewTally(rows, classes int) *Tally {
 	return &Tally{rows: rows, classes: classes, counts: make([]int64, rows*classes)}
 }
 
+// Ballots counts what was added, also by Merge: the sum of each row's counts.
 func (t *Tally) Ballots() int64 { return t.ballots }
 
+// Rows is the number of the pool's rows, and so of votes in each ballot.
 func (t *Tally) Rows() int { return t.rows }
 
+// Classes is the number K that each added ballot must have, also where Vector keeps only one count
+// of two.
 func (t *Tally) Classes() int { return t.classes }
 
 // Count returns the number of ballots that chose class k on row i.
 func (t *Tally) Count(i, k int) int64 { return t.counts[i*t.classes+k] }
 
+// Add counts one vote in each row of b. A ballot of another shape gives an error that wraps
+// ErrTally, and changes nothing. Concurrent calls need a lock.
 func (t *Tally) Add(b Ballot) error {
 	if b.classes != t.classes || len(b.votes) != t.rows {
 		return fmt.Errorf("%w: a ballot on %d rows of %d classes does not fit a tally of %d rows of %d classes", ErrTally, len(b.votes), b.classes, t.rows, t.classes)
@@ -42,6 +50,8 @@ func (t *Tally) Add(b Ballot) error {
 	return nil
 }
 
+// Merge adds the counts of o, which stays as it is, so that shards of a tally give the same sum in
+// any order. Another shape gives ErrTally and changes nothing.
 func (t *Tally) Merge(o *Tally) error {
 	if o.rows != t.rows || o.classes != t.classes {
 		return fmt.Errorf("%w: %d rows of %d classes do not fit %d rows of %d classes", ErrTally, o.rows, o.classes, t.rows, t.classes)
@@ -128,6 +138,8 @@ func TallyOf(vector []int64, rows, classes int, ballots int64) *Tally {
 	return t
 }
 
+// Single turns a tally of exactly one ballot back into it. For other tallies the result means
+// nothing: a row's last class with count 1, or class 0.
 func (t *Tally) Single() Ballot {
 	b := ConstantBallot(t.rows, t.classes)
 	for i := range t.rows {

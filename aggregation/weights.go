@@ -54,6 +54,9 @@ func (o *logMeanExp) set(mu *mat.Dense, ridge float64) {
 	o.mu, o.ridge, o.shape = mu.RawMatrix().Data, ridge, nil
 }
 
+// WeightFit is the outcome of tilting N pool rows with d features: Beta has length d, Weight length
+// N. Lambda is the ridge in use, 0 for the base weights alone; Path holds what each λ tried would
+// cost.
 type WeightFit struct {
 	// Beta is the tilt: weightᵢ ∝ baseᵢ·e^{⟨Beta, xᵢ⟩}.
 	Beta []float64

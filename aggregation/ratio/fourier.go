@@ -23,6 +23,7 @@ type Fourier struct {
 	Seed     uint64  `json:"seed"`
 }
 
+// Validate requires Dim ≥ 1, an even Features ≥ 2 and a finite Gamma > 0. Any Seed will do.
 func (f Fourier) Validate() error {
 	switch {
 	case f.Dim < 1:
@@ -42,6 +43,8 @@ type Embedder struct {
 	phases      []float64
 }
 
+// NewEmbedder draws Features/2 frequencies of length Dim from the map's seed. It fails only where
+// Validate does.
 func NewEmbedder(f Fourier) (*Embedder, error) {
 	if err := f.Validate(); err != nil {
 		return nil, fmt.Errorf("make embedder: %w", err)

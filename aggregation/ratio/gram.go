@@ -81,6 +81,7 @@ func (g Gram) set(i, j int, v float64) {
 // withoutSelf turns a mean over all n² pairs into one over the n(n−1) pairs of different rows.
 func withoutSelf(v, self float64, n int) float64 { return (float64(n)*v - self) / float64(n-1) }
 
+// Select returns the Gram of some sets, by index and in that order. It copies, so g stays as it is.
 func (g Gram) Select(sets []int) Gram {
 	m := len(sets)
 	out := Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: make([]float64, m), N: make([]int, m)}

@@ -15,8 +15,11 @@ type Kernel struct {
 	Gamma float64 `json:"gamma,omitempty"`
 }
 
+// RBF returns k(x,y) = exp(−gamma‖x−y‖²). gamma is in inverse squared units of the rows and is not
+// checked; 1/MedianSquaredDistance of public rows is a usual choice.
 func RBF(gamma float64) Kernel { return Kernel{Name: "rbf", Gamma: gamma} }
 
+// Validate accepts "linear", whose Gamma it ignores, and "rbf" with a finite Gamma > 0.
 func (k Kernel) Validate() error {
 	switch k.Name {
 	case "linear":

@@ -40,6 +40,8 @@ type Options struct {
 	Rank float64
 }
 
+// Validate requires exactly one of Kernel and Fourier, Confidence in [0,1) and Rank 0 or at least
+// 1. It does not look at Estimator: Fit does.
 func (o Options) Validate() error {
 	if o.Confidence < 0 || o.Confidence >= 1 {
 		return fmt.Errorf("ratio confidence = %g: give a number in (0,1), or 0 for 0.95", o.Confidence)
@@ -83,6 +85,7 @@ type ratioSetLaw struct {
 	ShareCov *mat.SymDense `json:"-"`
 }
 
+// Options returns those of the fit. The pointer Fourier is shared: do not change what it points to.
 func (m *Model) Options() Options { return m.options }
 
 // Sets returns the sizes and shares of the fitted sets, without their features.
@@ -94,8 +97,11 @@ func (m *Model) Sets() []Set {
 	return out
 }
 
+// Classes is c, the length of each estimate of shares.
 func (m *Model) Classes() int { return m.classes }
 
+// Warnings are those of the fit, whatever the target; an estimate may add its own. The slice is the
+// model's own.
 func (m *Model) Warnings() []Warning { return m.warnings }
 
 // Condition returns the factor by which errors of the embeddings grow in the published error bound: the largest

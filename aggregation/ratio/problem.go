@@ -31,6 +31,7 @@ type Refusal struct {
 	Advice string
 }
 
+// Error gives the reason, the number behind it with four digits, and what to do.
 func (e *Refusal) Error() string {
 	return fmt.Sprintf("class ratios: %s (%.4g): %s", e.Reason, e.Number, e.Advice)
 }

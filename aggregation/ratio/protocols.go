@@ -11,6 +11,8 @@ type Sample struct {
 	Shares []float64
 }
 
+// Sampling says how many test sets SampleSets draws, and how large they are. Classes, at least 2,
+// is the number c of labels 0..c−1.
 type Sampling struct {
 	Classes int
 	Size    int // rows per set

@@ -28,6 +28,8 @@ type WidthPoint struct {
 	Error float64 `json:"standard_error"`
 }
 
+// Widths returns 11 values of Gamma, 2^k/scale for k = −5..5, ascending. scale is a squared
+// distance between public rows.
 func Widths(scale float64) (all []float64) {
 	for k := -5; k <= 5; k++ {
 		all = append(all, math.Ldexp(1, k)/scale)

@@ -121,11 +121,14 @@ func (c circuit) open() (*sumvec.SumVec, error) {
 // Role is one of the two servers.
 type Role uint8
 
+// Numbers are the aggregators' in Prio3: 0 leads and receives its share whole, 1 receives a seed
+// from which its share follows (see PartSize).
 const (
 	Coordinator Role = iota
 	Helper
 )
 
+// String returns "coordinator" or "helper"; each other number reads as "coordinator" too.
 func (r Role) String() string {
 	if r == Helper {
 		return "helper"

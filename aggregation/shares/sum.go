@@ -13,6 +13,8 @@ type SecretShare struct{ elements fp128.Vec }
 // NewSum returns the sum of no contributions.
 func (f Form) NewSum() SecretShare { return SecretShare{make(fp128.Vec, f.Cells)} }
 
+// Add adds o to s mod p, in place. Shares of another length, or of none, give an error and leave s
+// unchanged.
 func (s SecretShare) Add(o SecretShare) error {
 	if len(s.elements) != len(o.elements) || len(s.elements) == 0 {
 		return fmt.Errorf("add shares: they have %d and %d cells", len(s.elements), len(o.elements))
@@ -21,6 +23,8 @@ func (s SecretShare) Add(o SecretShare) error {
 	return nil
 }
 
+// Subtract takes o from s mod p, in place: it undoes Add exactly. Shares of another length, or of
+// none, give an error and leave s unchanged.
 func (s SecretShare) Subtract(o SecretShare) error {
 	if len(s.elements) != len(o.elements) || len(s.elements) == 0 {
 		return fmt.Errorf("subtract shares: they have %d and %d cells", len(s.elements), len(o.elements))

@@ -22,8 +22,11 @@ type Number struct {
 
 func unknown(format string, args ...any) Number { return Number{Unknown: fmt.Sprintf(format, args...)} }
 
+// Known reports whether there is a value; if not, Unknown gives the reason.
 func (n Number) Known() bool { return n.Unknown == "" }
 
+// Covers reports whether v lies in the closed interval, of which an open side reaches to infinity.
+// An unknown number covers nothing.
 func (n Number) Covers(v float64) bool {
 	return n.Known() && (n.NoLow || n.Low <= v) && (n.NoHigh || v <= n.High)
 }
@@ -31,6 +34,8 @@ func (n Number) Covers(v float64) bool {
 // Bounded reports whether there is a number whose interval has both ends.
 func (n Number) Bounded() bool { return n.Known() && !n.NoLow && !n.NoHigh }
 
+// Interval writes the 95 % interval with so many digits after the point: "a to b", "b or less", "a
+// or more", "any" with both sides open, "" for an unknown number.
 func (n Number) Interval(digits int) string {
 	switch {
 	case !n.Known():
@@ -45,6 +50,8 @@ func (n Number) Interval(digits int) string {
 	return fmt.Sprintf("%.*f to %.*f", digits, n.Low, digits, n.High)
 }
 
+// Words writes "value (interval)" with so many digits after the point, or "unknown" without the
+// reason.
 func (n Number) Words(digits int) string {
 	if !n.Known() {
 		return "unknown"

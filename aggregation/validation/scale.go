@@ -103,6 +103,7 @@ func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total flo
 	return out
 }
 
+// Bins is one more than the edges: scores below the first and from the last on have bins too.
 func (s Scale) Bins() int { return len(s.Edges) + 1 }
 
 // Bin returns the bin of a finite score. A score that differs from an edge only by rounding is on the edge.
@@ -114,6 +115,8 @@ func (s Scale) Bin(z float64) int {
 	return at
 }
 
+// Share returns the weighted share of the pool's rows in bin b, 0..Bins()−1; the shares sum to 1. A
+// bin without rows has 0.
 func (s Scale) Share(b int) float64 { return s.bins[b].share }
 
 // Mean returns the mean probability of the pool's rows in bin b; without log-odds, their mean score.
