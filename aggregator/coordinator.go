@@ -148,6 +148,8 @@ func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	return nil
 }
 
+// Upload is one party's contribution for both servers, as it came: the coordinator's share, and the
+// helper's encrypted.
 type Upload struct {
 	Party study.PartyID
 	Data  []byte

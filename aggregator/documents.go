@@ -7,14 +7,17 @@ import (
 	"caucus/study"
 )
 
+// Signed is a document's exact bytes and one server's signature over them.
 type Signed = protocol.Signed
 
+// What the two servers sign, in the order in which a study needs them. protocol has their fields.
 type (
 	Acceptance     = protocol.Acceptance
 	Set            = protocol.Set
 	AggregateShare = protocol.AggregateShare
 )
 
+// Digest is the SHA-256 of a signed document, or of fields with their lengths.
 type Digest = study.Hash
 
 // Reveal is the coordinator's statement that a study opens under the helper's acceptance.

@@ -141,6 +141,9 @@ func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signe
 	return r.Own, nil
 }
 
+// Reveal implements Peer. The coordinator's half must be the one to which it committed in its
+// acceptance, else ErrConflict. This helper's half leaves only after the coordinator's is on the
+// disk; the same call again gives the same half.
 func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte, reveal Signed) ([32]byte, error) {
 	t, r, unlock, err := s.helper(ctx, plan)
 	defer unlock()
@@ -174,6 +177,9 @@ func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]b
 	return r.Half, err
 }
 
+// Prepare implements Peer. It stores verdict, message and sum before it answers, and answers a
+// repeated offer from what it stored. A bad share is no error but a verdict. Two different offers
+// of one party are ErrConflict.
 func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []uploading.PrepareRequest) ([]PrepareReply, error) {
 	t, r, unlock, err := s.helper(ctx, plan)
 	defer unlock()
@@ -282,6 +288,9 @@ func (s *Server) check(t task, r record, o uploading.PrepareRequest) (checked, e
 	return c, nil
 }
 
+// Seal implements Peer. It signs only the set of exactly the contributions that this helper
+// accepted, at least the minimum in force (study.ErrTooFew); the same set again gets the same
+// signature, another is ErrConflict.
 func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte, error) {
 	t, r, unlock, err := s.helper(ctx, plan)
 	defer unlock()

@@ -64,6 +64,7 @@ func (s *Server) membersOf(ctx context.Context, h study.Hash) (m Members, err er
 	return m, err
 }
 
+// Members reads who is in the sum, at either server. It is final once the set is sealed.
 func (s *Server) Members(ctx context.Context, plan study.Hash) (Members, error) {
 	if err := s.current(ctx); err != nil {
 		return Members{}, err
@@ -138,6 +139,8 @@ type Counts struct {
 	Waiting, Right, Wrong                    int // contributions not yet checked, accepted, refused
 }
 
+// Counts counts studies by state and contributions by verdict, over the whole store, in one
+// snapshot.
 func (s *Server) Counts(ctx context.Context) (n Counts, err error) {
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
 		err := t.records(func(_ study.Hash, r record) error {

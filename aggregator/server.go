@@ -31,6 +31,7 @@ var (
 	ErrForgotten = errors.New("the helper's files were put back: it does not know what it agreed to any more")
 )
 
+// Config opens one of the two servers. Role says which; fields for the other role are ignored.
 type Config struct {
 	Role shares.Role
 	// Store is the path of the studies' database (Create), and Head that of the head file (InitHead).
@@ -102,6 +103,8 @@ type Server struct {
 // SQLite describes the store of a server at path, for database.Upgrade.
 func SQLite(path string) database.File { return database.File{SQLite: file, Path: path} }
 
+// Create makes an empty store at path, with mode 0600. It refuses a file that exists. InitHead
+// makes the head file that belongs to it.
 func Create(path string) error {
 	db, err := file.Make(path)
 	if err != nil {
@@ -178,6 +181,8 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
+// Close closes the store, not the ledger's journal, which is the caller's. A killed server loses no
+// more.
 func (s *Server) Close() error { return s.db.Close() }
 
 // take waits for its turn about a study, until ctx ends. A helper's calls are all one after the other. At a coordinator

@@ -318,6 +318,9 @@ func (v service) Recall(ctx context.Context, d *pb.HelperDocument) (*pb.HelperRe
 	return &pb.HelperRecalled{}, v.s.Recall(ctx, signedOf(d))
 }
 
+// Remote is the helper over a network, over mutual TLS with pinned keys. Every call has a deadline,
+// and may be repeated after any error: the helper answers again what it answered before. It is safe
+// for concurrent use.
 type Remote struct {
 	connection *grpc.ClientConn
 	helper     pb.HelperClient
@@ -423,6 +426,7 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 	return r, nil
 }
 
+// Close ends the connection and the calls under way. The helper may have done what they asked.
 func (r *Remote) Close() error { return r.connection.Close() }
 
 // Silent returns since when the helper has not answered what it was asked, zero if it answers. A helper that is
@@ -484,11 +488,13 @@ func (r *Remote) bring(ctx context.Context, plan study.Hash, canonical, pool []b
 	return err
 }
 
+// Accept gives up after 8 seconds. The helper may still have accepted; ask again.
 func (r *Remote) Accept(ctx context.Context, plan study.Hash, own Signed) (Signed, error) {
 	out, err := r.helper.Accept(ctx, &pb.HelperDocument{Plan: plan[:], Document: own.Document, Signature: own.Signature})
 	return signedOf(out), asError(err)
 }
 
+// Reveal gives up after 8 seconds. It refuses a half of other than 32 bytes.
 func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte, reveal Signed) ([32]byte, error) {
 	out, err := r.helper.Reveal(ctx, &pb.HelperDocument{Plan: plan[:], Document: reveal.Document, Signature: reveal.Signature, Half: half[:]})
 	if err != nil {
@@ -497,6 +503,8 @@ func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte, rev
 	return fixed("the helper's half", out.GetHalf())
 }
 
+// Prepare gives up after 2 minutes. It does not check that the helper answered each offer; Server
+// does.
 func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []uploading.PrepareRequest) ([]PrepareReply, error) {
 	in := &pb.HelperOffers{Plan: plan[:]}
 	for _, o := range offers {
@@ -513,21 +521,27 @@ func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []uploadin
 	return answers, nil
 }
 
+// Seal gives up after 2 minutes. The returned signature is not checked here.
 func (r *Remote) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte, error) {
 	out, err := r.helper.Seal(ctx, &pb.HelperDocument{Plan: plan[:], Document: set.Document, Signature: set.Signature})
 	return out.GetSignature(), asError(err)
 }
 
+// Share asks the helper to release its share, through its own ledger and with its own noise, and
+// gives up after 2 minutes. The same share comes again when asked again.
 func (r *Remote) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 	out, err := r.helper.Share(ctx, &pb.HelperDocument{Plan: plan[:]})
 	return signedOf(out), asError(err)
 }
 
+// End gives up after 8 seconds. Repeat it until it succeeds, or the helper keeps what it stored of
+// the study.
 func (r *Remote) End(ctx context.Context, plan study.Hash) error {
 	_, err := r.helper.End(ctx, &pb.HelperDocument{Plan: plan[:]})
 	return asError(err)
 }
 
+// Recall gives up after 8 seconds. ErrBehind comes from the helper, as through Server.
 func (r *Remote) Recall(ctx context.Context, share Signed) error {
 	_, err := r.helper.Recall(ctx, &pb.HelperDocument{Document: share.Document, Signature: share.Signature})
 	return asError(err)

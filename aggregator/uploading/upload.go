@@ -165,6 +165,8 @@ type Pins struct {
 	Sealing protocol.KeyPin
 }
 
+// Agreement is what a party needs of a checked acceptance to make its upload: Sealing is the
+// helper's public key, to which its share is encrypted.
 type Agreement struct {
 	Sealing    []byte
 	Acceptance study.Hash // digest of the helper's acceptance
