@@ -22,10 +22,13 @@ import (
 // Digest names a pool: the SHA-256 of its canonical bytes. As text it is lower-case hexadecimal.
 type Digest [sha256.Size]byte
 
+// String returns 64 lower-case hexadecimal digits, which name the pool's file in folders.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
+// MarshalText writes what String returns, for plans in JSON. It never fails.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
+// UnmarshalText takes exactly 64 hexadecimal digits, of either case.
 func (d *Digest) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(d) {
 		return fmt.Errorf("read pool digest: have %d characters, want %d", len(text), 2*len(d))
@@ -36,6 +39,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// ErrEmpty refuses a pool of no rows: no vote, moment or weight would mean anything.
 var ErrEmpty = errors.New("the public pool has no rows: give a file with at least one")
 
 // Pool is the public pool of a study. All its fields are public.
@@ -150,6 +154,7 @@ func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
 	return p
 }
 
+// Rows is the number N of public rows, the same for Encoded, X and any Weight.
 func (p *Pool) Rows() int { n, _ := p.X.Dims(); return n }
 
 // Dim returns the number of mapped features, d, including the intercept.
