@@ -19,6 +19,8 @@ import (
 	"caucus/study/life"
 )
 
+// ListMembers serves operators: every member and open invitation by name, with its last call since
+// this process started.
 func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb.ListMembersReply, error) {
 	var members []protocol.Member
 	err := s.store.View(ctx, func(tx records.Tx) (err error) {
@@ -251,6 +253,9 @@ func (s *Server) knownRoster(tx records.Tx, plan study.Plan) error {
 	return nil
 }
 
+// OpenStudy opens a draft, from which moment its plan cannot change. With noise by aggregators the
+// helper must agree first; after a refusal the study stays a draft. A plan past its deadline is
+// study.ErrPlan.
 func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
@@ -278,6 +283,8 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary
 
 const maxReason = 1000
 
+// CancelStudy fails a draft, open or sealed study for good; its ballots are deleted. The reason, at
+// most 1000 bytes, is shown to all members. A study that is over is study.ErrNotOpen.
 func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summary, error) {
 	if err := study.CheckText(r.Reason); err != nil {
 		return nil, fmt.Errorf("%w: the reason: %w", protocol.ErrInvalid, err)

@@ -31,6 +31,9 @@ import (
 	"caucus/study"
 )
 
+// Server is a running coordinator: it holds its folder's lock, or PostgreSQL's lease, until Close.
+// Its exported methods are calls of members, which the gate has admitted; they may run at the same
+// time.
 type Server struct {
 	unimplemented
 	*members.Registrar
@@ -274,6 +277,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
+// Addr is the address in use, with the port that the system chose if the configuration says 0.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
 // Run serves until ctx ends, and returns nil after an orderly stop. While it stops, it takes no new call, lets calls

@@ -22,8 +22,11 @@ import (
 	"caucus/protocol"
 )
 
+// BackupFile is the report's name in a backup, written last: a folder without it is no backup.
 const BackupFile = "backup.json"
 
+// BackupReport says what a backup holds: when it was made, how far the ledger had come, and each
+// file's digest, which Restore checks.
 type BackupReport struct {
 	Made   time.Time    `json:"made"`
 	Ledger privacy.Head `json:"ledger"`

@@ -92,6 +92,8 @@ type Config struct {
 	Checkpoint func(effect string) `yaml:"-"`
 }
 
+// Limits bound what members may ask of a coordinator, in memory, connections, time and bytes. They
+// depend on no study's content. Changes need a restart.
 type Limits struct {
 	// Body is the largest size of a contribution, in bytes, whatever its kind allows.
 	Body int `yaml:"body"`
@@ -124,6 +126,7 @@ type Limits struct {
 	Burst int     `yaml:"burst"`
 }
 
+// Helper names the second server for studies with noise by aggregators. The zero Helper is none.
 type Helper struct {
 	// Address is the helper's host:port, and Key its signing key. The helper's operator gives both
 	// ("caucus helper init" prints the key). The coordinator talks only to the holder of that key.
@@ -148,6 +151,8 @@ const (
 	SharesKey    = "aggregator.key" // this coordinator's signing key for its helper
 )
 
+// DefaultConfig fits a coordinator of some thousand parties on one small machine. It has no budget,
+// address, page, metrics or helper.
 func DefaultConfig(dir string) Config {
 	return Config{
 		Dir: dir, Listen: ":7443", MinimumParties: 2, InvitationValid: 7 * 24 * time.Hour,
@@ -269,6 +274,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
+// Named reports whether a helper is configured.
 func (h Helper) Named() bool { return h != Helper{} }
 
 func (h Helper) validate(c Config) error {
@@ -290,10 +296,14 @@ func (h Helper) validate(c Config) error {
 	return nil
 }
 
+// SharesHead is the path of the head file of the store of shares; "" without a helper.
 func (c Config) SharesHead() string { return folder.Path(c.Dir, c.Helper.Head) }
 
+// Path is a file's path in the folder, whether the file is there or not.
 func (c Config) Path(file string) string { return filepath.Join(c.Dir, file) }
 
+// HeadFile is the path of the ledger's head file, outside the folder; "" if the configuration names
+// none.
 func (c Config) HeadFile() string { return folder.Path(c.Dir, c.Head) }
 
 // Allowance is the longest time for an upload of size bytes.
@@ -301,6 +311,8 @@ func (l Limits) Allowance(size uint64) time.Duration {
 	return l.Silence + time.Duration(float64(size)/float64(l.Slowest)*float64(time.Second))
 }
 
+// Free returns the bytes that can still be written on the folder's volume. PostgreSQL's volume is
+// not looked at.
 func (c Config) Free() (uint64, error) { return folder.Free(c.Dir) }
 
 // Hold locks a folder until release is called. Until then, every other call of Hold for the folder returns an error.

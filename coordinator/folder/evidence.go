@@ -30,6 +30,8 @@ type Evidence struct {
 	Witnessed []privacy.Head
 }
 
+// ReadEvidence reads the folder without a lock or a change. It checks the signature of each stored
+// release, and reads on after one of a form that this version does not know.
 func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 	fail := func(err error) (Evidence, error) {
 		return Evidence{}, fmt.Errorf("read coordinator's folder %s: %w", dir, err)

@@ -16,6 +16,8 @@ import (
 	"caucus/study"
 )
 
+// HelperReport says what the helper's operator needs of this coordinator, and where the head file
+// lies that no backup may contain.
 type HelperReport struct {
 	// Key is this coordinator's signing key. The helper's operator pins it.
 	Key  protocol.SignerKey `json:"key"`

@@ -16,6 +16,7 @@ import (
 	"caucus/protocol"
 )
 
+// InitOptions say where a new coordinator's folder is made, and who its first operator is.
 type InitOptions struct {
 	// Dir is made with mode 0700 if it does not exist. It must not hold a coordinator's files.
 	Dir string
@@ -31,6 +32,8 @@ type InitOptions struct {
 	Now func() time.Time
 }
 
+// HeadFile is the head file's path with the default filled in: beside the folder, so that a
+// restored folder finds a newer head.
 func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
 
 // Init makes a coordinator's folder: authority, signing key, empty store and ledger, head file, the

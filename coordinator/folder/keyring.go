@@ -42,6 +42,8 @@ func generation(file string, n int) string {
 
 var keyFiles = []string{CAFile, CAKeyFile, SignerFile}
 
+// LoadKeyring reads the generation of keys in use, and checks that successions lead from the first
+// key to it. A half-made handover has no effect on what it returns.
 func LoadKeyring(c Config) (k Keyring, err error) {
 	document, err := readKeyring(c)
 	if err != nil {

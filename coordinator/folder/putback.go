@@ -13,6 +13,7 @@ import (
 	"caucus/study"
 )
 
+// Returned is the outcome of PutBack for one release.
 type Returned struct {
 	Study study.Hash `json:"study"`
 	Name  string     `json:"name"`

@@ -94,6 +94,8 @@ func (s *Stores) AskAgain(ctx context.Context, c Config) error {
 	return err
 }
 
+// Close closes the databases, then gives up the lease and the folder's lock, in this order, so that
+// the next leader finds no open transaction.
 func (s *Stores) Close() error {
 	err := errors.Join(s.Store.Close(), s.Journal.Close())
 	s.unlock()

@@ -27,6 +27,7 @@ type Certificates struct {
 // mostKnown bounds the certificates in memory, about 200 bytes each. A further one clears the cache.
 const mostKnown = 1 << 17
 
+// NewCertificates starts with an empty cache. now is the clock against which certificates expire.
 func NewCertificates(store records.Store, now func() time.Time) *Certificates {
 	return &Certificates{store: store, now: now, known: map[string]records.Certificate{}}
 }

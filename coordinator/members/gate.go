@@ -87,6 +87,8 @@ type Traffic struct {
 	Left        map[string]float64 // bytes that each member may move now
 }
 
+// Traffic looks at calls and then at connections, each under its own lock, so the two may differ by
+// what happened in between.
 func (g *Gate) Traffic() Traffic {
 	t := Traffic{Connections: map[string]int{}, Calls: map[string]int{}, Left: map[string]float64{}}
 	g.mu.Lock()
@@ -103,6 +105,8 @@ func (g *Gate) Traffic() Traffic {
 	return t
 }
 
+// AllowMethods lets calls of these services through; the gate refuses all other names before it
+// counts or logs them. Call it before serving.
 func (g *Gate) AllowMethods(services map[string]grpc.ServiceInfo) {
 	for name, s := range services {
 		for _, m := range s.Methods {
@@ -395,6 +399,8 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
+// CallerOf returns who makes the admitted call of ctx, from the verified certificate. Outside a
+// call of the gate it is the zero Caller, which has no role.
 func CallerOf(ctx context.Context) protocol.Caller {
 	if c := callOf(ctx); c != nil {
 		return c.caller
@@ -450,6 +456,8 @@ func (g *Gate) report(c *call, err error) error {
 	return travels
 }
 
+// Unary runs an admitted call under the call's own context, which ends when the caller is revoked.
+// Errors leave in the form of protocol.Status.
 func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (reply any, err error) {
 	c := callOf(ctx)
 	c.message.Stop()
@@ -460,6 +468,8 @@ func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, hand
 	return reply, err
 }
 
+// Stream runs an admitted call whose messages count towards the caller's bytes, silence and pace.
+// Errors leave in the form of protocol.Status.
 func (g *Gate) Stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	c := callOf(ss.Context())
 	return g.handle(c, func() error { return handler(srv, &admittedStream{ss, c, connectionOf(c.ctx), g}) })

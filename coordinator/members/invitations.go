@@ -84,6 +84,8 @@ func (s *Registrar) invites(seconds int64, address string) (valid time.Duration,
 	return valid, dial, nil
 }
 
+// Revoke ends a member's certificates and invitations, its open calls and its connections, before
+// it returns. No operator can revoke itself. An unknown name is protocol.ErrNotFound.
 func (s *Registrar) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeReply, error) {
 	if r.Name == CallerOf(ctx).Name {
 		return nil, fmt.Errorf("%w: an operator cannot revoke itself: another one must", protocol.ErrInvalid)

@@ -95,6 +95,8 @@ func (s *Registrar) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.
 	return &pb.MakeTokenReply{Token: v.String(), State: tokenState(k, now)}, nil
 }
 
+// ListTokens serves operators: all tokens, newest first, also those that are full, expired or
+// revoked. No token's secret is stored, so none is listed.
 func (s *Registrar) ListTokens(ctx context.Context, _ *pb.ListTokensRequest) (*pb.ListTokensReply, error) {
 	var all []records.Token
 	err := s.store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Tokens(); return err })

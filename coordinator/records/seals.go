@@ -29,6 +29,8 @@ type Keys struct {
 	changed chan struct{}         // closed at the next change
 }
 
+// NewKeys returns a set without keys, as of a process that has just started: none is ever read from
+// a disk.
 func NewKeys() *Keys { return &Keys{of: map[study.Hash][]byte{}, changed: make(chan struct{})} }
 
 // All returns a copy of the keys, and a channel that is closed when they change.

@@ -11,6 +11,8 @@ import (
 	"caucus/protocol"
 )
 
+// SQL is a Store in a SQLite file or a PostgreSQL database, with the same tables and the same
+// guarantees.
 type SQL struct {
 	DB      *database.DB
 	path    string
@@ -58,6 +60,8 @@ func Open(path string) (*SQL, error) {
 	return s, nil
 }
 
+// Over uses a database that is open already. path names it in errors. Keys stays nil, so ballots
+// are stored in clear: right for files alone.
 func Over(path string, db *database.DB) *SQL { return &SQL{DB: db, path: path} }
 
 // Copy writes all rows to a new file, as of one moment. The store may be in use.
@@ -76,12 +80,16 @@ func (s *SQL) Check(ctx context.Context) error {
 	return nil
 }
 
+// Close ends all connections; every Update that returned nil is on the disk.
 func (s *SQL) Close() error { return s.DB.Close() }
 
+// Update runs fn in one writing transaction. When it has ended a study, it forgets the study's key,
+// after the commit. OnError hears of each failure.
 func (s *SQL) Update(ctx context.Context, fn func(Tx) error) error {
 	return s.transact(ctx, s.DB.Update, fn)
 }
 
+// View runs fn on a snapshot, beside writers. fn must not write.
 func (s *SQL) View(ctx context.Context, fn func(Tx) error) error {
 	return s.transact(ctx, s.DB.View, fn)
 }
@@ -132,6 +140,8 @@ type trouble struct {
 	cause  error
 }
 
+// Trouble wraps an error as one that may pass: callers elsewhere see protocol.ErrUnavailable and
+// try again, and cause's text stays in this machine's log. advice is for the operator.
 func Trouble(advice string, cause error) error { return &trouble{advice, cause} }
 
 func (t *trouble) Error() string   { return fmt.Sprintf("%s (%v)", t.advice, t.cause) }

@@ -27,10 +27,15 @@ type Store interface {
 	Close() error
 }
 
+// ErrNone is what a look-up in Tx returns, unwrapped, if there is no such row.
 var ErrNone = errors.New("no such row")
 
+// ErrDamagedSum refuses a running sum whose digest is another than when it was stored. The
+// contributions in it are lost and must be sent again (Tx.LoseSum).
 var ErrDamagedSum = fmt.Errorf("%w: the stored sum is not what was stored", protocol.ErrDamaged)
 
+// Tx is one transaction on the store. It is for one goroutine, and ends with Update or View.
+// Look-ups without a row return ErrNone; what is added twice is an error.
 type Tx interface {
 	// Try runs fn in a savepoint. If fn fails, its writes are undone, undone is its error, and the
 	// transaction may go on. After err the transaction must end.
@@ -145,6 +150,8 @@ type Tx interface {
 	SetClock(time.Time) error
 }
 
+// Certificate is a member's certificate as issued: Serial is hexadecimal and unique, and expiry and
+// revocation decide whether its calls are admitted.
 type Certificate struct {
 	Serial  string
 	Name    string
@@ -153,6 +160,7 @@ type Certificate struct {
 	Revoked bool
 }
 
+// Invitation lets one newcomer enrol under Name and Role, once, until Expires.
 type Invitation struct {
 	Serial  string
 	Name    string
@@ -164,6 +172,8 @@ type Invitation struct {
 	Certificate []byte
 }
 
+// Token is a join token without its secret. Used counts the enrolments that it paid for, at most
+// Quota; By is the operator who made it.
 type Token struct {
 	ID      string
 	Serial  string
@@ -177,6 +187,8 @@ type Token struct {
 	Revoked bool
 }
 
+// Study is a study's row. Plan is the canonical bytes that Hash names, Signature the coordinator's
+// over them; lists leave both out. Reason says why it failed.
 type Study struct {
 	Hash            study.Hash
 	Name            string
@@ -186,11 +198,14 @@ type Study struct {
 	Reason          string
 }
 
+// Release is a release's signed bytes, with the number of its last entry in the coordinator's
+// ledger, 0 if the coordinator added no noise.
 type Release struct {
 	Document, Signature []byte
 	LedgerEntry         int64
 }
 
+// Contribution is a party's body as received. Digest is what its receipt names.
 type Contribution struct {
 	Party  study.PartyID
 	Digest study.BodyDigest

@@ -17,6 +17,7 @@ type Counts struct {
 	Commits, Folds prometheus.Histogram // seconds
 }
 
+// NewCounts registers all counters at 0 in a registry of their own.
 func NewCounts() *Counts {
 	c := &Counts{Registry: prometheus.NewRegistry()}
 	counter := func(name, help string) prometheus.Counter {
@@ -39,4 +40,5 @@ func NewCounts() *Counts {
 	return c
 }
 
+// Since observes the seconds between two readings of the monotonic clock (clock.Elapsed).
 func Since(h prometheus.Observer, from, to time.Duration) { h.Observe((to - from).Seconds()) }

@@ -36,6 +36,7 @@ const (
 	twicePlaces = time.Hour
 )
 
+// NewPresence starts with nobody seen: presence is forgotten at a restart.
 func NewPresence(log *slog.Logger) *Presence {
 	return &Presence{log: log, members: map[string]*present{}}
 }

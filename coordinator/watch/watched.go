@@ -31,6 +31,8 @@ type Coordinator interface {
 	Awaited(h study.Hash, contributors, others []study.PartyID) []study.PartyID
 }
 
+// Health is the coordinator's state at one moment, for page, metrics and readiness. It names no
+// party and no study.
 type Health struct {
 	Now     time.Time
 	Doubt   error // why the clock is not trusted; nil: it is
@@ -136,7 +138,9 @@ func (s *Watched) answerMachines(mux *http.ServeMux) error {
 
 // MetricsAt and PageAt return the addresses, nil if off.
 func (w *Watcher) MetricsAt() net.Addr { return addr(w.metricsAt) }
-func (w *Watcher) PageAt() net.Addr    { return addr(w.pageAt) }
+
+// PageAt is the page's address, with the port that the system chose; nil if it is off.
+func (w *Watcher) PageAt() net.Addr { return addr(w.pageAt) }
 
 func addr(l net.Listener) net.Addr {
 	if l == nil {
@@ -145,6 +149,8 @@ func addr(l net.Listener) net.Addr {
 	return l.Addr()
 }
 
+// Serve returns when every listener has ended, with the first error; after Close that is
+// http.ErrServerClosed.
 func (w *Watcher) Serve() error {
 	var under errgroup.Group
 	for l, server := range w.servers {
