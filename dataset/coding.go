@@ -43,6 +43,8 @@ type codedFeature struct {
 	cells cellEncoder // numbers the encoded columns from 0
 }
 
+// Coding computes the layout of a record's bytes from the schema alone, so all records have the
+// same length. The schema must be valid.
 func (s Schema) Coding() *Coding {
 	c := &Coding{schema: s, place: map[string]int{}}
 	add := func(width int) {
@@ -250,6 +252,8 @@ func (k *Coder) Remarks() []Remark {
 	return all
 }
 
+// Empty returns the bytes of a record that lacks every value, label, patient and party. It stands
+// for a record that could not be read.
 func (c *Coding) Empty() []byte {
 	out := make([]byte, c.width)
 	for i, f := range c.features {

@@ -25,6 +25,7 @@ type Count int
 // Auto lets the plan choose the count by a forecast.
 const Auto Count = -1
 
+// MarshalText writes "auto" or a decimal number, as UnmarshalText reads it.
 func (c Count) MarshalText() ([]byte, error) {
 	if c == Auto {
 		return []byte("auto"), nil

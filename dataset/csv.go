@@ -29,6 +29,8 @@ type Format struct {
 	Escape byte
 }
 
+// Validate refuses delimiters, comments and escapes that could not be told from the text of a cell,
+// and a negative first row.
 func (f Format) Validate() error {
 	switch f.Delimiter {
 	case '"', '\r', '\n', utf8.RuneError:

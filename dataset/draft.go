@@ -27,6 +27,8 @@ const (
 
 var missingTexts = []string{"?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-"}
 
+// LeftOut names a column that DraftSchema did not take as a feature, and why: it identifies
+// somebody, holds free text, or has one value.
 type LeftOut struct {
 	Column string `json:"column"`
 	Why    string `json:"why"`
@@ -104,6 +106,8 @@ var (
 	patientName    = regexp.MustCompile(`(?i)(patient|subject|person|participant|mrn|proband|versicherte)`)
 )
 
+// NamesPatient reports whether a column's name says that it identifies persons, in English or
+// German. It is a guess for drafts, which a person checks.
 func NamesPatient(column string) bool { return patientName.MatchString(column) }
 
 // identifies reports whether a column is named like patient or record numbers and has too many distinct values
@@ -237,6 +241,8 @@ func firstText(levels []string) string {
 
 var decimalComma = regexp.MustCompile(`^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+$`)
 
+// HasDecimalComma reports whether a text is a number written 1.234,5: a comma before the decimals,
+// and points between groups of three digits or none.
 func HasDecimalComma(text string) bool { return decimalComma.MatchString(text) }
 
 // usualLayouts are the date formats to guess. None but YYYYMMDD is the text of a number.

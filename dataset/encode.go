@@ -7,6 +7,8 @@ import (
 	"strconv"
 )
 
+// Dim is the number of encoded columns: a number takes one, or two with a flag for missing values,
+// a text one for each level and mostly one for other texts.
 func (s Schema) Dim() int {
 	d := 0
 	for _, f := range s.Features {
@@ -55,6 +57,8 @@ func (s Schema) squaredNorm() float64 {
 	return sum
 }
 
+// FeatureColumns lists the file's columns that are features, in the order of encoding,
+// abbreviations written out.
 func (s Schema) FeatureColumns() []string {
 	var all []string
 	for _, f := range s.Features {

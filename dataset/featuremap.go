@@ -45,8 +45,10 @@ func (m Map) After(first Map) Map {
 	return m
 }
 
+// MapKind names one of the three formulas at Map.
 type MapKind string
 
+// The third kind, "standard", stands beside Standard.
 const (
 	IdentityMap MapKind = "identity"
 	PCAMap      MapKind = "pca"
@@ -74,6 +76,8 @@ func (m Map) Center() []float64 {
 	return nil
 }
 
+// Columns is the number of encoded columns that Apply takes, of the innermost map where maps follow
+// each other.
 func (m Map) Columns() int {
 	if m.First != nil {
 		return m.First.Columns()

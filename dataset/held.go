@@ -37,6 +37,7 @@ func (r *Records) hasParty() bool    { return r.Party != nil }
 func (r *Records) parties() []string { return r.Party }
 func (r *Records) marked() source    { return r }
 
+// Len counts the selected records, without encoding any.
 func (h *Held) Len() int { return len(h.Y) }
 
 // MarkMissing returns the records as under a schema with MarkMissing. Records that are encoded

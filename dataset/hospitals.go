@@ -8,6 +8,8 @@ import (
 	"strconv"
 )
 
+// HospitalConfig says how large and how unequal the generated hospitals are. No record in them is
+// of a real person.
 type HospitalConfig struct {
 	Sites   int
 	Records int    // number of admissions in all hospitals together, at least 0
@@ -25,6 +27,8 @@ func DefaultHospitalConfig() HospitalConfig {
 	return HospitalConfig{Sites: 12, Records: 6000, Seed: 1, Skew: 1, Returns: 0.25, Missing: 0.05}
 }
 
+// Validate requires a site at least, Skew 0 to 10, and shares for Returns (below 1) and Missing.
+// Errors name the setting.
 func (c HospitalConfig) Validate() error {
 	switch {
 	case c.Sites < 1:
@@ -46,6 +50,8 @@ var diagnosisGroups = []string{"heart-failure", "pneumonia", "diabetes", "copd",
 // diagnosisRisk is each diagnosis' addition to the log odds of readmission.
 var diagnosisRisk = []float64{1.6, 0.1, 0.7, 1.1, -0.9, 0.3, 0.6, -0.6}
 
+// HospitalSchema has ten features, patient and hospital, and predicts readmission in two classes.
+// Its bounds are of medicine, not of the generated data.
 func HospitalSchema() Schema {
 	return Schema{
 		Name:    "hospitals",

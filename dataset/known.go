@@ -25,6 +25,7 @@ type Known struct {
 	Base string `yaml:"base"`
 }
 
+// KnownFile is one file of a known set, in its original form.
 type KnownFile struct {
 	File string `yaml:"file"` // slash-separated, below the folder of data
 	// Party fills the schema's party column if a file holds one party's records.
@@ -34,6 +35,7 @@ type KnownFile struct {
 //go:embed known/*.yaml
 var knownFiles embed.FS
 
+// KnownNames lists the sets that LoadKnown describes, sorted.
 func KnownNames() []string {
 	files, _ := fs.Glob(knownFiles, "known/*.yaml") // no error: the pattern is valid
 	for i, f := range files {
@@ -43,6 +45,8 @@ func KnownNames() []string {
 	return files
 }
 
+// LoadKnown reads a set's description, which this module contains. Known.Load then reads its files,
+// which are elsewhere. The error for another name lists all names.
 func LoadKnown(name string) (Known, error) {
 	if !slices.Contains(KnownNames(), name) {
 		return Known{}, fmt.Errorf("load known set: there is no %q; choose one of %s", name, strings.Join(KnownNames(), ", "))
@@ -81,6 +85,7 @@ func (k *Known) read(name string, depth int) error {
 	return decodeStrict(bytes.NewReader(text), k)
 }
 
+// HasTest reports whether the set's makers divided it into train and test.
 func (k Known) HasTest() bool { return len(k.Test) > 0 }
 
 // Load reads a part, "train" or "test", from a folder of data. It finds files with or without ".gz". The

@@ -16,8 +16,11 @@ type Records struct {
 	Outside []bool
 }
 
+// IsOutside reports whether the study's condition excludes record i, which then counts as an empty
+// one.
 func (r *Records) IsOutside(i int) bool { return r.Outside != nil && r.Outside[i] }
 
+// Len counts all records, those outside and those without a label too. It works where X is 0×0.
 func (r *Records) Len() int { return len(r.Y) }
 
 // Select copies the records at the given rows, in order. It panics on an absent row.

@@ -15,6 +15,8 @@ type Remark struct {
 // Problem names a kind of odd cell, row or column, and its treatment.
 type Problem string
 
+// What encoding does to an odd cell. None of it is an error, because an error would tell about a
+// record.
 const (
 	Clamped      Problem = "outside its bounds, clamped"
 	Missing      Problem = "missing"

@@ -56,6 +56,7 @@ type Label struct {
 	Other string `yaml:"other,omitempty" json:"other,omitempty"`
 }
 
+// FeatureKind decides how many encoded columns a feature has, and their values in [0,1].
 type FeatureKind string
 
 const (
@@ -90,6 +91,7 @@ const maxSchemaBytes = 4 << 20
 
 const maxColumns = 100_000
 
+// YAML writes the schema so that ParseSchema reads the same one.
 func (s Schema) YAML() ([]byte, error) {
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
@@ -118,6 +120,8 @@ func decodeStrict(r io.Reader, v any) error {
 	return file.Decode(v)
 }
 
+// Format returns how files of this schema are written, unless a site's mapping says otherwise.
+// Abbreviated columns are written out.
 func (s Schema) Format() Format {
 	f := Format{Comment: s.Comment}
 	if s.Delimiter != "" {
@@ -135,6 +139,7 @@ func (s Schema) Meaning() Schema {
 	return s
 }
 
+// Classes returns a copy of the label's classes: class k is number k, 0..K−1.
 func (s Schema) Classes() []string { return slices.Clone(s.Label.Classes) }
 
 // Without returns the schema without the named feature columns. Other names change nothing.

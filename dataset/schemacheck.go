@@ -13,6 +13,8 @@ import (
 	"caucus/internal/csvfile"
 )
 
+// Validate checks names, bounds, levels, classes and the number of columns, at most 100,000. Its
+// error names the field and says what to do. All other methods need a valid schema.
 func (s Schema) Validate() error {
 	if err := s.Label.validate(); err != nil {
 		return fmt.Errorf("schema: label: %w", err)

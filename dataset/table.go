@@ -66,8 +66,10 @@ func pickRows[T any](from []T, rows []int) []T {
 	return to
 }
 
+// Rows counts rows without a header.
 func (t *Table) Rows() int { return t.rows }
 
+// Columns lists the names in the file's order. The slice is the caller's own.
 func (t *Table) Columns() []string {
 	names := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -76,6 +78,7 @@ func (t *Table) Columns() []string {
 	return names
 }
 
+// Has reports whether a column has exactly this name, in the same case.
 func (t *Table) Has(column string) bool {
 	_, ok := t.index[column]
 	return ok

@@ -62,6 +62,8 @@ func (q *Query) UnmarshalYAML(n *yaml.Node) error {
 	return err
 }
 
+// Validate checks what the configuration says, and that a statement given in it is one that reads.
+// It opens neither files nor database. Errors begin with the key.
 func (q Query) Validate() error {
 	switch {
 	case !slices.Contains([]string{Postgres, MySQL, SQLite}, q.Driver):
@@ -91,6 +93,8 @@ func (q Query) Below(folder string) Query {
 	return q
 }
 
+// Text returns the statement, from SQLFile if that is given, at most 1 MiB. It fails where Validate
+// does, and if a file's statement does more than read.
 func (q Query) Text() (string, error) {
 	if err := q.Validate(); err != nil || q.SQLFile == "" {
 		return q.SQL, err

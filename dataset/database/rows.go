@@ -134,6 +134,7 @@ func (r *Rows) setZone() (err error) {
 // Zone returns the time zone of the query's session; "" for SQLite, which has none.
 func (r *Rows) Zone() string { return r.zone }
 
+// Columns returns the result's column names, in the order of the cells of Next.
 func (r *Rows) Columns() []string { return r.names }
 
 // Place returns the last row's number, from 1.
@@ -142,6 +143,8 @@ func (r *Rows) Place() int { return r.place }
 // Remarks returns nothing: a query has no odd rows.
 func (r *Rows) Remarks() []dataset.Remark { return nil }
 
+// Digest returns the SHA-256, in hexadecimal, of driver and statement, so that a declaration holds
+// for this query alone. It does not depend on the rows.
 func (r *Rows) Digest() string { return r.digest }
 
 // Next returns the next row. An error of the query ends the rows: later calls return it again.

@@ -60,6 +60,7 @@ func (d Date) Civil() (year, month, day int) {
 	return year, month, day
 }
 
+// String writes the day as ISO 8601 does, 2024-12-31.
 func (d Date) String() string {
 	y, m, day := d.Civil()
 	return fmt.Sprintf("%04d-%02d-%02d", y, m, day)

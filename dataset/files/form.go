@@ -17,16 +17,22 @@ import (
 	"caucus/dataset"
 )
 
+// FileType is a kind of file that Open reads, recognised by content and never by name.
 type FileType string
 
+// The kinds have the names that declarations and messages contain. Text has lines and a delimiter;
+// the others are containers.
 const (
 	Text     FileType = "text"
 	Workbook FileType = "xlsx"
 	Parquet  FileType = "parquet"
 )
 
+// Packing is a compression around the whole file. Workbooks and Parquet pack their own parts, and
+// have none here.
 type Packing string
 
+// The packings have the names that declarations contain; none is the empty one.
 const (
 	Plain Packing = ""
 	Gzip  Packing = "gzip"
@@ -44,6 +50,7 @@ type Format struct {
 // Container reports whether a file is read as a whole, so that one damaged byte may lose all its records.
 func (f Format) Container() bool { return f.Kind != Text }
 
+// String describes the format to a person, as in "text, latin1, packed with gzip".
 func (f Format) String() string {
 	switch f.Kind {
 	case Workbook:
@@ -184,6 +191,7 @@ type EncodingError struct {
 	words    string
 }
 
+// Error says what is wrong with the text and which encoding to name. It quotes no cell.
 func (e *EncodingError) Error() string { return e.words }
 
 func notNamed(probably, words string) error { return &EncodingError{probably, words} }

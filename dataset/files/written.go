@@ -54,6 +54,8 @@ func (w Written) Or(f dataset.Format) Written {
 	return w
 }
 
+// Validate checks each setting by itself and the rows against each other. Its error begins with the
+// setting's name. Whether a file fits shows when it is opened.
 func (w Written) Validate() error {
 	if w.Encoding != "" && canonicalEncoding(w.Encoding) != utf16Any && encodingOf(w.Encoding) == nil {
 		return fmt.Errorf("encoding: %q is none that is read: use one of %s", w.Encoding, strings.Join(encodingNames(), ", "))

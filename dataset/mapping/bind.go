@@ -14,6 +14,8 @@ import (
 	"caucus/internal/yamlfile"
 )
 
+// Bound is a mapping bound to one file's columns and a schema: for each schema column it knows
+// where its cells come from. It counts odd cells while rows pass, so use one for each reading.
 type Bound struct {
 	targets []target
 	// Notes tell a person what Bind inferred.

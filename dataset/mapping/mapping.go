@@ -141,6 +141,7 @@ func Parse(r io.Reader) (Mapping, error) {
 	return m, nil
 }
 
+// YAML writes the mapping as a site's configuration has it, without empty settings.
 func (m Mapping) YAML() ([]byte, error) {
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
@@ -151,12 +152,16 @@ func (m Mapping) YAML() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// Same reports whether both make the same records of every file: equal settings, however they were
+// written in YAML. It is false if either cannot be encoded.
 func (m Mapping) Same(other Mapping) bool {
 	a, errA := json.Marshal(m)
 	b, errB := json.Marshal(other)
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
+// Validate checks everything that needs no file: formats, signs, zones, dates, and each rule. Its
+// error begins with the setting's name.
 func (m Mapping) Validate() error {
 	if err := m.Written.Validate(); err != nil {
 		return err
