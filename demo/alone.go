@@ -136,12 +136,15 @@ func (m Measure) Comparison() Comparison {
 // Comparison is an outcome of comparing a release with no study. The best outcome is the smallest number.
 type Comparison int
 
+// Outcomes beyond chance, as Measure.Sure bounds it.
 const (
 	Better Comparison = iota
 	Level
 	Worse
 )
 
+// String returns "better", "level" or "worse", the words of page and JSON, and panics for other
+// numbers.
 func (c Comparison) String() string { return []string{"better", "level", "worse"}[c] }
 
 func (m Measure) chart() *study.ReportChart {

@@ -21,6 +21,7 @@ import (
 	"caucus/study/simulate"
 )
 
+// Options size the demo. Everything runs on this machine, between real daemons.
 type Options struct {
 	Parties int     // clinics
 	Devices int     // a fleet of many small parties, which votes
@@ -80,6 +81,7 @@ type Report struct {
 	Files map[string][]byte `json:"-"`
 }
 
+// Ledger is what one daemon's ledger spent in the demo, and whose it is.
 type Ledger struct {
 	Ledger string             `json:"ledger"`
 	Units  []journal.Spending `json:"units"`
@@ -136,6 +138,7 @@ type Curve struct {
 	Alone float64 `json:"one_site_alone"`
 }
 
+// Point is a simulated accuracy at one ε: the mean over repetitions, and their standard deviation.
 type Point struct {
 	Epsilon  float64 `json:"epsilon"`
 	Accuracy float64 `json:"accuracy"`
