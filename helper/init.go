@@ -14,6 +14,7 @@ import (
 	"caucus/study/kinds"
 )
 
+// InitOptions say where a new helper's folder is made, and with what settings.
 type InitOptions struct {
 	// Dir is made with mode 0700 if it does not exist. It must not hold a helper's files.
 	Dir string
@@ -25,6 +26,8 @@ type InitOptions struct {
 	Coordinator string
 }
 
+// HeadFile is the head file's path with the default filled in: beside the folder, so that a
+// restored folder finds a newer head.
 func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
 
 // Pins identify a helper. Others must get them from the helper's operator, and not from its coordinator.

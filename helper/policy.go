@@ -23,6 +23,7 @@ type Policy struct {
 	MinimumParties int `yaml:"minimum_parties"`
 }
 
+// DefaultPolicy allows no kind, mechanism or unit. It sets only the least number of parties.
 func DefaultPolicy() Policy { return Policy{MinimumParties: 2} }
 
 // Validate returns an error that names the wrong field and says what to do.

@@ -13,6 +13,8 @@ import (
 	"caucus/protocol"
 )
 
+// Reconciled says what Reconcile found and changed. If Behind, give the new pins to the coordinator
+// and every party.
 type Reconciled struct {
 	// Behind reports whether the files were restored to an older state. If false, nothing was done.
 	Behind bool `json:"behind"`

@@ -22,6 +22,7 @@ import (
 	"caucus/study"
 )
 
+// Server is a running helper: it holds its folder's lock, ledger, store and listeners until Close.
 type Server struct {
 	config   Config
 	server   *aggregator.Server
@@ -161,8 +162,10 @@ func ignoreClosed(err error) error {
 	return err
 }
 
+// Addr is the address in use, with the port that the system chose if the configuration says 0.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
+// Pins are the helper's current keys, for its operator to give to others by hand.
 func (s *Server) Pins() Pins { return s.pins }
 
 // Run serves the coordinator until ctx ends, and then completes the calls under way. The process may be killed
