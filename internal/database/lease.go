@@ -121,6 +121,8 @@ func (l *Lease) keep(ctx context.Context) {
 
 func (l *Lease) lose() { l.once.Do(func() { close(l.Lost) }) }
 
+// Release ends the session that holds the lock, and returns once no goroutine of the lease runs.
+// Lost is closed too. The next leader can start at once.
 func (l *Lease) Release() {
 	l.end()
 	l.over.Wait()

@@ -11,6 +11,7 @@ import (
 	"strings"
 )
 
+// Schema describes the tables of one kind of store, for SQLite and PostgreSQL alike.
 type Schema struct {
 	// Name is the name in errors, such as "ledger".
 	Name string
@@ -36,6 +37,8 @@ type SQLite struct {
 	Readers int
 }
 
+// DB is an open store: a SQLite file, or the same tables in PostgreSQL. Goroutines may share it. A
+// transaction that committed survives a crash of the machine.
 type DB struct {
 	// Write has one connection, so goroutines queue for it and need not poll a lock.
 	Write *sql.DB
@@ -229,6 +232,8 @@ func (d *DB) Scrub(ctx context.Context) error {
 	return err
 }
 
+// Close closes readers before the writer, which in SQLite folds the log into the file, and returns
+// both errors.
 func (d *DB) Close() error {
 	if d.Read == d.Write {
 		return d.Write.Close()

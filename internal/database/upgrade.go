@@ -8,6 +8,7 @@ import (
 	"io/fs"
 )
 
+// File is a kind of store at a path, for those who treat several stores alike.
 type File struct {
 	SQLite
 	Path string

@@ -20,6 +20,8 @@ func Hold(dir, daemon string) (release func(), err error) {
 	return release, nil
 }
 
+// Home describes a daemon's folder to Make, which makes it whole or leaves it recognisable as
+// unfinished.
 type Home struct {
 	Dir    string
 	Daemon string // for example "coordinator"

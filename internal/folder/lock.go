@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 )
 
+// ErrHeld is wrapped where a lock was refused, also if the file system cannot lock at all.
 var ErrHeld = errors.New("another process holds it")
 
 // Lock takes a folder's lock file, so that only one process works there. It does not wait: the error wraps ErrHeld
@@ -50,6 +51,8 @@ func ReadOwn(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
+// LockFile takes an exclusive lock on a file, and makes the file if need be with mode 0600. It does
+// not wait: the error wraps ErrHeld. Release leaves the file there.
 func LockFile(path string) (release func(), err error) { return lock(path, false) }
 
 // ShareFile takes a shared lock on a file. It fails while a process holds the file by LockFile.

@@ -36,6 +36,8 @@ func (s *Server) Kill() {
 	s.run.Wait()
 }
 
+// Postgres starts a PostgreSQL of this test's own in a new folder, on a Unix socket only, without
+// fsync. It skips the test where PostgreSQL is not installed.
 func Postgres(t testing.TB) *Server {
 	t.Helper()
 	initdb, server := program(t, "initdb", "postgresql"), program(t, "postgres", "postgresql")
@@ -54,6 +56,8 @@ func Postgres(t testing.TB) *Server {
 	return s
 }
 
+// MariaDB starts a MariaDB of this test's own in a new folder, on a Unix socket only. It skips the
+// test where MariaDB is not installed.
 func MariaDB(t testing.TB) *Server {
 	t.Helper()
 	install, server := program(t, "mariadb-install-db", "mariadb-server"), program(t, "mariadbd", "mariadb-server")

@@ -20,6 +20,7 @@ func (p *Page) Add(name, format string, args ...any) {
 	*p = append(*p, Line{name, Printable(fmt.Sprintf(format, args...))})
 }
 
+// WriteText writes a line each, names padded to 12 columns, in one call to w.
 func (p Page) WriteText(w io.Writer) error {
 	var text strings.Builder
 	for _, l := range p {
@@ -71,6 +72,8 @@ func List[T ~string](list []T) string {
 // falsify the lines around it on a terminal. It keeps line breaks.
 type Plain struct{ io.Writer }
 
+// Write reports len(b) as written although it may pass on less, and returns w's error. A b that
+// ends inside a character loses that character.
 func (p Plain) Write(b []byte) (int, error) {
 	_, err := p.Writer.Write(bytes.Map(func(r rune) rune {
 		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
