@@ -26,7 +26,10 @@ const treeBins = 64
 // DefaultCART returns a tree of at most eight levels, chosen by cross-validation.
 func DefaultCART() CART { return CART{MaxDepth: 8, MinLeaf: 3, Folds: 4} }
 
-func (CART) Name() string       { return "cart" }
+// Name is "cart" for any depth, leaf or number of folds: plans name the learner, not its settings.
+func (CART) Name() string { return "cart" }
+
+// Features is Encoded: a split reads one column, so scaling and an intercept would not help.
 func (CART) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a *Tree or a Constant.
@@ -81,6 +84,7 @@ func everyRow(s sample) []int {
 	return r
 }
 
+// Tree is a fitted CART. It is read-only, so goroutines may share it.
 type Tree struct {
 	classes int
 	nodes   []node
@@ -94,6 +98,7 @@ type node struct {
 	class  int
 }
 
+// Predict implements Model: the majority class of the leaf that a row reaches.
 func (t *Tree) Predict(x *mat.Dense) []int {
 	y := make([]int, rows(x))
 	for i := range y {

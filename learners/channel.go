@@ -26,6 +26,8 @@ func (c Channel) Unbiased(given bool) float64 {
 	return v / (c.Keep - q)
 }
 
+// Validate requires at least 2 classes, and 1/Classes < Keep ≤ 1: at 1/Classes a noisy label says
+// nothing about the true one.
 func (c Channel) Validate() error {
 	if c.Classes < 2 || !(c.Keep > 1/float64(c.Classes)) || c.Keep > 1 {
 		return fmt.Errorf("channel keeps a label of %d classes with probability %g: it must be above 1/classes and at most 1", c.Classes, c.Keep)

@@ -20,7 +20,10 @@ type Forest struct {
 // DefaultForest returns 50 trees, enough for a few hundred rows.
 func DefaultForest() Forest { return Forest{Trees: 50, MaxDepth: 12, MinLeaf: 1} }
 
-func (Forest) Name() string       { return "forest" }
+// Name is "forest" for any number of trees.
+func (Forest) Name() string { return "forest" }
+
+// Features is Encoded, as for CART.
 func (Forest) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a Trees or a Constant.
@@ -52,6 +55,7 @@ func (f Forest) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng
 // Trees predicts the class with the largest mean share, the lowest in a tie.
 type Trees []*Tree
 
+// Predict implements Model. Without trees it answers class 0.
 func (t Trees) Predict(x *mat.Dense) []int {
 	y := make([]int, rows(x))
 	if len(t) == 0 {

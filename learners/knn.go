@@ -18,7 +18,10 @@ type KNN struct {
 
 var neighbourChoices = []int{1, 3, 5, 9, 15, 25}
 
-func (KNN) Name() string       { return "knn" }
+// Name is "knn", whether k is given or chosen.
+func (KNN) Name() string { return "knn" }
+
+// Features is Mapped, so that distances are Euclidean ones between rows of norm at most 1.
 func (KNN) Features() Features { return Mapped }
 
 // Fit implements Learner; the Model is a *Neighbours or a Constant. The rng is not used.
@@ -47,6 +50,8 @@ type Neighbours struct {
 	classes int
 }
 
+// K is the number of neighbours that vote: the given one, at most the number of rows, or the one
+// that leave-one-out chose.
 func (m *Neighbours) K() int { return m.k }
 
 func newNeighbours(s sample) *Neighbours {

@@ -46,6 +46,7 @@ const (
 	Encoded
 )
 
+// String returns "encoded" or "mapped", for people; no document contains it.
 func (f Features) String() string {
 	if f == Encoded {
 		return "encoded"
@@ -105,6 +106,7 @@ func Assign(name string, rng *rand.Rand) (Learner, error) {
 // Constant predicts one class for every row.
 type Constant struct{ Class int }
 
+// Predict implements Model. Of x it reads only the number of rows.
 func (c Constant) Predict(x *mat.Dense) []int {
 	y := make([]int, rows(x))
 	for i := range y {

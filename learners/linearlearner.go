@@ -68,12 +68,16 @@ const (
 // adult, phishing, wisdm_har and the generated hospitals; that of a single voter fell by up to 2.5.
 const votingRelax = 0.1
 
+// ForVoting implements Voter by a tenth of the ridge that cross-validation chooses.
 func (l LinearLearner) ForVoting() Learner {
 	l.Relax = votingRelax
 	return l
 }
 
-func (l LinearLearner) Name() string       { return l.name }
+// Name is "softmax" or "svm", by the risk that the learner minimises.
+func (l LinearLearner) Name() string { return l.name }
+
+// Features is Mapped: the ridges suit rows of norm at most 1 with an intercept.
 func (l LinearLearner) Features() Features { return Mapped }
 
 // Fit implements Learner; the Model is a Linear or a Constant.

@@ -21,8 +21,10 @@ type Loss struct {
 	link   *link   // not nil if ℓ is proper
 }
 
+// Name is one of LossNames.
 func (l Loss) Name() string { return l.name }
 
+// Value returns ℓ(z) exactly, with its kinks. Risks use Loss.Smooth instead.
 func (l Loss) Value(z float64) float64 { return l.value(z) }
 
 // Slope returns ℓ′(z); at a kink, the slope to its right.
@@ -34,8 +36,11 @@ func (l Loss) Symmetric() bool { return l.reach > 0 }
 // Reach returns the largest |z| up to which ℓ is symmetric: +Inf if it is everywhere, 0 if it is nowhere.
 func (l Loss) Reach() float64 { return l.reach }
 
+// Convex reports whether ℓ is convex on the whole line. Otherwise a minimiser of its risk may be a
+// local one.
 func (l Loss) Convex() bool { return l.convex }
 
+// Barrier holds the two numbers of the barrier hinge loss (Charoenphakdee, Lee & Sugiyama 2019).
 type Barrier struct {
 	Slope float64 // b > 1, the slope of the loss beyond the width
 	Width float64 // r > 0: for |z| ≤ r the loss is r−z, and symmetric
@@ -94,6 +99,8 @@ func Losses() []Loss {
 	}
 }
 
+// LossNames returns logistic, hinge, squared, savage, sigmoid, unhinged, ramp and barrier-hinge, in
+// this order.
 func LossNames() []string {
 	var names []string
 	for _, l := range Losses() {
@@ -102,6 +109,7 @@ func LossNames() []string {
 	return names
 }
 
+// LossNamed takes one of LossNames; barrier-hinge has DefaultBarrier. The error lists the names.
 func LossNamed(name string) (Loss, error) {
 	for _, l := range Losses() {
 		if l.name == name {

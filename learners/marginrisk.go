@@ -61,6 +61,7 @@ func (r *MarginRisk) Evaluate(w, grad []float64) float64 {
 // Precondition implements Preconditioned with P = XᵀX/(N·scale) + Ridge·I, scale = Loss.Scale.
 func (r *MarginRisk) Precondition(g []float64) { r.rows.precondition(g, r.curve, r.Ridge) }
 
+// SetRidge changes Ridge through an interface, so that one search over ridges serves all risks.
 func (r *MarginRisk) SetRidge(ridge float64) { r.Ridge = ridge }
 
 func (r *MarginRisk) row(i int, scores []float64) float64 {

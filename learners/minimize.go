@@ -23,6 +23,8 @@ type Preconditioned interface {
 	Precondition(g []float64)
 }
 
+// Settings bound a minimisation by precision, by public counts of steps and evaluations, or by the
+// caller. A zero field has the default named at it.
 type Settings struct {
 	// GradientNorm is the Euclidean norm of the gradient at which to stop; default 1e-6. For a λ-strongly
 	// convex objective the answer is then within GradientNorm/λ of the minimiser.
@@ -56,6 +58,8 @@ func (s Settings) orDefault() Settings {
 	return s
 }
 
+// Convergence tells how a minimisation ended. Value and GradientNorm are those at the returned
+// point; Evaluations counts line searches too.
 type Convergence struct {
 	Iterations   int
 	Evaluations  int

@@ -20,7 +20,10 @@ type NaiveBayes struct {
 // DefaultNaiveBayes returns settings that suit 50 to 500 rows.
 func DefaultNaiveBayes() NaiveBayes { return NaiveBayes{Bins: 6, Prior: 2} }
 
-func (NaiveBayes) Name() string       { return "naive-bayes" }
+// Name is "naive-bayes" for any number of bins.
+func (NaiveBayes) Name() string { return "naive-bayes" }
+
+// Features is Encoded: bins are cut in each column by itself.
 func (NaiveBayes) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a *Bayes or a Constant. The rng is not used.
@@ -56,6 +59,7 @@ func (b NaiveBayes) column(codes []uint8, bins int, s sample) []float64 {
 	return table
 }
 
+// Bayes is a fitted NaiveBayes. It is read-only, so goroutines may share it.
 type Bayes struct {
 	bins    bins
 	prior   []float64   // log P(class)

@@ -98,6 +98,8 @@ func NewRankRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, 
 // Dim returns d·Columns(Classes), the length of W in row-major order.
 func (r *RankRisk) Dim() int { return r.x.Cols * len(r.columns) }
 
+// Evaluate implements Objective in O(N log N) for piecewise linear losses, O(N) for the squared,
+// O(N·rankShifts) for others, times the columns.
 func (r *RankRisk) Evaluate(w, grad []float64) float64 {
 	value := ridged(r.Ridge, w, grad)
 	c := len(r.columns)
@@ -122,6 +124,7 @@ func (r *RankRisk) Evaluate(w, grad []float64) float64 {
 // Precondition uses P = 2·XᵀX/(N·scale) + Ridge·I: a difference of two rows varies twice as much as one row.
 func (r *RankRisk) Precondition(g []float64) { r.gram.precondition(g, 2/r.loss.Scale(), r.Ridge) }
 
+// SetRidge changes Ridge through an interface, so that one search over ridges serves all risks.
 func (r *RankRisk) SetRidge(ridge float64) { r.Ridge = ridge }
 
 // pairs returns Σ αᵢβⱼℓ(sᵢ−sⱼ) and adds its derivative by each score to slopes.

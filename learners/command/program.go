@@ -54,6 +54,8 @@ const grace = 2 * time.Second
 // Limit bounds the time of Vote and Score, without writing and reading files.
 func (p Program) Limit() time.Duration { return cmp.Or(p.Timeout, DefaultTimeout) + 2*grace }
 
+// Validate checks the command line and limits alone: Timeout 100 ms to 24 h, Memory at least 16
+// MiB, each 0 for its default. It does not look for the program (see Find).
 func (p Program) Validate() error {
 	switch {
 	case len(p.Command) == 0 || p.Command[0] == "":
