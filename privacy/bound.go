@@ -81,4 +81,6 @@ func (b Bound) equal(c Bound) bool {
 		(b.Weight == nil) == (c.Weight == nil)
 }
 
+// Equal compares all fields. Weights must agree in each element, and nil differs from all ones,
+// because the ledger refuses a repeated request whose bound differs in any way.
 func (b Bound) Equal(c Bound) bool { return b.equal(c) }

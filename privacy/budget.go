@@ -14,6 +14,7 @@ type Budget struct {
 // maxEpsilon: at ε = 64 one answer may reveal a unit with odds of e⁶⁴ ≈ 10²⁷ to one.
 const maxEpsilon = 64
 
+// Validate requires 0 < Epsilon ≤ 64 and 0 ≤ Delta < 1; NaN fails. Delta 0 asks for pure ε.
 func (g Budget) Validate() error {
 	if !(g.Epsilon > 0) || g.Epsilon > maxEpsilon {
 		return fmt.Errorf("check budget: epsilon is %v, give a number above 0 and at most %d", g.Epsilon, maxEpsilon)

@@ -26,6 +26,7 @@ type jump struct {
 	charged  []Cost
 }
 
+// NewChain expects a ledger from its first entry: empty head, totals of zero at each unit.
 func NewChain() *Chain {
 	return &Chain{totals: NewTotals(), hashes: map[int64]Digest{}, paid: map[Digest][]Cost{}}
 }
@@ -100,6 +101,7 @@ func (c *Chain) Follow(l Line) error {
 	return nil
 }
 
+// Head identifies the last entry that Follow accepted; the zero Head before the first.
 func (c *Chain) Head() Head { return c.last.Head() }
 
 // Recall checks that the chain contains the entry that h remembers, by number and hash or, if h has no hash, by
@@ -160,6 +162,8 @@ func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	return unpaid
 }
 
+// Totals sums the charges of all entries that Follow accepted. Later calls of Follow leave the
+// returned map as it is.
 func (c *Chain) Totals() Totals { return c.totals }
 
 // Verify checks a whole journal: sequence numbers, hashes, links, and totals recomputed from every

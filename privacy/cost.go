@@ -26,10 +26,14 @@ func PureCost(u Unit, perParty int64, epsilon *big.Rat) Cost {
 	return Cost{Unit: u, PerParty: perParty, Pure: new(big.Rat).Set(epsilon), Rho: rho.Quo(rho, big.NewRat(2, 1))}
 }
 
+// ConcentratedCost returns the cost of a ρ-zCDP release that is not pure ε. It copies rho. perParty
+// is the most units that a party holds, 0 if unknown.
 func ConcentratedCost(u Unit, perParty int64, rho *big.Rat) Cost {
 	return Cost{Unit: u, PerParty: perParty, Rho: new(big.Rat).Set(rho)}
 }
 
+// Validate refuses an unknown unit, a missing or negative ρ, δ outside [0,1), a pure cost with δ or
+// with ρ above ε²/2, and rationals too long to add up quickly.
 func (c Cost) Validate() error {
 	switch {
 	case !c.Unit.Valid():
@@ -103,6 +107,7 @@ func (c Cost) equal(d Cost) bool {
 	return c.Unit == d.Unit && c.PerParty == d.PerParty && same(c.Pure, d.Pure) && same(c.Rho, d.Rho) && c.delta().Cmp(d.delta()) == 0
 }
 
+// Equal compares exact rationals. A missing Pure differs from 0, a missing Delta equals 0.
 func (c Cost) Equal(d Cost) bool { return c.equal(d) }
 
 // String returns a text such as "ε = 0.5 for a record".

@@ -14,6 +14,8 @@ func CountBound(u Unit, classes int) Bound {
 	return Bound{Unit: u, L1: 2, L2sq: 2, Cells: 2, KeepsSum: true, Block: classes}
 }
 
+// CountMechanisms lists the names that CalibrateCounts takes. The last three are for simulation
+// only.
 func CountMechanisms() []string {
 	return []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper", "none"}
 }

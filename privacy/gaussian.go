@@ -47,6 +47,7 @@ func CalibrateGaussian(b Bound, g Budget) (DiscreteGaussian, error) {
 	return m, err
 }
 
+// Name stands in a Published beside one parameter, "variance": the exact σ² as a fraction.
 func (m DiscreteGaussian) Name() string { return "discrete-gaussian" }
 
 func (m DiscreteGaussian) parameters() map[string]string {

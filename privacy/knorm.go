@@ -96,6 +96,7 @@ func ByL2(m Mechanism) Mechanism {
 	return m
 }
 
+// Name stands in a Published beside the exact "scale" and "blocks", and, if ByL2 is set, "rho".
 func (m KNorm) Name() string { return "k-norm" }
 
 func (m KNorm) parameters() map[string]string {

@@ -24,6 +24,7 @@ type Config struct {
 	LastSequence int64
 }
 
+// Validate checks LastSequence ≥ 0, and each limit's unit and budget. It names the field at fault.
 func (c Config) Validate() error {
 	if c.LastSequence < 0 {
 		return fmt.Errorf("check ledger: last sequence is %d, give 0 or the highest published number", c.LastSequence)

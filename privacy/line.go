@@ -17,8 +17,11 @@ type Head struct {
 	Hash     Digest `json:"hash"`
 }
 
+// String writes "sequence:hash", which ParseHead reads back.
 func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Sequence, h.Hash) }
 
+// ParseHead reads "sequence:hash", with spaces around it or none. The number must not be negative,
+// the hash has 64 hexadecimal digits. It does not ask any ledger whether such an entry exists.
 func ParseHead(text string) (Head, error) {
 	number, hash, ok := strings.Cut(strings.TrimSpace(text), ":")
 	n, err := strconv.ParseInt(number, 10, 64)

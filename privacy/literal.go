@@ -16,6 +16,7 @@ import (
 // cost.
 type SphereLaplace struct{ Rate float64 }
 
+// Name stands in a simulated Published beside "rate", a float in its shortest exact decimal form.
 func (m SphereLaplace) Name() string { return "sphere-laplace" }
 
 func (m SphereLaplace) parameters() map[string]string {
@@ -58,6 +59,7 @@ func (m SphereLaplace) variance(_ Bound, _, n int) float64 {
 // Unperturbed adds no noise: "none" in comparisons. Simulation only.
 type Unperturbed struct{}
 
+// Name stands in a simulated Published without parameters.
 func (Unperturbed) Name() string { return "unperturbed" }
 
 func (Unperturbed) parameters() map[string]string { return nil }

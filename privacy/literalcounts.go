@@ -16,6 +16,7 @@ import (
 // the last bits tell inputs apart. Simulation only; a release can use ZeroSumLaplace.
 type LaplacePaper struct{ Scale float64 }
 
+// Name stands in a simulated Published beside "scale", a float in its shortest exact decimal form.
 func (m LaplacePaper) Name() string { return "laplace-paper" }
 
 func (m LaplacePaper) parameters() map[string]string {
@@ -50,6 +51,8 @@ func (m LaplacePaper) variance(Bound, int, int) float64 { return 2 * m.Scale * m
 // Counts below 2, where Λ is infinite, are taken as 2. Simulation only.
 type DirichletPaper struct{ Epsilon, Delta float64 }
 
+// Name stands in a simulated Published beside "epsilon" and "delta", the budget that it claims and
+// does not keep.
 func (m DirichletPaper) Name() string { return "dirichlet-paper" }
 
 func (m DirichletPaper) parameters() map[string]string {

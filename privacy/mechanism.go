@@ -29,8 +29,12 @@ func fits(m Mechanism, n int) error {
 	return nil
 }
 
+// ParametersOf returns the exact public parameters, rationals as "n/d". With m.Name() they make the
+// same mechanism again in MechanismOf.
 func ParametersOf(m Mechanism) map[string]string { return m.parameters() }
 
+// VarianceOf returns the variance of the noise that m adds to coordinate j of n under b, in squared
+// units of the vector; for urns an upper bound. It does not check that m's proof covers b.
 func VarianceOf(m Mechanism, b Bound, j, n int) float64 { return m.variance(b, j, n) }
 
 // CostOf returns the cost of m under b, from public inputs alone. Ledger.Spend charges this cost if another

@@ -25,6 +25,7 @@ type Published struct {
 	sealed [32]byte // digest of all fields above, set by this package
 }
 
+// Len counts the coordinates, whichever of Values, Reals and Residues holds them.
 func (p Published) Len() int { return max(len(p.Values), len(p.Reals), len(p.Residues)) }
 
 // Variance returns the public variance of the noise on coordinate j. It panics if j is out of range or

@@ -71,6 +71,7 @@ func CalibrateExponential(classes int, epsilon float64) (RandomisedResponse, err
 // KeepProbability returns p, for post-processing.
 func (m RandomisedResponse) KeepProbability() float64 { p, _ := m.Keep.Float64(); return p }
 
+// Name stands in a Published beside "classes" and "keep", the exact probability that a label stays.
 func (m RandomisedResponse) Name() string { return "randomised-response" }
 
 func (m RandomisedResponse) parameters() map[string]string {

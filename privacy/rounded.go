@@ -65,6 +65,7 @@ func AnalyticDelta(s, epsilon float64) float64 {
 	return upper*(1+slack) - lower*(1-slack)
 }
 
+// Name stands in a Published beside "deviation", the exact σ before rounding.
 func (m RoundedGaussian) Name() string { return "rounded-gaussian" }
 
 func (m RoundedGaussian) parameters() map[string]string {

@@ -99,15 +99,27 @@ var errSensitive = errors.New("marshal sensitive vector: it leaves only through 
 
 // Format, String, GoString and LogValue show "sensitive", whatever the verb and flags.
 func (s Sensitive) Format(f fmt.State, _ rune) { fmt.Fprint(f, "sensitive") }
-func (s Sensitive) String() string             { return "sensitive" }
-func (s Sensitive) GoString() string           { return "sensitive" }
-func (s Sensitive) LogValue() slog.Value       { return slog.StringValue("sensitive") }
+
+// String returns "sensitive", so that text made from s by mistake carries no value.
+func (s Sensitive) String() string { return "sensitive" }
+
+// GoString returns "sensitive", against the verb %#v, which would print private fields.
+func (s Sensitive) GoString() string { return "sensitive" }
+
+// LogValue returns "sensitive", whatever handler writes the log.
+func (s Sensitive) LogValue() slog.Value { return slog.StringValue("sensitive") }
 
 // MarshalText, MarshalJSON, MarshalBinary and MarshalYAML always fail. encoding/xml and others
 // use MarshalText, encoding/gob uses MarshalBinary.
-func (s Sensitive) MarshalText() ([]byte, error)   { return nil, errSensitive }
-func (s Sensitive) MarshalJSON() ([]byte, error)   { return nil, errSensitive }
+func (s Sensitive) MarshalText() ([]byte, error) { return nil, errSensitive }
+
+// MarshalJSON always fails, also for the zero Sensitive.
+func (s Sensitive) MarshalJSON() ([]byte, error) { return nil, errSensitive }
+
+// MarshalBinary always fails, and stops encoding/gob too.
 func (s Sensitive) MarshalBinary() ([]byte, error) { return nil, errSensitive }
-func (s Sensitive) MarshalYAML() (any, error)      { return nil, errSensitive }
+
+// MarshalYAML always fails. It has the form that YAML encoders look for.
+func (s Sensitive) MarshalYAML() (any, error) { return nil, errSensitive }
 
 func clamp(v, limit int64) int64 { return max(-limit, min(limit, v)) }

@@ -17,8 +17,11 @@ type Total struct {
 	Delta    *big.Rat `json:"delta"`    // Σδ
 }
 
+// Totals holds a Total for each unit. Plus never changes it in place, so a copy of the map's header
+// stays valid.
 type Totals map[Unit]Total
 
+// NewTotals returns exact zeros at each unit, with no nil rational in them.
 func NewTotals() Totals {
 	t := Totals{}
 	for _, u := range Units() {
@@ -170,6 +173,8 @@ func (t Total) Epsilon(delta float64) float64 {
 // epsilonAt returns the least ε at which rhoAt, which never exceeds ε, reaches rho.
 func epsilonAt(rho, delta float64) float64 { return max(rho, EpsilonOf(rho, delta)) }
 
+// String rounds ε and ρ to four digits, for people; limits are held by the exact numbers. It
+// mentions charges that guarantee nothing at this unit.
 func (t Total) String() string {
 	pure, _ := t.Pure.Float64()
 	rho, _ := t.Rho.Float64()

@@ -71,6 +71,8 @@ func openReservations(tx Tx) (open reservations, err error) {
 	}
 }
 
+// Unanswered returns, by id, what each reservation without an answer has been charged. It reads the
+// whole journal in one exclusive transaction, so no release overlaps it.
 func (l *Ledger) Unanswered(ctx context.Context) (map[string]Cost, error) {
 	costs := map[string]Cost{}
 	err := l.journal.Update(ctx, func(tx Tx) error {

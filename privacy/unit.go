@@ -17,6 +17,7 @@ var unitNames = map[Unit]string{Label: "label", Record: "record", Party: "party"
 // Units lists all units, finest first.
 func Units() []Unit { return []Unit{Label, Record, Party} }
 
+// ParseUnit accepts exactly "label", "record" or "party", in lower case.
 func ParseUnit(name string) (Unit, error) {
 	for u, n := range unitNames {
 		if n == name {
@@ -26,6 +27,7 @@ func ParseUnit(name string) (Unit, error) {
 	return 0, fmt.Errorf("parse unit %q: use label, record or party", name)
 }
 
+// String returns the name that ParseUnit reads, or "unit(n)" for a number that is no unit.
 func (u Unit) String() string {
 	if n, ok := unitNames[u]; ok {
 		return n
@@ -33,8 +35,10 @@ func (u Unit) String() string {
 	return fmt.Sprintf("unit(%d)", uint8(u))
 }
 
+// Valid reports whether u is Label, Record or Party; the zero Unit is none of them.
 func (u Unit) Valid() bool { return Label <= u && u <= Party }
 
+// MarshalText fails for a number that is no unit, so none gets into a plan or journal.
 func (u Unit) MarshalText() ([]byte, error) {
 	if !u.Valid() {
 		return nil, fmt.Errorf("marshal unit %d: use label, record or party", uint8(u))
@@ -42,6 +46,7 @@ func (u Unit) MarshalText() ([]byte, error) {
 	return []byte(u.String()), nil
 }
 
+// UnmarshalText reads as ParseUnit does. An error leaves u unchanged.
 func (u *Unit) UnmarshalText(text []byte) error {
 	v, err := ParseUnit(string(text))
 	if err != nil {

@@ -149,6 +149,7 @@ func (u urn) variance(b Bound, n int) float64 {
 	return draws / 4 * (1 + (draws-1)/(sigma*float64(b.block(n))*float64(u.prior)+1))
 }
 
+// Name stands in a Published beside the exact "epsilon", and "prior" and "draws" of the urn.
 func (m LaplacePrior) Name() string { return "laplace-prior" }
 
 func (m LaplacePrior) urn() urn { return urn{big.NewRat(1, 1), m.Prior, m.Draws} }
@@ -237,6 +238,8 @@ func CalibrateLaplacePrior(b Bound, epsilon float64, classes int, total int64) (
 	return best, err
 }
 
+// Name stands in a Published beside "epsilon", "delta" and "sigma" (exact), and "prior" and "draws"
+// of the urn.
 func (m Dirichlet) Name() string { return "dirichlet" }
 
 func (m Dirichlet) urn() urn { return urn{m.Sigma, m.Prior, m.Draws} }

@@ -32,6 +32,7 @@ func CalibrateZeroSumLaplace(b Bound, epsilon float64) (ZeroSumLaplace, error) {
 	return m, err
 }
 
+// Name stands in a Published beside the exact "scale" t = L1/ε.
 func (m ZeroSumLaplace) Name() string { return "zero-sum-laplace" }
 
 func (m ZeroSumLaplace) parameters() map[string]string { return m.independent().parameters() }

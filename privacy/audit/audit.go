@@ -46,6 +46,7 @@ type Audit struct {
 // Default returns an audit with a false-alarm rate of 10⁻¹⁰.
 func Default() Audit { return Audit{Samples: 40_000, FalseAlarm: 1e-10} }
 
+// Validate requires 100 to 2³⁰ samples, 0 ≤ Delta < 1 and 0 < FalseAlarm < 1.
 func (a Audit) Validate() error {
 	switch {
 	case a.Samples < 100 || a.Samples > 1<<30:
@@ -58,6 +59,8 @@ func (a Audit) Validate() error {
 	return nil
 }
 
+// LowerBound is an audit's result: with probability at least 1−FalseAlarm, no (ε,δ) guarantee holds
+// with a smaller ε. Events counts the events tried.
 type LowerBound struct {
 	Epsilon float64 `json:"epsilon"` // lower bound on ε at Delta; 0 if nothing was found
 	Delta   float64 `json:"delta"`

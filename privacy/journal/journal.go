@@ -80,8 +80,12 @@ func (j *Journal) Copy(ctx context.Context, path string) error {
 	return nil
 }
 
+// Close ends all connections. Nothing waits for it: an entry is on the disk once its Update
+// returned nil.
 func (j *Journal) Close() error { return j.db.Close() }
 
+// Update keeps the promise of privacy.Journal by a transaction of SQLite or PostgreSQL. It returns
+// an error of fn as fn gave it, and wraps one of the database with the ledger's place.
 func (j *Journal) Update(ctx context.Context, fn func(privacy.Tx) error) error {
 	var own error
 	err := j.db.Update(ctx, func(tx *sql.Tx) error { own = fn(&transaction{ctx, tx}); return own })
