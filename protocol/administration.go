@@ -13,6 +13,8 @@ import (
 	"caucus/study"
 )
 
+// InviteOptions say whom an operator invites, for how long, and where the newcomer dials. Name must
+// pass CheckName, and is the one that the certificate will carry.
 type InviteOptions struct {
 	Name string
 	// Role is RoleOperator or RoleParty; empty means RoleParty.
@@ -84,6 +86,8 @@ func (m Member) Called(now time.Time) string {
 	return Ago(now.Sub(m.Seen))
 }
 
+// Members lists all members and open invitations, for operators alone. It waits at most the
+// client's timeout; a million members fit in the reply.
 func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -204,4 +208,6 @@ func (c *Client) changed(ctx context.Context, verb, ref string, call func() (*pb
 	return s, nil
 }
 
+// Final reports whether a study can never change again: released or failed. Its keys and timers may
+// go.
 func Final(s study.State) bool { return s == study.Released || s == study.Failed }

@@ -89,6 +89,8 @@ func ReadSigned(s Signed, by Verifier, kind Document, document any) error {
 	return nil
 }
 
+// SignJSON signs the exact bytes of document's JSON under the kind's context. Keep these bytes:
+// encoding anew could change them.
 func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
 	b, err := json.Marshal(document)
 	if err != nil {
@@ -107,11 +109,14 @@ func NewFields(name string) Fields {
 	return d
 }
 
+// Add writes the field's length as 8 big-endian bytes, then the field, so that no two lists of
+// fields have the same digest by moving bytes from one to the next.
 func (d Fields) Add(field []byte) {
 	d.Write(binary.BigEndian.AppendUint64(nil, uint64(len(field))))
 	d.Write(field)
 }
 
+// Digest returns the SHA-256 of all fields so far; more may follow.
 func (d Fields) Digest() study.Hash { return study.Hash(d.Sum(nil)) }
 
 // NewMembers starts the digest of a set's members. Add each member, in the order of names.

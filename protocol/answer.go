@@ -64,6 +64,8 @@ func NewSealKey() (private []byte, err error) {
 	return k.Bytes()
 }
 
+// SealKeyOf computes the public key, 1216 bytes, to which parties encrypt answers by file. It fails
+// if the stored private key is damaged.
 func SealKeyOf(private []byte) (public []byte, err error) {
 	kem, _, _ := sealSuite()
 	k, err := kem.NewPrivateKey(private)
@@ -137,12 +139,17 @@ func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, re
 // encapsulation is the bytes of the encapsulated key (X25519's and ML-KEM-768's) before the ciphertext.
 const encapsulation = 32 + 1088
 
+// Opened is what a carried answer had encrypted. Body is empty if the party declines. ReceiptKey,
+// 32 bytes, encrypts the receipt on its way back. Shown proves how far the coordinator's ledger had
+// come.
 type Opened struct {
 	Body       []byte
 	Shown      Shown
 	ReceiptKey []byte
 }
 
+// SealedTo reports whether the answer names this public key. Only Open proves that it was encrypted
+// to that key.
 func (a Answer) SealedTo(public []byte) bool { return bytes.Equal(a.sealTo, SealKeyDigest(public)) }
 
 // Open decrypts an answer with its study's private key.

@@ -48,6 +48,8 @@ const (
 // serverName is the only DNS name in the coordinator's certificate. Clients expect it at any address.
 const serverName = "coordinator.caucus.internal"
 
+// NewAuthority makes an ECDSA key on P-256 and a self-signed certificate, valid for 20 years from
+// 48 hours before now. Nothing is saved.
 func NewAuthority(now time.Time) (*Authority, error) {
 	key, err := newKey()
 	if err != nil {
@@ -77,6 +79,8 @@ func authorityTemplate(serial *big.Int, now time.Time) *x509.Certificate {
 	}
 }
 
+// Succeed makes a new authority with a bridge: a certificate of its key by the former one, so that
+// clients which trust only the former one accept the coordinator. a stays as it is.
 func (a *Authority) Succeed(now time.Time) (*Authority, error) {
 	fail := func(err error) (*Authority, error) { return nil, fmt.Errorf("hand over authority: %w", err) }
 	next, err := NewAuthority(now)
@@ -97,6 +101,7 @@ func (a *Authority) Succeed(now time.Time) (*Authority, error) {
 	return next, nil
 }
 
+// Former lists all predecessors, oldest first, also those whose members' certificates have expired.
 func (a *Authority) Former() []Former { return a.former }
 
 // After returns a copy of the authority with these predecessors, oldest first.
@@ -104,8 +109,11 @@ func (a *Authority) After(former []Former) *Authority {
 	return &Authority{certificate: a.certificate, key: a.key, former: former}
 }
 
+// Expires returns the end of the authority's own certificate. Hand over before, or no client can
+// connect.
 func (a *Authority) Expires() time.Time { return a.certificate.NotAfter }
 
+// DER returns the certificate's bytes, without the key.
 func (a *Authority) DER() []byte { return a.certificate.Raw }
 
 // members are the authorities whose members are admitted: this authority, and each former one until
@@ -166,6 +174,7 @@ func (a *Authority) Save(certificatePath, keyPath string) error {
 	return nil
 }
 
+// PEM returns the certificate alone as text, without key or bridges.
 func (a *Authority) PEM() string { return pemOf("CERTIFICATE", a.certificate.Raw) }
 
 // IssueMember certifies the public key of a signing request, and ignores the rest of the request.
@@ -209,6 +218,8 @@ func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: chain, PrivateKey: key, Leaf: c}, nil
 }
 
+// IssuedAt undoes the slack by which certificates are dated back, and so gives the coordinator's
+// time at issue.
 func IssuedAt(c *x509.Certificate) time.Time { return c.NotBefore.Add(clockSlack) }
 
 func (a *Authority) issue(name string, role Role, public any, now time.Time, valid time.Duration, usage x509.ExtKeyUsage) (*x509.Certificate, error) {

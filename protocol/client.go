@@ -165,6 +165,9 @@ func (c *Client) follow(successions []Signed) error {
 	return nil
 }
 
+// Summary is a study's state as the coordinator says it, unsigned: Hash is the plan's, Roster
+// counts the parties asked, Contributed those whose bodies are stored, Reason says why a study
+// failed. Deadline and Minimum are after amendments.
 type Summary struct {
 	Hash        study.Hash  `json:"hash"`
 	Name        string      `json:"name"`
@@ -216,6 +219,8 @@ const MaxForecast = 16 << 10
 // MaxAcceptance bounds the bytes of a helper's acceptance, which has about 2,100.
 const MaxAcceptance = 16 << 10
 
+// Listing is the reply to a poll: the studies that the caller may see, with what the reply proves
+// about the coordinator's clock, addresses and ledger.
 type Listing struct {
 	Studies []Summary
 	// Skew is the lead of the coordinator's clock over this machine's.

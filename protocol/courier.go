@@ -133,11 +133,14 @@ func (c *Courier) keepNotice() error {
 	return nil
 }
 
+// Answers reports whether an answer can be written: a folder for it is given, and the file is no
+// receipt.
 func (c *Courier) Answers() bool { return c.options.Out != "" && c.signed.receipt == nil }
 
 // Answered reports whether an answer was written, and whether it declines.
 func (c *Courier) Answered() (wrote, declined bool) { return c.answers, c.declined }
 
+// About returns the file's study without the errors that the calls of a connection have.
 func (c *Courier) About() Study { return c.study }
 
 // Studies lists the pack's study. Skew shows only whether the coordinator's clock is ahead. Whether
@@ -154,6 +157,8 @@ func (c *Courier) Studies(context.Context) (Listing, error) {
 	return l, nil
 }
 
+// Study returns the study of the file, whatever reference is asked for, and never fails: opening
+// the file has checked the plan.
 func (c *Courier) Study(context.Context, string) (Study, error) { return c.study, nil }
 
 // Pool returns the pool, and stores it in folder like Client.Pool.
@@ -296,6 +301,9 @@ func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (R
 // Decline writes an answer that declines, and returns ErrCarried.
 func (c *Courier) Decline(context.Context, study.Hash) error { return c.carry(answered{}) }
 
+// Release reads the release from the file. It fails with ErrDenied for a party that the plan does
+// not name as a reader, with ErrNotFound if the file has none, and with ErrDamaged if no known key
+// signed it.
 func (c *Courier) Release(context.Context, string) (SignedRelease, error) {
 	if readers := c.study.Plan.Readers; len(readers) > 0 && !slices.Contains(readers, string(c.party)) {
 		return SignedRelease{}, fmt.Errorf("%w: the plan names who reads the release, and not %s", ErrDenied, c.party)
@@ -328,5 +336,8 @@ func (c *Courier) Renew(context.Context) (Identity, error) {
 	return Identity{}, errors.New("by file a certificate is renewed by enrolling again in the same folder: caucus agent enrol --request")
 }
 
-func (c *Courier) Close() error  { return nil }
+// Close does nothing: no connection is open and each file is written whole.
+func (c *Courier) Close() error { return nil }
+
+// HangUp does nothing, because a file is no connection that could tell when this site works.
 func (c *Courier) HangUp() error { return nil }

@@ -30,11 +30,14 @@ import (
 type Role string
 
 const (
-	RoleParty       Role = "party"
-	RoleOperator    Role = "operator"
-	RoleInvitation  Role = "invitation" // may only enrol, once
-	RoleToken       Role = "token"      // may only enrol parties, up to its quota
-	RoleReplica     Role = "replica"    // may only ask the leading replica for the keys of ballots
+	// RoleParty may see the studies that ask it, contribute, and read releases.
+	RoleParty Role = "party"
+	// RoleOperator may invite, open, amend and cancel, and see all studies.
+	RoleOperator   Role = "operator"
+	RoleInvitation Role = "invitation" // may only enrol, once
+	RoleToken      Role = "token"      // may only enrol parties, up to its quota
+	RoleReplica    Role = "replica"    // may only ask the leading replica for the keys of ballots
+	// RoleCoordinator is a server's certificate. No caller has it.
 	RoleCoordinator Role = "coordinator"
 )
 
@@ -232,6 +235,8 @@ func (id Identity) Caller() (Caller, error) {
 	return CallerOfCertificate(leaf)
 }
 
+// Validity returns the first and last moment of the own certificate, which is dated back by 48
+// hours. It fails if the certificate cannot be read.
 func (id Identity) Validity() (notBefore, notAfter time.Time, err error) {
 	leaf, err := id.leaf()
 	if err != nil {

@@ -103,6 +103,7 @@ func NewEnrolment() (Enrolment, error) {
 // Save writes the key with mode 0600.
 func (e Enrolment) Save(path string) error { return saveKey(path, e.key) }
 
+// LoadEnrolment reads a file that Save wrote. Without the file the error wraps fs.ErrNotExist.
 func LoadEnrolment(path string) (Enrolment, error) {
 	key, err := loadKey(path)
 	if err != nil {

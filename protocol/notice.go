@@ -41,6 +41,8 @@ func (d *keyDigest) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// Sign encodes the notice once; the signature covers exactly these bytes. Sign with the newest key,
+// because ParseNotice accepts no other.
 func (n Notice) Sign(s *Signer) (Signed, error) {
 	document, err := json.Marshal(n)
 	if err != nil {

@@ -38,6 +38,7 @@ var waitWords = map[Wait]string{
 // Known reports whether w is one of the reasons above. The coordinator passes on no others.
 func (w Wait) Known() bool { return waitWords[w] != "" }
 
+// Words says the reason to an operator, about "it", the party. An unknown reason gives "".
 func (w Wait) Words() string { return waitWords[w] }
 
 // Heartbeat is a party's report about itself in each call of Studies.

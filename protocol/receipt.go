@@ -23,6 +23,8 @@ type Receipt struct {
 	Signature []byte `json:"-"`
 }
 
+// Sign returns a copy of r with Document and Signature. The contribution must be on the disk
+// before, as a party that holds a receipt sends nothing again.
 func (r Receipt) Sign(s *Signer) (Receipt, error) {
 	document, err := json.Marshal(r)
 	if err != nil {

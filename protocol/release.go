@@ -46,6 +46,8 @@ type signedReleaseFile struct {
 // ErrUnsigned says that the release has no signature, like one from a simulation.
 var ErrUnsigned = errors.New("the release has no signature")
 
+// MarshalJSON writes the release's file, with Document as it was signed. Without a signature it
+// names no signer.
 func (r SignedRelease) MarshalJSON() ([]byte, error) {
 	f := signedReleaseFile{Release: r.Document, Signature: r.Signature, Successions: r.Successions}
 	if r.Signature != nil {

@@ -28,6 +28,8 @@ const SealOverhead = 1120 + 16
 // SealingKey is a helper's private key, which decrypts shares.
 type SealingKey struct{ key hpke.PrivateKey }
 
+// NewSealingKey draws a key of ML-KEM-768 with X25519. Save it: shares encrypted to a lost key are
+// lost.
 func NewSealingKey() (*SealingKey, error) {
 	key, err := sealingKEM.GenerateKey()
 	if err != nil {
@@ -36,6 +38,8 @@ func NewSealingKey() (*SealingKey, error) {
 	return &SealingKey{key}, nil
 }
 
+// LoadSealingKey reads a file that Save wrote, hexadecimal with white space around. It refuses a
+// file that others than the owner may read.
 func LoadSealingKey(path string) (*SealingKey, error) {
 	text, err := readSecret(path)
 	if err != nil {
@@ -70,12 +74,17 @@ func (k *SealingKey) Public() []byte { return k.key.PublicKey().Bytes() }
 // KeyPin is the SHA-256 of a helper's public sealing key. Parties' policies contain it, in hexadecimal.
 type KeyPin [sha256.Size]byte
 
+// SealingPin returns the SHA-256 of a public key of 1216 bytes.
 func SealingPin(public []byte) KeyPin { return sha256.Sum256(public) }
 
+// String returns 64 lower-case hexadecimal digits, as a policy has them.
 func (p KeyPin) String() string { return hex.EncodeToString(p[:]) }
 
+// MarshalText writes what String returns. It never fails.
 func (p KeyPin) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, p[:]), nil }
 
+// UnmarshalText takes exactly 64 hexadecimal digits, of either case. A helper's other key has the
+// same length: only a comparison tells them apart.
 func (p *KeyPin) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(p)) {
 		return fmt.Errorf("read pin of a sealing key: have %d characters, want %d", len(text), hex.EncodedLen(len(p)))

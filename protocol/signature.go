@@ -16,20 +16,31 @@ import (
 type Document string
 
 const (
-	PlanDocument     Document = "caucus plan 1"
+	// PlanDocument: a study's plan, by the coordinator. Its bytes are what a plan's hash names.
+	PlanDocument Document = "caucus plan 1"
+	// ForecastDocument: the operator's forecast beside a plan, by the coordinator.
 	ForecastDocument Document = "caucus forecast 1"
-	ReceiptDocument  Document = "caucus receipt 1"
-	ReleaseDocument  Document = "caucus release 1"
+	// ReceiptDocument: a Receipt, by the coordinator.
+	ReceiptDocument Document = "caucus receipt 1"
+	// ReleaseDocument: a study.Release, by the coordinator.
+	ReleaseDocument Document = "caucus release 1"
 	// HeadDocument states the head of the coordinator's ledger.
-	HeadDocument       Document = "caucus head 1"
+	HeadDocument Document = "caucus head 1"
+	// SuccessionDocument: a Succession, by the old key.
 	SuccessionDocument Document = "caucus succession 1"
-	AddressesDocument  Document = "caucus addresses 1"
-	AmendmentDocument  Document = "caucus amendment 1"
+	// AddressesDocument: where replicas answer, by the coordinator.
+	AddressesDocument Document = "caucus addresses 1"
+	// AmendmentDocument: a link of the chain on a plan, by the coordinator.
+	AmendmentDocument Document = "caucus amendment 1"
+	// AcceptanceDocument: an Acceptance, by the helper.
 	AcceptanceDocument Document = "caucus acceptance 1"
 	// RevealDocument reveals an aggregator's half of a study's verify key, to which the aggregator had committed.
 	RevealDocument Document = "caucus reveal 1"
-	SetDocument    Document = "caucus set 1"
-	ShareDocument  Document = "caucus share 1"
+	// SetDocument: a Set, whose contributions make the sum, by the coordinator.
+	SetDocument Document = "caucus set 1"
+	// ShareDocument: an AggregateShare, by one of the two servers.
+	ShareDocument Document = "caucus share 1"
+	// NoticeDocument: a Notice, by the coordinator's newest key.
 	NoticeDocument Document = "caucus notice 1"
 	// ApprovalDocument is a person's approval of a study at a party.
 	ApprovalDocument Document = "caucus approval 1"
@@ -38,8 +49,11 @@ const (
 // SignerKey is a public key for documents: a coordinator's, or an approving person's. Its text is hexadecimal.
 type SignerKey [ed25519.PublicKeySize]byte
 
+// MarshalText writes 64 lower-case hexadecimal digits. It never fails.
 func (k SignerKey) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k[:]), nil }
 
+// UnmarshalText takes exactly 64 hexadecimal digits. It does not check that they are a point of the
+// curve: Verify fails if not.
 func (k *SignerKey) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(k)) {
 		return fmt.Errorf("read signer key: have %d characters, want %d", len(text), hex.EncodedLen(len(k)))
@@ -48,6 +62,7 @@ func (k *SignerKey) UnmarshalText(text []byte) error {
 	return err
 }
 
+// String returns what MarshalText writes.
 func (k SignerKey) String() string { return hex.EncodeToString(k[:]) }
 
 // Verifier checks that the coordinator signed exactly these bytes as this kind of document. Errors
@@ -56,6 +71,8 @@ type Verifier interface {
 	Verify(d Document, document, signature []byte) error
 }
 
+// Verify implements Verifier for one key, by Ed25519ctx with d as the context. The error wraps
+// ErrDamaged.
 func (k SignerKey) Verify(d Document, document, signature []byte) error {
 	if ed25519.VerifyWithOptions(k[:], document, signature, &ed25519.Options{Context: string(d)}) != nil {
 		return fmt.Errorf("%w: the signature of this %s is not the coordinator's", ErrDamaged, d)
@@ -63,8 +80,10 @@ func (k SignerKey) Verify(d Document, document, signature []byte) error {
 	return nil
 }
 
+// Signer signs documents by Ed25519 with the kind as context. Goroutines may share it.
 type Signer struct{ key ed25519.PrivateKey }
 
+// NewSigner draws a key from the operating system. Save writes it; nothing else does.
 func NewSigner() (*Signer, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -73,6 +92,7 @@ func NewSigner() (*Signer, error) {
 	return &Signer{key}, nil
 }
 
+// LoadSigner reads a file that Save wrote, and refuses keys other than Ed25519.
 func LoadSigner(path string) (*Signer, error) {
 	key, err := loadKey(path)
 	if err != nil {
@@ -110,8 +130,11 @@ func (s *Signer) Save(path string) error {
 	return nil
 }
 
+// Key returns the public key, which invitations and policies name.
 func (s *Signer) Key() SignerKey { return SignerKey(s.key.Public().(ed25519.PublicKey)) }
 
+// Sign returns 64 bytes, the same for the same document. It panics only for a kind of more than 255
+// bytes, and there is none.
 func (s *Signer) Sign(d Document, document []byte) []byte {
 	signature, err := s.key.Sign(nil, document, &ed25519.Options{Hash: crypto.Hash(0), Context: string(d)})
 	if err != nil {

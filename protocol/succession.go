@@ -21,6 +21,8 @@ type Succession struct {
 	At        time.Time `json:"at"`
 }
 
+// Signed is a document's exact bytes with the signature over them: what is verified is what was
+// stored.
 type Signed = study.Signed
 
 // Sign makes the document. old must be the signer of From.
@@ -94,6 +96,8 @@ func (k Keys) FollowAll(successions []Signed) Keys {
 // First returns the key that was trusted at the start.
 func (k Keys) First() SignerKey { return k.first }
 
+// Newest returns the key that signs now. Statements about the present must be by it, as an earlier
+// one may be in other hands.
 func (k Keys) Newest() SignerKey {
 	if n := len(k.links); n > 0 {
 		return k.links[n-1].To
@@ -101,6 +105,7 @@ func (k Keys) Newest() SignerKey {
 	return k.first
 }
 
+// Hold reports whether key is, or once was, the coordinator's.
 func (k Keys) Hold(key SignerKey) bool {
 	return key == k.first || slices.ContainsFunc(k.links, func(l Succession) bool { return l.To == key })
 }
@@ -140,6 +145,7 @@ func (k Keys) Verify(d Document, document, signature []byte) error {
 	return err
 }
 
+// SignedProto copies documents to the wire's form, in order, without checking signatures.
 func SignedProto(all []Signed) (out []*pb.Signed) {
 	for _, s := range all {
 		out = append(out, &pb.Signed{Document: s.Document, Signature: s.Signature})
@@ -147,6 +153,7 @@ func SignedProto(all []Signed) (out []*pb.Signed) {
 	return out
 }
 
+// SignedOf copies documents from the wire's form, in order, without checking signatures.
 func SignedOf(all []*pb.Signed) (out []Signed) {
 	for _, s := range all {
 		out = append(out, Signed{Document: s.GetDocument(), Signature: s.GetSignature()})

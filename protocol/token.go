@@ -16,6 +16,8 @@ import (
 // It is an Invitation with the token's name and RoleToken. The coordinator stores the serial of the
 // token's certificate, but not its key.
 
+// TokenOptions say how many parties may enrol by one join token, for how long, and how they are
+// named. Quota counts enrolments, also of members revoked since.
 type TokenOptions struct {
 	Quota int
 	// Valid is the lifetime; with 0 the coordinator decides.
@@ -28,6 +30,7 @@ type TokenOptions struct {
 	Address string
 }
 
+// Statuses of a token. Only an open one enrols; revoked wins over expired, and expired over full.
 const (
 	TokenOpen    = "open"
 	TokenFull    = "full"
