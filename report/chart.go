@@ -19,6 +19,8 @@ type Chart struct {
 	Series       []Series
 }
 
+// Series is one line or area of a chart. Points are in ascending order of X > 0; Colour is CSS,
+// mostly of Colours.
 type Series struct {
 	Name   string
 	Colour string
@@ -32,6 +34,7 @@ type Point struct{ X, Y, SD float64 }
 // Style is the drawing style of a series.
 type Style int
 
+// Styles differ in form and not only in colour, for readers who print in black or see no colours.
 const (
 	LineAndDots Style = iota
 	DashedLine
@@ -44,6 +47,7 @@ const (
 // Colours can be distinguished with all kinds of colour vision, on white and black (Okabe & Ito 2008).
 var Colours = []string{"#2c8fd1", "#d55e00", "#009e73", "#cc79a7"}
 
+// Grey draws what is there for comparison, such as one site alone.
 const Grey = "#8a8a8a"
 
 // The frame of a chart, in units of its view box.
@@ -52,6 +56,8 @@ const (
 	chartLeft, chartRight, chartTop, chartBottom = 62.0, 14.0, 12.0, 48.0
 )
 
+// SVG returns an element of 440 by 320 units that scales with its frame. X is logarithmic, so each
+// X must be above 0. Text is escaped.
 func (c Chart) SVG() string {
 	left, right := math.Inf(1), math.Inf(-1)
 	for _, s := range c.Series {
@@ -167,6 +173,8 @@ func Poster(charts []Chart, title, words string) string {
 	return b.String()
 }
 
+// OpenSVG writes an svg element's start with title and description for screen readers, both
+// escaped; the caller writes the end. Sizes are units of the view box.
 func OpenSVG(b *strings.Builder, width, height float64, title, words string) {
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" role="img" font-family="system-ui, sans-serif" font-size="14">`+"\n"+`<title>%s</title><desc>%s</desc>`+"\n",
 		width, height, html.EscapeString(title), html.EscapeString(words))

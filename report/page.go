@@ -260,6 +260,8 @@ func inCell(text string) string {
 	return out.String()
 }
 
+// Write renders one HTML file that needs no other file. Control characters and marks that turn
+// writing around are left out. Errors are the writer's.
 func (p Page) Write(w io.Writer) error {
 	t, err := Template("")
 	if err != nil {
