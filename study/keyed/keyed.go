@@ -166,6 +166,8 @@ func (k *Records) nameKey(use string, n name) [sha256.Size]byte {
 // Number returns a uniform number that follows from record i and a purpose.
 func (k *Records) Number(use string, i int) uint64 { return Leading(k.nameKey(use, k.full[i])) }
 
+// Leading returns the first 8 bytes as a big-endian number, uniform on 0..2⁶⁴−1 to whoever lacks
+// the key.
 func Leading(key [sha256.Size]byte) uint64 { return binary.BigEndian.Uint64(key[:]) }
 
 func (k *Records) sorted(use string, names []name) []int {
