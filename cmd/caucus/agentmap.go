@@ -173,7 +173,7 @@ func (a *agentCommand) readQuery(ctx context.Context, name string) (dataset.Line
 		return dataset.Lines{}, err
 	}
 	defer rows.Close()
-	lines, err := dataset.Collect(dataset.First(rows, mapping.Advised))
+	lines, err := dataset.Collect(dataset.First(mapping.ForDraft(rows), mapping.Advised))
 	lines.Columns = rows.Columns()
 	return lines, err
 }
@@ -213,7 +213,7 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 		file.m.Written = w
 		rows, err := file.rows()
 		if err == nil {
-			lines, err = dataset.Collect(rows)
+			lines, err = dataset.Collect(mapping.ForDraft(rows))
 		}
 		return lines, err
 	}

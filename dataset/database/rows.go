@@ -143,6 +143,15 @@ func (r *Rows) Place() int { return r.place }
 // Remarks returns nothing: a query has no odd rows.
 func (r *Rows) Remarks() []dataset.Remark { return nil }
 
+// IsNumber reports whether a cell of the last row is a number with a point, and not a text.
+func (r *Rows) IsNumber(column int) bool {
+	switch (*r.values[column].(*any)).(type) {
+	case float32, float64:
+		return true
+	}
+	return r.forms[column] == finite
+}
+
 // Digest returns the SHA-256, in hexadecimal, of driver and statement, so that a declaration holds
 // for this query alone. It does not depend on the rows.
 func (r *Rows) Digest() string { return r.digest }
@@ -217,7 +226,7 @@ var forms = map[string]map[string]form{
 	},
 	MySQL: {
 		"tinyint": plain, "smallint": plain, "mediumint": plain, "int": plain, "bigint": plain, "year": plain,
-		"float": plain, "double": plain, "decimal": plain, "date": local, "datetime": local,
+		"float": plain, "double": plain, "decimal": finite, "date": local, "datetime": local,
 		"timestamp": local,
 		"time":      clock, "enum": plain, "set": plain, "null": plain, "char": plain,
 		"varchar": plain, "text": plain,

@@ -109,3 +109,25 @@ func TestSQLiteForms(t *testing.T) {
 		t.Errorf("%v\n%s, want\n%s", err, got, want)
 	}
 }
+
+// TestIsNumber: a cell with a point is a number or a text, as the database says.
+func TestIsNumber(t *testing.T) {
+	path, _ := sqliteFile(t)
+	dsn := filepath.Join(t.TempDir(), "dsn")
+	if err := os.WriteFile(dsn, []byte(path), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := Open(t.Context(), Query{Driver: SQLite, DSNFile: dsn,
+		SQL: "SELECT 4.201 AS number, '4.201' AS word UNION ALL SELECT NULL, '4,2'"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	cells, _, err := rows.Next()
+	if err != nil || cells[0] != "4.201" || !rows.IsNumber(0) || rows.IsNumber(1) {
+		t.Errorf("%v: is a number: %v, %v: %v", cells, rows.IsNumber(0), rows.IsNumber(1), err)
+	}
+	if _, _, err := rows.Next(); err != nil || rows.IsNumber(0) {
+		t.Errorf("NULL is a number, or %v", err)
+	}
+}

@@ -58,6 +58,7 @@ type placed struct {
 
 func (a *around) Place() int { return a.place }
 
+
 // Remarks counts short rows anew: the lines of a broken text are none.
 func (a *around) Remarks() []dataset.Remark {
 	told := a.told

@@ -281,7 +281,7 @@ func open(
 		if rows, err = openParquet(r, size); err != nil {
 			return nil, err
 		}
-		return &within{rows, most}, nil
+		return typedRows{&within{rows, most}, rows.(typed)}, nil
 	default:
 		unpacks := most
 		if !person {
@@ -301,12 +301,25 @@ func open(
 		return nil, err
 	}
 	text, _ := rows.(interface{ Held() int })
+	cells, isSheet := rows.(typed)
 	rows = &around{Rows: rows, text: text, w: w, person: person,
 		like: make([]string, len(rows.Columns()))}
 	if person {
 		rows = &within{rows, most}
 	}
+	if isSheet {
+		rows = typedRows{rows, cells}
+	}
 	return rows, nil
+}
+
+// typed tells of each cell of the last record whether it is a number, and not a text. Rows of
+// workbooks and Parquet do: package mapping applies decimal signs to texts alone.
+type typed interface{ IsNumber(column int) bool }
+
+type typedRows struct {
+	dataset.Rows
+	typed
 }
 
 // decode returns the text of a file, unpacked to at most most bytes and as UTF-8.
@@ -323,6 +336,9 @@ func OpenStrict(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, e
 	rows, err := OpenForPerson(r, size, f, w)
 	if err != nil {
 		return nil, err
+	}
+	if cells, ok := rows.(typed); ok {
+		return typedRows{strict{rows}, cells}, nil
 	}
 	return strict{rows}, nil
 }

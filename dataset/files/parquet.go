@@ -22,6 +22,7 @@ const maxParquet = 8 << 30
 type parquetRows struct {
 	file   io.ReaderAt
 	names  []string
+	number []bool // of each name: its type is no text
 	leaves []leaf
 	told   []dataset.Remark // columns that are left out, or read in a way of their own
 	groups []parquet.RowGroup
@@ -171,6 +172,7 @@ func (p *parquetRows) columns(file *parquet.File) error {
 		} else if l.text, why = textOf(elements[i], arrow[name]); why == "" {
 			l.at = len(p.names)
 			p.names = append(p.names, name)
+			p.number = append(p.number, hasPoint(elements[i]))
 			l.held.kind = orderOf(elements[i])
 			if elements[i].Type.V == format.Boolean {
 				l.runs = &boolRuns{levels: found.MaxDefinitionLevel}
@@ -202,6 +204,17 @@ func leafElements(schema []format.SchemaElement) (leaves []format.SchemaElement)
 	return leaves
 }
 
+// hasPoint reports whether values of a column become text with a decimal point, if they have one.
+func hasPoint(e format.SchemaElement) bool {
+	switch logicalType(e).(type) {
+	case *format.DecimalType, *format.Float16Type:
+		return true
+	}
+	return e.Type.V != format.ByteArray && e.Type.V != format.FixedLenByteArray
+}
+
+// IsNumber reports whether a column's cells are numbers, and not texts.
+func (p *parquetRows) IsNumber(column int) bool  { return p.number[column] }
 func (p *parquetRows) Columns() []string         { return p.names }
 func (p *parquetRows) Place() int                { return p.place }
 func (p *parquetRows) Remarks() []dataset.Remark { return slices.Clone(p.told) }

@@ -31,6 +31,7 @@ type sheet struct {
 	skipped bool // a row was a comment
 	others  bool // there are other sheets, and nobody has named this one
 	cells   []string
+	numbers []bool // the cells of the row that are numbers, not texts
 	odd     dataset.RowRemarks
 	spans   map[int]int // cells that are spans of time, by column
 }
@@ -99,6 +100,11 @@ func (s *sheet) header(w Written) (err error) {
 		s.names, err = dataset.HeaderNames(cells)
 	}
 	return err
+}
+
+// IsNumber reports whether a cell of the last record is a number, and not a text.
+func (s *sheet) IsNumber(column int) bool {
+	return column < len(s.numbers) && s.numbers[column]
 }
 
 func (s *sheet) Columns() []string { return s.names }
@@ -184,7 +190,7 @@ const noStoredValue dataset.Problem = "formulas without a stored value, taken fo
 
 // readCells reads the cells of a row to its end.
 func (s *sheet) readCells() error {
-	s.cells = s.cells[:0]
+	s.cells, s.numbers = s.cells[:0], s.numbers[:0]
 	next, bytes := 0, 0
 	for {
 		start, err := s.in.element("c", "row")
@@ -212,7 +218,7 @@ func (s *sheet) readCells() error {
 			continue
 		}
 		for len(s.cells) <= at {
-			s.cells = append(s.cells, "")
+			s.cells, s.numbers = append(s.cells, ""), append(s.numbers, false)
 		}
 		s.cells[at] = strings.TrimSpace(s.text(start, at, value, text))
 	}
@@ -242,6 +248,7 @@ func (s *sheet) text(start xml.StartElement, at int, value, inline string) strin
 	if err != nil {
 		return value
 	}
+	s.numbers[at] = true
 	style, err := strconv.Atoi(attribute(start, "s"))
 	if err != nil || style < 0 || style >= len(s.shows) {
 		return fifteenDigits(v)

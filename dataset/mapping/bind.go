@@ -30,6 +30,7 @@ type Bound struct {
 	free    bool     // there is no schema, so every column may have numbers
 	known   bool     // a column has a name that the mapping or the schema asks for, so the first line is a header
 	used    []input  // columns that expressions read
+	typed   typed    // the rows that are mapped; nil if all their cells are texts
 }
 
 type target struct {
@@ -414,6 +415,18 @@ func (b *Bound) compile(text string, missing words, decimal string) (*expression
 	return &expression{program, p.cost, reads}, nil
 }
 
+// typed are rows of a workbook, Parquet or a query, whose last record's cells are texts or numbers.
+// A decimal sign is for texts: 4.201 that is a number is 4.201 by any sign.
+type typed interface{ IsNumber(column int) bool }
+
+// sign returns the decimal sign of a cell of the last record.
+func (b *Bound) sign(decimal string, at int) string {
+	if decimal == "" || b.typed == nil || at < 0 || !b.typed.IsNumber(at) {
+		return decimal
+	}
+	return ""
+}
+
 // inputs returns a record's values for expressions, made again for each record: a number if the
 // cell is one, otherwise its text; nil if the cell is missing.
 func (b *Bound) inputs(cells []string) map[string]any {
@@ -428,7 +441,7 @@ func (b *Bound) inputs(cells []string) map[string]any {
 			continue
 		}
 		text = strings.TrimSpace(text)
-		v, isNumber := readNumber(text, in.decimal)
+		v, isNumber := readNumber(text, b.sign(in.decimal, in.at))
 		switch {
 		case text == "" || in.missing.has(text):
 			env[in.name] = nil

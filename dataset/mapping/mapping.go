@@ -26,7 +26,8 @@ type Mapping struct {
 	// Decimal is the decimal sign, "," or ".". If set, the other sign, spaces and apostrophes
 	// between groups of three digits are ignored: "5,400" → 5400 with Decimal ".". No such number
 	// begins with 0: "0.457" stays 0.457 with Decimal ",", and a remark counts it. Empty: a point,
-	// and no signs between groups.
+	// and no signs between groups. Decimal is for texts: a number of a workbook, of Parquet or of a
+	// query stays as it is.
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
 	// Zone is the site's time zone, such as Europe/Berlin. A moment with a zone of its own, such as
 	// 2024-12-30 23:30:00Z, then is of the day that it was in Zone, in text as in Parquet; a

@@ -46,7 +46,32 @@ func (b *Bound) Rows(in dataset.Rows) dataset.Rows {
 	for _, t := range b.targets {
 		r.names = append(r.names, t.name)
 	}
+	b.typed, _ = in.(typed)
 	return r
+}
+
+// ForDraft returns rows for [Suggest], which knows texts alone: numbers of the file with three
+// digits behind the point get a zero, so that no sign makes thousands of them.
+func ForDraft(in dataset.Rows) dataset.Rows {
+	if numbers, ok := in.(typed); ok {
+		return zeroed{in, numbers}
+	}
+	return in
+}
+
+type zeroed struct {
+	dataset.Rows
+	typed
+}
+
+func (z zeroed) Next() ([]string, bool, error) {
+	cells, ok, err := z.Rows.Next()
+	for i, cell := range cells {
+		if n := len(cell) - 4; err == nil && n > 0 && cell[n] == '.' && z.IsNumber(i) {
+			cells[i] += "0"
+		}
+	}
+	return cells, ok, err
 }
 
 type mapped struct {
@@ -73,11 +98,13 @@ const noText = "\x00"
 func (b *Bound) apply(cells, out []string) {
 	env := b.inputs(cells)
 	for i := range b.targets {
-		out[i] = b.targets[i].of(cells, env)
+		t := &b.targets[i]
+		out[i] = t.of(cells, env, b.sign(t.decimal, t.at))
 	}
 }
 
-func (t *target) of(cells []string, env map[string]any) string {
+// of makes a record's cell of the schema. decimal is the sign of the file's cell.
+func (t *target) of(cells []string, env map[string]any, decimal string) string {
 	var text string
 	if t.at < 0 && t.expression == nil {
 		return ""
@@ -109,14 +136,14 @@ func (t *target) of(cells []string, env map[string]any) string {
 	}
 	if t.unit != "" {
 		bare, ok := numberBefore(text, t.unit)
-		if _, number := readNumber(bare, t.decimal); ok && number {
+		if _, number := readNumber(bare, decimal); ok && number {
 			text = bare
-		} else if _, number := readNumber(text, t.decimal); number {
+		} else if _, number := readNumber(text, decimal); number {
 			t.odd[noUnit]++
 		}
 	}
-	plain, bySign := plainNumber(text, t.decimal)
-	v, ok := readNumber(text, t.decimal)
+	plain, bySign := plainNumber(text, decimal)
+	v, ok := readNumber(text, decimal)
 	switch {
 	case !ok:
 		return text
