@@ -79,11 +79,12 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				return usagef("agent map drafts a mapping: leave --mapping out")
 			}
 			var read dataset.Lines
+			var typed []string
 			if query != "" {
 				file = "the query of " + query
-				read, err = a.readQuery(cmd.Context(), query)
+				read, typed, err = a.readQuery(cmd.Context(), query)
 			} else {
-				read, err = readGuessing(a.console, file, &m, s.AllColumns())
+				read, typed, err = readGuessing(a.console, file, &m, s.AllColumns())
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", file, err)
@@ -100,7 +101,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				}
 				a.note("look at: %s%s", remark, then)
 			}
-			drafted := mapping.Suggest(read.Table, s, m)
+			drafted := mapping.Suggest(read.Table, s, m, typed...)
 			text, err := drafted.Mapping.YAML()
 			if err != nil {
 				return err
@@ -158,31 +159,33 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 }
 
 // readQuery reads the first rows of a source's query, in the session of its account.
-func (a *agentCommand) readQuery(ctx context.Context, name string) (dataset.Lines, error) {
+func (a *agentCommand) readQuery(ctx context.Context, name string) (lines dataset.Lines,
+	typed []string, err error) {
 	config, err := site.LoadConfig(a.config)
 	if err != nil {
-		return dataset.Lines{}, err
+		return lines, nil, err
 	}
 	q := config.Data[name].Query
 	if q == (database.Query{}) {
-		return dataset.Lines{}, fmt.Errorf("%s has no such source with a query: add it under "+
+		return lines, nil, fmt.Errorf("%s has no such source with a query: add it under "+
 			"data", a.config)
 	}
 	rows, err := database.Open(ctx, q)
 	if err != nil {
-		return dataset.Lines{}, err
+		return lines, nil, err
 	}
 	defer rows.Close()
-	lines, err := dataset.Collect(dataset.First(mapping.ForDraft(rows), mapping.Advised))
+	watched := mapping.Watch(rows)
+	lines, err = dataset.Collect(dataset.First(watched, mapping.Advised))
 	lines.Columns = rows.Columns()
-	return lines, err
+	return lines, watched.Typed(), err
 }
 
 // readGuessing reads a file as an import does. Where m leaves them open, it tries common encodings,
 // and looks for the table: its delimiter, sheet, and first row, its escape, and rows that are no
 // records.
 func readGuessing(c *console, name string, m *mapping.Mapping,
-	wanted []string) (lines dataset.Lines, err error) {
+	wanted []string) (lines dataset.Lines, typed []string, err error) {
 	open := func() (*recordFile, error) {
 		in, err := os.Open(name)
 		if err != nil {
@@ -198,13 +201,13 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 		file, err = open()
 	}
 	if err != nil {
-		return lines, err
+		return lines, typed, err
 	}
 	defer file.close()
 	var notes []string
 	if m.Written, notes, err = files.Propose(file.in, file.size, file.form, m.Written,
 		wanted); err != nil {
-		return lines, err
+		return lines, typed, err
 	}
 	for _, note := range notes {
 		c.note("look at: %s", note)
@@ -213,12 +216,14 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 		file.m.Written = w
 		rows, err := file.rows()
 		if err == nil {
-			lines, err = dataset.Collect(mapping.ForDraft(rows))
+			watched := mapping.Watch(rows)
+			lines, err = dataset.Collect(watched)
+			typed = watched.Typed()
 		}
 		return lines, err
 	}
 	if lines, err = read(m.Written); err != nil {
-		return lines, err
+		return lines, typed, err
 	}
 	if m.Encoding == "" && seemsWindows(lines) {
 		m.Encoding = "windows-1252"
@@ -257,7 +262,7 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 			footer.Count, footer.First)
 		lines, err = read(m.Written)
 	}
-	return lines, err
+	return lines, typed, err
 }
 
 // seemsWindows reports whether a file read as UTF-8 has letters of another encoding, and of UTF-8 only ASCII.

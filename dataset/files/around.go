@@ -58,7 +58,6 @@ type placed struct {
 
 func (a *around) Place() int { return a.place }
 
-
 // Remarks counts short rows anew: the lines of a broken text are none.
 func (a *around) Remarks() []dataset.Remark {
 	told := a.told

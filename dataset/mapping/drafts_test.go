@@ -225,6 +225,12 @@ func TestSuggestDecimals(t *testing.T) {
 			`"1.234" is 1.234 with a decimal point and 1234 with a decimal comma: write under decimal which one it is`},
 		"comma or groups": {wide, "1,234 2,345 3,456", "", undecidedSign,
 			`"1,234" is 1.234 with a decimal comma and 1234 with a decimal point: write under decimal`},
+		"one comma beside three digits": {wide, "4.201 4.202 4.203 3,25", "", undecidedSign,
+			`"4.201" is 4201 with a decimal comma and 4.201 with a decimal point: write under`},
+		"one point beside three digits": {wide, "4,201 4,202 4,203 3.25", "", undecidedSign,
+			`"4,201" is 4201 with a decimal point and 4.201 with a decimal comma: write under`},
+		"a comma, three digits and two": {wide, "4.201 4.20 4.203 3,25", "", "",
+			`1 cells are no numbers, such as "3,25"`},
 		"no group with 0": {wide, "0.457 1.234 2.345", "", "", ""},
 		"whole":           {wide, "1234 12 99", "", "", ""},
 	} {

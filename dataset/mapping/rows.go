@@ -50,25 +50,35 @@ func (b *Bound) Rows(in dataset.Rows) dataset.Rows {
 	return r
 }
 
-// ForDraft returns rows for [Suggest], which knows texts alone: numbers of the file with three
-// digits behind the point get a zero, so that no sign makes thousands of them.
-func ForDraft(in dataset.Rows) dataset.Rows {
-	if numbers, ok := in.(typed); ok {
-		return zeroed{in, numbers}
-	}
-	return in
-}
-
-type zeroed struct {
+// Watched are rows for a draft, which knows texts alone: they note the columns with numbers that are
+// no texts of the file.
+type Watched struct {
 	dataset.Rows
-	typed
+	typed typed
+	found []bool // by column
 }
 
-func (z zeroed) Next() ([]string, bool, error) {
-	cells, ok, err := z.Rows.Next()
-	for i, cell := range cells {
-		if n := len(cell) - 4; err == nil && n > 0 && cell[n] == '.' && z.IsNumber(i) {
-			cells[i] += "0"
+// Watch returns rows whose columns of numbers [Suggest] is to know.
+func Watch(in dataset.Rows) *Watched {
+	numbers, _ := in.(typed)
+	return &Watched{in, numbers, make([]bool, len(in.Columns()))}
+}
+
+// Typed returns the columns in which a number was read that is no text of the file.
+func (w *Watched) Typed() (columns []string) {
+	for i, name := range w.Columns() {
+		if w.found[i] {
+			columns = append(columns, name)
+		}
+	}
+	return columns
+}
+
+func (w *Watched) Next() ([]string, bool, error) {
+	cells, ok, err := w.Rows.Next()
+	for i := 0; w.typed != nil && ok && i < len(cells); i++ {
+		if !w.found[i] && strings.Contains(cells[i], ".") {
+			w.found[i] = w.typed.IsNumber(i)
 		}
 	}
 	return cells, ok, err

@@ -18,8 +18,10 @@ var signNames = map[string]string{"": "point", ".": "point", ",": "comma"}
 var anything = dataset.Feature{Kind: dataset.Numeric, Min: math.Inf(-1), Max: math.Inf(1)}
 
 // decimalSigns returns the signs by which most of a column's texts are numbers, and how many cells
-// these are. Signs that give the same numbers count once, told first. If several are left, those
-// with at least half of the numbers within the bounds are returned, if there are any.
+// these are, and those that make other numbers of some texts. Such a text has a point, or a comma,
+// before three digits, and no other text shows what it is, as 0.5 or 1.234,5 do.
+// Signs that give the same numbers count once, told first. If several are left, those with at least
+// half of the numbers within the bounds are returned, if there are any.
 func decimalSigns(texts map[string]int, f dataset.Feature, told string) (signs []string, most int) {
 	tried := []string{told}
 	for _, sign := range []string{"", ",", "."} {
@@ -29,6 +31,9 @@ func decimalSigns(texts map[string]int, f dataset.Feature, told string) (signs [
 	}
 	var numbers, inside [3]int
 	var differ [3][3]bool
+	// By the points and commas of texts: those that are another number by the second sign, and
+	// those that are none by it.
+	var other, alone [3][3]int
 	for text, n := range texts {
 		var values [3]float64
 		var is [3]bool
@@ -40,7 +45,18 @@ func decimalSigns(texts map[string]int, f dataset.Feature, told string) (signs [
 				values[i], is[i] = parseNumber(text, sign)
 			}
 			for j := range i {
-				differ[i][j] = differ[i][j] || is[i] != is[j] || values[i] != values[j]
+				switch {
+				case is[i] == is[j] && (!is[i] || values[i] == values[j]):
+					continue
+				case is[i] && is[j]:
+					other[i][j] |= signsIn(text)
+					other[j][i] = other[i][j]
+				case is[i]:
+					alone[i][j] |= signsIn(text)
+				default:
+					alone[j][i] |= signsIn(text)
+				}
+				differ[i][j] = true
 			}
 			if is[i] {
 				numbers[i] += n
@@ -51,11 +67,13 @@ func decimalSigns(texts map[string]int, f dataset.Feature, told string) (signs [
 		}
 	}
 	most = max(numbers[0], numbers[1], numbers[2])
-	var best []int
+	first := slices.Index(numbers[:], most)
+	best := []int{first}
 	within := func(i int) bool { return 2*inside[i] >= numbers[i] }
 	for i, n := range numbers {
-		same := func(j int) bool { return !differ[i][j] }
-		if n == most && !slices.ContainsFunc(best, same) {
+		same := func(j int) bool { return !differ[max(i, j)][min(i, j)] }
+		open := other[first][i]&^alone[first][i] != 0
+		if (open || n == most && other[first][i] == 0) && !slices.ContainsFunc(best, same) {
 			best = append(best, i)
 		}
 	}
@@ -68,14 +86,21 @@ func decimalSigns(texts map[string]int, f dataset.Feature, told string) (signs [
 	return signs, most
 }
 
-// differing returns the first text, in alphabetical order, that is another number by another sign;
-// "" if none is.
+// signsIn is the set of point (1) and comma (2) in a text.
+func signsIn(text string) int {
+	return min(strings.Count(text, "."), 1) + 2*min(strings.Count(text, ","), 1)
+}
+
+// differing returns the first text, in alphabetical order, that is another number by another sign,
+// or else one that is a number by one of them alone; "" if none is.
 func differing(texts map[string]int, a, b string) (first string) {
+	shown := false
 	for text := range texts {
 		v, isA := parseNumber(text, a)
 		w, isB := parseNumber(text, b)
-		if (isA != isB || v != w) && (first == "" || text < first) {
-			first = text
+		both := isA && isB && v != w
+		if (isA != isB || both) && (first == "" || both && !shown || both == shown && text < first) {
+			first, shown = text, both
 		}
 	}
 	return first

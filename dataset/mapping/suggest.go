@@ -29,10 +29,12 @@ type Suggestion struct {
 }
 
 // Suggest drafts a mapping from column names, contents (numbers, dates, levels) and common synonyms.
-// written is the mapping with which the table was read. The result depends on the records, so only show
-// it to those who may see the file.
-func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
+// written is the mapping with which the table was read, typed are the file's columns that
+// [Watched.Typed] returns. The result depends on the records, so only show it to those who may see
+// the file.
+func Suggest(t *dataset.Table, s dataset.Schema, written Mapping, typed ...string) Suggestion {
 	d := drafter{
+		typed: typed,
 		table: t, schema: s, free: t.Columns(), kinds: map[string]dataset.Feature{},
 		all: map[string]map[string]int{}, known: map[string]facts{},
 		out: Suggestion{Mapping: written, Placed: map[string]string{}},
@@ -71,6 +73,7 @@ func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 type drafter struct {
 	table  *dataset.Table
 	schema dataset.Schema
+	typed  []string
 	kinds  map[string]dataset.Feature
 	free   []string                  // columns of the file that are not placed
 	marks  map[string]Texts          // by column, texts for a missing value there
@@ -105,6 +108,9 @@ func (d *drafter) factsOf(column string) facts {
 	if !known {
 		f.present = d.present(column)
 		f.unit, f.bare = unitOf(f.present)
+		if slices.Contains(d.typed, column) {
+			f.bare = withoutPoint(f.bare)
+		}
 		_, f.numbers = decimalSigns(f.bare, anything, "")
 		f.layouts, f.left = layoutsOf(f.present, f.numbers)
 		d.known[column] = f
@@ -251,6 +257,19 @@ func (d *drafter) repeats() {
 func (d *drafter) counted(column string) bool {
 	f := d.factsOf(column)
 	return 2*f.numbers >= cells(f.present) || f.layouts != nil
+}
+
+// withoutPoint writes numbers so that each decimal sign reads them alike: 4.201 as 4201e-3.
+func withoutPoint(texts map[string]int) map[string]int {
+	alike := map[string]int{}
+	for text, n := range texts {
+		whole, fraction, _ := strings.Cut(text, ".")
+		if _, ok := parseNumber(text, ""); ok && fraction != "" {
+			text = fmt.Sprintf("%s%se-%d", whole, fraction, len(fraction))
+		}
+		alike[text] += n
+	}
+	return alike
 }
 
 // present counts a column's texts, without those for missing values and repeats of its name.
