@@ -503,8 +503,8 @@ func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte, rev
 	return fixed("the helper's half", out.GetHalf())
 }
 
-// Prepare gives up after 2 minutes. It does not check that the helper answered each offer; Server
-// does.
+// Prepare gives up after 2 minutes. It returns what the helper answered, and leaves to Server
+// whether that covers each offer.
 func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []uploading.PrepareRequest) ([]PrepareReply, error) {
 	in := &pb.HelperOffers{Plan: plan[:]}
 	for _, o := range offers {
@@ -521,7 +521,7 @@ func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []uploadin
 	return answers, nil
 }
 
-// Seal gives up after 2 minutes. The returned signature is not checked here.
+// Seal gives up after 2 minutes. Server checks the signature.
 func (r *Remote) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte, error) {
 	out, err := r.helper.Seal(ctx, &pb.HelperDocument{Plan: plan[:], Document: set.Document, Signature: set.Signature})
 	return out.GetSignature(), asError(err)
