@@ -93,7 +93,7 @@ type Config struct {
 }
 
 // Limits bound what members may ask of a coordinator, in memory, connections, time and bytes. They
-// depend on no study's content. Changes need a restart.
+// depend on no study's content.
 type Limits struct {
 	// Body is the largest size of a contribution, in bytes, whatever its kind allows.
 	Body int `yaml:"body"`

@@ -27,7 +27,7 @@ type Store interface {
 	Close() error
 }
 
-// ErrNone is what a look-up in Tx returns, unwrapped, if there is no such row.
+// ErrNone is wrapped by what a look-up in Tx returns if there is no such row.
 var ErrNone = errors.New("no such row")
 
 // ErrDamagedSum refuses a running sum whose digest is another than when it was stored. The
@@ -198,8 +198,8 @@ type Study struct {
 	Reason          string
 }
 
-// Release is a release's signed bytes, with the number of its last entry in the coordinator's
-// ledger, 0 if the coordinator added no noise.
+// Release is a release's signed bytes, with the number of the coordinator's last ledger entry when
+// it was made. A ledger that ends before this number was restored from a backup.
 type Release struct {
 	Document, Signature []byte
 	LedgerEntry         int64
