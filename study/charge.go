@@ -32,6 +32,8 @@ func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Char
 	return nil
 }
 
+// Charge declares the cost of this release: exact as the proof gives it, charged as the ledger
+// counts it. charged must not be below exact.
 func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	return Charge{
 		Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound,
@@ -51,6 +53,9 @@ func AtEpsilon(p Plan, c privacy.Cost) privacy.Cost {
 	return c
 }
 
+// ReleaseTerms are everything about one release that is public before any record is read: output
+// name, proven bound, and noise. Plan and pool imply them, so every party and server computes the
+// same.
 type ReleaseTerms struct {
 	Output    string
 	Bound     privacy.Bound

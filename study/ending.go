@@ -64,6 +64,8 @@ func (e Ending) Enough(roster int) int {
 	return min(roster, max(e.Minimum, int(math.Ceil(e.Seal.Share*float64(roster)-1e-9))))
 }
 
+// Words tells a person when the study seals: deadline in UTC, seal rule for a roster of this size,
+// and the minimum.
 func (e Ending) Words(roster int) string {
 	s := fmt.Sprintf("seals on %s", e.Deadline.UTC().Format(time.RFC3339))
 	switch {
@@ -82,6 +84,7 @@ func (e Ending) equal(o Ending) bool {
 	return same && e.Minimum == o.Minimum && e.Deadline.Equal(o.Deadline)
 }
 
+// Ending is the ending before any amendment. Chain.Ending is the one in force.
 func (p Plan) Ending() Ending { return Ending{Deadline: p.Deadline, Minimum: p.Minimum, Seal: p.Seal} }
 
 // LeastParties returns the fewest contributions that can seal the study, under any amendment.
@@ -143,6 +146,7 @@ type Chain struct {
 	bytes  [][]byte
 }
 
+// NewChain starts a chain without amendments. h must be the hash of p's canonical bytes.
 func NewChain(p Plan, h Hash) *Chain { return &Chain{plan: p, hash: h, last: h, ending: p.Ending()} }
 
 // ChainOf checks amendments and chains them to a plan. The caller checks their signatures.
@@ -191,12 +195,17 @@ func (c *Chain) Next(e Ending, reopens bool, at time.Time, ledger privacy.Head) 
 	})
 }
 
+// Ending is the ending in force: the plan's, or the last amendment's.
 func (c *Chain) Ending() Ending { return c.ending }
 
+// Amendments returns all, oldest first. The slice is the chain's own.
 func (c *Chain) Amendments() []Amendment { return c.all }
 
+// Documents returns the amendments' bytes as signed, oldest first. The slice is the chain's own.
 func (c *Chain) Documents() [][]byte { return c.bytes }
 
+// Len counts amendments, at most MaxAmendments. Each document shows this number, so a party notices
+// a chain that became shorter.
 func (c *Chain) Len() int { return len(c.all) }
 
 // Extends reports whether this chain begins with all amendments of o.

@@ -39,6 +39,8 @@ func NewChecker(t Task) (Checker, error) {
 // sender and time. It reads one body at a time, can be repeated, and ends at the first error.
 type Bodies iter.Seq2[[]byte, error]
 
+// ErrOtherBodies refuses stored bodies whose number or digests differ from those at receipt: a disk
+// or a person changed them.
 var ErrOtherBodies = errors.New("the bodies are not those that were received")
 
 // BodiesOf iterates over bodies in memory, given in any order.
@@ -130,6 +132,8 @@ type Gathering struct {
 	count int
 }
 
+// Gather starts without contributions. For a Keeper memory grows with their number, else it does
+// not.
 func Gather(t Task) (*Gathering, error) {
 	c, err := NewChecker(t)
 	g := &Gathering{Checker: c}
@@ -153,6 +157,7 @@ func (g *Gathering) Add(body []byte) error {
 	return nil
 }
 
+// Summed returns what was added so far. The sum is shared with g: do not Add afterwards.
 func (g *Gathering) Summed() Summed {
 	s := Summed{Contributions: g.count, Sum: g.Sum}
 	if g.Sum != nil {

@@ -15,6 +15,8 @@ func EncodeTerms(terms any) (json.RawMessage, error) {
 	return b, nil
 }
 
+// SetTerms stores a kind's terms in the form that DecodeTerms accepts. It fails only if terms
+// cannot be JSON.
 func (p *Plan) SetTerms(terms any) (err error) {
 	p.KindTerms, err = EncodeTerms(terms)
 	return err

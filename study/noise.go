@@ -18,8 +18,10 @@ const (
 // Servers is the number of servers of NoiseAggregators. Each adds noise, so the sum has two noises.
 const Servers = 2
 
+// Noises lists the three settings in the order in which help texts show them.
 func Noises() []Noise { return []Noise{NoiseSite, NoiseCoordinator, NoiseAggregators} }
 
+// Validate accepts the three settings of Noises. "" is refused too: Complete must have chosen.
 func (n Noise) Validate() error {
 	all := Noises()
 	if slices.Contains(all, n) {

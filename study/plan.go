@@ -27,8 +27,10 @@ var ErrPlan = errors.New("plan refused")
 // Refusal says which field of a study file is refused, and why.
 type Refusal struct{ Field, Why string }
 
+// Error begins with ErrPlan's text, then the field, then what to write instead.
 func (r *Refusal) Error() string { return fmt.Sprintf("%v: %s: %s", ErrPlan, r.Field, r.Why) }
 
+// Unwrap returns ErrPlan, so that errors.Is recognises every refusal of a plan.
 func (r *Refusal) Unwrap() error { return ErrPlan }
 
 // PlanError makes a Refusal. The text says what to write instead.
@@ -87,15 +89,19 @@ type Plan struct {
 //   - Numbers within a bin are summed in steps that are fine enough for ten million records.
 const FormCommitted = 3
 
+// Budget is what one release of the plan may cost at the plan's unit, not what a party has left.
 func (p Plan) Budget() privacy.Budget { return privacy.Budget{Epsilon: p.Epsilon, Delta: p.Delta} }
 
 // Hash names a plan: the SHA-256 of its canonical bytes.
 type Hash [sha256.Size]byte
 
+// String returns 64 lower-case hexadecimal digits. On a command line the first of them may do.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
+// MarshalText writes what String returns. It never fails.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
+// UnmarshalText takes exactly 64 hexadecimal digits, of either case.
 func (h *Hash) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(h) {
 		return fmt.Errorf("read plan hash: have %d characters, want %d", len(text), 2*len(h))
@@ -104,6 +110,8 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return err
 }
 
+// HashOf returns the SHA-256 of a plan's bytes. Give the bytes that were signed, and never ones
+// that were encoded again.
 func HashOf(canonical []byte) Hash { return sha256.Sum256(canonical) }
 
 // Canonical returns the bytes to hash and sign: JSON in the order of the fields.
@@ -188,6 +196,7 @@ func (w *WeightSource) check() error {
 	return nil
 }
 
+// Guarantee is what the earlier release cost, to be added to a plan's own (Plan.Totals).
 func (w WeightSource) Guarantee() privacy.Guarantee {
 	return privacy.Guarantee{Unit: w.Unit, Budget: privacy.Budget{Epsilon: w.Epsilon, Delta: w.Delta}, PerParty: w.PerParty}
 }

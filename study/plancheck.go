@@ -7,6 +7,8 @@ import (
 	"slices"
 )
 
+// CheckCommon refuses what is wrong for any kind of study: form, texts, schema, map, budget,
+// numbers of parties, ending. It runs before Kind.Check; each error is a Refusal with the field.
 func (p Plan) CheckCommon() error {
 	if p.Name == "" {
 		return PlanError("name", "give the study a name")

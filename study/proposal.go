@@ -45,6 +45,7 @@ type Proposal struct {
 // patients with one disease.
 const RecordsPerParty = 200
 
+// Size is the public size of a study for a forecast.
 type Size struct {
 	Parties int
 	Records int // records of all parties together
@@ -81,6 +82,8 @@ func (s Proposal) DefaultDelta(p Plan) float64 {
 	return DefaultDelta(max(p.Units(), s.Largest))
 }
 
+// DefaultNoise is coordinator at unit party, where noise at sites would hide everything, and site
+// at the finer units.
 func DefaultNoise(u privacy.Unit) Noise {
 	if u == privacy.Party {
 		return NoiseCoordinator

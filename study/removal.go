@@ -19,6 +19,7 @@ type Remover interface {
 	Removal(p Plan, b privacy.Bound) Removal
 }
 
+// Removal is what is known about removing one unit, beside the bound for replacing one.
 type Removal struct {
 	Bound *privacy.Bound // nil: no bound is proved
 	Why   string         // why no bound is proved, or why it equals the bound of replacement; else ""

@@ -27,6 +27,7 @@ func Reserve(ctx context.Context, l *privacy.Ledger, plan Hash, reserved []Reser
 	return nil
 }
 
+// Reserve makes the one reservation for a vector of this length. With no matrix the source is zero.
 func (t ReleaseTerms) Reserve(length int) []Reservation {
 	return []Reservation{{t.Output, privacy.Terms{Mechanism: t.Mechanism, Bound: t.Bound, Length: length, Source: t.Matrix}}}
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 )
 
+// Result is the outcome of a study: numbers and words made from released numbers alone.
 type Result struct {
 	Body     json.RawMessage `json:"body"` // the kind's body as canonical JSON
 	Warnings []string        `json:"warnings,omitempty"`
 }
 
+// NewResult encodes a kind's body. Warnings are sentences for readers of the release.
 func NewResult(body any, warnings []string) (Result, error) {
 	b, err := json.Marshal(body)
 	if err != nil {

@@ -14,8 +14,10 @@ type Signed struct {
 	Signature []byte `json:"signature"`
 }
 
+// Digest is the SHA-256 of the document alone, so two signatures of one document have the same.
 func (s Signed) Digest() Hash { return sha256.Sum256(s.Document) }
 
+// Equal compares the bytes of document and signature. Two signatures of one document may differ.
 func (s Signed) Equal(o Signed) bool {
 	return bytes.Equal(s.Document, o.Document) && bytes.Equal(s.Signature, o.Signature)
 }
@@ -30,6 +32,7 @@ func (s Signed) MarshalYAML() (any, error) {
 	return signedYAML{string(s.Document), base64.StdEncoding.EncodeToString(s.Signature)}, nil
 }
 
+// UnmarshalYAML reads what MarshalYAML writes, and checks nothing but base64.
 func (s *Signed) UnmarshalYAML(node *yaml.Node) error {
 	var y signedYAML
 	if err := node.Decode(&y); err != nil {

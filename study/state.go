@@ -35,6 +35,7 @@ func States() []State { return []State{InDraft, Open, Sealed, Folded, Released, 
 // BodyDigest is the SHA-256 of a contribution's body.
 type BodyDigest [sha256.Size]byte
 
+// String returns 64 lower-case hexadecimal digits.
 func (d BodyDigest) String() string { return hex.EncodeToString(d[:]) }
 
 // Causes that seal a study before its deadline while contributions are missing.

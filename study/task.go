@@ -97,10 +97,17 @@ func Agree(k Kind, p Plan, pool *auxdata.Pool) Agreed {
 	return Agreed{p, pool, HashOf(canonical), k.Words(p)}
 }
 
-func (a Agreed) Plan() Plan          { return a.plan }
-func (a Agreed) Hash() Hash          { return a.hash }
+// Plan is the checked plan. Its slices and maps are shared: do not change them.
+func (a Agreed) Plan() Plan { return a.plan }
+
+// Hash is that of the plan's canonical bytes, computed once.
+func (a Agreed) Hash() Hash { return a.hash }
+
+// Pool is the public pool that the plan names by digest, already encoded and mapped.
 func (a Agreed) Pool() *auxdata.Pool { return a.pool }
-func (a Agreed) Words() Words        { return a.words }
+
+// Words explain the plan, computed once by its kind.
+func (a Agreed) Words() Words { return a.words }
 
 // CommonWork bounds the work that every kind has: decode this number of records, check the plan's
 // condition on each, map them, and work on the pool.

@@ -20,6 +20,7 @@ type Trust struct {
 	LiarInRecords, LiarInVectors, LiarInBallots string
 }
 
+// What a lying party can do, in words that several kinds share; "it" is the party.
 const (
 	LiesInNoise   = "it can move the result by more than its share, because nobody can tell numbers that it makes up from its noise"
 	LiesInRecords = "it can move the result by as many records as it declares"

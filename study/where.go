@@ -28,6 +28,8 @@ func (p Plan) checkWhere() error {
 	return nil
 }
 
+// WhereReadsLabel reports whether the condition depends on the label. A condition that cannot be
+// read counts as one that does.
 func (p Plan) WhereReadsLabel() bool {
 	if p.Where == "" {
 		return false
@@ -101,6 +103,7 @@ func (p Plan) AboutFewer(s Size) string {
 	return fmt.Sprintf("this is as if the condition held for all of the %d records, because how many it holds for is not known beforehand; where it holds for a tenth, noise moves shares, means and an AUC 10 times as far, and sampling √10 times (caucus study create --count asks how many)", s.Records)
 }
 
+// About tells a person which records the study is about, and what happens to the others.
 func (p Plan) About() string {
 	if p.Where == "" {
 		return "all records"

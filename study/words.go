@@ -26,6 +26,7 @@ type Words struct {
 	PerParty      int64  // most records of one party that count; 0: unknown
 }
 
+// NothingTrained is the text of Words.Trained for kinds that only count or add up.
 const NothingTrained = "none: nothing is trained here"
 
 // OneUnit describes neighbours that differ in exactly one unit.

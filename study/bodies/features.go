@@ -10,6 +10,8 @@ import (
 // FeatureUnit is the factor that turns features, whose magnitude is below 1, into two-byte integers.
 const FeatureUnit = 1 << 15
 
+// AppendFeatures appends mapped rows x, in [−1,1), as two big-endian bytes for each number: rounded
+// to 2⁻¹⁵ and clamped, so that the length is 2·n·dim.
 func AppendFeatures(b []byte, x *mat.Dense) []byte {
 	n, d := x.Dims()
 	for i := range n {
@@ -21,6 +23,8 @@ func AppendFeatures(b []byte, x *mat.Dense) []byte {
 	return b
 }
 
+// ParseFeatures reads n rows of dim numbers. Every content is valid; b must have at least 2·n·dim
+// bytes.
 func ParseFeatures(b []byte, n, dim int) *mat.Dense {
 	x := mat.NewDense(n, dim, nil)
 	data := x.RawMatrix().Data

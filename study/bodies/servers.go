@@ -112,6 +112,8 @@ func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare, weigh
 	return study.Request{Output: study.ShareOutput(t.Output, int(role)), Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}, err
 }
 
+// ShareID is the id under which one server's ledger knows its share of a release. The two servers
+// have different ids.
 func ShareID(plan study.Hash, t study.ReleaseTerms, role shares.Role) string {
 	return study.ReleaseID(plan, study.ShareOutput(t.Output, int(role)))
 }

@@ -21,6 +21,7 @@ func NewClearSum(q Statistic) *ClearSum {
 	return &ClearSum{Statistic: q, vector: make([]int64, q.Cells())}
 }
 
+// Check reads the whole body and keeps nothing. Errors wrap study.ErrContribution.
 func (s *ClearSum) Check(body []byte) error {
 	_, _, err := s.parse(body)
 	return err
@@ -40,6 +41,7 @@ func (s *ClearSum) parse(body []byte) ([]int64, int64, error) {
 	return v, w, nil
 }
 
+// Add adds exact integers, so order does not matter. An error leaves the sum unchanged.
 func (s *ClearSum) Add(body []byte) error {
 	v, w, err := s.parse(body)
 	if err != nil {
@@ -50,6 +52,7 @@ func (s *ClearSum) Add(body []byte) error {
 	return nil
 }
 
+// Merge adds another sum of the same statistic's length. It does not compare plans.
 func (s *ClearSum) Merge(o study.Sum) error {
 	other, ok := o.(*ClearSum)
 	if !ok || len(other.vector) != len(s.vector) {
@@ -60,18 +63,29 @@ func (s *ClearSum) Merge(o study.Sum) error {
 	return nil
 }
 
+// Requests asks for one release of the whole sum, on terms of its weight. The number of
+// contributions has no influence.
 func (s *ClearSum) Requests(int) ([]study.Request, error) {
 	return Requests(s.Statistic, s.vector, s.weight)
 }
 
-func (s *ClearSum) Public() bool       { return false }
-func (s *ClearSum) Contributions() int { return -1 }
-func (s *ClearSum) Weight() int64      { return s.weight }
+// Public is false: exact sums are for the coordinator alone.
+func (s *ClearSum) Public() bool { return false }
 
+// Contributions is −1: weight is counted, not contributions.
+func (s *ClearSum) Contributions() int { return -1 }
+
+// Weight is the total of ballots or records, as the bodies declare it.
+func (s *ClearSum) Weight() int64 { return s.weight }
+
+// MarshalBinary writes weight and vector as signed varints. The length depends on the sum: store it
+// where its exact bytes may be seen.
 func (s *ClearSum) MarshalBinary() ([]byte, error) {
 	return AppendVector(binary.AppendVarint(nil, s.weight), s.vector), nil
 }
 
+// UnmarshalBinary replaces the sum. It refuses another number of cells, bytes at the end and a
+// negative weight; the old sum then stays.
 func (s *ClearSum) UnmarshalBinary(b []byte) error {
 	w, b, err := CutVarint(b)
 	if err != nil {
@@ -211,6 +225,7 @@ func addInto(sum, v []int64) {
 	}
 }
 
+// AppendVector appends signed varints, 1 to 10 bytes each, so the length shows magnitudes.
 func AppendVector(b []byte, v []int64) []byte {
 	for _, x := range v {
 		b = binary.AppendVarint(b, x)
@@ -218,6 +233,7 @@ func AppendVector(b []byte, v []int64) []byte {
 	return b
 }
 
+// ParseVector reads exactly this number of varints, and refuses bytes after them.
 func ParseVector(b []byte, cells int) ([]int64, error) {
 	v := make([]int64, cells)
 	for i := range v {
@@ -232,6 +248,8 @@ func ParseVector(b []byte, cells int) ([]int64, error) {
 	return v, nil
 }
 
+// AppendFixed appends 8 big-endian bytes for each number, in two's complement, so the length shows
+// nothing.
 func AppendFixed(b []byte, v []int64) []byte {
 	for _, x := range v {
 		b = binary.BigEndian.AppendUint64(b, uint64(x))
@@ -239,6 +257,7 @@ func AppendFixed(b []byte, v []int64) []byte {
 	return b
 }
 
+// ParseFixed reads exactly this number of integers of 8 bytes.
 func ParseFixed(b []byte, cells int) ([]int64, error) {
 	if len(b) != 8*cells {
 		return nil, fmt.Errorf("read sum: %d bytes, want %d", len(b), 8*cells)
@@ -268,6 +287,7 @@ func ParseSums(what string, body []byte, q Statistic) ([]int64, int64, error) {
 	return sums, records, err
 }
 
+// CutVarint reads a signed varint and returns the bytes after it. It refuses a cut or overlong one.
 func CutVarint(b []byte) (int64, []byte, error) {
 	v, n := binary.Varint(b)
 	if n <= 0 {

@@ -21,6 +21,7 @@ type Task struct {
 // NoForecast is embedded in a statistic whose results have no forecast of accuracy.
 type NoForecast struct{}
 
+// Noise always returns study.ErrNoForecast.
 func (NoForecast) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }
@@ -109,6 +110,8 @@ func (s Task) Blockwise(records int) bool {
 	return ok && a.Additive(int64(records))
 }
 
+// Local computes the party's exact vector from its records, in blocks if there are blocks and the
+// statistic adds up over them: memory then does not grow with records.
 func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 	in.Study = s.Hash()
 	if _, itself := s.Statistic.(study.Blockwise); itself || in.Blocks == nil {
@@ -125,6 +128,8 @@ func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 	return vector, weight
 }
 
+// Contribute computes the vector once. Its Body holds exact numbers only where the coordinator adds
+// the noise; at a site only what the ledger released. For two servers use Split.
 func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	if s.Plan().Noise.Shared() {
 		return study.Contribution{}, errShares // only Split makes what such a party sends
@@ -150,6 +155,8 @@ func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
 	}}, err
 }
 
+// Reservations is one release with noise at the site, none elsewhere. It does not depend on the
+// number of records.
 func (s Task) Reservations(int) ([]study.Reservation, error) {
 	if !s.Plan().Noise.AtSite() {
 		return nil, nil
@@ -189,6 +196,8 @@ func (s Task) MaxBody() int {
 	return 10*s.Statistic.Cells() + 4096
 }
 
+// NewSum adds exact vectors, or, with noise at the site, the parties' releases, whose noise adds
+// up.
 func (s Task) NewSum() (study.Sum, error) {
 	if s.Plan().Noise.AtSite() {
 		at, err := releasedOf(s.Plan(), s.Statistic)

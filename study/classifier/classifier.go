@@ -28,6 +28,8 @@ const (
 	publicAlone = "the noise leaves nothing of what the parties released: every record is given the class shares that the plan names, and nothing else is in the classifier. Use more parties, a larger ε or a finer unit"
 )
 
+// New writes a fit into the form of releases, with weights d×1 or d×K. Its warnings say if noise
+// left nothing but the classes' shares.
 func New(p study.Plan, fit aggregation.Fit, gives Output) (Classifier, []string) {
 	d, c := fit.Model.W.Dims()
 	w := make([][]float64, d)

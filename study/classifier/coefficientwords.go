@@ -17,6 +17,8 @@ func (e Estimate) Noise() bool {
 	return e.Low <= 0 && e.High >= 0 && e.High-e.Low > 2*math.Log(mostOdds)
 }
 
+// Words says which difference of a record is meant: more of a number, a factor, or a level against
+// another.
 func (c Contrast) Words() string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	switch {
@@ -168,6 +170,8 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 	return out
 }
 
+// Odds writes e^v, an odds ratio, with two or three digits; beyond a factor of 10,000 only the
+// direction.
 func Odds(v float64) string {
 	switch o := math.Exp(v); {
 	case o > 9999:

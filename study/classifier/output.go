@@ -20,8 +20,10 @@ const (
 	Score Output = "score"
 )
 
+// Outputs lists the meanings that classifiers' numbers can have.
 func Outputs() []Output { return []Output{Probability, VoteShare, Score} }
 
+// Words tells a reader what the numbers are, and what they must not be taken for.
 func (o Output) Words() string {
 	switch o {
 	case Probability:

@@ -78,10 +78,15 @@ func DefaultMechanism(u privacy.Unit) string {
 	return "cross"
 }
 
+// Mechanisms lists all, sorted, also output-paper, majority and none, which only simulations may
+// use.
 func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 
+// Mechanisms includes output-paper, majority and none, which only a simulation may use.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
+// Shared lists tally, moment, cross and means: of what they send, a server can check a share's
+// proof.
 func (Kind) Shared() []string {
 	return slices.DeleteFunc(Mechanisms(), func(name string) bool { return !mechanisms[name].shared })
 }
@@ -89,6 +94,8 @@ func (Kind) Shared() []string {
 // maxBallots bounds a study's ballots. More ballots would not help, and a site trains a classifier for each.
 const maxBallots = 1 << 20
 
+// Check refuses units, noise and δ that the mechanism's proof does not cover, and conditions on the
+// label where parties train, whose time would reveal a class's size.
 func (Kind) Check(p study.Plan) error {
 	m, ok := mechanisms[p.Mechanism]
 	if !ok {
@@ -131,9 +138,14 @@ func (Kind) Check(p study.Plan) error {
 	return t.check(p, m)
 }
 
+// Terms returns a zero *Terms, into which a study file or plan is read.
 func (Kind) Terms() any { return new(Terms) }
-func (Kind) Body() any  { return new(Result) }
 
+// Body returns an empty *Result, into which a release's body is read strictly.
+func (Kind) Body() any { return new(Result) }
+
+// Complete chooses unit record, cross or (for a party) tally, noise where that unit has it, and one
+// shard.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
 	p.Mechanism, p.Noise = cmp.Or(p.Mechanism, DefaultMechanism(p.Unit)), cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
@@ -152,6 +164,8 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return p.SetTerms(t)
 }
 
+// Words tell what each mechanism sends and trains; several shards of whole patients widen the
+// neighbours to a patient.
 func (Kind) Words(p study.Plan) study.Words {
 	of, t := mechanisms[p.Mechanism].words, TermsOf(p)
 	w := study.Words{
@@ -188,6 +202,8 @@ func (Kind) Words(p study.Plan) study.Words {
 
 type task struct{ bodies.Task }
 
+// New prepares the pool for mechanisms on votes: the noise weights of its rows for tally, the
+// matrix that multiplies votes for moment. For cross it only reads sizes.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) { return newTask(p, pool) }
 
 func newTask(p study.Plan, pool *auxdata.Pool) (task, error) {
@@ -215,6 +231,8 @@ func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.
 	return noise, seen, err
 }
 
+// Result is a classifier, with what the release tells about how far pool and private records
+// differ.
 type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`
 	// Drift compares the mean features of the private records with the pool's; nil if no such mean is released.

@@ -9,6 +9,7 @@ import (
 	"caucus/study"
 )
 
+// Terms are the terms that only classify plans have. Zero values mean the defaults.
 type Terms struct {
 	Bound       string    `json:"bound,omitempty" yaml:"bound" default:"tight" help:"sensitivity bound of mechanism output: tight or paper"`
 	Shards      int       `json:"shards" yaml:"shards" default:"1" help:"classifiers that a party trains on disjoint shards of its patients"`
@@ -17,6 +18,8 @@ type Terms struct {
 	ClassShares []float64 `json:"class_shares,omitempty" yaml:"class_shares" help:"the classes' publicly known shares, in the schema's order, as .73,.27: a forecast uses them, and a release if noise hides the true ones. Default of a forecast: .75,.25 for two classes, else equal"`
 }
 
+// TermsOf reads the terms of a checked plan. Those of other plans come back incomplete, without an
+// error.
 func TermsOf(p study.Plan) (t Terms) {
 	_ = p.DecodeTerms(&t)
 	return t

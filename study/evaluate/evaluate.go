@@ -19,16 +19,23 @@ import (
 // Kind evaluates scores. The unit is the record, or the party if the plan bounds a party's records.
 type Kind struct{}
 
+// Mechanisms are the exact noises for counts, gaussian and laplace.
 func Mechanisms() []string { return study.NoiseMechanisms() }
 
+// Mechanisms returns gaussian and laplace; none is for simulation only.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 // Shared returns all mechanisms, because secret shares of counts add up like counts.
 func (Kind) Shared() []string { return Mechanisms() }
 
+// Terms returns a zero *Terms, into which a study file or plan is read.
 func (Kind) Terms() any { return new(Terms) }
-func (Kind) Body() any  { return new(Evaluation) }
 
+// Body returns an empty *Evaluation, into which a release's body is read strictly.
+func (Kind) Body() any { return new(Evaluation) }
+
+// Check demands unit record, or party with a cap on records, edges that fit the schema, and at most
+// 65,536 counts.
 func (Kind) Check(p study.Plan) error {
 	var t Terms
 	if err := p.DecodeTerms(&t); err != nil {
@@ -145,6 +152,7 @@ func known(z, weight []float64) (scores, weights []float64) {
 	return scores, weights
 }
 
+// Words say whose scores are counted, and that a program of the site's own sees its records.
 func (Kind) Words(p study.Plan) study.Words {
 	t := study.TermsOf[Terms](p)
 	what := "a model that the plan carries"
@@ -195,6 +203,7 @@ type task struct {
 	h *histograms
 }
 
+// New computes the pool's scores once, which give each bin its probability.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	h := newHistograms(p, study.TermsOf[Terms](p))
 	h.read(pool)

@@ -10,11 +10,14 @@ import (
 	"caucus/study"
 )
 
+// Evaluation is how well a model does on private records, made from noisy histograms of its scores
+// alone.
 type Evaluation struct {
 	NoiseSD float64  `json:"noise_sd"` // standard deviation of the noise on each count
 	Classes []Judged `json:"classes"`  // in the plan's order
 }
 
+// Judged is the result for one class against all others.
 type Judged struct {
 	Class       string    `json:"class"`
 	Probability bool      `json:"probability"` // scores are probabilities; Edges and bins are in log-odds
@@ -97,6 +100,8 @@ func (h *histograms) subgroup(s validation.Scale, name string, run []float64, va
 	}
 }
 
+// ResultOf reads a release's body, and refuses one whose bins and edges do not match. It checks no
+// signature.
 func ResultOf(r study.Release) (out Evaluation, err error) {
 	if err := r.Result.DecodeBody(&out); err != nil {
 		return out, err
@@ -112,6 +117,8 @@ func ResultOf(r study.Release) (out Evaluation, err error) {
 	return out, nil
 }
 
+// Curve is a ROC curve: Points are (false positive share, true positive share), ascending, both in
+// [0,1].
 type Curve struct {
 	Class  string       `json:"class"`
 	Of     string       `json:"of"` // whose curve: all records, or a column and its level
@@ -151,6 +158,7 @@ func (s Subgroup) ROC() (points [][2]float64) {
 	return points
 }
 
+// Report makes the answer, charts and tables of a release. It fails where ResultOf does.
 func (Kind) Report(r study.Release) (study.Report, error) {
 	e, err := ResultOf(r)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"caucus/study/classifier"
 )
 
+// Terms are the terms that only evaluate plans have.
 type Terms struct {
 	Model      *Model      `json:"model,omitempty" yaml:"-"` // the judged model, unless Score or Program is set
 	Score      string      `json:"score,omitempty" yaml:"score" help:"judge the scores in this column in place of a model: a probability where its range is 0 to 1"`
@@ -31,6 +32,7 @@ type Terms struct {
 	PerParty   int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records of one party that count; needed at unit party"`
 }
 
+// File is the model's file on the author's machine, "" for none. No plan contains it.
 func (t *Terms) File() string { return t.ModelFile }
 
 // Model is a linear model on mapped features.

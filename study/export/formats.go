@@ -23,6 +23,7 @@ var formats = map[string]Format{
 	"sql":    {Ending: ".sql", Write: Model.SQL},
 }
 
+// Names lists the formats that Named takes, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(formats)) }
 
 // Named finds a format by its name or, if the name is empty, by a file's ending.

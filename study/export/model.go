@@ -30,6 +30,7 @@ type Model struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
+// ModelForm is the value of Model.Form that this version writes, and the only one that it reads.
 const ModelForm = 1
 
 // About identifies the release for a reader of the file.
@@ -90,6 +91,8 @@ const (
 // Caucus fits has larger numbers.
 const mostWeight = 1e100
 
+// New turns a release's classifier into steps, with the map folded in. It refuses releases without
+// a classifier and plans of unknown form. It checks no signature: verify first.
 func New(r study.Release) (Model, error) {
 	p, err := kinds.Usable(r)
 	if err != nil {

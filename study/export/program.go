@@ -11,6 +11,8 @@ import (
 	"unicode"
 )
 
+// JSON writes the document that docs/analyst.md describes, with shortest decimals that read back as
+// the same floats.
 func (m Model) JSON() ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -60,6 +62,8 @@ func (m Model) compact() (string, error) {
 //go:embed model.R
 var rProgram string
 
+// R writes one R file that needs no package: the model as a list, and a function that predicts from
+// a data frame.
 func (m Model) R() ([]byte, error) {
 	var b strings.Builder
 	b.WriteString(m.comment("# "))

@@ -31,6 +31,7 @@ type Public struct {
 	AUC float64
 }
 
+// Options say how many draws a forecast makes. More draws narrow its standard error, and cost time.
 type Options struct {
 	Draws        int  // number of draws; 0 means DefaultDraws
 	Coefficients bool // also forecast coefficients

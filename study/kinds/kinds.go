@@ -40,6 +40,7 @@ func Aggregated() (names, mechanisms []string) {
 // Default is the kind of a proposal that does not name its kind.
 const Default = "classify"
 
+// Names lists the kinds that this version knows, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // Mechanisms lists the mechanisms of all kinds, without duplicates.
@@ -52,6 +53,7 @@ func Mechanisms() []string {
 	return slices.Compact(all)
 }
 
+// Named finds a kind, or returns a Refusal of the plan's field kind that lists all.
 func Named(name string) (study.Kind, error) {
 	k, ok := kinds[name]
 	if !ok {
@@ -84,6 +86,8 @@ func RecordSchema(p study.Plan) dataset.Schema {
 	return s
 }
 
+// NewTask makes a checked plan's task. It refuses a pool of another digest than the plan's, by
+// study.ErrContribution.
 func NewTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	kind, err := Named(p.Kind)
 	if err != nil {
@@ -169,6 +173,7 @@ func Usable(r study.Release) (study.Plan, error) {
 	return p, r.Result.DecodeBody(kinds[p.Kind].Body())
 }
 
+// WordsOf explains a checked plan. It panics for an unknown kind, which no checked plan has.
 func WordsOf(p study.Plan) study.Words {
 	kind, err := Named(p.Kind)
 	if err != nil {

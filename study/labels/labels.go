@@ -60,11 +60,14 @@ func DefaultCorrection(loss string, classes int) string {
 // at ε/2, as published.
 func Mechanisms() []string { return []string{"rr", "em"} }
 
+// Mechanisms lists rr and em, none of them for simulation only.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 // Shared returns nil, because contributions are not added up.
 func (Kind) Shared() []string { return nil }
 
+// Check demands unit label, noise at the site, and a loss, risk and correction that fit together at
+// this ε.
 func (Kind) Check(p study.Plan) error {
 	if !slices.Contains(Mechanisms(), p.Mechanism) {
 		return study.PlanError("mechanism", "%q is not one of labels': %v", p.Mechanism, Mechanisms())
@@ -99,6 +102,7 @@ func (Kind) Check(p study.Plan) error {
 	return nil
 }
 
+// Complete chooses unit label, rr at the site, δ = 0, and the correction that the loss needs.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	t, full := Terms{}, DefaultTerms()
 	if err := s.DecodeTerms(&t); err != nil {
@@ -114,8 +118,11 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return p.SetTerms(full)
 }
 
+// Terms returns a zero *Terms, into which a study file or plan is read.
 func (Kind) Terms() any { return new(Terms) }
-func (Kind) Body() any  { return new(Result) }
+
+// Body returns an empty *Result, into which a release's body is read strictly.
+func (Kind) Body() any { return new(Result) }
 
 func responseOf(p study.Plan) (privacy.RandomisedResponse, error) {
 	if p.Mechanism == "em" {
@@ -153,6 +160,7 @@ func releaseTerms(p study.Plan) (study.ReleaseTerms, error) {
 	}, err
 }
 
+// Words say that features leave in clear, record by record, and that only labels have noise.
 func (Kind) Words(p study.Plan) study.Words {
 	return study.Words{
 		Leaves:   "the mapped features of every record, in clear, beside its label; only the label is privatised, by this site, before anything leaves",
@@ -171,6 +179,8 @@ type task struct {
 	reader reader
 }
 
+// New's task keeps bodies, because later fits need each record. Memory grows with the pool, not
+// with records.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	t, err := releaseTerms(p)
 	if err != nil {
@@ -231,6 +241,7 @@ func (l task) Reservations(records int) ([]study.Reservation, error) {
 	return l.terms.Reserve(n), nil
 }
 
+// Result is a classifier fitted to privatised labels, with what the fit assumed about their noise.
 type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`
 	Records    int                   `json:"records"`

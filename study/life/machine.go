@@ -26,8 +26,11 @@ type Study struct {
 	roster map[study.PartyID]bool
 }
 
+// New starts a draft. h must be the hash of p's canonical bytes.
 func New(p study.Plan, h study.Hash) *Study { return Restore(p, h, Snapshot{State: study.InDraft}) }
 
+// Restore continues from what was stored, without effects: the driver then asks what is left to do.
+// It keeps the snapshot's maps.
 func Restore(p study.Plan, h study.Hash, s Snapshot) *Study {
 	if s.Received == nil {
 		s.Received = map[study.PartyID]study.BodyDigest{}
@@ -56,7 +59,9 @@ type (
 		Plan  study.Hash
 		Body  study.BodyDigest
 	}
-	Returned       struct{ Party study.PartyID } // a party sent its lost bytes again
+	Returned struct{ Party study.PartyID } // a party sent its lost bytes again
+	// DeadlinePassed says that the driver's clock reached the deadline in force. A repetition
+	// changes nothing.
 	DeadlinePassed struct{}
 	// ShareReached says that the seal rule's quiet time has passed. The machine checks the number.
 	ShareReached struct{}
@@ -117,6 +122,8 @@ type (
 		Party study.PartyID
 		Body  study.BodyDigest
 	}
+	// StoreState stores the new state, and why the study failed or sealed early. A final state also
+	// deletes what no later step needs.
 	StoreState struct {
 		State  study.State
 		Reason string
@@ -250,6 +257,7 @@ func (s *Study) forgotten() bool {
 // Have returns the number of contributions whose bytes are stored.
 func (s *Study) Have() int { return len(s.Received) - len(s.Lost) }
 
+// Ending is the ending in force, with all amendments that the machine accepted.
 func (s *Study) Ending() study.Ending { return s.Chain.Ending() }
 
 // Enough reports whether the seal rule in force lets the study seal before its deadline.

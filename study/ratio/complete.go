@@ -18,6 +18,7 @@ func DefaultMechanism(features string) string {
 	return "auto"
 }
 
+// Complete chooses unit and mechanism by what leaves of the features.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	var given Terms
 	if err := s.DecodeTerms(&given); err != nil {

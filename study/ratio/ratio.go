@@ -60,6 +60,7 @@ type Terms struct {
 	SetSize    int       `json:"set_size" yaml:"set_size" help:"about how many records a set is publicly expected to have: tunes mechanisms, enters no proof"`
 }
 
+// Values of Terms.Sets and Terms.Features. Kind.Words says what each of them makes public.
 const (
 	SetsParty  = "party"
 	SetsColumn = "column"
@@ -87,8 +88,10 @@ const (
 	countsShare = 0.1 // share of the budget ρ that counts get; noisy embeddings get the rest
 )
 
+// Mechanisms are privacy.CountMechanisms; those without a proof are for simulation only.
 func Mechanisms() []string { return privacy.CountMechanisms() }
 
+// Mechanisms includes laplace-paper, dirichlet-paper and none, which only a simulation may use.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 // Shared returns nil, because contributions are not added up.
@@ -96,6 +99,8 @@ func (Kind) Shared() []string { return nil }
 
 var simulatedCounts = []string{"laplace-paper", "dirichlet-paper", "none"}
 
+// Check demands unit label where features leave without noise, unit record for noisy embeddings,
+// and noise at the site always.
 func (Kind) Check(p study.Plan) error {
 	var t Terms
 	if p.KindTerms == nil {
@@ -256,8 +261,11 @@ func (d design) boundFor(sets int) privacy.Bound {
 	return b
 }
 
+// Terms returns a zero *Terms, into which a study file or plan is read.
 func (Kind) Terms() any { return new(Terms) }
-func (Kind) Body() any  { return new(Result) }
+
+// Body returns an empty *Result, into which a release's body is read strictly.
+func (Kind) Body() any { return new(Result) }
 
 // DealSets assigns a party's records to its sets, at least one. Sets are in the order of their names,
 // rows in the order of their keys. Last, DealSets removes records that fail the plan's condition.
@@ -327,6 +335,7 @@ type task struct {
 	embedder *ratio.Embedder
 }
 
+// New draws the public Fourier map once where features are embeddings.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	t := task{Agreed: study.Agree(Kind{}, p, pool)}
 	var err error

@@ -19,6 +19,7 @@ const kindName = "ratio"
 // Assumption states what every estimate of a ratio study relies on.
 const Assumption = "This assumes that records of a class look alike everywhere: only the classes' shares differ between the sets and this file, not what a class looks like."
 
+// Result holds a model of class ratios, or why there is none, and each set's noisy shares.
 type Result struct {
 	// Model estimates the ratios of any unlabelled set. If the sets support none, it is nil, and Refusal says why.
 	Model   *ratio.Model `json:"model,omitempty"`
@@ -41,6 +42,7 @@ type Refusal struct {
 	Advice string       `json:"advice"`
 }
 
+// SetResult is one set as published, under no party's name. Records is public.
 type SetResult struct {
 	Records int `json:"records"`
 	// Shares are projected onto the simplex. SD is the standard deviation of the noise on each share
@@ -123,6 +125,8 @@ func Scale(pool *auxdata.Pool) (float64, error) {
 	return ratio.MedianSquaredDistance(pool.X, rand.New(rand.NewPCG(1, 2)))
 }
 
+// ResultOf reads a release's body, and refuses one whose model has another number of classes. It
+// checks no signature.
 func ResultOf(r study.Release) (out Result, err error) {
 	if r.Kind != kindName {
 		return out, fmt.Errorf("this release is not of a ratio study")

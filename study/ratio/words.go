@@ -7,6 +7,8 @@ import (
 	"caucus/study"
 )
 
+// Words say which features leave in clear, and what sets make public: their names, numbers and
+// sizes.
 func (Kind) Words(p study.Plan) study.Words {
 	t := study.TermsOf[Terms](p)
 	w := study.Words{SetColumn: t.Sets == SetsColumn, Numbers: t.Fourier, Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInNoise, Received: "sets"}

@@ -43,14 +43,18 @@ const (
 
 var mechanisms = map[string]bool{"entropy": false, "logistic": false, "logistic-paper": true}
 
+// Mechanisms lists entropy, logistic and logistic-paper; the last is for simulation only.
 func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 
+// Mechanisms includes logistic-paper, which only a simulation may use.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 // Shared returns entropy, because the range of its sums follows from the number of records, so that a party
 // can prove that its sums are in the range.
 func (Kind) Shared() []string { return []string{"entropy"} }
 
+// Check demands unit record or label, δ = 0 but for entropy, and entropy for secret shares and for
+// conditions.
 func (Kind) Check(p study.Plan) error {
 	simulation, ok := mechanisms[p.Mechanism]
 	var t Terms
@@ -84,9 +88,13 @@ func (Kind) Check(p study.Plan) error {
 	return err
 }
 
+// Terms returns a zero *Terms, into which a study file or plan is read.
 func (Kind) Terms() any { return new(Terms) }
-func (Kind) Body() any  { return new(Weights) }
 
+// Body returns an empty *Weights, into which a release's body is read strictly.
+func (Kind) Body() any { return new(Weights) }
+
+// Complete chooses unit record, entropy and δ = 0.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit, p.Mechanism = cmp.Or(p.Unit, privacy.Record), cmp.Or(p.Mechanism, "entropy")
 	p.Noise = cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
@@ -323,6 +331,7 @@ func (w *statistic) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (pr
 	return privacy.NewLiteral(reals, w.plan.Unit), nil
 }
 
+// Words say that sums over records leave, or a model that tells records from the pool's.
 func (Kind) Words(p study.Plan) study.Words {
 	w := study.Words{
 		Leaves: "sums over this site's records of the schema's features, and the declared number of records", Received: "sums over its records",
@@ -345,6 +354,7 @@ func (Kind) Words(p study.Plan) study.Words {
 
 type task struct{ bodies.Task }
 
+// New designs the sums from schema and terms, and takes the pool's features of them.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	w, err := newStatistic(p, pool)
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w, Fresh: 0x77656967687473}}, err

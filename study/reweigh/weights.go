@@ -171,6 +171,7 @@ func (w *statistic) warnings(out *Weights, total bodies.Total) []string {
 
 const kindName = "reweigh"
 
+// WeightsOf reads a release's body. It refuses releases of other kinds, and checks no signature.
 func WeightsOf(r study.Release) (out Weights, err error) {
 	if r.Kind != kindName {
 		return out, fmt.Errorf("this release holds no weights: it is not of a reweigh study")

@@ -57,6 +57,7 @@ type Setting struct {
 // SettingError is an error in a setting on the command line.
 type SettingError struct{ error }
 
+// Unwrap returns the refusal itself, without the setting as typed.
 func (e SettingError) Unwrap() error { return e.error }
 
 func settingError(s Setting, err error) error {

@@ -12,6 +12,7 @@ import (
 	"caucus/study/simulate"
 )
 
+// Term is one key of a study file, for help texts, --set and the reference page.
 type Term struct {
 	// Key is the name in a study file, with a point between levels: epsilon, map.project, simulate.targets.
 	Key string
@@ -28,6 +29,8 @@ type Term struct {
 // Name returns the last part of the key. --set accepts it if no other term of the kind ends so.
 func (t Term) Name() string { return t.Key[strings.LastIndex(t.Key, ".")+1:] }
 
+// IsFile reports whether the value names a file that Caucus reads. Relative names are below the
+// study file's folder.
 func (t Term) IsFile() bool { return t.file }
 
 // simulated has, for each kind, a function that makes the rehearsal terms with their defaults.

@@ -6,6 +6,7 @@ import (
 	"caucus/study"
 )
 
+// Verdict is one sentence: whether the release does better than one party alone, and if not, why.
 func (f *Forecast) Verdict() string {
 	switch f.Helps {
 	case Yes:

@@ -20,6 +20,7 @@ const (
 // Verdicts lists all verdicts in the order in which findings are shown.
 var Verdicts = []Verdict{Fails, Holds, Word, Trust, Unchecked}
 
+// Title heads the findings with this verdict, on pages and terminals.
 func (v Verdict) Title() string {
 	return map[Verdict]string{
 		Fails: "DOES NOT HOLD", Holds: "Holds", Word: "Only the coordinator's word", Trust: "Must be trusted", Unchecked: "Not checked",
