@@ -44,6 +44,8 @@ func Hospital(t testing.TB, records int) (dataset.Schema, *auxdata.Pool, dataset
 	return schema, auxdata.Virtual(poolRows.X, m), m, all.Select(rows[len(rows)/4:])
 }
 
+// ClassifyPlan is a valid plan of three parties: tally at unit party, ε = 1, with noise at the
+// coordinator. Change what a test is about.
 func ClassifyPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.Plan {
 	return study.Plan{
 		Name: "test", Kind: "classify", Schema: schema, Map: m, Pool: pool.Digest,
@@ -98,6 +100,7 @@ func Seq(from, to int) []int {
 	return out
 }
 
+// TaskOf makes the plan's task, and ends the test if the plan is refused.
 func TaskOf(t testing.TB, p study.Plan, pool *auxdata.Pool) study.Task {
 	t.Helper()
 	task, err := kinds.NewTask(p, pool)
@@ -107,6 +110,7 @@ func TaskOf(t testing.TB, p study.Plan, pool *auxdata.Pool) study.Task {
 	return task
 }
 
+// HashOf is the hash that ledgers and contributions of this plan contain.
 func HashOf(t interface{ Fatal(...any) }, p study.Plan) study.Hash {
 	canonical, err := p.Canonical()
 	if err != nil {
@@ -115,6 +119,7 @@ func HashOf(t interface{ Fatal(...any) }, p study.Plan) study.Hash {
 	return study.HashOf(canonical)
 }
 
+// Encoded writes terms as a plan has them. It panics where a plan could not hold them.
 func Encoded(terms any) json.RawMessage {
 	b, err := study.EncodeTerms(terms)
 	if err != nil {
@@ -123,18 +128,23 @@ func Encoded(terms any) json.RawMessage {
 	return b
 }
 
+// ClassifyTerms changes a plan's terms in place, and encodes them anew.
 func ClassifyTerms(p *study.Plan, change func(*classify.Terms)) {
 	t := classify.TermsOf(*p)
 	change(&t)
 	p.KindTerms = Encoded(t)
 }
 
+// SetShards makes each party train n classifiers.
 func SetShards(p *study.Plan, n int) { ClassifyTerms(p, func(t *classify.Terms) { t.Shards = n }) }
 
+// SetLearner names what parties train, also a name that Check refuses.
 func SetLearner(p *study.Plan, name string) {
 	ClassifyTerms(p, func(t *classify.Terms) { t.Learner = name })
 }
 
+// StatisticOf returns the vector's description, and ends the test for kinds whose contributions are
+// not added up.
 func StatisticOf(t testing.TB, p study.Plan, pool *auxdata.Pool) bodies.Statistic {
 	t.Helper()
 	asked, ok := bodies.Of(TaskOf(t, p, pool))
@@ -250,6 +260,7 @@ func Reread(t testing.TB, r study.Release) study.Release {
 	return again
 }
 
+// Fails lists the claims that verification found false, as "about: says".
 func Fails(all []evidence.Finding) (out []string) {
 	for _, f := range all {
 		if f.Verdict == evidence.Fails {
@@ -285,11 +296,13 @@ func Wards(t testing.TB, records int) (dataset.Schema, *dataset.Table, *auxdata.
 	return schema, poolTable, pool, r
 }
 
+// About returns the plan with a condition on records; the pool stays as it is.
 func About(p study.Plan, where string) study.Plan {
 	p.Where = where
 	return p
 }
 
+// ProposalData makes 200 admissions of made-up hospitals, the same at each call.
 func ProposalData(t *testing.T) (dataset.Schema, *dataset.Table) {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
@@ -298,6 +311,8 @@ func ProposalData(t *testing.T) (dataset.Schema, *dataset.Table) {
 	return schema, table
 }
 
+// DescribePlan is a valid plan of three sites: gaussian at unit record, ε = 1, δ = 10⁻⁶, with noise
+// at the sites.
 func DescribePlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 	return study.Plan{
 		Name: "test", Kind: "describe", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
@@ -334,6 +349,7 @@ func AgeModel(t testing.TB, s dataset.Schema) *evaluate.Model {
 	return m
 }
 
+// LabelsPlan is a valid plan of three parties: randomised response at unit label, pure ε = 1.
 func LabelsPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.Plan {
 	terms := labels.DefaultTerms()
 	p := ClassifyPlan(schema, pool, m)
@@ -342,6 +358,8 @@ func LabelsPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.
 	return p
 }
 
+// RatioPlan is a valid plan of six parties with sets of about 100 records, and 40 Fourier features.
+// It panics if the pool gives no width.
 func RatioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, features string) study.Plan {
 	t := studyratio.DefaultTerms()
 	t.Features, t.Fourier, t.SetSize = features, 40, 100
@@ -360,6 +378,7 @@ func RatioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, feature
 	return p
 }
 
+// WithRatioTerms returns the plan with changed terms. It panics if the plan has none of this kind.
 func WithRatioTerms(p study.Plan, change func(*studyratio.Terms)) study.Plan {
 	t := TermsIn[studyratio.Terms](p)
 	change(&t)
@@ -367,6 +386,8 @@ func WithRatioTerms(p study.Plan, change func(*studyratio.Terms)) study.Plan {
 	return p
 }
 
+// ReweighPlan is a valid plan of three sites: entropy at unit record, pure ε = 1, with noise at the
+// sites.
 func ReweighPlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 	return study.Plan{
 		Name: "test", Kind: "reweigh", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
@@ -455,6 +476,7 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*datase
 	return release
 }
 
+// Places lists 0..n−1, as the places of a party's records.
 func Places(n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -463,6 +485,7 @@ func Places(n int) []int {
 	return out
 }
 
+// BodyOf reads a result's body strictly, and ends the test if that fails.
 func BodyOf[B any](t testing.TB, r study.Result) (body B) {
 	t.Helper()
 	if err := r.DecodeBody(&body); err != nil {
@@ -471,6 +494,7 @@ func BodyOf[B any](t testing.TB, r study.Result) (body B) {
 	return body
 }
 
+// TermsIn reads a plan's terms strictly, and panics if they are of another kind.
 func TermsIn[T any](p study.Plan) (terms T) {
 	if err := p.DecodeTerms(&terms); err != nil {
 		panic(err)

@@ -104,6 +104,8 @@ const (
 	maxLocal  = 40
 )
 
+// Check refuses splits, repeats and proposals that cannot run, before anything is drawn or trained.
+// Its errors name the study file's term.
 func (s Classify) Check() error {
 	if err := s.Split.Check(); err != nil {
 		return err

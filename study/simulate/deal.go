@@ -175,6 +175,8 @@ func (d *Deal) fitComponents(c dataset.Components) (dataset.Map, error) {
 // siteKey is party i's secret, which a simulation makes from its seed.
 func (d *Deal) siteKey(i int) []byte { return binary.BigEndian.AppendUint64(nil, d.seed+uint64(i)) }
 
+// Inputs are party i's records under its own made-up key, as Run gives them to its task. The same
+// deal gives the same inputs.
 func (d *Deal) Inputs(i int) study.Inputs {
 	in := study.NewInputs(d.Private.Select(d.Parties[i]), d.siteKey(i))
 	in.Voter = d.voter(i).Voter

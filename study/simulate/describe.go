@@ -22,6 +22,8 @@ type Describe struct {
 	Repeats int
 }
 
+// DescribeSummary compares one release with the same table without noise. Its numbers are exact
+// truths about the records: right for public or made-up ones only.
 type DescribeSummary struct {
 	Study     string       `json:"study"`
 	Mechanism string       `json:"mechanism"`
@@ -48,6 +50,8 @@ type DescribeSummary struct {
 	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
 }
 
+// Check refuses more parties than records, a split without parties, and proposals that cannot run.
+// 0 repeats are fine: one release and no coverage.
 func (s Describe) Check() error {
 	switch {
 	case s.Parties > s.Train.Len():

@@ -36,6 +36,8 @@ type Evaluate struct {
 	Progress func(done, total int)
 }
 
+// EvaluateSummary says how far released measures of a model are from the truth, over all repeats,
+// and how often their intervals cover it.
 type EvaluateSummary struct {
 	Study     string          `json:"study"`
 	Mechanism string          `json:"mechanism"`
@@ -59,6 +61,8 @@ type EvaluateSummary struct {
 	Seconds float64        `json:"seconds,omitempty"` // that the caller measured
 }
 
+// EvaluateClass holds the errors for one class against all others: first all records, then each
+// level.
 type EvaluateClass struct {
 	Class     string             `json:"class"`
 	Subgroups []EvaluateSubgroup `json:"subgroups"`

@@ -81,6 +81,7 @@ type labelsRepeat struct {
 	result           labels.Result
 }
 
+// Check refuses splits, repeats and proposals that cannot run, before anything is drawn or trained.
 func (s Labels) Check() error {
 	if err := s.Split.Check(); err != nil {
 		return err

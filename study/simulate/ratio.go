@@ -54,6 +54,7 @@ type RatioL1 struct {
 	TrainingRatio float64 `json:"training_ratio"`
 }
 
+// RatioShareResult is the error of targets with these true class shares.
 type RatioShareResult struct {
 	Shares []float64 `json:"shares"`
 	L1     RatioL1   `json:"l1"`
@@ -103,6 +104,8 @@ type RatioSummary struct {
 
 const maxTargeted = 10_000_000
 
+// Check refuses class shares that do not sum to 1, sets without two records, and more target
+// records than memory should hold. It draws nothing.
 func (s Ratio) Check() error {
 	c := len(s.Schema.Label.Classes)
 	for _, list := range [][][]float64{s.SetShares, s.TargetShares} {

@@ -90,6 +90,8 @@ type ReweighSummary struct {
 	Seconds        float64        `json:"seconds,omitempty"` // that the caller measured
 }
 
+// Check demands a group with records inside and outside, and shares that leave both a pool and
+// private records. It draws nothing.
 func (s Reweigh) Check() error {
 	n := s.Records.Len()
 	group := 0

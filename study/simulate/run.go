@@ -27,6 +27,8 @@ type Run struct {
 	UploadBytes float64
 }
 
+// Options say how faithfully a run follows a real study. A lean run leaves out Run.Unperturbed,
+// which takes a second fit.
 type Options struct {
 	Lean bool
 	// Shares makes, proves and checks every party's secret shares in plans with study.NoiseAggregators. Without

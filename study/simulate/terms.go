@@ -35,17 +35,26 @@ type PoolTerms struct {
 
 // Common returns the terms that kinds share. Terms that a kind does not offer are zero.
 func (t *Terms) Common() Terms { return *t }
+
+// Common has no pool terms: a describe simulation takes a twentieth of its records as the pool.
 func (t *DescribeTerms) Common() Terms {
 	return Terms{RecordTerms: t.RecordTerms, PartyTerms: t.PartyTerms}
 }
-func (t *RatioTerms) Common() Terms   { return Terms{RecordTerms: t.RecordTerms, PoolTerms: t.PoolTerms} }
+
+// Common has no party terms: each party is dealt one set.
+func (t *RatioTerms) Common() Terms { return Terms{RecordTerms: t.RecordTerms, PoolTerms: t.PoolTerms} }
+
+// Common has neither party nor pool terms: Split divides records into pool and private ones.
 func (t *ReweighTerms) Common() Terms { return Terms{RecordTerms: t.RecordTerms} }
 
+// DescribeTerms are the terms of [Describe].
 type DescribeTerms struct {
 	RecordTerms `yaml:",inline"`
 	PartyTerms  `yaml:",inline"`
 }
 
+// ClassifyTerms are the terms of [Classify]. Voters run as programs on this machine, with the
+// records that their parties hold.
 type ClassifyTerms struct {
 	Terms          `yaml:",inline"`
 	HoldOutParties bool          `yaml:"hold_out_parties" help:"test on all records of a quarter of the parties that the party column names: nobody is on both sides"`
@@ -66,10 +75,13 @@ type RatioTerms struct {
 	Width          float64     `yaml:"width" help:"kernel width in place of gamma, in units of one over the pool's median squared distance; 0: chosen on held-out sets (clear), 3 (embedding) or 1 (noisy-embedding)"`
 }
 
+// LabelsTerms are the terms of [Labels], which needs none of its own.
 type LabelsTerms struct {
 	Terms `yaml:",inline"`
 }
 
+// ReweighTerms are the terms of [Reweigh]. The records are divided so that pool and private records
+// differ, as Split and Share say.
 type ReweighTerms struct {
 	RecordTerms  `yaml:",inline"`
 	Split        string  `yaml:"split" help:"COLUMN=VALUE: records with this value are mostly private; COLUMN alone takes its commonest value"`
