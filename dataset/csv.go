@@ -24,6 +24,10 @@ type Format struct {
 	// FirstRow is the line, from 1, in which the names stand, or with Columns the first record.
 	// Earlier lines are skipped. 0 means the first line that is not blank. [NewCSV] refuses others.
 	FirstRow int
+	// Width, if not 0, is the most cells of a row: further ones may be empty, after the last named
+	// column, up to it. A row with more cells is malformed, even if they are empty, because a
+	// delimiter in a text without quotes has shifted it. NewCSV ignores it.
+	Width int
 	// Escape, if not 0, is an ASCII character that makes text of the quote, the delimiter or the
 	// escape after it. NewCSV refuses it.
 	Escape byte

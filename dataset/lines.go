@@ -23,11 +23,11 @@ const maxCells = 100_000
 // NewLines returns the rows of a site's records, one per line: cells between delimiters, with
 // spaces around them removed. A line ends with a newline, a carriage return, or both. A cell that
 // begins with a quote ends with a quote; between them, delimiters are text and a doubled quote is
-// one quote; text behind it belongs to the cell. No record is an error. A line is read as far as it goes: cells that it lacks are
-// empty, and empty cells after the last named column are dropped. A malformed line (a quote that
-// does not end, a text after the last named column, another delimiter, more than maxLine bytes or
-// maxCells cells) becomes a row of empty cells, and a cell that is not text (not UTF-8, or with a NUL) becomes
-// empty. Blank lines and comment lines hold no record. A header is the first other line, or line
+// one quote; text behind it belongs to the cell. No record is an error. A line is read as far as it
+// goes: cells that it lacks are empty, and empty cells after the last named column are dropped. A
+// malformed line (a quote that does not end, a text after the last named column, more than f.Width
+// or maxCells cells, another delimiter, more than maxLine bytes) becomes a row of empty cells, and a
+// cell that is not text (not UTF-8, or with a NUL) becomes empty. Blank lines and comment lines hold no record. A header is the first other line, or line
 // f.FirstRow.
 //
 // Proof note. Claim: one line of a file is one record, so files that differ in one line are neighbours in
@@ -206,7 +206,8 @@ func (r *lineReader) Next() (cells []string, ok bool, err error) {
 func (r *lineReader) fit(cells []string, as Problem, place int) ([]string, bool) {
 	n, held := len(r.names), len(cells)
 	r.held = held
-	for as == "" && len(cells) > n && cells[len(cells)-1] == "" {
+	wide := r.format.Width > 0 && held > r.format.Width
+	for as == "" && !wide && len(cells) > n && cells[len(cells)-1] == "" {
 		cells = cells[:len(cells)-1]
 	}
 	switch {

@@ -214,6 +214,9 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 	}
 	read := func(w files.Written) (lines dataset.Lines, err error) {
 		file.m.Written = w
+		if file.form, err = files.Detect(file.in, file.size, w); err != nil {
+			return lines, err
+		}
 		rows, err := file.rows()
 		if err == nil {
 			watched := mapping.Watch(rows)

@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -331,5 +332,41 @@ func TestLastHalfSecond(t *testing.T) {
 		if got, ok := serialText(c.serial-1462, true, false); !ok || got != c.want {
 			t.Errorf("%.12f from 1904 is %q, want %q", c.serial-1462, got, c.want)
 		}
+	}
+}
+
+// TestShiftedRow: a row with a delimiter too many is malformed, also if its last cell is empty, for
+// a person as for a study. Where nearly all rows end in a delimiter more than the names, that one
+// is dropped, and a row with yet another one is malformed.
+func TestShiftedRow(t *testing.T) {
+	const names = "died,dose,crea,remark"
+	rows := []string{"no,5,1.1,", `yes,"2",0.9,ok`, "no,2,5,1.0,", "no,5,1.2,", "no,7,5,1.3,"}
+	for range 20 {
+		rows = append(rows, "yes,5,1.1,")
+	}
+	for _, end := range []string{"", ",", ",,"} {
+		text := names + "\n" + strings.Join(rows, end+"\n") + end + "\n"
+		for name, open := range map[string]func(io.ReaderAt, int64, Format, Written) (dataset.Rows,
+			error){"open": Open, "for a person": OpenForPerson} {
+			form, got, malformed, err := readBy(open, []byte(text), Written{})
+			if err != nil || malformed != 2 || len(got) != len(rows)-1 || form.Width != 4+len(end) {
+				t.Fatalf("%s, end %q: %d malformed, %d rows, %+v: %v", name, end, malformed,
+					len(got)-1, form, err)
+			}
+			for _, row := range got[1:] {
+				if v, err := strconv.ParseFloat(row[2], 64); err != nil || v > 1.2 {
+					t.Errorf("%s, end %q: %q is no row of the file", name, end, row)
+				}
+			}
+		}
+	}
+	// A declaration of an earlier version has no width: what it reads stays.
+	in := strings.NewReader(names + "\nno,5,1.1,,\n")
+	lines, err := Open(in, in.Size(), Format{Kind: Text, Encoding: utf8Text}, Written{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cells, ok, err := lines.Next(); !ok || err != nil || cells[2] != "1.1" {
+		t.Errorf("without a width: %q, %v, %v", cells, ok, err)
 	}
 }

@@ -106,17 +106,17 @@ func TestText(t *testing.T) {
 		encoding string
 		form     Format
 	}{
-		"plain":        {[]byte(text), "", Format{Text, Plain, "utf-8"}},
-		"marked":       {[]byte("\xef\xbb\xbf" + text), "", Format{Text, Plain, "utf-8"}},
-		"gzip":         {gzipped(t, []byte(text)), "", Format{Text, Gzip, "utf-8"}},
-		"zstd":         {zstded(t, []byte(text)), "", Format{Text, Zstd, "utf-8"}},
-		"latin1":       {latin, "Latin-1", Format{Text, Plain, "latin1"}},
-		"latin1, gzip": {gzipped(t, latin), "iso-8859-1", Format{Text, Gzip, "latin1"}},
-		"windows":      {latin, "cp1252", Format{Text, Plain, "windows-1252"}},
-		"utf-16":       {little, "UTF-16", Format{Text, Plain, "utf-16le"}},
-		"utf-16 big":   {big, "utf16", Format{Text, Plain, "utf-16be"}},
-		"utf-16 bare":  {little[2:], "utf-16le", Format{Text, Plain, "utf-16le"}},
-		"utf-16, zstd": {zstded(t, big), "utf-16", Format{Text, Zstd, "utf-16be"}},
+		"plain":        {[]byte(text), "", Format{Text, Plain, "utf-8", 2}},
+		"marked":       {[]byte("\xef\xbb\xbf" + text), "", Format{Text, Plain, "utf-8", 2}},
+		"gzip":         {gzipped(t, []byte(text)), "", Format{Text, Gzip, "utf-8", 2}},
+		"zstd":         {zstded(t, []byte(text)), "", Format{Text, Zstd, "utf-8", 2}},
+		"latin1":       {latin, "Latin-1", Format{Text, Plain, "latin1", 2}},
+		"latin1, gzip": {gzipped(t, latin), "iso-8859-1", Format{Text, Gzip, "latin1", 2}},
+		"windows":      {latin, "cp1252", Format{Text, Plain, "windows-1252", 2}},
+		"utf-16":       {little, "UTF-16", Format{Text, Plain, "utf-16le", 2}},
+		"utf-16 big":   {big, "utf16", Format{Text, Plain, "utf-16be", 2}},
+		"utf-16 bare":  {little[2:], "utf-16le", Format{Text, Plain, "utf-16le", 2}},
+		"utf-16, zstd": {zstded(t, big), "utf-16", Format{Text, Zstd, "utf-16be", 2}},
 	} {
 		form, rows, malformed, err := read(c.b, Written{Encoding: c.encoding, Delimiter: ";"})
 		if err != nil || form != c.form || malformed > 0 || !slices.EqualFunc(rows, want, slices.Equal) {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
@@ -45,6 +46,10 @@ type Format struct {
 	Packing Packing  `json:"packing,omitempty"`
 	// Encoding of text, as one of the names that Written accepts.
 	Encoding string `json:"encoding,omitempty"`
+	// Width is the number of cells of a row of text: of the names, or more if nearly all of the
+	// first rows end in as many empty cells after them. 0 in declarations of earlier versions: any
+	// empty cells are dropped.
+	Width int `json:"width,omitempty"`
 }
 
 // Container reports whether a file is read as a whole, so that one damaged byte may lose all its records.
@@ -123,6 +128,9 @@ func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
 		if err == nil {
 			err = knownOther(start)
 		}
+		if err == nil {
+			f.Width, err = w.width(start, f.Encoding)
+		}
 		return f, err
 	}
 	if f.Packing != Plain {
@@ -132,6 +140,40 @@ func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
 		return f, checkWorkbook(r, size)
 	}
 	return f, nil
+}
+
+// width returns Format.Width of a text by its beginning, 0 if there is no line of names.
+func (w Written) width(start []byte, encoding string) (int, error) {
+	plain, err := decoded(bytes.NewReader(start), encoding)
+	if err != nil {
+		return 0, err
+	}
+	lines, err := dataset.FirstCells(plain, w.format(), head)
+	if len(start) == head && len(lines) > 1 {
+		lines = lines[:len(lines)-1] // it may be cut
+	}
+	lines = lines[min(max(0, w.FirstRow-1), len(lines)):]
+	lines = slices.DeleteFunc(lines, func(cells []string) bool { return cells == nil })
+	names := len(w.format().Columns)
+	if names == 0 && len(lines) > 0 {
+		names, lines = len(lines[0]), lines[1:]
+	}
+	widths, rows := map[int]int{}, 0
+	for _, cells := range lines {
+		if len(cells) < names {
+			continue
+		}
+		rows++
+		if strings.Join(cells[names:], "") == "" {
+			widths[len(cells)]++
+		}
+	}
+	for n, of := range widths {
+		if 10*of >= 9*rows {
+			return n, err
+		}
+	}
+	return names, err
 }
 
 func firstBytes(r io.Reader) ([]byte, error) {
@@ -295,7 +337,9 @@ func open(
 		if person {
 			text = dataset.NewQuoted
 		}
-		rows, err = text(plain, w.format())
+		format := w.format()
+		format.Width = f.Width
+		rows, err = text(plain, format)
 	}
 	if err != nil {
 		return nil, err
