@@ -270,16 +270,7 @@ func TestFirstStudyIsRun(t *testing.T) {
 			t.Errorf("the script has another %s", f[1])
 		}
 	}
-	var run [][]string
-	for line := range strings.Lines(string(script)) {
-		if _, command, ok := strings.Cut(line, "caucus "); ok && (strings.HasPrefix(line, "exec ") || strings.HasPrefix(line, "eventually ")) {
-			words, err := shellWords(strings.TrimRight(command, "\n"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			run = append(run, shapeOf(words))
-		}
-	}
+	run := typedIn(t, string(script))
 	at, shown := 0, 0
 	for _, c := range commandsOf(t, filepath.Join("..", "..", "docs", "first-study.md")) {
 		if !c.block && !slices.ContainsFunc(c.words, func(w string) bool { return strings.HasPrefix(w, "--") }) {
@@ -298,9 +289,83 @@ func TestFirstStudyIsRun(t *testing.T) {
 	}
 }
 
+// typedIn returns the shapes of the commands that a script types.
+func typedIn(t *testing.T, script string) (run [][]string) {
+	for line := range strings.Lines(script) {
+		if m := regexp.MustCompile(`^(?:exec|eventually) caucus (.*)`).FindStringSubmatch(line); m != nil {
+			words, err := shellWords(m[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			run = append(run, shapeOf(words))
+		}
+	}
+	return run
+}
+
+// serverScripts type what the pages say about the two servers of a study.
+var serverScripts = []string{"aggregators", "serverlost", "coordinatorlost"}
+
+// TestServersProceduresAreTyped: each command that docs/aggregators.md has for setting up a helper, and each that
+// section 7 of docs/operator.md has, is typed by a script with all its flags, apart from names. Each way out of a loss,
+// in bold type there, is named by a comment of such a script.
+func TestServersProceduresAreTyped(t *testing.T) {
+	var run [][]string
+	comments := ""
+	for _, name := range serverScripts {
+		script := string(must(os.ReadFile(filepath.Join("testdata", "script", name+".txtar"))))
+		run = append(run, typedIn(t, script)...)
+		for line := range strings.Lines(script) {
+			if text, is := strings.CutPrefix(line, "# "); is {
+				comments += strings.TrimSpace(text) + " "
+			}
+		}
+	}
+	page := func(name, from, to string) string {
+		text := string(must(os.ReadFile(filepath.Join("..", "..", "docs", name))))
+		_, text, found := strings.Cut(text, from)
+		text, _, ends := strings.Cut(text, to)
+		if !found || !ends {
+			t.Fatalf("docs/%s: nothing lies between %q and %q", name, from, to)
+		}
+		path := filepath.Join(t.TempDir(), name)
+		must(0, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	shown := 0
+	lost := page("operator.md", "## 7. Run a helper", "## When things go wrong")
+	for _, path := range []string{page("aggregators.md", "", "Each key has a"), lost} {
+		for _, c := range commandsOf(t, path) {
+			if !c.block && !slices.ContainsFunc(c.words, func(w string) bool { return strings.HasPrefix(w, "--") }) {
+				continue // only the name of a verb
+			}
+			shown++
+			shape := shapeOf(c.words)
+			if !slices.ContainsFunc(run, func(have []string) bool {
+				return slices.Equal(shape[:2], have[:min(2, len(have))]) && standAmong(shape, have)
+			}) {
+				t.Errorf("%s: none of the scripts %v types it", c, serverScripts)
+			}
+		}
+	}
+	if shown < 18 {
+		t.Errorf("%d commands were found", shown)
+	}
+	_, ways, _ := strings.Cut(string(must(os.ReadFile(lost))), "### When one of the two")
+	bold := regexp.MustCompile(`\*\*([^*]+)\*\*`).FindAllStringSubmatch(ways, -1)
+	for _, m := range bold {
+		if way := strings.TrimSuffix(m[1], "."); !strings.Contains(strings.ToLower(comments), strings.ToLower(way)) {
+			t.Errorf("no comment of the scripts %v has %q", serverScripts, way)
+		}
+	}
+	if len(bold) < 6 {
+		t.Errorf("%d ways out were found", len(bold))
+	}
+}
+
 // shapeOf returns a command's words without names of files, studies and parties.
 func shapeOf(words []string) []string {
-	name := regexp.MustCompile(`[./:$&]|^hospital-`)
+	name := regexp.MustCompile(`[./:$&]|^hospital-|^[A-Z]+$`)
 	shape := slices.Clone(words)
 	for i, w := range shape {
 		if name.MatchString(w) && !strings.HasPrefix(w, "--") || i > 0 && shape[i-1] == "--dir" {

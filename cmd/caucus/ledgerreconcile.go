@@ -42,8 +42,8 @@ For an agent, the costs are in its studies. For a coordinator, they are in its
 releases: those in its store, and those given with --release. Give each release that
 was published since the backup: the command puts it back and marks its study as
 released, so that it is not released again. --charge adds a cost that is recorded
-nowhere else, as UNIT:epsilon=E or UNIT:rho=R; caucus release show and caucus release
-verify print the costs of the releases of that time.
+nowhere else, as UNIT:epsilon=E or UNIT:rho=R; caucus release verify prints the costs of
+the releases of that time.
 
 A helper whose folder was restored stops answering, because it may have forgotten what
 it checked and released. This command charges the costs that its ledger lacks, makes a

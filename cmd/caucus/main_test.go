@@ -82,15 +82,13 @@ func runScripts(t *testing.T, dir string) {
 const planted = "271.8281"
 
 func setup(e *testscript.Env) error {
-	port, err := testlevel.FreePort()
-	if err != nil {
-		return err
+	for _, name := range []string{"PORT", "HELPERPORT", "OTHERPORT"} {
+		port, err := testlevel.FreePort()
+		if err != nil {
+			return err
+		}
+		e.Setenv(name, port)
 	}
-	e.Setenv("PORT", port)
-	if port, err = testlevel.FreePort(); err != nil {
-		return err
-	}
-	e.Setenv("HELPERPORT", port)
 	e.Setenv("CAUCUS_DATA", os.Getenv("CAUCUS_DATA"))
 	examples, err := filepath.Abs(filepath.Join("..", "..", "deploy", "examples"))
 	if err != nil {
