@@ -773,6 +773,15 @@ var mutants = []mutant{
 		found: "TestMarksAmongOtherUnits",
 	},
 	{
+		name: "texts that begin as the one before have no bound", room: "dataset/files",
+		file: "parquetpages.go", old: "begins+ends > p.most", new: "ends > p.most",
+		found: "TestHostileFiles",
+	},
+	{
+		name: "a tag's bytes are not counted", room: "dataset/files", file: "xmlpart.go",
+		old: "p.token > maxToken", new: "p.token > 64*maxToken", found: "TestHostileFiles",
+	},
+	{
 		name: "a link that others may read opens a page", room: "internal/folder", file: "lock.go",
 		in: "internal/webpage", old: "shared(info, 0o077)", new: "shared(info, 0)",
 		found: "TestPlantedLinks",

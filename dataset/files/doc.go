@@ -50,7 +50,8 @@
 //  3. Workbooks: xmlpart.go (XML of one name space), serial.go (dates), book.go (the archive),
 //     workbook.go (rows of a sheet).
 //  4. Parquet: arrow.go (Arrow's types), parquettypes.go (values as text), parquetbool.go
-//     (runs of true and false), parquetheld.go (the file's own statistics), parquet.go (rows).
+//     (runs of true and false), parquetpages.go (what the library would hold), parquetheld.go
+//     (the file's own statistics), parquet.go (rows).
 //  5. All: around.go (what stands around a table's records), form.go (recognise and open), layout.go
 //     (where the table stands).
 package files

@@ -320,7 +320,7 @@ func open(
 	case Workbook:
 		rows, err = openWorkbook(r, size, w, most)
 	case Parquet:
-		if rows, err = openParquet(r, size); err != nil {
+		if rows, err = openParquet(r, size, most); err != nil {
 			return nil, err
 		}
 		return typedRows{&within{rows, most}, rows.(typed)}, nil

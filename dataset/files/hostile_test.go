@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -221,12 +222,12 @@ func hostileTexts(t testing.TB) []hostile {
 // TestHostileFiles: what a file makes its reader hold is bounded, also where a few bytes of it stand
 // for many. A file that exceeds its budget is refused, and the error says so.
 func TestHostileFiles(t *testing.T) {
-	all := append(hostileBooks(t), hostileTexts(t)...)
+	all := slices.Concat(hostileBooks(t), hostileTexts(t), hostileParquets(t))
 	t.Logf("%d files, each with a budget of %d MiB", len(all), tried>>20)
 	for _, h := range all {
 		var err error
 		heap, took := peak(func() { err = readWithin(h.bytes, tried) })
-		t.Logf("%-28s %9d bytes: %4d MiB, %5d ms: %v", h.name, len(h.bytes), heap>>20,
+		t.Logf("%-34s %9d bytes: %4d MiB, %5d ms: %v", h.name, len(h.bytes), heap>>20,
 			took.Milliseconds(), err)
 		if heap > mostHeap {
 			t.Errorf("%s takes %d MiB", h.name, heap>>20)
@@ -240,7 +241,7 @@ func TestHostileFiles(t *testing.T) {
 
 // FuzzHostile: no file takes more than its budget allows.
 func FuzzHostile(f *testing.F) {
-	for _, h := range append(hostileBooks(f), hostileTexts(f)...) {
+	for _, h := range slices.Concat(hostileBooks(f), hostileTexts(f), hostileParquets(f)) {
 		if len(h.bytes) < 2000 {
 			f.Add(h.bytes)
 		}

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
 	"caucus/dataset"
@@ -21,6 +23,8 @@ const maxParquet = 8 << 30
 // that are no text of one cell are left out, and named.
 type parquetRows struct {
 	file   io.ReaderAt
+	pages  pages
+	holds  budget // memory
 	names  []string
 	number []bool // of each name: its type is no text
 	leaves []leaf
@@ -39,6 +43,7 @@ type parquetRows struct {
 // leaf is a column with values of its own.
 type leaf struct {
 	at   int // its position among the names; -1 if it is left out
+	most levels
 	text func(parquet.Value) string
 	held heldValues
 	runs *boolRuns         // of booleans
@@ -74,20 +79,10 @@ func (l *leaf) read(v *parquet.Value) string {
 	return text
 }
 
-// guarded turns a panic of the library on damaged bytes into an error.
-func guarded(do func() error) (err error) {
-	defer func() {
-		if recover() != nil { // the panic's text could quote a record
-			err = errDamaged
-		}
-	}()
-	return do()
-}
-
-func openParquet(r io.ReaderAt, size int64) (dataset.Rows, error) {
-	p := &parquetRows{file: r, buffer: make([]parquet.Row, 64)}
+func openParquet(r io.ReaderAt, size int64, most budget) (dataset.Rows, error) {
+	p := &parquetRows{file: r, pages: pages{r: r, most: most.most}, holds: most, buffer: make([]parquet.Row, 64)}
 	err := guarded(func() error {
-		if err := checkFooter(r, size); err != nil {
+		if err := checkFooter(r, size, most); err != nil {
 			return err
 		}
 		file, err := parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
@@ -119,8 +114,9 @@ func openParquet(r io.ReaderAt, size int64) (dataset.Rows, error) {
 	return p, nil
 }
 
-// checkFooter checks the footer's length, which the library allocates, against the file's size.
-func checkFooter(r io.ReaderAt, size int64) error {
+// checkFooter checks the footer's length, which the library allocates, against the file's size, and
+// what the footer makes the library hold, also for columns in columns.
+func checkFooter(r io.ReaderAt, size int64, most budget) error {
 	var tail [8]byte
 	if size < 12 {
 		return errDamaged
@@ -130,6 +126,34 @@ func checkFooter(r io.ReaderAt, size int64) error {
 	}
 	if string(tail[4:]) != "PAR1" || int64(binary.LittleEndian.Uint32(tail[:])) > min(size-12, small) {
 		return errDamaged
+	}
+	length := int64(binary.LittleEndian.Uint32(tail[:]))
+	footer := thriftSize{bytes: make([]byte, length)}
+	if _, err := r.ReadAt(footer.bytes, size-8-length); err != nil {
+		return err
+	}
+	footer.skip(12, 0)
+	if err := most.take(length + elementSize*footer.elements); err != nil {
+		return err
+	}
+	var says format.FileMetaData
+	if thrift.Unmarshal(new(thrift.CompactProtocol), footer.bytes[:footer.at], &says) != nil {
+		return errDamaged
+	}
+	var left []int32 // elements that the groups around this one still have
+	for _, e := range says.Schema {
+		for len(left) > 0 && left[len(left)-1] == 0 {
+			left = left[:len(left)-1]
+		}
+		if len(left) > 0 {
+			left[len(left)-1]--
+		}
+		if n := e.NumChildren.V; n > 0 {
+			left = append(left, n)
+		}
+		if len(left) > maxDepth {
+			return errDamaged
+		}
 	}
 	return nil
 }
@@ -165,7 +189,8 @@ func (p *parquetRows) columns(file *parquet.File) error {
 	}
 	for i, path := range paths {
 		found, _ := file.Schema().Lookup(path...)
-		name, l := strings.Join(path, "."), leaf{at: -1}
+		name, l := strings.Join(path, "."), leaf{at: -1,
+			most: levels{found.MaxRepetitionLevel, found.MaxDefinitionLevel}}
 		var why string
 		if found.MaxRepetitionLevel > 0 {
 			name, why = path[0], "a list or map"
@@ -286,8 +311,13 @@ func (p *parquetRows) fill() error {
 
 // begin starts a row group.
 func (p *parquetRows) begin() error {
+	holds := p.holds
 	for i := range p.leaves {
 		l, says := &p.leaves[i], p.meta[p.group].Columns[i].MetaData
+		needs, err := p.pages.needs(says, l.most)
+		if err = cmp.Or(err, holds.take(needs)); err != nil {
+			return err
+		}
 		l.seen = map[string]string{}
 		if l.held.begin(says); l.runs != nil {
 			if err := l.runs.begin(p.file, says); err != nil {
