@@ -3,14 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"caucus/dataset"
+	"caucus/dataset/mapping"
 )
 
 func newDataset(c *console) *cobra.Command {
@@ -84,30 +83,24 @@ func draftDoubt(f dataset.Feature, texts map[string]int) string {
 	if f.Kind != dataset.Numeric {
 		return ""
 	}
-	count := map[float64]int{}
-	whole := true
-	for text, n := range texts {
+	if says := mapping.Apart(texts, ""); says != "" {
+		return says + ", and draft anew"
+	}
+	var values []float64
+	for text := range texts {
 		if v, ok := dataset.ParseNumber(text); ok {
-			count[v] += n
-			whole = whole && v == math.Trunc(v)
+			if v < 0 || v > 9 || v != math.Trunc(v) {
+				return ""
+			}
+			values = append(values, v)
 		}
 	}
-	values := slices.Sorted(maps.Keys(count))
-	least, most := values[0], values[len(values)-1]
-	mark := func(v float64) string {
-		return fmt.Sprintf("%g in %d cells lies apart from the other numbers: if it stands for a "+
-			"missing value, name it under missing in a mapping, and draft anew", v, count[v])
+	slices.Sort(values)
+	if values = slices.Compact(values); len(values) > 6 {
+		return ""
 	}
-	switch next := max(len(values)-2, 0); {
-	case len(values) > 2 && least < 0 && values[1] >= 0:
-		return mark(least)
-	case len(values) > 10 && strings.Trim(fmt.Sprint(most), "9") == "" && most > 2*values[next]:
-		return mark(most)
-	case whole && len(values) <= 6 && most <= 9 && least >= 0:
-		return fmt.Sprintf("it has only the numbers %v: if they are codes, such as of a sex, "+
-			"make it categorical, with these as levels", values)
-	}
-	return ""
+	return fmt.Sprintf("it has only the numbers %v: if they are codes, such as of a sex, "+
+		"make it categorical, with these as levels", values)
 }
 
 func (c *console) listKnown() error {

@@ -114,3 +114,19 @@ func TestISOBesideYearDayMonth(t *testing.T) {
 		}
 	}
 }
+
+// TestOldBirths: a draft says which dates lie more years before the day than the bounds allow.
+func TestOldBirths(t *testing.T) {
+	s := ward(t)
+	s.Date = "2024-12-31"
+	cells := []string{"0001-01-01", "1800-01-01", "1899-12-30"}
+	for i := range 20 {
+		cells = append(cells, fmt.Sprintf("19%d-03-04", 30+i))
+	}
+	got := Suggest(tableOf(t, column("age", cells...)), s, Mapping{})
+	const want = `age: 3 cells of "age" are dates more than `
+	if notes := strings.Join(got.Notes, "\n"); !strings.Contains(notes, want) ||
+		!strings.Contains(notes, `such as "0001-01-01"`) {
+		t.Error(notes)
+	}
+}

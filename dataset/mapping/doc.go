@@ -32,5 +32,5 @@
 //     mapping.go.
 //  2. A mapping at work: bind.go (to the columns of a file), rows.go.
 //  3. For a person: words.go (the same meaning in several languages), signs.go (decimal signs, dates, units),
-//     suggest.go (a draft), advice.go.
+//     codes.go (numbers for a missing value), suggest.go (a draft), advice.go.
 package mapping

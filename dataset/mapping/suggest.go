@@ -526,7 +526,7 @@ func (d *drafter) date(
 		r.YearsUntil = agreedDay
 	}
 	until, fixed := dates.ISO.Parse(d.schema.Date)
-	if !layout.TwoDigits() || r.YearsUntil == "" || !fixed {
+	if r.YearsUntil == "" || !fixed {
 		return
 	}
 	t := target{layout: layout, years: &day{until, -1}}
@@ -534,6 +534,17 @@ func (d *drafter) date(
 		years, _ := t.span(text, nil)
 		v, _ := strconv.Atoi(years)
 		return v
+	}
+	old := without(d.factsOf(column).present, func(text string) bool {
+		return float64(age(text)) <= f.Max
+	})
+	if len(old) > 0 {
+		d.note("%s: %d cells of %q are dates more than %g years before %v, such as %q, and are "+
+			"clamped: if they stand for a missing value, name them under missing", name, cells(old),
+			column, f.Max, until, firstOf(old))
+	}
+	if !layout.TwoDigits() {
+		return
 	}
 	older := func(text string) bool {
 		_, ok := layout.Parse(text)
@@ -630,6 +641,9 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	})
 	if says := noNumbers(name, column, odd); says != "" {
 		d.note("%s", says)
+	}
+	if says := Apart(texts, signs[0]); says != "" {
+		d.note("%s: %s", name, says)
 	}
 	slices.Sort(values)
 	if middle := values[len(values)/2]; middle > f.Max || middle < f.Min {
