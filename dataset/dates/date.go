@@ -103,6 +103,9 @@ var asciiWord = regexp.MustCompile(`[A-Za-z0-9%]`)
 
 // Validate returns an error for a layout that fits no date, and says what to write.
 func (l Layout) Validate() error {
+	if strings.Contains(string(l), " or ") {
+		return fmt.Errorf("date %q: write which one it is", string(l))
+	}
 	count := map[string]int{}
 	for _, part := range datePart.FindAllString(string(l), -1) {
 		switch {

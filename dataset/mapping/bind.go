@@ -200,8 +200,12 @@ func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t targ
 		return target{}, false, err
 	}
 	if rule.Expression != "" {
+		read := input{missing: t.missing, decimal: t.decimal}
+		if rule.Decimal != "" || len(rule.Missing) > 0 {
+			read.name = name
+		}
 		t.decimal, t.missing = "", newWords(rule.Missing, "") // an expression's value has no local number format
-		t.expression, err = b.compile(rule.Expression, newWords(m.Missing, m.Decimal), m.Decimal)
+		t.expression, err = b.compile(rule.Expression, read)
 		return t, true, err
 	}
 	from := cmp.Or(rule.From, name)
@@ -374,8 +378,9 @@ const (
 	noUnit
 )
 
-// compile compiles an expression and records the columns that it reads.
-func (b *Bound) compile(text string, missing words, decimal string) (*expression, error) {
+// compile compiles an expression and records the columns that it reads, each as read says: read.name
+// is the schema's column if it has a decimal sign or marks of missing values of its own.
+func (b *Bound) compile(text string, read input) (*expression, error) {
 	p, err := parseExpression(text)
 	if err != nil {
 		return nil, err
@@ -393,9 +398,9 @@ func (b *Bound) compile(text string, missing words, decimal string) (*expression
 			}
 		}
 		reads = append(reads, at)
-		name := fmt.Sprintf("%s%v %d", inputMark, asText, at)
+		name := fmt.Sprintf("%s%v %d %s", inputMark, asText, at, read.name)
 		if !slices.ContainsFunc(b.used, func(i input) bool { return i.name == name }) {
-			b.used = append(b.used, input{name, at, asText, missing, decimal})
+			b.used = append(b.used, input{name, at, asText, read.missing, read.decimal})
 		}
 		return name, nil
 	}}

@@ -130,3 +130,22 @@ func TestOldBirths(t *testing.T) {
 		t.Error(notes)
 	}
 }
+
+// TestUnreadDate: a draft never shows the day of a date that a format does not read, and a draft
+// of two formats is refused with what to do.
+func TestUnreadDate(t *testing.T) {
+	s := ward(t)
+	var cells []string
+	for i := range 20 {
+		cells = append(cells, fmt.Sprintf("%02d.11.19%d", 1+i, 30+i), fmt.Sprintf("%02d/11/19%d",
+			1+i%12, 30+i))
+	}
+	draft := Suggest(tableOf(t, column("age", append(cells, "01/11/1986")...)), s, Mapping{})
+	if notes := strings.Join(draft.Notes, "\n"); strings.Contains(notes, "1970") {
+		t.Error(notes)
+	}
+	_, err := Parse(strings.NewReader("dates: DD/MM/YYYY or MM/DD/YYYY"))
+	if err == nil || !strings.Contains(err.Error(), "write which one it is") {
+		t.Error(err)
+	}
+}

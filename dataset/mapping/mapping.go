@@ -56,7 +56,8 @@ type Rule struct {
 	From string `yaml:"from,omitempty" json:"from,omitempty"`
 	// Expression computes a value from the columns of the same record.
 	Expression string `yaml:"expression,omitempty" json:"expression,omitempty"`
-	// Missing are texts for a missing value here, besides the mapping's.
+	// Missing are texts for a missing value here, besides the mapping's: of the columns that an
+	// expression reads, and of its value.
 	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
 	// Dates is the format of this column's dates.
 	Dates dates.Layout `yaml:"dates,omitempty" json:"dates,omitempty"`
@@ -70,7 +71,8 @@ type Rule struct {
 	// to 2024. Without it they are 1930 to 2029, or for YearsUntil the last hundred years before
 	// the day.
 	FirstYear int `yaml:"first_year,omitempty" json:"first_year,omitempty"`
-	// Decimal is this column's decimal sign, if it differs from the mapping's.
+	// Decimal is this column's decimal sign, and that of the columns that its expression reads, if
+	// it differs from the mapping's.
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
 	// Unit is what stands behind each number, such as kg, and is left out. The word span reads spans
 	// of time as days: 5 days 04:12:00, P5DT4H12M, 36:30:00, 36:30 (hours and minutes).

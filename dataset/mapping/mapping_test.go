@@ -224,7 +224,7 @@ func TestExpressions(t *testing.T) {
 		`if age > 60 { "old" } else { "young" }`: "old",
 	} {
 		b := &Bound{columns: columns}
-		e, err := b.compile(text, newWords(nil, ","), ",")
+		e, err := b.compile(text, input{missing: newWords(nil, ","), decimal: ","})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -236,7 +236,7 @@ func TestExpressions(t *testing.T) {
 	// Neither a value nor an error.
 	for _, text := range []string{`sex + 1`, `nil + 1`, `1 / 0`, `int("x")`, `age % 0`, `-sex`, `0.0 / 0`, `sex < 1`, `"x" ? 1 : 2`, `int(age) % int(0)`, `int(1e300) % 0`} {
 		b := &Bound{columns: columns}
-		e, err := b.compile(text, newWords(nil, ","), ",")
+		e, err := b.compile(text, input{missing: newWords(nil, ","), decimal: ","})
 		if err != nil {
 			continue // refused when compiled, which is fine too
 		}
@@ -257,14 +257,14 @@ func TestExpressionsRefused(t *testing.T) {
 		strings.Repeat("age+", maxNodes) + "age", strings.Repeat("-", maxNodes+1) + "1", `age in [` + strings.Repeat("1,", maxNodes) + `1]`,
 	} {
 		b := &Bound{columns: []string{"age", "sex"}}
-		if _, err := b.compile(text, words{}, ""); err == nil {
+		if _, err := b.compile(text, input{}); err == nil {
 			t.Errorf("%.80s is taken", text)
 		}
 	}
 	// Further functions of expr-lang.
 	b := &Bound{columns: []string{"age"}}
 	for _, name := range []string{"all", "none", "any", "one", "count", "find", "groupBy", "sortBy", "type", "concat", "flatten", "uniq", "keys", "values", "median", "mean", "first", "last", "take", "bitand", "join", "indexOf", "trimPrefix", "timezone", "fromJSON", "toPairs", "mapValues"} {
-		if _, err := b.compile(name+"(age)", words{}, ""); err == nil {
+		if _, err := b.compile(name+"(age)", input{}); err == nil {
 			t.Errorf("%s() is taken", name)
 		}
 	}

@@ -501,16 +501,19 @@ func (d *drafter) date(
 	}
 	for _, other := range layouts[1:] {
 		text, differ := d.example(column, func(text string) bool {
-			a, _ := layout.Parse(text)
-			b, ok := other.Parse(text)
-			return ok && a != b
+			a, first := layout.Parse(text)
+			b, second := other.Parse(text)
+			return second && (!first || a != b)
 		})
 		if differ {
-			a, _ := layout.Parse(text)
+			says := "no date"
+			if a, ok := layout.Parse(text); ok {
+				says = a.String()
+			}
 			b, _ := other.Parse(text)
 			r.Dates = dates.Layout(dataset.LayoutNames(layouts))
-			d.note("%s: %q is %v as %s and %v as %s: write under dates which one it "+
-				"is", name, text, a, layout, b, other)
+			d.note("%s: %q is %s as %s and %v as %s: write under dates which one it "+
+				"is", name, text, says, layout, b, other)
 		}
 	}
 	switch {
@@ -658,9 +661,11 @@ func noNumbers(name, column string, odd map[string]int) string {
 	switch {
 	case len(limits) > 0:
 		text := firstOf(limits)
+		expression := fmt.Sprintf("text(%q) startsWith %q ? 0.5 : column(%q)", column,
+			string([]rune(text)[0]), column)
 		return fmt.Sprintf("%s: %d cells begin with a sign such as <, as %q, and become missing, "+
-			"unless an expression gives them a number: text(%q) startsWith %q ? 0.5 : column(%q)",
-			name, cells(limits), clip(text), column, string([]rune(text)[0]), column)
+			"unless an expression gives them a number, in place of from: expression: '%s'",
+			name, cells(limits), clip(text), strings.ReplaceAll(expression, "'", "''"))
 	case len(odd) > 0:
 		return fmt.Sprintf("%s: %d cells are no numbers, such as %q, and become missing", name,
 			cells(odd), clip(firstOf(odd)))

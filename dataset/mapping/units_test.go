@@ -3,6 +3,7 @@ package mapping
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,6 +116,45 @@ func TestNoNumbers(t *testing.T) {
 	for i, want := range []string{"0.5", "1.1", "0.9", "0.5"} {
 		if cell, _ := mapped.Table.Cell(i, "creatinine"); cell != want {
 			t.Errorf("record %d is %q, want %q", i, cell, want)
+		}
+	}
+}
+
+// TestExpressionReads: a column's own decimal sign and marks of missing values hold for what its
+// expression reads, and for no other expression that reads the same column.
+func TestExpressionReads(t *testing.T) {
+	s := dataset.Schema{Features: []dataset.Feature{
+		{Column: "twice", Kind: dataset.Numeric, Max: 100},
+		{Column: "plain", Kind: dataset.Numeric, Max: 100},
+	}}
+	rows, _, b := read(t, parse(t, `{delimiter: ;, columns: {
+		twice: {missing: ["-9"], decimal: ",", expression: 'text("crp") startsWith "<" ? 0.5 :
+			column("crp") * 2'},
+		plain: {expression: crp}}}`), s, "crp;b\n3,5;1\n-9;1\n<5;1\n4;1\n")
+	want := [][]string{{"7", "3,5"}, {"", "-9"}, {"0.5", "<5"}, {"8", "4"}}
+	if !slices.EqualFunc(rows, want, slices.Equal) {
+		t.Errorf("%q, want %q: %v", rows, want, b.Remarks())
+	}
+}
+
+// TestLimitAdvice: the expression that a draft advises for cells such as <5 is YAML, and a mapping
+// with it beside the draft's decimal sign gives a number to each cell.
+func TestLimitAdvice(t *testing.T) {
+	s := ward(t)
+	text := column("creatinine", "1,5", "2,25", "<0,5", "3,5", "1,25")
+	draft := Suggest(tableOf(t, text), s, Mapping{})
+	notes := strings.Join(draft.Notes, "\n")
+	at := strings.Index(notes, "expression: ")
+	if at < 0 {
+		t.Fatal(notes)
+	}
+	advice, _, _ := strings.Cut(notes[at:], "\n")
+	m := parse(t, "delimiter: ;\ncolumns:\n  creatinine:\n    decimal: ','\n    "+advice+"\n")
+	s.Features = s.Features[1:2]
+	rows, _, _ := read(t, m, s, text)
+	for i, want := range []string{"1.5", "2.25", "0.5", "3.5", "1.25"} {
+		if rows[i][0] != want {
+			t.Errorf("row %d: %q, want %s, by %s", i, rows[i][0], want, advice)
 		}
 	}
 }
