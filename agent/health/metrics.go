@@ -91,7 +91,8 @@ func (c *Counts) Refused(args []any) {
 	}
 }
 
-// Describe implements prometheus.Collector.
+// Describe implements prometheus.Collector: it names all metrics that Collect may send, also those
+// without a value yet.
 func (c *Counts) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{studiesMetric, spentMetric, limitMetric, lateMetric, behindMetric, expiryMetric, answerMetric} {
 		out <- d

@@ -13,7 +13,7 @@ import (
 type Status string
 
 const (
-	// OK asks for nothing.
+	// OK asks for nothing of the person who reads it.
 	OK      Status = "ok"
 	Warning Status = "warning" // it works, but somebody should look
 	Problem Status = "problem" // it keeps this site from taking part, or its records from counting

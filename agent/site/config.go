@@ -76,7 +76,7 @@ type Config struct {
 	Clock clock.Clock `yaml:"-"`
 }
 
-// Audit says where lines of the audit log go besides the state folder.
+// Audit says where the audit log goes besides its file, which remains the record.
 type Audit struct {
 	// Syslog, if not empty, sends every line to syslog too: "local" is the machine's, any other value
 	// is the path of a Unix datagram socket. The file remains the record. If syslog does not answer,

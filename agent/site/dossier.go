@@ -81,7 +81,8 @@ func (d Dossier) Declared() int {
 // Dossier is this site's folder of one study, named by the plan's hash.
 type Dossier struct{ Dir string }
 
-// Dossiers is the folder that holds a folder for each study that this site knows.
+// Dossiers is the folder with a Dossier for each study, from which an agent knows after a restart
+// what it charged and sent.
 type Dossiers struct{ dir string }
 
 // Of names a study's folder by the plan's hash, without making it or looking whether it is there.

@@ -68,7 +68,8 @@ func (p Program) Check() error {
 	return err
 }
 
-// Brought reports whether the site configured a program of its own.
+// Brought reports whether the site configured a program of its own; without one a built-in
+// classifier votes.
 func (p Program) Brought() bool { return len(p.Command) > 0 }
 
 func (p Program) program(scratch string) command.Program {
