@@ -25,7 +25,7 @@ const (
 	CorrectionForward = "forward"
 )
 
-// Risks lists the values of LabelOptions.Risk.
+// Risks lists the values of LabelOptions.Risk: accuracy, ber (balanced error rate) and auc.
 func Risks() []string { return []string{RiskAccuracy, RiskBER, RiskAUC} }
 
 // Corrections lists the values of LabelOptions.Correction; not each works with each loss or risk
