@@ -28,7 +28,8 @@ func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 // MarshalText writes what String returns, for plans in JSON. It never fails.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText takes exactly 64 hexadecimal digits, of either case.
+// UnmarshalText takes exactly 64 hexadecimal digits, of either case. It does not know whether such
+// a pool exists.
 func (d *Digest) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(d) {
 		return fmt.Errorf("read pool digest: have %d characters, want %d", len(text), 2*len(d))
