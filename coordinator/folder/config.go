@@ -274,7 +274,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Named reports whether a helper is configured.
+// Named reports whether a helper is configured; studies with noise by aggregators need one.
 func (h Helper) Named() bool { return h != Helper{} }
 
 func (h Helper) validate(c Config) error {

@@ -13,7 +13,8 @@ import (
 	"caucus/study"
 )
 
-// Returned is the outcome of PutBack for one release.
+// Returned is the outcome of PutBack for one release: where its study stood, and why it was not
+// stored, if it was not.
 type Returned struct {
 	Study study.Hash `json:"study"`
 	Name  string     `json:"name"`

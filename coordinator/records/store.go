@@ -205,7 +205,8 @@ type Release struct {
 	LedgerEntry         int64
 }
 
-// Contribution is a party's body as received. Digest is what its receipt names.
+// Contribution is a party's body as received. Digest is the SHA-256 that its receipt names; a body
+// that no longer has it was damaged.
 type Contribution struct {
 	Party  study.PartyID
 	Digest study.BodyDigest
