@@ -48,7 +48,7 @@ func (m Map) After(first Map) Map {
 // MapKind names one of the three formulas at Map.
 type MapKind string
 
-// The third kind, "standard", stands beside Standard.
+// Two of the kinds. The third is StandardMap.
 const (
 	IdentityMap MapKind = "identity"
 	PCAMap      MapKind = "pca"

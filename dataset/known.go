@@ -25,7 +25,7 @@ type Known struct {
 	Base string `yaml:"base"`
 }
 
-// KnownFile is one file of a known set, in its original form.
+// KnownFile is one file as the set's makers publish it, packed or not.
 type KnownFile struct {
 	File string `yaml:"file"` // slash-separated, below the folder of data
 	// Party fills the schema's party column if a file holds one party's records.

@@ -18,7 +18,7 @@ import (
 	"caucus/dataset"
 )
 
-// FileType is a kind of file that Open reads, recognised by content and never by name.
+// FileType is a kind of file. Detect finds it by the first bytes, and Open takes it as given.
 type FileType string
 
 // The kinds have the names that declarations and messages contain. Text has lines and a delimiter;

@@ -74,6 +74,8 @@ func (w *Watched) Typed() (columns []string) {
 	return columns
 }
 
+// Next implements dataset.Rows. The row passes unchanged; a cell with a point in it counts as a
+// number only if the file stores a number there.
 func (w *Watched) Next() ([]string, bool, error) {
 	cells, ok, err := w.Rows.Next()
 	for i := 0; w.typed != nil && ok && i < len(cells); i++ {
