@@ -21,7 +21,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// Options size the demo. Everything runs on this machine, between real daemons.
+// Options size the demo, whose coordinator, helper and agents all run on this machine over
+// loopback.
 type Options struct {
 	Parties int     // clinics
 	Devices int     // a fleet of many small parties, which votes
@@ -81,7 +82,7 @@ type Report struct {
 	Files map[string][]byte `json:"-"`
 }
 
-// Ledger is what one daemon's ledger spent in the demo, and whose it is.
+// Ledger is what one daemon's ledger spent in the demo, for each unit, and the daemon's name.
 type Ledger struct {
 	Ledger string             `json:"ledger"`
 	Units  []journal.Spending `json:"units"`
