@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Schema describes the tables of one kind of store, for SQLite and PostgreSQL alike.
+// Schema describes the tables of one kind of store. SQLite and PostgreSQL get the same tables from
+// the same migrations.
 type Schema struct {
 	// Name is the name in errors, such as "ledger".
 	Name string

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 )
 
-// File is a kind of store at a path, for those who treat several stores alike.
+// File is one store of a folder for Upgrade, which brings several up to date together or none.
 type File struct {
 	SQLite
 	Path string

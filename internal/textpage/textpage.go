@@ -20,7 +20,8 @@ func (p *Page) Add(name, format string, args ...any) {
 	*p = append(*p, Line{name, Printable(fmt.Sprintf(format, args...))})
 }
 
-// WriteText writes a line each, names padded to 12 columns, in one call to w.
+// WriteText writes each line's name, padded to 12 columns, and text in one call to w. Add has made
+// texts safe for a terminal; names are the caller's own.
 func (p Page) WriteText(w io.Writer) error {
 	var text strings.Builder
 	for _, l := range p {
