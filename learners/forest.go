@@ -23,7 +23,7 @@ func DefaultForest() Forest { return Forest{Trees: 50, MaxDepth: 12, MinLeaf: 1}
 // Name is "forest" for any number of trees.
 func (Forest) Name() string { return "forest" }
 
-// Features is Encoded, as for CART.
+// Features is Encoded: its trees read single columns, as CART does.
 func (Forest) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a Trees or a Constant.

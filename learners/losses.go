@@ -21,7 +21,7 @@ type Loss struct {
 	link   *link   // not nil if ℓ is proper
 }
 
-// Name is one of LossNames.
+// Name is one of LossNames, as plans spell it.
 func (l Loss) Name() string { return l.name }
 
 // Value returns ℓ(z) exactly, with its kinks. Risks use Loss.Smooth instead.
