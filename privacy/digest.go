@@ -9,7 +9,7 @@ import (
 // Digest is a SHA-256 hash; as text it is hexadecimal.
 type Digest [sha256.Size]byte
 
-// String returns 64 lower-case hexadecimal digits.
+// String returns 64 lower-case hexadecimal digits, the form in heads, journals and JSON.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
 // MarshalText writes what String returns. It never fails.

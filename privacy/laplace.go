@@ -41,7 +41,8 @@ func CalibrateLaplace(b Bound, epsilon float64) (DiscreteLaplace, error) {
 	return m, err
 }
 
-// Name stands in a Published beside the exact "scale" t = L1/ε, and, if ByL2 is set, "rho".
+// Name stands in a Published beside the exact "scale" t (L1/ε, rounded up) and, if ByL2 is set,
+// "rho".
 func (m DiscreteLaplace) Name() string { return "discrete-laplace" }
 
 func (m DiscreteLaplace) parameters() map[string]string {

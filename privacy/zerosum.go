@@ -32,7 +32,8 @@ func CalibrateZeroSumLaplace(b Bound, epsilon float64) (ZeroSumLaplace, error) {
 	return m, err
 }
 
-// Name stands in a Published beside the exact "scale" t = L1/ε.
+// Name stands in a Published beside the exact "scale" t, which CalibrateZeroSumLaplace takes from
+// L1/ε, rounded up.
 func (m ZeroSumLaplace) Name() string { return "zero-sum-laplace" }
 
 func (m ZeroSumLaplace) parameters() map[string]string { return m.independent().parameters() }

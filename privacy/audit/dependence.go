@@ -88,7 +88,8 @@ type Dependence struct {
 // DefaultDependence returns an audit with a false-alarm rate of 10⁻¹².
 func DefaultDependence() Dependence { return Dependence{FalseAlarm: 1e-12} }
 
-// DependenceFinding is the outcome of a Dependence, with what it looked at.
+// DependenceFinding says whether answers' noise repeats or leans, what shows that, and how much was
+// looked at.
 type DependenceFinding struct {
 	Dependent bool `json:"dependent"`
 	// By names the evidence or, without dependence, the test that came nearest.
