@@ -113,7 +113,8 @@ func (a *Authority) After(former []Former) *Authority {
 // connect.
 func (a *Authority) Expires() time.Time { return a.certificate.NotAfter }
 
-// DER returns the certificate's bytes, without the key.
+// DER returns the authority's certificate, which members store to recognise the coordinator. The
+// private key is not in it.
 func (a *Authority) DER() []byte { return a.certificate.Raw }
 
 // members are the authorities whose members are admitted: this authority, and each former one until
@@ -174,7 +175,8 @@ func (a *Authority) Save(certificatePath, keyPath string) error {
 	return nil
 }
 
-// PEM returns the certificate alone as text, without key or bridges.
+// PEM returns the authority's certificate as text, for invitations and profiles, without key or
+// bridges.
 func (a *Authority) PEM() string { return pemOf("CERTIFICATE", a.certificate.Raw) }
 
 // IssueMember certifies the public key of a signing request, and ignores the rest of the request.

@@ -32,11 +32,11 @@ const (
 	AddressesDocument Document = "caucus addresses 1"
 	// AmendmentDocument: a link of the chain on a plan, by the coordinator.
 	AmendmentDocument Document = "caucus amendment 1"
-	// AcceptanceDocument: an Acceptance, by the helper.
+	// AcceptanceDocument: an Acceptance, which each of the two servers makes and signs for itself.
 	AcceptanceDocument Document = "caucus acceptance 1"
 	// RevealDocument reveals an aggregator's half of a study's verify key, to which the aggregator had committed.
 	RevealDocument Document = "caucus reveal 1"
-	// SetDocument: a Set, whose contributions make the sum, by the coordinator.
+	// SetDocument: a Set, whose contributions make the sum. Both servers sign the same bytes.
 	SetDocument Document = "caucus set 1"
 	// ShareDocument: an AggregateShare, by one of the two servers.
 	ShareDocument Document = "caucus share 1"
