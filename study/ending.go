@@ -198,7 +198,8 @@ func (c *Chain) Next(e Ending, reopens bool, at time.Time, ledger privacy.Head) 
 // Ending is the ending in force: the plan's, or the last amendment's.
 func (c *Chain) Ending() Ending { return c.ending }
 
-// Amendments returns all, oldest first. The slice is the chain's own.
+// Amendments returns the checked amendments, oldest first, none if the plan's own ending is in
+// force. The slice is the chain's own.
 func (c *Chain) Amendments() []Amendment { return c.all }
 
 // Documents returns the amendments' bytes as signed, oldest first. The slice is the chain's own.

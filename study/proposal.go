@@ -45,7 +45,7 @@ type Proposal struct {
 // patients with one disease.
 const RecordsPerParty = 200
 
-// Size is the public size of a study for a forecast.
+// Size is what a forecast takes as the study's size. It is public or assumed, and enters no proof.
 type Size struct {
 	Parties int
 	Records int // records of all parties together

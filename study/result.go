@@ -12,7 +12,8 @@ type Result struct {
 	Warnings []string        `json:"warnings,omitempty"`
 }
 
-// NewResult encodes a kind's body. Warnings are sentences for readers of the release.
+// NewResult encodes a kind's body as canonical JSON, which DecodeBody demands. Warnings are
+// sentences for readers of the release.
 func NewResult(body any, warnings []string) (Result, error) {
 	b, err := json.Marshal(body)
 	if err != nil {

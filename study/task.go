@@ -106,7 +106,7 @@ func (a Agreed) Hash() Hash { return a.hash }
 // Pool is the public pool that the plan names by digest, already encoded and mapped.
 func (a Agreed) Pool() *auxdata.Pool { return a.pool }
 
-// Words explain the plan, computed once by its kind.
+// Words explain the plan to persons and policies. They were computed once, when the task was made.
 func (a Agreed) Words() Words { return a.words }
 
 // CommonWork bounds the work that every kind has: decode this number of records, check the plan's

@@ -26,7 +26,8 @@ type Words struct {
 	PerParty      int64  // most records of one party that count; 0: unknown
 }
 
-// NothingTrained is the text of Words.Trained for kinds that only count or add up.
+// NothingTrained is the text of Words.Trained for kinds that only count or add up. A policy looks
+// at Words.Learner instead.
 const NothingTrained = "none: nothing is trained here"
 
 // OneUnit describes neighbours that differ in exactly one unit.

@@ -69,13 +69,15 @@ func (s *ClearSum) Requests(int) ([]study.Request, error) {
 	return Requests(s.Statistic, s.vector, s.weight)
 }
 
-// Public is false: exact sums are for the coordinator alone.
+// Public is false: exact sums are for the coordinator alone, and no reader of a release may see
+// one.
 func (s *ClearSum) Public() bool { return false }
 
 // Contributions is −1: weight is counted, not contributions.
 func (s *ClearSum) Contributions() int { return -1 }
 
-// Weight is the total of ballots or records, as the bodies declare it.
+// Weight is the total of ballots or records as the bodies declare it. Each party's share of it is
+// public.
 func (s *ClearSum) Weight() int64 { return s.weight }
 
 // MarshalBinary writes weight and vector as signed varints. The length depends on the sum: store it
@@ -257,7 +259,7 @@ func AppendFixed(b []byte, v []int64) []byte {
 	return b
 }
 
-// ParseFixed reads exactly this number of integers of 8 bytes.
+// ParseFixed reads integers of 8 bytes and demands exactly 8·cells bytes.
 func ParseFixed(b []byte, cells int) ([]int64, error) {
 	if len(b) != 8*cells {
 		return nil, fmt.Errorf("read sum: %d bytes, want %d", len(b), 8*cells)

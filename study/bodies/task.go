@@ -21,7 +21,7 @@ type Task struct {
 // NoForecast is embedded in a statistic whose results have no forecast of accuracy.
 type NoForecast struct{}
 
-// Noise always returns study.ErrNoForecast.
+// Noise always returns study.ErrNoForecast, so that "study create" says so instead of guessing.
 func (NoForecast) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }

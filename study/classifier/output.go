@@ -20,7 +20,8 @@ const (
 	Score Output = "score"
 )
 
-// Outputs lists the meanings that classifiers' numbers can have.
+// Outputs lists the meanings of a classifier's numbers, the strongest first: only probabilities say
+// how often.
 func Outputs() []Output { return []Output{Probability, VoteShare, Score} }
 
 // Words tells a reader what the numbers are, and what they must not be taken for.

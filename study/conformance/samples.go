@@ -110,7 +110,8 @@ func TaskOf(t testing.TB, p study.Plan, pool *auxdata.Pool) study.Task {
 	return task
 }
 
-// HashOf is the hash that ledgers and contributions of this plan contain.
+// HashOf is the hash that ledgers and contributions of this plan contain. It ends the test if the
+// plan cannot be encoded.
 func HashOf(t interface{ Fatal(...any) }, p study.Plan) study.Hash {
 	canonical, err := p.Canonical()
 	if err != nil {
@@ -135,7 +136,7 @@ func ClassifyTerms(p *study.Plan, change func(*classify.Terms)) {
 	p.KindTerms = Encoded(t)
 }
 
-// SetShards makes each party train n classifiers.
+// SetShards makes each party train n classifiers, on disjoint shards; the plan's budget stays.
 func SetShards(p *study.Plan, n int) { ClassifyTerms(p, func(t *classify.Terms) { t.Shards = n }) }
 
 // SetLearner names what parties train, also a name that Check refuses.
@@ -476,7 +477,7 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*datase
 	return release
 }
 
-// Places lists 0..n−1, as the places of a party's records.
+// Places lists 0..n−1, as a test names all records of a party.
 func Places(n int) []int {
 	out := make([]int, n)
 	for i := range out {

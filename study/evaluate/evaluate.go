@@ -19,7 +19,7 @@ import (
 // Kind evaluates scores. The unit is the record, or the party if the plan bounds a party's records.
 type Kind struct{}
 
-// Mechanisms are the exact noises for counts, gaussian and laplace.
+// Mechanisms are those of study.NoiseMechanisms: exact noise of integer counts.
 func Mechanisms() []string { return study.NoiseMechanisms() }
 
 // Mechanisms returns gaussian and laplace; none is for simulation only.
@@ -203,7 +203,8 @@ type task struct {
 	h *histograms
 }
 
-// New computes the pool's scores once, which give each bin its probability.
+// New scores the pool's rows once, which gives each bin the probability that stands for its
+// records.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	h := newHistograms(p, study.TermsOf[Terms](p))
 	h.read(pool)

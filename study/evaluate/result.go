@@ -17,7 +17,8 @@ type Evaluation struct {
 	Classes []Judged `json:"classes"`  // in the plan's order
 }
 
-// Judged is the result for one class against all others.
+// Judged is the result for one class against all others. Edges are inner bin edges, one fewer than
+// the bins.
 type Judged struct {
 	Class       string    `json:"class"`
 	Probability bool      `json:"probability"` // scores are probabilities; Edges and bins are in log-odds

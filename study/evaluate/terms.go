@@ -18,7 +18,8 @@ import (
 	"caucus/study/classifier"
 )
 
-// Terms are the terms that only evaluate plans have.
+// Terms are the terms that only evaluate plans have. Exactly one of Model, Score and Program says
+// whose scores are judged.
 type Terms struct {
 	Model      *Model      `json:"model,omitempty" yaml:"-"` // the judged model, unless Score or Program is set
 	Score      string      `json:"score,omitempty" yaml:"score" help:"judge the scores in this column in place of a model: a probability where its range is 0 to 1"`

@@ -23,7 +23,7 @@ var formats = map[string]Format{
 	"sql":    {Ending: ".sql", Write: Model.SQL},
 }
 
-// Names lists the formats that Named takes, sorted.
+// Names lists the formats that Named takes, sorted: json, onnx, python, r, sql.
 func Names() []string { return slices.Sorted(maps.Keys(formats)) }
 
 // Named finds a format by its name or, if the name is empty, by a file's ending.

@@ -17,7 +17,7 @@ type Table struct {
 // BadTable is the error for a Table that allows no query. The text says what to do.
 type BadTable struct{ Says string }
 
-// Error says what to change about the table.
+// Error says what to change, such as an empty name, or a column that the query would have twice.
 func (e BadTable) Error() string { return "export: " + e.Says }
 
 // mostSQLColumns bounds a query's columns. PostgreSQL allows 1,664, and SQLite 2,000 by default.

@@ -40,7 +40,8 @@ func Aggregated() (names, mechanisms []string) {
 // Default is the kind of a proposal that does not name its kind.
 const Default = "classify"
 
-// Names lists the kinds that this version knows, sorted.
+// Names lists the kinds that this version knows, sorted. Plans of other kinds are refused as a
+// whole.
 func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // Mechanisms lists the mechanisms of all kinds, without duplicates.

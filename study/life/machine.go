@@ -257,7 +257,7 @@ func (s *Study) forgotten() bool {
 // Have returns the number of contributions whose bytes are stored.
 func (s *Study) Have() int { return len(s.Received) - len(s.Lost) }
 
-// Ending is the ending in force, with all amendments that the machine accepted.
+// Ending is the ending in force: Step has checked each amendment in it against the plan.
 func (s *Study) Ending() study.Ending { return s.Chain.Ending() }
 
 // Enough reports whether the seal rule in force lets the study seal before its deadline.

@@ -18,7 +18,8 @@ func DefaultMechanism(features string) string {
 	return "auto"
 }
 
-// Complete chooses unit and mechanism by what leaves of the features.
+// Complete chooses unit label, or record for noisy embeddings; gaussian-zcdp for these, else auto;
+// and noise at the site.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	var given Terms
 	if err := s.DecodeTerms(&given); err != nil {

@@ -335,7 +335,8 @@ type task struct {
 	embedder *ratio.Embedder
 }
 
-// New draws the public Fourier map once where features are embeddings.
+// New draws the plan's public Fourier map once, if features are embeddings: Dim × Fourier/2
+// frequencies.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	t := task{Agreed: study.Agree(Kind{}, p, pool)}
 	var err error

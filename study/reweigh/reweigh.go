@@ -94,7 +94,7 @@ func (Kind) Terms() any { return new(Terms) }
 // Body returns an empty *Weights, into which a release's body is read strictly.
 func (Kind) Body() any { return new(Weights) }
 
-// Complete chooses unit record, entropy and δ = 0.
+// Complete chooses unit record and mechanism entropy, and δ = 0 unless the proposal gives a δ.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit, p.Mechanism = cmp.Or(p.Unit, privacy.Record), cmp.Or(p.Mechanism, "entropy")
 	p.Noise = cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
@@ -354,7 +354,8 @@ func (Kind) Words(p study.Plan) study.Words {
 
 type task struct{ bodies.Task }
 
-// New designs the sums from schema and terms, and takes the pool's features of them.
+// New designs the sums from schema and terms, and computes the same features of the pool's rows,
+// which the fit will tilt.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	w, err := newStatistic(p, pool)
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w, Fresh: 0x77656967687473}}, err

@@ -54,7 +54,7 @@ type RatioL1 struct {
 	TrainingRatio float64 `json:"training_ratio"`
 }
 
-// RatioShareResult is the error of targets with these true class shares.
+// RatioShareResult is the mean error over the targets that have these true class shares.
 type RatioShareResult struct {
 	Shares []float64 `json:"shares"`
 	L1     RatioL1   `json:"l1"`

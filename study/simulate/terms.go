@@ -47,7 +47,8 @@ func (t *RatioTerms) Common() Terms { return Terms{RecordTerms: t.RecordTerms, P
 // Common has neither party nor pool terms: Split divides records into pool and private ones.
 func (t *ReweighTerms) Common() Terms { return Terms{RecordTerms: t.RecordTerms} }
 
-// DescribeTerms are the terms of [Describe].
+// DescribeTerms are the terms of [Describe], which takes each party's records whole and needs no
+// test records.
 type DescribeTerms struct {
 	RecordTerms `yaml:",inline"`
 	PartyTerms  `yaml:",inline"`
