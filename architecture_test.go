@@ -80,6 +80,7 @@ var rooms = map[string][]string{
 	"agent/desk":                {"agent/health", "agent/site", "agent/source", "aggregator/uploading", "internal/textpage", "internal/webpage", "protocol", "study", "study/forecast/stated", "study/kinds", "dataset", "dataset/mapping", "privacy"},
 	"agent":                     {"agent/desk", "agent/health", "agent/site", "aggregator/uploading", "internal/clock", "internal/folder", "internal/webpage", "protocol", "study", "study/kinds", "study/verify/evidence", "privacy"},
 	"coordinator/records":       {"internal/database", "protocol", "study", "auxdata", "privacy"},
+	"coordinator/cluster":       {"protocol"},
 	"coordinator/folder":        {"coordinator/records", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "privacy", "privacy/journal", "protocol", "study"},
 	"coordinator/members":       {"coordinator/folder", "coordinator/records", "internal/clock", "protocol", "protocol/pb"},
 	"coordinator/watch":         {"coordinator/folder", "coordinator/records", "internal/webpage", "privacy", "protocol", "protocol/pb", "study"},
@@ -471,7 +472,7 @@ func TestClocksAreGiven(t *testing.T) {
 // TestLocksSayWhatTheyGuard: beside each lock stands what it guards.
 func TestLocksSayWhatTheyGuard(t *testing.T) {
 	lock := regexp.MustCompile(`sync\.(RW)?Mutex$`)
-	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregator", "aggregator/uploading", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
+	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregator", "aggregator/uploading", "coordinator", "coordinator/cluster", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)

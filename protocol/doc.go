@@ -25,8 +25,8 @@
 //  4. Signed documents: receipt.go, notice.go, release.go, aggregated.go (two servers), keycode.go (codes of
 //     keys), helperline.go, shown.go (proves how far a ledger had come), addresses.go (of replicas).
 //  5. sealing.go: encryption of a helper's share.
-//  6. Calls: client.go and partystatus.go; administration.go, amendment.go, pool.go, replicas.go. Joining:
-//     invitation.go, token.go.
+//  6. Calls: client.go and partystatus.go; administration.go, amendment.go, pool.go. Joining:
+//     invitation.go, token.go. Among replicas: replicas.go.
 //  7. Carried files: carried.go (the format), answer.go (from parties), pack.go (to parties), courier.go (what
 //     a party keeps), carriedenrolment.go (joining).
 package protocol

@@ -17,25 +17,8 @@ import (
 // issued and whom admit allows at the handshake. A refused caller gets no reason, because TLS alerts have no text.
 // The server's certificate is made again each day, so it never expires.
 func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*tls.Config, error) {
-	var (
-		mu      sync.Mutex // guards current and made
-		current tls.Certificate
-		made    time.Time
-	)
-	certificate := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if t := now(); current.Leaf == nil || t.Sub(made).Abs() > 24*time.Hour {
-			c, err := a.ServerCertificate(t)
-			if err != nil {
-				return nil, err
-			}
-			current, made = c, t
-		}
-		c := current
-		return &c, nil
-	}
-	if _, err := certificate(nil); err != nil {
+	certificate := daily(now, a.ServerCertificate)
+	if _, err := certificate(); err != nil {
 		return nil, fmt.Errorf("make server certificate: %w", err)
 	}
 	clients, err := a.members(now())
@@ -44,7 +27,7 @@ func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*t
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
-		GetCertificate: certificate, Time: now,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate() }, Time: now,
 		VerifyConnection: func(s tls.ConnectionState) error {
 			caller, err := callerOfChains(s.VerifiedChains)
 			if err != nil {
@@ -70,6 +53,28 @@ func clientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Conf
 		Certificates: []tls.Certificate{pair}, Time: now,
 		ClientSessionCache: tls.NewLRUClientSessionCache(1), // makes reconnecting cheaper
 	}, nil
+}
+
+// daily returns a function that makes a certificate again each day, so that it never expires.
+func daily(now func() time.Time, issue func(time.Time) (tls.Certificate, error)) func() (*tls.Certificate, error) {
+	var (
+		mu      sync.Mutex // guards current and made
+		current tls.Certificate
+		made    time.Time
+	)
+	return func() (*tls.Certificate, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if t := now(); current.Certificate == nil || t.Sub(made).Abs() > 24*time.Hour {
+			c, err := issue(t)
+			if err != nil {
+				return nil, err
+			}
+			current, made = c, t
+		}
+		c := current
+		return &c, nil
+	}
 }
 
 // firstWord is a client's TLS that waits for the coordinator's first byte before it sends data. A TLS

@@ -1,0 +1,164 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"caucus/protocol"
+)
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+// side is what one replica has of a coordinator's authority.
+func config(a *protocol.Authority, name string, join ...string) Config {
+	c := Config{Name: name, Listen: "127.0.0.1:0", Join: join, Log: slog.New(slog.DiscardHandler), Keys: func() []byte { return []byte("keys of " + name) }}
+	var err error
+	c.Server, c.Client, err = protocol.ReplicaTLS(a, name, time.Now)
+	must(0, err)
+	return c
+}
+
+func opened(t *testing.T, c Config) (*Cluster, string) {
+	r := must(Open(c, State{Address: c.Name + ".example.org:1"}))
+	t.Cleanup(func() { r.Close() })
+	return r, r.View().Own.At
+}
+
+func soon(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for until := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+func (r *Cluster) living() (names []string) {
+	for _, m := range r.View().Members {
+		if m.Alive {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// TestPort: two replicas find each other, answer questions, and part; nobody else is heard at their
+// port: no stranger, no member or operator, no former authority, no other coordinator's replica,
+// and nobody who speaks another protocol. Half-open connections keep no replica out.
+func TestPort(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	authority := must(protocol.NewAuthority(time.Now()))
+	first := must(Open(config(authority, "first"), State{Address: "first.example.org:1"}))
+	defer first.Close()
+	at := first.View().Own.At
+	for range 2 * mostGreets { // they say nothing
+		conn := must(net.Dial("tcp", at))
+		defer conn.Close()
+	}
+	second := must(Open(config(authority, "second", at), State{Address: "second.example.org:1"}))
+	soon(t, "both see both", func() bool { return len(first.living()) == 2 && len(second.living()) == 2 })
+	second.Say(func(s *State) { s.Leads, s.Epoch = true, 3 })
+	soon(t, "the first hears what the second says", func() bool { l, _ := first.View().Leader(); return l.Name == "second" && l.Epoch == 3 })
+
+	ctx := context.Background()
+	asks := config(authority, "asks").Client
+	all := must(Ask(ctx, asks, at))
+	if len(all) != 2 || all[1].Address != "second.example.org:1" || !all[1].Leads || all[1].At != second.View().Own.At {
+		t.Errorf("members %+v", all)
+	}
+	if text := must(AskKeys(ctx, asks, at)); string(text) != "keys of first" {
+		t.Errorf("keys %q", text)
+	}
+
+	succeeded := must(authority.Succeed(time.Now()))
+	after, afterAt := opened(t, config(succeeded, "after"))
+	pair := func(role protocol.Role) *tls.Config {
+		id, _, err := authority.IssueOwn("", protocol.Caller{Name: "some", Role: role}, protocol.SignerKey{}, time.Now())
+		must(0, err)
+		c := asks.Clone()
+		c.ClientSessionCache, c.GetClientCertificate, c.Certificates = nil, nil, []tls.Certificate{must(tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key)))}
+		return c
+	}
+	noWord, unchecked, nobody := pair(protocol.RoleReplica), asks.Clone(), asks.Clone()
+	noWord.NextProtos, noWord.VerifyConnection = nil, nil
+	other := config(must(protocol.NewAuthority(time.Now())), "other").Client
+	for _, c := range []*tls.Config{unchecked, other} { // so that the other side alone refuses
+		c.InsecureSkipVerify, c.ClientSessionCache = true, nil
+	}
+	nobody.GetClientCertificate, nobody.ClientSessionCache = nil, nil
+	for who, c := range map[string]struct {
+		at     string
+		client *tls.Config
+	}{
+		"a party": {at, pair(protocol.RoleParty)}, "an operator": {at, pair(protocol.RoleOperator)}, "an invitation": {at, pair(protocol.RoleInvitation)},
+		"nobody": {at, nobody}, "who speaks for calls": {at, noWord}, "another coordinator's": {at, other}, "a former authority's": {afterAt, unchecked},
+	} {
+		for _, what := range []byte{forMembers, forKeys} {
+			if text, err := question(ctx, c.client, c.at, what); err == nil && len(text) > 0 {
+				t.Errorf("%s gets an answer: %s", who, text)
+			}
+		}
+	}
+	if text := must(question(ctx, pair(protocol.RoleReplica), at, forKeys)); len(text) == 0 {
+		t.Error("a replica gets no answer, so the test proves nothing")
+	}
+	if _, err := Ask(ctx, asks, afterAt); err == nil {
+		t.Error("a former authority's replica believes the one after it")
+	}
+	for _, text := range []string{"GET / HTTP/1.1\r\n\r\n", strings.Repeat("\x00", 4096)} {
+		conn := must(net.Dial("tcp", at))
+		_, _ = conn.Write([]byte(text))
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		_, _ = io.Copy(io.Discard, conn)
+		conn.Close()
+	}
+	for _, text := range []string{"p\x00\x00", "p\xff\xff", "x", "p\x00\x03ab"} { // no length, too long, no such question, cut short
+		conn := must(tls.Dial("tcp", at, asks))
+		_, _ = conn.Write([]byte(text))
+		conn.CloseWrite()
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := io.Copy(io.Discard, conn); err != nil && strings.Contains(err.Error(), "timeout") {
+			t.Errorf("%q keeps a connection", text)
+		}
+		conn.Close()
+	}
+	if n := len(first.living()); n != 2 {
+		t.Errorf("then the first sees %d", n)
+	}
+	must(0, second.Close())
+	soon(t, "the second went", func() bool { return len(first.living()) == 1 })
+	if n := len(first.View().Members); n != 2 {
+		t.Errorf("%d members, of which one went", n)
+	}
+	must(0, after.Close())
+	must(0, first.Close())
+}
+
+// TestAdvertise: an address that nobody can dial is refused, with words.
+func TestAdvertise(t *testing.T) {
+	authority := must(protocol.NewAuthority(time.Now()))
+	c := config(authority, "one")
+	c.Listen = "0.0.0.0:0"
+	if _, err := Open(c, State{}); err == nil || !strings.Contains(err.Error(), "advertise") {
+		t.Errorf("an address of no machine: %v", err)
+	}
+	c.Listen = "127.0.0.1:0"
+	c.Advertise = "localhost:7"
+	if r, at := opened(t, c); at != "127.0.0.1:7" && at != "[::1]:7" {
+		t.Errorf("%s, for %s", at, fmt.Sprint(r.living()))
+	}
+}
