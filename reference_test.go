@@ -346,7 +346,7 @@ func (r *reference) named(room string, e ast.Expr) (in, name string) {
 		}
 	case *ast.SelectorExpr:
 		other := x.X.(*ast.Ident).Name
-		for _, candidate := range []string{other, "agent/" + other, "dataset/" + other, "study/" + other, "internal/" + other} {
+		for _, candidate := range []string{other, "agent/" + other, "coordinator/" + other, "dataset/" + other, "study/" + other, "internal/" + other} {
 			if r.types(candidate)[x.Sel.Name] != nil {
 				return candidate, x.Sel.Name
 			}

@@ -169,7 +169,7 @@ func (a *Agent) renew(ctx context.Context) error {
 }
 
 // followCoordinator stores the coordinator's signed handover to new keys, and its signed addresses, then uses them.
-func (a *Agent) followCoordinator(addresses string) error {
+func (a *Agent) followCoordinator(addresses protocol.Addresses) error {
 	id, news := a.id.Follow(a.link.Keys(), addresses)
 	switch {
 	case !news:

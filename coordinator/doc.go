@@ -34,13 +34,15 @@
 // No file uses a declaration of a later one, except within part 2 and within part 4, whose files use each
 // other.
 //
-//  1. Apart from a study: clock.go (whether to trust the clock), witness.go (callers that can prove a restore).
+//  1. Apart from a study: clock.go (whether to trust the clock), rival.go (another leader),
+//     witness.go (callers that can prove a restore).
 //  2. One study: runningstudy.go (machine and store), finished.go (what stays of it in memory), sharing.go (two
 //     servers), confirming.go (whether both servers can still release it).
 //  3. Its steps: keptbodies.go (bodies that stay as stored), repair.go (damaged bodies), advance.go (fold,
 //     release), group.go (contributions stored together). All studies: registry.go (by name), scheduler.go
 //     (when each moves on).
-//  4. server.go (open, run, close), studykeys.go and standing.go (replicas that wait), watching.go (monitoring).
+//  4. addresses.go (of the replicas, signed), server.go (open, run, close), studykeys.go, observing.go (the second
+//     witness) and standing.go (replicas that wait), watching.go (monitoring).
 //  5. Calls: studies.go (of parties and readers), administration.go (of operators), courier.go (carried files),
 //     ending.go (close, amend).
 package coordinator

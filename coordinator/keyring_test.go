@@ -63,7 +63,7 @@ func TestRotate(t *testing.T) {
 	// certificate of it.
 	old := w.dial(id)
 	must(old.Studies(ctx))
-	followed, news := id.Follow(old.Keys(), "")
+	followed, news := id.Follow(old.Keys(), protocol.Addresses{})
 	if !news || !followed.Outdated() || followed.CA == id.CA {
 		t.Errorf("followed: news %v, outdated %v", news, followed.Outdated())
 	}
@@ -185,7 +185,7 @@ func TestPutBackBeforeRotation(t *testing.T) {
 	putBack := w.backup()
 	must(folder.Rotate(w.config.Dir, w.clock.Now()))
 	w.start()
-	followed, _ := id.Follow(w.parties["p0"].Keys(), "")
+	followed, _ := id.Follow(w.parties["p0"].Keys(), protocol.Addresses{})
 	w.stop()
 	putBack()
 	parties := w.alone()
@@ -243,8 +243,8 @@ func TestAddresses(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
 	w.enrol("p0")
-	if l := must(w.parties["p0"].Studies(ctx)); l.Addresses != "" {
-		t.Errorf("it says %q and knows none", l.Addresses)
+	if l := must(w.parties["p0"].Studies(ctx)); l.Addresses.List != "" {
+		t.Errorf("it says %q and knows none", l.Addresses.List)
 	}
 	id := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 	id.Coordinator = w.config.Listen
@@ -253,7 +253,7 @@ func TestAddresses(t *testing.T) {
 	w.start()
 	l := must(w.parties["p0"].Studies(ctx))
 	followed, news := id.Follow(w.parties["p0"].Keys(), l.Addresses)
-	if !news || l.Addresses != w.config.Address || followed.Coordinator != w.config.Address {
+	if !news || l.Addresses.List != w.config.Address || followed.Coordinator != w.config.Address {
 		t.Errorf("it learns %q", followed.Coordinator)
 	}
 	if _, again := followed.Follow(w.parties["p0"].Keys(), l.Addresses); again {
@@ -263,7 +263,7 @@ func TestAddresses(t *testing.T) {
 	if _, news := id.Follow(w.parties["p0"].Keys(), l.Addresses); news {
 		t.Error("a tunnel is forgotten")
 	}
-	w.server.addresses = protocol.SignAddresses(must(protocol.NewSigner()), w.config.Address)
+	w.server.addresses = &addressBook{signer: must(protocol.NewSigner()), fixed: w.config.Address}
 	if _, err := w.parties["p0"].Studies(ctx); !errors.Is(err, protocol.ErrDamaged) {
 		t.Errorf("addresses that somebody else signed: %v", err)
 	}

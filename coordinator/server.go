@@ -20,6 +20,7 @@ import (
 
 	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
+	"caucus/coordinator/cluster"
 	"caucus/coordinator/folder"
 	"caucus/coordinator/members"
 	"caucus/coordinator/records"
@@ -41,8 +42,9 @@ type Server struct {
 	config       folder.Config
 	authority    *protocol.Authority
 	signer       *protocol.Signer
-	addresses    *pb.Signed    // nil: the configuration names none
-	keys         protocol.Keys // all keys that this coordinator ever signed with
+	addresses    *addressBook
+	cluster      *cluster.Cluster // nil: no other replicas are known
+	keys         protocol.Keys    // all keys that this coordinator ever signed with
 	store        records.Store
 	certificates *members.Certificates
 	registry     *registry
@@ -99,7 +101,7 @@ func (s *Server) open() error {
 	stores := c.Stores
 	if stores == nil {
 		var err error
-		if stores, err = folder.LeadStores(context.Background(), c); err != nil {
+		if stores, err = folder.LeadStores(context.Background(), c, nil); err != nil {
 			return err
 		}
 		if err := stores.AskAgain(context.Background(), c); err != nil {
@@ -118,9 +120,7 @@ func (s *Server) open() error {
 	if err := folder.ForgetOldKeys(c, len(s.keys.Successions())); err != nil {
 		return err
 	}
-	if c.Address != "" {
-		s.addresses = protocol.SignAddresses(s.signer, c.Address)
-	}
+	s.cluster = stores.Cluster
 	stores.Store.OnError = s.noteDamage
 	s.store, s.ballotKeys = stores.Store, stores.Store.Keys
 	if err := s.store.Check(context.Background()); err != nil {
@@ -129,6 +129,9 @@ func (s *Server) open() error {
 	s.scrubbed = s.scrub(context.Background()) // the last process may have been killed before it could scrub
 	if err := s.assemble(stores.Journal); err != nil {
 		return err
+	}
+	if stores.Lease != nil {
+		s.addresses.first = stores.Lease.Epoch() * listsOfEpoch
 	}
 	if err := s.openHelper(stores); err != nil {
 		return err
@@ -161,6 +164,7 @@ func (s *Server) scrubLater(ctx context.Context, wait, most time.Duration) {
 func (s *Server) assemble(j privacy.Journal) error {
 	c, ctx := s.config, context.Background()
 	s.certificates = members.NewCertificates(s.store, c.Clock.Now)
+	s.addresses = &addressBook{signer: s.signer, cluster: s.cluster, fixed: c.Address}
 	s.sharing = &sharing{}
 	s.registry = &registry{sharing: s.sharing, store: s.store, certificates: s.certificates, watch: &clockWatch{store: s.store, clock: c.Clock, log: c.Log}, point: c.Checkpoint}
 	if err := s.registry.open(ctx, c.LongestStop); err != nil {
@@ -204,10 +208,16 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 		s.config.Log.Error("the ledger is behind what was published: it was put back to an older state; nothing is released until caucus ledger reconcile", "entry", head.Now().Sequence, "published", last)
 	}
 	witness := &witnesses{
-		store: s.store, journal: j, head: head, signer: s.signer, keys: s.keys, counts: s.counts, log: s.config.Log, clock: s.config.Clock, wait: s.config.WitnessWait,
+		store: s.store, journal: j, head: head, signer: s.signer, keys: s.keys, counts: s.counts, log: s.config.Log, cluster: s.cluster, clock: s.config.Clock, wait: s.config.WitnessWait,
 	}
 	if err := witness.open(context.Background()); err != nil {
 		return releaser{}, err
+	}
+	if s.cluster != nil {
+		head.Announce = func(h privacy.Head) {
+			s.cluster.Say(func(own *cluster.State) { own.Head = h.String() })
+		}
+		head.Announce(head.Now())
 	}
 	ledger, err := privacy.Open(j, privacy.Config{Limits: s.config.Budget, LastSequence: last})
 	return releaser{lost: last > head.Now().Sequence, ledger: ledger, journal: j, head: head, witness: witness, signer: s.signer, software: s.config.Software,
@@ -292,6 +302,9 @@ func (s *Server) Run(ctx context.Context) error {
 		under.Go(func() { s.scheduler.confirms(ctx) })
 	}
 	under.Go(func() { s.scrubLater(ctx, firstWait, lastWait) })
+	if s.cluster != nil {
+		under.Go(func() { s.follows(ctx) })
+	}
 	if s.watcher != nil {
 		under.Go(func() { _ = s.watcher.Serve() })
 	}
@@ -341,9 +354,32 @@ func (s *Server) Close() error {
 	return s.closeErr
 }
 
+// follows tells the other replicas how many studies' keys this one holds, and the log about a rival.
+func (s *Server) follows(ctx context.Context) {
+	for before := ""; ; {
+		changed := s.cluster.Changed()
+		all, keys := s.ballotKeys.All()
+		s.cluster.Say(func(own *cluster.State) { own.Keys = len(all) })
+		now := ""
+		if err := rival(s.cluster); err != nil {
+			now = err.Error()
+		}
+		if now != before && now != "" {
+			s.config.Log.Error(now)
+		}
+		before = now
+		select {
+		case <-changed:
+		case <-keys:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 func (s *Server) address() string {
-	if s.config.Address != "" {
-		return s.config.Address
+	if a, _, _ := s.addresses.current(); a.List != "" {
+		return a.List
 	}
 	return s.Addr()
 }

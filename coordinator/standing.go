@@ -1,7 +1,9 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,42 +12,68 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"caucus/coordinator/cluster"
 	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/internal/database"
 	"caucus/internal/webpage"
+	"caucus/protocol"
+	"caucus/study"
 )
 
-// yields is how long a replica that lacks keys leaves the lead to others.
+// yields is how long a replica that lacks keys, and knows no other replica to ask, leaves the lead to others.
 const yields = 2 * time.Second
 
+// acquaintance is how long a replica that starts waits until it hears of another one. A replica is heard within .2 s.
+const acquaintance = time.Second
+
 // Lead waits until this process leads, then opens a coordinator's databases for New (Config.Stores). While it waits,
-// it holds the keys of ballots that the leader sends. If it leads and lacks keys, it once leaves the lead to replicas
-// that may have them: after PostgreSQL was away, any replica may be the first.
+// it holds the keys of ballots that the leader sends, and watches the leader (observe). If it leads and lacks keys, it
+// asks the other replicas for theirs. A replica that knows no others (Config.Replicas) leaves the lead to them once
+// instead: after PostgreSQL was away, any replica may be the first.
 func Lead(ctx context.Context, c folder.Config) (*folder.Stores, error) {
 	if c.Store == "" {
-		return folder.LeadStores(ctx, c)
+		return folder.LeadStores(ctx, c, nil)
 	}
 	f := newFollower(c)
+	if err := f.meet(); err != nil {
+		return nil, err
+	}
+	stores, err := f.lead(ctx)
+	if err != nil && f.cluster != nil {
+		err = errors.Join(err, f.cluster.Close())
+	}
+	return stores, err
+}
+
+func (f *follower) lead(ctx context.Context) (*folder.Stores, error) {
 	close, err := f.answer()
 	if err != nil {
 		return nil, err
 	}
 	defer close()
-	if leader, err := database.Leader(ctx, c.Store); err == nil {
-		f.config.Log.Info("waits until it leads", "last", leader)
+	if f.cluster != nil {
+		defer f.observe(ctx)()
+		f.await(ctx, acquaintance, func(v cluster.View) bool { return len(v.Members) > 1 })
 	}
-	for yielded := false; ; yielded = true {
-		lead := f.follow(ctx)
-		stores, err := folder.LeadStores(ctx, c)
-		keys := lead()
+	f.config.Log.Info("waits until it leads")
+	for yielded := f.cluster != nil; ; yielded = true {
+		follow := f.follow(ctx)
+		stores, err := folder.LeadStores(ctx, f.config, f.may)
+		follow()
+		if errors.Is(err, errOlder) && ctx.Err() == nil {
+			f.config.Log.Warn("this replica waits until older ones are gone or upgraded", "why", err)
+			f.await(ctx, time.Hour, func(v cluster.View) bool { _, older := v.Older(); return !older })
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		stores.Store.Keys = keys
-		lacks, err := stores.Store.Unreadable(ctx)
+		stores.Store.Keys = f.keys
+		lacks, err := f.askHolders(ctx, stores.Store)
 		if err == nil && (yielded || !lacks) {
-			err = stores.AskAgain(ctx, c)
-			if err == nil {
+			if err = stores.AskAgain(ctx, f.config); err == nil {
+				f.announce(stores)
 				return stores, nil
 			}
 		}
@@ -59,8 +87,103 @@ func Lead(ctx context.Context, c folder.Config) (*folder.Stores, error) {
 	}
 }
 
+// meet begins to look for the other replicas, if the configuration says where.
+func (f *follower) meet() error {
+	c := f.config
+	if c.Replicas.Listen == "" {
+		return nil
+	}
+	ring, err := folder.LoadKeyring(c)
+	if err != nil {
+		return err
+	}
+	server, client, err := protocol.ReplicaTLS(ring.Authority, f.caller.Name, c.Clock.Now)
+	if err != nil {
+		return err
+	}
+	f.client = client
+	f.cluster, err = cluster.Open(cluster.Config{
+		Name: f.caller.Name, Places: c.Replicas, Server: server, Client: client, Memory: c.Path(folder.ReplicasFile), Log: c.Log,
+		Keys: func() []byte {
+			all, _ := f.keys.All()
+			text, _ := json.Marshal(all)
+			return text
+		},
+	}, cluster.State{Address: c.OwnAddress(), Version: c.Software, Schemas: folder.Schemas()})
+	return err
+}
+
+// await waits until this replica has heard something, at most a time.
+func (f *follower) await(ctx context.Context, most time.Duration, heard func(cluster.View) bool) {
+	over, stop := f.config.Clock.After(most)
+	defer stop()
+	for {
+		changed := f.cluster.Changed()
+		if heard(f.cluster.View()) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-over:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// errOlder says why a replica that could lead leaves that to others.
+var errOlder = errors.New("an older replica is there, whose program could not read the store after this one has changed it")
+
+// may returns an error if this replica, which holds the lease, must not lead.
+func (f *follower) may(*database.Lease) error {
+	if f.cluster == nil {
+		return nil
+	}
+	o := database.NewObserver(f.config.Store)
+	defer o.Close()
+	f.identify(context.Background(), o)
+	if older, found := f.cluster.View().Older(); found {
+		return fmt.Errorf("%w: %s, version %s", errOlder, older.Address, cmp.Or(older.Version, "unknown"))
+	}
+	return nil
+}
+
+// askHolders asks other replicas for the keys of ballots that this one lacks, and reports whether it lacks some still.
+func (f *follower) askHolders(ctx context.Context, store *records.SQL) (lacks bool, err error) {
+	if lacks, err = store.Unreadable(ctx); err != nil || !lacks || f.cluster == nil {
+		return lacks, err
+	}
+	for _, m := range f.cluster.View().Holders() {
+		text, err := cluster.AskKeys(ctx, f.client, m.At)
+		var all map[study.Hash][]byte
+		if err != nil || json.Unmarshal(text, &all) != nil {
+			f.config.Log.Warn("a replica does not give its keys of ballots", "replica", m.Address, "error", err)
+			continue
+		}
+		f.keys.Add(all)
+		if lacks, err = store.Unreadable(ctx); err != nil || !lacks {
+			f.config.Log.Info("another replica gave the keys of ballots", "replica", m.Address)
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// announce says that this replica leads, until it does not.
+func (f *follower) announce(s *folder.Stores) {
+	if s.Cluster = f.cluster; f.cluster == nil {
+		return
+	}
+	f.cluster.Say(func(own *cluster.State) { own.Leads, own.Epoch = true, s.Lease.Epoch() })
+	go func() {
+		<-s.Lease.Lost
+		f.cluster.Say(func(own *cluster.State) { own.Leads = false })
+	}()
+}
+
 // answer answers /livez, /metrics and /readyz at Config.Metrics, if that is set, until close is called. /readyz names
-// the leader.
+// the leader that this replica hears of.
 func (f *follower) answer() (close func() error, err error) {
 	c := f.config
 	if c.Metrics == "" {
@@ -73,11 +196,7 @@ func (f *follower) answer() (close func() error, err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		leader, err := database.Leader(r.Context(), c.Store)
-		if err != nil {
-			leader = "nobody that PostgreSQL could name"
-		}
-		http.Error(w, "stands by: "+leader+" leads", http.StatusServiceUnavailable)
+		http.Error(w, "stands by: "+f.whoLeads(), http.StatusServiceUnavailable)
 	})
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "caucus_standing_by", Help: "1 where this replica waits to lead and has the leader's keys of ballots, 0 where no leader sends them."}, func() float64 {
@@ -86,8 +205,25 @@ func (f *follower) answer() (close func() error, err error) {
 		}
 		return 1
 	}))
+	if f.cluster != nil {
+		metrics.MustRegister(replicaMetrics{f.cluster})
+	}
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	server := webpage.Server(webpage.Loopback(mux), c.Log)
 	go server.Serve(listener)
 	return server.Close, nil
+}
+
+func (f *follower) whoLeads() string {
+	if f.cluster == nil {
+		return "another replica leads"
+	}
+	v := f.cluster.View()
+	if leader, known := v.Leader(); known {
+		return fmt.Sprintf("%s leads, under epoch %d", leader.Address, leader.Epoch)
+	}
+	if older, found := v.Older(); found {
+		return fmt.Sprintf("nobody leads; %s is older and would be first", older.Address)
+	}
+	return "nobody is heard who leads"
 }

@@ -26,7 +26,8 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 		return nil, records.Explain(err)
 	}
 	s.presence.Note(caller, r, s.config.Clock.Now())
-	reply := &pb.ListReply{UnixMillis: s.config.Clock.Now().UnixMilli(), Addresses: s.addresses}
+	reply := &pb.ListReply{UnixMillis: s.config.Clock.Now().UnixMilli()}
+	_, reply.Addresses, reply.Replicas = s.addresses.current()
 	if head := witness.current(); head != nil {
 		reply.Head = &pb.Signed{Document: head.Document, Signature: head.Signature}
 	}

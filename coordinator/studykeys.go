@@ -3,12 +3,14 @@ package coordinator
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 
+	"caucus/coordinator/cluster"
 	"caucus/coordinator/folder"
 	"caucus/coordinator/members"
 	"caucus/coordinator/records"
@@ -58,26 +60,31 @@ type follower struct {
 	caller   protocol.Caller
 	identity protocol.Identity // made when needed
 	keys     *records.Keys
-	heard    atomic.Int64 // when the leader sent keys, by the clock's Elapsed; 0: never
+	cluster  *cluster.Cluster // nil: the configuration does not say where the others are
+	client   *tls.Config      // for the cluster
+	heard    atomic.Int64     // when the leader sent keys, by the clock's Elapsed; 0: never
 }
 
 func newFollower(c folder.Config) *follower {
 	return &follower{config: c.Complete(), caller: protocol.Caller{Name: "replica-" + rand.Text(), Role: protocol.RoleReplica}, keys: records.NewKeys()}
 }
 
-// follow asks the leader for keys until lead is called, which returns the last ones. After that, no other keys arrive.
-func (f *follower) follow(ctx context.Context) (lead func() *records.Keys) {
-	ctx, stop := context.WithCancel(ctx)
+// sayKeys tells the other replicas how many studies' keys this one holds.
+func (f *follower) sayKeys(n int) {
+	if f.cluster != nil {
+		f.cluster.Say(func(own *cluster.State) { own.Keys = n })
+	}
+}
+
+// follow asks the leader for keys until stop is called. After that, no other keys arrive.
+func (f *follower) follow(ctx context.Context) (stop func()) {
+	ctx, end := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		f.run(ctx)
 	}()
-	return func() *records.Keys {
-		stop()
-		<-done
-		return f.keys
-	}
+	return func() { end(); <-done }
 }
 
 // patience is the time without a leader's keys after which the log says so.
@@ -91,6 +98,7 @@ func (f *follower) run(ctx context.Context) {
 				log.Debug("the leader sent its keys of ballots", "studies", len(all))
 			}
 			f.keys.Replace(all)
+			f.sayKeys(len(all))
 			last, told = clock.Elapsed(), false
 			f.heard.Store(int64(last))
 		})
@@ -117,7 +125,12 @@ func (f *follower) ask(ctx context.Context, take func(map[study.Hash][]byte)) er
 			return err
 		}
 	}
-	client, err := protocol.Dial(f.identity, protocol.DialOptions{Now: f.config.Clock.Now})
+	o := protocol.DialOptions{Now: f.config.Clock.Now}
+	if f.cluster != nil {
+		leader, _ := f.cluster.View().Leader()
+		o.Coordinator = leader.Address // none: a leader of an older version does not gossip
+	}
+	client, err := protocol.Dial(f.identity, o)
 	if err != nil {
 		return err
 	}

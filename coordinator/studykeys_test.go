@@ -95,7 +95,7 @@ func TestLeadWithoutKeys(t *testing.T) {
 			t.Fatal("a replica without keys leads at once")
 		}
 	}
-	stores := must(folder.LeadStores(ctx, w.config))
+	stores := must(folder.LeadStores(ctx, w.config, nil))
 	stores.Store.Keys = keys
 	if lost := must(stores.Store.Unreadable(ctx)); lost {
 		t.Error("the replica with the key finds a ballot that it cannot read")

@@ -13,6 +13,11 @@ type watching struct{ server *Server }
 
 func (s *Server) listenWatched() (*watch.Watcher, error) {
 	r := s.scheduler.releaser
+	if s.cluster != nil {
+		if err := s.counts.Registry.Register(replicaMetrics{s.cluster}); err != nil {
+			return nil, err
+		}
+	}
 	return watch.Listen(watch.Watched{
 		Coordinator: watching{s}, Config: &s.config, Store: s.store, Journal: r.journal, Ledger: r.ledger, Presence: s.presence, Counts: s.counts,
 		Address: s.address(), Started: s.started, AuthorityEnds: s.authority.Expires(),
@@ -23,7 +28,10 @@ func (w watching) Health() watch.Health {
 	s := w.server
 	is := watch.Health{Behind: s.scheduler.releaser.behind(), Damaged: s.unwell.Load(), Uploads: len(s.uploads), Helped: s.sharing.helped()}
 	is.Now, is.Doubt = s.registry.watch.now()
-	is.Silent = s.sharing.silent()
+	if s.cluster != nil {
+		is.Replicas = s.cluster.View().Members
+	}
+	is.Silent, is.Rival = s.sharing.silent(), rival(s.cluster)
 	return is
 }
 

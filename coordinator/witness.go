@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/cluster"
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/coordinator/watch"
@@ -44,6 +45,7 @@ type witnesses struct {
 	clock   clock.Clock
 	started time.Duration // in elapsed time
 	wait    time.Duration // Config.WitnessWait
+	cluster *cluster.Cluster
 
 	mu         sync.Mutex                            // guards the rest
 	called     map[study.PartyID]bool                // who has called since the start
@@ -227,7 +229,11 @@ func (w *witnesses) whyWait(h study.Hash, contributors, others []study.PartyID) 
 	why, missing := "until those who poll could show what they have", []study.PartyID(nil)
 	if w.clock.Elapsed()-w.started >= w.wait {
 		if missing = w.awaited(h, contributors, others); len(missing) == 0 {
-			return w.stopped()
+			err := w.stopped()
+			if other := rival(w.cluster); err == nil && other != nil {
+				err = fmt.Errorf("%w: %w", errWaits, other)
+			}
+			return err
 		}
 		why = "until its contributors have called since the start, or an operator waives them (caucus study show, study waive)"
 		if w.released(h, missing) {

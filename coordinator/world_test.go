@@ -201,7 +201,11 @@ func newWorldIn(t testing.TB, database func(testing.TB) string, change func(*fol
 
 func (w *world) start() {
 	w.t.Helper()
+	if w.config.Replicas.Listen != "" && w.config.Stores == nil {
+		w.config.Stores = must(Lead(context.Background(), w.config))
+	}
 	w.server = must(New(w.config))
+	w.config.Stores = nil
 	w.config.Listen = w.server.Addr() // the same after a restart
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -18,7 +18,7 @@ import (
 // of the dashboard, where it is installed.
 func TestDashboardAndAlerts(t *testing.T) {
 	known := map[string]bool{"up": true}
-	for _, file := range []string{"../coordinator/watch/metrics.go", "../coordinator/members/counts.go", "../coordinator/watch/collector.go", "../coordinator/standing.go", "../agent/health/metrics.go", "../helper/watched.go"} {
+	for _, file := range []string{"../coordinator/watch/metrics.go", "../coordinator/members/counts.go", "../coordinator/watch/collector.go", "../coordinator/standing.go", "../coordinator/rival.go", "../agent/health/metrics.go", "../helper/watched.go"} {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +46,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 	}
 	for _, name := range []string{"caucus_ledger_behind", "caucus_certificate_expiry_seconds", "caucus_budget_spent_epsilon", "caucus_refusals_total",
 		"caucus_agent_studies", "caucus_agent_budget_spent_epsilon", "caucus_agent_ledger_behind", "caucus_agent_certificate_expiry_seconds", "caucus_agent_polls_total", "caucus_agent_refusals_total",
-		"caucus_disk_free_bytes", "caucus_helper_out_of_reach", "caucus_helper_disk_free_bytes", "caucus_helper_behind"} {
+		"caucus_disk_free_bytes", "caucus_helper_out_of_reach", "caucus_helper_disk_free_bytes", "caucus_helper_behind", "caucus_replicas", "caucus_rival"} {
 		if !asked[name] {
 			t.Errorf("nobody looks at %s", name)
 		}

@@ -1,20 +1,47 @@
 package protocol
 
-import "caucus/protocol/pb"
+import (
+	"encoding/json"
+	"fmt"
 
-// SignAddresses signs the addresses of a coordinator's replicas, with commas between them.
-func SignAddresses(signer *Signer, addresses string) *pb.Signed {
-	return &pb.Signed{Document: []byte(addresses), Signature: signer.Sign(AddressesDocument, []byte(addresses))}
+	"caucus/protocol/pb"
+)
+
+// Sign signs the list, and again with its number if it has one. Both are nil if there is no list.
+func (a Addresses) Sign(signer *Signer) (plain, numbered *pb.Signed) {
+	sign := func(kind Document, text []byte) *pb.Signed {
+		return &pb.Signed{Document: text, Signature: signer.Sign(kind, text)}
+	}
+	if a.List == "" {
+		return nil, nil
+	}
+	if plain = sign(AddressesDocument, []byte(a.List)); a.Number == 0 {
+		return plain, nil
+	}
+	text, _ := json.Marshal(a)
+	return plain, sign(NumberedAddresses, text)
 }
 
-// addressesOf checks that key signed the addresses (SignAddresses), and returns them. It returns "" if s is nil.
-// Errors wrap ErrDamaged.
-func addressesOf(s *pb.Signed, key SignerKey) (string, error) {
-	if s == nil {
-		return "", nil
+// addressesOf checks that key signed the addresses (Sign), and returns them, with their number if
+// they have one. Both may be nil. Errors wrap ErrDamaged.
+func addressesOf(plain, numbered *pb.Signed, key SignerKey) (a Addresses, err error) {
+	switch {
+	case numbered != nil:
+		err = key.Verify(NumberedAddresses, numbered.Document, numbered.Signature)
+		if err == nil && json.Unmarshal(numbered.Document, &a) != nil {
+			err = fmt.Errorf("%w: a list of addresses is no JSON", ErrDamaged)
+		}
+	case plain != nil:
+		err = key.Verify(AddressesDocument, plain.Document, plain.Signature)
+		a.List = string(plain.Document)
+	default:
+		return Addresses{}, nil
 	}
-	if err := key.Verify(AddressesDocument, s.Document, s.Signature); err != nil {
-		return "", err
+	if err == nil {
+		err = CheckAddresses(a.List)
 	}
-	return string(s.Document), CheckAddresses(string(s.Document))
+	if err != nil {
+		return Addresses{}, err
+	}
+	return a, nil
 }

@@ -225,8 +225,8 @@ type Listing struct {
 	Studies []Summary
 	// Skew is the lead of the coordinator's clock over this machine's.
 	Skew time.Duration
-	// Addresses are those of the coordinator's replicas, with commas between them, for Identity.Follow; "" for unknown.
-	Addresses string
+	// Addresses are those of the coordinator's replicas, for Identity.Follow.
+	Addresses Addresses
 	// Back says how the coordinator's ledger contradicts what it signed earlier, which proves that
 	// the ledger was restored to an older state; else nil.
 	Back error
@@ -254,7 +254,7 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	if err := c.follow(SignedOf(reply.Successions)); err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", err)
 	}
-	if l.Addresses, err = addressesOf(reply.Addresses, c.Keys().Newest()); err != nil {
+	if l.Addresses, err = addressesOf(reply.Addresses, reply.Replicas, c.Keys().Newest()); err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", err)
 	}
 	l.HelperBack = c.HelperBack()

@@ -148,10 +148,21 @@ func callerOfChains(chains [][]*x509.Certificate) (Caller, error) {
 	return CallerOfCertificate(chains[0][0])
 }
 
+// Addresses are those of a coordinator's replicas.
+type Addresses struct {
+	// Number grows with each list that the coordinator signs. So a list of before, from a replica
+	// that led then, takes nobody back. 0 means that the list has no number.
+	Number int64 `json:"number"`
+	// List has commas between the addresses; "" means that they are not known.
+	List string `json:"addresses"`
+}
+
 // Identity is a party's or operator's secret: its certificate and key, and the keys that it trusts.
 type Identity struct {
 	// Coordinator is the host:port to dial; for replicas, all addresses with commas between them.
 	Coordinator string `yaml:"coordinator"`
+	// AddressesNumber is the number of the list that Coordinator was taken from (Addresses); 0: none.
+	AddressesNumber int64 `yaml:"addresses_number,omitempty"`
 	// CA, Certificate and Key are PEM.
 	CA          string `yaml:"ca"`
 	Certificate string `yaml:"certificate"`
@@ -166,9 +177,9 @@ func (id Identity) Keys() (Keys, error) { return FollowKeys(id.Signer, id.Succes
 
 // Follow returns the identity with the coordinator's newer keys and addresses, as a Listing has them, and
 // whether it changed. The new identity trusts only the new authority.
-func (id Identity) Follow(k Keys, addresses string) (_ Identity, news bool) {
+func (id Identity) Follow(k Keys, addresses Addresses) (_ Identity, news bool) {
 	if news = id.moves(addresses); news {
-		id.Coordinator = addresses
+		id.Coordinator, id.AddressesNumber = addresses.List, addresses.Number
 	}
 	if len(k.signed) != len(id.Successions) {
 		id.Successions, id.CA, news = k.signed, pemOf("CERTIFICATE", k.Authority()), true
@@ -177,10 +188,12 @@ func (id Identity) Follow(k Keys, addresses string) (_ Identity, news bool) {
 }
 
 // moves reports whether the identity should take these addresses, which the coordinator signed. One of them must be
-// in the identity already, because an identity that was given another address, such as that of a tunnel, keeps it.
-func (id Identity) moves(addresses string) bool {
+// in the identity already, because an identity that was given another address, such as that of a tunnel, keeps it. A
+// list with a lower number is an old one.
+func (id Identity) moves(a Addresses) bool {
 	known := strings.Split(id.Coordinator, ",")
-	return addresses != id.Coordinator && slices.ContainsFunc(strings.Split(addresses, ","), func(a string) bool { return slices.Contains(known, a) })
+	return a.List != id.Coordinator && a.Number >= id.AddressesNumber &&
+		slices.ContainsFunc(strings.Split(a.List, ","), func(a string) bool { return slices.Contains(known, a) })
 }
 
 // Outdated reports whether a former authority issued the certificate, which should then be renewed.

@@ -30,6 +30,8 @@ const (
 	SuccessionDocument Document = "caucus succession 1"
 	// AddressesDocument: where replicas answer, by the coordinator.
 	AddressesDocument Document = "caucus addresses 1"
+	// NumberedAddresses: the same with a number (Addresses), by the coordinator.
+	NumberedAddresses Document = "caucus addresses 2"
 	// AmendmentDocument: a link of the chain on a plan, by the coordinator.
 	AmendmentDocument Document = "caucus amendment 1"
 	// AcceptanceDocument: an Acceptance, which each of the two servers makes and signs for itself.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/coordinator"
+	"caucus/coordinator/cluster"
 	"caucus/coordinator/folder"
 	"caucus/protocol"
 )
@@ -25,7 +26,7 @@ var (
 
 func newCoordinator(c *console) *cobra.Command {
 	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c), newCoordinatorPage(c), newCoordinatorOperator(c), newCoordinatorClock(c),
-		newCoordinatorRotate(c), newCoordinatorBackup(c), newCoordinatorRestore(c), newCoordinatorMove(c))
+		newCoordinatorRotate(c), newCoordinatorBackup(c), newCoordinatorRestore(c), newCoordinatorMove(c), newCoordinatorMembers(c))
 }
 
 func newCoordinatorInit(c *console) *cobra.Command {
@@ -142,6 +143,65 @@ the time that has passed, or an operator vouches for it.`,
 	}
 	cmd.Flags().BoolVar(&vouch, "vouch", false, "say that the coordinator's clock is right")
 	return o.flag(cmd)
+}
+
+func newCoordinatorMembers(c *console) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "members",
+		Short: "List a coordinator's replicas: who lives, and who leads",
+		Long: `List the replicas of a coordinator: which are alive, which leads, and those that
+went within a day. The replica of the folder answers; if it does not run, one of
+those under join: does. It needs neither PostgreSQL nor a leader.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dir == "" {
+				return usagef("coordinator members needs --dir DIR, a replica's folder")
+			}
+			config, err := folder.LoadConfig(filepath.Join(dir, folder.ConfigFile))
+			if err != nil {
+				return err
+			}
+			if config.Replicas.Listen == "" {
+				return fmt.Errorf("%s has no replicas: this coordinator looks for no others", folder.ConfigFile)
+			}
+			ring, err := folder.LoadKeyring(config)
+			if err != nil {
+				return err
+			}
+			_, client, err := protocol.ReplicaTLS(ring.Authority, "members", time.Now)
+			if err != nil {
+				return err
+			}
+			var failed error
+			for _, at := range append([]string{config.Replicas.At()}, config.Replicas.Join...) {
+				all, err := cluster.Ask(cmd.Context(), client, at)
+				if err == nil {
+					return c.print(all, func(w io.Writer) { printReplicas(w, all) })
+				}
+				failed = errors.Join(failed, err)
+			}
+			return fmt.Errorf("no replica answers: start one: %w", failed)
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "a replica's folder")
+	return cmd
+}
+
+func printReplicas(w io.Writer, all []cluster.Member) {
+	t := newTable(w, "replica", "agents dial", "state", "since", "role", "keys", "schemas", "version", "database")
+	for _, m := range all {
+		state, role := "gone", ""
+		if m.Alive {
+			state, role = "alive", "stands by"
+		}
+		if m.Alive && m.Leads {
+			role = fmt.Sprintf("leads, epoch %d", m.Epoch)
+		}
+		t.add(m.At, m.Address, state, m.Since.UTC().Format(time.DateTime), role, fmt.Sprint(m.Keys),
+			fmt.Sprint(m.Schemas), m.Version, m.Database)
+	}
+	t.render()
 }
 
 // runs prints a daemon's document and runs the daemon until the context ends.

@@ -11,12 +11,15 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"os"
 	"reflect"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/memberlist"
+
+	"caucus/protocol"
 )
 
 // Times of a local network, where a packet takes a millisecond. memberlist probes one replica each
@@ -46,13 +49,14 @@ const (
 type Config struct {
 	// Name is of this process, never used again.
 	Name string
-	// Listen and Advertise are host:port here and as others dial it; Advertise is Listen if empty.
-	Listen, Advertise string
-	// Join names one replica or more that may be up. Names of machines are resolved anew for each
-	// attempt.
-	Join []string
+	// Places say where it listens and whom it looks for. Port 0 takes a free one. Names of machines
+	// are resolved anew for each attempt, for ever.
+	Places
 	// Server and Client are the two sides of mutual TLS (protocol.ReplicaTLS).
 	Server, Client *tls.Config
+	// Memory is a file for the members heard of, so that a replica that starts while the others are
+	// away knows them. Empty means none.
+	Memory string
 	// Keys answers replicas that ask for keys of ballots. Nil answers with nothing.
 	Keys func() []byte
 	Log  *slog.Logger
@@ -123,6 +127,10 @@ func open(c Config, own State, t memberlist.Transport) (*Cluster, error) {
 	r.stop = stop
 	r.under.Go(func() { r.join(ctx) })
 	r.under.Go(func() { r.publish(ctx) })
+	if c.Memory != "" {
+		r.recall()
+		r.under.Go(func() { r.remember(ctx) })
+	}
 	return r, nil
 }
 
@@ -185,6 +193,53 @@ func (r *Cluster) publish(ctx context.Context) {
 		}
 	}
 }
+
+// recall reads Config.Memory. Whoever lived when it was written is taken to have gone just now. A
+// file that is not there or cannot be read is no loss: gossip tells the same.
+func (r *Cluster) recall() {
+	var all []Member
+	text, err := os.ReadFile(r.config.Memory)
+	if err != nil || json.Unmarshal(text, &all) != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range all {
+		if m.Alive {
+			m.Since = time.Now()
+		}
+		if m.Alive, m.Leads = false, false; time.Since(m.Since) < KeepGone {
+			r.put(m)
+		}
+	}
+	r.hear()
+}
+
+// remember writes Config.Memory when agents should know other addresses, or a new leader came.
+func (r *Cluster) remember(ctx context.Context) {
+	for before := ""; ; {
+		changed, v := r.Changed(), r.View()
+		if now := fmt.Sprint(v.Newest, v.Addresses()); now != before {
+			if err := protocol.WriteSecret(r.config.Memory, r.document()); err != nil {
+				r.config.Log.Warn("the replicas heard of are not kept", "error", err)
+			}
+			before = now
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(rememberEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// rememberEvery bounds how often Config.Memory is written.
+const rememberEvery = time.Second
 
 // hear wakes those who wait for a change. The caller holds mu.
 func (r *Cluster) hear() {

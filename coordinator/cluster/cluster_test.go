@@ -68,7 +68,7 @@ func (w wire) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (
 func (w *world) add(at string, n int) *Cluster {
 	i := len(w.replicas)
 	name := fmt.Sprint("r", i)
-	c := Config{Name: name, Join: []string{fmt.Sprint("127.0.0.1:", n+1)}, Log: slog.New(slog.DiscardHandler)}
+	c := Config{Name: name, Places: Places{Join: []string{fmt.Sprint("127.0.0.1:", n+1)}}, Log: slog.New(slog.DiscardHandler)}
 	own := State{Address: at, Database: "1/1/c"}
 	r, err := open(c, own, w.wires[i])
 	if err != nil {

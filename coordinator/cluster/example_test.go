@@ -22,7 +22,8 @@ func Example() {
 			panic(err)
 		}
 		c := cluster.Config{
-			Name: name, Listen: "127.0.0.1:0", Join: join, Server: server, Client: client, Log: slog.New(slog.DiscardHandler),
+			Name: name, Places: cluster.Places{Listen: "127.0.0.1:0", Join: join}, Server: server, Client: client,
+			Log: slog.New(slog.DiscardHandler),
 		}
 		r, err := cluster.Open(c, cluster.State{Address: name + ".example.org:7443"})
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +27,7 @@ func must[T any](x T, err error) T {
 
 // side is what one replica has of a coordinator's authority.
 func config(a *protocol.Authority, name string, join ...string) Config {
-	c := Config{Name: name, Listen: "127.0.0.1:0", Join: join, Log: slog.New(slog.DiscardHandler), Keys: func() []byte { return []byte("keys of " + name) }}
+	c := Config{Name: name, Places: Places{Listen: "127.0.0.1:0", Join: join}, Log: slog.New(slog.DiscardHandler), Keys: func() []byte { return []byte("keys of " + name) }}
 	var err error
 	c.Server, c.Client, err = protocol.ReplicaTLS(a, name, time.Now)
 	must(0, err)
@@ -146,6 +148,36 @@ func TestPort(t *testing.T) {
 	}
 	must(0, after.Close())
 	must(0, first.Close())
+}
+
+// TestMemory: a replica that starts while the others are away knows them and the newest epoch, and
+// that none of them lives. A file that was cut short harms nobody.
+func TestMemory(t *testing.T) {
+	authority := must(protocol.NewAuthority(time.Now()))
+	first, at := opened(t, config(authority, "first"))
+	c := config(authority, "second", at)
+	c.Memory = filepath.Join(t.TempDir(), "replicas.json")
+	second, _ := opened(t, c)
+	first.Say(func(s *State) { s.Leads, s.Epoch = true, 5 })
+	soon(t, "the second writes what it heard", func() bool {
+		text, _ := os.ReadFile(c.Memory)
+		return strings.Contains(string(text), `"epoch":5`)
+	})
+	must(0, second.Close())
+	must(0, first.Close())
+	c.Name, c.Join = "third", nil
+	third, _ := opened(t, c)
+	v := third.View()
+	if epoch, led := v.Led(); epoch != 5 || led || len(third.living()) != 1 {
+		t.Errorf("epoch %d, led %t, alive %q", epoch, led, third.living())
+	}
+	if got := v.Addresses(); got != "first.example.org:1,second.example.org:1,third.example.org:1" {
+		t.Errorf("it knows %s", got)
+	}
+	must(0, third.Close())
+	must(0, os.WriteFile(c.Memory, []byte(`[{"name":`), 0o600))
+	c.Name = "fourth"
+	opened(t, c)
 }
 
 // TestAdvertise: an address that nobody can dial is refused, with words.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"caucus/coordinator/cluster"
 	"caucus/internal/clock"
 	"caucus/internal/database"
 	"caucus/internal/folder"
@@ -33,6 +34,9 @@ type Config struct {
 	// Address is the host:port that invitations tell parties to dial; for replicas, all addresses
 	// with commas between them. Empty means the address on which the coordinator listens.
 	Address string `yaml:"address"`
+	// Replicas is how this replica finds the others that share Store. Then Address is this replica's
+	// own, and agents learn those of all. Without it PostgreSQL alone notices that a leader is gone.
+	Replicas cluster.Places `yaml:"replicas"`
 	// MinimumParties is the least number of contributors that a plan may have as its minimum.
 	MinimumParties int `yaml:"minimum_parties"`
 	// InvitationValid is how long an invitation lasts, unless the command that makes it says otherwise.
@@ -126,6 +130,9 @@ type Limits struct {
 	Burst int     `yaml:"burst"`
 }
 
+// OwnAddress is what agents dial to reach this replica.
+func (c Config) OwnAddress() string { return cmp.Or(c.Address, c.Listen) }
+
 // Helper names the second server for studies with noise by aggregators. The zero Helper is none.
 type Helper struct {
 	// Address is the helper's host:port, and Key its signing key. The helper's operator gives both
@@ -147,6 +154,7 @@ const (
 	CAKeyFile    = "ca.key"
 	SignerFile   = "signer.key"
 	KeyringFile  = "keyring.json"   // tells which generation of these three files is in use
+	ReplicasFile = "replicas.json"  // the other replicas that this one heard of
 	SharesFile   = "shares.db"      // shares of studies with noise: aggregators, if there is a helper
 	SharesKey    = "aggregator.key" // this coordinator's signing key for its helper
 )
@@ -214,6 +222,12 @@ func (c Config) Validate() error {
 	}
 	if err := c.Helper.validate(c); err != nil {
 		return fmt.Errorf("helper: %w", err)
+	}
+	if err := c.Replicas.Validate(c.OwnAddress()); err != nil {
+		return fmt.Errorf("replicas: %w", err)
+	}
+	if c.Replicas.Listen != "" && c.Store == "" {
+		return errors.New("replicas: they share one PostgreSQL database: caucus coordinator move makes one")
 	}
 	if c.Dir == "" {
 		return errors.New("dir: name the coordinator's folder")

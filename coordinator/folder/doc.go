@@ -16,4 +16,13 @@
 //     backup. Reconcile then charges the releases that the ledger lost, and PutBack stores releases that the
 //     store lost.
 //   - No noise is drawn here, and nothing is released.
+//
+// # In which order to read it
+//
+// No file uses a declaration of a later one, except within the circle that part 1 begins with.
+//
+//  1. config.go and stores.go (the databases), which use each other; head.go, keyring.go.
+//  2. operators.go, init.go, helper.go: what makes a folder.
+//  3. backup.go, move.go: what copies one.
+//  4. evidence.go, putback.go: what a ledger lacks after a restore.
 package folder

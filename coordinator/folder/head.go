@@ -16,6 +16,8 @@ import (
 // Head holds the ledger's head for receipts, and keeps a copy in the file Config.Head.
 type Head struct {
 	path string // "": no file
+	// Announce, if not nil, is told of each head that was stored.
+	Announce func(privacy.Head)
 
 	mu   sync.Mutex   // guards head and kept, and the file
 	head privacy.Head // the ledger's head
@@ -87,7 +89,28 @@ func (h *Head) Advance(ctx context.Context, j privacy.Journal) (privacy.Head, er
 		}
 	}
 	h.head = now
+	if h.Announce != nil {
+		h.Announce(now)
+	}
 	return now, nil
+}
+
+// RememberHead stores a head that the leader told this replica, if the file has none as new. So the
+// file of a replica that stands by is as new as the leader's, although it reads no ledger.
+func RememberHead(c Config, told string) error {
+	head, err := privacy.ParseHead(told)
+	if err != nil || c.HeadFile() == "" {
+		return err
+	}
+	text, err := os.ReadFile(c.HeadFile())
+	if err != nil {
+		return fmt.Errorf("head: %w", err)
+	}
+	kept, err := privacy.ParseHead(string(text))
+	if err != nil || head.Sequence <= kept.Sequence {
+		return err
+	}
+	return (&Head{path: c.HeadFile()}).keep(head)
 }
 
 // Now returns the head that was stored last.

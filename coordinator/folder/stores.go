@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	aggregators "caucus/aggregator"
+	"caucus/coordinator/cluster"
 	"caucus/coordinator/records"
 	"caucus/internal/database"
 	"caucus/privacy/journal"
@@ -21,8 +22,10 @@ type Stores struct {
 	// Shares is the path or address of the store of shares, which a coordinator with a helper has.
 	Shares string
 	// Lease is the leadership of one replica; nil with files, which a lock on the folder protects.
-	Lease  *database.Lease
-	unlock func()
+	Lease *database.Lease
+	// Cluster tells of the other replicas; nil if the configuration does not say where they are.
+	Cluster *cluster.Cluster
+	unlock  func()
 }
 
 // OpenStores opens the databases, also while a coordinator runs. It refuses a missing or empty database, because the
@@ -51,9 +54,10 @@ func OpenStores(c Config) (*Stores, error) {
 	return s, nil
 }
 
-// LeadStores opens the databases for the one process that leads, and brings files up to date. It
-// keeps other processes out until Close. With PostgreSQL it waits until this replica leads.
-func LeadStores(ctx context.Context, c Config) (*Stores, error) {
+// LeadStores opens the databases for the one process that leads, and brings them up to date. It
+// keeps other processes out until Close. With PostgreSQL it waits until this replica leads. Then,
+// before it changes anything, it calls may unless that is nil, and gives the lead up if may fails.
+func LeadStores(ctx context.Context, c Config, may func(*database.Lease) error) (*Stores, error) {
 	unlock, err := Hold(c.Dir)
 	if err != nil {
 		return nil, err
@@ -64,6 +68,9 @@ func LeadStores(ctx context.Context, c Config) (*Stores, error) {
 		if lease, err = database.Acquire(ctx, c.Store, fmt.Sprintf("%s (%s)", host, c.Listen), c.Single, true); err == nil {
 			free := unlock
 			unlock = func() { lease.Release(); free() }
+			if may != nil {
+				err = may(lease)
+			}
 		}
 	} else {
 		err = database.Upgrade(ctx, database.File{SQLite: records.File, Path: c.Path(StoreFile)}, journal.SQLite(c.Path(LedgerFile)), aggregators.SQLite(c.Path(SharesFile)))
@@ -99,7 +106,15 @@ func (s *Stores) AskAgain(ctx context.Context, c Config) error {
 func (s *Stores) Close() error {
 	err := errors.Join(s.Store.Close(), s.Journal.Close())
 	s.unlock()
+	if s.Cluster != nil {
+		err = errors.Join(err, s.Cluster.Close())
+	}
 	return err
+}
+
+// Schemas are the numbers of migrations that this program knows, of store, ledger and shares.
+func Schemas() []int {
+	return []int{records.File.Known(), journal.SQLite("").Known(), aggregators.SQLite("").Known()}
 }
 
 // makeFiles makes an empty store and an empty ledger, and returns the store.

@@ -50,6 +50,18 @@ func (k *Keys) Replace(all map[study.Hash][]byte) {
 	k.change()
 }
 
+// Add takes keys that another replica holds and this one lacks.
+func (k *Keys) Add(all map[study.Hash][]byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for h, key := range all {
+		if len(key) == 32 && len(k.of[h]) == 0 {
+			k.of[h] = key
+		}
+	}
+	k.change()
+}
+
 func (k *Keys) forget(h study.Hash) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

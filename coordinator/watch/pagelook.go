@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/cluster"
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
@@ -24,6 +25,7 @@ type overview struct {
 	Counts      string
 	Units       []ledgerUnit
 	LedgerSays  string
+	Replicas    []replicaLine
 	Charges     int
 	Plot        []ledgerCurve
 	From, To    string // ends of the plot
@@ -56,6 +58,23 @@ type studyLook struct {
 	Waits, Awaited                           []string
 	MoreWaits, MoreAwaited                   int
 	ReadersNamed, Released, Waiting, IsDraft bool
+}
+
+type replicaLine struct{ Address, State, Since, Version string }
+
+// replicas lists who lives, who leads, and who went.
+func replicas(all []cluster.Member) (lines []replicaLine) {
+	for _, m := range all {
+		state := "gone"
+		switch {
+		case m.Alive && m.Leads:
+			state = fmt.Sprintf("leads, epoch %d", m.Epoch)
+		case m.Alive:
+			state = "stands by"
+		}
+		lines = append(lines, replicaLine{m.Address, state, m.Since.UTC().Format(time.DateTime), m.Version})
+	}
+	return lines
 }
 
 type memberLine struct {
@@ -103,7 +122,9 @@ func (c *planCache) of(tx records.Tx, h study.Hash) (study.Plan, error) {
 
 func (p *page) look(ctx context.Context) (o overview, err error) {
 	s := p.server
-	now := s.Health().Now
+	health := s.Health()
+	now := health.Now
+	o.Replicas = replicas(health.Replicas)
 	if err := s.ready(ctx); err != nil {
 		o.Troubles = append(o.Troubles, err.Error())
 	}

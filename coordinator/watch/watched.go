@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 
+	"caucus/coordinator/cluster"
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/internal/webpage"
@@ -41,7 +42,11 @@ type Health struct {
 	Uploads int   // contributions and pools in memory
 	// Helped: a helper is configured. Silent is since when the helper has not answered; zero: it answers.
 	Helped bool
-	Silent time.Time
+	// Rival says which other leader keeps this one from releasing; nil: none.
+	Rival error
+	// Replicas are those of this coordinator, as this one hears of them; none: it looks for none.
+	Replicas []cluster.Member
+	Silent   time.Time
 }
 
 // Watched is a coordinator with the parts that the page and the metrics read directly.
@@ -177,7 +182,7 @@ func (w *Watcher) Close() (err error) {
 // error has one cause on each line, without names of parties or studies.
 func (s *Watched) ready(ctx context.Context) error {
 	health := s.Health()
-	causes := []error{health.Doubt}
+	causes := []error{health.Doubt, health.Rival}
 	if health.Damaged {
 		causes = append(causes, errors.New("a file of this coordinator is damaged: stop it and restore a backup of the whole folder"))
 	}

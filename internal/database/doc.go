@@ -26,8 +26,13 @@
 //     finds its last answer in the database, or finds that there is none. So no answer leaves that a later
 //     leader would draw again.
 //
-// PostgreSQL alone decides who leads, so replicas need no gossip. If a leader dies, the end of its session wakes the
-// next one at once. If a leader is cut off, PostgreSQL waits 5 s for it.
+// PostgreSQL alone decides who leads. If a leader dies, the end of its session wakes the next one at
+// once. If a leader is cut off or paused, PostgreSQL waits 5 s for it. An Observer may end its session
+// earlier, if another witness does not hear from the leader either (coordinator/cluster). This takes
+// nothing from the proof: a session may end at any moment.
+//
+// A pooler of connections hands out sessions of its own, so no lock of a session holds. Acquire
+// refuses one that shows itself by another number of PostgreSQL's process.
 //
 // The user supplies a Schema, further pragmas, and the number of reader connections.
 package database

@@ -21,6 +21,10 @@ var ErrLost = errors.New("this replica leads no more: another one does, or Postg
 // ErrLed says that another process leads.
 var ErrLed = errors.New("a replica of this coordinator leads: stop all of them first")
 
+// errPooler refuses a program that stands before PostgreSQL and hands out its sessions. The lease is
+// a lock of one session, which such a program may give to somebody else.
+var errPooler = errors.New("store: a pooler of connections stands between this replica and PostgreSQL, so no lease holds there: name PostgreSQL itself, on its own port")
+
 // leaderLock is the advisory lock of a leader's session, "Caul" in ASCII.
 const leaderLock = 0x4361756c
 
@@ -69,8 +73,12 @@ func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Leas
 		}
 	}()
 	var names string
-	if err := conn.QueryRow(ctx, "SHOW synchronous_standby_names").Scan(&names); err != nil {
+	var pid uint32
+	if err := conn.QueryRow(ctx, "SELECT current_setting('synchronous_standby_names'), pg_backend_pid()").Scan(&names, &pid); err != nil {
 		return nil, err
+	}
+	if pid != conn.PgConn().PID() {
+		return nil, errPooler
 	}
 	if !single && (names == "" || strings.Contains(names, "*")) {
 		return nil, errors.New("PostgreSQL names no synchronous standby in synchronous_standby_names, so what was released could be lost with one disk, and released anew: name one, or start with --single and back up")
@@ -100,6 +108,9 @@ func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Leas
 	l.over.Go(func() { l.keep(ctx) })
 	return l, nil
 }
+
+// Epoch is the number under which this process leads. Each leader has a higher one.
+func (l *Lease) Epoch() int64 { return l.epoch }
 
 // keep uses the session regularly, so that PostgreSQL does not end it. It returns when that fails.
 func (l *Lease) keep(ctx context.Context) {
@@ -159,18 +170,4 @@ func (l *Lease) holds() error {
 // doubts reports whether a notice says that the standby did not confirm a commit.
 func doubts(n *pgconn.Notice) bool {
 	return n.Severity == "WARNING" && strings.Contains(n.Message, "synchronous replication")
-}
-
-// Leader is the name of the process that led last.
-func Leader(ctx context.Context, at string) (leader string, err error) {
-	c, err := settings(at)
-	if err != nil {
-		return "", err
-	}
-	conn, err := pgx.ConnectConfig(ctx, c)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	return leader, conn.QueryRow(ctx, "SELECT leader FROM caucus.lease").Scan(&leader)
 }

@@ -2,6 +2,7 @@ package database
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -55,6 +56,11 @@ func CheckAddress(at string) error {
 // shorten it.
 var idle = 5 * time.Second
 
+// process names all sessions of this process to PostgreSQL.
+var process = named + rand.Text()
+
+const named = "caucus "
+
 // settings reads an address. Sessions with these settings notice within seconds that the other side is gone.
 func settings(at string) (*pgx.ConnConfig, error) {
 	c, err := pgx.ParseConfig(at)
@@ -66,7 +72,7 @@ func settings(at string) (*pgx.ConnConfig, error) {
 	}
 	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 4}}).DialContext
 	for name, value := range map[string]string{
-		"synchronous_commit": "on", "idle_in_transaction_session_timeout": fmt.Sprint(idle.Milliseconds()),
+		"application_name": process, "synchronous_commit": "on", "idle_in_transaction_session_timeout": fmt.Sprint(idle.Milliseconds()),
 		"tcp_keepalives_idle": "1", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "4", "bytea_output": "hex",
 	} {
 		c.RuntimeParams[name] = value

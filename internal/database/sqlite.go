@@ -169,6 +169,12 @@ func (s Schema) run(tx *sql.Tx, files []string, dialect *strings.Replacer) error
 
 func (s Schema) files() ([]string, error) { return fs.Glob(s.Migrations, "migrations/*.sql") }
 
+// Known is the number of migrations that this program knows.
+func (s Schema) Known() int {
+	files, _ := s.files() // the pattern is right
+	return len(files)
+}
+
 // versionOf returns the number of migrations that a database states (0 if new), and the number corrected
 // by Version. It refuses a database of another kind, or of a newer version.
 func (s Schema) versionOf(tx *sql.Tx) (said, version int, err error) {

@@ -338,7 +338,10 @@ type ListReply struct {
 	Successions []*Signed `protobuf:"bytes,4,rep,name=successions,proto3" json:"successions,omitempty"`
 	// Where its replicas are, in a document of kind "caucus addresses 1": HOST:PORT with
 	// commas between them. None from a coordinator that does not know.
-	Addresses     *Signed `protobuf:"bytes,5,opt,name=addresses,proto3" json:"addresses,omitempty"`
+	Addresses *Signed `protobuf:"bytes,5,opt,name=addresses,proto3" json:"addresses,omitempty"`
+	// The same with a number that grows with each list, in a document of kind "caucus addresses 2":
+	// JSON {"number": …, "addresses": "…"}. Callers that know this field ignore the other one.
+	Replicas      *Signed `protobuf:"bytes,6,opt,name=replicas,proto3" json:"replicas,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -404,6 +407,13 @@ func (x *ListReply) GetSuccessions() []*Signed {
 func (x *ListReply) GetAddresses() *Signed {
 	if x != nil {
 		return x.Addresses
+	}
+	return nil
+}
+
+func (x *ListReply) GetReplicas() *Signed {
+	if x != nil {
+		return x.Replicas
 	}
 	return nil
 }
@@ -3862,14 +3872,15 @@ const file_caucus_proto_rawDesc = "" +
 	"\x05Shown\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x1c\n" +
-	"\tsignature\x18\x03 \x01(\fR\tsignature\"\xe7\x01\n" +
+	"\tsignature\x18\x03 \x01(\fR\tsignature\"\x96\x02\n" +
 	"\tListReply\x12,\n" +
 	"\astudies\x18\x01 \x03(\v2\x12.caucus.v1.SummaryR\astudies\x12\x1f\n" +
 	"\vunix_millis\x18\x02 \x01(\x03R\n" +
 	"unixMillis\x12%\n" +
 	"\x04head\x18\x03 \x01(\v2\x11.caucus.v1.SignedR\x04head\x123\n" +
 	"\vsuccessions\x18\x04 \x03(\v2\x11.caucus.v1.SignedR\vsuccessions\x12/\n" +
-	"\taddresses\x18\x05 \x01(\v2\x11.caucus.v1.SignedR\taddresses\"\xca\x02\n" +
+	"\taddresses\x18\x05 \x01(\v2\x11.caucus.v1.SignedR\taddresses\x12-\n" +
+	"\breplicas\x18\x06 \x01(\v2\x11.caucus.v1.SignedR\breplicas\"\xca\x02\n" +
 	"\aSummary\x12\x1b\n" +
 	"\tplan_hash\x18\x01 \x01(\fR\bplanHash\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -4242,111 +4253,112 @@ var file_caucus_proto_depIdxs = []int32{
 	10, // 3: caucus.v1.ListReply.head:type_name -> caucus.v1.Signed
 	10, // 4: caucus.v1.ListReply.successions:type_name -> caucus.v1.Signed
 	10, // 5: caucus.v1.ListReply.addresses:type_name -> caucus.v1.Signed
-	6,  // 6: caucus.v1.StudyPart.summary:type_name -> caucus.v1.Summary
-	12, // 7: caucus.v1.StudyPart.plan:type_name -> caucus.v1.Chunk
-	10, // 8: caucus.v1.StudyPart.amendments:type_name -> caucus.v1.Signed
-	9,  // 9: caucus.v1.StudyPart.statuses:type_name -> caucus.v1.PartyStatus
-	10, // 10: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
-	10, // 11: caucus.v1.StudyPart.forecast:type_name -> caucus.v1.Signed
-	14, // 12: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
-	12, // 13: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	64, // 14: caucus.v1.MakeTokenRequest.tags:type_name -> caucus.v1.MakeTokenRequest.TagsEntry
-	21, // 15: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
-	65, // 16: caucus.v1.TokenState.tags:type_name -> caucus.v1.TokenState.TagsEntry
-	21, // 17: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
-	66, // 18: caucus.v1.LabelRequest.tags:type_name -> caucus.v1.LabelRequest.TagsEntry
-	30, // 19: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	67, // 20: caucus.v1.Member.tags:type_name -> caucus.v1.Member.TagsEntry
-	34, // 21: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
-	12, // 22: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
-	38, // 23: caucus.v1.StudyKeysPart.keys:type_name -> caucus.v1.StudyKey
-	40, // 24: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader
-	12, // 25: caucus.v1.HelperPart.plan:type_name -> caucus.v1.Chunk
-	12, // 26: caucus.v1.HelperPart.pool:type_name -> caucus.v1.Chunk
-	47, // 27: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
-	49, // 28: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
-	51, // 29: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
-	12, // 30: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	60, // 31: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
-	10, // 32: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
-	62, // 33: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
-	12, // 34: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
-	60, // 35: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
-	0,  // 36: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
-	0,  // 37: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
-	2,  // 38: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
-	7,  // 39: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
-	11, // 40: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
-	13, // 41: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
-	15, // 42: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
-	11, // 43: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	17, // 44: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	28, // 45: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	31, // 46: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	19, // 47: caucus.v1.Administration.MakeToken:input_type -> caucus.v1.MakeTokenRequest
-	22, // 48: caucus.v1.Administration.ListTokens:input_type -> caucus.v1.ListTokensRequest
-	24, // 49: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
-	26, // 50: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
-	33, // 51: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	50, // 52: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	7,  // 53: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	54, // 54: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	7,  // 55: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
-	55, // 56: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
-	7,  // 57: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	52, // 58: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	56, // 59: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
-	58, // 60: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
-	61, // 61: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
-	36, // 62: caucus.v1.Replicas.StudyKeys:input_type -> caucus.v1.StudyKeysRequest
-	39, // 63: caucus.v1.Helper.Bring:input_type -> caucus.v1.HelperPart
-	44, // 64: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
-	44, // 65: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
-	46, // 66: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
-	44, // 67: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
-	44, // 68: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
-	44, // 69: caucus.v1.Helper.End:input_type -> caucus.v1.HelperDocument
-	44, // 70: caucus.v1.Helper.Recall:input_type -> caucus.v1.HelperDocument
-	1,  // 71: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 72: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	5,  // 73: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	8,  // 74: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	12, // 75: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	10, // 76: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	16, // 77: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	12, // 78: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	18, // 79: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	29, // 80: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	32, // 81: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	20, // 82: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
-	23, // 83: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
-	25, // 84: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
-	27, // 85: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
-	35, // 86: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 87: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	6,  // 88: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	6,  // 89: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	6,  // 90: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
-	6,  // 91: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
-	6,  // 92: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	53, // 93: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	57, // 94: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
-	59, // 95: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
-	63, // 96: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
-	37, // 97: caucus.v1.Replicas.StudyKeys:output_type -> caucus.v1.StudyKeysPart
-	41, // 98: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
-	44, // 99: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
-	45, // 100: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
-	48, // 101: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
-	44, // 102: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
-	44, // 103: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
-	42, // 104: caucus.v1.Helper.End:output_type -> caucus.v1.HelperEnded
-	43, // 105: caucus.v1.Helper.Recall:output_type -> caucus.v1.HelperRecalled
-	71, // [71:106] is the sub-list for method output_type
-	36, // [36:71] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	10, // 6: caucus.v1.ListReply.replicas:type_name -> caucus.v1.Signed
+	6,  // 7: caucus.v1.StudyPart.summary:type_name -> caucus.v1.Summary
+	12, // 8: caucus.v1.StudyPart.plan:type_name -> caucus.v1.Chunk
+	10, // 9: caucus.v1.StudyPart.amendments:type_name -> caucus.v1.Signed
+	9,  // 10: caucus.v1.StudyPart.statuses:type_name -> caucus.v1.PartyStatus
+	10, // 11: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
+	10, // 12: caucus.v1.StudyPart.forecast:type_name -> caucus.v1.Signed
+	14, // 13: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
+	12, // 14: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
+	64, // 15: caucus.v1.MakeTokenRequest.tags:type_name -> caucus.v1.MakeTokenRequest.TagsEntry
+	21, // 16: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
+	65, // 17: caucus.v1.TokenState.tags:type_name -> caucus.v1.TokenState.TagsEntry
+	21, // 18: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
+	66, // 19: caucus.v1.LabelRequest.tags:type_name -> caucus.v1.LabelRequest.TagsEntry
+	30, // 20: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
+	67, // 21: caucus.v1.Member.tags:type_name -> caucus.v1.Member.TagsEntry
+	34, // 22: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
+	12, // 23: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
+	38, // 24: caucus.v1.StudyKeysPart.keys:type_name -> caucus.v1.StudyKey
+	40, // 25: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader
+	12, // 26: caucus.v1.HelperPart.plan:type_name -> caucus.v1.Chunk
+	12, // 27: caucus.v1.HelperPart.pool:type_name -> caucus.v1.Chunk
+	47, // 28: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
+	49, // 29: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
+	51, // 30: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
+	12, // 31: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
+	60, // 32: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
+	10, // 33: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
+	62, // 34: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
+	12, // 35: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
+	60, // 36: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
+	0,  // 37: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
+	0,  // 38: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
+	2,  // 39: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
+	7,  // 40: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
+	11, // 41: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
+	13, // 42: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
+	15, // 43: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
+	11, // 44: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
+	17, // 45: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	28, // 46: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	31, // 47: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	19, // 48: caucus.v1.Administration.MakeToken:input_type -> caucus.v1.MakeTokenRequest
+	22, // 49: caucus.v1.Administration.ListTokens:input_type -> caucus.v1.ListTokensRequest
+	24, // 50: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
+	26, // 51: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
+	33, // 52: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	50, // 53: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	7,  // 54: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	54, // 55: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	7,  // 56: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
+	55, // 57: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
+	7,  // 58: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
+	52, // 59: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	56, // 60: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
+	58, // 61: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
+	61, // 62: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
+	36, // 63: caucus.v1.Replicas.StudyKeys:input_type -> caucus.v1.StudyKeysRequest
+	39, // 64: caucus.v1.Helper.Bring:input_type -> caucus.v1.HelperPart
+	44, // 65: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
+	44, // 66: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
+	46, // 67: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
+	44, // 68: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
+	44, // 69: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
+	44, // 70: caucus.v1.Helper.End:input_type -> caucus.v1.HelperDocument
+	44, // 71: caucus.v1.Helper.Recall:input_type -> caucus.v1.HelperDocument
+	1,  // 72: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 73: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	5,  // 74: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	8,  // 75: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	12, // 76: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	10, // 77: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	16, // 78: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	12, // 79: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	18, // 80: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	29, // 81: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	32, // 82: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	20, // 83: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
+	23, // 84: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
+	25, // 85: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
+	27, // 86: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
+	35, // 87: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 88: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	6,  // 89: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	6,  // 90: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	6,  // 91: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
+	6,  // 92: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
+	6,  // 93: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	53, // 94: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	57, // 95: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
+	59, // 96: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
+	63, // 97: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
+	37, // 98: caucus.v1.Replicas.StudyKeys:output_type -> caucus.v1.StudyKeysPart
+	41, // 99: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
+	44, // 100: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
+	45, // 101: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
+	48, // 102: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
+	44, // 103: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
+	44, // 104: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
+	42, // 105: caucus.v1.Helper.End:output_type -> caucus.v1.HelperEnded
+	43, // 106: caucus.v1.Helper.Recall:output_type -> caucus.v1.HelperRecalled
+	72, // [72:107] is the sub-list for method output_type
+	37, // [37:72] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_caucus_proto_init() }

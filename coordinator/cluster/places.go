@@ -1,0 +1,52 @@
+package cluster
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+
+	"caucus/protocol"
+)
+
+// Places says where replicas of a coordinator find each other.
+type Places struct {
+	// Listen is the host:port for other replicas. Empty means that this replica looks for none.
+	Listen string `yaml:"listen"`
+	// Advertise is the host:port that the others dial. Empty means Listen.
+	Advertise string `yaml:"advertise"`
+	// Join is the host:port of one replica or more that may be up; the others are learned from it.
+	Join []string `yaml:"join"`
+}
+
+// At is where the others dial this replica.
+func (p Places) At() string { return cmp.Or(p.Advertise, p.Listen) }
+
+// longestAddress bounds State.Address, because all of State must fit into 512 bytes.
+const longestAddress = 100
+
+// Validate returns an error that names the wrong key and says what to do. address is what agents
+// dial to reach this replica.
+func (p Places) Validate(address string) error {
+	if p.Listen == "" {
+		if p.Advertise != "" || len(p.Join) > 0 {
+			return errors.New("listen: not given: it is the host:port for other replicas")
+		}
+		return nil
+	}
+	if len(address) > longestAddress {
+		return fmt.Errorf("address: %d characters: name this replica alone, in at most %d; agents learn the others", len(address), longestAddress)
+	}
+	if _, _, err := net.SplitHostPort(p.Listen); err != nil {
+		return fmt.Errorf("listen: %q is no host:port, such as 10.0.0.1:7543", p.Listen)
+	}
+	if err := protocol.CheckAddress(p.At()); err != nil {
+		return fmt.Errorf("advertise: %w", err)
+	}
+	for _, at := range p.Join {
+		if err := protocol.CheckAddress(at); err != nil {
+			return fmt.Errorf("join: %w", err)
+		}
+	}
+	return nil
+}

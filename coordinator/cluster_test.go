@@ -1,0 +1,359 @@
+//go:build unix
+
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/coordinator/cluster"
+	"caucus/coordinator/folder"
+	"caucus/internal/database"
+	"caucus/internal/testlevel"
+	"caucus/internal/testserver"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// soon waits for something, generously: a busy machine is slow.
+func soon(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for until := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+// free is a free address on this machine.
+func free() string { return "127.0.0.1:" + must(testlevel.FreePort()) }
+
+// knowsOthers is a world's change: a replica over PostgreSQL that others can join.
+func knowsOthers(c *folder.Config) { c.Replicas.Listen = free() }
+
+// sibling is the configuration of another replica of a world's coordinator, which joins it. It has
+// its own folder, head file and addresses.
+func sibling(t *testing.T, w *world) folder.Config {
+	c := w.config
+	c.Stores = nil
+	c.Dir = filepath.Join(t.TempDir(), "sibling")
+	copyFolder(c.Dir, w.config.Dir)
+	c.Head = filepath.Join(t.TempDir(), "head")
+	must(0, os.WriteFile(c.Head, must(os.ReadFile(w.config.HeadFile())), 0o600))
+	c.Listen, c.Metrics = free(), free()
+	c.Replicas = cluster.Places{Listen: free(), Join: []string{w.config.Replicas.Listen}}
+	return c
+}
+
+// standBy lets a replica wait for the lead. stop ends that; led has its databases if it leads.
+func standBy(t *testing.T, c folder.Config) (led <-chan *folder.Stores, stop func()) {
+	ctx, end := context.WithCancel(context.Background())
+	got, done := make(chan *folder.Stores, 1), make(chan bool)
+	go func() {
+		defer close(done)
+		stores, err := Lead(ctx, c)
+		if err != nil && ctx.Err() == nil {
+			t.Errorf("stand by: %v", err)
+		}
+		if err == nil {
+			got <- stores
+		}
+	}()
+	stop = func() { end(); <-done }
+	t.Cleanup(func() {
+		stop()
+		select {
+		case stores := <-got: // the test did not take them
+			stores.Close()
+		default:
+		}
+	})
+	return got, stop
+}
+
+// dialsBoth lets p0, p1 and the operator dial the leader and another replica.
+func dialsBoth(w *world, other folder.Config) {
+	both := w.server.Addr() + "," + other.Listen
+	for _, name := range []string{"p0", "p1"} {
+		text, _, err := w.operator.Invite(context.Background(), protocol.InviteOptions{Name: name})
+		must(0, err)
+		id := must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
+		w.parties[name].Close()
+		w.parties[name] = must(protocol.Dial(id, protocol.DialOptions{Coordinator: both, Now: w.clock.Now}))
+	}
+	w.operator.Close()
+	w.operator = must(protocol.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))), protocol.DialOptions{Coordinator: both, Now: w.clock.Now}))
+	w.call()
+}
+
+// heardBy asks the replica at an address for the members that it knows.
+func heardBy(w *world, at string) []cluster.Member {
+	_, client, err := protocol.ReplicaTLS(must(folder.LoadKeyring(w.config)).Authority, "asks", w.clock.Now)
+	must(0, err)
+	all, _ := cluster.Ask(context.Background(), client, at)
+	return all
+}
+
+func get(t *testing.T, url string) string {
+	answer, err := http.Get(url)
+	if err != nil {
+		return err.Error()
+	}
+	defer answer.Body.Close()
+	return string(must(io.ReadAll(answer.Body)))
+}
+
+// TestCluster: replicas that know each other. One that stands by names the leader, has its keys and
+// keeps the head of its ledger at once; agents learn the addresses of each replica that comes, by
+// lists whose numbers grow; and when the leader ends, another one leads with all that.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newWorldIn(t, testserver.Database, knowsOthers)
+	s := w.small(2)
+	second := sibling(t, w)
+	dialsBoth(w, second)
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
+	led, _ := standBy(t, second)
+	soon(t, "the second names the leader", func() bool {
+		return strings.Contains(get(t, "http://"+second.Metrics+"/readyz"), w.config.Listen+" leads, under epoch 1")
+	})
+	soon(t, "the second has the keys and says so", func() bool {
+		return slices.ContainsFunc(heardBy(w, w.config.Replicas.Listen), func(m cluster.Member) bool {
+			return m.Address == second.Listen && m.Keys == 1 && m.Alive
+		})
+	})
+	if text := get(t, "http://"+second.Metrics+"/metrics"); !strings.Contains(text, `caucus_replicas{state="alive"} 2`) || !strings.Contains(text, "caucus_leads 0") {
+		t.Errorf("the metrics of the second:\n%s", text)
+	}
+	var before protocol.Addresses
+	knows := func(all ...string) {
+		t.Helper()
+		slices.Sort(all)
+		var now protocol.Addresses
+		soon(t, "agents learn the addresses", func() bool {
+			now = must(w.parties["p0"].Studies(ctx)).Addresses
+			return now.List == strings.Join(all, ",")
+		})
+		if now.Number <= before.Number {
+			t.Errorf("list %+v after %+v", now, before)
+		}
+		before = now
+	}
+	knows(w.config.Listen, second.Listen)
+	third := sibling(t, w)
+	third.Replicas.Join = []string{second.Replicas.Listen}
+	_, stop := standBy(t, third)
+	knows(w.config.Listen, second.Listen, third.Listen)
+	stop()
+	soon(t, "the third went", func() bool {
+		return slices.ContainsFunc(heardBy(w, w.config.Replicas.Listen), func(m cluster.Member) bool {
+			return m.Address == third.Listen && !m.Alive
+		})
+	})
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	w.wait("trial", study.Released)
+	soon(t, "the second keeps the head", func() bool {
+		kept := must(privacy.ParseHead(string(must(os.ReadFile(second.Head)))))
+		return kept == w.server.scheduler.releaser.head.Now() && kept.Sequence == 1
+	})
+
+	// The next study is under way when the leader ends.
+	pool := poolOf(2)
+	plan := planOf(names(2), pool, w.clock.Now().Add(time.Hour))
+	plan.Name = "second"
+	next := w.open(plan, pool)
+	must(w.parties["p0"].Contribute(ctx, next.Hash, ballotFor(0, 2)))
+	soon(t, "the second has the next key", func() bool {
+		return slices.ContainsFunc(heardBy(w, second.Replicas.Listen), func(m cluster.Member) bool { return m.Address == second.Listen && m.Keys == 1 })
+	})
+	first := w.config
+	w.stop()
+	second.Stores = <-led
+	w.config = second
+	w.start()
+	knows(first.Listen, second.Listen, third.Listen)
+	if s := must(w.parties["p0"].Study(ctx, "second")); s.Contributed != 1 || s.Lost {
+		t.Errorf("of the next study it has %d contributions; lost: %t", s.Contributed, s.Lost)
+	}
+	must(w.parties["p1"].Contribute(ctx, next.Hash, ballotFor(1, 2)))
+	w.call()
+	w.wait("second", study.Released)
+}
+
+// TestTwoDatabases: a copy of a coordinator's database, promoted apart, has a leader of its own. As
+// soon as both leaders hear of each other, neither releases anything; when one is gone, the other
+// goes on.
+func TestTwoDatabases(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newWorldIn(t, testserver.Database, knowsOthers)
+	s := w.small(2)
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
+	// Another one of PostgreSQL's databases, with another leader under the same authority.
+	_, client, err := protocol.ReplicaTLS(w.server.authority, "copy", w.clock.Now)
+	must(0, err)
+	server, _, err := protocol.ReplicaTLS(w.server.authority, "copy", w.clock.Now)
+	must(0, err)
+	other, err := cluster.Open(cluster.Config{
+		Name: "copy", Places: cluster.Places{Listen: "127.0.0.1:0", Join: []string{w.config.Replicas.Listen}}, Server: server, Client: client, Log: w.config.Log,
+	}, cluster.State{Address: "copy.example.org:1", Database: "1/1/copy", Leads: true, Epoch: 1})
+	must(0, err)
+	soon(t, "the leader hears of its rival", func() bool { return rival(w.server.cluster) != nil })
+	if _, found := other.View().Rival(); !found {
+		soon(t, "the rival hears of the leader", func() bool { _, found := other.View().Rival(); return found })
+	}
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	w.call()
+	w.wait("trial", study.Sealed)
+	time.Sleep(time.Second) // two hundred ticks, each of which would release
+	if now := must(w.operator.Study(ctx, "trial")); now.State == study.Released {
+		t.Error("released beside a leader over another database")
+	}
+	if n := must(privacy.Verify(ctx, w.server.scheduler.releaser.journal))[privacy.Party].Charges; n != 0 {
+		t.Errorf("%d charges", n)
+	}
+	if err := (watching{w.server}).Health().Rival; err == nil || !strings.Contains(err.Error(), "copy.example.org:1") {
+		t.Errorf("readyz says %v", err)
+	}
+	if a := must(w.parties["p0"].Studies(ctx)).Addresses; strings.Contains(a.List, "copy") {
+		t.Errorf("agents learn %s", a.List)
+	}
+	must(0, other.Close())
+	w.wait("trial", study.Released)
+}
+
+// TestNewerWaits: a replica whose program would migrate the store waits while an older one lives,
+// even if it holds the lease, and leads when that one is gone.
+func TestNewerWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorldIn(t, testserver.Database, knowsOthers)
+	server, client, err := protocol.ReplicaTLS(w.server.authority, "older", w.clock.Now)
+	must(0, err)
+	o := database.NewObserver(w.config.Store)
+	defer o.Close()
+	older, err := cluster.Open(cluster.Config{
+		Name: "older", Places: cluster.Places{Listen: "127.0.0.1:0", Join: []string{w.config.Replicas.Listen}}, Server: server, Client: client, Log: w.config.Log,
+	}, cluster.State{Address: "older.example.org:1", Database: must(o.Identity(context.Background())), Schemas: []int{1, 1, 1}})
+	must(0, err)
+	defer older.Close()
+	newer := sibling(t, w)
+	newer.Replicas.Join = []string{older.View().Own.At}
+	led, _ := standBy(t, newer)
+	soon(t, "all see all", func() bool { return len(older.View().Members) == 3 })
+	w.stop()
+	soon(t, "the newer one waits and says so", func() bool {
+		return strings.Contains(w.log.String(), "waits until older ones are gone") &&
+			strings.Contains(get(t, "http://"+newer.Metrics+"/readyz"), "older.example.org:1 is older")
+	})
+	select {
+	case <-led:
+		t.Fatal("it leads")
+	default:
+	}
+	must(0, older.Close())
+	stores := <-led
+	must(0, stores.Close())
+	w.stop = func() {}
+}
+
+// TestHolders: a replica that leads without the keys of ballots asks any other one that holds them,
+// and asks no party for a ballot again.
+func TestHolders(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newWorldIn(t, testserver.Database, knowsOthers)
+	s := w.small(2)
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
+	holder := sibling(t, w)
+	_, _ = standBy(t, holder)
+	soon(t, "the second holds the key", func() bool {
+		return slices.ContainsFunc(heardBy(w, holder.Replicas.Listen), func(m cluster.Member) bool { return m.Address == holder.Listen && m.Keys == 1 })
+	})
+	// The leader ends and starts again without its memory. It may find the holder in the lead: then
+	// that one has the keys of its own.
+	w.stop()
+	late := sibling(t, w)
+	late.Replicas.Join = []string{holder.Replicas.Listen}
+	f := newFollower(late)
+	must(0, f.meet())
+	defer f.cluster.Close()
+	soon(t, "it hears of a holder", func() bool { return len(f.cluster.View().Members) > 1 })
+	stores := must(folder.OpenStores(late))
+	defer stores.Close()
+	stores.Store.Keys = f.keys
+	o := database.NewObserver(late.Store)
+	defer o.Close()
+	f.identify(ctx, o)
+	if lacks := must(stores.Store.Unreadable(ctx)); !lacks {
+		t.Fatal("it lacks nothing, so the test proves nothing")
+	}
+	soon(t, "it gets the key", func() bool { return !must(f.askHolders(ctx, stores.Store)) })
+	w.stop = func() {}
+}
+
+// TestSilence: the time after which a silent leader is ended doubles with each takeover of the last
+// minute, up to PostgreSQL's own.
+func TestSilence(t *testing.T) {
+	var seen takeovers
+	for i, step := range []struct {
+		epoch int64
+		at    time.Duration
+		want  time.Duration
+	}{
+		{0, 0, 2 * time.Second}, {7, 0, 2 * time.Second}, // the first that it hears of
+		{7, 9 * time.Second, 2 * time.Second}, {8, 10 * time.Second, 4 * time.Second}, {8, 69 * time.Second, 4 * time.Second},
+		{8, 70 * time.Second, 2 * time.Second}, {9, 80 * time.Second, 4 * time.Second}, {10, 85 * time.Second, 5 * time.Second},
+		{11, 86 * time.Second, 5 * time.Second}, {11, 142 * time.Second, 5 * time.Second}, {11, 145 * time.Second, 4 * time.Second}, {11, 150 * time.Second, 2 * time.Second},
+	} {
+		if got := seen.silence(step.epoch, step.at); got != step.want {
+			t.Errorf("step %d: %v, want %v", i, got, step.want)
+		}
+	}
+}
+
+// TestAddressNumbers: numbers of lists grow within an epoch and with epochs, and a list that did not
+// change keeps its number. An identity takes no list of before.
+func TestAddressNumbers(t *testing.T) {
+	signer := must(protocol.NewSigner())
+	list := func(epoch int64, fixed string) protocol.Addresses {
+		a, _, _ := (&addressBook{signer: signer, fixed: fixed, first: epoch * listsOfEpoch}).current()
+		return a
+	}
+	b := &addressBook{signer: signer, fixed: "a:1", first: 3 * listsOfEpoch}
+	one, _, _ := b.current()
+	same, _, _ := b.current()
+	if one != same || one.Number != 3*listsOfEpoch || list(4, "a:1").Number <= one.Number {
+		t.Errorf("numbers %d, %d, %d", one.Number, same.Number, list(4, "a:1").Number)
+	}
+	if files, plain, numbered := (&addressBook{signer: signer, fixed: "a:1,b:1"}).current(); files.Number != 0 || plain == nil || numbered != nil {
+		t.Errorf("over files: %+v", files)
+	}
+	id := protocol.Identity{Coordinator: "a:1,b:1"}
+	for i, step := range []struct {
+		a     protocol.Addresses
+		takes bool
+	}{
+		{protocol.Addresses{Number: 0, List: "a:1"}, true}, {protocol.Addresses{Number: 5, List: "a:1,c:1"}, true},
+		{protocol.Addresses{Number: 4, List: "a:1,b:1"}, false}, {protocol.Addresses{Number: 0, List: "a:1,b:1"}, false},
+		{protocol.Addresses{Number: 6, List: "c:1"}, true}, {protocol.Addresses{Number: 7, List: "d:1"}, false},
+	} {
+		next, news := id.Follow(protocol.Keys{}, step.a)
+		if news != step.takes {
+			t.Errorf("step %d: %+v is news: %t", i, step.a, news)
+		}
+		id = next
+	}
+	if got := fmt.Sprint(id.Coordinator, id.AddressesNumber); got != "c:16" {
+		t.Errorf("at the end %s", got)
+	}
+}
