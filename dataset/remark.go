@@ -9,7 +9,7 @@ type Remark struct {
 	Column  string // empty if the remark is about rows
 	Problem Problem
 	Count   int // cells or rows; 0 if the remark is about a whole column
-	First   int `json:",omitempty"` // first of the rows: its line or row number, from 1
+	First   int `json:",omitempty"` // line or row number, from 1, of the first; 0 if not known
 }
 
 // Problem names a kind of odd cell, row or column, and its treatment.
@@ -72,11 +72,14 @@ func (r Remark) String() string {
 	case r.Count == 0:
 		return fmt.Sprintf("%s: %s", r.Column, r.Problem)
 	}
-	cells := "cells"
+	cells, first := "cells", ""
 	if r.Count == 1 {
 		cells = "cell"
 	}
-	return fmt.Sprintf("%s: %d %s %s", r.Column, r.Count, cells, r.Problem)
+	if r.First > 0 {
+		first = fmt.Sprintf(" (the first in line %d)", r.First)
+	}
+	return fmt.Sprintf("%s: %d %s %s%s", r.Column, r.Count, cells, r.Problem, first)
 }
 
 func appendRemark(to []Remark, column string, p Problem, count int) []Remark {

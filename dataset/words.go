@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -54,6 +55,15 @@ func (s Schema) FilledWords(named func(column string) bool) string {
 		words = append(words[:mostFilled], fmt.Sprintf("and %d more", n))
 	}
 	return strings.Join(words, ", ")
+}
+
+// Lacking tells the columns of which cells are missing, or count as missing.
+func Lacking(remarks []Remark) func(column string) bool {
+	return func(column string) bool {
+		return slices.ContainsFunc(remarks, func(r Remark) bool {
+			return r.Column == column && (r.Problem == Missing || r.Problem == NotANumber)
+		})
+	}
 }
 
 const leastKept = 5

@@ -165,7 +165,7 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 		Odd:   slices.Concat(in.Remarks(), coder.Remarks(), r.bound.Remarks()),
 		Notes: r.bound.Notes,
 	}
-	if words := own.FilledWords(r.lacks); words != "" {
+	if words := own.FilledWords(dataset.Lacking(r.Odd)); words != "" {
 		r.Notes = append(r.Notes, "missing cells: describe and evaluate count them; in other studies "+
 			"stand in their place: "+words)
 	}
@@ -173,14 +173,6 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 		r.Notes = append(r.Notes, mapping.Advice(sample.Table, own)...)
 	}
 	return nil
-}
-
-// lacks reports whether cells of a column are missing, or count as missing.
-func (s Seen) lacks(column string) bool {
-	return slices.ContainsFunc(s.Odd, func(m dataset.Remark) bool {
-		return m.Column == column &&
-			(m.Problem == dataset.Missing || m.Problem == dataset.NotANumber)
-	})
 }
 
 type codedRows struct {

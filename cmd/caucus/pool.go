@@ -143,6 +143,9 @@ pool has, but cannot make missing rows.`,
 			for _, r := range remarks {
 				doc.Warnings = append(doc.Warnings, r.String())
 			}
+			if words := s.FilledWords(dataset.Lacking(remarks)); words != "" {
+				doc.Warnings = append(doc.Warnings, "in place of missing cells stand: "+words)
+			}
 			return c.print(doc, func(w io.Writer) {
 				fmt.Fprintf(w, "%s, %d of them distinct; %s\n", counted(doc.Rows, "rows"), doc.Distinct, counted(doc.Features, "features"))
 				for _, g := range doc.Gaps {

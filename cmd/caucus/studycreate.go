@@ -166,6 +166,9 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		o.note("note: pool: %s", r)
 	}
 	p := made.Plan
+	if words := p.Schema.FilledWords(dataset.Lacking(made.Remarks)); words != "" {
+		o.note("note: pool: in place of its missing cells stand: %s", words)
+	}
 	var drawn *forecast.Forecast
 	narrow := ""
 	if p.Kind == "classify" && foresee {

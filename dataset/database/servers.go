@@ -89,8 +89,9 @@ const (
 	busy       = "another program changed or holds what the query reads: start again"
 	ofText     = "sql: the database does not understand it"
 	unsaid     = "the database stopped the query for a reason that may quote a record: see it in the database's program"
-	noCell     = "sql: no cell can hold the column %s: leave it out, or cast it to text, a number or a date"
-	noZone     = "the database does not know the time zone that zone names: load its time " +
+	noCell     = "sql: no cell can hold the column %s: leave it out, or cast it to text, " +
+		"a number or a date (of an interval, extract(epoch from b) / 86400 is its days)"
+	noZone = "the database does not know the time zone that zone names: load its time " +
 		"zones (mysql_tzinfo_to_sql), or leave zone out to keep the account's own"
 	unreached = "nothing answers at the address in dsn_file, or its certificate is not " +
 		"trusted: check both"

@@ -49,15 +49,29 @@ type target struct {
 	round            int  // -1 for no rounding
 	plain            bool // numbers are not rewritten
 
-	odd   [len(problems)]int // number of cells with each of the problems
-	dated [2]days            // read byLayout and byISO
+	elsewhere words      // numbers that stand for a missing value in other columns
+	place     func() int // the record's line or row; nil if nobody asks
+	odd       [len(problems)]tally
+	dated     [2]days // read byLayout and byISO
+}
+
+// tally counts cells, and has the line or row of the first.
+type tally struct{ all, first int }
+
+func (n *tally) count(place func() int) {
+	if n.all++; n.all == 1 && place != nil {
+		n.first = place()
+	}
 }
 
 // days counts dates, and those whose day of the month is no month.
-type days struct{ all, late int }
+type days struct {
+	tally
+	late int
+}
 
-func (n *days) count(d dates.Date) {
-	n.all++
+func (n *days) add(d dates.Date, place func() int) {
+	n.count(place)
 	if _, _, day := d.Civil(); day > 12 {
 		n.late++
 	}
@@ -134,6 +148,7 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 			rule.Round != nil || rule.Unit != ""
 		b.targets = append(b.targets, t)
 	}
+	b.otherMarks(m)
 	var idle []string
 	for _, name := range slices.Sorted(maps.Keys(m.Columns)) {
 		if !slices.Contains(wanted, name) {
@@ -155,6 +170,24 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 		}
 	}
 	return b, nil
+}
+
+// otherMarks gives columns of numbers the marks of missing values that are told for others alone.
+func (b *Bound) otherMarks(m Mapping) {
+	for i := range b.targets {
+		t := &b.targets[i]
+		var marks []string
+		for name, rule := range m.Columns {
+			for _, text := range rule.Missing {
+				if _, ok := parseNumber(text, ""); ok && name != t.name && !t.missing.has(text) {
+					marks = append(marks, text)
+				}
+			}
+		}
+		if t.numeric && t.expression == nil {
+			t.elsewhere = newWords(marks, t.decimal)
+		}
+	}
 }
 
 func (t *target) reads(at int) bool {
@@ -332,13 +365,14 @@ func (b *Bound) Remarks() []dataset.Remark {
 	var all []dataset.Remark
 	for _, t := range b.targets {
 		if n := t.dated[byISO]; exchanged(n, t.dated[byLayout]) {
-			t.odd[dayForMonth] = n.all
+			t.odd[dayForMonth] = n.tally
 		} else {
-			t.odd[besideLayout] = n.all
+			t.odd[besideLayout] = n.tally
 		}
 		for i, n := range t.odd {
-			if n > 0 {
-				all = append(all, dataset.Remark{Column: t.name, Problem: problems[i], Count: n})
+			if n.all > 0 && (i != markElsewhere || n.all >= often) {
+				all = append(all, dataset.Remark{Column: t.name, Problem: problems[i], Count: n.all,
+					First: n.first})
 			}
 		}
 	}
@@ -346,7 +380,7 @@ func (b *Bound) Remarks() []dataset.Remark {
 }
 
 // Problems of cells that a mapping cannot turn into a value of the schema. OtherSign,
-// DayAsWritten, BesideLayout and NoUnit are only remarks.
+// DayAsWritten, BesideLayout, NoUnit and MarkElsewhere are only remarks.
 const (
 	NoDate dataset.Problem = "not a date as the mapping says they are written, taken " +
 		"for missing"
@@ -357,15 +391,17 @@ const (
 	DayForMonth dataset.Problem = "a date as YYYY-MM-DD beside others; none has a day above 12 and " +
 		"all others have one, so a spreadsheet has probably taken the day for the month: correct " +
 		"the file"
-	BesideLayout dataset.Problem = "a date as YYYY-MM-DD beside the format under dates, read as such"
-	NoUnit       dataset.Problem = "a number without the unit of the mapping, read as if with it"
+	BesideLayout  dataset.Problem = "a date as YYYY-MM-DD beside the format under dates, read as such"
+	NoUnit        dataset.Problem = "a number without the unit of the mapping, read as if with it"
+	MarkElsewhere dataset.Problem = "a number that is a mark of missing values in another column, " +
+		"read as a number: if it is a mark here too, write it under missing of this column"
 	DayAsWritten dataset.Problem = "a moment with a zone, taken for the day that is written " +
 		"there: name the site's under zone, as in Europe/Berlin"
 )
 
 // problems numbers the problems for the counts of a target.
 var problems = [...]dataset.Problem{NoDate, NoValue, AfterDay, OtherSign, DayAsWritten, DayForMonth,
-	BesideLayout, NoUnit}
+	BesideLayout, NoUnit, MarkElsewhere}
 
 const (
 	noDate = iota
@@ -376,6 +412,7 @@ const (
 	dayForMonth
 	besideLayout
 	noUnit
+	markElsewhere
 )
 
 // compile compiles an expression and records the columns that it reads, each as read says: read.name

@@ -188,6 +188,48 @@ func TestAlsoNumber(t *testing.T) {
 	}
 }
 
+// TestMarkElsewhere: whoever reads by a mapping hears of numbers that the mapping takes for missing
+// in another column alone, with their count and first line, from the third on.
+func TestMarkElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		m    string
+		want string
+	}{
+		{"columns: {age: {missing: [\"999\"]}}", "creatinine: 3 cells a number that is a mark of " +
+			"missing values in another column, read as a number: if it is a mark here too, write " +
+			"it under missing of this column (the first in line 3)"},
+		{"columns: {age: {missing: [\"999\"]}, creatinine: {missing: [\"999.0\"]}}", ""},
+		{"missing: [\"999\"]", ""},
+		{"columns: {age: {missing: [\"1.1\"]}}", ""},
+		{"columns: {age: {missing: [unknown]}}", ""},
+	} {
+		m, err := Parse(strings.NewReader(c.m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := dataset.NewLines(strings.NewReader("age,creatinine,sex,died,id\n"+
+			"50,1.1,F,no,1\n50,999,F,no,2\n999,999.0,F,no,3\n50,1.1,F,no,4\n50,999,M,yes,5\n"),
+			dataset.Format{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound, err := m.Bind(in.Columns(), ward(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := dataset.Collect(bound.Rows(in)); err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		for _, r := range bound.Remarks() {
+			said = append(said, r.String())
+		}
+		if got := strings.Join(said, "\n"); got != c.want {
+			t.Errorf("%s:\n%s", c.m, got)
+		}
+	}
+}
+
 // column makes a file of one column beside those that ward needs.
 func column(name string, cells ...string) string {
 	text := name + ";sex;died;id\n"

@@ -152,7 +152,7 @@ func TestDayAsWritten(t *testing.T) {
 			rows, _, b := read(t, parse(t, zone+"columns: {age: {from: born, "+rule+"}}"), s,
 				"born;visit;creatinine;sex;died;id\n1960-01-01;2023-12-31T23:10:00 GMT;1;F;no;7\n")
 			told := slices.ContainsFunc(b.Remarks(), func(r dataset.Remark) bool {
-				return r == dataset.Remark{Column: "age", Problem: DayAsWritten, Count: 1}
+				return r == dataset.Remark{Column: "age", Problem: DayAsWritten, Count: 1, First: 2}
 			})
 			if rows[0][0] != want || told != (zone == "") {
 				t.Errorf("%s%s: %s, want %s, remarks %v", zone, rule, rows[0][0], want,

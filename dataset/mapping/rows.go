@@ -43,8 +43,9 @@ func (b *Bound) keepOthers(m Mapping) {
 // Rows maps the records of a file to the schema's columns.
 func (b *Bound) Rows(in dataset.Rows) dataset.Rows {
 	r := &mapped{Rows: in, bound: b, out: make([]string, len(b.targets))}
-	for _, t := range b.targets {
-		r.names = append(r.names, t.name)
+	for i := range b.targets {
+		b.targets[i].place = in.Place
+		r.names = append(r.names, b.targets[i].name)
 	}
 	b.typed, _ = in.(typed)
 	return r
@@ -132,6 +133,9 @@ func (t *target) of(cells []string, env map[string]any, decimal string) string {
 	if text == "" || t.missing.has(text) {
 		return ""
 	}
+	if t.elsewhere.has(text) {
+		t.odd[markElsewhere].count(t.place)
+	}
 	if t.years != nil || t.days != nil {
 		var why int
 		if text, why = t.span(text, cells); why >= 0 {
@@ -151,7 +155,7 @@ func (t *target) of(cells []string, env map[string]any, decimal string) string {
 		if _, number := readNumber(bare, decimal); ok && number {
 			text = bare
 		} else if _, number := readNumber(text, decimal); number {
-			t.odd[noUnit]++
+			t.odd[noUnit].count(t.place)
 		}
 	}
 	plain, bySign := plainNumber(text, decimal)
@@ -160,7 +164,7 @@ func (t *target) of(cells []string, env map[string]any, decimal string) string {
 	case !ok:
 		return text
 	case !bySign: // such as 0.457 where the sign is a comma
-		t.odd[otherSign]++
+		t.odd[otherSign].count(t.place)
 		plain = text
 	}
 	if t.expression == nil && t.multiply == 1 && t.offset == 0 && t.round < 0 {
@@ -171,7 +175,7 @@ func (t *target) of(cells []string, env map[string]any, decimal string) string {
 
 // without counts a cell's problem, and makes the cell empty.
 func (t *target) without(problem int) string {
-	t.odd[problem]++
+	t.odd[problem].count(t.place)
 	return ""
 }
 
@@ -190,7 +194,7 @@ func (t *target) span(text string, cells []string) (number string, problem int) 
 	if !ok {
 		return "", noDate
 	}
-	t.dated[written].count(own)
+	t.dated[written].add(own, t.place)
 	until := t.years
 	if until == nil {
 		until = t.days
@@ -224,7 +228,7 @@ func (t *target) date(text string) (d dates.Date, written int, ok bool) {
 		d, zoned, ok = dates.ISO.ParseIn(text, t.zone)
 	}
 	if zoned && t.zone == nil {
-		t.odd[dayAsWritten]++
+		t.odd[dayAsWritten].count(t.place)
 	}
 	return d, written, ok
 }

@@ -568,7 +568,7 @@ func (d *drafter) besideISO(name, column string, layout dates.Layout, r *Rule) {
 	for text, n := range d.factsOf(column).present {
 		if day, written, ok := t.date(text); ok {
 			for range n {
-				dated[written].count(day)
+				dated[written].add(day, nil)
 			}
 		}
 	}
