@@ -656,6 +656,33 @@ var mutants = []mutant{
 		found: "TestReadLines",
 	},
 	{
+		name: "the last number that is a mark elsewhere is told for the first",
+		room: "dataset/mapping", file: "bind.go",
+		old:   "if n.all++; n.all == 1 && place != nil {",
+		new:   "if n.all++; place != nil {",
+		found: "TestMarkElsewhere",
+	},
+	{
+		name: "two signs are one that read different numbers", room: "dataset/mapping",
+		file: "signs.go",
+		old:  "differ[i][j] || is[i] != is[j] || values[i] != values[j]",
+		new:  "differ[i][j] || is[i] != is[j]", found: "TestSuggestDecimals",
+	},
+	{
+		name: "a text of an earlier row group is not compared again",
+		room: "dataset/files", file: "parquet.go",
+		old:   "l.seen = map[string]string{}\n",
+		new:   "if l.seen == nil {\n\t\t\tl.seen = map[string]string{}\n\t\t}\n",
+		found: "TestContradictionOfEachGroup",
+	},
+	{
+		name: "a text that stands again is no value of its row group",
+		room: "dataset/files", file: "parquet.go",
+		old:   "l.seen[string(b)]; again {\n\t\tl.held.values++\n",
+		new:   "l.seen[string(b)]; again {\n",
+		found: "TestParquet",
+	},
+	{
 		name: "Parquet that contradicts itself is read", room: "dataset/files", file: "parquet.go",
 		old:   "what := l.held.contradicts(); what != \"\" {",
 		new:   "what := l.held.contradicts(); what == \"no\" {",
@@ -699,7 +726,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a mapping remembers how many records it has seen", room: "dataset/mapping", file: "rows.go",
-		old: "\tt.odd[problem]++\n\treturn \"\"\n", new: "\tif t.odd[problem]++; t.odd[problem] > 1 {\n\t\treturn \"0\"\n\t}\n\treturn \"\"\n",
+		old: "\tt.odd[problem].count(t.place)\n\treturn \"\"\n", new: "\tif t.odd[problem].count(t.place); t.odd[problem].all > 1 {\n\t\treturn \"0\"\n\t}\n\treturn \"\"\n",
 		found: "FuzzMapping",
 	},
 	{

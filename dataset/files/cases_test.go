@@ -252,6 +252,27 @@ func TestContradiction(t *testing.T) {
 	}
 }
 
+// TestContradictionOfEachGroup: a text is compared in each row group, also if an earlier one has it.
+func TestContradictionOfEachGroup(t *testing.T) {
+	type row struct {
+		Sex string `parquet:"sex"`
+	}
+	var out bytes.Buffer
+	w := parquet.NewGenericWriter[row](&out, parquet.MaxRowsPerRowGroup(4))
+	if _, err := w.Write(slices.Repeat([]row{{"female"}, {"male"}}, 4)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := out.Bytes()
+	copy(b[bytes.LastIndex(b, []byte("female")):], "gemale") // the last group's smallest value
+	if _, _, _, err := read(b, Written{}); err == nil ||
+		!strings.Contains(err.Error(), "column sex in row group 2") {
+		t.Errorf("a row group whose smallest text is not the file's is read: %v", err)
+	}
+}
+
 // TestStatisticsAgree: no file of the library's own writer contradicts itself, whatever its values.
 func TestStatisticsAgree(t *testing.T) {
 	type row struct {

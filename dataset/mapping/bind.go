@@ -172,20 +172,19 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 	return b, nil
 }
 
-// otherMarks gives columns of numbers the marks of missing values that are told for others alone.
+// otherMarks tells columns of numbers which numbers are marks of missing values in any column.
 func (b *Bound) otherMarks(m Mapping) {
-	for i := range b.targets {
-		t := &b.targets[i]
-		var marks []string
-		for name, rule := range m.Columns {
-			for _, text := range rule.Missing {
-				if _, ok := parseNumber(text, ""); ok && name != t.name && !t.missing.has(text) {
-					marks = append(marks, text)
-				}
+	var marks []string
+	for _, rule := range m.Columns {
+		for _, text := range rule.Missing {
+			if _, ok := parseNumber(text, ""); ok {
+				marks = append(marks, text)
 			}
 		}
-		if t.numeric && t.expression == nil {
-			t.elsewhere = newWords(marks, t.decimal)
+	}
+	for i := range b.targets {
+		if t := &b.targets[i]; t.numeric && t.expression == nil {
+			t.elsewhere = newWords(marks, t.decimal) // its own are missing before they are looked for
 		}
 	}
 }

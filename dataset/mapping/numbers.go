@@ -11,6 +11,10 @@ import (
 	"caucus/dataset"
 )
 
+// often is how many cells must have a text before a draft takes it for more than a slip: for a mark
+// of missing values, in a column otherwise of numbers or dates, or for a code.
+const often = 3
+
 // words are texts to compare with. A number among them also matches its other forms: -9 matches
 // -9.0.
 type words struct {

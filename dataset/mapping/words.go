@@ -114,10 +114,6 @@ func levelFor(text string, levels []string) string {
 	return ""
 }
 
-// often is how many cells must have a text before a draft takes it for more than a slip: for a mark
-// of missing values, in a column otherwise of numbers or dates, or for a code.
-const often = 3
-
 // guessLevels returns the levels of a column's texts. A code of one character, or a number, means
 // something only beside the column's other texts: 1 is yes beside 0, but beside 2 it may be no; M
 // is male beside F, but beside H it is mujer. So codes that are no levels themselves are guessed
