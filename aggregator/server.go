@@ -31,7 +31,8 @@ var (
 	ErrForgotten = errors.New("the helper's files were put back: it does not know what it agreed to any more")
 )
 
-// Config opens one of the two servers. Role says which; fields for the other role are ignored.
+// Config opens one of the two servers. Role says which; some fields are for one role alone, as
+// their comments say.
 type Config struct {
 	Role shares.Role
 	// Store is the path of the studies' database (Create), and Head that of the head file (InitHead).
