@@ -283,8 +283,8 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary
 
 const maxReason = 1000
 
-// CancelStudy fails a draft, open or sealed study for good; its ballots are deleted. The reason, at
-// most 1000 bytes, is shown to all members. A study that is over, or whose noise was drawn, is
+// CancelStudy fails a draft, open or sealed study, and its ballots are deleted. The reason, at most
+// 1000 bytes, is shown to all members. A study that is over, or whose noise was drawn, is
 // study.ErrNotOpen.
 func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summary, error) {
 	if err := study.CheckText(r.Reason); err != nil {

@@ -33,7 +33,7 @@ import (
 )
 
 // Server is a running coordinator: it holds its folder's lock, or PostgreSQL's lease, until Close.
-// Its exported methods are calls of members, which the gate has admitted; they may run at the same
+// Most exported methods are calls of members, which the gate has admitted; they may run at the same
 // time.
 type Server struct {
 	unimplemented

@@ -159,8 +159,8 @@ const (
 	SharesKey    = "aggregator.key" // this coordinator's signing key for its helper
 )
 
-// DefaultConfig fits a coordinator of some thousand parties on one small machine. It has no budget,
-// address, page, metrics or helper.
+// DefaultConfig holds the values of all keys that a file leaves out. It has no budget, address,
+// page, metrics or helper.
 func DefaultConfig(dir string) Config {
 	return Config{
 		Dir: dir, Listen: ":7443", MinimumParties: 2, InvitationValid: 7 * 24 * time.Hour,

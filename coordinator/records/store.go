@@ -34,8 +34,8 @@ var ErrNone = errors.New("no such row")
 // contributions in it are lost and must be sent again (Tx.LoseSum).
 var ErrDamagedSum = fmt.Errorf("%w: the stored sum is not what was stored", protocol.ErrDamaged)
 
-// Tx is one transaction on the store. It is for one goroutine, and ends with Update or View.
-// Look-ups without a row return ErrNone; what is added twice is an error.
+// Tx is one transaction on the store, for one goroutine, and ends with Update or View. A look-up
+// without a row returns ErrNone.
 type Tx interface {
 	// Try runs fn in a savepoint. If fn fails, its writes are undone, undone is its error, and the
 	// transaction may go on. After err the transaction must end.
