@@ -143,7 +143,7 @@ const (
 	Worse
 )
 
-// String returns "better", "level" or "worse", the words of page and JSON, and panics for other
+// String returns "better", "level" or "worse", the words of page and terminal, and panics for other
 // numbers.
 func (c Comparison) String() string { return []string{"better", "level", "worse"}[c] }
 
