@@ -74,7 +74,7 @@ func List[T ~string](list []T) string {
 type Plain struct{ io.Writer }
 
 // Write reports len(b) as written although it may pass on less, and returns w's error. A b that
-// ends inside a character loses that character.
+// ends inside a character shows replacement characters in its place.
 func (p Plain) Write(b []byte) (int, error) {
 	_, err := p.Writer.Write(bytes.Map(func(r rune) rune {
 		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
