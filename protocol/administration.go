@@ -208,6 +208,6 @@ func (c *Client) changed(ctx context.Context, verb, ref string, call func() (*pb
 	return s, nil
 }
 
-// Final reports whether a study can never change again: released or failed. Its keys and timers may
-// go.
+// Final reports whether a study is over: released, or failed. An amendment may still reopen a
+// failed one if no noise was drawn.
 func Final(s study.State) bool { return s == study.Released || s == study.Failed }

@@ -48,8 +48,8 @@ const (
 // serverName is the only DNS name in the coordinator's certificate. Clients expect it at any address.
 const serverName = "coordinator.caucus.internal"
 
-// NewAuthority makes an ECDSA key on P-256 and a self-signed certificate, valid for 20 years from
-// 48 hours before now. Nothing is saved.
+// NewAuthority makes an ECDSA key on P-256 and a self-signed certificate, valid from 48 hours
+// before now to 20 years after. Nothing is saved.
 func NewAuthority(now time.Time) (*Authority, error) {
 	key, err := newKey()
 	if err != nil {
