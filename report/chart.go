@@ -19,8 +19,8 @@ type Chart struct {
 	Series       []Series
 }
 
-// Series is one line or area of a chart. Points are in ascending order of X > 0; Colour is CSS,
-// mostly of Colours.
+// Series is one line or area of a chart. Each X must be above 0, as its axis is logarithmic. Colour
+// is CSS, mostly one of Colours.
 type Series struct {
 	Name   string
 	Colour string
