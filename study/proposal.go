@@ -82,8 +82,8 @@ func (s Proposal) DefaultDelta(p Plan) float64 {
 	return DefaultDelta(max(p.Units(), s.Largest))
 }
 
-// DefaultNoise is coordinator at unit party, where noise at sites would hide everything, and site
-// at the finer units.
+// DefaultNoise is coordinator at unit party, because a noise that hides a whole party, drawn by
+// each of M parties, would leave little; and site at the finer units.
 func DefaultNoise(u privacy.Unit) Noise {
 	if u == privacy.Party {
 		return NoiseCoordinator

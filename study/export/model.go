@@ -92,7 +92,7 @@ const (
 const mostWeight = 1e100
 
 // New turns a release's classifier into steps, with the map folded in. It refuses releases without
-// a classifier and plans of unknown form. It checks no signature: verify first.
+// a classifier and releases of another form. It checks no signature: verify first.
 func New(r study.Release) (Model, error) {
 	p, err := kinds.Usable(r)
 	if err != nil {

@@ -179,8 +179,8 @@ type task struct {
 	reader reader
 }
 
-// New's task keeps bodies, because later fits need each record. Memory grows with the pool, not
-// with records.
+// New's task keeps contributions one by one (study.Keeper), because every later fit needs each
+// record.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	t, err := releaseTerms(p)
 	if err != nil {
