@@ -303,9 +303,15 @@ const leaveTime = 200 * time.Millisecond
 // memberlist calls the methods below while it holds its locks. So they call nothing of it and wait
 // for nobody.
 
-func (r *Cluster) NotifyJoin(n *memberlist.Node)   { r.note(n, true) }
+// NotifyJoin hears of a replica that lives, by memberlist's word alone: it grants nothing.
+func (r *Cluster) NotifyJoin(n *memberlist.Node) { r.note(n, true) }
+
+// NotifyUpdate hears that a living replica says something new of itself.
 func (r *Cluster) NotifyUpdate(n *memberlist.Node) { r.note(n, true) }
-func (r *Cluster) NotifyLeave(n *memberlist.Node)  { r.note(n, false) }
+
+// NotifyLeave hears that a replica left or answers no probe. It stays a member for KeepGone, marked
+// as gone since now.
+func (r *Cluster) NotifyLeave(n *memberlist.Node) { r.note(n, false) }
 
 // note takes news of a replica. What a replica says of itself in words that this version cannot
 // read is ignored.
@@ -389,7 +395,10 @@ func (r *Cluster) MergeRemoteState(text []byte, _ bool) {
 	r.hear()
 }
 
-func (r *Cluster) NotifyMsg([]byte)                {}
+// NotifyMsg ignores messages: replicas send each other nothing but what they say of themselves.
+func (r *Cluster) NotifyMsg([]byte) {}
+
+// GetBroadcasts has nothing to send.
 func (r *Cluster) GetBroadcasts(int, int) [][]byte { return nil }
 
 // lines passes memberlist's own log on, for those who look for details.
