@@ -14,6 +14,7 @@ type Observer struct {
 	conn *pgx.Conn
 }
 
+// NewObserver takes a database's address and connects at the first question.
 func NewObserver(at string) *Observer { return &Observer{at: at} }
 
 // Identity tells databases apart, and copies of one that were promoted apart:
