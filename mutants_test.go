@@ -274,6 +274,16 @@ var mutants = []mutant{
 		found: "TestKillShared$",
 	},
 	{
+		name: "whoever answers is taken for the one whose code was typed", room: "protocol", file: "pinned.go", in: "helper",
+		old: "if err == nil && have != code {", new: "if err == nil && have == \"\" {",
+		found: "TestLearn",
+	},
+	{
+		name: "a code checks no order of its letters", room: "protocol", file: "keycode.go",
+		old: "if sum <<= 1; sum > 31 {", new: "if sum > 31 {",
+		found: "TestReadKeyCode",
+	},
+	{
 		name: "a study that waits for a silent helper is not cancelled", room: "coordinator", file: "runningstudy.go",
 		old: "if c.interrupt != nil {", new: "if c.interrupt != nil && c.name == \"\" {",
 		found: "TestCancelledWhileSilent",

@@ -22,7 +22,8 @@ type InitOptions struct {
 	Listen string
 	// Head is the head file to make (Config.Head). Empty means Dir with .head appended.
 	Head string
-	// Coordinator is the key to pin. If it is empty, the operator writes it into the file later.
+	// Coordinator is the key to pin, or its code (protocol.KeyCode). If it is empty, the operator writes one of them
+	// into the file later.
 	Coordinator string
 }
 
@@ -72,7 +73,13 @@ func Init(o InitOptions) (Pins, error) {
 	}
 	c.Head = head
 	pinned := "# coordinator: "
-	if o.Coordinator != "" {
+	code, is, err := protocol.ReadKeyCode(o.Coordinator)
+	switch {
+	case err != nil:
+		return fail(fmt.Errorf("coordinator: %q: %w", o.Coordinator, err))
+	case is:
+		c.CoordinatorCode, pinned = code, "coordinator_code: "+code
+	case o.Coordinator != "":
 		if err := c.Coordinator.UnmarshalText([]byte(o.Coordinator)); err != nil {
 			return fail(fmt.Errorf("coordinator: %q is no key: %w", o.Coordinator, err))
 		}

@@ -19,12 +19,12 @@
 // part 6.
 //
 //  1. errors.go, line.go, chunk.go: failures, a connection, pieces.
-//  2. Identities: identity.go, signature.go, authority.go, succession.go. tls.go is between them, pinned.go
-//     between servers.
+//  2. Identities: identity.go, signature.go, authority.go, succession.go. tls.go is between them.
 //  3. Names and plans: tags.go, plan.go.
-//  4. Signed documents: receipt.go, notice.go, release.go, aggregated.go (two servers), keycode.go (codes of
-//     keys), helperline.go, shown.go (proves how far a ledger had come), addresses.go (of replicas).
-//  5. sealing.go: encryption of a helper's share.
+//  4. Signed documents: receipt.go, notice.go, release.go, aggregated.go (two servers), helperline.go,
+//     shown.go (proves how far a ledger had come), addresses.go (of replicas).
+//  5. Two servers: sealing.go (encryption of a helper's share), keycode.go (codes of keys), pinned.go (TLS between
+//     the two).
 //  6. Calls: client.go and partystatus.go; administration.go, amendment.go, pool.go. Joining:
 //     invitation.go, token.go. Among replicas: replicas.go.
 //  7. Carried files: carried.go (the format), answer.go (from parties), pack.go (to parties), courier.go (what

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/tls"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strings"
 	"time"
 )
 
@@ -16,9 +18,12 @@ import (
 // end shows a certificate for its signing key, and admits only the holder of the other key. The rest of a
 // certificate is ignored; it has no end date, and a pinned key is valid until it is withdrawn.
 //
+// A helper's certificate names the pin of its sealing key, so that a code can stand for both keys (CodedTLS). sealing is
+// zero for others.
+//
 // The same key signs documents. Those signatures are Ed25519ctx with their own context, so none is valid as a
 // signature of TLS, and no signature of TLS is valid for a document.
-func PinnedTLS(own *Signer, other SignerKey) (*tls.Config, error) {
+func PinnedTLS(own *Signer, other SignerKey, sealing KeyPin) (*tls.Config, error) {
 	if own.Key() == other {
 		return nil, errors.New("both ends have one key")
 	}
@@ -26,6 +31,9 @@ func PinnedTLS(own *Signer, other SignerKey) (*tls.Config, error) {
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Caucus " + own.Key().String()[:16]},
 		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // no end date, by RFC 5280
 		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
+	}
+	if sealing != (KeyPin{}) {
+		template.Subject.SerialNumber = sealing.String()
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, own.key.Public(), own.key)
 	if err != nil {
@@ -50,4 +58,77 @@ func PinnedTLS(own *Signer, other SignerKey) (*tls.Config, error) {
 			return nil
 		},
 	}, nil
+}
+
+// CodedTLS is PinnedTLS with an end of which only the code is known (KeyCode). It admits the holder of the keys with
+// that code.
+func CodedTLS(own *Signer, sealing KeyPin, code string) (*tls.Config, error) {
+	c, err := PinnedTLS(own, SignerKey{}, sealing)
+	if err != nil {
+		return nil, err
+	}
+	c.VerifyConnection = func(s tls.ConnectionState) error {
+		_, have, err := peerKeys(s)
+		if err == nil && have != code {
+			err = fmt.Errorf("the keys there have the code %s, not %s: have the code read again by telephone", have, code)
+		}
+		return err
+	}
+	return c, nil
+}
+
+// peerKeys returns the key that the other end shows, and the code of its keys.
+func peerKeys(s tls.ConnectionState) (key SignerKey, code string, err error) {
+	if len(s.PeerCertificates) == 0 {
+		return key, "", errors.New("the other end has no certificate")
+	}
+	public, ok := s.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
+	if !ok {
+		return key, "", errors.New("the other end has no key of Caucus")
+	}
+	keys := [][]byte{public}
+	var sealing KeyPin
+	if sealing.UnmarshalText([]byte(s.PeerCertificates[0].Subject.SerialNumber)) == nil {
+		keys = append(keys, sealing[:])
+	}
+	return SignerKey(public), KeyCode(keys...), nil
+}
+
+// PeerKey completes a connection by CodedTLS, and returns the key of the other end, which holds that key.
+func PeerKey(ctx context.Context, c *tls.Conn) (SignerKey, error) {
+	if err := c.HandshakeContext(ctx); err != nil {
+		return SignerKey{}, err
+	}
+	key, _, err := peerKeys(c.ConnectionState())
+	return key, err
+}
+
+// HelperByCode asks the helper at an address for its signing key. It returns a key only if the helper's keys have the
+// code and the helper admits own, by key or by code.
+func HelperByCode(ctx context.Context, address string, own *Signer, code string) (key SignerKey, err error) {
+	fail := func(err error) (SignerKey, error) {
+		return SignerKey{}, fmt.Errorf("ask the helper at %s for its key: %w", address, err)
+	}
+	config, err := CodedTLS(own, KeyPin{}, code)
+	if err != nil {
+		return fail(err)
+	}
+	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return fail(err)
+	}
+	defer conn.Close()
+	if key, err = PeerKey(ctx, conn.(*tls.Conn)); err != nil {
+		return fail(err)
+	}
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetReadDeadline(deadline); err != nil {
+		return fail(err)
+	}
+	// In TLS 1.3 a client is done before it is refused. Whoever admits it sends something or ends the connection.
+	if _, err := conn.Read(make([]byte, 1)); err != nil && strings.Contains(err.Error(), "remote error: tls") {
+		own := own.Key()
+		return fail(fmt.Errorf("%w: the helper does not know this coordinator: its operator types the code %s", ErrDenied, KeyCode(own[:])))
+	}
+	return key, nil
 }

@@ -26,7 +26,9 @@ type helperDocument struct {
 	Config string `json:"config"`
 	Head   string `json:"head"`
 	helper.Pins
-	// Coordinator is the coordinator's key that the helper accepts, "" if it is not set.
+	// Code is the code of both keys (helper.Pins.Code).
+	Code string `json:"code"`
+	// Coordinator is the coordinator's key that the helper accepts, or its code, "" if neither is set.
 	Coordinator string `json:"coordinator"`
 }
 
@@ -39,13 +41,17 @@ code         %s
 Mail the keys to the coordinator's operator, with this machine's address, and to every site:
 caucus helper keys --json writes them for a file. Then read the code to each by telephone:
 caucus agent check and the coordinator's caucus helper keys print the same code, or the keys
-are not these. Never send them through the coordinator. A site's policy says
+are not these. Without mail the coordinator's operator types the code in place of the file
+(--key). Never send them through the coordinator. A site's policy says
   helper: {name: "who runs it", signing: %s, sealing: %s}
 `, p.Signing, p.Sealing, p.Code(), p.Signing, p.Sealing)
 }
 
 // writeCoordinator prints the coordinator's key that a helper pins, with its code.
 func writeCoordinator(w io.Writer, key string) {
+	if code, is, _ := protocol.ReadKeyCode(key); is {
+		fmt.Fprintf(w, "\ncoordinator  not known yet: the helper waits for the one whose code is %s\n", code)
+	}
 	var k protocol.SignerKey
 	if k.UnmarshalText([]byte(key)) == nil {
 		fmt.Fprintf(w, "\ncoordinator  %s\n             code %s, as caucus helper keys prints it there\n", key, protocol.KeyCode(k[:]))
@@ -107,7 +113,7 @@ and then no contribution is checked twice.`,
 			if err != nil {
 				return err
 			}
-			document := helperDocument{o.Dir, filepath.Join(o.Dir, helper.ConfigFile), o.HeadFile(), pins, o.Coordinator}
+			document := helperDocument{o.Dir, filepath.Join(o.Dir, helper.ConfigFile), o.HeadFile(), pins, pins.Code(), o.Coordinator}
 			return c.print(document, func(w io.Writer) {
 				fmt.Fprintf(w, "configuration  %s\nhead           %s (leave it out of backups)\n", document.Config, document.Head)
 				writePins(w, pins)
@@ -124,7 +130,7 @@ and then no contribution is checked twice.`,
 	f.StringVar(&o.Dir, "dir", "", "folder to make")
 	f.StringVar(&o.Listen, "listen", "", "HOST:PORT to listen on (default :7444)")
 	f.StringVar(&o.Head, "head", "", "file for the helper's progress, outside of the folder and its backups (default DIR.head)")
-	f.StringVar(&o.Coordinator, "coordinator", "", "the coordinator's key, or a file with it: its operator gets both from caucus helper keys")
+	f.StringVar(&o.Coordinator, "coordinator", "", "the coordinator's key, its code, or a file with it: its operator has all from caucus helper keys")
 	return cmd
 }
 
@@ -134,7 +140,10 @@ func newHelperRun(c *console) *cobra.Command {
 		Use:   "run",
 		Short: "Run the helper until it is stopped",
 		Long: `Run the helper of a folder. It stops gracefully on SIGINT and SIGTERM and may be
-killed at any time: everything that it answered is on the disk, and it goes on from there.`,
+killed at any time: everything that it answered is on the disk, and it goes on from there.
+
+A helper that knows only the code of its coordinator's key waits for the coordinator to
+call, and then writes the key into helper.yaml.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
@@ -145,6 +154,11 @@ killed at any time: everything that it answered is on the disk, and it goes on f
 				return err
 			}
 			config.Log, config.Checkpoint = c.logger(), checkpoint
+			if !config.Pinned() && config.CoordinatorCode != "" {
+				if config, err = helper.Learn(cmd.Context(), config); err != nil {
+					return err
+				}
+			}
 			server, err := helper.New(config)
 			if err != nil {
 				return err

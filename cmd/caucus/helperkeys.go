@@ -23,8 +23,8 @@ keys, and the coordinator key that it pins.
 
 For a coordinator's folder: the key that the coordinator signs with for its helper. The
 helper's operator pins it; the command makes the key if there is none. --address and
---key take the helper's address and signing key, or a file that caucus helper keys --json
-wrote there, and write both into coordinator.yaml, also in place of an earlier helper.
+--key take the helper's address and signing key, a file that caucus helper keys --json
+wrote there, or the code of the helper's keys, and write both into coordinator.yaml, also in place of an earlier helper.
 Then studies with noise: aggregators are possible. Stop the coordinator first. Without
 --address the coordinator may run.
 
@@ -68,13 +68,16 @@ was reconciled: open studies with noise: aggregators fail, and new ones are poss
 			if err != nil {
 				return err
 			}
+			if typed, is, _ := protocol.ReadKeyCode(key); is {
+				code = typed
+			}
 			r, err := folder.MakeHelper(dir, address, key)
 			if err != nil {
 				return err
 			}
 			return c.print(r, func(w io.Writer) {
 				fmt.Fprintf(w, "key     %s (for the helper's operator: coordinator: in helper.yaml)\n        code %s: the helper's operator reads the same\nhead    %s (leave it out of backups)\n",
-					r.Key, protocol.KeyCode(r.Key[:]), r.Head)
+					r.Key, r.Code, r.Head)
 				if r.Helper == nil {
 					fmt.Fprintln(w, "helper  none yet: give --address and --key (its operator gets the key from caucus helper init)")
 					return
@@ -89,7 +92,7 @@ was reconciled: open studies with noise: aggregators fail, and new ones are poss
 	f := cmd.Flags()
 	f.StringVar(&dir, "dir", "", "folder of a helper or of a coordinator")
 	f.StringVar(&address, "address", "", "for a coordinator: HOST:PORT of its helper")
-	f.StringVar(&key, "key", "", "for a coordinator: its helper's signing key")
+	f.StringVar(&key, "key", "", "for a coordinator: its helper's signing key, a file with it, or the code of the helper's keys")
 	f.BoolVar(&reconcile, "reconcile", false, "for a coordinator, after a restore: let open studies fail, and go on")
 	return cmd
 }
@@ -103,7 +106,7 @@ func (c *console) helperKeys(dir string) error {
 	if err != nil {
 		return err
 	}
-	document := helperDocument{dir, filepath.Join(dir, helper.ConfigFile), config.Head, pins, ""}
+	document := helperDocument{dir, filepath.Join(dir, helper.ConfigFile), config.Head, pins, pins.Code(), config.CoordinatorCode}
 	if config.Pinned() {
 		document.Coordinator = config.Coordinator.String()
 	}

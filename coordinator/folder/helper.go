@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
@@ -21,6 +22,7 @@ import (
 type HelperReport struct {
 	// Key is this coordinator's signing key. The helper's operator pins it.
 	Key  protocol.SignerKey `json:"key"`
+	Code string             `json:"code"` // of Key (protocol.KeyCode)
 	Head string             `json:"head"`
 	// Helper is the configured helper, nil if there is none yet.
 	Helper *Helper `json:"helper,omitempty"`
@@ -29,7 +31,8 @@ type HelperReport struct {
 // MakeHelper prepares the coordinator in dir for a helper. It makes the coordinator's signing key, its store of shares
 // and that store's head file, if the key is missing. A coordinator that runs opens none of them then. With an address
 // and a key, MakeHelper also writes the helper into the configuration, in place of one that is named there; the
-// coordinator must then be stopped. Studies under way with an earlier helper fail once the new one answers.
+// coordinator must then be stopped. The key may be the code of the helper's keys (protocol.KeyCode): then the helper is
+// asked at the address for its key. Studies under way with an earlier helper fail once the new one answers.
 func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	fail := func(err error) (HelperReport, error) {
 		return HelperReport{}, fmt.Errorf("make what the coordinator in %s needs for a helper: %w", dir, err)
@@ -40,7 +43,11 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 		return fail(err)
 	}
 	h := Helper{Address: address}
-	if key != "" {
+	code, coded, err := protocol.ReadKeyCode(key)
+	if err != nil {
+		return fail(fmt.Errorf("key: %q: %w", key, err))
+	}
+	if key != "" && !coded {
 		if err := h.Key.UnmarshalText([]byte(key)); err != nil {
 			return fail(fmt.Errorf("key: %q is none: caucus helper init printed it at the helper: %w", key, err))
 		}
@@ -69,11 +76,19 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	if r.Key, r.Head = signer.Key(), head; c.Helper.Named() {
 		r.Helper = &c.Helper
 	}
+	r.Code = protocol.KeyCode(r.Key[:])
 	if address == "" {
 		return r, nil
 	}
 	if h.Head, err = folder.Named(dir, head); err != nil {
 		return fail(err)
+	}
+	if coded {
+		ctx, stop := context.WithTimeout(context.Background(), helperTime)
+		defer stop()
+		if h.Key, err = protocol.HelperByCode(ctx, address, signer, code); err != nil {
+			return fail(err)
+		}
 	}
 	if h.Key == signer.Key() {
 		return fail(errors.New("key: this is the coordinator's own: a coordinator that is its own helper sees every contribution"))
@@ -99,6 +114,9 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	r.Helper = &h
 	return r, nil
 }
+
+// helperTime bounds the call to a helper of which only the code is known.
+const helperTime = 10 * time.Second
 
 // withoutHelper returns a configuration's text without the section helper and its first comment.
 func withoutHelper(text []byte) (kept []byte) {
