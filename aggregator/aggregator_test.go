@@ -17,6 +17,7 @@ import (
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 func (w *world) opened(h study.Hash) Signed {
@@ -69,7 +70,7 @@ func TestStudy(t *testing.T) {
 				t.Error("a closed study is not released")
 			}
 			o := must(w.servers[0].Released(ctx, h))
-			result, err := task.Finish(o.Of, o.Published[:])
+			result, err := results.Of(task).Finish(o.Of, o.Published[:])
 			if err != nil || o.Of.Contributions != 4 || o.Of.Weight != 4 || result.Body == nil {
 				t.Errorf("the release of %d parties gives %v, %v", o.Of.Contributions, result, err)
 			}
@@ -118,7 +119,7 @@ func TestRecords(t *testing.T) {
 			pool := auxdata.Virtual(records.X, p.Map)
 			must(0, kinds.SetPool(&p, pool))
 			must(0, kinds.Check(p))
-			task := must(kinds.NewTask(p, pool))
+			task := must(results.NewTask(p, pool))
 			b, _ := bodies.Of(task)
 			w, h := newWorld(t, task), task.Hash()
 			w.opened(h)
@@ -151,7 +152,7 @@ func TestRecords(t *testing.T) {
 			if o.Of.Weight != total || o.Of.Contributions != 3 {
 				t.Errorf("released of %d records of %d parties, want %d of 3", o.Of.Weight, o.Of.Contributions, total)
 			}
-			must(task.Finish(o.Of, o.Published[:]))
+			must(results.Of(task).Finish(o.Of, o.Published[:]))
 		})
 	}
 }

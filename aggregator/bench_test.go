@@ -12,7 +12,7 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // BenchmarkReceived times a coordinator's storing of uploads, one at a time and in batches.
@@ -76,5 +76,5 @@ func wide(rows, parties int) study.Task {
 	}
 	pool := auxdata.Virtual(x, p.Map)
 	p.Pool = pool.Digest
-	return must(kinds.NewTask(p, pool))
+	return must(results.NewTask(p, pool))
 }

@@ -14,6 +14,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // drawsOf is the environment variable that makes a process started by TestFresh print its random
@@ -34,7 +35,7 @@ func secrets(t *testing.T) map[string][]byte {
 	p.Simulated, p.Map = true, dataset.Identity(schema)
 	pool := auxdata.Virtual(records.X, p.Map)
 	must(0, kinds.SetPool(&p, pool))
-	task := must(kinds.NewTask(p, pool))
+	task := must(results.NewTask(p, pool))
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)
 	data := must(uploading.Contribute(task, "a", study.NewInputs(records, []byte("key")), w.under(task)))

@@ -13,6 +13,7 @@ import (
 	"caucus/aggregator/uploading"
 	"caucus/internal/testlevel"
 	"caucus/study"
+	"caucus/study/kinds/results"
 )
 
 // life carries a study from opening to release although processes die: it repeats each step until the
@@ -114,7 +115,7 @@ func TestKill(t *testing.T) {
 		if o.Of.Contributions != 3 {
 			t.Errorf("%d contributions are in the release, want 3", o.Of.Contributions)
 		}
-		must(task.Finish(o.Of, o.Published[:]))
+		must(results.Of(task).Finish(o.Of, o.Published[:]))
 		for r := range w.servers {
 			if n := w.charges(shares.Role(r)); n != 1 {
 				t.Errorf("the ledger of the %v has %d entries", shares.Role(r), n)
@@ -273,7 +274,7 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 	if err != nil {
 		return "open"
 	}
-	must(task.Finish(o.Of, o.Published[:]))
+	must(results.Of(task).Finish(o.Of, o.Published[:]))
 	for r := range w.servers {
 		if n := w.charges(shares.Role(r)); n != 1 {
 			t.Errorf("the ledger of the %v has %d entries", shares.Role(r), n)

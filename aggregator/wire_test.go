@@ -18,6 +18,7 @@ import (
 	"caucus/aggregator/uploading"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/kinds/results"
 )
 
 func (w *world) served(t *testing.T) (address string, log *bytes.Buffer) {
@@ -69,7 +70,7 @@ func TestWire(t *testing.T) {
 		t.Fatal("it is not released")
 	}
 	o := must(w.servers[0].Released(ctx, h))
-	must(task.Finish(o.Of, o.Published[:]))
+	must(results.Of(task).Finish(o.Of, o.Published[:]))
 	if o.Of.Contributions != parties-2 {
 		t.Errorf("%d contributions, want %d", o.Of.Contributions, parties-2)
 	}

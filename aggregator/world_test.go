@@ -25,6 +25,7 @@ import (
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 func must[T any](v T, err error) T {
@@ -56,7 +57,7 @@ func taskOf(parties, classes int) study.Task {
 	if err := kinds.Check(p); err != nil {
 		panic(err)
 	}
-	return must(kinds.NewTask(p, pool))
+	return must(results.NewTask(p, pool))
 }
 
 // Receive stores the upload of one party.
@@ -370,9 +371,9 @@ func bytesOf(s shares.SecretShare, err error) ([]byte, error) {
 func taskWith(t study.Task, noise study.Noise) study.Task {
 	p := t.Plan()
 	p.Noise = noise
-	return must(kinds.NewTask(p, t.Pool()))
+	return must(results.NewTask(p, t.Pool()))
 }
 
 var roles = [2]shares.Role{shares.Coordinator, shares.Helper}
 
-var newTask = kinds.NewTask
+var newTask = results.NewTask

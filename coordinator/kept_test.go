@@ -25,7 +25,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/labels"
 	"caucus/study/life"
 	"caucus/study/ratio"
@@ -252,7 +252,7 @@ func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Pl
 	p := plan(names(parties), pool, now.Add(time.Hour))
 	text := must(p.Canonical())
 	h := study.HashOf(text)
-	task := must(kinds.ReadTask(p, pool))
+	task := must(results.ReadTask(p, pool))
 	signer := must(protocol.NewSigner())
 	store := must(records.Create(filepath.Join(t.TempDir(), folder.StoreFile)))
 	t.Cleanup(func() { store.Close() })

@@ -15,7 +15,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/life"
 )
 
@@ -218,7 +218,7 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(r
 
 // studyChecker checks a study's contributions and makes its release.
 type studyChecker struct {
-	task    study.Task
+	task    study.Finisher
 	maxBody int
 	shared  bool // the study has two servers: a body is an upload for both
 
@@ -257,7 +257,7 @@ func (c *runningStudy) studyChecker(ctx context.Context) (*studyChecker, error) 
 // newStudyChecker reads a pool's canonical bytes under a plan. It refuses a plan whose terms differ from those
 // that this version computes, because this version could not read contributions made under them.
 func newStudyChecker(plan study.Plan, data []byte) (*studyChecker, error) {
-	task, err := kinds.ReadTask(plan, data)
+	task, err := results.ReadTask(plan, data)
 	if err == nil {
 		err = study.CheckTerms(task)
 	}

@@ -265,7 +265,7 @@ func (c *runningStudy) giveToServers(ctx context.Context) error {
 }
 
 // concludeShares has both servers release the sum over the set of contributions that both signed.
-func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t study.Task, ledger *privacy.Ledger) (study.Release, error) {
+func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t study.Finisher, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) {
 		if err = temporary(err); err != nil && permanent(err) {
 			if over, failed := c.confirm(ctx); failed == nil && over != "" {

@@ -26,7 +26,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/classifier"
-	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 func TestMain(m *testing.M) {
@@ -303,7 +303,7 @@ func planOf(roster []study.PartyID, pool []byte, deadline time.Time) study.Plan 
 
 // withTerms is a plan that says its terms.
 func withTerms(p study.Plan, pool []byte) study.Plan {
-	p.TermsDigest = must(study.TermsDigest(must(kinds.ReadTask(p, pool))))
+	p.TermsDigest = must(study.TermsDigest(must(results.ReadTask(p, pool))))
 	return p
 }
 

@@ -9,6 +9,7 @@ import (
 	"caucus/study"
 	"caucus/study/describe"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // The functions below return the mean error of sites that each use only their own records, without a study. A
@@ -37,7 +38,7 @@ func aloneShare(data dealt) (float64, error) {
 }
 
 func aloneCounts(r study.Release, data dealt) (float64, error) {
-	p, err := kinds.Usable(r)
+	p, err := results.Usable(r)
 	if err != nil {
 		return 0, err
 	}

@@ -11,6 +11,7 @@ import (
 	"caucus/study/describe"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	studyratio "caucus/study/ratio"
 	"caucus/study/reweigh"
 )
@@ -79,7 +80,7 @@ func rowsOf(parties []*dataset.Table) (n int) {
 }
 
 func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, error) {
-	p, err := kinds.Usable(r)
+	p, err := results.Usable(r)
 	if err != nil {
 		return Measure{}, err
 	}
@@ -160,11 +161,11 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 }
 
 func judgeOf(r study.Release, pool *auxdata.Pool) (evaluate.Judge, error) {
-	p, err := kinds.Usable(r)
+	p, err := results.Usable(r)
 	if err != nil {
 		return evaluate.Judge{}, err
 	}
-	task, err := kinds.NewTask(p, pool)
+	task, err := results.NewTask(p, pool)
 	if err != nil {
 		return evaluate.Judge{}, err
 	}

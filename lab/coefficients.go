@@ -204,7 +204,7 @@ func (c coefficientDraw) run(ctx context.Context, l *lab, out *results) error {
 }
 
 // one release, by the same steps as a real one but for normal noise of the same variance in place of integers.
-func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Task, rng *rand.Rand, out *results) error {
+func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, rng *rand.Rand, out *results) error {
 	plan, pool := t.Plan(), t.Pool()
 	dim := pool.Dim()
 	bound := privacy.Bound{Unit: plan.Unit, L1: aggregation.CrossL1(dim), L2sq: aggregation.CrossL2sq, Cells: 2 * dim}

@@ -43,7 +43,7 @@ func newMappedDeal(s simulate.Split, c dataset.Components) (*mappedDeal, error) 
 }
 
 // task is that of a classify proposal; without a δ it is pure.
-func (d *mappedDeal) task(s study.Proposal) (study.Task, error) {
+func (d *mappedDeal) task(s study.Proposal) (study.Finisher, error) {
 	s.Name, s.Kind, s.Map = "hamm", "classify", d.Map
 	if s.Delta == nil {
 		s.Delta = new(float64)
@@ -73,7 +73,7 @@ func (d *mappedDeal) tally(u privacy.Unit) (*aggregation.Tally, error) {
 	return d.Votes(task)
 }
 
-func (d *mappedDeal) votes(u privacy.Unit) (study.Task, error) {
+func (d *mappedDeal) votes(u privacy.Unit) (study.Finisher, error) {
 	return d.task(study.Proposal{Mechanism: "none", Unit: u, Noise: study.NoiseCoordinator, Epsilon: 1})
 }
 

@@ -192,7 +192,7 @@ func judged(d *simulate.Deal, model learners.Model, x *mat.Dense) learners.Measu
 }
 
 // trained is a classifier of some records, as a party makes one for itself.
-func trained(d *simulate.Deal, t study.Task, rows []int, rng *rand.Rand) learners.Measures {
+func trained(d *simulate.Deal, t study.Finisher, rows []int, rng *rand.Rand) learners.Measures {
 	model, _ := classify.TrainLocal(context.Background(), t.Plan(), t.Words().Learner, d.Private.Select(rows), rng, false)
 	return judged(d, model, d.TestX(t))
 }
@@ -267,7 +267,7 @@ const forecastPublished = 6000
 
 // published is the AUC of a classifier of so many of the set's records, but the deal's pool
 // and test records, on the test records: what is publicly known of such features.
-func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Task, number int) (auc float64, err error) {
+func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Finisher, number int) (auc float64, err error) {
 	data, err := l.records(p.set.Name)
 	if err != nil {
 		return 0, err
@@ -332,7 +332,7 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 }
 
 // judgedResult returns the measures of a result's classifier.
-func judgedResult(d *simulate.Deal, t study.Task, r study.Result) (learners.Measures, error) {
+func judgedResult(d *simulate.Deal, t study.Finisher, r study.Result) (learners.Measures, error) {
 	c, ok := classifier.Of(r)
 	if !ok {
 		return learners.Measures{}, fmt.Errorf("judge a release: it holds no classifier")

@@ -197,7 +197,7 @@ func (s sharperSet) rivals(ctx context.Context, l *lab, draw int, out *results) 
 	}
 	rng := l.rng(fmt.Sprintf("sharper rivals %s %d", s.Name, draw))
 	classes := len(d.Schema.Classes())
-	under := func(t study.Task) labelled {
+	under := func(t study.Finisher) labelled {
 		return labelled{X: t.Plan().Mapped(d.Private.All()), Y: d.Private.Y, Classes: classes}
 	}
 	today, todayX := under(t), d.TestX(t)

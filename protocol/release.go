@@ -156,7 +156,7 @@ func ParseRelease(document, signature []byte, key Verifier) (study.Release, erro
 	if err := d.Decode(&r); err != nil {
 		return study.Release{}, fmt.Errorf("%w: release: %v", ErrDamaged, err)
 	}
-	if _, err := kinds.Usable(r); err != nil {
+	if _, err := kinds.Claimed(r); err != nil {
 		return study.Release{}, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if r.Simulated {

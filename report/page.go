@@ -16,7 +16,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
-	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/verify/evidence"
 )
 
@@ -143,16 +143,16 @@ func (m Measurement) Words() string {
 	return m.Conclusion + " " + strings.ToUpper(m.Chart.Title[:1]) + m.Chart.Title[1:] + ": " + main + "."
 }
 
-// New makes the page of a release. If the release cannot be used (kinds.Usable), the page shows what can be read.
+// New makes the page of a release. If the release cannot be used (results.Usable), the page shows what can be read.
 // html/template escapes a release's texts.
 func New(r study.Release, o Options) (Page, error) {
 	measured, found := o.Measured, o.Findings
-	p, err := kinds.Usable(r)
+	p, err := results.Usable(r)
 	if err != nil {
 		return Page{}, err
 	}
 	failed := evidence.AnyFails(found)
-	report, err := kinds.Report(r)
+	report, err := results.Report(r)
 	if err != nil && !failed {
 		return Page{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 
 	"caucus/aggregation"
@@ -33,7 +32,6 @@ func (counting) Complete(p *study.Plan, s study.Proposal) error {
 func (counting) Mechanisms() []string { return []string{"laplace"} }
 func (counting) Shared() []string     { return nil }
 func (counting) Terms() any           { return nil }
-func (counting) Body() any            { return new([]float64) }
 func (counting) Check(p study.Plan) error {
 	if p.Unit != privacy.Record || p.Delta != 0 {
 		return study.PlanError("unit", "counting hides a record by pure ε: set unit to record and delta to 0")
@@ -55,6 +53,17 @@ type countingTask struct{ bodies.Task }
 
 func (t countingTask) Work(records int) (study.Work, error) {
 	return study.Work{Rest: t.CommonWork(records)}, nil
+}
+
+// countingFinisher is the half of who releases.
+type countingFinisher struct{ countingTask }
+
+func (t countingFinisher) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
+	total, _, err := t.Total(of, r)
+	if err != nil {
+		return study.Result{}, err
+	}
+	return study.NewResult(total.Values, nil)
 }
 
 // counts is the statistic: the number of records of each class.
@@ -90,9 +99,6 @@ func (c counts) Sensitive(v []int64, _ int64, t study.ReleaseTerms) (privacy.Sen
 	return privacy.NewSensitive(v, t.Bound)
 }
 func (c counts) Noise(float64, int) (aggregation.Noise, error) { return aggregation.Noise{}, nil }
-func (c counts) Finish(total bodies.Total, _ *rand.Rand) (study.Result, error) {
-	return study.NewResult(total.Values, nil)
-}
 
 // A new kind runs through the real machine: each party charges its ledger and releases its counts; the
 // coordinator adds them, seals the study and makes the release.
@@ -150,7 +156,7 @@ features:
 	must(err)
 	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{}) // the coordinator's ledger, charged nothing
 	must(err)
-	release, err := life.Conclude(ctx, s, task, study.Summed{Sum: sum}, ledger)
+	release, err := life.Conclude(ctx, s, countingFinisher{task.(countingTask)}, study.Summed{Sum: sum}, ledger)
 	must(err)
 
 	var counted []float64

@@ -71,7 +71,6 @@ type Kind interface {
 	Shared() []string
 	// Terms returns a pointer to a zero value of the kind's part of a study file; nil if there is none.
 	Terms() any
-	Body() any // returns a pointer to a zero value of the result's body
 	// Check refuses a plan whose guarantee has no proof. It runs after CheckCommon. New trusts a plan
 	// that passed, so Check covers sizes, the kind's terms, and combinations of unit and mechanism.
 	Check(Plan) error

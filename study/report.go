@@ -62,8 +62,3 @@ type ReportCurve struct {
 
 // ReportPoint is a point of a curve. Without an interval, Low and High are equal.
 type ReportPoint struct{ X, Y, Low, High float64 }
-
-// Reporter is a kind that describes its results in words.
-type Reporter interface {
-	Report(Release) (Report, error)
-}

@@ -19,7 +19,7 @@ import (
 // Before a party reads records, it calls Charges, Reservations and Work, and its ledger is charged.
 // Then it calls Contribute once, Settle with the requests, and Body. An aggregator checks each body
 // on receipt with NewSum's Check. After sealing it adds all bodies, Conclude releases what the sum
-// requests, and Finish makes the result. Readers call Charges, and Finish or Recompute, again.
+// requests, and the task's Finisher makes the result. Readers call Charges, and Finish or Recompute, again.
 //
 // Errors of Charges, Reservations, Work and NewSum follow from public inputs, never from a record, before any charge.
 type Task interface {
@@ -42,13 +42,27 @@ type Task interface {
 	Contribute(Inputs) (Contribution, error)
 	MaxBody() int         // bounds a body's bytes for all records; a coordinator reads no more
 	NewSum() (Sum, error) // an empty sum; a Keeper returns ErrKept
+}
+
+// Finisher is a task with the half of who releases, verifies or reads. No party needs it.
+type Finisher interface {
+	Task
 	// Finish makes the result from the answers to the sum's requests, in their order. It is
 	// post-processing and deterministic to the byte. It refuses a weight that is impossible for the
 	// number of contributions. A Keeper's Finish streams the bodies, which may exceed memory.
 	Finish(s Summed, released []privacy.Published) (Result, error)
 }
 
-// Recomputer is a task with a result that readers cannot compute again by Finish, because the fit used data
+// Results is the half of a Kind for who releases, verifies or reads: what is made of the contributions, and how it
+// is told. It is stateless and safe for concurrent use.
+type Results interface {
+	Finisher(Task) Finisher // of a task that the kind made
+	Body() any              // returns a pointer to a zero value of the result's body
+	// Report describes a release in words. It refuses a result that it cannot read.
+	Report(Release) (Report, error)
+}
+
+// Recomputer is a Finisher with a result that readers cannot compute again by Finish, because the fit used data
 // that readers do not get, or because the result contains only a digest of fitted numbers.
 type Recomputer interface {
 	// Recompute is Finish with help from a release's claimed result. It copies as few numbers as

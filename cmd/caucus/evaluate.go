@@ -13,7 +13,7 @@ import (
 	"caucus/study/classifier"
 	"caucus/study/evaluate"
 	"caucus/study/export"
-	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // readModel reads the model that an evaluate study judges. The file is a release, a release's JSON export, or a list
@@ -102,7 +102,7 @@ func withClassifier(r study.Release, c classifier.Classifier, warnings []string)
 	if err != nil {
 		return fail(err)
 	}
-	kind, err := kinds.Named(r.Kind)
+	kind, err := results.Named(r.Kind)
 	if err != nil {
 		return fail(err)
 	}

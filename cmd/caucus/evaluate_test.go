@@ -7,7 +7,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classify"
-	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/labels"
 )
 
@@ -30,7 +30,7 @@ func TestWithClassifier(t *testing.T) {
 		if r.Result, err = withClassifier(r, recalibrated, []string{"why"}); err != nil {
 			t.Fatal(err)
 		}
-		named, err := kinds.Named(kind)
+		named, err := results.Named(kind)
 		if err != nil {
 			t.Fatal(err)
 		}

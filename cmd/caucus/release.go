@@ -7,7 +7,7 @@ import (
 
 	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // mostWhole bounds the bytes of a file that is read into memory: one with tables of all sites has about 100 MB.
@@ -45,7 +45,7 @@ func usableRelease(name string) (study.Release, study.Plan, error) {
 	if err != nil {
 		return r, study.Plan{}, err
 	}
-	p, err := kinds.Usable(r)
+	p, err := results.Usable(r)
 	if err != nil {
 		return r, p, unusable(name, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"caucus/protocol"
 	"caucus/report"
 	"caucus/study"
-	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/verify"
 	"caucus/study/verify/evidence"
 )
@@ -56,7 +56,7 @@ about the release. For a simulated release, the page first says so, and the exit
 			if err != nil {
 				return err
 			}
-			p, err := kinds.Usable(r.Release)
+			p, err := results.Usable(r.Release)
 			if err != nil {
 				return unusable(v.release, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"caucus/study/classify"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // shownRelease is the JSON document of "caucus release show".
@@ -67,7 +68,7 @@ noise and sampling; a column has one only if its coverage was measured
 			if err != nil {
 				return err
 			}
-			told, err := kinds.Report(r)
+			told, err := results.Report(r)
 			if err != nil {
 				return unusable(args[0], err)
 			}

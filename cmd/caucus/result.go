@@ -11,7 +11,7 @@ import (
 	"caucus/report"
 	"caucus/study"
 	"caucus/study/classifier"
-	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // describeRelease writes a release for people, with its plan and its report.
@@ -78,7 +78,7 @@ func guaranteeOf(p study.Plan) string {
 // removalOf returns report.RemovalWords, which stand below a plan's guarantee. They are the same for any weight of
 // the sums.
 func removalOf(p study.Plan, pool *auxdata.Pool) (string, error) {
-	task, err := kinds.NewTask(p, pool)
+	task, err := results.NewTask(p, pool)
 	if err != nil {
 		return "", err
 	}

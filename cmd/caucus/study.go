@@ -13,7 +13,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/forecast/stated"
-	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 func newStudy(c *console) *cobra.Command {
@@ -276,11 +276,11 @@ and the coordinator's key. caucus release uses this file and checks every claim.
 			if o.json {
 				return o.print(r, nil)
 			}
-			p, err := kinds.Usable(r.Release)
+			p, err := results.Usable(r.Release)
 			if err != nil {
 				return err
 			}
-			told, err := kinds.Report(r.Release)
+			told, err := results.Report(r.Release)
 			if err != nil {
 				return err
 			}

@@ -44,26 +44,32 @@ type Statistic interface {
 	// Noise forecasts the noise on the released moments (means of label or vote × features), for a sum
 	// with this weight to which noise was added draws times.
 	Noise(weight float64, draws int) (aggregation.Noise, error)
-	Finish(total Total, rng *rand.Rand) (study.Result, error)
 }
 
-// ClearFinisher is a Statistic whose released vector is not the sum but a function of it. FinishClear makes
+// Finisher is a Task with the half of who releases, verifies or reads.
+type Finisher interface {
+	study.Finisher
+	// FinishTotal makes the result of a published total (Task.Total). rng is public randomness.
+	FinishTotal(total Total, rng *rand.Rand) (study.Result, error)
+}
+
+// ClearFinisher is a Finisher whose released vector is not the sum but a function of it. FinishClear makes
 // the result without noise, from the sum.
 type ClearFinisher interface {
 	FinishClear(total Total, rng *rand.Rand) (study.Result, error)
 }
 
 // Unperturbed returns the result without noise, for comparison in simulations.
-func (s Task) Unperturbed(sum *ClearSum) (study.Result, error) {
+func (s Task) Unperturbed(sum *ClearSum, f Finisher) (study.Result, error) {
 	total := Total{Values: make([]float64, len(sum.vector)), Weight: float64(sum.weight)}
 	for i, v := range sum.vector {
 		total.Values[i] = float64(v)
 	}
 	rng := rand.New(rand.NewPCG(s.Plan().Seed, 0))
-	if q, ok := s.Statistic.(ClearFinisher); ok {
+	if q, ok := f.(ClearFinisher); ok {
 		return q.FinishClear(total, rng)
 	}
-	return s.Statistic.Finish(total, rng)
+	return f.FinishTotal(total, rng)
 }
 
 // Total is the published sum, or the sum of the parties' releases.
@@ -208,32 +214,36 @@ func (s Task) NewSum() (study.Sum, error) {
 	return sum, nil
 }
 
-// Finish implements study.Task. It uses the sum if the parties added the noise, else the servers' releases r.
-func (s Task) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
+// Total is what a result is made of, with public randomness for that: the sum if the parties added the noise, else
+// the servers' releases r.
+func (s Task) Total(of study.Summed, r []privacy.Published) (Total, *rand.Rand, error) {
+	fail := func(format string, args ...any) (Total, *rand.Rand, error) {
+		return Total{}, nil, fmt.Errorf("finish %s: "+format, append([]any{s.Plan().Kind}, args...)...)
+	}
 	least, most := s.Statistic.Weights()
 	if m := int64(of.Contributions); of.Weight < m*least || of.Weight > m*most {
-		return study.Result{}, fmt.Errorf("finish %s: the sum is over %d ballots or records, %d contributions of %d to %d cannot have so many", s.Plan().Kind, of.Weight, m, least, most)
+		return fail("the sum is over %d ballots or records, %d contributions of %d to %d cannot have so many", of.Weight, m, least, most)
 	}
 	rng := rand.New(rand.NewPCG(s.Plan().Seed, s.Fresh))
 	if sum, ok := of.Sum.(*releasedSum); ok {
-		return s.Statistic.Finish(sum.released(), rng)
+		return sum.released(), rng, nil
 	}
 	if s.Plan().Noise.Shared() {
 		total, err := s.joined(of.Weight, r)
 		if err != nil {
-			return study.Result{}, fmt.Errorf("finish %s: %w", s.Plan().Kind, err)
+			return fail("%w", err)
 		}
-		return s.Statistic.Finish(total, rng)
+		return total, rng, nil
 	}
 	if len(r) != 1 {
-		return study.Result{}, fmt.Errorf("finish %s: have %d releases, want 1", s.Plan().Kind, len(r))
+		return fail("have %d releases, want 1", len(r))
 	}
 	if r[0].Residues != nil {
-		return study.Result{}, fmt.Errorf("finish %s: the release is one server's share, which says nothing alone", s.Plan().Kind)
+		return fail("the release is one server's share, which says nothing alone")
 	}
 	// Extra numbers could hide data in a release.
 	if have, want := r[0].Len(), s.Statistic.ReleasedCells(); have != want {
-		return study.Result{}, fmt.Errorf("finish %s: the release has %d numbers, want %d", s.Plan().Kind, have, want)
+		return fail("the release has %d numbers, want %d", have, want)
 	}
 	total := Total{Weight: float64(of.Weight), Draws: 1, Values: r[0].Reals}
 	if total.Values == nil {
@@ -242,5 +252,5 @@ func (s Task) Finish(of study.Summed, r []privacy.Published) (study.Result, erro
 			total.Values[i] = float64(v)
 		}
 	}
-	return s.Statistic.Finish(total, rng)
+	return total, rng, nil
 }

@@ -15,7 +15,6 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
-	"caucus/study/classifier"
 )
 
 // Kind is the study kind classify: a classifier from votes on a pool, or from sums of label × features (see doc.go).
@@ -37,8 +36,6 @@ type mechanism struct {
 	solved       bool
 	newStatistic func(study.Plan, *auxdata.Pool) (bodies.Statistic, error)
 	words        statisticWords
-	// gives is the meaning of the classifier's numbers, unless a calibration makes them probabilities (cross).
-	gives classifier.Output
 }
 
 // statisticWords describe a contribution. leaves says what the party sends. received says what the
@@ -55,14 +52,14 @@ var (
 )
 
 var mechanisms = map[string]mechanism{
-	"tally":        {units: allUnits, site: true, shared: true, needsDelta: true, newStatistic: newVotes("tally"), words: votesWords, gives: classifier.VoteShare},
-	"moment":       {units: allUnits, site: true, shared: true, newStatistic: newVotes("moment"), words: votesWords, gives: classifier.VoteShare},
-	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, shared: true, newStatistic: newCross, words: crossWords, gives: classifier.Score},
-	"means":        {units: []privacy.Unit{privacy.Party}, site: true, shared: true, newStatistic: newMeans, words: meansWords, gives: classifier.Score},
-	"output":       {units: allUnits, solved: true, newStatistic: newOutput("output"), words: votesWords, gives: classifier.VoteShare},
-	"output-paper": {units: allUnits, simulation: true, newStatistic: newOutput("output-paper"), words: votesWords, gives: classifier.VoteShare},
-	"majority":     {units: allUnits, simulation: true, newStatistic: newOutput("majority"), words: votesWords, gives: classifier.Score},
-	"none":         {units: allUnits, simulation: true, newStatistic: newVotes("none"), words: votesWords, gives: classifier.VoteShare},
+	"tally":        {units: allUnits, site: true, shared: true, needsDelta: true, newStatistic: newVotes("tally"), words: votesWords},
+	"moment":       {units: allUnits, site: true, shared: true, newStatistic: newVotes("moment"), words: votesWords},
+	"cross":        {units: []privacy.Unit{privacy.Record, privacy.Label}, site: true, shared: true, newStatistic: newCross, words: crossWords},
+	"means":        {units: []privacy.Unit{privacy.Party}, site: true, shared: true, newStatistic: newMeans, words: meansWords},
+	"output":       {units: allUnits, solved: true, newStatistic: newOutput("output"), words: votesWords},
+	"output-paper": {units: allUnits, simulation: true, newStatistic: newOutput("output-paper"), words: votesWords},
+	"majority":     {units: allUnits, simulation: true, newStatistic: newOutput("majority"), words: votesWords},
+	"none":         {units: allUnits, simulation: true, newStatistic: newVotes("none"), words: votesWords},
 }
 
 var allUnits = []privacy.Unit{privacy.Party, privacy.Record, privacy.Label}
@@ -229,27 +226,6 @@ func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.
 	}
 	noise, err = t.Statistic.Noise(weight, draws)
 	return noise, seen, err
-}
-
-// Result is a classifier, with what the release tells about how far pool and private records
-// differ.
-type Result struct {
-	Classifier classifier.Classifier `json:"classifier"`
-	// Drift compares the mean features of the private records with the pool's; nil if no such mean is released.
-	Drift *aggregation.Drift `json:"drift,omitempty"`
-	// EffectiveRows is Kish's effective sample size of a pool with tilted weights (see cross).
-	EffectiveRows float64 `json:"effective_rows,omitempty"`
-	// Coefficients are in the schema's units; nil if their errors are not known.
-	Coefficients *classifier.Coefficients `json:"coefficients,omitempty"`
-}
-
-func fitTerms(p study.Plan) aggregation.FitTerms {
-	return aggregation.FitTerms{Classes: len(p.Schema.Classes()), Lambda: p.Lambda, Shares: TermsOf(p).ClassShares}
-}
-
-func classifierResult(p study.Plan, fit aggregation.Fit) (study.Result, error) {
-	c, warnings := classifier.New(p, fit, mechanisms[p.Mechanism].gives)
-	return study.NewResult(Result{Classifier: c}, warnings)
 }
 
 func (t task) Work(records int) (study.Work, error) {

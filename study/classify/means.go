@@ -3,7 +3,6 @@ package classify
 import (
 	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
 
 	"caucus/aggregation"
 	"caucus/aggregation/shares"
@@ -87,22 +86,6 @@ func (m *means) Terms(int64) (study.ReleaseTerms, error) {
 
 func (m *means) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
 	return privacy.NewSensitive(vector, t.Bound)
-}
-
-func (m *means) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error) {
-	if total.Weight <= 0 {
-		return study.Result{}, fmt.Errorf("fit means: no party contributed")
-	}
-	noise, err := m.Noise(total.Weight, total.Draws)
-	if err != nil {
-		return study.Result{}, err
-	}
-	mu, err := m.design.Mu(total.Values, total.Weight)
-	if err != nil {
-		return study.Result{}, err
-	}
-	fit := aggregation.FitVotes(m.pool.X, m.pool.Weight, mu, noise, fitTerms(m.plan), rng)
-	return classifierResult(m.plan, fit)
 }
 
 func (m *means) Noise(parties float64, draws int) (aggregation.Noise, error) {

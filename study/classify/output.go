@@ -3,7 +3,6 @@ package classify
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -162,18 +161,4 @@ func hardShares(t *aggregation.Tally, columns int) *mat.Dense {
 // Noise returns an error, because the noise is added to the fitted weights and not to moments.
 func (o *output) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
-}
-
-func (o *output) Finish(total bodies.Total, _ *rand.Rand) (study.Result, error) {
-	gamma := 1.0
-	if o.mechanism == "output" {
-		gamma, _ = o.lattice(int64(total.Weight))
-	}
-	w := mat.NewDense(o.pool.Dim(), learners.Columns(o.classes), nil)
-	for i, v := range total.Values {
-		w.RawMatrix().Data[i] = v * gamma
-	}
-	return classifierResult(o.plan, aggregation.Fit{
-		Model: learners.Linear{W: w, Classes: o.classes}, Lambda: o.lambda(int64(total.Weight)),
-	})
 }

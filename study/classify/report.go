@@ -9,7 +9,7 @@ import (
 )
 
 // Report describes the classifier and, if they are known, its coefficients.
-func (Kind) Report(r study.Release) (out study.Report, err error) {
+func (Results) Report(r study.Release) (out study.Report, err error) {
 	c, model, p, err := classifier.Sound(r)
 	if err != nil {
 		return out, err

@@ -3,9 +3,6 @@ package classify
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
-
-	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
 	"caucus/aggregation/shares"
@@ -155,36 +152,6 @@ func (v *votes) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) (
 		vector = v.design.Sums(v.tally(vector, ballots))
 	}
 	return privacy.NewSensitive(vector, t.Bound)
-}
-
-func (v *votes) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error) {
-	if total.Weight <= 0 {
-		return study.Result{}, fmt.Errorf("fit votes: no ballots were cast")
-	}
-	noise, err := v.Noise(total.Weight, total.Draws)
-	if err != nil {
-		return study.Result{}, err
-	}
-	var mu *mat.Dense
-	if v.design != nil {
-		mu = v.design.Mu(total.Values, total.Weight)
-	} else {
-		shares := aggregation.SharesOf(total.Values, v.pool.Rows(), v.classes, total.Weight)
-		mu = learners.Moments(v.pool.X, shares, v.pool.Weight)
-	}
-	fit := aggregation.FitVotes(v.pool.X, v.pool.Weight, mu, noise, fitTerms(v.plan), rng)
-	return classifierResult(v.plan, fit)
-}
-
-// FinishClear fits a classifier to votes without noise.
-func (v *votes) FinishClear(total bodies.Total, rng *rand.Rand) (study.Result, error) {
-	p := v.plan
-	p.Mechanism = "none"
-	q, err := newVotes(p.Mechanism)(p, v.pool)
-	if err != nil {
-		return study.Result{}, err
-	}
-	return q.Finish(total, rng)
 }
 
 func (v *votes) Noise(weight float64, draws int) (aggregation.Noise, error) {

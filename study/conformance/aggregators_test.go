@@ -12,6 +12,7 @@ import (
 	"caucus/study"
 	"caucus/study/conformance"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // TestAggregators: noise by aggregators is allowed only for studies whose contributions can be split
@@ -35,7 +36,7 @@ func TestAggregators(t *testing.T) {
 				t.Fatalf("%s: %v", mechanism, err)
 			}
 		}
-		task, err := kinds.NewTask(p, pool)
+		task, err := results.NewTask(p, pool)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +45,7 @@ func TestAggregators(t *testing.T) {
 		}
 		central := p
 		central.Noise = study.NoiseCoordinator
-		once, err := kinds.NewTask(central, pool)
+		once, err := results.NewTask(central, pool)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"caucus/study/conformance"
 	"caucus/study/describe"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/reweigh"
 	"caucus/study/verify"
 )
@@ -200,7 +201,7 @@ func FuzzRelease(f *testing.F) {
 		_, _ = reweigh.MarginsOf(r)
 		_, _ = reweigh.SourceOf(r)
 		_ = verify.Claims(r, c.pool)
-		_, _ = kinds.Report(r)
+		_, _ = results.Report(r)
 		_, _ = reweigh.Answer(r, c.pool, make([]float64, c.pool.Rows()))
 	})
 }

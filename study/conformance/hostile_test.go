@@ -16,6 +16,7 @@ import (
 	"caucus/study/classifier"
 	"caucus/study/conformance"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
 	"caucus/study/verify"
@@ -130,7 +131,7 @@ func TestDamagedBodies(t *testing.T) {
 		r := conformance.Genuine(t, p, c.pool, records)
 		plan, _ := kinds.PlanOf(r)
 		for _, damaged := range testlevel.Of(t, damages(t, r.Result.Body), 25) {
-			kind, _ := kinds.Named(p.Kind)
+			kind, _ := results.Named(p.Kind)
 			into := kind.Body()
 			if json.Unmarshal(damaged, into) != nil {
 				damaged = append([]byte{}, damaged...)
@@ -148,7 +149,7 @@ func TestDamagedBodies(t *testing.T) {
 				f()
 			}
 			use("claims", func() { _ = verify.Claims(d, c.pool) })
-			use("report", func() { _, _ = kinds.Report(d) })
+			use("report", func() { _, _ = results.Report(d) })
 			use("predict", func() { _, _, _ = classifier.Predict(d, records) })
 			use("answer", func() { _, _ = reweigh.Answer(d, c.pool, make([]float64, c.pool.Rows())) })
 			use("margins", func() { _, _ = reweigh.MarginsOf(d) })
@@ -229,7 +230,7 @@ func damages(t testing.TB, text []byte) (all [][]byte) {
 func TestUsable(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 240)
 	r := conformance.Genuine(t, conformance.ClassifyPlan(schema, pool, m), pool, records)
-	if _, err := kinds.Usable(r); err != nil {
+	if _, err := results.Usable(r); err != nil {
 		t.Fatalf("as it was made: %v", err)
 	}
 	body := bytes.TrimSuffix(r.Result.Body, []byte("}"))
@@ -243,7 +244,7 @@ func TestUsable(t *testing.T) {
 	} {
 		changed := r
 		change(&changed)
-		if _, err := kinds.Usable(changed); err == nil {
+		if _, err := results.Usable(changed); err == nil {
 			t.Errorf("%s: it is used", name)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"caucus/study/classify"
 	"caucus/study/conformance"
 	"caucus/study/describe"
-	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/ratio"
 	"caucus/study/verify"
 	"caucus/study/verify/evidence"
@@ -196,7 +196,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 				if json.Unmarshal(text, &changed) != nil {
 					return // no reader accepts it
 				}
-				kind, err := kinds.Named(c.plan.Kind)
+				kind, err := results.Named(c.plan.Kind)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -18,6 +18,7 @@ import (
 	"caucus/study/describe"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/labels"
 	"caucus/study/life"
 	studyratio "caucus/study/ratio"
@@ -100,10 +101,9 @@ func Seq(from, to int) []int {
 	return out
 }
 
-// TaskOf makes the plan's task, and ends the test if the plan is refused.
-func TaskOf(t testing.TB, p study.Plan, pool *auxdata.Pool) study.Task {
+func TaskOf(t testing.TB, p study.Plan, pool *auxdata.Pool) study.Finisher {
 	t.Helper()
-	task, err := kinds.NewTask(p, pool)
+	task, err := results.NewTask(p, pool)
 	if err != nil {
 		t.Fatal(err)
 	}

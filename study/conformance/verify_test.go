@@ -16,6 +16,7 @@ import (
 	"caucus/study/describe"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
 	"caucus/study/simulate"
@@ -292,7 +293,7 @@ func edit(t testing.TB, r *study.Release, change func(body map[string]any)) {
 	}
 	change(body)
 	r.Result.Body = conformance.Encoded(body)
-	if kind, err := kinds.Named(r.Kind); err == nil { // in the kind's encoding, if the kind can decode it
+	if kind, err := results.Named(r.Kind); err == nil { // in the kind's encoding, if the kind can decode it
 		if typed := kind.Body(); study.DecodeStrictly(r.Result.Body, typed) == nil {
 			r.Result.Body = conformance.Encoded(typed)
 		}

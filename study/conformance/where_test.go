@@ -19,6 +19,7 @@ import (
 	"caucus/study/evaluate"
 	"caucus/study/keyed"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
 	"caucus/study/simulate"
@@ -233,7 +234,7 @@ func TestWhereIsWork(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	const records, comparisons = 1000, 500
 	of := func(where string) float64 {
-		made, err := kinds.NewTask(conformance.About(c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), where), c.pool)
+		made, err := results.NewTask(conformance.About(c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), where), c.pool)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"caucus/study/conformance"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // TestYear: a year of ten mixed studies at unit record, ε = 1 each, noise at the sites, against a site's
@@ -44,7 +45,7 @@ func TestYear(t *testing.T) {
 			}
 			p := made.Plan
 			p.ByL2 = p.ByL2 && by
-			task, err := kinds.NewTask(p, made.Pool)
+			task, err := results.NewTask(p, made.Pool)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -144,7 +144,6 @@ func termsOf(p study.Plan) Terms {
 }
 
 func (Kind) Terms() any { return new(Terms) }
-func (Kind) Body() any  { return new(Table) }
 
 // Complete fills in the defaults.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {

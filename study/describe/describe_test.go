@@ -529,7 +529,7 @@ func TestTableShown(t *testing.T) {
 			for j := range total.Values {
 				total.Values[j] = float64(rng.IntN(200)-40) * float64(q.step)
 			}
-			made, err := q.Finish(total, nil)
+			made, err := finisher{task{counts: q}}.FinishTotal(total, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -569,7 +569,7 @@ func TestTableShown(t *testing.T) {
 					}
 				}
 			}
-			if _, err := (Kind{}).Report(study.Release{Result: made}); err != nil {
+			if _, err := (Results{}).Report(study.Release{Result: made}); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -618,7 +618,7 @@ func TestTableThatNobodyMade(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := (Kind{}).Report(study.Release{Result: made}); err == nil || !strings.Contains(err.Error(), "was changed") {
+		if _, err := (Results{}).Report(study.Release{Result: made}); err == nil || !strings.Contains(err.Error(), "was changed") {
 			t.Errorf("%s: %v, want a refusal", name, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"caucus/study/conformance"
 	"caucus/study/describe"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/simulate"
 	"caucus/study/verify"
 	"caucus/study/verify/evidence"
@@ -174,7 +175,7 @@ func TestDescribePoolEdges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task, err := kinds.NewTask(made.Plan, pool)
+	task, err := results.NewTask(made.Plan, pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +199,7 @@ func TestDescribePoolEdges(t *testing.T) {
 		change(&p, &terms)
 		p.KindTerms = conformance.Encoded(terms)
 		kinds.WordsOf(p)
-		if _, err := kinds.NewTask(p, pool); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "other quantiles of the pool") {
+		if _, err := results.NewTask(p, pool); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "other quantiles of the pool") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -212,7 +213,7 @@ func TestDescribePoolEdges(t *testing.T) {
 	}
 	p := made.Plan
 	p.Pool = half.Digest
-	if _, err := kinds.NewTask(p, half); err == nil {
+	if _, err := results.NewTask(p, half); err == nil {
 		t.Error("edges of another pool are taken for this one's")
 	}
 	for name, few := range map[string]*dataset.Table{"few rows": table.Select(rows[:9]), "one value": table.Select(slices.Repeat(rows[:1], 100))} {

@@ -20,6 +20,7 @@ import (
 	"caucus/study/conformance"
 	"caucus/study/describe"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // federation is five hospitals whose records come from a population, and a public pool from another
@@ -148,7 +149,7 @@ func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws 
 				total.Values[j] += float64(v)
 			}
 		}
-		result, err := of.Statistic.Finish(total, nil)
+		result, err := results.Of(conformance.TaskOf(t, p, pool)).(bodies.Finisher).FinishTotal(total, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ const unknown = "unknown"
 const geometricMean = "geometric mean of 1 + x, less 1"
 
 // Report shows the table and then its intervals.
-func (Kind) Report(r study.Release) (study.Report, error) {
+func (Results) Report(r study.Release) (study.Report, error) {
 	t, err := TableOf(r)
 	if err != nil {
 		return study.Report{}, err

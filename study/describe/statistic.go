@@ -3,7 +3,6 @@ package describe
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"caucus/aggregation/shares"
 	"caucus/dataset"
@@ -350,16 +349,4 @@ func (q *counts) deviation(draws int) (float64, error) {
 		return 0, err
 	}
 	return math.Sqrt(float64(draws)*privacy.VarianceOf(t.Mechanism, t.Bound, 0, q.Cells())) / float64(q.step), nil
-}
-
-func (q *counts) Finish(total bodies.Total, _ *rand.Rand) (study.Result, error) {
-	sd, err := q.deviation(total.Draws)
-	if err != nil {
-		return study.Result{}, err
-	}
-	noisy := make([]int64, len(total.Values))
-	for i, v := range total.Values {
-		noisy[i] = int64(v)
-	}
-	return study.NewResult(q.table(noisy, int64(total.Weight), sd), nil)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 
 	"caucus/aggregation/validation"
@@ -289,12 +288,4 @@ func (h *histograms) forecast(size study.Size, sd float64) []validation.Performa
 		out = append(out, s.Of(s.Expected(records, sd*sd*h.overallNoise()), nil))
 	}
 	return out
-}
-
-func (h *histograms) Finish(total bodies.Total, _ *rand.Rand) (study.Result, error) {
-	sd, err := h.deviation(total.Draws)
-	if err != nil {
-		return study.Result{}, err
-	}
-	return study.NewResult(h.evaluate(total.Values, sd, true), nil)
 }

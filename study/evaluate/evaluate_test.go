@@ -450,7 +450,7 @@ func TestOverall(t *testing.T) {
 		t.Errorf("overall counts have %v times a count's variance, want %v", got, want)
 	}
 	one, _ := by.deviation(1)
-	total, err := by.Finish(bodies.Total{Values: make([]float64, by.Cells()), Draws: 4}, nil)
+	total, err := finisher{task{h: by}}.FinishTotal(bodies.Total{Values: make([]float64, by.Cells()), Draws: 4}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"caucus/study"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/simulate"
 )
 
@@ -59,7 +60,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	task, err := kinds.NewTask(proposed.Plan, proposed.Pool)
+	task, err := results.NewTask(proposed.Plan, proposed.Pool)
 	if err != nil {
 		panic(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"caucus/study/conformance"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/simulate"
 )
 
@@ -141,7 +142,7 @@ func TestEvaluateProposed(t *testing.T) {
 		if name != "nothing said" {
 			continue
 		}
-		task, err := kinds.NewTask(p, made.Pool)
+		task, err := results.NewTask(p, made.Pool)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classifier"
-	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // Model is a release's classifier as plain steps. Cells become encoded numbers (Columns), which go
@@ -94,7 +94,7 @@ const mostWeight = 1e100
 // New turns a release's classifier into steps, with the map folded in. It refuses releases without
 // a classifier and releases of another form. It checks no signature: verify first.
 func New(r study.Release) (Model, error) {
-	p, err := kinds.Usable(r)
+	p, err := results.Usable(r)
 	if err != nil {
 		return Model{}, err
 	}

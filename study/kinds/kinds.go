@@ -157,10 +157,9 @@ func PlanOf(r study.Release) (study.Plan, error) {
 	return p, Check(p)
 }
 
-// Usable returns a release's plan after checking that the release can be used. It refuses a release of another
-// form (study.ManifestForm) or with another kind than the plan's, and a result with unknown fields, because
-// readers could disagree about these fields.
-func Usable(r study.Release) (study.Plan, error) {
+// Claimed returns a release's plan after checking that the release is of this program's form (study.ManifestForm) and
+// of the plan's kind. Who reads its result calls results.Usable.
+func Claimed(r study.Release) (study.Plan, error) {
 	if err := r.CheckForm(); err != nil {
 		return study.Plan{}, fmt.Errorf("read release: %w", err)
 	}
@@ -171,7 +170,7 @@ func Usable(r study.Release) (study.Plan, error) {
 	if r.Kind != p.Kind {
 		return study.Plan{}, fmt.Errorf("read release: it is said to be of kind %q, its plan is of kind %q: it was changed", r.Kind, p.Kind)
 	}
-	return p, r.Result.DecodeBody(kinds[p.Kind].Body())
+	return p, nil
 }
 
 // WordsOf explains a checked plan. It panics for an unknown kind, which no checked plan has.
@@ -181,24 +180,6 @@ func WordsOf(p study.Plan) study.Words {
 		panic(err)
 	}
 	return kind.Words(p)
-}
-
-// Report describes a release in words, if its kind implements study.Reporter. A line says what
-// stands for missing cells (Filled).
-func Report(r study.Release) (out study.Report, err error) {
-	kind, err := Named(r.Kind)
-	if err != nil {
-		return out, err
-	}
-	if k, ok := kind.(study.Reporter); ok {
-		if out, err = k.Report(r); err != nil {
-			return out, err
-		}
-	}
-	if p, err := r.DecodedPlan(); err == nil && Filled(p) != "" {
-		out.Lines = append(out.Lines, study.ReportLine{Name: "filled", Text: Filled(p)})
-	}
-	return out, nil
 }
 
 // Filled says of a checked plan that it does not count missing cells, and what stands for those of

@@ -20,7 +20,7 @@ const (
 
 // calibrated returns a fit's classifier. It gives probabilities if the privatised labels determine the
 // slope from scores to log-odds, else scores. The last result is the slope's relative standard deviation.
-func (l task) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int, o aggregation.LabelOptions, rng *rand.Rand) (classifier.Classifier, []string, float64) {
+func (l finisher) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int, o aggregation.LabelOptions, rng *rand.Rand) (classifier.Classifier, []string, float64) {
 	p, of := l.Plan(), aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda}
 	if o.Risk == aggregation.RiskBER {
 		c, warnings := classifier.NewScores(p, of, balanced)

@@ -10,7 +10,7 @@ import (
 )
 
 // Report describes the training, the quality estimated from the privatised labels, and the class shares.
-func (Kind) Report(r study.Release) (out study.Report, err error) {
+func (Results) Report(r study.Release) (out study.Report, err error) {
 	l, err := ResultOf(r.Result)
 	if err != nil {
 		return out, err

@@ -17,7 +17,7 @@ import (
 // For a study.Keeper it releases nothing, and returns study.ErrOtherBodies if the stored bodies are not those in the
 // receipts. A second call after a crash gives the same publications at no further cost. The caller fills in plan
 // bytes and software.
-func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledger *privacy.Ledger) (study.Release, error) {
+func Conclude(ctx context.Context, s *Study, t study.Finisher, of study.Summed, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
 	if t.Hash() != s.Hash {
 		return fail(fmt.Errorf("the task is of plan %s, the study of plan %s", t.Hash(), s.Hash))
@@ -148,7 +148,7 @@ func public(s study.Summed, t study.Task) bool {
 
 // ConcludeShares makes the release document from both servers' releases of their shares. It spends
 // nothing. The caller fills in plan bytes and software.
-func ConcludeShares(ctx context.Context, s *Study, t study.Task, of study.Summed, published []privacy.Published, by study.Aggregated, ledger *privacy.Ledger) (study.Release, error) {
+func ConcludeShares(ctx context.Context, s *Study, t study.Finisher, of study.Summed, published []privacy.Published, by study.Aggregated, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
 	if t.Hash() != s.Hash {
 		return fail(fmt.Errorf("the task is of plan %s, the study of plan %s", t.Hash(), s.Hash))

@@ -264,9 +264,6 @@ func (d design) boundFor(sets int) privacy.Bound {
 // Terms returns a zero *Terms, into which a study file or plan is read.
 func (Kind) Terms() any { return new(Terms) }
 
-// Body returns an empty *Result, into which a release's body is read strictly.
-func (Kind) Body() any { return new(Result) }
-
 // DealSets assigns a party's records to its sets, at least one. Sets are in the order of their names,
 // rows in the order of their keys. Last, DealSets removes records that fail the plan's condition.
 func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {

@@ -93,7 +93,7 @@ func TestRatioMadeSets(t *testing.T) {
 	schema, pool, m, records := hospital(t, 6000)
 	p := ratioPlan(schema, pool, m, FeaturesNoisyEmbedding, func(t *Terms) { t.Sets, t.Skew = SetsMade, .7 })
 	body, got := contribute(t, p, pool, study.NewInputs(records, []byte("k")))
-	sets, small, err := got.sets(study.BodiesOf([][]byte{body}))
+	sets, small, err := estimator{got}.sets(study.BodiesOf([][]byte{body}))
 	if err != nil || small > 0 || len(sets) != 2 {
 		t.Fatalf("%d sets, %d small, %v", len(sets), small, err)
 	}
@@ -193,7 +193,7 @@ func TestWhereSets(t *testing.T) {
 			}
 		}
 		body, got := contribute(t, p, pool, study.NewInputs(records, []byte("k")))
-		sets, _, err := got.sets(study.BodiesOf([][]byte{body}))
+		sets, _, err := estimator{got}.sets(study.BodiesOf([][]byte{body}))
 		if err != nil || len(sets) != s.sets {
 			t.Errorf("%s: %d sets, want %d: %v", name, len(sets), s.sets, err)
 			continue

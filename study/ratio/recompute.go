@@ -13,7 +13,7 @@ import (
 // unseen lists the parts of a result that the coordinator alone can compute, from features or exact embeddings.
 const unseen = "the model, the width of its kernel where the plan leaves it open, or why there is none; and where there is none, the sets"
 
-func (t task) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
+func (t finisher) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
 	if of.Bodies != nil {
 		r, err := t.Finish(of, released)
 		return r, "", err
@@ -23,7 +23,7 @@ func (t task) Recompute(of study.Summed, released []privacy.Published, claimed s
 }
 
 // restate makes a result from public numbers, and from the fitted numbers of a claimed result.
-func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
+func (t finisher) restate(parties int, claimed study.Result) (study.Result, error) {
 	pool, d := t.Pool(), t.design
 	c := &Result{}
 	if err := claimed.DecodeBody(c); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // Report says whether the release can estimate class shares of new sets, and gives the shares of its own sets.
-func (Kind) Report(r study.Release) (out study.Report, err error) {
+func (Results) Report(r study.Release) (out study.Report, err error) {
 	p, err := r.DecodedPlan()
 	if err != nil {
 		return out, err

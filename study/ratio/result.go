@@ -19,7 +19,15 @@ const kindName = "ratio"
 // Assumption states what every estimate of a ratio study relies on.
 const Assumption = "This assumes that records of a class look alike everywhere: only the classes' shares differ between the sets and this file, not what a class looks like."
 
-// Result holds a model of class ratios, or why there is none, and each set's noisy shares.
+// Results is the half of the kind for who releases, verifies or reads.
+type Results struct{}
+
+func (Results) Body() any { return new(Result) }
+
+func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(task)} }
+
+type finisher struct{ task }
+
 type Result struct {
 	// Model estimates the ratios of any unlabelled set. If the sets support none, it is nil, and Refusal says why.
 	Model   *ratio.Model `json:"model,omitempty"`
@@ -51,12 +59,12 @@ type SetResult struct {
 	SD     []float64 `json:"sd,omitempty"`
 }
 
-func (t task) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
+func (t finisher) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
 	p, pool := t.Plan(), t.Pool()
 	if of.Bodies == nil {
 		return study.Result{}, fmt.Errorf("finish ratio: it takes the bodies of the contributions")
 	}
-	sets, small, err := t.reader.sets(of.Bodies)
+	sets, small, err := estimator{t.reader}.sets(of.Bodies)
 	if err != nil {
 		return study.Result{}, fmt.Errorf("finish ratio: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 const mostCompared = 6
 
 // Report says how well the weighted pool represents the private records.
-func (Kind) Report(r study.Release) (out study.Report, err error) {
+func (Results) Report(r study.Release) (out study.Report, err error) {
 	w, err := WeightsOf(r)
 	if err != nil {
 		return out, err

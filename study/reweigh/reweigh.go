@@ -372,30 +372,6 @@ func (t task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{terms.Charge(none, none)}, err
 }
 
-// Recompute calls Finish again, but computes the weighted pool's digest from the claimed weights, because
-// recomputed weights may differ in their last bits and would have another digest.
-func (t task) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
-	fail := func(err error) (study.Result, string, error) { return study.Result{}, "", err }
-	made, err := t.Finish(of, released)
-	if err != nil {
-		return fail(err)
-	}
-	var out, said Weights
-	if err := made.DecodeBody(&out); err != nil {
-		return fail(err)
-	}
-	if err := claimed.DecodeBody(&said); err != nil {
-		return fail(err)
-	}
-	weighted, err := t.Pool().Weighted(said.Weight)
-	if err != nil {
-		return fail(err)
-	}
-	out.WeightedPool = weighted.Digest
-	again, err := study.NewResult(out, made.Warnings)
-	return again, "", err
-}
-
 func (t task) Work(records int) (study.Work, error) {
 	n, rows, cells := float64(records), float64(t.Pool().Rows()), float64(t.Statistic.(*statistic).design.Cells()+1)
 	w := study.Work{Rest: t.CommonWork(records) + n*cells*16}

@@ -51,8 +51,12 @@ type Weights struct {
 	Weight []float64 `json:"weight"`
 }
 
-// Finish fits the weights to the released numbers.
-func (w *statistic) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error) {
+// weigher fits weights to released numbers.
+type weigher struct{ *statistic }
+
+// FinishTotal implements bodies.Finisher: it fits the weights to the released numbers.
+func (f finisher) FinishTotal(total bodies.Total, rng *rand.Rand) (study.Result, error) {
+	w := weigher{f.Statistic.(*statistic)}
 	if total.Weight <= 0 {
 		return study.Result{}, fmt.Errorf("fit weights: no records were contributed")
 	}
@@ -74,7 +78,7 @@ func (w *statistic) Finish(total bodies.Total, rng *rand.Rand) (study.Result, er
 	return study.NewResult(out, w.warnings(out, total))
 }
 
-func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregation.WeightFit, *aggregation.WeightLaw, *Weights, error) {
+func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregation.WeightFit, *aggregation.WeightLaw, *Weights, error) {
 	fail := func(err error) (aggregation.WeightFit, *aggregation.WeightLaw, *Weights, error) {
 		return aggregation.WeightFit{}, nil, nil, err
 	}
@@ -125,7 +129,7 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 const leastInside = 4
 
 // noise returns the distribution of the noise on released means, Laplace or close to normal.
-func (w *statistic) noise(out *Weights, laplace bool) aggregation.Noise {
+func (w weigher) noise(out *Weights, laplace bool) aggregation.Noise {
 	law := w.design.Noise(out.Means, out.NoiseSD, laplace, w.fresh())
 	if w.counted() { // the number of records has noise like the sum of a feature that is always 1
 		law = w.design.WithCount(law, out.Means, out.NoiseSD)
@@ -140,7 +144,7 @@ func (out *Weights) about() float64 {
 	return math.Max(float64(out.Records), 1)
 }
 
-func (w *statistic) warnings(out *Weights, total bodies.Total) []string {
+func (w weigher) warnings(out *Weights, total bodies.Total) []string {
 	var all []string
 	warn := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	rows := w.pool.Rows()
@@ -191,13 +195,14 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Query
 	if err != nil {
 		return aggregation.QueryAnswer{}, err
 	}
-	w, err := newStatistic(p, pool)
+	of, err := newStatistic(p, pool)
 	if err != nil {
 		return aggregation.QueryAnswer{}, err
 	}
-	if len(out.Weight) != pool.Rows() || len(b) != pool.Rows() || len(out.Tilt) != w.design.Cells() {
-		return aggregation.QueryAnswer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), w.design.Cells())
+	if len(out.Weight) != pool.Rows() || len(b) != pool.Rows() || len(out.Tilt) != of.design.Cells() {
+		return aggregation.QueryAnswer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), of.design.Cells())
 	}
+	w := weigher{of}
 	if err := out.check(w); err != nil {
 		return aggregation.QueryAnswer{}, fmt.Errorf("answer query: %w", err)
 	}
@@ -206,7 +211,7 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Query
 	return law.Answer(b, untold), nil
 }
 
-func (out *Weights) check(w *statistic) error {
+func (out *Weights) check(w weigher) error {
 	if (out.Inside != nil) != w.counted() {
 		return fmt.Errorf("the release does not say how many records it is about as its plan does: the release was damaged")
 	}
@@ -242,7 +247,7 @@ func (out *Weights) check(w *statistic) error {
 
 // law returns the distribution of released weights, given noise that is Laplace or close to normal. Untold
 // measures the differences between pool and private records that weights cannot remove.
-func (w *statistic) law(out *Weights, laplace bool) (*aggregation.WeightLaw, aggregation.Untold) {
+func (w weigher) law(out *Weights, laplace bool) (*aggregation.WeightLaw, aggregation.Untold) {
 	x := w.design.Rows(w.rows)
 	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
 	if w.ratio != nil {
@@ -256,7 +261,7 @@ func (w *statistic) law(out *Weights, laplace bool) (*aggregation.WeightLaw, agg
 }
 
 // fresh makes the public random generator that simulates noise. Readers of a release get the same.
-func (w *statistic) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }
+func (w weigher) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }
 
 // MarginsOf returns the released means by block of features, for auxdata.Make.
 func MarginsOf(r study.Release) ([]auxdata.Margin, error) {

@@ -250,7 +250,7 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 
 // locally returns the accuracies of the first parties (at most maxLocal), each with a classifier
 // fitted to its own records. The error is ctx's.
-func (d *Deal) locally(ctx context.Context, t study.Task) ([]float64, error) {
+func (d *Deal) locally(ctx context.Context, t study.Finisher) ([]float64, error) {
 	p, learner, x := t.Plan(), t.Words().Learner, d.TestX(t)
 	encoded := sync.OnceValue(func() *mat.Dense { return d.Test.All().X })
 	out := make([]float64, min(len(d.Parties), maxLocal))
@@ -285,7 +285,7 @@ func labelledOf(r *dataset.Records) (rows []int) {
 }
 
 // accuracies measures a run, and what it is compared with, on the test records. The error is ctx's.
-func (d *Deal) accuracies(ctx context.Context, t study.Task, run Run) (a Accuracies, err error) {
+func (d *Deal) accuracies(ctx context.Context, t study.Finisher, run Run) (a Accuracies, err error) {
 	p, x := t.Plan(), d.TestX(t)
 	if a.Released, err = score(run.Release.Result, x, d.Test.Y); err != nil {
 		return a, err
@@ -319,7 +319,7 @@ func (d *Deal) Majority() (share float64) {
 }
 
 // Score returns the share of labelled test records that a task's classifier labels correctly.
-func (d *Deal) Score(t study.Task, r study.Result) (float64, error) {
+func (d *Deal) Score(t study.Finisher, r study.Result) (float64, error) {
 	return score(r, d.TestX(t), d.Test.Y)
 }
 
@@ -341,7 +341,7 @@ func score(r study.Result, x *mat.Dense, y []int) (float64, error) {
 
 // Votes returns the tally of the parties' exact votes on the pool, for code that counts votes in another
 // way. The task must be of kind classify and have parties that vote.
-func (d *Deal) Votes(t study.Task) (*aggregation.Tally, error) {
+func (d *Deal) Votes(t study.Finisher) (*aggregation.Tally, error) {
 	of, ok := bodies.Of(t)
 	if !ok || of.Statistic.Cells() != t.Pool().Rows()*learners.Columns(len(d.Schema.Classes())) {
 		return nil, fmt.Errorf("simulate: mechanism %q of %s studies is not made of votes: use none", t.Plan().Mechanism, t.Plan().Kind)

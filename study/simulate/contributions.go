@@ -21,11 +21,11 @@ type contributions interface {
 	unperturbed(ctx context.Context) (study.Result, error)
 }
 
-func (d *Deal) contributions(t study.Task, lean bool) (contributions, error) {
+func (d *Deal) contributions(t study.Finisher, lean bool) (contributions, error) {
 	if of, ok := bodies.Of(t); ok {
-		return &shared{Task: of, deal: d, lean: lean, sum: bodies.NewClearSum(of.Statistic)}, nil
+		return &shared{Task: of, finisher: t.(bodies.Finisher), deal: d, lean: lean, sum: bodies.NewClearSum(of.Statistic)}, nil
 	}
-	out := &drafted{Task: t, deal: d}
+	out := &drafted{Finisher: t, deal: d}
 	none := t.Plan()
 	none.Mechanism = "none"
 	if lean || kinds.Check(none) != nil {
@@ -41,9 +41,10 @@ func (d *Deal) contributions(t study.Task, lean bool) (contributions, error) {
 // shared makes contributions to one statistic, whose integers without noise add up.
 type shared struct {
 	bodies.Task
-	deal *Deal
-	lean bool
-	sum  *bodies.ClearSum
+	finisher bodies.Finisher
+	deal     *Deal
+	lean     bool
+	sum      *bodies.ClearSum
 }
 
 func (s *shared) make(ctx context.Context, m *machine, i int) (body, clear []byte, err error) {
@@ -71,12 +72,14 @@ func (s *shared) make(ctx context.Context, m *machine, i int) (body, clear []byt
 
 func (s *shared) addClear(_ int, clear []byte) error { return s.sum.Add(clear) }
 
-func (s *shared) unperturbed(context.Context) (study.Result, error) { return s.Unperturbed(s.sum) }
+func (s *shared) unperturbed(context.Context) (study.Result, error) {
+	return s.Unperturbed(s.sum, s.finisher)
+}
 
 // drafted makes contributions that are not sums. If the kind has a mechanism "none", a second study
 // with that mechanism gets the same contributions, for the result without noise.
 type drafted struct {
-	study.Task
+	study.Finisher
 	deal  *Deal
 	clear *machine
 }

@@ -104,7 +104,7 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, par
 		}
 		tables := make([]describe.Table, 2)
 		for i, vector := range [][]int64{sample, whole} {
-			if tables[i], err = finished(of, vector, weight, draws); err != nil {
+			if tables[i], err = finished(t, vector, weight, draws); err != nil {
 				return fail(err)
 			}
 		}
@@ -125,12 +125,12 @@ func add(out []int64, records [][]describe.Part, rng *rand.Rand) {
 	}
 }
 
-func finished(of bodies.Task, vector []int64, weight int64, draws int) (out describe.Table, err error) {
+func finished(t study.Finisher, vector []int64, weight int64, draws int) (out describe.Table, err error) {
 	total := bodies.Total{Weight: float64(weight), Draws: draws}
 	for _, v := range vector {
 		total.Values = append(total.Values, float64(v))
 	}
-	made, err := of.Statistic.Finish(total, nil)
+	made, err := t.(bodies.Finisher).FinishTotal(total, nil)
 	if err != nil {
 		return out, err
 	}

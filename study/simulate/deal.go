@@ -14,6 +14,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // Deal holds the data of one repeat: records divided into a public pool, virtual parties and a test set.
@@ -62,8 +63,8 @@ func (d *Deal) Size() study.Size {
 
 // Task makes a plan from a proposal by the steps of a real study, for the deal's parties and pool. The
 // deal sets roster, minimum, sizes and seed. The plan is marked as simulated.
-func (d *Deal) Task(s study.Proposal) (study.Task, error) {
-	fail := func(err error) (study.Task, error) { return nil, fmt.Errorf("simulate: %w", err) }
+func (d *Deal) Task(s study.Proposal) (study.Finisher, error) {
+	fail := func(err error) (study.Finisher, error) { return nil, fmt.Errorf("simulate: %w", err) }
 	s.Seed = d.seed
 	p, err := complete(s, d.Schema, d.Size())
 	if err != nil {
@@ -77,7 +78,7 @@ func (d *Deal) Task(s study.Proposal) (study.Task, error) {
 	if err := kinds.SetPool(&p, on.pool); err != nil {
 		return fail(err)
 	}
-	task, err := kinds.NewTask(p, on.pool)
+	task, err := results.NewTask(p, on.pool)
 	if err != nil {
 		return fail(err)
 	}
@@ -138,7 +139,7 @@ func (d *Deal) mapPool(p study.Plan, c dataset.Components) (mappedPool, error) {
 }
 
 // TestX returns the test records under a task's map.
-func (d *Deal) TestX(t study.Task) *mat.Dense {
+func (d *Deal) TestX(t study.Finisher) *mat.Dense {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	x, ok := d.testX[t.Pool()]

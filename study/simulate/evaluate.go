@@ -21,6 +21,7 @@ import (
 	"caucus/study/classifier"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // Evaluate runs an evaluate proposal among virtual parties. It then repeatedly draws noise and records,
@@ -160,7 +161,7 @@ func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	return out, nil
 }
 
-func (s Evaluate) task(d *Deal, size study.Size) (study.Task, error) {
+func (s Evaluate) task(d *Deal, size study.Size) (study.Finisher, error) {
 	of := s.Proposal
 	of.Seed = d.seed
 	var err error
@@ -181,7 +182,7 @@ func (s Evaluate) task(d *Deal, size study.Size) (study.Task, error) {
 	if err := kinds.SetPool(&p, pool); err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
-	return kinds.NewTask(p, pool)
+	return results.NewTask(p, pool)
 }
 
 func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records, rng *rand.Rand) (*evaluate.Model, error) {
@@ -205,7 +206,7 @@ func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records,
 	return m, nil
 }
 
-func (s Evaluate) measure(ctx context.Context, t study.Task, judge evaluate.Judge, population *dataset.Records, out *EvaluateSummary) error {
+func (s Evaluate) measure(ctx context.Context, t study.Finisher, judge evaluate.Judge, population *dataset.Records, out *EvaluateSummary) error {
 	of, _ := bodies.Of(t)
 	cells := judge.CellsOf(population)
 	exact := make([]float64, judge.Cells())

@@ -286,8 +286,8 @@ func (s Ratio) deal(index int) (*Deal, error) {
 	return d, err
 }
 
-func (s Ratio) task(d *Deal) (task study.Task, scale float64, err error) {
-	fail := func(err error) (study.Task, float64, error) { return nil, 0, fmt.Errorf("simulate: %w", err) }
+func (s Ratio) task(d *Deal) (task study.Finisher, scale float64, err error) {
+	fail := func(err error) (study.Finisher, float64, error) { return nil, 0, fmt.Errorf("simulate: %w", err) }
 	p, err := complete(s.Proposal, s.Schema, d.Size())
 	if err != nil {
 		return fail(err)

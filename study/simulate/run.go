@@ -13,6 +13,7 @@ import (
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/life"
 )
 
@@ -40,7 +41,7 @@ type Options struct {
 
 // Run runs a task that the deal made, by the steps of a real study (package life). The parties contribute
 // in parallel, through simulation ledgers. The order of their contributions does not affect the result.
-func (d *Deal) Run(ctx context.Context, t study.Task, o Options) (Run, error) {
+func (d *Deal) Run(ctx context.Context, t study.Finisher, o Options) (Run, error) {
 	fail := func(err error) (Run, error) { return Run{}, err }
 	m, err := newMachine(t)
 	if err != nil {
@@ -86,15 +87,15 @@ func (d *Deal) Run(ctx context.Context, t study.Task, o Options) (Run, error) {
 	return out, err
 }
 
-func checkedTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
+func checkedTask(p study.Plan, pool *auxdata.Pool) (study.Finisher, error) {
 	if err := kinds.Check(p); err != nil {
 		return nil, err
 	}
-	return kinds.NewTask(p, pool)
+	return results.NewTask(p, pool)
 }
 
 type machine struct {
-	study.Task
+	study.Finisher
 	study     *life.Study
 	gathered  *study.Gathering
 	ledger    *privacy.Ledger // the coordinator's ledger
@@ -102,13 +103,13 @@ type machine struct {
 	published []privacy.Published
 }
 
-func newMachine(t study.Task) (*machine, error) {
+func newMachine(t study.Finisher) (*machine, error) {
 	p := t.Plan()
 	canonical, err := p.Canonical()
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{Task: t, study: life.New(p, t.Hash()), ledger: privacy.Simulation(p.Seed), canonical: canonical}
+	m := &machine{Finisher: t, study: life.New(p, t.Hash()), ledger: privacy.Simulation(p.Seed), canonical: canonical}
 	if _, err := m.study.Step(life.Opened{}); err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func (m *machine) aggregated(real bool) (*servers, error) {
 	if !m.study.Plan.Noise.Shared() {
 		return nil, nil
 	}
-	of, _ := bodies.Of(m.Task) // true, because kinds.Check allows secret shares only for such tasks
+	of, _ := bodies.Of(m.Finisher) // true, because kinds.Check allows secret shares only for such tasks
 	two, err := newServers(of, m.gathered.Sum, real)
 	if err == nil {
 		m.gathered.Sum = two
@@ -161,14 +162,14 @@ func Receive(s *life.Study, to Adder, party study.PartyID, body []byte) error {
 
 func (m *machine) Finish(s study.Summed, released []privacy.Published) (study.Result, error) {
 	m.published = released
-	return m.Task.Finish(s, released)
+	return m.Finisher.Finish(s, released)
 }
 
 func (m *machine) conclude(ctx context.Context) (study.Release, error) {
 	if _, err := m.study.Step(life.FoldDone{Contributions: len(m.study.Received)}); err != nil {
 		return study.Release{}, err
 	}
-	t := m.Task
+	t := m.Finisher
 	if m.gathered.Sum != nil {
 		t = m
 	}

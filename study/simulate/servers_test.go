@@ -22,7 +22,7 @@ import (
 )
 
 // hospitalDeal deals generated hospital data to this number of parties and makes a task.
-func hospitalDeal(t *testing.T, parties int, of study.Proposal) (*Deal, study.Task) {
+func hospitalDeal(t *testing.T, parties int, of study.Proposal) (*Deal, study.Finisher) {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 3000
@@ -207,7 +207,7 @@ func once(t *testing.T, b bodies.Task, sum []int64, weight int64) []int64 {
 
 // checkServers compares two servers' publications with the sum: each alone is unrelated to the sum,
 // together they carry both noises, and the charge is that of one server.
-func checkServers(t *testing.T, task study.Task, run Run, sum []int64) {
+func checkServers(t *testing.T, task study.Finisher, run Run, sum []int64) {
 	t.Helper()
 	p := run.Published
 	if len(p) != 2 || p[0].ID == p[1].ID {

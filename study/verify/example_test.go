@@ -13,6 +13,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/life"
 	"caucus/study/verify"
 	"caucus/study/verify/evidence"
@@ -48,7 +49,7 @@ func conclude() (c concluded) {
 	}, schema.Meaning(), table.Select(rows[:100])))
 	plan, pool := proposed.Plan, proposed.Pool
 	c.pool, c.signer = pool, must(protocol.NewSigner())
-	task := must(kinds.NewTask(plan, pool))
+	task := must(results.NewTask(plan, pool))
 	s := life.New(plan, proposed.Hash)
 	must(s.Step(life.Opened{}))
 	sum := must(task.NewSum())

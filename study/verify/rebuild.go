@@ -14,7 +14,7 @@ import (
 // ledger lines, program version, the study's ending, and numbers fitted to features that readers do not get
 // (study.Recomputer). unseen names these fitted numbers, "" if there are none. All other fields stay empty, so
 // that extra data in r is found as a difference.
-func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want study.Release, unseen string, err error) {
+func rebuilt(r study.Release, t study.Finisher, published []privacy.Published) (want study.Release, unseen string, err error) {
 	p, pool := t.Plan(), t.Pool()
 	fail := func(err error) (study.Release, string, error) { return study.Release{}, "", err }
 	want = study.Release{Manifest: study.Claim(t)}
@@ -92,7 +92,7 @@ func partition(roster, said []study.PartyID) (contributed, missing []study.Party
 
 // publicSum reads the sum or the bodies that a release gives its readers. The result is empty if the release has
 // neither. It refuses any encoding but the canonical one, because another encoding could hide data.
-func publicSum(t study.Task, b []byte) (of study.Summed, err error) {
+func publicSum(t study.Finisher, b []byte) (of study.Summed, err error) {
 	if k, keeps := t.(study.Keeper); keeps {
 		if k.PublicBodies() {
 			of.Bodies, of.Contributions, err = study.ParseBodies(b)

@@ -13,6 +13,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 	"caucus/study/verify/evidence"
 )
 
@@ -58,7 +59,7 @@ func Claims(r study.Release, pool *auxdata.Pool) []evidence.Finding {
 		return f
 	}
 	f.add(evidence.Holds, "pool", "its %d rows have the digest that the plan names", pool.Rows())
-	t, err := kinds.NewTask(p, pool)
+	t, err := results.NewTask(p, pool)
 	if err != nil {
 		f.add(evidence.Fails, "bound", "plan and pool give none: %v", err)
 		return f
@@ -111,7 +112,7 @@ func (f *findings) terms(r study.Release, p study.Plan) {
 
 // body checks that the kind's result is canonically encoded, so that no other data can hide there.
 func (f *findings) body(r study.Release) {
-	kind, err := kinds.Named(r.Kind)
+	kind, err := results.Named(r.Kind)
 	if err == nil {
 		err = r.Result.DecodeBody(kind.Body())
 	}
@@ -267,7 +268,7 @@ func (f *findings) totals(r study.Release, want []study.UnitTotal) {
 }
 
 // whole compares every field with a release made again from plan, pool, roster and published numbers.
-func (f *findings) whole(r study.Release, t study.Task, published []privacy.Published) {
+func (f *findings) whole(r study.Release, t study.Finisher, published []privacy.Published) {
 	want, unseen, err := rebuilt(r, t, published)
 	if err != nil {
 		f.add(evidence.Fails, "result", "it cannot be made of what was published: %v", err)

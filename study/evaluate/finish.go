@@ -1,0 +1,35 @@
+package evaluate
+
+import (
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"math/rand/v2"
+)
+
+// Results is the half of the kind for who releases, verifies or reads.
+type Results struct{}
+
+func (Results) Body() any { return new(Evaluation) }
+
+func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(task)} }
+
+type finisher struct{ task }
+
+func (f finisher) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
+	total, rng, err := f.Total(of, r)
+	if err != nil {
+		return study.Result{}, err
+	}
+	return f.FinishTotal(total, rng)
+}
+
+// FinishTotal implements bodies.Finisher.
+func (f finisher) FinishTotal(total bodies.Total, _ *rand.Rand) (study.Result, error) {
+	h := f.h
+	sd, err := h.deviation(total.Draws)
+	if err != nil {
+		return study.Result{}, err
+	}
+	return study.NewResult(h.evaluate(total.Values, sd, true), nil)
+}

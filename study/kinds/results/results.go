@@ -1,0 +1,77 @@
+package results
+
+import (
+	"caucus/auxdata"
+	"caucus/study"
+	"caucus/study/classify"
+	"caucus/study/describe"
+	"caucus/study/evaluate"
+	"caucus/study/kinds"
+	"caucus/study/labels"
+	"caucus/study/ratio"
+	"caucus/study/reweigh"
+)
+
+var all = map[string]study.Results{
+	"classify": classify.Results{},
+	"describe": describe.Results{},
+	"evaluate": evaluate.Results{},
+	"labels":   labels.Results{},
+	"ratio":    ratio.Results{},
+	"reweigh":  reweigh.Results{},
+}
+
+// Named returns the results' half of a kind. The error wraps study.ErrPlan for a kind that is not known.
+func Named(name string) (study.Results, error) {
+	r, ok := all[name]
+	if !ok {
+		_, err := kinds.Named(name)
+		return nil, err
+	}
+	return r, nil
+}
+
+// NewTask is kinds.NewTask with the task's Finisher.
+func NewTask(p study.Plan, pool *auxdata.Pool) (study.Finisher, error) {
+	return finisher(kinds.NewTask(p, pool))
+}
+
+// ReadTask is kinds.ReadTask with the task's Finisher.
+func ReadTask(p study.Plan, canonical []byte) (study.Finisher, error) {
+	return finisher(kinds.ReadTask(p, canonical))
+}
+
+func finisher(t study.Task, err error) (study.Finisher, error) {
+	if err != nil {
+		return nil, err
+	}
+	return Of(t), nil
+}
+
+// Of returns the Finisher of a task that kinds.NewTask made.
+func Of(t study.Task) study.Finisher { return all[t.Plan().Kind].Finisher(t) }
+
+// Usable returns a release's plan after checking that the release can be used: kinds.Claimed, and a result without
+// unknown fields, because readers could disagree about these fields.
+func Usable(r study.Release) (study.Plan, error) {
+	p, err := kinds.Claimed(r)
+	if err != nil {
+		return p, err
+	}
+	return p, r.Result.DecodeBody(all[p.Kind].Body())
+}
+
+// Report describes a release in words. A line says what stands for missing cells (kinds.Filled).
+func Report(r study.Release) (out study.Report, err error) {
+	of, err := Named(r.Kind)
+	if err != nil {
+		return out, err
+	}
+	if out, err = of.Report(r); err != nil {
+		return out, err
+	}
+	if p, err := r.DecodedPlan(); err == nil && kinds.Filled(p) != "" {
+		out.Lines = append(out.Lines, study.ReportLine{Name: "filled", Text: kinds.Filled(p)})
+	}
+	return out, nil
+}

@@ -1,0 +1,47 @@
+package reweigh
+
+import (
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// Results is the half of the kind for who releases, verifies or reads.
+type Results struct{}
+
+func (Results) Body() any { return new(Weights) }
+
+func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(task)} }
+
+type finisher struct{ task }
+
+func (f finisher) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
+	total, rng, err := f.Total(of, r)
+	if err != nil {
+		return study.Result{}, err
+	}
+	return f.FinishTotal(total, rng)
+}
+
+// Recompute calls Finish again, but computes the weighted pool's digest from the claimed weights, because
+// recomputed weights may differ in their last bits and would have another digest.
+func (t finisher) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
+	fail := func(err error) (study.Result, string, error) { return study.Result{}, "", err }
+	made, err := t.Finish(of, released)
+	if err != nil {
+		return fail(err)
+	}
+	var out, said Weights
+	if err := made.DecodeBody(&out); err != nil {
+		return fail(err)
+	}
+	if err := claimed.DecodeBody(&said); err != nil {
+		return fail(err)
+	}
+	weighted, err := t.Pool().Weighted(said.Weight)
+	if err != nil {
+		return fail(err)
+	}
+	out.WeightedPool = weighted.Digest
+	again, err := study.NewResult(out, made.Warnings)
+	return again, "", err
+}
