@@ -55,12 +55,13 @@ var rooms = map[string][]string{
 	"study/bodies":              {"study", "aggregation", "aggregation/shares", "privacy"},
 	"study/classifier":          {"study", "aggregation", "auxdata", "dataset", "learners"},
 	"study/classify":            {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "learners", "privacy"},
+	"study/describe/described":  {"aggregation", "dataset", "privacy", "study", "study/bodies", "study/describe"},
 	"study/describe":            {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
 	"study/evaluate":            {"internal/yamlfile", "study", "study/bodies", "study/classifier", "study/keyed", "aggregation/shares", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
 	"study/labels":              {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "auxdata", "learners", "privacy"},
 	"study/ratio":               {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/ratio", "auxdata", "dataset", "privacy"},
 	"study/reweigh":             {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
-	"study/kinds/results":       {"auxdata", "study", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/ratio", "study/reweigh"},
+	"study/kinds/results":       {"auxdata", "study", "study/classify", "study/evaluate", "study/kinds", "study/labels", "study/ratio", "study/reweigh", "study/describe/described"},
 	"study/kinds":               {"study", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
 	"study/export":              {"study", "study/classifier", "study/evaluate", "learners", "dataset", "study/kinds/results"},
 	"study/conformance":         {"study", "study/bodies", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/simulate", "study/verify/evidence", "auxdata", "dataset", "privacy", "study/kinds/results"},
@@ -69,7 +70,7 @@ var rooms = map[string][]string{
 	"study/verify":              {"study/verify/evidence", "protocol", "study", "study/kinds", "auxdata", "privacy", "study/kinds/results"},
 	"study/forecast/stated":     {"study"},
 	"study/forecast":            {"study", "study/classifier", "study/classify", "study/forecast/stated", "study/simulate", "auxdata", "dataset", "learners"},
-	"study/simulate":            {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results"},
+	"study/simulate":            {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results", "study/describe/described"},
 	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":               {},
 	"aggregator/uploading":      {"aggregation/shares", "protocol", "study", "study/bodies"},
@@ -88,7 +89,7 @@ var rooms = map[string][]string{
 	"coordinator":               {"coordinator/members", "coordinator/watch", "coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "aggregator/uploading", "internal/clock", "internal/database", "internal/webpage", "protocol", "protocol/pb", "study", "study/life", "auxdata", "privacy", "study/kinds/results"},
 	"helper":                    {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal"},
 	"report":                    {"internal/textpage", "internal/webpage", "privacy", "study", "study/classifier", "study/kinds", "study/verify/evidence", "study/kinds/results"},
-	"demo":                      {"agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "helper", "internal/csvfile", "internal/textpage", "privacy", "privacy/journal", "protocol", "report", "study", "study/classifier", "study/describe", "study/evaluate", "study/forecast", "study/kinds", "study/ratio", "study/reweigh", "study/simulate", "study/kinds/results"},
+	"demo":                      {"agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "helper", "internal/csvfile", "internal/textpage", "privacy", "privacy/journal", "protocol", "report", "study", "study/classifier", "study/evaluate", "study/forecast", "study/kinds", "study/ratio", "study/reweigh", "study/simulate", "study/kinds/results", "study/describe/described"},
 	"deploy":                    {},
 	"cmd/caucus":                nil, // anything
 	"lab":                       nil, // a module of its own
@@ -97,33 +98,34 @@ var rooms = map[string][]string{
 
 // pure rooms take values and return values.
 var pure = map[string][]string{
-	"dataset":                {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
-	"dataset/files":          {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
-	"dataset/mapping":        {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
-	"learners":               {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
-	"aggregation":            {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"aggregation/ratio":      {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"aggregation/shares":     {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"aggregation/validation": {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"auxdata":                {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"privacy":                {"os", "net", "net/http", "database/sql", "time"},
-	"privacy/audit/laws":     {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"privacy/audit":          {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"study":                  {"os", "net", "net/http", "database/sql", "log", "log/slog", "crypto/rand"},
-	"study/life":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "crypto/rand"},
-	"study/keyed":            {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"study/bodies":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"study/classifier":       {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"study/classify":         {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"study/describe":         {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"study/evaluate":         {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"study/labels":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"study/ratio":            {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"study/reweigh":          {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"study/export":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"study/verify/evidence":  {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"study/verify":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
-	"protocol":               {"database/sql"},
+	"dataset":                  {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
+	"dataset/files":            {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
+	"dataset/mapping":          {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
+	"learners":                 {"os", "net", "net/http", "database/sql", "log", "log/slog", "time"},
+	"aggregation":              {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"aggregation/ratio":        {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"aggregation/shares":       {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"aggregation/validation":   {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"auxdata":                  {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"privacy":                  {"os", "net", "net/http", "database/sql", "time"},
+	"privacy/audit/laws":       {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"privacy/audit":            {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study":                    {"os", "net", "net/http", "database/sql", "log", "log/slog", "crypto/rand"},
+	"study/life":               {"os", "net", "net/http", "database/sql", "log", "log/slog", "crypto/rand"},
+	"study/keyed":              {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/bodies":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/classifier":         {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/classify":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/describe":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/describe/described": {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/evaluate":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/labels":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/ratio":              {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/reweigh":            {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/export":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/verify/evidence":    {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/verify":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"protocol":                 {"database/sql"},
 }
 
 // forTests are the rooms that tests alone import; .ci/count takes them for tests.
@@ -188,7 +190,7 @@ func TestImports(t *testing.T) {
 
 // beyondSites are the rooms that an agent is not made of, so that a site need not trust them.
 var beyondSites = []string{
-	"aggregator", "coordinator", "demo", "helper", "report", "study/export", "study/forecast", "study/life", "study/simulate", "study/terms",
+	"aggregator", "coordinator", "demo", "helper", "report", "study/export", "study/describe/described", "study/forecast", "study/life", "study/simulate", "study/terms",
 	"study/verify",
 }
 
@@ -291,7 +293,7 @@ var otherWords = map[string]map[string]string{
 // mayName says whether a room may name kinds or their mechanisms: the tables of
 // kinds and of what is said of them, the demo, which runs one study of each, and commands, whose flags are theirs.
 func mayName(room string) bool {
-	return room == "study/kinds" || room == "study/conformance" || room == "study/terms" || room == "demo" || room == "lab" || strings.HasPrefix(room, "cmd/")
+	return room == "study/kinds" || room == "study/kinds/results" || room == "study/conformance" || room == "study/terms" || room == "demo" || room == "lab" || strings.HasPrefix(room, "cmd/")
 }
 
 // ordinary are names that are words of English too: alone in quotes they are names.
@@ -315,7 +317,7 @@ func TestKindsAreNamedAtHome(t *testing.T) {
 		if mayName(room) {
 			continue
 		}
-		home := strings.TrimPrefix(room, "study/")
+		home, _, _ := strings.Cut(strings.TrimPrefix(room, "study/"), "/")
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)

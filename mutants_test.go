@@ -375,8 +375,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "a number that is missing is counted in a bin too", room: "study/describe", file: "statistic.go",
-		old:   "\t\tout = append(out, Part{at + k, l.step})\n",
-		new:   "\t\tout = append(out, Part{at + k, l.step})\n\t\tif c.flagged && row[c.encoded+1] > 0.5 {\n\t\t\tout = append(out, Part{at, l.step})\n\t\t}\n",
+		old:   "\t\tout = append(out, Part{at + k, l.Step})\n",
+		new:   "\t\tout = append(out, Part{at + k, l.Step})\n\t\tif c.flagged && row[c.encoded+1] > 0.5 {\n\t\t\tout = append(out, Part{at, l.Step})\n\t\t}\n",
 		found: "TestBoundHolds",
 	},
 	{
@@ -406,7 +406,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "what a bin leaves out is not cut to what the bound says", room: "study/describe", file: "statistic.go",
-		old: "max(-l.most, min(int64(math.Round(v*2*float64(l.most))), l.most))", new: "int64(math.Round(v * 3 * float64(l.most)))",
+		old: "max(-l.Most, min(int64(math.Round(v*2*float64(l.Most))), l.Most))", new: "int64(math.Round(v * 3 * float64(l.Most)))",
 		found: "TestBoundHolds",
 	},
 	{
@@ -431,12 +431,12 @@ var mutants = []mutant{
 	},
 	{
 		name: "finer steps make sums that an int64 cannot hold", room: "study/describe", file: "statistic.go",
-		old: "min(1<<40, 1<<61/q.step)", new: "1 << 40",
+		old: "min(1<<40, 1<<61/q.Step)", new: "1 << 40",
 		found: "TestSumsDoNotOverflow",
 	},
 	{
 		name: "a missing number counts as the middle of its range", room: "study/describe", file: "columns.go",
-		old: ", c.apart && row[c.encoded] != row[c.encoded]:", new: ":",
+		old: ", c.Apart && row[c.encoded] != row[c.encoded]:", new: ":",
 		found: "TestCells",
 	},
 	{
@@ -450,13 +450,13 @@ var mutants = []mutant{
 		found: "TestDescribePoolEdges",
 	},
 	{
-		name: "noise of a deviation is stated as if all bins were equal", room: "study/describe", file: "estimate.go",
+		name: "noise of a deviation is stated as if all bins were equal", room: "study/describe/described", file: "estimate.go",
 		old: "4*(off-m1)*(off-m1)", new: "4*m1*m1",
 		found: "TestMomentsOfUnevenBins",
 	},
 	{
 		name: "a record that comes into a study's condition moves no more than one that stays", room: "study/describe", file: "statistic.go",
-		old: "L1: q.step*(all+1) + 2*q.most*numbers", new: "L1: q.step",
+		old: "L1: q.Step*(all+1) + 2*q.Most*numbers", new: "L1: q.Step",
 		found: "TestBoundHolds",
 	},
 	{
@@ -555,7 +555,7 @@ var mutants = []mutant{
 		found: "TestDescribeEachSite",
 	},
 	{
-		name: "a reader's program believes any table", room: "study/describe", file: "result.go",
+		name: "a reader's program believes any table", room: "study/describe/described", file: "result.go", in: "study/describe",
 		old: "if (t.By == \"\") != (len(t.Groups) == 0) {", new: "if false {",
 		found: "TestTableThatNobodyMade",
 	},
@@ -947,7 +947,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "II: a record without a group is of the group of the record before", room: "study/describe", file: "statistic.go", in: "study/conformance",
-		old: "group = l.group.of(row, class)", new: "if g := l.group.of(row, class); g < l.group.cells()-1 {\n\t\t\tlast = g\n\t\t}\n\t\tgroup = last",
+		old: "group = l.Group.of(row, class)", new: "if g := l.Group.of(row, class); g < l.Group.Cells()-1 {\n\t\t\tlast = g\n\t\t}\n\t\tgroup = last",
 		more: "\nvar last int\n", found: "TestRecordsAddUp",
 	},
 	{
@@ -1129,7 +1129,7 @@ var mutants = []mutant{
 	{
 		name: "a table takes a negative count", room: "study/describe", file: "statistic.go",
 		in:  "study/conformance",
-		old: "if n < 0 || n%l.step", new: "if n%l.step", found: "TestHostileBodies",
+		old: "if n < 0 || n%l.Step", new: "if n%l.Step", found: "TestHostileBodies",
 	},
 	{
 		name: "a replica keeps keys that its leader has forgotten", room: "coordinator/records",

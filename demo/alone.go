@@ -7,7 +7,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/describe"
+	"caucus/study/describe/described"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
 )
@@ -42,7 +42,7 @@ func aloneCounts(r study.Release, data dealt) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var all []describe.Table
+	var all []described.Table
 	var truth [][]float64
 	records := 0.0
 	for _, table := range data.clinics {
@@ -50,7 +50,7 @@ func aloneCounts(r study.Release, data dealt) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		own := describe.Exact(p, of)
+		own := described.Exact(p, of)
 		records += float64(of.Len())
 		for i, c := range own.Columns[:len(own.Columns)-1] { // leave out the label, as the release's measure does
 			if len(truth) <= i {

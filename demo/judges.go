@@ -8,7 +8,7 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/describe"
+	"caucus/study/describe/described"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
@@ -84,7 +84,7 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	if err != nil {
 		return Measure{}, err
 	}
-	released, err := describe.TableOf(r)
+	released, err := described.TableOf(r)
 	if err != nil {
 		return Measure{}, err
 	}
@@ -94,7 +94,7 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 		if err != nil {
 			return Measure{}, err
 		}
-		for i, c := range describe.Exact(p, records).Columns {
+		for i, c := range described.Exact(p, records).Columns {
 			if truth[i] == nil {
 				truth[i] = make([]float64, len(c.Groups[0].Noisy))
 			}
@@ -103,8 +103,8 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 			}
 		}
 	}
-	raw := describe.Exact(p, &dataset.Records{X: pool.Encoded, Y: make([]int, pool.Rows())})
-	off := func(of describe.Table) float64 {
+	raw := described.Exact(p, &dataset.Records{X: pool.Encoded, Y: make([]int, pool.Rows())})
+	off := func(of described.Table) float64 {
 		sum, cells := 0.0, 0.0
 		for i, c := range of.Columns[:len(of.Columns)-1] { // the pool has no labels
 			for k, n := range c.Groups[0].Counts {

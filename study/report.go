@@ -62,3 +62,12 @@ type ReportCurve struct {
 
 // ReportPoint is a point of a curve. Without an interval, Low and High are equal.
 type ReportPoint struct{ X, Y, Low, High float64 }
+
+// Results is the half of a Kind for who releases, verifies or reads: what is made of the contributions, and how it
+// is told. It is stateless and safe for concurrent use.
+type Results interface {
+	Finisher(Task) Finisher // of a task that the kind made
+	Body() any              // returns a pointer to a zero value of the result's body
+	// Report describes a release in words. It refuses a result that it cannot read.
+	Report(Release) (Report, error)
+}

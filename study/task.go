@@ -53,15 +53,6 @@ type Finisher interface {
 	Finish(s Summed, released []privacy.Published) (Result, error)
 }
 
-// Results is the half of a Kind for who releases, verifies or reads: what is made of the contributions, and how it
-// is told. It is stateless and safe for concurrent use.
-type Results interface {
-	Finisher(Task) Finisher // of a task that the kind made
-	Body() any              // returns a pointer to a zero value of the result's body
-	// Report describes a release in words. It refuses a result that it cannot read.
-	Report(Release) (Report, error)
-}
-
 // Recomputer is a Finisher with a result that readers cannot compute again by Finish, because the fit used data
 // that readers do not get, or because the result contains only a digest of fitted numbers.
 type Recomputer interface {

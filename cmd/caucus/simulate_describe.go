@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"caucus/study/describe"
+	"caucus/study/describe/described"
 	"caucus/study/simulate"
 )
 
@@ -32,7 +32,7 @@ func printDescribe(w io.Writer, d simulate.DescribeSummary) {
 	fmt.Fprintf(w, "%s of %s, %s; noise of standard deviation %.3g on each count, %.2g as a share\n",
 		counted(int(d.Released.Records), "records"), counted(d.Parties, "parties"), counted(len(d.Released.Columns), "columns"), d.Released.NoiseSD, d.Released.ShareSD)
 	fmt.Fprintf(w, "%s\n\n", forecastLines(d.Forecast))
-	t := newTable(w, "column", "", "group", "true", "released", "95 %, "+describe.SampleInterval, "95 %, "+describe.NoiseInterval)
+	t := newTable(w, "column", "", "group", "true", "released", "95 %, "+described.SampleInterval, "95 %, "+described.NoiseInterval)
 	truth := d.True.Estimates()
 	for i, e := range d.Released.Estimates() {
 		if e.Estimate == nil && truth[i].Estimate == nil {

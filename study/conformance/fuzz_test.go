@@ -14,6 +14,7 @@ import (
 	"caucus/study/classify"
 	"caucus/study/conformance"
 	"caucus/study/describe"
+	"caucus/study/describe/described"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
 	"caucus/study/reweigh"
@@ -181,7 +182,7 @@ func FuzzRelease(f *testing.F) {
 		f.Add(bytes.Replace(b, []byte(`"classes":["no","yes","maybe"],"weights"`), []byte(`"weights"`), 1)) // a model without classes
 	}
 	counted := c.describe("gaussian", study.NoiseSite, describe.DefaultTerms())
-	for _, body := range []describe.Table{{Columns: []describe.Column{{Edges: []float64{0, 1}, Groups: []describe.Summary{{Noisy: []float64{3}, Counts: []float64{3}, Shares: []*describe.Estimate{nil}}}}}}, {}} {
+	for _, body := range []described.Table{{Columns: []described.Column{{Edges: []float64{0, 1}, Groups: []described.Summary{{Noisy: []float64{3}, Counts: []float64{3}, Shares: []*described.Estimate{nil}}}}}}, {}} {
 		r := study.Release{Manifest: study.Claim(conformance.TaskOf(f, counted, c.pool))}
 		r.Plan, _ = counted.Canonical()
 		r.Result.Body = conformance.Encoded(body)

@@ -7,27 +7,27 @@ import (
 	"caucus/dataset"
 )
 
-// column is a column of the schema, or the label. Its cells are the levels or bins that are counted. In the
+// Column is a column of the schema, or the label. Its cells are the levels or bins that are counted. In the
 // released vector, each group of records has a run of consecutive numbers for the column.
-type column struct {
-	name           string
-	levels         []string  // names of cells; nil for a number
-	edges          []float64 // public edges of a number's bins, in its own unit; nil for a text
-	log            bool      // positions are on the log scale
-	chosen         bool      // the plan gave the edges (Terms.Cuts)
+type Column struct {
+	Name           string
+	Levels         []string  // names of cells; nil for a number
+	Edges          []float64 // public edges of a number's bins, in its own unit; nil for a text
+	Log            bool      // positions are on the log scale
+	Chosen         bool      // the plan gave the edges (Terms.Cuts)
 	places         []float64 // positions of the edges, in [0,1]
-	middles        []float64 // positions of the bins' middles
-	wide, centre   float64   // the widest bin's width; the mean of the middles
+	Middles        []float64 // positions of the bins' middles
+	Wide, Centre   float64   // the widest bin's width; the mean of the middles
 	encoded, width int       // first encoded column, −1 for the label; number of encoded columns
 	flagged        bool      // the encoded column after the first marks missing numbers
-	apart          bool      // the last cell counts missing cells, which NaN marks if there is no such column
-	first, groups  int       // index of the first number of the first run; number of runs, one for each group
+	Apart          bool      // the last cell counts missing cells, which NaN marks if there is no such column
+	First, groups  int       // index of the first number of the first run; number of runs, one for each group
 }
 
 const (
-	other   = "other"
-	noClass = "no label"
-	missing = dataset.MissingCell
+	Other   = "other"
+	NoClass = "no label"
+	Missing = dataset.MissingCell
 )
 
 // nudge is the distance below an edge, as a share of the range, at which a number still counts as on the
@@ -37,21 +37,21 @@ const nudge = 1e-10
 // columnsOf lists a schema's columns. It cuts each number at the terms' edges or, without edges,
 // into bins of equal width on the number's scale (logarithmic if the schema says so). With apart,
 // each feature has a cell for missing values.
-func columnsOf(s dataset.Schema, t Terms, apart bool) []column {
-	var all []column
+func columnsOf(s dataset.Schema, t Terms, apart bool) []Column {
+	var all []Column
 	blocks := s.Blocks()
 	for _, f := range s.Features {
 		for range columnsIn(f) {
 			b := blocks[0]
 			blocks = blocks[1:]
-			c := column{name: b.Column, encoded: b.Start, width: b.Width, groups: 1}
-			c.apart = apart || f.Missing && !b.OneHot
+			c := Column{Name: b.Column, encoded: b.Start, width: b.Width, groups: 1}
+			c.Apart = apart || f.Missing && !b.OneHot
 			if b.OneHot {
-				c.levels = f.CellNames(apart)
+				c.Levels = f.CellNames(apart)
 			} else {
-				c.edges, c.flagged, c.log = []float64{f.Min, f.Max}, f.Missing, f.Log
-				c = c.cut(t.Edges[c.name], t.Bins)
-				c.chosen = slices.ContainsFunc(t.Cuts, func(of Cut) bool { return of.Column == c.name })
+				c.Edges, c.flagged, c.Log = []float64{f.Min, f.Max}, f.Missing, f.Log
+				c = c.Cut(t.Edges[c.Name], t.Bins)
+				c.Chosen = slices.ContainsFunc(t.Cuts, func(of Cut) bool { return of.Column == c.Name })
 			}
 			if c.flagged {
 				blocks = blocks[1:]
@@ -59,7 +59,7 @@ func columnsOf(s dataset.Schema, t Terms, apart bool) []column {
 			all = append(all, c)
 		}
 	}
-	return append(all, column{name: s.Label.Column, encoded: -1, levels: append(s.Classes(), noClass), groups: 1})
+	return append(all, Column{Name: s.Label.Column, encoded: -1, Levels: append(s.Classes(), NoClass), groups: 1})
 }
 
 func columnsIn(f dataset.Feature) int {
@@ -70,12 +70,12 @@ func columnsIn(f dataset.Feature) int {
 	return len(names)
 }
 
-// cut sets a column's inner edges. nil makes bins of equal width.
-func (c column) cut(inner []float64, bins int) column {
-	edges, at := c.edges[:1:1], []float64{0}
+// Cut sets a column's inner edges. nil makes bins of equal width.
+func (c Column) Cut(inner []float64, bins int) Column {
+	edges, at := c.Edges[:1:1], []float64{0}
 	for k := 1; k < bins && inner == nil; k++ {
 		at = append(at, float64(k)/float64(bins))
-		edges = append(edges, c.value(at[k]))
+		edges = append(edges, c.Value(at[k]))
 	}
 	for k, e := range inner {
 		edges, at = append(edges, e), append(at, c.position(e))
@@ -83,67 +83,70 @@ func (c column) cut(inner []float64, bins int) column {
 			at[k+1] = at[k]
 		}
 	}
-	c.edges, c.places = append(edges, c.edges[len(c.edges)-1]), append(at, 1)
-	for k := range c.bins() {
-		c.middles = append(c.middles, (c.places[k]+c.places[k+1])/2)
+	c.Edges, c.places = append(edges, c.Edges[len(c.Edges)-1]), append(at, 1)
+	for k := range c.Bins() {
+		c.Middles = append(c.Middles, (c.places[k]+c.places[k+1])/2)
 		if inner == nil {
-			c.middles[k] = (float64(k) + 0.5) / float64(bins)
+			c.Middles[k] = (float64(k) + 0.5) / float64(bins)
 		}
-		c.centre += c.middles[k] / float64(c.bins())
-		c.wide = max(c.wide, c.places[k+1]-c.places[k])
+		c.Centre += c.Middles[k] / float64(c.Bins())
+		c.Wide = max(c.Wide, c.places[k+1]-c.places[k])
 	}
 	if inner == nil { // exact values, without the rounding of the sums above
-		c.centre, c.wide = 0.5, 1/float64(bins)
+		c.Centre, c.Wide = 0.5, 1/float64(bins)
 	}
 	return c
 }
 
-func (c column) cells() int {
+// Cells returns how many counts a group of records has in the column.
+func (c Column) Cells() int {
 	switch {
-	case c.levels != nil:
-		return len(c.levels)
-	case c.apart:
-		return len(c.edges)
+	case c.Levels != nil:
+		return len(c.Levels)
+	case c.Apart:
+		return len(c.Edges)
 	}
-	return c.bins()
+	return c.Bins()
 }
 
-func (c column) bins() int { return max(len(c.edges)-1, 0) }
+// Bins returns the number of bins, 0 for a text.
+func (c Column) Bins() int { return max(len(c.Edges)-1, 0) }
 
-// run is how many released numbers a column has in each group: its counts and, for a numeric column, two sums (within).
-func (c column) run() int {
-	if c.levels == nil {
-		return c.cells() + 2
+// Run is how many released numbers a column has in each group: its counts and, for a numeric column, two sums (within).
+func (c Column) Run() int {
+	if c.Levels == nil {
+		return c.Cells() + 2
 	}
-	return c.cells()
+	return c.Cells()
 }
 
-func (c column) at(group int) int { return c.first + group*c.run() }
+// At returns the index of the first number of a group.
+func (c Column) At(group int) int { return c.First + group*c.Run() }
 
 // of returns the cell of a record. Every encoded row and class has exactly one cell.
-func (c column) of(row []float64, class int) int {
+func (c Column) of(row []float64, class int) int {
 	switch {
 	case c.encoded < 0:
-		if class < 0 || class >= len(c.levels)-1 {
-			return len(c.levels) - 1
+		if class < 0 || class >= len(c.Levels)-1 {
+			return len(c.Levels) - 1
 		}
 		return class
-	case c.levels != nil:
+	case c.Levels != nil:
 		one := row[c.encoded : c.encoded+c.width]
 		at := slices.IndexFunc(one, func(v float64) bool { return v > 0.5 })
-		if at < 0 && c.apart {
-			return len(c.levels) - 1
+		if at < 0 && c.Apart {
+			return len(c.Levels) - 1
 		}
 		return max(0, at)
-	case c.flagged && row[c.encoded+1] > 0.5, c.apart && row[c.encoded] != row[c.encoded]:
-		return len(c.edges) - 1
+	case c.flagged && row[c.encoded+1] > 0.5, c.Apart && row[c.encoded] != row[c.encoded]:
+		return len(c.Edges) - 1
 	}
-	return c.binOf(row[c.encoded])
+	return c.BinOf(row[c.encoded])
 }
 
-// binOf returns the bin of a number v in [0,1], which is the number of inner edges at or below v. Any other
+// BinOf returns the bin of a number v in [0,1], which is the number of inner edges at or below v. Any other
 // number goes to the first or last bin. The time does not depend on v.
-func (c column) binOf(v float64) int {
+func (c Column) BinOf(v float64) int {
 	bin := 0
 	for k, at := range c.places[1 : len(c.places)-1] {
 		if at == c.places[k] { // the bin below contains only this value
@@ -156,15 +159,47 @@ func (c column) binOf(v float64) int {
 	return bin
 }
 
-// within returns what a number v in [0,1] adds to the two sums that correct bin middles for v's position in
+// Within returns what a number v in [0,1] adds to the two sums that correct bin middles for v's position in
 // its bin. Let m be the bin's middle, d = v−m, and w the widest bin's width. Then first = d/w and second =
 // ((v−½)² − (m−½)²)/w = d(2(m−½)+d)/w. Both are within ±½ for all edges: in a bin of width b ≤ w, |d| ≤ b/2
 // and |m−½| ≤ ½ − b/2, so |2(m−½)+d| ≤ 1.
-func (c column) within(v float64, bin int) (first, second float64) {
+func (c Column) Within(v float64, bin int) (first, second float64) {
 	if !(v > 0) {
 		v = 0
 	}
-	m := c.middles[bin]
+	m := c.Middles[bin]
 	d := math.Min(v, 1) - m
-	return d / c.wide, d * (2*(m-0.5) + d) / c.wide
+	return d / c.Wide, d * (2*(m-0.5) + d) / c.Wide
+}
+
+func (c Column) scale(v float64) float64 {
+	lo, hi := c.Edges[0], c.Edges[len(c.Edges)-1]
+	if c.Log {
+		lo, hi = math.Log1p(lo), math.Log1p(hi)
+	}
+	return float64(lo*(1-v)) + float64(hi*v) // float64(…) forbids fused multiply-add, so that all processors compute the same edges
+}
+
+// spread turns a deviation of positions into one in the column's unit or, with a logarithmic scale,
+// a factor.
+func (c Column) Spread(v float64) float64 {
+	if v *= c.scale(1) - c.scale(0); c.Log {
+		return math.Exp(v)
+	}
+	return v
+}
+
+// Value returns the number at a place in the column's range, from 0 to 1, in the column's own unit.
+func (c Column) Value(v float64) float64 {
+	if c.Log {
+		return math.Expm1(c.scale(v))
+	}
+	return c.scale(v)
+}
+
+func (c Column) position(v float64) float64 {
+	if c.Log {
+		v = math.Log1p(v)
+	}
+	return (v - c.scale(0)) / (c.scale(1) - c.scale(0))
 }

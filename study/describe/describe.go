@@ -81,7 +81,7 @@ func (Kind) Check(p study.Plan) error {
 	if err := t.check(p.Schema); err != nil {
 		return err
 	}
-	if n := p.MostParties() * int64(layoutOf(p, t).cells); t.Sites && n > mostOfParties {
+	if n := p.MostParties() * int64(LayoutOf(p, t).cells); t.Sites && n > mostOfParties {
 		return study.PlanError("describe.sites", "%d counts of all sites, at most %d are possible: use fewer bins or groups, or leave sites out", n, mostOfParties)
 	}
 	return study.CheckNoise(p)
@@ -137,7 +137,8 @@ func levelsIn(s dataset.Schema, column string) int {
 	return 0
 }
 
-func termsOf(p study.Plan) Terms {
+// TermsOf returns the terms of a checked plan, with defaults.
+func TermsOf(p study.Plan) Terms {
 	t := DefaultTerms()
 	_ = p.DecodeTerms(&t)
 	return t
@@ -173,19 +174,19 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 // 2·1.96·sd·√(parts/4) records, and the rounding to edges at both ends, about n/parts records. The sum is
 // least at about (n/sd)^⅔ parts.
 func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
-	t := termsOf(*p)
+	t := TermsOf(*p)
 	if t.Count || t.check(p.Schema) != nil { // Check refuses such a plan
 		return nil
 	}
 	if t.Parts == 0 {
 		q, parties := newCounts(*p), int(p.MostParties())
-		sd, err := q.deviation(p.Noise.Draws(parties))
+		sd, err := q.Deviation(p.Noise.Draws(parties))
 		if err != nil { // Check refuses such a plan
 			return nil
 		}
 		n := float64(p.Size(parties).Records)
-		if q.group != nil {
-			n /= float64(q.group.cells())
+		if q.Group != nil {
+			n /= float64(q.Group.Cells())
 		}
 		t.Parts = int(min(max(math.Pow(n/sd, 2./3), leastParts), mostParts))
 	}
@@ -194,7 +195,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 }
 
 func (Kind) Words(p study.Plan) study.Words {
-	t := termsOf(p)
+	t := TermsOf(p)
 	leaves := fmt.Sprintf("for each column of the schema, how many of this site's records have each level or class, or a number in each of up to %d public intervals, with two sums for mean and sd", t.mostBins())
 	received := "counts of its records by column"
 	if t.By != "" {
@@ -219,9 +220,10 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-type task struct {
+// Task is the task of a describe plan.
+type Task struct {
 	bodies.Task
-	counts *counts
+	Counted *counts
 }
 
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
@@ -230,13 +232,13 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	if t := q.terms; t.Edges != nil && !maps.EqualFunc(t.Edges, t.innerEdges(p.Schema, pool), func(a, b []float64) bool { return slices.EqualFunc(a, b, near) }) {
 		return nil, study.PlanError("describe.edges", "this machine computes other quantiles of the pool than the plan has edges: they were changed, or made by another version")
 	}
-	t := task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6465736372696265}, q}
+	t := Task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6465736372696265}, q}
 	if q.terms.Sites {
-		return eachParty{t}, nil
+		return EachParty{t}, nil
 	}
 	return t, nil
 }
 
-func (t task) Work(records int) (study.Work, error) {
-	return study.Work{Rest: t.CommonWork(records) + float64(records)*float64(t.Plan().Schema.Dim()+(3+t.counts.terms.mostBins()/4)*len(t.counts.columns)+1)*16}, nil
+func (t Task) Work(records int) (study.Work, error) {
+	return study.Work{Rest: t.CommonWork(records) + float64(records)*float64(t.Plan().Schema.Dim()+(3+t.Counted.terms.mostBins()/4)*len(t.Counted.Columns)+1)*16}, nil
 }

@@ -23,14 +23,14 @@ const (
 func (t Terms) checkCuts(s dataset.Schema) error {
 	columns := columnsOf(s, DefaultTerms(), false)
 	for i, cut := range t.Cuts {
-		at := slices.IndexFunc(columns, func(c column) bool { return c.name == cut.Column })
+		at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == cut.Column })
 		switch {
-		case at < 0 || columns[at].edges == nil:
+		case at < 0 || columns[at].Edges == nil:
 			return study.PlanError("describe.cuts", "%q is not a number of the schema: cut one of its numbers", cut.Column)
 		case len(cut.Edges) == 0 || len(cut.Edges) >= maxBins || slices.ContainsFunc(t.Cuts[:i], func(c Cut) bool { return c.Column == cut.Column }):
 			return study.PlanError("describe.cuts", "%q: give 1 to %d edges, all at once", cut.Column, maxBins-1)
 		}
-		low, high := columns[at].edges[0], columns[at].edges[len(columns[at].edges)-1]
+		low, high := columns[at].Edges[0], columns[at].Edges[len(columns[at].Edges)-1]
 		for k, e := range cut.Edges {
 			if !(e > low && e < high) {
 				return study.PlanError("describe.cuts", "edge %g of %q is not between its bounds %g and %g", e, cut.Column, low, high)
@@ -62,7 +62,7 @@ func poolEdges(s dataset.Schema, pool *auxdata.Pool, parts int) map[string][]flo
 		weight, total, rows := map[float64]float64{}, 0.0, 0 // weights by position
 		for i := range pool.Rows() {
 			row, w := pool.Encoded.RawRowView(i), 1.0
-			if c.levels != nil || c.flagged && row[c.encoded+1] > 0.5 {
+			if c.Levels != nil || c.flagged && row[c.encoded+1] > 0.5 {
 				continue
 			}
 			if pool.Weight != nil {
@@ -94,14 +94,14 @@ func poolEdges(s dataset.Schema, pool *auxdata.Pool, parts int) map[string][]flo
 			}
 		}
 		add(1)
-		all[c.name] = edges[:len(edges)-1]
+		all[c.Name] = edges[:len(edges)-1]
 	}
 	return all
 }
 
 // short returns the number with the fewest digits whose position differs from at by less than near.
-func (c column) short(at, near float64) float64 {
-	exact := c.value(at)
+func (c Column) short(at, near float64) float64 {
+	exact := c.Value(at)
 	for digits := range 15 {
 		v, _ := strconv.ParseFloat(strconv.FormatFloat(exact, 'f', digits, 64), 64)
 		if math.Abs(c.position(v)-at) < near {

@@ -6,7 +6,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/describe"
+	"caucus/study/describe/described"
 	"caucus/study/kinds"
 	"caucus/study/simulate"
 )
@@ -38,11 +38,11 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	table1, err := describe.TableOf(release)
+	table1, err := described.TableOf(release)
 	if err != nil {
 		panic(err)
 	}
-	truth := describe.Exact(proposed.Plan, records)
+	truth := described.Exact(proposed.Plan, records)
 	age, sex := table1.Columns[0], table1.Columns[1]
 	fmt.Println(sex.Column, "counts", sex.Cells(), "of", table1.Records, "records")
 	fmt.Printf("mean age %.0f, of these records %.0f\n", age.Groups[0].Mean.Value, truth.Columns[0].Groups[0].Mean.Value)

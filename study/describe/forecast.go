@@ -10,9 +10,9 @@ import (
 )
 
 // ForecastNoise predicts the noise in counts and means, over all records and over a quarter of them.
-func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
-	q := t.counts
-	sd, err := q.deviation(t.Plan().Noise.Draws(size.Parties))
+func (t Task) ForecastNoise(size study.Size) (words, warning string, err error) {
+	q := t.Counted
+	sd, err := q.Deviation(t.Plan().Noise.Draws(size.Parties))
 	if err != nil {
 		return "", "", err
 	}
@@ -25,15 +25,15 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	} else {
 		line("in 95 %% of releases, noise moves a percentage of all records by at most %.2g points, and a percentage of a group of a quarter of the records by at most %.2g", 100*aggregation.Normal95*sd/all, 400*aggregation.Normal95*sd/all)
 	}
-	for _, c := range q.columns {
-		if c.levels != nil {
+	for _, c := range q.Columns {
+		if c.Levels != nil {
 			continue
 		}
 		off := aggregation.Normal95 * sd * math.Sqrt(c.meanNoise()) / all
-		if c.log {
-			line("geometric mean of 1 + %s: noise multiplies or divides it by at most %.4g (95 %%)", c.name, math.Exp(off*(c.scale(1)-c.scale(0))))
+		if c.Log {
+			line("geometric mean of 1 + %s: noise multiplies or divides it by at most %.4g (95 %%)", c.Name, math.Exp(off*(c.scale(1)-c.scale(0))))
 		} else {
-			line("mean of %s: noise moves it by at most %.2g (95 %%), where the column's range is %s", c.name, off*(c.scale(1)-c.scale(0)), numeral(c.scale(1)-c.scale(0)))
+			line("mean of %s: noise moves it by at most %.2g (95 %%), where the column's range is %s", c.Name, off*(c.scale(1)-c.scale(0)), Numeral(c.scale(1)-c.scale(0)))
 		}
 		if len(lines) == mostForecast {
 			line("other means: in proportion to their ranges")
@@ -41,14 +41,14 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		}
 	}
 	if q.terms.Sites {
-		one, err := q.deviation(1)
+		one, err := q.Deviation(1)
 		if err != nil {
 			return "", "", err
 		}
-		line("noise on each count of one site: standard deviation %.3g; groups under %.0f records show as unknown", one, leastTotal*one)
+		line("noise on each count of one site: standard deviation %.3g; groups under %.0f records show as unknown", one, aggregation.LeastTotal*one)
 	}
-	if q.group != nil {
-		line("for a group of 20 %% of the records, noise moves each number 5 times as far; groups under %.0f records show as unknown", leastTotal*sd)
+	if q.Group != nil {
+		line("for a group of 20 %% of the records, noise moves each number 5 times as far; groups under %.0f records show as unknown", aggregation.LeastTotal*sd)
 	}
 	if narrow := t.Plan().AboutFewer(size); narrow != "" && !q.terms.Count {
 		line("%s", narrow)
@@ -58,7 +58,7 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		return "", "", err
 	}
 	for i := range costs {
-		costs[i].SD /= float64(q.step)
+		costs[i].SD /= float64(q.Step)
 	}
 	line("%s", t.Plan().NoiseWords(costs))
 	if sd > muchNoise*all {
@@ -71,10 +71,13 @@ const mostForecast = 12 // lines
 
 // meanNoise returns the noise variance of the sum of v − centre over records, v in [0,1], divided by a count's noise
 // variance. It adds the noise of each bin count times the bin's middle and the noise of the within-bin sum.
-func (c column) meanNoise() float64 {
-	sum := leftOut * leftOut * c.wide * c.wide
-	for _, m := range c.middles {
-		sum += (m - c.centre) * (m - c.centre)
+func (c Column) meanNoise() float64 {
+	sum := LeftOut * LeftOut * c.Wide * c.Wide
+	for _, m := range c.Middles {
+		sum += (m - c.Centre) * (m - c.Centre)
 	}
 	return sum
 }
+
+// leftOut is the noise on a within-bin sum, in widths of the widest bin, divided by the noise on a count.
+const LeftOut = sumShare / 2

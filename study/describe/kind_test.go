@@ -14,6 +14,7 @@ import (
 	"caucus/study"
 	"caucus/study/conformance"
 	"caucus/study/describe"
+	"caucus/study/describe/described"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
 	"caucus/study/simulate"
@@ -127,7 +128,7 @@ func TestDescribeProposed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := describe.TableOf(release)
+		got, err := described.TableOf(release)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +143,7 @@ func TestDescribeProposed(t *testing.T) {
 		}
 		// The noise is as large as the release says. A fixed seed draws it, so the test fails always or
 		// never; a factor of √3 (three parties) or 2 would fail.
-		truth := describe.Exact(p, records)
+		truth := described.Exact(p, records)
 		sum, cells := 0., 0.
 		for i, col := range got.Columns {
 			for k, v := range col.Groups[0].Noisy {
@@ -234,12 +235,12 @@ func TestDescribeEachSite(t *testing.T) {
 	schema, _, pool, records := conformance.Wards(t, 1200)
 	p := conformance.About(conformance.DescribePlan(schema, pool), "age >= 60")
 	plain := conformance.Genuine(t, p, pool, records)
-	if table, err := describe.TableOf(plain); err != nil || table.Sites != nil || plain.Senders != nil {
+	if table, err := described.TableOf(plain); err != nil || table.Sites != nil || plain.Senders != nil {
 		t.Fatalf("a plan that shows no sites has those of %v: %v", plain.Senders, err)
 	}
 	p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Sites: true})
 	r := conformance.Genuine(t, p, pool, records)
-	table, err := describe.TableOf(r)
+	table, err := described.TableOf(r)
 	if err != nil || len(table.Sites) != 2 || table.Sites[0].Party != "a" || table.Sites[1].Party != "b" {
 		t.Fatalf("%d sites: %v", len(table.Sites), err)
 	}
@@ -311,7 +312,7 @@ func TestCuts(t *testing.T) {
 	if _, err := (describe.Kind{}).New(p, pool); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range describe.Exact(p, records).Columns {
+	for _, c := range described.Exact(p, records).Columns {
 		if c.Bands != (c.Column == "age") || c.Bands && !slices.Equal(c.Edges[1:3], []float64{40, 65}) {
 			t.Errorf("column %s has edges %v, bands %t", c.Column, c.Edges, c.Bands)
 		}

@@ -19,6 +19,7 @@ import (
 	"caucus/study/bodies"
 	"caucus/study/conformance"
 	"caucus/study/describe"
+	"caucus/study/describe/described"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
 )
@@ -119,7 +120,7 @@ features:
 }
 
 // drawn calls each with tables of a plan, each from newly drawn records and noise.
-func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws int, each func(describe.Table)) {
+func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws int, each func(described.Table)) {
 	t.Helper()
 	p.Simulated = true
 	of, ok := bodies.Of(conformance.TaskOf(t, p, pool))
@@ -153,7 +154,7 @@ func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws 
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, err := describe.TableOf(study.Release{Result: result})
+		table, err := described.TableOf(study.Release{Result: result})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +209,7 @@ func TestQuartiles(t *testing.T) {
 		truth := map[string]float64{}
 		measured := func(p study.Plan, draws int) map[string]*found {
 			out := map[string]*found{}
-			f.drawn(t, p, pool, draws, func(table describe.Table) {
+			f.drawn(t, p, pool, draws, func(table described.Table) {
 				for _, c := range table.Columns {
 					if c.Edges == nil {
 						continue

@@ -19,7 +19,7 @@ import (
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	q := newCounts(p)
 	switch {
-	case !q.inside:
+	case !q.Inside:
 		return study.Unchanged(b)
 	case q.terms.Count:
 		return study.Removal{Bound: &b, Why: "it is one count, which a record moves by 1 whether it comes or goes or another takes its place"}

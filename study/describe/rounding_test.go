@@ -44,19 +44,19 @@ features: [{columns: ["x1..x%d"], kind: numeric, min: 0, max: 2000}]
 				t.Fatal(err)
 			}
 			variance := privacy.VarianceOf(terms.Mechanism, terms.Bound, 0, q.Cells())
-			sd := math.Sqrt(variance) / float64(2*q.most) // noise on a sum, in widths of the widest bin
-			x, worst := q.columns[0], 0.
-			off := 0.5 - x.centre
+			sd := math.Sqrt(variance) / float64(2*q.Most) // noise on a sum, in widths of the widest bin
+			x, worst := q.Columns[0], 0.
+			off := 0.5 - x.Centre
 			for range 20000 {
 				v := rng.Float64()
-				first, second := x.within(v, x.binOf(v))
-				one := float64(q.steps(first))/float64(2*q.most) - first
-				two := float64(q.steps(second))/float64(2*q.most) - second
+				first, second := x.Within(v, x.BinOf(v))
+				one := float64(q.steps(first))/float64(2*q.Most) - first
+				two := float64(q.steps(second))/float64(2*q.Most) - second
 				// moments takes the sum of v from the first, that of (v−c)² from both.
 				two = (two + 2*off*one) / math.Hypot(1, 2*off)
 				worst = max(worst, math.Abs(one), math.Abs(two))
 			}
-			of := fmt.Sprintf("%d columns, %s, ε = %g, steps of %d", columns, c.mechanism, c.epsilon, q.step)
+			of := fmt.Sprintf("%d columns, %s, ε = %g, steps of %d", columns, c.mechanism, c.epsilon, q.Step)
 			if share := fineRecords * worst / sd; !(share < .1) {
 				t.Errorf("%s: rounding moves a sum by %.3g of its noise", of, share)
 			} else {
@@ -75,9 +75,9 @@ func TestSumsDoNotOverflow(t *testing.T) {
 	for _, epsilon := range []float64{1e-6, 1, 10, 64} {
 		for _, d := range []int64{2, 60, 1000, maxCells} {
 			p := study.Plan{Form: study.FormCommitted, Epsilon: epsilon, Minimum: 3}
-			q := &counts{plan: p, layout: layout{step: stepOf(p, d, d)}}
+			q := &counts{plan: p, Layout: Layout{Step: stepOf(p, d, d)}}
 			_, most := q.Weights()
-			step := float64(q.step)
+			step := float64(q.Step)
 			if sum := 3 * float64(most) * step; !(sum < math.MaxInt64/2) || most < 1e8 {
 				t.Errorf("ε = %g, %d columns: %d records a party, steps of %g", epsilon, d, most, step)
 			}

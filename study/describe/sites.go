@@ -7,10 +7,10 @@ import (
 // eachParty is the task of a plan that shows each site's table and the total. A site releases the same
 // numbers as in a plan with the total only, and their guarantee holds whoever reads them. Tables are
 // post-processing of these numbers. Bodies are kept, because a sum has no tables of sites.
-type eachParty struct{ task }
+type EachParty struct{ Task }
 
-func (t eachParty) Check(body []byte) error {
-	sum, err := t.task.NewSum()
+func (t EachParty) Check(body []byte) error {
+	sum, err := t.Task.NewSum()
 	if err != nil {
 		return err
 	}
@@ -18,6 +18,6 @@ func (t eachParty) Check(body []byte) error {
 }
 
 // PublicBodies returns true, because each body passed its party's ledger and the plan says who reads it.
-func (t eachParty) PublicBodies() bool { return true }
+func (t EachParty) PublicBodies() bool { return true }
 
-func (t eachParty) NewSum() (study.Sum, error) { return nil, study.ErrKept }
+func (t EachParty) NewSum() (study.Sum, error) { return nil, study.ErrKept }

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// leastStep is the least integer that a record adds to a count beside sums of column.within,
+	// leastStep is the least integer that a record adds to a count beside sums of Column.Within,
 	// and the only one in plans of before study.FormCommitted.
 	leastStep = 1024
 	// sumShare is what a record adds to a count, divided by the most that it adds to a sum of
-	// column.within. With 8, these sums make Gaussian noise 6 % larger and Laplace noise up to 25
+	// Column.Within. With 8, these sums make Gaussian noise 6 % larger and Laplace noise up to 25
 	// %. In a mean, the noise of such a sum is 4 times a count's noise times the widest bin's
 	// width, less than the noise from the counts.
 	sumShare = 8
@@ -58,7 +58,7 @@ func stepOf(p study.Plan, d, k int64) int64 {
 }
 
 // counts is the statistic of a describe plan: for each group and column, the number of records in each cell; if
-// the column is a number, also two sums (column.within); and, under a condition, the number of records that meet it.
+// the column is a number, also two sums (Column.Within); and, under a condition, the number of records that meet it.
 //
 // Proof note.
 //   - Neighbours: replace one record. Public: plan, and each site's number of records.
@@ -87,69 +87,70 @@ type counts struct {
 	bodies.NoForecast
 	plan  study.Plan
 	terms Terms
-	layout
+	Layout
 }
 
 // layout says what each number of a plan's vector counts.
-type layout struct {
+type Layout struct {
 	// columns are counted in each group. group is the grouping column, or nil; its cells come first.
-	columns []column
-	group   *column
+	Columns []Column
+	Group   *Column
 	numbers int64 // columns of numbers
-	inside  bool  // the first number of the vector counts the records that meet the condition
-	apart   bool  // each column counts missing values apart, and means divide by the others
-	step    int64 // integer that a record adds to a count
-	most    int64 // most that a record adds to a sum of column.within, 0 without numbers
+	Inside  bool  // the first number of the vector counts the records that meet the condition
+	Apart   bool  // each column counts missing values apart, and means divide by the others
+	Step    int64 // integer that a record adds to a count
+	Most    int64 // most that a record adds to a sum of Column.Within, 0 without numbers
 	cells   int
 }
 
 func newCounts(p study.Plan) *counts {
-	t := termsOf(p)
-	return &counts{plan: p, terms: t, layout: layoutOf(p, t)}
+	t := TermsOf(p)
+	return &counts{plan: p, terms: t, Layout: LayoutOf(p, t)}
 }
 
-func layoutOf(p study.Plan, t Terms) layout {
-	l := layout{inside: p.Where != "", apart: countsMissing(p), step: 1}
-	if l.inside {
+// LayoutOf returns the places of a plan's counts in the vector.
+func LayoutOf(p study.Plan, t Terms) Layout {
+	l := Layout{Inside: p.Where != "", Apart: countsMissing(p), Step: 1}
+	if l.Inside {
 		l.cells++
 	}
 	if t.Count {
 		return l
 	}
-	all := columnsOf(p.Schema, t, l.apart)
+	all := columnsOf(p.Schema, t, l.Apart)
 	for _, c := range all {
-		if c.levels == nil {
+		if c.Levels == nil {
 			l.numbers++
 		}
 	}
 	if l.numbers > 0 {
-		l.step = stepOf(p, int64(len(all)), l.numbers)
-		l.most = l.step / sumShare
+		l.Step = stepOf(p, int64(len(all)), l.numbers)
+		l.Most = l.Step / sumShare
 	}
 	for i, c := range all {
-		if c.name == t.By {
-			c.first = l.cells
-			l.cells += c.run()
-			l.group = &c
+		if c.Name == t.By {
+			c.First = l.cells
+			l.cells += c.Run()
+			l.Group = &c
 			all = append(all[:i:i], all[i+1:]...)
 			break
 		}
 	}
 	for _, c := range all {
-		if c.first = l.cells; l.group != nil {
-			c.groups = l.group.cells()
+		if c.First = l.cells; l.Group != nil {
+			c.groups = l.Group.Cells()
 		}
-		l.cells += c.groups * c.run()
-		l.columns = append(l.columns, c)
+		l.cells += c.groups * c.Run()
+		l.Columns = append(l.Columns, c)
 	}
 	return l
 }
 
-func (l layout) whole() []column {
-	if l.group == nil {
-		return l.columns
+func (l Layout) whole() []Column {
+	if l.Group == nil {
+		return l.Columns
 	}
-	return append([]column{*l.group}, l.columns...)
+	return append([]Column{*l.Group}, l.Columns...)
 }
 
 // Part is what a record adds to one number of the vector.
@@ -158,21 +159,21 @@ type Part struct {
 	Adds int64
 }
 
-func (l layout) parts(out []Part, row []float64, class int) []Part {
+func (l Layout) parts(out []Part, row []float64, class int) []Part {
 	group := 0
-	if l.inside {
-		out = append(out, Part{0, l.step})
+	if l.Inside {
+		out = append(out, Part{0, l.Step})
 	}
-	if l.group != nil {
-		group = l.group.of(row, class)
-		out = append(out, Part{l.group.first + group, l.step})
+	if l.Group != nil {
+		group = l.Group.of(row, class)
+		out = append(out, Part{l.Group.First + group, l.Step})
 	}
-	for _, c := range l.columns {
-		k, at := c.of(row, class), c.at(group)
-		out = append(out, Part{at + k, l.step})
-		if c.levels == nil && k < c.bins() {
-			first, second := c.within(row[c.encoded], k)
-			at += c.cells()
+	for _, c := range l.Columns {
+		k, at := c.of(row, class), c.At(group)
+		out = append(out, Part{at + k, l.Step})
+		if c.Levels == nil && k < c.Bins() {
+			first, second := c.Within(row[c.encoded], k)
+			at += c.Cells()
 			out = append(out, Part{at, l.steps(first)}, Part{at + 1, l.steps(second)})
 		}
 	}
@@ -181,7 +182,7 @@ func (l layout) parts(out []Part, row []float64, class int) []Part {
 
 // Parts returns what each record adds to a site's vector, for a checked plan. The site releases the sum with noise.
 func Parts(p study.Plan, r *dataset.Records) [][]Part {
-	l := layoutOf(p, termsOf(p))
+	l := LayoutOf(p, TermsOf(p))
 	out := make([][]Part, r.Len())
 	for i, class := range r.Y {
 		if !r.IsOutside(i) {
@@ -192,15 +193,15 @@ func Parts(p study.Plan, r *dataset.Records) [][]Part {
 }
 
 // steps rounds a term of a within-bin sum, in widths of the widest bin, to nearest.
-func (l layout) steps(v float64) int64 {
-	return max(-l.most, min(int64(math.Round(v*2*float64(l.most))), l.most))
+func (l Layout) steps(v float64) int64 {
+	return max(-l.Most, min(int64(math.Round(v*2*float64(l.Most))), l.Most))
 }
 
 // countsMissing reports whether a plan's missing values have cells of their own, although its
 // schema has none.
 func countsMissing(p study.Plan) bool { return p.Form >= study.FormCommitted }
 
-func (l layout) count(r *dataset.Records) []int64 {
+func (l Layout) count(r *dataset.Records) []int64 {
 	out := make([]int64, l.cells)
 	var parts []Part
 	for i, class := range r.Y {
@@ -218,21 +219,21 @@ func (l layout) count(r *dataset.Records) []int64 {
 func (q *counts) bound() privacy.Bound {
 	d, numbers := int64(0), q.numbers
 	for _, c := range q.whole() {
-		if c.cells()*c.groups > 1 {
+		if c.Cells()*c.groups > 1 {
 			d++
 		}
 	}
 	sums := 2 * numbers // cells of within-bin sums that change
-	if q.group != nil {
+	if q.Group != nil {
 		sums *= 2
 	}
-	step, most := q.step, q.most
+	step, most := q.Step, q.Most
 	b := privacy.Bound{
 		Unit: q.plan.Unit, PerParty: q.terms.PerParty,
 		L1: 2*step*d + 4*most*numbers, L2sq: 2*step*step*d + 8*most*most*numbers,
 		Cells: int(2*d + sums),
 	}
-	if q.inside {
+	if q.Inside {
 		gone := q.gone()
 		b.L1, b.L2sq, b.Cells = max(b.L1, gone.L1), max(b.L2sq, gone.L2sq), max(b.Cells, gone.Cells)
 	}
@@ -244,7 +245,7 @@ func (q *counts) gone() privacy.Bound {
 	all, numbers := int64(len(q.whole())), q.numbers
 	return privacy.Bound{
 		Unit: q.plan.Unit, PerParty: q.terms.PerParty,
-		L1: q.step*(all+1) + 2*q.most*numbers, L2sq: q.step*q.step*(all+1) + 2*q.most*q.most*numbers,
+		L1: q.Step*(all+1) + 2*q.Most*numbers, L2sq: q.Step*q.Step*(all+1) + 2*q.Most*q.Most*numbers,
 		Cells: int(all + 1 + 2*numbers),
 	}
 }
@@ -255,7 +256,7 @@ func (q *counts) ReleasedCells() int { return q.cells }
 // Weights bound a site's number of records for two reasons: no sum can overflow, and the guarantee for a whole
 // party relies on the plan's largest number of records per party.
 func (q *counts) Weights() (least, most int64) {
-	most = min(1<<40, 1<<61/q.step) / q.plan.MostParties()
+	most = min(1<<40, 1<<61/q.Step) / q.plan.MostParties()
 	if k := q.terms.PerParty; k > 0 {
 		most = min(most, k)
 	}
@@ -285,43 +286,43 @@ func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 		return nil, 0, err
 	}
 	most := records
-	if q.inside {
-		if v[0] < 0 || v[0]%q.step != 0 || v[0]/q.step > records {
+	if q.Inside {
+		if v[0] < 0 || v[0]%q.Step != 0 || v[0]/q.Step > records {
 			return nil, 0, fmt.Errorf("read counts: how many records the study is about is no number of %d records", records)
 		}
-		most = v[0] / q.step
+		most = v[0] / q.Step
 	}
 	groups := []int64{most}
-	if q.group != nil {
-		if !q.areCounts(v[q.group.first:q.group.first+q.group.cells()], most) {
-			return nil, 0, fmt.Errorf("read counts: those of column %q are not of %d records", q.group.name, records)
+	if q.Group != nil {
+		if !q.areCounts(v[q.Group.First:q.Group.First+q.Group.Cells()], most) {
+			return nil, 0, fmt.Errorf("read counts: those of column %q are not of %d records", q.Group.Name, records)
 		}
 		groups = groups[:0]
-		for _, n := range v[q.group.first : q.group.first+q.group.cells()] {
-			groups = append(groups, n/q.step)
+		for _, n := range v[q.Group.First : q.Group.First+q.Group.Cells()] {
+			groups = append(groups, n/q.Step)
 		}
 	}
-	for _, c := range q.columns {
+	for _, c := range q.Columns {
 		for g, n := range groups {
-			run := v[c.at(g) : c.at(g)+c.run()]
-			ok := q.areCounts(run[:c.cells()], n)
-			for _, sum := range run[c.cells():] {
-				ok = ok && sum <= n*q.most && sum >= -n*q.most
+			run := v[c.At(g) : c.At(g)+c.Run()]
+			ok := q.areCounts(run[:c.Cells()], n)
+			for _, sum := range run[c.Cells():] {
+				ok = ok && sum <= n*q.Most && sum >= -n*q.Most
 			}
 			if !ok { // the error leaves out the counts, because errors are logged
-				return nil, 0, fmt.Errorf("read counts: those of column %q are not of %d records", c.name, records)
+				return nil, 0, fmt.Errorf("read counts: those of column %q are not of %d records", c.Name, records)
 			}
 		}
 	}
 	return v, records, nil
 }
 
-func (l layout) areCounts(v []int64, records int64) bool {
+func (l Layout) areCounts(v []int64, records int64) bool {
 	for _, n := range v {
-		if n < 0 || n%l.step != 0 || n/l.step > records {
+		if n < 0 || n%l.Step != 0 || n/l.Step > records {
 			return false
 		}
-		records -= n / l.step
+		records -= n / l.Step
 	}
 	return records == 0
 }
@@ -329,7 +330,7 @@ func (l layout) areCounts(v []int64, records int64) bool {
 // Form gives every cell the range of a count, which contains the range of a within-bin sum. A party does
 // not prove that its counts add up.
 func (q *counts) Form(records int64) shares.Form {
-	return shares.Integers(q.cells, q.step*max(records, 1))
+	return shares.Integers(q.cells, q.Step*max(records, 1))
 }
 
 // Terms ignores the number of records, so all sites have the same terms.
@@ -343,10 +344,14 @@ func (q *counts) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (priva
 	return privacy.NewSensitive(vector, t.Bound)
 }
 
-func (q *counts) deviation(draws int) (float64, error) {
+// Deviation returns the standard deviation of the noise on a count, in records.
+func (q *counts) Deviation(draws int) (float64, error) {
 	t, err := q.Terms(1)
 	if err != nil {
 		return 0, err
 	}
-	return math.Sqrt(float64(draws)*privacy.VarianceOf(t.Mechanism, t.Bound, 0, q.Cells())) / float64(q.step), nil
+	return math.Sqrt(float64(draws)*privacy.VarianceOf(t.Mechanism, t.Bound, 0, q.Cells())) / float64(q.Step), nil
 }
+
+// SumOf returns the vector of records without noise.
+func SumOf(p study.Plan, r *dataset.Records) []int64 { return LayoutOf(p, TermsOf(p)).count(r) }

@@ -11,11 +11,15 @@ type Judge struct{ h *histograms }
 
 // JudgeOf makes the Judge of an evaluate task. It returns false for other tasks.
 func JudgeOf(t study.Task) (Judge, bool) {
-	of, ok := t.(task)
-	return Judge{of.h}, ok
+	of, ok := t.(interface{ judge() Judge })
+	if !ok {
+		return Judge{}, false
+	}
+	return of.judge(), true
 }
 
-// Cells is the length of the vector that a party contributes.
+func (t task) judge() Judge { return Judge{t.h} }
+
 func (j Judge) Cells() int { return j.h.Cells() }
 
 // CellsOf returns, for each record, the cell in which each histogram counts the record.

@@ -19,7 +19,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/describe"
+	"caucus/study/describe/described"
 	"caucus/study/evaluate"
 	"caucus/study/export"
 )
@@ -309,7 +309,7 @@ func TestRefusals(t *testing.T) {
 	}
 	damaged := f.release
 	var err error
-	if damaged.Result, err = study.NewResult(describe.Table{}, nil); err != nil {
+	if damaged.Result, err = study.NewResult(described.Table{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := export.New(damaged); err == nil {

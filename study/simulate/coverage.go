@@ -12,11 +12,12 @@ import (
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/describe"
+	"caucus/study/describe/described"
 )
 
 // Coverage says how often, in many draws, the intervals of estimates with one measure contained the truth.
 type Coverage struct {
-	Measure describe.Measure `json:"form"`
+	Measure described.Measure `json:"form"`
 	// Estimates is the number of estimates with this measure in a table.
 	Estimates int `json:"estimates"`
 	// Population is the share of 95 % intervals for the population that contained the population's number.
@@ -102,7 +103,7 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, par
 			sample[j] += v
 			whole[j] = exact[j] + v
 		}
-		tables := make([]describe.Table, 2)
+		tables := make([]described.Table, 2)
 		for i, vector := range [][]int64{sample, whole} {
 			if tables[i], err = finished(t, vector, weight, draws); err != nil {
 				return fail(err)
@@ -125,7 +126,7 @@ func add(out []int64, records [][]describe.Part, rng *rand.Rand) {
 	}
 }
 
-func finished(t study.Finisher, vector []int64, weight int64, draws int) (out describe.Table, err error) {
+func finished(t study.Finisher, vector []int64, weight int64, draws int) (out described.Table, err error) {
 	total := bodies.Total{Weight: float64(weight), Draws: draws}
 	for _, v := range vector {
 		total.Values = append(total.Values, float64(v))
@@ -134,19 +135,19 @@ func finished(t study.Finisher, vector []int64, weight int64, draws int) (out de
 	if err != nil {
 		return out, err
 	}
-	return describe.TableOf(study.Release{Result: made})
+	return described.TableOf(study.Release{Result: made})
 }
 
 type heldTally struct{ of []held }
 
 type held struct {
-	named               describe.Named
+	named               described.Named
 	draws, told         float64
 	population, records float64
 	squares, measured   float64
 }
 
-func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
+func (c *heldTally) add(first bool, truth, sample, whole described.Table) {
 	a, b, d := truth.Estimates(), sample.Estimates(), whole.Estimates()
 	if first {
 		c.of = make([]held, len(a))
@@ -163,7 +164,7 @@ func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
 		}
 		h.told++
 		low, high := a[i].Value, a[i].Value
-		if a[i].Measure == describe.QuantileMeasure {
+		if a[i].Measure == described.QuantileMeasure {
 			low, high = a[i].NoiseLow, a[i].NoiseHigh
 		}
 		const rounding = 1e-9
@@ -174,7 +175,7 @@ func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
 		if d[i].NoiseLow <= low+slack && d[i].NoiseHigh >= high-slack {
 			h.records++
 		}
-		if of := a[i].Of; a[i].Measure != describe.QuantileMeasure && !(a[i].Measure == describe.SD && of.Log) {
+		if of := a[i].Of; a[i].Measure != described.QuantileMeasure && !(a[i].Measure == described.SD && of.Log) {
 			off := of.Position(d[i].Value) - of.Position(a[i].Value)
 			h.squares, h.measured = h.squares+off*off, h.measured+1
 		}
@@ -183,7 +184,7 @@ func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
 
 func (c *heldTally) all() []Coverage {
 	var out []Coverage
-	for _, form := range []describe.Measure{describe.Share, describe.Mean, describe.SD, describe.QuantileMeasure} {
+	for _, form := range []described.Measure{described.Share, described.Mean, described.SD, described.QuantileMeasure} {
 		of, sum := Coverage{Measure: form, Least: 1}, held{}
 		for _, h := range c.of {
 			if h.named.Measure != form || h.draws == 0 {

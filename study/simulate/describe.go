@@ -10,7 +10,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/describe"
+	"caucus/study/describe/described"
 )
 
 // Describe runs a describe proposal among virtual parties, and compares the release with the truth.
@@ -39,8 +39,8 @@ type DescribeSummary struct {
 	RMSE      float64 `json:"rmse"`
 	NoisyRMSE float64 `json:"noisy_rmse"`
 	// Released is the release's table. True is the table of the same records without noise.
-	Released describe.Table `json:"released"`
-	True     describe.Table `json:"true"`
+	Released described.Table `json:"released"`
+	True     described.Table `json:"true"`
 	// Coverage is measured in Repeats draws.
 	Repeats  int               `json:"repeats,omitempty"`
 	Coverage []Coverage        `json:"coverage,omitempty"`
@@ -94,7 +94,7 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 		Study: p.Kind, Mechanism: p.Mechanism, Where: p.Where, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
 		Parties: size.Parties, True: right.table(), Totals: release.Totals, Repeats: s.Repeats, Release: &release,
 	}
-	if out.Released, err = describe.TableOf(release); err != nil {
+	if out.Released, err = described.TableOf(release); err != nil {
 		return out, err
 	}
 	out.RMSE, out.NoisyRMSE = countErrors(out.Released, out.True)
@@ -109,7 +109,7 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	return out, err
 }
 
-func countErrors(released, truth describe.Table) (shown, noisy float64) {
+func countErrors(released, truth described.Table) (shown, noisy float64) {
 	cells := 0.0
 	for i, col := range released.Columns {
 		for g, s := range col.Groups {

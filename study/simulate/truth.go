@@ -7,6 +7,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/describe"
+	"caucus/study/describe/described"
 )
 
 // truth is the reference for a describe release: what its records say without noise and rounding.
@@ -78,8 +79,8 @@ func (n *numbers) add(row []float64, group int) {
 }
 
 // table returns the table of all added records.
-func (t *truth) table() describe.Table {
-	out := describe.ExactOf(t.plan, t.sum, t.records)
+func (t *truth) table() described.Table {
+	out := described.ExactOf(t.plan, t.sum, t.records)
 	for _, c := range out.Columns {
 		at := slices.IndexFunc(t.numbers, func(n numbers) bool { return n.Column == c.Column })
 		if at < 0 {
@@ -101,7 +102,7 @@ func (t *truth) table() describe.Table {
 	return out
 }
 
-func (n numbers) describe(to *describe.Summary, of []float64) {
+func (n numbers) describe(to *described.Summary, of []float64) {
 	low, high, value := n.feature.Min, n.feature.Max, func(v float64) float64 { return v }
 	if n.feature.Log {
 		low, high, value = math.Log1p(low), math.Log1p(high), math.Expm1
@@ -135,7 +136,7 @@ func (n numbers) describe(to *describe.Summary, of []float64) {
 }
 
 // moveTo changes an estimate's value, and moves its intervals along. nil stays unknown.
-func moveTo(e *describe.Estimate, value float64) {
+func moveTo(e *described.Estimate, value float64) {
 	if e != nil {
 		by := value - e.Value
 		*e = *e.Scaled(func(v float64) float64 { return v + by })

@@ -10,6 +10,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/describe"
+	"caucus/study/describe/described"
 )
 
 // TestTruthIsOfTheNumbers: means, deviations and quartiles of the reference are those of the
@@ -81,7 +82,7 @@ features:
 	}
 }
 
-func checkTruth(t *testing.T, name string, log bool, values []float64, found describe.Summary) {
+func checkTruth(t *testing.T, name string, log bool, values []float64, found described.Summary) {
 	t.Helper()
 	slices.Sort(values)
 	var mean, square float64
@@ -96,7 +97,7 @@ func checkTruth(t *testing.T, name string, log bool, values []float64, found des
 	if log {
 		mean, sd = math.Expm1(mean), math.Exp(sd)
 	}
-	near := func(what string, got *describe.Estimate, want float64) {
+	near := func(what string, got *described.Estimate, want float64) {
 		if got == nil || math.Abs(got.Value-want) > 1e-6*(1+math.Abs(want)) {
 			t.Errorf("%s: %s is %v, want %v", name, what, got, want)
 		}

@@ -4,7 +4,7 @@ import (
 	"caucus/auxdata"
 	"caucus/study"
 	"caucus/study/classify"
-	"caucus/study/describe"
+	"caucus/study/describe/described"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
 	"caucus/study/labels"
@@ -14,7 +14,7 @@ import (
 
 var all = map[string]study.Results{
 	"classify": classify.Results{},
-	"describe": describe.Results{},
+	"describe": described.Results{},
 	"evaluate": evaluate.Results{},
 	"labels":   labels.Results{},
 	"ratio":    ratio.Results{},
@@ -48,8 +48,13 @@ func finisher(t study.Task, err error) (study.Finisher, error) {
 	return Of(t), nil
 }
 
-// Of returns the Finisher of a task that kinds.NewTask made.
-func Of(t study.Task) study.Finisher { return all[t.Plan().Kind].Finisher(t) }
+// Of returns the Finisher of a task that kinds.NewTask made, or the task itself if it is one.
+func Of(t study.Task) study.Finisher {
+	if f, ok := t.(study.Finisher); ok {
+		return f
+	}
+	return all[t.Plan().Kind].Finisher(t)
+}
 
 // Usable returns a release's plan after checking that the release can be used: kinds.Claimed, and a result without
 // unknown fields, because readers could disagree about these fields.
