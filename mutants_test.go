@@ -555,7 +555,7 @@ var mutants = []mutant{
 		found: "TestDescribeEachSite",
 	},
 	{
-		name: "a reader's program believes any table", room: "study/describe/described", file: "result.go", in: "study/describe",
+		name: "a reader's program believes any table", room: "study/describe/described", file: "result.go",
 		old: "if (t.By == \"\") != (len(t.Groups) == 0) {", new: "if false {",
 		found: "TestTableThatNobodyMade",
 	},
