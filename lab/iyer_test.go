@@ -16,6 +16,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/embedding"
 	"caucus/aggregation/ratio"
 	"caucus/internal/testlevel"
 )
@@ -198,7 +199,7 @@ func TestIyerAdult(t *testing.T) {
 			t.Fatal(err)
 		}
 		sets, labels := d.gather(rows)
-		scale, err := ratio.MedianSquaredDistance(sets[0].Rows, rng)
+		scale, err := embedding.MedianSquaredDistance(sets[0].Rows, rng)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/embedding"
 	"caucus/aggregation/ratio"
 	"caucus/privacy"
 )
@@ -118,16 +119,16 @@ func iyerCoverageDraw(ctx context.Context, l *lab, of iyerCoverageCase, d ratioD
 		return err
 	}
 	sets, labels := d.gather(rows)
-	scale, err := ratio.MedianSquaredDistance(sets[0].Rows, rng)
+	scale, err := embedding.MedianSquaredDistance(sets[0].Rows, rng)
 	if err != nil {
 		return err
 	}
 	o := ratio.Options{}
 	if of.Sets > 0 {
 		_, dim := sets[0].Rows.Dims()
-		o.Fourier = &ratio.Fourier{Dim: dim, Features: iyerFig3Features, Gamma: of.Width / scale, Seed: rng.Uint64()}
+		o.Fourier = &embedding.Fourier{Dim: dim, Features: iyerFig3Features, Gamma: of.Width / scale, Seed: rng.Uint64()}
 		o.Rank = ratio.EffectiveRank(ratio.RBF(o.Fourier.Gamma), sets[0].Rows)
-		embedder, err := ratio.NewEmbedder(*o.Fourier)
+		embedder, err := embedding.NewEmbedder(*o.Fourier)
 		if err != nil {
 			return err
 		}

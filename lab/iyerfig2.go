@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/embedding"
 	"caucus/aggregation/ratio"
 	"caucus/privacy"
 )
@@ -177,7 +178,7 @@ func iyerFig2Draw(ctx context.Context, l *lab, d *ratioData, key string, draw in
 
 // iyerFig2Methods fits everything to the four sets.
 func iyerFig2Methods(ctx context.Context, d *ratioData, sets []ratio.Set, labels [][]int, seed uint64, rng *rand.Rand) ([]ratioMethod, error) {
-	scale, err := ratio.MedianSquaredDistance(sets[0].Rows, rng)
+	scale, err := embedding.MedianSquaredDistance(sets[0].Rows, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func iyerFig2Methods(ctx context.Context, d *ratioData, sets []ratio.Set, labels
 		return nil, err
 	}
 	var methods []ratioMethod
-	for _, estimator := range ratio.Estimators() {
+	for _, estimator := range embedding.Estimators() {
 		m, err := ratio.Fit(sets, ratio.Options{Estimator: estimator, Kernel: ratio.RBF(gamma)})
 		if err != nil {
 			return nil, err

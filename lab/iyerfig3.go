@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/embedding"
 	"caucus/aggregation/ratio"
 	"caucus/privacy"
 )
@@ -82,13 +83,13 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 		return err
 	}
 	sets, labels := d.gather(rows)
-	scale, err := ratio.MedianSquaredDistance(sets[0].Rows, rng)
+	scale, err := embedding.MedianSquaredDistance(sets[0].Rows, rng)
 	if err != nil {
 		return err
 	}
 	_, dim := sets[0].Rows.Dims()
-	f := ratio.Fourier{Dim: dim, Features: iyerFig3Features, Gamma: of.Width / scale, Seed: rng.Uint64()}
-	embedder, err := ratio.NewEmbedder(f)
+	f := embedding.Fourier{Dim: dim, Features: iyerFig3Features, Gamma: of.Width / scale, Seed: rng.Uint64()}
+	embedder, err := embedding.NewEmbedder(f)
 	if err != nil {
 		return err
 	}

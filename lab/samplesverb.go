@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/embedding"
 	"caucus/aggregation/ratio"
 )
 
@@ -152,7 +153,7 @@ func writeRecords(w io.Writer, x *mat.Dense, y, set []int) error {
 func (e *exchange) estimate(dir string, stdout io.Writer) error {
 	rng := e.lab.rng("exchange methods")
 	sets, labels := e.data.gather(e.rows)
-	scale, err := ratio.MedianSquaredDistance(sets[0].Rows, rng)
+	scale, err := embedding.MedianSquaredDistance(sets[0].Rows, rng)
 	if err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (e *exchange) estimate(dir string, stdout io.Writer) error {
 		return err
 	}
 	var methods []ratioMethod
-	for _, estimator := range ratio.Estimators() {
+	for _, estimator := range embedding.Estimators() {
 		m, err := ratio.Fit(sets, ratio.Options{Estimator: estimator, Kernel: ratio.RBF(gamma)})
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/embedding"
 	. "caucus/aggregation/ratio"
 )
 
@@ -76,13 +77,13 @@ func BenchmarkMNIST(b *testing.B) {
 func BenchmarkExact(b *testing.B) { benchmarkRatio(b, pictures(500), 0) }
 
 func benchmarkRatio(b *testing.B, sets []Set, features int) {
-	scale, err := MedianSquaredDistance(sets[0].Rows, rand.New(rand.NewPCG(3, 4)))
+	scale, err := embedding.MedianSquaredDistance(sets[0].Rows, rand.New(rand.NewPCG(3, 4)))
 	if err != nil {
 		b.Fatal(err)
 	}
 	o := Options{Kernel: RBF(3 / scale)}
 	if features > 0 {
-		o = Options{Fourier: &Fourier{Dim: 784, Features: features, Gamma: 3 / scale, Seed: 1}}
+		o = Options{Fourier: &embedding.Fourier{Dim: 784, Features: features, Gamma: 3 / scale, Seed: 1}}
 	}
 	b.ResetTimer()
 	for b.Loop() {

@@ -7,14 +7,13 @@
 //     no mixture of the classes looks like the target.
 //   - It takes released numbers and the known distribution of their noise. This is post-processing,
 //     at no privacy cost. Its own random draws come from a generator that is an argument.
-//   - Embedder.AddIntegersTo computes the integer sums that sites release in place of embeddings.
-//     Lattice.Bound bounds how far one record moves them.
+//   - Package embedding computes the integer sums that sites release in place of embeddings, and their bound.
 //
 // # In which order to read it
 //
 // No file uses a declaration of a later one, except within part 3, whose files use each other.
 //
-//  1. Embeddings: kernel.go, fourier.go, gram.go.
+//  1. Embeddings: kernel.go, gram.go.
 //  2. Solving: problem.go, quadratic.go, estimators.go.
 //  3. Fit and estimate: model.go, spread.go (variances), estimate.go.
 //  4. json.go; measures.go, protocols.go (test sets); width.go, fitopen.go (search).

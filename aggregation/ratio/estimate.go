@@ -1,6 +1,7 @@
 package ratio
 
 import (
+	"caucus/aggregation/embedding"
 	"fmt"
 	"math"
 	"slices"
@@ -167,7 +168,7 @@ func (m *Model) look(t Set) (ratioView, error) {
 		}
 		return m.lookByKernel(v, t.Rows), nil
 	case t.Rows != nil:
-		embedder, err := NewEmbedder(*m.options.Fourier)
+		embedder, err := embedding.NewEmbedder(*m.options.Fourier)
 		if err != nil {
 			return v, err
 		}

@@ -1,26 +1,13 @@
 package ratio
 
 import (
+	"caucus/aggregation/embedding"
 	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
-
-const (
-	// ClassMeans (the default) first estimates the mean embedding of every class, B = argmin ‖Φ − BP̃‖², from
-	// the sets' mean embeddings Φ and shares P̃. Then ρ = argmin over the simplex of ‖Bρ − Φ_U‖², with Φ_U the
-	// target's embedding. Both use u-statistics (see Gram). More sets than classes improve it, and it corrects
-	// for the known noise in P̃.
-	ClassMeans = "class-means"
-	// Mixture is the estimator as published (Iyer, Nath & Sarawagi 2016): α̂ = argmin ‖Σα_iΦ_i −
-	// Φ_U‖², unconstrained, with the V-statistic Gram matrix; then P̂α̂ is projected onto the simplex.
-	Mixture = "mixture"
-)
-
-// Estimators lists the names that Fit accepts, the default first.
-func Estimators() []string { return []string{ClassMeans, Mixture} }
 
 // ratioSystem is an estimator reduced to linear algebra. With h = readᵀg, g the inner products of the target
 // with the sets:
@@ -48,12 +35,12 @@ const spectrumFloor = 1e-6
 
 func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
 	switch estimator {
-	case ClassMeans:
+	case embedding.ClassMeans:
 		return p.solveClassMeans()
-	case Mixture:
+	case embedding.Mixture:
 		return p.solveMixture(), nil, nil
 	}
-	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator, Estimators())
+	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator, embedding.Estimators())
 }
 
 // Noise adds to the squared distance between class means. Only the mean of what it adds is known, and takeOff
@@ -220,8 +207,8 @@ func takeOff(seen, sampled, perturbed *mat.Dense, rank, dim float64) (q *mat.Den
 	kept := mat.NewDense(c, c, nil)
 	for e, v := range values {
 		vector := mat.Col(nil, e, vectors)
-		s := max(kernelDot(vector, ratioMul(sampling, vector)), 0)
-		p := max(kernelDot(vector, ratioMul(private, vector)), 0)
+		s := max(embedding.Dot(vector, ratioMul(sampling, vector)), 0)
+		p := max(embedding.Dot(vector, ratioMul(private, vector)), 0)
 		floor := min(classMeanDeviations*math.Sqrt(2*(s*s/max(rank, 1)+p*p/max(dim, 1))), classMeanSignal)
 		left := 1 - v
 		if left < floor {
@@ -414,7 +401,7 @@ func ratioMul(a *mat.Dense, x []float64) []float64 {
 	r, _ := a.Dims()
 	out := make([]float64, r)
 	for i := range out {
-		out[i] = kernelDot(a.RawRowView(i), x)
+		out[i] = embedding.Dot(a.RawRowView(i), x)
 	}
 	return out
 }

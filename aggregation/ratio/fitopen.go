@@ -1,6 +1,7 @@
 package ratio
 
 import (
+	"caucus/aggregation/embedding"
 	"errors"
 	"math/rand/v2"
 
@@ -13,7 +14,7 @@ type OpenOptions struct {
 	// Gamma is the kernel's width; 0 chooses the width that estimates held-out sets best.
 	Gamma float64
 	// Fourier compares embeddings of width Gamma; nil compares rows by the kernel itself.
-	Fourier *Fourier
+	Fourier *embedding.Fourier
 	// Pool holds the public pool's mapped rows (n×d), for the rank of embeddings. Scale is their
 	// MedianSquaredDistance, for the search of widths.
 	Pool  *mat.Dense

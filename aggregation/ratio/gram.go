@@ -1,6 +1,7 @@
 package ratio
 
 import (
+	"caucus/aggregation/embedding"
 	"fmt"
 
 	"gonum.org/v1/gonum/mat"
@@ -60,7 +61,7 @@ func EmbeddingGram(phi *mat.Dense, n []int, self, noise []float64) Gram {
 	g := Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: self, N: n}
 	for i := range m {
 		for j := range i + 1 {
-			v := kernelDot(phi.RawRowView(i), phi.RawRowView(j))
+			v := embedding.Dot(phi.RawRowView(i), phi.RawRowView(j))
 			if i == j {
 				v -= float64(d) * noise[i]
 			}

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/embedding"
 	"caucus/internal/testlevel"
 )
 
@@ -55,7 +56,7 @@ func TestCoverage(t *testing.T) {
 		return e
 	}
 	fourier := func(sets []Set, target Set) Estimate {
-		m, err := Fit(sets, Options{Fourier: &Fourier{Dim: 4, Features: 200, Gamma: 0.15, Seed: 5}})
+		m, err := Fit(sets, Options{Fourier: &embedding.Fourier{Dim: 4, Features: 200, Gamma: 0.15, Seed: 5}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +66,7 @@ func TestCoverage(t *testing.T) {
 		}
 		return e
 	}
-	small := Fourier{Dim: 4, Features: 200, Gamma: 0.15, Seed: 5}
+	small := embedding.Fourier{Dim: 4, Features: 200, Gamma: 0.15, Seed: 5}
 	noisyShares := func(w world, sets []Set) {
 		for i := range sets {
 			const sd = 0.05
@@ -148,11 +149,11 @@ func TestClassMeanSignal(t *testing.T) {
 			}
 			return Measure(target.Shares, s.estimate(g).shares, 200).L1 / 100
 		}
-		with += l1(m.problem, ClassMeans)
-		mixture += l1(m.problem, Mixture)
+		with += l1(m.problem, embedding.ClassMeans)
+		mixture += l1(m.problem, embedding.Mixture)
 		biased := m.problem
 		biased.gram.U = biased.gram.V
-		without += l1(biased, ClassMeans)
+		without += l1(biased, embedding.ClassMeans)
 	}
 	t.Logf("L1 with the unbiased Gram %.4f, without %.4f, published mixture %.4f", with, without, mixture)
 	if with > 0.95*without || with > 0.95*mixture {

@@ -1,6 +1,7 @@
 package ratio
 
 import (
+	"caucus/aggregation/embedding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,29 +64,29 @@ type jsonRatioSet struct {
 }
 
 type jsonRatioModel struct {
-	Version    int            `json:"version"`
-	Estimator  string         `json:"estimator"`
-	Classes    int            `json:"classes"`
-	Confidence float64        `json:"confidence"`
-	Kernel     *Kernel        `json:"kernel,omitempty"`
-	Fourier    *Fourier       `json:"fourier,omitempty"`
-	Sets       []jsonRatioSet `json:"sets"`
-	Anchors    *jsonMatrix    `json:"anchors,omitempty"`
-	Rows       []*jsonMatrix  `json:"rows,omitempty"`
-	Read       *jsonMatrix    `json:"read"`
-	Quadratic  *jsonMatrix    `json:"quadratic"`
-	Linear     *jsonMatrix    `json:"linear"`
-	Offset     []float64      `json:"offset"`
-	Metric     *jsonMatrix    `json:"metric"`
-	CoefLinear *jsonMatrix    `json:"coef_linear,omitempty"`
-	CoefOffset []float64      `json:"coef_offset,omitempty"`
-	Weights    *jsonMatrix    `json:"set_weights"`
-	Slope      *jsonMatrix    `json:"slope"`
-	Spread     *jsonMatrix    `json:"spread,omitempty"`
-	Indirect   bool           `json:"spread_indirect,omitempty"`
-	Rank       float64        `json:"effective_rank"`
-	Condition  float64        `json:"condition"`
-	Warnings   []Warning      `json:"warnings,omitempty"`
+	Version    int                `json:"version"`
+	Estimator  string             `json:"estimator"`
+	Classes    int                `json:"classes"`
+	Confidence float64            `json:"confidence"`
+	Kernel     *Kernel            `json:"kernel,omitempty"`
+	Fourier    *embedding.Fourier `json:"fourier,omitempty"`
+	Sets       []jsonRatioSet     `json:"sets"`
+	Anchors    *jsonMatrix        `json:"anchors,omitempty"`
+	Rows       []*jsonMatrix      `json:"rows,omitempty"`
+	Read       *jsonMatrix        `json:"read"`
+	Quadratic  *jsonMatrix        `json:"quadratic"`
+	Linear     *jsonMatrix        `json:"linear"`
+	Offset     []float64          `json:"offset"`
+	Metric     *jsonMatrix        `json:"metric"`
+	CoefLinear *jsonMatrix        `json:"coef_linear,omitempty"`
+	CoefOffset []float64          `json:"coef_offset,omitempty"`
+	Weights    *jsonMatrix        `json:"set_weights"`
+	Slope      *jsonMatrix        `json:"slope"`
+	Spread     *jsonMatrix        `json:"spread,omitempty"`
+	Indirect   bool               `json:"spread_indirect,omitempty"`
+	Rank       float64            `json:"effective_rank"`
+	Condition  float64            `json:"condition"`
+	Warnings   []Warning          `json:"warnings,omitempty"`
 }
 
 const modelVersion = 1
@@ -156,7 +157,7 @@ func (in jsonRatioModel) model() (*Model, error) {
 		return nil, err
 	}
 	functions := sets
-	if in.Estimator == ClassMeans {
+	if in.Estimator == embedding.ClassMeans {
 		functions = c
 	}
 	anchors := sets
@@ -177,8 +178,8 @@ func (in jsonRatioModel) model() (*Model, error) {
 	problems = append(problems, err)
 	s.metric = metric
 	switch in.Estimator {
-	case ClassMeans:
-	case Mixture:
+	case embedding.ClassMeans:
+	case embedding.Mixture:
 		s.coefLinear = dense(in.CoefLinear, functions, functions)
 		if len(in.CoefOffset) != functions {
 			problems = append(problems, errors.New("coef_offset has the wrong length"))

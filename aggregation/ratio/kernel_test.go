@@ -1,18 +1,21 @@
 package ratio
 
 import (
+	"caucus/aggregation/embedding"
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 
 	"gonum.org/v1/gonum/mat"
 )
 
 func slowKernel(k Kernel, a, b []float64) float64 {
 	if k.Name == "rbf" {
-		return math.Exp(-k.Gamma * kernelDistance(a, b))
+		return math.Exp(-k.Gamma * math.Pow(floats.Distance(a, b, 2), 2))
 	}
-	return kernelDot(a, b)
+	return embedding.Dot(a, b)
 }
 
 func TestKernelSums(t *testing.T) {
@@ -112,13 +115,32 @@ func TestKernelRefuses(t *testing.T) {
 
 func TestMedianSquaredDistance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
-	if m, err := MedianSquaredDistance(mat.NewDense(3, 1, []float64{0, 1, 3}), rng); err != nil || m != 4 {
+	if m, err := embedding.MedianSquaredDistance(mat.NewDense(3, 1, []float64{0, 1, 3}), rng); err != nil || m != 4 {
 		t.Errorf("got %g, %v; want 4", m, err)
 	}
-	if _, err := MedianSquaredDistance(mat.NewDense(3, 1, nil), rng); err == nil {
+	if _, err := embedding.MedianSquaredDistance(mat.NewDense(3, 1, nil), rng); err == nil {
 		t.Error("equal rows: no error")
 	}
-	if m, err := MedianSquaredDistance(mat.NewDense(6, 1, []float64{0, 0, 0, 0, 0, 2}), rng); err != nil || m != 4 {
+	if m, err := embedding.MedianSquaredDistance(mat.NewDense(6, 1, []float64{0, 0, 0, 0, 0, 2}), rng); err != nil || m != 4 {
 		t.Errorf("mostly equal rows: got %g, %v; want the largest, 4", m, err)
 	}
+}
+
+func normalRows(n, d int, rng *rand.Rand) *mat.Dense {
+	x := mat.NewDense(n, d, nil)
+	for i := range n {
+		for j := range d {
+			x.Set(i, j, rng.NormFloat64())
+		}
+	}
+	return x
+}
+
+func embedderOf(t testing.TB, f embedding.Fourier) *embedding.Embedder {
+	t.Helper()
+	e, err := embedding.NewEmbedder(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/embedding"
 )
 
 // Set is one set of records with known or noisy label shares. The target has no shares. Give Rows or Embedding.
@@ -32,7 +33,7 @@ type Set struct {
 type Options struct {
 	Estimator  string // "" means ClassMeans
 	Kernel     Kernel
-	Fourier    *Fourier
+	Fourier    *embedding.Fourier
 	Confidence float64 // confidence of each class's interval; 0 means 0.95
 
 	// Rank is the EffectiveRank of public rows, for sets given as embeddings alone. It determines how much
@@ -130,7 +131,7 @@ func (m *Model) TrainingShares() []float64 {
 //
 // It assumes that P(x|y) is the same in every set and in the target, and only shares differ. Estimate tests this.
 func Fit(sets []Set, o Options) (*Model, error) {
-	o.Estimator, o.Confidence = cmp.Or(o.Estimator, ClassMeans), cmp.Or(o.Confidence, 0.95)
+	o.Estimator, o.Confidence = cmp.Or(o.Estimator, embedding.ClassMeans), cmp.Or(o.Confidence, 0.95)
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("fit ratio: %w", err)
 	}
@@ -138,7 +139,7 @@ func Fit(sets []Set, o Options) (*Model, error) {
 	if err := m.describe(sets); err != nil {
 		return nil, fmt.Errorf("fit ratio: %w", err)
 	}
-	warnings, err := m.problem.check(o.Estimator != Mixture)
+	warnings, err := m.problem.check(o.Estimator != embedding.Mixture)
 	if err != nil {
 		return nil, fmt.Errorf("fit ratio: %w", err)
 	}
@@ -153,7 +154,7 @@ func Fit(sets []Set, o Options) (*Model, error) {
 	if m.spread == nil {
 		m.spread, m.indirect = m.leaveOneOutSpread(), true
 	}
-	if o.Fourier != nil && o.Estimator == ClassMeans {
+	if o.Fourier != nil && o.Estimator == embedding.ClassMeans {
 		m.collapse()
 	}
 	return m, nil
@@ -223,7 +224,7 @@ func (m *Model) embed(sets []Set, p *ratioProblem) error {
 	p.dim = f.Features
 	m.anchors = mat.NewDense(len(sets), f.Features, nil)
 	n, self := make([]int, len(sets)), make([]float64, len(sets))
-	var embedder *Embedder
+	var embedder *embedding.Embedder
 	complete := true
 	for i, s := range sets {
 		n[i], self[i] = s.N, 1
@@ -234,7 +235,7 @@ func (m *Model) embed(sets []Set, p *ratioProblem) error {
 		}
 		if embedder == nil {
 			var err error
-			if embedder, err = NewEmbedder(f); err != nil {
+			if embedder, err = embedding.NewEmbedder(f); err != nil {
 				return err
 			}
 		}

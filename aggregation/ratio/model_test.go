@@ -1,6 +1,7 @@
 package ratio
 
 import (
+	"caucus/aggregation/embedding"
 	"encoding/json"
 	"errors"
 	"math"
@@ -52,7 +53,7 @@ func (w world) sets(m, n int) []Set {
 }
 
 // embedded returns the sets as a site would send them.
-func embedded(t testing.TB, f Fourier, sets []Set) []Set {
+func embedded(t testing.TB, f embedding.Fourier, sets []Set) []Set {
 	e := embedderOf(t, f)
 	out := make([]Set, len(sets))
 	for i, s := range sets {
@@ -62,7 +63,7 @@ func embedded(t testing.TB, f Fourier, sets []Set) []Set {
 	return out
 }
 
-var testFourier = Fourier{Dim: 4, Features: 400, Gamma: 0.15, Seed: 5}
+var testFourier = embedding.Fourier{Dim: 4, Features: 400, Gamma: 0.15, Seed: 5}
 
 func ratioForms(t testing.TB, sets []Set) map[string]func(estimator string) (*Model, error) {
 	return map[string]func(string) (*Model, error){
@@ -83,7 +84,7 @@ func TestRecovers(t *testing.T) {
 	sets := w.sets(8, 400)
 	target := w.set(400, .7, .1, .2)
 	for form, fit := range ratioForms(t, sets) {
-		for _, estimator := range Estimators() {
+		for _, estimator := range embedding.Estimators() {
 			m, err := fit(estimator)
 			if err != nil {
 				t.Fatal(err)
@@ -120,7 +121,7 @@ func TestJSON(t *testing.T) {
 	}
 	target := w.set(50, .5, .5)
 	for form, fit := range ratioForms(t, sets) {
-		for _, estimator := range Estimators() {
+		for _, estimator := range embedding.Estimators() {
 			m, err := fit(estimator)
 			if err != nil {
 				t.Fatal(err)
@@ -146,7 +147,7 @@ func TestJSON(t *testing.T) {
 			if string(x) != string(y) {
 				t.Errorf("%s %s: %s\nthen %s", form, estimator, x, y)
 			}
-			if form != "kernel" && estimator == ClassMeans {
+			if form != "kernel" && estimator == embedding.ClassMeans {
 				if r, _ := back.anchors.Dims(); r != 2 || back.rows != nil {
 					t.Errorf("%s: %d anchors and rows %v, want the 2 class means alone", form, r, back.rows != nil)
 				}
@@ -161,7 +162,7 @@ func FuzzModelJSON(f *testing.F) {
 	small := testFourier
 	small.Features = 4
 	target := w.set(4, .5, .5)
-	for _, o := range []Options{{Kernel: RBF(1)}, {Kernel: Kernel{Name: "linear"}, Estimator: Mixture}, {Fourier: &small, Estimator: Mixture}} {
+	for _, o := range []Options{{Kernel: RBF(1)}, {Kernel: Kernel{Name: "linear"}, Estimator: embedding.Mixture}, {Fourier: &small, Estimator: embedding.Mixture}} {
 		m, err := Fit(sets, o)
 		if err != nil {
 			f.Fatal(err)
@@ -246,7 +247,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	// The published estimator estimates the classes that it has seen.
-	if m, err := Fit(w.sets(2, 30), Options{Kernel: RBF(0.2), Estimator: Mixture}); err != nil || len(m.Warnings()) == 0 {
+	if m, err := Fit(w.sets(2, 30), Options{Kernel: RBF(0.2), Estimator: embedding.Mixture}); err != nil || len(m.Warnings()) == 0 {
 		t.Errorf("mixture of two sets: %v; want a warning and no error", err)
 	}
 	for _, o := range []Options{{}, {Kernel: RBF(1), Fourier: &testFourier}, {Kernel: RBF(1), Confidence: 1}, {Kernel: RBF(1), Estimator: "best"}, {Kernel: RBF(-1)}, {Kernel: RBF(1), Rank: 0.5}} {
@@ -276,7 +277,7 @@ func TestWarnsOfMisfit(t *testing.T) {
 		}
 	}
 	for form, fit := range ratioForms(t, sets) {
-		for _, estimator := range Estimators() {
+		for _, estimator := range embedding.Estimators() {
 			m, err := fit(estimator)
 			if err != nil {
 				t.Fatal(err)

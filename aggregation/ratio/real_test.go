@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/aggregation/embedding"
 	. "caucus/aggregation/ratio"
 
 	"caucus/internal/testlevel"
@@ -30,9 +31,9 @@ func TestHeart(t *testing.T) {
 		sets = append(sets, Set{Rows: b.x, Shares: SharesOfLabels(b.y, nil, 2)})
 	}
 	truth := SharesOfLabels(test.y, nil, 2)[1]
-	for _, estimator := range Estimators() {
+	for _, estimator := range embedding.Estimators() {
 		rng := rand.New(rand.NewPCG(1, 2))
-		scale, err := MedianSquaredDistance(sets[0].Rows, rng)
+		scale, err := embedding.MedianSquaredDistance(sets[0].Rows, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func TestAdult(t *testing.T) {
 	train, test := readAdult(t)
 	seeds, widths := testlevel.N(t, 2, 10), testlevel.Long()
 	for _, share := range []float64{.1, .9} {
-		for _, estimator := range Estimators() {
+		for _, estimator := range embedding.Estimators() {
 			var l1, sd, covered float64
 			for seed := range seeds {
 				rng := rand.New(rand.NewPCG(uint64(seed), 3))
@@ -75,7 +76,7 @@ func TestAdult(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				scale, err := MedianSquaredDistance(sets[0].Rows, rng)
+				scale, err := embedding.MedianSquaredDistance(sets[0].Rows, rng)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -96,7 +97,7 @@ func TestAdult(t *testing.T) {
 				}
 			}
 			t.Logf("share %g %s: L1 %.4f, mean standard error %.4f, covered %g of %d", share, estimator, l1, sd, covered, seeds)
-			if estimator == ClassMeans && l1 > 0.15 {
+			if estimator == embedding.ClassMeans && l1 > 0.15 {
 				t.Errorf("L1 = %.4f, want below .15", l1)
 			}
 		}
@@ -121,14 +122,14 @@ func TestMNIST(t *testing.T) {
 	b.Mul(test.x, basis)
 	train.x, test.x = &a, &b
 	rng := rand.New(rand.NewPCG(5, 5))
-	scale, err := MedianSquaredDistance(train.x, rng)
+	scale, err := embedding.MedianSquaredDistance(train.x, rng)
 	if err != nil {
 		t.Fatal(err)
 	}
 	free := rng.Perm(len(train.y))
 	same := labelled{train.rows(free[:800*tenths]), pick(train.y, free[:800*tenths])}
 	sets := disjointSets(t, train, free[800*tenths:], 250*tenths, rng)
-	gamma, path, err := SelectWidth(sets, WidthOptions{Scale: scale, Fourier: &Fourier{Dim: 50, Features: 100 * tenths, Seed: 8}}, rng)
+	gamma, path, err := SelectWidth(sets, WidthOptions{Scale: scale, Fourier: &embedding.Fourier{Dim: 50, Features: 100 * tenths, Seed: 8}}, rng)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestMNIST(t *testing.T) {
 		{"counts and embeddings", 1, 2000, .2},
 		{"counts and embeddings", 1, 500, .2},
 	}, 3) {
-		f := Fourier{Dim: 50, Features: c.features * tenths / 10, Gamma: c.width / scale, Seed: 7}
+		f := embedding.Fourier{Dim: 50, Features: c.features * tenths / 10, Gamma: c.width / scale, Seed: 7}
 		given := sets
 		if c.noise != "none" {
 			given = privatised(t, f, sets, c.noise != "counts", rng)
@@ -224,8 +225,8 @@ func disjointSets(t *testing.T, train labelled, free []int, size int, rng *rand.
 
 // privatised adds normal noise with the variances of counts at ε = .5 (Laplace, scale 4) and embeddings
 // at ρ = .05.
-func privatised(t *testing.T, f Fourier, sets []Set, embeddings bool, rng *rand.Rand) []Set {
-	embedder, err := NewEmbedder(f)
+func privatised(t *testing.T, f embedding.Fourier, sets []Set, embeddings bool, rng *rand.Rand) []Set {
+	embedder, err := embedding.NewEmbedder(f)
 	if err != nil {
 		t.Fatal(err)
 	}

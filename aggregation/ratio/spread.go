@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/aggregation/embedding"
 )
 
 // spreadRows is the number of rows that estimate a variance: its relative error is √(2/500) = 6 %.
@@ -97,7 +98,7 @@ func (m *Model) leaveOneOutSpread() *mat.SymDense {
 			}
 		}
 		part := p.selectSets(others)
-		if _, err := part.check(m.options.Estimator != Mixture); err != nil {
+		if _, err := part.check(m.options.Estimator != embedding.Mixture); err != nil {
 			continue
 		}
 		system, _, err := part.solve(m.options.Estimator)

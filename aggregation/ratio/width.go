@@ -1,6 +1,7 @@
 package ratio
 
 import (
+	"caucus/aggregation/embedding"
 	"cmp"
 	"fmt"
 	"math"
@@ -18,7 +19,7 @@ type WidthOptions struct {
 	Rows   int // most rows used of each set, evenly spaced; 0 means 400
 	// Fourier, if set, compares all rows by this map (its Gamma is ignored). Use it for large sets, where
 	// a sample of rows would favour too wide kernels. 500 features are enough.
-	Fourier *Fourier
+	Fourier *embedding.Fourier
 }
 
 // WidthPoint is one width with the mean L1 error of the held-out sets and its standard error.
@@ -44,7 +45,7 @@ func Widths(scale float64) (all []float64) {
 // The minimum over few sets is mostly luck, so among the widths within one standard error of the least
 // error it takes the one nearest to 1/Scale.
 func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path []WidthPoint, err error) {
-	o.Estimator, o.Splits, o.Rows = cmp.Or(o.Estimator, ClassMeans), cmp.Or(o.Splits, 20), cmp.Or(o.Rows, 400)
+	o.Estimator, o.Splits, o.Rows = cmp.Or(o.Estimator, embedding.ClassMeans), cmp.Or(o.Splits, 20), cmp.Or(o.Rows, 400)
 	if !(o.Scale > 0) {
 		return 0, nil, fmt.Errorf("select width: scale = %g: give MedianSquaredDistance of public rows", o.Scale)
 	}

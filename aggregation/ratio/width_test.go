@@ -1,6 +1,7 @@
 package ratio
 
 import (
+	"caucus/aggregation/embedding"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -22,7 +23,7 @@ func TestSelectWidth(t *testing.T) {
 	for _, p := range []float64{0, .2, .4, .6, .8, 1} {
 		sets = append(sets, set(p))
 	}
-	for _, f := range []*Fourier{nil, {Dim: 2, Features: 200, Seed: 1}} {
+	for _, f := range []*embedding.Fourier{nil, {Dim: 2, Features: 200, Seed: 1}} {
 		rng := rand.New(rand.NewPCG(1, 1))
 		gamma, path, err := SelectWidth(sets, WidthOptions{Scale: 1, Fourier: f}, rng)
 		if err != nil {

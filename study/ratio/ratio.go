@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"caucus/aggregation/ratio"
+	"caucus/aggregation/embedding"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -23,7 +23,7 @@ import (
 // Proof note.
 //   - Neighbours: replace one label (unit label) or one record (unit record, features: noisy-embedding).
 //     Public: plan, a party's number of sets and records, and at unit label the features and each record's set.
-//   - Lemma: below, with ratio.IntegerBound.
+//   - Lemma: below, with embedding.IntegerBound.
 //   - Numeric model: counts are integers; each row's embedding is rounded to integers by arithmetic that reads
 //     no other row; the sums are exact.
 //   - The caller guarantees that the column that names sets is public, and at unit label that the features may
@@ -41,7 +41,7 @@ import (
 // set. If a column names sets, that column is public (an agent's policy must grant it) and equal for neighbours,
 // because the number and sizes of sets leave without noise. A cut keeps the same number of records of each set
 // for neighbours, with at most one record replaced. A row's embedding z consists of p pairs of integers, each
-// pair of norm at most R (ratio.Lattice). Replacing a record by one with embedding z′ moves two counts by −1 and
+// pair of norm at most R (embedding.Lattice). Replacing a record by one with embedding z′ moves two counts by −1 and
 // +1. The sums of embeddings move by ‖z−z′‖² ≤ 4R²p in squared L2 if both are in the same set, else by
 // ‖z‖²+‖z′‖² ≤ 2R²p. With weight w on the counts, the weighted squared L2 is at most 2w + 4R²p.
 type Kind struct{}
@@ -75,7 +75,7 @@ const (
 func DefaultTerms() Terms {
 	return Terms{
 		Sets: SetsParty, MaxSets: 64, Features: FeaturesEmbedding, Fourier: 2000,
-		Estimator: ratio.ClassMeans, MaxRecords: 50_000, SetSize: 1000,
+		Estimator: embedding.ClassMeans, MaxRecords: 50_000, SetSize: 1000,
 	}
 }
 
@@ -179,8 +179,8 @@ func (Kind) Check(p study.Plan) error {
 	if t.Gamma < 0 || math.IsInf(t.Gamma, 0) || math.IsNaN(t.Gamma) || (t.Gamma == 0 && t.Features != FeaturesClear) {
 		return study.PlanError("gamma", "%v: embeddings need a kernel width, such as one over the median squared distance of the pool's rows", t.Gamma)
 	}
-	if !slices.Contains(ratio.Estimators(), t.Estimator) {
-		return study.PlanError("estimator", "%q is not one of %v", t.Estimator, ratio.Estimators())
+	if !slices.Contains(embedding.Estimators(), t.Estimator) {
+		return study.PlanError("estimator", "%q is not one of %v", t.Estimator, embedding.Estimators())
 	}
 	if _, err := designOf(p); err != nil {
 		return study.PlanError("mechanism", "%v", err)
@@ -196,20 +196,20 @@ type design struct {
 	classes int
 	// block is the number of released numbers of a set: a count for each class, then a noisy embedding, if any.
 	block   int
-	fourier ratio.Fourier
-	lattice ratio.Lattice
-	bound   ratio.IntegerBound // bound of embeddings; zero without embeddings
+	fourier embedding.Fourier
+	lattice embedding.Lattice
+	bound   embedding.IntegerBound // bound of embeddings; zero without embeddings
 }
 
 // designOf makes the design of a plan. The bound of noisy embeddings has weights for MaxSets sets;
 // boundFor limits it to the actual number of sets.
 func designOf(p study.Plan) (design, error) {
 	t := study.TermsOf[Terms](p)
-	d := design{terms: t, classes: len(p.Schema.Label.Classes), lattice: ratio.DefaultLattice()}
+	d := design{terms: t, classes: len(p.Schema.Label.Classes), lattice: embedding.DefaultLattice()}
 	d.sized = t.sized(p)
 	d.block = d.classes
 	if t.Fourier > 0 {
-		d.fourier = ratio.Fourier{Dim: p.Map.Dim(), Features: t.Fourier, Gamma: cmp.Or(t.Gamma, 1), Seed: p.Seed} // γ = 1 until a width is chosen
+		d.fourier = embedding.Fourier{Dim: p.Map.Dim(), Features: t.Fourier, Gamma: cmp.Or(t.Gamma, 1), Seed: p.Seed} // γ = 1 until a width is chosen
 		var err error
 		if d.bound, err = d.lattice.Bound(d.fourier); err != nil {
 			return d, err
@@ -329,7 +329,7 @@ type task struct {
 	design design
 	reader reader
 	// embedder is nil if features leave in clear. It is not for concurrent use, so calls take a copy.
-	embedder *ratio.Embedder
+	embedder *embedding.Embedder
 }
 
 // New draws the plan's public Fourier map once, if features are embeddings: Dim × Fourier/2
@@ -348,7 +348,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	}
 	t.reader = reader{released, t.design}
 	if t.design.terms.Features != FeaturesClear {
-		t.embedder, err = ratio.NewEmbedder(t.design.fourier)
+		t.embedder, err = embedding.NewEmbedder(t.design.fourier)
 	}
 	return t, err
 }
@@ -356,7 +356,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 	p, d := t.Plan(), t.design
 	in.Study = t.Hash()
-	var embedder *ratio.Embedder
+	var embedder *embedding.Embedder
 	if t.embedder != nil {
 		embedder = t.embedder.Copy()
 	}
@@ -399,7 +399,7 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 
 const embedRows = 2048
 
-func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p study.Plan, records *dataset.Records, rows []int) {
+func embedSum(sum []int64, e *embedding.Embedder, l embedding.Lattice, p study.Plan, records *dataset.Records, rows []int) {
 	for from := 0; from < len(rows); from += embedRows {
 		part := rows[from:min(len(rows), from+embedRows)]
 		e.AddIntegersTo(sum, p.Mapped(records.Select(part)), l)

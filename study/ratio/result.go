@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"caucus/aggregation"
+	"caucus/aggregation/embedding"
 	"caucus/aggregation/ratio"
 	"caucus/auxdata"
 	"caucus/dataset"
@@ -130,7 +131,7 @@ func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d design, sets []ratio.Se
 
 // Scale is the median squared distance of the pool's mapped rows, the public scale of kernel widths.
 func Scale(pool *auxdata.Pool) (float64, error) {
-	return ratio.MedianSquaredDistance(pool.X, rand.New(rand.NewPCG(1, 2)))
+	return embedding.MedianSquaredDistance(pool.X, rand.New(rand.NewPCG(1, 2)))
 }
 
 // ResultOf reads a release's body, and refuses one whose model has another number of classes. It

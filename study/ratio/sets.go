@@ -2,6 +2,7 @@ package ratio
 
 import (
 	"caucus/aggregation"
+	"caucus/aggregation/embedding"
 	"caucus/aggregation/ratio"
 	"caucus/privacy"
 	"caucus/study"
@@ -139,7 +140,7 @@ func (s estimator) shares(counts, covariance []float64, n float64) ([]float64, *
 			noisy = noisy || covariance[j*c+k] != 0
 		}
 	}
-	if s.design.terms.Estimator != ratio.ClassMeans {
+	if s.design.terms.Estimator != embedding.ClassMeans {
 		shares = aggregation.ProjectSimplex(shares, 1)
 	}
 	if !noisy {

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"caucus/aggregation/embedding"
 	"caucus/aggregation/ratio"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -120,8 +121,8 @@ func (s Ratio) Check() error {
 		}
 	}
 	switch {
-	case s.Terms.Estimator != "" && !slices.Contains(ratio.Estimators(), s.Terms.Estimator):
-		return study.PlanError("ratio.estimator", "%q: use one of %v", s.Terms.Estimator, ratio.Estimators())
+	case s.Terms.Estimator != "" && !slices.Contains(embedding.Estimators(), s.Terms.Estimator):
+		return study.PlanError("ratio.estimator", "%q: use one of %v", s.Terms.Estimator, embedding.Estimators())
 	case s.Sets < 1 || s.SetSize < 2:
 		return fmt.Errorf("simulate: %d sets of %d records: give at least 1 set of 2", s.Sets, s.SetSize)
 	case s.Targets < 1 || s.TargetSize < 1 || s.Targets > maxTargeted/s.TargetSize:

@@ -14,13 +14,13 @@ func Example() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Printf("%s %T\n", name, r.Body())
+		fmt.Println(name, r.Body() != nil)
 	}
 	// Output:
-	// classify *classify.Result
-	// describe *describe.Table
-	// evaluate *evaluate.Evaluation
-	// labels *labels.Result
-	// ratio *ratio.Result
-	// reweigh *reweigh.Weights
+	// classify true
+	// describe true
+	// evaluate true
+	// labels true
+	// ratio true
+	// reweigh true
 }

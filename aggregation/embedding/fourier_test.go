@@ -1,4 +1,4 @@
-package ratio
+package embedding
 
 import (
 	"math"
@@ -33,15 +33,15 @@ func TestFourierNormAndKernel(t *testing.T) {
 	e := embedderOf(t, f)
 	x := normalRows(6, 5, rng)
 	for i := range 6 {
-		a := e.Mean(kernelRows(x, i, i+1))
-		if n := kernelNorm(a); math.Abs(n-1) > 1e-12 {
+		a := e.Mean(rowsOf(x, i, i+1))
+		if n := Dot(a, a); math.Abs(n-1) > 1e-12 {
 			t.Errorf("‖φ‖² = %.15f", n)
 		}
 		for j := range i {
-			b := e.Mean(kernelRows(x, j, j+1))
+			b := e.Mean(rowsOf(x, j, j+1))
 			// A mean of 4,000 cosines has sd ≤ 1/√8000·√2 < .0159; by Hoeffding an error of .1 has
 			// probability below 2e^{−20} for each of 15 pairs.
-			if got, want := kernelDot(a, b), math.Exp(-0.1*kernelDistance(x.RawRowView(i), x.RawRowView(j))); math.Abs(got-want) > 0.1 {
+			if got, want := Dot(a, b), math.Exp(-0.1*squaredDistance(x.RawRowView(i), x.RawRowView(j))); math.Abs(got-want) > 0.1 {
 				t.Errorf("⟨φ,φ⟩ = %.3f, kernel %.3f", got, want)
 			}
 		}
@@ -56,7 +56,7 @@ func TestFourierStreams(t *testing.T) {
 	embedderOf(t, f).AddIntegersTo(whole, x, DefaultLattice())
 	e := embedderOf(t, f)
 	for _, cut := range [][2]int{{400, 600}, {0, 7}, {7, 400}} {
-		e.AddIntegersTo(parts, kernelRows(x, cut[0], cut[1]), DefaultLattice())
+		e.AddIntegersTo(parts, rowsOf(x, cut[0], cut[1]), DefaultLattice())
 	}
 	bound, err := DefaultLattice().Bound(f)
 	if err != nil {
@@ -68,8 +68,8 @@ func TestFourierStreams(t *testing.T) {
 	for i := range 600 {
 		score += scores.At(i, 0) / 600
 	}
-	if math.Abs(score-kernelNorm(mean)) > 1e-12 {
-		t.Errorf("mean score %.6f, want %.6f", score, kernelNorm(mean))
+	if math.Abs(score-Dot(mean, mean)) > 1e-12 {
+		t.Errorf("mean score %.6f, want %.6f", score, Dot(mean, mean))
 	}
 	for j := range 20 {
 		if whole[j] != parts[j] {
@@ -144,4 +144,9 @@ func TestFourierRefuses(t *testing.T) {
 	if _, err := (Lattice{1 << 30}).Bound(Fourier{1, 4096, 1, 1}); err == nil {
 		t.Error("overflow: no error")
 	}
+}
+
+func rowsOf(x *mat.Dense, from, to int) *mat.Dense {
+	_, d := x.Dims()
+	return x.Slice(from, to, 0, d).(*mat.Dense)
 }

@@ -1,12 +1,11 @@
-package ratio
+package embedding
 
 import (
+	"caucus/dataset"
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
-
-	"caucus/dataset"
 )
 
 // Fourier is a public random feature map for the kernel exp(−Gamma‖x−y‖²) (Rahimi & Recht 2007):
@@ -102,7 +101,7 @@ func (e *Embedder) Scores(x, anchors *mat.Dense) (scores *mat.Dense, mean []floa
 			mean[j] += v / float64(n)
 		}
 		for j := range a {
-			scores.Set(i, j, kernelDot(row, anchors.RawRowView(j)))
+			scores.Set(i, j, Dot(row, anchors.RawRowView(j)))
 		}
 	})
 	return scores, mean
@@ -204,7 +203,8 @@ func (b IntegerBound) MeanOfIntegers(sum []int64, n int) []float64 {
 	return out
 }
 
-func kernelDot(a, b []float64) float64 {
+// Dot returns the inner product of two rows of one length.
+func Dot(a, b []float64) float64 {
 	var sum float64
 	for j, v := range a {
 		sum += v * b[j]
