@@ -60,9 +60,10 @@ var rooms = map[string][]string{
 	"study/describe":            {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
 	"study/evaluate":            {"internal/yamlfile", "study", "study/bodies", "study/classifier", "study/keyed", "aggregation/shares", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
 	"study/labels":              {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "auxdata", "learners", "privacy"},
-	"study/ratio":               {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/ratio", "auxdata", "dataset", "privacy", "aggregation/embedding"},
+	"study/ratio/estimated":     {"aggregation", "aggregation/embedding", "aggregation/ratio", "auxdata", "dataset", "privacy", "study", "study/bodies", "study/ratio"},
+	"study/ratio":               {"study", "study/bodies", "study/keyed", "auxdata", "dataset", "privacy", "aggregation/embedding"},
 	"study/reweigh":             {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
-	"study/kinds/results":       {"auxdata", "study", "study/classify", "study/evaluate", "study/kinds", "study/labels", "study/ratio", "study/reweigh", "study/describe/described"},
+	"study/kinds/results":       {"auxdata", "study", "study/classify", "study/evaluate", "study/kinds", "study/labels", "study/reweigh", "study/describe/described", "study/ratio/estimated"},
 	"study/kinds":               {"study", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
 	"study/export":              {"study", "study/classifier", "study/evaluate", "learners", "dataset", "study/kinds/results"},
 	"study/conformance":         {"study", "study/bodies", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/simulate", "study/verify/evidence", "auxdata", "dataset", "privacy", "study/kinds/results"},
@@ -71,7 +72,7 @@ var rooms = map[string][]string{
 	"study/verify":              {"study/verify/evidence", "protocol", "study", "study/kinds", "auxdata", "privacy", "study/kinds/results"},
 	"study/forecast/stated":     {"study"},
 	"study/forecast":            {"study", "study/classifier", "study/classify", "study/forecast/stated", "study/simulate", "auxdata", "dataset", "learners"},
-	"study/simulate":            {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results", "study/describe/described", "aggregation/embedding"},
+	"study/simulate":            {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results", "study/describe/described", "aggregation/embedding", "study/ratio/estimated"},
 	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":               {},
 	"aggregator/uploading":      {"aggregation/shares", "protocol", "study", "study/bodies"},
@@ -90,7 +91,7 @@ var rooms = map[string][]string{
 	"coordinator":               {"coordinator/members", "coordinator/watch", "coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "aggregator/uploading", "internal/clock", "internal/database", "internal/webpage", "protocol", "protocol/pb", "study", "study/life", "auxdata", "privacy", "study/kinds/results"},
 	"helper":                    {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal"},
 	"report":                    {"internal/textpage", "internal/webpage", "privacy", "study", "study/classifier", "study/kinds", "study/verify/evidence", "study/kinds/results"},
-	"demo":                      {"agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "helper", "internal/csvfile", "internal/textpage", "privacy", "privacy/journal", "protocol", "report", "study", "study/classifier", "study/evaluate", "study/forecast", "study/kinds", "study/ratio", "study/reweigh", "study/simulate", "study/kinds/results", "study/describe/described"},
+	"demo":                      {"agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "helper", "internal/csvfile", "internal/textpage", "privacy", "privacy/journal", "protocol", "report", "study", "study/classifier", "study/evaluate", "study/forecast", "study/kinds", "study/reweigh", "study/simulate", "study/kinds/results", "study/describe/described", "study/ratio/estimated"},
 	"deploy":                    {},
 	"cmd/caucus":                nil, // anything
 	"lab":                       nil, // a module of its own
@@ -122,6 +123,7 @@ var pure = map[string][]string{
 	"study/evaluate":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/labels":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/ratio":              {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/ratio/estimated":    {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/reweigh":            {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/export":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/verify/evidence":    {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
@@ -191,7 +193,7 @@ func TestImports(t *testing.T) {
 
 // beyondSites are the rooms that an agent is not made of, so that a site need not trust them.
 var beyondSites = []string{
-	"aggregator", "coordinator", "demo", "helper", "report", "study/export", "study/describe/described", "study/forecast", "study/life", "study/simulate", "study/terms",
+	"aggregation/ratio", "aggregator", "coordinator", "demo", "helper", "report", "study/export", "study/describe/described", "study/forecast", "study/life", "study/ratio/estimated", "study/simulate", "study/terms",
 	"study/verify",
 }
 

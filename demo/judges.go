@@ -12,7 +12,7 @@ import (
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
-	studyratio "caucus/study/ratio"
+	"caucus/study/ratio/estimated"
 	"caucus/study/reweigh"
 )
 
@@ -24,11 +24,11 @@ func sure(share float64, records int) float64 {
 }
 
 func judgeShares(r study.Release, data dealt) (Measure, error) {
-	e, err := studyratio.Estimate(r, data.even)
+	e, err := estimated.Estimate(r, data.even)
 	if err != nil {
 		return Measure{}, err
 	}
-	result, err := studyratio.ResultOf(r)
+	result, err := estimated.ResultOf(r)
 	if err != nil {
 		return Measure{}, err
 	}

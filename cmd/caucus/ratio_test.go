@@ -21,7 +21,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
-	studyratio "caucus/study/ratio"
+	"caucus/study/ratio/estimated"
 	"caucus/study/terms"
 )
 
@@ -143,7 +143,7 @@ func TestRatioByDaemons(t *testing.T) {
 		n.run(c)
 	}
 	r := n.wait(made.Hash)
-	result, err := studyratio.ResultOf(r)
+	result, err := estimated.ResultOf(r)
 	if err != nil || r.Parties != 3 || len(result.Sets) != 3 || len(r.Costs) != 1 || r.Costs[0].Mechanism != "zero-sum-laplace" {
 		t.Fatalf("release %+v", r)
 	}

@@ -10,7 +10,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classifier"
-	studyratio "caucus/study/ratio"
+	"caucus/study/ratio/estimated"
 )
 
 const simulatedNote = "note: this release was simulated: its noise protected nobody"
@@ -94,7 +94,7 @@ func (q *predicting) run(cmd *cobra.Command, release string) error {
 		return err
 	}
 	_, classifies := classifier.Of(r.Result)
-	shares, no := studyratio.ResultOf(r)
+	shares, no := estimated.ResultOf(r)
 	switch {
 	case classifies && q.plot != "":
 		return usagef("--plot is for a ratio release, and %s holds a classifier", release)

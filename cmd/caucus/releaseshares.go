@@ -8,7 +8,7 @@ import (
 	"caucus/dataset"
 	"caucus/internal/textpage"
 	"caucus/study"
-	studyratio "caucus/study/ratio"
+	"caucus/study/ratio/estimated"
 )
 
 // ratioEstimate is the JSON document of "caucus release predict" for a ratio release.
@@ -46,18 +46,18 @@ type ratioClass struct {
 // together is the note for all files that are estimated from one release.
 const together = "Other files asked of this release are off together with this one: its noise and its sets are the same for all, so an average over files does not cancel them, and 95 % of the intervals hold over releases, not over the files of one."
 
-func (q *predicting) shares(release string, r study.Release, p study.Plan, result studyratio.Result, records *dataset.Records) error {
+func (q *predicting) shares(release string, r study.Release, p study.Plan, result estimated.Result, records *dataset.Records) error {
 	if p.Where != "" {
 		q.note("note: the study is about records for which %s: its estimate holds only for a file of such records", textpage.Printable(p.Where))
 	}
-	e, err := studyratio.Estimate(r, records)
+	e, err := estimated.Estimate(r, records)
 	if err != nil {
 		return err
 	}
 	doc := ratioEstimate{
 		Release: release, Data: q.data, Rows: records.Len(), Fit: e.Fit, Condition: e.Condition,
 		Drift:    e.Fit.Tested && e.Fit.Statistic > e.Fit.Threshold,
-		Together: together, Assumption: studyratio.Assumption, Warnings: append([]ratio.Warning{}, e.Warnings...),
+		Together: together, Assumption: estimated.Assumption, Warnings: append([]ratio.Warning{}, e.Warnings...),
 		NoInterval: e.NoInterval,
 	}
 	for k, name := range p.Schema.Classes() {

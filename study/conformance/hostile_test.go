@@ -17,7 +17,7 @@ import (
 	"caucus/study/conformance"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
-	"caucus/study/ratio"
+	"caucus/study/ratio/estimated"
 	"caucus/study/reweigh"
 	"caucus/study/verify"
 )
@@ -156,11 +156,11 @@ func TestDamagedBodies(t *testing.T) {
 			use("weigh", func() { _, _ = reweigh.Weigh(d, table) })
 			use("source", func() { _, _ = reweigh.PoolSource(d, table) })
 			use("ratio", func() {
-				e, err := ratio.Estimate(d, records)
+				e, err := estimated.Estimate(d, records)
 				if err != nil {
 					return
 				}
-				result, err := ratio.ResultOf(d)
+				result, err := estimated.ResultOf(d)
 				if err != nil {
 					return
 				}

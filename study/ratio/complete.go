@@ -65,16 +65,16 @@ func (t Terms) completed(classes int) Terms {
 	return full
 }
 
-func (t task) ShareError() (off float64, warning string, err error) {
-	p, d, terms := t.Plan(), t.design, t.design.terms
+func (t Task) ShareError() (off float64, warning string, err error) {
+	p, d, terms := t.Plan(), t.Design, t.Design.Terms
 	if terms.Features != FeaturesNoisyEmbedding {
 		off = privacy.ExpectedCountError(d.Mechanism, privacy.CountTerms{
-			Unit: privacy.Label, Classes: d.classes, Total: int64(terms.SetSize), Budget: p.Budget(),
+			Unit: privacy.Label, Classes: d.Classes, Total: int64(terms.SetSize), Budget: p.Budget(),
 		})
 	} else {
 		// The noise is normal. 1 − 1/classes leaves out the error that all counts have in common, because a known
 		// size corrects this error and otherwise this error cancels (noisySets).
-		variance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2) * (1 - 1/float64(d.classes))
+		variance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2) * (1 - 1/float64(d.Classes))
 		off = math.Sqrt(2/math.Pi*variance) / float64(terms.SetSize)
 	}
 	if off > hopelessShareError {

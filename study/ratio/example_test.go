@@ -7,7 +7,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/kinds"
-	"caucus/study/ratio"
+	"caucus/study/ratio/estimated"
 	"caucus/study/simulate"
 )
 
@@ -39,12 +39,12 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	said, err := ratio.ResultOf(release)
+	said, err := estimated.ResultOf(release)
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println("sets:", len(said.Sets), "a model:", said.Model != nil)
-	estimate, err := ratio.Estimate(release, parties[0].Records)
+	estimate, err := estimated.Estimate(release, parties[0].Records)
 	if err != nil {
 		panic(err)
 	}

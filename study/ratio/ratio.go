@@ -188,47 +188,48 @@ func (Kind) Check(p study.Plan) error {
 	return nil
 }
 
-type design struct {
-	terms Terms
+// Design is what a plan's terms give: sizes, bound and mechanism.
+type Design struct {
+	Terms Terms
 	// sized reports whether a party also sends each set's exact number of records.
 	sized bool
 	study.ReleaseTerms
-	classes int
+	Classes int
 	// block is the number of released numbers of a set: a count for each class, then a noisy embedding, if any.
-	block   int
-	fourier embedding.Fourier
-	lattice embedding.Lattice
-	bound   embedding.IntegerBound // bound of embeddings; zero without embeddings
+	Block      int
+	Fourier    embedding.Fourier
+	lattice    embedding.Lattice
+	Embeddings embedding.IntegerBound // bound of embeddings; zero without embeddings
 }
 
 // designOf makes the design of a plan. The bound of noisy embeddings has weights for MaxSets sets;
 // boundFor limits it to the actual number of sets.
-func designOf(p study.Plan) (design, error) {
+func designOf(p study.Plan) (Design, error) {
 	t := study.TermsOf[Terms](p)
-	d := design{terms: t, classes: len(p.Schema.Label.Classes), lattice: embedding.DefaultLattice()}
+	d := Design{Terms: t, Classes: len(p.Schema.Label.Classes), lattice: embedding.DefaultLattice()}
 	d.sized = t.sized(p)
-	d.block = d.classes
+	d.Block = d.Classes
 	if t.Fourier > 0 {
-		d.fourier = embedding.Fourier{Dim: p.Map.Dim(), Features: t.Fourier, Gamma: cmp.Or(t.Gamma, 1), Seed: p.Seed} // γ = 1 until a width is chosen
+		d.Fourier = embedding.Fourier{Dim: p.Map.Dim(), Features: t.Fourier, Gamma: cmp.Or(t.Gamma, 1), Seed: p.Seed} // γ = 1 until a width is chosen
 		var err error
-		if d.bound, err = d.lattice.Bound(d.fourier); err != nil {
+		if d.Embeddings, err = d.lattice.Bound(d.Fourier); err != nil {
 			return d, err
 		}
 	}
 	var err error
 	d.Output = "counts"
 	if t.Features != FeaturesNoisyEmbedding {
-		d.Bound = privacy.CountBound(privacy.Label, d.classes)
+		d.Bound = privacy.CountBound(privacy.Label, d.Classes)
 		d.Mechanism, err = privacy.CalibrateCounts(p.Mechanism, privacy.CountTerms{
-			Unit: privacy.Label, Classes: d.classes, Total: int64(t.SetSize), Budget: p.Budget(),
+			Unit: privacy.Label, Classes: d.Classes, Total: int64(t.SetSize), Budget: p.Budget(),
 		})
 		return d, err
 	}
 	d.Output = "sets"
-	d.block += t.Fourier
+	d.Block += t.Fourier
 	// 2·weight is the part of the bound that comes from the counts.
-	weight := int64(math.Ceil(countsShare / (1 - countsShare) * float64(d.bound.L2sq) / 2))
-	d.Bound = privacy.Bound{Unit: privacy.Record, L2sq: d.bound.L2sq + 2*weight, Weight: []int64{weight, 1}}
+	weight := int64(math.Ceil(countsShare / (1 - countsShare) * float64(d.Embeddings.L2sq) / 2))
+	d.Bound = privacy.Bound{Unit: privacy.Record, L2sq: d.Embeddings.L2sq + 2*weight, Weight: []int64{weight, 1}}
 	if p.Mechanism == "none" {
 		d.Mechanism = privacy.Unperturbed{}
 		return d, nil
@@ -243,16 +244,16 @@ func (t Terms) sized(p study.Plan) bool {
 	return t.Features != FeaturesNoisyEmbedding || t.Sets != SetsMade && p.Where == ""
 }
 
-func (d design) boundFor(sets int) privacy.Bound {
+func (d Design) boundFor(sets int) privacy.Bound {
 	b := d.Bound
 	if b.Weight == nil {
 		return b
 	}
-	b.Weight = make([]int64, 0, sets*d.block)
+	b.Weight = make([]int64, 0, sets*d.Block)
 	for range sets {
-		for j := range d.block {
+		for j := range d.Block {
 			w := int64(1)
-			if j < d.classes {
+			if j < d.Classes {
 				w = d.Bound.Weight[0]
 			}
 			b.Weight = append(b.Weight, w)
@@ -324,10 +325,11 @@ func columnSets(k *keyed.Records, records *dataset.Records, rows []int, most int
 	return sets
 }
 
-type task struct {
+// Task is the task of a ratio plan.
+type Task struct {
 	study.Agreed
-	design design
-	reader reader
+	Design Design
+	Reader Reader
 	// embedder is nil if features leave in clear. It is not for concurrent use, so calls take a copy.
 	embedder *embedding.Embedder
 }
@@ -335,39 +337,39 @@ type task struct {
 // New draws the plan's public Fourier map once, if features are embeddings: Dim × Fourier/2
 // frequencies.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
-	t := task{Agreed: study.Agree(Kind{}, p, pool)}
+	t := Task{Agreed: study.Agree(Kind{}, p, pool)}
 	var err error
-	if t.design, err = designOf(p); err != nil {
+	if t.Design, err = designOf(p); err != nil {
 		return nil, err
 	}
-	terms := t.design.ReleaseTerms
-	terms.Bound = t.design.boundFor(t.design.terms.sets(t.design.classes))
+	terms := t.Design.ReleaseTerms
+	terms.Bound = t.Design.boundFor(t.Design.Terms.SetsOfParty(t.Design.Classes))
 	released, err := bodies.ReleasedAtParties(p, terms)
 	if err != nil {
 		return nil, err
 	}
-	t.reader = reader{released, t.design}
-	if t.design.terms.Features != FeaturesClear {
-		t.embedder, err = embedding.NewEmbedder(t.design.fourier)
+	t.Reader = Reader{released, t.Design}
+	if t.Design.Terms.Features != FeaturesClear {
+		t.embedder, err = embedding.NewEmbedder(t.Design.Fourier)
 	}
 	return t, err
 }
 
-func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
-	p, d := t.Plan(), t.design
+func (t Task) Contribute(in study.Inputs) (study.Contribution, error) {
+	p, d := t.Plan(), t.Design
 	in.Study = t.Hash()
 	var embedder *embedding.Embedder
 	if t.embedder != nil {
 		embedder = t.embedder.Copy()
 	}
 	sets, classes := DealSets(p, in)
-	for len(sets) < d.terms.sets(d.classes) {
+	for len(sets) < d.Terms.SetsOfParty(d.Classes) {
 		sets = append(sets, nil)
 	}
 	var head []byte
 	var values []int64
 	for _, rows := range sets {
-		counts := make([]int64, d.block)
+		counts := make([]int64, d.Block)
 		for _, i := range rows {
 			counts[classes[i]]++
 		}
@@ -375,10 +377,10 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 			head = binary.BigEndian.AppendUint32(head, uint32(len(rows)))
 		}
 		switch {
-		case d.terms.Features == FeaturesNoisyEmbedding:
-			embedSum(counts[d.classes:], embedder, d.lattice, p, in.Records, rows)
-		case d.terms.Features == FeaturesEmbedding:
-			sum := make([]int64, d.fourier.Features)
+		case d.Terms.Features == FeaturesNoisyEmbedding:
+			embedSum(counts[d.Classes:], embedder, d.lattice, p, in.Records, rows)
+		case d.Terms.Features == FeaturesEmbedding:
+			sum := make([]int64, d.Fourier.Features)
 			embedSum(sum, embedder, d.lattice, p, in.Records, rows)
 			head = bodies.AppendFixed(head, sum)
 		case len(rows) > 0:
@@ -393,7 +395,7 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 	head = slices.Clip(head) // Clip: two bodies must not share bytes
 	return study.Contribution{
 		Requests: []study.Request{{Output: d.Output, Sensitive: s, Mechanism: d.Mechanism}},
-		Body:     func(r []privacy.Published) ([]byte, error) { return t.reader.Append(head, r[0]) },
+		Body:     func(r []privacy.Published) ([]byte, error) { return t.Reader.Append(head, r[0]) },
 	}, nil
 }
 
@@ -407,10 +409,10 @@ func embedSum(sum []int64, e *embedding.Embedder, l embedding.Lattice, p study.P
 }
 
 // MaxBody adds up the sets' sizes, the features or embeddings, and the publication.
-func (t task) MaxBody() int {
-	terms := t.design.terms
-	sets := terms.sets(t.design.classes)
-	most := sizeSize*sets + bodies.PublishedSize(sets*t.design.block)
+func (t Task) MaxBody() int {
+	terms := t.Design.Terms
+	sets := terms.SetsOfParty(t.Design.Classes)
+	most := sizeSize*sets + bodies.PublishedSize(sets*t.Design.Block)
 	switch terms.Features {
 	case FeaturesClear:
 		most += 2 * terms.MaxRecords * t.Pool().Dim()
@@ -422,28 +424,28 @@ func (t task) MaxBody() int {
 
 const sizeSize = 4
 
-func (t task) Charges(int64) ([]study.Charge, error) {
+func (t Task) Charges(int64) ([]study.Charge, error) {
 	cost := privacy.Cost{Unit: t.Plan().Unit} // mechanisms for simulations only have no proof, so they cost nothing
 	if !slices.Contains(simulatedCounts, t.Plan().Mechanism) {
 		var err error
-		if cost, err = privacy.CostOf(t.design.Mechanism, t.design.Bound); err != nil {
+		if cost, err = privacy.CostOf(t.Design.Mechanism, t.Design.Bound); err != nil {
 			return nil, err
 		}
 	}
-	return []study.Charge{t.design.Charge(cost, cost)}, nil
+	return []study.Charge{t.Design.Charge(cost, cost)}, nil
 }
 
-func (t task) Reservations(int) ([]study.Reservation, error) {
-	d := t.design
-	sets := d.terms.sets(d.classes)
+func (t Task) Reservations(int) ([]study.Reservation, error) {
+	d := t.Design
+	sets := d.Terms.SetsOfParty(d.Classes)
 	d.Bound = d.boundFor(sets)
-	return d.Reserve(sets * d.block), nil
+	return d.Reserve(sets * d.Block), nil
 }
 
-// sets returns the number of sets that each party sends. It follows from the plan alone, so that
+// SetsOfParty returns the number of sets that each party sends. It follows from the plan alone, so that
 // release and charge are known before records are read. If a column names sets, a party with fewer sets
 // adds empty ones.
-func (t Terms) sets(classes int) int {
+func (t Terms) SetsOfParty(classes int) int {
 	switch t.Sets {
 	case SetsColumn:
 		return t.MaxSets
@@ -453,9 +455,9 @@ func (t Terms) sets(classes int) int {
 	return 1
 }
 
-func (t task) Work(records int) (study.Work, error) {
-	w := study.Work{Rest: t.CommonWork(records) + float64(records)*float64(t.design.terms.Fourier)*(float64(t.Plan().Map.Dim())+study.CosineSteps)}
-	if t.design.terms.Expected != nil {
+func (t Task) Work(records int) (study.Work, error) {
+	w := study.Work{Rest: t.CommonWork(records) + float64(records)*float64(t.Design.Terms.Fourier)*(float64(t.Plan().Map.Dim())+study.CosineSteps)}
+	if t.Design.Terms.Expected != nil {
 		w.Rest += dealingSteps(len(t.Plan().Schema.Label.Classes))
 	}
 	return w, nil

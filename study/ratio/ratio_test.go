@@ -23,6 +23,7 @@ import (
 	"caucus/study/kinds"
 	"caucus/study/life"
 	studyratio "caucus/study/ratio"
+	"caucus/study/ratio/estimated"
 	"caucus/study/simulate"
 )
 
@@ -304,7 +305,7 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 			t.Fatal(err)
 		}
 		target := skewed(records, 300)[1] // 0.7 of class 1
-		e, err := studyratio.Estimate(again, target)
+		e, err := estimated.Estimate(again, target)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,11 +315,11 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		if features == studyratio.FeaturesNoisyEmbedding {
 			limit = .7
 		}
-		t.Logf("%s: share %.3f in [%.3f, %.3f], truth .7, training %.3f; %d bytes", features, e.Shares[1], e.Low[1], e.High[1], conformance.BodyOf[studyratio.Result](t, again.Result).TrainingShares[1], len(bodies[0]))
+		t.Logf("%s: share %.3f in [%.3f, %.3f], truth .7, training %.3f; %d bytes", features, e.Shares[1], e.Low[1], e.High[1], conformance.BodyOf[estimated.Result](t, again.Result).TrainingShares[1], len(bodies[0]))
 		if math.Abs(e.Shares[1]-.7) > limit {
 			t.Errorf("%s: share %.3f, want .7 within %.2f", features, e.Shares[1], limit)
 		}
-		if _, err := studyratio.Estimate(again, target.Select(nil)); err == nil || !strings.Contains(err.Error(), "no records") {
+		if _, err := estimated.Estimate(again, target.Select(nil)); err == nil || !strings.Contains(err.Error(), "no records") {
 			t.Errorf("an empty target: %v", err)
 		}
 	}
@@ -398,11 +399,11 @@ func TestRatioRefusalsCarryNumbers(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		got := conformance.BodyOf[studyratio.Result](t, release.Result).Refusal
+		got := conformance.BodyOf[estimated.Result](t, release.Result).Refusal
 		if got == nil || got.Reason != c.reason || (c.number >= 0 && got.Number != c.number) || got.Advice == "" {
 			t.Errorf("%s: %+v, want %s (%g)", name, got, c.reason, c.number)
 		}
-		if _, err := studyratio.Estimate(release, deal[0]); err == nil || !strings.Contains(err.Error(), string(c.reason)) {
+		if _, err := estimated.Estimate(release, deal[0]); err == nil || !strings.Contains(err.Error(), string(c.reason)) {
 			t.Errorf("%s: an estimate says %v", name, err)
 		}
 	}

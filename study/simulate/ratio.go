@@ -16,6 +16,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	studyratio "caucus/study/ratio"
+	"caucus/study/ratio/estimated"
 )
 
 // Ratio makes sets of labelled records, one for each virtual party, runs a ratio proposal among them,
@@ -168,7 +169,7 @@ type ratioRepeat struct {
 	plan    study.Plan
 	scale   float64 // the pool's median squared distance
 	setSize float64
-	result  studyratio.Result
+	result  estimated.Result
 	trials  []ratioTrial
 }
 
@@ -267,7 +268,7 @@ func (s Ratio) once(ctx context.Context, index int) (ratioRepeat, error) {
 	if out.Run, err = d.Run(ctx, task, Options{Progress: progressOf(s.Progress, index, s.Repeats, s.Sets)}); err != nil {
 		return fail(err)
 	}
-	if out.result, err = studyratio.ResultOf(out.Release); err != nil {
+	if out.result, err = estimated.ResultOf(out.Release); err != nil {
 		return fail(err)
 	}
 	for _, rows := range d.Parties {
@@ -380,7 +381,7 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 	if err != nil {
 		return fmt.Errorf("simulate: %w", err)
 	}
-	var clear studyratio.Result
+	var clear estimated.Result
 	if err := of.Unperturbed.DecodeBody(&clear); err != nil {
 		return err
 	}
@@ -414,7 +415,7 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 }
 
 // estimate estimates the shares of records. Without a model: uniform shares, intervals from 0 to 1.
-func estimate(p study.Plan, r studyratio.Result, records *dataset.Records) (ratio.Estimate, error) {
+func estimate(p study.Plan, r estimated.Result, records *dataset.Records) (ratio.Estimate, error) {
 	if r.Model != nil {
 		return r.Estimate(p, records)
 	}

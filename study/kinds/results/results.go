@@ -8,7 +8,7 @@ import (
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
 	"caucus/study/labels"
-	"caucus/study/ratio"
+	"caucus/study/ratio/estimated"
 	"caucus/study/reweigh"
 )
 
@@ -17,7 +17,7 @@ var all = map[string]study.Results{
 	"describe": described.Results{},
 	"evaluate": evaluate.Results{},
 	"labels":   labels.Results{},
-	"ratio":    ratio.Results{},
+	"ratio":    estimated.Results{},
 	"reweigh":  reweigh.Results{},
 }
 

@@ -1,4 +1,4 @@
-package ratio
+package estimated
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	studyratio "caucus/study/ratio"
 )
 
 func hospital(t *testing.T, records int) (dataset.Schema, *auxdata.Pool, dataset.Map, *dataset.Records) {
@@ -37,15 +38,15 @@ func places(n int) []int {
 	return out
 }
 
-func ratioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, features string, change func(*Terms)) study.Plan {
-	terms := DefaultTerms()
+func ratioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, features string, change func(*studyratio.Terms)) study.Plan {
+	terms := studyratio.DefaultTerms()
 	terms.Features, terms.Fourier, terms.SetSize = features, 40, 100
 	p := study.Plan{
 		Name: "test", Kind: kindName, Schema: schema, Map: m, Pool: pool.Digest,
 		Roster: []study.PartyID{"a", "b", "c", "d", "e", "f"}, Records: 200, Unit: privacy.Label, Epsilon: 1, Delta: 1e-6,
 		Mechanism: "laplace", Noise: study.NoiseSite, Minimum: 2, Seed: 1,
 	}
-	if features == FeaturesNoisyEmbedding {
+	if features == studyratio.FeaturesNoisyEmbedding {
 		p.Unit, p.Mechanism = privacy.Record, "gaussian-zcdp"
 	}
 	if change != nil {
@@ -61,13 +62,13 @@ func ratioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, feature
 }
 
 // contribute makes a body through a real ledger, and a reader for it.
-func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, reader) {
+func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, studyratio.Reader) {
 	t.Helper()
-	of, err := Kind{}.New(p, pool)
+	of, err := studyratio.Kind{}.New(p, pool)
 	if err != nil {
 		t.Fatal(err)
 	}
-	task := of.(task)
+	task := of.(studyratio.Task)
 	made, err := task.Contribute(in)
 	if err != nil {
 		t.Fatal(err)
@@ -84,14 +85,14 @@ func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return body, task.reader
+	return body, task.Reader
 }
 
 // TestRatioMadeSets: sets made from labels differ in class shares by the skew, and their noisy sizes add
 // up to about the number of records.
 func TestRatioMadeSets(t *testing.T) {
 	schema, pool, m, records := hospital(t, 6000)
-	p := ratioPlan(schema, pool, m, FeaturesNoisyEmbedding, func(t *Terms) { t.Sets, t.Skew = SetsMade, .7 })
+	p := ratioPlan(schema, pool, m, studyratio.FeaturesNoisyEmbedding, func(t *studyratio.Terms) { t.Sets, t.Skew = studyratio.SetsMade, .7 })
 	body, got := contribute(t, p, pool, study.NewInputs(records, []byte("k")))
 	sets, small, err := estimator{got}.sets(study.BodiesOf([][]byte{body}))
 	if err != nil || small > 0 || len(sets) != 2 {
@@ -116,17 +117,17 @@ func TestRatioImpossibleNumbers(t *testing.T) {
 	schema, pool, m, records := hospital(t, 400)
 	in := study.NewInputs(records.Select(places(30)), []byte("k"))
 	for _, mechanism := range []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "noisy", "made"} {
-		p := ratioPlan(schema, pool, m, FeaturesEmbedding, nil)
+		p := ratioPlan(schema, pool, m, studyratio.FeaturesEmbedding, nil)
 		switch mechanism {
 		case "noisy":
-			p = ratioPlan(schema, pool, m, FeaturesNoisyEmbedding, nil)
+			p = ratioPlan(schema, pool, m, studyratio.FeaturesNoisyEmbedding, nil)
 		case "made":
-			p = ratioPlan(schema, pool, m, FeaturesNoisyEmbedding, func(t *Terms) { t.Sets, t.Skew = SetsMade, .6 })
+			p = ratioPlan(schema, pool, m, studyratio.FeaturesNoisyEmbedding, func(t *studyratio.Terms) { t.Sets, t.Skew = studyratio.SetsMade, .6 })
 		default:
 			p.Mechanism = mechanism
 		}
 		body, got := contribute(t, p, pool, in) // an honest body passes
-		b, err := got.parse(body)
+		b, err := got.Parse(body)
 		if err != nil {
 			t.Fatalf("%s: %v", mechanism, err)
 		}
@@ -141,18 +142,18 @@ func TestRatioImpossibleNumbers(t *testing.T) {
 			"opposite":       func(v []int64) { v[0], v[1] = v[0]+1e12, v[1]-1e12 },
 		} {
 			forged := b
-			forged.released.Values = slices.Clone(b.released.Values)
-			forge(forged.released.Values)
-			if got.possible(forged) == nil {
+			forged.Released.Values = slices.Clone(b.Released.Values)
+			forge(forged.Released.Values)
+			if got.Possible(forged) == nil {
 				t.Errorf("%s: %s is accepted", mechanism, name)
 			}
 		}
 	}
-	p := ratioPlan(schema, pool, m, FeaturesEmbedding, nil)
+	p := ratioPlan(schema, pool, m, studyratio.FeaturesEmbedding, nil)
 	body, got := contribute(t, p, pool, in)
-	b, _ := got.parse(body)
-	b.released.Values = make([]int64, len(b.released.Values))
-	if got.possible(b) == nil {
+	b, _ := got.Parse(body)
+	b.Released.Values = make([]int64, len(b.Released.Values))
+	if got.Possible(b) == nil {
 		t.Error("laplace keeps a set's sum, and counts of another sum are accepted")
 	}
 }
@@ -165,20 +166,20 @@ func TestWhereSets(t *testing.T) {
 	for name, s := range map[string]struct {
 		features, where string
 		sets            int
-		change          func(*Terms)
+		change          func(*studyratio.Terms)
 	}{
-		"noisy":     {FeaturesNoisyEmbedding, "age >= 65", 1, nil},
-		"columns":   {FeaturesNoisyEmbedding, "age >= 65", 2, func(t *Terms) { t.Sets, t.MaxSets = SetsColumn, 6 }},
-		"made":      {FeaturesNoisyEmbedding, "age >= 65", 2, func(t *Terms) { t.Sets, t.Skew = SetsMade, .7 }},
-		"clear":     {FeaturesClear, "age >= 65", 1, nil},
-		"clear too": {FeaturesClear, "age >= 65", 2, func(t *Terms) { t.Sets, t.MaxSets = SetsColumn, 6 }},
-		"nobody":    {FeaturesNoisyEmbedding, "age > 99.99", 0, nil},
+		"noisy":     {studyratio.FeaturesNoisyEmbedding, "age >= 65", 1, nil},
+		"columns":   {studyratio.FeaturesNoisyEmbedding, "age >= 65", 2, func(t *studyratio.Terms) { t.Sets, t.MaxSets = studyratio.SetsColumn, 6 }},
+		"made":      {studyratio.FeaturesNoisyEmbedding, "age >= 65", 2, func(t *studyratio.Terms) { t.Sets, t.Skew = studyratio.SetsMade, .7 }},
+		"clear":     {studyratio.FeaturesClear, "age >= 65", 1, nil},
+		"clear too": {studyratio.FeaturesClear, "age >= 65", 2, func(t *studyratio.Terms) { t.Sets, t.MaxSets = studyratio.SetsColumn, 6 }},
+		"nobody":    {studyratio.FeaturesNoisyEmbedding, "age > 99.99", 0, nil},
 	} {
 		schema, pool, m, records := hospital(t, 12000)
 		schema.Party = "set"
 		p := ratioPlan(schema, pool, m, s.features, s.change)
 		p.Where = s.where
-		if err := (Kind{}).Check(p); err != nil {
+		if err := (studyratio.Kind{}).Check(p); err != nil {
 			t.Fatal(name, err)
 		}
 		// More than half of the records are marked as outside.
