@@ -16,6 +16,7 @@ import (
 // Results is the half of the kind for who releases, verifies or reads.
 type Results struct{}
 
+// Body returns an empty *Result, into which a release's body is read strictly.
 func (Results) Body() any { return new(Result) }
 
 func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(task)} }
@@ -134,6 +135,8 @@ func fitTerms(p study.Plan) aggregation.FitTerms {
 	return aggregation.FitTerms{Classes: len(p.Schema.Classes()), Lambda: p.Lambda, Shares: TermsOf(p).ClassShares}
 }
 
+// Result is a classifier, with what the release tells about how far pool and private records
+// differ.
 type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`
 	// Drift compares the mean features of the private records with the pool's; nil if no such mean is released.

@@ -101,6 +101,7 @@ func Seq(from, to int) []int {
 	return out
 }
 
+// TaskOf makes the plan's task, and ends the test if the plan is refused.
 func TaskOf(t testing.TB, p study.Plan, pool *auxdata.Pool) study.Finisher {
 	t.Helper()
 	task, err := results.NewTask(p, pool)

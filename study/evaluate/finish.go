@@ -10,6 +10,7 @@ import (
 // Results is the half of the kind for who releases, verifies or reads.
 type Results struct{}
 
+// Body returns an empty *Evaluation, into which a release's body is read strictly.
 func (Results) Body() any { return new(Evaluation) }
 
 func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(task)} }

@@ -20,6 +20,7 @@ func JudgeOf(t study.Task) (Judge, bool) {
 
 func (t task) judge() Judge { return Judge{t.h} }
 
+// Cells is the length of the vector that a party contributes.
 func (j Judge) Cells() int { return j.h.Cells() }
 
 // CellsOf returns, for each record, the cell in which each histogram counts the record.

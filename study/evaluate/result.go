@@ -159,6 +159,7 @@ func (s Subgroup) ROC() (points [][2]float64) {
 	return points
 }
 
+// Report makes the answer, charts and tables of a release. It fails where ResultOf does.
 func (Results) Report(r study.Release) (study.Report, error) {
 	e, err := ResultOf(r)
 	if err != nil {

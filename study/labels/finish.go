@@ -18,12 +18,14 @@ import (
 // Results is the half of the kind for who releases, verifies or reads.
 type Results struct{}
 
+// Body returns an empty *Result, into which a release's body is read strictly.
 func (Results) Body() any { return new(Result) }
 
 func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(task)} }
 
 type finisher struct{ task }
 
+// Result is a classifier fitted to privatised labels, with what the fit assumed about their noise.
 type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`
 	Records    int                   `json:"records"`

@@ -8,6 +8,7 @@ import (
 // Results is the half of the kind for who releases, verifies or reads.
 type Results struct{}
 
+// Body returns an empty *Weights, into which a release's body is read strictly.
 func (Results) Body() any { return new(Weights) }
 
 func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(task)} }

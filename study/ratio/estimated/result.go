@@ -22,12 +22,14 @@ const Assumption = "This assumes that records of a class look alike everywhere: 
 // Results is the half of the kind for who releases, verifies or reads.
 type Results struct{}
 
+// Body returns an empty *Result, into which a release's body is read strictly.
 func (Results) Body() any { return new(Result) }
 
 func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(studyratio.Task)} }
 
 type finisher struct{ studyratio.Task }
 
+// Result holds a model of class ratios, or why there is none, and each set's noisy shares.
 type Result struct {
 	// Model estimates the ratios of any unlabelled set. If the sets support none, it is nil, and Refusal says why.
 	Model   *ratio.Model `json:"model,omitempty"`
@@ -50,6 +52,7 @@ type Refusal struct {
 	Advice string       `json:"advice"`
 }
 
+// SetResult is one set as published, under no party's name. Records is public.
 type SetResult struct {
 	Records int `json:"records"`
 	// Shares are projected onto the simplex. SD is the standard deviation of the noise on each share
@@ -127,6 +130,8 @@ func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d studyratio.Design, sets
 	return err
 }
 
+// ResultOf reads a release's body, and refuses one whose model has another number of classes. It
+// checks no signature.
 func ResultOf(r study.Release) (out Result, err error) {
 	if r.Kind != kindName {
 		return out, fmt.Errorf("this release is not of a ratio study")
