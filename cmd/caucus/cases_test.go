@@ -2,14 +2,13 @@ package main
 
 import (
 	"bytes"
+	"caucus/study/describe/described"
 	"context"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"caucus/study/describe"
 )
 
 // TestCases: in files as people have them, what simulate calls true is what pandas computes, and a
@@ -38,16 +37,16 @@ func TestCases(t *testing.T) {
 			"--repeats", "1", "--epsilon", "20", "--set", "minimum=1"}, &out, &said); code != 0 {
 			t.Fatalf("%s: %d, %s", c.file, code, said.Bytes())
 		}
-		var doc struct{ Released, True describe.Table }
+		var doc struct{ Released, True described.Table }
 		unmarshal(t, out.Bytes(), &doc)
-		of := func(table describe.Table) describe.Summary {
+		of := func(table described.Table) described.Summary {
 			for _, column := range table.Columns {
 				if column.Column == c.column {
 					return column.Groups[0]
 				}
 			}
 			t.Fatalf("%s: no column %s", c.file, c.column)
-			return describe.Summary{}
+			return described.Summary{}
 		}
 		near := func(what string, got, want, by float64) {
 			if !(math.Abs(got-want) <= by) {
@@ -59,7 +58,7 @@ func TestCases(t *testing.T) {
 		near("the true sd", right.SD.Value, c.sd, 1e-3)
 		near("the true median", right.Quantiles[1].Value, c.median, 1e-9)
 		near("the released mean", released.Mean.Value, c.mean, c.near)
-		for what, shares := range map[string][]*describe.Estimate{"true": right.Shares,
+		for what, shares := range map[string][]*described.Estimate{"true": right.Shares,
 			"released": released.Shares} {
 			near("the "+what+" share of missing", shares[len(shares)-1].Value, c.missing, .05)
 		}
