@@ -22,22 +22,24 @@ import (
 // ErrUndeclared says that a person must first declare a source. Nothing is sent until then.
 var ErrUndeclared = errors.New("no declared source")
 
-// Declaration is a person's statement about a source: the format of its file, the meaning of its columns, and
-// its number of records. Whether this site takes part in a study, and everything public about its contribution,
-// depends on declarations, policy and ledger, never on the present content of the file. A declaration changes
-// only when a person declares the source again.
+// Declaration is a person's statement about a source: the format of its file, the meaning of its
+// columns, and its number of records. Whether this site takes part in a study, and everything
+// public about its contribution, depends on declarations, policy and ledger, never on the present
+// content of the file. A declaration changes only when a person declares the source again.
 //
-// A declaration makes three facts public: that the source is declared (until then a study waits, and the
-// coordinator hears so unless the site is quiet); the meaning of the schema (a plan with another meaning is
-// declined); and Records. A plan's columns are compared with the schema, which the site has published or agreed
-// on, and never with the file. Otherwise a coordinator could ask for one column after another and learn which
-// of them the file has, or, if the header is missing, what the first record is. So a source needs a schema.
+// A declaration makes three facts public: that the source is declared (until then a study waits,
+// and the coordinator hears so unless the site is quiet); the meaning of the schema (a plan with
+// another meaning is declined); and Records. A plan's columns are compared with the schema, which
+// the site has published or agreed on, and never with the file. Otherwise a coordinator could ask
+// for one column after another and learn which of them the file has, or, if the header is missing,
+// what the first record is. So a source needs a schema.
 type Declaration struct {
 	Source string `json:"source"`
 	File   string `json:"file,omitempty"`
 	// Query is the database query that is read in place of a file.
 	Query *Asked `json:"query,omitempty"`
-	// Digest is the SHA-256 of the file's bytes on that day, or of a query's driver and text. For the site only.
+	// Digest is the SHA-256 of the file's bytes on that day, or of a query's driver and text. For
+	// the site only.
 	Digest string `json:"sha256"`
 	// Form is the detected format of the file. The file is read in this format only.
 	Form   files.Format   `json:"form"`
@@ -46,17 +48,20 @@ type Declaration struct {
 	Mapping mapping.Mapping `json:"mapping,omitzero"`
 	// Redeclare is the source's setting when it was declared.
 	Redeclare string `json:"redeclare,omitempty"`
-	// Vouched are the schema's columns that were computed from other records, and for which a person vouched.
-	// Proofs about a record do not cover these columns. For a query they are all columns.
+	// Vouched are the schema's columns that were computed from other records, and for which a
+	// person vouched. Proofs about a record do not cover these columns. For a query they are all
+	// columns.
 	Vouched []string `json:"vouched,omitempty"`
 	// Columns are the file's columns, in its order.
 	Columns []string `json:"columns"`
-	// Found is the number of records that were read. Records is the number that every study gets: Found rounded
-	// down to three digits. So at most 1 % of them are left out, chosen by a keyed order. For a source whose file
-	// is written again regularly, Records has two digits, and empty records fill a shorter file.
+	// Found is the number of records that were read. Records is the number that every study gets:
+	// Found rounded down to three digits. So at most 1 % of them are left out, chosen by a keyed
+	// order. For a source whose file is written again regularly, Records has two digits, and empty
+	// records fill a shorter file.
 	Found   int `json:"found,omitempty"`
 	Records int `json:"records"`
-	// Import is the SHA-256 of the table of imported records. Empty if the file is written again regularly.
+	// Import is the SHA-256 of the table of imported records. Empty if the file is written again
+	// regularly.
 	Import  string    `json:"import,omitempty"`
 	At      time.Time `json:"at"`
 	By      string    `json:"by"`
@@ -68,7 +73,8 @@ type Declaration struct {
 type Asked struct {
 	Driver  string `json:"driver"`
 	DSNFile string `json:"dsn_file"`
-	// Derives lists the parts of the query that may make a row depend on other rows (database.Derives).
+	// Derives lists the parts of the query that may make a row depend on other rows
+	// (database.Derives).
 	Derives []string `json:"derives,omitempty"`
 	// Zone is the time zone of the session in which the query ran. Empty for SQLite, and for an
 	// import by an earlier version, whose sessions were in UTC.
@@ -113,7 +119,8 @@ func (d Declaration) claim() string {
 	return claim
 }
 
-// vouchedFor returns an error for a query if no person vouches for it. Call it before the query runs.
+// vouchedFor returns an error for a query if no person vouches for it. Call it before the query
+// runs.
 func (s Source) vouchedFor(vouch bool) error {
 	if !s.queries() || vouch {
 		return nil
@@ -126,13 +133,14 @@ func (s Source) vouchedFor(vouch bool) error {
 	return fmt.Errorf("the records come from a query: answer for all of its columns with --vouch, if %s", d.claim())
 }
 
-// Shown is the digest of the facts about a source that a person is shown and approves: the file's digest, its
-// format, schema and mapping, the columns, the number of records, and who declared it when.
+// Shown is the digest of the facts about a source that a person is shown and approves: the file's
+// digest, its format, schema and mapping, the columns, the number of records, and who declared it
+// when.
 //
-// Proof note: an approval that depends on this digest must reveal nothing about the records. The digest
-// includes the time of the declaration, so each declaration has another digest, even of the same file. So
-// whether a study takes part depends on what people did, not on whether the file changed between two
-// declarations. Later content of the file is not in the digest.
+// Proof note: an approval that depends on this digest must reveal nothing about the records. The
+// digest includes the time of the declaration, so each declaration has another digest, even of the
+// same file. So whether a study takes part depends on what people did, not on whether the file
+// changed between two declarations. Later content of the file is not in the digest.
 func (d Declaration) Shown() string {
 	b, err := json.Marshal(d)
 	if err != nil { // impossible: it was read from JSON
@@ -142,13 +150,15 @@ func (d Declaration) Shown() string {
 	return hex.EncodeToString(digest[:])
 }
 
-// Objections lists what a plan asks for and a declared source lacks, a line each. It depends on these two alone.
+// Objections lists what a plan asks for and a declared source lacks, a line each. It depends on
+// these two alone.
 func (d Declaration) Objections(p study.Plan) []string {
 	out := d.lacks(p)
 	if p.Records > d.Records {
 		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, textpage.Count(p.Records, "record"), d.Records))
 	}
-	// At unit party, δ depends on the number of parties, which the plan's own check has compared with δ.
+	// At unit party, δ depends on the number of parties, which the plan's own check has compared
+	// with δ.
 	if err := p.CheckDelta(d.uses(p), "of source "+d.Source+" that the study uses"); err != nil && p.Unit != privacy.Party {
 		out = append(out, err.Error())
 	}
@@ -181,9 +191,9 @@ func (d Declaration) has(column string) bool {
 	return err == nil && b.Has(column)
 }
 
-// Cells is the time to read a record, for any study, in units of the time for a cell of plain text. An
-// import is read with all columns of the schema. A file that is written again regularly is read with all its
-// columns, from which the schema's are made.
+// Cells is the time to read a record, for any study, in units of the time for a cell of plain text.
+// An import is read with all columns of the schema. A file that is written again regularly is read
+// with all its columns, from which the schema's are made.
 func (d Declaration) Cells() float64 {
 	if d.Redeclare != RedeclareDaily {
 		return float64(len(d.Schema.AllColumns())) / 4
@@ -202,21 +212,22 @@ func objection(all []string) error {
 	return errors.New(all[0])
 }
 
-// asksSets reports whether a plan asks for the column that names each record's set. A plan without a
-// kind, which is used to read a source alone, does not.
+// asksSets reports whether a plan asks for the column that names each record's set. A plan without
+// a kind, which is used to read a source alone, does not.
 func asksSets(p study.Plan) bool {
 	kind, err := kinds.Named(p.Kind)
 	return err == nil && kind.Words(p).SetColumn
 }
 
-// A site shows its number of records rounded down to these digits: for an import, and for a file that
-// is written again regularly.
+// A site shows its number of records rounded down to these digits: for an import, and for a file
+// that is written again regularly.
 const (
 	importDigits = 3
 	dailyDigits  = 2
 )
 
-// RoundDown keeps the first digits of a count and sets the others to 0, so that few records do not change it.
+// RoundDown keeps the first digits of a count and sets the others to 0, so that few records do not
+// change it.
 func RoundDown(n, digits int) int {
 	most := 1
 	for range digits {

@@ -24,7 +24,8 @@ func (s Sources) seenFile(d Declaration) string {
 	return filepath.Join(s.Imports, importName(d.Source, d.Import)+".seen")
 }
 
-// importName with an empty digest is the prefix of all imports of a source, because an escaped name has no comma.
+// importName with an empty digest is the prefix of all imports of a source, because an escaped name
+// has no comma.
 func importName(source, digest string) string {
 	return strings.ReplaceAll(url.PathEscape(source), ",", "%2C") + "," + digest[:min(16, len(digest))]
 }
@@ -147,13 +148,15 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Declared reports whether anything is stored for a source: a declaration, in force or not, or an import.
+// Declared reports whether anything is stored for a source: a declaration, in force or not, or an
+// import.
 func (s Sources) Declared(name string) bool {
 	names, _ := s.imports(name)
 	return len(names) > 0 || exists(s.declarationFile(name))
 }
 
-// Forget removes a source's declaration, and then its imports. Studies wait until a person declares the source.
+// Forget removes a source's declaration, and then its imports. Studies wait until a person declares
+// the source.
 func (s Sources) Forget(name string) error {
 	unlock, err := s.lock()
 	if err == nil {

@@ -93,7 +93,8 @@ func (o *inOrder) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// unread is the error for a file that cannot be read. It quotes nothing: what looks like a header may be a record.
+// unread is the error for a file that cannot be read. It quotes nothing: what looks like a header
+// may be a record.
 func unread(err error, f files.Format) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -108,7 +109,8 @@ func unread(err error, f files.Format) error {
 // Seen describes a source as it was read. It is for the site only.
 type Seen struct {
 	Records int `json:"records"`
-	// Malformed counts the lines that are read as empty records. FirstMalformed is the first of them.
+	// Malformed counts the lines that are read as empty records. FirstMalformed is the first of
+	// them.
 	Malformed      int `json:"malformed,omitempty"`
 	FirstMalformed int `json:"first_malformed,omitempty"`
 	// Odd counts rows that were repaired or dropped, by cause, and odd cells by column, both as
@@ -132,8 +134,9 @@ var errLacks = errors.New("a column of the schema is missing")
 
 var errOther = errors.New("its columns are not those that were declared: put the file back, or declare it again")
 
-// take maps and encodes all rows, and passes each encoded record to keep. From time to time it calls progress with
-// the number of records so far; an error from progress stops the reading. Without a person who waits, progress is nil.
+// take maps and encodes all rows, and passes each encoded record to keep. From time to time it
+// calls progress with the number of records so far; an error from progress stops the reading.
+// Without a person who waits, progress is nil.
 func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
 	r.columns = in.Columns()
 	var err error
@@ -204,7 +207,8 @@ func (c *codedRows) Next() ([]string, bool, error) {
 	return cells, ok, c.keep(c.record)
 }
 
-// Progress, if not nil, gets the numbers of records and bytes read so far, and the file's size, 0 without a file.
+// Progress, if not nil, gets the numbers of records and bytes read so far, and the file's size, 0
+// without a file.
 type Progress func(records int, read, size int64)
 
 // survey reads a source for a person's import. Its errors are for the person on this machine.
@@ -313,7 +317,8 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 	return memory.table(), r, err
 }
 
-// Remarks lists what was unexpected, with remedies. They quote the file, so they are for the site only.
+// Remarks lists what was unexpected, with remedies. They quote the file, so they are for the site
+// only.
 func (s Seen) Remarks() []string {
 	var out []string
 	for _, m := range s.Odd {

@@ -20,9 +20,9 @@ type Held struct {
 	table  table
 }
 
-// Open opens the records for a plan, as declared: an import, or the file of a source that is written
-// again regularly. They are decoded by the plan's schema, which means the same as the site's if there
-// are no Objections. Close, All or Blocks ends their use.
+// Open opens the records for a plan, as declared: an import, or the file of a source that is
+// written again regularly. They are decoded by the plan's schema, which means the same as the
+// site's if there are no Objections. Close, All or Blocks ends their use.
 func (s Sources) Open(d Declaration, p study.Plan) (*Held, error) {
 	h := &Held{plan: p}
 	if d.Redeclare == RedeclareDaily {
@@ -76,24 +76,26 @@ func (h *Held) All() (*dataset.Records, error) {
 
 // Blocks yields exactly n records, in blocks: the table's first n, and empty ones if it has fewer.
 //
-// Proof note. Claim: for statistics that are sums over records, at units party, record and label, neighbours
-// remain neighbours when only the first n records are taken.
-//   - Order: a total preorder on the contents of records (table.go): first by a digest of all but the label,
-//     then by the bytes. Ties are equal records.
-//   - Lemma: take two multisets of N records that differ in k of them. Their first n records in that order
-//     differ in at most k. Reason, for one replaced record: the record that leaves makes room for at most one
-//     other, and the record that enters drives out at most one. If both are inside or both outside, no other
-//     record moves. This serves unit record, and unit party with the corresponding number of replacements.
-//   - Unit label: records that are equal in all but the label form a group. How many of each group are among
-//     the first n depends only on the groups' sizes, which neighbours share. At most one group is split. By the
-//     lemma, one record inside that group is exchanged for another with the same features.
+// Proof note. Claim: for statistics that are sums over records, at units party, record and label,
+// neighbours remain neighbours when only the first n records are taken.
+//   - Order: a total preorder on the contents of records (table.go): first by a digest of all but
+//     the label, then by the bytes. Ties are equal records.
+//   - Lemma: take two multisets of N records that differ in k of them. Their first n records in
+//     that order differ in at most k. Reason, for one replaced record: the record that leaves makes
+//     room for at most one other, and the record that enters drives out at most one. If both are
+//     inside or both outside, no other record moves. This serves unit record, and unit party with
+//     the corresponding number of replacements.
+//   - Unit label: records that are equal in all but the label form a group. How many of each group
+//     are among the first n depends only on the groups' sizes, which neighbours share. At most one
+//     group is split. By the lemma, one record inside that group is exchanged for another with the
+//     same features.
 //   - The order is the same for every study that reads blocks.
-//   - keyed.Exactly takes the records instead if a bound keeps a patient's records together in shards, or if
-//     neighbours must share the sets of a column. It also serves a file that is read again each time, in the
-//     file's own order.
+//   - keyed.Exactly takes the records instead if a bound keeps a patient's records together in
+//     shards, or if neighbours must share the sets of a column. It also serves a file that is read
+//     again each time, in the file's own order.
 //
-// The table was checked when it was opened, and stays open. If the disk fails later, Blocks panics and the
-// contribution is not ready; window says what is sent then.
+// The table was checked when it was opened, and stays open. If the disk fails later, Blocks panics
+// and the contribution is not ready; window says what is sent then.
 func (h *Held) Blocks(n int) iter.Seq[*dataset.Records] {
 	return func(yield func(*dataset.Records) bool) {
 		defer h.Close()
@@ -128,7 +130,8 @@ func emptyBlocks(p study.Plan, n int) iter.Seq[*dataset.Records] {
 	}
 }
 
-// Empty returns n empty records in the encoding of a plan's schema, in blocks if the study reads blocks.
+// Empty returns n empty records in the encoding of a plan's schema, in blocks if the study reads
+// blocks.
 func Empty(p study.Plan, n int, key []byte, blocks bool) study.Inputs {
 	in := study.NewInputs(nil, key)
 	if blocks {

@@ -9,7 +9,8 @@ import (
 	"caucus/internal/textpage"
 )
 
-// Report describes a source. Found and the fields after it come from the records, so they are for the site only.
+// Report describes a source. Found and the fields after it come from the records, so they are for
+// the site only.
 type Report struct {
 	Source string `json:"source"`
 	File   string `json:"file"` // or the query's name
@@ -22,14 +23,14 @@ type Report struct {
 	Found   int      `json:"found,omitempty"` // records
 	Columns []string `json:"columns,omitempty"`
 	Remarks []string `json:"remarks,omitempty"`
-	// Changed reports whether the file has changed since it was declared. That is no problem, because
-	// studies of an import get the imported records.
+	// Changed reports whether the file has changed since it was declared. That is no problem,
+	// because studies of an import get the imported records.
 	Changed bool `json:"changed,omitempty"`
-	// Taken describes the file as the first study of the latest day read it, for a source that is declared to
-	// be written again regularly; else nil.
+	// Taken describes the file as the first study of the latest day read it, for a source that is
+	// declared to be written again regularly; else nil.
 	Taken *Taken `json:"taken,omitempty"`
-	// Problem says why the file cannot be read as declared, so that a study would get empty records,
-	// or what is unexpected in it.
+	// Problem says why the file cannot be read as declared, so that a study would get empty
+	// records, or what is unexpected in it.
 	Problem string `json:"problem,omitempty"`
 
 	seen Seen

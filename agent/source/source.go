@@ -27,7 +27,8 @@ type Source struct {
 	// Query reads the records from a database in place of a file. It runs only when a person
 	// declares the source, drafts a mapping for it, or checks it before it is declared.
 	Query database.Query `yaml:"query"`
-	// Schema is the site's own schema file. A plan is compared with the schema, never with the data.
+	// Schema is the site's own schema file. A plan is compared with the schema, never with the
+	// data.
 	Schema string `yaml:"schema"`
 	// Mapping says how the file is written, and how each column of the schema is made. Without a
 	// mapping, the file has the schema's columns, written as the schema says.
@@ -159,8 +160,9 @@ func (s *Fraction) UnmarshalText(text []byte) error {
 // String returns a percentage with three digits, such as 5%.
 func (s Fraction) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
 
-// Expected says what is normal in a source's file. A file beyond these limits cannot be declared, and a preview of a
-// study reports it. During a study Expected decides nothing, because that would reveal something about the records.
+// Expected says what is normal in a source's file. A file beyond these limits cannot be declared,
+// and a preview of a study reports it. During a study Expected decides nothing, because that would
+// reveal something about the records.
 type Expected struct {
 	// Unreadable is the largest share of cells that are no number, no known level or no text,
 	// including the cells of malformed lines. The default is a quarter. Missing cells do not count.

@@ -156,7 +156,8 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 
 func discard([]byte) error { return nil }
 
-// survey reads a source for a declaration, passes its encoded records to keep, and completes the report.
+// survey reads a source for a declaration, passes its encoded records to keep, and completes the
+// report.
 func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([]byte) error, progress Progress) (Declaration, error) {
 	source := s.Named[name]
 	own, err := ReadSchema(source.Schema)
@@ -196,18 +197,20 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	return d, nil
 }
 
-// Declare reads a source once and stores a declaration: format, meaning, columns, number of records, and the
-// records themselves. Studies get these records from then on; for a source that is written again regularly they
-// get the file's later content. The report lists what was unexpected, also with an error.
+// Declare reads a source once and stores a declaration: format, meaning, columns, number of
+// records, and the records themselves. Studies get these records from then on; for a source that is
+// written again regularly they get the file's later content. The report lists what was unexpected,
+// also with an error.
 //
-// A file is not declared if it cannot be read, lacks a column of the schema, or has no line with its columns.
-// Then, and if ctx ends, the earlier declaration stays.
+// A file is not declared if it cannot be read, lacks a column of the schema, or has no line with
+// its columns. Then, and if ctx ends, the earlier declaration stays.
 //
-// If the mapping says that columns were computed from other records (mapping.Mapping.Derived), the declaration
-// is refused unless the person vouches for them. Proofs about a record do not hold for such columns, because
-// one record may change them in other records.
+// If the mapping says that columns were computed from other records (mapping.Mapping.Derived), the
+// declaration is refused unless the person vouches for them. Proofs about a record do not hold for
+// such columns, because one record may change them in other records.
 //
-// The declaration is stored after the person agreed (How.Ask), and after sign wrote who declared it and when.
+// The declaration is stored after the person agreed (How.Ask), and after sign wrote who declared it
+// and when.
 func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*Declaration) error) (Report, error) {
 	fail := func(r Report, err error) (Report, error) { return r, fmt.Errorf("declare source %s: %w", name, err) }
 	if _, err := s.Find(name); err != nil {
@@ -277,7 +280,8 @@ func (s Sources) keep(d Declaration, into *newImport) error {
 	return nil
 }
 
-// Problems lists what is unexpected in a source. It depends on the records, so it is for the site only.
+// Problems lists what is unexpected in a source. It depends on the records, so it is for the site
+// only.
 func (s Sources) Problems(d Declaration, seen Seen) []string {
 	return s.Named[d.Source].problems(seen, d.Schema)
 }
@@ -304,33 +308,36 @@ func (s Sources) taken(d Declaration) *Taken {
 	return &t
 }
 
-// takenFile is the path of a source's Taken. Its suffix differs from a declaration's, so that no two files collide.
+// takenFile is the path of a source's Taken. Its suffix differs from a declaration's, so that no
+// two files collide.
 func (s Sources) takenFile(name string) string {
 	return filepath.Join(s.Dir, url.PathEscape(name)+".taken")
 }
 
-// Records returns this site's records for a study: exactly n, the number declared when the study was charged.
-// Call it after the charge. It never fails. If the records cannot be read as declared (a damaged import, an
-// incomplete daily file, a daily file with other columns), it returns n empty records, and unread says why. odd
-// lists what is unexpected in the file. Both are for the site only. The records come in blocks if the study
-// reads blocks (study.Blockwise).
+// Records returns this site's records for a study: exactly n, the number declared when the study
+// was charged. Call it after the charge. It never fails. If the records cannot be read as declared
+// (a damaged import, an incomplete daily file, a daily file with other columns), it returns n empty
+// records, and unread says why. odd lists what is unexpected in the file. Both are for the site
+// only. The records come in blocks if the study reads blocks (study.Blockwise).
 //
-// Proof note: what may depend on the content of a file that is written again regularly? Whether more than some
-// number of its cells can be read may depend on a single record. A study that got its records if they can be
-// read, and constants otherwise, would reveal that record without any noise. So:
-//   - n, the schema, the mapping and the site's participation are as declared. None of them is read from the
-//     file again.
-//   - No bound of Expected is a condition here. A record whose cells mean nothing to the schema is an empty
-//     record by itself: numbers in the middle of their range, levels other, no label. So a file that became
-//     garbage gives a constant, record by record, and a file with garbage from some line on gives the records
-//     before that line. Each record is a function of one line (dataset.NewLines, mapping), so neighbours
-//     remain neighbours, and the study's bound covers the contribution.
-//   - Notes about the file (noteDay) lie in the state folder, where commands such as "caucus agent preview" read
-//     them. No log line mentions them, because logs may leave the machine.
-//     The notes are written in the window, in which the agent is silent (window has the proof).
+// Proof note: what may depend on the content of a file that is written again regularly? Whether
+// more than some number of its cells can be read may depend on a single record. A study that got
+// its records if they can be read, and constants otherwise, would reveal that record without any
+// noise. So:
+//   - n, the schema, the mapping and the site's participation are as declared. None of them is read
+//     from the file again.
+//   - No bound of Expected is a condition here. A record whose cells mean nothing to the schema is
+//     an empty record by itself: numbers in the middle of their range, levels other, no label. So a
+//     file that became garbage gives a constant, record by record, and a file with garbage from
+//     some line on gives the records before that line. Each record is a function of one line
+//     (dataset.NewLines, mapping), so neighbours remain neighbours, and the study's bound covers
+//     the contribution.
+//   - Notes about the file (noteDay) lie in the state folder, where commands such as "caucus agent
+//     preview" read them. No log line mentions them, because logs may leave the machine. The notes
+//     are written in the window, in which the agent is silent (window has the proof).
 //
-// An import changes only by a person's declaration. The time to read it follows from its number of records and
-// its schema (dataset.Coding).
+// An import changes only by a person's declaration. The time to read it follows from its number of
+// records and its schema (dataset.Coding).
 //
 // TestTurnedToGarbage would catch a violation.
 func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd []string, unread error) {
@@ -348,8 +355,8 @@ func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd
 	return in, odd, nil
 }
 
-// Exact returns exactly the n records that a study gets, with their declaration and what was noticed
-// when they were read. All are for the site only. It stores no notes.
+// Exact returns exactly the n records that a study gets, with their declaration and what was
+// noticed when they were read. All are for the site only. It stores no notes.
 func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Declaration, h *Held, err error) {
 	in = study.NewInputs(nil, s.Key)
 	d, err = s.Of(p)
@@ -388,8 +395,8 @@ func (s Sources) Own(p study.Plan) (*dataset.Records, error) {
 	return h.All()
 }
 
-// CheckMapping checks that a mapping makes all columns of its schema from a report's columns. says tells
-// a person the result.
+// CheckMapping checks that a mapping makes all columns of its schema from a report's columns. says
+// tells a person the result.
 func (s Sources) CheckMapping(r Report) (says string, err error) {
 	own, err := ReadSchema(s.Named[r.Source].Schema)
 	if err != nil {

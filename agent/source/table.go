@@ -28,9 +28,9 @@ import (
 //	    for each column: its cells, rows × width bytes
 //	    CRC-32C of these bytes, 4 bytes, big-endian
 //
-// Records are in the order of HMAC-SHA256, under the site's key, of their content without the label; records with
-// the same digest are in the order of their bytes. So the table does not show the order of the file or query, and
-// equal records under one key make equal tables.
+// Records are in the order of HMAC-SHA256, under the site's key, of their content without the
+// label; records with the same digest are in the order of their bytes. So the table does not show
+// the order of the file or query, and equal records under one key make equal tables.
 const (
 	tableVersion = "records 1"
 	blockRows    = 4096
@@ -62,7 +62,8 @@ type sorter struct {
 	mac    hash.Hash
 	shared []byte
 	rows   int
-	// empty is the record without any cell, and empties counts how often it occurs, because a file may have many.
+	// empty is the record without any cell, and empties counts how often it occurs, because a file
+	// may have many.
 	empty      []byte
 	empties    int
 	emptyOrder [orderSize]byte
@@ -240,7 +241,8 @@ type table struct {
 
 var errTable = errors.New("the import is damaged: declare the source again")
 
-// openTable opens a table file. It stays readable until closed, even if the source is imported again.
+// openTable opens a table file. It stays readable until closed, even if the source is imported
+// again.
 func openTable(path string, c *dataset.Coding) (table, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -17,9 +17,9 @@ type arrowType struct {
 }
 
 // arrowTypes reads the schema that Arrow's writers (pandas, polars, R) leave beside Parquet's own,
-// in the footer's ARROW:schema: a flatbuffer in an IPC message, and what pandas says there. Names of columns within structs are
-// joined by points. A file without it, or with another, gives none; broken offsets panic, as the
-// caller allows.
+// in the footer's ARROW:schema: a flatbuffer in an IPC message, and what pandas says there. Names
+// of columns within structs are joined by points. A file without it, or with another, gives none;
+// broken offsets panic, as the caller allows.
 func arrowTypes(metadata []format.KeyValue) map[string]arrowType {
 	r := arrowReader{types: map[string]arrowType{}, left: maxFields}
 	for _, kv := range metadata {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// sharedText is the memory that a shared text takes beside its bytes: measured, with the copies that
-// are made while the list of them grows.
+// sharedText is the memory that a shared text takes beside its bytes: measured, with the copies
+// that are made while the list of them grows.
 const sharedText = 64
 
 // maxSheets bounds the sheets, each of which a draft looks at.

@@ -1,23 +1,24 @@
 // Package files turns the bytes of sites' files into records.
 //
-// It reads files that somebody else wrote, for an agent at a site and for a person who applies a release.
-// [Detect] recognises a file by its first bytes, never by its name: its kind (delimited text, Excel
-// workbook, Parquet), its packing (gzip, zstd or none) and its text encoding. [Open] returns its records
-// as [dataset.Rows]; [OpenForPerson] does the same for an import that a person checks on a screen.
+// It reads files that somebody else wrote, for an agent at a site and for a person who applies a
+// release. [Detect] recognises a file by its first bytes, never by its name: its kind (delimited
+// text, Excel workbook, Parquet), its packing (gzip, zstd or none) and its text encoding. [Open]
+// returns its records as [dataset.Rows]; [OpenForPerson] does the same for an import that a person
+// checks on a screen.
 //
 // Guarantees:
 //
-//   - Detection is for a person: a [Format] is found once, when a file is declared or shown on a screen.
-//     Open takes the format as given and recognises nothing by content, because a file's first bytes may
-//     belong to a record.
-//   - A record is a line of text, a row of a sheet or a row of Parquet. Its result depends on this record
-//     alone, and on the parts of the file outside all records: the header, a workbook's styles and shared
-//     texts, Parquet's schema. No cell is an error.
+//   - Detection is for a person: a [Format] is found once, when a file is declared or shown on a
+//     screen. Open takes the format as given and recognises nothing by content, because a file's
+//     first bytes may belong to a record.
+//   - A record is a line of text, a row of a sheet or a row of Parquet. Its result depends on this
+//     record alone, and on the parts of the file outside all records: the header, a workbook's
+//     styles and shared texts, Parquet's schema. No cell is an error.
 //   - What is repaired, dropped or left out is counted by cause, or named by column, in the Remarks
 //     of Rows: short rows, empty cells or notes right of the table, broken quotes, columns of
 //     lists.
-//   - Empty rows, a text that a line break without quotes cuts, rows below last_row, and totals or a
-//     footer at the end are told by around. OpenForPerson leaves empty rows out and joins the
+//   - Empty rows, a text that a line break without quotes cuts, rows below last_row, and totals or
+//     a footer at the end are told by around. OpenForPerson leaves empty rows out and joins the
 //     lines of such a text; Open reads each line alone.
 //   - Where the table stands (first_row, sheet, delimiter) is never guessed by Open. [Propose] and
 //     [ProposeComment] guess it for a draft that a person checks.
@@ -30,9 +31,9 @@
 //     numbers of rows and nulls, and its smallest and largest values (heldValues has the rules).
 //     Codings that the library reads wrongly are refused.
 //   - Memory: text and sheets are streamed. What a file that a person opens unpacks to, makes its
-//     reader hold, and gives in cells has a budget by the file's size (budgetOf); elements of XML in
-//     each other, and bytes and cells of a line, a tag and a row, have limits. An error names what
-//     was exceeded. Time is linear in these. Nothing is written to disk.
+//     reader hold, and gives in cells has a budget by the file's size (budgetOf); elements of XML
+//     in each other, and bytes and cells of a line, a tag and a row, have limits. An error names
+//     what was exceeded. Time is linear in these. Nothing is written to disk.
 //
 // Cells as text. A workbook's numbers are plain decimals with the 15 digits that Excel keeps,
 // independent of the cell's format. A number with a date format is 2024-12-31, with a time of day
@@ -52,6 +53,6 @@
 //  4. Parquet: arrow.go (Arrow's types), parquettypes.go (values as text), parquetbool.go
 //     (runs of true and false), parquetpages.go (what the library would hold), parquetheld.go
 //     (the file's own statistics), parquet.go (rows).
-//  5. All: around.go (what stands around a table's records), form.go (recognise and open), layout.go
-//     (where the table stands).
+//  5. All: around.go (what stands around a table's records), form.go (recognise and open),
+//     layout.go (where the table stands).
 package files

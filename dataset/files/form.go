@@ -52,7 +52,8 @@ type Format struct {
 	Width int `json:"width,omitempty"`
 }
 
-// Container reports whether a file is read as a whole, so that one damaged byte may lose all its records.
+// Container reports whether a file is read as a whole, so that one damaged byte may lose all its
+// records.
 func (f Format) Container() bool { return f.Kind != Text }
 
 // String describes the format to a person, as in "text, latin1, packed with gzip".
@@ -74,7 +75,8 @@ func (f Format) String() string {
 }
 
 // Cells estimates the time to read one cell of this format, in cells of plain text. Callers limit a
-// file's time by it (agent/TestCellsBoundTime). XML is scanned with its tags, and numbers are rewritten.
+// file's time by it (agent/TestCellsBoundTime). XML is scanned with its tags, and numbers are
+// rewritten.
 func (f Format) Cells() float64 {
 	switch {
 	case f.Kind == Workbook:
@@ -92,8 +94,8 @@ const maxWindow = 64 << 20
 
 const head = 1 << 16
 
-// Detect recognises a file by its first bytes. Its errors are for the person who declares the file, and
-// name the detected format and the next step.
+// Detect recognises a file by its first bytes. Its errors are for the person who declares the file,
+// and name the detected format and the next step.
 func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
 	if err := w.Validate(); err != nil {
 		return Format{}, err
@@ -298,14 +300,14 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Open returns the records of a file whose format is known. It fails if the file has another format, or
-// lacks a required header.
+// Open returns the records of a file whose format is known. It fails if the file has another
+// format, or lacks a required header.
 func Open(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
 	return open(r, size, f, w, false, budgetOf(size))
 }
 
-// OpenForPerson opens a file like Open, for an import that a person checks. Quoted cells may contain line
-// breaks. No study uses OpenForPerson ([dataset.NewQuoted] gives the reason).
+// OpenForPerson opens a file like Open, for an import that a person checks. Quoted cells may
+// contain line breaks. No study uses OpenForPerson ([dataset.NewQuoted] gives the reason).
 func OpenForPerson(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
 	return open(r, size, f, w, true, budgetOf(size))
 }

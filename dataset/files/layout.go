@@ -264,8 +264,8 @@ func ProposeComment(t *dataset.Table) (comment, row string) {
 	return comment, row
 }
 
-// unitRow reports whether a table's first row holds units: it has no number, each of its texts stands
-// once in its column, and at least two of these columns hold numbers otherwise.
+// unitRow reports whether a table's first row holds units: it has no number, each of its texts
+// stands once in its column, and at least two of these columns hold numbers otherwise.
 func unitRow(t *dataset.Table, row []string) bool {
 	counted := 0
 	for i, name := range t.Columns() {

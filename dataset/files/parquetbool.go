@@ -17,8 +17,8 @@ import (
 var errDamaged = errors.New("the Parquet file is damaged: write it anew")
 
 // boolRuns are the values of a column of booleans in one row group, of which a page is written in
-// run lengths (parquet-format, Encodings.md, RLE). The library takes such a run's value, 0 or 1, for
-// eight values, so that of eight trues one is left. As levels it reads the same coding rightly.
+// run lengths (parquet-format, Encodings.md, RLE). The library takes such a run's value, 0 or 1,
+// for eight values, so that of eight trues one is left. As levels it reads the same coding rightly.
 type boolRuns struct {
 	levels int // the column's largest definition level, which a value has
 	values []byte

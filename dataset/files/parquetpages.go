@@ -16,14 +16,14 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// The library allocates what a file says: a list of two billion elements in a footer of some bytes, a
-// page of two gigabytes, a run of two billion values in six bytes. So each of these is read here
+// The library allocates what a file says: a list of two billion elements in a footer of some bytes,
+// a page of two gigabytes, a run of two billion values in six bytes. So each of these is read here
 // first, and a file that says more than it holds, or than its budget, never reaches the library.
 //
 //   - A list or text in the footer, or in a page's header, has at most as many elements as bytes
 //     follow (thriftSize), and the elements together take at most the budget.
-//   - A page unpacks to at most the size in its header, and its runs hold about as many values as the
-//     header says (pages.check).
+//   - A page unpacks to at most the size in its header, and its runs hold about as many values as
+//     the header says (pages.check).
 //   - The pages that are open at once, one for each column with its dictionary, take at most the
 //     budget (pages.needs).
 
@@ -142,8 +142,8 @@ type pages struct {
 // levels are the largest levels of a column's values (parquet-format, "Nested Encoding").
 type levels struct{ repetition, definition int }
 
-// needs returns the bytes that the library holds at once to read a column of a row group. Broken pages
-// panic or are an error.
+// needs returns the bytes that the library holds at once to read a column of a row group. Broken
+// pages panic or are an error.
 func (p *pages) needs(c format.ColumnMetaData, most levels) (int64, error) {
 	at := c.DataPageOffset
 	if c.DictionaryPageOffset != 0 {
@@ -330,8 +330,8 @@ func (p *pages) values(encoding format.Encoding, b []byte, values int) error {
 	return nil
 }
 
-// runs counts the values of runs (parquet-format, "RLE/bit-packing hybrid"), of a width in bits. The
-// last run of a page may be longer than needed.
+// runs counts the values of runs (parquet-format, "RLE/bit-packing hybrid"), of a width in bits.
+// The last run of a page may be longer than needed.
 func runs(b []byte, width, values int) error {
 	for most := 2*values + 1<<12; len(b) > 0; {
 		u, n := binary.Uvarint(b)

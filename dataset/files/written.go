@@ -30,8 +30,8 @@ type Written struct {
 	// is the first record's. What stands above is skipped. The default is the first row that is not
 	// empty.
 	FirstRow int `yaml:"first_row,omitempty" json:"first_row,omitempty"`
-	// LastRow is the line or row, from 1, of the last record. What stands below is left out: totals, a
-	// footer, a second table. The default is the last one of the file.
+	// LastRow is the line or row, from 1, of the last record. What stands below is left out:
+	// totals, a footer, a second table. The default is the last one of the file.
 	LastRow int `yaml:"last_row,omitempty" json:"last_row,omitempty"`
 	// Header names the columns of a file without names. It may abbreviate: p0..p783.
 	Header []string `yaml:"header,omitempty,flow" json:"header,omitempty"`
@@ -97,7 +97,8 @@ func (w Written) format() dataset.Format {
 	return f
 }
 
-// Names of encodings in a Format. With utf-16 in a configuration, the file's byte order mark decides.
+// Names of encodings in a Format. With utf-16 in a configuration, the file's byte order mark
+// decides.
 const (
 	utf8Text = "utf-8"
 	utf16Any = "utf-16"
@@ -140,7 +141,8 @@ func encodingNames() []string {
 	return append(slices.Sorted(maps.Keys(encodings)), utf16Any)
 }
 
-// decoded returns text as UTF-8. Bad characters become U+FFFD, except in UTF-8, where readers handle them.
+// decoded returns text as UTF-8. Bad characters become U+FFFD, except in UTF-8, where readers
+// handle them.
 func decoded(r io.Reader, name string) (io.Reader, error) {
 	e := encodingOf(name)
 	if e == nil {

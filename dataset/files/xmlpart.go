@@ -190,8 +190,9 @@ func damaged(err error) error {
 	return errors.New("the workbook is damaged: save it anew")
 }
 
-// partReader reads a part of an archive. It fails if the part or all parts unpack to too much, or if
-// the decoder has read more bytes for one tag or text than any has, because it holds them in memory.
+// partReader reads a part of an archive. It fails if the part or all parts unpack to too much, or
+// if the decoder has read more bytes for one tag or text than any has, because it holds them in
+// memory.
 type partReader struct {
 	in    io.Reader
 	part  budget

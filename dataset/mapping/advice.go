@@ -21,8 +21,8 @@ const (
 // Advised is the number of a file's first records on which advice about a long file rests.
 const Advised = 20_000
 
-// Advice suggests remedies for cells outside a schema: other words for levels, decimal commas, dates. It
-// shows texts of the table, so only show it to those who may see the table.
+// Advice suggests remedies for cells outside a schema: other words for levels, decimal commas,
+// dates. It shows texts of the table, so only show it to those who may see the table.
 func Advice(t *dataset.Table, s dataset.Schema) []string {
 	var all []string
 	for _, f := range s.Features {

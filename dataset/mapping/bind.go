@@ -96,10 +96,10 @@ type day struct {
 	at   int // column of the file; -1 for a date
 }
 
-// Bind binds a mapping to the names of a file's columns. It depends on names alone, never on records. A
-// rule for an absent column is an error. A schema column without rule or file column is listed in
-// Missing, because a label may be absent outside training. Names match exactly, or else without case and
-// surrounding spaces if only one column matches; Notes reports such a match.
+// Bind binds a mapping to the names of a file's columns. It depends on names alone, never on
+// records. A rule for an absent column is an error. A schema column without rule or file column is
+// listed in Missing, because a label may be absent outside training. Names match exactly, or else
+// without case and surrounding spaces if only one column matches; Notes reports such a match.
 func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 	b := &Bound{columns: columns, patient: s.Patient}
 	b.known = m.knows(columns, s)
@@ -305,8 +305,9 @@ func (m Mapping) knows(columns []string, s dataset.Schema) bool {
 	})
 }
 
-// noColumn reports an absent column and suggests a similar one. If the file has none of the requested names,
-// the error shows no names at all, because the file may have no header and its "names" may be a record.
+// noColumn reports an absent column and suggests a similar one. If the file has none of the
+// requested names, the error shows no names at all, because the file may have no header and its
+// "names" may be a record.
 func (b *Bound) noColumn(name string) error {
 	if shared := dataset.SharedNames([]string{name}, b.columns); shared != "" {
 		return fmt.Errorf("the file has no column of its own called %q%s", name, shared)
@@ -359,7 +360,8 @@ func (b *Bound) Cells() float64 {
 	return cells
 }
 
-// Remarks counts the cells up to now for which no value could be computed. They are private, like all remarks.
+// Remarks counts the cells up to now for which no value could be computed. They are private, like
+// all remarks.
 func (b *Bound) Remarks() []dataset.Remark {
 	var all []dataset.Remark
 	for _, t := range b.targets {
@@ -414,8 +416,8 @@ const (
 	markElsewhere
 )
 
-// compile compiles an expression and records the columns that it reads, each as read says: read.name
-// is the schema's column if it has a decimal sign or marks of missing values of its own.
+// compile compiles an expression and records the columns that it reads, each as read says:
+// read.name is the schema's column if it has a decimal sign or marks of missing values of its own.
 func (b *Bound) compile(text string, read input) (*expression, error) {
 	p, err := parseExpression(text)
 	if err != nil {

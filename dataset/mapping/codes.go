@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// mayBeCode reports a number that people write for a missing value, also within a column's bounds: 0, a
-// negative whole number, or one digit twice or more often, as 99, 555 and 9.99.
+// mayBeCode reports a number that people write for a missing value, also within a column's bounds:
+// 0, a negative whole number, or one digit twice or more often, as 99, 555 and 9.99.
 func mayBeCode(v float64) bool {
 	digits := strings.Replace(strconv.FormatFloat(math.Abs(v), 'f', -1, 64), ".", "", 1)
 	alike := strings.Trim(digits, digits[:1]) == ""
@@ -23,8 +23,8 @@ const leastValues = 10
 
 // Apart says which of a column's numbers, of which each has so many cells, may stand for a missing
 // value though the bounds let it pass; "" if none. Such a number may be a code. It lies alone below
-// 0; or several cells have it, and more than twice as many as any number that is no code, or it lies
-// beyond twice the largest of these. A 0 is usual unless the others are far from it.
+// 0; or several cells have it, and more than twice as many as any number that is no code, or it
+// lies beyond twice the largest of these. A 0 is usual unless the others are far from it.
 func Apart(numbers map[string]int, decimal string) string {
 	codes := map[float64]int{}
 	low, high, usual, others, negative := math.Inf(1), math.Inf(-1), 0, 0, 0

@@ -22,9 +22,10 @@ const (
 	maxText       = 256  // bytes of a cell that an expression reads; a longer cell is missing
 )
 
-// Costs of an expression's parts, in cells of plain text, each an upper bound (agent/TestExpressionsBoundTime).
-// A function walks over a text, a pattern's state over each of its bytes, a sum of texts copies them, and a
-// missing value makes an error that reports a place in the expression.
+// Costs of an expression's parts, in cells of plain text, each an upper bound
+// (agent/TestExpressionsBoundTime). A function walks over a text, a pattern's state over each of
+// its bytes, a sum of texts copies them, and a missing value makes an error that reports a place in
+// the expression.
 const (
 	baseCost     = 16
 	nodeCost     = 2
@@ -34,7 +35,8 @@ const (
 	textCost     = 0.02 // per byte of the expression
 )
 
-// functions lists the permitted functions of expr-lang. None reads a clock, makes a list or lengthens a text.
+// functions lists the permitted functions of expr-lang. None reads a clock, makes a list or
+// lengthens a text.
 var functions = []string{"abs", "ceil", "float", "floor", "int", "len", "lower", "max", "min", "round", "string", "trim", "upper"}
 
 // operators lists the permitted operators, without ranges and pipes.
@@ -43,8 +45,8 @@ var operators = []string{
 	"in", "contains", "startsWith", "endsWith", "matches",
 }
 
-// Functions that name a column: column("Kreatinin (µmol/l)") is its value, text("PLZ") its text, also for
-// a number.
+// Functions that name a column: column("Kreatinin (µmol/l)") is its value, text("PLZ") its text,
+// also for a number.
 const (
 	columnFunction = "column"
 	textFunction   = "text"
@@ -242,7 +244,8 @@ func (v *namer) Visit(n *ast.Node) {
 // inputMark begins the names of inputs. It cannot occur in an expression.
 const inputMark = "\x00"
 
-// of returns the expression's value as a cell; false after an error, even a panic that expr-lang recovered.
+// of returns the expression's value as a cell; false after an error, even a panic that expr-lang
+// recovered.
 func (e *expression) of(env map[string]any) (string, bool) {
 	value, err := expr.Run(e.program, env)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Mapping describes a site's file and the source of each schema column. The zero value takes every schema column
-// from the file's column with the same name.
+// Mapping describes a site's file and the source of each schema column. The zero value takes every
+// schema column from the file's column with the same name.
 type Mapping struct {
 	files.Written `yaml:",inline"`
 	// Missing are texts for a missing value, besides an empty cell.
@@ -35,24 +35,26 @@ type Mapping struct {
 	// query's account has it.
 	Zone string `yaml:"zone,omitempty" json:"zone,omitempty"`
 	// Dates is the format of dates, such as DD.MM.YYYY, DD-MON-YYYY (MON: a month's name) or
-	// YYYY-MM (the month's first day); empty is ISO 8601, in which dates are read beside any format,
-	// with a remark.
+	// YYYY-MM (the month's first day); empty is ISO 8601, in which dates are read beside any
+	// format, with a remark.
 	Dates dates.Layout `yaml:"dates,omitempty" json:"dates,omitempty"`
-	// Patient is "none" if the file has no patient number. Then each record counts as another patient, and a
-	// guarantee for a patient covers one record only.
+	// Patient is "none" if the file has no patient number. Then each record counts as another
+	// patient, and a guarantee for a patient covers one record only.
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
-	// Columns gives the source of schema columns. The default is the file's column with the same name.
+	// Columns gives the source of schema columns. The default is the file's column with the same
+	// name.
 	Columns map[string]Rule `yaml:"columns,omitempty" json:"columns,omitempty"`
-	// Derived names columns computed from several records, such as a rank among patients: no guarantee for one record
-	// covers these, a person must vouch.
+	// Derived names columns computed from several records, such as a rank among patients: no
+	// guarantee for one record covers these, a person must vouch.
 	Derived []string `yaml:"derived,omitempty,flow" json:"derived,omitempty"`
 }
 
-// Rule makes a schema column, in this order: take a column of the file or an expression; make a missing value
-// empty; convert a date to whole years or days; convert a number to other units; replace a text by its level. In
-// YAML a text instead of a rule names the file's column.
+// Rule makes a schema column, in this order: take a column of the file or an expression; make a
+// missing value empty; convert a date to whole years or days; convert a number to other units;
+// replace a text by its level. In YAML a text instead of a rule names the file's column.
 type Rule struct {
-	// From is a column of the file. Without From and Expression it is the column with the same name.
+	// From is a column of the file. Without From and Expression it is the column with the same
+	// name.
 	From string `yaml:"from,omitempty" json:"from,omitempty"`
 	// Expression computes a value from the columns of the same record.
 	Expression string `yaml:"expression,omitempty" json:"expression,omitempty"`
@@ -74,10 +76,11 @@ type Rule struct {
 	// Decimal is this column's decimal sign, and that of the columns that its expression reads, if
 	// it differs from the mapping's.
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
-	// Unit is what stands behind each number, such as kg, and is left out. The word span reads spans
-	// of time as days: 5 days 04:12:00, P5DT4H12M, 36:30:00, 36:30 (hours and minutes).
+	// Unit is what stands behind each number, such as kg, and is left out. The word span reads
+	// spans of time as days: 5 days 04:12:00, P5DT4H12M, 36:30:00, 36:30 (hours and minutes).
 	Unit string `yaml:"unit,omitempty" json:"unit,omitempty"`
-	// Multiply, then Offset, converts a number to the schema's unit. Round keeps that many decimals.
+	// Multiply, then Offset, converts a number to the schema's unit. Round keeps that many
+	// decimals.
 	Multiply float64 `yaml:"multiply,omitempty" json:"multiply,omitempty"`
 	Offset   float64 `yaml:"offset,omitempty" json:"offset,omitempty"`
 	Round    *int    `yaml:"round,omitempty" json:"round,omitempty"`
@@ -88,8 +91,8 @@ type Rule struct {
 // NoPatient is the only value of Mapping.Patient.
 const NoPatient = "none"
 
-// Texts is a list of texts, or one text. A single NULL must be listed or quoted, otherwise it is no text.
-// In a list, NULL, ~, -9 and true are texts.
+// Texts is a list of texts, or one text. A single NULL must be listed or quoted, otherwise it is no
+// text. In a list, NULL, ~, -9 and true are texts.
 type Texts []string
 
 // UnmarshalYAML keeps every scalar as it was written.

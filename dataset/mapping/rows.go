@@ -9,9 +9,10 @@ import (
 	"caucus/dataset/dates"
 )
 
-// AllRows maps the records of a file for a person's own screen. The file's unused columns follow the schema's
-// columns, under their own names. A file that needs no mapping keeps its columns. Without a schema (the zero
-// Schema), missing values and decimal signs are normalised in every column.
+// AllRows maps the records of a file for a person's own screen. The file's unused columns follow
+// the schema's columns, under their own names. A file that needs no mapping keeps its columns.
+// Without a schema (the zero Schema), missing values and decimal signs are normalised in every
+// column.
 func (m Mapping) AllRows(in dataset.Rows, s dataset.Schema) (dataset.Rows, *Bound, error) {
 	b, err := m.Bind(in.Columns(), s)
 	if err != nil || !b.changes(m) {
@@ -51,8 +52,8 @@ func (b *Bound) Rows(in dataset.Rows) dataset.Rows {
 	return r
 }
 
-// Watched are rows for a draft, which knows texts alone: they note the columns with numbers that are
-// no texts of the file.
+// Watched are rows for a draft, which knows texts alone: they note the columns with numbers that
+// are no texts of the file.
 type Watched struct {
 	dataset.Rows
 	typed typed

@@ -19,8 +19,8 @@ import (
 // Suggestion is a mapping drafted from a file, for a person to check.
 type Suggestion struct {
 	Mapping Mapping
-	// Placed gives the file's column for each schema column, Unplaced the other schema columns, Idle the
-	// file's unused columns.
+	// Placed gives the file's column for each schema column, Unplaced the other schema columns,
+	// Idle the file's unused columns.
 	Placed   map[string]string
 	Unplaced []string
 	Idle     []string
@@ -28,8 +28,8 @@ type Suggestion struct {
 	Notes []string
 }
 
-// Suggest drafts a mapping from column names, contents (numbers, dates, levels) and common synonyms.
-// written is the mapping with which the table was read, typed are the file's columns that
+// Suggest drafts a mapping from column names, contents (numbers, dates, levels) and common
+// synonyms. written is the mapping with which the table was read, typed are the file's columns that
 // [Watched.Typed] returns. The result depends on the records, so only show it to those who may see
 // the file.
 func Suggest(t *dataset.Table, s dataset.Schema, written Mapping, typed ...string) Suggestion {
@@ -160,7 +160,8 @@ func (d *drafter) synonym(name string) string {
 	return found
 }
 
-// patientNumber returns the only column named like a patient's number, whatever the schema calls it.
+// patientNumber returns the only column named like a patient's number, whatever the schema calls
+// it.
 func (d *drafter) patientNumber(name string) string {
 	if name != d.schema.Patient {
 		return ""
@@ -655,7 +656,8 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	}
 }
 
-// noNumbers counts the cells of a column that are no numbers. An expression reads the file's column.
+// noNumbers counts the cells of a column that are no numbers. An expression reads the file's
+// column.
 func noNumbers(name, column string, odd map[string]int) string {
 	limits := without(odd, func(text string) bool { return strings.IndexAny(text, "<>≤≥") != 0 })
 	switch {

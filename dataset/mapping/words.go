@@ -35,8 +35,9 @@ var sameThing = [][]string{
 	{"hospital", "site", "klinik", "krankenhaus", "centre", "center"},
 }
 
-// sameWord lists texts for the same level, in groups of levels that stand beside each other. A group
-// holds only for levels that have one of each of its lists: no word for no means the F of F and M.
+// sameWord lists texts for the same level, in groups of levels that stand beside each other. A
+// group holds only for levels that have one of each of its lists: no word for no means the F of F
+// and M.
 var sameWord = [][][]string{
 	{
 		{"f", "female", "woman", "w", "weiblich", "frau", "femme", "féminin", "mujer", "femenino", "vrouw", "femmina", "8532"},
@@ -78,7 +79,8 @@ func spelt(text string) string {
 
 var betweenLetters = regexp.MustCompile(`(\pL)[-_. ]+(\pL)`)
 
-// levelFor returns a text's level: the same text, the same letters, or a common word for it; "" if unclear.
+// levelFor returns a text's level: the same text, the same letters, or a common word for it; "" if
+// unclear.
 func levelFor(text string, levels []string) string {
 	if slices.Contains(levels, text) {
 		return text
