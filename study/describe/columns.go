@@ -24,6 +24,7 @@ type Column struct {
 	First, groups  int       // index of the first number of the first run; number of runs, one for each group
 }
 
+// Names of cells that are no levels of the schema, as tables show them.
 const (
 	Other   = "other"
 	NoClass = "no label"

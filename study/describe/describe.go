@@ -17,6 +17,7 @@ import (
 // Kind is the study kind describe. The unit is the record.
 type Kind struct{}
 
+// Terms are the terms that only describe plans have.
 type Terms struct {
 	Bins     int    `json:"bins" yaml:"bins" help:"parts of equally many of the pool's rows that a number is cut into (default: 4 to 20, by the noise); of too few rows, equal steps of its range (10)"`
 	By       string `json:"by,omitempty" yaml:"by" help:"give all tables for each level of this column: the label or a text"`
@@ -52,13 +53,17 @@ const (
 	muchNoise     = 0.1     // noise on a count, as a share of all records, above which the forecast warns
 )
 
+// Mechanisms are those of study.NoiseMechanisms: exact noise of integer counts.
 func Mechanisms() []string { return study.NoiseMechanisms() }
 
+// Mechanisms returns gaussian and laplace; none is for simulation only.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
 // Shared returns all mechanisms, because secret shares of counts add up like counts.
 func (Kind) Shared() []string { return Mechanisms() }
 
+// Check demands unit record and the schema's own columns, and bounds cells and sites, so that
+// releases stay readable.
 func (Kind) Check(p study.Plan) error {
 	t := DefaultTerms()
 	if err := p.DecodeTerms(&t); err != nil {
@@ -144,6 +149,7 @@ func TermsOf(p study.Plan) Terms {
 	return t
 }
 
+// Terms returns a zero *Terms, into which a study file or plan is read.
 func (Kind) Terms() any { return new(Terms) }
 
 // Complete fills in the defaults.
@@ -194,6 +200,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	return p.SetTerms(t)
 }
 
+// Words say what is counted. With sites, they name what leaves under a site's name.
 func (Kind) Words(p study.Plan) study.Words {
 	t := TermsOf(p)
 	leaves := fmt.Sprintf("for each column of the schema, how many of this site's records have each level or class, or a number in each of up to %d public intervals, with two sums for mean and sd", t.mostBins())
@@ -226,6 +233,8 @@ type Task struct {
 	Counted *counts
 }
 
+// New computes the edges again from terms and pool, and refuses a plan whose edges differ by more
+// than a relative 1e-9.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	q := newCounts(p)
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a+b) } // the author's processor may round logarithms differently
@@ -239,6 +248,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return t, nil
 }
 
+// Work grows with records × columns. The factor 16 allows for a lookup of a number's bin in each.
 func (t Task) Work(records int) (study.Work, error) {
 	return study.Work{Rest: t.CommonWork(records) + float64(records)*float64(t.Plan().Schema.Dim()+(3+t.Counted.terms.mostBins()/4)*len(t.Counted.Columns)+1)*16}, nil
 }

@@ -9,6 +9,7 @@ import (
 // post-processing of these numbers. Bodies are kept, because a sum has no tables of sites.
 type EachParty struct{ Task }
 
+// Check reads a body as the sum of a plan without sites would, so both accept the same ones.
 func (t EachParty) Check(body []byte) error {
 	sum, err := t.Task.NewSum()
 	if err != nil {
@@ -20,4 +21,5 @@ func (t EachParty) Check(body []byte) error {
 // PublicBodies returns true, because each body passed its party's ledger and the plan says who reads it.
 func (t EachParty) PublicBodies() bool { return true }
 
+// NewSum returns study.ErrKept: bodies are kept, because a sum has no table of a site.
 func (t EachParty) NewSum() (study.Sum, error) { return nil, study.ErrKept }

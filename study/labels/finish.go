@@ -21,6 +21,7 @@ type Results struct{}
 // Body returns an empty *Result, into which a release's body is read strictly.
 func (Results) Body() any { return new(Result) }
 
+// Finisher finishes tasks that this kind's New made, and panics for others.
 func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(task)} }
 
 type finisher struct{ task }

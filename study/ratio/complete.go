@@ -65,6 +65,8 @@ func (t Terms) completed(classes int) Terms {
 	return full
 }
 
+// ShareError is the mean absolute error of one share of a set of SetSize records, by noise alone;
+// warning is set above hopelessShareError.
 func (t Task) ShareError() (off float64, warning string, err error) {
 	p, d, terms := t.Plan(), t.Design, t.Design.Terms
 	if terms.Features != FeaturesNoisyEmbedding {

@@ -355,6 +355,9 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return t, err
 }
 
+// Contribute makes the plan's number of sets, empty ones included, so that the body's length
+// follows from the plan and public sizes. Counts, and noisy embeddings with them, go through the
+// ledger in one request.
 func (t Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	p, d := t.Plan(), t.Design
 	in.Study = t.Hash()
@@ -424,6 +427,8 @@ func (t Task) MaxBody() int {
 
 const sizeSize = 4
 
+// Charges is one charge, under the bound for any number of sets. The weight has no influence;
+// mechanisms for simulation cost nothing.
 func (t Task) Charges(int64) ([]study.Charge, error) {
 	cost := privacy.Cost{Unit: t.Plan().Unit} // mechanisms for simulations only have no proof, so they cost nothing
 	if !slices.Contains(simulatedCounts, t.Plan().Mechanism) {
@@ -435,6 +440,8 @@ func (t Task) Charges(int64) ([]study.Charge, error) {
 	return []study.Charge{t.Design.Charge(cost, cost)}, nil
 }
 
+// Reservations is one release, of the plan's number of sets. It does not depend on the number of
+// records.
 func (t Task) Reservations(int) ([]study.Reservation, error) {
 	d := t.Design
 	sets := d.Terms.SetsOfParty(d.Classes)
@@ -455,6 +462,7 @@ func (t Terms) SetsOfParty(classes int) int {
 	return 1
 }
 
+// Work grows with records × Fourier features × mapped columns, and adds the dealing of made sets.
 func (t Task) Work(records int) (study.Work, error) {
 	w := study.Work{Rest: t.CommonWork(records) + float64(records)*float64(t.Design.Terms.Fourier)*(float64(t.Plan().Map.Dim())+study.CosineSteps)}
 	if t.Design.Terms.Expected != nil {

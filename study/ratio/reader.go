@@ -25,11 +25,13 @@ type Parsed struct {
 	Released privacy.Published
 }
 
+// Check reads the whole body with its publication. Errors wrap study.ErrContribution.
 func (t Task) Check(body []byte) error {
 	_, err := t.Reader.Parse(body)
 	return err
 }
 
+// NewSum returns study.ErrKept: bodies are kept, because the fit compares sets with each other.
 func (t Task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 
 // PublicBodies returns false for features and exact embeddings, which only the coordinator may see.

@@ -14,8 +14,11 @@ import (
 // Results is the half of the kind for who releases, verifies or reads.
 type Results struct{}
 
+// Body returns an empty *Table, into which a release's body is read strictly.
 func (Results) Body() any { return new(Table) }
 
+// Finisher finishes tasks of package describe, with a table for each site if the plan shows them.
+// It panics for others.
 func (Results) Finisher(t study.Task) study.Finisher {
 	if each, ok := t.(describe.EachParty); ok {
 		return sitesFinisher{each}

@@ -210,6 +210,8 @@ func percent(share float64) string {
 	return strconv.FormatFloat(math.Round(1000*math.Max(0, share))/10, 'f', 1, 64)
 }
 
+// Named is one number of a table with the words that name it: a column, what of the column (a
+// level, "mean", …), and its group.
 type Named struct {
 	Column, What, Group string
 	*Estimate           // nil: unknown
@@ -217,8 +219,10 @@ type Named struct {
 	Of                  Column // the column, without edges if Measure is Share
 }
 
+// Measure says what kind of number an estimate is, and so its unit.
 type Measure string
 
+// A share is in [0,1]; mean, sd and quantile are in the column's own unit.
 const (
 	Share           Measure = "share"
 	Mean            Measure = "mean"

@@ -9,6 +9,8 @@ import (
 	"math"
 )
 
+// Table is a private table one: levels, means and quantiles of each column, with intervals for
+// noise and for rounding to edges.
 type Table struct {
 	Records int64 `json:"records"` // public number of all records, also those that fail the condition
 	// NoiseSD is the standard deviation of a count's noise, in records. ShareSD is NoiseSD divided by Records.

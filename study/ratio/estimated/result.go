@@ -25,6 +25,7 @@ type Results struct{}
 // Body returns an empty *Result, into which a release's body is read strictly.
 func (Results) Body() any { return new(Result) }
 
+// Finisher finishes tasks of package ratio, and panics for others.
 func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(studyratio.Task)} }
 
 type finisher struct{ studyratio.Task }
