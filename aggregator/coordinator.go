@@ -17,8 +17,8 @@ import (
 	"caucus/study/bodies"
 )
 
-// coordinator takes a study's turn at a coordinator's server and reads the study's task and record. At a helper's it
-// fails.
+// coordinator takes a study's turn at a coordinator's server and reads the study's task and record.
+// At a helper's it fails.
 func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
 	if s.config.Role != shares.Coordinator {
 		return t, r, func() {}, fmt.Errorf("this server is the %v", s.config.Role)
@@ -29,8 +29,9 @@ func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r recor
 	return t, r, unlock, err
 }
 
-// OpenStudy agrees with the helper on a study, after which parties may contribute. It returns the helper's
-// acceptance, which the parties need. A repeated call returns the same acceptance. The errors name no study.
+// OpenStudy agrees with the helper on a study, after which parties may contribute. It returns the
+// helper's acceptance, which the parties need. A repeated call returns the same acceptance. The
+// errors name no study.
 func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (Signed, error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()

@@ -81,8 +81,9 @@ type Shelf interface {
 	MostPool() int
 }
 
-// Server is one aggregator, safe for concurrent use. Calls that agree on something with the other server take turns
-// (Server.take). ReceiveAll takes no turn, so it never waits for the other server.
+// Server is one aggregator, safe for concurrent use. Calls that agree on something with the other
+// server take turns (Server.take). ReceiveAll takes no turn, so it never waits for the other
+// server.
 type Server struct {
 	config Config
 	db     *database.DB
@@ -186,8 +187,9 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 // more.
 func (s *Server) Close() error { return s.db.Close() }
 
-// take waits for its turn about a study, until ctx ends. A helper's calls are all one after the other. At a coordinator
-// a call may wait for the helper, so a study waits for no other study, but for its turn at work: the zero hash.
+// take waits for its turn about a study, until ctx ends. A helper's calls are all one after the
+// other. At a coordinator a call may wait for the helper, so a study waits for no other study, but
+// for its turn at work: the zero hash.
 func (s *Server) take(ctx context.Context, h study.Hash) (release func(), err error) {
 	if s.config.Role == shares.Helper {
 		h = study.Hash{}
@@ -368,7 +370,8 @@ func (s *Server) agreed(ctx context.Context, h study.Hash) bool {
 	return err == nil && r.Own.Document != nil
 }
 
-// room asks a helper's shelf for room. It holds the turn, so that no plan is removed while it is being accepted.
+// room asks a helper's shelf for room. It holds the turn, so that no plan is removed while it is
+// being accepted.
 func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
 	release, err := s.take(ctx, h)
 	defer release()

@@ -53,10 +53,13 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// hung is a helper whose process runs, and whose calls answer nothing: its store is locked, or its disk hangs.
+// hung is a helper whose process runs, and whose calls answer nothing: its store is locked, or its
+// disk hangs.
 type hung struct{ pb.UnimplementedHelperServer }
 
-func (hung) hang(ctx context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+func (hung) hang(
+	ctx context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler,
+) (any, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -90,25 +93,44 @@ func (l *cutListener) Accept() (net.Conn, error) {
 	return cutConn{c, &l.cut}, err
 }
 
-// TestDeadlines: no call to a silent helper lasts longer than its deadline. Silent is one that accepts connections and
-// says nothing, one whose line is cut or whose process is stopped, and one whose process runs and whose calls hang:
-// there work on contributions may take its 2 minutes, and ends at once when whoever waits ends it. Each silence is
-// noticed.
+// TestDeadlines: no call to a silent helper lasts longer than its deadline. Silent is one that
+// accepts connections and says nothing, one whose line is cut or whose process is stopped, and one
+// whose process runs and whose calls hang: there work on contributions may take its 2 minutes, and
+// ends at once when whoever waits ends it. Each silence is noticed.
 func TestDeadlines(t *testing.T) {
 	calls := map[string]func(context.Context, *Remote) error{
-		"Accept":  func(ctx context.Context, r *Remote) error { _, err := r.Accept(ctx, Digest{}, Signed{}); return err },
-		"Bring":   func(ctx context.Context, r *Remote) error { return r.Bring(ctx, Digest{}, nil, nil) },
-		"End":     func(ctx context.Context, r *Remote) error { return r.End(ctx, Digest{}) },
-		"Prepare": func(ctx context.Context, r *Remote) error { _, err := r.Prepare(ctx, Digest{}, nil); return err },
-		"Recall":  func(ctx context.Context, r *Remote) error { return r.Recall(ctx, Signed{}) },
+		"Accept": func(ctx context.Context, r *Remote) error {
+			_, err := r.Accept(ctx, Digest{}, Signed{})
+			return err
+		},
+		"Bring": func(ctx context.Context, r *Remote) error {
+			return r.Bring(ctx, Digest{}, nil, nil)
+		},
+		"End": func(ctx context.Context, r *Remote) error {
+			return r.End(ctx, Digest{})
+		},
+		"Prepare": func(ctx context.Context, r *Remote) error {
+			_, err := r.Prepare(ctx, Digest{}, nil)
+			return err
+		},
+		"Recall": func(ctx context.Context, r *Remote) error {
+			return r.Recall(ctx, Signed{})
+		},
 		"Reveal": func(ctx context.Context, r *Remote) error {
 			_, err := r.Reveal(ctx, Digest{}, half{}, Signed{})
 			return err
 		},
-		"Seal":  func(ctx context.Context, r *Remote) error { _, err := r.Seal(ctx, Digest{}, Signed{}); return err },
-		"Share": func(ctx context.Context, r *Remote) error { _, err := r.Share(ctx, Digest{}); return err },
+		"Seal": func(ctx context.Context, r *Remote) error {
+			_, err := r.Seal(ctx, Digest{}, Signed{})
+			return err
+		},
+		"Share": func(ctx context.Context, r *Remote) error {
+			_, err := r.Share(ctx, Digest{})
+			return err
+		},
 	}
-	for _, m := range append(pb.Helper_ServiceDesc.Methods, grpc.MethodDesc{MethodName: pb.Helper_ServiceDesc.Streams[0].StreamName}) {
+	bring := grpc.MethodDesc{MethodName: pb.Helper_ServiceDesc.Streams[0].StreamName}
+	for _, m := range append(pb.Helper_ServiceDesc.Methods, bring) {
 		if calls[m.MethodName] == nil {
 			t.Errorf("call %s is not tried here", m.MethodName)
 		}
@@ -120,14 +142,18 @@ func TestDeadlines(t *testing.T) {
 			l := &cutListener{Listener: must(net.Listen("tcp", "127.0.0.1:0"))}
 			var s hung
 			tls := must(protocol.PinnedTLS(helper, own.Key(), protocol.KeyPin{}))
-			answers := func(_ context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+			answers := func(
+				_ context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler,
+			) (any, error) {
 				return &pb.HelperEnded{}, nil
 			}
 			if how == "hangs" {
 				answers = s.hang
 			}
 			g := grpc.NewServer(grpc.Creds(credentials.NewTLS(tls)), grpc.UnaryInterceptor(answers),
-				grpc.StreamInterceptor(func(_ any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, _ grpc.StreamHandler) error {
+				grpc.StreamInterceptor(func(
+					_ any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, _ grpc.StreamHandler,
+				) error {
 					<-stream.Context().Done()
 					return nil
 				}),
@@ -149,11 +175,17 @@ func TestDeadlines(t *testing.T) {
 			}
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			ended := map[bool]chan string{false: make(chan string, len(calls)), true: make(chan string, len(calls))}
-			works := func(name string) bool { return slices.Contains([]string{"Prepare", "Seal", "Share"}, name) }
+			ended := map[bool]chan string{}
+			for _, works := range []bool{false, true} {
+				ended[works] = make(chan string, len(calls))
+			}
+			works := func(name string) bool {
+				return slices.Contains([]string{"Prepare", "Seal", "Share"}, name)
+			}
 			for name, call := range calls {
 				go func() {
-					if err := call(ctx, r); !errors.Is(err, protocol.ErrHelper) && ctx.Err() == nil {
+					err := call(ctx, r)
+					if !errors.Is(err, protocol.ErrHelper) && ctx.Err() == nil {
 						t.Errorf("%s: %v", name, err)
 					}
 					ended[works(name)] <- name
@@ -178,7 +210,8 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestTurns: a study waits for no call about another study, and for its own no longer than its caller.
+// TestTurns: a study waits for no call about another study, and for its own no longer than its
+// caller.
 func TestTurns(t *testing.T) {
 	s := &Server{turns: map[Digest]chan struct{}{}}
 	release := must(s.take(t.Context(), Digest{1}))

@@ -61,7 +61,9 @@ func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) e
 	g := grpc.NewServer(
 		grpc.Creds(credentials.NewTLS(tls)), grpc.MaxRecvMsgSize(maxCall), grpc.MaxConcurrentStreams(4),
 		grpc.ConnectionTimeout(20*time.Second), grpc.WaitForHandlers(true), grpc.MaxHeaderListSize(16<<10),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingTime / 2, PermitWithoutStream: true}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime: pingTime / 2, PermitWithoutStream: true,
+		}),
 		grpc.UnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 			answer, err := handle(ctx, request)
 			if err != nil {
@@ -143,7 +145,8 @@ func asError(err error) error {
 		return fmt.Errorf("%w: it failed by itself, and its own log says why: call its operator", protocol.ErrHelper)
 	}
 	if refusedKey.MatchString(s.Message()) {
-		return fmt.Errorf("%w: it ends the connection: perhaps it pins another key than this coordinator's: compare both with caucus helper keys, at each server (%s)", protocol.ErrHelper, s.Message())
+		return fmt.Errorf("%w: it ends the connection: perhaps it pins another key than this coordinator's: "+
+			"compare both with caucus helper keys, at each server (%s)", protocol.ErrHelper, s.Message())
 	}
 	if s.Code() == codes.DeadlineExceeded {
 		return fmt.Errorf("%w: it does not answer", protocol.ErrHelper)
@@ -331,10 +334,11 @@ type Remote struct {
 	asked      asked
 }
 
-// Deadlines of calls to the helper: workTime of Prepare, Seal and Share, since work on contributions may take long on a
-// slow machine; callTime of Accept, Reveal, End and Recall, which read and write a few rows, and of each part of Bring.
-// Whoever waits for Advance can end its ctx, and repeat the call later. A connection whose helper answers no ping is
-// given up after pingTime twice, and every call on it ends.
+// Deadlines of calls to the helper: workTime of Prepare, Seal and Share, since work on
+// contributions may take long on a slow machine; callTime of Accept, Reveal, End and Recall, which
+// read and write a few rows, and of each part of Bring. Whoever waits for Advance can end its ctx,
+// and repeat the call later. A connection whose helper answers no ping is given up after pingTime
+// twice, and every call on it ends.
 const (
 	workTime = 2 * time.Minute
 	callTime = 8 * time.Second
@@ -465,8 +469,11 @@ func (r *Remote) wake(ctx context.Context) {
 	r.connection.WaitForStateChange(ctx, connectivity.TransientFailure)
 }
 
-// bring lets each part of a plan and its pool take callTime, and the helper's storing of them longer if they are large.
-func (r *Remote) bring(ctx context.Context, plan study.Hash, canonical, pool []byte, late clock.Timer) error {
+// bring lets each part of a plan and its pool take callTime, and the helper's storing of them
+// longer if they are large.
+func (r *Remote) bring(
+	ctx context.Context, plan study.Hash, canonical, pool []byte, late clock.Timer,
+) error {
 	stream, err := r.helper.Bring(ctx)
 	if err != nil {
 		return err
@@ -477,7 +484,9 @@ func (r *Remote) bring(ctx context.Context, plan study.Hash, canonical, pool []b
 			late.Reset(callTime)
 		}
 	}
-	send(&pb.HelperPart{Part: &pb.HelperPart_Header{Header: &pb.HelperHeader{Plan: plan[:], PlanSize: uint64(len(canonical)), PoolSize: uint64(len(pool))}}})
+	send(&pb.HelperPart{Part: &pb.HelperPart_Header{Header: &pb.HelperHeader{
+		Plan: plan[:], PlanSize: uint64(len(canonical)), PoolSize: uint64(len(pool)),
+	}}})
 	for chunk := range protocol.Chunks(canonical, 0) {
 		send(&pb.HelperPart{Part: &pb.HelperPart_Plan{Plan: chunk}})
 	}

@@ -20,8 +20,8 @@ import (
 	"caucus/study"
 )
 
-// budgetOf is the line of a configuration that allows what a study costs a server, to the last bit, or a billionth of
-// it less.
+// budgetOf is the line of a configuration that allows what a study costs a server, to the last bit,
+// or a billionth of it less.
 func budgetOf(task study.Task, enough bool) string {
 	after := privacy.NewTotals()
 	for _, c := range must(task.Charges(0)) {
@@ -42,12 +42,13 @@ func ledgerOf(dir string) int64 {
 	return n
 }
 
-// TestKillBudget: a study whose contributions both servers may have, while one server's budget is too small by a
-// billionth of the study's cost, as where the operator lowered it since. Where it is the coordinator's, the study fails
-// by itself and nobody is charged. Where it is the helper's, the study waits, its operator cancels it, and the
-// coordinator alone is charged, once. Either server is killed by SIGKILL at each of its effects on the way. Then the
-// study's place is free, the helper has no share of it, and with that much budget again another study of the same cost
-// is released: nothing is promised or charged for the first any more. A short run tries a few effects.
+// TestKillBudget: a study whose contributions both servers may have, while one server's budget is
+// too small by a billionth of the study's cost, as where the operator lowered it since. Where it is
+// the coordinator's, the study fails by itself and nobody is charged. Where it is the helper's, the
+// study waits, its operator cancels it, and the coordinator alone is charged, once. Either server
+// is killed by SIGKILL at each of its effects on the way. Then the study's place is free, the
+// helper has no share of it, and with that much budget again another study of the same cost is
+// released: nothing is promised or charged for the first any more. A short run tries a few effects.
 func TestKillBudget(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -64,25 +65,34 @@ func TestKillBudget(t *testing.T) {
 	w.stop()
 	enough, few := budgetOf(w.task, true), budgetOf(w.task, false)
 
-	carry := func(t *testing.T, few string, at string, killCoordinator, killHelper string) (effects, helpers []string) {
+	carry := func(
+		t *testing.T, few, at, killCoordinator, killHelper string,
+	) (effects, helpers []string) {
+		killed := fmt.Sprintf("killed at %q, the helper at %q", killCoordinator, killHelper)
 		dir, second := w.copied(t)
-		config := map[string]string{"coordinator": filepath.Join(dir, folder.ConfigFile), "helper": filepath.Join(second, helper.ConfigFile)}[at]
+		config := filepath.Join(dir, folder.ConfigFile)
+		if at == "helper" {
+			config = filepath.Join(second, helper.ConfigFile)
+		}
 		settle(t, config, "budget: none", few)
 		ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
 		defer stop()
 		h := keepHelper(t, second, killHelper)
 		c := startChild(t, dir, killCoordinator)
-		// attempt makes a call until it succeeds, and starts the coordinator again where it was killed.
+		// attempt makes a call until it succeeds, and starts the coordinator again where it was
+		// killed.
 		attempt := func(call func(*protocol.Client) error) {
 			for {
-				client := must(protocol.Dial(operator, protocol.DialOptions{Coordinator: c.address, Timeout: 5 * time.Second}))
+				client := must(protocol.Dial(operator, protocol.DialOptions{
+					Coordinator: c.address, Timeout: 5 * time.Second,
+				}))
 				err := call(client)
 				client.Close()
 				switch {
 				case err == nil:
 					return
 				case !protocol.Retry(err) || ctx.Err() != nil:
-					t.Fatalf("killed at %q, the helper at %q: %v", killCoordinator, killHelper, err)
+					t.Fatalf("%s: %v", killed, err)
 				case c.dead():
 					effects = append(effects, c.end()...)
 					c = startChild(t, dir, "")
@@ -104,7 +114,9 @@ func TestKillBudget(t *testing.T) {
 		}
 		failed := func(s protocol.Study) bool { return s.State == study.Failed }
 		if at == "helper" {
-			until("trial", func(s protocol.Study) bool { return strings.Contains(s.Reason, "budget") })
+			until("trial", func(s protocol.Study) bool {
+				return strings.Contains(s.Reason, "budget")
+			})
 			attempt(func(o *protocol.Client) error {
 				_, err := o.Cancel(ctx, "trial", "")
 				if errors.Is(err, study.ErrNotOpen) { // it was killed after it was cancelled
@@ -114,15 +126,18 @@ func TestKillBudget(t *testing.T) {
 			})
 		}
 		until("trial", failed)
-		places := func() int { return len(must(helper.Studies(ctx, must(helper.LoadConfig(second))))) }
+		places := func() int {
+			return len(must(helper.Studies(ctx, must(helper.LoadConfig(second)))))
+		}
 		for ; places() > 0; time.Sleep(20 * time.Millisecond) {
 			attempt(func(o *protocol.Client) error { _, err := o.Study(ctx, "trial"); return err })
 		}
 		must(0, c.cmd.Process.Signal(syscall.SIGTERM))
 		effects = append(effects, c.end()...)
 		helpers, _ = h.end()
-		if got, want := [2]int64{ledgerOf(dir), ledgerOf(second)}, map[string][2]int64{"helper": {1, 0}}[at]; got != want {
-			t.Errorf("killed at %q, the helper at %q: the coordinator and the helper have %v charges, want %v", killCoordinator, killHelper, got, want)
+		want := map[string][2]int64{"helper": {1, 0}}[at]
+		if got := [2]int64{ledgerOf(dir), ledgerOf(second)}; got != want {
+			t.Errorf("%s: the two servers have %v charges, want %v", killed, got, want)
 		}
 
 		// With the budget of one study, the next one opens: the first promises nothing.
@@ -133,7 +148,7 @@ func TestKillBudget(t *testing.T) {
 		c = startChild(t, dir, "")
 		attempt(func(o *protocol.Client) error { _, err := o.Open(ctx, "next"); return err })
 		if n := places(); n != 1 {
-			t.Errorf("killed at %q, the helper at %q: %d studies take a place", killCoordinator, killHelper, n)
+			t.Errorf("%s: %d studies take a place", killed, n)
 		}
 		must(0, c.cmd.Process.Signal(syscall.SIGTERM))
 		c.end()
@@ -143,12 +158,15 @@ func TestKillBudget(t *testing.T) {
 		t.Run("of the "+at, func(t *testing.T) {
 			t.Parallel()
 			effects, helpers := carry(t, few, at, "", "")
-			for _, e := range map[string][]string{"coordinator": {"after set stored#1", "after failure stored#1", "after told stored#1"}, "helper": {"after ledger#1", "after failure stored#1", "after told stored#1"}}[at] {
+			drawn := map[string]string{"coordinator": "after set stored#1", "helper": "after ledger#1"}[at]
+			for _, e := range []string{drawn, "after failure stored#1", "after told stored#1"} {
 				if !slices.Contains(effects, e) {
 					t.Errorf("effect %q is not among %q", e, effects)
 				}
 			}
-			for _, e := range []string{"after preparation stored#1", "after set stored#1", "after end stored#1"} {
+			for _, e := range []string{
+				"after preparation stored#1", "after set stored#1", "after end stored#1",
+			} {
 				if !slices.Contains(helpers, e) {
 					t.Errorf("the helper's effect %q is not among %q", e, helpers)
 				}

@@ -152,9 +152,9 @@ func settle(t *testing.T, path, old, new string) {
 
 // TestKillShared: a study of two servers in processes of their own, with either killed by SIGKILL
 // at each of its effects, then started again. Whatever was acknowledged is in the release, once;
-// each server's ledger has one charge, and all that both signed verifies. Each budget is what the study costs, to the
-// last bit, so that what is asked twice must not be counted twice. A short run tries a few effects, others each time
-// one is added.
+// each server's ledger has one charge, and all that both signed verifies. Each budget is what the
+// study costs, to the last bit, so that what is asked twice must not be counted twice. A short run
+// tries a few effects, others each time one is added.
 func TestKillShared(t *testing.T) {
 	t.Parallel()
 	const parties = 4

@@ -15,8 +15,8 @@ import (
 type relay struct {
 	net.Listener
 	held sync.RWMutex // locked: nothing passes
-	// fault, if not nil, is asked before a piece passes: the n-th piece of the c-th connection, in the direction from
-	// the helper or to it. It returns false to end the connection there.
+	// fault, if not nil, is asked before a piece passes: the n-th piece of the c-th connection, in
+	// the direction from the helper or to it. It returns false to end the connection there.
 	fault func(c, n int, answer bool) bool
 }
 
@@ -63,7 +63,9 @@ func newRelay(t *testing.T, to string) *relay {
 }
 
 // newRelayed is a world whose coordinator reaches the helper by a relay.
-func newRelayed(t *testing.T, parties int, change func(*study.Plan), fault func(c, n int, answer bool) bool) (*sharedWorld, *relay) {
+func newRelayed(
+	t *testing.T, parties int, change func(*study.Plan), fault func(c, n int, answer bool) bool,
+) (*sharedWorld, *relay) {
 	w := newSharedWorld(t, parties, change)
 	w.stop()
 	line := newRelay(t, w.helper.Listen)
@@ -73,9 +75,9 @@ func newRelayed(t *testing.T, parties int, change func(*study.Plan), fault func(
 	return w, line
 }
 
-// TestLine: a study of two servers over a line that fails goes through, is charged once at each server, and leaves no
-// place. Where connections end, each ends a piece later than the one before, so that questions and answers are lost at
-// many steps.
+// TestLine: a study of two servers over a line that fails goes through, is charged once at each
+// server, and leaves no place. Where connections end, each ends a piece later than the one before,
+// so that questions and answers are lost at many steps.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -83,12 +85,17 @@ func TestLine(t *testing.T) {
 	for name, fault := range map[string]func(c, n int, answer bool) bool{
 		"answers are lost":   func(c, n int, answer bool) bool { return !answer || n < c },
 		"questions are lost": func(c, n int, answer bool) bool { return answer || n < c },
-		"a slow line":        func(int, int, bool) bool { time.Sleep(30 * time.Millisecond); return true },
-		"cut now and then":   func(int, int, bool) bool { return cut.Add(1)%17 != 0 },
+		"a slow line": func(int, int, bool) bool {
+			time.Sleep(30 * time.Millisecond)
+			return true
+		},
+		"cut now and then": func(int, int, bool) bool { return cut.Add(1)%17 != 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, _ := newRelayed(t, 3, func(p *study.Plan) { p.Deadline = p.Deadline.Add(5000 * time.Hour) }, fault)
+			w, _ := newRelayed(t, 3, func(p *study.Plan) {
+				p.Deadline = p.Deadline.Add(5000 * time.Hour)
+			}, fault)
 			must(0, w.operator.UploadPool(ctx, w.plan.Pool, w.pool))
 			must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
 			repeat := func(call func() error) {
@@ -107,16 +114,21 @@ func TestLine(t *testing.T) {
 			s := must(w.operator.Study(ctx, "trial"))
 			var all [][]byte
 			repeat(func() (err error) {
-				if s, err = w.parties["p0"].Study(ctx, "trial"); err == nil && s.Helper.Document == nil {
+				s, err = w.parties["p0"].Study(ctx, "trial")
+				if err == nil && s.Helper.Document == nil {
 					err = context.DeadlineExceeded // the helper is silent just now
 				}
 				return err
 			})
 			all = w.uploads(s)
 			for i, p := range w.plan.Roster {
-				repeat(func() error { _, err := w.parties[string(p)].Contribute(ctx, s.Hash, all[i]); return err })
+				repeat(func() error {
+					_, err := w.parties[string(p)].Contribute(ctx, s.Hash, all[i])
+					return err
+				})
 			}
-			for begun := time.Now(); w.state().State != study.Released; time.Sleep(50 * time.Millisecond) {
+			for begun := time.Now(); w.state().State != study.Released; {
+				time.Sleep(50 * time.Millisecond)
 				if time.Since(begun) > 2*time.Minute || w.state().State == study.Failed {
 					t.Fatalf("%+v", w.state())
 				}

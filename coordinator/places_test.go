@@ -148,11 +148,14 @@ func TestSilentHelper(t *testing.T) {
 	must(w.parties["p0"].Contribute(ctx, s.Hash, all[0]))
 	w.plan.Name = "draft"
 	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
-	if _, err := w.operator.Open(ctx, "draft"); err == nil || !strings.Contains(err.Error(), "study draft: it stays a draft: the helper is not available: it does not answer; once that is mended") {
+	const says = "study draft: it stays a draft: the helper is not available: it does not answer; once"
+	if _, err := w.operator.Open(ctx, "draft"); err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("opened: %v", err)
 	}
-	if s := must(w.operator.Study(ctx, "draft")); !strings.HasPrefix(s.Reason, "not opened at 20") || !strings.HasSuffix(s.Reason, "once that is mended, type caucus study open again") || strings.Count(s.Reason, "the helper") != 1 {
-		t.Errorf("a draft says %q", s.Reason)
+	why := must(w.operator.Study(ctx, "draft")).Reason
+	if !strings.HasPrefix(why, "not opened at 20") || strings.Count(why, "the helper") != 1 ||
+		!strings.HasSuffix(why, "once that is mended, type caucus study open again") {
+		t.Errorf("a draft says %q", why)
 	}
 	w.plan.Name = "trial"
 	line.held.Unlock()
@@ -165,8 +168,8 @@ func TestSilentHelper(t *testing.T) {
 	w.verified()
 }
 
-// TestCancelledWhileSilent: while a call hangs at a silent helper, its study is cancelled at once, and so is another.
-// Both places are free once the helper answers.
+// TestCancelledWhileSilent: while a call hangs at a silent helper, its study is cancelled at once,
+// and so is another. Both places are free once the helper answers.
 func TestCancelledWhileSilent(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -179,7 +182,8 @@ func TestCancelledWhileSilent(t *testing.T) {
 	w.plan.Name = "trial"
 	line.held.Lock()
 	w.contributed(s, all)
-	for begun := time.Now(); w.state().State != study.Sealed || w.state().Reason == ""; time.Sleep(20 * time.Millisecond) {
+	for begun := time.Now(); w.state().State != study.Sealed || w.state().Reason == ""; {
+		time.Sleep(20 * time.Millisecond)
 		if time.Since(begun) > time.Minute {
 			t.Fatalf("no call hangs: %+v", w.state())
 		}
@@ -187,12 +191,14 @@ func TestCancelledWhileSilent(t *testing.T) {
 	}
 	for _, name := range []string{"other", "trial"} {
 		begun := time.Now()
-		if _, err := w.operator.Cancel(ctx, name, ""); err != nil || time.Since(begun) > 20*time.Second {
+		_, err := w.operator.Cancel(ctx, name, "")
+		if err != nil || time.Since(begun) > 20*time.Second {
 			t.Errorf("%s is cancelled after %v: %v", name, time.Since(begun), err)
 		}
 	}
-	if n := must(privacy.HeadOf(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 0 || w.state().State != study.Failed {
-		t.Errorf("the ledger has %d entries, the study is %s", n, w.state().State)
+	ledger := must(privacy.HeadOf(ctx, w.server.scheduler.releaser.journal))
+	if ledger.Sequence != 0 || w.state().State != study.Failed {
+		t.Errorf("the ledger has %d entries, the study is %s", ledger.Sequence, w.state().State)
 	}
 	line.held.Unlock()
 	w.told()

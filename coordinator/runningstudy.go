@@ -60,7 +60,8 @@ type runningStudy struct {
 	uploadsMu sync.Mutex // guards uploads
 	uploads   map[study.PartyID]bool
 
-	// advancing is held while the study is opened with a helper, folded or released. It guards the fields below.
+	// advancing is held while the study is opened with a helper, folded or released. It guards the
+	// fields below.
 	advancing sync.Mutex
 	inspected bool // the stored bodies were checked against their digests
 	saidKept  bool // the log says already that the ledger has released the study, which waits for lost bytes
@@ -406,7 +407,8 @@ func (c *runningStudy) withdraw(ctx context.Context, reason string, ledger *priv
 	return wireError(err)
 }
 
-// interruptible is ctx for the holder of advancing. It ends once somebody cancels the study (seize).
+// interruptible is ctx for the holder of advancing. It ends once somebody cancels the study
+// (seize).
 func (c *runningStudy) interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
 	c.mu.Lock()
@@ -418,8 +420,8 @@ func (c *runningStudy) interruptible(ctx context.Context) (context.Context, cont
 // seizeTime bounds how long seize waits for a step that cannot be interrupted.
 const seizeTime = 8 * time.Second
 
-// seize takes advancing from work that may be repeated, because it may wait for the helper for minutes. It reports
-// whether it did.
+// seize takes advancing from work that may be repeated, because it may wait for the helper for
+// minutes. It reports whether it did.
 func (c *runningStudy) seize(ctx context.Context) bool {
 	ctx, stop := context.WithTimeout(ctx, seizeTime)
 	defer stop()

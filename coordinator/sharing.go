@@ -97,7 +97,8 @@ func (c *runningStudy) agree(ctx context.Context) error {
 	defer c.mu.Unlock()
 	if c.trouble = ""; err != nil {
 		err = fmt.Errorf("%w; once that is mended, type caucus study open again", wireError(err))
-		c.trouble = fmt.Sprintf("not opened at %s: %v", c.watch.clock.Now().UTC().Format(time.RFC3339), err)
+		at := c.watch.clock.Now().UTC().Format(time.RFC3339)
+		c.trouble = fmt.Sprintf("not opened at %s: %v", at, err)
 		err = fmt.Errorf("it stays a draft: %w", err)
 	}
 	return err

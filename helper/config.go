@@ -34,8 +34,9 @@ type Config struct {
 	// Coordinator is the coordinator's key for its helper, as "caucus helper keys" prints it on the coordinator's
 	// machine. Only the key's holder can connect.
 	Coordinator protocol.SignerKey `yaml:"coordinator"`
-	// CoordinatorCode is the code of that key, as the coordinator's operator reads it by telephone. Until Coordinator is
-	// there, the helper waits for a caller whose key has this code, and writes its key here (Learn).
+	// CoordinatorCode is the code of that key, as the coordinator's operator reads it by telephone.
+	// Until Coordinator is there, the helper waits for a caller whose key has this code, and writes
+	// its key here (Learn).
 	CoordinatorCode string `yaml:"coordinator_code"`
 	// Head is the head file, which remembers the helper's progress. It must lie outside the folder
 	// and its backups, best on another disk. A relative path is relative to the folder.
@@ -112,8 +113,11 @@ func (c Config) Validate() error {
 			return fmt.Errorf("metrics: %w", err)
 		}
 	}
-	if _, is, err := protocol.ReadKeyCode(c.CoordinatorCode); c.CoordinatorCode != "" && (!is || err != nil) {
-		return fmt.Errorf("coordinator_code: %q is no code: it has 20 letters and digits: %w", c.CoordinatorCode, err)
+	switch _, is, err := protocol.ReadKeyCode(c.CoordinatorCode); {
+	case err != nil:
+		return fmt.Errorf("coordinator_code: %w", err)
+	case c.CoordinatorCode != "" && !is:
+		return fmt.Errorf("coordinator_code: %q is none: a code has 20 letters and digits", c.CoordinatorCode)
 	}
 	for u, g := range c.Budget {
 		if err := g.Validate(); err != nil {

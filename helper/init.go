@@ -22,8 +22,8 @@ type InitOptions struct {
 	Listen string
 	// Head is the head file to make (Config.Head). Empty means Dir with .head appended.
 	Head string
-	// Coordinator is the key to pin, or its code (protocol.KeyCode). If it is empty, the operator writes one of them
-	// into the file later.
+	// Coordinator is the key to pin, or its code (protocol.KeyCode). If it is empty, the operator
+	// writes one of them into the file later.
 	Coordinator string
 }
 

@@ -20,10 +20,13 @@ const learnTime = 10 * time.Second
 
 var codeLine = regexp.MustCompile(`(?m)^coordinator_code:.*$`)
 
-// Learn waits for the coordinator of which only the code is known (Config.CoordinatorCode), and writes its key into the
-// configuration in place of the code. It returns the new configuration. Whoever holds no key with that code is refused.
+// Learn waits for the coordinator of which only the code is known (Config.CoordinatorCode), and
+// writes its key into the configuration in place of the code. It returns the new configuration.
+// Whoever holds no key with that code is refused.
 func Learn(ctx context.Context, c Config) (Config, error) {
-	fail := func(err error) (Config, error) { return c, fmt.Errorf("learn the coordinator's key: %w", err) }
+	fail := func(err error) (Config, error) {
+		return c, fmt.Errorf("learn the coordinator's key: %w", err)
+	}
 	unlock, err := folder.Hold(c.Dir, "another helper")
 	if err != nil {
 		return fail(err)
@@ -92,12 +95,13 @@ func Learn(ctx context.Context, c Config) (Config, error) {
 		return fail(err)
 	}
 	line := fmt.Appendf(nil, "coordinator: %s", key)
-	if err := protocol.WriteSecret(c.path(ConfigFile), codeLine.ReplaceAllLiteral(text, line)); err != nil {
+	text = codeLine.ReplaceAllLiteral(text, line)
+	if err := protocol.WriteSecret(c.path(ConfigFile), text); err != nil {
 		return fail(err)
 	}
 	learned, err := LoadConfig(c.Dir)
 	if err == nil && !bytes.Equal(learned.Coordinator[:], key[:]) {
-		err = fmt.Errorf("%s has no line coordinator_code: write this instead of it: %s", ConfigFile, line)
+		err = fmt.Errorf("%s has no line coordinator_code: write this line there: %s", ConfigFile, line)
 	}
 	if err != nil {
 		return fail(err)

@@ -30,8 +30,8 @@ func TestKeyCode(t *testing.T) {
 	}
 }
 
-// TestReadKeyCode: a code is read as people type it. One wrong letter, or two neighbours in the wrong order, are noticed
-// always. What has not a code's form is none.
+// TestReadKeyCode: a code is read as people type it. One wrong letter, or two neighbours in the
+// wrong order, are noticed always. What has not a code's form is none.
 func TestReadKeyCode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		code := KeyCode(rapid.SliceOf(rapid.Byte()).Draw(t, "key"))
@@ -39,25 +39,34 @@ func TestReadKeyCode(t *testing.T) {
 		if rapid.Bool().Draw(t, "lower") {
 			typed = strings.ToLower(code)
 		}
-		typed = strings.NewReplacer("-", rapid.SampledFrom([]string{"-", " ", ""}).Draw(t, "sign"), "0", rapid.SampledFrom([]string{"0", "o", "O"}).Draw(t, "zero"), "1", rapid.SampledFrom([]string{"1", "l", "I"}).Draw(t, "one")).Replace(typed)
-		if read, is, err := ReadKeyCode(typed); read != code || !is || err != nil {
+		as := strings.NewReplacer(
+			"-", rapid.SampledFrom([]string{"-", " ", ""}).Draw(t, "sign"),
+			"0", rapid.SampledFrom([]string{"0", "o", "O"}).Draw(t, "zero"),
+			"1", rapid.SampledFrom([]string{"1", "l", "I"}).Draw(t, "one"))
+		typed = as.Replace(typed)
+		read, is, err := ReadKeyCode(typed)
+		if read != code || !is || err != nil {
 			t.Fatalf("%s, typed as %q, is read as %q, %v, %v", code, typed, read, is, err)
 		}
 		letters := []byte(strings.ReplaceAll(code, "-", ""))
 		i := rapid.IntRange(0, len(letters)-1).Draw(t, "at")
 		wrong := slices.Clone(letters)
 		wrong[i] = rapid.SampledFrom([]byte(codeLetters)).Draw(t, "letter")
-		if _, is, err := ReadKeyCode(string(wrong)); !is || (err == nil) != slices.Equal(wrong, letters) {
+		_, is, err = ReadKeyCode(string(wrong))
+		if !is || (err == nil) != slices.Equal(wrong, letters) {
 			t.Fatalf("%s, typed as %s: %v, %v", letters, wrong, is, err)
 		}
 		wrong = slices.Clone(letters)
 		j := min(i+1, len(letters)-1)
 		wrong[i], wrong[j] = wrong[j], wrong[i]
-		if _, is, err := ReadKeyCode(string(wrong)); !is || (err == nil) != slices.Equal(wrong, letters) {
+		_, is, err = ReadKeyCode(string(wrong))
+		if !is || (err == nil) != slices.Equal(wrong, letters) {
 			t.Fatalf("%s, typed as %s: %v, %v", letters, wrong, is, err)
 		}
 	})
-	for _, text := range []string{"", "7K3M-Q0XD", strings.Repeat("ab", 32), "helper.json", "7K3M-Q0XD-29TB-HHRN-5CWU"} {
+	for _, text := range []string{
+		"", "7K3M-Q0XD", strings.Repeat("ab", 32), "helper.json", "7K3M-Q0XD-29TB-HHRN-5CWU",
+	} {
 		if _, is, err := ReadKeyCode(text); is || err != nil {
 			t.Errorf("%q: %v, %v", text, is, err)
 		}

@@ -14,15 +14,16 @@ import (
 	"time"
 )
 
-// PinnedTLS connects two signers that know each other's public key and share no authority. It is TLS 1.3. Each
-// end shows a certificate for its signing key, and admits only the holder of the other key. The rest of a
-// certificate is ignored; it has no end date, and a pinned key is valid until it is withdrawn.
+// PinnedTLS connects two signers that know each other's public key and share no authority. It is
+// TLS 1.3. Each end shows a certificate for its signing key, and admits only the holder of the
+// other key. The rest of a certificate is ignored; it has no end date, and a pinned key is valid
+// until it is withdrawn.
 //
-// A helper's certificate names the pin of its sealing key, so that a code can stand for both keys (CodedTLS). sealing is
-// zero for others.
+// A helper's certificate names the pin of its sealing key, so that a code can stand for both keys
+// (CodedTLS). sealing is zero for others.
 //
-// The same key signs documents. Those signatures are Ed25519ctx with their own context, so none is valid as a
-// signature of TLS, and no signature of TLS is valid for a document.
+// The same key signs documents. Those signatures are Ed25519ctx with their own context, so none is
+// valid as a signature of TLS, and no signature of TLS is valid for a document.
 func PinnedTLS(own *Signer, other SignerKey, sealing KeyPin) (*tls.Config, error) {
 	if own.Key() == other {
 		return nil, errors.New("both ends have one key")
@@ -60,8 +61,8 @@ func PinnedTLS(own *Signer, other SignerKey, sealing KeyPin) (*tls.Config, error
 	}, nil
 }
 
-// CodedTLS is PinnedTLS with an end of which only the code is known (KeyCode). It admits the holder of the keys with
-// that code.
+// CodedTLS is PinnedTLS with an end of which only the code is known (KeyCode). It admits the holder
+// of the keys with that code.
 func CodedTLS(own *Signer, sealing KeyPin, code string) (*tls.Config, error) {
 	c, err := PinnedTLS(own, SignerKey{}, sealing)
 	if err != nil {
@@ -70,7 +71,7 @@ func CodedTLS(own *Signer, sealing KeyPin, code string) (*tls.Config, error) {
 	c.VerifyConnection = func(s tls.ConnectionState) error {
 		_, have, err := peerKeys(s)
 		if err == nil && have != code {
-			err = fmt.Errorf("the keys there have the code %s, not %s: have the code read again by telephone", have, code)
+			err = fmt.Errorf("the keys there have the code %s, not %s: have the code read again", have, code)
 		}
 		return err
 	}
@@ -94,7 +95,8 @@ func peerKeys(s tls.ConnectionState) (key SignerKey, code string, err error) {
 	return SignerKey(public), KeyCode(keys...), nil
 }
 
-// PeerKey completes a connection by CodedTLS, and returns the key of the other end, which holds that key.
+// PeerKey completes a connection by CodedTLS, and returns the key of the other end, which holds
+// that key.
 func PeerKey(ctx context.Context, c *tls.Conn) (SignerKey, error) {
 	if err := c.HandshakeContext(ctx); err != nil {
 		return SignerKey{}, err
@@ -103,9 +105,11 @@ func PeerKey(ctx context.Context, c *tls.Conn) (SignerKey, error) {
 	return key, err
 }
 
-// HelperByCode asks the helper at an address for its signing key. It returns a key only if the helper's keys have the
-// code and the helper admits own, by key or by code.
-func HelperByCode(ctx context.Context, address string, own *Signer, code string) (key SignerKey, err error) {
+// HelperByCode asks the helper at an address for its signing key. It returns a key only if the
+// helper's keys have the code and the helper admits own, by key or by code.
+func HelperByCode(
+	ctx context.Context, address string, own *Signer, code string,
+) (key SignerKey, err error) {
 	fail := func(err error) (SignerKey, error) {
 		return SignerKey{}, fmt.Errorf("ask the helper at %s for its key: %w", address, err)
 	}
@@ -125,10 +129,13 @@ func HelperByCode(ctx context.Context, address string, own *Signer, code string)
 	if err := conn.SetReadDeadline(deadline); err != nil {
 		return fail(err)
 	}
-	// In TLS 1.3 a client is done before it is refused. Whoever admits it sends something or ends the connection.
-	if _, err := conn.Read(make([]byte, 1)); err != nil && strings.Contains(err.Error(), "remote error: tls") {
+	// In TLS 1.3 a client is done before it is refused. Whoever admits it sends something or ends
+	// the connection.
+	_, err = conn.Read(make([]byte, 1))
+	if err != nil && strings.Contains(err.Error(), "remote error: tls") {
 		own := own.Key()
-		return fail(fmt.Errorf("%w: the helper does not know this coordinator: its operator types the code %s", ErrDenied, KeyCode(own[:])))
+		return fail(fmt.Errorf("%w: the helper does not know this coordinator: "+
+			"its operator types the code %s", ErrDenied, KeyCode(own[:])))
 	}
 	return key, nil
 }

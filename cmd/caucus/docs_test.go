@@ -291,8 +291,9 @@ func TestFirstStudyIsRun(t *testing.T) {
 
 // typedIn returns the shapes of the commands that a script types.
 func typedIn(t *testing.T, script string) (run [][]string) {
+	typed := regexp.MustCompile(`^(?:exec|eventually) caucus (.*)`)
 	for line := range strings.Lines(script) {
-		if m := regexp.MustCompile(`^(?:exec|eventually) caucus (.*)`).FindStringSubmatch(line); m != nil {
+		if m := typed.FindStringSubmatch(line); m != nil {
 			words, err := shellWords(m[1])
 			if err != nil {
 				t.Fatal(err)
@@ -306,9 +307,9 @@ func typedIn(t *testing.T, script string) (run [][]string) {
 // serverScripts type what the pages say about the two servers of a study.
 var serverScripts = []string{"aggregators", "serverlost", "coordinatorlost", "telephone"}
 
-// TestServersProceduresAreTyped: each command that docs/aggregators.md has for setting up a helper, and each that
-// section 7 of docs/operator.md has, is typed by a script with all its flags, apart from names. Each way out of a loss,
-// in bold type there, is named by a comment of such a script.
+// TestServersProceduresAreTyped: each command that docs/aggregators.md has for setting up a helper,
+// and each that section 7 of docs/operator.md has, is typed by a script with all its flags, apart
+// from names. Each way out of a loss, in bold type there, is named by a comment of such a script.
 func TestServersProceduresAreTyped(t *testing.T) {
 	var run [][]string
 	comments := ""
@@ -354,7 +355,8 @@ func TestServersProceduresAreTyped(t *testing.T) {
 	_, ways, _ := strings.Cut(string(must(os.ReadFile(lost))), "### When one of the two")
 	bold := regexp.MustCompile(`\*\*([^*]+)\*\*`).FindAllStringSubmatch(ways, -1)
 	for _, m := range bold {
-		if way := strings.TrimSuffix(m[1], "."); !strings.Contains(strings.ToLower(comments), strings.ToLower(way)) {
+		way := strings.TrimSuffix(m[1], ".")
+		if !strings.Contains(strings.ToLower(comments), strings.ToLower(way)) {
 			t.Errorf("no comment of the scripts %v has %q", serverScripts, way)
 		}
 	}

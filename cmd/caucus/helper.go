@@ -28,7 +28,8 @@ type helperDocument struct {
 	helper.Pins
 	// Code is the code of both keys (helper.Pins.Code).
 	Code string `json:"code"`
-	// Coordinator is the coordinator's key that the helper accepts, or its code, "" if neither is set.
+	// Coordinator is the coordinator's key that the helper accepts, or its code, "" if neither is
+	// set.
 	Coordinator string `json:"coordinator"`
 }
 

@@ -28,11 +28,12 @@ type HelperReport struct {
 	Helper *Helper `json:"helper,omitempty"`
 }
 
-// MakeHelper prepares the coordinator in dir for a helper. It makes the coordinator's signing key, its store of shares
-// and that store's head file, if the key is missing. A coordinator that runs opens none of them then. With an address
-// and a key, MakeHelper also writes the helper into the configuration, in place of one that is named there; the
-// coordinator must then be stopped. The key may be the code of the helper's keys (protocol.KeyCode): then the helper is
-// asked at the address for its key. Studies under way with an earlier helper fail once the new one answers.
+// MakeHelper prepares the coordinator in dir for a helper. It makes the coordinator's signing key,
+// its store of shares and that store's head file, if the key is missing. A coordinator that runs
+// opens none of them then. With an address and a key, MakeHelper also writes the helper into the
+// configuration, in place of one that is named there; the coordinator must then be stopped. The key
+// may be the code of the helper's keys (protocol.KeyCode): then the helper is asked at the address
+// for its key. Studies under way with an earlier helper fail once the new one answers.
 func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	fail := func(err error) (HelperReport, error) {
 		return HelperReport{}, fmt.Errorf("make what the coordinator in %s needs for a helper: %w", dir, err)
