@@ -1297,4 +1297,43 @@ var mutants = []mutant{
 		old: "return done && !late", new: "return done || late",
 		found: "TestInTime",
 	},
+	{
+		name: "a leader's session is ended whether or not it is silent", room: "internal/database",
+		file: "observer.go",
+		old:  "AND clock_timestamp() - state_change > $1::float8 * interval '1 second'",
+		new:  "AND $1::float8 >= 0", found: "TestEndSilent",
+	},
+	{
+		name: "the leader under another epoch is ended", room: "internal/database",
+		file: "observer.go",
+		old:  "AND granted AND (SELECT epoch FROM caucus.lease) = $3",
+		new:  "AND granted AND $3::bigint <> 0", found: "TestEndSilent",
+	},
+	{
+		name: "a silent leader's other sessions stay", room: "internal/database",
+		file: "observer.go",
+		old:  "ON silent.pid = leader.pid OR silent.process = leader.process AND leader.process LIKE $4",
+		new:  "ON silent.pid = leader.pid AND leader.process LIKE $4", found: "TestEndSilent",
+	},
+	{
+		name: "a rival is heard and ignored", room: "coordinator", file: "witness.go",
+		old: "err == nil && other != nil", new: "err != nil && other != nil",
+		found: "TestTwoDatabases",
+	},
+	{
+		name: "a leader over another database is no rival", room: "coordinator/cluster",
+		file: "view.go",
+		old:  "m.Leads && (!v.over(m) || m.Epoch >= v.Own.Epoch)",
+		new:  "m.Leads && v.over(m) && m.Epoch >= v.Own.Epoch", found: "TestRival",
+	},
+	{
+		name: "a leader that is gone still leads", room: "coordinator/cluster", file: "view.go",
+		old: "return m.Alive && m.Leads && m.Epoch == v.Newest && v.over(m)",
+		new: "return m.Leads && m.Epoch == v.Newest && v.over(m)", found: "TestLed",
+	},
+	{
+		name: "a list of before takes an agent back", room: "protocol", file: "identity.go",
+		in:  "coordinator",
+		old: "a.Number >= id.AddressesNumber", new: "a.Number >= 0", found: "TestAddressNumbers",
+	},
 }
