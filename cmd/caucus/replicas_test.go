@@ -20,114 +20,149 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// TestThreeReplicas runs the ten commands of docs/operator.md, from one machine to three, as they
-// stand there apart from ports, and the one that adds a fourth replica. Then the leader is paused,
-// and the next one killed, and another answers each time.
-func TestThreeReplicas(t *testing.T) {
+// threeReplicas are the replicas that the ten commands of docs/operator.md make, as they stand there
+// apart from ports, with their PostgreSQL. All end with the test.
+type threeReplicas struct {
+	t         *testing.T
+	dir       string
+	said      *os.File
+	functions string // PostgreSQL's programs, for bash
+	fourth    string // the command that adds a fourth one
+}
+
+var replicaNames = []string{"one", "two", "three", "four"}
+
+func startThreeReplicas(t *testing.T) *threeReplicas {
 	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if len(programs) == 0 {
 		t.Skip("PostgreSQL is not there: apt-get install postgresql")
 	}
 	t.Parallel()
+	r := &threeReplicas{t: t, dir: must(os.MkdirTemp("", "three")), functions: "set -e\n"}
+	t.Cleanup(r.end)
 	page := string(must(os.ReadFile(filepath.Join("..", "..", "docs", "operator.md"))))
 	_, page, _ = strings.Cut(page, "### From one machine to three")
 	_, page, _ = strings.Cut(page, "```sh\n")
 	commands, page, _ := strings.Cut(page, "```")
 	_, page, _ = strings.Cut(page, "```sh\n")
-	fourth, _, _ := strings.Cut(page, "```")
+	r.fourth, _, _ = strings.Cut(page, "```")
 	if n := strings.Count(commands, "\n"); n != 10 {
 		t.Fatalf("the page has %d commands", n)
 	}
 	ports := map[string]string{}
-	const between = "\n#\n"
-	commands = regexp.MustCompile(`\b(54|74|75)\d\d\b`).ReplaceAllStringFunc(commands+between+fourth, func(port string) string {
+	free := func(port string) string {
 		if ports[port] == "" {
 			ports[port] = must(testlevel.FreePort())
 		}
 		return ports[port]
-	})
-	commands, fourth, _ = strings.Cut(commands, between)
-	all := []string{"one", "two", "three", "four"}
-	dir := must(os.MkdirTemp("", "three"))
-	defer os.RemoveAll(dir)
-	must(0, os.Chmod(dir, 0o777))
-	head := "set -e\n"
+	}
+	theirs := regexp.MustCompile(`\b(54|74|75)\d\d\b`)
+	commands = theirs.ReplaceAllStringFunc(commands, free)
+	r.fourth = theirs.ReplaceAllStringFunc(r.fourth, free)
+	must(0, os.Chmod(r.dir, 0o777))
 	for _, name := range []string{"initdb", "pg_ctl", "createdb", "pg_basebackup"} {
 		run := filepath.Join(programs[len(programs)-1], name)
 		if _, err := user.Lookup("postgres"); err == nil && os.Getuid() == 0 { // initdb refuses root
 			run = "setpriv --reuid=postgres --regid=postgres --clear-groups " + run
 		}
-		head += fmt.Sprintf("%s() { %s \"$@\"; }\n", name, run)
+		r.functions += fmt.Sprintf("%s() { %s \"$@\"; }\n", name, run)
 	}
-	pid := func(words ...string) int {
-		text, _ := os.ReadFile(filepath.Join(append([]string{dir}, words...)...))
-		first, _, _ := strings.Cut(string(text), "\n")
-		return must(strconv.Atoi("0" + first))
+	r.said = must(os.Create(filepath.Join(r.dir, "said")))
+	r.run(commands)
+	return r
+}
+
+func (r *threeReplicas) run(commands string) {
+	r.t.Helper()
+	script := exec.Command("bash", "-c", r.functions+commands)
+	script.Dir, script.Stdout, script.Stderr = r.dir, r.said, r.said
+	if err := script.Run(); err != nil {
+		r.t.Fatalf("%v\n%s", err, r.log())
 	}
-	end := func(pid int, how syscall.Signal) {
-		if pid > 0 {
-			_ = syscall.Kill(pid, how)
+}
+
+func (r *threeReplicas) log() string { return string(must(os.ReadFile(r.said.Name()))) }
+
+// pid reads the number of a process from a file in the folder of a replica or of a PostgreSQL.
+func (r *threeReplicas) pid(words ...string) int {
+	text, _ := os.ReadFile(filepath.Join(append([]string{r.dir}, words...)...))
+	first, _, _ := strings.Cut(string(text), "\n")
+	return must(strconv.Atoi("0" + first))
+}
+
+func (r *threeReplicas) signal(pid int, how syscall.Signal) {
+	if pid > 0 {
+		_ = syscall.Kill(pid, how)
+	}
+}
+
+func (r *threeReplicas) end() {
+	for _, name := range replicaNames {
+		r.signal(r.pid(name, "pid"), syscall.SIGKILL)
+	}
+	for _, name := range []string{"standby", "primary"} {
+		server := r.pid(name, "postmaster.pid")
+		for r.signal(server, syscall.SIGQUIT); server > 0 && syscall.Kill(server, 0) == nil; {
+			time.Sleep(10 * time.Millisecond)
 		}
 	}
-	defer func() {
-		for _, name := range all {
-			end(pid(name, "pid"), syscall.SIGKILL)
-		}
-		for _, name := range []string{"standby", "primary"} {
-			server := pid(name, "postmaster.pid")
-			for end(server, syscall.SIGQUIT); server > 0 && syscall.Kill(server, 0) == nil; {
-				time.Sleep(10 * time.Millisecond)
-			}
-		}
-	}()
-	said := must(os.Create(filepath.Join(dir, "said")))
-	defer said.Close()
-	run := func(commands string) {
-		script := exec.Command("bash", "-c", head+commands)
-		script.Dir, script.Stdout, script.Stderr = dir, said, said
-		if err := script.Run(); err != nil {
-			t.Fatalf("%v\n%s", err, must(os.ReadFile(said.Name())))
-		}
+	if r.said != nil {
+		r.said.Close()
 	}
-	run(commands)
-	members := func() (all []cluster.Member) {
-		out, _ := exec.Command("caucus", "coordinator", "members", "--dir", filepath.Join(dir, "two", "coordinator"), "--json").Output()
-		_ = json.Unmarshal(out, &all)
-		return all
-	}
-	answers := func() {
-		t.Helper()
-		for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-			list := exec.Command("caucus", "party", "list", "--profile", filepath.Join(dir, "one", "coordinator", "operator.yaml"))
-			out, err := list.CombinedOutput()
-			if err == nil {
-				break
-			}
-			if time.Now().After(until) {
-				t.Fatalf("%v: %s\n%+v\n%s", err, out, members(), must(os.ReadFile(said.Name())))
-			}
+	os.RemoveAll(r.dir)
+}
+
+// folder is the coordinator's folder of a replica.
+func (r *threeReplicas) folder(name string) string {
+	return filepath.Join(r.dir, name, "coordinator")
+}
+
+// members asks a replica for the members that it knows.
+func (r *threeReplicas) members(name string) (all []cluster.Member) {
+	out, _ := exec.Command("caucus", "coordinator", "members", "--dir", r.folder(name), "--json").Output()
+	_ = json.Unmarshal(out, &all)
+	return all
+}
+
+// answers waits until an operator's command succeeds.
+func (r *threeReplicas) answers() {
+	r.t.Helper()
+	profile := filepath.Join(r.folder("one"), "operator.yaml")
+	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		out, err := exec.Command("caucus", "party", "list", "--profile", profile).CombinedOutput()
+		if err == nil {
+			return
 		}
-	}
-	answers()
-	run(fourth)
-	for until := time.Now().Add(time.Minute); len(members()) != 4; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(until) {
-			t.Fatalf("the replicas are %+v\n%s", members(), must(os.ReadFile(said.Name())))
+			r.t.Fatalf("%v: %s\n%+v\n%s", err, out, r.members("two"), r.log())
+		}
+	}
+}
+
+// TestThreeReplicas runs the ten commands, and the one that adds a fourth replica. Then the leader is
+// paused, and the next one killed, and another answers each time.
+func TestThreeReplicas(t *testing.T) {
+	r := startThreeReplicas(t)
+	r.answers()
+	r.run(r.fourth)
+	for until := time.Now().Add(time.Minute); len(r.members("two")) != 4; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("the replicas are %+v\n%s", r.members("two"), r.log())
 		}
 	}
 	led := map[string]bool{}
 	for _, how := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
-		answers() // the operator's profile learns where the fourth is
-		for _, name := range all {
-			out, _ := os.ReadFile(filepath.Join(dir, name, "out"))
+		r.answers() // the operator's profile learns where the fourth is
+		for _, name := range replicaNames {
+			out, _ := os.ReadFile(filepath.Join(r.dir, name, "out"))
 			if !led[name] && strings.Contains(string(out), "listening") {
 				led[name] = true
-				end(pid(name, "pid"), how)
+				r.signal(r.pid(name, "pid"), how)
 				break
 			}
 		}
 	}
-	answers()
+	r.answers()
 	if len(led) != 2 {
 		t.Errorf("%v led", led)
 	}
