@@ -1317,7 +1317,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "a rival is heard and ignored", room: "coordinator", file: "witness.go",
-		old: "err == nil && other != nil", new: "err != nil && other != nil",
+		old:   "other := rival(w.cluster); other != nil {",
+		new:   "other := rival(w.cluster); other != nil && w.wait < 0 {",
 		found: "TestTwoDatabases",
 	},
 	{

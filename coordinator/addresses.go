@@ -26,25 +26,25 @@ type addressBook struct {
 // Epochs grow, so numbers do.
 const listsOfEpoch = 1 << 20
 
-// current returns the addresses, signed (protocol.Addresses.Sign).
-func (b *addressBook) current() (a protocol.Addresses, plain, numbered *pb.Signed) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// current returns the addresses, signed without and with their number (protocol.Addresses.Sign).
+func (a *addressBook) current() (protocol.Addresses, *pb.Signed, *pb.Signed) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	select {
-	case <-b.changed:
+	case <-a.changed:
 	default:
-		if b.list.List != "" {
-			return b.list, b.plain, b.numbered
+		if a.list.List != "" {
+			return a.list, a.plain, a.numbered
 		}
 	}
-	now := b.fixed
-	if b.cluster != nil {
-		b.changed = b.cluster.Changed()
-		now = b.cluster.View().Addresses()
+	now := a.fixed
+	if a.cluster != nil {
+		a.changed = a.cluster.Changed()
+		now = a.cluster.View().Addresses()
 	}
-	if now != b.list.List {
-		b.list = protocol.Addresses{Number: max(b.first, b.list.Number+min(b.first, 1)), List: now}
-		b.plain, b.numbered = b.list.Sign(b.signer)
+	if now != a.list.List {
+		a.list = protocol.Addresses{Number: max(a.first, a.list.Number+min(a.first, 1)), List: now}
+		a.plain, a.numbered = a.list.Sign(a.signer)
 	}
-	return b.list, b.plain, b.numbered
+	return a.list, a.plain, a.numbered
 }

@@ -321,8 +321,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestAddressNumbers: numbers of lists grow within an epoch and with epochs, and a list that did not
-// change keeps its number. An identity takes no list of before.
+// TestAddressNumbers: numbers of lists grow within an epoch and with epochs, and a list that did
+// not change keeps its number. An identity takes no list of before.
 func TestAddressNumbers(t *testing.T) {
 	signer := must(protocol.NewSigner())
 	list := func(epoch int64, fixed string) protocol.Addresses {

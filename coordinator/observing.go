@@ -10,7 +10,8 @@ import (
 )
 
 // A replica that stands by looks at what it has heard at each change, and each lookEvery. It asks
-// PostgreSQL for the database's identity each identityEvery, and waits at most lookTime for an answer.
+// PostgreSQL for the database's identity each identityEvery, and waits at most lookTime for an
+// answer.
 const (
 	lookEvery     = 200 * time.Millisecond
 	lookTime      = time.Second
@@ -47,9 +48,10 @@ func (t *takeovers) silence(epoch int64, now time.Duration) time.Duration {
 	return min(silence<<min(len(t.at), 8), mostSilence)
 }
 
-// observe watches the leader until stop is called: it ends a leader's session if neither the other
-// replicas nor PostgreSQL hear from it, and keeps the ledger's head that the leader tells.
-func (f *follower) observe(ctx context.Context) (stop func()) {
+// observe watches the leader until the function that it returns is called: it ends a leader's
+// session if neither the other replicas nor PostgreSQL hear from it, and keeps the ledger's head
+// that the leader tells.
+func (f *follower) observe(ctx context.Context) func() {
 	ctx, end := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -62,7 +64,8 @@ func (f *follower) observe(ctx context.Context) (stop func()) {
 		for last := -identityEvery; ctx.Err() == nil; {
 			changed := f.cluster.Changed()
 			now := clock.Elapsed()
-			if now-last >= identityEvery || f.cluster.View().Own.Database == "" && now-last >= lookTime {
+			known := f.cluster.View().Own.Database != ""
+			if now-last >= identityEvery || !known && now-last >= lookTime {
 				last = now
 				f.identify(ctx, o)
 			}
@@ -70,7 +73,7 @@ func (f *follower) observe(ctx context.Context) (stop func()) {
 			if leader, known := v.Leader(); known && leader.Head != "" && leader.Head != head {
 				head = leader.Head
 				if err := folder.RememberHead(f.config, head); err != nil {
-					f.config.Log.Error("the head file is older than the leader's ledger", "error", err)
+					f.config.Log.Error("the leader's ledger head is not kept", "error", err)
 				}
 			}
 			epoch, led := v.Led()
@@ -100,7 +103,9 @@ func (f *follower) identify(ctx context.Context, o *database.Observer) {
 	f.cluster.Say(func(own *cluster.State) { own.Database = id })
 }
 
-func (f *follower) endSilent(ctx context.Context, o *database.Observer, epoch int64, after time.Duration) {
+func (f *follower) endSilent(
+	ctx context.Context, o *database.Observer, epoch int64, after time.Duration,
+) {
 	one, stop := context.WithTimeout(ctx, lookTime)
 	defer stop()
 	switch ended, err := o.EndSilent(one, epoch, after); {

@@ -34,21 +34,21 @@ var (
 	rivalMetric    = prometheus.NewDesc("caucus_rival", "1 where this replica leads and hears of another leader, so that it releases nothing.", nil, nil)
 )
 
-func (m replicaMetrics) Describe(out chan<- *prometheus.Desc) {
+func (r replicaMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{replicasMetric, leadsMetric, epochMetric, rivalMetric} {
 		out <- d
 	}
 }
 
-func (m replicaMetrics) Collect(out chan<- prometheus.Metric) {
+func (r replicaMetrics) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	flag := map[bool]float64{true: 1}
-	v := m.cluster.View()
+	v := r.cluster.View()
 	alive := 0
-	for _, r := range v.Members {
-		if r.Alive {
+	for _, m := range v.Members {
+		if m.Alive {
 			alive++
 		}
 	}

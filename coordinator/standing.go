@@ -21,16 +21,19 @@ import (
 	"caucus/study"
 )
 
-// yields is how long a replica that lacks keys, and knows no other replica to ask, leaves the lead to others.
+// yields is how long a replica that lacks keys, and knows no other replica to ask, leaves the lead
+// to others.
 const yields = 2 * time.Second
 
-// acquaintance is how long a replica that starts waits until it hears of another one. A replica is heard within .2 s.
+// acquaintance is how long a replica that starts waits until it hears of another one. A replica is
+// heard within .2 s.
 const acquaintance = time.Second
 
-// Lead waits until this process leads, then opens a coordinator's databases for New (Config.Stores). While it waits,
-// it holds the keys of ballots that the leader sends, and watches the leader (observe). If it leads and lacks keys, it
-// asks the other replicas for theirs. A replica that knows no others (Config.Replicas) leaves the lead to them once
-// instead: after PostgreSQL was away, any replica may be the first.
+// Lead waits until this process leads, then opens a coordinator's databases for New
+// (Config.Stores). While it waits, it holds the keys of ballots that the leader sends, and watches
+// the leader (observe). If it leads and lacks keys, it asks the other replicas for theirs. A
+// replica that knows no others (Config.Replicas) leaves the lead to them once instead: after
+// PostgreSQL was away, any replica may be the first.
 func Lead(ctx context.Context, c folder.Config) (*folder.Stores, error) {
 	if c.Store == "" {
 		return folder.LeadStores(ctx, c, nil)
@@ -62,8 +65,12 @@ func (f *follower) lead(ctx context.Context) (*folder.Stores, error) {
 		stores, err := folder.LeadStores(ctx, f.config, f.may)
 		follow()
 		if errors.Is(err, errOlder) && ctx.Err() == nil {
-			f.config.Log.Warn("this replica waits until older ones are gone or upgraded", "why", err)
-			f.await(ctx, time.Hour, func(v cluster.View) bool { _, older := v.Older(); return !older })
+			log := f.config.Log
+			log.Warn("this replica waits until older ones are gone or upgraded", "why", err)
+			f.await(ctx, time.Hour, func(v cluster.View) bool {
+				_, older := v.Older()
+				return !older
+			})
 			continue
 		}
 		if err != nil {
@@ -71,13 +78,17 @@ func (f *follower) lead(ctx context.Context) (*folder.Stores, error) {
 		}
 		stores.Store.Keys = f.keys
 		lacks, err := f.askHolders(ctx, stores.Store)
-		if err == nil && (yielded || !lacks) {
-			if err = stores.AskAgain(ctx, f.config); err == nil {
-				f.announce(stores)
-				return stores, nil
-			}
+		if err != nil {
+			return nil, errors.Join(err, stores.Close())
 		}
-		if err = errors.Join(err, stores.Close()); err != nil {
+		if yielded || !lacks {
+			if err := stores.AskAgain(ctx, f.config); err != nil {
+				return nil, errors.Join(err, stores.Close())
+			}
+			f.announce(stores)
+			return stores, nil
+		}
+		if err := stores.Close(); err != nil {
 			return nil, err
 		}
 		f.config.Log.Info("this replica lacks keys of ballots, and leaves the lead to others once")
@@ -103,7 +114,8 @@ func (f *follower) meet() error {
 	}
 	f.client = client
 	f.cluster, err = cluster.Open(cluster.Config{
-		Name: f.caller.Name, Places: c.Replicas, Server: server, Client: client, Memory: c.Path(folder.ReplicasFile), Log: c.Log,
+		Name: f.caller.Name, Places: c.Replicas, Server: server, Client: client,
+		Memory: c.Path(folder.ReplicasFile), Log: c.Log,
 		Keys: func() []byte {
 			all, _ := f.keys.All()
 			text, _ := json.Marshal(all)
@@ -144,21 +156,25 @@ func (f *follower) may(*database.Lease) error {
 	defer o.Close()
 	f.identify(context.Background(), o)
 	if older, found := f.cluster.View().Older(); found {
-		return fmt.Errorf("%w: %s, version %s", errOlder, older.Address, cmp.Or(older.Version, "unknown"))
+		version := cmp.Or(older.Version, "unknown")
+		return fmt.Errorf("%w: %s, version %s", errOlder, older.Address, version)
 	}
 	return nil
 }
 
-// askHolders asks other replicas for the keys of ballots that this one lacks, and reports whether it lacks some still.
-func (f *follower) askHolders(ctx context.Context, store *records.SQL) (lacks bool, err error) {
-	if lacks, err = store.Unreadable(ctx); err != nil || !lacks || f.cluster == nil {
+// askHolders asks other replicas for the keys of ballots that this one lacks, and reports whether
+// it lacks some still.
+func (f *follower) askHolders(ctx context.Context, store *records.SQL) (bool, error) {
+	lacks, err := store.Unreadable(ctx)
+	if err != nil || !lacks || f.cluster == nil {
 		return lacks, err
 	}
 	for _, m := range f.cluster.View().Holders() {
 		text, err := cluster.AskKeys(ctx, f.client, m.At)
 		var all map[study.Hash][]byte
 		if err != nil || json.Unmarshal(text, &all) != nil {
-			f.config.Log.Warn("a replica does not give its keys of ballots", "replica", m.Address, "error", err)
+			log := f.config.Log
+			log.Warn("a replica does not give its keys of ballots", "replica", m.Address, "error", err)
 			continue
 		}
 		f.keys.Add(all)
@@ -182,9 +198,9 @@ func (f *follower) announce(s *folder.Stores) {
 	}()
 }
 
-// answer answers /livez, /metrics and /readyz at Config.Metrics, if that is set, until close is called. /readyz names
-// the leader that this replica hears of.
-func (f *follower) answer() (close func() error, err error) {
+// answer answers /livez, /metrics and /readyz at Config.Metrics, if that is set, until close is
+// called. /readyz names the leader that this replica hears of.
+func (f *follower) answer() (func() error, error) {
 	c := f.config
 	if c.Metrics == "" {
 		return func() error { return nil }, nil
@@ -194,7 +210,9 @@ func (f *follower) answer() (close func() error, err error) {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "ok")
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "stands by: "+f.whoLeads(), http.StatusServiceUnavailable)
 	})

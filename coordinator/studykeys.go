@@ -76,8 +76,9 @@ func (f *follower) sayKeys(n int) {
 	}
 }
 
-// follow asks the leader for keys until stop is called. After that, no other keys arrive.
-func (f *follower) follow(ctx context.Context) (stop func()) {
+// follow asks the leader for keys until the function that it returns is called. After that, no other
+// keys arrive.
+func (f *follower) follow(ctx context.Context) func() {
 	ctx, end := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -118,9 +119,11 @@ func (f *follower) run(ctx context.Context) {
 func (f *follower) ask(ctx context.Context, take func(map[study.Hash][]byte)) error {
 	if f.identity.Certificate == "" {
 		ring, err := folder.LoadKeyring(f.config)
-		if err == nil {
-			f.identity, _, err = ring.Authority.IssueOwn(f.config.Address, f.caller, ring.Signer.Key(), f.config.Clock.Now())
+		if err != nil {
+			return err
 		}
+		now := f.config.Clock.Now()
+		f.identity, _, err = ring.Authority.IssueOwn(f.config.Address, f.caller, ring.Signer.Key(), now)
 		if err != nil {
 			return err
 		}

@@ -229,11 +229,13 @@ func (w *witnesses) whyWait(h study.Hash, contributors, others []study.PartyID) 
 	why, missing := "until those who poll could show what they have", []study.PartyID(nil)
 	if w.clock.Elapsed()-w.started >= w.wait {
 		if missing = w.awaited(h, contributors, others); len(missing) == 0 {
-			err := w.stopped()
-			if other := rival(w.cluster); err == nil && other != nil {
-				err = fmt.Errorf("%w: %w", errWaits, other)
+			if err := w.stopped(); err != nil {
+				return err
 			}
-			return err
+			if other := rival(w.cluster); other != nil {
+				return fmt.Errorf("%w: %w", errWaits, other)
+			}
+			return nil
 		}
 		why = "until its contributors have called since the start, or an operator waives them (caucus study show, study waive)"
 		if w.released(h, missing) {

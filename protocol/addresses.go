@@ -7,15 +7,17 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Sign signs the list, and again with its number if it has one. Both are nil if there is no list.
-func (a Addresses) Sign(signer *Signer) (plain, numbered *pb.Signed) {
+// Sign signs the list, and then again with its number if it has one. Both are nil if there is no
+// list.
+func (a Addresses) Sign(signer *Signer) (*pb.Signed, *pb.Signed) {
 	sign := func(kind Document, text []byte) *pb.Signed {
 		return &pb.Signed{Document: text, Signature: signer.Sign(kind, text)}
 	}
 	if a.List == "" {
 		return nil, nil
 	}
-	if plain = sign(AddressesDocument, []byte(a.List)); a.Number == 0 {
+	plain := sign(AddressesDocument, []byte(a.List))
+	if a.Number == 0 {
 		return plain, nil
 	}
 	text, _ := json.Marshal(a)
@@ -24,23 +26,27 @@ func (a Addresses) Sign(signer *Signer) (plain, numbered *pb.Signed) {
 
 // addressesOf checks that key signed the addresses (Sign), and returns them, with their number if
 // they have one. Both may be nil. Errors wrap ErrDamaged.
-func addressesOf(plain, numbered *pb.Signed, key SignerKey) (a Addresses, err error) {
+func addressesOf(plain, numbered *pb.Signed, key SignerKey) (Addresses, error) {
+	var a Addresses
 	switch {
 	case numbered != nil:
-		err = key.Verify(NumberedAddresses, numbered.Document, numbered.Signature)
-		if err == nil && json.Unmarshal(numbered.Document, &a) != nil {
-			err = fmt.Errorf("%w: a list of addresses is no JSON", ErrDamaged)
+		err := key.Verify(NumberedAddresses, numbered.Document, numbered.Signature)
+		if err != nil {
+			return a, err
+		}
+		if json.Unmarshal(numbered.Document, &a) != nil {
+			return Addresses{}, fmt.Errorf("%w: a list of addresses is no JSON", ErrDamaged)
 		}
 	case plain != nil:
-		err = key.Verify(AddressesDocument, plain.Document, plain.Signature)
+		err := key.Verify(AddressesDocument, plain.Document, plain.Signature)
+		if err != nil {
+			return a, err
+		}
 		a.List = string(plain.Document)
 	default:
-		return Addresses{}, nil
+		return a, nil
 	}
-	if err == nil {
-		err = CheckAddresses(a.List)
-	}
-	if err != nil {
+	if err := CheckAddresses(a.List); err != nil {
 		return Addresses{}, err
 	}
 	return a, nil

@@ -15,13 +15,13 @@ import (
 // for one of theirs.
 const replicasALPN = "caucus-replicas/1"
 
-// ReplicaTLS returns the two sides of mutual TLS 1.3 among a coordinator's replicas, which all hold
-// the key of its present authority. Only that key makes a replica: members, operators and a former
-// authority's key get no connection. name is this replica's.
+// ReplicaTLS returns the server's and the client's side of mutual TLS 1.3 among a coordinator's
+// replicas, which all hold the key of its present authority. Only that key makes a replica:
+// members, operators and a former authority's key get no connection. name is this replica's.
 func ReplicaTLS(
 	a *Authority, name string, now func() time.Time,
-) (server, client *tls.Config, err error) {
-	server, err = ServerTLS(a, now, func(c Caller) error {
+) (*tls.Config, *tls.Config, error) {
+	server, err := ServerTLS(a, now, func(c Caller) error {
 		if c.Role != RoleReplica {
 			return fmt.Errorf("%w: only replicas", ErrDenied)
 		}
@@ -37,7 +37,8 @@ func ReplicaTLS(
 		}
 		return tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key))
 	})
-	if client, err = clientTLS(a.PEM(), tls.Certificate{}, now); err != nil {
+	client, err := clientTLS(a.PEM(), tls.Certificate{}, now)
+	if err != nil {
 		return nil, nil, err
 	}
 	client.Certificates = nil

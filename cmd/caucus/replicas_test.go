@@ -20,8 +20,8 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// threeReplicas are the replicas that the ten commands of docs/operator.md make, as they stand there
-// apart from ports, with their PostgreSQL. All end with the test.
+// threeReplicas are the replicas that the ten commands of docs/operator.md make, as they stand
+// there apart from ports, with their PostgreSQL. All end with the test.
 type threeReplicas struct {
 	t         *testing.T
 	dir       string
@@ -139,8 +139,8 @@ func (r *threeReplicas) answers() {
 	}
 }
 
-// TestThreeReplicas runs the ten commands, and the one that adds a fourth replica. Then the leader is
-// paused, and the next one killed, and another answers each time.
+// TestThreeReplicas runs the ten commands, and the one that adds a fourth replica. Then the leader
+// is paused, and the next one killed, and another answers each time.
 func TestThreeReplicas(t *testing.T) {
 	r := startThreeReplicas(t)
 	r.answers()

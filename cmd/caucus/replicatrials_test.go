@@ -24,8 +24,8 @@ import (
 // trialPoll is how often the agents of the trials poll.
 const trialPoll = 3 * time.Second
 
-// trialAgents poll the replicas as agents do, and remember how long after its time each poll got its
-// answer.
+// trialAgents poll the replicas as agents do, and remember how long after its time each poll got
+// its answer.
 type trialAgents struct {
 	mu    sync.Mutex // guards waits
 	waits []map[time.Time]time.Duration

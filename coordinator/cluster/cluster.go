@@ -94,11 +94,13 @@ func Open(c Config, own State) (*Cluster, error) {
 }
 
 // Ask returns the members that the replica at an address knows, itself included.
-func Ask(ctx context.Context, client *tls.Config, at string) (all []Member, err error) {
+func Ask(ctx context.Context, client *tls.Config, at string) ([]Member, error) {
 	text, err := question(ctx, client, at, forMembers)
-	if err == nil {
-		err = json.Unmarshal(text, &all)
+	if err != nil {
+		return nil, err
 	}
+	var all []Member
+	err = json.Unmarshal(text, &all)
 	return all, err
 }
 
@@ -135,10 +137,10 @@ func open(c Config, own State, t memberlist.Transport) (*Cluster, error) {
 }
 
 // join looks for replicas that are away, again and again: memberlist forgets them.
-func (r *Cluster) join(ctx context.Context) {
+func (c *Cluster) join(ctx context.Context) {
 	for wait := joinFirst; ; wait = min(2*wait, joinEvery) {
-		if away := r.away(); len(away) > 0 {
-			_, _ = r.list.Join(away)
+		if away := c.away(); len(away) > 0 {
+			_, _ = c.list.Join(away)
 		}
 		select {
 		case <-ctx.Done():
@@ -149,12 +151,12 @@ func (r *Cluster) join(ctx context.Context) {
 }
 
 // away lists where replicas may be that are not among the living.
-func (r *Cluster) away() []string {
+func (c *Cluster) away() []string {
 	at := map[string]bool{}
-	for _, a := range r.config.Join {
+	for _, a := range c.config.Join {
 		at[a] = true
 	}
-	all := r.View().Members
+	all := c.View().Members
 	for _, m := range all {
 		at[m.At] = true
 	}
@@ -168,60 +170,60 @@ func (r *Cluster) away() []string {
 
 // Say changes what this replica says of itself. The others hear it soon; Say does not wait for
 // that.
-func (r *Cluster) Say(change func(*State)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	before := r.own
-	if change(&r.own); reflect.DeepEqual(r.own, before) {
+func (c *Cluster) Say(change func(*State)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.own
+	if change(&c.own); reflect.DeepEqual(c.own, before) {
 		return
 	}
-	r.hear()
+	c.hear()
 	select {
-	case r.said <- struct{}{}:
+	case c.said <- struct{}{}:
 	default:
 	}
 }
 
 // publish gossips what Say changed. It is alone in waiting for memberlist, so no takeover does.
-func (r *Cluster) publish(ctx context.Context) {
+func (c *Cluster) publish(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-r.said:
-			_ = r.list.UpdateNode(publishTime) // not heard in time is heard later
+		case <-c.said:
+			_ = c.list.UpdateNode(publishTime) // not heard in time is heard later
 		}
 	}
 }
 
 // recall reads Config.Memory. Whoever lived when it was written is taken to have gone just now. A
 // file that is not there or cannot be read is no loss: gossip tells the same.
-func (r *Cluster) recall() {
+func (c *Cluster) recall() {
 	var all []Member
-	text, err := os.ReadFile(r.config.Memory)
+	text, err := os.ReadFile(c.config.Memory)
 	if err != nil || json.Unmarshal(text, &all) != nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, m := range all {
 		if m.Alive {
 			m.Since = time.Now()
 		}
 		if m.Alive, m.Leads = false, false; time.Since(m.Since) < KeepGone {
-			r.put(m)
+			c.put(m)
 		}
 	}
-	r.hear()
+	c.hear()
 }
 
 // remember writes Config.Memory when agents should know other addresses, or a new leader came.
-func (r *Cluster) remember(ctx context.Context) {
+func (c *Cluster) remember(ctx context.Context) {
 	for before := ""; ; {
-		changed, v := r.Changed(), r.View()
+		changed, v := c.Changed(), c.View()
 		if now := fmt.Sprint(v.Newest, v.Addresses()); now != before {
-			if err := protocol.WriteSecret(r.config.Memory, r.document()); err != nil {
-				r.config.Log.Warn("the replicas heard of are not kept", "error", err)
+			if err := protocol.WriteSecret(c.config.Memory, c.document()); err != nil {
+				c.config.Log.Warn("the replicas heard of are not kept", "error", err)
 			}
 			before = now
 		}
@@ -242,24 +244,24 @@ func (r *Cluster) remember(ctx context.Context) {
 const rememberEvery = time.Second
 
 // hear wakes those who wait for a change. The caller holds mu.
-func (r *Cluster) hear() {
-	for _, m := range r.all {
-		r.newest[m.Database] = max(r.newest[m.Database], m.Epoch)
+func (c *Cluster) hear() {
+	for _, m := range c.all {
+		c.newest[m.Database] = max(c.newest[m.Database], m.Epoch)
 	}
-	close(r.changed)
-	r.changed = make(chan struct{})
+	close(c.changed)
+	c.changed = make(chan struct{})
 }
 
 // View returns what this replica has heard up to now.
-func (r *Cluster) View() View {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v := View{Own: r.all[r.config.Name], Newest: max(r.newest[r.own.Database], r.own.Epoch)}
-	v.Own.Name, v.Own.State = r.config.Name, r.own
-	for name, m := range r.all {
+func (c *Cluster) View() View {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := View{Own: c.all[c.config.Name], Newest: max(c.newest[c.own.Database], c.own.Epoch)}
+	v.Own.Name, v.Own.State = c.config.Name, c.own
+	for name, m := range c.all {
 		switch {
 		case !m.Alive && time.Since(m.Since) > KeepGone:
-			delete(r.all, name)
+			delete(c.all, name)
 		case name == v.Own.Name:
 			v.Members = append(v.Members, v.Own)
 		default:
@@ -274,26 +276,27 @@ func (r *Cluster) View() View {
 }
 
 // Changed is closed at the next change of View.
-func (r *Cluster) Changed() <-chan struct{} {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.changed
+func (c *Cluster) Changed() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed
 }
 
 // document is the answer to Ask.
-func (r *Cluster) document() []byte {
-	text, _ := json.Marshal(r.View().Members)
+func (c *Cluster) document() []byte {
+	text, _ := json.Marshal(c.View().Members)
 	return text
 }
 
 // Close tells the others, and ends. It waits for them for leaveTime at most. A second call has no
 // effect.
-func (r *Cluster) Close() (err error) {
-	r.once.Do(func() {
-		r.stop()
-		r.under.Wait()
-		_ = r.list.Leave(leaveTime)
-		err = r.list.Shutdown()
+func (c *Cluster) Close() error {
+	var err error
+	c.once.Do(func() {
+		c.stop()
+		c.under.Wait()
+		_ = c.list.Leave(leaveTime)
+		err = c.list.Shutdown()
 	})
 	return err
 }
@@ -304,53 +307,53 @@ const leaveTime = 200 * time.Millisecond
 // for nobody.
 
 // NotifyJoin hears of a replica that lives, by memberlist's word alone: it grants nothing.
-func (r *Cluster) NotifyJoin(n *memberlist.Node) { r.note(n, true) }
+func (c *Cluster) NotifyJoin(n *memberlist.Node) { c.note(n, true) }
 
 // NotifyUpdate hears that a living replica says something new of itself.
-func (r *Cluster) NotifyUpdate(n *memberlist.Node) { r.note(n, true) }
+func (c *Cluster) NotifyUpdate(n *memberlist.Node) { c.note(n, true) }
 
 // NotifyLeave hears that a replica left or answers no probe. It stays a member for KeepGone, marked
 // as gone since now.
-func (r *Cluster) NotifyLeave(n *memberlist.Node) { r.note(n, false) }
+func (c *Cluster) NotifyLeave(n *memberlist.Node) { c.note(n, false) }
 
 // note takes news of a replica. What a replica says of itself in words that this version cannot
 // read is ignored.
-func (r *Cluster) note(n *memberlist.Node, alive bool) {
+func (c *Cluster) note(n *memberlist.Node, alive bool) {
 	m := Member{Name: n.Name, At: n.Address(), Alive: alive, Since: time.Now()}
 	if json.Unmarshal(n.Meta, &m.State) != nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if had, known := r.all[n.Name]; known && had.Alive == alive {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if had, known := c.all[n.Name]; known && had.Alive == alive {
 		m.Since = had.Since
 	}
-	r.put(m)
-	r.hear()
+	c.put(m)
+	c.hear()
 }
 
 // put stores a member. Of the processes that were at one place, only the last one keeps its place.
 // The caller holds mu.
-func (r *Cluster) put(m Member) {
-	for name, other := range r.all {
+func (c *Cluster) put(m Member) {
+	for name, other := range c.all {
 		switch {
 		case name == m.Name || other.At != m.At:
 		case !m.Alive && (other.Alive || other.Since.After(m.Since)):
 			return
 		case !other.Alive:
-			delete(r.all, name)
+			delete(c.all, name)
 		}
 	}
-	r.all[m.Name] = m
+	c.all[m.Name] = m
 }
 
 // NodeMeta is what a replica says of itself. Version and Head give way where they do not fit.
-func (r *Cluster) NodeMeta(limit int) []byte {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	text, _ := json.Marshal(r.own)
+func (c *Cluster) NodeMeta(limit int) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text, _ := json.Marshal(c.own)
 	if len(text) > limit {
-		short := r.own
+		short := c.own
 		short.Version, short.Head = "", ""
 		text, _ = json.Marshal(short)
 	}
@@ -366,9 +369,9 @@ type departed struct {
 }
 
 // LocalState tells another replica who went.
-func (r *Cluster) LocalState(bool) []byte {
+func (c *Cluster) LocalState(bool) []byte {
 	var all []departed
-	for _, m := range r.View().Members {
+	for _, m := range c.View().Members {
 		if !m.Alive {
 			all = append(all, departed{m.Name, m.At, time.Since(m.Since), m.State})
 		}
@@ -379,27 +382,27 @@ func (r *Cluster) LocalState(bool) []byte {
 }
 
 // MergeRemoteState hears from another replica who went.
-func (r *Cluster) MergeRemoteState(text []byte, _ bool) {
+func (c *Cluster) MergeRemoteState(text []byte, _ bool) {
 	var all []departed
 	if json.Unmarshal(text, &all) != nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, g := range all[:min(len(all), mostGone)] {
 		_, _, err := net.SplitHostPort(g.At)
-		if _, known := r.all[g.Name]; !known && err == nil && g.For >= 0 && g.For < KeepGone {
-			r.put(Member{Name: g.Name, At: g.At, Since: time.Now().Add(-g.For), State: g.State})
+		if _, known := c.all[g.Name]; !known && err == nil && g.For >= 0 && g.For < KeepGone {
+			c.put(Member{Name: g.Name, At: g.At, Since: time.Now().Add(-g.For), State: g.State})
 		}
 	}
-	r.hear()
+	c.hear()
 }
 
 // NotifyMsg ignores messages: replicas send each other nothing but what they say of themselves.
-func (r *Cluster) NotifyMsg([]byte) {}
+func (c *Cluster) NotifyMsg([]byte) {}
 
 // GetBroadcasts has nothing to send.
-func (r *Cluster) GetBroadcasts(int, int) [][]byte { return nil }
+func (c *Cluster) GetBroadcasts(int, int) [][]byte { return nil }
 
 // lines passes memberlist's own log on, for those who look for details.
 type lines struct{ log *slog.Logger }

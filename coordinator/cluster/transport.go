@@ -147,16 +147,10 @@ func (t *transport) send(address string, waiting chan []byte) {
 		case <-time.After(idleTime):
 			return
 		case packet := <-waiting:
-			var err error
 			if conn == nil {
-				conn, err = t.dial(address, writeTime, forPackets)
+				conn, _ = t.dial(address, writeTime, forPackets) // nil if it is away
 			}
-			if err == nil {
-				_ = conn.SetWriteDeadline(time.Now().Add(writeTime))
-				head := binary.BigEndian.AppendUint16(nil, uint16(len(packet)))
-				_, err = conn.Write(append(head, packet...))
-			}
-			if err != nil {
+			if conn == nil || write(conn, packet) != nil {
 				hangUp()
 				for len(waiting) > 0 { // they are old
 					<-waiting
@@ -164,6 +158,13 @@ func (t *transport) send(address string, waiting chan []byte) {
 			}
 		}
 	}
+}
+
+func write(conn net.Conn, packet []byte) error {
+	_ = conn.SetWriteDeadline(time.Now().Add(writeTime))
+	head := binary.BigEndian.AppendUint16(nil, uint16(len(packet)))
+	_, err := conn.Write(append(head, packet...))
+	return err
 }
 
 func (t *transport) DialTimeout(address string, timeout time.Duration) (net.Conn, error) {

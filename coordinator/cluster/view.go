@@ -53,14 +53,16 @@ func (v View) over(m Member) bool { return m.Database == v.Own.Database }
 
 // Led returns the newest epoch heard of, 0 for none, and whether a living replica says that it
 // leads under it. Only replicas over the same database count.
-func (v View) Led() (epoch int64, led bool) {
+func (v View) Led() (int64, bool) {
 	return v.Newest, slices.ContainsFunc(v.Members, func(m Member) bool {
 		return m.Alive && m.Leads && m.Epoch == v.Newest && v.over(m)
 	})
 }
 
 // Leader returns the living replica that leads over the same database under the highest epoch.
-func (v View) Leader() (leader Member, known bool) {
+func (v View) Leader() (Member, bool) {
+	var leader Member
+	known := false
 	for _, m := range v.Members {
 		if m.Alive && m.Leads && v.over(m) && (!known || m.Epoch > leader.Epoch) {
 			leader, known = m, true
@@ -73,30 +75,31 @@ func (v View) Leader() (leader Member, known bool) {
 // epoch that is not older. While there is one, the replica whose view it is must release nothing,
 // though it holds a lease: one of the two databases is a copy, and both would draw noise for the
 // same release.
-func (v View) Rival() (rival Member, found bool) {
+func (v View) Rival() (Member, bool) {
 	i := slices.IndexFunc(v.Members, func(m Member) bool {
 		return m.Name != v.Own.Name && m.Alive && m.Leads && (!v.over(m) || m.Epoch >= v.Own.Epoch)
 	})
 	if i < 0 {
-		return rival, false
+		return Member{}, false
 	}
 	return v.Members[i], true
 }
 
 // Older returns a living replica over the same database whose program knows fewer migrations. If
 // the replica whose view it is led, it would migrate the store away from that one.
-func (v View) Older() (older Member, found bool) {
+func (v View) Older() (Member, bool) {
 	i := slices.IndexFunc(v.Members, func(m Member) bool {
 		return m.Alive && v.over(m) && slices.Compare(m.Schemas, v.Own.Schemas) < 0
 	})
 	if i < 0 {
-		return older, false
+		return Member{}, false
 	}
 	return v.Members[i], true
 }
 
 // Holders returns the other living replicas that hold keys of ballots, the one with the most first.
-func (v View) Holders() (all []Member) {
+func (v View) Holders() []Member {
+	var all []Member
 	for _, m := range v.Members {
 		if m.Name != v.Own.Name && m.Alive && m.Keys > 0 && v.over(m) {
 			all = append(all, m)

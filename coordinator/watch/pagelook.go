@@ -63,7 +63,8 @@ type studyLook struct {
 type replicaLine struct{ Address, State, Since, Version string }
 
 // replicas lists who lives, who leads, and who went.
-func replicas(all []cluster.Member) (lines []replicaLine) {
+func replicas(all []cluster.Member) []replicaLine {
+	var lines []replicaLine
 	for _, m := range all {
 		state := "gone"
 		switch {

@@ -19,9 +19,12 @@ func NewObserver(at string) *Observer { return &Observer{at: at} }
 
 // Identity tells databases apart, and copies of one that were promoted apart:
 // SYSTEM/TIMELINE/NAME. A standby that takes over has the next timeline.
-func (o *Observer) Identity(ctx context.Context) (id string, err error) {
-	return id, o.ask(ctx, &id, `SELECT concat_ws('/', system_identifier,
-		left(pg_walfile_name(pg_current_wal_lsn()), 8), current_database()) FROM pg_control_system()`)
+func (o *Observer) Identity(ctx context.Context) (string, error) {
+	var id string
+	err := o.ask(ctx, &id, `SELECT concat_ws('/', system_identifier,
+		left(pg_walfile_name(pg_current_wal_lsn()), 8), current_database())
+		FROM pg_control_system()`)
+	return id, err
 }
 
 // EndSilent ends the session that holds the lease under an epoch, if PostgreSQL has heard nothing
@@ -31,7 +34,9 @@ func (o *Observer) Identity(ctx context.Context) (id string, err error) {
 //
 // It is safe whenever it is called: a leader without its session commits nothing (ErrLost), and a
 // session under another epoch than the one that the caller means is left alone.
-func (o *Observer) EndSilent(ctx context.Context, epoch int64, silence time.Duration) (bool, error) {
+func (o *Observer) EndSilent(
+	ctx context.Context, epoch int64, silence time.Duration,
+) (bool, error) {
 	var n int
 	err := o.ask(ctx, &n, `WITH silent AS (
 			SELECT pid, application_name AS process FROM pg_stat_activity
@@ -42,7 +47,8 @@ func (o *Observer) EndSilent(ctx context.Context, epoch int64, silence time.Dura
 			WHERE locktype = 'advisory' AND classid = 0 AND objid = $2::bigint::oid AND objsubid = 1
 				AND granted AND (SELECT epoch FROM caucus.lease) = $3)
 		SELECT count(pg_terminate_backend(silent.pid)) FROM silent
-		JOIN leader ON silent.pid = leader.pid OR silent.process = leader.process AND leader.process LIKE $4`,
+		JOIN leader ON silent.pid = leader.pid
+			OR silent.process = leader.process AND leader.process LIKE $4`,
 		silence.Seconds(), int64(leaderLock), epoch, named+"%")
 	return n > 0, err
 }

@@ -18,9 +18,9 @@ import (
 	"caucus/internal/testserver"
 )
 
-// TestEndSilent: the session of a leader ends only if PostgreSQL has heard nothing from it, and only
-// under the epoch that is meant. Then the next one leads at once, although the leader of before is in
-// the midst of a transaction; and that one commits nothing.
+// TestEndSilent: the session of a leader ends only if PostgreSQL has heard nothing from it, and
+// only under the epoch that is meant. Then the next one leads at once, although the leader of
+// before is in the midst of a transaction; and that one commits nothing.
 func TestEndSilent(t *testing.T) {
 	t.Cleanup(func() { idle = 5 * time.Second }) // after the leases' own
 	at, lead, open := led(t)
