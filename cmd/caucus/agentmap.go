@@ -78,7 +78,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 			if how.mapping != "" {
 				return usagef("agent map drafts a mapping: leave --mapping out")
 			}
-			var read dataset.Lines
+			var read mapping.Sample
 			var typed []string
 			if query != "" {
 				file = "the query of " + query
@@ -89,7 +89,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 			if err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
-			records := read.Table.Rows()
+			records := read.Records
 			if n := read.Malformed; n > 0 && n == records {
 				return fmt.Errorf("%s: none of %s is a row of %d cells: %s", file,
 					textpage.Count(records, "record"), len(read.Columns), read.Remarks[0])
@@ -100,6 +100,10 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 					then = ": name the file's encoding, by --encoding or in the mapping"
 				}
 				a.note("look at: %s%s", remark, then)
+			}
+			if n := read.Table.Rows(); n < records {
+				a.note("look at: the draft goes by %s of %s, spread over the file: its numbers of "+
+					"cells are of these", textpage.Count(n, "record"), textpage.Count(records, "record"))
 			}
 			drafted := mapping.Suggest(read.Table, s, m, typed...)
 			text, err := drafted.Mapping.YAML()
@@ -159,7 +163,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 }
 
 // readQuery reads the first rows of a source's query, in the session of its account.
-func (a *agentCommand) readQuery(ctx context.Context, name string) (lines dataset.Lines,
+func (a *agentCommand) readQuery(ctx context.Context, name string) (lines mapping.Sample,
 	typed []string, err error) {
 	config, err := site.LoadConfig(a.config)
 	if err != nil {
@@ -176,8 +180,7 @@ func (a *agentCommand) readQuery(ctx context.Context, name string) (lines datase
 	}
 	defer rows.Close()
 	watched := mapping.Watch(rows)
-	lines, err = dataset.Collect(dataset.First(watched, mapping.Advised))
-	lines.Columns = rows.Columns()
+	lines, err = mapping.Draw(dataset.First(watched, mapping.Advised))
 	return lines, watched.Typed(), err
 }
 
@@ -185,7 +188,7 @@ func (a *agentCommand) readQuery(ctx context.Context, name string) (lines datase
 // and looks for the table: its delimiter, sheet, and first row, its escape, and rows that are no
 // records.
 func readGuessing(c *console, name string, m *mapping.Mapping,
-	wanted []string) (lines dataset.Lines, typed []string, err error) {
+	wanted []string) (lines mapping.Sample, typed []string, err error) {
 	open := func() (*recordFile, error) {
 		in, err := os.Open(name)
 		if err != nil {
@@ -212,7 +215,7 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 	for _, note := range notes {
 		c.note("look at: %s", note)
 	}
-	read := func(w files.Written) (lines dataset.Lines, err error) {
+	read := func(w files.Written) (lines mapping.Sample, err error) {
 		file.m.Written = w
 		if file.form, err = files.Detect(file.in, file.size, w); err != nil {
 			return lines, err
@@ -220,7 +223,7 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 		rows, err := file.rows()
 		if err == nil {
 			watched := mapping.Watch(rows)
-			lines, err = dataset.Collect(watched)
+			lines, err = mapping.Draw(watched)
 			typed = watched.Typed()
 		}
 		return lines, err
@@ -269,7 +272,7 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 }
 
 // seemsWindows reports whether a file read as UTF-8 has letters of another encoding, and of UTF-8 only ASCII.
-func seemsWindows(lines dataset.Lines) bool {
+func seemsWindows(lines mapping.Sample) bool {
 	const few = 10 // up to this number of odd cells may be damage
 	odd := 0
 	for _, r := range lines.Remarks {

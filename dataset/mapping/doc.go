@@ -32,5 +32,6 @@
 //     mapping.go.
 //  2. A mapping at work: bind.go (to the columns of a file), rows.go.
 //  3. For a person: words.go (the same meaning in several languages), signs.go (decimal signs,
-//     dates, units), codes.go (numbers for a missing value), suggest.go (a draft), advice.go.
+//     dates, units), codes.go (numbers for a missing value), sample.go (rows for a
+//     draft), suggest.go (a draft), advice.go.
 package mapping
