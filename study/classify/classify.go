@@ -138,9 +138,6 @@ func (Kind) Check(p study.Plan) error {
 // Terms returns a zero *Terms, into which a study file or plan is read.
 func (Kind) Terms() any { return new(Terms) }
 
-// Body returns an empty *Result, into which a release's body is read strictly.
-func (Kind) Body() any { return new(Result) }
-
 // Complete chooses unit record, cross or (for a party) tally, noise where that unit has it, and one
 // shard.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {

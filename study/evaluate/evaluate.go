@@ -30,9 +30,6 @@ func (Kind) Shared() []string { return Mechanisms() }
 // Terms returns a zero *Terms, into which a study file or plan is read.
 func (Kind) Terms() any { return new(Terms) }
 
-// Body returns an empty *Evaluation, into which a release's body is read strictly.
-func (Kind) Body() any { return new(Evaluation) }
-
 // Check demands unit record, or party with a cap on records, edges that fit the schema, and at most
 // 65,536 counts.
 func (Kind) Check(p study.Plan) error {

@@ -91,9 +91,6 @@ func (Kind) Check(p study.Plan) error {
 // Terms returns a zero *Terms, into which a study file or plan is read.
 func (Kind) Terms() any { return new(Terms) }
 
-// Body returns an empty *Weights, into which a release's body is read strictly.
-func (Kind) Body() any { return new(Weights) }
-
 // Complete chooses unit record and mechanism entropy, and δ = 0 unless the proposal gives a δ.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit, p.Mechanism = cmp.Or(p.Unit, privacy.Record), cmp.Or(p.Mechanism, "entropy")
