@@ -74,7 +74,7 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 		out = append(out, fmt.Sprintf("%s: %s", name, whichLevel(texts, unsure, levels)))
 	}
 	for _, x := range strangers[:min(len(strangers), adviceTexts)] {
-		if slices.Contains(dataset.MissingTexts(), x.text) || wordless(x.text) {
+		if slices.Contains(missingBeside(texts), x.text) || wordless(x.text) && texts["+"] == 0 {
 			out = append(out, fmt.Sprintf("%s cells %q of %s look like missing values: add missing: [%q]", thousands(x.n), x.text, name, x.text))
 			continue
 		}

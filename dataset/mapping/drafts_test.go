@@ -386,3 +386,62 @@ func TestSuggestMissing(t *testing.T) {
 		t.Errorf("marks of one column: %+v", m)
 	}
 }
+
+// TestNoMark: a text of another column, as shifted rows have, or a column's name, as heads of pages
+// have, is no mark of missing values; a word of a column's own is one.
+func TestNoMark(t *testing.T) {
+	text := "age;creatinine;sex;died;id;name\n"
+	for i := range 40 {
+		age, creatinine := fmt.Sprint(30+i), "1.1"
+		switch i % 8 {
+		case 1:
+			creatinine = "no"
+		case 2:
+			creatinine = "Anna"
+		case 3:
+			age = "creatinine"
+		case 4:
+			age = "unknown"
+		}
+		text += fmt.Sprintf("%s;%s;%s;%s;%d;Anna\n", age, creatinine, []string{"F", "M"}[i%2],
+			[]string{"no", "yes"}[i%3%2], i)
+	}
+	draft := Suggest(tableOf(t, text), ward(t), Mapping{})
+	if m := draft.Mapping; !slices.Equal(m.Missing, []string{"unknown"}) {
+		t.Errorf("missing is %q: %q", m.Missing, draft.Notes)
+	}
+	notes := strings.Join(draft.Notes, "\n")
+	for _, want := range []string{
+		`creatinine: 10 cells hold what other columns hold, or a column's name, such as "Anna"`,
+		`age: 5 cells hold what other columns hold, or a column's name, such as "creatinine"`,
+	} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("not said: %s\n%s", want, notes)
+		}
+	}
+}
+
+// TestPlusMinus: beside +, the sign - is a no; alone it stands for a missing value. Words for yes
+// and no hold together.
+func TestPlusMinus(t *testing.T) {
+	for cells, want := range map[string]string{
+		"+ - + -": "map[+:yes -:no] []", "no yes - no": "map[] [-]", "ja nej ja": "map[ja:yes nej:no] []",
+		"sim não": "map[não:no sim:yes] []",
+	} {
+		text := "age;creatinine;sex;died;id\n"
+		texts := strings.Fields(cells)
+		for i := range 40 {
+			text += fmt.Sprintf("50;1.1;%s;%s;%d\n", []string{"F", "M"}[i%2], texts[i%len(texts)], i)
+		}
+		table := tableOf(t, text)
+		m := Suggest(table, ward(t), Mapping{}).Mapping
+		if got := fmt.Sprint(m.Columns["died"].Levels, m.Missing); got != want {
+			t.Errorf("%s: %s, want %s", cells, got, want)
+		}
+		says := strings.Join(Advice(table, ward(t)), "\n")
+		if strings.Contains(cells, "+") && (strings.Contains(says, "missing") ||
+			!strings.Contains(says, "add levels: {-: no}")) {
+			t.Errorf("%s: %s", cells, says)
+		}
+	}
+}

@@ -275,7 +275,8 @@ func withoutPoint(texts map[string]int) map[string]int {
 
 // present counts a column's texts, without those for missing values and repeats of its name.
 func (d *drafter) present(column string) map[string]int {
-	missing := slices.Concat(dataset.MissingTexts(), d.out.Mapping.Missing, d.marks[column])
+	missing := slices.Concat(missingBeside(d.distinct(column)), d.out.Mapping.Missing,
+		d.marks[column])
 	words := newWords(missing, d.out.Mapping.Decimal)
 	return without(d.distinct(column), func(text string) bool {
 		return text == "" || text == column || words.has(text)
@@ -331,13 +332,23 @@ func (d *drafter) missing() {
 			texts, counted := d.distinct(column), kind == dataset.Numeric && d.counted(column)
 			apart := apartFrom(texts, f)
 			var found []string
+			usual, shifted := missingBeside(texts), map[string]int{}
 			for text, n := range texts {
-				mark := slices.Contains(dataset.MissingTexts(), text) ||
-					kind == dataset.Categorical && all[text] ||
+				mark := slices.Contains(usual, text) || kind == dataset.Categorical && all[text] ||
 					counted && isMark(f, text, n) && apart(text)
-				if mark && text != d.schema.Missing && levelFor(text, f.Levels) == "" {
+				switch {
+				case !mark || text == d.schema.Missing || levelFor(text, f.Levels) != "":
+				case !slices.Contains(usual, text) && d.elsewhere(column, text):
+					shifted[text] = n
+				default:
 					found = append(found, text)
 				}
+			}
+			if len(shifted) > 0 {
+				d.note("%s: %d cells hold what other columns hold, or a column's name, such as "+
+					"%q: look whether a delimiter in a text without quotes shifts rows, or heads "+
+					"of pages stand among them; they become missing", name, cells(shifted),
+					clip(firstOf(shifted)))
 			}
 			slices.Sort(found)
 			for _, text := range found {
@@ -373,6 +384,21 @@ func (d *drafter) missing() {
 			d.marks[column] = append(d.marks[column], text)
 		}
 	}
+}
+
+// elsewhere reports whether a text that is no number belongs to another column: it is a column's
+// name, a level of another column of the schema, or stands in a column that is left over.
+func (d *drafter) elsewhere(column, text string) bool {
+	if _, ok := readNumber(text, ","); ok {
+		return false
+	}
+	for name, f := range d.kinds {
+		if d.out.Placed[name] != column && levelFor(text, f.Levels) != "" {
+			return true
+		}
+	}
+	return slices.Contains(d.table.Columns(), text) ||
+		slices.ContainsFunc(d.free, func(c string) bool { return d.distinct(c)[text] > 0 })
 }
 
 // alsoNumber notes where else a number stands several times that is a mark of missing values in

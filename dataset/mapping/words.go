@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"caucus/dataset"
 	"caucus/internal/yamlfile"
 )
 
@@ -44,8 +46,10 @@ var sameWord = [][][]string{
 		{"m", "male", "man", "männlich", "maennlich", "mann", "homme", "masculin", "hombre", "masculino", "maschio", "8507"},
 	},
 	{
-		{"yes", "y", "ja", "j", "true", "wahr", "oui", "si", "sí", "1", "t"},
-		{"no", "n", "nein", "false", "falsch", "non", "nee", "0", "f"},
+		{"yes", "y", "ja", "j", "true", "wahr", "oui", "si", "sí", "sim", "tak", "ano", "kyllä", "evet", "1",
+			"t"},
+		{"no", "n", "nein", "false", "falsch", "non", "nee", "nej", "nei", "não", "nie", "ne", "ei",
+			"hayır", "0", "f"},
 	},
 	{{"former", "ex", "ehemals", "ehemalig", "früher", "exraucher", "exsmoker", "ancien"}},
 	{{"alive", "lebend", "lebt", "vivant"}},
@@ -116,6 +120,14 @@ func levelFor(text string, levels []string) string {
 	return ""
 }
 
+// missingBeside are the usual marks of missing values in a column with these texts: - is none
+// beside +, where it means no.
+func missingBeside(texts map[string]int) []string {
+	return slices.DeleteFunc(dataset.MissingTexts(), func(mark string) bool {
+		return mark == "-" && texts["+"] > 0
+	})
+}
+
 // guessLevels returns the levels of a column's texts. A code of one character, or a number, means
 // something only beside the column's other texts: 1 is yes beside 0, but beside 2 it may be no; M
 // is male beside F, but beside H it is mujer. So codes that are no levels themselves are guessed
@@ -126,8 +138,12 @@ func guessLevels(texts map[string]int, levels []string) (guess map[string]string
 	guess = map[string]string{}
 	last, has := map[string]string{}, map[string]bool{} // by level: a text; whether one is spelt so
 	clear, strange := true, false
+	signs := map[string]string{}
+	if texts["+"] > 0 {
+		signs = map[string]string{"+": "yes", "-": "no"}
+	}
 	for text, n := range texts {
-		level := levelFor(text, levels)
+		level := levelFor(cmp.Or(signs[text], text), levels)
 		if isCode(text) {
 			unsure = append(unsure, text)
 			strange = strange || level == "" && n >= often
