@@ -165,7 +165,7 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 	}
 	r.Seen = Seen{
 		Records: c.records, Malformed: c.malformed, FirstMalformed: c.firstMalformed,
-		Odd:   slices.Concat(in.Remarks(), coder.Remarks(), r.bound.Remarks()),
+		Odd:   slices.Concat(in.Remarks(), c.none, coder.Remarks(), r.bound.Remarks()),
 		Notes: r.bound.Notes,
 	}
 	if words := own.FilledWords(dataset.Lacking(r.Odd)); words != "" {
@@ -185,6 +185,7 @@ type codedRows struct {
 	record                             []byte
 	keep                               func([]byte) error
 	records, malformed, firstMalformed int
+	none                               dataset.RowRemarks // records without a cell of the schema
 }
 
 func (c *codedRows) Next() ([]string, bool, error) {
@@ -197,6 +198,8 @@ func (c *codedRows) Next() ([]string, bool, error) {
 			c.firstMalformed = c.Place()
 		}
 		cells = nil
+	} else if !slices.ContainsFunc(cells, func(cell string) bool { return cell != "" }) {
+		c.none.Add(mapping.NoCell, c.Place())
 	}
 	if c.records++; c.progress != nil && c.records%1024 == 0 {
 		if err := c.progress(c.records); err != nil {

@@ -249,3 +249,15 @@ func TestCellsBoundTime(t *testing.T) {
 		}
 	}
 }
+
+// TestNoCell: records without a cell of the schema, as of a second table beside the first, are
+// counted for a person, with the first line.
+func TestNoCell(t *testing.T) {
+	w := newWard(t)
+	w.put("age,sex,ill,beds\n" + strings.Repeat("30,f,no,\n71,m,yes,\n", 20) + ",,,7\n,,,9\n")
+	r := w.Check(t.Context(), "ward")
+	want := string(mapping.NoCell) + ": 2, the first in line 42"
+	if !strings.Contains(strings.Join(r.Remarks, "\n"), want) {
+		t.Errorf("not said: %s: %q", want, r.Remarks)
+	}
+}

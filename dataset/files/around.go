@@ -29,7 +29,7 @@ const (
 // totals are the first or last words, in lower case, of the first cell of a row that sums up
 // others.
 var totals = []string{"sum", "mean", "total", "average", "median", "count", "records", "n", "sd",
-	"std", "summe", "gesamt", "mittelwert", "anzahl", "moyenne", "somme", "media", "suma", "totale",
+	"std", "iqr", "summe", "gesamt", "mittelwert", "anzahl", "moyenne", "somme", "media", "suma", "totale",
 	"totaal"}
 
 // around leaves out what is no record of a table, and counts it. Without person, what it makes of
@@ -243,7 +243,8 @@ func isTotal(cell string) bool {
 	if cell == "" || cell[0] <= '9' { // most first cells are numbers
 		return false
 	}
-	cell = strings.TrimRight(cell, ":. ")
+	cell, _, _ = strings.Cut(cell, "=") // n = 300
+	cell = strings.Trim(cell, ":. []()")
 	if n := len(cell); n == 0 || n > 24 || cell[n-1] <= '9' {
 		return false
 	}

@@ -396,6 +396,10 @@ const (
 	NoUnit        dataset.Problem = "a number without the unit of the mapping, read as if with it"
 	MarkElsewhere dataset.Problem = "a number that is a mark of missing values in another column, " +
 		"read as a number: if it is a mark here too, write it under missing of this column"
+	// NoCell is of records, which Bound does not count.
+	NoCell dataset.Problem = "records without a cell in any of the schema's columns, read as empty " +
+		"records: if a second table, totals or heads of pages stand there, leave them out by " +
+		"last_row or comment"
 	DayAsWritten dataset.Problem = "a moment with a zone, taken for the day that is written " +
 		"there: name the site's under zone, as in Europe/Berlin"
 )

@@ -57,6 +57,7 @@ func Suggest(t *dataset.Table, s dataset.Schema, written Mapping, typed ...strin
 		}
 	}
 	d.repeats()
+	d.empty()
 	d.missing()
 	for _, name := range s.AllColumns() {
 		if _, placed := d.out.Placed[name]; placed {
@@ -251,6 +252,26 @@ func (d *drafter) repeats() {
 	if least > 0 {
 		d.note("%d rows repeat the names of the columns: remove them from the file, or they count "+
 			"as records; or list the names under header and write comment: %s", least, at[0])
+	}
+}
+
+// empty notes records that are empty in all columns that the schema takes.
+func (d *drafter) empty() {
+	count, first := 0, 0
+	columns := slices.Sorted(maps.Values(d.out.Placed))
+	for i := range d.table.Rows() {
+		if slices.ContainsFunc(columns, func(column string) bool {
+			text, _ := d.table.Cell(i, column)
+			return text != ""
+		}) {
+			continue
+		}
+		if count++; count == 1 {
+			first = i + 1
+		}
+	}
+	if count > 0 && len(columns) > 0 {
+		d.note("%s: %d, the first is record %d", NoCell, count, first)
 	}
 }
 
