@@ -251,6 +251,7 @@ var usualLayouts = []dates.Layout{
 	"YYYYMMDD", "DD.MM.YY", "DD/MM/YY", "MM/DD/YY", "DD-MON-YYYY", "DD MON YYYY", "DD. MON YYYY",
 	"DDMONYYYY", "MON DD, YYYY", "DD.MON.YYYY", "DD/MON/YYYY",
 	"DD-MON-YY", "DDMONYY", "YYYY-MM", "MM/YYYY", "MON YYYY",
+	"DD-MM-YY", "MM-DD-YY", "YY-MM-DD", "DD MM YYYY", "YYYY MON DD", "YYYY-MON-DD", "MON-YY",
 }
 
 // GuessLayouts returns the formats that read most of a column's dates, and so as many as each

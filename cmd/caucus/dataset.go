@@ -77,9 +77,16 @@ Without FILE it lists the data sets whose schema is known, for --dataset.`,
 	return cmd
 }
 
+// manyLevels is how many levels few columns of codes have, and columns of names do.
+const manyLevels = 30
+
 // draftDoubt says what else the numbers of a drafted feature may mean, with their counts: a code of
 // missing values, or codes of levels. Empty: nothing.
 func draftDoubt(f dataset.Feature, texts map[string]int) string {
+	if n := len(f.Levels); n > manyLevels {
+		return fmt.Sprintf("it has %d levels, such as %s, which everybody will see: leave it out if "+
+			"they are names", n, f.Levels[0])
+	}
 	if f.Kind != dataset.Numeric {
 		return ""
 	}

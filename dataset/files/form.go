@@ -126,9 +126,8 @@ func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
 	case bytes.HasPrefix(start, []byte("PAR1")):
 		f.Kind = Parquet
 	default:
-		f.Encoding, err = w.detectEncoding(start)
-		if err == nil {
-			err = knownOther(start)
+		if err = knownOther(start); err == nil {
+			f.Encoding, err = w.detectEncoding(start)
 		}
 		if err == nil {
 			f.Width, err = w.width(start, f.Encoding)
@@ -188,15 +187,31 @@ func firstBytes(r io.Reader) ([]byte, error) {
 
 var markup = regexp.MustCompile(`^(?i:\s*<(!doctype html|html|head|meta|table|div|style))\b`)
 
+// stata begins files of Stata 8 and later: their version, the order of bytes and a 1, or a tag.
+var stata = regexp.MustCompile(`^(?:[\x71-\x73][\x01\x02]\x01|<stata_dta>)`)
+
+// jsonText begins a list of objects, or objects on lines of their own.
+var jsonText = regexp.MustCompile(`^\s*(?:\[\s*)?\{\s*"[^"]*"\s*:`)
+
 func knownOther(start []byte) error {
 	if markup.Match(bytes.TrimPrefix(start, []byte("\ufeff"))) { // many programs name such a file .xls
 		return errors.New("it is an HTML page: save it as .xlsx or CSV")
+	}
+	if stata.Match(start) {
+		return errors.New("it is a Stata file: export it as CSV")
+	}
+	if jsonText.Match(start) {
+		return errors.New("it is JSON: export the table as CSV")
 	}
 	for _, other := range []struct{ magic, words string }{
 		{"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls), or one with a password: save it as .xlsx without one, or as CSV"},
 		{"SQLite format 3\x00", "an SQLite database: export the table as CSV"},
 		{"$FL2", "an SPSS file: export it as CSV"},
-		{"<stata_dta>", "a Stata file: export it as CSV"},
+		{"$FL3", "an SPSS file: export it as CSV"},
+		{"<?xml", "XML: save it as .xlsx or CSV"},
+		{"FEA1", "a Feather file: write it as Parquet or CSV"},
+		{"ARROW1", "an Arrow (Feather) file: write it as Parquet or CSV"},
+		{"ORC", "an ORC file: write it as Parquet or CSV"},
 		{"%PDF", "a PDF: export the table as CSV"},
 		{"7z\xbc\xaf", "a 7z archive: unpack it first"},
 		{"BZh", "packed with bzip2: unpack it, or pack it with gzip or zstd"},

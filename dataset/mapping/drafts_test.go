@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"caucus/dataset"
+	"caucus/dataset/dates"
 )
 
 // readCase drafts a mapping for a file of testdata, and reads the file with the draft.
@@ -455,5 +456,41 @@ func TestNoCellDrafted(t *testing.T) {
 	notes := Suggest(tableOf(t, text+";;;;;B;7\n;;;;;C;9\n"), ward(t), Mapping{}).Notes
 	if want := string(NoCell) + ": 2, the first is record 21"; !slices.Contains(notes, want) {
 		t.Errorf("not said: %s: %q", want, notes)
+	}
+}
+
+// TestDraftMessages: what a draft says of columns that it cannot map shows a cell, and what to do.
+func TestDraftMessages(t *testing.T) {
+	s := ward(t)
+	s.Date = "2024-12-31"
+	for _, c := range []struct{ column, cells, want string }{
+		{"creatinine", "64_µmol/l 1.2_mg/dl 70_µmol/l 1.1_mg/dl",
+			`such as "1.1 mg/dl", and mg/dl, µmol/l stand behind numbers`},
+		{"creatinine", `="54" ="55"`, `no cell of "creatinine" is a number, such as "=\"54\""`},
+		{"dob", "500304 610712 431130", `if the numbers are dates, such as 500304`},
+		{"dob", "Sat,_04_Mar_1950_09:30:00_+0100",
+			`if they are dates, map the column, and write their form under dates`},
+	} {
+		cells := strings.Split(strings.ReplaceAll(c.cells, " ", "|"), "|")
+		for i := range cells {
+			cells[i] = `"` + strings.ReplaceAll(strings.ReplaceAll(cells[i], "_", " "), `"`, `""`) + `"`
+		}
+		notes := strings.Join(Suggest(tableOf(t, column(c.column, cells...)), s, Mapping{}).Notes, "\n")
+		if !strings.Contains(notes, c.want) {
+			t.Errorf("%s: %s is not said: %s", c.cells, c.want, notes)
+		}
+	}
+	for cell, want := range map[string]dates.Layout{
+		"%02d-03-50": "DD-MM-YY", "50-03-%02d": "YY-MM-DD", "%02d 03 1950": "DD MM YYYY",
+		"1950 MAR %02d": "YYYY MON DD", "1950-MAR-%02d": "YYYY-MON-DD",
+	} {
+		var cells []string
+		for day := 10; day < 30; day++ {
+			cells = append(cells, fmt.Sprintf(cell, day))
+		}
+		r := Suggest(tableOf(t, column("dob", cells...)), s, Mapping{}).Mapping.Columns["age"]
+		if r.Dates != want {
+			t.Errorf("%s: %+v, want %s", cell, r, want)
+		}
 	}
 }

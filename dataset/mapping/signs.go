@@ -169,6 +169,21 @@ func firstOf(texts map[string]int) string { return slices.Min(slices.Collect(map
 var withUnit = regexp.MustCompile(`^([+-]?\d(?:[\d.,' \x{a0}\x{202f}]*\d)?)\s*` +
 	`([^\d\s.,'<>=:/-][^\s]*)$`)
 
+// unitsIn lists what stands behind numbers, if numbers with it are most of the cells.
+func unitsIn(texts map[string]int) []string {
+	units, with := map[string]bool{}, 0
+	for text, n := range texts {
+		if parts := withUnit.FindStringSubmatch(text); parts != nil {
+			units[parts[2]] = true
+			with += n
+		}
+	}
+	if 2*with < cells(texts) {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(units))
+}
+
 // unitOf returns the unit that most cells have behind a number, and all texts without it; "" and
 // the texts themselves if most have none.
 func unitOf(texts map[string]int) (unit string, bare map[string]int) {

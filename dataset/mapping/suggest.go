@@ -149,8 +149,8 @@ func (d *drafter) synonym(name string) string {
 		}
 		if texts := d.factsOf(c).present; !d.fits(c, d.kinds[name]) {
 			d.note("%s is not mapped to %q, which is named like it: most of its cells are neither "+
-				"numbers nor dates as a mapping can read them, such as %q", name, c,
-				clip(firstOf(texts)))
+				"numbers nor dates of a usual form, such as %q: if they are dates, map the "+
+				"column, and write their form under dates", name, c, clip(firstOf(texts)))
 		} else {
 			if found != "" {
 				return ""
@@ -667,7 +667,13 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	signs, numbers := decimalSigns(texts, f, told)
 	all, _ := decimalSigns(texts, anything, told)
 	if numbers == 0 {
-		d.note("%s: no cell of %q is a number", name, column)
+		says := ""
+		if units := unitsIn(texts); len(units) > 1 {
+			says = fmt.Sprintf(", and %s stand behind numbers: write an expression that makes "+
+				"one unit of them", few(units))
+		}
+		d.note("%s: no cell of %q is a number, such as %q%s", name, column, clip(firstOf(texts)),
+			says)
 		return
 	}
 	if len(signs) == 1 && signs[0] != told && unit != spanUnit {
@@ -697,11 +703,20 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 		d.note("%s: %s", name, says)
 	}
 	slices.Sort(values)
-	if middle := values[len(values)/2]; middle > f.Max || middle < f.Min {
+	middle := values[len(values)/2]
+	switch outside := middle > f.Max || middle < f.Min; {
+	case outside && birthName.MatchString(column):
+		d.note("%s: the middle value of %q is %s: if the numbers are dates, such as 500304 or days "+
+			"since 1900, write them anew as dates, such as 1950-03-04, or as ages", name, column,
+			numberText(middle))
+	case outside:
 		d.note("%s: the middle value of %q is %s, outside of %s to %s: is it in another unit? write multiply (and offset)", name, column,
 			strconv.FormatFloat(middle, 'g', 4, 64), strconv.FormatFloat(f.Min, 'g', -1, 64), strconv.FormatFloat(f.Max, 'g', -1, 64))
 	}
 }
+
+// birthName is the name of a column of dates of birth, which may hold numbers that are no ages.
+var birthName = regexp.MustCompile(`(?i)birth|born|dob|geb|naiss|nacim|nascit`)
 
 // noNumbers counts the cells of a column that are no numbers. An expression reads the file's
 // column.

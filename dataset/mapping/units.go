@@ -15,15 +15,26 @@ const spanUnit = "span"
 var (
 	clockSpan = regexp.MustCompile(`^()()(?:([+-]?\d+) ?(?:d|days?),? ?)?` +
 		`(?:([+-]?\d+):([0-5]\d)(?::([0-5]\d(?:[.,]\d+)?))?)?$`)
+	// The sign of a span is that of all its parts in these: 3.11:39:00 of .NET, +03 11:39:00 of
+	// Oracle, 3:11:39:00; and 3d 11h 39m, of which two parts show that no unit is meant.
+	dayClockSpan = regexp.MustCompile(`^([+-]?)()(\d+)[ .:](\d\d):([0-5]\d):([0-5]\d(?:[.,]\d+)?)$`)
+	partsSpan    = regexp.MustCompile(`^([+-]?)()(?:(\d+) ?d(?:ays?)?,? ?)?` +
+		`(?:(\d+) ?h(?:ours?)?,? ?)?(?:(\d+) ?m(?:in|inutes?)?,? ?)?(?:(\d+) ?s(?:ec)?)?$`)
 	isoSpan = regexp.MustCompile(strings.ReplaceAll(
 		`^([+-]?)P(?:#W)?(?:#D)?(?:T(?:#H)?(?:#M)?(?:#S)?)?$`, "#", `(\d+(?:[.,]\d+)?)`))
 )
 
 // spanDays returns the days of a span of time; false for other texts.
 func spanDays(text string) (days float64, ok bool) {
-	parts := clockSpan.FindStringSubmatch(text)
-	if parts == nil {
-		parts = isoSpan.FindStringSubmatch(text)
+	var parts []string
+	for _, span := range []*regexp.Regexp{clockSpan, isoSpan, dayClockSpan, partsSpan} {
+		if parts = span.FindStringSubmatch(text); parts != nil {
+			if single := len(text) - len(strings.TrimLeft(text, "+-0123456789")); span == partsSpan &&
+				!strings.ContainsAny(text[single:], "0123456789") {
+				return 0, false
+			}
+			break
+		}
 	}
 	if parts == nil || strings.Join(parts[2:], "") == "" {
 		return 0, false
