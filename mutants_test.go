@@ -673,6 +673,41 @@ var mutants = []mutant{
 		found: "TestMarkElsewhere",
 	},
 	{
+		name: "a decimal comma makes thousands of a workbook's numbers", room: "dataset/mapping",
+		file:  "bind.go",
+		old:   "at < 0 || !b.typed.IsNumber(at) {",
+		new:   "at < 0 || b.typed.IsNumber(at) {",
+		found: "TestTypedNumbers",
+	},
+	{
+		name: "a comma makes thousands of points before three digits", room: "dataset/mapping",
+		file: "signs.go",
+		old:  "other[first][i]&^alone[first][i] != 0", new: "other[first][i] < 0",
+		found: "TestSuggestDecimals",
+	},
+	{
+		name: "a mark in an expression's column is a number", room: "dataset/mapping",
+		file: "bind.go",
+		old:  "read := input{missing: t.missing, decimal: t.decimal}",
+		new:  "read := input{decimal: t.decimal}", found: "TestExpressionReads",
+	},
+	{
+		name: "a row with a delimiter too many is shifted", room: "dataset/files", file: "form.go",
+		old: "format.Width = f.Width", new: "format.Width = 0", found: "TestShiftedRow",
+	},
+	{
+		name: "of a run of trues one in eight is left", room: "dataset/files",
+		file: "parquetbool.go",
+		old:  "if err != nil || !has {", new: "if err != nil || has {", found: "TestBooleanRuns",
+	},
+	{
+		name: "the last half second of a day is of the next", room: "dataset/files",
+		file:  "serial.go",
+		old:   "day, milli := math.Floor(v), math.Round((v-math.Floor(v))*86400e3)",
+		new:   "day, milli := math.Floor(v), 1e3*math.Round((v-math.Floor(v))*86400)",
+		found: "TestLastHalfSecond",
+	},
+	{
 		name: "two signs are one that read different numbers", room: "dataset/mapping",
 		file: "signs.go",
 		old:  "is[i] == is[j] && (!is[i] || values[i] == values[j]):",

@@ -20,6 +20,8 @@
 //   - Empty rows, a text that a line break without quotes cuts, rows below last_row, and totals or
 //     a footer at the end are told by around. OpenForPerson leaves empty rows out and joins the
 //     lines of such a text; Open reads each line alone.
+//   - The width of a text's rows is part of its Format: a row with more cells is malformed, even if
+//     they are empty, because a delimiter in a text without quotes shifts a row.
 //   - Where the table stands (first_row, sheet, delimiter) is never guessed by Open. [Propose] and
 //     [ProposeComment] guess it for a draft that a person checks.
 //   - Open cuts text only at line ends, however broken a line is, so any bytes are records (package
