@@ -48,6 +48,7 @@ type target struct {
 	multiply, offset float64
 	round            int  // -1 for no rounding
 	plain            bool // numbers are not rewritten
+	grouped          bool // a number was read that has signs between groups for certain
 
 	elsewhere words      // numbers that stand for a missing value in other columns
 	place     func() int // the record's line or row; nil if nobody asks
@@ -371,7 +372,7 @@ func (b *Bound) Remarks() []dataset.Remark {
 			t.odd[besideLayout] = n.tally
 		}
 		for i, n := range t.odd {
-			if n.all > 0 && (i != markElsewhere || n.all >= often) {
+			if n.all > 0 && (i != markElsewhere || n.all >= often) && (i != asThousands || !t.grouped) {
 				all = append(all, dataset.Remark{Column: t.name, Problem: problems[i], Count: n.all,
 					First: n.first})
 			}
@@ -381,7 +382,7 @@ func (b *Bound) Remarks() []dataset.Remark {
 }
 
 // Problems of cells that a mapping cannot turn into a value of the schema. OtherSign,
-// DayAsWritten, BesideLayout, NoUnit and MarkElsewhere are only remarks.
+// DayAsWritten, BesideLayout, NoUnit, MarkElsewhere and Thousands are only remarks.
 const (
 	NoDate dataset.Problem = "not a date as the mapping says they are written, taken " +
 		"for missing"
@@ -396,6 +397,9 @@ const (
 	NoUnit        dataset.Problem = "a number without the unit of the mapping, read as if with it"
 	MarkElsewhere dataset.Problem = "a number that is a mark of missing values in another column, " +
 		"read as a number: if it is a mark here too, write it under missing of this column"
+	Thousands dataset.Problem = "a number with one point or comma, before three digits, read as " +
+		"thousands as decimal says, which no number of the column shows for certain: 4.201 is read " +
+		"as 4201"
 	// NoCell is of records, which Bound does not count.
 	NoCell dataset.Problem = "records without a cell in any of the schema's columns, read as empty " +
 		"records: if a second table, totals or heads of pages stand there, leave them out by " +
@@ -406,7 +410,7 @@ const (
 
 // problems numbers the problems for the counts of a target.
 var problems = [...]dataset.Problem{NoDate, NoValue, AfterDay, OtherSign, DayAsWritten, DayForMonth,
-	BesideLayout, NoUnit, MarkElsewhere}
+	BesideLayout, NoUnit, MarkElsewhere, Thousands}
 
 const (
 	noDate = iota
@@ -418,6 +422,7 @@ const (
 	besideLayout
 	noUnit
 	markElsewhere
+	asThousands
 )
 
 // compile compiles an expression and records the columns that it reads, each as read says:

@@ -167,6 +167,13 @@ func (t *target) of(cells []string, env map[string]any, decimal string) string {
 	case !bySign: // such as 0.457 where the sign is a comma
 		t.odd[otherSign].count(t.place)
 		plain = text
+	case len(plain) < len(text): // without signs between groups
+		switch signs := strings.Count(text, ".") + strings.Count(text, ","); {
+		case signs > 1:
+			t.grouped = true
+		case signs == 1 && !strings.Contains(text, decimal):
+			t.odd[asThousands].count(t.place)
+		}
 	}
 	if t.expression == nil && t.multiply == 1 && t.offset == 0 && t.round < 0 {
 		return plain

@@ -161,3 +161,22 @@ func TestLimitAdvice(t *testing.T) {
 		}
 	}
 }
+
+// TestThousands: whoever reads by a decimal sign hears of numbers that are thousands by this sign
+// alone, with the first line; not if a number of the column shows what the other sign is.
+func TestThousands(t *testing.T) {
+	s := dataset.Schema{Features: []dataset.Feature{
+		{Column: "crp", Kind: dataset.Numeric, Max: 9000},
+	}}
+	for cells, want := range map[string]string{
+		"3,25 4.201 4.202 1 000": "[crp: 2 cells " + string(Thousands) + " (the first in line 3)]",
+		"3,25 4.201 1.234,5":     "[]", "4.201 1.234.567": "[]", "3,25 4,5": "[]",
+	} {
+		text := "crp;b\n" + strings.ReplaceAll(strings.ReplaceAll(cells, "1 000", "1\u00a0000"), " ",
+			";1\n") + ";1\n"
+		_, _, b := read(t, parse(t, `{delimiter: ;, decimal: ","}`), s, text)
+		if got := fmt.Sprint(b.Remarks()); got != want {
+			t.Errorf("%s: %s, want %s", cells, got, want)
+		}
+	}
+}
