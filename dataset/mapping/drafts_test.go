@@ -453,7 +453,7 @@ func TestNoCellDrafted(t *testing.T) {
 	for i := range 20 {
 		text += fmt.Sprintf("%d;1.1;F;no;%d;A;5\n", 50+i, i)
 	}
-	notes := Suggest(tableOf(t, text+";;;;;B;7\n;;;;;C;9\n"), ward(t), Mapping{}).Notes
+	notes := Suggest(tableOf(t, text+";;;;;B;7\n;;;;;;\n;;;;;C;9\n"), ward(t), Mapping{}).Notes
 	if want := string(NoCell) + ": 2, the first is record 21"; !slices.Contains(notes, want) {
 		t.Errorf("not said: %s: %q", want, notes)
 	}

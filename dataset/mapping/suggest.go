@@ -255,15 +255,16 @@ func (d *drafter) repeats() {
 	}
 }
 
-// empty notes records that are empty in all columns that the schema takes.
+// empty notes records that are empty in all columns that the schema takes, but not in others.
 func (d *drafter) empty() {
 	count, first := 0, 0
 	columns := slices.Sorted(maps.Values(d.out.Placed))
 	for i := range d.table.Rows() {
-		if slices.ContainsFunc(columns, func(column string) bool {
+		has := func(column string) bool {
 			text, _ := d.table.Cell(i, column)
 			return text != ""
-		}) {
+		}
+		if slices.ContainsFunc(columns, has) || !slices.ContainsFunc(d.free, has) {
 			continue
 		}
 		if count++; count == 1 {
