@@ -372,7 +372,8 @@ func (b *Bound) Remarks() []dataset.Remark {
 			t.odd[besideLayout] = n.tally
 		}
 		for i, n := range t.odd {
-			if n.all > 0 && (i != markElsewhere || n.all >= often) && (i != asThousands || !t.grouped) {
+			if n.all > 0 && (i != markElsewhere || n.all >= often) &&
+				(i != asThousands || !t.grouped) {
 				all = append(all, dataset.Remark{Column: t.name, Problem: problems[i], Count: n.all,
 					First: n.first})
 			}
