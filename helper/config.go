@@ -26,8 +26,8 @@ const (
 	shelfFolder = "plans"
 )
 
-// Config is the helper's file. Its operator is not the coordinator's, and fills it in without
-// taking anything from the coordinator but its key's text.
+// Config is the helper's file, which the helper's own operator writes: nothing that a coordinator
+// sends changes its policy or budget.
 type Config struct {
 	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
@@ -98,7 +98,8 @@ func In(dir string) bool {
 	return err == nil
 }
 
-// Pinned reports whether the coordinator's key is given. New refuses to start without it.
+// Pinned reports whether the coordinator's key is given. New refuses to start without it; where
+// only the key's code is known, Learn comes first.
 func (c Config) Pinned() bool { return c.Coordinator != protocol.SignerKey{} }
 
 func rules(file *yamlfile.Document) error { return file.RequireLimits("budget") }
