@@ -32,7 +32,7 @@ type hostile struct {
 // a line of 4 MiB, its cells and the copies made while they grow. Without bounds, each file takes
 // several times as much, or some seconds.
 const (
-	tried    = 8 << 20
+	tried    = 5 << 20
 	mostHeap = 128 << 20
 )
 
@@ -137,7 +137,7 @@ func joined(t testing.TB, pieces ...any) []byte {
 }
 
 func hostileBooks(t testing.TB) []hostile {
-	const much, deep = "becomes more than 8 MiB", "lie within each other"
+	const much, deep = "becomes more than 5 MiB", "lie within each other"
 	const long = "tags or cells has more than 4 MiB"
 	sheet := func(pieces ...any) []byte {
 		return bookWith(t, map[string][]any{"xl/s.xml": append([]any{names}, pieces...)})
@@ -195,7 +195,7 @@ func hostileBooks(t testing.TB) []hostile {
 }
 
 func hostileTexts(t testing.TB) []hostile {
-	const much = "becomes more than 8 MiB"
+	const much = "becomes more than 5 MiB"
 	quotes := times{"a,\"\"\",x\",\"z\n", 20_000}
 	return []hostile{
 		{"gzip of NULs", gzippedPieces(t, "a,b\n", times{"\x00", 16 << 20}), much},

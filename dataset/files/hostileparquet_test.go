@@ -94,7 +94,7 @@ func varints(all ...uint64) (b []byte) {
 }
 
 func hostileParquets(t testing.TB) []hostile {
-	const much, damaged = "becomes more than 8 MiB", "damaged"
+	const much, damaged = "becomes more than 5 MiB", "damaged"
 	const many = math.MaxInt32
 	int64s := func(codec format.CompressionCodec, p ...rawPage) []byte {
 		return rawParquet(t, format.Int64, format.Required, codec, 100, p...)
