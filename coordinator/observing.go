@@ -9,9 +9,9 @@ import (
 	"caucus/internal/database"
 )
 
-// A replica that stands by looks at what it has heard at each change, and each lookEvery. It asks
-// PostgreSQL for the database's identity each identityEvery, and waits at most lookTime for an
-// answer.
+// A replica that stands by looks at what it has heard at each change, and each lookTime; each
+// lookEvery while nobody leads. It asks PostgreSQL for the database's identity each identityEvery,
+// and waits at most lookTime for an answer.
 const (
 	lookEvery     = 200 * time.Millisecond
 	lookTime      = time.Second
@@ -77,10 +77,12 @@ func (f *follower) observe(ctx context.Context) func() {
 				}
 			}
 			epoch, led := v.Led()
+			wait := lookTime
 			if after := seen.silence(epoch, now); epoch > 0 && !led {
 				f.endSilent(ctx, o, epoch, after)
+				wait = lookEvery
 			}
-			again, enough := clock.After(lookEvery)
+			again, enough := clock.After(wait)
 			select {
 			case <-changed:
 			case <-again:

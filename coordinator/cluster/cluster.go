@@ -30,7 +30,7 @@ const (
 	probeEvery  = 500 * time.Millisecond
 	probeTime   = 250 * time.Millisecond
 	suspects    = 2
-	gossipEvery = 100 * time.Millisecond
+	gossipEvery = 200 * time.Millisecond
 	// Each replica exchanges all it knows with one other each exchangeEvery, and looks for those
 	// that are away after waits that double from joinFirst to joinEvery.
 	exchangeEvery = 10 * time.Second
