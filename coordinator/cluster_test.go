@@ -97,7 +97,7 @@ func dialsBoth(w *world, other folder.Config) {
 
 // heardBy asks the replica at an address for the members that it knows.
 func heardBy(w *world, at string) []cluster.Member {
-	_, client, err := protocol.ReplicaTLS(must(folder.LoadKeyring(w.config)).Authority, "asks", w.clock.Now)
+	_, client, err := cluster.TLS(must(folder.LoadKeyring(w.config)).Authority, "asks", w.clock.Now)
 	must(0, err)
 	all, _ := cluster.Ask(context.Background(), client, at)
 	return all
@@ -200,9 +200,9 @@ func TestTwoDatabases(t *testing.T) {
 	s := w.small(2)
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
 	// Another one of PostgreSQL's databases, with another leader under the same authority.
-	_, client, err := protocol.ReplicaTLS(w.server.authority, "copy", w.clock.Now)
+	_, client, err := cluster.TLS(w.server.authority, "copy", w.clock.Now)
 	must(0, err)
-	server, _, err := protocol.ReplicaTLS(w.server.authority, "copy", w.clock.Now)
+	server, _, err := cluster.TLS(w.server.authority, "copy", w.clock.Now)
 	must(0, err)
 	other, err := cluster.Open(cluster.Config{
 		Name: "copy", Places: cluster.Places{Listen: "127.0.0.1:0", Join: []string{w.config.Replicas.Listen}}, Server: server, Client: client, Log: w.config.Log,
@@ -237,7 +237,7 @@ func TestTwoDatabases(t *testing.T) {
 func TestNewerWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorldIn(t, testserver.Database, knowsOthers)
-	server, client, err := protocol.ReplicaTLS(w.server.authority, "older", w.clock.Now)
+	server, client, err := cluster.TLS(w.server.authority, "older", w.clock.Now)
 	must(0, err)
 	o := database.NewObserver(w.config.Store)
 	defer o.Close()

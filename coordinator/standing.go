@@ -17,7 +17,6 @@ import (
 	"caucus/coordinator/records"
 	"caucus/internal/database"
 	"caucus/internal/webpage"
-	"caucus/protocol"
 	"caucus/study"
 )
 
@@ -108,7 +107,7 @@ func (f *follower) meet() error {
 	if err != nil {
 		return err
 	}
-	server, client, err := protocol.ReplicaTLS(ring.Authority, f.caller.Name, c.Clock.Now)
+	server, client, err := cluster.TLS(ring.Authority, f.caller.Name, c.Clock.Now)
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 		o.Transfer = 10 * time.Minute
 	}
 	o.Now = clock.Clock{Now: o.Now}.Complete().Now
-	config, err := clientTLS(ca, pair, o.Now)
+	config, err := ClientTLS(ca, pair, o.Now)
 	if err != nil {
 		return nil, fmt.Errorf("dial coordinator: %w", err)
 	}

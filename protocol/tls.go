@@ -43,7 +43,9 @@ func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*t
 	}, nil
 }
 
-func clientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Config, error) {
+// ClientTLS returns a caller's configuration of TLS 1.3. It trusts the authority in ca, PEM, alone, and
+// shows the certificate in pair.
+func ClientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Config, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM([]byte(ca)) {
 		return nil, fmt.Errorf("the authority's certificate is not PEM")

@@ -22,7 +22,7 @@ func TestDialledAgain(t *testing.T) {
 	}))
 	listener := must(tls.Listen("tcp", "127.0.0.1:0", server))
 	defer listener.Close()
-	client := must(clientTLS(id.CA, must(tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key))), time.Now))
+	client := must(ClientTLS(id.CA, must(tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key))), time.Now))
 	dial := func() (resumed bool, err error) {
 		done := make(chan struct{})
 		go func() {

@@ -169,7 +169,7 @@ those under join: does. It needs neither PostgreSQL nor a leader.`,
 			if err != nil {
 				return err
 			}
-			_, client, err := protocol.ReplicaTLS(ring.Authority, "members", time.Now)
+			_, client, err := cluster.TLS(ring.Authority, "members", time.Now)
 			if err != nil {
 				return err
 			}

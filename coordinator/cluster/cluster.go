@@ -52,7 +52,7 @@ type Config struct {
 	// Places say where it listens and whom it looks for. Port 0 takes a free one. Names of machines
 	// are resolved anew for each attempt, for ever.
 	Places
-	// Server and Client are the two sides of mutual TLS (protocol.ReplicaTLS).
+	// Server and Client are the two sides of mutual TLS (TLS).
 	Server, Client *tls.Config
 	// Memory is a file for the members heard of, so that a replica that starts while the others are
 	// away knows them. Empty means none.

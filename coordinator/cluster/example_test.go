@@ -17,7 +17,7 @@ func Example() {
 		return
 	}
 	replica := func(name string, join ...string) *cluster.Cluster {
-		server, client, err := protocol.ReplicaTLS(authority, name, time.Now)
+		server, client, err := cluster.TLS(authority, name, time.Now)
 		if err != nil {
 			panic(err)
 		}

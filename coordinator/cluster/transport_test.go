@@ -29,7 +29,7 @@ func must[T any](x T, err error) T {
 func config(a *protocol.Authority, name string, join ...string) Config {
 	c := Config{Name: name, Places: Places{Listen: "127.0.0.1:0", Join: join}, Log: slog.New(slog.DiscardHandler), Keys: func() []byte { return []byte("keys of " + name) }}
 	var err error
-	c.Server, c.Client, err = protocol.ReplicaTLS(a, name, time.Now)
+	c.Server, c.Client, err = TLS(a, name, time.Now)
 	must(0, err)
 	return c
 }
