@@ -19,13 +19,15 @@ import (
 
 // coordinator takes a study's turn at a coordinator's server and reads the study's task and record.
 // At a helper's it fails.
-func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
+func (s *Server) coordinator(ctx context.Context, h study.Hash) (task, record, func(), error) {
 	if s.config.Role != shares.Coordinator {
-		return t, r, func() {}, fmt.Errorf("this server is the %v", s.config.Role)
+		return task{}, record{}, func() {}, fmt.Errorf("this server is the %v", s.config.Role)
 	}
-	if unlock, err = s.take(ctx, h); err == nil {
-		t, r, err = s.known(ctx, h)
+	unlock, err := s.take(ctx, h)
+	if err != nil {
+		return task{}, record{}, unlock, err
 	}
+	t, r, err := s.known(ctx, h)
 	return t, r, unlock, err
 }
 

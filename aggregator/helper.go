@@ -36,18 +36,22 @@ type Peer interface {
 
 var _ Peer = (*Server)(nil)
 
-func (s *Server) asked(ctx context.Context) (unlock func(), err error) {
+// asked takes the helper's turn, until the returned function is called. At a coordinator's server
+// it returns an error.
+func (s *Server) asked(ctx context.Context) (func(), error) {
 	if s.config.Role != shares.Helper {
 		return func() {}, fmt.Errorf("this server is the %v", s.config.Role)
 	}
 	return s.take(ctx, study.Hash{})
 }
 
-// helper locks a helper's server and reads a study's task and record. At a coordinator's server it returns an error.
-func (s *Server) helper(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
-	if unlock, err = s.asked(ctx); err == nil {
-		t, r, err = s.known(ctx, h)
+// helper takes the helper's turn and reads a study's task and record.
+func (s *Server) helper(ctx context.Context, h study.Hash) (task, record, func(), error) {
+	unlock, err := s.asked(ctx)
+	if err != nil {
+		return task{}, record{}, unlock, err
 	}
+	t, r, err := s.known(ctx, h)
 	return t, r, unlock, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/aggregator"
 	"caucus/internal/testlevel"
 	"caucus/protocol"
 )
@@ -45,7 +46,7 @@ func TestLearn(t *testing.T) {
 	go func() { c, err := Learn(ctx, c); done <- learned{c, err} }()
 	ask := func(as *protocol.Signer, code string) (key protocol.SignerKey, err error) {
 		for ctx.Err() == nil { // until it listens
-			key, err = protocol.HelperByCode(ctx, c.Listen, as, code)
+			key, err = aggregator.HelperByCode(ctx, c.Listen, as, code)
 			if err == nil || !strings.Contains(err.Error(), "refused") {
 				break
 			}

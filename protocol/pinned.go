@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strings"
 	"time"
 )
 
@@ -28,6 +27,19 @@ func PinnedTLS(own *Signer, other SignerKey, sealing KeyPin) (*tls.Config, error
 	if own.Key() == other {
 		return nil, errors.New("both ends have one key")
 	}
+	return tlsBy(own, sealing, func(key SignerKey, _ string) error {
+		if key != other {
+			return fmt.Errorf("the other end has another key than the pinned %s: "+
+				"compare both with caucus helper keys, at each server", other)
+		}
+		return nil
+	})
+}
+
+// tlsBy is PinnedTLS with an end whose key and code pass check.
+func tlsBy(
+	own *Signer, sealing KeyPin, check func(key SignerKey, code string) error,
+) (*tls.Config, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Caucus " + own.Key().String()[:16]},
 		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // no end date, by RFC 5280
@@ -44,19 +56,16 @@ func PinnedTLS(own *Signer, other SignerKey, sealing KeyPin) (*tls.Config, error
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: own.key}},
 		ClientAuth:   tls.RequireAnyClientCert,
-		// No authority signed the other certificate. Instead, VerifyConnection compares its key with
-		// the pinned key, at both ends of every connection.
+		// No authority signed the other certificate. Instead, VerifyConnection checks its key, at
+		// both ends of every connection.
 		InsecureSkipVerify:     true,
 		SessionTicketsDisabled: true,
 		VerifyConnection: func(s tls.ConnectionState) error {
-			if len(s.PeerCertificates) == 0 {
-				return errors.New("the other end has no certificate")
+			key, code, err := peerKeys(s)
+			if err != nil {
+				return err
 			}
-			key, ok := s.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
-			if !ok || !key.Equal(ed25519.PublicKey(other[:])) {
-				return fmt.Errorf("the other end has another key than the pinned %s: compare both with caucus helper keys, at each server", other)
-			}
-			return nil
+			return check(key, code)
 		},
 	}, nil
 }
@@ -64,18 +73,13 @@ func PinnedTLS(own *Signer, other SignerKey, sealing KeyPin) (*tls.Config, error
 // CodedTLS is PinnedTLS with an end of which only the code is known (KeyCode). It admits the holder
 // of the keys with that code.
 func CodedTLS(own *Signer, sealing KeyPin, code string) (*tls.Config, error) {
-	c, err := PinnedTLS(own, SignerKey{}, sealing)
-	if err != nil {
-		return nil, err
-	}
-	c.VerifyConnection = func(s tls.ConnectionState) error {
-		_, have, err := peerKeys(s)
-		if err == nil && have != code {
-			err = fmt.Errorf("the keys there have the code %s, not %s: have the code read again", have, code)
+	return tlsBy(own, sealing, func(_ SignerKey, have string) error {
+		if have != code {
+			return fmt.Errorf("the keys there have the code %s, not %s: have the code read again",
+				have, code)
 		}
-		return err
-	}
-	return c, nil
+		return nil
+	})
 }
 
 // peerKeys returns the key that the other end shows, and the code of its keys.
@@ -103,39 +107,4 @@ func PeerKey(ctx context.Context, c *tls.Conn) (SignerKey, error) {
 	}
 	key, _, err := peerKeys(c.ConnectionState())
 	return key, err
-}
-
-// HelperByCode asks the helper at an address for its signing key. It returns a key only if the
-// helper's keys have the code and the helper admits own, by key or by code.
-func HelperByCode(
-	ctx context.Context, address string, own *Signer, code string,
-) (key SignerKey, err error) {
-	fail := func(err error) (SignerKey, error) {
-		return SignerKey{}, fmt.Errorf("ask the helper at %s for its key: %w", address, err)
-	}
-	config, err := CodedTLS(own, KeyPin{}, code)
-	if err != nil {
-		return fail(err)
-	}
-	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return fail(err)
-	}
-	defer conn.Close()
-	if key, err = PeerKey(ctx, conn.(*tls.Conn)); err != nil {
-		return fail(err)
-	}
-	deadline, _ := ctx.Deadline()
-	if err := conn.SetReadDeadline(deadline); err != nil {
-		return fail(err)
-	}
-	// In TLS 1.3 a client is done before it is refused. Whoever admits it sends something or ends
-	// the connection.
-	_, err = conn.Read(make([]byte, 1))
-	if err != nil && strings.Contains(err.Error(), "remote error: tls") {
-		own := own.Key()
-		return fail(fmt.Errorf("%w: the helper does not know this coordinator: "+
-			"its operator types the code %s", ErrDenied, KeyCode(own[:])))
-	}
-	return key, nil
 }

@@ -87,7 +87,7 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	if coded {
 		ctx, stop := context.WithTimeout(context.Background(), helperTime)
 		defer stop()
-		if h.Key, err = protocol.HelperByCode(ctx, address, signer, code); err != nil {
+		if h.Key, err = aggregators.HelperByCode(ctx, address, signer, code); err != nil {
 			return fail(err)
 		}
 	}

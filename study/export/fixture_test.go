@@ -30,12 +30,12 @@ import (
 // be a number.
 func oddSchema(classes int, marker string) dataset.Schema {
 	return dataset.Schema{
-		Label: dataset.Label{Column: "outcome", Classes: []string{`no`, `yes"; DROP TABLE x; --`, `it's, größer`, `<b>&amp;`}[:classes]},
+		Label: dataset.Label{Column: "outcome", Classes: []string{`no`, `yes"; DROP TABLE x; /*`, `it's, größer`, `<b>&amp;`}[:classes]},
 		Features: []dataset.Feature{
 			{Column: "age", Kind: dataset.Numeric, Min: 18, Max: 95},
 			{Column: `sex`, Kind: dataset.Categorical, Levels: []string{"Female", "Male"}},
 			{Column: `income "gross"`, Kind: dataset.Numeric, Min: 0, Max: 1e6, Log: true, Missing: true},
-			{Column: `it's; DROP TABLE records; --`, Kind: dataset.Categorical, Levels: []string{`a'b`, `c"d`, `e\`, `"""`, `f<g>&h`, "größer", `${x}`, `%s{{.}}`, "日本", "other"}},
+			{Column: `it's; DROP TABLE records; /*`, Kind: dataset.Categorical, Levels: []string{`a'b`, `c"d`, `e\`, `"""`, `f<g>&h`, "größer", `${x}`, `%s{{.}}`, "日本", "other"}},
 			{Columns: []string{"lab1..lab3"}, Kind: dataset.Numeric, Min: -5, Max: 2.5, Missing: true},
 			{Column: "stage", Kind: dataset.Categorical, Levels: []string{"1", "2", "3.0", "none"}},
 			{Column: "caucus_x1", Kind: dataset.Numeric, Min: -1, Max: 1},
