@@ -329,5 +329,6 @@ func (l Limits) Allowance(size uint64) time.Duration {
 // not looked at.
 func (c Config) Free() (uint64, error) { return folder.Free(c.Dir) }
 
-// Hold locks a folder until release is called. Until then, every other call of Hold for the folder returns an error.
-func Hold(dir string) (release func(), err error) { return folder.Hold(dir, "another coordinator") }
+// Hold locks a folder until the function that it returns is called. Until then, every other call of
+// Hold for the folder returns an error.
+func Hold(dir string) (func(), error) { return folder.Hold(dir, "another coordinator") }

@@ -43,12 +43,11 @@ func OpenStores(c Config) (*Stores, error) {
 	} else if err = database.Check(c.Path(LedgerFile)); err == nil {
 		s.Journal, err = journal.OpenSQLite(c.Path(LedgerFile))
 	}
-	if err == nil {
-		if s.Store, err = records.Open(c.at(StoreFile)); err != nil {
-			s.Journal.Close()
-		}
-	}
 	if err != nil {
+		return nil, err
+	}
+	if s.Store, err = records.Open(c.at(StoreFile)); err != nil {
+		s.Journal.Close()
 		return nil, err
 	}
 	return s, nil

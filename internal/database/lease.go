@@ -89,11 +89,11 @@ func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Leas
 	} else {
 		err = conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", leaderLock).Scan(&led)
 	}
-	if err == nil && !led {
-		err = ErrLed
-	}
 	if err != nil {
 		return nil, err
+	}
+	if !led {
+		return nil, ErrLed
 	}
 	// The update waits for transactions that the last leader is committing. Once it is confirmed, so is everything
 	// that was committed before.

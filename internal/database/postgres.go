@@ -133,9 +133,9 @@ func (s Schema) migrateServer(tx *sql.Tx) error {
 	return err
 }
 
-// awake sends an empty query each second until stop is called. So PostgreSQL does not end a transaction whose
-// process computes, but ends a transaction whose process is paused.
-func awake(tx *sql.Tx) (stop func()) {
+// awake sends an empty query each second until the function that it returns is called. So PostgreSQL
+// does not end a transaction whose process computes, but ends a transaction whose process is paused.
+func awake(tx *sql.Tx) func() {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
