@@ -132,7 +132,9 @@ var pure = map[string][]string{
 }
 
 // forTests are the rooms that tests alone import; .ci/count takes them for tests.
-var forTests = []string{"internal/testlevel", "internal/testlevel/report", "internal/testlevel/style", "internal/testlevel/tokens", "internal/testserver", "internal/testpages", "privacy/audit", "privacy/audit/laws", "study/conformance"}
+var forTests = []string{"internal/testlevel", "internal/testlevel/report",
+	"internal/testlevel/style", "internal/testlevel/tokens", "internal/testserver",
+	"internal/testpages", "privacy/audit", "privacy/audit/laws", "study/conformance"}
 
 // TestImports holds the table of rooms.
 func TestImports(t *testing.T) {
@@ -141,7 +143,8 @@ func TestImports(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+		if d.IsDir() && path != "." &&
+			(strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -232,7 +235,8 @@ func TestCSVLeavesThroughOneRoom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			apart := room == "internal/csvfile" || room == "lab" || strings.HasSuffix(path, "_test.go")
+			apart := room == "internal/csvfile" || room == "lab" ||
+				strings.HasSuffix(path, "_test.go")
 			if !apart && strings.Contains(string(text), "csv.NewWriter(") {
 				t.Errorf("%s writes CSV by itself: use internal/csvfile, which marks or refuses "+
 					"formulas", path)
@@ -276,7 +280,8 @@ func TestModules(t *testing.T) {
 // otherWords lists, for a room, the names of mechanisms that mean something else
 // there, or stand there for a time.
 var otherWords = map[string]map[string]string{
-	"privacy":                   {"auto": "", "laplace": "", "gaussian": "", "gaussian-zcdp": "", "dirichlet": "", "laplace-prior": "", "laplace-paper": "", "dirichlet-paper": "", "none": ""}, // noises have names of their own
+	// noises have names of their own
+	"privacy":                   {"auto": "", "laplace": "", "gaussian": "", "gaussian-zcdp": "", "dirichlet": "", "laplace-prior": "", "laplace-paper": "", "dirichlet-paper": "", "none": ""},
 	"aggregation":               {"none": "a correction"},
 	"privacy/audit/laws":        {"dirichlet": "a noise", "laplace-prior": "likewise"},
 	"dataset":                   {"auto": "a number of components that is chosen"},
@@ -294,13 +299,16 @@ var otherWords = map[string]map[string]string{
 }
 
 // mayName says whether a room may name kinds or their mechanisms: the tables of
-// kinds and of what is said of them, the demo, which runs one study of each, and commands, whose flags are theirs.
+// kinds and of what is said of them, the demo, which runs one study of each, and commands, whose
+// flags are theirs.
 func mayName(room string) bool {
-	return room == "study/kinds" || room == "study/kinds/results" || room == "study/conformance" || room == "study/terms" || room == "demo" || room == "lab" || strings.HasPrefix(room, "cmd/")
+	return room == "study/kinds" || room == "study/kinds/results" || room == "study/conformance" ||
+		room == "study/terms" || room == "demo" || room == "lab" || strings.HasPrefix(room, "cmd/")
 }
 
 // ordinary are names that are words of English too: alone in quotes they are names.
-var ordinary = []string{"auto", "average", "cross", "describe", "evaluate", "labels", "logistic", "majority", "means", "moment", "none", "output", "ratio", "tally"}
+var ordinary = []string{"auto", "average", "cross", "describe", "evaluate", "labels", "logistic",
+	"majority", "means", "moment", "none", "output", "ratio", "tally"}
 
 // TestKindsAreNamedAtHome: no room asks which kind or mechanism it has before it. What
 // differs is a method of the task, so that a kind is written in one folder.
@@ -308,7 +316,9 @@ func TestKindsAreNamedAtHome(t *testing.T) {
 	used := map[string]map[string]bool{}
 	names := slices.Concat(kinds.Names(), kinds.Mechanisms())
 	named := func(text string) (found []string) {
-		words := strings.FieldsFunc(text, func(r rune) bool { return !('a' <= r && r <= 'z' || r == '-') })
+		words := strings.FieldsFunc(text, func(r rune) bool {
+			return !('a' <= r && r <= 'z' || r == '-')
+		})
 		for _, name := range names {
 			if text == name || !slices.Contains(ordinary, name) && slices.Contains(words, name) {
 				found = append(found, name)
@@ -353,7 +363,8 @@ func TestKindsAreNamedAtHome(t *testing.T) {
 				for _, name := range named(text) {
 					used[room][name] = true
 					_, other := otherWords[room][name]
-					itsOwn := slices.Contains(kinds.Names(), home) && (name == home || !slices.Contains(kinds.Names(), name))
+					itsOwn := slices.Contains(kinds.Names(), home) &&
+						(name == home || !slices.Contains(kinds.Names(), name))
 					if !other && !itsOwn {
 						t.Errorf("%s: %q names the kind or mechanism %s: let the kind say it (study.Kind, study.Task), or study/kinds", set.Position(literal.Pos()), text, name)
 					}
@@ -374,7 +385,8 @@ func TestKindsAreNamedAtHome(t *testing.T) {
 // TestRoomsAreDocumented: every room says what it is about.
 func TestRoomsAreDocumented(t *testing.T) {
 	for room := range rooms {
-		if _, err := os.Stat(room); err != nil || room == "." || room == "protocol/pb" || room == "deploy" {
+		if _, err := os.Stat(room); err != nil || room == "." || room == "protocol/pb" ||
+			room == "deploy" {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(room, "doc.go")); err != nil {
@@ -416,7 +428,9 @@ func TestRoomsHaveExamples(t *testing.T) {
 			}
 			parsed = append(parsed, file)
 		}
-		has := slices.ContainsFunc(doc.Examples(parsed...), func(e *doc.Example) bool { return e.Output != "" })
+		has := slices.ContainsFunc(doc.Examples(parsed...), func(e *doc.Example) bool {
+			return e.Output != ""
+		})
 		switch why := withoutExample[room]; {
 		case !has && why == "":
 			t.Errorf("room %s has no Example with an output: show in a few lines what a reader can do with it", room)
@@ -437,9 +451,13 @@ var machineTime = map[string]string{
 // TestClocksAreGiven: the daemons ask no clock but the one in their Config, so
 // that tests can set it and no wait is of another.
 func TestClocksAreGiven(t *testing.T) {
-	asks := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+	asks := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer",
+		"NewTicker"}
 	seen := map[string]bool{}
-	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregator", "aggregator/uploading", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "internal/clock"} {
+	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy",
+		"agent/site", "agent/source", "aggregator", "aggregator/uploading", "coordinator",
+		"coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch",
+		"protocol", "internal/clock"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -458,10 +476,12 @@ func TestClocksAreGiven(t *testing.T) {
 				if !ok {
 					return true
 				}
-				if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(asks, s.Sel.Name) {
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" &&
+					slices.Contains(asks, s.Sel.Name) {
 					seen[filepath.ToSlash(path)] = true
 					if machineTime[filepath.ToSlash(path)] == "" {
-						t.Errorf("%s: time.%s: ask the clock of the Config", set.Position(s.Pos()), s.Sel.Name)
+						t.Errorf("%s: time.%s: ask the clock of the Config", set.Position(s.Pos()),
+							s.Sel.Name)
 					}
 				}
 				return true
@@ -478,7 +498,10 @@ func TestClocksAreGiven(t *testing.T) {
 // TestLocksSayWhatTheyGuard: beside each lock stands what it guards.
 func TestLocksSayWhatTheyGuard(t *testing.T) {
 	lock := regexp.MustCompile(`sync\.(RW)?Mutex$`)
-	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregator", "aggregator/uploading", "coordinator", "coordinator/cluster", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
+	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy",
+		"agent/site", "agent/source", "aggregator", "aggregator/uploading", "coordinator",
+		"coordinator/cluster", "coordinator/folder", "coordinator/members", "coordinator/records",
+		"coordinator/watch", "protocol", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)

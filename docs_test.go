@@ -106,7 +106,8 @@ func TestTestsThatPagesName(t *testing.T) {
 // pagesOfPeople are README, docs/ and what lies below it.
 func pagesOfPeople(t *testing.T) []string {
 	t.Helper()
-	pages := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", filepath.Join("python", "README.md")}
+	pages := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md",
+		filepath.Join("python", "README.md")}
 	for _, pattern := range []string{"docs/*.md", "docs/generated/*.md"} {
 		more, err := filepath.Glob(filepath.FromSlash(pattern))
 		if err != nil {

@@ -63,7 +63,8 @@ func TestMutants(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			if unit := m.tests() + " " + m.found; !honest[unit] {
 				honest[unit] = true
-				if out, err := m.run(t, built, asleep); err != nil || strings.Contains(out, "no tests to run") {
+				if out, err := m.run(t, built, asleep); err != nil ||
+					strings.Contains(out, "no tests to run") {
 					t.Fatalf("without the mutant: %v\n%s", err, out)
 				}
 			}
@@ -89,7 +90,8 @@ func (m mutant) tests() string { return cmp.Or(m.in, m.room) }
 func (m mutant) run(t *testing.T, built string, awake int) (string, error) {
 	t.Helper()
 	binary := filepath.Join(built, strings.ReplaceAll(m.tests(), "/", "."))
-	c := exec.CommandContext(t.Context(), binary, "-test.run", "^("+m.found+")", "-test.timeout", "10m")
+	c := exec.CommandContext(t.Context(), binary, "-test.run", "^("+m.found+")", "-test.timeout",
+		"10m")
 	c.Dir, c.Env = m.tests(), append(os.Environ(), fmt.Sprintf("%s=%d", wakes, awake))
 	out, err := c.CombinedOutput()
 	return string(out), err
@@ -149,7 +151,8 @@ func build(t *testing.T, some []mutant) string {
 	slices.Sort(rooms)
 	for _, room := range slices.Compact(rooms) { // one by one: two rooms' folders may have one name
 		binary := filepath.Join(dir, strings.ReplaceAll(room, "/", "."))
-		if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, "./"+room).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay",
+			overlay, "-o", binary, "./"+room).CombinedOutput(); err != nil {
 			t.Fatalf("a mutant does not compile:\n%s", out)
 		}
 	}
@@ -177,9 +180,11 @@ func withMutants(t *testing.T, path, source string, which []int) (text, name str
 			t.Fatalf("%s: it may not rename its function", m.name)
 		}
 		called := fmt.Sprintf("%sMutant%d", f.Name.Name, i+1)
-		copies += "\n//line " + m.name + ":1\n" + changed[wrong.Pos()-1:wrong.Name.Pos()-1] + called + changed[wrong.Name.End()-1:wrong.End()-1] + "\n" + m.more
+		copies += "\n//line " + m.name + ":1\n" + changed[wrong.Pos()-1:wrong.Name.Pos()-1] +
+			called + changed[wrong.Name.End()-1:wrong.End()-1] + "\n" + m.more
 		wake := edits[int(f.Body.Lbrace)]
-		wake.text += fmt.Sprintf("\n\tif mutantAwake == %d {\n\t\t%s\n\t}\n", i+1, call(f, called, edits))
+		wake.text += fmt.Sprintf("\n\tif mutantAwake == %d {\n\t\t%s\n\t}\n", i+1,
+			call(f, called, edits))
 		edits[int(f.Body.Lbrace)] = wake
 	}
 	for _, at := range slices.Backward(slices.Sorted(maps.Keys(edits))) {
@@ -250,7 +255,8 @@ func enclosing(file *ast.File, offset int) *ast.FuncDecl {
 // sameFunction is a function in another version of its file, or nil.
 func sameFunction(file *ast.File, f *ast.FuncDecl) *ast.FuncDecl {
 	for _, d := range file.Decls {
-		if g, ok := d.(*ast.FuncDecl); ok && g.Name.Name == f.Name.Name && receiver(g) == receiver(f) {
+		if g, ok := d.(*ast.FuncDecl); ok && g.Name.Name == f.Name.Name &&
+			receiver(g) == receiver(f) {
 			return g
 		}
 	}

@@ -42,7 +42,8 @@ func noiseQuestions(file *ast.File) (at []token.Pos) {
 		switch n := n.(type) {
 		case *ast.BinaryExpr:
 			if n.Op == token.EQL || n.Op == token.NEQ {
-				found = named(n.X) || named(n.Y) || noise(n.X) && setting(n.Y) || noise(n.Y) && setting(n.X)
+				found = named(n.X) || named(n.Y) || noise(n.X) && setting(n.Y) || noise(n.Y) &&
+					setting(n.X)
 			}
 		case *ast.SwitchStmt:
 			found = n.Tag != nil && noise(n.Tag)
@@ -68,7 +69,8 @@ func TestNoiseIsClosed(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+		if d.IsDir() && path != "." &&
+			(strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
 			return filepath.SkipDir
 		}
 		switch {
@@ -108,7 +110,8 @@ func TestNoiseIsClosed(t *testing.T) {
 		`_ = name == "coordinator" || h.Noise == 0`:                0,
 		`_ = trust.NoiseWord != ""`:                                0,
 	} {
-		file, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+text+"\n}", 0)
+		file, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+text+"\n}",
+			0)
 		if err != nil {
 			t.Fatal(err)
 		}

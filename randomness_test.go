@@ -40,7 +40,7 @@ var drawn = map[string]string{
 	"protocol.NewSealKey":              "kem.GenerateKey()",
 	"protocol.NewSealingKey":           "sealingKEM.GenerateKey()",
 	"protocol.NewSigner":               "ed25519.GenerateKey(rand.Reader)",
-	"protocol.tlsBy":               "x509.CreateCertificate(rand.Reader, template, template, own.key.Public(), own.key)",
+	"protocol.tlsBy":                   "x509.CreateCertificate(rand.Reader, template, template, own.key.Public(), own.key)",
 	"protocol.Receipt.Seal":            "rand.Read(nonce)",
 	"protocol.SealShare":               "hpke.NewSender(to, sealingKDF, sealingAEAD, []byte(sealingInfo))",
 	"protocol.answered.seal":           "hpke.NewSender(to, kdf, aead, sealInfo(plan))",
@@ -81,7 +81,8 @@ func TestRandomnessIsTheSystems(t *testing.T) {
 			}
 			name := path.Dir(file) + "." + f.Name.Name
 			if f.Recv != nil {
-				name = path.Dir(file) + "." + strings.TrimPrefix(printed(set, f.Recv.List[0].Type), "*") + "." + f.Name.Name
+				name = path.Dir(file) + "." + strings.TrimPrefix(printed(set, f.Recv.List[0].Type),
+					"*") + "." + f.Name.Name
 			}
 			var calls []string
 			ast.Inspect(f, func(n ast.Node) bool {
@@ -107,7 +108,8 @@ func TestRandomnessIsTheSystems(t *testing.T) {
 		}
 	}
 	for file := range generators {
-		if room := path.Dir(file); slices.Contains(secretRooms, room) && otherGenerators[file] == "" {
+		if room := path.Dir(file); slices.Contains(secretRooms, room) &&
+			otherGenerators[file] == "" {
 			t.Errorf("%s imports math/rand: nothing that it makes may be guessed", file)
 		}
 	}
@@ -121,7 +123,9 @@ func TestRandomnessIsTheSystems(t *testing.T) {
 // secretRooms make keys, nonces, shares and noise; otherGenerators are their files that draw
 // something else, by a generator that can be foretold.
 var (
-	secretRooms     = []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregation/shares", "aggregator", "coordinator", "helper", "privacy", "protocol", "study/bodies", "study/keyed"}
+	secretRooms = []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site",
+		"agent/source", "aggregation/shares", "aggregator", "coordinator", "helper", "privacy",
+		"protocol", "study/bodies", "study/keyed"}
 	otherGenerators = map[string]string{
 		"agent/pace.go":            "when it calls next",
 		"privacy/ledger.go":        "simulations",
@@ -171,7 +175,8 @@ func productionFiles(t *testing.T) (all []string) {
 			t.Fatal(err)
 		}
 		for _, f := range files {
-			if f = filepath.ToSlash(f); !strings.HasSuffix(f, "_test.go") && !strings.HasPrefix(f, "lab/") {
+			if f = filepath.ToSlash(f); !strings.HasSuffix(f, "_test.go") &&
+				!strings.HasPrefix(f, "lab/") {
 				all = append(all, f)
 			}
 		}

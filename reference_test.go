@@ -36,8 +36,10 @@ func TestReference(t *testing.T) {
 	r.line("")
 	r.line("Made from the comments of the code: `go test . -run TestReference -update-reference`. A key that is in none of these tables is refused, with its line and the nearest known key. Times are written `15s`, `2h`, `30d`; a key that is left out has its default.")
 	r.file("agent.yaml", "What a site says: where its data are, and what it allows.", "agent/site", "Config", site.DefaultConfig())
-	r.file("coordinator.yaml", "What the operator of a coordinator says.", "coordinator/folder", "Config", folder.DefaultConfig(""))
-	r.file("helper.yaml", "What the operator of a helper says.", "helper", "Config", helper.DefaultConfig())
+	r.file("coordinator.yaml", "What the operator of a coordinator says.", "coordinator/folder",
+		"Config", folder.DefaultConfig(""))
+	r.file("helper.yaml", "What the operator of a helper says.", "helper", "Config",
+		helper.DefaultConfig())
 	r.study()
 	r.file("schema.yaml", "What columns mean. `delimiter`, `columns` and `comment` belong in a site's own copy only.", "dataset", "Schema", nil)
 	r.file("mapping.yaml", "From a site's own columns to the schema's, in a file of its own or under `mapping` of a source.", "dataset/mapping", "Mapping", nil)
@@ -100,7 +102,8 @@ func (r *reference) study() {
 		r.line("|---|---|---|")
 		for _, t := range terms {
 			if t.Help == "" {
-				r.err = errors.Join(r.err, fmt.Errorf("%s: nothing says what it is: write a help tag", t.Key))
+				r.err = errors.Join(r.err,
+					fmt.Errorf("%s: nothing says what it is: write a help tag", t.Key))
 				continue
 			}
 			help := sentence(t.Help)
@@ -148,7 +151,10 @@ func (r *reference) study() {
 			}
 			var lacks []string
 			for _, t := range all["evaluate"] { // which offers what all kinds share, and no more
-				if strings.HasPrefix(t.Key, "simulate.") && !slices.ContainsFunc(all[name], func(own terms.Term) bool { return own.Key == t.Key }) {
+				if strings.HasPrefix(t.Key, "simulate.") &&
+					!slices.ContainsFunc(all[name], func(own terms.Term) bool {
+						return own.Key == t.Key
+					}) {
 					lacks = append(lacks, "`"+t.Name()+"`")
 				}
 			}
@@ -203,7 +209,8 @@ func (r *reference) table(path, room, typeName string, defaults any) {
 			says = asKeys.Replace(" " + says + " ")
 			says = strings.TrimSpace(says)
 			kind := r.word(room, f.Type)
-			if in, name := r.named(room, f.Type); name != "" && len(r.fields(in, name)) > 0 && r.written(in, name) {
+			if in, name := r.named(room, f.Type); name != "" && len(r.fields(in, name)) > 0 &&
+				r.written(in, name) {
 				below = append(below, nested{at, in, name})
 			}
 			if d := defaultOf(defaults, f.Names[0].Name); d != "" {
@@ -218,7 +225,9 @@ func (r *reference) table(path, room, typeName string, defaults any) {
 				continue
 			}
 			if says == "" {
-				r.err = errors.Join(r.err, fmt.Errorf("%s.%s: nothing says what %q is: write a comment", room, typeName, at))
+				r.err = errors.Join(r.err,
+					fmt.Errorf("%s.%s: nothing says what %q is: write a comment", room, typeName,
+						at))
 			}
 			rows = append(rows, row{[]string{key}, []string{kind}, []string{says}})
 		}
@@ -275,7 +284,8 @@ func defaultOf(config any, field string) string {
 		}
 		s := x.String()
 		for _, zero := range []string{"0s", "0m"} {
-			if short, ok := strings.CutSuffix(s, zero); ok && short != "" && unicode.IsLetter(rune(short[len(short)-1])) {
+			if short, ok := strings.CutSuffix(s, zero); ok && short != "" &&
+				unicode.IsLetter(rune(short[len(short)-1])) {
 				s = short
 			}
 		}
@@ -323,7 +333,8 @@ func (r *reference) written(room, name string) bool {
 		if f.Tag != nil && strings.Contains(f.Tag.Value, "yaml:") {
 			return true
 		}
-		if len(f.Names) > 0 && f.Names[0].IsExported() && room == "privacy" { // ε and δ: yaml's own names
+		// ε and δ: yaml's own names
+		if len(f.Names) > 0 && f.Names[0].IsExported() && room == "privacy" {
 			return true
 		}
 	}
@@ -346,7 +357,8 @@ func (r *reference) named(room string, e ast.Expr) (in, name string) {
 		}
 	case *ast.SelectorExpr:
 		other := x.X.(*ast.Ident).Name
-		for _, candidate := range []string{other, "agent/" + other, "coordinator/" + other, "dataset/" + other, "study/" + other, "internal/" + other} {
+		for _, candidate := range []string{other, "agent/" + other, "coordinator/" + other,
+			"dataset/" + other, "study/" + other, "internal/" + other} {
 			if r.types(candidate)[x.Sel.Name] != nil {
 				return candidate, x.Sel.Name
 			}

@@ -19,7 +19,8 @@ var updateThreats = flag.Bool("update-threats", false, "write docs/generated/thr
 // name, has a line of tests in testdata/threats.txt; every such test exists, and every
 // line is of a claim. docs/generated/threats.md has both side by side.
 func TestThreatModel(t *testing.T) {
-	const model, shown, generated = "docs/threat-model.md", "testdata/threats.txt", "docs/generated/threats.md"
+	const model, shown, generated = "docs/threat-model.md", "testdata/threats.txt",
+		"docs/generated/threats.md"
 	tests := threatTests(t, shown)
 	page, err := os.ReadFile(model)
 	if err != nil {
@@ -85,7 +86,8 @@ func threatTests(t *testing.T, path string) map[string][]string {
 				there[room] = testsIn(t, room)
 			}
 			if !there[room][test[slash+1:]] {
-				t.Errorf("%s:%d names %s, which room %s does not have", path, i+1, test[slash+1:], room)
+				t.Errorf("%s:%d names %s, which room %s does not have", path, i+1, test[slash+1:],
+					room)
 			}
 			of[name] = append(of[name], "`"+test+"`")
 		}
@@ -107,7 +109,9 @@ func testsIn(t *testing.T, room string) map[string]bool {
 			t.Fatal(err)
 		}
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && (strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "TestMain" || strings.HasPrefix(f.Name.Name, "Fuzz")) {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil &&
+				(strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "TestMain" ||
+					strings.HasPrefix(f.Name.Name, "Fuzz")) {
 				names[f.Name.Name] = true
 			}
 		}

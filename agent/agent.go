@@ -28,13 +28,16 @@ type Agent struct {
 	dial func(site.Config, protocol.Identity) (link, error)
 	id   protocol.Identity
 	log  *slog.Logger
-	// logged is the last message logged about each topic, so that a state that lasts is logged once.
+	// logged is the last message logged about each topic, so that a state that lasts is logged
+	// once.
 	logged   map[string]string
 	recorded map[string]bool
-	// refused has an entry for each study that policy or ledger refused: the year in which the ledger refused, or ""
-	// for the policy, whose refusal holds until a restart, because a policy changes only with the configuration.
+	// refused has an entry for each study that policy or ledger refused: the year in which the
+	// ledger refused, or "" for the policy, whose refusal holds until a restart, because a policy
+	// changes only with the configuration.
 	refused map[study.Hash]string
-	// run identifies this process, so that two with one identity are noticed. reports says why studies wait.
+	// run identifies this process, so that two with one identity are noticed. reports says why
+	// studies wait.
 	run     []byte
 	reports *reports
 	// year is the year that charges are dated with, "" while the clocks disagree (site.YearOf).
@@ -78,7 +81,8 @@ func (a *Agent) logOnceAbout(topic string, level slog.Level, what string, args .
 
 func (a *Agent) now() time.Time { return a.site.Config.Now() }
 
-// done calls Config.Checkpoint after a durable or visible effect. Tests crash the agent in that call.
+// done calls Config.Checkpoint after a durable or visible effect. Tests crash the agent in that
+// call.
 func (a *Agent) done(effect string) {
 	if f := a.site.Config.Checkpoint; f != nil {
 		f(effect)
@@ -122,9 +126,11 @@ func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
 	return errors.Join(errRefused, a.recordOnce(site.AuditRefused, h, name, "by", by))
 }
 
-// decline tells the coordinator once that this party does not take part. The message is the same for every reason.
+// decline tells the coordinator once that this party does not take part. The message is the same
+// for every reason.
 func (a *Agent) decline(ctx context.Context, d site.Dossier, h study.Hash) error {
-	if d.Has(site.FileDeclined) && a.courier() == nil { // a refusal that people carry is written again, because the earlier file may be lost
+	// a refusal that people carry is written again, because the earlier file may be lost
+	if d.Has(site.FileDeclined) && a.courier() == nil {
 		return nil
 	}
 	if err := a.link.Decline(ctx, h); err != nil {
@@ -136,14 +142,14 @@ func (a *Agent) decline(ctx context.Context, d site.Dossier, h study.Hash) error
 	return d.Write(site.FileDeclined, nil)
 }
 
-// flaws returns what constants replaced in a contribution, as pairs for the audit line and for the log line that
-// every upload has.
+// flaws returns what constants replaced in a contribution, as pairs for the audit line and for the
+// log line that every upload has.
 //
 // Proof note. Claim: the times of the upload and of this agent's next message do not tell
 // whether a contribution was late or its source unread. The upload has left when the files about
-// both are read. No line is written for them alone, in neither log, because a line is on the disk, and with
-// syslog sent, before the agent goes on: the next message would leave later. TestFlawsAreTold would
-// catch a violation.
+// both are read. No line is written for them alone, in neither log, because a line is on the disk,
+// and with syslog sent, before the agent goes on: the next message would leave later.
+// TestFlawsAreTold would catch a violation.
 func (a *Agent) flaws(d site.Dossier) (audit, log []any) {
 	if late, err := d.Read(site.FileLate); err == nil {
 		what := strings.TrimSpace(string(late))
@@ -164,7 +170,8 @@ func (a *Agent) closed(d site.Dossier, o protocol.Summary, why string) error {
 	if d.Has(site.FileReceipt) { // the receipt's lines have told them
 		audit, log = nil, nil
 	}
-	if err := a.recordOnce(site.AuditClosed, o.Hash, o.Name, append([]any{"why", why}, audit...)...); err != nil {
+	if err := a.recordOnce(site.AuditClosed, o.Hash, o.Name,
+		append([]any{"why", why}, audit...)...); err != nil {
 		return err
 	}
 	if err := d.Write(site.FileClosed, []byte(why+"\n")); err != nil {

@@ -82,10 +82,12 @@ func (c *coordinatorDouble) Pool(_ context.Context, s protocol.Study, dir string
 	if dir == "" {
 		return c.pool, nil
 	}
-	return c.pool, os.WriteFile(filepath.Join(dir, "pool-"+s.Plan.Pool.String()+".csv"), c.pool, 0o600)
+	return c.pool, os.WriteFile(filepath.Join(dir, "pool-"+s.Plan.Pool.String()+".csv"), c.pool,
+		0o600)
 }
 
-func (c *coordinatorDouble) Contribute(_ context.Context, plan study.Hash, body []byte) (protocol.Receipt, error) {
+func (c *coordinatorDouble) Contribute(_ context.Context, plan study.Hash,
+	body []byte) (protocol.Receipt, error) {
 	if c.refuse != nil {
 		return protocol.Receipt{}, c.refuse
 	}
@@ -94,7 +96,8 @@ func (c *coordinatorDouble) Contribute(_ context.Context, plan study.Hash, body 
 		return protocol.Receipt{}, study.ErrOtherBytes
 	}
 	c.stored = bytes.Clone(body)
-	receipt := protocol.Receipt{Plan: plan, Party: "site", Body: sha256.Sum256(body), Size: len(body), Document: []byte("{}")}
+	receipt := protocol.Receipt{Plan: plan, Party: "site", Body: sha256.Sum256(body),
+		Size: len(body), Document: []byte("{}")}
 	if c.lie != nil {
 		c.lie(&receipt)
 	}
@@ -183,17 +186,22 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 	}
 	made, _, err := kinds.Draft(p, schema, table)
 	must(err)
-	r := &rig{coordinatorDouble: &coordinatorDouble{state: study.Open, pool: made.PoolBytes}, log: new(bytes.Buffer), hash: made.Hash}
+	r := &rig{coordinatorDouble: &coordinatorDouble{state: study.Open, pool: made.PoolBytes},
+		log: new(bytes.Buffer), hash: made.Hash}
 	r.study = protocol.Study{
 		Summary: protocol.Summary{Hash: made.Hash, Name: p.Name, Roster: 3, Minimum: 2},
 		Plan:    made.Plan, PlanBytes: made.Canonical, PlanSignature: []byte("signature"),
 	}
 	r.config = site.DefaultConfig()
-	r.config.Poll, r.config.MaxBackoff, r.config.LeastWindow = 10*time.Millisecond, 20*time.Millisecond, leastWindow
+	r.config.Poll, r.config.MaxBackoff, r.config.LeastWindow = 10*time.Millisecond,
+		20*time.Millisecond, leastWindow
 	r.config.State = filepath.Join(dir, "state")
 	own := filepath.Join(dir, "schema.yaml")
 	must(os.WriteFile(own, []byte(pageYAML), 0o600))
-	r.config.Data = map[string]source.Source{"ward": {File: data, Schema: own, Redeclare: source.RedeclareDaily}} // most tests write the file anew
+	// most tests write the file anew
+	r.config.Data =
+		map[string]source.Source{"ward": {File: data, Schema: own,
+			Redeclare: source.RedeclareDaily}}
 	r.config.Policy = policy.Policy{
 		Kinds: []string{"classify"}, Mechanisms: []string{"cross", "tally"}, Noise: []study.Noise{study.NoiseSite, study.NoiseCoordinator},
 		Study: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}},
@@ -222,7 +230,11 @@ func (r *rig) declare() error {
 		return err
 	}
 	for name := range r.config.Data {
-		_, err := s.Declare(context.Background(), name, source.How{Vouch: true}, func(d *source.Declaration) error { d.By = "tester"; return nil })
+		_, err := s.Declare(context.Background(), name, source.How{Vouch: true},
+			func(d *source.Declaration) error {
+				d.By = "tester"
+				return nil
+			})
 		if err != nil {
 			return err
 		}
@@ -241,7 +253,10 @@ func (r *rig) agent(t *testing.T) *Agent {
 }
 
 func (r *rig) open() (*Agent, error) {
-	a, err := newAgent(r.config, protocol.Identity{}, "site", func(site.Config, protocol.Identity) (link, error) { return r.coordinatorDouble, nil })
+	a, err := newAgent(r.config, protocol.Identity{}, "site",
+		func(site.Config, protocol.Identity) (link, error) {
+			return r.coordinatorDouble, nil
+		})
 	if err == nil {
 		a.preparation.hurry = true
 	}
@@ -307,18 +322,20 @@ func TestContribute(t *testing.T) {
 			}
 			r.state = study.Released
 			round(t, a)
-			if d := a.site.Studies.Of(r.hash); !d.Has(site.FileRelease) || !d.Has(site.FileReceipt) {
+			if d := a.site.Studies.Of(r.hash); !d.Has(site.FileRelease) ||
+				!d.Has(site.FileReceipt) {
 				t.Error("receipt or release was not kept")
 			}
-			if strings.Contains(r.log.String(), planted) || strings.Contains(r.log.String(), "martian") {
+			if strings.Contains(r.log.String(), planted) ||
+				strings.Contains(r.log.String(), "martian") {
 				t.Errorf("a record reached the log:\n%s", r.log)
 			}
 		})
 	}
 }
 
-// TestReceiptOfSomethingElse: a receipt for another study, party or upload is not stored, and the same
-// bytes are sent again.
+// TestReceiptOfSomethingElse: a receipt for another study, party or upload is not stored, and the
+// same bytes are sent again.
 func TestReceiptOfSomethingElse(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -328,7 +345,8 @@ func TestReceiptOfSomethingElse(t *testing.T) {
 		r.lie = lie
 		round(t, a)
 		round(t, a)
-		if has := a.site.Studies.Of(r.hash).Has(site.FileReceipt); has != (lie == nil) || len(r.bodies) <= n {
+		if has := a.site.Studies.Of(r.hash).Has(site.FileReceipt); has != (lie == nil) ||
+			len(r.bodies) <= n {
 			t.Errorf("lie %d: the receipt is kept: %v, after %d uploads; log:\n%s", n, has, len(r.bodies), r.log)
 		}
 	}
@@ -373,7 +391,8 @@ func TestRefusals(t *testing.T) {
 		}, "ledger refuses"},
 		{"another schema", func(r *rig) {
 			own := strings.Replace(pageYAML, "max: 100", "max: 120", 1)
-			if err := errors.Join(os.WriteFile(r.config.Data["ward"].Schema, []byte(own), 0o600), r.declare()); err != nil {
+			if err := errors.Join(os.WriteFile(r.config.Data["ward"].Schema, []byte(own), 0o600),
+				r.declare()); err != nil {
 				panic(err)
 			}
 		}, "do not go together"},
@@ -407,9 +426,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestDeltaOfTheDeclaration: a δ that could publish one of the site's own records is refused, whatever
-// numbers of records and sites the plan states, and whatever the policy allows; only the records that
-// the plan uses count. A δ that suits the largest site passes.
+// TestDeltaOfTheDeclaration: a δ that could publish one of the site's own records is refused,
+// whatever numbers of records and sites the plan states, and whatever the policy allows; only the
+// records that the plan uses count. A δ that suits the largest site passes.
 func TestDeltaOfTheDeclaration(t *testing.T) {
 	for name, c := range map[string]struct {
 		delta   float64
@@ -433,9 +452,11 @@ func TestDeltaOfTheDeclaration(t *testing.T) {
 				c.plan(p)
 			})
 			wide := privacy.Budget{Epsilon: 5, Delta: .2}
-			r.config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Record: wide, privacy.Party: wide}
+			r.config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Record: wide,
+				privacy.Party: wide}
 			r.config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Record: wide}
-			r.config.Policy.Kinds, r.config.Policy.Mechanisms = []string{"classify", "describe"}, []string{"cross", "tally", "gaussian"}
+			r.config.Policy.Kinds, r.config.Policy.Mechanisms = []string{"classify",
+				"describe"}, []string{"cross", "tally", "gaussian"}
 			a := r.agent(t)
 			preview, _, err := a.Preview(t.Context(), "illness")
 			if err != nil || preview.Allowed == c.refused {
@@ -443,7 +464,8 @@ func TestDeltaOfTheDeclaration(t *testing.T) {
 			}
 			round(t, a)
 			said := strings.Contains(r.log.String(), "it would allow giving a whole unit away")
-			if n := charges(t, a, privacy.Record); (n == 0) != c.refused || (r.declined > 0) != c.refused || said != c.refused {
+			if n := charges(t, a, privacy.Record); (n == 0) != c.refused ||
+				(r.declined > 0) != c.refused || said != c.refused {
 				t.Errorf("%d charges, declined %d times; log:\n%s", n, r.declined, r.log)
 			}
 		})
@@ -460,27 +482,32 @@ func TestApproval(t *testing.T) {
 	if err != nil || offline != nil {
 		t.Fatal(err, offline)
 	}
-	if before.Progress != desk.ProgressWaiting || !before.Allowed || before.Bytes == 0 || before.Exact || before.Records != 61 {
+	if before.Progress != desk.ProgressWaiting || !before.Allowed || before.Bytes == 0 ||
+		before.Exact || before.Records != 61 {
 		t.Errorf("preview before approval: %+v", before)
 	}
 	var text strings.Builder
 	if err := before.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"allows it once a person approves", "ε = 1", "each record is hidden", "own noise", "martian"} {
+	for _, want := range []string{"allows it once a person approves", "ε = 1",
+		"each record is hidden", "own noise", "martian"} {
 		if strings.Contains(text.String(), want) != (want != "martian") {
 			t.Errorf("preview and %q:\n%s", want, text.String())
 		}
 	}
-	if _, err := a.Approve(context.Background(), before.Plan.String()[:8], desk.Approver{}); err != nil {
+	if _, err := a.Approve(context.Background(), before.Plan.String()[:8],
+		desk.Approver{}); err != nil {
 		t.Fatal(err)
 	}
 	round(t, a)
 	after, _, err := a.Preview(context.Background(), "illness")
-	if err != nil || after.Progress != desk.ProgressReceived || !after.Exact || after.Bytes != len(r.stored) {
+	if err != nil || after.Progress != desk.ProgressReceived || !after.Exact ||
+		after.Bytes != len(r.stored) {
 		t.Errorf("preview after: %v %+v", err, after)
 	}
-	if after.Budgets[0].Before == nil || *after.Budgets[0].Before <= 0 || *after.Budgets[0].Before != *after.Budgets[0].After {
+	if after.Budgets[0].Before == nil || *after.Budgets[0].Before <= 0 ||
+		*after.Budgets[0].Before != *after.Budgets[0].After {
 		t.Errorf("the ledger after: %+v", after.Budgets)
 	}
 }
@@ -491,7 +518,8 @@ func TestRefusedCannotBeApproved(t *testing.T) {
 	r.config.Policy.Approval = policy.ApproveByPerson
 	r.config.Policy.Study[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-6}
 	a := r.agent(t)
-	if _, err := a.Approve(context.Background(), "illness", desk.Approver{}); err == nil || !strings.Contains(err.Error(), "0.5") {
+	if _, err := a.Approve(context.Background(), "illness", desk.Approver{}); err == nil ||
+		!strings.Contains(err.Error(), "0.5") {
 		t.Fatalf("approve = %v, want a refusal that names the limit", err)
 	}
 	if by, _ := a.site.Approvers(a.site.Studies.Of(r.hash), r.hash, r.study.Plan); len(by) > 0 {
@@ -520,7 +548,8 @@ func TestClosed(t *testing.T) {
 			round(t, a)
 			d := a.site.Studies.Of(r.hash)
 			if !d.Has(site.FileClosed) || d.Has(site.FileUpload) != test.sent {
-				t.Errorf("closed %v, upload %v, want true, %v", d.Has(site.FileClosed), d.Has(site.FileUpload), test.sent)
+				t.Errorf("closed %v, upload %v, want true, %v", d.Has(site.FileClosed),
+					d.Has(site.FileUpload), test.sent)
 			}
 			if n := charges(t, a, privacy.Record); n != test.spent || len(r.bodies) != 0 {
 				t.Errorf("%d charges, %d uploads, want %d and 0", n, len(r.bodies), test.spent)
@@ -529,9 +558,9 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestDraftAgain: a coordinator restored to before it opened a study refuses the contribution. The agent
-// waits, and sends the same bytes once the study is open again, or closes it when the study ends without
-// them.
+// TestDraftAgain: a coordinator restored to before it opened a study refuses the contribution. The
+// agent waits, and sends the same bytes once the study is open again, or closes it when the study
+// ends without them.
 func TestDraftAgain(t *testing.T) {
 	for _, over := range []bool{false, true} {
 		r := newRig(t, nil)
@@ -552,14 +581,17 @@ func TestDraftAgain(t *testing.T) {
 			r.state = study.Failed
 			round(t, a)
 			if !d.Has(site.FileClosed) || len(r.bodies) != 0 {
-				t.Errorf("closed %v, %d uploads after it failed", d.Has(site.FileClosed), len(r.bodies))
+				t.Errorf("closed %v, %d uploads after it failed", d.Has(site.FileClosed),
+					len(r.bodies))
 			}
 			continue
 		}
 		r.state, r.refuse = study.Open, nil
 		round(t, a)
-		if len(r.bodies) != 1 || !bytes.Equal(r.stored, body) || charges(t, a, privacy.Record) != 1 {
-			t.Errorf("%d uploads, the same bytes %v, %d charges", len(r.bodies), bytes.Equal(r.stored, body), charges(t, a, privacy.Record))
+		if len(r.bodies) != 1 || !bytes.Equal(r.stored, body) ||
+			charges(t, a, privacy.Record) != 1 {
+			t.Errorf("%d uploads, the same bytes %v, %d charges", len(r.bodies),
+				bytes.Equal(r.stored, body), charges(t, a, privacy.Record))
 		}
 	}
 }
@@ -583,7 +615,8 @@ func TestOneAgentAState(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	if err := r.agent(t).Run(context.Background()); err == nil || !strings.Contains(err.Error(), "another agent runs") {
+	if err := r.agent(t).Run(context.Background()); err == nil ||
+		!strings.Contains(err.Error(), "another agent runs") {
 		t.Errorf("run = %v, want a refusal", err)
 	}
 }
@@ -608,8 +641,8 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// TestDiskFails: if the upload cannot be stored nothing is sent; once the disk works again the study
-// goes on, charged once.
+// TestDiskFails: if the upload cannot be stored nothing is sent; once the disk works again the
+// study goes on, charged once.
 func TestDiskFails(t *testing.T) {
 	r := newRig(t, nil)
 	dir := filepath.Join(r.config.State, "studies", r.hash.String())
@@ -617,7 +650,8 @@ func TestDiskFails(t *testing.T) {
 		if effect != "charged" {
 			return
 		}
-		if err := errors.Join(os.Rename(dir, dir+".away"), os.WriteFile(dir, nil, 0o600)); err != nil {
+		if err := errors.Join(os.Rename(dir, dir+".away"),
+			os.WriteFile(dir, nil, 0o600)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -632,25 +666,29 @@ func TestDiskFails(t *testing.T) {
 	}
 	round(t, a)
 	if len(r.bodies) != 1 || charges(t, a, privacy.Record) != 1 {
-		t.Errorf("%d uploads, %d charges, want 1 and 1", len(r.bodies), charges(t, a, privacy.Record))
+		t.Errorf("%d uploads, %d charges, want 1 and 1", len(r.bodies),
+			charges(t, a, privacy.Record))
 	}
 }
 
-// TestOverBudget: a study that would pass the limit is refused, and one that fits still goes through.
+// TestOverBudget: a study that would pass the limit is refused, and one that fits still goes
+// through.
 func TestOverBudget(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 1.1, Delta: 1e-5}
 	a := r.agent(t)
 	round(t, a)
 	second := newRig(t, func(p *study.Proposal) { p.Name = "again" })
-	second.config.State, second.config.Policy, second.config.Data = r.config.State, r.config.Policy, r.config.Data
+	second.config.State, second.config.Policy, second.config.Data = r.config.State, r.config.Policy,
+		r.config.Data
 	b := second.agent(t)
 	round(t, b)
 	if len(r.bodies) != 1 || len(second.bodies) != 0 {
 		t.Errorf("%d and %d uploads, want 1 and 0", len(r.bodies), len(second.bodies))
 	}
 	preview, _, err := b.Preview(context.Background(), "again")
-	if err != nil || preview.Allowed || !strings.Contains(strings.Join(preview.Objections, " "), "left at unit record") {
+	if err != nil || preview.Allowed ||
+		!strings.Contains(strings.Join(preview.Objections, " "), "left at unit record") {
 		t.Errorf("preview of the study that does not fit: %v %v", err, preview.Objections)
 	}
 }

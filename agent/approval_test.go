@@ -37,15 +37,16 @@ func newKey(t *testing.T) *protocol.Signer {
 func twoPersons(t *testing.T) (*rig, map[string]*protocol.Signer) {
 	r := newRig(t, nil)
 	keys := map[string]*protocol.Signer{"alice": newKey(t), "bob": newKey(t), "carol": newKey(t)}
-	r.config.Policy.Approval, r.config.Policy.Approvers = policy.ApproveByTwo, map[string]protocol.SignerKey{}
+	r.config.Policy.Approval, r.config.Policy.Approvers = policy.ApproveByTwo,
+		map[string]protocol.SignerKey{}
 	for name, k := range keys {
 		r.config.Policy.Approvers[name] = k.Key()
 	}
 	return r, keys
 }
 
-// TestTwoPersons: a study takes place once two of the named persons have approved this plan with their
-// own keys.
+// TestTwoPersons: a study takes place once two of the named persons have approved this plan with
+// their own keys.
 func TestTwoPersons(t *testing.T) {
 	ctx := context.Background()
 	r, keys := twoPersons(t)
@@ -66,7 +67,8 @@ func TestTwoPersons(t *testing.T) {
 	refused("another's key", desk.Approver{Name: "alice", Key: keys["bob"]})
 	for range 2 { // alice twice is one person
 		got, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice", Key: keys["alice"]})
-		if err != nil || got.Approved || !slices.Equal(got.ApprovedBy, []string{"alice"}) || got.Progress != desk.ProgressWaiting {
+		if err != nil || got.Approved || !slices.Equal(got.ApprovedBy, []string{"alice"}) ||
+			got.Progress != desk.ProgressWaiting {
 			t.Fatalf("after alice: %v, %+v", err, got)
 		}
 		round(t, a)
@@ -85,13 +87,31 @@ func TestTwoPersons(t *testing.T) {
 	}
 	other := newRig(t, func(p *study.Proposal) { p.Epsilon = 0.5 })
 	shown := shownNow(t, a)
-	forge("signed for another declaration", site.Approval{Name: "bob", Shown: shown, Signature: keys["bob"].Sign(protocol.ApprovalDocument, site.ApprovalText(r.hash, shown[1:]+"0", "bob"))}, "bob")
-	forge("another declaration", site.Approval{Name: "bob", Shown: shown[1:] + "0", Signature: keys["bob"].Sign(protocol.ApprovalDocument, site.ApprovalText(r.hash, shown[1:]+"0", "bob"))}, "bob")
+	forge("signed for another declaration",
+		site.Approval{Name: "bob", Shown: shown,
+			Signature: keys["bob"].Sign(protocol.ApprovalDocument,
+				site.ApprovalText(r.hash, shown[1:]+"0", "bob"))}, "bob")
+	forge("another declaration",
+		site.Approval{Name: "bob", Shown: shown[1:] + "0",
+			Signature: keys["bob"].Sign(protocol.ApprovalDocument,
+				site.ApprovalText(r.hash, shown[1:]+"0", "bob"))}, "bob")
 	forge("no signature", site.Approval{Name: "bob", Shown: shown}, "bob")
-	forge("signed for another plan", site.Approval{Name: "bob", Shown: shown, Signature: keys["bob"].Sign(protocol.ApprovalDocument, site.ApprovalText(other.hash, shown, "bob"))}, "bob")
-	forge("another kind of document", site.Approval{Name: "bob", Shown: shown, Signature: keys["bob"].Sign(protocol.PlanDocument, site.ApprovalText(r.hash, shown, "bob"))}, "bob")
-	forge("alice under another name", site.Approval{Name: "bob", Shown: shown, Signature: keys["alice"].Sign(protocol.ApprovalDocument, site.ApprovalText(r.hash, shown, "alice"))}, "bob")
-	forge("alice in another file", site.Approval{Name: "alice", Shown: shown, Signature: keys["alice"].Sign(protocol.ApprovalDocument, site.ApprovalText(r.hash, shown, "alice"))}, "bob")
+	forge("signed for another plan",
+		site.Approval{Name: "bob", Shown: shown,
+			Signature: keys["bob"].Sign(protocol.ApprovalDocument,
+				site.ApprovalText(other.hash, shown, "bob"))}, "bob")
+	forge("another kind of document",
+		site.Approval{Name: "bob", Shown: shown,
+			Signature: keys["bob"].Sign(protocol.PlanDocument,
+				site.ApprovalText(r.hash, shown, "bob"))}, "bob")
+	forge("alice under another name",
+		site.Approval{Name: "bob", Shown: shown,
+			Signature: keys["alice"].Sign(protocol.ApprovalDocument,
+				site.ApprovalText(r.hash, shown, "alice"))}, "bob")
+	forge("alice in another file",
+		site.Approval{Name: "alice", Shown: shown,
+			Signature: keys["alice"].Sign(protocol.ApprovalDocument,
+				site.ApprovalText(r.hash, shown, "alice"))}, "bob")
 	got, err := a.Approve(ctx, "illness", desk.Approver{Name: "carol", Key: keys["carol"]})
 	if err != nil || !got.Approved || !slices.Equal(got.ApprovedBy, []string{"alice", "carol"}) {
 		t.Fatalf("after carol: %v, %+v", err, got)
@@ -108,15 +128,18 @@ func TestRefusedStaysRefused(t *testing.T) {
 	ctx := context.Background()
 	r, keys := twoPersons(t)
 	a := r.agent(t)
-	if _, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice", Key: keys["alice"]}); err != nil {
+	if _, err := a.Approve(ctx, "illness",
+		desk.Approver{Name: "alice", Key: keys["alice"]}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := a.Refuse(ctx, "illness", desk.Approver{Name: "bob"}, "not in this form")
-	if err != nil || got.Progress != desk.ProgressDeclined || !strings.Contains(got.Refused, "bob") {
+	if err != nil || got.Progress != desk.ProgressDeclined ||
+		!strings.Contains(got.Refused, "bob") {
 		t.Fatalf("refuse: %v, %+v", err, got)
 	}
 	for name, key := range keys {
-		if _, err := a.Approve(ctx, "illness", desk.Approver{Name: name, Key: key}); err == nil || !strings.Contains(err.Error(), "new plan") {
+		if _, err := a.Approve(ctx, "illness", desk.Approver{Name: name, Key: key}); err == nil ||
+			!strings.Contains(err.Error(), "new plan") {
 			t.Errorf("%s approves what was refused: %v", name, err)
 		}
 	}
@@ -130,8 +153,8 @@ func TestRefusedStaysRefused(t *testing.T) {
 	}
 }
 
-// refusedPrepared makes a site whose contribution was made, could not be sent, and was then refused. Now
-// it could be sent.
+// refusedPrepared makes a site whose contribution was made, could not be sent, and was then
+// refused. Now it could be sent.
 func refusedPrepared(t *testing.T) (*rig, *Agent) {
 	t.Helper()
 	ctx := context.Background()
@@ -146,8 +169,8 @@ func refusedPrepared(t *testing.T) (*rig, *Agent) {
 	return r, a
 }
 
-// TestRefusedTooLate: a received contribution cannot be refused; a prepared one can until it leaves, and
-// then does not leave.
+// TestRefusedTooLate: a received contribution cannot be refused; a prepared one can until it
+// leaves, and then does not leave.
 func TestRefusedTooLate(t *testing.T) {
 	r, a := refusedPrepared(t)
 	round(t, a)
@@ -160,24 +183,27 @@ func TestRefusedTooLate(t *testing.T) {
 	}
 	for written := range 2 { // no refusal reaches a file that is carried
 		if written == 1 {
-			if err := errors.Join(d.Write(site.FileUpload, nil), d.Write(site.FileAnswer, []byte("{}"))); err != nil {
+			if err := errors.Join(d.Write(site.FileUpload, nil),
+				d.Write(site.FileAnswer, []byte("{}"))); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got, err := a.Outline(context.Background(), r.hash); err != nil || strings.Contains(got.Refused, "get it back") != (written == 1) {
+		if got, err := a.Outline(context.Background(), r.hash); err != nil ||
+			strings.Contains(got.Refused, "get it back") != (written == 1) {
 			t.Errorf("with %d answers in files it is %q, %v", written, got.Refused, err)
 		}
 	}
 	r = newRig(t, nil)
 	a = r.agent(t)
 	round(t, a)
-	if _, err := a.Refuse(context.Background(), "illness", desk.Approver{}, ""); err == nil || !strings.Contains(err.Error(), "taken back") {
+	if _, err := a.Refuse(context.Background(), "illness", desk.Approver{}, ""); err == nil ||
+		!strings.Contains(err.Error(), "taken back") {
 		t.Errorf("refuse what was received: %v", err)
 	}
 }
 
-// TestRefusedWhateverIsSaid: a coordinator that claims to have the contribution does not get a refused
-// one.
+// TestRefusedWhateverIsSaid: a coordinator that claims to have the contribution does not get a
+// refused one.
 func TestRefusedWhateverIsSaid(t *testing.T) {
 	r, a := refusedPrepared(t)
 	r.stored = []byte{1}
@@ -189,33 +215,37 @@ func TestRefusedWhateverIsSaid(t *testing.T) {
 	}
 }
 
-// TestRefusedAndHandedIn: if a person refused a contribution that was already carried and handed in, the
-// agent does not claim that nothing counts.
+// TestRefusedAndHandedIn: if a person refused a contribution that was already carried and handed
+// in, the agent does not claim that nothing counts.
 func TestRefusedAndHandedIn(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
 	r.refuse = study.ErrNotOpen
 	round(t, a)
 	d := a.site.Studies.Of(r.hash)
-	if _, err := a.Refuse(t.Context(), "illness", desk.Approver{Name: "ann"}, "no"); err != nil || !d.Has(site.FileUpload) {
+	if _, err := a.Refuse(t.Context(), "illness", desk.Approver{Name: "ann"}, "no"); err != nil ||
+		!d.Has(site.FileUpload) {
 		t.Fatalf("prepared %v, refused: %v", d.Has(site.FileUpload), err)
 	}
 	r.stored, r.state = []byte{1}, study.Sealed
 	round(t, a)
-	if why, err := d.Read(site.FileClosed); err != nil || !strings.Contains(string(why), "says that this site's contribution is in it") {
+	if why, err := d.Read(site.FileClosed); err != nil ||
+		!strings.Contains(string(why), "says that this site's contribution is in it") {
 		t.Errorf("it is said to have ended because %s, %v", why, err)
 	}
 }
 
-// TestYear: a year has a limit in addition to the total; the next year starts anew; a clock that is set
-// back, or ahead of the coordinator's, gains nothing.
+// TestYear: a year has a limit in addition to the total; the next year starts anew; a clock that is
+// set back, or ahead of the coordinator's, gains nothing.
 func TestYear(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Date(2030, 12, 30, 12, 0, 0, 0, time.UTC)
 	r.config.Clock.Now = func() time.Time { return now }
 	// One study per year, three in all.
-	r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1.1, Delta: 1e-5}}
-	r.config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 4, Delta: 1e-4}}
+	r.config.Policy.Year =
+		map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1.1, Delta: 1e-5}}
+	r.config.Policy.Total =
+		map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 4, Delta: 1e-4}}
 	n := 0
 	try := func(what string, skew time.Duration, want int) {
 		t.Helper()
@@ -239,7 +269,8 @@ func TestYear(t *testing.T) {
 		}
 		all, _, err := a.Studies(context.Background())
 		for _, s := range all {
-			if refused := s.Progress == desk.ProgressRefused; err != nil || s.Study == strings.Repeat("x", n) && refused != (want == 0) {
+			if refused := s.Progress == desk.ProgressRefused; err != nil ||
+				s.Study == strings.Repeat("x", n) && refused != (want == 0) {
 				t.Errorf("%s: among the studies it is %q, %v", what, s.Progress, err)
 			}
 		}
@@ -271,14 +302,16 @@ func TestYear(t *testing.T) {
 	}
 }
 
-// TestOldYears: a coordinator whose clock is years behind or ahead cannot open one year after another,
-// each with its budget; once the clocks agree, the one study of the year is made.
+// TestOldYears: a coordinator whose clock is years behind or ahead cannot open one year after
+// another, each with its budget; once the clocks agree, the one study of the year is made.
 func TestOldYears(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Date(2030, 6, 1, 12, 0, 0, 0, time.UTC)
 	r.config.Clock.Now = func() time.Time { return now }
-	r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1.1, Delta: 1e-5}}
-	r.config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 60, Delta: 1e-2}}
+	r.config.Policy.Year =
+		map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1.1, Delta: 1e-5}}
+	r.config.Policy.Total =
+		map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 60, Delta: 1e-2}}
 	sent, declined := 0, 0
 	try := func(n int, at time.Time) *rig {
 		s := newRig(t, func(p *study.Proposal) { p.Name = strings.Repeat("x", n) })
@@ -332,8 +365,8 @@ func decisions(t *testing.T, c site.Config) (what []string, lines []map[string]a
 	return what, lines
 }
 
-// TestAuditLog: each decision is a line with its person, syslog gets the same lines, and no line holds
-// anything of the records.
+// TestAuditLog: each decision is a line with its person, syslog gets the same lines, and no line
+// holds anything of the records.
 func TestAuditLog(t *testing.T) {
 	r, keys := twoPersons(t)
 	socket := filepath.Join(t.TempDir(), "log")
@@ -349,7 +382,8 @@ func TestAuditLog(t *testing.T) {
 	a = r.agent(t)
 	round(t, a)
 	for _, name := range []string{"alice", "bob"} {
-		if _, err := a.Approve(context.Background(), "illness", desk.Approver{Name: name, Key: keys[name]}); err != nil {
+		if _, err := a.Approve(context.Background(), "illness",
+			desk.Approver{Name: name, Key: keys[name]}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -358,7 +392,8 @@ func TestAuditLog(t *testing.T) {
 	r.state = study.Released
 	round(t, a)
 	got, lines := decisions(t, r.config)
-	want := []string{site.AuditApproved, site.AuditApproved, site.AuditAllowed, site.AuditCharged, site.AuditSending, site.AuditReceipt, site.AuditReleased}
+	want := []string{site.AuditApproved, site.AuditApproved, site.AuditAllowed, site.AuditCharged,
+		site.AuditSending, site.AuditReceipt, site.AuditReleased}
 	if !slices.Equal(got, want) {
 		t.Errorf("audit log says %q, want %q", got, want)
 	}
@@ -375,12 +410,14 @@ func TestAuditLog(t *testing.T) {
 	for line := range bytes.Lines(file) {
 		syslog.SetReadDeadline(time.Now().Add(5 * time.Second))
 		n, err := syslog.Read(packet)
-		if err != nil || !bytes.Contains(packet[:n], bytes.TrimSpace(line)) || !bytes.Contains(packet[:n], []byte("caucus-agent")) {
+		if err != nil || !bytes.Contains(packet[:n], bytes.TrimSpace(line)) ||
+			!bytes.Contains(packet[:n], []byte("caucus-agent")) {
 			t.Fatalf("syslog got %q (%v), want %s", packet[:n], err, line)
 		}
 	}
 	syslog.Close() // it ends: the file still has everything, and nothing stops
-	if err := a.site.Audit.Record(site.AuditClosed, r.hash, "illness"); err != nil || !strings.Contains(r.log.String(), "syslog does not take") {
+	if err := a.site.Audit.Record(site.AuditClosed, r.hash, "illness"); err != nil ||
+		!strings.Contains(r.log.String(), "syslog does not take") {
 		t.Errorf("without syslog: %v, log:\n%s", err, r.log)
 	}
 }
@@ -400,8 +437,8 @@ func undated(file []byte) []byte {
 	return out
 }
 
-// TestAuditFirst: a decision that cannot be recorded has no effect: no charge, no upload. The error is
-// logged once.
+// TestAuditFirst: a decision that cannot be recorded has no effect: no charge, no upload. The error
+// is logged once.
 func TestAuditFirst(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -431,15 +468,16 @@ func TestAuditTorn(t *testing.T) {
 	}
 }
 
-// TestSameTroubleSameWords: a file that cannot be made or moved fails with the same words each time, so
-// that a full disk is logged once.
+// TestSameTroubleSameWords: a file that cannot be made or moved fails with the same words each
+// time, so that a full disk is logged once.
 func TestSameTroubleSameWords(t *testing.T) {
 	dir := t.TempDir()
 	mkdir(t, filepath.Join(dir, "taken", "x"))
 	for _, path := range []string{filepath.Join(dir, "gone", "file"), filepath.Join(dir, "taken")} {
 		first, second := protocol.WriteSecret(path, nil), protocol.WriteSecret(path, nil)
 		var file *fs.PathError
-		if first == nil || second == nil || first.Error() != second.Error() || !errors.As(first, &file) || file.Path != path {
+		if first == nil || second == nil || first.Error() != second.Error() ||
+			!errors.As(first, &file) || file.Path != path {
 			t.Errorf("the same trouble twice: %v; %v", first, second)
 		}
 	}
@@ -463,7 +501,8 @@ func TestOtherTerms(t *testing.T) {
 	a := r.agent(t)
 	round(t, a)
 	round(t, a)
-	if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) != 0 || strings.Count(r.log.String(), "plan refused: terms") != 1 {
+	if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) != 0 ||
+		strings.Count(r.log.String(), "plan refused: terms") != 1 {
 		t.Errorf("%d charges, %d uploads; log:\n%s", n, len(r.bodies), r.log)
 	}
 }
@@ -477,8 +516,9 @@ func shownNow(t *testing.T, a *Agent) string {
 	return d.Shown()
 }
 
-// TestApprovalLapses: an approval is for one declaration of the source. After another declaration, even
-// of the same file, or another mapping, persons are asked again; a changed file alone does not matter.
+// TestApprovalLapses: an approval is for one declaration of the source. After another declaration,
+// even of the same file, or another mapping, persons are asked again; a changed file alone does not
+// matter.
 func TestApprovalLapses(t *testing.T) {
 	ctx := context.Background()
 	for name, test := range map[string]struct {
@@ -490,14 +530,16 @@ func TestApprovalLapses(t *testing.T) {
 			r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 20))
 		}, 1},
 		"declared anew, the same": {func(t *testing.T, r *rig, a *Agent) {
-			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"}, source.How{}); err != nil {
+			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"},
+				source.How{}); err != nil {
 				t.Fatal(err)
 			}
 		}, 0},
 		"another mapping": {func(t *testing.T, r *rig, a *Agent) {
 			r.mapWard(source.MappingSource{Inline: mapped(t, "decimal: \",\"")})
 			a.site.Config = r.config
-			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"}, source.How{}); err != nil {
+			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"},
+				source.How{}); err != nil {
 				t.Fatal(err)
 			}
 		}, 0},
@@ -520,16 +562,20 @@ func TestApprovalLapses(t *testing.T) {
 				return
 			}
 			review, _, err := a.Preview(ctx, "illness")
-			if err != nil || review.Progress != desk.ProgressWaiting || !slices.Equal(review.Lapsed, []string{"alice"}) || len(review.ApprovedBy) != 0 {
+			if err != nil || review.Progress != desk.ProgressWaiting ||
+				!slices.Equal(review.Lapsed, []string{"alice"}) || len(review.ApprovedBy) != 0 {
 				t.Errorf("%v, %q, lapsed %v", err, review.Progress, review.Lapsed)
 			}
 			if !strings.Contains(r.log.String(), "again since its source was declared anew") {
 				t.Errorf("the log does not say so:\n%s", r.log)
 			}
-			if _, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice", Shown: before.Shown[:16]}); err == nil || !strings.Contains(err.Error(), "declared anew") {
+			if _, err := a.Approve(ctx, "illness",
+				desk.Approver{Name: "alice", Shown: before.Shown[:16]}); err == nil ||
+				!strings.Contains(err.Error(), "declared anew") {
 				t.Errorf("approved as it was shown before: %v", err)
 			}
-			if _, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice", Shown: review.Shown[:16]}); err != nil {
+			if _, err := a.Approve(ctx, "illness",
+				desk.Approver{Name: "alice", Shown: review.Shown[:16]}); err != nil {
 				t.Fatal(err)
 			}
 			round(t, a)
@@ -540,8 +586,8 @@ func TestApprovalLapses(t *testing.T) {
 	}
 }
 
-// TestLapsesBetweenChargeAndUpload: if a source is declared anew after a study was charged, before or
-// while its records are read, nothing unapproved leaves; once approved, it is not charged again.
+// TestLapsesBetweenChargeAndUpload: if a source is declared anew after a study was charged, before
+// or while its records are read, nothing unapproved leaves; once approved, it is not charged again.
 func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 	ctx := context.Background()
 	for _, while := range []bool{false, true} {
@@ -549,7 +595,8 @@ func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 		r.config.Policy.Approval = policy.ApproveByPerson
 		a := r.agent(t)
 		anew := func() {
-			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"}, source.How{}); err != nil {
+			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"},
+				source.How{}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -574,7 +621,8 @@ func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 		if len(r.bodies) != 0 || a.site.Studies.Of(r.hash).Has(site.FileUpload) {
 			t.Fatalf("while %v: something that nobody approved was made", while)
 		}
-		if review, _, err := a.Preview(ctx, "illness"); err != nil || review.Progress != desk.ProgressWaiting {
+		if review, _, err := a.Preview(ctx, "illness"); err != nil ||
+			review.Progress != desk.ProgressWaiting {
 			t.Errorf("while %v: %v, %q", while, err, review.Progress)
 		}
 		if _, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice"}); err != nil {
@@ -582,7 +630,8 @@ func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 		}
 		round(t, a)
 		if len(r.bodies) != 1 || charges(t, a, privacy.Record) != 1 {
-			t.Errorf("while %v: %d uploads and %d charges; log:\n%s", while, len(r.bodies), charges(t, a, privacy.Record), r.log)
+			t.Errorf("while %v: %d uploads and %d charges; log:\n%s", while, len(r.bodies),
+				charges(t, a, privacy.Record), r.log)
 		}
 	}
 }
@@ -593,7 +642,9 @@ func TestNothingShownNothingApproved(t *testing.T) {
 	r.config.Policy.Approval = policy.ApproveByPerson
 	os.RemoveAll(filepath.Join(r.config.State, "sources"))
 	a := r.agent(t)
-	if _, err := a.Approve(context.Background(), "illness", desk.Approver{Name: "alice"}); err == nil || !strings.Contains(err.Error(), "caucus agent source declare ward") {
+	if _, err := a.Approve(context.Background(), "illness",
+		desk.Approver{Name: "alice"}); err == nil ||
+		!strings.Contains(err.Error(), "caucus agent source declare ward") {
 		t.Errorf("approve = %v, want what to do first", err)
 	}
 }

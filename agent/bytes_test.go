@@ -45,7 +45,8 @@ func (w *wire) Contribute(s grpc.ClientStreamingServer[pb.ContributeRequest, pb.
 	w.mu.Lock()
 	w.body = body
 	w.mu.Unlock()
-	receipt := protocol.Receipt{Plan: w.rig.hash, Party: "site", Body: sha256.Sum256(body), Size: len(body)}
+	receipt := protocol.Receipt{Plan: w.rig.hash, Party: "site", Body: sha256.Sum256(body),
+		Size: len(body)}
 	receipt, err := receipt.Sign(wireSigner())
 	if err != nil {
 		return err
@@ -68,7 +69,8 @@ const visitsHeader = "age,sex,ill,patient,clinic\n"
 func visits() []string {
 	var lines []string
 	for i := range 60 {
-		lines = append(lines, fmt.Sprintf("%d,%s,%s,p%d,c%d", (i*37)%100, []string{"f", "m"}[i%2], []string{"no", "yes"}[i/30], i/2, i%3))
+		lines = append(lines, fmt.Sprintf("%d,%s,%s,p%d,c%d", (i*37)%100, []string{"f", "m"}[i%2],
+			[]string{"no", "yes"}[i/30], i/2, i%3))
 	}
 	return lines
 }
@@ -76,8 +78,10 @@ func visits() []string {
 // plans lists a study of each kind, mechanism and place of noise.
 func plans() map[string]func(*study.Proposal) {
 	made := map[string]func(*study.Proposal){}
-	add := func(kind string, change func(*study.Proposal), mechanism string, u privacy.Unit, noise study.Noise, shards int) {
-		made[fmt.Sprintf("%s by %s, unit %s, noise %s, %d shards", kind, mechanism, u, noise, shards)] = func(p *study.Proposal) {
+	add := func(kind string, change func(*study.Proposal), mechanism string, u privacy.Unit,
+		noise study.Noise, shards int) {
+		made[fmt.Sprintf("%s by %s, unit %s, noise %s, %d shards", kind, mechanism, u, noise,
+			shards)] = func(p *study.Proposal) {
 			p.Kind, p.Mechanism, p.Unit, p.Noise = kind, mechanism, u, noise
 			if shards > 0 {
 				p.KindTerms = fmt.Appendf(nil, `{"shards":%d}`, shards)
@@ -88,7 +92,8 @@ func plans() map[string]func(*study.Proposal) {
 			}
 		}
 	}
-	site, coordinator, aggregators := study.NoiseSite, study.NoiseCoordinator, study.NoiseAggregators
+	site, coordinator, aggregators := study.NoiseSite, study.NoiseCoordinator,
+		study.NoiseAggregators
 	add("classify", nil, "cross", privacy.Record, site, 0)
 	add("classify", nil, "cross", privacy.Record, coordinator, 0)
 	add("classify", nil, "tally", privacy.Party, coordinator, 0)
@@ -112,11 +117,13 @@ func plans() map[string]func(*study.Proposal) {
 			if err != nil {
 				panic(err)
 			}
-			model, err := evaluate.Coefficients{Intercept: -2, Coefficients: map[string]float64{"age": .05}}.Model(schema)
+			model, err := evaluate.Coefficients{Intercept: -2,
+				Coefficients: map[string]float64{"age": .05}}.Model(schema)
 			if err != nil {
 				panic(err)
 			}
-			p.KindTerms, _ = study.EncodeTerms(evaluate.Terms{Model: model, By: []evaluate.Grouping{{Column: "sex"}}, PerParty: perParty})
+			p.KindTerms, _ = study.EncodeTerms(evaluate.Terms{Model: model,
+				By: []evaluate.Grouping{{Column: "sex"}}, PerParty: perParty})
 		}
 	}
 	add("evaluate", judged(0), "laplace", privacy.Record, site, 0)
@@ -124,12 +131,15 @@ func plans() map[string]func(*study.Proposal) {
 	add("labels", nil, "rr", privacy.Label, site, 0)
 	shares := func(features, sets string) func(*study.Proposal) {
 		return func(p *study.Proposal) {
-			p.KindTerms, _ = study.EncodeTerms(ratio.Terms{Features: features, Sets: sets, Fourier: 8, MaxSets: 4, Skew: 0.8, SetSize: 20})
+			p.KindTerms, _ = study.EncodeTerms(ratio.Terms{Features: features, Sets: sets,
+				Fourier: 8, MaxSets: 4, Skew: 0.8, SetSize: 20})
 		}
 	}
 	add("ratio", shares(ratio.FeaturesClear, ratio.SetsColumn), "laplace", privacy.Label, site, 0)
-	add("ratio", shares(ratio.FeaturesEmbedding, ratio.SetsParty), "gaussian", privacy.Label, site, 0)
-	add("ratio", shares(ratio.FeaturesNoisyEmbedding, ratio.SetsMade), "gaussian-zcdp", privacy.Record, site, 0)
+	add("ratio", shares(ratio.FeaturesEmbedding, ratio.SetsParty), "gaussian", privacy.Label, site,
+		0)
+	add("ratio", shares(ratio.FeaturesNoisyEmbedding, ratio.SetsMade), "gaussian-zcdp",
+		privacy.Record, site, 0)
 	return made
 }
 
@@ -157,8 +167,8 @@ func nasty() map[string]string {
 	}
 }
 
-// variantsOf lists possible contents, at the time of a study, of a file that was declared as visits. At
-// unit label only labels may differ.
+// variantsOf lists possible contents, at the time of a study, of a file that was declared as
+// visits. At unit label only labels may differ.
 func variantsOf(t *testing.T, u privacy.Unit, all bool) map[string]string {
 	base := visits()
 	with := func(change func(i int, line string) string) string {
@@ -236,21 +246,25 @@ func visitsRigOf(t *testing.T, yaml string, change func(*study.Proposal)) *rig {
 	if err := r.declare(); err != nil {
 		t.Fatal(err)
 	}
-	if err := protocol.WriteSecret(filepath.Join(r.config.State, "shard.key"), make([]byte, sha256.Size)); err != nil { // orders depend on it
+	// orders depend on it
+	if err := protocol.WriteSecret(filepath.Join(r.config.State, "shard.key"),
+		make([]byte, sha256.Size)); err != nil {
 		t.Fatal(err)
 	}
 	limit := map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 4, Delta: 1e-4}}
 	r.config.Policy.Kinds, r.config.Policy.Mechanisms = kinds.Names(), kinds.Mechanisms()
-	r.config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 1, Delta: 1e-6}, privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}}
+	r.config.Policy.Study =
+		map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 1, Delta: 1e-6},
+			privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}}
 	r.config.Policy.Total = limit
 	r.config.Policy.ClearColumns = []string{"age", "sex", "clinic"}
 	return r
 }
 
-// seen is all of a study that leaves the site or its machine: messages, charges, lines of the logs, and
-// the upload, byte by byte except for the published noisy numbers. If the coordinator adds the noise, it
-// holds the size of exact votes or sums, and the declared number of records; the same for shares of two
-// servers.
+// seen is all of a study that leaves the site or its machine: messages, charges, lines of the logs,
+// and the upload, byte by byte except for the published noisy numbers. If the coordinator adds the
+// noise, it holds the size of exact votes or sums, and the declared number of records; the same for
+// shares of two servers.
 type seen struct {
 	said, charged, log, clear string
 }
@@ -295,7 +309,8 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 		if err := both.receive("site", w.body); err != nil {
 			t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)
 		}
-		s.clear = fmt.Sprintf("%d bytes, of a weight of %d", len(w.body), binary.BigEndian.Uint64(w.body[1:9]))
+		s.clear = fmt.Sprintf("%d bytes, of a weight of %d", len(w.body),
+			binary.BigEndian.Uint64(w.body[1:9]))
 		return s
 	}
 	checker, err := study.NewChecker(task)
@@ -310,7 +325,8 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	published, err := study.Settle(ctx, a.site.Ledger, r.hash, draft.Requests) // again: the same publications
+	// again: the same publications
+	published, err := study.Settle(ctx, a.site.Ledger, r.hash, draft.Requests)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,8 +358,8 @@ var changing = regexp.MustCompile(`(time|leaves)=\S+ ?|"received":"[^"]*",?|/tmp
 // emptied is the flaw that a log line of an upload tells the site.
 var emptied = regexp.MustCompile(` unread="[^"]*gets empty records[^\n]*"`)
 
-// toldOf returns the logs' content, without the messages for the site alone about a file that cannot be
-// read as declared.
+// toldOf returns the logs' content, without the messages for the site alone about a file that
+// cannot be read as declared.
 func toldOf(t *testing.T, r *rig) string {
 	t.Helper()
 	audit, err := os.ReadFile(site.AuditFile(r.config))
@@ -356,7 +372,8 @@ func toldOf(t *testing.T, r *rig) string {
 	}
 	for line := range strings.Lines(r.log.String()) {
 		if flaw := emptied.FindString(line); flaw != "" {
-			line = strings.Replace(strings.Replace(line, flaw, "", 1), "level=ERROR", "level=INFO", 1)
+			line = strings.Replace(strings.Replace(line, flaw, "", 1), "level=ERROR", "level=INFO",
+				1)
 		}
 		out.WriteString(line)
 	}
@@ -386,9 +403,9 @@ func TestBytesOfAFileAndOfTheWire(t *testing.T) {
 	}
 }
 
-// TestNeighboursInLines: two files that differ in one line, whatever its content, give a study two sets
-// of records that differ in at most one replaced record, whether the file has fewer records than
-// declared, as many, or more.
+// TestNeighboursInLines: two files that differ in one line, whatever its content, give a study two
+// sets of records that differ in at most one replaced record, whether the file has fewer records
+// than declared, as many, or more.
 func TestNeighboursInLines(t *testing.T) {
 	t.Run("as it is", func(t *testing.T) { neighboursInLines(t, "") })
 	t.Run("mapped", func(t *testing.T) {
@@ -414,16 +431,20 @@ func neighboursInLines(t *testing.T, mapping string) {
 	odd = slices.DeleteFunc(odd, func(line string) bool { return len(line) > 1000 })
 	quote := rapid.SampledFrom([]string{`"33,f,yes,p1,c1`, `33,f,yes,p1,"c1`, `"`})
 	line := rapid.OneOf(rapid.SampledFrom(visits()[:3]), rapid.SampledFrom(odd), quote, rapid.StringMatching(`[0-9",#]{0,9}`),
-		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 9), func(b []byte) string { return strings.ReplaceAll(string(b), "\n", "") }))
+		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 9), func(b []byte) string {
+			return strings.ReplaceAll(string(b), "\n", "")
+		}))
 	rapid.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(line, 1, 8).Draw(t, "lines")
 		other := slices.Clone(lines)
-		other[rapid.IntRange(0, len(lines)-1).Draw(t, "place")] = rapid.OneOf(line, quote).Draw(t, "instead")
+		other[rapid.IntRange(0, len(lines)-1).Draw(t, "place")] = rapid.OneOf(line, quote).Draw(t,
+			"instead")
 		n := rapid.IntRange(0, 10).Draw(t, "declared")
 		left := map[string]int{}
 		for add, file := range map[int][]string{1: lines, -1: other} {
 			end := rapid.SampledFrom([]string{"", "\n", "\r\n"}).Draw(t, "end")
-			if err := os.WriteFile(d.File, []byte(visitsHeader+strings.Join(file, "\n")+end), 0o600); err != nil {
+			if err := os.WriteFile(d.File, []byte(visitsHeader+strings.Join(file, "\n")+end),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			all, err := folder.Sources.Own(p)
@@ -448,10 +469,10 @@ func neighboursInLines(t *testing.T, mapping string) {
 	})
 }
 
-// TestPlanCannotSayHowAFileIsRead: a plan with comment "F" would drop the lines that begin with F, and
-// with comment "a" would make the first record the header: the number of records, or the site's
-// participation, would reveal content. Such a plan is refused with the reason, and would change nothing
-// if it got through.
+// TestPlanCannotSayHowAFileIsRead: a plan with comment "F" would drop the lines that begin with F,
+// and with comment "a" would make the first record the header: the number of records, or the site's
+// participation, would reveal content. Such a plan is refused with the reason, and would change
+// nothing if it got through.
 func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 	for name, change := range map[string]func(*dataset.Schema){
 		"comment":   func(s *dataset.Schema) { s.Comment = "3" },
@@ -464,7 +485,8 @@ func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 		p := r.study.Plan
 		want := a.site.Records(r.hash, p, 61, false).Records
 		change(&p.Schema)
-		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "how a file is") {
+		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) ||
+			!strings.Contains(err.Error(), "how a file is") {
 			t.Errorf("%s: check = %v, want a refusal that says why", name, err)
 		}
 		d, err := a.site.Sources.Of(p)
@@ -472,16 +494,19 @@ func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, err, d.Objections(p))
 		}
 		got := a.site.Records(r.hash, p, 61, false).Records
-		if got.Len() != want.Len() || !slices.Equal(got.Y, want.Y) || !bytes.Equal(fmt.Appendf(nil, "%v", got.X), fmt.Appendf(nil, "%v", want.X)) {
+		if got.Len() != want.Len() || !slices.Equal(got.Y, want.Y) ||
+			!bytes.Equal(fmt.Appendf(nil, "%v", got.X), fmt.Appendf(nil, "%v", want.X)) {
 			t.Errorf("%s: the plan changed what is read", name)
 		}
 		canonical, err := p.Canonical()
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.study.Plan, r.study.PlanBytes, r.study.Summary.Hash = p, canonical, study.HashOf(canonical)
+		r.study.Plan, r.study.PlanBytes, r.study.Summary.Hash = p, canonical,
+			study.HashOf(canonical)
 		round(t, a)
-		if len(r.bodies)+r.declined != 0 || charges(t, a, p.Unit) != 0 || !strings.Contains(r.log.String(), "how a file is") {
+		if len(r.bodies)+r.declined != 0 || charges(t, a, p.Unit) != 0 ||
+			!strings.Contains(r.log.String(), "how a file is") {
 			t.Errorf("%s: %d uploads, %d times declined, %d charges; log:\n%s", name, len(r.bodies), r.declined, charges(t, a, p.Unit), r.log)
 		}
 	}

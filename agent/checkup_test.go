@@ -23,15 +23,16 @@ func certified(t *testing.T, begins time.Time) protocol.Identity {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _, err := authority.IssueOwn("127.0.0.1:7443", protocol.Caller{Name: "site", Role: protocol.RoleParty}, wireSigner().Key(), begins)
+	id, _, err := authority.IssueOwn("127.0.0.1:7443",
+		protocol.Caller{Name: "site", Role: protocol.RoleParty}, wireSigner().Key(), begins)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return id
 }
 
-// TestCheckSaysWhatToWrite: for a file that could not be declared, check says what a person can write to
-// change that.
+// TestCheckSaysWhatToWrite: for a file that could not be declared, check says what a person can
+// write to change that.
 func TestCheckSaysWhatToWrite(t *testing.T) {
 	r := newRig(t, nil)
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,weiblich,no\n", 60))
@@ -54,7 +55,9 @@ func TestCheckSources(t *testing.T) {
 		declared bool
 	}{
 		"as declared": {nil, health.OK, "as it was then: 61 records", health.OK, health.OK, true},
-		"changed": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70)) },
+		"changed": {func(t *testing.T, r *rig) {
+			r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70))
+		},
 			health.OK, "written anew since: 70 records", health.OK, health.OK, true},
 		"import, changed": {func(t *testing.T, r *rig) {
 			r.imported(t)
@@ -71,26 +74,36 @@ func TestCheckSources(t *testing.T) {
 			if b[len(b)-9]++; err != nil || os.WriteFile(tables[0], b, 0o600) != nil {
 				t.Fatal(err)
 			}
-		}, health.Problem, "the import is damaged: declare the source again", health.OK, health.OK, true},
+		}, health.Problem, "the import is damaged: declare the source again", health.OK, health.OK,
+			true},
 		"import lost": {func(t *testing.T, r *rig) {
 			r.imported(t)
 			os.RemoveAll(r.config.Sources().Imports)
 		}, health.Problem, "its import is gone, as after a restored backup: caucus agent source declare ward", health.OK, health.Problem, true},
-		"fewer": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 7)) },
+		"fewer": {func(t *testing.T, r *rig) {
+			r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 7))
+		},
 			health.Warning, "the file has 7: the others are empty", health.OK, health.OK, true},
-		"garbage": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70)) },
+		"garbage": {func(t *testing.T, r *rig) {
+			r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70))
+		},
 			health.Problem, "cannot be read as what the schema says", health.OK, health.OK, true},
 		"other columns": {func(t *testing.T, r *rig) { r.put(t, "age,sex\n30,f\n") },
 			health.Problem, "not those that were declared", health.OK, health.OK, true},
 		"gone": {func(t *testing.T, r *rig) { os.Remove(r.config.Data["ward"].File) },
 			health.Problem, "no such file", health.OK, health.Problem, true},
-		"undeclared": {func(t *testing.T, r *rig) { os.RemoveAll(filepath.Join(r.config.State, "sources")) },
+		"undeclared": {func(t *testing.T, r *rig) {
+			os.RemoveAll(filepath.Join(r.config.State, "sources"))
+		},
 			health.Problem, "no study can use it yet: a person has to declare it first: caucus agent source declare ward", health.OK, health.Problem, false},
 		"undeclared garbage": {func(t *testing.T, r *rig) {
 			os.RemoveAll(filepath.Join(r.config.State, "sources"))
 			r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70))
-		}, health.Problem, "cannot be read as what the schema says", health.OK, health.Problem, false},
-		"mapping gone": {func(t *testing.T, r *rig) { r.mapWard(source.MappingSource{File: "nowhere.yaml"}) },
+		}, health.Problem, "cannot be read as what the schema says", health.OK, health.Problem,
+			false},
+		"mapping gone": {func(t *testing.T, r *rig) {
+			r.mapWard(source.MappingSource{File: "nowhere.yaml"})
+		},
 			health.Problem, "nowhere.yaml", health.Problem, health.Problem, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +112,8 @@ func TestCheckSources(t *testing.T) {
 				test.change(t, r)
 			}
 			got := health.CheckSources(r.config.Sources(), true)
-			if len(got) != 2 || got[0].Status != test.source || !strings.Contains(got[0].Says, test.says) || got[1].Status != test.mapping {
+			if len(got) != 2 || got[0].Status != test.source ||
+				!strings.Contains(got[0].Says, test.says) || got[1].Status != test.mapping {
 				t.Errorf("%+v, want %s and %q, and %s", got, test.source, test.says, test.mapping)
 			}
 			if got := health.CheckSources(r.config.Sources(), false); got[0].Status != test.unread {
@@ -112,8 +126,9 @@ func TestCheckSources(t *testing.T) {
 	}
 }
 
-// TestStartLooksIntoNoFile: an agent's report at its start is the same for all content of its sources
-// and opens no file: otherwise the moment of its first poll would reveal the time to read a file.
+// TestStartLooksIntoNoFile: an agent's report at its start is the same for all content of its
+// sources and opens no file: otherwise the moment of its first poll would reveal the time to read a
+// file.
 func TestStartLooksIntoNoFile(t *testing.T) {
 	r := newRig(t, nil)
 	pipe := r.pipe(t)
@@ -141,15 +156,19 @@ func TestStartLooksIntoNoFile(t *testing.T) {
 func TestCheckLedger(t *testing.T) {
 	r := newRig(t, nil)
 	a, id := r.agent(t), certified(t, time.Now())
-	if got := checked(t, a.site, id, "ledger"); got.Status != health.OK || !strings.Contains(got.Says, "ε = 2 of 2 left at unit record") {
+	if got := checked(t, a.site, id, "ledger"); got.Status != health.OK ||
+		!strings.Contains(got.Says, "ε = 2 of 2 left at unit record") {
 		t.Errorf("fresh: %+v", got)
 	}
 	round(t, a)
-	if got := checked(t, a.site, id, "ledger"); got.Status != health.OK || !strings.Contains(got.Says, "of 2 left at unit record") || strings.Contains(got.Says, "ε = 2 of") {
+	if got := checked(t, a.site, id, "ledger"); got.Status != health.OK ||
+		!strings.Contains(got.Says, "of 2 left at unit record") ||
+		strings.Contains(got.Says, "ε = 2 of") {
 		t.Errorf("after a study: %+v", got)
 	}
 	a.site.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.1, Delta: 1e-5}
-	if got := checked(t, a.site, id, "ledger"); got.Status != health.Warning || !strings.Contains(got.Says, "nothing is left") {
+	if got := checked(t, a.site, id, "ledger"); got.Status != health.Warning ||
+		!strings.Contains(got.Says, "nothing is left") {
 		t.Errorf("spent: %+v", got)
 	}
 }

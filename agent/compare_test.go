@@ -7,8 +7,8 @@ import (
 	"caucus/study"
 )
 
-// TestRecordsOfASmallSite: a site with too few records for a study can still compare its release with
-// them; a site that lacks a column cannot.
+// TestRecordsOfASmallSite: a site with too few records for a study can still compare its release
+// with them; a site that lacks a column cannot.
 func TestRecordsOfASmallSite(t *testing.T) {
 	r := newRig(t, func(p *study.Proposal) { p.Records = 2000 })
 	a := r.agent(t)

@@ -16,19 +16,20 @@ import (
 	"caucus/study"
 )
 
-// If a site's network reaches nobody, people carry files. Answer and Look then make a round with a link that reads
-// one file and writes one file. So policy, declaration, approvals, ledger, window, audit log and the study's folder
-// work as in any round.
+// If a site's network reaches nobody, people carry files. Answer and Look then make a round with a
+// link that reads one file and writes one file. So policy, declaration, approvals, ledger, window,
+// audit log and the study's folder work as in any round.
 //
 // Two things differ:
-//   - There is no current time from the coordinator. A time in a file is only a lower bound: if it is
-//     ahead of this machine's clock by more than site.MaxDatedSkew, nothing is charged. Only this
-//     machine decides the year of a charge, and a coordinator cannot move it.
-//   - The carriers decide when files arrive, and may lose some. A pack is refused if a newer one was read
-//     before. The next pack contains the receipt if the answer arrived.
+//   - There is no current time from the coordinator. A time in a file is only a lower bound: if it
+//     is ahead of this machine's clock by more than site.MaxDatedSkew, nothing is charged. Only
+//     this machine decides the year of a charge, and a coordinator cannot move it.
+//   - The carriers decide when files arrive, and may lose some. A pack is refused if a newer one
+//     was read before. The next pack contains the receipt if the answer arrived.
 
-// ByFile reads a pack (caucus study pack), checks its signatures, and makes an agent that writes its answer to
-// the file out. If out is empty, it writes none. The agent holds the state folder until it is closed.
+// ByFile reads a pack (caucus study pack), checks its signatures, and makes an agent that writes
+// its answer to the file out. If out is empty, it writes none. The agent holds the state folder
+// until it is closed.
 func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("agent config: %w", err)
@@ -72,14 +73,14 @@ type Answered struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Answer takes the pack's study as far as possible: it decides, charges, prepares the contribution in
-// a window and writes the answer at the window's moment, or says why not. Called again, also after a
-// crash, it continues where it stopped, charges nothing twice and writes the same bytes.
+// Answer takes the pack's study as far as possible: it decides, charges, prepares the contribution
+// in a window and writes the answer at the window's moment, or says why not. Called again, also
+// after a crash, it continues where it stopped, charges nothing twice and writes the same bytes.
 func (a *Agent) Answer(ctx context.Context) (Answered, error) { return a.byFile(ctx, false) }
 
-// Look stores what a pack says about a study: its plan (for people to read and approve), amendments,
-// the receipt, the release, or how it ended. It answers nothing. It charges nothing, except for a
-// contribution that the coordinator has and that this folder forgot.
+// Look stores what a pack says about a study: its plan (for people to read and approve),
+// amendments, the receipt, the release, or how it ended. It answers nothing. It charges nothing,
+// except for a contribution that the coordinator has and that this folder forgot.
 func (a *Agent) Look(ctx context.Context) (Answered, error) { return a.byFile(ctx, true) }
 
 func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
@@ -102,8 +103,8 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 		}
 		a.Finish(ctx)
 		wrote, _ := a.courier().Answered()
-		// Go round again after a receipt, because the pack may contain later news. Do so too if a crash left a
-		// stored upload whose moment has not come.
+		// Go round again after a receipt, because the pack may contain later news. Do so too if a
+		// crash left a stored upload whose moment has not come.
 		again = d.Has(site.FileReceipt) && !received
 		if !looking && !wrote && d.Has(site.FileUpload) && d.Early(a.now()) {
 			again = a.clock.Sleep(ctx, pollByFile)
@@ -134,8 +135,8 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 // pollByFile is the interval at which Answer checks whether an upload's moment has come.
 const pollByFile = 100 * time.Millisecond
 
-// EnrolRequest makes this agent's key, and a file for people to carry that asks to certify the key. The key is on the
-// disk on return, and stays the same until EnrolAccept gets its certificate.
+// EnrolRequest makes this agent's key, and a file for people to carry that asks to certify the key.
+// The key is on the disk on return, and stays the same until EnrolAccept gets its certificate.
 func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err error) {
 	err = enrolling(c, func() error {
 		e, err := protocol.EnrolmentAt(enrolmentFile(c))
@@ -148,8 +149,9 @@ func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err err
 	return file, key, err
 }
 
-// EnrolAccept makes the identity from the file that the coordinator's operator sent. typed is the fingerprint as the
-// operator read it out. A party whose certificate expired enrols again over the old identity, and keeps its ledger.
+// EnrolAccept makes the identity from the file that the coordinator's operator sent. typed is the
+// fingerprint as the operator read it out. A party whose certificate expired enrols again over the
+// old identity, and keeps its ledger.
 func EnrolAccept(c site.Config, file []byte, typed string) (who protocol.Caller, err error) {
 	err = enrolling(c, func() error {
 		e, err := protocol.LoadEnrolment(enrolmentFile(c))

@@ -11,16 +11,17 @@ import (
 	"caucus/protocol"
 )
 
-// TestByFileHoldsTheFolder: a pack is compared with earlier ones, and stored, by one process at a time.
-// While another process holds the folder the pack is not read, and an error in reading releases the
-// folder.
+// TestByFileHoldsTheFolder: a pack is compared with earlier ones, and stored, by one process at a
+// time. While another process holds the folder the pack is not read, and an error in reading
+// releases the folder.
 func TestByFileHoldsTheFolder(t *testing.T) {
 	r := newRig(t, nil)
 	authority, err := protocol.NewAuthority(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _, err := authority.IssueOwn("127.0.0.1:7443", protocol.Caller{Name: "site", Role: protocol.RoleParty}, protocol.SignerKey{}, time.Now())
+	id, _, err := authority.IssueOwn("127.0.0.1:7443",
+		protocol.Caller{Name: "site", Role: protocol.RoleParty}, protocol.SignerKey{}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,12 +35,14 @@ func TestByFileHoldsTheFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ByFile(r.config, []byte("a pack"), ""); err == nil || !strings.Contains(err.Error(), "another agent runs on it") {
+	if _, err := ByFile(r.config, []byte("a pack"), ""); err == nil ||
+		!strings.Contains(err.Error(), "another agent runs on it") {
 		t.Errorf("while another has the folder: %v", err)
 	}
 	unlock()
 	for range 2 {
-		if _, err := ByFile(r.config, []byte("a pack"), ""); err == nil || !strings.Contains(err.Error(), "this is no caucus study pack") {
+		if _, err := ByFile(r.config, []byte("a pack"), ""); err == nil ||
+			!strings.Contains(err.Error(), "this is no caucus study pack") {
 			t.Errorf("a pack that is none: %v", err)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 	"caucus/study"
 )
 
-// victim is an agent process that is killed at its n-th effect. Its uploads are in a file beside the
-// state, as a coordinator would have them.
+// victim is an agent process that is killed at its n-th effect. Its uploads are in a file beside
+// the state, as a coordinator would have them.
 func victim() {
 	dir := os.Getenv("AGENT_TEST_DIR")
 	n, _ := strconv.Atoi(os.Getenv("AGENT_TEST_VICTIM"))
@@ -66,8 +66,8 @@ func victimStudy(noise study.Noise) func(*study.Proposal) {
 	}
 }
 
-// victimRig is the same in every process: the first process makes a helper, and the others find its keys
-// and acceptance in a file.
+// victimRig is the same in every process: the first process makes a helper, and the others find its
+// keys and acceptance in a file.
 func victimRig(dir string, noise study.Noise) *rig {
 	r := rigIn(dir, victimStudy(noise))
 	if noise != study.NoiseAggregators {
@@ -94,7 +94,8 @@ func victimRig(dir string, noise study.Noise) *rig {
 func life(t *testing.T, dir string, noise study.Noise, n int) (killed bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("AGENT_TEST_VICTIM=%d", n), "AGENT_TEST_DIR="+dir, "AGENT_TEST_NOISE="+string(noise))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("AGENT_TEST_VICTIM=%d", n), "AGENT_TEST_DIR="+dir,
+		"AGENT_TEST_NOISE="+string(noise))
 	out, err := cmd.Output()
 	if exit, ok := err.(*exec.ExitError); ok {
 		if exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
@@ -108,9 +109,9 @@ func life(t *testing.T, dir string, noise study.Noise, n int) (killed bool) {
 	return false
 }
 
-// TestKilledBetweenEffects kills an agent with SIGKILL at each of its effects and starts it again: the
-// coordinator gets one contribution, always the same bytes, the ledger is charged once, and receipt and
-// release arrive.
+// TestKilledBetweenEffects kills an agent with SIGKILL at each of its effects and starts it again:
+// the coordinator gets one contribution, always the same bytes, the ledger is charged once, and
+// receipt and release arrive.
 func TestKilledBetweenEffects(t *testing.T) {
 	for _, noise := range study.Noises() {
 		t.Run(string(noise), func(t *testing.T) {
@@ -133,7 +134,8 @@ func TestKilledBetweenEffects(t *testing.T) {
 					t.Errorf("killed at effect %d: %d charges, want 1", n, c)
 				}
 				d := a.site.Studies.Of(victimRig(dir, noise).hash)
-				if upload, err := d.Read(site.FileUpload); err != nil || !bytes.Equal(upload, received) {
+				if upload, err := d.Read(site.FileUpload); err != nil ||
+					!bytes.Equal(upload, received) {
 					t.Errorf("killed at effect %d: the upload on disk is not what was received (%v)", n, err)
 				}
 				if !d.Has(site.FileReceipt) || !d.Has(site.FileRelease) {

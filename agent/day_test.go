@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// TestStudiesADay: studies beyond the day's number wait, uncharged, and the coordinator learns it. A day
-// begins once, even if the clock is set back, and studies taken up before go on.
+// TestStudiesADay: studies beyond the day's number wait, uncharged, and the coordinator learns it.
+// A day begins once, even if the clock is set back, and studies taken up before go on.
 func TestStudiesADay(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Date(2031, 3, 1, 23, 0, 0, 0, time.UTC)
@@ -28,14 +28,16 @@ func TestStudiesADay(t *testing.T) {
 		now = now.Add(at)
 		round(t, a)
 		round(t, a)
-		if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) > 0 || r.report.Waits[r.hash] != protocol.WaitDay {
+		if n := charges(t, a, privacy.Record); n != 0 || len(r.bodies) > 0 ||
+			r.report.Waits[r.hash] != protocol.WaitDay {
 			t.Errorf("%d charges, %d uploads, told %v", n, len(r.bodies), r.report.Waits)
 		}
 	}
 	if !strings.Contains(r.log.String(), "studies_a_day") {
 		t.Errorf("the log does not say why it waits:\n%s", r.log)
 	}
-	if room, err := a.site.TakeUp(a.site.Studies.Of(study.Hash{1}), study.Hash{1}); err != nil || !room {
+	if room, err := a.site.TakeUp(a.site.Studies.Of(study.Hash{1}), study.Hash{1}); err != nil ||
+		!room {
 		t.Errorf("what was taken up waits: %v", err)
 	}
 	now = now.Add(32 * time.Hour) // an hour into the next day

@@ -36,17 +36,19 @@ func gzipped(t *testing.T, text string) string {
 	return out.String()
 }
 
-// TestDeclare: a declaration stays as it was made, whatever happens to the file, and is in the audit
-// log; the person is shown deviations.
+// TestDeclare: a declaration stays as it was made, whatever happens to the file, and is in the
+// audit log; the person is shown deviations.
 func TestDeclare(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 1284)+"\"31,m,no\n200,m,maybe\n")
-	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, source.How{})
+	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
+		source.How{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := got.Declared; d == nil || d.Records != 1200 || got.Found != 1286 || d.By != "alice" || d.Account == "" || len(d.Digest) != 64 || strings.Join(d.Columns, " ") != "age sex ill" {
+	if d := got.Declared; d == nil || d.Records != 1200 || got.Found != 1286 || d.By != "alice" ||
+		d.Account == "" || len(d.Digest) != 64 || strings.Join(d.Columns, " ") != "age sex ill" {
 		t.Errorf("declared %+v of %d", got.Declared, got.Found)
 	}
 	said := strings.Join(got.Remarks, "\n")
@@ -59,16 +61,20 @@ func TestDeclare(t *testing.T) {
 		}
 	}
 	_, lines := decisions(t, r.config)
-	if last := lines[len(lines)-1]; last["msg"] != site.AuditDeclared || last["source"] != "ward" || last["records"] != 1200. || last["by"] != "alice" {
+	if last := lines[len(lines)-1]; last["msg"] != site.AuditDeclared || last["source"] != "ward" ||
+		last["records"] != 1200. || last["by"] != "alice" {
 		t.Errorf("the audit log says %v", last)
 	}
 	r.put(t, "age,sex,ill\n30,f,no\n")
 	now, err := a.CheckSource(context.Background(), "ward")
-	if err != nil || !now.Changed || now.Found != 1 || now.Declared.Records != 1200 || now.Problem != "" {
+	if err != nil || !now.Changed || now.Found != 1 || now.Declared.Records != 1200 ||
+		now.Problem != "" {
 		t.Errorf("after the file changed: %+v, %v", now, err)
 	}
 	var shown strings.Builder
-	if err := now.WriteText(&shown); err != nil || !strings.Contains(shown.String(), ": 1 record, 3 columns") || !strings.Contains(shown.String(), "1200 records for every study") {
+	if err := now.WriteText(&shown); err != nil ||
+		!strings.Contains(shown.String(), ": 1 record, 3 columns") ||
+		!strings.Contains(shown.String(), "1200 records for every study") {
 		t.Errorf("a person reads %v:\n%s", err, shown.String())
 	}
 	r.put(t, "age,sex\n30,f\n")
@@ -82,13 +88,14 @@ func TestDeclare(t *testing.T) {
 	if now := a.Sources()[0]; now.Declared == nil || now.Declared.Records != 1200 {
 		t.Errorf("a declaration that failed changed one that was there: %+v", now)
 	}
-	if _, err := a.DeclareSource(context.Background(), "yard", desk.Approver{}, source.How{}); err == nil || !strings.Contains(err.Error(), "this site has ward") {
+	if _, err := a.DeclareSource(context.Background(), "yard", desk.Approver{},
+		source.How{}); err == nil || !strings.Contains(err.Error(), "this site has ward") {
 		t.Errorf("declare = %v, want the names of the sources", err)
 	}
 }
 
-// TestConfigurationChanged: if the configuration comes to differ from the declaration, the source waits
-// for a person again.
+// TestConfigurationChanged: if the configuration comes to differ from the declaration, the source
+// waits for a person again.
 func TestConfigurationChanged(t *testing.T) {
 	for name, change := range map[string]func(*rig){
 		"file": func(r *rig) {
@@ -102,15 +109,18 @@ func TestConfigurationChanged(t *testing.T) {
 		"schema gone": func(r *rig) { os.Remove(r.config.Data["ward"].Schema) },
 		"damaged":     func(r *rig) { os.WriteFile(filepath.Join(r.config.State, "sources", "ward.json"), []byte("{"), 0o600) },
 		"another source": func(r *rig) {
-			os.Rename(filepath.Join(r.config.State, "sources", "ward.json"), filepath.Join(r.config.State, "sources", "yard.json"))
+			os.Rename(filepath.Join(r.config.State, "sources", "ward.json"),
+				filepath.Join(r.config.State, "sources", "yard.json"))
 		},
 	} {
 		r := newRig(t, nil)
 		change(r)
 		a := r.agent(t)
 		round(t, a)
-		if len(r.bodies)+r.declined != 0 || !strings.Contains(r.log.String(), "caucus agent source declare ward") {
-			t.Errorf("%s: %d uploads, %d times declined; log:\n%s", name, len(r.bodies), r.declined, r.log)
+		if len(r.bodies)+r.declined != 0 ||
+			!strings.Contains(r.log.String(), "caucus agent source declare ward") {
+			t.Errorf("%s: %d uploads, %d times declined; log:\n%s", name, len(r.bodies), r.declined,
+				r.log)
 		}
 		if got := a.Sources()[0]; got.Declared != nil || got.Waits == "" {
 			t.Errorf("%s: %+v", name, got)
@@ -126,13 +136,15 @@ func TestUndeclared(t *testing.T) {
 	a := r.agent(t)
 	round(t, a)
 	before, _, err := a.Preview(context.Background(), "illness")
-	if err != nil || before.Progress != desk.ProgressUndeclared || !strings.Contains(before.Undeclared, "caucus agent source declare ward") {
+	if err != nil || before.Progress != desk.ProgressUndeclared ||
+		!strings.Contains(before.Undeclared, "caucus agent source declare ward") {
 		t.Errorf("preview: %v, %q, %q", err, before.Progress, before.Undeclared)
 	}
 	if len(r.bodies)+r.declined != 0 || charges(t, a, r.study.Plan.Unit) != 0 {
 		t.Fatal("something was sent or charged")
 	}
-	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, source.How{}); err != nil {
+	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{},
+		source.How{}); err != nil {
 		t.Fatal(err)
 	}
 	round(t, a)
@@ -141,8 +153,8 @@ func TestUndeclared(t *testing.T) {
 	}
 }
 
-// TestUnreadable: whatever happened to a declared file, the study takes place with the same number of
-// bytes and the same charge. The site is told, without content of the file.
+// TestUnreadable: whatever happened to a declared file, the study takes place with the same number
+// of bytes and the same charge. The site is told, without content of the file.
 func TestUnreadable(t *testing.T) {
 	const row = "smith,syphilis,berlin\n"
 	votes := 0 // bytes of exact votes; those of noisy sums depend on the noise
@@ -173,7 +185,9 @@ func TestUnreadable(t *testing.T) {
 		{"not packed now", true, func(t *testing.T, r *rig, _ string) { r.put(t, "age,sex,ill\n"+row) }, "cannot be read as a table"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := newRig(t, func(p *study.Proposal) { p.Mechanism, p.Noise = "tally", study.NoiseCoordinator })
+			r := newRig(t, func(p *study.Proposal) {
+				p.Mechanism, p.Noise = "tally", study.NoiseCoordinator
+			})
 			path := r.config.Data["ward"].File
 			if test.packed {
 				text, err := os.ReadFile(path)
@@ -193,7 +207,8 @@ func TestUnreadable(t *testing.T) {
 			}
 			round(t, a)
 			if len(r.bodies) != 1 || charges(t, a, r.study.Plan.Unit) != 1 {
-				t.Fatalf("%d uploads, %d charges; log:\n%s", len(r.bodies), charges(t, a, r.study.Plan.Unit), r.log)
+				t.Fatalf("%d uploads, %d charges; log:\n%s", len(r.bodies),
+					charges(t, a, r.study.Plan.Unit), r.log)
 			}
 			if votes == 0 {
 				votes = len(r.stored)
@@ -208,7 +223,8 @@ func TestUnreadable(t *testing.T) {
 			_, lines := decisions(t, r.config)
 			audited := lines[len(lines)-1]["unread"] == true
 			log := r.log.String()
-			if told := strings.Contains(log, "gets empty records"); told != (test.flag != "") || told != audited || told != (len(after.Problems) > 0) {
+			if told := strings.Contains(log, "gets empty records"); told != (test.flag != "") ||
+				told != audited || told != (len(after.Problems) > 0) {
 				t.Errorf("the log tells %v, the audit log %v, the review %q", told, audited, after.Problems)
 			}
 			problems := strings.Join(append(review.Problems, after.Problems...), "\n")
@@ -224,9 +240,9 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestPlanHeldAgainstSchema: a plan's columns are compared with the site's published schema, not its
-// file. A plan that asks for another column of the file gets the same answer as one that asks for a
-// column that does not exist.
+// TestPlanHeldAgainstSchema: a plan's columns are compared with the site's published schema, not
+// its file. A plan that asks for another column of the file gets the same answer as one that asks
+// for a column that does not exist.
 func TestPlanHeldAgainstSchema(t *testing.T) {
 	for _, column := range []string{"hiv", "nothing"} {
 		r := newRig(t, nil)
@@ -250,7 +266,8 @@ func TestPlanHeldAgainstSchema(t *testing.T) {
 		} {
 			p := r.study.Plan
 			change(&p)
-			if got := d.Objections(p); len(got) != 1 || !strings.Contains(strings.ReplaceAll(got[0], column, "COLUMN"), "COLUMN") {
+			if got := d.Objections(p); len(got) != 1 ||
+				!strings.Contains(strings.ReplaceAll(got[0], column, "COLUMN"), "COLUMN") {
 				t.Errorf("%s %q: objections %q, want one that names it", name, column, got)
 			}
 		}
@@ -259,7 +276,8 @@ func TestPlanHeldAgainstSchema(t *testing.T) {
 		}
 		p := r.study.Plan
 		p.Records = 61
-		if got := d.Objections(p); len(got) != 1 || !strings.Contains(got[0], "at least 61 records, it was declared with 60") {
+		if got := d.Objections(p); len(got) != 1 ||
+			!strings.Contains(got[0], "at least 61 records, it was declared with 60") {
 			t.Errorf("objections %q, want one about the number of records", got)
 		}
 		p = r.study.Plan
@@ -327,27 +345,35 @@ func TestGarbage(t *testing.T) {
 		problems := strings.Join(review.Problems, "\n")
 		if c.want == "" {
 			if err != nil || checked.Problem != "" || problems != "" {
-				t.Errorf("%s: declare %v, check %q, preview %q", name, err, checked.Problem, problems)
+				t.Errorf("%s: declare %v, check %q, preview %q", name, err, checked.Problem,
+					problems)
 			}
 			continue
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(checked.Problem, c.want) || !strings.Contains(problems, c.want) {
-			t.Errorf("%s: want %q\ndeclare %v\ncheck %q\npreview %q", name, c.want, err, checked.Problem, problems)
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(checked.Problem, c.want) || !strings.Contains(problems, c.want) {
+			t.Errorf("%s: want %q\ndeclare %v\ncheck %q\npreview %q", name, c.want, err,
+				checked.Problem, problems)
 		}
 	}
 }
 
-// TestDerived: for a column computed from other records a person answers, and the audit log says so.
+// TestDerived: for a column computed from other records a person answers, and the audit log says
+// so.
 func TestDerived(t *testing.T) {
 	r := newRig(t, nil)
 	r.put(t, "age,Rang,ill\n"+strings.Repeat("30,2,no\n", 60))
 	r.mapWard(source.MappingSource{Inline: mapping.Mapping{Derived: []string{"Rang"}, Columns: map[string]mapping.Rule{"sex": {Expression: `Rang > 1 ? "f" : "m"`}}}})
 	a := r.agent(t)
 	before := len(r.log.String())
-	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, source.How{}); err == nil || !strings.Contains(err.Error(), "sex: computed from other records") || !strings.Contains(err.Error(), "--vouch") {
+	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
+		source.How{}); err == nil ||
+		!strings.Contains(err.Error(), "sex: computed from other records") ||
+		!strings.Contains(err.Error(), "--vouch") {
 		t.Fatalf("declare: %v; %s", err, r.log.String()[before:])
 	}
-	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, source.How{Vouch: true})
+	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
+		source.How{Vouch: true})
 	if err != nil || strings.Join(got.Declared.Vouched, " ") != "sex" {
 		t.Fatalf("vouch: %+v, %v", got.Declared, err)
 	}
@@ -356,7 +382,8 @@ func TestDerived(t *testing.T) {
 		t.Errorf("the audit log says %v", last)
 	}
 	var shown strings.Builder
-	if err := got.WriteText(&shown); err != nil || !strings.Contains(shown.String(), "computed from other records, except sex") {
+	if err := got.WriteText(&shown); err != nil ||
+		!strings.Contains(shown.String(), "computed from other records, except sex") {
 		t.Errorf("%v\n%s", err, &shown)
 	}
 }

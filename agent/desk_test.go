@@ -44,7 +44,8 @@ func sit(t *testing.T, a *Agent) *sitting {
 	}
 	s := &sitting{t: t, client: &http.Client{Jar: jar, Timeout: time.Minute}}
 	t.Cleanup(s.client.CloseIdleConnections)
-	link, err := webpage.NewLink(a.site.Config.State, strings.TrimPrefix(server.URL, "http://"), a.now())
+	link, err := webpage.NewLink(a.site.Config.State, strings.TrimPrefix(server.URL, "http://"),
+		a.now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,9 +104,9 @@ func shownOn(page string) string {
 	return digest
 }
 
-// TestDesk: a person reads on the page what would leave, and approves. Nothing is sent before, and only
-// what was shown is approved: no other declaration, no form of another page, no form without the digest
-// or the person.
+// TestDesk: a person reads on the page what would leave, and approves. Nothing is sent before, and
+// only what was shown is approved: no other declaration, no form of another page, no form without
+// the digest or the person.
 func TestDesk(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t, nil)
@@ -113,21 +114,27 @@ func TestDesk(t *testing.T) {
 	a := r.agent(t)
 	round(t, a)
 	s := sit(t, a)
-	if code, text := s.get("/"); code != http.StatusOK || !strings.Contains(text, "1 study waits") || !strings.Contains(text, "illness") || !strings.Contains(text, "at most ε") {
+	if code, text := s.get("/"); code != http.StatusOK ||
+		!strings.Contains(text, "1 study waits") || !strings.Contains(text, "illness") ||
+		!strings.Contains(text, "at most ε") {
 		t.Errorf("the list: %d %s", code, text)
 	}
 	at := "/study/" + r.hash.String()
 	code, page := s.get(at)
 	old := shownOn(page)
-	for _, says := range []string{"would leave", "each record is hidden at ε = 1", "declared with 61 records", "allows it once a person approves"} {
+	for _, says := range []string{"would leave", "each record is hidden at ε = 1",
+		"declared with 61 records", "allows it once a person approves"} {
 		if !strings.Contains(page, says) {
 			t.Errorf("the study's page does not say %q: %d %s", says, code, page)
 		}
 	}
-	if strings.Contains(page, "now 61") || strings.Contains(page, "<dt>classes</dt>") || strings.Contains(page, "<script") {
+	if strings.Contains(page, "now 61") || strings.Contains(page, "<dt>classes</dt>") ||
+		strings.Contains(page, "<script") {
 		t.Errorf("it reads the records unasked, or runs something: %s", page)
 	}
-	if _, page := s.get(at + "?records=1"); !strings.Contains(page, "<dt>classes</dt><dd>no 30, yes 31") || !strings.Contains(page, "martian") && !strings.Contains(page, "of no known level") {
+	if _, page := s.get(at + "?records=1"); !strings.Contains(page,
+		"<dt>classes</dt><dd>no 30, yes 31") || !strings.Contains(page, "martian") &&
+		!strings.Contains(page, "of no known level") {
 		t.Errorf("the records, asked for: %s", page)
 	}
 	if err := r.declare(); err != nil { // the same file again: another declaration
@@ -171,14 +178,17 @@ func TestDesk(t *testing.T) {
 			t.Errorf("a form %s: %d %s", what, code, text)
 		}
 		round(t, a)
-		if by, _ := a.site.Approvers(a.site.Studies.Of(r.hash), r.hash, r.study.Plan); len(by) > 0 || len(r.bodies) > 0 {
+		if by, _ := a.site.Approvers(a.site.Studies.Of(r.hash), r.hash,
+			r.study.Plan); len(by) > 0 || len(r.bodies) > 0 {
 			t.Fatalf("a form %s approves", what)
 		}
 	}
-	if code, text := s.do(http.NewRequest("GET", s.base+at+"/approve?"+yes.Encode(), nil)); code != http.StatusNotFound && code != http.StatusMethodNotAllowed {
+	if code, text := s.do(http.NewRequest("GET", s.base+at+"/approve?"+yes.Encode(),
+		nil)); code != http.StatusNotFound && code != http.StatusMethodNotAllowed {
 		t.Errorf("an address approves: %d %s", code, text)
 	}
-	if code, text := s.post(at+"/approve", yes, nil); code != http.StatusOK || !strings.Contains(text, "approved by alice") {
+	if code, text := s.post(at+"/approve", yes, nil); code != http.StatusOK ||
+		!strings.Contains(text, "approved by alice") {
 		t.Errorf("approve: %d %s", code, text)
 	}
 	round(t, a)
@@ -194,7 +204,8 @@ func TestDesk(t *testing.T) {
 	}
 	r.state = study.Released
 	round(t, a)
-	if _, page := s.get(at); !strings.Contains(page, "The release is here") || strings.Contains(page, "<form class") {
+	if _, page := s.get(at); !strings.Contains(page, "The release is here") ||
+		strings.Contains(page, "<form class") {
 		t.Errorf("after the release: %s", page)
 	}
 	if _, _, err := a.Preview(ctx, "illness"); err != nil {
@@ -223,12 +234,14 @@ func TestDeskNames(t *testing.T) {
 			code, page := s.post(at+do, form, nil)
 			kept := strings.Contains(html.UnescapeString(page), `value="`+name+`"`) &&
 				strings.Contains(html.UnescapeString(page), `value="the board's "no""`)
-			if code != http.StatusConflict || !strings.Contains(page, "Nothing was decided: ") || !kept {
+			if code != http.StatusConflict || !strings.Contains(page, "Nothing was decided: ") ||
+				!kept {
 				t.Errorf("%s by %q: %d %s", do, name, code, page)
 			}
 		}
 	}
-	for _, name := range []string{"Anna Schmidt", "Mu\u0308ller", " Müller", "anna  schmidt", "李 明"} {
+	for _, name := range []string{"Anna Schmidt", "Mu\u0308ller", " Müller", "anna  schmidt",
+		"李 明"} {
 		code, page := s.post(at+"/approve", url.Values{"name": {name}, "shown": {shown}}, nil)
 		if code != http.StatusOK {
 			t.Errorf("%q: %d %s", name, code, page)
@@ -241,8 +254,8 @@ func TestDeskNames(t *testing.T) {
 	}
 }
 
-// TestDeskAllowsNoMore: a page cannot allow what the policy refuses; if persons sign with keys, a page
-// takes no key and approves nothing; a refusal is for good.
+// TestDeskAllowsNoMore: a page cannot allow what the policy refuses; if persons sign with keys, a
+// page takes no key and approves nothing; a refusal is for good.
 func TestDeskAllowsNoMore(t *testing.T) {
 	t.Run("policy", func(t *testing.T) {
 		r := newRig(t, nil)
@@ -251,14 +264,18 @@ func TestDeskAllowsNoMore(t *testing.T) {
 		round(t, a)
 		s := sit(t, a)
 		_, page := s.get("/study/" + r.hash.String())
-		if strings.Contains(page, "/approve\"") || !strings.Contains(page, "refused by the policy") {
+		if strings.Contains(page, "/approve\"") ||
+			!strings.Contains(page, "refused by the policy") {
 			t.Errorf("the page offers to approve: %s", page)
 		}
 		shown, err := a.Outline(t.Context(), r.hash)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if code, text := s.post("/study/"+r.hash.String()+"/approve", url.Values{"name": {"alice"}, "shown": {shown.Shown}}, nil); code != http.StatusConflict || !strings.Contains(text, "policy does not allow") {
+		if code, text := s.post("/study/"+r.hash.String()+"/approve",
+			url.Values{"name": {"alice"},
+				"shown": {shown.Shown}}, nil); code != http.StatusConflict ||
+			!strings.Contains(text, "policy does not allow") {
 			t.Errorf("approve: %d %s", code, text)
 		}
 	})
@@ -268,7 +285,8 @@ func TestDeskAllowsNoMore(t *testing.T) {
 		round(t, a)
 		s := sit(t, a)
 		_, page := s.get("/study/" + r.hash.String())
-		if strings.Contains(page, "/approve\"") || !strings.Contains(page, "--key FILE") || !strings.Contains(page, "alice, bob, carol") {
+		if strings.Contains(page, "/approve\"") || !strings.Contains(page, "--key FILE") ||
+			!strings.Contains(page, "alice, bob, carol") {
 			t.Errorf("the page of signers: %s", page)
 		}
 		shown, err := a.Outline(t.Context(), r.hash)
@@ -276,11 +294,14 @@ func TestDeskAllowsNoMore(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"alice", "bob", "mallory"} {
-			if code, text := s.post("/study/"+r.hash.String()+"/approve", url.Values{"name": {name}, "shown": {shown.Shown}}, nil); code != http.StatusConflict {
+			if code, text := s.post("/study/"+r.hash.String()+"/approve",
+				url.Values{"name": {name},
+					"shown": {shown.Shown}}, nil); code != http.StatusConflict {
 				t.Errorf("%s approves without a key: %d %s", name, code, text)
 			}
 		}
-		if _, err := a.Approve(t.Context(), "illness", desk.Approver{Name: "alice", Key: keys["alice"], Shown: shown.Shown}); err != nil {
+		if _, err := a.Approve(t.Context(), "illness",
+			desk.Approver{Name: "alice", Key: keys["alice"], Shown: shown.Shown}); err != nil {
 			t.Fatal(err)
 		}
 		if _, page := s.get("/study/" + r.hash.String()); !strings.Contains(page, "besides alice") {
@@ -300,10 +321,13 @@ func TestDeskAllowsNoMore(t *testing.T) {
 		at := "/study/" + r.hash.String()
 		_, page := s.get(at)
 		const why = "the board meets in May"
-		if code, text := s.post(at+"/refuse", url.Values{"name": {"bob"}, "reason": {why}}, nil); code != http.StatusOK || !strings.Contains(text, "refused by bob") || strings.Contains(text, "<form class") {
+		if code, text := s.post(at+"/refuse", url.Values{"name": {"bob"}, "reason": {why}},
+			nil); code != http.StatusOK || !strings.Contains(text, "refused by bob") ||
+			strings.Contains(text, "<form class") {
 			t.Errorf("refuse: %d %s", code, text)
 		}
-		if code, _ := s.post(at+"/approve", url.Values{"name": {"alice"}, "shown": {shownOn(page)}}, nil); code != http.StatusConflict {
+		if code, _ := s.post(at+"/approve", url.Values{"name": {"alice"}, "shown": {shownOn(page)}},
+			nil); code != http.StatusConflict {
 			t.Errorf("approved after a no: %d", code)
 		}
 		round(t, a)
@@ -315,7 +339,8 @@ func TestDeskAllowsNoMore(t *testing.T) {
 		r := newRig(t, nil)
 		a := r.agent(t)
 		s := sit(t, a)
-		for _, path := range []string{"/study/" + strings.Repeat("0", 64), "/study/illness", "/study/..%2f..%2fidentity.yaml", "/metrics", "/other"} {
+		for _, path := range []string{"/study/" + strings.Repeat("0", 64), "/study/illness",
+			"/study/..%2f..%2fidentity.yaml", "/metrics", "/other"} {
 			if code, text := s.get(path); code != http.StatusNotFound {
 				t.Errorf("%s: %d %s", path, code, text)
 			}
@@ -323,8 +348,8 @@ func TestDeskAllowsNoMore(t *testing.T) {
 	})
 }
 
-// TestShownOnlyWhereSaid: an agent listens only where its config says, on loopback; if the port is taken
-// it ends with an error that says so.
+// TestShownOnlyWhereSaid: an agent listens only where its config says, on loopback; if the port is
+// taken it ends with an error that says so.
 func TestShownOnlyWhereSaid(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -338,14 +363,20 @@ func TestShownOnlyWhereSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	for _, set := range []func(*site.Config){func(c *site.Config) { c.Page = taken.Addr().String() }, func(c *site.Config) { c.Metrics = taken.Addr().String() }} {
+	for _, set := range []func(*site.Config){func(c *site.Config) {
+		c.Page = taken.Addr().String()
+	}, func(c *site.Config) { c.Metrics = taken.Addr().String() }} {
 		c := r.config
 		set(&c)
-		b, err := newAgent(c, protocol.Identity{}, "site", func(site.Config, protocol.Identity) (link, error) { return r.coordinatorDouble, nil })
+		b, err := newAgent(c, protocol.Identity{}, "site",
+			func(site.Config, protocol.Identity) (link, error) {
+				return r.coordinatorDouble, nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "give another port") {
+		if err := b.Run(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), "give another port") {
 			t.Errorf("a port that is taken: %v", err)
 		}
 	}
@@ -353,7 +384,8 @@ func TestShownOnlyWhereSaid(t *testing.T) {
 		"page: 0.0.0.0:1\n": "not a loopback", "metrics: example.org:1\n": "not a loopback", "page: here\n": "no host:port",
 		"page: 127.0.0.1:9\nmetrics: 127.0.0.1:9\n": "a port of its own",
 	} {
-		if _, err := site.ParseConfig([]byte("state: s\n" + text)); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := site.ParseConfig([]byte("state: s\n" + text)); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -33,16 +33,17 @@ func (s *stalling) Studies(ctx context.Context) (protocol.Listing, error) {
 	return l, err
 }
 
-// TestDrawTellsNothing: the time to draw noise and write the upload cannot be heard, neither from the
-// moments of polls nor by a coordinator that answers a poll late, so that the draw begins at a moment of
-// its choice.
+// TestDrawTellsNothing: the time to draw noise and write the upload cannot be heard, neither from
+// the moments of polls nor by a coordinator that answers a poll late, so that the draw begins at a
+// moment of its choice.
 func TestDrawTellsNothing(t *testing.T) {
 	for name, c := range map[string]stalling{
 		"prompt": {}, "stalls before the window": {poll: 1, by: 3 * time.Second}, "stalls after it": {poll: 2, by: 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var first []string
-			for _, takes := range []time.Duration{0, time.Millisecond, 60 * time.Millisecond, 170 * time.Millisecond} {
+			for _, takes := range []time.Duration{0, time.Millisecond, 60 * time.Millisecond,
+				170 * time.Millisecond} {
 				dir := t.TempDir()
 				synctest.Test(t, func(t *testing.T) {
 					r := rigIn(dir, nil)
@@ -76,10 +77,10 @@ func TestDrawTellsNothing(t *testing.T) {
 	}
 }
 
-// TestDrawsAreGivenTime: before any margin, a draw gets more time than it takes, for every mechanism
-// that a site releases by, on vectors of any length and shape: a plan may need millions of draws from
-// urns to release a number. Times are processor time of this
-// thread, the least of a few tries; a fiftieth of the second that every window adds is for what interrupts a short draw.
+// TestDrawsAreGivenTime: before any margin, a draw gets more time than it takes, for every
+// mechanism that a site releases by, on vectors of any length and shape: a plan may need millions
+// of draws from urns to release a number. Times are processor time of this thread, the least of a
+// few tries; a fiftieth of the second that every window adds is for what interrupts a short draw.
 func TestDrawsAreGivenTime(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -107,13 +108,19 @@ func TestDrawsAreGivenTime(t *testing.T) {
 		"pure":     {Mechanism: must(privacy.CalibratePure(sums, 2000, 1)), Bound: sums, Length: 2000},
 		"laplace":  {Mechanism: must(privacy.CalibrateLaplace(sums, 1)), Bound: sums, Length: 2000},
 	}
-	for _, shape := range []struct{ classes, sets, total int }{{2, 1, 1 << 20}, {2, 8, 1000}, {30, 4, 1000}, {1000, 2, 100_000}} {
-		for _, name := range []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior"} {
-			m, err := privacy.CalibrateCounts(name, privacy.CountTerms{Unit: privacy.Label, Classes: shape.classes, Total: int64(shape.total), Budget: budget})
+	for _, shape := range []struct{ classes, sets, total int }{{2, 1, 1 << 20}, {2, 8, 1000},
+		{30, 4, 1000}, {1000, 2, 100_000}} {
+		for _, name := range []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet",
+			"laplace-prior"} {
+			m, err := privacy.CalibrateCounts(name,
+				privacy.CountTerms{Unit: privacy.Label, Classes: shape.classes,
+					Total: int64(shape.total), Budget: budget})
 			if err != nil {
 				t.Fatal(err)
 			}
-			all[fmt.Sprint(name, shape)] = privacy.Terms{Mechanism: m, Bound: privacy.CountBound(privacy.Label, shape.classes), Length: shape.classes * shape.sets}
+			all[fmt.Sprint(name, shape)] = privacy.Terms{Mechanism: m,
+				Bound: privacy.CountBound(privacy.Label,
+					shape.classes), Length: shape.classes * shape.sets}
 		}
 	}
 	for name, terms := range all {

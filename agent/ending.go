@@ -11,13 +11,16 @@ import (
 	"caucus/study"
 )
 
-// An amendment may change how a study ends: its deadline, the rule that seals it earlier, and its minimum, down to
-// the floor that the plan names. Earlier approvals stay valid, because they were given for a plan that names the
-// floor; the policy's MaxExtension bounds how far the deadline may move. If an amendment reopens a failed study,
-// this site sends the same bytes again and is charged nothing.
+// An amendment may change how a study ends: its deadline, the rule that seals it earlier, and its
+// minimum, down to the floor that the plan names. Earlier approvals stay valid, because they were
+// given for a plan that names the floor; the policy's MaxExtension bounds how far the deadline may
+// move. If an amendment reopens a failed study, this site sends the same bytes again and is charged
+// nothing.
 
-// follow stores a study's new amendments. If they reopen the study, so does follow. stop says to send nothing now.
-func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) (stop bool, err error) {
+// follow stores a study's new amendments. If they reopen the study, so does follow. stop says to
+// send nothing now.
+func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) (stop bool,
+	err error) {
 	held, err := d.Amendments()
 	if err != nil {
 		return true, err
@@ -34,7 +37,8 @@ func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) 
 	if len(held) == 0 {
 		return false, nil
 	}
-	if o.State == study.Open && d.EndedAfter() < len(held) { // also if the process was killed before it closed the study
+	// also if the process was killed before it closed the study
+	if o.State == study.Open && d.EndedAfter() < len(held) {
 		if err := a.reopen(d, o); err != nil {
 			return true, err
 		}
@@ -50,7 +54,8 @@ func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) 
 	return err != nil, err
 }
 
-// allowsEnding refuses a study whose amendments the policy forbids, or whose amendments cannot be read.
+// allowsEnding refuses a study whose amendments the policy forbids, or whose amendments cannot be
+// read.
 func (a *Agent) allowsEnding(d site.Dossier, h study.Hash, p study.Plan) error {
 	chain, err := d.Chain(p, h)
 	if err != nil {
@@ -62,8 +67,9 @@ func (a *Agent) allowsEnding(d site.Dossier, h study.Hash, p study.Plan) error {
 	return nil
 }
 
-// unforked fetches the amendments of an amended study again, before a charge and before bytes leave, and refuses a
-// chain that differs from the stored one. The list of studies has only their number.
+// unforked fetches the amendments of an amended study again, before a charge and before bytes
+// leave, and refuses a chain that differs from the stored one. The list of studies has only their
+// number.
 func (a *Agent) unforked(ctx context.Context, d site.Dossier, o protocol.Summary) error {
 	held, err := d.Amendments()
 	if err != nil || len(held) == 0 {
@@ -74,7 +80,8 @@ func (a *Agent) unforked(ctx context.Context, d site.Dossier, o protocol.Summary
 }
 
 // amend fetches and stores new amendments, and refuses a chain that does not extend the stored one.
-func (a *Agent) amend(ctx context.Context, d site.Dossier, o protocol.Summary, held []study.Signed) ([]study.Signed, error) {
+func (a *Agent) amend(ctx context.Context, d site.Dossier, o protocol.Summary,
+	held []study.Signed) ([]study.Signed, error) {
 	s, err := a.fetch(ctx, o.Hash)
 	if err != nil {
 		return nil, err
@@ -91,7 +98,8 @@ func (a *Agent) amend(ctx context.Context, d site.Dossier, o protocol.Summary, h
 		return nil, errors.New("the coordinator signed two different amendments of this study: it was put back to an older state and went on, or tells parties different things. Nothing is sent; tell its operator (docs/verify.md)")
 	}
 	for _, said := range chain.Amendments()[before.Len():] {
-		err := a.recordOnce(site.AuditAmended, o.Hash, o.Name, "number", said.Number, "deadline", said.Ending.Deadline, "minimum", said.Ending.Minimum, "reopens", said.Reopens)
+		err := a.recordOnce(site.AuditAmended, o.Hash, o.Name, "number", said.Number, "deadline",
+			said.Ending.Deadline, "minimum", said.Ending.Minimum, "reopens", said.Reopens)
 		if err != nil {
 			return nil, err
 		}

@@ -23,14 +23,16 @@ func (c *coordinatorDouble) amendTo(t *testing.T, reopens bool, change func(*stu
 	}
 	e := chain.Ending()
 	change(&e)
-	document, err := chain.Next(e, reopens, time.Date(2026, 1, 1+chain.Len(), 0, 0, 0, 0, time.UTC), privacy.Head{})
+	document, err := chain.Next(e, reopens, time.Date(2026, 1, 1+chain.Len(), 0, 0, 0, 0, time.UTC),
+		privacy.Head{})
 	if err == nil {
 		_, err = chain.Add(document)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.study.Amendments = append(c.study.Amendments[:chain.Len()-1:chain.Len()-1], study.Signed{Document: document})
+	c.study.Amendments = append(c.study.Amendments[:chain.Len()-1:chain.Len()-1],
+		study.Signed{Document: document})
 	c.study.Summary.Amendments = chain.Len()
 }
 
@@ -38,8 +40,8 @@ func later(d time.Duration) func(*study.Ending) {
 	return func(e *study.Ending) { e.Deadline = e.Deadline.Add(d) }
 }
 
-// TestReopened: a study that failed after a site had contributed is reopened: the same bytes are sent,
-// and the ledger holds one charge, also after a kill between any two files.
+// TestReopened: a study that failed after a site had contributed is reopened: the same bytes are
+// sent, and the ledger holds one charge, also after a kill between any two files.
 func TestReopened(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -58,13 +60,16 @@ func TestReopened(t *testing.T) {
 	}
 	r.amendTo(t, true, later(time.Hour))
 	round(t, a)
-	if len(r.bodies) != 2 || !bytes.Equal(r.bodies[1], body) || charges(t, a, privacy.Record) != 1 || d.Has(site.FileClosed) {
+	if len(r.bodies) != 2 || !bytes.Equal(r.bodies[1], body) ||
+		charges(t, a, privacy.Record) != 1 || d.Has(site.FileClosed) {
 		t.Errorf("%d uploads, the same bytes %v, %d charges; log:\n%s", len(r.bodies), bytes.Equal(r.bodies[len(r.bodies)-1], body), charges(t, a, privacy.Record), r.log)
 	}
-	if n := a.evidence().Kept(t.Context(), study.Release{Manifest: study.Manifest{PlanHash: r.hash}}).ReceiptAfter; n != 1 {
+	if n := a.evidence().Kept(t.Context(),
+		study.Release{Manifest: study.Manifest{PlanHash: r.hash}}).ReceiptAfter; n != 1 {
 		t.Errorf("its receipt is said to have come after %d amendments", n)
 	}
-	if review, err := a.Outline(t.Context(), r.hash); err != nil || len(review.Amended) != 1 || !strings.Contains(review.Amended[0], "reopened") {
+	if review, err := a.Outline(t.Context(), r.hash); err != nil || len(review.Amended) != 1 ||
+		!strings.Contains(review.Amended[0], "reopened") {
 		t.Errorf("a person is shown %q, %v", review.Amended, err)
 	}
 	r.state, r.lost = study.Failed, false
@@ -83,8 +88,8 @@ func TestReopened(t *testing.T) {
 	}
 }
 
-// TestReopenedUnlearnt: a site that first hears of a study after its failure, and so never learnt its
-// plan, takes part once an amendment reopens the study, and not before.
+// TestReopenedUnlearnt: a site that first hears of a study after its failure, and so never learnt
+// its plan, takes part once an amendment reopens the study, and not before.
 func TestReopenedUnlearnt(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -102,7 +107,8 @@ func TestReopenedUnlearnt(t *testing.T) {
 	r.amendTo(t, true, later(time.Hour))
 	round(t, a)
 	if len(r.bodies) != 1 || charges(t, a, privacy.Record) != 1 || d.Has(site.FileClosed) {
-		t.Errorf("%d uploads, %d charges, closed %v; log:\n%s", len(r.bodies), charges(t, a, privacy.Record), d.Has(site.FileClosed), r.log)
+		t.Errorf("%d uploads, %d charges, closed %v; log:\n%s", len(r.bodies),
+			charges(t, a, privacy.Record), d.Has(site.FileClosed), r.log)
 	}
 }
 
@@ -123,12 +129,13 @@ func TestReopenedUnsent(t *testing.T) {
 	r.state, r.refuse = study.Open, nil
 	round(t, a)
 	if !bytes.Equal(r.stored, body) || charges(t, a, privacy.Record) != 1 {
-		t.Errorf("sent %d bytes of %d, %d charges", len(r.stored), len(body), charges(t, a, privacy.Record))
+		t.Errorf("sent %d bytes of %d, %d charges", len(r.stored), len(body),
+			charges(t, a, privacy.Record))
 	}
 }
 
-// TestAmendmentsAreBelieved: a coordinator cannot take back a signed ending, sign a different one, or
-// extend it beyond the policy: nothing is then sent.
+// TestAmendmentsAreBelieved: a coordinator cannot take back a signed ending, sign a different one,
+// or extend it beyond the policy: nothing is then sent.
 func TestAmendmentsAreBelieved(t *testing.T) {
 	for name, test := range map[string]struct {
 		then func(*testing.T, *rig)
@@ -171,7 +178,8 @@ func TestAmendmentsAreBelieved(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.Finish(t.Context())
-			if sent := len(r.bodies) > 0; sent != (test.says == "") || !strings.Contains(r.log.String(), test.says) {
+			if sent := len(r.bodies) > 0; sent != (test.says == "") ||
+				!strings.Contains(r.log.String(), test.says) {
 				t.Errorf("sent %v; log:\n%s", sent, r.log)
 			}
 			if refused := r.declined > 0; refused != (name == "beyond the policy") {
@@ -184,7 +192,8 @@ func TestAmendmentsAreBelieved(t *testing.T) {
 // TestExtendedByDefault: by default a deadline may move by 60 days; 0s sets no limit.
 func TestExtendedByDefault(t *testing.T) {
 	plan := study.Plan{Deadline: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	for text, days := range map[string]int{"policy: {}": 60, "policy: {max_extension: 0s}": 10_000, "policy: {max_extension: 5d}": 5} {
+	for text, days := range map[string]int{"policy: {}": 60, "policy: {max_extension: 0s}": 10_000,
+		"policy: {max_extension: 5d}": 5} {
 		c, err := site.ParseConfig([]byte("state: s\n" + text))
 		if err != nil {
 			t.Fatal(err)
@@ -212,8 +221,8 @@ func TestAmendedBeforeItCame(t *testing.T) {
 	}
 }
 
-// TestForkedWhilePrepared: if the chain has changed when the upload may leave, nothing is sent, even if
-// the chain has the same length.
+// TestForkedWhilePrepared: if the chain has changed when the upload may leave, nothing is sent,
+// even if the chain has the same length.
 func TestForkedWhilePrepared(t *testing.T) {
 	r := newRig(t, nil)
 	r.amendTo(t, false, later(time.Hour))
@@ -225,13 +234,14 @@ func TestForkedWhilePrepared(t *testing.T) {
 	r.refuse, r.study.Amendments, r.study.Summary.Amendments = nil, nil, 0
 	r.amendTo(t, false, later(time.Minute))
 	_ = a.Round(t.Context())
-	if len(r.bodies) != before || !a.site.Studies.Of(r.hash).Has(site.FileUpload) || !strings.Contains(r.log.String(), "two different amendments") {
+	if len(r.bodies) != before || !a.site.Studies.Of(r.hash).Has(site.FileUpload) ||
+		!strings.Contains(r.log.String(), "two different amendments") {
 		t.Errorf("%d uploads, %d before; log:\n%s", len(r.bodies), before, r.log)
 	}
 }
 
-// TestReopenedAfterAKill: an agent killed between its two notes that a study is over, after this number
-// of amendments, reopens the study once, and closes it once.
+// TestReopenedAfterAKill: an agent killed between its two notes that a study is over, after this
+// number of amendments, reopens the study once, and closes it once.
 func TestReopenedAfterAKill(t *testing.T) {
 	for _, receipted := range []bool{true, false} {
 		r := newRig(t, nil)
@@ -251,7 +261,8 @@ func TestReopenedAfterAKill(t *testing.T) {
 			round(t, a)
 			r.lost = false
 		}
-		if n := len(r.bodies) - before; n != 1 || charges(t, a, privacy.Record) != 1 || d.Has(site.FileEnded) || d.Has(site.FileClosed) {
+		if n := len(r.bodies) - before; n != 1 || charges(t, a, privacy.Record) != 1 ||
+			d.Has(site.FileEnded) || d.Has(site.FileClosed) {
 			t.Errorf("with a receipt %v: %d uploads, %d charges; ended %v, closed %v", receipted, n, charges(t, a, privacy.Record), d.Has(site.FileEnded), d.Has(site.FileClosed))
 		}
 		r.refuse = study.ErrContribution // for good
@@ -265,9 +276,9 @@ func TestReopenedAfterAKill(t *testing.T) {
 	}
 }
 
-// TestReleaseWithoutReceipt: the coordinator deletes receipts of an earlier version's plan with noise at
-// the coordinator when its study ends. A site whose receipt was lost on the way collects the release,
-// and sends nothing again.
+// TestReleaseWithoutReceipt: the coordinator deletes receipts of an earlier version's plan with
+// noise at the coordinator when its study ends. A site whose receipt was lost on the way collects
+// the release, and sends nothing again.
 func TestReleaseWithoutReceipt(t *testing.T) {
 	for _, form := range []int{0, study.FormCommitted} {
 		r := newRig(t, func(p *study.Proposal) { p.Noise = study.NoiseCoordinator })

@@ -21,10 +21,14 @@ import (
 	"caucus/study/verify/evidence"
 )
 
-// after is a site that contributed one study by votes, with the coordinator's receipt, and the release.
-func after(t *testing.T) (r *rig, e *site.Evidence, signer *protocol.Signer, release study.Release, receipt protocol.Receipt) {
+// after is a site that contributed one study by votes, with the coordinator's receipt, and the
+// release.
+func after(t *testing.T) (r *rig, e *site.Evidence, signer *protocol.Signer, release study.Release,
+	receipt protocol.Receipt) {
 	t.Helper()
-	r = newRig(t, func(p *study.Proposal) { p.Mechanism, p.Noise = "tally", study.NoiseCoordinator })
+	r = newRig(t, func(p *study.Proposal) {
+		p.Mechanism, p.Noise = "tally", study.NoiseCoordinator
+	})
 	a, err := r.open()
 	if err != nil {
 		t.Fatal(err)
@@ -50,14 +54,17 @@ func (r *rig) keep(t *testing.T, h study.Hash, signer *protocol.Signer, said pro
 	t.Helper()
 	said, err := said.Sign(signer)
 	if err == nil {
-		err = r.config.Studies().Of(h).WriteJSON(site.FileReceipt, site.Receipt{Body: said.Body.String(), Received: said.Received, Signed: said.Document, Signature: said.Signature})
+		err = r.config.Studies().Of(h).WriteJSON(site.FileReceipt,
+			site.Receipt{Body: said.Body.String(), Received: said.Received, Signed: said.Document,
+				Signature: said.Signature})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestWitness: a release that contradicts what the coordinator signed for this site is not believed.
+// TestWitness: a release that contradicts what the coordinator signed for this site is not
+// believed.
 func TestWitness(t *testing.T) {
 	at, e, signer, release, good := after(t)
 	stranger, err := protocol.NewSigner()
@@ -86,18 +93,23 @@ func TestWitness(t *testing.T) {
 		}
 		at.keep(t, release.PlanHash, c.signer, rec)
 		found := e.Kept(context.Background(), r).Receipts(r)
-		if len(found) != 1 || found[0].Verdict != c.verdict || !strings.Contains(found[0].Says, c.says) {
+		if len(found) != 1 || found[0].Verdict != c.verdict ||
+			!strings.Contains(found[0].Says, c.says) {
 			t.Errorf("%s: %v, want %s: …%s…", name, found, c.verdict, c.says)
 		}
 	}
-	if err := os.Remove(at.config.Studies().Of(release.PlanHash).Dir + "/" + site.FileReceipt); err != nil {
+	if err := os.Remove(at.config.Studies().Of(release.PlanHash).Dir + "/" +
+		site.FileReceipt); err != nil {
 		t.Fatal(err)
 	}
-	if found := e.Kept(context.Background(), release).Receipts(release); found[0].Verdict != evidence.Word {
+	if found := e.Kept(context.Background(),
+		release).Receipts(release); found[0].Verdict != evidence.Word {
 		t.Errorf("counted, but the receipt was lost: %v", found)
 	}
 	release.PlanHash[0] ^= 1
-	if found := e.Kept(context.Background(), release).Receipts(release); found[0].Verdict != evidence.Fails || !strings.Contains(found[0].Says, "has sent nothing") {
+	if found := e.Kept(context.Background(),
+		release).Receipts(release); found[0].Verdict != evidence.Fails ||
+		!strings.Contains(found[0].Says, "has sent nothing") {
 		t.Errorf("counted without having sent anything: %v", found)
 	}
 }
@@ -161,8 +173,8 @@ func openSiteAnew(c site.Config) (*journal.Journal, *privacy.Ledger, error) {
 	return j, l, err
 }
 
-// TestCoordinatorGoesBack: receipts that quote the coordinator's ledger reveal that it was restored or
-// rewritten.
+// TestCoordinatorGoesBack: receipts that quote the coordinator's ledger reveal that it was restored
+// or rewritten.
 func TestCoordinatorGoesBack(t *testing.T) {
 	r, e, signer, release, first := after(t)
 	r.keep(t, r.hash, signer, first)
@@ -184,7 +196,8 @@ func TestCoordinatorGoesBack(t *testing.T) {
 		second.Ledger = c.head
 		r.keep(t, study.Hash{7}, signer, second)
 		_, err := e.Coordinator()
-		if (err == nil) != (c.want == "") || (err != nil && !strings.Contains(err.Error(), c.want)) {
+		if (err == nil) != (c.want == "") ||
+			(err != nil && !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want …%s…", name, err, c.want)
 		}
 	}
@@ -196,20 +209,22 @@ func TestCoordinatorGoesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := json.Marshal(protocol.SignedRelease{Document: document, Signature: signer.Sign(protocol.ReleaseDocument, document), Signer: signer.Key()})
+	file, err := json.Marshal(protocol.SignedRelease{Document: document,
+		Signature: signer.Sign(protocol.ReleaseDocument, document), Signer: signer.Key()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := r.config.Studies().Of(r.hash).Write(site.FileRelease, file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Coordinator(); err == nil || !strings.Contains(err.Error(), "two different entries 4") {
+	if _, err := e.Coordinator(); err == nil ||
+		!strings.Contains(err.Error(), "two different entries 4") {
 		t.Errorf("a release that names another entry: %v", err)
 	}
 }
 
-// TestForgottenRelease: an agent with a release that the coordinator forgot sends nothing more, names
-// the release to the coordinator and tells its site.
+// TestForgottenRelease: an agent with a release that the coordinator forgot sends nothing more,
+// names the release to the coordinator and tells its site.
 func TestForgottenRelease(t *testing.T) {
 	r, _, _, _, _ := after(t)
 	if err := r.config.Studies().Of(r.hash).Write(site.FileRelease, []byte("{}")); err != nil {

@@ -28,7 +28,8 @@ func TestTurnedToGarbage(t *testing.T) {
 		}
 	}
 	for name, change := range plans() {
-		if strings.Contains(name, "ratio") { // its sets are a column, or made: their names are public
+		// its sets are a column, or made: their names are public
+		if strings.Contains(name, "ratio") {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +41,8 @@ func TestTurnedToGarbage(t *testing.T) {
 			}
 			for what, rows := range garbageOf(text) {
 				r := visitsRig(t, change)
-				if got := lookAt(t, r, visitsHeader+rows); got.said != good.said || got.charged != good.charged || got.log != good.log {
+				if got := lookAt(t, r, visitsHeader+rows); got.said != good.said ||
+					got.charged != good.charged || got.log != good.log {
 					t.Errorf("%s can be told from a good file:\n%+v\nand\n%+v", what, got, good)
 				}
 				a := r.agent(t)
@@ -53,14 +55,16 @@ func TestTurnedToGarbage(t *testing.T) {
 				}
 				r.put(t, visitsHeader+strings.Join(visits(), "\n")+"\n")
 				// For these visits a whole party's classifier names one class everywhere.
-				if of, err := a.Values(context.Background(), r.hash); err != nil || reflect.DeepEqual(of, values) && !strings.Contains(name, "unit party") {
+				if of, err := a.Values(context.Background(), r.hash); err != nil ||
+					reflect.DeepEqual(of, values) && !strings.Contains(name, "unit party") {
 					t.Errorf("%s: the values are those of a good file (%v): this test sees nothing", what, err)
 				}
 				if !reflect.DeepEqual(values, first) {
 					t.Errorf("%s: %v, of other garbage %v", what, values, first)
 				}
 				review, _, err := a.Preview(context.Background(), "illness")
-				if problems := strings.Join(review.Problems, "\n"); err != nil || !strings.Contains(problems, "when its file was read: ") {
+				if problems := strings.Join(review.Problems, "\n"); err != nil ||
+					!strings.Contains(problems, "when its file was read: ") {
 					t.Errorf("%s: the site is not told (%v): %q", what, err, problems)
 				}
 			}
@@ -68,8 +72,8 @@ func TestTurnedToGarbage(t *testing.T) {
 	}
 }
 
-// TestRedeclareDaily: a source that is written anew stays as declared; what was taken is noted once a
-// day, for the site only.
+// TestRedeclareDaily: a source that is written anew stays as declared; what was taken is noted once
+// a day, for the site only.
 func TestRedeclareDaily(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	r := newRig(t, nil)
@@ -78,7 +82,8 @@ func TestRedeclareDaily(t *testing.T) {
 	ward.Redeclare = ""
 	r.config.Data["ward"] = ward
 	a := r.agent(t)
-	if got := a.Sources()[0]; got.Declared != nil || !strings.Contains(got.Waits, "redeclare is not what was declared") {
+	if got := a.Sources()[0]; got.Declared != nil ||
+		!strings.Contains(got.Waits, "redeclare is not what was declared") {
 		t.Errorf("a source whose redeclare changed: %+v", got)
 	}
 	ward.Redeclare = source.RedeclareDaily
@@ -94,18 +99,23 @@ func TestRedeclareDaily(t *testing.T) {
 	}{{0, 70, 70}, {5, 80, 70}, {24, 90, 90}} {
 		now = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(step.hours * time.Hour)
 		r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", step.rows))
-		if n := a.site.Records(r.hash, r.study.Plan, declared.Records, false).Records.Len(); n != declared.Records {
+		if n := a.site.Records(r.hash, r.study.Plan, declared.Records,
+			false).Records.Len(); n != declared.Records {
 			t.Errorf("after %d hours: %d records, want the %d that were declared", step.hours, n, declared.Records)
 		}
 		got := a.Sources()[0]
-		if got.Taken == nil || got.Taken.Records != step.records || got.Taken.Day != fmt.Sprintf("2026-03-%02d", 1+step.hours/24) || len(got.Taken.Problems) != 0 {
-			t.Errorf("after %d hours: taken %+v, want %d records", step.hours, got.Taken, step.records)
+		if got.Taken == nil || got.Taken.Records != step.records ||
+			got.Taken.Day != fmt.Sprintf("2026-03-%02d", 1+step.hours/24) ||
+			len(got.Taken.Problems) != 0 {
+			t.Errorf("after %d hours: taken %+v, want %d records", step.hours, got.Taken,
+				step.records)
 		}
 		if !reflect.DeepEqual(got.Declared, declared) {
 			t.Errorf("the declaration changed: %+v", got.Declared)
 		}
 	}
-	if f := health.CheckSources(a.site.Sources, true)[0]; f.Status != health.OK || !strings.Contains(f.Says, "written anew since: 90 records") {
+	if f := health.CheckSources(a.site.Sources, true)[0]; f.Status != health.OK ||
+		!strings.Contains(f.Says, "written anew since: 90 records") {
 		t.Errorf("%+v", f)
 	}
 	now = now.Add(24 * time.Hour)

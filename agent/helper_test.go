@@ -21,18 +21,20 @@ func helperPins(t testing.TB) policy.Helper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return policy.Helper{Name: "Data Trust", Signing: signer.Key(), Sealing: protocol.SealingPin(sealing.Public())}
+	return policy.Helper{Name: "Data Trust", Signing: signer.Key(),
+		Sealing: protocol.SealingPin(sealing.Public())}
 }
 
-// TestHelperIsTheCoordinator: an agent whose policy pins the coordinator's own key does not start, and
-// its check says why.
+// TestHelperIsTheCoordinator: an agent whose policy pins the coordinator's own key does not start,
+// and its check says why.
 func TestHelperIsTheCoordinator(t *testing.T) {
 	r := newRig(t, nil)
 	authority, err := protocol.NewAuthority(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _, err := authority.IssueOwn("127.0.0.1:1", protocol.Caller{Name: "site", Role: protocol.RoleParty}, wireSigner().Key(), time.Now())
+	id, _, err := authority.IssueOwn("127.0.0.1:1",
+		protocol.Caller{Name: "site", Role: protocol.RoleParty}, wireSigner().Key(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,16 +49,21 @@ func TestHelperIsTheCoordinator(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if f := checked(t, s, id, "helper"); f.Status != health.OK || !strings.Contains(f.Says, "Data Trust, whose keys have the code "+protocol.KeyCode(r.config.Policy.Helper.Signing[:], r.config.Policy.Helper.Sealing[:])) {
+	if f := checked(t, s, id, "helper"); f.Status != health.OK ||
+		!strings.Contains(f.Says,
+			"Data Trust, whose keys have the code "+protocol.KeyCode(r.config.Policy.Helper.Signing[:],
+				r.config.Policy.Helper.Sealing[:])) {
 		t.Errorf("check: %+v", f)
 	}
 	r.config.Policy.Helper.Signing = wireSigner().Key()
 	const want = "policy: helper: signing: this is the coordinator's own key"
-	if a, err := newAgent(r.config, id, "site", dial); err == nil || !strings.Contains(err.Error(), want) {
+	if a, err := newAgent(r.config, id, "site", dial); err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("it started: %v, %v", a, err)
 	}
 	s.Config = r.config
-	if f := checked(t, s, id, "helper"); f.Status != health.Problem || !strings.Contains(f.Says, want) {
+	if f := checked(t, s, id, "helper"); f.Status != health.Problem ||
+		!strings.Contains(f.Says, want) {
 		t.Errorf("check: %+v", f)
 	}
 }

@@ -25,7 +25,8 @@ func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.
 	if err := a.keep(d, s); err != nil {
 		return study.Plan{}, err
 	}
-	if len(s.Amendments) > 0 && !d.Has(site.FileAmendments) { // if some are stored already, follow compares the two
+	// if some are stored already, follow compares the two
+	if len(s.Amendments) > 0 && !d.Has(site.FileAmendments) {
 		if err := d.WriteJSON(site.FileAmendments, s.Amendments); err != nil {
 			return study.Plan{}, err
 		}
@@ -38,8 +39,8 @@ func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.
 	return d.Plan()
 }
 
-// complete reports whether this site has plan and pool. An unreadable plan file counts as a plan with its pool,
-// because whoever reads the file next reports the fault.
+// complete reports whether this site has plan and pool. An unreadable plan file counts as a plan
+// with its pool, because whoever reads the file next reports the fault.
 func (a *Agent) complete(d site.Dossier) bool {
 	if !d.Has(site.FilePlan) {
 		return false
@@ -62,7 +63,8 @@ func (a *Agent) fetch(ctx context.Context, h study.Hash) (protocol.Study, error)
 	return s, site.CheckMap(s.Plan)
 }
 
-// keep stores the helper's acceptance and the operator's forecast, then the plan with its signature.
+// keep stores the helper's acceptance and the operator's forecast, then the plan with its
+// signature.
 func (a *Agent) keep(d site.Dossier, s protocol.Study) error {
 	if err := d.KeepHelper(s); err != nil {
 		return err
@@ -78,8 +80,8 @@ func (a *Agent) keep(d site.Dossier, s protocol.Study) error {
 	return d.Write(site.FilePlan, s.PlanBytes)
 }
 
-// refresh fetches new plans, unless a running agent does so. It holds the state folder only while it
-// writes files and never while it waits for the network, so an agent can start at any time.
+// refresh fetches new plans, unless a running agent does so. It holds the state folder only while
+// it writes files and never while it waits for the network, so an agent can start at any time.
 func (a *Agent) refresh(ctx context.Context) error {
 	if a.site.Config.Courier {
 		return nil
@@ -128,7 +130,8 @@ func (a *Agent) refresh(ctx context.Context) error {
 	return nil
 }
 
-// whileLocked runs fn while this process holds the state folder. free is false if another process holds it.
+// whileLocked runs fn while this process holds the state folder. free is false if another process
+// holds it.
 func (a *Agent) whileLocked(fn func() error) (free bool, err error) {
 	unlock, err := folder.Hold(a.site.Config.State, "another agent")
 	if err != nil {

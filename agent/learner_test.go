@@ -39,7 +39,8 @@ func ownRig(t *testing.T, dir, line string) *rig {
 	return r
 }
 
-// numbersOf returns the exact numbers of a body, which follow the commitment to them (package bodies).
+// numbersOf returns the exact numbers of a body, which follow the commitment to them (package
+// bodies).
 func numbersOf(body []byte) []byte { return body[sha256.Size:] }
 
 // ballotOf returns the ballot sent, a vote for each row of the pool.
@@ -59,8 +60,8 @@ func ballotOf(t *testing.T, r *rig) []int64 {
 	return tally.Vector()
 }
 
-// TestOwnClassifierVotes: the program's answer is the site's ballot: yes for rows with (i·7) mod 100
-// above 49.
+// TestOwnClassifierVotes: the program's answer is the site's ballot: yes for rows with (i·7) mod
+// 100 above 49.
 func TestOwnClassifierVotes(t *testing.T) {
 	r := ownRig(t, t.TempDir(), `
 		[ "$(wc -l < "$1")" = 62 ] || exit 1
@@ -69,7 +70,8 @@ func TestOwnClassifierVotes(t *testing.T) {
 	if err := a.Round(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if span := a.preparation.queue[0].span; span.Shard < 20*time.Second || span.Prepare < span.Shard {
+	if span := a.preparation.queue[0].span; span.Shard < 20*time.Second ||
+		span.Prepare < span.Shard {
 		t.Errorf("the window is %+v, the program may take 20 s", span)
 	}
 	a.Finish(context.Background())
@@ -83,17 +85,19 @@ func TestOwnClassifierVotes(t *testing.T) {
 		}
 	}
 	review, _, err := a.Preview(context.Background(), "illness")
-	if err != nil || len(review.Problems) > 0 || !strings.Contains(review.Learner, "this site's own program") {
+	if err != nil || len(review.Problems) > 0 ||
+		!strings.Contains(review.Learner, "this site's own program") {
 		t.Errorf("learner %q, problems %q: %v", review.Learner, review.Problems, err)
 	}
-	if left, err := os.ReadDir(filepath.Join(r.config.State, "scratch")); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(filepath.Join(r.config.State, "scratch")); err != nil ||
+		len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
 }
 
-// TestOwnClassifierFails: whatever the program does, messages come at the same moments, a valid ballot
-// of the same size is sent, and log and audit log are the same; the reason is in the study's folder, for
-// the site. The test sets the clock.
+// TestOwnClassifierFails: whatever the program does, messages come at the same moments, a valid
+// ballot of the same size is sent, and log and audit log are the same; the reason is in the study's
+// folder, for the site. The test sets the clock.
 func TestOwnClassifierFails(t *testing.T) {
 	const votes = `tail -n +2 "$2" | while read line; do echo no; done`
 	var heardFirst []string
@@ -131,7 +135,8 @@ func TestOwnClassifierFails(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := map[string]string{"log": r.log.String(), "audit log": string(audit), "body": fmt.Sprintf("%x", r.bodies[0])}
+			told := map[string]string{"log": r.log.String(), "audit log": string(audit),
+				"body": fmt.Sprintf("%x", r.bodies[0])}
 			if first == nil {
 				first, heardFirst = told, h.s.all
 			}
@@ -139,10 +144,12 @@ func TestOwnClassifierFails(t *testing.T) {
 				if strings.Contains(text, planted) {
 					t.Errorf("%s: the %s holds a record:\n%s", line, what, text)
 				}
-				if got, want := withoutPaths(text, dir), first[what]; what != "log" && got != want && len(got) != len(want) {
+				if got, want := withoutPaths(text, dir), first[what]; what != "log" &&
+					got != want && len(got) != len(want) {
 					t.Errorf("%s: another %s:\n%s\n%s", line, what, got, want)
 				}
-				if n, want := strings.Count(text, "\n"), strings.Count(first[what], "\n"); n != want {
+				if n, want := strings.Count(text, "\n"), strings.Count(first[what],
+					"\n"); n != want {
 					t.Errorf("%s: %d lines of %s, want %d:\n%s", line, n, what, want, text)
 				}
 			}
@@ -162,7 +169,8 @@ func TestOwnClassifierIsShown(t *testing.T) {
 	if _, _, err := a.Preview(context.Background(), "illness"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Values(context.Background(), r.hash); err == nil || !strings.Contains(err.Error(), "it cannot") {
+	if _, err := a.Values(context.Background(), r.hash); err == nil ||
+		!strings.Contains(err.Error(), "it cannot") {
 		t.Errorf("values of a broken program: %v", err)
 	}
 }
@@ -186,7 +194,8 @@ func TestAnyNeedsThePolicy(t *testing.T) {
 	}
 }
 
-// TestScratchIsTidied: a program's files from an agent that was killed are removed at the next start.
+// TestScratchIsTidied: a program's files from an agent that was killed are removed at the next
+// start.
 func TestScratchIsTidied(t *testing.T) {
 	r := ownRig(t, t.TempDir(), "true")
 	left := filepath.Join(r.config.State, "scratch", "voter-1")

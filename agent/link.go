@@ -15,8 +15,8 @@ import (
 	"caucus/study"
 )
 
-// link is the agent's connection to a coordinator; *protocol.Client implements it. It checks results
-// against hashes and the coordinator's signature. Every call may be repeated.
+// link is the agent's connection to a coordinator; *protocol.Client implements it. It checks
+// results against hashes and the coordinator's signature. Every call may be repeated.
 type link interface {
 	Studies(ctx context.Context) (protocol.Listing, error)
 	// SetHeartbeat sets the report about this agent that every later call of Studies sends.
@@ -35,11 +35,14 @@ type link interface {
 
 func enrolmentFile(c site.Config) string { return filepath.Join(c.State, "enrolment.yaml") }
 
-// Enrol turns an invitation into this agent's identity, once. The key is made here, is on the disk before the
-// invitation is used, and never leaves. If Enrol fails, run it again with the same invitation. A party whose
-// certificate expired or was revoked enrols again over the old identity, and keeps its ledger.
+// Enrol turns an invitation into this agent's identity, once. The key is made here, is on the disk
+// before the invitation is used, and never leaves. If Enrol fails, run it again with the same
+// invitation. A party whose certificate expired or was revoked enrols again over the old identity,
+// and keeps its ledger.
 func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Caller, error) {
-	fail := func(err error) (protocol.Caller, error) { return protocol.Caller{}, fmt.Errorf("enrol: %w", err) }
+	fail := func(err error) (protocol.Caller, error) {
+		return protocol.Caller{}, fmt.Errorf("enrol: %w", err)
+	}
 	i, err := protocol.ParseInvitation(invitation)
 	if err != nil {
 		return fail(err)
@@ -59,7 +62,8 @@ func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Call
 		if err != nil {
 			return err
 		}
-		id, err := protocol.Enrol(ctx, i, e, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now})
+		id, err := protocol.Enrol(ctx, i, e,
+			protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now})
 		if err != nil {
 			return err
 		}
@@ -72,10 +76,12 @@ func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Call
 	return who, err
 }
 
-// Join takes a place of a join token, under a name that has the token's prefix; for an empty name the coordinator
-// chooses one. If Join fails, run it again: the key is on the disk and takes only one place. An agent that is
-// enrolled at this coordinator already stays as it is, and before is true, so that a set-up script may repeat Join.
-func Join(ctx context.Context, c site.Config, token, name string) (who protocol.Caller, before bool, err error) {
+// Join takes a place of a join token, under a name that has the token's prefix; for an empty name
+// the coordinator chooses one. If Join fails, run it again: the key is on the disk and takes only
+// one place. An agent that is enrolled at this coordinator already stays as it is, and before is
+// true, so that a set-up script may repeat Join.
+func Join(ctx context.Context, c site.Config, token, name string) (who protocol.Caller, before bool,
+	err error) {
 	fail := func(err error) (protocol.Caller, bool, error) {
 		return protocol.Caller{}, false, fmt.Errorf("enrol: %w", err)
 	}
@@ -103,12 +109,14 @@ func Join(ctx context.Context, c site.Config, token, name string) (who protocol.
 		if err != nil {
 			return err
 		}
-		id, err := protocol.Join(ctx, v, e, name, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now})
+		id, err := protocol.Join(ctx, v, e, name,
+			protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now})
 		if err != nil {
 			return err
 		}
 		if is, err := id.Caller(); err != nil || party != "" && is.Name != string(party) {
-			return errors.Join(err, anotherParty(c.State, string(party), "the certificate is of", is.Name))
+			return errors.Join(err,
+				anotherParty(c.State, string(party), "the certificate is of", is.Name))
 		}
 		if err := enrolled(c, id); err != nil {
 			return err
@@ -120,7 +128,8 @@ func Join(ctx context.Context, c site.Config, token, name string) (who protocol.
 }
 
 // joined refuses an identity that has expired, or of another coordinator or name than the token's.
-func joined(c site.Config, had protocol.Identity, party string, v protocol.Invitation, name string) error {
+func joined(c site.Config, had protocol.Identity, party string, v protocol.Invitation,
+	name string) error {
 	_, until, err := had.Validity()
 	if err != nil {
 		return err
@@ -176,7 +185,8 @@ func ownFolder(c site.Config, name string) error {
 	return nil
 }
 
-// anotherParty says that the folder state belongs to party, while a certificate or an invitation (what) is of other.
+// anotherParty says that the folder state belongs to party, while a certificate or an invitation
+// (what) is of other.
 func anotherParty(state, party, what, other string) error {
 	return fmt.Errorf("%[1]s belongs to party %[2]s, and so does its ledger; %[3]s %[4]s: give %[4]s an agent.yaml that names another folder under state", state, party, what, other)
 }

@@ -18,8 +18,9 @@ import (
 	"caucus/study"
 )
 
-// TestMetricsTellNothing: at every step of a study, metrics are the same bytes whatever the source's
-// file holds, and even if it is unreadable or absent. None is of the process, and none names a study.
+// TestMetricsTellNothing: at every step of a study, metrics are the same bytes whatever the
+// source's file holds, and even if it is unreadable or absent. None is of the process, and none
+// names a study.
 func TestMetricsTellNothing(t *testing.T) {
 	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
@@ -60,7 +61,8 @@ func TestMetricsTellNothing(t *testing.T) {
 					if step == 2 && name == "allowed" {
 						r.state = study.Released
 					}
-					a.counts.Polled(context.Background(), a.site, a.id, a.Round(context.Background()), a.refusedHere)
+					a.counts.Polled(context.Background(), a.site, a.id,
+						a.Round(context.Background()), a.refusedHere)
 					text += metricsOf(t, a)
 					a.Finish(context.Background())
 				}
@@ -70,12 +72,14 @@ func TestMetricsTellNothing(t *testing.T) {
 						t.Errorf("%s: metrics do not say %q:\n%s", file, says, last)
 					}
 				}
-				for _, bad := range []string{"process_", "go_", "illness", r.hash.String()[:8], "ward"} {
+				for _, bad := range []string{"process_", "go_", "illness", r.hash.String()[:8],
+					"ward"} {
 					if strings.Contains(text, bad) {
 						t.Errorf("%s: metrics say %q", file, bad)
 					}
 				}
-				if problems, err := testutil.GatherAndLint(a.counts.Registry); err != nil || len(problems) > 0 {
+				if problems, err := testutil.GatherAndLint(a.counts.Registry); err != nil ||
+					len(problems) > 0 {
 					t.Errorf("names of metrics: %v %v", problems, err)
 				}
 				if want == "" {
@@ -92,7 +96,8 @@ func TestMetricsTellNothing(t *testing.T) {
 func metricsOf(t *testing.T, a *Agent) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	promhttp.HandlerFor(a.counts.Registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	promhttp.HandlerFor(a.counts.Registry, promhttp.HandlerOpts{}).ServeHTTP(w,
+		httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if w.Code != http.StatusOK {
 		t.Fatalf("metrics: %d %s", w.Code, w.Body)
 	}
@@ -114,8 +119,8 @@ func TestMetricsOfALedgerPutBack(t *testing.T) {
 	}
 }
 
-// TestUnreadableLedgerIsSeen: an agent whose ledger cannot be read charges nothing, is not ready, and
-// tells the coordinator by a word; before, it is ready once it has polled.
+// TestUnreadableLedgerIsSeen: an agent whose ledger cannot be read charges nothing, is not ready,
+// and tells the coordinator by a word; before, it is ready once it has polled.
 func TestUnreadableLedgerIsSeen(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Metrics = "127.0.0.1:0"
@@ -137,13 +142,15 @@ func TestUnreadableLedgerIsSeen(t *testing.T) {
 	}
 	err := a.Round(t.Context())
 	a.counts.Polled(t.Context(), a.site, a.id, err, a.refusedHere)
-	if got := ready(); !strings.HasPrefix(got, "503 ") || !strings.Contains(got, "the ledger cannot be read") {
+	if got := ready(); !strings.HasPrefix(got, "503 ") ||
+		!strings.Contains(got, "the ledger cannot be read") {
 		t.Error(got)
 	}
 	if got := a.reports.current()[r.hash]; got != protocol.WaitLedger || !got.Known() {
 		t.Errorf("the coordinator is told %q", got)
 	}
-	if text := metricsOf(t, a); !strings.Contains(text, "caucus_agent_ledger_behind 1") || len(r.bodies) != 0 {
+	if text := metricsOf(t, a); !strings.Contains(text, "caucus_agent_ledger_behind 1") ||
+		len(r.bodies) != 0 {
 		t.Error(text)
 	}
 }

@@ -32,7 +32,8 @@ func New(c site.Config) (*Agent, error) {
 	return newAgent(c, id, party, dial)
 }
 
-func newAgent(c site.Config, id protocol.Identity, party study.PartyID, dial func(site.Config, protocol.Identity) (link, error)) (*Agent, error) {
+func newAgent(c site.Config, id protocol.Identity, party study.PartyID,
+	dial func(site.Config, protocol.Identity) (link, error)) (*Agent, error) {
 	c.Clock = c.Clock.Complete()
 	s, err := site.Open(c, party)
 	if err != nil {
@@ -76,7 +77,8 @@ func (a *Agent) shown() (shut func(), err error) {
 		s := webpage.Server(h, a.log)
 		l = a.silence.serves(s, l)
 		under.Go(func() {
-			if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+			if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) &&
+				!errors.Is(err, net.ErrClosed) {
 				a.log.Warn("what is shown ended", "what", what, "error", err)
 			}
 		})
@@ -86,7 +88,8 @@ func (a *Agent) shown() (shut func(), err error) {
 	c := a.site.Config
 	if c.Metrics != "" {
 		mux := http.NewServeMux()
-		mux.Handle("GET /metrics", promhttp.HandlerFor(a.counts.Registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2}))
+		mux.Handle("GET /metrics",
+			promhttp.HandlerFor(a.counts.Registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2}))
 		mux.HandleFunc("GET /readyz", a.counts.Ready)
 		err = serve("metrics", c.Metrics, webpage.Loopback(mux))
 	}

@@ -31,7 +31,8 @@ columns:
 func TestBytesOfOtherFiles(t *testing.T) {
 	all := plans()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if !strings.Contains(name, "by cross, unit record, noise site") && !strings.Contains(name, "by tally, unit record, noise coordinator") {
+		if !strings.Contains(name, "by cross, unit record, noise site") &&
+			!strings.Contains(name, "by tally, unit record, noise coordinator") {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +78,9 @@ func TestBytesOfOtherFiles(t *testing.T) {
 				return lookAt(t, r, file)
 			}
 			want = bookLook(declared)
-			for what, file := range map[string]string{"other rows": book(visits()[:30]), "one row": book(append(visits()[1:], "99,x,,,")), "torn": declared[:len(declared)/2], "nothing": "", "text": visitsHeader} {
+			for what, file := range map[string]string{"other rows": book(visits()[:30]),
+				"one row": book(append(visits()[1:], "99,x,,,")),
+				"torn":    declared[:len(declared)/2], "nothing": "", "text": visitsHeader} {
 				if got := bookLook(file); got != want {
 					t.Errorf("a workbook that became %s can be told from one as it was declared:\n%+v\nand\n%+v", what, got, want)
 				}

@@ -26,8 +26,8 @@ func (c *calls) Pop() any {
 	return last
 }
 
-// arrivals simulates n agents that start at once, at time 0, and call a coordinator that is down for a
-// while. It returns the number of calls in each second.
+// arrivals simulates n agents that start at once, at time 0, and call a coordinator that is down
+// for a while. It returns the number of calls in each second.
 func arrivals(n int, config site.Config, down, up, end time.Duration) []int {
 	var all calls
 	for range n {
@@ -54,17 +54,18 @@ func most(seconds []int) (n int) {
 	return n
 }
 
-// TestArrivals: agents that start at once, or whose coordinator was down for a while, do not come in
-// step: no second has more than twice the average number of calls. go test ./agent -run TestArrivals -v
-// shows the numbers.
+// TestArrivals: agents that start at once, or whose coordinator was down for a while, do not come
+// in step: no second has more than twice the average number of calls. go test ./agent -run
+// TestArrivals -v shows the numbers.
 //
 // A starting agent draws from half an interval, 7.5 s, so 10,000 agents make 1333 calls a second at
-// first, 1.5 times the later average of 889; twice that average lies thirteen standard deviations of a
-// binomial count above it, so the test fails wrongly less than once in 1e30 runs.
+// first, 1.5 times the later average of 889; twice that average lies thirteen standard deviations
+// of a binomial count above it, so the test fails wrongly less than once in 1e30 runs.
 func TestArrivals(t *testing.T) {
 	config := site.DefaultConfig()
 	for _, n := range []int{60, 1000, 10_000} {
-		for _, outage := range []time.Duration{3 * time.Second, 30 * time.Second, 10 * time.Minute, 2 * time.Hour} {
+		for _, outage := range []time.Duration{3 * time.Second, 30 * time.Second, 10 * time.Minute,
+			2 * time.Hour} {
 			down := 2 * time.Minute
 			up := down + outage
 			seconds := arrivals(n, config, down, up, up+6*time.Minute)

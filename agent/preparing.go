@@ -16,7 +16,8 @@ import (
 	"caucus/study"
 )
 
-// drafted makes the contribution before its noise. It never fails: a draft that cannot be made is not ready.
+// drafted makes the contribution before its noise. It never fails: a draft that cannot be made is
+// not ready.
 func drafted(ctx context.Context, s *site.Site, w window) draft {
 	var l late
 	in := s.Records(w.study, w.plan, w.records, study.InBlocks(w.task, w.records))
@@ -30,8 +31,8 @@ func drafted(ctx context.Context, s *site.Site, w window) draft {
 	return draft{Contribution: d, late: l.String()}
 }
 
-// settle makes the body from a draft, or from empty records if no draft was ready. It draws the noise
-// of the site's own releases, which are charged already.
+// settle makes the body from a draft, or from empty records if no draft was ready. It draws the
+// noise of the site's own releases, which are charged already.
 //
 // If settle runs again after a crash, publications are the same and nothing is charged twice. Votes
 // differ only if another shard is late, which does no harm because the earlier ones have not left.
@@ -39,7 +40,8 @@ func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 	made := w.made.Contribution
 	if made.Body == nil {
 		var err error
-		if made, err = contribution(s, w, s.Empty(w.plan, w.records, study.InBlocks(w.task, w.records))); err != nil {
+		if made, err = contribution(s, w,
+			s.Empty(w.plan, w.records, study.InBlocks(w.task, w.records))); err != nil {
 			return nil, err
 		}
 	}
@@ -57,13 +59,16 @@ func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 	return body, nil
 }
 
-// contribution makes the upload before a party's own noise: the task's contribution, or two encrypted shares.
+// contribution makes the upload before a party's own noise: the task's contribution, or two
+// encrypted shares.
 func contribution(s *site.Site, w window, in study.Inputs) (study.Contribution, error) {
 	if !w.plan.Noise.Shared() {
 		return w.task.Contribute(in)
 	}
 	body, err := uploading.Contribute(w.task, s.Party, in, w.helper)
-	return study.Contribution{Body: func([]privacy.Published) ([]byte, error) { return body, nil }}, err
+	return study.Contribution{Body: func([]privacy.Published) ([]byte, error) {
+		return body, nil
+	}}, err
 }
 
 // fallSilent starts the silence. From its return until a call of speak, no byte leaves this agent,
@@ -78,7 +83,8 @@ func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 		if err == nil {
 			return func() { release(); end() }, nil
 		}
-		// Commands that hold the lock make calls with time limits, so a coordinator cannot delay this for long.
+		// Commands that hold the lock make calls with time limits, so a coordinator cannot delay
+		// this for long.
 		if !errors.Is(err, folder.ErrHeld) || !a.clock.Sleep(ctx, time.Second) {
 			end()
 			return nil, errors.Join(err, ctx.Err())
@@ -86,13 +92,16 @@ func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 	}
 }
 
-// prepareNext prepares the first study of the queue in its window, and sends the upload. After a failure it tries
-// again: an upload that is not stored has not left, so it is prepared in a new window and charged only once.
+// prepareNext prepares the first study of the queue in its window, and sends the upload. After a
+// failure it tries again: an upload that is not stored has not left, so it is prepared in a new
+// window and charged only once.
 func (a *Agent) prepareNext(ctx context.Context) {
 	w := a.preparation.queue[0]
 	a.preparation.queue = a.preparation.queue[1:]
 	d := a.site.Studies.Of(w.study)
-	gone := func() bool { return ctx.Err() != nil || d.Has(site.FileRefused) || d.Has(site.FileClosed) }
+	gone := func() bool {
+		return ctx.Err() != nil || d.Has(site.FileRefused) || d.Has(site.FileClosed)
+	}
 	if gone() || a.unapproved(d, w) {
 		return
 	}
@@ -111,8 +120,9 @@ func (a *Agent) prepareNext(ctx context.Context) {
 	}
 }
 
-// prepare fixes a window, makes and stores a contribution in it, and returns at the moment of the upload. In
-// between this process sends nothing: to the coordinator, through its servers, or to a log.
+// prepare fixes a window, makes and stores a contribution in it, and returns at the moment of the
+// upload. In between this process sends nothing: to the coordinator, through its servers, or to a
+// log.
 func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
 	speak, err := a.fallSilent(ctx)
 	if err != nil {
@@ -120,15 +130,19 @@ func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
 	}
 	defer speak()
 	w.Due, w.began = w.span.From(a.now()), a.clock.Elapsed()
-	a.log.Info("preparing a contribution", "study", w.study.String(), "leaves", w.Leaves.UTC().Format(time.RFC3339))
+	a.log.Info("preparing a contribution", "study", w.study.String(), "leaves",
+		w.Leaves.UTC().Format(time.RFC3339))
 	if err := d.WriteJSON(site.FileDue, w.Due); err != nil {
 		return err
 	}
 	a.done("time fixed")
-	if err := errors.Join(d.Remove(site.FileLate), d.Remove(site.FileUnread), d.Remove(site.FileNoVotes)); err != nil { // left by a window that a crash ended
+	// left by a window that a crash ended
+	if err := errors.Join(d.Remove(site.FileLate), d.Remove(site.FileUnread),
+		d.Remove(site.FileNoVotes)); err != nil {
 		return err
 	}
-	if w.made = a.preparation.within(ctx, w); ctx.Err() == nil && !d.Has(site.FileRefused) && !a.unapproved(d, w) {
+	if w.made = a.preparation.within(ctx, w); ctx.Err() == nil && !d.Has(site.FileRefused) &&
+		!a.unapproved(d, w) {
 		err = a.upload(ctx, d, w)
 	}
 	runtime.GC() // free the records' memory now, so that this takes no time after the silence
@@ -139,7 +153,8 @@ func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
 }
 
 // unapproved reports whether a charged study lacks approvals, because its source was declared again
-// before or while the records were read. The next round asks for approval again and charges nothing.
+// before or while the records were read. The next round asks for approval again and charges
+// nothing.
 func (a *Agent) unapproved(d site.Dossier, w window) bool {
 	by, _ := a.site.Approvers(d, w.study, w.plan)
 	return len(by) < a.site.Config.Policy.Needed()
@@ -147,7 +162,9 @@ func (a *Agent) unapproved(d site.Dossier, w window) bool {
 
 func (a *Agent) upload(ctx context.Context, d site.Dossier, w window) error {
 	if late := w.made.late; late != "" {
-		if err := d.Write(site.FileLate, fmt.Appendf(nil, "%s, in %v\n", late, w.span.Prepare.Round(time.Millisecond))); err != nil {
+		if err := d.Write(site.FileLate,
+			fmt.Appendf(nil, "%s, in %v\n", late,
+				w.span.Prepare.Round(time.Millisecond))); err != nil {
 			return err
 		}
 	}
@@ -155,7 +172,8 @@ func (a *Agent) upload(ctx context.Context, d site.Dossier, w window) error {
 	if err != nil {
 		return err
 	}
-	if err := a.site.NoteLedger(ctx, d); err != nil { // before the upload is stored, so that every upload has it
+	// before the upload is stored, so that every upload has it
+	if err := a.site.NoteLedger(ctx, d); err != nil {
 		return err
 	}
 	a.done("answered")

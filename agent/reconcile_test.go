@@ -15,8 +15,8 @@ import (
 	"caucus/study"
 )
 
-// TestPutBackBetween: a ledger restored to between a study's charge and answer releases nothing until it
-// is reconciled, which charges the study again and says so; then the study goes on.
+// TestPutBackBetween: a ledger restored to between a study's charge and answer releases nothing
+// until it is reconciled, which charges the study again and says so; then the study goes on.
 func TestPutBackBetween(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 5, Delta: 1e-4}
@@ -28,7 +28,8 @@ func TestPutBackBetween(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _, err := authority.IssueOwn("127.0.0.1:1", protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), time.Now())
+	id, _, err := authority.IssueOwn("127.0.0.1:1",
+		protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), time.Now())
 	if err := errors.Join(err, id.Save(site.IdentityFile(r.config))); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func TestPutBackBetween(t *testing.T) {
 		}
 		for _, f := range files {
 			b, err := os.ReadFile(f)
-			if err := errors.Join(err, os.WriteFile(filepath.Join(to, filepath.Base(f)), b, 0o600)); err != nil {
+			if err := errors.Join(err,
+				os.WriteFile(filepath.Join(to, filepath.Base(f)), b, 0o600)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -78,7 +80,8 @@ func TestPutBackBetween(t *testing.T) {
 	b.Close()
 	for _, want := range []int{1, 0} {
 		lost, err := site.Reconcile(context.Background(), r.config, nil)
-		if err != nil || len(lost) != want || want == 1 && (!lost[0].Answer || lost[0].Name != "illness" || len(lost[0].Costs) != 1) {
+		if err != nil || len(lost) != want || want == 1 &&
+			(!lost[0].Answer || lost[0].Name != "illness" || len(lost[0].Costs) != 1) {
 			t.Fatalf("reconciled %+v, %v, want %d", lost, err, want)
 		}
 	}

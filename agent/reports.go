@@ -12,9 +12,9 @@ import (
 //
 // Proof note. Claim: the words are a function of plan, policy, ledger, declarations, persons and
 // clocks. They depend on the records only through these.
-//   - A word is set where serve stops working on a study before it reads a record: in decide (policy,
-//     declaration, persons) or in charge (pool, ledger, declared number of records, clocks, number of
-//     studies today). Both end before the source's file is opened (window).
+//   - A word is set where serve stops working on a study before it reads a record: in decide
+//     (policy, declaration, persons) or in charge (pool, ledger, declared number of records,
+//     clocks, number of studies today). Both end before the source's file is opened (window).
 //   - Nothing sets a word during or after a window. No word exists for an unreadable file, a late
 //     contribution or a draw.
 //   - Refusals by the policy, by the ledger and by a person share one word, protocol.WaitDeclined,

@@ -9,8 +9,9 @@ import (
 	"caucus/protocol"
 )
 
-// TestWaitsTellNothing: for every progress of a study, the reason told to the coordinator is the same
-// whatever the source's file holds, and even if it is unreadable or absent. A quiet site tells nothing.
+// TestWaitsTellNothing: for every progress of a study, the reason told to the coordinator is the
+// same whatever the source's file holds, and even if it is unreadable or absent. A quiet site tells
+// nothing.
 func TestWaitsTellNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*testing.T, *rig)
@@ -64,7 +65,8 @@ func TestWaitsTellNothing(t *testing.T) {
 			})
 		}
 	}
-	for w, words := range map[protocol.Wait]bool{protocol.WaitApproval: true, "42 patients": false, "": false} {
+	for w, words := range map[protocol.Wait]bool{protocol.WaitApproval: true, "42 patients": false,
+		"": false} {
 		if w.Known() != words {
 			t.Errorf("%q is known: %v", w, w.Known())
 		}

@@ -13,8 +13,9 @@ import (
 	"caucus/protocol"
 )
 
-// Run takes part in studies until ctx ends, and then returns nil. It waits for a coordinator that is
-// down, without a time limit. Only one Run at a time may use a state folder. Run closes the agent.
+// Run takes part in studies until ctx ends, and then returns nil. It waits for a coordinator that
+// is down, without a time limit. Only one Run at a time may use a state folder. Run closes the
+// agent.
 func (a *Agent) Run(ctx context.Context) error {
 	defer a.Close()
 	if a.site.Config.Courier {
@@ -61,7 +62,8 @@ func (a *Agent) Run(ctx context.Context) error {
 			a.log.Info("the coordinator can be reached again", "attempts", failed)
 		}
 		a.prepareUntilPoll(ctx, wait)
-		if a.clock.Elapsed()-a.measured >= site.MeasureEvery && len(a.preparation.queue) == 0 && a.preparation.busy.Load() == 0 {
+		if a.clock.Elapsed()-a.measured >= site.MeasureEvery && len(a.preparation.queue) == 0 &&
+			a.preparation.busy.Load() == 0 {
 			a.measure()
 		}
 	}
@@ -72,7 +74,8 @@ func (a *Agent) measure() {
 	a.measured = a.clock.Elapsed()
 }
 
-// prepareUntilPoll prepares the charged studies, one window after the other, until the next poll is due.
+// prepareUntilPoll prepares the charged studies, one window after the other, until the next poll is
+// due.
 func (a *Agent) prepareUntilPoll(ctx context.Context, wait time.Duration) {
 	next, stop := a.clock.After(wait)
 	defer stop()
@@ -99,9 +102,9 @@ func (a *Agent) Finish(ctx context.Context) {
 	}
 }
 
-// Round asks for studies once and does for each study what can be done now. A prepared upload leaves
-// later (Finish). Round returns an error if the coordinator could not be reached or does not admit
-// this agent. An obstacle to one study is logged and does not delay the others.
+// Round asks for studies once and does for each study what can be done now. A prepared upload
+// leaves later (Finish). Round returns an error if the coordinator could not be reached or does not
+// admit this agent. An obstacle to one study is logged and does not delay the others.
 func (a *Agent) Round(ctx context.Context) error {
 	holds, err := a.site.Studies.Released()
 	if err != nil {
@@ -117,10 +120,12 @@ func (a *Agent) Round(ctx context.Context) error {
 		a.logOnceAbout("clock", slog.LevelWarn, fmt.Sprintf("this machine's clock is off by about %v: certificates may seem expired; deadlines are the coordinator's to judge", skew.Round(time.Minute)))
 	}
 	if listing.Back != nil {
-		a.logOnceAbout("coordinator went back", slog.LevelError, listing.Back.Error()+"; tell its operator (docs/verify.md)")
+		a.logOnceAbout("coordinator went back", slog.LevelError,
+			listing.Back.Error()+"; tell its operator (docs/verify.md)")
 	}
 	if listing.HelperBack != nil {
-		a.logOnceAbout("helper went back", slog.LevelError, listing.HelperBack.Error()+"; tell its operator (docs/verify.md)")
+		a.logOnceAbout("helper went back", slog.LevelError,
+			listing.HelperBack.Error()+"; tell its operator (docs/verify.md)")
 	}
 	if listing.Forgot != nil {
 		a.logOnceAbout("coordinator's head", slog.LevelWarn, listing.Forgot.Error())
@@ -135,7 +140,8 @@ func (a *Agent) Round(ctx context.Context) error {
 		delete(a.logged, "year")
 	}
 	if err := a.renew(ctx); err != nil {
-		a.logOnceAbout("certificate", slog.LevelWarn, fmt.Sprintf("the certificate could not be renewed yet: %v", err))
+		a.logOnceAbout("certificate", slog.LevelWarn,
+			fmt.Sprintf("the certificate could not be renewed yet: %v", err))
 	}
 	var unreachable error
 	for _, s := range listing.Studies {
@@ -154,8 +160,8 @@ func (a *Agent) Round(ctx context.Context) error {
 }
 
 // renew asks for a new certificate when a third of the present one's life is left, or when the
-// coordinator has a new authority. The new identity is on the disk before it is used, and the old one
-// stays valid, so a crash loses nothing.
+// coordinator has a new authority. The new identity is on the disk before it is used, and the old
+// one stays valid, so a crash loses nothing.
 func (a *Agent) renew(ctx context.Context) error {
 	from, until, err := a.id.Validity()
 	if err != nil || until.Sub(a.now()) > until.Sub(from)/3 && !a.id.Outdated() {
@@ -168,7 +174,8 @@ func (a *Agent) renew(ctx context.Context) error {
 	return a.useIdentity(id, "certificate renewed")
 }
 
-// followCoordinator stores the coordinator's signed handover to new keys, and its signed addresses, then uses them.
+// followCoordinator stores the coordinator's signed handover to new keys, and its signed addresses,
+// then uses them.
 func (a *Agent) followCoordinator(addresses protocol.Addresses) error {
 	id, news := a.id.Follow(a.link.Keys(), addresses)
 	switch {

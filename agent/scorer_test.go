@@ -20,20 +20,23 @@ import (
 // scoredRig is a site that scores its records by one line of shell, in a study of whole parties.
 func scoredRig(dir, line string) *rig {
 	r := rigIn(dir, func(p *study.Proposal) {
-		p.Kind, p.Unit, p.Noise, p.Mechanism = "evaluate", privacy.Party, study.NoiseCoordinator, "laplace"
+		p.Kind, p.Unit, p.Noise, p.Mechanism = "evaluate", privacy.Party, study.NoiseCoordinator,
+			"laplace"
 		p.KindTerms = []byte(`{"program":true,"per_party":100,"bins":4}`)
 	})
-	r.config.Scorer = site.Program{Command: []string{"/bin/sh", "-c", line, "score"}, Timeout: 20 * time.Second}
-	r.config.Policy.Kinds, r.config.Policy.Mechanisms, r.config.Policy.Learners = []string{"evaluate"}, []string{"laplace"}, []string{"any"}
+	r.config.Scorer = site.Program{Command: []string{"/bin/sh", "-c", line, "score"},
+		Timeout: 20 * time.Second}
+	r.config.Policy.Kinds, r.config.Policy.Mechanisms,
+		r.config.Policy.Learners = []string{"evaluate"}, []string{"laplace"}, []string{"any"}
 	r.config.Policy.Total[privacy.Party] = privacy.Budget{Epsilon: 2, Delta: 1e-5}
 	delete(r.config.Policy.Total, privacy.Record)
 	delete(r.config.Policy.Study, privacy.Record)
 	return r
 }
 
-// TestScorerFails: whatever a program does, messages come at the same moments, a body of the same size
-// is sent, and log and audit log have the same length; a failing program leaves all records without a
-// score, and the reason is in the study's folder. The test sets the clock.
+// TestScorerFails: whatever a program does, messages come at the same moments, a body of the same
+// size is sent, and log and audit log have the same length; a failing program leaves all records
+// without a score, and the reason is in the study's folder. The test sets the clock.
 func TestScorerFails(t *testing.T) {
 	const none = `tail -n +2 "$1" | while read line; do echo 0.5; done`
 	var moments []string
@@ -79,7 +82,8 @@ func TestScorerFails(t *testing.T) {
 				t.Errorf("%s: a log holds a record:\n%s", c.line, told)
 			}
 			if moments == nil {
-				moments, unscored, long, size = h.s.all, r.bodies[0], strings.Count(told, "\n"), len(r.bodies[0])
+				moments, unscored, long, size = h.s.all, r.bodies[0], strings.Count(told,
+					"\n"), len(r.bodies[0])
 			}
 			if got := strings.Count(told, "\n"); got != long {
 				t.Errorf("%s: %d lines of logs, want %d:\n%s", c.line, got, long, told)
@@ -87,15 +91,16 @@ func TestScorerFails(t *testing.T) {
 			if !slices.Equal(h.s.all, moments) {
 				t.Errorf("%s: heard %v, want %v", c.line, h.s.all, moments)
 			}
-			if len(r.bodies[0]) != size || slices.Equal(numbersOf(r.bodies[0]), numbersOf(unscored)) != c.fails {
+			if len(r.bodies[0]) != size ||
+				slices.Equal(numbersOf(r.bodies[0]), numbersOf(unscored)) != c.fails {
 				t.Errorf("%s: a body of %d bytes, want %d; all without a score %v", c.line, len(r.bodies[0]), size, !c.fails)
 			}
 		})
 	}
 }
 
-// TestScorerNamed: a site without a program, or whose policy allows none, refuses a study that needs
-// one, and is told why.
+// TestScorerNamed: a site without a program, or whose policy allows none, refuses a study that
+// needs one, and is told why.
 func TestScorerNamed(t *testing.T) {
 	for says, change := range map[string]func(*rig){
 		"none is named: write scorer":  func(r *rig) { r.config.Scorer = site.Program{} },
@@ -108,7 +113,9 @@ func TestScorerNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		review, _, err := a.Preview(context.Background(), "illness")
-		if err != nil || review.Allowed || !strings.Contains(strings.Join(review.Objections, "; "), says) || len(r.bodies) > 0 || len(a.preparation.queue) > 0 {
+		if err != nil || review.Allowed ||
+			!strings.Contains(strings.Join(review.Objections, "; "), says) || len(r.bodies) > 0 ||
+			len(a.preparation.queue) > 0 {
 			t.Errorf("objections %q, want %q: %v", review.Objections, says, err)
 		}
 	}
@@ -117,7 +124,8 @@ func TestScorerNamed(t *testing.T) {
 		"scorer: {command: [x], timeout: 2ms}\n": "100ms to 24h",
 		"scorer: {comand: [x]}\n":                `do you mean "command"`,
 	} {
-		if _, err := site.ParseConfig([]byte("state: s\n" + text)); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := site.ParseConfig([]byte("state: s\n" + text)); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", text, err, says)
 		}
 	}

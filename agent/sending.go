@@ -15,8 +15,9 @@ import (
 	"caucus/study/verify/evidence"
 )
 
-// final lists the errors after which the same contribution would be refused again. "Study not open" is not among
-// them: the coordinator's next list of studies tells whether the study is over, or is a draft again and opens later.
+// final lists the errors after which the same contribution would be refused again. "Study not open"
+// is not among them: the coordinator's next list of studies tells whether the study is over, or is
+// a draft again and opens later.
 var final = []error{
 	study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes,
 	study.ErrContribution, study.ErrPlan, protocol.ErrTooLarge, protocol.ErrNotFound, protocol.ErrInvalid,
@@ -52,18 +53,22 @@ func (a *Agent) send(ctx context.Context, d site.Dossier, o protocol.Summary) er
 		return err
 	}
 	a.done("sent")
-	if want := study.BodyDigest(sha256.Sum256(body)); r.Body != want || r.Plan != o.Hash || r.Party != a.site.Party {
+	if want := study.BodyDigest(sha256.Sum256(body)); r.Body != want || r.Plan != o.Hash ||
+		r.Party != a.site.Party {
 		return fmt.Errorf("the coordinator's receipt is not for what this party sent (%s)", want)
 	}
 	audit, log := a.flaws(d)
-	if err := a.recordOnce(site.AuditReceipt, o.Hash, o.Name, append([]any{"received", r.Received}, audit...)...); err != nil {
+	if err := a.recordOnce(site.AuditReceipt, o.Hash, o.Name,
+		append([]any{"received", r.Received}, audit...)...); err != nil {
 		return err
 	}
 	known, err := d.Amendments()
 	if err != nil {
 		return err
 	}
-	if err := d.WriteJSON(site.FileReceipt, site.Receipt{Body: r.Body.String(), Received: r.Received, Signed: r.Document, Signature: r.Signature, Amendments: len(known)}); err != nil {
+	if err := d.WriteJSON(site.FileReceipt,
+		site.Receipt{Body: r.Body.String(), Received: r.Received, Signed: r.Document,
+			Signature: r.Signature, Amendments: len(known)}); err != nil {
 		return err
 	}
 	a.done("receipt stored")
@@ -71,7 +76,8 @@ func (a *Agent) send(ctx context.Context, d site.Dossier, o protocol.Summary) er
 	if len(log) > 0 {
 		level = slog.LevelError
 	}
-	a.log.Log(ctx, level, "contribution received by the coordinator", append([]any{"study", o.Hash.String()}, log...)...)
+	a.log.Log(ctx, level, "contribution received by the coordinator",
+		append([]any{"study", o.Hash.String()}, log...)...)
 	a.warnIfLedgerWentBack()
 	return nil
 }
@@ -107,7 +113,8 @@ func (a *Agent) collect(ctx context.Context, d site.Dossier, o protocol.Summary)
 	return nil
 }
 
-// witness logs an error if a release or receipt contradicts a document that the coordinator signed before.
+// witness logs an error if a release or receipt contradicts a document that the coordinator signed
+// before.
 func (a *Agent) witness(r study.Release) {
 	site := a.evidence().Kept(context.Background(), r)
 	for _, f := range append(append(site.Receipts(r), site.Shared(r)...), site.Ending(r)...) {
@@ -115,7 +122,8 @@ func (a *Agent) witness(r study.Release) {
 			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
 		}
 	}
-	if two := r.Aggregated; two != nil && two.Keys[1] != a.site.Config.Policy.Helper.Signing.String() {
+	if two := r.Aggregated; two != nil &&
+		two.Keys[1] != a.site.Config.Policy.Helper.Signing.String() {
 		a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: its second server signed with a key that is not the one of this site's helper (policy: helper: signing)")
 	}
 	a.warnIfLedgerWentBack()
@@ -123,7 +131,8 @@ func (a *Agent) witness(r study.Release) {
 
 func (a *Agent) warnIfLedgerWentBack() {
 	if _, err := a.evidence().Coordinator(); err != nil {
-		a.logOnceAbout("coordinator's ledger", slog.LevelError, err.Error()+"; tell its operator (docs/verify.md)")
+		a.logOnceAbout("coordinator's ledger", slog.LevelError,
+			err.Error()+"; tell its operator (docs/verify.md)")
 	}
 }
 

@@ -39,11 +39,13 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	switch {
 	case d.Has(site.FileClosed):
 		return nil
-	case d.Has(site.FileRefused) && d.Has(site.FileUpload) && !d.Has(site.FileReceipt) && o.Mine && o.State == study.Open:
+	case d.Has(site.FileRefused) && d.Has(site.FileUpload) && !d.Has(site.FileReceipt) && o.Mine &&
+		o.State == study.Open:
 		// Whether the coordinator's claim is true or not, a refused contribution is not sent.
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator says that it has this party's contribution, which a person refused and of which there is no receipt here: nothing is sent")
 		return nil
-	case d.Has(site.FileRefused) && !d.Has(site.FileReceipt) && (!o.Mine || d.Has(site.FileUpload)) && o.State != study.Open:
+	case d.Has(site.FileRefused) && !d.Has(site.FileReceipt) &&
+		(!o.Mine || d.Has(site.FileUpload)) && o.State != study.Open:
 		why := fmt.Sprintf("the study is %s and a person of this site refused it", o.State)
 		if o.Mine {
 			why = fmt.Sprintf("the study is %s; the coordinator says that this site's contribution is in it, which a person refused once it was prepared: an answer file that was written before may have been handed in", o.State)
@@ -59,7 +61,8 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	case d.Has(site.FileReceipt) && d.Has(site.FileUpload) && o.State == study.Open && !o.Mine:
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator has lost this party's contribution, which it had received: the same bytes are sent again")
 		return a.send(ctx, d, o)
-	case d.Has(site.FileReceipt) && d.Has(site.FileUpload) && o.Lost && o.State == study.Open && !d.Has(site.FileRefused):
+	case d.Has(site.FileReceipt) && d.Has(site.FileUpload) && o.Lost && o.State == study.Open &&
+		!d.Has(site.FileRefused):
 		a.logOnce(o.Hash, slog.LevelInfo, "the study was taken up again after it failed, or another replica of the coordinator leads now: the same bytes are sent again, and cost nothing more")
 		return a.send(ctx, d, o)
 	case d.Has(site.FileReceipt) && d.Has(site.FileUpload) && o.Lost && !d.Has(site.FileRefused):
@@ -67,7 +70,8 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		return a.send(ctx, d, o)
 	case d.Has(site.FileReceipt):
 		return a.collect(ctx, d, o)
-	case a.preparation.has(o.Hash), d.Has(site.FileUpload) && !a.preparation.hurry && d.Early(a.now()):
+	case a.preparation.has(o.Hash), d.Has(site.FileUpload) && !a.preparation.hurry &&
+		d.Early(a.now()):
 		return nil
 	case d.Has(site.FileUpload) && o.State != study.Open && !o.Mine:
 		return a.ended(d, o, fmt.Sprintf("the study is %s and this party's contribution is not in it", o.State))
@@ -104,17 +108,18 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	return err
 }
 
-// receiptDeleted reports whether the coordinator deletes receipts when a study of this plan ends: an earlier
-// version made the plan, with noise at the coordinator, so the receipt's digest would confirm a guess of exact
-// numbers. A site whose receipt was lost on the way collects the release without one.
+// receiptDeleted reports whether the coordinator deletes receipts when a study of this plan ends:
+// an earlier version made the plan, with noise at the coordinator, so the receipt's digest would
+// confirm a guess of exact numbers. A site whose receipt was lost on the way collects the release
+// without one.
 func (a *Agent) receiptDeleted(d site.Dossier) bool {
 	p, err := d.Plan()
 	return err == nil && p.Noise.InClear() && p.Form < study.FormCommitted
 }
 
 // forgotten handles a contribution that the coordinator has and this folder does not know, because
-// the folder was restored from a backup or another agent ran under this name. It sends nothing more.
-// It charges the contribution's cost again, unless the ledger still has the charge.
+// the folder was restored from a backup or another agent ran under this name. It sends nothing
+// more. It charges the contribution's cost again, unless the ledger still has the charge.
 func (a *Agent) forgotten(ctx context.Context, d site.Dossier, o protocol.Summary) error {
 	p, err := a.learn(ctx, d, o.Hash)
 	if err != nil {
@@ -135,10 +140,12 @@ func (a *Agent) forgotten(ctx context.Context, d site.Dossier, o protocol.Summar
 		return err
 	}
 	err = study.ChargeAll(ctx, a.site.Ledger, o.Hash, charges)
-	if err != nil && !errors.Is(err, privacy.ErrConflict) { // ErrConflict: the charge exists already, made for a release
+	// ErrConflict: the charge exists already, made for a release
+	if err != nil && !errors.Is(err, privacy.ErrConflict) {
 		return fmt.Errorf("charge a contribution that this state folder has forgotten: %w", err)
 	}
-	if err := a.recordOnce(site.AuditCharged, o.Hash, p.Name, "by", site.ByLedger, "unit", p.Unit.String(), "forgotten", true); err != nil {
+	if err := a.recordOnce(site.AuditCharged, o.Hash, p.Name, "by", site.ByLedger, "unit",
+		p.Unit.String(), "forgotten", true); err != nil {
 		return err
 	}
 	return a.closed(d, o, "the coordinator has a contribution of this party that is not in this state folder: the folder was restored from a backup, or two agents run under one name; nothing more is sent")
@@ -152,7 +159,8 @@ func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string,
 	if len(policy.Objections(p)) > 0 {
 		return nil, a.refuse(h, p.Name, site.ByPolicy, "", "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
 	}
-	if err := a.allowsEnding(d, h, p); err != nil { // the study was amended before this site learnt the plan
+	// the study was amended before this site learnt the plan
+	if err := a.allowsEnding(d, h, p); err != nil {
 		return nil, err
 	}
 	source, err := a.site.Sources.Of(p)
@@ -164,7 +172,9 @@ func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string,
 	if err := source.Refuses(p); err != nil {
 		a.reports.say(h, protocol.WaitDeclined)
 		a.logOnce(h, slog.LevelWarn, fmt.Sprintf("this study and the declared source do not go together: %v; see caucus agent preview %s", err, h.String()[:16]))
-		return nil, errors.Join(errRefused, a.recordOnce(site.AuditRefused, h, p.Name, "by", site.ByPolicy)) // a person may declare the source again
+		// a person may declare the source again
+		return nil, errors.Join(errRefused,
+			a.recordOnce(site.AuditRefused, h, p.Name, "by", site.ByPolicy))
 	}
 	by, lapsed := a.site.Approvers(d, h, p)
 	if more := policy.Needed() - len(by); more > 0 {
@@ -179,7 +189,8 @@ func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string,
 			again = ", again since its source was declared anew"
 		}
 		a.reports.say(h, protocol.WaitApproval)
-		a.logOnce(h, slog.LevelInfo, who+" must approve this study"+again+": see caucus agent preview "+h.String()[:16])
+		a.logOnce(h, slog.LevelInfo,
+			who+" must approve this study"+again+": see caucus agent preview "+h.String()[:16])
 		return nil, nil
 	}
 	if policy.Needed() == 0 {
@@ -188,9 +199,10 @@ func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string,
 	return by, nil
 }
 
-// charge charges the ledger for a study and queues the study for preparation. The charge follows from
-// plan, pool and the declared number of records. No record is read before charge returns.
-func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, p study.Plan, by []string) error {
+// charge charges the ledger for a study and queues the study for preparation. The charge follows
+// from plan, pool and the declared number of records. No record is read before charge returns.
+func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, p study.Plan,
+	by []string) error {
 	pool, err := a.site.Pool(p)
 	if err != nil {
 		return err
@@ -201,13 +213,15 @@ func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, 
 		c, err = a.site.CostOf(task)
 	}
 	if err != nil {
-		return a.refuse(o.Hash, p.Name, site.ByPolicy, "", fmt.Sprintf("this study is refused: %v", err))
+		return a.refuse(o.Hash, p.Name, site.ByPolicy, "",
+			fmt.Sprintf("this study is refused: %v", err))
 	}
 	if a.year == "" { // the reason was logged already
 		a.reports.say(o.Hash, protocol.WaitClock)
 		return nil
 	}
-	if left, ends := a.preparation.wait()+c.Span.Whole(), d.Ending(p, o.Hash).Deadline; !ends.IsZero() && a.now().Add(left).After(ends) {
+	if left, ends := a.preparation.wait()+c.Span.Whole(), d.Ending(p,
+		o.Hash).Deadline; !ends.IsZero() && a.now().Add(left).After(ends) {
 		a.logOnce(o.Hash, slog.LevelWarn, fmt.Sprintf("the study's deadline is too near: preparing it is given %v", left.Round(time.Second)))
 		a.reports.say(o.Hash, protocol.WaitDeadline)
 		return nil
@@ -228,7 +242,8 @@ func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, 
 		a.reports.say(o.Hash, protocol.WaitDay)
 		return nil
 	}
-	err = a.recordOnce(site.AuditAllowed, o.Hash, p.Name, "by", strings.Join(by, ", "), "unit", p.Unit.String(), "epsilon", p.Epsilon, "delta", p.Delta,
+	err = a.recordOnce(site.AuditAllowed, o.Hash, p.Name, "by", strings.Join(by, ", "), "unit",
+		p.Unit.String(), "epsilon", p.Epsilon, "delta", p.Delta,
 		"kind", p.Kind, "mechanism", p.Mechanism, "noise", p.Noise)
 	if err != nil {
 		return err
@@ -242,8 +257,12 @@ func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, 
 		return err
 	}
 	err = study.Reserve(ctx, a.site.Ledger, o.Hash, c.Reserved, c.Charges)
-	if slices.ContainsFunc([]error{privacy.ErrBudget, privacy.ErrUnproven, privacy.ErrSimulationOnly, privacy.ErrConflict}, func(f error) bool { return errors.Is(err, f) }) {
-		return a.refuse(o.Hash, p.Name, site.ByLedger, a.year, fmt.Sprintf("the ledger refuses this study: %v", err))
+	if slices.ContainsFunc([]error{privacy.ErrBudget, privacy.ErrUnproven,
+		privacy.ErrSimulationOnly, privacy.ErrConflict}, func(f error) bool {
+		return errors.Is(err, f)
+	}) {
+		return a.refuse(o.Hash, p.Name, site.ByLedger, a.year,
+			fmt.Sprintf("the ledger refuses this study: %v", err))
 	}
 	if err != nil {
 		a.reports.say(o.Hash, protocol.WaitLedger)
@@ -254,7 +273,8 @@ func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, 
 	if err != nil {
 		return err
 	}
-	if err := a.recordOnce(site.AuditCharged, o.Hash, p.Name, "by", site.ByLedger, "unit", p.Unit.String(), "year", year, "entry", head.Sequence); err != nil {
+	if err := a.recordOnce(site.AuditCharged, o.Hash, p.Name, "by", site.ByLedger, "unit",
+		p.Unit.String(), "year", year, "entry", head.Sequence); err != nil {
 		return err
 	}
 	w := window{study: o.Hash, plan: p, records: c.Records, offer: o, span: c.Span, helper: agreed}

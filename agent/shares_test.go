@@ -59,11 +59,13 @@ func (r *rig) agree() agreed {
 
 func (a agreed) signed() protocol.Signed {
 	document := must(json.Marshal(a.said))
-	return protocol.Signed{Document: document, Signature: a.signer.Sign(protocol.AcceptanceDocument, document)}
+	return protocol.Signed{Document: document,
+		Signature: a.signer.Sign(protocol.AcceptanceDocument, document)}
 }
 
 func (a agreed) helper() policy.Helper {
-	return policy.Helper{Name: "Data Trust", Signing: a.signer.Key(), Sealing: protocol.SealingPin(a.sealing.Public())}
+	return policy.Helper{Name: "Data Trust", Signing: a.signer.Key(),
+		Sealing: protocol.SealingPin(a.sealing.Public())}
 }
 
 // trust makes the rig's policy name a helper, and its coordinator pass on the helper's acceptance.
@@ -88,8 +90,8 @@ func sharesRig(t *testing.T, mechanism string) (*rig, agreed) {
 }
 
 // TestNoAcceptanceNoCharge: whatever the coordinator passes on in place of the pinned helper's
-// acceptance, nothing is charged and nothing is sent; the log and the coordinator's operator get the
-// reason, and with the true acceptance the study goes on.
+// acceptance, nothing is charged and nothing is sent; the log and the coordinator's operator get
+// the reason, and with the true acceptance the study goes on.
 func TestNoAcceptanceNoCharge(t *testing.T) {
 	signed := func(a agreed, change func(*protocol.Acceptance)) protocol.Signed {
 		change(&a.said)
@@ -104,7 +106,8 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 			return protocol.Signed{Document: []byte("{"), Signature: []byte{1}}
 		}, "not signed by the helper"},
 		"signed garbage": {func(_ *rig, a agreed) protocol.Signed {
-			return protocol.Signed{Document: []byte("{"), Signature: a.signer.Sign(protocol.AcceptanceDocument, []byte("{"))}
+			return protocol.Signed{Document: []byte("{"),
+				Signature: a.signer.Sign(protocol.AcceptanceDocument, []byte("{"))}
 		}, "damaged"},
 		"signed by the coordinator": {func(_ *rig, a agreed) protocol.Signed {
 			a.signer = wireSigner()
@@ -130,7 +133,9 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 			return signed(a, func(s *protocol.Acceptance) { s.Role = shares.Coordinator.String() })
 		}, "it is a coordinator's"},
 		"another key to seal to": {func(r *rig, a agreed) protocol.Signed {
-			return signed(a, func(s *protocol.Acceptance) { s.Sealing = must(protocol.NewSealingKey()).Public() })
+			return signed(a, func(s *protocol.Acceptance) {
+				s.Sealing = must(protocol.NewSealingKey()).Public()
+			})
 		}, "another sealing key"},
 		"another document's signature": {func(_ *rig, a agreed) protocol.Signed {
 			s := a.signed()
@@ -156,7 +161,9 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 				t.Errorf("the coordinator hears %q", got)
 			}
 			review := must(r.review(a))
-			if review.Agreed || review.Progress != desk.ProgressHelper || !strings.Contains(review.Helper, "nothing is charged or sent before it agreed") || !strings.Contains(review.Helper, "Data Trust") {
+			if review.Agreed || review.Progress != desk.ProgressHelper ||
+				!strings.Contains(review.Helper, "nothing is charged or sent before it agreed") ||
+				!strings.Contains(review.Helper, "Data Trust") {
 				t.Errorf("preview: %q, %q", review.Progress, review.Helper)
 			}
 			r.study.Helper = good
@@ -164,7 +171,8 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 			if n := charges(t, a, privacy.Record); n != 1 || w.body == nil {
 				t.Errorf("with the true acceptance: %d charges, %d bytes sent; log:\n%s", n, len(w.body), r.log)
 			}
-			if review := must(r.review(a)); !review.Agreed || !strings.Contains(review.Helper, "it agreed to this plan") {
+			if review := must(r.review(a)); !review.Agreed ||
+				!strings.Contains(review.Helper, "it agreed to this plan") {
 				t.Errorf("preview: %q", review.Helper)
 			}
 		})
@@ -188,13 +196,14 @@ func TestSharesCostOneServersNoise(t *testing.T) {
 		spent[noise] = fmt.Sprintf("%+v", must(a.site.Ledger.Totals(t.Context())))
 	}
 	if spent[study.NoiseAggregators] != spent[study.NoiseCoordinator] {
-		t.Errorf("charged %s, by one server's noise %s", spent[study.NoiseAggregators], spent[study.NoiseCoordinator])
+		t.Errorf("charged %s, by one server's noise %s", spent[study.NoiseAggregators],
+			spent[study.NoiseCoordinator])
 	}
 }
 
-// TestHelperHasAnotherKey: the helper's files were restored, so it has another sealing key, which the
-// site's policy names. An upload for the old key is not sent, even if it was never sent before; it stays
-// as it is, is charged once, and ends with the study.
+// TestHelperHasAnotherKey: the helper's files were restored, so it has another sealing key, which
+// the site's policy names. An upload for the old key is not sent, even if it was never sent before;
+// it stays as it is, is charged once, and ends with the study.
 func TestHelperHasAnotherKey(t *testing.T) {
 	r, _ := sharesRig(t, "tally")
 	r.refuse = protocol.ErrUnavailable
@@ -211,18 +220,21 @@ func TestHelperHasAnotherKey(t *testing.T) {
 	a = r.agent(t)
 	round(t, a)
 	round(t, a)
-	if len(r.bodies) != 0 || charges(t, a, privacy.Record) != 1 || !bytes.Equal(upload, must(d.Read(site.FileUpload))) {
+	if len(r.bodies) != 0 || charges(t, a, privacy.Record) != 1 ||
+		!bytes.Equal(upload, must(d.Read(site.FileUpload))) {
 		t.Errorf("%d uploads, %d charges", len(r.bodies), charges(t, a, privacy.Record))
 	}
 	if n := strings.Count(r.log.String(), "the finished upload is not sent, and nothing more is charged"); n != 1 || !strings.Contains(r.log.String(), "another sealing key") {
 		t.Errorf("it is said %d times; log:\n%s", n, r.log)
 	}
-	if review := must(r.review(a)); review.Agreed || !strings.Contains(review.Helper, "sealed to an earlier helper's key") {
+	if review := must(r.review(a)); review.Agreed ||
+		!strings.Contains(review.Helper, "sealed to an earlier helper's key") {
 		t.Errorf("preview: %q", review.Helper)
 	}
 	r.state, r.study.Reason = study.Failed, "the helper was put back to an older state"
 	round(t, a)
-	if b, err := d.Read(site.FileClosed); err != nil || !strings.Contains(string(b), "the study is failed") {
+	if b, err := d.Read(site.FileClosed); err != nil ||
+		!strings.Contains(string(b), "the study is failed") {
 		t.Errorf("it ended with %q, %v", b, err)
 	}
 	if len(r.bodies) != 0 || charges(t, a, privacy.Record) != 1 {
@@ -230,8 +242,8 @@ func TestHelperHasAnotherKey(t *testing.T) {
 	}
 }
 
-// TestSentAgain: a coordinator that lost the upload gets the same bytes again, even if it has a second
-// valid acceptance.
+// TestSentAgain: a coordinator that lost the upload gets the same bytes again, even if it has a
+// second valid acceptance.
 func TestSentAgain(t *testing.T) {
 	r, agreed := sharesRig(t, "cross")
 	a := r.agent(t)
@@ -242,7 +254,8 @@ func TestSentAgain(t *testing.T) {
 	r.study.Helper = agreed.signed()
 	round(t, a)
 	if len(r.bodies) != 2 || !bytes.Equal(first, r.stored) || charges(t, a, privacy.Record) != 1 {
-		t.Errorf("%d uploads, the same: %v, %d charges", len(r.bodies), bytes.Equal(first, r.stored), charges(t, a, privacy.Record))
+		t.Errorf("%d uploads, the same: %v, %d charges", len(r.bodies),
+			bytes.Equal(first, r.stored), charges(t, a, privacy.Record))
 	}
 }
 
@@ -268,7 +281,9 @@ func (r *rig) serve(t *testing.T) *servers {
 		}
 		var public []byte
 		if c.Role == shares.Helper {
-			c.Sealing, c.Serves, public = sealing, func(study.Task) error { return nil }, sealing.Public()
+			c.Sealing, c.Serves, public = sealing, func(study.Task) error {
+				return nil
+			}, sealing.Public()
 		}
 		must(0, aggregator.Create(c.Store))
 		must(0, aggregator.InitHead(c.Head, public))
@@ -276,12 +291,14 @@ func (r *rig) serve(t *testing.T) *servers {
 		t.Cleanup(func() { s.both[role].Close(); c.Journal.(*journal.Journal).Close() })
 	}
 	acceptance := must(s.both[0].OpenStudy(t.Context(), r.hash, s.both[1]))
-	r.trust(policy.Helper{Name: "Data Trust", Signing: signers[1].Key(), Sealing: protocol.SealingPin(sealing.Public())}, protocol.Signed(acceptance))
+	r.trust(policy.Helper{Name: "Data Trust", Signing: signers[1].Key(),
+		Sealing: protocol.SealingPin(sealing.Public())}, protocol.Signed(acceptance))
 	return s
 }
 
 func (s *servers) receive(party study.PartyID, body []byte) error {
-	return s.both[0].ReceiveAll(context.Background(), s.hash, []aggregator.Upload{{Party: party, Data: body}})
+	return s.both[0].ReceiveAll(context.Background(), s.hash,
+		[]aggregator.Upload{{Party: party, Data: body}})
 }
 
 // release takes the study to its end, and returns the number of contributions that both accepted.
@@ -294,8 +311,8 @@ func (s *servers) release(t *testing.T) int {
 	return must(s.both[0].Released(t.Context(), s.hash)).Of.Contributions
 }
 
-// TestTwoServersTakeIt: over real TLS, an agent's upload for each kind of contribution is received by
-// the coordinator's half and accepted by both: the proof holds, and the box opens.
+// TestTwoServersTakeIt: over real TLS, an agent's upload for each kind of contribution is received
+// by the coordinator's half and accepted by both: the proof holds, and the box opens.
 func TestTwoServersTakeIt(t *testing.T) {
 	for _, mechanism := range []string{"tally", "cross", "moment"} {
 		t.Run(mechanism, func(t *testing.T) {
@@ -310,16 +327,24 @@ func TestTwoServersTakeIt(t *testing.T) {
 			}
 			must(0, s.receive("site", w.body))
 			task, in := r.task(), a.site.Records(r.hash, r.study.Plan, 61, false)
-			must(0, s.receive("other", must(uploading.Contribute(task, "other", in, must(uploading.CheckAcceptance(task, protocol.Signed(r.study.Helper), r.config.Policy.Helper.Pins(), wireSigner().Key()))))))
-			if err := s.receive("third", w.body); err != nil && !errors.Is(err, study.ErrContribution) { // stolen: refused at the latest by its proof
+			must(0, s.receive("other",
+				must(uploading.Contribute(task, "other", in,
+					must(uploading.CheckAcceptance(task, protocol.Signed(r.study.Helper),
+						r.config.Policy.Helper.Pins(), wireSigner().Key()))))))
+			// stolen: refused at the latest by its proof
+			if err := s.receive("third", w.body); err != nil &&
+				!errors.Is(err, study.ErrContribution) {
 				t.Fatal(err)
 			}
 			if n := s.release(t); n != 2 {
 				t.Errorf("%d contributions were accepted, want 2", n)
 			}
-			// The site finds its upload in the set that both signed, and detects another in its place.
+			// The site finds its upload in the set that both signed, and detects another in its
+			// place.
 			members := must(s.both[1].Members(t.Context(), s.hash))
-			r2 := study.Release{Manifest: study.Manifest{PlanHash: r.hash, Contributed: members.Accepted}, Aggregated: &study.Aggregated{Members: members.Digests}}
+			r2 := study.Release{Manifest: study.Manifest{PlanHash: r.hash,
+				Contributed: members.Accepted},
+				Aggregated: &study.Aggregated{Members: members.Digests}}
 			verdict := func() evidence.Verdict {
 				f := a.evidence().Kept(t.Context(), r2).Shared(r2)
 				if len(f) != 1 {
@@ -338,8 +363,8 @@ func TestTwoServersTakeIt(t *testing.T) {
 	}
 }
 
-// TestSharesInWords: before and after the approval a person reads who holds which share, what one server
-// sees and what both see, and against whom ε holds.
+// TestSharesInWords: before and after the approval a person reads who holds which share, what one
+// server sees and what both see, and against whom ε holds.
 func TestSharesInWords(t *testing.T) {
 	r, _ := sharesRig(t, "tally")
 	r.config.Policy.Approval = policy.ApproveByPerson

@@ -19,9 +19,9 @@ import (
 	"caucus/study"
 )
 
-// diceCalls are all calls by which an agent's rooms could draw noise, or read the system's randomness,
-// and the functions that may make them: no preview's, except for the simulation ledger that adds
-// nothing.
+// diceCalls are all calls by which an agent's rooms could draw noise, or read the system's
+// randomness, and the functions that may make them: no preview's, except for the simulation ledger
+// that adds nothing.
 var diceCalls = map[string][]string{
 	"study.Settle":       {"settle", "unperturbed"},
 	"privacy.Open":       {"Open", "Reconcile"},
@@ -36,9 +36,10 @@ var diceCalls = map[string][]string{
 	"s.Empty":              {"settle"},
 }
 
-// TestPreviewTouchesNoDice: no function that a preview calls draws noise, shown or discarded: choosing
-// among draws would break the bound. The system's randomness cannot be replaced in a test, so the test
-// checks the calls. And the same state is shown in the same way each time, for every kind.
+// TestPreviewTouchesNoDice: no function that a preview calls draws noise, shown or discarded:
+// choosing among draws would break the bound. The system's randomness cannot be replaced in a test,
+// so the test checks the calls. And the same state is shown in the same way each time, for every
+// kind.
 func TestPreviewTouchesNoDice(t *testing.T) {
 	calls := map[string][]string{}
 	files, err := filepath.Glob("*.go")
@@ -71,7 +72,8 @@ func TestPreviewTouchesNoDice(t *testing.T) {
 						name = own.Name
 					}
 				}
-				if _, watched := diceCalls[name]; watched && !slices.Contains(calls[name], f.Name.Name) {
+				if _, watched := diceCalls[name]; watched &&
+					!slices.Contains(calls[name], f.Name.Name) {
 					calls[name] = append(calls[name], f.Name.Name)
 				}
 				return true
@@ -79,7 +81,8 @@ func TestPreviewTouchesNoDice(t *testing.T) {
 		}
 	}
 	for what, by := range diceCalls {
-		if got := calls[what]; !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(by))) {
+		if got := calls[what]; !slices.Equal(slices.Sorted(slices.Values(got)),
+			slices.Sorted(slices.Values(by))) {
 			t.Errorf("%s is called by %v, want %v: is a preview among them?", what, got, by)
 		}
 	}
@@ -106,7 +109,8 @@ func TestPreviewTouchesNoDice(t *testing.T) {
 					t.Error("no values are shown")
 				}
 				for _, o := range review.Values {
-					if len(o.Values) == 0 || r.study.Plan.Noise == study.NoiseSite != (len(o.SD) == len(o.Values)) {
+					if len(o.Values) == 0 ||
+						r.study.Plan.Noise == study.NoiseSite != (len(o.SD) == len(o.Values)) {
 						t.Errorf("%s: %d numbers, %d of noise", o.Name, len(o.Values), len(o.SD))
 					}
 				}
@@ -119,15 +123,16 @@ func TestPreviewTouchesNoDice(t *testing.T) {
 			if first, second := look(), look(); first != second {
 				t.Errorf("two previews of one state differ:\n%s\n%s", first, second)
 			}
-			if after, err := privacy.HeadOf(context.Background(), a.site.Journal); err != nil || after != head {
+			if after, err := privacy.HeadOf(context.Background(), a.site.Journal); err != nil ||
+				after != head {
 				t.Errorf("the ledger went from %v to %v: %v", head, after, err)
 			}
 		})
 	}
 }
 
-// TestValuesAreExact: --values shows the exact numbers of the sum, and the upload has these with noise
-// of the stated deviation.
+// TestValuesAreExact: --values shows the exact numbers of the sum, and the upload has these with
+// noise of the stated deviation.
 func TestValuesAreExact(t *testing.T) {
 	r := visitsRig(t, plans()["ratio by gaussian, unit label, noise site, 0 shards"])
 	a := r.agent(t)
@@ -150,7 +155,9 @@ func TestValuesAreExact(t *testing.T) {
 
 // TestSight: a person sees the records' true counts.
 func TestSight(t *testing.T) {
-	r := visitsRig(t, func(p *study.Proposal) { p.Mechanism, p.Noise, p.Unit = "cross", study.NoiseSite, privacy.Record })
+	r := visitsRig(t, func(p *study.Proposal) {
+		p.Mechanism, p.Noise, p.Unit = "cross", study.NoiseSite, privacy.Record
+	})
 	lines := visits()
 	lines[0], lines[1] = "x,f,no,p0,c0", "200,martian,maybe,p0,c1"
 	r.put(t, visitsHeader+strings.Join(append(lines, "50,f,yes,p0,c2"), "\n")+"\n")
@@ -163,34 +170,43 @@ func TestSight(t *testing.T) {
 		t.Fatal(err)
 	}
 	age, sex := review.Cells[0], review.Cells[1]
-	if age.Column != "age" || age.Unreadable != 1 || age.Outside != 1 || age.Here == "" || age.Pool == "" || age.Here == age.Pool {
+	if age.Column != "age" || age.Unreadable != 1 || age.Outside != 1 || age.Here == "" ||
+		age.Pool == "" || age.Here == age.Pool {
 		t.Errorf("age: %+v", age)
 	}
-	if sex.UnknownLevels != 1 || !strings.Contains(sex.Here, "f 50.8 %") || !strings.HasPrefix(sex.Pool, "f 50.0 %, m 50.0 %") {
+	if sex.UnknownLevels != 1 || !strings.Contains(sex.Here, "f 50.8 %") ||
+		!strings.HasPrefix(sex.Pool, "f 50.0 %, m 50.0 %") {
 		t.Errorf("sex: %+v", sex)
 	}
-	if want := []desk.ClassSight{{Class: "no", Records: 29}, {Class: "yes", Records: 31}}; !reflect.DeepEqual(review.Classes, want) || review.Unlabelled != 1 {
+	if want := []desk.ClassSight{{Class: "no", Records: 29},
+		{Class: "yes", Records: 31}}; !reflect.DeepEqual(review.Classes, want) ||
+		review.Unlabelled != 1 {
 		t.Errorf("classes %v and %d, want %v and 1", review.Classes, review.Unlabelled, want)
 	}
-	if review.Persons != 30 || len(review.Patients) != 2 || review.Patients[0].Patients != 29 || review.Patients[0].Records != 2 || review.Patients[1].Patients != 1 || review.Patients[1].Records != 3 {
+	if review.Persons != 30 || len(review.Patients) != 2 || review.Patients[0].Patients != 29 ||
+		review.Patients[0].Records != 2 || review.Patients[1].Patients != 1 ||
+		review.Patients[1].Records != 3 {
 		t.Fatalf("%d patients, %+v", review.Persons, review.Patients)
 	}
-	if len(review.Added) != 1 || !(review.Added[0].SD > 0) || !(review.Added[0].Units > 0) || review.Added[0].Counts {
+	if len(review.Added) != 1 || !(review.Added[0].SD > 0) || !(review.Added[0].Units > 0) ||
+		review.Added[0].Counts {
 		t.Errorf("noise %+v", review.Added)
 	}
 	var out strings.Builder
 	if err := review.WriteText(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1 cannot be read; 1 outside the bounds\n", "classes      no 29, yes 31, without a label 1\n", "patients     30\n", "29 patients have 2 records: for them ε = ", "1 patient has 3 records: for them ε = "} {
+	for _, want := range []string{"1 cannot be read; 1 outside the bounds\n",
+		"classes      no 29, yes 31, without a label 1\n", "patients     30\n",
+		"29 patients have 2 records: for them ε = ", "1 patient has 3 records: for them ε = "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the preview does not say %q:\n%s", want, out.String())
 		}
 	}
 }
 
-// TestChargedRecords: a charged study shows the number of records declared at the charge, whatever is
-// declared now.
+// TestChargedRecords: a charged study shows the number of records declared at the charge, whatever
+// is declared now.
 func TestChargedRecords(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -198,7 +214,8 @@ func TestChargedRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 450))
-	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, source.How{}); err != nil {
+	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"},
+		source.How{}); err != nil {
 		t.Fatal(err)
 	}
 	review, _, err := a.Preview(context.Background(), "illness")

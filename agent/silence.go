@@ -19,8 +19,8 @@ import (
 //   - Read, Write and Close wait for its end. Reads and Writes under way are interrupted.
 //     Otherwise a Write would go on as soon as its reader takes more, and a Read would make room
 //     for more, which the system tells the sender.
-//   - A deadline that ends in a silence would close its connection at the silence's end, also
-//     that of an honest caller. So a silence lengthens deadlines by its own length or, if they were set
+//   - A deadline that ends in a silence would close its connection at the silence's end, also that
+//     of an honest caller. So a silence lengthens deadlines by its own length or, if they were set
 //     in it, by the rest of it.
 //
 // What the system answers by itself is outside (window). TestServersAreSilent, TestStopwatch
@@ -163,8 +163,8 @@ func (c *quietConn) limit(d *deadline, t time.Time, apply func(time.Time) error)
 func (c *quietConn) interrupt() { _ = c.Conn.SetDeadline(time.Unix(1, 0)) }
 
 // resume applies the deadlines after a silence. It lengthens those that were not over when the
-// silence began, or when they were set in it, by the part of the silence that came after. The caller
-// holds the silence's mu.
+// silence began, or when they were set in it, by the part of the silence that came after. The
+// caller holds the silence's mu.
 func (c *quietConn) resume(from, to time.Time) {
 	for _, d := range []*deadline{&c.read, &c.write} {
 		begun := from

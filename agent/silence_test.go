@@ -22,8 +22,8 @@ import (
 	"caucus/agent/site"
 )
 
-// ear is a coordinator's end of connections that notes the arrival of bytes, below TLS, and keeps asking
-// whether the agent is there (PING), as none of our programs does.
+// ear is a coordinator's end of connections that notes the arrival of bytes, below TLS, and keeps
+// asking whether the agent is there (PING), as none of our programs does.
 type ear struct {
 	mu    sync.Mutex // guards the fields below
 	heard []sound
@@ -137,7 +137,8 @@ func (f *framed) Write(b []byte) (int, error) {
 		n := min(9-len(f.header), len(rest))
 		f.header, rest = append(f.header, rest[:n]...), rest[n:]
 		if len(f.header) == 9 {
-			f.left, f.header, f.begun = int(f.header[0])<<16|int(f.header[1])<<8|int(f.header[2]), nil, true
+			f.left, f.header, f.begun = int(f.header[0])<<16|int(f.header[1])<<8|int(f.header[2]),
+				nil, true
 		}
 	}
 	return f.Conn.Write(b)
@@ -149,22 +150,28 @@ func (f *framed) ping() error {
 	if !f.begun || f.left > 0 || len(f.header) > 0 {
 		return nil
 	}
-	_, err := f.Conn.Write([]byte{0, 0, 8, 6, 0, 0, 0, 0, 0, 'a', 'r', 'e', ' ', 'y', 'o', 'u', '?'})
+	_, err := f.Conn.Write([]byte{0, 0, 8, 6, 0, 0, 0, 0, 0, 'a', 'r', 'e', ' ', 'y', 'o', 'u',
+		'?'})
 	return err
 }
 
 // TestNothingIsHeard: over real connections, with a coordinator that asks a thousand times a second
-// whether the agent is there, no byte and no end of a connection arrives from the opening of the file to
-// the moment of the upload.
+// whether the agent is there, no byte and no end of a connection arrives from the opening of the
+// file to the moment of the upload.
 func TestNothingIsHeard(t *testing.T) {
 	r := newRig(t, votes("softmax"))
 	var e ear
-	a, w := connectOver(t, r, func(l net.Listener) net.Listener { return earListener{l, &e} }, func(c credentials.TransportCredentials) credentials.TransportCredentials { return pinging{c} })
+	a, w := connectOver(t, r, func(l net.Listener) net.Listener {
+		return earListener{l, &e}
+	}, func(c credentials.TransportCredentials) credentials.TransportCredentials {
+		return pinging{c}
+	})
 	var opened time.Time
 	prepare := a.preparation.prepare
 	a.preparation.prepare = func(ctx context.Context, w window) draft {
 		// The goodbyes are sent; on a busy machine they take a moment to be heard.
-		for until := time.Now().Add(500 * time.Millisecond); e.connections() > 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
+		for until := time.Now().Add(500 * time.Millisecond); e.connections() > 0 &&
+			time.Now().Before(until); time.Sleep(time.Millisecond) {
 		}
 		opened = time.Now()
 		return prepare(ctx, w)
@@ -173,7 +180,8 @@ func TestNothingIsHeard(t *testing.T) {
 	if err := a.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for until := time.Now().Add(time.Minute); e.between(begun, time.Now()) < 60; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(time.Minute); e.between(begun,
+		time.Now()) < 60; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("nothing asks: the test hears nothing")
 		}
@@ -200,8 +208,8 @@ func TestNothingIsHeard(t *testing.T) {
 	}
 }
 
-// TestNobodyElseSpeaks: while an agent is silent its servers answer nobody until the moment; commands do
-// not call, and say why.
+// TestNobodyElseSpeaks: while an agent is silent its servers answer nobody until the moment;
+// commands do not call, and say why.
 func TestNobodyElseSpeaks(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.shown(t)
@@ -232,7 +240,8 @@ func TestNobodyElseSpeaks(t *testing.T) {
 	if err := get(200 * time.Millisecond); err == nil {
 		t.Error("metrics are answered while the agent is silent")
 	}
-	if _, offline, err := other.Studies(t.Context()); !errors.Is(offline, site.ErrSilent) || err != nil || calls > 0 {
+	if _, offline, err := other.Studies(t.Context()); !errors.Is(offline, site.ErrSilent) ||
+		err != nil || calls > 0 {
 		t.Errorf("a command called the coordinator %d times: %v, %v", calls, offline, err)
 	}
 	held := make(chan error)
@@ -251,8 +260,8 @@ func TestNobodyElseSpeaks(t *testing.T) {
 	}
 }
 
-// TestSilenceWaits: an agent fixes no window while a command is calling the coordinator, which could
-// hear that process instead.
+// TestSilenceWaits: an agent fixes no window while a command is calling the coordinator, which
+// could hear that process instead.
 func TestSilenceWaits(t *testing.T) {
 	a := newRig(t, nil).agent(t)
 	hungUp, err := site.Speak(a.site.Config)
@@ -316,8 +325,10 @@ func TestServersAreSilent(t *testing.T) {
 	} else if _, err = io.Copy(io.Discard, answer.Body); err != nil {
 		t.Fatal(err)
 	}
-	early := map[string]net.Conn{"half a header, before": dial(honest[:25]), "nothing, before": dial("")}
-	for until := time.Now().Add(time.Minute); a.silence.connections() < 3; time.Sleep(time.Millisecond) {
+	early := map[string]net.Conn{"half a header, before": dial(honest[:25]),
+		"nothing, before": dial("")}
+	for until :=
+		time.Now().Add(time.Minute); a.silence.connections() < 3; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("the server does not accept connections")
 		}
@@ -336,7 +347,8 @@ func TestServersAreSilent(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	answers := map[string]string{ // what the first line holds after the silence, where one comes soon
+	// what the first line holds after the silence, where one comes soon
+	answers := map[string]string{
 		"honest": "200", "options": "200", "malformed": "400", "two hosts": "400", "long header": "431",
 		"long address of a web page": "431", "an expectation": "417", "HTTP/2": "403",
 		"half a header, before": "200",
@@ -375,7 +387,8 @@ func TestServersAreSilent(t *testing.T) {
 			c.SetReadDeadline(time.Now().Add(time.Minute))
 			line, err := bufio.NewReader(c).ReadString('\n')
 			if !strings.Contains(line, answers[what]) {
-				t.Errorf("%s: %q and %v came after the silence, want %q", what, line, err, answers[what])
+				t.Errorf("%s: %q and %v came after the silence, want %q", what, line, err,
+					answers[what])
 			}
 		})
 	}
@@ -411,9 +424,9 @@ func stopwatch(address string) {
 	fmt.Print(heard)
 }
 
-// TestStopwatch: whether an agent with one processor is idle or at work, a program that keeps asking
-// its servers hears nothing. Before connections were held back it heard 13,000 to 21,000 answers of an
-// idle agent and about 120 of one at work.
+// TestStopwatch: whether an agent with one processor is idle or at work, a program that keeps
+// asking its servers hears nothing. Before connections were held back it heard 13,000 to 21,000
+// answers of an idle agent and about 120 of one at work.
 func TestStopwatch(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.shown(t)
@@ -474,7 +487,8 @@ func TestSilenceInterrupts(t *testing.T) {
 		}
 	})
 	end := s.begin()
-	for what, call := range map[string]func([]byte) (int, error){"a Write": far.Read, "a Read": far.Write} {
+	for what, call := range map[string]func([]byte) (int,
+		error){"a Write": far.Read, "a Read": far.Write} {
 		far.SetDeadline(time.Now().Add(200 * time.Millisecond))
 		if n, err := call([]byte("ask")); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s goes on in the silence: %d bytes, %v", what, n, err)

@@ -57,7 +57,8 @@ func TestSharedFolder(t *testing.T) {
 	}
 }
 
-// TestLedgerMissing: an agent that has contributed does not start on an empty ledger; a new agent may.
+// TestLedgerMissing: an agent that has contributed does not start on an empty ledger; a new agent
+// may.
 func TestLedgerMissing(t *testing.T) {
 	for _, file := range []string{site.FileUpload, site.FileReceipt} {
 		r := newRig(t, nil)
@@ -74,7 +75,8 @@ func TestLedgerMissing(t *testing.T) {
 				os.Remove(filepath.Join(d.Dir, other))
 			}
 		}
-		if _, err := r.open(); err == nil || !strings.Contains(err.Error(), "ledger is missing") || !strings.Contains(err.Error(), "backup") {
+		if _, err := r.open(); err == nil || !strings.Contains(err.Error(), "ledger is missing") ||
+			!strings.Contains(err.Error(), "backup") {
 			t.Errorf("%s without a ledger: open = %v, want a refusal that says what to do", file, err)
 		}
 		if _, err := os.Stat(site.LedgerFile(r.config)); err == nil {
@@ -110,13 +112,14 @@ func TestLedgerBehind(t *testing.T) {
 	second := newRig(t, func(p *study.Proposal) { p.Name = "again" })
 	second.config.State, second.config.Data = r.config.State, r.config.Data
 	round(t, second.agent(t))
-	if len(second.bodies) != 0 || !strings.Contains(second.log.String(), privacy.ErrBehind.Error()) {
+	if len(second.bodies) != 0 ||
+		!strings.Contains(second.log.String(), privacy.ErrBehind.Error()) {
 		t.Errorf("%d uploads; log:\n%s", len(second.bodies), second.log)
 	}
 }
 
-// TestLostByCoordinator: a coordinator restored to before it had the contribution gets the same bytes
-// again, and nothing is charged.
+// TestLostByCoordinator: a coordinator restored to before it had the contribution gets the same
+// bytes again, and nothing is charged.
 func TestLostByCoordinator(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -135,8 +138,8 @@ func TestLostByCoordinator(t *testing.T) {
 	}
 }
 
-// TestDamagedAtCoordinator: a sealed study whose copy of a contribution was damaged gets the same bytes
-// again, at no further charge, unless a person has refused the study since.
+// TestDamagedAtCoordinator: a sealed study whose copy of a contribution was damaged gets the same
+// bytes again, at no further charge, unless a person has refused the study since.
 func TestDamagedAtCoordinator(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		r := newRig(t, nil)
@@ -168,7 +171,8 @@ func TestTidy(t *testing.T) {
 	r.down = protocol.ErrUnavailable
 	a := r.agent(t)
 	d := a.site.Studies.Of(r.hash)
-	for _, name := range []string{site.ApprovalFile("a"), "." + site.FileUpload + "-123", "." + site.FileReceipt + "-9", "." + site.ApprovalFile("a") + "-5"} {
+	for _, name := range []string{site.ApprovalFile("a"), "." + site.FileUpload + "-123",
+		"." + site.FileReceipt + "-9", "." + site.ApprovalFile("a") + "-5"} {
 		if err := d.Write(name, []byte("x")); err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ import (
 	"caucus/agent/site"
 )
 
-// TestMeasuredAgain: an agent measures at its start and about once an hour, never while a contribution
-// is prepared or a late one continues.
+// TestMeasuredAgain: an agent measures at its start and about once an hour, never while a
+// contribution is prepared or a late one continues.
 func TestMeasuredAgain(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -59,13 +59,15 @@ func TestConstantsAreTold(t *testing.T) {
 	round(t, a)
 	a.counts.Polled(t.Context(), a.site, a.id, nil, a.refusedHere)
 	got := health.Constants(a.site)
-	if got.Status != health.Warning || !strings.HasPrefix(got.Says, "1 sent; ") || !strings.Contains(got.Says, "1 not ready in time") {
+	if got.Status != health.Warning || !strings.HasPrefix(got.Says, "1 sent; ") ||
+		!strings.Contains(got.Says, "1 not ready in time") {
 		t.Errorf("of one that was late: %+v", got)
 	}
 	if text := metricsOf(t, a); !strings.Contains(text, "caucus_agent_late_contributions 1") {
 		t.Error(text)
 	}
-	if code, page := sit(t, a).get("/"); code != http.StatusOK || !strings.Contains(page, "1 not ready in time") {
+	if code, page := sit(t, a).get("/"); code != http.StatusOK ||
+		!strings.Contains(page, "1 not ready in time") {
 		t.Errorf("the page does not say so: %d\n%s", code, page)
 	}
 	if err := os.Remove(r.config.Data["ward"].File); err != nil {
@@ -78,7 +80,8 @@ func TestConstantsAreTold(t *testing.T) {
 		t.Errorf("of one without records: %+v", got)
 	}
 	a.counts.Polled(t.Context(), a.site, a.id, nil, a.refusedHere)
-	if text := metricsOf(t, a); strings.Contains(text, "empty") || strings.Contains(text, "unread") {
+	if text := metricsOf(t, a); strings.Contains(text, "empty") ||
+		strings.Contains(text, "unread") {
 		t.Errorf("metrics tell of a file: %s", text)
 	}
 }

@@ -43,8 +43,8 @@ func isOpen(t *testing.T, pipe string) bool {
 	return true
 }
 
-// TestRefusedUnread: whatever keeps a site from taking part, its file is not opened, nothing is charged,
-// and a refusal is told once.
+// TestRefusedUnread: whatever keeps a site from taking part, its file is not opened, nothing is
+// charged, and a refusal is told once.
 func TestRefusedUnread(t *testing.T) {
 	for name, test := range map[string]struct {
 		propose func(*study.Proposal)
@@ -55,7 +55,8 @@ func TestRefusedUnread(t *testing.T) {
 		"a person": {nil, func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, 0},
 		"ledger":   {nil, func(r *rig) { r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5} }, 1},
 		"year": {nil, func(r *rig) {
-			r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 0.5, Delta: 1e-5}}
+			r.config.Policy.Year =
+				map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 0.5, Delta: 1e-5}}
 		}, 1},
 		"clocks":        {nil, func(r *rig) { r.skew = 2 * time.Hour }, 0},
 		"ε of 1e-30":    {nil, func(r *rig) { r.change(func(p *study.Plan) { p.Epsilon = 1e-30 }) }, 1},
@@ -106,8 +107,8 @@ func (r *rig) change(f func(*study.Plan)) {
 	r.study.PlanBytes, r.study.Hash = canonical, r.hash
 }
 
-// TestChargedBeforeRead: when the file is opened the ledger holds the charge, and the disk the moment of
-// the upload.
+// TestChargedBeforeRead: when the file is opened the ledger holds the charge, and the disk the
+// moment of the upload.
 func TestChargedBeforeRead(t *testing.T) {
 	for _, noise := range []study.Noise{study.NoiseSite, study.NoiseCoordinator} {
 		t.Run(string(noise), func(t *testing.T) {
@@ -132,7 +133,8 @@ func TestChargedBeforeRead(t *testing.T) {
 			}
 			var fixed site.Due
 			b, err := a.site.Studies.Of(r.hash).Read(site.FileDue)
-			if err != nil || json.Unmarshal(b, &fixed) != nil || fixed.Until.Sub(fixed.From) < leastWindow {
+			if err != nil || json.Unmarshal(b, &fixed) != nil ||
+				fixed.Until.Sub(fixed.From) < leastWindow {
 				t.Errorf("the time that is kept: %+v, %v", fixed, err)
 			}
 			if _, err := f.Write(text); err != nil {
@@ -147,8 +149,8 @@ func TestChargedBeforeRead(t *testing.T) {
 	}
 }
 
-// TestApprovedUnread: a person's approval is stored before the file is opened, so the agent's next step
-// does not depend on the time to read it.
+// TestApprovedUnread: a person's approval is stored before the file is opened, so the agent's next
+// step does not depend on the time to read it.
 func TestApprovedUnread(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Policy.Approval = policy.ApproveByPerson

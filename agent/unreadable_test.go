@@ -35,7 +35,8 @@ func TestUnreadablePlan(t *testing.T) {
 		if (s.Progress == desk.ProgressUnreadable) != (s.Plan == h) {
 			t.Errorf("%s is %q", s.Study, s.Progress)
 		}
-		if s.Plan == h && (s.Study != "of-before" || !strings.Contains(s.Closed, "was") || !strings.Contains(s.Closed, dir)) {
+		if s.Plan == h && (s.Study != "of-before" || !strings.Contains(s.Closed, "was") ||
+			!strings.Contains(s.Closed, dir)) {
 			t.Errorf("of the old plan it says: %q %q", s.Study, s.Closed)
 		}
 	}

@@ -15,44 +15,47 @@ import (
 	"caucus/study"
 )
 
-// A window is the time in which one contribution is prepared. The source's file is opened only in a window. At
-// its end noise is drawn for whatever is ready, and the upload leaves at a moment that was fixed together with
-// the window. Until that moment the agent sends nothing to anybody.
+// A window is the time in which one contribution is prepared. The source's file is opened only in a
+// window. At its end noise is drawn for whatever is ready, and the upload leaves at a moment that
+// was fixed together with the window. Until that moment the agent sends nothing to anybody.
 //
-// Proof note. Claim: whether and when this agent sends is a function of plan, pool, policy, ledger, declared
-// state, persons, clocks, the network and the machine's own noise. It depends on the records only as far as the
-// study's bound covers.
-//   - Before the window. A study is decided and the ledger charged before the window is fixed. The window is
-//     fixed and on the disk before the file is opened. Its length, and the time from its end until the upload
-//     leaves, follow from public numbers: study.Task.Work (plan, pool, declared number of records) and
-//     privacy.Terms.Steps (of the release), times the time of a step on this machine with made data (speed),
-//     times Config.Margin, and Config.LeastWindow.
-//   - During the window nothing is sent, because a busy machine answers later, and others could observe that
-//     (Agent.prepare, silence). The connection is closed, with its goodbyes, before the file is opened: an open
-//     connection answers each PING. The connections of its servers read, write and
-//     end nothing (silence), because a browser on the machine, a monitor or a forwarded port could
-//     pass on when an answer came. No command on the state folder calls
-//     the coordinator, and log lines about the window are written after it. The upload uses a new connection.
-//     Windows do not overlap: the next one is fixed after the upload of this one is sent. What is
-//     told of a contribution that was late is told after the upload, in no line of its own (flaws).
-//   - At the end of the window the draft is taken once, if it is ready. The noise is drawn and the upload
-//     stored. How long that takes depends on the noise, which must not be observed either, so the upload leaves
-//     later, at its fixed moment. After that, polls continue by their own timer.
-//   - A part that is late is replaced by a constant. A shard's classifier has its own part of the window, which
-//     begins when the previous classifier has ended. So whether it is late follows from its own records, and
-//     changes only its own ballot; the bounds of shards, records and parties count a ballot that changes in any
-//     way. Sums are made in one pass that costs the same for each record, so whether a sum is late is assumed
-//     to follow from the machine alone.
-//   - A site's own classifier is a program (Learner). It has the time that the configuration gives it, and is
-//     killed at the end of that time. It runs only in the window. Its answer, or its failure, is a ballot like
-//     any other (study/classify has the lemma). The site is responsible for whatever else the program does,
-//     such as a message over the network or a file.
+// Proof note. Claim: whether and when this agent sends is a function of plan, pool, policy, ledger,
+// declared state, persons, clocks, the network and the machine's own noise. It depends on the
+// records only as far as the study's bound covers.
+//   - Before the window. A study is decided and the ledger charged before the window is fixed. The
+//     window is fixed and on the disk before the file is opened. Its length, and the time from its
+//     end until the upload leaves, follow from public numbers: study.Task.Work (plan, pool,
+//     declared number of records) and privacy.Terms.Steps (of the release), times the time of a
+//     step on this machine with made data (speed), times Config.Margin, and Config.LeastWindow.
+//   - During the window nothing is sent, because a busy machine answers later, and others could
+//     observe that (Agent.prepare, silence). The connection is closed, with its goodbyes, before
+//     the file is opened: an open connection answers each PING. The connections of its servers
+//     read, write and end nothing (silence), because a browser on the machine, a monitor or a
+//     forwarded port could pass on when an answer came. No command on the state folder calls the
+//     coordinator, and log lines about the window are written after it. The upload uses a new
+//     connection. Windows do not overlap: the next one is fixed after the upload of this one is
+//     sent. What is told of a contribution that was late is told after the upload, in no line of
+//     its own (flaws).
+//   - At the end of the window the draft is taken once, if it is ready. The noise is drawn and the
+//     upload stored. How long that takes depends on the noise, which must not be observed either,
+//     so the upload leaves later, at its fixed moment. After that, polls continue by their own
+//     timer.
+//   - A part that is late is replaced by a constant. A shard's classifier has its own part of the
+//     window, which begins when the previous classifier has ended. So whether it is late follows
+//     from its own records, and changes only its own ballot; the bounds of shards, records and
+//     parties count a ballot that changes in any way. Sums are made in one pass that costs the same
+//     for each record, so whether a sum is late is assumed to follow from the machine alone.
+//   - A site's own classifier is a program (Learner). It has the time that the configuration gives
+//     it, and is killed at the end of that time. It runs only in the window. Its answer, or its
+//     failure, is a ballot like any other (study/classify has the lemma). The site is responsible
+//     for whatever else the program does, such as a message over the network or a file.
 //   - After a crash a new window is fixed before the file is opened again.
 //
-// Assumed of the machine: a window, several times longer than the bound of its work, is never too short because
-// of the records' content. Memory is not bounded here. A condition that leaves few records to train on does not
-// shorten the work visibly, because study/classify then trains on made records. What the operating system
-// answers by itself (a ping, a closed port) is outside this program, and a task for a firewall.
+// Assumed of the machine: a window, several times longer than the bound of its work, is never too
+// short because of the records' content. Memory is not bounded here. A condition that leaves few
+// records to train on does not shorten the work visibly, because study/classify then trains on made
+// records. What the operating system answers by itself (a ping, a closed port) is outside this
+// program, and a task for a firewall.
 type window struct {
 	study study.Hash
 	plan  study.Plan
@@ -85,7 +88,8 @@ type preparation struct {
 	queue   []window
 	going   sync.WaitGroup
 	busy    atomic.Int64 // calls of prepare in progress, also late ones
-	// hurry ends a window and sends its upload as soon as its work is done. Tests that are not about windows set it.
+	// hurry ends a window and sends its upload as soon as its work is done. Tests that are not
+	// about windows set it.
 	hurry bool
 }
 
@@ -109,7 +113,8 @@ func (p *preparation) within(ctx context.Context, w window) draft {
 	p.busy.Add(1)
 	p.going.Go(func() {
 		defer p.busy.Add(-1)
-		defer func() { _ = recover() }() // the panic's message could contain a record, so it is dropped, and no draft is sent
+		// the panic's message could contain a record, so it is dropped, and no draft is sent
+		defer func() { _ = recover() }()
 		ready <- p.prepare(ctx, w)
 	})
 	end, stop := p.clock.After(w.began + w.span.Prepare - p.clock.Elapsed())
@@ -139,7 +144,8 @@ type late struct {
 }
 
 // within is study.Inputs.Within. It gives each shard a context with its own deadline.
-func (l *late) within(ctx context.Context, shard time.Duration) func() (context.Context, func(bool)) {
+func (l *late) within(ctx context.Context, shard time.Duration) func() (context.Context,
+	func(bool)) {
 	return func() (context.Context, func(bool)) {
 		own, cancel := context.WithTimeout(ctx, shard)
 		return own, func(late bool) {

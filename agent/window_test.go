@@ -30,8 +30,8 @@ type spoken struct {
 	mu   sync.Mutex
 	all  []string
 	from time.Time
-	// stop, if set, ends the agent two seconds after its contribution: the length of windows depends on
-	// this machine, which may be busy.
+	// stop, if set, ends the agent two seconds after its contribution: the length of windows
+	// depends on this machine, which may be busy.
 	stop func()
 }
 
@@ -71,7 +71,8 @@ func (h heard) Studies(ctx context.Context) (protocol.Listing, error) {
 	h.note("list")
 	return h.coordinatorDouble.Studies(ctx)
 }
-func (h heard) Contribute(ctx context.Context, p study.Hash, body []byte) (protocol.Receipt, error) {
+func (h heard) Contribute(ctx context.Context, p study.Hash, body []byte) (protocol.Receipt,
+	error) {
 	h.note("contribute")
 	if h.s.stop != nil {
 		time.AfterFunc(2013*time.Millisecond, h.s.stop) // at no poll
@@ -83,10 +84,10 @@ func (h heard) Decline(ctx context.Context, p study.Hash) error {
 	return h.coordinatorDouble.Decline(ctx, p)
 }
 
-// TestTimeTellsNothing: for every learner and for sums, neighbours of which one takes any time longer
-// are heard at exactly the same moments: polls and contribution. The test sets the clock, so that
-// moments can be compared exactly; a dishonest plan could make the time of the records depend on one
-// label.
+// TestTimeTellsNothing: for every learner and for sums, neighbours of which one takes any time
+// longer are heard at exactly the same moments: polls and contribution. The test sets the clock, so
+// that moments can be compared exactly; a dishonest plan could make the time of the records depend
+// on one label.
 func TestTimeTellsNothing(t *testing.T) {
 	proposals := map[string]func(*study.Proposal){"sums": nil, "shares": inShares("tally")}
 	for _, l := range learners.Names() {
@@ -96,7 +97,8 @@ func TestTimeTellsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var first []string
 			size := 0
-			for _, takes := range []time.Duration{0, time.Millisecond, 300 * time.Millisecond, 900 * time.Millisecond, time.Hour} {
+			for _, takes := range []time.Duration{0, time.Millisecond, 300 * time.Millisecond,
+				900 * time.Millisecond, time.Hour} {
 				dir := t.TempDir()
 				synctest.Test(t, func(t *testing.T) {
 					r := rigIn(dir, propose)
@@ -127,7 +129,8 @@ func TestTimeTellsNothing(t *testing.T) {
 					if !slices.Equal(h.s.all, first) {
 						t.Errorf("records that take %v are heard at other times:\n%q\n%q", takes, h.s.all, first)
 					}
-					if n := strings.Count(strings.Join(h.s.all, " "), "contribute"); n != 1 || len(r.stored) == 0 {
+					if n := strings.Count(strings.Join(h.s.all, " "), "contribute"); n != 1 ||
+						len(r.stored) == 0 {
 						t.Errorf("%v: %d contributions", takes, n)
 					}
 					d := a.site.Studies.Of(r.hash)
@@ -230,7 +233,9 @@ func TestWindowsFollow(t *testing.T) {
 			a.Close()
 			if first == nil {
 				first = h.s.all
-				want := []string{"0s list", "0s read", "6s contribute", "6s list", "6s read", "12s contribute", "12s list", "12s read", "18s contribute", "18s list", "22s list", "25s list"}
+				want := []string{"0s list", "0s read", "6s contribute", "6s list", "6s read",
+					"12s contribute", "12s list", "12s read", "18s contribute", "18s list",
+					"22s list", "25s list"}
 				if !slices.Equal(first, want) {
 					t.Errorf("heard %q, want %q", first, want)
 				}
@@ -242,8 +247,8 @@ func TestWindowsFollow(t *testing.T) {
 	}
 }
 
-// TestOneTask: a study's contribution is made by the task that was charged, shown by removing the pool
-// meanwhile; a queue holds one task.
+// TestOneTask: a study's contribution is made by the task that was charged, shown by removing the
+// pool meanwhile; a queue holds one task.
 func TestOneTask(t *testing.T) {
 	r := newRig(t, nil)
 	var pool string
@@ -271,8 +276,8 @@ func TestOneTask(t *testing.T) {
 	}
 }
 
-// TestNewTimeAfterCrash: an agent that died while it read the records fixes a new moment before it reads
-// them again.
+// TestNewTimeAfterCrash: an agent that died while it read the records fixes a new moment before it
+// reads them again.
 func TestNewTimeAfterCrash(t *testing.T) {
 	r := newRig(t, nil)
 	read := func(a *Agent) site.Due {
@@ -287,7 +292,10 @@ func TestNewTimeAfterCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.preparation.prepare = func(ctx context.Context, _ window) draft { <-ctx.Done(); return draft{} }
+	a.preparation.prepare = func(ctx context.Context, _ window) draft {
+		<-ctx.Done()
+		return draft{}
+	}
 	if err := a.Round(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -322,14 +330,18 @@ func TestPanicIsLate(t *testing.T) {
 		t.Errorf("sent after %v", took)
 	}
 	what, lines := decisions(t, r.config)
-	if len(r.bodies) != 1 || lines[len(lines)-1]["late"] == nil || bytes.Contains(r.log.Bytes(), []byte(planted)) {
+	if len(r.bodies) != 1 || lines[len(lines)-1]["late"] == nil ||
+		bytes.Contains(r.log.Bytes(), []byte(planted)) {
 		t.Errorf("%d uploads, audit %v %v, log:\n%s", len(r.bodies), what, lines, r.log)
 	}
 	review, _, err := a.Preview(context.Background(), "illness")
-	if err != nil || !slices.ContainsFunc(review.Problems, func(p string) bool { return strings.Contains(p, "not ready in time") }) {
+	if err != nil || !slices.ContainsFunc(review.Problems, func(p string) bool {
+		return strings.Contains(p, "not ready in time")
+	}) {
 		t.Errorf("the review does not say so: %v, %q", err, review.Problems)
 	}
-	if _, err := os.Stat(filepath.Join(r.config.State, "studies", r.hash.String(), site.FileLate)); err != nil {
+	if _, err := os.Stat(filepath.Join(r.config.State, "studies", r.hash.String(),
+		site.FileLate)); err != nil {
 		t.Error(err)
 	}
 }
@@ -405,8 +417,9 @@ func TestFlawsAreTold(t *testing.T) {
 }
 
 // TestHostilePlan: a dishonest coordinator chooses a plan under which one patient's label decides
-// whether a nearest-neighbour classifier asks one neighbour or 25, and so how long the votes take. Both
-// neighbouring sites get the same time, neither is heard before its end, and both cost the same.
+// whether a nearest-neighbour classifier asks one neighbour or 25, and so how long the votes take.
+// Both neighbouring sites get the same time, neither is heard before its end, and both cost the
+// same.
 func TestHostilePlan(t *testing.T) {
 	const n = 160
 	siteOf := func(labels []int) *rig {
@@ -414,8 +427,8 @@ func TestHostilePlan(t *testing.T) {
 		r.config.Policy.Learners = []string{"knn"}
 		text := "age,sex,ill\n"
 		for i, y := range labels {
-			// Women come in pairs of one age and label, best predicted by one neighbour; some men are
-			// ill at random, best predicted by many.
+			// Women come in pairs of one age and label, best predicted by one neighbour; some men
+			// are ill at random, best predicted by many.
 			age, sex := float64(i/2)*2.5, "f"
 			if i >= 40 {
 				age, sex = float64(i-40)*0.8, "m"
@@ -467,7 +480,8 @@ func TestHostilePlan(t *testing.T) {
 		s := siteOf(labels)
 		a := s.agent(t)
 		a.preparation.hurry = false
-		a.site.Speed.Look = func() time.Duration { return 2 * time.Millisecond } // the same machine speed for both
+		// the same machine speed for both
+		a.site.Speed.Look = func() time.Duration { return 2 * time.Millisecond }
 		a.site.Speed.Measure(time.Now())
 		round(t, a)
 		heard := time.Now()
@@ -489,26 +503,29 @@ func TestHostilePlan(t *testing.T) {
 	}
 }
 
-// TestEarly: after a restart an upload waits for its moment, and a clock that is set back delays it no
-// further.
+// TestEarly: after a restart an upload waits for its moment, and a clock that is set back delays it
+// no further.
 func TestEarly(t *testing.T) {
 	d := site.Dossier{Dir: t.TempDir()}
 	from := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	if d.Early(from) {
 		t.Error("what has no time is early")
 	}
-	if err := d.WriteJSON(site.FileDue, site.Due{From: from, Until: from.Add(time.Second), Leaves: from.Add(2 * time.Second)}); err != nil {
+	if err := d.WriteJSON(site.FileDue,
+		site.Due{From: from, Until: from.Add(time.Second),
+			Leaves: from.Add(2 * time.Second)}); err != nil {
 		t.Fatal(err)
 	}
-	for after, want := range map[time.Duration]bool{-time.Hour: false, time.Millisecond: true, 1500 * time.Millisecond: true, 2 * time.Second: false, time.Hour: false} {
+	for after, want := range map[time.Duration]bool{-time.Hour: false, time.Millisecond: true,
+		1500 * time.Millisecond: true, 2 * time.Second: false, time.Hour: false} {
 		if got := d.Early(from.Add(after)); got != want {
 			t.Errorf("%v after its beginning: early %v, want %v", after, got, want)
 		}
 	}
 }
 
-// TestKilledBeforeItsMoment: an upload stored when the agent died leaves at the fixed moment, or with
-// the first poll after it: not with the first poll after the restart.
+// TestKilledBeforeItsMoment: an upload stored when the agent died leaves at the fixed moment, or
+// with the first poll after it: not with the first poll after the restart.
 func TestKilledBeforeItsMoment(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -544,8 +561,10 @@ func TestKilledBeforeItsMoment(t *testing.T) {
 		}
 		for _, said := range h.s.all {
 			after, what, _ := strings.Cut(said, " ")
-			if at, err := time.ParseDuration(after); err != nil || what == "contribute" && begun.Add(at).Before(fixed.Leaves) {
-				t.Errorf("%q is before %v, which was fixed, or %v", said, fixed.Leaves.Sub(begun), err)
+			if at, err := time.ParseDuration(after); err != nil || what == "contribute" &&
+				begun.Add(at).Before(fixed.Leaves) {
+				t.Errorf("%q is before %v, which was fixed, or %v", said, fixed.Leaves.Sub(begun),
+					err)
 			}
 		}
 		if len(r.bodies) != 1 {
@@ -554,21 +573,25 @@ func TestKilledBeforeItsMoment(t *testing.T) {
 	})
 }
 
-// TestDeclaredAnewAfterTheCharge: after a crash the charged number of records is prepared, whatever a
-// person declares in between.
+// TestDeclaredAnewAfterTheCharge: after a crash the charged number of records is prepared, whatever
+// a person declares in between.
 func TestDeclaredAnewAfterTheCharge(t *testing.T) {
 	r := newRig(t, func(p *study.Proposal) {
 		p.Kind, p.Mechanism, p.Unit, p.Delta = "labels", "rr", privacy.Label, nil
 	})
 	r.config.Policy.Kinds, r.config.Policy.Mechanisms = []string{"labels"}, []string{"rr"}
 	r.config.Policy.Study = map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 5}}
-	r.config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 9, Delta: 1e-5}}
+	r.config.Policy.Total =
+		map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 9, Delta: 1e-5}}
 	r.config.Policy.ClearColumns = r.study.Plan.Schema.FeatureColumns()
 	a, err := r.open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.preparation.prepare = func(ctx context.Context, _ window) draft { <-ctx.Done(); return draft{} }
+	a.preparation.prepare = func(ctx context.Context, _ window) draft {
+		<-ctx.Done()
+		return draft{}
+	}
 	if err := a.Round(context.Background()); err != nil {
 		t.Fatal(err)
 	}

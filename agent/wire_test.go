@@ -54,18 +54,21 @@ func (w *wire) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Contex
 func (w *wire) HandleConn(context.Context, stats.ConnStats)                       {}
 
 func (w *wire) summary() *pb.Summary {
-	return &pb.Summary{PlanHash: w.rig.hash[:], Name: "illness", Kind: "classify", State: string(study.Open), Roster: 3, Minimum: 2}
+	return &pb.Summary{PlanHash: w.rig.hash[:], Name: "illness", Kind: "classify",
+		State: string(study.Open), Roster: 3, Minimum: 2}
 }
 
 func (w *wire) List(context.Context, *pb.ListRequest) (*pb.ListReply, error) {
 	head := protocol.SignedHead(privacy.Head{}, wireSigner())
-	return &pb.ListReply{Studies: []*pb.Summary{w.summary()}, UnixMillis: time.Now().UnixMilli(), Head: &pb.Signed{Document: head.Document, Signature: head.Signature}}, nil
+	return &pb.ListReply{Studies: []*pb.Summary{w.summary()}, UnixMillis: time.Now().UnixMilli(),
+		Head: &pb.Signed{Document: head.Document, Signature: head.Signature}}, nil
 }
 
 func (w *wire) Show(_ *pb.StudyRequest, s grpc.ServerStreamingServer[pb.StudyPart]) error {
 	for chunk := range protocol.Chunks(w.rig.study.PlanBytes, 0) { // one is enough
 		chunk.Signature = w.signature
-		return s.Send(&pb.StudyPart{Summary: w.summary(), Plan: chunk, Helper: protocol.SignedProto([]protocol.Signed{w.rig.study.Helper})[0]})
+		return s.Send(&pb.StudyPart{Summary: w.summary(), Plan: chunk,
+			Helper: protocol.SignedProto([]protocol.Signed{w.rig.study.Helper})[0]})
 	}
 	return nil
 }
@@ -94,11 +97,14 @@ var wireSigner = sync.OnceValue(func() *protocol.Signer {
 
 // connect connects a rig's agent to a wire by mutual TLS.
 func connect(t *testing.T, r *rig) (*Agent, *wire) {
-	return connectOver(t, r, func(l net.Listener) net.Listener { return l }, func(c credentials.TransportCredentials) credentials.TransportCredentials { return c })
+	return connectOver(t, r, func(l net.Listener) net.Listener {
+		return l
+	}, func(c credentials.TransportCredentials) credentials.TransportCredentials { return c })
 }
 
 // connectOver is connect with changes to the coordinator's end below and above TLS.
-func connectOver(t *testing.T, r *rig, below func(net.Listener) net.Listener, above func(credentials.TransportCredentials) credentials.TransportCredentials) (*Agent, *wire) {
+func connectOver(t *testing.T, r *rig, below func(net.Listener) net.Listener,
+	above func(credentials.TransportCredentials) credentials.TransportCredentials) (*Agent, *wire) {
 	t.Helper()
 	check := func(err error) {
 		t.Helper()
@@ -110,7 +116,9 @@ func connectOver(t *testing.T, r *rig, below func(net.Listener) net.Listener, ab
 	check(err)
 	signer := wireSigner()
 	w := &wire{rig: r, signature: signer.Sign(protocol.PlanDocument, r.study.PlanBytes)}
-	config, err := protocol.ServerTLS(authority, time.Now, func(protocol.Caller) error { return nil })
+	config, err := protocol.ServerTLS(authority, time.Now, func(protocol.Caller) error {
+		return nil
+	})
 	check(err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	check(err)
@@ -119,7 +127,8 @@ func connectOver(t *testing.T, r *rig, below func(net.Listener) net.Listener, ab
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(below(listener)) }()
 	t.Cleanup(func() { server.Stop(); <-done })
-	id, _, err := authority.IssueOwn(listener.Addr().String(), protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), time.Now())
+	id, _, err := authority.IssueOwn(listener.Addr().String(),
+		protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), time.Now())
 	check(err)
 	a, err := newAgent(r.config, id, "site", dial)
 	check(err)
@@ -127,9 +136,10 @@ func connectOver(t *testing.T, r *rig, below func(net.Listener) net.Listener, ab
 	return a, w
 }
 
-// TestRefusalOnTheWire: if the policy, the ledger, the year or a person refuses, the coordinator of a
-// quiet site gets the same messages, byte for byte: that this site declines. While a person is awaited
-// it does not get that either. A site that is not quiet ends with the same messages for each.
+// TestRefusalOnTheWire: if the policy, the ledger, the year or a person refuses, the coordinator of
+// a quiet site gets the same messages, byte for byte: that this site declines. While a person is
+// awaited it does not get that either. A site that is not quiet ends with the same messages for
+// each.
 func TestRefusalOnTheWire(t *testing.T) {
 	const secret = "three of ours are in it"
 	var first []string
@@ -141,16 +151,21 @@ func TestRefusalOnTheWire(t *testing.T) {
 		{"policy", func(r *rig) { r.config.Policy.Mechanisms = nil }, nil},
 		{"ledger", func(r *rig) { r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.1, Delta: 1e-5} }, nil},
 		{"year", func(r *rig) {
-			r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 0.1, Delta: 1e-5}}
+			r.config.Policy.Year =
+				map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 0.1, Delta: 1e-5}}
 		}, nil},
 		{"awaiting persons", func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, nil},
-		{"a person", func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, func(t *testing.T, a *Agent) {
-			unlock, err := folder.Hold(a.site.Config.State, "another agent") // as if the agent were running
+		{"a person", func(r *rig) {
+			r.config.Policy.Approval = policy.ApproveByPerson
+		}, func(t *testing.T, a *Agent) {
+			// as if the agent were running
+			unlock, err := folder.Hold(a.site.Config.State, "another agent")
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer unlock()
-			if _, err := a.Refuse(context.Background(), "illness", desk.Approver{Name: "alice"}, secret); err != nil {
+			if _, err := a.Refuse(context.Background(), "illness", desk.Approver{Name: "alice"},
+				secret); err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -171,7 +186,10 @@ func TestRefusalOnTheWire(t *testing.T) {
 			if first == nil {
 				first = w.said
 				slices.Sort(first)
-				if len(first) != 6 || first[0] != "/caucus.v1.Studies/Decline \n "+string(r.hash[:]) || !strings.HasPrefix(first[1], "/caucus.v1.Studies/DownloadPool") { // the pool, three lists, the plan
+				// the pool, three lists, the plan
+				if len(first) != 6 ||
+					first[0] != "/caucus.v1.Studies/Decline \n "+string(r.hash[:]) ||
+					!strings.HasPrefix(first[1], "/caucus.v1.Studies/DownloadPool") {
 					t.Fatalf("%d messages: %q", len(first), first)
 				}
 			}
@@ -182,7 +200,8 @@ func TestRefusalOnTheWire(t *testing.T) {
 			if got := slices.Sorted(slices.Values(w.said)); !slices.Equal(got, want) {
 				t.Errorf("the coordinator was told\n%q\nand of another refusal\n%q", got, want)
 			}
-			if all := strings.Join(w.said, ""); strings.Contains(all, secret) || strings.Contains(all, "alice") {
+			if all := strings.Join(w.said, ""); strings.Contains(all, secret) ||
+				strings.Contains(all, "alice") {
 				t.Errorf("the refusal's words left: %q", all)
 			}
 			if n := charges(t, a, privacy.Record); n != 0 {
@@ -210,8 +229,8 @@ func TestRefusalOnTheWire(t *testing.T) {
 	}
 }
 
-// TestPreviewHoldsNothing: while a preview waits for the network an agent can start on the same state
-// folder, and what the preview learned is stored.
+// TestPreviewHoldsNothing: while a preview waits for the network an agent can start on the same
+// state folder, and what the preview learned is stored.
 func TestPreviewHoldsNothing(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Policy.Approval = policy.ApproveByPerson

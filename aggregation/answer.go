@@ -13,19 +13,20 @@ import (
 // QueryAnswer estimates the mean of a query over the private records, with its sources of error.
 type QueryAnswer struct {
 	Estimate float64 `json:"estimate"`
-	// Standard deviations, to first order, of four errors. Noise comes from the privacy noise, Left from the
-	// difference that remains between weighted and released means, Sampling from sampling the pool. Records
-	// comes from sampling the private records, and concerns the part of the query that features do not explain.
+	// Standard deviations, to first order, of four errors. Noise comes from the privacy noise, Left
+	// from the difference that remains between weighted and released means, Sampling from sampling
+	// the pool. Records comes from sampling the private records, and concerns the part of the query
+	// that features do not explain.
 	Noise    float64 `json:"noise_sd"`
 	Left     float64 `json:"left_sd"`
 	Sampling float64 `json:"sampling_sd"`
 	Records  float64 `json:"records_sd"`
-	// Shift is the standard deviation of the expected bias (see Untold). The expectation assumes that pool and
-	// private records differ in the unexplained part of the query as much as in the unexplained part of each
-	// column. No released number bounds the bias.
+	// Shift is the standard deviation of the expected bias (see Untold). The expectation assumes
+	// that pool and private records differ in the unexplained part of the query as much as in the
+	// unexplained part of each column. No released number bounds the bias.
 	Shift float64 `json:"shift_sd"`
-	// R2 is the adjusted share of the query's variance in the pool that the features explain linearly.
-	// Moved is the standard deviation of the weights.
+	// R2 is the adjusted share of the query's variance in the pool that the features explain
+	// linearly. Moved is the standard deviation of the weights.
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
 	// Low and High are the 95 % interval. If there is none, Doubt gives the reason.
@@ -39,14 +40,14 @@ const leastR2 = 0.25
 
 // Answer estimates the mean of b, one number per pool row: Σwb/Σw.
 //
-// A change δ of the tilt β moves the estimate by about ⟨g, δ⟩, g the weighted covariance of b with x, so noise
-// of covariance factor·factorᵀ in β adds variance ‖factorᵀg‖². Sampling is the error of a self-normalised mean
-// (of the residual of b on x if the weights are calibrated to x). Sampling n private records from the weighted
-// pool's law adds 1/n of the residual's variance.
+// A change δ of the tilt β moves the estimate by about ⟨g, δ⟩, g the weighted covariance of b with
+// x, so noise of covariance factor·factorᵀ in β adds variance ‖factorᵀg‖². Sampling is the error of
+// a self-normalised mean (of the residual of b on x if the weights are calibrated to x). Sampling n
+// private records from the weighted pool's law adds 1/n of the residual's variance.
 //
-// The interval covers all these errors and the shift that Untold estimates, by Student's t with Untold.Columns
-// degrees of freedom. Each error is cut at its largest possible value, because under much noise the
-// first-order formula exceeds that.
+// The interval covers all these errors and the shift that Untold estimates, by Student's t with
+// Untold.Columns degrees of freedom. Each error is cut at its largest possible value, because under
+// much noise the first-order formula exceeds that.
 func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	n, d := l.x.dims()
 	total := l.x.total(l.weight)
@@ -91,7 +92,8 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	case !(a.R2 >= leastR2):
 		a.Doubt = "the features tell too little of the query in the pool: how the private records differ in the rest, nothing says"
 	default:
-		sd := math.Sqrt(a.Noise*a.Noise + a.Left*a.Left + a.Sampling*a.Sampling + a.Records*a.Records + a.Shift*a.Shift)
+		sd := math.Sqrt(a.Noise*a.Noise + a.Left*a.Left + a.Sampling*a.Sampling +
+			a.Records*a.Records + a.Shift*a.Shift)
 		by := sd * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(u.Columns)}.Quantile(0.975)
 		low, high := max(a.Estimate-by, least), min(a.Estimate+by, most)
 		a.Low, a.High = &low, &high
@@ -99,7 +101,8 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	return a
 }
 
-// with returns the weighted covariance of b, whose weighted mean is mean, with each column of the rows.
+// with returns the weighted covariance of b, whose weighted mean is mean, with each column of the
+// rows.
 func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 	n, d := l.x.dims()
 	moved := make([]float64, n)
@@ -125,9 +128,11 @@ func (l *WeightLaw) explained(b []float64) float64 {
 	return max(0, 1-(1-share)*float64(n-1)/float64(n-d-1))
 }
 
-// Untold measures how private records and pool differ in the parts of columns that other columns don't explain.
+// Untold measures how private records and pool differ in the parts of columns that other columns
+// don't explain.
 type Untold struct {
-	// Shift is the size of the difference, in standard deviations of the unexplained part, from Columns columns.
+	// Shift is the size of the difference, in standard deviations of the unexplained part, from
+	// Columns columns.
 	Shift   float64
 	Columns int
 	Records float64
@@ -143,19 +148,23 @@ func (u Untold) gap(weighted []float64) []float64 {
 	return out
 }
 
-// mostUntold is the most released means (cells) for which Untold works: each column takes time ∝ cells³.
+// mostUntold is the most released means (cells) for which Untold works: each column takes time ∝
+// cells³.
 const mostUntold = 1024
 
-// Untold leaves out each column in turn. It predicts the column's released means (a text has one for each level)
-// from those in which the column has no part, by the pool's regression with the fit's ridge. The column's value
-// is the squared prediction error, minus noise and sampling, plus one standard error of the noise (so more noise
-// never makes a release look better), over the unexplained variance. Shift is the root of the mean value.
+// Untold leaves out each column in turn. It predicts the column's released means (a text has one
+// for each level) from those in which the column has no part, by the pool's regression with the
+// fit's ridge. The column's value is the squared prediction error, minus noise and sampling, plus
+// one standard error of the noise (so more noise never makes a release look better), over the
+// unexplained variance. Shift is the root of the mean value.
 //
-// It treats the query as one more left-out column (the random shifts of Jeong & Rothenhäusler 2022, with the
-// size of the shift learned from the columns themselves).
-func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambda, records float64) Untold {
+// It treats the query as one more left-out column (the random shifts of Jeong & Rothenhäusler 2022,
+// with the size of the shift learned from the columns themselves).
+func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise,
+	lambda, records float64) Untold {
 	n, cells := x.Dims()
-	u := Untold{Records: records, means: floats.ScaleTo(make([]float64, len(means)), d.scale(), means)}
+	u := Untold{Records: records,
+		means: floats.ScaleTo(make([]float64, len(means)), d.scale(), means)}
 	if cells > mostUntold || cells < 2 {
 		return u
 	}
@@ -218,7 +227,8 @@ func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambd
 	return u
 }
 
-// leftOut lists the places of a column's own means, and of its histogram bins and joint frequencies (touched).
+// leftOut lists the places of a column's own means, and of its histogram bins and joint frequencies
+// (touched).
 type leftOut struct{ cells, touched []int }
 
 // columns lists the design's columns. In mapped rows each feature is a column.

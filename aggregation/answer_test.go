@@ -16,7 +16,8 @@ func numbersDesign(t *testing.T, columns int) *FeatureDesign {
 	t.Helper()
 	s := dataset.Schema{Label: dataset.Label{Column: "y", Classes: []string{"a", "b"}}}
 	for j := range columns {
-		s.Features = append(s.Features, dataset.Feature{Column: string(rune('a' + j)), Kind: dataset.Numeric, Max: 1})
+		s.Features = append(s.Features,
+			dataset.Feature{Column: string(rune('a' + j)), Kind: dataset.Numeric, Max: 1})
 	}
 	d, err := NewFeatureDesign(s, FeatureTerms{})
 	if err != nil {
@@ -25,10 +26,10 @@ func numbersDesign(t *testing.T, columns int) *FeatureDesign {
 	return d
 }
 
-// TestUntold: independent columns explain nothing of each other. If the private records are the pool's
-// own, Shift is 0. If each mean moves by half a standard deviation, Shift is that half, and added noise
-// does not lower it. Sampling of 20,000 rows gives a column 1/140 of a standard deviation; the tolerances
-// are ten of these.
+// TestUntold: independent columns explain nothing of each other. If the private records are the
+// pool's own, Shift is 0. If each mean moves by half a standard deviation, Shift is that half, and
+// added noise does not lower it. Sampling of 20,000 rows gives a column 1/140 of a standard
+// deviation; the tolerances are ten of these.
 func TestUntold(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	const n, columns = 20_000, 8
@@ -58,8 +59,8 @@ func TestUntold(t *testing.T) {
 	}
 }
 
-// TestUntoldLeavesOutAColumn: with a column go all cells made from it, its pairs and bins too. They would
-// predict the column.
+// TestUntoldLeavesOutAColumn: with a column go all cells made from it, its pairs and bins too. They
+// would predict the column.
 func TestUntoldLeavesOutAColumn(t *testing.T) {
 	for name, d := range designs(t) {
 		for _, c := range d.columns() {
@@ -77,7 +78,8 @@ func TestUntoldLeavesOutAColumn(t *testing.T) {
 				}
 			}
 			for _, g := range d.groups {
-				if (g.first.Column == column || (g.second.Width > 0 && g.second.Column == column)) && !in[g.cell] {
+				if (g.first.Column == column ||
+					(g.second.Width > 0 && g.second.Column == column)) && !in[g.cell] {
 					t.Errorf("%s: leaving out %q leaves %q", name, column, d.names[g.cell])
 				}
 			}
@@ -85,7 +87,8 @@ func TestUntoldLeavesOutAColumn(t *testing.T) {
 	}
 }
 
-// TestAnswerInterval: an interval covers every stated error, and is left out where its width is unknown.
+// TestAnswerInterval: an interval covers every stated error, and is left out where its width is
+// unknown.
 func TestAnswerInterval(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	const n = 4000
@@ -95,7 +98,8 @@ func TestAnswerInterval(t *testing.T) {
 	x := d.Rows(pool)
 	means := []float64{0.55, 0.45, 0.5, 0.52, 0.48, 0.5}
 	noise := Isotropic(6, 1e-3*d.scale())
-	fit := FitWeights(x, nil, floats.ScaleTo(make([]float64, len(means)), d.scale(), means), noise, 1e-3, 0, rng)
+	fit := FitWeights(x, nil, floats.ScaleTo(make([]float64, len(means)), d.scale(), means), noise,
+		1e-3, 0, rng)
 	told, apart := make([]float64, n), make([]float64, n)
 	for i := range n {
 		if pool.At(i, 0) > 0.5 {
@@ -108,23 +112,29 @@ func TestAnswerInterval(t *testing.T) {
 	if a.Doubt != "" || a.Low == nil {
 		t.Fatalf("no interval: %+v", a)
 	}
-	all := math.Sqrt(a.Noise*a.Noise + a.Left*a.Left + a.Sampling*a.Sampling + a.Records*a.Records + a.Shift*a.Shift)
-	if half := (*a.High - *a.Low) / 2; half < Normal95*all || half > 2.6*all { // t of 6 degrees of freedom: 2.45
+	all := math.Sqrt(a.Noise*a.Noise + a.Left*a.Left + a.Sampling*a.Sampling + a.Records*a.Records +
+		a.Shift*a.Shift)
+	// t of 6 degrees of freedom: 2.45
+	if half := (*a.High - *a.Low) / 2; half < Normal95*all || half > 2.6*all {
 		t.Errorf("an interval of ± %.4f for errors of %.4f", half, all)
 	}
 	if a.R2 < 0.5 || a.Moved == 0 || a.Records == 0 || a.Shift == 0 {
 		t.Errorf("%+v", a)
 	}
-	// With as many private records as pool rows, the pool's sampling alone gives this standard deviation.
+	// With as many private records as pool rows, the pool's sampling alone gives this standard
+	// deviation.
 	u.Records = n
-	if a := LawOf(x, WeightFit{Beta: fit.Beta, Weight: onesOf(n), Lambda: 1e-3}, noise).Answer(told, u); math.Abs(a.Records/a.Sampling-1) > 1e-9 {
+	if a := LawOf(x, WeightFit{Beta: fit.Beta, Weight: onesOf(n), Lambda: 1e-3}, noise).Answer(told,
+		u); math.Abs(a.Records/a.Sampling-1) > 1e-9 {
 		t.Errorf("sampling %g of the pool and %g of as many records", a.Sampling, a.Records)
 	}
-	// The error of a share is at most the share or its distance to 1, however large noise and shift are.
+	// The error of a share is at most the share or its distance to 1, however large noise and shift
+	// are.
 	far := u
 	far.Shift = 50
 	a = LawOf(x, fit, Isotropic(6, 1e3*d.scale())).Answer(told, far)
-	if most := max(a.Estimate, 1-a.Estimate); a.Noise != most || a.Shift != most || *a.Low != 0 || *a.High != 1 {
+	if most := max(a.Estimate, 1-a.Estimate); a.Noise != most || a.Shift != most || *a.Low != 0 ||
+		*a.High != 1 {
 		t.Errorf("much noise: %+v", a)
 	}
 	zero := fit
@@ -138,7 +148,8 @@ func TestAnswerInterval(t *testing.T) {
 		{"means unknown", "does not say the features' means", LawOf(x, fit, noise).Answer(told, Untold{Records: 1})},
 		{"always so", "tell too little", LawOf(x, fit, noise).Answer(onesOf(n), u)},
 	} {
-		if c.answer.Low != nil || c.answer.High != nil || !strings.Contains(c.answer.Doubt, c.doubt) {
+		if c.answer.Low != nil || c.answer.High != nil ||
+			!strings.Contains(c.answer.Doubt, c.doubt) {
 			t.Errorf("%s: %+v", c.name, c.answer)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 // ErrBallot is wrapped by every refusal of a ballot.
 var ErrBallot = errors.New("invalid ballot")
 
-// Ballot is one classifier's votes: exactly one class for each pool row. A classifier cannot abstain,
-// because the number of votes on a row would then be private.
+// Ballot is one classifier's votes: exactly one class for each pool row. A classifier cannot
+// abstain, because the number of votes on a row would then be private.
 type Ballot struct {
 	classes int
 	votes   []uint8
@@ -28,7 +28,8 @@ func NewBallot(votes []int, classes int) (Ballot, error) {
 	b := Ballot{classes: classes, votes: make([]uint8, len(votes))}
 	for i, v := range votes {
 		if v < 0 || v >= classes {
-			return Ballot{}, fmt.Errorf("%w: vote %d on row %d is outside 0..%d", ErrBallot, v, i, classes-1)
+			return Ballot{}, fmt.Errorf("%w: vote %d on row %d is outside 0..%d", ErrBallot, v, i,
+				classes-1)
 		}
 		b.votes[i] = uint8(v)
 	}
@@ -67,7 +68,8 @@ func (b Ballot) MarshalBinary() ([]byte, error) {
 	return b.AppendBinary(make([]byte, 0, BallotBytes(len(b.votes), b.classes)))
 }
 
-// ParseBallot reads a ballot on a pool of the given rows, and accepts exactly MarshalBinary's bytes.
+// ParseBallot reads a ballot on a pool of the given rows, and accepts exactly MarshalBinary's
+// bytes.
 func ParseBallot(data []byte, rows, classes int) (Ballot, error) {
 	if classes < 2 || classes > MaxClasses || rows < 0 {
 		return Ballot{}, fmt.Errorf("%w: %d rows and %d classes", ErrBallot, rows, classes)
@@ -87,7 +89,8 @@ func ParseBallot(data []byte, rows, classes int) (Ballot, error) {
 		}
 		v := word & mask
 		if int(v) >= classes {
-			return Ballot{}, fmt.Errorf("%w: vote %d on row %d is outside 0..%d", ErrBallot, v, i, classes-1)
+			return Ballot{}, fmt.Errorf("%w: vote %d on row %d is outside 0..%d", ErrBallot, v, i,
+				classes-1)
 		}
 		b.votes[i] = uint8(v)
 		word, have = word>>width, have-width

@@ -79,7 +79,8 @@ func TestTallyOrderAndShards(t *testing.T) {
 			ballots[b], _ = NewBallot(votes, classes)
 		}
 		straight := NewTally(rows, classes)
-		shards := []*Tally{NewTally(rows, classes), NewTally(rows, classes), NewTally(rows, classes)}
+		shards := []*Tally{NewTally(rows, classes), NewTally(rows, classes),
+			NewTally(rows, classes)}
 		for _, b := range ballots {
 			if err := straight.Add(b); err != nil {
 				t.Fatal(err)
@@ -109,7 +110,8 @@ func TestTallyOrderAndShards(t *testing.T) {
 		for i := range rows {
 			for k := range classes {
 				if back.Count(i, k) != naive[i*classes+k] {
-					t.Fatalf("row %d class %d: have %d, want %d", i, k, back.Count(i, k), naive[i*classes+k])
+					t.Fatalf("row %d class %d: have %d, want %d", i, k, back.Count(i, k),
+						naive[i*classes+k])
 				}
 			}
 		}

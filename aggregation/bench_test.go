@@ -22,8 +22,8 @@ func benchBallot(rows, classes int, rng *rand.Rand) Ballot {
 	return b
 }
 
-// BenchmarkTally: time and memory per party on a 2,000-row pool. The bytes per operation must not grow
-// with the number of ballots.
+// BenchmarkTally: time and memory per party on a 2,000-row pool. The bytes per operation must not
+// grow with the number of ballots.
 func BenchmarkTally(b *testing.B) {
 	for _, classes := range []int{2, 10} {
 		b.Run(fmt.Sprintf("classes=%d", classes), func(b *testing.B) {

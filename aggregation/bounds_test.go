@@ -27,8 +27,8 @@ func smallPool(n, d int, rng *rand.Rand) *mat.Dense {
 	return x
 }
 
-// TestMomentBound searches all ballots on small pools for the largest movement of Aᵀ·counts, which must
-// not exceed the bound. It logs how close the bound is.
+// TestMomentBound searches all ballots on small pools for the largest movement of Aᵀ·counts, which
+// must not exceed the bound. It logs how close the bound is.
 func TestMomentBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, c := range []struct{ rows, classes int }{{10, 2}, {6, 3}} {
@@ -53,10 +53,12 @@ func TestMomentBound(t *testing.T) {
 						l2 += d * d
 					}
 					if l1 > m.L1 {
-						t.Fatalf("%d rows, %d classes: moved by L1 %d; bound %d", c.rows, c.classes, l1, m.L1)
+						t.Fatalf("%d rows, %d classes: moved by L1 %d; bound %d", c.rows, c.classes,
+							l1, m.L1)
 					}
 					if l2 > m.L2*m.L2 {
-						t.Fatalf("%d rows, %d classes: moved by L2² %d; bound %d²", c.rows, c.classes, l2, m.L2)
+						t.Fatalf("%d rows, %d classes: moved by L2² %d; bound %d²", c.rows,
+							c.classes, l2, m.L2)
 					}
 					tight1 = math.Max(tight1, float64(l1)/float64(m.L1))
 					tight2 = math.Max(tight2, float64(l2)/float64(m.L2*m.L2))
@@ -83,8 +85,8 @@ func allBallots(rows, classes int) []Ballot {
 	return out
 }
 
-// TestCrossBound searches replacements of a record, hostile ones included, for the largest movement of
-// the class sums.
+// TestCrossBound searches replacements of a record, hostile ones included, for the largest movement
+// of the class sums.
 func TestCrossBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	const d, classes = 5, 3
@@ -131,8 +133,8 @@ func TestCrossBound(t *testing.T) {
 	}
 }
 
-// TestOutputReach: over all pairs of ballots, the minimiser moves by at most √k·Reach/λ. The paper's
-// bound 2√k/λ is looser.
+// TestOutputReach: over all pairs of ballots, the minimiser moves by at most √k·Reach/λ. The
+// paper's bound 2√k/λ is looser.
 func TestOutputReach(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	const rows, lambda = 7, 0.05

@@ -12,7 +12,8 @@ import (
 // Calibration turns a fit's scores into class probabilities, from the same released sums.
 type Calibration struct {
 	learners.Recalibration
-	// SlopeSD is the slope's standard deviation from noise and sampling. Low and High are its 95 % interval.
+	// SlopeSD is the slope's standard deviation from noise and sampling. Low and High are its 95 %
+	// interval.
 	SlopeSD, Low, High float64
 }
 
@@ -34,9 +35,11 @@ func (c *Calibration) Error() float64 {
 const Normal95 = 1.959963984540054
 
 const (
-	// calibrationDraws is the number of draws for a correction. Their mean has a sixth of one draw's deviation.
+	// calibrationDraws is the number of draws for a correction. Their mean has a sixth of one
+	// draw's deviation.
 	calibrationDraws = 32
-	// calibrationRounds is how often correction and slope, which depend on each other, are computed in turn.
+	// calibrationRounds is how often correction and slope, which depend on each other, are computed
+	// in turn.
 	calibrationRounds = 4
 )
 
@@ -48,22 +51,25 @@ type calibrator struct {
 	mu      *mat.Dense // d×C
 	fit     Fit
 	metric  *mat.Dense
-	// own holds a factor F for each error of the moments other than sampling. They give a column of mu the
-	// covariance Σ F·Fᵀ before centring.
+	// own holds a factor F for each error of the moments other than sampling. They give a column of
+	// mu the covariance Σ F·Fᵀ before centring.
 	own []*mat.Dense
-	// effective is the pool's number of effective rows, records the number of records behind the moments.
+	// effective is the pool's number of effective rows, records the number of records behind the
+	// moments.
 	effective, records float64
 }
 
-// calibrate solves, with p the classifier's probabilities after recalibration and ȳₖ the share of outcome k,
+// calibrate solves, with p the classifier's probabilities after recalibration and ȳₖ the share of
+// outcome k,
 //
 //	Ê[pₖ] = ȳₖ,   Ê[Σₖ pₖsₖ] = ⟨W, mu⟩ − tr(H⁻¹Σ)
 //
-// over the pool, with scores s = W·x. If W did not depend on the noise in mu, ⟨W, mu⟩ would estimate E[Σ ys],
-// the mean outcome along the scores. But an error ν of mu moves the fit from W₀ to W = W₀ + H⁻¹ν, so ⟨W, ν⟩ has
-// mean tr(H⁻¹Σ), which is subtracted. H is the fit's Hessian with its ridge. Σ is the covariance of ν: privacy
-// noise, sampling of the records, and sampling of the pool's rows. Without the correction, overfitting to the
-// noise looks like signal (slopes too steep by a fifth at ε = 1).
+// over the pool, with scores s = W·x. If W did not depend on the noise in mu, ⟨W, mu⟩ would
+// estimate E[Σ ys], the mean outcome along the scores. But an error ν of mu moves the fit from W₀
+// to W = W₀ + H⁻¹ν, so ⟨W, ν⟩ has mean tr(H⁻¹Σ), which is subtracted. H is the fit's Hessian with
+// its ridge. Σ is the covariance of ν: privacy noise, sampling of the records, and sampling of the
+// pool's rows. Without the correction, overfitting to the noise looks like signal (slopes too steep
+// by a fifth at ε = 1).
 //
 // The slope's variance follows from the variances of both right hand sides: Var⟨W₀, ν⟩ = ⟨W, ΣW⟩ −
 // tr((H⁻¹Σ)²) and Var ν'H⁻¹ν = 2tr((H⁻¹Σ)²).
@@ -96,9 +102,9 @@ func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 	return out, true
 }
 
-// noise returns the distribution of the errors ν (see calibrate) in one column of the moments, at the pool's
-// probabilities p: the errors in own, sampling of the pool's (p − 1/K)x, and sampling of the records' (y −
-// 1/K)x. With more than two classes all columns have the same distribution.
+// noise returns the distribution of the errors ν (see calibrate) in one column of the moments, at
+// the pool's probabilities p: the errors in own, sampling of the pool's (p − 1/K)x, and sampling of
+// the records' (y − 1/K)x. With more than two classes all columns have the same distribution.
 func (c calibrator) noise(p *mat.Dense) Noise {
 	n, d := c.x.Dims()
 	k := float64(c.classes)
@@ -139,8 +145,9 @@ func (c calibrator) noise(p *mat.Dense) Noise {
 	return Noise{Factor: squareRoot(sum), Centred: c.classes > 2}
 }
 
-// flattery measures by how much a fit to noisy moments flatters itself. It returns tr(H⁻¹Σ) and tr((H⁻¹Σ)²) of
-// calibrate, computed exactly for two classes and estimated from random draws for more, where H is larger.
+// flattery measures by how much a fit to noisy moments flatters itself. It returns tr(H⁻¹Σ) and
+// tr((H⁻¹Σ)²) of calibrate, computed exactly for two classes and estimated from random draws for
+// more, where H is larger.
 func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	if c.classes > 2 {
 		return c.drawnFlattery(noise, rng)
@@ -153,7 +160,8 @@ func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64)
 	return mat.Trace(&both), inner(&both, mat.DenseCopyOf(both.T()))
 }
 
-// curvatureOf returns the Hessian, without ridge, of the two-class logistic risk on x with probabilities p.
+// curvatureOf returns the Hessian, without ridge, of the two-class logistic risk on x with
+// probabilities p.
 func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	n, _ := x.Dims()
 	curved := make([]float64, n)
@@ -168,8 +176,8 @@ func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	return h
 }
 
-// drawnFlattery estimates flattery's results from fits under fresh noise n. The difference of the fits under n
-// and −n has no second-order effects.
+// drawnFlattery estimates flattery's results from fits under fresh noise n. The difference of the
+// fits under n and −n has no second-order effects.
 func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	x, factor := times(c.x, c.metric), times(c.metric.T(), noise.Factor)
 	risk := softmax{&learners.SoftmaxRisk{X: x, RowWeight: c.weight, Classes: c.classes}}
@@ -183,7 +191,8 @@ func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square flo
 		up, down := mat.NewDense(d, columns, nil), mat.NewDense(d, columns, nil)
 		up.Add(problem.mu, n)
 		down.Sub(problem.mu, n)
-		worth[i] = (inner(n, problem.solve(up, c.fit.Lambda, searchGradient, start)) - inner(n, problem.solve(down, c.fit.Lambda, searchGradient, start))) / 2
+		worth[i] = (inner(n, problem.solve(up, c.fit.Lambda, searchGradient, start)) - inner(n,
+			problem.solve(down, c.fit.Lambda, searchGradient, start))) / 2
 		mean += worth[i] / calibrationDraws
 	}
 	for _, w := range worth { // worth has variance 2tr((H⁻¹Σ)²): see calibrate
@@ -194,7 +203,8 @@ func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square flo
 
 func (c calibrator) deviation(r learners.Recalibration, noise Noise, last, square float64) float64 {
 	columns := len(r.Intercept)
-	// cov is the covariance of the errors of calibrate's right hand sides: ȳ, then the mean along the scores.
+	// cov is the covariance of the errors of calibrate's right hand sides: ȳ, then the mean along
+	// the scores.
 	w := c.fit.Model.W
 	d, _ := w.Dims()
 	cov := mat.NewSymDense(columns+1, nil)
@@ -212,7 +222,8 @@ func (c calibrator) deviation(r learners.Recalibration, noise Noise, last, squar
 		}
 		return one
 	}
-	along := square // variance along the scores (see calibrate): ⟨W,ΣW⟩ − tr((H⁻¹Σ)²) + 2tr((H⁻¹Σ)²)
+	// variance along the scores (see calibrate): ⟨W,ΣW⟩ − tr((H⁻¹Σ)²) + 2tr((H⁻¹Σ)²)
+	along := square
 	for k := range columns {
 		cross := 0.0
 		for l := range columns {
@@ -244,7 +255,8 @@ func recalibrated(s *mat.Dense, r learners.Recalibration, classes int) *mat.Dens
 	return learners.Linear{W: identity, Classes: classes}.Probabilities(moved)
 }
 
-// Apply returns the model of m's recalibrated scores. last is the value of the last column, the intercept.
+// Apply returns the model of m's recalibrated scores. last is the value of the last column, the
+// intercept.
 func (c Calibration) Apply(m learners.Linear, last float64) learners.Linear {
 	var w mat.Dense
 	w.Scale(c.Slope, m.W)
@@ -255,8 +267,9 @@ func (c Calibration) Apply(m learners.Linear, last float64) learners.Linear {
 	return learners.Linear{W: &w, Classes: m.Classes}
 }
 
-// deviations takes the covariance of the errors of the right hand sides (shares, then the mean along the
-// scores). It returns the standard deviations of the slope, and of that mean once intercepts fit the shares.
+// deviations takes the covariance of the errors of the right hand sides (shares, then the mean
+// along the scores). It returns the standard deviations of the slope, and of that mean once
+// intercepts fit the shares.
 func deviations(r learners.Recalibration, errors *mat.SymDense) (slope, along float64) {
 	columns := len(r.Intercept)
 	var factor mat.Cholesky

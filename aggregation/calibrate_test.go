@@ -14,8 +14,8 @@ import (
 )
 
 // calibrationTrial releases noisy cross sums of a world with linear log odds. It holds the fit on a
-// separate pool, and the slope that really turns the fit's scores into probabilities, measured on many
-// fresh rows.
+// separate pool, and the slope that really turns the fit's scores into probabilities, measured on
+// many fresh rows.
 type calibrationTrial struct {
 	fit   CrossFit
 	truth learners.Linear
@@ -67,7 +67,9 @@ func newCalibrationTrial(t *testing.T, seed uint64, lambda float64) calibrationT
 	for j, v := range CrossSums(x, y, classes) {
 		sums[j] = float64(v) + crossScale*n*calibrationSd*r.NormFloat64()
 	}
-	fit, err := FitCross(&auxdata.Pool{X: draw(rows)}, sums, CrossTerms{FitTerms: FitTerms{Classes: classes, Lambda: lambda}, Deviation: calibrationSd, Records: n}, r)
+	fit, err := FitCross(&auxdata.Pool{X: draw(rows)}, sums,
+		CrossTerms{FitTerms: FitTerms{Classes: classes, Lambda: lambda}, Deviation: calibrationSd,
+			Records: n}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,10 +90,10 @@ func newCalibrationTrial(t *testing.T, seed uint64, lambda float64) calibrationT
 	return calibrationTrial{fit: fit, truth: truth, true: best.Slope}
 }
 
-// TestCalibration: on average the slope found from noisy sums is the true one, and its standard deviation
-// is as stated. In units of that deviation, the mean error of n trials has a standard error of 1/√n, and
-// its deviation one of 1/√(2n); 6.5 of these are exceeded with probability 1e-10. The uncorrected fit
-// must be off by more.
+// TestCalibration: on average the slope found from noisy sums is the true one, and its standard
+// deviation is as stated. In units of that deviation, the mean error of n trials has a standard
+// error of 1/√n, and its deviation one of 1/√(2n); 6.5 of these are exceeded with probability
+// 1e-10. The uncorrected fit must be off by more.
 func TestCalibration(t *testing.T) {
 	trials := testlevel.N(t, 25, 40)
 	var off, plain []float64
@@ -102,7 +104,8 @@ func TestCalibration(t *testing.T) {
 			t.Fatal("no calibration")
 		}
 		sd := c.SlopeSD / c.Slope
-		off, plain = append(off, math.Log(c.Slope/trial.true)/sd), append(plain, math.Log(1/trial.true)/sd)
+		off, plain = append(off, math.Log(c.Slope/trial.true)/sd), append(plain,
+			math.Log(1/trial.true)/sd)
 		if low, high := c.Low, c.High; !(0 < low && low < c.Slope && c.Slope < high) {
 			t.Errorf("slope %g has the interval %g to %g", c.Slope, low, high)
 		}
@@ -119,16 +122,17 @@ func TestCalibration(t *testing.T) {
 	t.Logf("off by %.2f ± %.2f, without calibration %.2f, tolerance %.2f", mean, sd, without, tolerance)
 }
 
-// TestFlatteryDrawn: tr(H⁻¹Σ) by draws equals tr(H⁻¹Σ) solved. The mean of n draws has a standard error
-// of √(2tr((H⁻¹Σ)²)/n); 7 of these are exceeded with probability 1e-11. A tenth is added for second-order
-// effects.
+// TestFlatteryDrawn: tr(H⁻¹Σ) by draws equals tr(H⁻¹Σ) solved. The mean of n draws has a standard
+// error of √(2tr((H⁻¹Σ)²)/n); 7 of these are exceeded with probability 1e-11. A tenth is added for
+// second-order effects.
 func TestFlatteryDrawn(t *testing.T) {
 	trial := newCalibrationTrial(t, 1, calibrationRidge)
 	c := trial.fit.equations
 	noise := c.noise(c.fit.Model.Probabilities(c.x))
 	mean, square := c.flattery(noise, nil)
 	drawn, _ := c.drawnFlattery(noise, rand.New(rand.NewPCG(1, 1)))
-	if tolerance := 7*math.Sqrt(2*square/calibrationDraws) + 0.1*mean; math.Abs(drawn-mean) > tolerance {
+	if tolerance := 7*math.Sqrt(2*square/calibrationDraws) +
+		0.1*mean; math.Abs(drawn-mean) > tolerance {
 		t.Errorf("draws say %g, solving %g ± %g", drawn, mean, tolerance)
 	}
 }

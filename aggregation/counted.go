@@ -13,32 +13,34 @@ func (d *FeatureDesign) CountedSums(x *mat.Dense) []int64 {
 	return append(d.Sums(x), int64(n)*featureScale)
 }
 
-// CountedBound bounds how far CountedSums moves when a record is replaced. The old and the new record may
-// each be counted or not.
+// CountedBound bounds how far CountedSums moves when a record is replaced. The old and the new
+// record may each be counted or not.
 //
-// If both are counted, the count stays and Sums moves by at most L1 and L2sq. If neither is, nothing moves. If
-// one is, its entries come or go, and the count moves by s = 2²⁰. The entries in a group are integers ≥ 0 that
-// sum to at most s: at most s in L1 and s² in L2². Entries of a map have norm² at most s²/2, so √(c/2)·s in L1
-// over c cells. The bound is the largest of the three cases. With G groups the last case gives (G+1)s and
-// (G+1)s². It exceeds L1 and L2sq only if every group has one cell, because a group of several cells moves by 2s
-// if both records are counted.
+// If both are counted, the count stays and Sums moves by at most L1 and L2sq. If neither is,
+// nothing moves. If one is, its entries come or go, and the count moves by s = 2²⁰. The entries in
+// a group are integers ≥ 0 that sum to at most s: at most s in L1 and s² in L2². Entries of a map
+// have norm² at most s²/2, so √(c/2)·s in L1 over c cells. The bound is the largest of the three
+// cases. With G groups the last case gives (G+1)s and (G+1)s². It exceeds L1 and L2sq only if every
+// group has one cell, because a group of several cells moves by 2s if both records are counted.
 func (d *FeatureDesign) CountedBound() (l1, l2sq int64) {
 	l1, l2sq = d.GoneBound()
 	return max(l1, d.L1), max(l2sq, d.L2sq)
 }
 
-// GoneBound bounds what a counted record adds to CountedSums: the case of CountedBound with one record counted.
+// GoneBound bounds what a counted record adds to CountedSums: the case of CountedBound with one
+// record counted.
 func (d *FeatureDesign) GoneBound() (l1, l2sq int64) {
 	if d.mapped {
-		return int64(math.Ceil(math.Sqrt(float64(len(d.names))/2)*featureScale*(1+1e-12))) + featureScale,
+		return int64(math.Ceil(math.Sqrt(float64(len(d.names))/2)*featureScale*(1+1e-12))) +
+				featureScale,
 			featureScale*featureScale/2 + featureScale*featureScale
 	}
 	n := int64(len(d.groups) + 1)
 	return n * featureScale, n * featureScale * featureScale
 }
 
-// Counted returns the record count from the last number of a sum without noise; ok is false unless the
-// count is in 0..records.
+// Counted returns the record count from the last number of a sum without noise; ok is false unless
+// the count is in 0..records.
 func (d *FeatureDesign) Counted(last, records int64) (counted int64, ok bool) {
 	return last / featureScale, last >= 0 && last%featureScale == 0 && last/featureScale <= records
 }
@@ -46,9 +48,10 @@ func (d *FeatureDesign) Counted(last, records int64) (counted int64, ok bool) {
 // Recorded returns the number of records in released CountedSums.
 func (d *FeatureDesign) Recorded(sums []float64) float64 { return sums[d.Cells()] / featureScale }
 
-// WithCount adds the noise of the record count to the distribution of the noise on means. off is the count's
-// relative standard deviation. Dividing by a noisy count scales all means alike, so the noise gets one more
-// direction, across all groups: half the difference of the means scaled by 1±off, projected as in Means.
+// WithCount adds the noise of the record count to the distribution of the noise on means. off is
+// the count's relative standard deviation. Dividing by a noisy count scales all means alike, so the
+// noise gets one more direction, across all groups: half the difference of the means scaled by
+// 1±off, projected as in Means.
 func (d *FeatureDesign) WithCount(noise Noise, means []float64, off float64) Noise {
 	cells := d.Cells()
 	up, down := make([]float64, cells), make([]float64, cells)

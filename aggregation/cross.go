@@ -7,24 +7,27 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Records are summed as integers, so a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes trunc(2²⁰·row). Truncating
-// raises no norm: the features' norm² and the intercept's square are each at most 2³⁹.
+// Records are summed as integers, so a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes trunc(2²⁰·row).
+// Truncating raises no norm: the features' norm² and the intercept's square are each at most 2³⁹.
 const (
 	crossScale = 1 << 20
 	crossHalf  = 1 << 39
 )
 
-// CrossL2sq bounds the squared L2 movement of CrossSums when one record is replaced. With equal labels
-// the intercepts cancel and the features differ by at most 2·2^19.5, squared 2⁴¹. With different labels
-// two disjoint blocks change by whole rows of norm² at most 2⁴⁰ each, together 2⁴¹. A record without a
-// label adds nothing, so replacing it moves less.
+// CrossL2sq bounds the squared L2 movement of CrossSums when one record is replaced. With equal
+// labels the intercepts cancel and the features differ by at most 2·2^19.5, squared 2⁴¹. With
+// different labels two disjoint blocks change by whole rows of norm² at most 2⁴⁰ each, together
+// 2⁴¹. A record without a label adds nothing, so replacing it moves less.
 const CrossL2sq = 4 * crossHalf
 
 // CrossL1 bounds the L1 movement for d mapped features: at most 2d cells change, so √(2d) times L2.
-func CrossL1(d int) int64 { return int64(math.Ceil(math.Sqrt(2*float64(d)*CrossL2sq) * (1 + 1e-12))) }
+func CrossL1(d int) int64 {
+	return int64(math.Ceil(math.Sqrt(2*float64(d)*CrossL2sq) * (1 + 1e-12)))
+}
 
-// CrossSums returns Σ over records of onehot(y) ⊗ z, row-major classes × d, z the record's row as integers
-// (latticeRow). x is n×d, mapped; y has classes 0..classes−1, or −1 for a record without a label.
+// CrossSums returns Σ over records of onehot(y) ⊗ z, row-major classes × d, z the record's row as
+// integers (latticeRow). x is n×d, mapped; y has classes 0..classes−1, or −1 for a record without a
+// label.
 func CrossSums(x *mat.Dense, y []int, classes int) []int64 {
 	n, d := x.Dims()
 	out := make([]int64, classes*d)
@@ -42,8 +45,8 @@ func CrossSums(x *mat.Dense, y []int, classes int) []int64 {
 	return out
 }
 
-// latticeRow truncates a row and checks in integers that features and intercept keep their bounds. A
-// part that exceeds its bound becomes zero. (NaN would exceed it, but no map makes NaN.)
+// latticeRow truncates a row and checks in integers that features and intercept keep their bounds.
+// A part that exceeds its bound becomes zero. (NaN would exceed it, but no map makes NaN.)
 func latticeRow(z []int64, row []float64) {
 	last := len(row) - 1
 	var norm int64
@@ -89,8 +92,8 @@ func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) 
 	return n, math.Sqrt(float64(classes)) * sd / each
 }
 
-// CrossMoments makes FitVotes' moments from the class sums' means (d×classes). The columns are centred to sum to
-// mean, the pool's mean row, because the rest of the risk is over the pool.
+// CrossMoments makes FitVotes' moments from the class sums' means (d×classes). The columns are
+// centred to sum to mean, the pool's mean row, because the rest of the risk is over the pool.
 func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 	d, k := means.Dims()
 	mu := mat.DenseCopyOf(means)
@@ -109,9 +112,10 @@ func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 //     classes, centring leaves half its variance);
 //   - sampling: the moments come from records, the risk's other part from the weighted pool x,
 //     which counts as effective rows;
-//   - drift: a class mean is off by about 1/K of residual (d numbers), the records' feature mean minus
-//     the pool's.
-func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effective, records float64, residual []float64) Noise {
+//   - drift: a class mean is off by about 1/K of residual (d numbers), the records' feature mean
+//     minus the pool's.
+func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effective, records float64,
+	residual []float64) Noise {
 	_, d := x.Dims()
 	k := float64(classes)
 	sd = crossColumn(classes, sd)
@@ -124,8 +128,8 @@ func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effecti
 	return Noise{Factor: squareRoot(c), Centred: classes > 2}
 }
 
-// crossColumn returns the standard deviation of the noise in a column of CrossMoments, if class sums
-// have noise of standard deviation sd. With two classes, a column is half their difference.
+// crossColumn returns the standard deviation of the noise in a column of CrossMoments, if class
+// sums have noise of standard deviation sd. With two classes, a column is half their difference.
 func crossColumn(classes int, sd float64) float64 {
 	if classes == 2 {
 		return sd * math.Sqrt(0.5)
@@ -141,8 +145,8 @@ func CrossInRange(sum, records int64) bool {
 // CrossMost returns the largest magnitude of a sum over this number of records.
 func CrossMost(records int64) int64 { return records * crossScale }
 
-// CrossDeviation returns the standard deviation of the noise on each entry of CrossMeans over n records,
-// if each sum holds this number of independent noises of this variance.
+// CrossDeviation returns the standard deviation of the noise on each entry of CrossMeans over n
+// records, if each sum holds this number of independent noises of this variance.
 func CrossDeviation(variance float64, draws int, n float64) float64 {
 	return math.Sqrt(float64(draws)*variance) / (crossScale * n)
 }

@@ -13,8 +13,8 @@ import (
 type CrossFit struct {
 	Fit
 	Drift Drift
-	// Tilted reports whether weights match the pool's mean to the records'. EffectiveRows is the pool's
-	// effective sample size (Kish) under the weights.
+	// Tilted reports whether weights match the pool's mean to the records'. EffectiveRows is the
+	// pool's effective sample size (Kish) under the weights.
 	Tilted        bool
 	EffectiveRows float64
 	// Remains is the drift of the weighted pool.
@@ -28,20 +28,21 @@ type CrossFit struct {
 // CrossTerms configure a fit to sums of label × features.
 type CrossTerms struct {
 	FitTerms
-	// Deviation is the standard deviation of the noise on each class sum's mean. Records is the number of
-	// summed records.
+	// Deviation is the standard deviation of the noise on each class sum's mean. Records is the
+	// number of summed records.
 	Deviation, Records float64
-	// Tilt permits weights that match a differing pool's mean to the records', if a share Keep of its rows stays
-	// effective.
+	// Tilt permits weights that match a differing pool's mean to the records', if a share Keep of
+	// its rows stays effective.
 	Tilt bool
 	Keep float64
-	// Nested leading features can be used without the others (dataset.Map.Nested); 0: all are alike.
+	// Nested leading features can be used without the others (dataset.Map.Nested); 0: all are
+	// alike.
 	Nested int
 }
 
-// FitCross fits a classifier to noisy sums (see CrossMeans) on a pool. The class sums give the moments; the rest
-// of the risk comes from the unlabelled pool. If the records' mean shows drift, the pool is weighted to match
-// that mean, or the remaining difference counts as noise.
+// FitCross fits a classifier to noisy sums (see CrossMeans) on a pool. The class sums give the
+// moments; the rest of the risk comes from the unlabelled pool. If the records' mean shows drift,
+// the pool is weighted to match that mean, or the remaining difference counts as noise.
 func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) (CrossFit, error) {
 	fail := func(err error) (CrossFit, error) { return CrossFit{}, err }
 	d, sd := pool.Dim(), o.Deviation
@@ -50,9 +51,10 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 		return fail(err)
 	}
 
-	// A record without a label adds nothing, so the intercepts' sum estimates the labelled share. If the
-	// share is below 1 by more than noise explains, use means over the labelled records.
-	labelled, labelledDeviation := math.Sqrt2*mat.Sum(means.RowView(d-1)), sd*math.Sqrt(2*float64(o.Classes))
+	// A record without a label adds nothing, so the intercepts' sum estimates the labelled share.
+	// If the share is below 1 by more than noise explains, use means over the labelled records.
+	labelled, labelledDeviation := math.Sqrt2*mat.Sum(means.RowView(d-1)),
+		sd*math.Sqrt(2*float64(o.Classes))
 	if 1-labelled > 4*labelledDeviation {
 		labelled = math.Max(labelled, 0.05)
 		means.Scale(1/labelled, means)
@@ -66,7 +68,8 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 		mean[j] = mat.Sum(means.RowView(j))
 	}
 	meanDeviation := sd * math.Sqrt(float64(o.Classes))
-	out := CrossFit{Drift: DriftOf(features, pool.Weight, mean, meanDeviation, o.Records), EffectiveRows: pool.EffectiveRows()}
+	out := CrossFit{Drift: DriftOf(features, pool.Weight, mean, meanDeviation, o.Records),
+		EffectiveRows: pool.EffectiveRows()}
 	out.Remains = out.Drift
 	if out.Drift.Found() && o.Tilt {
 		w := FitWeights(features, pool.Weight, mean, Isotropic(d-1, meanDeviation), 0, o.Keep, rng)
@@ -98,16 +101,18 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 	return out, nil
 }
 
-// nestedScales are the factors that fit tries for features Nested, Nested+1, …: 0 leaves these features out.
+// nestedScales are the factors that fit tries for features Nested, Nested+1, …: 0 leaves these
+// features out.
 var nestedScales = []float64{0, 0.25, 1}
 
-// fit returns the fit to moments mu and the transform in whose coordinates its ridge acts. With nested features
-// it makes one fit for each of nestedScales, all under the same fresh draws. A fit with more features counts
-// only if its estimated risk without noise is below that of the nested features' fit by more than noise and
-// sampling explain, so noise alone rarely brings in more features. Of the fits that count, fit returns the one
-// with the least risk. All is post-processing of mu. With a given λ no risk is estimated, and fit uses the
-// nested features alone.
-func (o CrossTerms) fit(pool *auxdata.Pool, mu *mat.Dense, noise Noise, rng *rand.Rand) (Fit, *mat.Dense) {
+// fit returns the fit to moments mu and the transform in whose coordinates its ridge acts. With
+// nested features it makes one fit for each of nestedScales, all under the same fresh draws. A fit
+// with more features counts only if its estimated risk without noise is below that of the nested
+// features' fit by more than noise and sampling explain, so noise alone rarely brings in more
+// features. Of the fits that count, fit returns the one with the least risk. All is post-processing
+// of mu. With a given λ no risk is estimated, and fit uses the nested features alone.
+func (o CrossTerms) fit(pool *auxdata.Pool, mu *mat.Dense, noise Noise,
+	rng *rand.Rand) (Fit, *mat.Dense) {
 	if o.Nested == 0 {
 		t := sphere(pool.X, pool.Weight, noise)
 		return fitVotes(pool.X, pool.Weight, mu, noise, o.FitTerms, t, rng), t
@@ -127,14 +132,16 @@ func (o CrossTerms) fit(pool *auxdata.Pool, mu *mat.Dense, noise Noise, rng *ran
 		scaled := noise
 		scaled.Factor = times(scaling, noise.Factor)
 		t := times(scaling, sphere(times(pool.X, scaling), pool.Weight, scaled))
-		fit := fitVotes(pool.X, pool.Weight, mu, noise, o.FitTerms, t, rand.New(rand.NewPCG(seed, 0)))
+		fit := fitVotes(pool.X, pool.Weight, mu, noise, o.FitTerms, t,
+			rand.New(rand.NewPCG(seed, 0)))
 		if scale == 0 {
 			best, nested, metric = fit, fit, t
 			continue
 		}
 		var difference mat.Dense
 		difference.Sub(fit.Model.W, nested.Model.W)
-		if sd := mat.Norm(times(noise.Factor.T(), &difference), 2); fit.chosen() < min(best.chosen(), nested.chosen()-sd) {
+		if sd := mat.Norm(times(noise.Factor.T(), &difference),
+			2); fit.chosen() < min(best.chosen(), nested.chosen()-sd) {
 			best, metric = fit, t
 		}
 	}

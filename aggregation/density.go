@@ -8,20 +8,20 @@ import (
 	"caucus/learners"
 )
 
-// DensityRatio is the model of Ji & Elkan 2013 (Machine Learning 93): a balanced logistic regression that
-// separates private rows D from pool rows E,
+// DensityRatio is the model of Ji & Elkan 2013 (Machine Learning 93): a balanced logistic
+// regression that separates private rows D from pool rows E,
 //
 //	β = argmin −(1/|E|) Σ_E log(1−p(x)) − (1/|D|) Σ_D log p(x) + (λ/2)‖β‖²,
 //
-// p(x) = σ(⟨β,(x,1)⟩), x the entries of a FeatureDesign. e^{⟨β,x⟩} estimates the ratio of D's density to
-// E's at x, up to a factor that cancels in self-normalised weights.
+// p(x) = σ(⟨β,(x,1)⟩), x the entries of a FeatureDesign. e^{⟨β,x⟩} estimates the ratio of D's
+// density to E's at x, up to a factor that cancels in self-normalised weights.
 //
 // Bound. The objective is λ-strongly convex, and only its second sum depends on a record: a mean of
 // n = |D| terms with gradient −(1−p)(x,1). So replacing one record moves n·β by at most S/λ, where
 // S bounds ‖c·(x,1) − c′·(x′,1)‖₂ over c, c′ in [0,1]. A group of the design times c is still
-// non-negative with sum at most 1, so it adds 2 (or 1, if it has one cell) to S²; the intercept adds
-// |c−c′|² ≤ 1. Rows of a map have norm at most R, so c·x − c′·x′ is at most 2R. (The paper's S = √d, for d
-// features in [0,1], is larger if there are one-hot blocks.)
+// non-negative with sum at most 1, so it adds 2 (or 1, if it has one cell) to S²; the intercept
+// adds |c−c′|² ≤ 1. Rows of a map have norm at most R, so c·x − c′·x′ is at most 2R. (The paper's S
+// = √d, for d features in [0,1], is larger if there are one-hot blocks.)
 type DensityRatio struct {
 	Design *FeatureDesign
 	Lambda float64 // λ > 0
@@ -70,13 +70,15 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 			row[j] /= c
 		}
 	}
-	// Rows are divided by c. SolveSurely divides by the weights' sum, 2, and so minimises half the objective
-	// over w = c·β, with ridge λ/(2c²), until half the gradient norm in w is solverBudget/n. Then w is within
-	// (solverBudget/n)·c²/λ of the exact solution, and n·β within solverBudget·c/λ.
+	// Rows are divided by c. SolveSurely divides by the weights' sum, 2, and so minimises half the
+	// objective over w = c·β, with ridge λ/(2c²), until half the gradient norm in w is
+	// solverBudget/n. Then w is within (solverBudget/n)·c²/λ of the exact solution, and n·β within
+	// solverBudget·c/λ.
 	mu := learners.Moments(rows, private, weight)
 	w, err := SolveSurely(rows, weight, 2, mu, r.Lambda/(2*c*c), solverBudget/(2*float64(n)))
 	if err != nil {
-		// Impossible in exact arithmetic (see SolveSurely). Return zeros, so that a failure reveals nothing.
+		// Impossible in exact arithmetic (see SolveSurely). Return zeros, so that a failure reveals
+		// nothing.
 		return out
 	}
 	for j := range out {
@@ -88,6 +90,7 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 // Weigh returns the weights of a given tilt beta (d numbers) on rows x (N×d).
 func Weigh(x *mat.Dense, beta []float64) WeightFit {
 	f := WeightFit{Beta: beta}
-	f.Weight, f.EffectiveRows, f.Largest = weightsOf(rowsOf(x), nil, mat.NewDense(len(beta), 1, append([]float64(nil), beta...)))
+	f.Weight, f.EffectiveRows, f.Largest = weightsOf(rowsOf(x), nil,
+		mat.NewDense(len(beta), 1, append([]float64(nil), beta...)))
 	return f
 }

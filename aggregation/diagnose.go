@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LawOf returns the distribution of the errors of weights f that FitWeights fitted to noisy means. A change ν of
-// the means changes the tilt β by about (cov+λ)⁻¹ν.
+// LawOf returns the distribution of the errors of weights f that FitWeights fitted to noisy means.
+// A change ν of the means changes the tilt β by about (cov+λ)⁻¹ν.
 func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	l := newWeightLaw(x, f.Weight)
 	if f.Lambda == 0 { // the zero model does not depend on the noise
@@ -22,7 +22,8 @@ func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	return l
 }
 
-// LawOfTilt returns the distribution of the errors of a tilt released with noise of deviation sd on each coefficient.
+// LawOfTilt returns the distribution of the errors of a tilt released with noise of deviation sd on
+// each coefficient.
 func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 	l := newWeightLaw(x, f.Weight)
 	if sd > 0 {
@@ -31,9 +32,10 @@ func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 	return l
 }
 
-// WorstNoise bounds Answer's Noise over all queries with values in [0,1]. With F the factor, |⟨Fᵀg, v⟩|² is the
-// squared weighted covariance of b with ⟨Fv, x⟩, at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the largest eigenvalue of
-// FᵀcovF. This is the noise part of the asymptotic variance of Ji & Elkan 2013, Theorem 2, for the worst query.
+// WorstNoise bounds Answer's Noise over all queries with values in [0,1]. With F the factor, |⟨Fᵀg,
+// v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩, at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the
+// largest eigenvalue of FᵀcovF. This is the noise part of the asymptotic variance of Ji & Elkan
+// 2013, Theorem 2, for the worst query.
 func (l *WeightLaw) WorstNoise() float64 {
 	if l.factor == nil {
 		return 0
@@ -52,7 +54,8 @@ func (l *WeightLaw) WorstNoise() float64 {
 	return math.Sqrt(values[p-1]) / 2
 }
 
-// Residual compares three means of a feature: in the release, in the weighted pool, and in the pool.
+// Residual compares three means of a feature: in the release, in the weighted pool, and in the
+// pool.
 type Residual struct {
 	Feature   string  `json:"feature"`
 	Released  float64 `json:"released"`
@@ -63,16 +66,19 @@ type Residual struct {
 
 const (
 	maxResiduals = 10
-	// gapNoise is the least gap, in standard deviations of the noise. Noise alone exceeds it once in 30,000.
+	// gapNoise is the least gap, in standard deviations of the noise. Noise alone exceeds it once
+	// in 30,000.
 	gapNoise = 4.0
 	// gapShare: a feature of fewer than 1 in 200 records is not reported as missing.
 	gapShare = 0.005
 )
 
-// Residuals returns the ten largest differences between released means and the weighted pool's. gaps lists
-// features that the pool lacks, so that no weights help: their released mean is, by more than noise explains,
-// above twice the weighted pool's mean, or outside the range of the pool's rows. x holds the rows of the law.
-func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, sd float64) (largest, gaps []Residual) {
+// Residuals returns the ten largest differences between released means and the weighted pool's.
+// gaps lists features that the pool lacks, so that no weights help: their released mean is, by more
+// than noise explains, above twice the weighted pool's mean, or outside the range of the pool's
+// rows. x holds the rows of the law.
+func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64,
+	sd float64) (largest, gaps []Residual) {
 	n, _ := x.Dims()
 	s := d.scale()
 	all := make([]Residual, len(means))
@@ -82,14 +88,17 @@ func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, s
 			v := x.At(i, j) / s
 			low, high, pool = math.Min(low, v), math.Max(high, v), pool+v/float64(n)
 		}
-		r := Residual{Feature: d.names[j], Released: m, Weighted: l.mean[j] / s, Pool: pool, Deviation: sd}
+		r := Residual{Feature: d.names[j], Released: m, Weighted: l.mean[j] / s, Pool: pool,
+			Deviation: sd}
 		all[j] = r
 		slack := gapNoise * sd
-		if m > high+slack || m < low-slack || (m > gapShare && r.Weighted < m/2 && m-r.Weighted > slack) {
+		if m > high+slack || m < low-slack ||
+			(m > gapShare && r.Weighted < m/2 && m-r.Weighted > slack) {
 			gaps = append(gaps, r)
 		}
 	}
-	// Two levels of a column differ equally, but for last bits by processor. So round, and keep their order.
+	// Two levels of a column differ equally, but for last bits by processor. So round, and keep
+	// their order.
 	away := func(r Residual) float64 { return math.Round(1e9 * math.Abs(r.Released-r.Weighted)) }
 	slices.SortStableFunc(all, func(a, b Residual) int { return cmp.Compare(away(b), away(a)) })
 	return all[:min(len(all), maxResiduals)], gaps

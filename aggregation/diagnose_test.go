@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestWeightLaw compares the stated standard deviation of an answer with the spread of answers over 400
-// fresh noises. A deviation estimated from 400 normal draws has a relative standard error of 1/√800 =
-// .035; 6.5 of these, .23, are exceeded with probability below 1e-10. The law is of first order, so the
-// noise is small, and the tolerance is .3.
+// TestWeightLaw compares the stated standard deviation of an answer with the spread of answers over
+// 400 fresh noises. A deviation estimated from 400 normal draws has a relative standard error of
+// 1/√800 = .035; 6.5 of these, .23, are exceeded with probability below 1e-10. The law is of first
+// order, so the noise is small, and the tolerance is .3.
 func TestWeightLaw(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	d := designs(t)["blocks"]
@@ -45,7 +45,8 @@ func TestWeightLaw(t *testing.T) {
 	for k := range answers {
 		m := noise.Draw(1, rng).RawMatrix().Data
 		floats.Add(m, means)
-		answers[k] = newWeightLaw(x, FitWeights(x, nil, m, noise, 0.01, 0, rng).Weight).Answer(b, Untold{Records: 1}).Estimate
+		answers[k] = newWeightLaw(x, FitWeights(x, nil, m, noise, 0.01, 0, rng).Weight).Answer(b,
+			Untold{Records: 1}).Estimate
 		beta := append([]float64{}, fit.Beta...)
 		for j := range beta {
 			beta[j] += sd * rng.NormFloat64()
@@ -78,7 +79,8 @@ func TestWeightLaw(t *testing.T) {
 	for i := range ward {
 		ward[i] = pool.At(i, 1)
 	}
-	if tight := LawOf(x, FitWeights(x, nil, means, noise, 1e-6, 0, rng), noise).Answer(ward, Untold{Records: 1}); tight.Sampling > 1e-3 {
+	if tight := LawOf(x, FitWeights(x, nil, means, noise, 1e-6, 0, rng), noise).Answer(ward,
+		Untold{Records: 1}); tight.Sampling > 1e-3 {
 		t.Errorf("a matched feature has a sampling deviation of %v", tight.Sampling)
 	}
 }
@@ -88,7 +90,9 @@ func TestWorstNoise(t *testing.T) {
 	x := mat.NewDense(4, 1, []float64{-1, -1, 1, 1})
 	f := Weigh(x, []float64{0})
 	law := LawOfTilt(x, f, 0.1)
-	if got := law.Answer([]float64{0, 0, 1, 1}, Untold{Records: 1}).Noise; math.Abs(got-law.WorstNoise()) > 1e-12 || math.Abs(got-0.05) > 1e-12 {
+	if got := law.Answer([]float64{0, 0, 1, 1},
+		Untold{Records: 1}).Noise; math.Abs(got-law.WorstNoise()) > 1e-12 ||
+		math.Abs(got-0.05) > 1e-12 {
 		t.Errorf("noise %v, bound %v, want .05 for both", got, law.WorstNoise())
 	}
 }
@@ -116,10 +120,10 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// TestMatchScore: the score by which MatchWeights chooses λ has the expectation of the squared distance
-// to the true means, and the chosen λ is about as good as the best. Both are means over 200 noises. The
-// distance's spread is about its mean, so its relative standard error is .07; the tolerance .5 is 7 of
-// these.
+// TestMatchScore: the score by which MatchWeights chooses λ has the expectation of the squared
+// distance to the true means, and the chosen λ is about as good as the best. Both are means over
+// 200 noises. The distance's spread is about its mean, so its relative standard error is .07; the
+// tolerance .5 is 7 of these.
 func TestMatchScore(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	d := designs(t)["blocks"]
@@ -164,8 +168,8 @@ func TestMatchScore(t *testing.T) {
 	}
 }
 
-// A ridge too small for a valid score ends the search. It is not part of the path, because a release
-// carries the path and needs finite numbers.
+// A ridge too small for a valid score ends the search. It is not part of the path, because a
+// release carries the path and needs finite numbers.
 func TestMatchPathIsFinite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	d := designs(t)["blocks"]

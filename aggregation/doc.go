@@ -1,11 +1,13 @@
-// Package aggregation adds up many parties' votes, sums and counts, and computes from released sums.
+// Package aggregation adds up many parties' votes, sums and counts, and computes from released
+// sums.
 //
-//   - Contributions are integers that are added exactly. Neither order of arrival nor sharding changes a bit.
+//   - Contributions are integers that are added exactly. Neither order of arrival nor sharding
+//     changes a bit.
 //   - Decoders accept only valid contributions.
-//   - Every fit takes released numbers and the known distribution of their noise. This is post-processing, at
-//     no privacy cost.
-//   - The package draws no privacy noise and does no input or output. A generator for an estimator's draws
-//     (fresh public noise, random features) is an argument.
+//   - Every fit takes released numbers and the known distribution of their noise. This is
+//     post-processing, at no privacy cost.
+//   - The package draws no privacy noise and does no input or output. A generator for an
+//     estimator's draws (fresh public noise, random features) is an argument.
 //
 // # Words
 //
@@ -23,9 +25,10 @@
 //
 //  1. Votes: ballot.go, tally.go.
 //  2. Solving: ridged.go, rows.go, moments.go (noise), simplex.go, perturbed.go, surely.go.
-//  3. Sums and their fits: votes.go, moment.go (votes by a matrix), means.go, cross.go (record sums),
-//     calibrate.go (probabilities), estimate.go (a ratio and its intervals).
-//  4. Pool weights: weights.go, features.go, density.go, diagnose.go; queries: answer.go, counted.go.
-//  5. More fits: crossfit.go, onestep.go (removes the ridge), expect.go; for noisy labels labels.go,
-//     labelcalibrate.go.
+//  3. Sums and their fits: votes.go, moment.go (votes by a matrix), means.go, cross.go (record
+//     sums), calibrate.go (probabilities), estimate.go (a ratio and its intervals).
+//  4. Pool weights: weights.go, features.go, density.go, diagnose.go; queries: answer.go,
+//     counted.go.
+//  5. More fits: crossfit.go, onestep.go (removes the ridge), expect.go; for noisy labels
+//     labels.go, labelcalibrate.go.
 package aggregation

@@ -6,8 +6,8 @@ import (
 	"caucus/aggregation"
 )
 
-// Three parties vote on the class of four public rows. Ballots add exactly, in any order. The mechanism
-// releases the vector of counts, with noise.
+// Three parties vote on the class of four public rows. Ballots add exactly, in any order. The
+// mechanism releases the vector of counts, with noise.
 func Example() {
 	tally := aggregation.NewTally(4, 3)
 	for _, votes := range [][]int{{0, 1, 2, 2}, {0, 1, 1, 2}, {0, 2, 1, 2}} {

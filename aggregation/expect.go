@@ -24,7 +24,8 @@ type Reference struct {
 	Classes int
 }
 
-// Teach returns a random linear teacher's class probabilities (N×classes) of rows x (last column: the intercept).
+// Teach returns a random linear teacher's class probabilities (N×classes) of rows x (last column:
+// the intercept).
 func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	n, d := x.Dims()
 	columns := learners.Columns(classes)
@@ -84,7 +85,8 @@ func (r *Reference) fit(mu *mat.Dense, noise Noise, lambda float64) learners.Lin
 }
 
 // UnderNoise returns the mean score of fits under fresh, scaled noise.
-func (r *Reference) UnderNoise(noise Noise, scale float64, draws int, score func(learners.Linear) float64) float64 {
+func (r *Reference) UnderNoise(noise Noise, scale float64, draws int,
+	score func(learners.Linear) float64) float64 {
 	rng := rand.New(rand.NewPCG(5, 6))
 	scaled := noise
 	scaled.Factor = mat.DenseCopyOf(noise.Factor)

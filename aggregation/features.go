@@ -15,13 +15,14 @@ import (
 // FeatureDesign lists the feature sums that sites release for a reweighting, and bounds how far one
 // record moves them. It depends on a schema alone.
 //
-// Its sums (cells) come in groups. In a group, a record's entries are never negative and sum to at most 1: a
-// block of encoded columns, the products of two blocks (a joint margin), or the bins of a number.
+// Its sums (cells) come in groups. In a group, a record's entries are never negative and sum to at
+// most 1: a block of encoded columns, the products of two blocks (a joint margin), or the bins of a
+// number.
 //
-// Bound. In units of 2⁻²⁰ a record's entries in a group are integers ≥ 0 that sum to at most s = 2²⁰.
-// Replacing a record removes one such vector a and adds another, b. So in a group of several cells ‖a−b‖₁
-// ≤ ‖a‖₁+‖b‖₁ ≤ 2s and, as ⟨a,b⟩ ≥ 0, ‖a−b‖₂² ≤ ‖a‖₂²+‖b‖₂² ≤ 2s²; in a group of one cell s and s².
-// Groups add up: B one-hot blocks move by at most √(2B)·s in L2 and 2B·s in L1.
+// Bound. In units of 2⁻²⁰ a record's entries in a group are integers ≥ 0 that sum to at most s =
+// 2²⁰. Replacing a record removes one such vector a and adds another, b. So in a group of several
+// cells ‖a−b‖₁ ≤ ‖a‖₁+‖b‖₁ ≤ 2s and, as ⟨a,b⟩ ≥ 0, ‖a−b‖₂² ≤ ‖a‖₂²+‖b‖₂² ≤ 2s²; in a group of one
+// cell s and s². Groups add up: B one-hot blocks move by at most √(2B)·s in L2 and 2B·s in L1.
 type FeatureDesign struct {
 	// L1 and L2sq bound the movement of Sums when one record is replaced.
 	L1, L2sq int64
@@ -31,7 +32,8 @@ type FeatureDesign struct {
 }
 
 // featureGroup is a run of cells. Cell k of a block is the encoded column start+k. Cell k of a
-// product is the product of one column of each block. Cell k of bins is 1 if the number is in bin k.
+// product is the product of one column of each block. Cell k of bins is 1 if the number is in bin
+// k.
 type featureGroup struct {
 	first, second dataset.Block // second.Width is 0 except in a product
 	bins          int
@@ -42,7 +44,8 @@ type featureGroup struct {
 
 const (
 	featureScale = crossScale
-	// maxFeatureCells keeps the computation of a tilt, whose work grows with cells², within a minute.
+	// maxFeatureCells keeps the computation of a tilt, whose work grows with cells², within a
+	// minute.
 	maxFeatureCells = 4096
 )
 
@@ -64,7 +67,8 @@ func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) 
 		if _, seen := of[b.Column]; !seen { // the column that marks missing values is not paired
 			of[b.Column] = b
 		}
-		d.add(featureGroup{first: b, width: b.Width, total: b.OneHot}, columns[b.Start:b.Start+b.Width])
+		d.add(featureGroup{first: b, width: b.Width, total: b.OneHot},
+			columns[b.Start:b.Start+b.Width])
 	}
 	if t.Bins != 0 && (t.Bins < 2 || t.Bins > 256) {
 		return nil, fmt.Errorf("design feature sums: %d bins: give 2 to 256, or 0 for none", t.Bins)
@@ -93,7 +97,8 @@ func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) 
 				names = append(names, columns[a.Start+i]+" and "+columns[b.Start+j])
 			}
 		}
-		d.add(featureGroup{first: a, second: b, width: a.Width * b.Width, total: a.OneHot && b.OneHot}, names)
+		d.add(featureGroup{first: a, second: b, width: a.Width * b.Width, total: a.OneHot &&
+			b.OneHot}, names)
 		if len(d.names) > maxFeatureCells {
 			break
 		}
@@ -116,9 +121,10 @@ func (d *FeatureDesign) add(g featureGroup, names []string) {
 	d.L2sq += k * featureScale * featureScale
 }
 
-// MappedDesign is the design for rows of a public map (dataset.Map with width columns, of which the last, the
-// intercept, is left out). Its methods take mapped rows in place of encoded ones. Mapped entries have signs and
-// norm at most R = √½, so one record moves their sum by 2R, and Sums by √CrossL2sq.
+// MappedDesign is the design for rows of a public map (dataset.Map with width columns, of which the
+// last, the intercept, is left out). Its methods take mapped rows in place of encoded ones. Mapped
+// entries have signs and norm at most R = √½, so one record moves their sum by 2R, and Sums by
+// √CrossL2sq.
 func MappedDesign(width int) *FeatureDesign {
 	d := &FeatureDesign{mapped: true, names: make([]string, width-1), L2sq: CrossL2sq}
 	for j := range d.names {
@@ -183,8 +189,8 @@ func binOf(v float64, bins int) int {
 	return min(int(math.Min(v, 1)*float64(bins)), bins-1)
 }
 
-// Rows returns the public features of encoded rows x (N×schema.Dim()) for fitting a tilt: entries divided
-// by Norm, so that each row has norm at most 1.
+// Rows returns the public features of encoded rows x (N×schema.Dim()) for fitting a tilt: entries
+// divided by Norm, so that each row has norm at most 1.
 func (d *FeatureDesign) Rows(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	if n == 0 {
@@ -209,7 +215,8 @@ func (d *FeatureDesign) Norm() float64 {
 	return math.Sqrt(float64(len(d.groups)))
 }
 
-// Sums returns Σ over records x (n×schema.Dim(), encoded) of their entries × 2²⁰, truncated. See L1 and L2sq.
+// Sums returns Σ over records x (n×schema.Dim(), encoded) of their entries × 2²⁰, truncated. See L1
+// and L2sq.
 func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	n, _ := x.Dims()
 	if d.mapped && n > 0 {
@@ -226,10 +233,10 @@ func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	return out
 }
 
-// safe does what row does, for a private record. It keeps the bound for any input. Entries outside [0,1] are
-// clamped, NaN becomes 0, and a group that sums to more than 1 (no encoding makes one) becomes zeros. On the
-// lattice a group then sums to at most featureScale, because truncation only lowers the sum and its rounding
-// error is far below one lattice step.
+// safe does what row does, for a private record. It keeps the bound for any input. Entries outside
+// [0,1] are clamped, NaN becomes 0, and a group that sums to more than 1 (no encoding makes one)
+// becomes zeros. On the lattice a group then sums to at most featureScale, because truncation only
+// lowers the sum and its rounding error is far below one lattice step.
 func (d *FeatureDesign) safe(out, encoded []float64) {
 	d.row(out, encoded)
 	if norm := floats.Norm(out, 2); d.mapped && !(norm*norm <= 0.5) {
@@ -259,8 +266,8 @@ func (d *FeatureDesign) InRange(sum, records int64) bool {
 // FeatureMost returns the largest magnitude of a sum over this number of records.
 func FeatureMost(records int64) int64 { return records * featureScale }
 
-// Means returns the mean entries of n records from their released sums, moved to the nearest possible
-// means: each in [0,1], and groups with a fixed total summing to 1.
+// Means returns the mean entries of n records from their released sums, moved to the nearest
+// possible means: each in [0,1], and groups with a fixed total summing to 1.
 func (d *FeatureDesign) Means(sums []float64, n float64) ([]float64, error) {
 	if len(sums) != d.Cells() {
 		return nil, fmt.Errorf("read feature sums: have %d numbers, want %d", len(sums), d.Cells())
@@ -285,8 +292,8 @@ func (g featureGroup) project(means []float64) {
 	}
 }
 
-// Deviation returns the standard deviation of the noise on an entry's mean, before Means projects it.
-// Each sum over n records holds this number of independent noises of this variance.
+// Deviation returns the standard deviation of the noise on an entry's mean, before Means projects
+// it. Each sum over n records holds this number of independent noises of this variance.
 func (d *FeatureDesign) Deviation(variance float64, draws int, n float64) float64 {
 	return math.Sqrt(float64(draws)*variance) / (featureScale * n)
 }
@@ -294,9 +301,9 @@ func (d *FeatureDesign) Deviation(variance float64, draws int, n float64) float6
 // noiseDraws estimates the deviations of the noise on Means to about a tenth.
 const noiseDraws = 64
 
-// Noise returns the law of the noise on means (from Means), in the units of Rows, for noise of deviation
-// sd (see Deviation). Projection changes the noise, so fresh public draws around the means are projected
-// too, group by group.
+// Noise returns the law of the noise on means (from Means), in the units of Rows, for noise of
+// deviation sd (see Deviation). Projection changes the noise, so fresh public draws around the
+// means are projected too, group by group.
 func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *rand.Rand) Noise {
 	f := mat.NewDense(d.Cells(), d.Cells(), nil)
 	if d.mapped {
@@ -322,9 +329,9 @@ func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *ra
 	return Noise{Factor: f, Laplace: laplace}
 }
 
-// WithSampling adds sampling to a law of the noise on means: n records are matched by N pool rows x (from
-// Rows), so it adds the pool's covariance over n and over N. The search for λ needs this, because weights
-// also fit the chance deviations of the pool.
+// WithSampling adds sampling to a law of the noise on means: n records are matched by N pool rows x
+// (from Rows), so it adds the pool's covariance over n and over N. The search for λ needs this,
+// because weights also fit the chance deviations of the pool.
 func (d *FeatureDesign) WithSampling(noise Noise, x *mat.Dense, n float64) Noise {
 	rows, cells := x.Dims()
 	c := newWeightLaw(x, nil).cov

@@ -83,7 +83,8 @@ func TestFeatureBound(t *testing.T) {
 			}
 			if i >= 20 && !d.mapped {
 				copy(row, people(1, rng.Float64(), rng).RawRowView(0))
-				row[4], row[8], row[9] = float64(rng.IntN(2)), float64(rng.IntN(2)), float64(rng.IntN(2))
+				row[4], row[8], row[9] = float64(rng.IntN(2)), float64(rng.IntN(2)),
+					float64(rng.IntN(2))
 			}
 			if d.mapped && i >= 20 && i < 40 { // the extreme of one axis
 				clear(row)
@@ -118,12 +119,13 @@ func TestFeatureBound(t *testing.T) {
 	}
 }
 
-// TestCountedBound: over all pairs of neighbours, each counted or not, CountedSums moves by at most the
-// bound. With numeric columns alone, where this bound exceeds that of Sums, it is attained.
+// TestCountedBound: over all pairs of neighbours, each counted or not, CountedSums moves by at most
+// the bound. With numeric columns alone, where this bound exceeds that of Sums, it is attained.
 func TestCountedBound(t *testing.T) {
 	all := designs(t)
 	numbers := tiltSchema()
-	numbers.Features = []dataset.Feature{{Column: "age", Kind: dataset.Numeric, Min: 0, Max: 1}, {Column: "dose", Kind: dataset.Numeric, Min: 0, Max: 1}}
+	numbers.Features = []dataset.Feature{{Column: "age", Kind: dataset.Numeric, Min: 0, Max: 1},
+		{Column: "dose", Kind: dataset.Numeric, Min: 0, Max: 1}}
 	var err error
 	if all["numbers"], err = NewFeatureDesign(numbers, FeatureTerms{}); err != nil {
 		t.Fatal(err)
@@ -166,7 +168,8 @@ func TestCountedBound(t *testing.T) {
 			}
 		}
 		if far1 > most1 || far2 > most2 {
-			t.Errorf("%s: moved by %d and %d, the bound is %d and %d", name, far1, far2, most1, most2)
+			t.Errorf("%s: moved by %d and %d, the bound is %d and %d", name, far1, far2, most1,
+				most2)
 		}
 		if name == "numbers" && (far1 != most1 || far2 != most2 || most1 <= d.L1) {
 			t.Errorf("%s: moved by %d and %d, the bound is %d and %d, that of the sums alone %d", name, far1, far2, most1, most2, d.L1)
@@ -174,7 +177,8 @@ func TestCountedBound(t *testing.T) {
 	}
 }
 
-// TestFeatureMeans: without noise the means are those of the records; noise is projected to possible means.
+// TestFeatureMeans: without noise the means are those of the records; noise is projected to
+// possible means.
 func TestFeatureMeans(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	x := people(500, 0.5, rng)
@@ -225,10 +229,10 @@ func TestFeatureMeans(t *testing.T) {
 	}
 }
 
-// TestFeatureNoise compares the stated law of the noise on means with the law of means of noisy sums,
-// estimated from 64 and 4,000 draws. A variance of Laplace noise from 64 draws has a relative standard
-// error of about .28, so a cell is off by 8 of these with probability below 1e-10, heavier tails
-// included. Forgetting the projection would give factors of 4 and more.
+// TestFeatureNoise compares the stated law of the noise on means with the law of means of noisy
+// sums, estimated from 64 and 4,000 draws. A variance of Laplace noise from 64 draws has a relative
+// standard error of about .28, so a cell is off by 8 of these with probability below 1e-10, heavier
+// tails included. Forgetting the projection would give factors of 4 and more.
 func TestFeatureNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	d := designs(t)["pairs"]
@@ -274,13 +278,14 @@ func TestFeatureDesignRefusals(t *testing.T) {
 		levels = append(levels, fmt.Sprint("level ", k))
 	}
 	s.Features[0].Levels, s.Features[2].Levels = levels, levels
-	if _, err := NewFeatureDesign(s, FeatureTerms{Pairs: [][2]string{{"ward", "sex"}}}); err == nil {
+	if _, err := NewFeatureDesign(s,
+		FeatureTerms{Pairs: [][2]string{{"ward", "sex"}}}); err == nil {
 		t.Error("a design of 5,041 cells was accepted")
 	}
 }
 
-// TestDensityRatioBound replaces one record of small sets by extreme ones and compares the movement of
-// n·β with the sensitivity, solver error included.
+// TestDensityRatioBound replaces one record of small sets by extreme ones and compares the movement
+// of n·β with the sensitivity, solver error included.
 func TestDensityRatioBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for name, d := range designs(t) {
@@ -310,13 +315,15 @@ func TestDensityRatioBound(t *testing.T) {
 				a, b := r.Fit(x), r.Fit(y)
 				moved := floats.Distance(a, b, 2)
 				if moved > r.Sensitivity() {
-					t.Fatalf("%s, λ = %g: n·β moved by %g, the bound is %g", name, lambda, moved, r.Sensitivity())
+					t.Fatalf("%s, λ = %g: n·β moved by %g, the bound is %g", name, lambda, moved,
+						r.Sensitivity())
 				}
 				tight = math.Max(tight, moved/r.Sensitivity())
 			}
 		}
 		t.Logf("%s: largest movement / bound %.3f (%d columns)", name, tight, width)
-		if got := (DensityRatio{Design: d, Lambda: 1, Pool: draw(4)}).Fit(&mat.Dense{}); len(got) != d.Cells()+1 || floats.Norm(got, 2) != 0 {
+		if got := (DensityRatio{Design: d, Lambda: 1,
+			Pool: draw(4)}).Fit(&mat.Dense{}); len(got) != d.Cells()+1 || floats.Norm(got, 2) != 0 {
 			t.Errorf("%s: no records give %v", name, got)
 		}
 	}

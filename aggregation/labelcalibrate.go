@@ -12,34 +12,37 @@ import (
 // calibrationFolds is the number of parts of the records. The fit to the other parts scores each.
 const calibrationFolds = 10
 
-// intervalRounds is how often an end of the interval and its errors, which depend on each other, are computed.
+// intervalRounds is how often an end of the interval and its errors, which depend on each other,
+// are computed.
 const intervalRounds = 6
 
-// Calibrate turns the scores of a fit to noisy labels into probabilities of the true labels, from the same
-// labels. fit is FitLabels' result for the same x, y and options. Let u be the unbiased estimate of a record's
-// class (learners.Channel.Unbiased), and p the probabilities of scores s after recalibration. Calibrate solves
-// over the N records
+// Calibrate turns the scores of a fit to noisy labels into probabilities of the true labels, from
+// the same labels. fit is FitLabels' result for the same x, y and options. Let u be the unbiased
+// estimate of a record's class (learners.Channel.Unbiased), and p the probabilities of scores s
+// after recalibration. Calibrate solves over the N records
 //
 //	Ê[pₖ] = Ê[uₖ],   Ê[Σₖ pₖsₖ] = Ê[Σₖ uₖsₖ],
 //
-// the equations of a fit by log loss to the true labels. With the fit's own scores they would be circular,
-// because the fit follows the noise in u: the noise adds Σᵢ Var(uᵢ)·∂sᵢ/∂uᵢ/N to Ê[Σₖ uₖsₖ] on average. So s is
-// each record's score by a fit to the other nine tenths (centred, because differences between these fits'
-// intercepts say nothing about the slope).
+// the equations of a fit by log loss to the true labels. With the fit's own scores they would be
+// circular, because the fit follows the noise in u: the noise adds Σᵢ Var(uᵢ)·∂sᵢ/∂uᵢ/N to Ê[Σₖ
+// uₖsₖ] on average. So s is each record's score by a fit to the other nine tenths (centred, because
+// differences between these fits' intercepts say nothing about the slope).
 //
-// A fit to fewer records is noisier, and noise in scores flattens the slope, by about their variance. T, the
-// sum of squared distances of the ten fits from their mean, estimates the variance of such a fit (a grouped
-// jackknife); the fit to all records has T·9/10. So the slope is multiplied by Var(s)/(Var(s) − T/10).
+// A fit to fewer records is noisier, and noise in scores flattens the slope, by about their
+// variance. T, the sum of squared distances of the ten fits from their mean, estimates the variance
+// of such a fit (a grouped jackknife); the fit to all records has T·9/10. So the slope is
+// multiplied by Var(s)/(Var(s) − T/10).
 //
-// Given the scores, the errors of both right hand sides are sums over records with known variance: a noisy
-// label is class k with probability rₖ = q + (keep−q)pₖ, so Cov u = (diag r − rrᵀ)/(keep−q)², which contains
-// privacy noise and sampling of labels. The noise of other records' labels in s counts twice, for its own
-// square and because pairs of records err together: the variance of u times the scatter of the ten fits.
+// Given the scores, the errors of both right hand sides are sums over records with known variance:
+// a noisy label is class k with probability rₖ = q + (keep−q)pₖ, so Cov u = (diag r −
+// rrᵀ)/(keep−q)², which contains privacy noise and sampling of labels. The noise of other records'
+// labels in s counts twice, for its own square and because pairs of records err together: the
+// variance of u times the scatter of the ten fits.
 //
-// The interval holds the slopes whose mean along the scores is within Normal95 deviations of the observed one.
-// Each slope implies its own deviation: steeper slopes give probabilities nearer to 0 and 1, which inform less
-// about them. (With one deviation for all slopes, a slope estimated too small would seem too certain.) SlopeSD
-// is derived from the interval's upper half.
+// The interval holds the slopes whose mean along the scores is within Normal95 deviations of the
+// observed one. Each slope implies its own deviation: steeper slopes give probabilities nearer to 0
+// and 1, which inform less about them. (With one deviation for all slopes, a slope estimated too
+// small would seem too certain.) SlopeSD is derived from the interval's upper half.
 //
 // Calibrate returns nil for too few records, and if the equations have no solution.
 func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.Rand) *Calibration {
@@ -90,7 +93,8 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 // farthest returns the lower (side −1) or upper (side 1) end of the interval: the slope whose mean
 // along the scores is Normal95 standard deviations from the observed one, by the errors that this
 // slope implies. It returns false if there is none.
-func (o LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float64, along, side float64) (float64, bool) {
+func (o LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float64,
+	along, side float64) (float64, bool) {
 	to, slope := along, 0.0
 	for range intervalRounds {
 		r, ok := learners.Recalibrate(held, nil, share, to)
@@ -120,9 +124,10 @@ func centred(s *mat.Dense) (*mat.Dense, []float64) {
 	return out, means
 }
 
-// heldOut returns each record's centred scores by the fit to the other folds, N×columns, and for each fit
-// its distance from the fits' mean on all records.
-func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) (held *mat.Dense, off []*mat.Dense, err error) {
+// heldOut returns each record's centred scores by the fit to the other folds, N×columns, and for
+// each fit its distance from the fits' mean on all records.
+func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64,
+	rng *rand.Rand) (held *mat.Dense, off []*mat.Dense, err error) {
 	n := len(y)
 	fold := make([]int, n)
 	for to, i := range rng.Perm(n) {
@@ -141,7 +146,8 @@ func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64, rng *rand.R
 		if err != nil {
 			return nil, nil, err
 		}
-		s, _ := centred(o.solve(risk, lambda, labelFinal, labelIterations, o.start(tx, ty, lambda, rng)).Scores(x))
+		s, _ := centred(o.solve(risk, lambda, labelFinal, labelIterations,
+			o.start(tx, ty, lambda, rng)).Scores(x))
 		off = append(off, s)
 		for i := range n {
 			if fold[i] == f {
@@ -160,9 +166,9 @@ func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64, rng *rand.R
 	return held, off, nil
 }
 
-// targetErrors returns the covariance of the errors of the shares, then of the mean along the held-out
-// scores, at the records' probabilities p (N×classes). A fit's variance is 9/10 of the sum of the fits'
-// squared distances.
+// targetErrors returns the covariance of the errors of the shares, then of the mean along the
+// held-out scores, at the records' probabilities p (N×classes). A fit's variance is 9/10 of the sum
+// of the fits' squared distances.
 func (o LabelOptions) targetErrors(p, held *mat.Dense, off []*mat.Dense) *mat.SymDense {
 	n, columns := held.Dims()
 	keep, flip := o.Channel.Keep, o.Channel.Flip()

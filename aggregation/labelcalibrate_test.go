@@ -76,11 +76,11 @@ func slopeOf(t *testing.T, m, truth learners.Linear, r *rand.Rand) float64 {
 	return best.Slope
 }
 
-// TestCalibrateLabels: on average the slope found from noisy labels is the true one, and its standard
-// deviation is as stated, for losses that give log odds and losses that give margins, two and three
-// classes. In units of that deviation, the mean error of n trials has a standard error of 1/√n, and its
-// deviation one of 1/√(2n); 6.5 of these are exceeded with probability 1e-10. The same equations with the
-// fit's own scores, which are circular, must be off by more.
+// TestCalibrateLabels: on average the slope found from noisy labels is the true one, and its
+// standard deviation is as stated, for losses that give log odds and losses that give margins, two
+// and three classes. In units of that deviation, the mean error of n trials has a standard error of
+// 1/√n, and its deviation one of 1/√(2n); 6.5 of these are exceeded with probability 1e-10. The
+// same equations with the fit's own scores, which are circular, must be off by more.
 func TestCalibrateLabels(t *testing.T) {
 	const trials, n, d = 40, 1000, 32
 	tolerance := 6.5 / math.Sqrt(trials)
@@ -89,12 +89,17 @@ func TestCalibrateLabels(t *testing.T) {
 		loss, correction string
 		keep, lambda     float64
 	}
-	for _, c := range testlevel.Of(t, []world{{2, "logistic", CorrectionBackward, .95, 1e-3}, {2, "sigmoid", CorrectionNone, .95, 1e-5}, {3, "logistic", CorrectionBackward, .95, 1e-3}}, 1) {
+	for _, c := range testlevel.Of(t,
+		[]world{{2, "logistic", CorrectionBackward, .95, 1e-3},
+			{2, "sigmoid", CorrectionNone, .95, 1e-5},
+			{3, "logistic", CorrectionBackward, .95, 1e-3}},
+		1) {
 		loss, err := learners.LossNamed(c.loss)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := LabelOptions{Channel: learners.Channel{Keep: c.keep, Classes: c.classes}, Loss: loss, Risk: RiskAccuracy, Correction: c.correction, Lambda: c.lambda}
+		o := LabelOptions{Channel: learners.Channel{Keep: c.keep, Classes: c.classes}, Loss: loss,
+			Risk: RiskAccuracy, Correction: c.correction, Lambda: c.lambda}
 		truth := linearWorld(c.classes, d)
 		var off, circular []float64
 		for seed := range uint64(trials) {
@@ -134,14 +139,15 @@ func TestCalibrateLabels(t *testing.T) {
 	}
 }
 
-// TestCalibrateLabelsRefuses: there is no slope for too few records, labels without signal, or a missing
-// class.
+// TestCalibrateLabelsRefuses: there is no slope for too few records, labels without signal, or a
+// missing class.
 func TestCalibrateLabelsRefuses(t *testing.T) {
 	loss, err := learners.LossNamed("logistic")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := LabelOptions{Channel: learners.Channel{Keep: .75, Classes: 2}, Loss: loss, Risk: RiskAccuracy, Correction: CorrectionBackward, Lambda: 1e-3}
+	o := LabelOptions{Channel: learners.Channel{Keep: .75, Classes: 2}, Loss: loss,
+		Risk: RiskAccuracy, Correction: CorrectionBackward, Lambda: 1e-3}
 	truth := linearWorld(2, 6)
 	for name, c := range map[string]struct {
 		rows  int

@@ -30,7 +30,9 @@ func Risks() []string { return []string{RiskAccuracy, RiskBER, RiskAUC} }
 
 // Corrections lists the values of LabelOptions.Correction; not each works with each loss or risk
 // (see LabelOptions.Validate).
-func Corrections() []string { return []string{CorrectionNone, CorrectionBackward, CorrectionForward} }
+func Corrections() []string {
+	return []string{CorrectionNone, CorrectionBackward, CorrectionForward}
+}
 
 // LabelOptions configure a fit to noisy labels.
 type LabelOptions struct {
@@ -38,7 +40,8 @@ type LabelOptions struct {
 	Loss       learners.Loss
 	Risk       string
 	Correction string
-	// Lambda is the ridge, times the scale of the loss. 0 chooses it by cross-validation on noisy labels, at no cost.
+	// Lambda is the ridge, times the scale of the loss. 0 chooses it by cross-validation on noisy
+	// labels, at no cost.
 	Lambda float64
 }
 
@@ -72,7 +75,8 @@ type LabelFit struct {
 // LabelPoint is one step of the search for the ridge.
 type LabelPoint struct {
 	Lambda float64 `json:"lambda"`
-	// Held is the unbiased held-out risk. Error is the standard error of its difference from the best.
+	// Held is the unbiased held-out risk. Error is the standard error of its difference from the
+	// best.
 	Held  float64 `json:"held_out"`
 	Error float64 `json:"standard_error,omitempty"`
 }
@@ -83,7 +87,8 @@ type labelRisk interface {
 }
 
 // labelRidges are tried in order. The weakest ones suit small features and little label noise.
-var labelRidges = []float64{1, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7}
+var labelRidges = []float64{1, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6,
+	3e-7, 1e-7}
 
 const (
 	labelFolds      = 5
@@ -91,19 +96,21 @@ const (
 	labelGradient   = 1e-4 // gradient norm at which a search stops, in units of the loss's scale
 	labelFinal      = 1e-6
 	labelIterations = 300
-	labelSearching  = 60 // iterations per ridge; each ridge starts from the solution of the ridge before
+	// iterations per ridge; each ridge starts from the solution of the ridge before
+	labelSearching = 60
 )
 
-// FitLabels fits a linear classifier to rows x (N×d; the last column, the intercept, is a positive constant)
-// with labels y that went through o.Channel. It ignores labels outside 0..K-1. It is post-processing of the
-// labels.
+// FitLabels fits a linear classifier to rows x (N×d; the last column, the intercept, is a positive
+// constant) with labels y that went through o.Channel. It ignores labels outside 0..K-1. It is
+// post-processing of the labels.
 //
-// With Lambda 0 it takes the strongest ridge whose held-out risk is within one standard error of the least,
-// because under much noise many ridges look alike, and the strongest is the safest.
+// With Lambda 0 it takes the strongest ridge whose held-out risk is within one standard error of
+// the least, because under much noise many ridges look alike, and the strongest is the safest.
 //
-// RiskAUC does not determine the threshold of the scores, which is then set where the unbiased estimate of each
-// class's errors is least. For RiskAccuracy the threshold moves only if that is clearly better, because a strong
-// ridge shrinks the features' weights but not the noise in the intercept.
+// RiskAUC does not determine the threshold of the scores, which is then set where the unbiased
+// estimate of each class's errors is least. For RiskAccuracy the threshold moves only if that is
+// clearly better, because a strong ridge shrinks the features' weights but not the noise in the
+// intercept.
 func FitLabels(x *mat.Dense, y []int, o LabelOptions, rng *rand.Rand) (LabelFit, error) {
 	if err := o.Validate(); err != nil {
 		return LabelFit{}, fmt.Errorf("fit labels: %w", err)
@@ -164,7 +171,8 @@ func (o LabelOptions) costs(y []int) []learners.ClassCost {
 		base, channel = learners.BackwardCost(o.Channel), o.Channel
 	}
 	costs := make([]learners.ClassCost, learners.Columns(o.Channel.Classes))
-	// For the AUC with a symmetric loss, the corrections of a pair's two labels cancel up to a factor.
+	// For the AUC with a symmetric loss, the corrections of a pair's two labels cancel up to a
+	// factor.
 	if o.Loss.Symmetric() && o.Risk == RiskAUC {
 		base = learners.PlainCost()
 	}
@@ -199,7 +207,8 @@ func (o LabelOptions) risk(x *mat.Dense, y []int, rng *rand.Rand) (labelRisk, er
 	return learners.NewMarginRisk(x, y, o.Channel.Classes, o.Loss, o.costs(y), forward)
 }
 
-// start returns the squared loss's solution, because searches from the origin may end in a poor local minimum.
+// start returns the squared loss's solution, because searches from the origin may end in a poor
+// local minimum.
 func (o LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) []float64 {
 	if o.Loss.Convex() && o.Correction == CorrectionNone {
 		return nil
@@ -220,9 +229,11 @@ func (o LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Ran
 	return convex.solve(risk, lambda, labelGradient, labelIterations, nil).W.RawMatrix().Data
 }
 
-func (o LabelOptions) solve(risk labelRisk, lambda, gradient float64, iterations int, start []float64) learners.Linear {
+func (o LabelOptions) solve(risk labelRisk, lambda, gradient float64, iterations int,
+	start []float64) learners.Linear {
 	risk.SetRidge(lambda / o.Loss.Scale())
-	w, _ := learners.Minimize(risk, start, learners.Settings{GradientNorm: gradient, MaxIterations: iterations})
+	w, _ := learners.Minimize(risk, start,
+		learners.Settings{GradientNorm: gradient, MaxIterations: iterations})
 	return learners.NewLinear(w, o.Channel.Classes)
 }
 
@@ -321,14 +332,16 @@ func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 
 	return 1 - got.Accuracy
 }
 
-// cut moves each column's intercept so that the unbiased estimate of the errors is least at a threshold of
-// zero. If cautious is set, it moves an intercept only for a gain above two standard errors of the noise.
+// cut moves each column's intercept so that the unbiased estimate of the errors is least at a
+// threshold of zero. If cautious is set, it moves an intercept only for a gain above two standard
+// errors of the noise.
 func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious bool) {
 	scores := m.Scores(x)
 	d, columns := m.W.Dims()
 	intercept := x.At(0, d-1)
 	p, q := o.Channel.Keep, o.Channel.Flip()
-	spread := 2 * math.Sqrt(p*(1-p)) / (p - q) // about the largest standard deviation of a row's 2·Unbiased−1
+	// about the largest standard deviation of a row's 2·Unbiased−1
+	spread := 2 * math.Sqrt(p*(1-p)) / (p - q)
 	for k := range columns {
 		class := k
 		if o.Channel.Classes == 2 {
@@ -344,7 +357,8 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 			}
 		}
 		slices.SortFunc(order, func(i, j int) int { return cmp.Compare(s[i], s[j]) })
-		// errors[a] is the number of errors, up to a constant, if the threshold is above the first a rows.
+		// errors[a] is the number of errors, up to a constant, if the threshold is above the first
+		// a rows.
 		errors := make([]float64, len(s)+1)
 		for a, i := range order {
 			errors[a+1] = errors[a] + 2*o.Channel.Unbiased(y[i] == class) - 1
@@ -378,8 +392,9 @@ type LabelShares struct {
 	Error []float64 `json:"standard_error"`
 }
 
-// DebiasedShares debiases the shares n_k/N of noisy labels: (n_k/N − q)/(p − q). Given the true labels, the
-// variance is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²). Error uses the projected share as the true share π.
+// DebiasedShares debiases the shares n_k/N of noisy labels: (n_k/N − q)/(p − q). Given the true
+// labels, the variance is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²). Error uses the projected share as
+// the true share π.
 func DebiasedShares(y []int, c learners.Channel) LabelShares {
 	s := LabelShares{Share: make([]float64, c.Classes), Error: make([]float64, c.Classes)}
 	n := 0.0
@@ -406,7 +421,8 @@ func DebiasedShares(y []int, c learners.Channel) LabelShares {
 
 // LabelSharesOf adds projection and error to debiased shares of n labels.
 func LabelSharesOf(share []float64, n float64, c learners.Channel) LabelShares {
-	s := LabelShares{Share: share, Projected: ProjectSimplex(share, 1), Error: make([]float64, c.Classes)}
+	s := LabelShares{Share: share, Projected: ProjectSimplex(share, 1),
+		Error: make([]float64, c.Classes)}
 	p, q := c.Keep, c.Flip()
 	for k, share := range s.Projected {
 		s.Error[k] = math.Sqrt((share*p*(1-p) + (1-share)*q*(1-q)) / n / ((p - q) * (p - q)))

@@ -45,11 +45,11 @@ func noisyProblem(seed uint64, n, d, classes int, keep float64) (x *mat.Dense, t
 	return x, truth, noisy
 }
 
-// TestFitLabels: for every valid combination of loss, risk and correction, two and four classes, a fit to
-// noisy labels is far better than the largest class. Three combinations have no such promise and are left
-// out: a symmetric loss without correction for more than two classes; unhinged for accuracy, because its
-// intercept is the difference of the class sizes, whatever the features; and the barrier hinge, for the
-// same reason, if one class is much rarer than the rest.
+// TestFitLabels: for every valid combination of loss, risk and correction, two and four classes, a
+// fit to noisy labels is far better than the largest class. Three combinations have no such promise
+// and are left out: a symmetric loss without correction for more than two classes; unhinged for
+// accuracy, because its intercept is the difference of the class sizes, whatever the features; and
+// the barrier hinge, for the same reason, if one class is much rarer than the rest.
 func TestFitLabels(t *testing.T) {
 	for _, c := range []struct {
 		classes int
@@ -62,9 +62,12 @@ func TestFitLabels(t *testing.T) {
 		for _, loss := range learners.Losses() {
 			for _, risk := range Risks() {
 				for _, correction := range Corrections() {
-					o := LabelOptions{Channel: learners.Channel{Keep: c.keep, Classes: c.classes}, Loss: loss, Risk: risk, Correction: correction, Lambda: 1e-3}
-					if o.Validate() != nil || loss.Name() == "unhinged" && risk == RiskAccuracy || loss.Unbalanced(c.classes) && risk == RiskAccuracy ||
-						loss.Symmetric() && correction == CorrectionNone && c.classes > 2 && risk == RiskAccuracy {
+					o := LabelOptions{Channel: learners.Channel{Keep: c.keep, Classes: c.classes},
+						Loss: loss, Risk: risk, Correction: correction, Lambda: 1e-3}
+					if o.Validate() != nil || loss.Name() == "unhinged" && risk == RiskAccuracy ||
+						loss.Unbalanced(c.classes) && risk == RiskAccuracy ||
+						loss.Symmetric() && correction == CorrectionNone && c.classes > 2 &&
+							risk == RiskAccuracy {
 						continue
 					}
 					fit, err := FitLabels(x, noisy, o, rand.New(rand.NewPCG(4, 4)))
@@ -77,7 +80,8 @@ func TestFitLabels(t *testing.T) {
 						got = m.AUC
 					}
 					if got < c.floor {
-						t.Errorf("%d classes, %s, %s, %s: %+v, want at least %g", c.classes, loss.Name(), risk, correction, m, c.floor)
+						t.Errorf("%d classes, %s, %s, %s: %+v, want at least %g", c.classes,
+							loss.Name(), risk, correction, m, c.floor)
 					}
 				}
 			}
@@ -85,13 +89,14 @@ func TestFitLabels(t *testing.T) {
 	}
 }
 
-// TestSearchFindsARidge: the search is deterministic, takes a ridge of its grid, and is at most a point
-// worse than either end of the grid.
+// TestSearchFindsARidge: the search is deterministic, takes a ridge of its grid, and is at most a
+// point worse than either end of the grid.
 func TestSearchFindsARidge(t *testing.T) {
 	x, _, noisy := noisyProblem(1, 1500, 30, 2, 0.65)
 	tx, truth, _ := noisyProblem(2, 4000, 30, 2, 1)
 	loss, _ := learners.LossNamed("logistic")
-	o := LabelOptions{Channel: learners.Channel{Keep: 0.65, Classes: 2}, Loss: loss, Risk: RiskAccuracy, Correction: CorrectionBackward}
+	o := LabelOptions{Channel: learners.Channel{Keep: 0.65, Classes: 2}, Loss: loss,
+		Risk: RiskAccuracy, Correction: CorrectionBackward}
 	accuracy := func(o LabelOptions) float64 {
 		fit, err := FitLabels(x, noisy, o, rand.New(rand.NewPCG(4, 4)))
 		if err != nil {
@@ -101,7 +106,8 @@ func TestSearchFindsARidge(t *testing.T) {
 		if !mat.Equal(fit.Model.W, again.Model.W) {
 			t.Error("another model the second time")
 		}
-		return learners.Measure(fit.Model, tx, truth, learners.Channel{Keep: 1, Classes: 2}).Accuracy
+		return learners.Measure(fit.Model, tx, truth,
+			learners.Channel{Keep: 1, Classes: 2}).Accuracy
 	}
 	auto := accuracy(o)
 	for _, end := range []float64{labelRidges[0], labelRidges[len(labelRidges)-1]} {
@@ -115,7 +121,8 @@ func TestSearchFindsARidge(t *testing.T) {
 func TestFitLabelsErrors(t *testing.T) {
 	logistic, _ := learners.LossNamed("logistic")
 	hinge, _ := learners.LossNamed("hinge")
-	good := LabelOptions{Channel: learners.Channel{Keep: 0.8, Classes: 2}, Loss: logistic, Risk: RiskAccuracy, Correction: CorrectionNone}
+	good := LabelOptions{Channel: learners.Channel{Keep: 0.8, Classes: 2}, Loss: logistic,
+		Risk: RiskAccuracy, Correction: CorrectionNone}
 	for says, change := range map[string]func(*LabelOptions){
 		"accuracy ber auc":           func(o *LabelOptions) { o.Risk = "error" },
 		"none backward forward":      func(o *LabelOptions) { o.Correction = "sideways" },
@@ -126,7 +133,8 @@ func TestFitLabelsErrors(t *testing.T) {
 	} {
 		o := good
 		change(&o)
-		if _, err := FitLabels(mat.NewDense(2, 2, nil), []int{-1, 2}, o, rand.New(rand.NewPCG(1, 1))); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := FitLabels(mat.NewDense(2, 2, nil), []int{-1, 2}, o,
+			rand.New(rand.NewPCG(1, 1))); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("error %v, want %q", err, says)
 		}
 	}
@@ -134,15 +142,16 @@ func TestFitLabelsErrors(t *testing.T) {
 	for _, risk := range Risks() {
 		o := good
 		o.Risk = risk
-		if _, err := FitLabels(mat.NewDense(1, 2, []float64{0.2, 0.7}), []int{1}, o, rand.New(rand.NewPCG(1, 1))); err != nil {
+		if _, err := FitLabels(mat.NewDense(1, 2, []float64{0.2, 0.7}), []int{1}, o,
+			rand.New(rand.NewPCG(1, 1))); err != nil {
 			t.Errorf("one row, %s: %v", risk, err)
 		}
 	}
 }
 
-// TestDebiasedShares: over 4,000 draws of the channel the mean of the estimates is within 6 standard
-// errors of the true shares (false alarms 1e-8 for each of 5 numbers), and their spread is within a tenth
-// of the stated error.
+// TestDebiasedShares: over 4,000 draws of the channel the mean of the estimates is within 6
+// standard errors of the true shares (false alarms 1e-8 for each of 5 numbers), and their spread is
+// within a tenth of the stated error.
 func TestDebiasedShares(t *testing.T) {
 	c := learners.Channel{Keep: 0.5, Classes: 5}
 	truth := make([]int, 300)

@@ -10,21 +10,21 @@ import (
 	"caucus/learners"
 )
 
-// MeansDesign is the public side of the mechanism "means", made from pool, map and classes alone. A party
-// sends the direction of
+// MeansDesign is the public side of the mechanism "means", made from pool, map and classes alone. A
+// party sends the direction of
 //
 //	(mean over its records of (onehot(y) − 1/K) ⊗ x) in coordinates xT,
 //
 // T = (S + ridge)^(−1/2) with S the pool's second moment, as an integer vector of norm at most
 // meansRadius, row-major d × learners.Columns(classes) (for two classes the one column of class 1).
 //
-// Bound. MeansInRange holds for every vector that a party sends: as its last step, Direction checks this
-// in integers and sends zeros if it fails. So for any records, replacing the party moves the sum by at
-// most 2·meansRadius in L2, and √cells times that in L1.
+// Bound. MeansInRange holds for every vector that a party sends: as its last step, Direction checks
+// this in integers and sends zeros if it fails. So for any records, replacing the party moves the
+// sum by at most 2·meansRadius in L2, and √cells times that in L1.
 //
-// Why directions: in these coordinates the noise is equal in every direction of the fit. The length of a
-// mean mostly reflects the number of records, so dropping it loses little, needs no public length, and no
-// party counts more than another.
+// Why directions: in these coordinates the noise is equal in every direction of the fit. The length
+// of a mean mostly reflects the number of records, so dropping it loses little, needs no public
+// length, and no party counts more than another.
 type MeansDesign struct {
 	to, back *mat.Dense // T and its inverse, d×d
 	mean     []float64  // mean of the pool's rows
@@ -35,11 +35,13 @@ const (
 	// meansRadius keeps a cell within 16 bits. Truncation moves a cell by less than 1; at ε = 64,
 	// the largest in a plan, noise has a standard deviation of 700 or more.
 	meansRadius = 1 << 14
-	// meansRidge limits how much T stretches directions of small variance. Rows have norm at most 1.
+	// meansRidge limits how much T stretches directions of small variance. Rows have norm at most
+	// 1.
 	meansRidge = 1e-3
-	// meansLength is a fixed value for the length of a party's mean: the correlation of class and features, at
-	// most 1/2 for two classes, plus the scatter of few records. It scales noise and signal alike, so the
-	// release's ridge compensates: on adult, phishing and wisdm_har a quarter to twice this length were as good.
+	// meansLength is a fixed value for the length of a party's mean: the correlation of class and
+	// features, at most 1/2 for two classes, plus the scatter of few records. It scales noise and
+	// signal alike, so the release's ridge compensates: on adult, phishing and wisdm_har a quarter
+	// to twice this length were as good.
 	meansLength = 0.3
 )
 
@@ -72,7 +74,8 @@ func MeansInRange(v []int64) bool {
 func NewMeansDesign(x *mat.Dense, weight []float64, classes int) *MeansDesign {
 	n, d := x.Dims()
 	g := metricOf(x, weight)
-	m := &MeansDesign{to: g.power(-0.5, 1, meansRidge), back: g.power(0.5, 1, meansRidge), mean: make([]float64, d), classes: classes}
+	m := &MeansDesign{to: g.power(-0.5, 1, meansRidge), back: g.power(0.5, 1, meansRidge),
+		mean: make([]float64, d), classes: classes}
 	total := 0.0
 	for i := range n {
 		total += at(weight, i)
@@ -90,8 +93,8 @@ func (m *MeansDesign) NewSum() *mat.Dense {
 	return mat.NewDense(len(m.mean), learners.Columns(m.classes), nil)
 }
 
-// Add adds records to a party's sum. x is n×d, mapped. y has classes 0..classes−1; records with −1, no
-// label, are ignored.
+// Add adds records to a party's sum. x is n×d, mapped. y has classes 0..classes−1; records with −1,
+// no label, are ignored.
 func (m *MeansDesign) Add(sum, x *mat.Dense, y []int) {
 	_, c := sum.Dims()
 	for i, class := range y {
@@ -134,8 +137,8 @@ func (m *MeansDesign) Direction(sum *mat.Dense) []int64 {
 	return out
 }
 
-// Mu makes FitVotes' moments (d×learners.Columns(classes)) from the noisy sum of the parties' directions:
-// the mean direction times meansLength, plus the pool's mean row over K.
+// Mu makes FitVotes' moments (d×learners.Columns(classes)) from the noisy sum of the parties'
+// directions: the mean direction times meansLength, plus the pool's mean row over K.
 func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	d, c := len(m.mean), learners.Columns(m.classes)
 	if len(sum) != d*c {
@@ -161,11 +164,15 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	return mu, nil
 }
 
-// Told returns what Mu returns for a release without noise, if every party's mean gives the moments mu.
+// Told returns what Mu returns for a release without noise, if every party's mean gives the moments
+// mu.
 func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
-	about := func(from *mat.Dense, sign float64) *mat.Dense { // about adds or removes the pool's mean row divided by K
+	// about adds or removes the pool's mean row divided by K
+	about := func(from *mat.Dense, sign float64) *mat.Dense {
 		out := mat.DenseCopyOf(from)
-		out.Apply(func(j, _ int, v float64) float64 { return v + sign*m.mean[j]/float64(m.classes) }, out)
+		out.Apply(func(j, _ int, v float64) float64 {
+			return v + sign*m.mean[j]/float64(m.classes)
+		}, out)
 		return out
 	}
 	var z, told mat.Dense

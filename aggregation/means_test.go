@@ -11,8 +11,8 @@ import (
 	"caucus/learners"
 )
 
-// anyRecords draws a party's records, hostile ones included: values outside every schema, infinite, NaN,
-// labels missing, no records.
+// anyRecords draws a party's records, hostile ones included: values outside every schema, infinite,
+// NaN, labels missing, no records.
 func anyRecords(t *rapid.T, name string, d, classes int) (*mat.Dense, []int) {
 	n := rapid.IntRange(0, 6).Draw(t, name+" records")
 	if n == 0 {
@@ -20,7 +20,8 @@ func anyRecords(t *rapid.T, name string, d, classes int) (*mat.Dense, []int) {
 	}
 	value := rapid.OneOf(
 		rapid.Float64Range(-1, 1),
-		rapid.SampledFrom([]float64{0, 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 1e308, 5e-324, math.Sqrt(.5)}),
+		rapid.SampledFrom([]float64{0, 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 1e308, 5e-324,
+			math.Sqrt(.5)}),
 	)
 	x, y := mat.NewDense(n, d, nil), make([]int, n)
 	for i := range n {
@@ -40,22 +41,25 @@ func directionOf(m *MeansDesign) func(*mat.Dense, []int) []int64 {
 	}
 }
 
-// TestMeansBound: for any records of two parties, their vectors are in range and no further apart than
-// the declared bounds, in integers.
+// TestMeansBound: for any records of two parties, their vectors are in range and no further apart
+// than the declared bounds, in integers.
 func TestMeansBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		classes := rapid.IntRange(2, 4).Draw(t, "classes")
 		d := rapid.IntRange(2, 5).Draw(t, "features")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "pool"), 1))
 		m := NewMeansDesign(smallPool(rapid.IntRange(1, 12).Draw(t, "rows"), d, rng), nil, classes)
-		a, b := directionOf(m)(anyRecords(t, "one", d, classes)), directionOf(m)(anyRecords(t, "other", d, classes))
+		a, b := directionOf(m)(anyRecords(t, "one", d, classes)), directionOf(m)(anyRecords(t,
+			"other", d, classes))
 		var l1, l2 int64
 		for i := range a {
 			l1 += max(a[i]-b[i], b[i]-a[i])
 			l2 += (a[i] - b[i]) * (a[i] - b[i])
 		}
-		if len(a) != m.Cells() || !MeansInRange(a) || !MeansInRange(b) || l2 > MeansL2sq || l1 > MeansL1(m.Cells()) {
-			t.Fatalf("%v → %v: L1 %d of %d, L2² %d of %d", a, b, l1, MeansL1(m.Cells()), l2, int64(MeansL2sq))
+		if len(a) != m.Cells() || !MeansInRange(a) || !MeansInRange(b) || l2 > MeansL2sq ||
+			l1 > MeansL1(m.Cells()) {
+			t.Fatalf("%v → %v: L1 %d of %d, L2² %d of %d", a, b, l1, MeansL1(m.Cells()), l2,
+				int64(MeansL2sq))
 		}
 	})
 }
@@ -116,7 +120,8 @@ func TestMeansNoise(t *testing.T) {
 		sum[j] = 3
 		moved, _ := m.Mu(sum, 10)
 		for i := range 4 {
-			if got, want := moved.At(i, 0)-zero.At(i, 0), factor.At(i, j); math.Abs(got-want) > 1e-12 {
+			if got, want := moved.At(i, 0)-zero.At(i, 0), factor.At(i,
+				j); math.Abs(got-want) > 1e-12 {
 				t.Errorf("cell %d moves moment %d by %g, noise says %g", j, i, got, want)
 			}
 		}
@@ -126,9 +131,9 @@ func TestMeansNoise(t *testing.T) {
 	}
 }
 
-// TestMeansLearn: directions of many small parties fit a classifier nearly as good as the pool's labels
-// do, for two and three classes. The classes are separable, the hardest case for moments of other rows
-// than the pool's.
+// TestMeansLearn: directions of many small parties fit a classifier nearly as good as the pool's
+// labels do, for two and three classes. The classes are separable, the hardest case for moments of
+// other rows than the pool's.
 func TestMeansLearn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	const n, d = 6000, 5
@@ -148,7 +153,8 @@ func TestMeansLearn(t *testing.T) {
 		const parties, size = 250, 20
 		for p := range parties {
 			from := 1000 + p*size
-			for i, v := range directionOf(m)(x.Slice(from, from+size, 0, d).(*mat.Dense), y[from:from+size]) {
+			for i, v := range directionOf(m)(x.Slice(from, from+size, 0, d).(*mat.Dense),
+				y[from:from+size]) {
 				sum[i] += float64(v)
 			}
 		}
@@ -157,7 +163,9 @@ func TestMeansLearn(t *testing.T) {
 			t.Fatal(err)
 		}
 		fit := FitVotes(pool, nil, mu, m.Noise(1, parties), FitTerms{Classes: classes}, rng)
-		own := FitVotes(pool, nil, learners.Moments(pool, learners.OneHot(y[:1000], classes), nil), Noise{Factor: mat.NewDense(d, d, nil), Centred: classes > 2}, FitTerms{Classes: classes, Lambda: 1e-4}, rng)
+		own := FitVotes(pool, nil, learners.Moments(pool, learners.OneHot(y[:1000], classes), nil),
+			Noise{Factor: mat.NewDense(d, d, nil), Centred: classes > 2}, FitTerms{Classes: classes,
+				Lambda: 1e-4}, rng)
 		right := func(l learners.Linear) float64 {
 			total := 0.0
 			for i, k := range l.Predict(x) {

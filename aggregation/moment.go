@@ -11,8 +11,8 @@ import (
 )
 
 // MomentDesign is the public integer matrix A of the mechanism "moment", which releases Aᵀ·counts,
-// p×learners.Columns(classes), in place of the counts. A's rows are the whitened pool rows, rounded, so
-// the sums are exact.
+// p×learners.Columns(classes), in place of the counts. A's rows are the whitened pool rows,
+// rounded, so the sums are exact.
 type MomentDesign struct {
 	a       []int64 // A, row-major rows × p
 	rows, p int
@@ -20,12 +20,13 @@ type MomentDesign struct {
 	back    *mat.Dense
 	// L1 and L2 bound the change of Aᵀ·counts by one ballot.
 	L1, L2 int64
-	// Digest covers p and A's numbers. Sums by different matrices must not be added, and two kinds of
-	// processor may round one pool to different matrices.
+	// Digest covers p and A's numbers. Sums by different matrices must not be added, and two kinds
+	// of processor may round one pool to different matrices.
 	Digest [sha256.Size]byte
 }
 
-// momentScale is the lattice of A. Whitened entries are of order 1, so rounding moves each by less than 1/1000.
+// momentScale is the lattice of A. Whitened entries are of order 1, so rounding moves each by less
+// than 1/1000.
 const momentScale = 512
 
 // NewMomentDesign whitens the pool rows x (N×d, weights nil: equal) and rounds them.
@@ -41,7 +42,8 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 		total += at(weight, i)
 	}
 	g := metricOf(x, weight)
-	// Drop directions of relative variance below 1e-9. They are rounding errors of an exact linear dependence.
+	// Drop directions of relative variance below 1e-9. They are rounding errors of an exact linear
+	// dependence.
 	white := g.whitener(1, 0, 1e-9)
 	_, p := white.Dims()
 	m := &MomentDesign{rows: n, p: p, classes: classes, a: make([]int64, n*p)}
@@ -58,7 +60,8 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 			sum += math.Abs(r)
 		}
 	}
-	// white's columns q_j/√λ_j are orthogonal, so its inverse on the kept directions is q_j·√λ_j = white·λ_j.
+	// white's columns q_j/√λ_j are orthogonal, so its inverse on the kept directions is q_j·√λ_j =
+	// white·λ_j.
 	m.back = mat.NewDense(d, p, nil)
 	for j := range p {
 		l := g.values[len(g.values)-p+j]
@@ -122,8 +125,8 @@ func (m *MomentDesign) Sums(t *Tally) []int64 {
 	return out
 }
 
-// Mu turns released sums over this number of ballots into moments. With more than two classes the columns
-// are centred to sum to the public moment of all rows.
+// Mu turns released sums over this number of ballots into moments. With more than two classes the
+// columns are centred to sum to the public moment of all rows.
 func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	c := learners.Columns(m.classes)
 	d, _ := m.back.Dims()
@@ -146,7 +149,8 @@ func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	return mu
 }
 
-// Noise returns the distribution of Mu's noise if each sum's noise has deviation sd, Laplace or nearly normal.
+// Noise returns the distribution of Mu's noise if each sum's noise has deviation sd, Laplace or
+// nearly normal.
 func (m *MomentDesign) Noise(sd float64, laplace bool) Noise {
 	d, _ := m.back.Dims()
 	factor := mat.NewDense(d, m.p, nil)

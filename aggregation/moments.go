@@ -10,13 +10,14 @@ import (
 )
 
 // Noise is the law of the noise on a released moment matrix Mu (d×C): each column is Factor·z, the
-// entries of z independent with mean 0 and variance 1. The law is public, so fresh draws cost nothing.
+// entries of z independent with mean 0 and variance 1. The law is public, so fresh draws cost
+// nothing.
 type Noise struct {
 	// Factor is d×p.
 	Factor *mat.Dense
 	// Laplace reports that the entries of z are Laplace, otherwise normal. The released discrete
-	// noises differ from this by less than their rounding, and K-norm noise (excess kurtosis 6/(m+1)
-	// in runs of m) by a little more.
+	// noises differ from this by less than their rounding, and K-norm noise (excess kurtosis
+	// 6/(m+1) in runs of m) by a little more.
 	Laplace bool
 	// Centred reports that the mean over columns is removed from z, as from released counts.
 	Centred bool
@@ -64,8 +65,8 @@ func centre(row []float64, total float64) {
 	}
 }
 
-// SharesOf turns released counts (row-major rows × learners.Columns(classes)) into vote shares of the
-// same shape. With more than two classes rows are centred to sum to 1. Shares are not clipped,
+// SharesOf turns released counts (row-major rows × learners.Columns(classes)) into vote shares of
+// the same shape. With more than two classes rows are centred to sum to 1. Shares are not clipped,
 // because the risks are linear in them and clipping would add bias.
 func SharesOf(counts []float64, rows, classes int, ballots float64) *mat.Dense {
 	c := learners.Columns(classes)
@@ -100,7 +101,8 @@ func metricOfSecondMoment(s *mat.SymDense) metric {
 	e.VectorsTo(m.vectors)
 	for j, v := range m.values {
 		m.values[j] = math.Max(v, 0) // rounding can turn an eigenvalue of 0 into −1e-18
-		// By convention the largest entry is positive, so that all machines find the same directions.
+		// By convention the largest entry is positive, so that all machines find the same
+		// directions.
 		largest := 0.0
 		for i := range d {
 			if e := m.vectors.At(i, j); math.Abs(e) > math.Abs(largest) {
@@ -131,9 +133,9 @@ func (m metric) power(exponent, scale, ridge float64) *mat.Dense {
 	return out
 }
 
-// whitener returns T (d×p) with columns q/√(scale·λ + ridge), for the p eigenvectors q of S with an eigenvalue λ
-// above cut times the largest. Tᵀx has second moment I if scale is 1 and ridge 0. (One-hot columns beside an
-// intercept always have eigenvalues of 0.)
+// whitener returns T (d×p) with columns q/√(scale·λ + ridge), for the p eigenvectors q of S with an
+// eigenvalue λ above cut times the largest. Tᵀx has second moment I if scale is 1 and ridge 0.
+// (One-hot columns beside an intercept always have eigenvalues of 0.)
 func (m metric) whitener(scale, ridge, cut float64) *mat.Dense {
 	d := len(m.values)
 	top := m.values[d-1]

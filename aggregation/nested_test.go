@@ -10,8 +10,8 @@ import (
 	"caucus/auxdata"
 )
 
-// nestedTrial fits noisy sums of two classes whose log-odds are 6·(feature 0) + slope·(feature 4). The first four of
-// eight features are nested. sd is the noise's standard deviation.
+// nestedTrial fits noisy sums of two classes whose log-odds are 6·(feature 0) + slope·(feature 4).
+// The first four of eight features are nested. sd is the noise's standard deviation.
 func nestedTrial(t *testing.T, slope, sd float64, seed uint64) (fit CrossFit, nested int) {
 	t.Helper()
 	const n, rows, d = 3000, 400, 9
@@ -38,15 +38,16 @@ func nestedTrial(t *testing.T, slope, sd float64, seed uint64) (fit CrossFit, ne
 	for j, v := range CrossSums(x, y, 2) {
 		sums[j] = float64(v) + crossScale*n*sd*r.NormFloat64()
 	}
-	fit, err := FitCross(&auxdata.Pool{X: draw(rows)}, sums, CrossTerms{FitTerms: FitTerms{Classes: 2}, Deviation: sd, Records: n, Nested: nested}, r)
+	fit, err := FitCross(&auxdata.Pool{X: draw(rows)}, sums,
+		CrossTerms{FitTerms: FitTerms{Classes: 2}, Deviation: sd, Records: n, Nested: nested}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return fit, nested
 }
 
-// The fit takes up features that tell the classes apart, and by noise alone at most one trial in four.
-// Seeds are fixed: the test fails always or never.
+// The fit takes up features that tell the classes apart, and by noise alone at most one trial in
+// four. Seeds are fixed: the test fails always or never.
 func TestNestedFeaturesAreTakenUpByTheirWorth(t *testing.T) {
 	for _, c := range []struct {
 		slope       float64

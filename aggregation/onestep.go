@@ -11,16 +11,18 @@ import (
 // OneStep removes the ridge from a two-class fit to noisy sums by one Newton step. It estimates the
 // weights of the best classifier on the mapped features, with a known law.
 //
-// The best classifier W₀ solves E[p(x)x] = E[yx], p(x) = σ(W₀·x). The released moments mu are E[yx] plus
-// an error ν of known covariance Σ: privacy noise, and sampling of pool and records (calibrator.noise).
-// From any W near W₀, with H the Hessian of the risk at W and + the pseudo-inverse,
+// The best classifier W₀ solves E[p(x)x] = E[yx], p(x) = σ(W₀·x). The released moments mu are E[yx]
+// plus an error ν of known covariance Σ: privacy noise, and sampling of pool and records
+// (calibrator.noise). From any W near W₀, with H the Hessian of the risk at W and + the
+// pseudo-inverse,
 //
 //	W + H⁺(mu − Ê[p(x)x]) = W₀ + H⁺ν + (1 − H⁺H̄)(W − W₀),
 //
-// H̄ the mean Hessian between W and W₀. The last term is of second order; the ridge's pull on W, of first order,
-// is gone. The error has covariance H⁺ΣH⁺, no longer damped by the ridge. H and Σ in it are taken at the
-// estimate; at W, which is shrunk, they would make the error too small, by a tenth if classes are well
-// separated. W is the fit after calibration, which is less shrunk, so a shorter step remains.
+// H̄ the mean Hessian between W and W₀. The last term is of second order; the ridge's pull on W, of
+// first order, is gone. The error has covariance H⁺ΣH⁺, no longer damped by the ridge. H and Σ in
+// it are taken at the estimate; at W, which is shrunk, they would make the error too small, by a
+// tenth if classes are well separated. W is the fit after calibration, which is less shrunk, so a
+// shorter step remains.
 type OneStep struct {
 	w *mat.VecDense
 	// again is the step from w to a second estimate.
@@ -31,14 +33,15 @@ type OneStep struct {
 }
 
 const (
-	// stepCut is the least relative curvature of a direction that counts as varying. Below it, rounding errors
-	// (1e-14 of the largest) would reach the digits that "caucus verify" compares.
+	// stepCut is the least relative curvature of a direction that counts as varying. Below it,
+	// rounding errors (1e-14 of the largest) would reach the digits that "caucus verify" compares.
 	stepCut = 1e-8
 	// unseenMost is the largest part of a contrast, by norm, that may lie outside OneStep.seen.
 	unseenMost = 1e-3
 )
 
-// OneStep removes the fit's ridge. It returns false for more than two classes, and for the zero model.
+// OneStep removes the fit's ridge. It returns false for more than two classes, and for the zero
+// model.
 func (f CrossFit) OneStep() (OneStep, bool) {
 	c := f.equations
 	if c.classes != 2 || f.Lambda == 0 {
@@ -55,14 +58,16 @@ func (f CrossFit) OneStep() (OneStep, bool) {
 		column.ScaleVec(1/mat.Norm(column, 2), column)
 	}
 	out := OneStep{w: w, seen: seen, cov: mat.NewSymDense(d, nil)}
-	root, again, p := c.newton(learners.Linear{W: mat.NewDense(d, 1, mat.Col(nil, 0, w)), Classes: 2})
+	root, again, p := c.newton(learners.Linear{W: mat.NewDense(d, 1, mat.Col(nil, 0, w)),
+		Classes: 2})
 	out.cov.SymOuterK(1, times(root, times(root.T(), c.noise(p).Factor)))
 	again.SubVec(again, w)
 	out.again = again
 	return out, true
 }
 
-// newton returns a step W + H⁺(mu − Ê[p(x)x]) from m, with root·rootᵀ = H⁺ (d×p) and m's probabilities.
+// newton returns a step W + H⁺(mu − Ê[p(x)x]) from m, with root·rootᵀ = H⁺ (d×p) and m's
+// probabilities.
 func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense, p *mat.Dense) {
 	n, d := c.x.Dims()
 	p = m.Probabilities(c.x)
@@ -82,12 +87,15 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 	return root, w, p
 }
 
-// Contrast estimates ⟨W₀, x − x′⟩: the difference in the second class's log-odds between rows x and x′.
+// Contrast estimates ⟨W₀, x − x′⟩: the difference in the second class's log-odds between rows x and
+// x′.
 type Contrast struct {
 	Value, SD float64
-	// Again is the change of Value by a second step. Unless far below SD, the first left a large error.
+	// Again is the change of Value by a second step. Unless far below SD, the first left a large
+	// error.
 	Again float64
-	// Seen reports whether the pool's rows vary in this direction. A fit says nothing about other directions.
+	// Seen reports whether the pool's rows vary in this direction. A fit says nothing about other
+	// directions.
 	Seen bool
 }
 
@@ -106,7 +114,8 @@ func (o OneStep) Along(difference []float64) Contrast {
 	}
 }
 
-// InverseCovariance returns the pseudo-inverse of the covariance of rows x under weights (nil: equal), d×d.
+// InverseCovariance returns the pseudo-inverse of the covariance of rows x under weights (nil:
+// equal), d×d.
 func InverseCovariance(x *mat.Dense, weight []float64) *mat.Dense {
 	n, d := x.Dims()
 	mean, total := mat.NewVecDense(d, nil), 0.0

@@ -8,10 +8,10 @@ import (
 )
 
 // TestOneStep: in units of its stated covariance, the estimate's error is independent normal with
-// variance 1. The squares over n trials of d weights have mean 1 and standard deviation √(2/nd); 7 of
-// these are exceeded with probability 1e-10 (χ² with 640 degrees of freedom). The fit with its ridge must
-// be off by more. Intervals of single weights hold 95 % of them, within 7 standard deviations of n·d
-// trials.
+// variance 1. The squares over n trials of d weights have mean 1 and standard deviation √(2/nd); 7
+// of these are exceeded with probability 1e-10 (χ² with 640 degrees of freedom). The fit with its
+// ridge must be off by more. Intervals of single weights hold 95 % of them, within 7 standard
+// deviations of n·d trials.
 func TestOneStep(t *testing.T) {
 	const trials, ridge = 40, 1e-2
 	squares, plain, held, weights := 0.0, 0.0, 0.0, 0.0
@@ -56,7 +56,8 @@ func TestOneStep(t *testing.T) {
 	if got, off := held/weights, 7*math.Sqrt(.05*.95/weights); math.Abs(got-.95) > off {
 		t.Errorf("intervals held %.3f, want .95 ± %.3f", got, off)
 	}
-	t.Logf("mean square %.3f, with ridge %.3f, held %.3f", squares/weights, plain/weights, held/weights)
+	t.Logf("mean square %.3f, with ridge %.3f, held %.3f", squares/weights, plain/weights,
+		held/weights)
 }
 
 // TestOneStepUnseen: a contrast in a direction that the pool lacks is not Seen.

@@ -11,13 +11,13 @@ import (
 	"caucus/learners"
 )
 
-// perturbed is a problem in which private data enter only through the moment matrix mu, released with
-// noise of known law:
+// perturbed is a problem in which private data enter only through the moment matrix mu, released
+// with noise of known law:
 //
 //	minimise over W:  G(W) − ⟨mu, W⟩ + (λ/2)‖W‖²,   G public and convex.
 //
-// Votes, label-by-feature sums and feature sums all have this form. Everything here is post-processing of
-// mu, so λ can be chosen any number of times.
+// Votes, label-by-feature sums and feature sums all have this form. Everything here is
+// post-processing of mu, so λ can be chosen any number of times.
 type perturbed struct {
 	// risk is G(W) − ⟨mu, W⟩ + (ridge/2)‖W‖², W row-major d×C.
 	risk interface {
@@ -26,9 +26,11 @@ type perturbed struct {
 	}
 	mu    *mat.Dense // d×C
 	noise Noise
-	// curvature, if not nil, returns the Hessian of G at W (C = 1). It replaces fresh draws, to first order.
+	// curvature, if not nil, returns the Hessian of G at W (C = 1). It replaces fresh draws, to
+	// first order.
 	curvature func(w *mat.Dense) *mat.SymDense
-	// score, if not nil, replaces the estimate of the risk. A correction of NaN ends the search for λ.
+	// score, if not nil, replaces the estimate of the risk. A correction of NaN ends the search for
+	// λ.
 	score func(w *mat.Dense, lambda float64) (risk, correction float64)
 	// ceiling is G(0). The search for λ ends at a fit whose correction for noise exceeds it.
 	ceiling float64
@@ -36,8 +38,8 @@ type perturbed struct {
 	least float64
 }
 
-// The search for λ goes down from 10 in half-decades. Rows have norm at most 1, so at λ = 10 a fit is
-// nearly constant, and no pool that fits in memory needs a ridge below 1e-6.
+// The search for λ goes down from 10 in half-decades. Rows have norm at most 1, so at λ = 10 a fit
+// is nearly constant, and no pool that fits in memory needs a ridge below 1e-6.
 const (
 	lambdaTop      = 10.0
 	lambdaStep     = 0.31622776601683794 // 10^(−1/2)
@@ -55,8 +57,9 @@ type LambdaPoint struct {
 	Risk   float64 `json:"risk"`
 	// Correction is the expected fall of Risk due to fitting the noise.
 	Correction float64 `json:"correction"`
-	// Doubt is the standard error of a Correction estimated from draws. Among the λ with Risk + Correction below
-	// the zero model's, the search chooses the λ with the least Risk + Correction + Doubt.
+	// Doubt is the standard error of a Correction estimated from draws. Among the λ with Risk +
+	// Correction below the zero model's, the search chooses the λ with the least Risk + Correction
+	// + Doubt.
 	Doubt float64 `json:"doubt,omitempty"`
 }
 
@@ -68,7 +71,8 @@ func (p perturbed) solve(mu *mat.Dense, lambda, gradient float64, start *mat.Den
 	if start != nil {
 		copy(from, start.RawMatrix().Data)
 	}
-	w, _ := learners.Minimize(p.risk, from, learners.Settings{GradientNorm: gradient, MaxIterations: maxIterations})
+	w, _ := learners.Minimize(p.risk, from,
+		learners.Settings{GradientNorm: gradient, MaxIterations: maxIterations})
 	return mat.NewDense(d, c, w)
 }
 
@@ -77,13 +81,15 @@ func (p perturbed) excess(w *mat.Dense) float64 {
 	return p.risk.Evaluate(w.RawMatrix().Data, make([]float64, p.risk.Dim()))
 }
 
-// fit solves at the given λ. λ = 0 asks for the λ with the least estimate of the risk without noise: the noisy
-// risk at the fit plus the mean over fresh draws n of ⟨n, W(mu+n) − W(mu)⟩. (The noise ν in mu lowers the noisy
-// risk by ⟨ν, W(mu)⟩, whose expectation the fresh draws estimate.) If the pool barely determines the fit, few
-// draws dominate the mean, so its standard error is added: otherwise a λ with lucky draws would win. If no λ
-// beats the zero model (compared without that error), fit returns the zero model and λ = 0. The search ends at
-// the first λ with a fit that accept rejects; nil rejects none.
-func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.Rand) (w *mat.Dense, chosen float64, path []LambdaPoint) {
+// fit solves at the given λ. λ = 0 asks for the λ with the least estimate of the risk without
+// noise: the noisy risk at the fit plus the mean over fresh draws n of ⟨n, W(mu+n) − W(mu)⟩. (The
+// noise ν in mu lowers the noisy risk by ⟨ν, W(mu)⟩, whose expectation the fresh draws estimate.)
+// If the pool barely determines the fit, few draws dominate the mean, so its standard error is
+// added: otherwise a λ with lucky draws would win. If no λ beats the zero model (compared without
+// that error), fit returns the zero model and λ = 0. The search ends at the first λ with a fit that
+// accept rejects; nil rejects none.
+func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.Rand) (w *mat.Dense,
+	chosen float64, path []LambdaPoint) {
 	d, c := p.mu.Dims()
 	if lambda > 0 {
 		return p.solve(p.mu, lambda, finalGradient, nil), lambda, nil
@@ -146,7 +152,8 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 	return p.solve(p.mu, best, finalGradient, bestW), best, path
 }
 
-// response returns E⟨n, W(mu+n) − W(mu)⟩ to first order: tr((curvature+λ)⁻¹C), C the noise's covariance.
+// response returns E⟨n, W(mu+n) − W(mu)⟩ to first order: tr((curvature+λ)⁻¹C), C the noise's
+// covariance.
 func (p perturbed) response(w *mat.Dense, lambda float64) float64 {
 	return newRidged(p.curvature(w), lambda).inverseTrace(p.noise.Factor)
 }

@@ -9,12 +9,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ridged is the Cholesky factor of S + ridge·I, S a second moment or covariance (d×d). It takes d³/3
-// multiplications; eigenvectors take some 20·d³.
+// ridged is the Cholesky factor of S + ridge·I, S a second moment or covariance (d×d). It takes
+// d³/3 multiplications; eigenvectors take some 20·d³.
 type ridged struct{ factor mat.Cholesky }
 
-// leastRidge is relative to max(trace of S, 1). It is far above rounding errors (eigenvalues of −1e-12)
-// and below every λ of the search, as rows have norm about 1.
+// leastRidge is relative to max(trace of S, 1). It is far above rounding errors (eigenvalues of
+// −1e-12) and below every λ of the search, as rows have norm about 1.
 const leastRidge = 1e-9
 
 func newRidged(s *mat.SymDense, ridge float64) *ridged {
@@ -33,7 +33,8 @@ func newRidged(s *mat.SymDense, ridge float64) *ridged {
 
 func (r *ridged) solve(g []float64) {
 	v := mat.NewVecDense(len(g), g)
-	_ = r.factor.SolveVecTo(v, v) // an error means a badly conditioned matrix; the ridge bounds how bad
+	// an error means a badly conditioned matrix; the ridge bounds how bad
+	_ = r.factor.SolveVecTo(v, v)
 }
 
 // inverseTrace returns tr((S+ridge·I)⁻¹·F·Fᵀ) for a factor F, d×p.
@@ -49,10 +50,12 @@ func (r *ridged) inverse() *mat.Dense {
 	return mat.DenseCopyOf(&inverse)
 }
 
-// blockRows is so small that a block with a thousand columns fits into a processor's second-level cache.
+// blockRows is so small that a block with a thousand columns fits into a processor's second-level
+// cache.
 const blockRows = 64
 
-// norms returns √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) for the rows of x (N×d), the lengths of U⁻ᵀxᵢ with S+ridge·I = UᵀU.
+// norms returns √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) for the rows of x (N×d), the lengths of U⁻ᵀxᵢ with S+ridge·I
+// = UᵀU.
 func (r *ridged) norms(x *mat.Dense) []float64 {
 	n, d := x.Dims()
 	u := r.factor.RawU().(mat.RawTriangular).RawTriangular()

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestGramIsOneCall: gram by blocks equals one call bit for bit, also if the last block is not full.
+// TestGramIsOneCall: gram by blocks equals one call bit for bit, also if the last block is not
+// full.
 func TestGramIsOneCall(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, blockRows - 1, blockRows, blockRows + 1, 5*blockRows + 3} {
@@ -24,8 +25,8 @@ func TestGramIsOneCall(t *testing.T) {
 	}
 }
 
-// TestNormsAreTheMetrics: norms by triangular factors equal those by eigenvectors, also for a second
-// moment without full rank, as with one-hot columns beside an intercept.
+// TestNormsAreTheMetrics: norms by triangular factors equal those by eigenvectors, also for a
+// second moment without full rank, as with one-hot columns beside an intercept.
 func TestNormsAreTheMetrics(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const n, d = 2*blockRows + 5, 7

@@ -9,8 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// rows computes with the rows of x (n×d). If x is mostly 0, like one-hot columns and their products, ends,
-// column and value hold its other entries, those of row i from ends[i] to ends[i+1].
+// rows computes with the rows of x (n×d). If x is mostly 0, like one-hot columns and their
+// products, ends, column and value hold its other entries, those of row i from ends[i] to
+// ends[i+1].
 type rows struct {
 	x      *mat.Dense
 	ends   []int
@@ -18,8 +19,9 @@ type rows struct {
 	value  []float64
 }
 
-// sparseShare is the largest share of nonzero entries at which computing with these alone is faster than with
-// all entries. (The library handles several entries at a time only if it computes with all.)
+// sparseShare is the largest share of nonzero entries at which computing with these alone is faster
+// than with all entries. (The library handles several entries at a time only if it computes with
+// all.)
 const sparseShare = 1. / 6
 
 func rowsOf(x *mat.Dense) *rows {
@@ -81,7 +83,8 @@ func (r *rows) total(weight []float64) float64 {
 	return floats.Sum(weight)
 }
 
-// second returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d, for weights v. It adds sparse rows in the same order as dense rows.
+// second returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d, for weights v. It adds sparse rows in the same order as
+// dense rows.
 func (r *rows) second(weight []float64) *mat.SymDense {
 	n, d := r.dims()
 	total := r.total(weight)
@@ -109,7 +112,8 @@ func (r *rows) second(weight []float64) *mat.SymDense {
 // secondMoment returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d.
 func secondMoment(x *mat.Dense, weight []float64) *mat.SymDense { return rowsOf(x).second(weight) }
 
-// gram returns scale·xᵀx, d×d. It adds blocks of rows in order, which is several times faster for large x.
+// gram returns scale·xᵀx, d×d. It adds blocks of rows in order, which is several times faster for
+// large x.
 func gram(scale float64, x *mat.Dense) *mat.SymDense {
 	n, d := x.Dims()
 	sum := mat.NewSymDense(d, nil)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// ProjectSimplex returns the point of {x : x ≥ 0, Σx = mass} nearest to v in the Euclidean norm, exactly
-// (Held, Wolfe & Crowder 1974: sort, then one threshold). It panics unless v is non-empty and finite and
-// mass is positive.
+// ProjectSimplex returns the point of {x : x ≥ 0, Σx = mass} nearest to v in the Euclidean norm,
+// exactly (Held, Wolfe & Crowder 1974: sort, then one threshold). It panics unless v is non-empty
+// and finite and mass is positive.
 func ProjectSimplex(v []float64, mass float64) []float64 {
 	if len(v) == 0 || !(mass > 0) || math.IsInf(mass, 0) {
 		panic(fmt.Sprintf("aggregation: cannot project %d numbers onto a simplex of mass %g", len(v), mass))
@@ -33,7 +33,8 @@ func ProjectSimplex(v []float64, mass float64) []float64 {
 		}
 		return 0
 	})
-	// θ = (Σ of the r largest − mass)/r for the largest r at which the r-th largest number is above θ.
+	// θ = (Σ of the r largest − mass)/r for the largest r at which the r-th largest number is above
+	// θ.
 	var sum, theta float64
 	for r, x := range sorted {
 		sum += x

@@ -48,7 +48,8 @@ func TestProjectSimplex(t *testing.T) {
 }
 
 func TestProjectSimplexHuge(t *testing.T) {
-	if got := ProjectSimplex([]float64{1e300, 0, -1e300}, 1); !slices.Equal(got, []float64{1, 0, 0}) {
+	if got := ProjectSimplex([]float64{1e300, 0, -1e300}, 1); !slices.Equal(got,
+		[]float64{1, 0, 0}) {
 		t.Errorf("got %v", got)
 	}
 }

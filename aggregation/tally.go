@@ -7,11 +7,13 @@ import (
 	"math/bits"
 )
 
-// ErrTally is wrapped by every refusal of an encoded tally, and of adding tallies of different shapes.
+// ErrTally is wrapped by every refusal of an encoded tally, and of adding tallies of different
+// shapes.
 var ErrTally = errors.New("invalid tally")
 
-// Tally counts, for each pool row, the ballots that chose each class. Its size does not grow with the number of
-// ballots. Additions are exact and commute, so neither order of arrival nor sharding changes a bit.
+// Tally counts, for each pool row, the ballots that chose each class. Its size does not grow with
+// the number of ballots. Additions are exact and commute, so neither order of arrival nor sharding
+// changes a bit.
 type Tally struct {
 	rows, classes int
 	ballots       int64
@@ -63,8 +65,8 @@ func (t *Tally) Merge(o *Tally) error {
 	return nil
 }
 
-// Vector returns the integer vector that mechanisms release, row-major rows × learners.Columns(classes):
-// for two classes the second class's count alone, otherwise all K.
+// Vector returns the integer vector that mechanisms release, row-major rows ×
+// learners.Columns(classes): for two classes the second class's count alone, otherwise all K.
 func (t *Tally) Vector() []int64 {
 	if t.classes != 2 {
 		return append([]int64(nil), t.counts...)
@@ -114,7 +116,8 @@ func ParseTally(data []byte, rows, classes int, maxBallots int64) (*Tally, error
 			data = data[width:]
 			count := binary.LittleEndian.Uint64(c[:])
 			if count > uint64(rest) {
-				return nil, fmt.Errorf("%w: row %d has more votes than the %d ballots", ErrTally, i, ballots)
+				return nil, fmt.Errorf("%w: row %d has more votes than the %d ballots", ErrTally, i,
+					ballots)
 			}
 			t.counts[i*classes+k] = int64(count)
 			rest -= int64(count)

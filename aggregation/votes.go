@@ -13,7 +13,8 @@ import (
 // Fit is the result of a fit to released moments.
 type Fit struct {
 	Model learners.Linear
-	// Lambda is the ridge used. 0: under this noise no λ beats the zero model, and Model is from constantModel.
+	// Lambda is the ridge used. 0: under this noise no λ beats the zero model, and Model is from
+	// constantModel.
 	Lambda float64
 	// Public reports that the model uses no released number, only FitTerms.Shares.
 	Public bool
@@ -26,7 +27,8 @@ type FitTerms struct {
 	Classes int
 	// Lambda is the ridge; 0 asks for the λ that minimises the estimated risk without noise.
 	Lambda float64
-	// Shares are the publicly known class shares, or nil. They replace released shares if noise hides those.
+	// Shares are the publicly known class shares, or nil. They replace released shares if noise
+	// hides those.
 	Shares []float64
 }
 
@@ -37,11 +39,13 @@ type FitTerms struct {
 //
 // where mu (d×learners.Columns(classes)) holds the moments (1/Σv)Σᵢ vᵢ xᵢ αᵢᵀ of the vote shares,
 // released with the given noise. To choose λ, rng draws fresh public noise.
-func FitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitTerms, rng *rand.Rand) Fit {
+func FitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitTerms,
+	rng *rand.Rand) Fit {
 	return fitVotes(x, weight, mu, noise, o, sphere(x, weight, noise), rng)
 }
 
-func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitTerms, t *mat.Dense, rng *rand.Rand) Fit {
+func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitTerms, t *mat.Dense,
+	rng *rand.Rand) Fit {
 	p := perturbed{
 		risk:    softmax{&learners.SoftmaxRisk{X: times(x, t), RowWeight: weight, Classes: o.Classes}},
 		mu:      times(t.T(), mu),
@@ -53,17 +57,19 @@ func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitT
 	if chosen == 0 {
 		w, public = constantModel(x, mu, noise, o)
 	}
-	return Fit{Model: learners.Linear{W: w, Classes: o.Classes}, Lambda: chosen, Public: public, Path: path}
+	return Fit{Model: learners.Linear{W: w, Classes: o.Classes}, Lambda: chosen, Public: public,
+		Path: path}
 }
 
-// constantModel gives every row the same class shares: the moments of the last column of x, the intercept.
-// Shares below two deviations of the noise are raised to that, but to at most 1/(2K). If noise leaves open which
-// share is largest, known public shares replace the released ones. The result is the zero model if the last
-// column is not constant.
+// constantModel gives every row the same class shares: the moments of the last column of x, the
+// intercept. Shares below two deviations of the noise are raised to that, but to at most 1/(2K). If
+// noise leaves open which share is largest, known public shares replace the released ones. The
+// result is the zero model if the last column is not constant.
 func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, public bool) {
 	d, columns := mu.Dims()
 	w, one := mat.NewDense(d, columns, nil), x.At(0, d-1)
-	if column := x.ColView(d - 1); !(mat.Max(column)-mat.Min(column) <= 1e-9*math.Abs(one)) || one == 0 {
+	if column := x.ColView(d - 1); !(mat.Max(column)-mat.Min(column) <= 1e-9*math.Abs(one)) ||
+		one == 0 {
 		return w, false
 	}
 	shares := make([]float64, columns)
@@ -75,7 +81,8 @@ func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, pub
 	if o.Classes == 2 {
 		shares, apart = []float64{1 - shares[0], shares[0]}, 2*deviation
 	}
-	if sorted := slices.Sorted(slices.Values(shares)); o.Shares != nil && sorted[o.Classes-1]-sorted[o.Classes-2] < 2*apart {
+	if sorted := slices.Sorted(slices.Values(shares)); o.Shares != nil &&
+		sorted[o.Classes-1]-sorted[o.Classes-2] < 2*apart {
 		shares, deviation, public = o.Shares, 0, true
 	}
 	least := math.Max(1e-6, math.Min(2*deviation, .5/float64(o.Classes)))
@@ -88,8 +95,8 @@ func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, pub
 	return w, public
 }
 
-// chosen returns the estimated risk of the λ that the search took, plus the doubt of that estimate. It returns 0 if the
-// caller gave λ, because then nothing was searched.
+// chosen returns the estimated risk of the λ that the search took, plus the doubt of that estimate.
+// It returns 0 if the caller gave λ, because then nothing was searched.
 func (f Fit) chosen() (risk float64) {
 	for _, p := range f.Path {
 		if p.Lambda == f.Lambda {
@@ -99,12 +106,12 @@ func (f Fit) chosen() (risk float64) {
 	return risk
 }
 
-// sphere returns the public transform T (d×d, symmetric) in whose coordinates the ridge acts: T = (C +
-// floor)^(−1/4), C the covariance of the noise on mu, scaled to the mean square of the pool's rows. With
-// exponent 0 the ridge would be plain; with −1/2 it would be wᵀCw, the variance of ⟨noise, w⟩, a penalty
-// on fitting noise. Half way was as good as the better of both on adult and wisdm_har at party level and
-// on adult at record level, with and without drift; either end fails on one of these. Without noise C is
-// the pool's second moment.
+// sphere returns the public transform T (d×d, symmetric) in whose coordinates the ridge acts: T =
+// (C + floor)^(−1/4), C the covariance of the noise on mu, scaled to the mean square of the pool's
+// rows. With exponent 0 the ridge would be plain; with −1/2 it would be wᵀCw, the variance of
+// ⟨noise, w⟩, a penalty on fitting noise. Half way was as good as the better of both on adult and
+// wisdm_har at party level and on adult at record level, with and without drift; either end fails
+// on one of these. Without noise C is the pool's second moment.
 func sphere(x *mat.Dense, weight []float64, noise Noise) *mat.Dense {
 	const floor = 1e-5 // relative to the trace: directions with less noise share one ridge
 	s := secondMoment(x, weight)
@@ -132,15 +139,16 @@ type softmax struct{ *learners.SoftmaxRisk }
 
 func (s softmax) set(mu *mat.Dense, ridge float64) { s.Mu, s.Ridge = mu, ridge }
 
-// TallyWeights returns the public integer noise weights of the mechanism "tally": row i's counts get
-// variance Variance/weightᵢ. With noise of variance σ²/qᵢ on row i the covariance of mu is
-// Σ(vᵢ/Σv)²(σ²/qᵢ)xᵢxᵢᵀ. Its trace in the metric H⁻¹ of the fit (the expected excess risk) is smallest,
-// at fixed Σqᵢ, for qᵢ ∝ vᵢ‖xᵢ‖_{H⁻¹}. H is taken at the zero model with ridge TallyRidge. Weights are
-// at least a tenth of the mean, so that no row's noise is unbounded.
+// TallyWeights returns the public integer noise weights of the mechanism "tally": row i's counts
+// get variance Variance/weightᵢ. With noise of variance σ²/qᵢ on row i the covariance of mu is
+// Σ(vᵢ/Σv)²(σ²/qᵢ)xᵢxᵢᵀ. Its trace in the metric H⁻¹ of the fit (the expected excess risk) is
+// smallest, at fixed Σqᵢ, for qᵢ ∝ vᵢ‖xᵢ‖_{H⁻¹}. H is taken at the zero model with ridge
+// TallyRidge. Weights are at least a tenth of the mean, so that no row's noise is unbounded.
 func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
 	const unit = 1024 // mean weight: a resolution of 0.1 %
 	n, _ := x.Dims()
-	const curvature = 0.25 // curvature of the logistic risk at the zero model, where H is S/4 + TallyRidge·I
+	// curvature of the logistic risk at the zero model, where H is S/4 + TallyRidge·I
+	const curvature = 0.25
 	q := newRidged(secondMoment(x, weight), TallyRidge/curvature).norms(x)
 	total := 0.0
 	for i := range q {
@@ -159,8 +167,8 @@ func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
 	return out
 }
 
-// TallyRidge is the ridge in TallyWeights, typical of the λ that FitVotes chooses at useful budgets. It moves
-// noise between rows and does not affect the guarantee.
+// TallyRidge is the ridge in TallyWeights, typical of the λ that FitVotes chooses at useful
+// budgets. It moves noise between rows and does not affect the guarantee.
 const TallyRidge = 1e-3
 
 // TallyNoise returns the law of mu's noise if row i's shares have noise of variance[i].

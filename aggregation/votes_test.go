@@ -10,15 +10,16 @@ import (
 	"caucus/learners"
 )
 
-// TestConstantModel: if noise leaves no fit, all rows get the class with the largest released share. If
-// noise leaves open which share is largest, the known public shares decide. The shares are predicted
-// unchanged.
+// TestConstantModel: if noise leaves no fit, all rows get the class with the largest released
+// share. If noise leaves open which share is largest, the known public shares decide. The shares
+// are predicted unchanged.
 func TestConstantModel(t *testing.T) {
 	const n, d = 50, 4
 	rng := rand.New(rand.NewPCG(7, 7))
 	x := mat.NewDense(n, d, nil)
 	for i := range n {
-		x.SetRow(i, []float64{rng.NormFloat64() / 9, rng.NormFloat64() / 9, rng.NormFloat64() / 9, .7})
+		x.SetRow(i, []float64{rng.NormFloat64() / 9, rng.NormFloat64() / 9, rng.NormFloat64() / 9,
+			.7})
 	}
 	for name, c := range map[string]struct {
 		released, public []float64
@@ -38,7 +39,8 @@ func TestConstantModel(t *testing.T) {
 	} {
 		k := len(c.released)
 		rows := x
-		if name == "the same for a column of 0" { // without an intercept there is nothing to read the shares from
+		// without an intercept there is nothing to read the shares from
+		if name == "the same for a column of 0" {
 			rows = mat.DenseCopyOf(x)
 			for i := range n {
 				rows.Set(i, d-1, 0)
@@ -65,14 +67,16 @@ func TestConstantModel(t *testing.T) {
 		for i := range n {
 			for j, want := range c.want {
 				if got := p.At(i, j); math.Abs(got-want/total) > 1e-9 {
-					t.Fatalf("%s: row %d has %v, want %v over %v", name, i, mat.Row(nil, i, p), c.want, total)
+					t.Fatalf("%s: row %d has %v, want %v over %v", name, i, mat.Row(nil, i, p),
+						c.want, total)
 				}
 			}
 		}
 	}
 	// Under noise as large as this no fit beats the zero model.
 	mu := mat.NewDense(d, 1, []float64{.02, -.01, .03, .7 * .8})
-	fit := FitVotes(x, nil, mu, Isotropic(d, .3), FitTerms{Classes: 2, Shares: []float64{.3, .7}}, rand.New(rand.NewPCG(1, 1)))
+	fit := FitVotes(x, nil, mu, Isotropic(d, .3), FitTerms{Classes: 2, Shares: []float64{.3, .7}},
+		rand.New(rand.NewPCG(1, 1)))
 	if fit.Lambda != 0 || !fit.Public {
 		t.Fatalf("the fit has ridge %g, public %v: this test cannot fail", fit.Lambda, fit.Public)
 	}

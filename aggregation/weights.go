@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// logMeanExp is log( Σᵢ bᵢe^{⟨β,xᵢ⟩} / Σᵢ bᵢ ) − ⟨mu, β⟩ + (ridge/2)‖β‖², b the rows' existing weights
-// (base; nil: equal).
+// logMeanExp is log( Σᵢ bᵢe^{⟨β,xᵢ⟩} / Σᵢ bᵢ ) − ⟨mu, β⟩ + (ridge/2)‖β‖², b the rows' existing
+// weights (base; nil: equal).
 type logMeanExp struct {
 	x      *rows
 	base   []float64
@@ -40,8 +40,9 @@ func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 	return value
 }
 
-// Precondition applies the inverse Hessian at the point where a minimisation starts. Minimize evaluates that point
-// before it calls Precondition, so at the first call scores are those of that point.
+// Precondition applies the inverse Hessian at the point where a minimisation starts. Minimize
+// evaluates that point before it calls Precondition, so at the first call scores are those of that
+// point.
 func (o *logMeanExp) Precondition(g []float64) {
 	if o.shape == nil {
 		o.shape = newRidged(o.x.law(o.scores).cov, o.ridge).inverse()
@@ -68,29 +69,33 @@ type WeightFit struct {
 	EffectiveRows, Largest float64
 }
 
-// FitWeights tilts the pool's rows x (N×d, no intercept column) so that their weighted mean matches a mean
-// released with noise (Factor d×p). Relative to the rows' existing weights (base, positive; nil: equal), the
-// new ones have least entropy,
+// FitWeights tilts the pool's rows x (N×d, no intercept column) so that their weighted mean matches
+// a mean released with noise (Factor d×p). Relative to the rows' existing weights (base, positive;
+// nil: equal), the new ones have least entropy,
 //
 //	β = argmax ⟨β, mean⟩ − log( Σ bᵢe^{⟨β,xᵢ⟩} / Σ bᵢ ) − (λ/2)‖β‖².
 //
-// λ affects no bound. 0 asks for the λ that minimises the estimated risk without noise (see FitVotes); in the
-// result, Lambda 0 means the base alone. It chooses no λ that leaves less than a share keep of the base's
-// effective rows, because weights on few rows match a mean that the pool can hardly reach, and ruin the rest.
-func FitWeights(x *mat.Dense, base, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
+// λ affects no bound. 0 asks for the λ that minimises the estimated risk without noise (see
+// FitVotes); in the result, Lambda 0 means the base alone. It chooses no λ that leaves less than a
+// share keep of the base's effective rows, because weights on few rows match a mean that the pool
+// can hardly reach, and ruin the rest.
+func FitWeights(x *mat.Dense, base, mean []float64, noise Noise, lambda, keep float64,
+	rng *rand.Rand) WeightFit {
 	r := rowsOf(x)
 	return r.tilting(base, mean, noise).fitWeights(r, base, lambda, keep, rng)
 }
 
-// MatchWeights does what FitWeights does, for equally weighted rows that are to answer queries. It chooses the λ
-// whose weighted means are nearest to the true ones in the Euclidean norm. (FitWeights measures errors by
-// relative entropy, which magnifies directions in which the pool varies little. There the noise on rare features
-// decides, but queries hardly depend on rare features.)
+// MatchWeights does what FitWeights does, for equally weighted rows that are to answer queries. It
+// chooses the λ whose weighted means are nearest to the true ones in the Euclidean norm.
+// (FitWeights measures errors by relative entropy, which magnifies directions in which the pool
+// varies little. There the noise on rare features decides, but queries hardly depend on rare
+// features.)
 //
-// With m the noisy means, x̄(m) the weighted means at λ, and C the covariance of the noise, ‖m−x̄‖² +
-// 2·tr(∂x̄/∂m·C) − tr C has the expectation of ‖x̄−true‖² (Stein 1981, to first order), and ∂x̄/∂m =
-// S(S+λ)⁻¹, S the weighted covariance.
-func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
+// With m the noisy means, x̄(m) the weighted means at λ, and C the covariance of the noise, ‖m−x̄‖²
+// + 2·tr(∂x̄/∂m·C) − tr C has the expectation of ‖x̄−true‖² (Stein 1981, to first order), and
+// ∂x̄/∂m = S(S+λ)⁻¹, S the weighted covariance.
+func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float64,
+	rng *rand.Rand) WeightFit {
 	n, _ := x.Dims()
 	r := rowsOf(x)
 	p := r.tilting(nil, mean, noise)
@@ -103,7 +108,8 @@ func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float6
 			return risk, -variance
 		}
 		trace := newRidged(law.cov, lambda).inverseTrace(noise.Factor)
-		if trace > math.Log(float64(n)) { // noise alone adds more relative entropy than all weight on one row has
+		// noise alone adds more relative entropy than all weight on one row has
+		if trace > math.Log(float64(n)) {
 			return risk, math.NaN()
 		}
 		// tr(S(S+λ)⁻¹C) = tr C − λ·tr((S+λ)⁻¹C) = variance − lambda·trace.
@@ -129,7 +135,8 @@ func (r *rows) tilting(base, mean []float64, noise Noise) perturbed {
 	}
 }
 
-func (p perturbed) fitWeights(x *rows, base []float64, lambda, keep float64, rng *rand.Rand) WeightFit {
+func (p perturbed) fitWeights(x *rows, base []float64, lambda, keep float64,
+	rng *rand.Rand) WeightFit {
 	n, d := x.dims()
 	before := float64(n)
 	if base != nil {
@@ -146,7 +153,8 @@ func (p perturbed) fitWeights(x *rows, base []float64, lambda, keep float64, rng
 }
 
 // weightsOf returns tilted weights (mean 1), their effective rows and the largest share.
-func weightsOf(x *rows, base []float64, beta *mat.Dense) (weight []float64, effective, largest float64) {
+func weightsOf(x *rows, base []float64, beta *mat.Dense) (weight []float64,
+	effective, largest float64) {
 	n, _ := x.dims()
 	weight = make([]float64, n)
 	x.times(weight, beta.RawMatrix().Data)
@@ -179,14 +187,15 @@ type Drift struct {
 	Directions int     `json:"directions"`
 }
 
-// Found reports a difference beyond noise and sampling: by 5 deviations of a χ² with Directions degrees of freedom.
+// Found reports a difference beyond noise and sampling: by 5 deviations of a χ² with Directions
+// degrees of freedom.
 func (d Drift) Found() bool {
 	return d.Statistic > float64(d.Directions)+5*math.Sqrt(2*float64(d.Directions))
 }
 
-// DriftOf compares the pool's rows x (N×d, no intercept) under their weights (nil: equal) with the mean of as
-// many private rows as records says, released with noise of standard deviation sd on each entry. Weights that
-// were fitted to a release contain its noise, which counts as drift.
+// DriftOf compares the pool's rows x (N×d, no intercept) under their weights (nil: equal) with the
+// mean of as many private rows as records says, released with noise of standard deviation sd on
+// each entry. Weights that were fitted to a release contain its noise, which counts as drift.
 func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	_, d := x.Dims()
 	law := newWeightLaw(x, weight)
@@ -207,7 +216,8 @@ func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	return out
 }
 
-// WeightLaw gives the errors of a weighted pool's answers, from released numbers and their noise's law.
+// WeightLaw gives the errors of a weighted pool's answers, from released numbers and their noise's
+// law.
 type WeightLaw struct {
 	x      *rows
 	weight []float64
@@ -215,8 +225,8 @@ type WeightLaw struct {
 	cov    *mat.SymDense // covariance of x under the weights
 	// factor is d×p. The noise on the tilt is factor·z, where z has variance 1. Nil means no noise.
 	factor *mat.Dense
-	// slope is (cov+ridge)⁻¹ if the weights match the pool to means up to a ridge, otherwise nil. Such
-	// weights remove the pool's sampling error from whatever is linear in x.
+	// slope is (cov+ridge)⁻¹ if the weights match the pool to means up to a ridge, otherwise nil.
+	// Such weights remove the pool's sampling error from whatever is linear in x.
 	slope *mat.Dense
 }
 

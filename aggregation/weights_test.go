@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// repeated returns x with row i repeated count[i] times, and for each new row the index of its original.
+// repeated returns x with row i repeated count[i] times, and for each new row the index of its
+// original.
 func repeated(x *mat.Dense, count []float64) (*mat.Dense, []int) {
 	_, d := x.Dims()
 	var of []int
@@ -24,8 +25,8 @@ func repeated(x *mat.Dense, count []float64) (*mat.Dense, []int) {
 	return out, of
 }
 
-// TestFitWeightsOfWeightedRows compares with a dumb copy: a row of weight k becomes k rows. Tilt, λ and
-// every row's share of the weight are the same.
+// TestFitWeightsOfWeightedRows compares with a dumb copy: a row of weight k becomes k rows. Tilt, λ
+// and every row's share of the weight are the same.
 func TestFitWeightsOfWeightedRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	d := designs(t)["blocks"]
@@ -56,14 +57,15 @@ func TestFitWeightsOfWeightedRows(t *testing.T) {
 	// keep is a share of the base's effective rows, not of all rows.
 	_, before, _ := weightsOf(rowsOf(x), base, mat.NewDense(d.Cells(), 1, nil))
 	for _, keep := range []float64{0.3, 0.9} {
-		if f := FitWeights(x, base, mean, Isotropic(d.Cells(), 0.001), 0, keep, rng); f.EffectiveRows < keep*before {
+		if f := FitWeights(x, base, mean, Isotropic(d.Cells(), 0.001), 0, keep,
+			rng); f.EffectiveRows < keep*before {
 			t.Errorf("%.0f rows stay effective of %.0f, want a share of %g", f.EffectiveRows, before, keep)
 		}
 	}
 }
 
-// TestDriftOfWeightedRows compares with the definition, over repeated rows and with the effective number
-// of the weighted rows.
+// TestDriftOfWeightedRows compares with the definition, over repeated rows and with the effective
+// number of the weighted rows.
 func TestDriftOfWeightedRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	const n, records, sd = 200, 5000.0, 0.003
@@ -87,12 +89,14 @@ func TestDriftOfWeightedRows(t *testing.T) {
 	for i := range of {
 		for j := range 2 {
 			for k := range 2 {
-				c[j][k] += (copies.At(i, j) - mean[j]) * (copies.At(i, k) - mean[k]) / float64(len(of))
+				c[j][k] += (copies.At(i, j) - mean[j]) * (copies.At(i,
+					k) - mean[k]) / float64(len(of))
 			}
 		}
 	}
 	private := []float64{mean[0] + 0.02, mean[1] - 0.01}
-	// The statistic is dᵀ(sd²I + (1/records + 1/effective)·C)⁻¹d: both matrices share C's directions.
+	// The statistic is dᵀ(sd²I + (1/records + 1/effective)·C)⁻¹d: both matrices share C's
+	// directions.
 	f := 1/records + squares/(sum*sum)
 	a, b, e := sd*sd+f*c[0][0], f*c[0][1], sd*sd+f*c[1][1]
 	u, v := private[0]-mean[0], private[1]-mean[1]

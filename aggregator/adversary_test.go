@@ -9,9 +9,10 @@ import (
 	"caucus/aggregation/shares"
 )
 
-// TestTogetherWithAllOthers checks the table of trust. One server keeps all that it sees, with the other
-// server's release and every other party's contribution: one party's vector is still hidden by the other
-// server's full noise. For a reader both noises hide it. Both servers together learn the vector.
+// TestTogetherWithAllOthers checks the table of trust. One server keeps all that it sees, with the
+// other server's release and every other party's contribution: one party's vector is still hidden
+// by the other server's full noise. For a reader both noises hide it. Both servers together learn
+// the vector.
 func TestTogetherWithAllOthers(t *testing.T) {
 	ctx := t.Context()
 	const rows, parties = 4000, 3
@@ -51,8 +52,8 @@ func TestTogetherWithAllOthers(t *testing.T) {
 	for r, p := range o.Published {
 		released[r] = append(released[r], p.Residues...)
 	}
-	// The mean of n squares of noise over σ² is 1 with standard error √(2/n), for nearly normal noise: 7
-	// standard errors are exceeded with probability 3e-12.
+	// The mean of n squares of noise over σ² is 1 with standard error √(2/n), for nearly normal
+	// noise: 7 standard errors are exceeded with probability 3e-12.
 	tolerance := 7 * math.Sqrt(2./rows)
 	for name, c := range map[string]struct {
 		sees [2][][2]uint64
@@ -97,14 +98,16 @@ func TestTwoDraws(t *testing.T) {
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)
 	for _, p := range task.Plan().Roster {
-		must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, make([]int64, 2000), 1, w.under(task))))
+		must(0, w.servers[0].Receive(ctx, h, p,
+			uploadOf(task, p, make([]int64, 2000), 1, w.under(task))))
 	}
 	must(0, w.servers[0].CloseStudy(ctx, h, nil))
 	var held [2][][2]uint64
 	w.point = func(_ shares.Role, effect string) {
 		if effect == "before ledger" && held[0] == nil {
 			for r := range held {
-				held[r] = must(must(shares.Form{Cells: 2000}.ParseShare(w.heldBy(shares.Role(r), h).sum)).Residues())
+				held[r] = must(must(shares.Form{Cells: 2000}.ParseShare(w.heldBy(shares.Role(r),
+					h).sum)).Residues())
 			}
 		}
 	}

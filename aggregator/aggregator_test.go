@@ -29,8 +29,9 @@ func (w *world) opened(h study.Hash) Signed {
 	return acceptance
 }
 
-// TestStudy: two servers check and add shares of parties' contributions. The sum of their shares is the
-// sum of the vectors, to the integer; both release it with full noise each. No contribution stays.
+// TestStudy: two servers check and add shares of parties' contributions. The sum of their shares is
+// the sum of the vectors, to the integer; both release it with full noise each. No contribution
+// stays.
 func TestStudy(t *testing.T) {
 	for _, classes := range []int{2, 4} {
 		t.Run(fmt.Sprint(classes, " classes"), func(t *testing.T) {
@@ -38,7 +39,9 @@ func TestStudy(t *testing.T) {
 			task := taskOf(5, classes)
 			w, h := newWorld(t, task), task.Hash()
 			acceptance := w.opened(h)
-			agreed, err := uploading.CheckAcceptance(task, acceptance, uploading.Pins{Signing: w.signers[1].Key(), Sealing: protocol.SealingPin(w.sealing.Public())}, w.signers[0].Key())
+			agreed, err := uploading.CheckAcceptance(task, acceptance,
+				uploading.Pins{Signing: w.signers[1].Key(),
+					Sealing: protocol.SealingPin(w.sealing.Public())}, w.signers[0].Key())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +58,8 @@ func TestStudy(t *testing.T) {
 				for range 2 { // the same bytes again are no error
 					must(0, w.servers[0].Receive(ctx, h, p, data))
 				}
-				if err := w.servers[0].Receive(ctx, h, p, uploadOf(task, p, v, 1, agreed)); !errors.Is(err, ErrConflict) {
+				if err := w.servers[0].Receive(ctx, h, p,
+					uploadOf(task, p, v, 1, agreed)); !errors.Is(err, ErrConflict) {
 					t.Errorf("another upload of the same votes: %v", err)
 				}
 				if done := must(w.servers[0].Advance(ctx, h, link{w})); done {
@@ -74,33 +78,39 @@ func TestStudy(t *testing.T) {
 			if err != nil || o.Of.Contributions != 4 || o.Of.Weight != 4 || result.Body == nil {
 				t.Errorf("the release of %d parties gives %v, %v", o.Of.Contributions, result, err)
 			}
-			must(0, w.signers[0].Key().Verify(protocol.SetDocument, o.Set.Document, o.Set.Signature))
+			must(0, w.signers[0].Key().Verify(protocol.SetDocument, o.Set.Document,
+				o.Set.Signature))
 			must(0, w.signers[1].Key().Verify(protocol.SetDocument, o.Set.Document, o.Helper))
 			for r := range o.Published {
 				if w.charges(shares.Role(r)) != 1 || w.heldBy(shares.Role(r), h).sum != nil {
-					t.Errorf("the %v has %d charges, or kept its sum", shares.Role(r), w.charges(shares.Role(r)))
+					t.Errorf("the %v has %d charges, or kept its sum", shares.Role(r),
+						w.charges(shares.Role(r)))
 				}
 				must(0, w.servers[r].view(ctx, h, func(tx *transaction) error {
 					all, err := tx.contributions("upload IS NOT NULL OR message IS NOT NULL")
 					if len(all) > 0 {
-						t.Errorf("the %v kept of %s what it sent or was told", shares.Role(r), all[0].party)
+						t.Errorf("the %v kept of %s what it sent or was told", shares.Role(r),
+							all[0].party)
 					}
 					return err
 				}))
 			}
 			again := must(w.servers[0].Released(ctx, h))
-			if !again.Shares[0].Equal(o.Shares[0]) || !again.Shares[1].Equal(o.Shares[1]) || !must(w.servers[0].Advance(ctx, h, link{w})) {
+			if !again.Shares[0].Equal(o.Shares[0]) || !again.Shares[1].Equal(o.Shares[1]) ||
+				!must(w.servers[0].Advance(ctx, h, link{w})) {
 				t.Error("asked again the release is another")
 			}
-			if err := w.servers[0].Receive(ctx, h, "p4", uploadOf(task, "p4", votes(task, 4, false), 1, agreed)); !errors.Is(err, study.ErrNotOpen) {
+			if err := w.servers[0].Receive(ctx, h, "p4",
+				uploadOf(task, "p4", votes(task, 4, false), 1, agreed)); !errors.Is(err,
+				study.ErrNotOpen) {
 				t.Errorf("a contribution after the release: %v", err)
 			}
 		})
 	}
 }
 
-// TestRecords: contributions made of records, for kinds with negative sums and different weights, add up
-// to the sum of a single coordinator.
+// TestRecords: contributions made of records, for kinds with negative sums and different weights,
+// add up to the sum of a single coordinator.
 func TestRecords(t *testing.T) {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 300
@@ -112,7 +122,8 @@ func TestRecords(t *testing.T) {
 	} {
 		t.Run(of.Kind, func(t *testing.T) {
 			ctx := t.Context()
-			of.Name, of.Unit, of.Epsilon, of.Noise, of.Minimum, of.Records = "s", privacy.Record, 1, study.NoiseAggregators, 3, 100
+			of.Name, of.Unit, of.Epsilon, of.Noise, of.Minimum, of.Records = "s", privacy.Record, 1,
+				study.NoiseAggregators, 3, 100
 			of.Roster = []study.PartyID{"a", "b", "c"}
 			p := must(kinds.Complete(of, schema))
 			p.Simulated, p.Map = true, dataset.Identity(schema)
@@ -135,7 +146,8 @@ func TestRecords(t *testing.T) {
 					want[j] += x
 				}
 				total += weight
-				must(0, w.servers[0].Receive(ctx, h, party, must(uploading.Contribute(task, party, in, w.under(task)))))
+				must(0, w.servers[0].Receive(ctx, h, party,
+					must(uploading.Contribute(task, party, in, w.under(task)))))
 			}
 			must(0, w.servers[0].CloseStudy(ctx, h, nil))
 			w.point = func(r shares.Role, effect string) {
@@ -164,17 +176,20 @@ func must2[A, B any](a A, b B, err error) (A, B) {
 	return a, b
 }
 
-// TestTooFew: a set below the minimum fails the study before any charge, and a helper signs no such set,
-// whatever the coordinator says.
+// TestTooFew: a set below the minimum fails the study before any charge, and a helper signs no such
+// set, whatever the coordinator says.
 func TestTooFew(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(3, 2)
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)
-	must(0, w.servers[0].Receive(ctx, h, "p0", uploadOf(task, "p0", votes(task, 0, false), 1, w.under(task))))
+	must(0, w.servers[0].Receive(ctx, h, "p0",
+		uploadOf(task, "p0", votes(task, 0, false), 1, w.under(task))))
 	must(w.servers[0].Advance(ctx, h, link{w}))
 	mine := must(w.servers[0].setOf(ctx, h, must(recordOf(w.servers[0], h))))
-	if _, err := w.servers[1].Seal(ctx, h, must(protocol.SignJSON(w.signers[0], protocol.SetDocument, mine))); !errors.Is(err, study.ErrTooFew) {
+	if _, err := w.servers[1].Seal(ctx, h,
+		must(protocol.SignJSON(w.signers[0], protocol.SetDocument, mine))); !errors.Is(err,
+		study.ErrTooFew) {
 		t.Errorf("the helper signs a set of one: %v", err)
 	}
 	must(0, w.servers[0].CloseStudy(ctx, h, nil))
@@ -192,6 +207,9 @@ func TestTooFew(t *testing.T) {
 }
 
 func recordOf(s *Server, h study.Hash) (r record, err error) {
-	err = s.view(context.Background(), h, func(t *transaction) error { r, err = t.record(); return err })
+	err = s.view(context.Background(), h, func(t *transaction) error {
+		r, err = t.record()
+		return err
+	})
 	return r, err
 }

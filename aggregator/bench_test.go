@@ -38,8 +38,8 @@ func BenchmarkReceived(b *testing.B) {
 	}
 }
 
-// BenchmarkChecked times both servers in one process, from stored uploads to sums: opening boxes, both
-// preparations, both proofs, and all writing. One server's part is half.
+// BenchmarkChecked times both servers in one process, from stored uploads to sums: opening boxes,
+// both preparations, both proofs, and all writing. One server's part is half.
 //
 //	go test ./aggregator -run '^$' -bench Checked -cpu 1
 func BenchmarkChecked(b *testing.B) {
@@ -50,7 +50,8 @@ func BenchmarkChecked(b *testing.B) {
 			w, h := newWorld(b, task), task.Hash()
 			w.opened(h)
 			for i, p := range task.Plan().Roster {
-				must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i%rows, false), 1, w.under(task))))
+				must(0, w.servers[0].Receive(ctx, h, p,
+					uploadOf(task, p, votes(task, i%rows, false), 1, w.under(task))))
 			}
 			b.ResetTimer()
 			must(w.servers[0].Advance(ctx, h, w.servers[1]))

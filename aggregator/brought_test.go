@@ -52,8 +52,8 @@ func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
 
 func (s *shelf) MostPool() int { return 1 << 20 }
 
-// TestBring: a helper that wants a plan and its pool gets both whole, once. Bytes that differ from the
-// hash or the plan, are too large, or that the policy refuses are not kept.
+// TestBring: a helper that wants a plan and its pool gets both whole, once. Bytes that differ from
+// the hash or the plan, are too large, or that the policy refuses are not kept.
 func TestBring(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t, taskOf(3, 2))
@@ -74,7 +74,8 @@ func TestBring(t *testing.T) {
 	if err := helper.Bring(ctx, h, plan, pool[1:]); !errors.Is(err, protocol.ErrDamaged) {
 		t.Errorf("another pool: %v", err)
 	}
-	if err := helper.Bring(ctx, h, plan, make([]byte, 1<<20+1)); !errors.Is(err, protocol.ErrTooLarge) {
+	if err := helper.Bring(ctx, h, plan, make([]byte, 1<<20+1)); !errors.Is(err,
+		protocol.ErrTooLarge) {
 		t.Errorf("a pool that is too large: %v", err)
 	}
 	if err := helper.Bring(ctx, h, nil, nil); !errors.Is(err, protocol.ErrDamaged) {
@@ -95,7 +96,9 @@ func TestBring(t *testing.T) {
 	for range 2 {
 		must(0, helper.Bring(ctx, h, plan, pool))
 	}
-	if on.kept[h] != [2]string{string(plan), string(pool)} || on.asked != 4 || fmt.Sprint(on.room) != fmt.Sprint([]int{len(plan) + len(pool) - 1, len(plan) + len(pool), len(plan) + len(pool)}) {
+	if on.kept[h] != [2]string{string(plan), string(pool)} || on.asked != 4 ||
+		fmt.Sprint(on.room) != fmt.Sprint([]int{len(plan) + len(pool) - 1, len(plan) + len(pool),
+			len(plan) + len(pool)}) {
 		t.Errorf("it was kept otherwise, or asked for %d times, with room for %d", on.asked, on.room)
 	}
 	w.servers[1].config.Shelf = nil
@@ -104,14 +107,15 @@ func TestBring(t *testing.T) {
 	}
 }
 
-// TestBroughtAgain: until a study that it accepted is over, a helper takes the plan again even if its
-// policy has changed. The policy refuses all other plans.
+// TestBroughtAgain: until a study that it accepted is over, a helper takes the plan again even if
+// its policy has changed. The policy refuses all other plans.
 func TestBroughtAgain(t *testing.T) {
 	ctx := t.Context()
 	agreed, other := taskOf(3, 2), taskOf(4, 2)
 	w := newWorld(t, agreed, other)
 	pool := []byte("a pool")
-	on := &shelf{kept: map[study.Hash][2]string{}, pool: [32]byte(study.HashOf(pool)), refuses: errors.New("no such kind any more")}
+	on := &shelf{kept: map[study.Hash][2]string{}, pool: [32]byte(study.HashOf(pool)),
+		refuses: errors.New("no such kind any more")}
 	w.servers[1].config.Shelf = on
 	address, _ := w.served(t)
 	helper := w.dial(t, address)
@@ -135,9 +139,9 @@ func TestBroughtAgain(t *testing.T) {
 	}
 }
 
-// TestOverWithoutPlan: a study is under way at the helper from the first checked contribution to its
-// release or failure. Before and after, the helper needs no plan: before, it repeats its agreement;
-// after, its share or the reason of the failure.
+// TestOverWithoutPlan: a study is under way at the helper from the first checked contribution to
+// its release or failure. Before and after, the helper needs no plan: before, it repeats its
+// agreement; after, its share or the reason of the failure.
 func TestOverWithoutPlan(t *testing.T) {
 	ctx := t.Context()
 	done, failed, never := taskOf(3, 2), taskOf(4, 2), taskOf(5, 2)
@@ -160,11 +164,13 @@ func TestOverWithoutPlan(t *testing.T) {
 		must(0, w.servers[0].Confirm(ctx, task.Hash(), link{w}))
 	}
 	w.tasks[done.Hash()], w.tasks[failed.Hash()] = done, failed
-	must(0, w.servers[0].Receive(ctx, failed.Hash(), "p0", uploadOf(failed, "p0", votes(failed, 0, false), 1, w.under(failed))))
+	must(0, w.servers[0].Receive(ctx, failed.Hash(), "p0",
+		uploadOf(failed, "p0", votes(failed, 0, false), 1, w.under(failed))))
 	must(w.servers[0].Advance(ctx, failed.Hash(), link{w}))
 	underWay(true, failed)
 	for i, p := range done.Plan().Roster {
-		must(0, w.servers[0].Receive(ctx, done.Hash(), p, uploadOf(done, p, votes(done, i, false), 1, w.under(done))))
+		must(0, w.servers[0].Receive(ctx, done.Hash(), p,
+			uploadOf(done, p, votes(done, i, false), 1, w.under(done))))
 	}
 	must(0, w.servers[0].CloseStudy(ctx, done.Hash(), nil))
 	if released, err := w.servers[0].Advance(ctx, done.Hash(), link{w}); !released || err != nil {
@@ -195,9 +201,9 @@ func amended(t *testing.T, minimum int) (study.Task, []byte) {
 	return task, must(study.NewChain(p, task.Hash()).Next(e, false, p.Deadline, privacy.Head{}))
 }
 
-// TestAmendedMinimum: both servers compare the set with the minimum in force, which an amendment of the
-// plan's chain lowers, never below the floor. With an amendment of another plan or below the floor, or
-// with none, too small a set is not released.
+// TestAmendedMinimum: both servers compare the set with the minimum in force, which an amendment of
+// the plan's chain lowers, never below the floor. With an amendment of another plan or below the
+// floor, or with none, too small a set is not released.
 func TestAmendedMinimum(t *testing.T) {
 	ctx := t.Context()
 	three, low := amended(t, 3)
@@ -224,13 +230,15 @@ func TestAmendedMinimum(t *testing.T) {
 			w, h := newWorld(t, three), three.Hash()
 			w.opened(h)
 			for i, p := range three.Plan().Roster[:3] {
-				must(0, w.servers[0].Receive(ctx, h, p, uploadOf(three, p, votes(three, i, false), 1, w.under(three))))
+				must(0, w.servers[0].Receive(ctx, h, p,
+					uploadOf(three, p, votes(three, i, false), 1, w.under(three))))
 			}
 			must(w.servers[0].Advance(ctx, h, link{w})) // both have checked all three
 			set := must(w.servers[0].setOf(ctx, h, must(recordOf(w.servers[0], h))))
 			set.Amendments = try.amendments
 			// A request that a dishonest coordinator might send the helper.
-			_, signs := w.servers[1].Seal(ctx, h, must(protocol.SignJSON(w.signers[0], protocol.SetDocument, set)))
+			_, signs := w.servers[1].Seal(ctx, h,
+				must(protocol.SignJSON(w.signers[0], protocol.SetDocument, set)))
 			if (signs == nil) != try.released {
 				t.Errorf("the helper's answer: %v", signs)
 			}
@@ -259,11 +267,13 @@ func TestReceiveAll(t *testing.T) {
 		all = append(all, Upload{p, uploadOf(task, p, votes(task, i, false), 1, w.under(task))})
 	}
 	bad := Upload{"p3", all[3].Data[:100]}
-	if err := w.servers[0].ReceiveAll(ctx, h, []Upload{all[0], bad}); !errors.Is(err, study.ErrContribution) {
+	if err := w.servers[0].ReceiveAll(ctx, h, []Upload{all[0], bad}); !errors.Is(err,
+		study.ErrContribution) {
 		t.Errorf("one is cut off: %v", err)
 	}
 	stranger := Upload{"nobody", all[3].Data}
-	if err := w.servers[0].ReceiveAll(ctx, h, []Upload{all[0], stranger}); !errors.Is(err, study.ErrNotEnrolled) {
+	if err := w.servers[0].ReceiveAll(ctx, h, []Upload{all[0], stranger}); !errors.Is(err,
+		study.ErrNotEnrolled) {
 		t.Errorf("one is not on the roster: %v", err)
 	}
 	if m := must(w.servers[0].Members(ctx, h)); len(m.Waiting) > 0 {
@@ -271,7 +281,8 @@ func TestReceiveAll(t *testing.T) {
 	}
 	must(0, w.servers[0].ReceiveAll(ctx, h, all[:2]))
 	other := Upload{"p1", uploadOf(task, "p1", votes(task, 1, false), 1, w.under(task))}
-	if err := w.servers[0].ReceiveAll(ctx, h, []Upload{all[2], other}); !errors.Is(err, ErrConflict) {
+	if err := w.servers[0].ReceiveAll(ctx, h, []Upload{all[2], other}); !errors.Is(err,
+		ErrConflict) {
 		t.Errorf("one is another than before: %v", err)
 	}
 	for range 2 {

@@ -15,7 +15,8 @@ func HelperByCode(
 	ctx context.Context, address string, own *protocol.Signer, code string,
 ) (key protocol.SignerKey, err error) {
 	fail := func(err error) (protocol.SignerKey, error) {
-		return protocol.SignerKey{}, fmt.Errorf("ask the helper at %s for its key: %w", address, err)
+		return protocol.SignerKey{}, fmt.Errorf("ask the helper at %s for its key: %w", address,
+			err)
 	}
 	config, err := protocol.CodedTLS(own, protocol.KeyPin{}, code)
 	if err != nil {

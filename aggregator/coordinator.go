@@ -60,14 +60,17 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 		if said.Coordinator == nil || *said.Coordinator != r.Own.Digest() {
 			return Signed{}, fmt.Errorf("%w: the helper accepted it with another coordinator's commitment", ErrConflict)
 		}
-		if r, err = s.set(ctx, plan, "helper's acceptance stored", func(r *record) { r.Theirs = theirs }); err != nil {
+		if r, err = s.set(ctx, plan, "helper's acceptance stored", func(r *record) {
+			r.Theirs = theirs
+		}); err != nil {
 			return Signed{}, err
 		}
 	}
 	if r.keyed() {
 		return r.Theirs, nil
 	}
-	reveal, err := protocol.SignJSON(s.config.Signer, protocol.RevealDocument, Reveal{plan, r.Theirs.Digest()})
+	reveal, err := protocol.SignJSON(s.config.Signer, protocol.RevealDocument,
+		Reveal{plan, r.Theirs.Digest()})
 	if err != nil {
 		return Signed{}, err
 	}
@@ -87,11 +90,14 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 	return r.Theirs, err
 }
 
-// Confirm asks whether the helper still holds its acceptance of an open study. ErrForgotten means that the helper's
-// files were restored from an old backup; no release is possible, so parties must not spend budget on the study.
-// Confirm changes nothing here. If the helper accepts the study anew, the new acceptance is not used.
+// Confirm asks whether the helper still holds its acceptance of an open study. ErrForgotten means
+// that the helper's files were restored from an old backup; no release is possible, so parties must
+// not spend budget on the study. Confirm changes nothing here. If the helper accepts the study
+// anew, the new acceptance is not used.
 func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) error {
-	fail := func(err error) error { return fmt.Errorf("ask for the helper's acceptance of study %s: %w", plan, err) }
+	fail := func(err error) error {
+		return fmt.Errorf("ask for the helper's acceptance of study %s: %w", plan, err)
+	}
 	if err := s.current(ctx); err != nil {
 		return fail(err)
 	}
@@ -108,9 +114,11 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	if err := s.recall(ctx, helper); err != nil {
 		return fail(err)
 	}
-	theirs, err := helper.Accept(ctx, plan, r.Own) // needs no turn, because an agreement never changes
+	// needs no turn, because an agreement never changes
+	theirs, err := helper.Accept(ctx, plan, r.Own)
 	switch {
-	case errors.Is(err, ErrFailed), errors.Is(err, protocol.ErrDenied): // the helper refuses here only a study that it had not accepted
+	// the helper refuses here only a study that it had not accepted
+	case errors.Is(err, ErrFailed), errors.Is(err, protocol.ErrDenied):
 		return fail(fmt.Errorf("%w: %w", ErrForgotten, err))
 	case err != nil:
 		return fail(err)
@@ -123,7 +131,10 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 // Untold lists the failed studies whose failure Tell has not yet reported to the helper.
 func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	if err = s.current(ctx); err == nil {
-		err = s.view(ctx, study.Hash{}, func(t *transaction) error { all, err = hashesBy(ctx, t.tx, untoldQuery); return err })
+		err = s.view(ctx, study.Hash{}, func(t *transaction) error {
+			all, err = hashesBy(ctx, t.tx, untoldQuery)
+			return err
+		})
 	}
 	if err != nil {
 		err = fmt.Errorf("list studies that failed: %w", err)
@@ -131,10 +142,12 @@ func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	return all, err
 }
 
-// Tell tells the helper that a study failed here for good, so that the helper deletes its share too. Call it again
-// after any error.
+// Tell tells the helper that a study failed here for good, so that the helper deletes its share
+// too. Call it again after any error.
 func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
-	fail := func(err error) error { return fmt.Errorf("tell the helper that study %s failed: %w", plan, err) }
+	fail := func(err error) error {
+		return fmt.Errorf("tell the helper that study %s failed: %w", plan, err)
+	}
 	_, err := s.recorded(ctx, plan)
 	switch {
 	case err == nil:
@@ -142,7 +155,8 @@ func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	case !errors.Is(err, ErrFailed):
 		return fail(err)
 	}
-	if err := helper.End(ctx, plan); err != nil { // needs no turn, because a failed study never changes
+	// needs no turn, because a failed study never changes
+	if err := helper.End(ctx, plan); err != nil {
 		return fail(err)
 	}
 	if _, err := s.set(ctx, plan, "told stored", func(r *record) { r.Told = true }); err != nil {
@@ -158,9 +172,9 @@ type Upload struct {
 	Data  []byte
 }
 
-// ReceiveAll stores parties' uploads, which uploading.CheckUpload has checked, in one transaction: all, or none if it returns
-// an error. Send receipts only after it has returned nil. An upload that is stored already is no error; a different
-// upload of the same party is ErrConflict.
+// ReceiveAll stores parties' uploads, which uploading.CheckUpload has checked, in one transaction:
+// all, or none if it returns an error. Send receipts only after it has returned nil. An upload that
+// is stored already is no error; a different upload of the same party is ErrConflict.
 func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Upload) error {
 	if s.config.Role != shares.Coordinator {
 		return errors.New("this server is the helper")
@@ -182,7 +196,8 @@ func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Uplo
 		if err != nil {
 			return fail(err)
 		}
-		all[i] = contribution{party: party, digest: u.Offer(party, nil).Digest(), weight: u.Weight, upload: up.Data}
+		all[i] = contribution{party: party, digest: u.Offer(party, nil).Digest(), weight: u.Weight,
+			upload: up.Data}
 	}
 	_, err = s.update(ctx, plan, "upload stored", func(tx *transaction, r *record) error {
 		fresh := false
@@ -195,7 +210,8 @@ func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Uplo
 				continue
 			case found:
 				return fmt.Errorf("%w: %w", ErrConflict, study.ErrOtherBytes)
-			case !r.keyed() || r.Closed || r.Failed != "": // the record may have changed since it was read
+			// the record may have changed since it was read
+			case !r.keyed() || r.Closed || r.Failed != "":
 				return study.ErrNotOpen
 			}
 			fresh = true
@@ -219,8 +235,8 @@ func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Uplo
 
 var errStored = errors.New("stored already")
 
-// CloseStudy stops contributions; the caller decides when. amendments are the plan's amendments so far, which
-// determine how many contributions the set needs. A second call changes nothing.
+// CloseStudy stops contributions; the caller decides when. amendments are the plan's amendments so
+// far, which determine how many contributions the set needs. A second call changes nothing.
 func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][]byte) error {
 	_, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -230,14 +246,17 @@ func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][
 	if !r.keyed() {
 		return fmt.Errorf("close study %s: %w: it is not open", plan, ErrOrder)
 	}
-	_, err = s.set(ctx, plan, "close stored", func(r *record) { r.Closed, r.Amendments = true, amendments })
+	_, err = s.set(ctx, plan, "close stored", func(r *record) {
+		r.Closed, r.Amendments = true, amendments
+	})
 	return err
 }
 
-// Advance does the remaining work of an open study: it checks contributions with the helper and, once the study is
-// closed, seals the set and releases both shares. It returns whether both shares are stored. Call it again after any
-// error.
-func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (released bool, err error) {
+// Advance does the remaining work of an open study: it checks contributions with the helper and,
+// once the study is closed, seals the set and releases both shares. It returns whether both shares
+// are stored. Call it again after any error.
+func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (released bool,
+	err error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
 	if err != nil {
@@ -246,7 +265,8 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 	if !r.keyed() {
 		return false, fmt.Errorf("advance study %s: %w: it is not open", plan, ErrOrder)
 	}
-	done, err := s.take(ctx, study.Hash{}) // one study at a time: the work of a batch takes much memory
+	// one study at a time: the work of a batch takes much memory
+	done, err := s.take(ctx, study.Hash{})
 	defer done()
 	if err != nil {
 		return false, fmt.Errorf("advance study %s: %w", plan, err)
@@ -298,7 +318,9 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 
 func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int, error) {
 	plan := t.Hash()
-	fail := func(err error) (int, error) { return 0, fmt.Errorf("check contributions to study %s: %w", plan, err) }
+	fail := func(err error) (int, error) {
+		return 0, fmt.Errorf("check contributions to study %s: %w", plan, err)
+	}
 	var waits []contribution
 	err := s.view(ctx, plan, func(tx *transaction) (err error) {
 		waits, err = tx.contributions("verdict = $2", waiting)
@@ -316,15 +338,18 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 			return fail(err)
 		}
 		if u.Offer(c.party, nil).Digest() != c.digest {
-			return fail(fmt.Errorf("%w: what %s sent is not what was stored", protocol.ErrDamaged, c.party))
+			return fail(fmt.Errorf("%w: what %s sent is not what was stored", protocol.ErrDamaged,
+				c.party))
 		}
 		form, err := uploading.FormOf(t.of, u.Weight)
 		if err != nil {
 			return fail(err)
 		}
 		var message []byte
-		// A contribution that this server cannot prepare is sent without a message, so both servers refuse it.
-		if prepared[i], err = form.Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)), shares.Coordinator, u.Part); err == nil {
+		// A contribution that this server cannot prepare is sent without a message, so both servers
+		// refuse it.
+		if prepared[i], err = form.Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)),
+			shares.Coordinator, u.Part); err == nil {
 			message = prepared[i].Message()
 		}
 		switch {
@@ -370,7 +395,8 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 		if prepared[i] != nil {
 			share, err = prepared[i].Finish(a.Message)
 		}
-		if err != nil { // the helper added the contribution to its sum, and this server cannot do the same
+		// the helper added the contribution to its sum, and this server cannot do the same
+		if err != nil {
 			disagree = fmt.Sprintf("the helper accepted what %s sent, which does not check here", a.Party)
 		}
 		verdicts[i] = accepted
@@ -396,8 +422,8 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 	return len(waits), nil
 }
 
-// seal has both servers sign the set of accepted contributions. If the set is below the plan's minimum, the study
-// fails, and no ledger is charged.
+// seal has both servers sign the set of accepted contributions. If the set is below the plan's
+// minimum, the study fails, and no ledger is charged.
 func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error {
 	plan := t.Hash()
 	fail := func(err error) error { return fmt.Errorf("seal study %s: %w", plan, err) }
@@ -434,8 +460,8 @@ func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error 
 	return err
 }
 
-// checkLine checks that a helper's share names the line of the helper's ledger that charged for it. A release
-// document contains that line.
+// checkLine checks that a helper's share names the line of the helper's ledger that charged for it.
+// A release document contains that line.
 func checkLine(said AggregateShare, p privacy.Published) error {
 	if said.Line == nil || said.Step < 1 {
 		return fmt.Errorf("%w: it names no line of the helper's ledger: the helper is of an earlier version", ErrConflict)
@@ -443,9 +469,11 @@ func checkLine(said AggregateShare, p privacy.Published) error {
 	return errors.Join(said.Line.Check(), said.Line.Answers(p))
 }
 
-func readShare(t task, share Signed, by protocol.Verifier, role shares.Role, set Signed) (privacy.Published, error) {
+func readShare(t task, share Signed, by protocol.Verifier, role shares.Role,
+	set Signed) (privacy.Published, error) {
 	fail := func(err error) (privacy.Published, error) {
-		return privacy.Published{}, fmt.Errorf("the %v's share of study %s: %w", role, t.Hash(), err)
+		return privacy.Published{}, fmt.Errorf("the %v's share of study %s: %w", role, t.Hash(),
+			err)
 	}
 	var said AggregateShare
 	if err := protocol.ReadSigned(share, by, protocol.ShareDocument, &said); err != nil {
@@ -472,7 +500,9 @@ func readShare(t task, share Signed, by protocol.Verifier, role shares.Role, set
 	if err != nil {
 		return fail(err)
 	}
-	if p.ID != bodies.ShareID(t.Hash(), terms, role) || p.Mechanism != terms.Mechanism.Name() || !maps.Equal(p.Parameters, privacy.ParametersOf(terms.Mechanism)) || !p.Bound.Equal(terms.Bound) || len(p.Residues) != t.of.Statistic.ReleasedCells() {
+	if p.ID != bodies.ShareID(t.Hash(), terms, role) || p.Mechanism != terms.Mechanism.Name() ||
+		!maps.Equal(p.Parameters, privacy.ParametersOf(terms.Mechanism)) ||
+		!p.Bound.Equal(terms.Bound) || len(p.Residues) != t.of.Statistic.ReleasedCells() {
 		return fail(fmt.Errorf("%w: it was released under other terms than plan and pool give", ErrConflict))
 	}
 	return p, nil

@@ -28,7 +28,8 @@ type Reveal struct {
 
 type half [32]byte
 
-// commitment hashes a half with the label of its role. The hash hides the half, which is 32 uniform bytes.
+// commitment hashes a half with the label of its role. The hash hides the half, which is 32 uniform
+// bytes.
 func commitment(plan study.Hash, r shares.Role, h half) Digest {
 	return hashed("caucus verify key commitment 1", plan[:], []byte{byte(r)}, h[:])
 }
@@ -48,8 +49,8 @@ type PrepareReply struct {
 	Message  []byte        `json:"message,omitempty"`
 }
 
-// from returns the field From of a ledger request whose own From is matrix: a hash of matrix and the signed set. So
-// the set is one of the release's terms.
+// from returns the field From of a ledger request whose own From is matrix: a hash of matrix and
+// the signed set. So the set is one of the release's terms.
 func from(s Signed, matrix privacy.Digest) privacy.Digest {
 	set := s.Digest()
 	return privacy.Digest(hashed("caucus aggregated set 1", matrix[:], set[:]))

@@ -24,9 +24,9 @@ func (w *world) gathered(task study.Task) (uploads [][]byte) {
 	return uploads
 }
 
-// TestEnd: a helper whose coordinator ended a study deletes its share of the sum, and then refuses every
-// call in that study, under the same acceptance or another. Studies that it released or never accepted
-// stay as they are.
+// TestEnd: a helper whose coordinator ended a study deletes its share of the sum, and then refuses
+// every call in that study, under the same acceptance or another. Studies that it released or never
+// accepted stay as they are.
 func TestEnd(t *testing.T) {
 	ctx := t.Context()
 	task, released, unknown := taskOf(3, 2), taskOf(4, 2), taskOf(5, 2)
@@ -35,7 +35,8 @@ func TestEnd(t *testing.T) {
 	w.gathered(task)
 	must(0, w.servers[0].CloseStudy(ctx, h, nil))
 	own := must(recordOf(w.servers[0], h)).Own
-	set := must(protocol.SignJSON(w.signers[0], protocol.SetDocument, must(w.servers[0].setOf(ctx, h, must(recordOf(w.servers[0], h))))))
+	set := must(protocol.SignJSON(w.signers[0], protocol.SetDocument,
+		must(w.servers[0].setOf(ctx, h, must(recordOf(w.servers[0], h))))))
 	must(helper.Seal(ctx, h, set)) // refused afterwards too
 	for range 2 {
 		must(0, helper.End(ctx, h))
@@ -43,7 +44,9 @@ func TestEnd(t *testing.T) {
 	if w.heldBy(1, h).sum != nil || must(helper.underWay(ctx, h)) {
 		t.Error("the helper keeps its share of the sum, or the plan's place")
 	}
-	other := rewritten(w.signers[0], protocol.AcceptanceDocument, own, func(m map[string]any) { m["commitment"] = strings.Repeat("00", 31) + "01" })
+	other := rewritten(w.signers[0], protocol.AcceptanceDocument, own, func(m map[string]any) {
+		m["commitment"] = strings.Repeat("00", 31) + "01"
+	})
 	for name, err := range map[string]error{
 		"accept":      second(helper.Accept(ctx, h, own)),
 		"accept anew": second(helper.Accept(ctx, h, other)),
@@ -79,8 +82,8 @@ func TestEnd(t *testing.T) {
 	helper.behind = false
 }
 
-// TestEndAfterCharge: a helper killed between its ledger and its store is already charged. If the study
-// then ends, it stays charged, once, and nothing leaves.
+// TestEndAfterCharge: a helper killed between its ledger and its store is already charged. If the
+// study then ends, it stays charged, once, and nothing leaves.
 func TestEndAfterCharge(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(3, 2)
@@ -92,7 +95,10 @@ func TestEndAfterCharge(t *testing.T) {
 			panic(killed{r})
 		}
 	}
-	if err := w.run(func(c *Server) error { _, err := c.Advance(ctx, h, link{w}); return err }); !errors.Is(err, errCut) {
+	if err := w.run(func(c *Server) error {
+		_, err := c.Advance(ctx, h, link{w})
+		return err
+	}); !errors.Is(err, errCut) {
 		t.Fatal(err)
 	}
 	w.point = nil
@@ -106,8 +112,8 @@ func TestEndAfterCharge(t *testing.T) {
 	}
 }
 
-// TestTell: a failure at the coordinator is told to the helper until it answers, then no more. Studies
-// that did not fail are not told, and a restored coordinator tells nothing.
+// TestTell: a failure at the coordinator is told to the helper until it answers, then no more.
+// Studies that did not fail are not told, and a restored coordinator tells nothing.
 func TestTell(t *testing.T) {
 	ctx := t.Context()
 	task, goesOn := taskOf(3, 2), taskOf(4, 2)
@@ -115,7 +121,8 @@ func TestTell(t *testing.T) {
 	w.gathered(task)
 	w.gathered(goesOn)
 	untold := func() string { return fmt.Sprint(must(w.servers[0].Untold(ctx))) }
-	if err := w.servers[0].Tell(ctx, goesOn.Hash(), link{w}); !errors.Is(err, ErrOrder) || must(recordOf(w.servers[1], goesOn.Hash())).Failed != "" {
+	if err := w.servers[0].Tell(ctx, goesOn.Hash(), link{w}); !errors.Is(err, ErrOrder) ||
+		must(recordOf(w.servers[1], goesOn.Hash())).Failed != "" {
 		t.Errorf("of a study that goes on: %v", err)
 	}
 	must(0, w.servers[0].Cancel(ctx, h, "no need"))
@@ -156,7 +163,8 @@ func TestUntoldIndex(t *testing.T) {
 	must(0, w.servers[0].view(t.Context(), study.Hash{}, func(tx *transaction) error {
 		var id, parent, unused int
 		var detail string
-		must(0, tx.tx.QueryRowContext(t.Context(), "EXPLAIN QUERY PLAN "+untoldQuery).Scan(&id, &parent, &unused, &detail))
+		must(0, tx.tx.QueryRowContext(t.Context(), "EXPLAIN QUERY PLAN "+untoldQuery).Scan(&id,
+			&parent, &unused, &detail))
 		if !strings.Contains(detail, "studies_untold") {
 			t.Errorf("it is found by: %s", detail)
 		}
@@ -207,7 +215,8 @@ func TestKillEnded(t *testing.T) {
 			}
 		}
 		for r := range w.servers {
-			if at := must(w.servers[r].Progress(ctx, h)); at.Failed == "" || w.heldBy(roles[r], h).sum != nil || w.charges(roles[r]) != 0 {
+			if at := must(w.servers[r].Progress(ctx, h)); at.Failed == "" ||
+				w.heldBy(roles[r], h).sum != nil || w.charges(roles[r]) != 0 {
 				t.Errorf("the %v has it as %q, with %d charges, or keeps its share", roles[r], at.Failed, w.charges(roles[r]))
 			}
 		}
@@ -221,6 +230,9 @@ func TestKillEnded(t *testing.T) {
 		t.Errorf("the effects are %v", all)
 	}
 	for _, at := range all {
-		t.Run(strings.ReplaceAll(fmt.Sprintf("%v %s", at.role, at.name), " ", "_"), func(t *testing.T) { play(t, at) })
+		t.Run(strings.ReplaceAll(fmt.Sprintf("%v %s", at.role, at.name), " ", "_"),
+			func(t *testing.T) {
+				play(t, at)
+			})
 	}
 }

@@ -21,8 +21,8 @@ import (
 // numbers.
 const drawsOf = "CAUCUS_TEST_DRAWS"
 
-// secrets returns the random numbers of servers and parties for one study, always with the same plan,
-// party and records.
+// secrets returns the random numbers of servers and parties for one study, always with the same
+// plan, party and records.
 func secrets(t *testing.T) map[string][]byte {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 100
@@ -38,10 +38,12 @@ func secrets(t *testing.T) map[string][]byte {
 	task := must(results.NewTask(p, pool))
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)
-	data := must(uploading.Contribute(task, "a", study.NewInputs(records, []byte("key")), w.under(task)))
+	data := must(uploading.Contribute(task, "a", study.NewInputs(records, []byte("key")),
+		w.under(task)))
 	b, _ := bodiesOf(task)
 	u := must(uploading.Parse(b, data))
-	signing, one, two := w.signers[0].Key(), must(recordOf(w.servers[0], h)).Half, must(recordOf(w.servers[1], h)).Half
+	signing, one, two := w.signers[0].Key(), must(recordOf(w.servers[0], h)).Half,
+		must(recordOf(w.servers[1], h)).Half
 	return map[string][]byte{
 		"the coordinator's part": u.Part, "the helper's part": u.Sealed,
 		"the coordinator's half": one[:], "the helper's half": two[:],
@@ -49,8 +51,8 @@ func secrets(t *testing.T) map[string][]byte {
 	}
 }
 
-// TestFresh: shares, halves of a verify key and keys come from the operating system: made twice from the
-// same plan, party and records, or in two processes, no eight bytes are equal.
+// TestFresh: shares, halves of a verify key and keys come from the operating system: made twice
+// from the same plan, party and records, or in two processes, no eight bytes are equal.
 //
 // False alarms: 4,000 comparisons of eight bytes, so 1e-12.
 func TestFresh(t *testing.T) {
@@ -75,7 +77,8 @@ func TestFresh(t *testing.T) {
 	}
 	look(secrets(t))
 	look(secrets(t))
-	other := exec.CommandContext(t.Context(), must(os.Executable()), "-test.run=^TestFresh$", "-test.count=1")
+	other := exec.CommandContext(t.Context(), must(os.Executable()), "-test.run=^TestFresh$",
+		"-test.count=1")
 	other.Env = append(os.Environ(), drawsOf+"=yes")
 	_, drawn, _ := strings.Cut(string(must(other.Output())), "drawn: ")
 	drawn, _, _ = strings.Cut(drawn, "\n")

@@ -9,21 +9,24 @@ import (
 	"caucus/study"
 )
 
-// TestFull: a lying coordinator cannot have more studies accepted or stored than the helper's operator
-// allows. Existing studies go on, and the refusal says what to do.
+// TestFull: a lying coordinator cannot have more studies accepted or stored than the helper's
+// operator allows. Existing studies go on, and the refusal says what to do.
 func TestFull(t *testing.T) {
 	ctx := t.Context()
 	tasks := []study.Task{taskOf(2, 2), taskOf(3, 2), taskOf(4, 2), taskOf(5, 2), taskOf(6, 2)}
 	w := newWorld(t, tasks...)
 	accept := func(i int) error {
 		h := tasks[i].Hash()
-		own := Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(tasks[i])), Commitment: commitment(h, 0, half{byte(i)})}
-		_, err := w.servers[1].Accept(ctx, h, must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument, own)))
+		own := Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(tasks[i])),
+			Commitment: commitment(h, 0, half{byte(i)})}
+		_, err := w.servers[1].Accept(ctx, h,
+			must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument, own)))
 		return err
 	}
 	refuses := func(err error, key string) {
 		t.Helper()
-		if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), key) || !errors.Is(asError(asStatus(err)), protocol.ErrHelper) {
+		if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), key) ||
+			!errors.Is(asError(asStatus(err)), protocol.ErrHelper) {
 			t.Errorf("have %v, which travels as %v", err, asError(asStatus(err)))
 		}
 	}
@@ -43,7 +46,8 @@ func TestFull(t *testing.T) {
 
 	h := tasks[0].Hash()
 	for i, p := range tasks[0].Plan().Roster {
-		must(0, w.servers[0].Receive(ctx, h, p, uploadOf(tasks[0], p, votes(tasks[0], i, false), 1, w.under(tasks[0]))))
+		must(0, w.servers[0].Receive(ctx, h, p,
+			uploadOf(tasks[0], p, votes(tasks[0], i, false), 1, w.under(tasks[0]))))
 	}
 	w.servers[1].config.MaxShares = 1
 	_, err := w.servers[0].Advance(ctx, h, link{w})
@@ -53,7 +57,8 @@ func TestFull(t *testing.T) {
 	w.servers[1].config.MaxShares = 1 << 30
 	must(w.servers[0].Advance(ctx, h, link{w}))
 	must(0, w.servers[0].CloseStudy(ctx, h, nil))
-	if released := must(w.servers[0].Advance(ctx, h, link{w})); !released || len(w.servers[1].open) != 2 {
+	if released := must(w.servers[0].Advance(ctx, h, link{w})); !released ||
+		len(w.servers[1].open) != 2 {
 		t.Errorf("released: %v; %d are open", released, len(w.servers[1].open))
 	}
 }

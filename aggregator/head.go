@@ -9,8 +9,8 @@ import (
 	"caucus/protocol"
 )
 
-// mark is the content of a server's head file: the number of its store's transactions, the last entry of
-// its ledger, and the pin of a helper's sealing key.
+// mark is the content of a server's head file: the number of its store's transactions, the last
+// entry of its ledger, and the pin of a helper's sealing key.
 type mark struct {
 	steps, entry int64
 	sealing      Digest
@@ -18,8 +18,9 @@ type mark struct {
 
 const markForm = "steps %d entry %d sealing %x\n"
 
-// InitHead writes the head file of a new server. Keep the file outside the backups of store and ledger: after a
-// restore of both, it must still have the newer numbers. sealing is a helper's public key, else nil.
+// InitHead writes the head file of a new server. Keep the file outside the backups of store and
+// ledger: after a restore of both, it must still have the newer numbers. sealing is a helper's
+// public key, else nil.
 func InitHead(path string, sealing []byte) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
@@ -38,7 +39,8 @@ func pinOf(sealing []byte) Digest {
 }
 
 func writeMark(path string, m mark) error {
-	if err := protocol.WriteSecret(path, fmt.Appendf(nil, markForm, m.steps, m.entry, m.sealing[:])); err != nil {
+	if err := protocol.WriteSecret(path,
+		fmt.Appendf(nil, markForm, m.steps, m.entry, m.sealing[:])); err != nil {
 		return fmt.Errorf("write head file: %w", err)
 	}
 	return nil
@@ -53,7 +55,8 @@ func readMark(path string) (m mark, err error) {
 		return m, fmt.Errorf("read head file: %w", err)
 	}
 	var pin []byte
-	if n, err := fmt.Sscanf(string(text), markForm, &m.steps, &m.entry, &pin); n != 3 || err != nil || m.steps < 0 || m.entry < 0 || len(pin) != len(m.sealing) {
+	if n, err := fmt.Sscanf(string(text), markForm, &m.steps, &m.entry, &pin); n != 3 ||
+		err != nil || m.steps < 0 || m.entry < 0 || len(pin) != len(m.sealing) {
 		return m, fmt.Errorf("read head file: %w: %s is damaged", errNoHead, path)
 	}
 	m.sealing = Digest(pin)

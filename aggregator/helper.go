@@ -21,16 +21,18 @@ type Peer interface {
 	// Accept takes the coordinator's acceptance of a study, and returns the helper's.
 	Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error)
 	// Reveal exchanges both halves of the verify key, which opens the study.
-	Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte, reveal Signed) (helpers [32]byte, err error)
+	Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte,
+		reveal Signed) (helpers [32]byte, err error)
 	// Prepare checks at most 32 contributions and answers each.
-	Prepare(ctx context.Context, plan study.Hash, offers []uploading.PrepareRequest) ([]PrepareReply, error)
+	Prepare(ctx context.Context, plan study.Hash,
+		offers []uploading.PrepareRequest) ([]PrepareReply, error)
 	// Seal signs the coordinator's set if it equals the helper's accepted contributions.
 	Seal(ctx context.Context, plan study.Hash, set Signed) (signature []byte, err error)
 	Share(ctx context.Context, plan study.Hash) (Signed, error)
 	// End tells the helper that the coordinator ended the study for good without a release.
 	End(ctx context.Context, plan study.Hash) error
-	// Recall shows the helper a share that it released. It returns ErrBehind if the helper's files were
-	// restored to a state before that share.
+	// Recall shows the helper a share that it released. It returns ErrBehind if the helper's files
+	// were restored to a state before that share.
 	Recall(ctx context.Context, share Signed) error
 }
 
@@ -66,35 +68,39 @@ func (s *Server) accepts(ctx context.Context, t task, coordinators Signed) (r re
 	if err != nil {
 		return r, err
 	}
-	return s.update(ctx, t.Hash(), "acceptance stored", func(tx *transaction, r *record) (err error) {
-		rand.Read(r.Half[:])
-		said := Acceptance{Plan: t.Hash(), Role: s.config.Role.String(), Terms: terms, Commitment: commitment(t.Hash(), s.config.Role, r.Half)}
-		if s.config.Role == shares.Helper {
-			theirs := coordinators.Digest()
-			said.Coordinator, said.Sealing = &theirs, s.config.Sealing.Public()
-			if said.Step, err = tx.next(); err != nil {
-				return err
+	return s.update(ctx, t.Hash(), "acceptance stored",
+		func(tx *transaction, r *record) (err error) {
+			rand.Read(r.Half[:])
+			said := Acceptance{Plan: t.Hash(), Role: s.config.Role.String(), Terms: terms,
+				Commitment: commitment(t.Hash(), s.config.Role, r.Half)}
+			if s.config.Role == shares.Helper {
+				theirs := coordinators.Digest()
+				said.Coordinator, said.Sealing = &theirs, s.config.Sealing.Public()
+				if said.Step, err = tx.next(); err != nil {
+					return err
+				}
+				r.promise = promise{Deadline: t.Plan().Deadline}
+				for _, c := range charges {
+					r.Costs = append(r.Costs, c.Exact)
+				}
 			}
-			r.promise = promise{Deadline: t.Plan().Deadline}
-			for _, c := range charges {
-				r.Costs = append(r.Costs, c.Exact)
-			}
-		}
-		r.Theirs = coordinators
-		r.Own, err = protocol.SignJSON(s.config.Signer, protocol.AcceptanceDocument, said)
-		return err
-	})
+			r.Theirs = coordinators
+			r.Own, err = protocol.SignJSON(s.config.Signer, protocol.AcceptanceDocument, said)
+			return err
+		})
 }
 
 func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
-	if err := protocol.ReadSigned(a, s.config.Other, protocol.AcceptanceDocument, &said); err != nil {
+	if err := protocol.ReadSigned(a, s.config.Other, protocol.AcceptanceDocument,
+		&said); err != nil {
 		return said, err
 	}
 	terms, err := study.TermsDigest(t)
 	if err != nil {
 		return said, err
 	}
-	if said.Plan != t.Hash() || said.Role != (1-s.config.Role).String() || said.Commitment == (Digest{}) {
+	if said.Plan != t.Hash() || said.Role != (1-s.config.Role).String() ||
+		said.Commitment == (Digest{}) {
 		return said, fmt.Errorf("%w: the other server's acceptance is of plan %s as %s", ErrConflict, said.Plan, said.Role)
 	}
 	if s.config.Role == shares.Coordinator && said.Step < 1 {
@@ -106,7 +112,8 @@ func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
 	return said, nil
 }
 
-// Accept implements Peer. It draws the half of the verify key once. A stored acceptance outlives the plan's files.
+// Accept implements Peer. It draws the half of the verify key once. A stored acceptance outlives
+// the plan's files.
 func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error) {
 	unlock, err := s.asked(ctx)
 	defer unlock()
@@ -148,14 +155,17 @@ func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signe
 // Reveal implements Peer. The coordinator's half must be the one to which it committed in its
 // acceptance, else ErrConflict. This helper's half leaves only after the coordinator's is on the
 // disk; the same call again gives the same half.
-func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte, reveal Signed) ([32]byte, error) {
+func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte,
+	reveal Signed) ([32]byte, error) {
 	t, r, unlock, err := s.helper(ctx, plan)
 	defer unlock()
 	none := [32]byte{}
 	if err != nil {
 		return none, err
 	}
-	fail := func(err error) ([32]byte, error) { return none, fmt.Errorf("open study %s: %w", plan, err) }
+	fail := func(err error) ([32]byte, error) {
+		return none, fmt.Errorf("open study %s: %w", plan, err)
+	}
 	if r.Own.Document == nil {
 		return fail(fmt.Errorf("%w: it was not accepted", ErrOrder))
 	}
@@ -167,7 +177,8 @@ func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]b
 		return fail(fmt.Errorf("%w: the coordinator committed to another half of the verify key", ErrConflict))
 	}
 	var said Reveal
-	if err := protocol.ReadSigned(reveal, s.config.Other, protocol.RevealDocument, &said); err != nil {
+	if err := protocol.ReadSigned(reveal, s.config.Other, protocol.RevealDocument,
+		&said); err != nil {
 		return fail(err)
 	}
 	if said.Plan != plan || said.Helper != r.Own.Digest() {
@@ -184,7 +195,8 @@ func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]b
 // Prepare implements Peer. It stores verdict, message and sum before it answers, and answers a
 // repeated offer from what it stored. A bad share is no error but a verdict. Two different offers
 // of one party are ErrConflict.
-func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []uploading.PrepareRequest) ([]PrepareReply, error) {
+func (s *Server) Prepare(ctx context.Context, plan study.Hash,
+	offers []uploading.PrepareRequest) ([]PrepareReply, error) {
 	t, r, unlock, err := s.helper(ctx, plan)
 	defer unlock()
 	if err != nil {
@@ -214,7 +226,9 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []uploadin
 	answers := make([]PrepareReply, len(offers))
 	var fresh []checked
 	for i, o := range offers {
-		if slices.ContainsFunc(offers[:i], func(p uploading.PrepareRequest) bool { return p.Party == o.Party }) {
+		if slices.ContainsFunc(offers[:i], func(p uploading.PrepareRequest) bool {
+			return p.Party == o.Party
+		}) {
 			return fail(fmt.Errorf("%w: party %s is in one call twice", ErrConflict, o.Party))
 		}
 		c, found := before[i], there[i]
@@ -265,10 +279,11 @@ type checked struct {
 	share shares.SecretShare
 }
 
-// check opens, prepares and verifies an offered contribution. An invalid contribution is a refusal in
-// the result. An error means that no honest coordinator would make the offer.
+// check opens, prepares and verifies an offered contribution. An invalid contribution is a refusal
+// in the result. An error means that no honest coordinator would make the offer.
 func (s *Server) check(t task, r record, o uploading.PrepareRequest) (checked, error) {
-	c := checked{contribution: contribution{party: o.Party, digest: o.Digest(), weight: o.Weight, verdict: refused}}
+	c := checked{contribution: contribution{party: o.Party, digest: o.Digest(), weight: o.Weight,
+		verdict: refused}}
 	if !s.enrolled(t, o.Party) {
 		return c, fmt.Errorf("party %s is not on the roster", o.Party)
 	}
@@ -280,7 +295,8 @@ func (s *Server) check(t task, r record, o uploading.PrepareRequest) (checked, e
 	if err != nil || !bytes.Equal(shares.Head(part), o.Head) || o.Message == nil {
 		return c, nil
 	}
-	p, err := form.Prepare(s.key(t.Hash(), r), shares.ContextOf(t.Hash(), string(o.Party)), shares.Helper, part)
+	p, err := form.Prepare(s.key(t.Hash(), r), shares.ContextOf(t.Hash(), string(o.Party)),
+		shares.Helper, part)
 	if err != nil {
 		return c, nil
 	}
@@ -301,7 +317,9 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	fail := func(err error) ([]byte, error) { return nil, fmt.Errorf("seal study %s: %w", plan, err) }
+	fail := func(err error) ([]byte, error) {
+		return nil, fmt.Errorf("seal study %s: %w", plan, err)
+	}
 	if !r.keyed() {
 		return fail(fmt.Errorf("%w: it is not open", ErrOrder))
 	}
@@ -319,7 +337,8 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 	if err != nil {
 		return fail(err)
 	}
-	mine.Amendments = said.Amendments // the coordinator signed them; enough checks them against the plan
+	// the coordinator signed them; enough checks them against the plan
+	mine.Amendments = said.Amendments
 	if b, err := json.Marshal(mine); err != nil || !bytes.Equal(b, set.Document) {
 		return fail(fmt.Errorf("%w: the coordinator's set has %d contributions, this helper accepted %d, or they are not the same", ErrConflict, said.Contributions, mine.Contributions))
 	}
@@ -333,14 +352,16 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 	return signature, err
 }
 
-// enough checks that a set has the minimum of contributions that the plan and the set's amendments demand.
+// enough checks that a set has the minimum of contributions that the plan and the set's amendments
+// demand.
 func enough(t task, set Set) error {
 	least, err := set.Minimum(t.Plan())
 	if err != nil {
 		return fmt.Errorf("%w: the minimum in force: %w", ErrConflict, err)
 	}
 	if set.Contributions < int64(least) {
-		return fmt.Errorf("%w: %d must contribute, have %d", study.ErrTooFew, least, set.Contributions)
+		return fmt.Errorf("%w: %d must contribute, have %d", study.ErrTooFew, least,
+			set.Contributions)
 	}
 	return nil
 }
@@ -357,7 +378,8 @@ func (s *Server) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 
 const endedThere = "the coordinator ended it without a release"
 
-// End implements Peer. It changes no study that was released, failed or never accepted. The ledger keeps its charges.
+// End implements Peer. It changes no study that was released, failed or never accepted. The ledger
+// keeps its charges.
 func (s *Server) End(ctx context.Context, plan study.Hash) error {
 	unlock, err := s.asked(ctx)
 	defer unlock()

@@ -16,8 +16,8 @@ import (
 	"caucus/study/kinds/results"
 )
 
-// life carries a study from opening to release although processes die: it repeats each step until the
-// step succeeds.
+// life carries a study from opening to release although processes die: it repeats each step until
+// the step succeeds.
 func (w *world) life(h study.Hash, uploads func(int, study.PartyID) []byte) {
 	w.t.Helper()
 	ctx := context.Background()
@@ -59,8 +59,8 @@ func (w *world) life(h study.Hash, uploads func(int, study.PartyID) []byte) {
 	must(0, w.start(shares.Helper))
 }
 
-// sumsAt checks, whenever a server is about to ask its ledger, that both shares add up to the parties'
-// sum.
+// sumsAt checks, whenever a server is about to ask its ledger, that both shares add up to the
+// parties' sum.
 func (w *world) sumsAt(role shares.Role, effect string, h study.Hash, want []int64) {
 	if effect != "before ledger" || w.servers[1-role] == nil {
 		return
@@ -73,8 +73,9 @@ func (w *world) sumsAt(role shares.Role, effect string, h study.Hash, want []int
 	}
 }
 
-// TestKill: if either server is killed once, at any effect, the study ends with one release of each, of
-// the sum of every contribution, counted once; and no server ever gives two different answers.
+// TestKill: if either server is killed once, at any effect, the study ends with one release of
+// each, of the sum of every contribution, counted once; and no server ever gives two different
+// answers.
 func TestKill(t *testing.T) {
 	task := taskOf(4, 2)
 	h := task.Hash()
@@ -130,15 +131,18 @@ func TestKill(t *testing.T) {
 	most := testlevel.N(t, 1, 1000) // moments per effect
 	for at, times := range all {
 		for n := 1; n <= min(times, most); n++ {
-			t.Run(strings.ReplaceAll(fmt.Sprintf("%v %s %d", at.role, at.name, n), " ", "_"), func(t *testing.T) { play(t, at, n) })
+			t.Run(strings.ReplaceAll(fmt.Sprintf("%v %s %d", at.role, at.name, n), " ", "_"),
+				func(t *testing.T) {
+					play(t, at, n)
+				})
 		}
 	}
 }
 
 // TestSchedules: random orders of the actions of parties, operator and processes, with kills and
 // restores of either server's store, ledger, or both, break no rule: no server gives two different
-// answers; a server restored to a state before one of its answers says nothing; a released sum counts
-// every contribution that both accepted, once.
+// answers; a server restored to a state before one of its answers says nothing; a released sum
+// counts every contribution that both accepted, once.
 func TestSchedules(t *testing.T) {
 	schedules := testlevel.N(t, 25, 400)
 	task := taskOf(3, 2)
@@ -176,7 +180,13 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 	}
 	var under uploading.Agreement
 	uploads := map[study.PartyID][]byte{}
-	effects := []string{"before acceptance stored", "after acceptance stored", "remembered acceptance stored", "before key stored", "after key stored", "before preparation stored", "after preparation stored", "after upload stored", "after message stored", "before verdict stored", "after verdict stored", "after set stored", "after helper's set stored", "before ledger", "after ledger", "before share stored", "after share stored", "after failure stored", "before end stored", "after end stored", "after told stored"}
+	effects := []string{"before acceptance stored", "after acceptance stored",
+		"remembered acceptance stored", "before key stored", "after key stored",
+		"before preparation stored", "after preparation stored", "after upload stored",
+		"after message stored", "before verdict stored", "after verdict stored", "after set stored",
+		"after helper's set stored", "before ledger", "after ledger", "before share stored",
+		"after share stored", "after failure stored", "before end stored", "after end stored",
+		"after told stored"}
 	for range 30 + rng.IntN(30) {
 		var err error
 		what := ""
@@ -186,14 +196,16 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 			err = w.run(func(c *Server) error {
 				accepted, err := c.OpenStudy(ctx, h, link{w})
 				if err == nil {
-					under = uploading.Agreement{Sealing: w.sealing.Public(), Acceptance: accepted.Digest()}
+					under = uploading.Agreement{Sealing: w.sealing.Public(),
+						Acceptance: accepted.Digest()}
 				}
 				return err
 			})
 		case 2, 3, 4:
 			i := rng.IntN(3)
 			p := task.Plan().Roster[i]
-			if uploads[p] == nil && under.Sealing != nil { // a party makes one upload, and sends it again and again
+			// a party makes one upload, and sends it again and again
+			if uploads[p] == nil && under.Sealing != nil {
 				uploads[p] = uploadOf(task, p, votes(task, i, false), 1, under)
 			}
 			what = "contribute " + string(p)
@@ -207,7 +219,8 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 			}
 			err = w.run(func(c *Server) error { return c.CloseStudy(ctx, h, nil) })
 		case 9:
-			kill, nth = fmt.Sprint(shares.Role(rng.IntN(2)), " ", effects[rng.IntN(len(effects))]), 1+rng.IntN(2)
+			kill, nth = fmt.Sprint(shares.Role(rng.IntN(2)), " ",
+				effects[rng.IntN(len(effects))]), 1+rng.IntN(2)
 			what = "kill at " + kill
 		case 10:
 			r := shares.Role(rng.IntN(2))
@@ -222,7 +235,8 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 				}
 				continue
 			}
-			names := [][]string{{"shares.db"}, {"ledger.db"}, {"shares.db", "ledger.db"}}[rng.IntN(3)]
+			names := [][]string{{"shares.db"}, {"ledger.db"},
+				{"shares.db", "ledger.db"}}[rng.IntN(3)]
 			what = fmt.Sprint("restore ", r, names)
 			w.back(r, backups[r], names...)
 			must(0, w.start(r))
@@ -267,7 +281,8 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 			t.Errorf("a helper that was put back: %v", err)
 		}
 		return "behind"
-	case err != nil && !errors.Is(err, ErrOrder) && !errors.Is(err, study.ErrTooFew) && !errors.Is(err, ErrFailed):
+	case err != nil && !errors.Is(err, ErrOrder) && !errors.Is(err, study.ErrTooFew) &&
+		!errors.Is(err, ErrFailed):
 		t.Errorf("both servers run, and the study does not go on: %v", err)
 	}
 	o, err := w.servers[0].Released(ctx, h)
@@ -286,6 +301,9 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 // behindOf says whether a server's files are behind its head file.
 func behindOf(t *testing.T, w *world, r shares.Role, m mark) bool {
 	var steps int64
-	must(0, w.servers[r].view(t.Context(), study.Hash{}, func(tx *transaction) (err error) { steps, err = tx.steps(); return err }))
+	must(0, w.servers[r].view(t.Context(), study.Hash{}, func(tx *transaction) (err error) {
+		steps, err = tx.steps()
+		return err
+	}))
 	return steps < m.steps || w.charges(r) < m.entry
 }

@@ -24,14 +24,16 @@ type Outcome struct {
 
 // Document returns the outcome in the form of a release, with each server's signing key.
 func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
-	a := study.Aggregated{Set: o.Set.Document, Members: o.Members.Digests, Refused: o.Members.Refused}
+	a := study.Aggregated{Set: o.Set.Document, Members: o.Members.Digests,
+		Refused: o.Members.Refused}
 	a.Sets = [2][]byte{o.Set.Signature, o.Helper}
 	for r := range keys {
 		a.Keys[r], a.Shares[r] = keys[r].String(), o.Shares[r].Signature
 		a.Acceptances[r] = o.Acceptances[r]
 	}
 	var said AggregateShare
-	if study.DecodeStrictly(o.Shares[shares.Helper].Document, &said) == nil { // this never fails, because readShare has decoded the document before
+	// this never fails, because readShare has decoded the document before
+	if study.DecodeStrictly(o.Shares[shares.Helper].Document, &said) == nil {
 		a.Line, a.Step = said.Line, said.Step
 	}
 	return a
@@ -100,8 +102,8 @@ func (s *Server) Progress(ctx context.Context, plan study.Hash) (at Progress, er
 	return at, err
 }
 
-// Behind reports whether the server's files were restored to an older state. The server then answers
-// nothing until Reconcile.
+// Behind reports whether the server's files were restored to an older state. The server then
+// answers nothing until Reconcile.
 func (s *Server) Behind() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,14 +120,17 @@ func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err 
 	if r.ShareOther.Document == nil {
 		return o, fmt.Errorf("study %s: %w: it is not released", plan, ErrOrder)
 	}
-	o = Outcome{Acceptances: [2]Signed{r.Own, r.Theirs}, Set: r.Set, Helper: r.SetTheirs, Shares: [2]Signed{r.Share, r.ShareOther}}
+	o = Outcome{Acceptances: [2]Signed{r.Own, r.Theirs}, Set: r.Set, Helper: r.SetTheirs,
+		Shares: [2]Signed{r.Share, r.ShareOther}}
 	var set Set
-	if err := protocol.ReadSigned(r.Set, s.config.Signer.Key(), protocol.SetDocument, &set); err != nil {
+	if err := protocol.ReadSigned(r.Set, s.config.Signer.Key(), protocol.SetDocument,
+		&set); err != nil {
 		return o, err
 	}
 	o.Of = study.Summed{Contributions: int(set.Contributions), Weight: set.Weight}
 	for role, by := range []protocol.SignerKey{s.config.Signer.Key(), s.config.Other} {
-		if o.Published[role], err = readShare(t, o.Shares[role], by, shares.Role(role), r.Set); err != nil {
+		if o.Published[role], err = readShare(t, o.Shares[role], by, shares.Role(role),
+			r.Set); err != nil {
 			return o, err
 		}
 	}
@@ -144,7 +149,8 @@ type Counts struct {
 func (s *Server) Counts(ctx context.Context) (n Counts, err error) {
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
 		err := t.records(func(_ study.Hash, r record) error {
-			*map[string]*int{"failed": &n.Failed, "released": &n.Released, "sealed": &n.Sealed, "open": &n.Open, "accepted": &n.Accepted}[r.state()]++
+			*map[string]*int{"failed": &n.Failed, "released": &n.Released, "sealed": &n.Sealed,
+				"open": &n.Open, "accepted": &n.Accepted}[r.state()]++
 			return nil
 		})
 		if err != nil {

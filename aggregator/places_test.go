@@ -22,7 +22,8 @@ func TestPlaces(t *testing.T) {
 		p.Deadline = deadline
 		return must(newTask(p, task.Pool()))
 	}
-	idle, busy, next := at(taskOf(2, 2), now.Add(time.Hour)), at(taskOf(3, 2), now.Add(time.Hour)), at(taskOf(4, 2), now.Add(48*time.Hour))
+	idle, busy, next := at(taskOf(2, 2), now.Add(time.Hour)), at(taskOf(3, 2),
+		now.Add(time.Hour)), at(taskOf(4, 2), now.Add(48*time.Hour))
 	w := newWorld(t, idle, busy, next)
 	configure := func() {
 		w.servers[1].config.MaxOpen = 2
@@ -38,9 +39,11 @@ func TestPlaces(t *testing.T) {
 	w.opened(idle.Hash())
 	w.gathered(busy)
 	promised(2)
-	own := Acceptance{Plan: next.Hash(), Role: "coordinator", Terms: must(study.TermsDigest(next)), Commitment: commitment(next.Hash(), 0, half{1})}
+	own := Acceptance{Plan: next.Hash(), Role: "coordinator", Terms: must(study.TermsDigest(next)),
+		Commitment: commitment(next.Hash(), 0, half{1})}
 	accept := func() error {
-		_, err := w.servers[1].Accept(ctx, next.Hash(), must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument, own)))
+		_, err := w.servers[1].Accept(ctx, next.Hash(),
+			must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument, own)))
 		return err
 	}
 	if err := accept(); !errors.Is(err, ErrFull) {

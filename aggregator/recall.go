@@ -12,17 +12,20 @@ import (
 
 // If a helper's whole machine is restored, head file included, the helper does not notice.
 //
-// If it is restored to a state before it accepted a study, nobody gains anything, because the helper accepts the
-// study again, and uploads encrypted under the first acceptance no longer open (protocol.ShareBinding).
+// If it is restored to a state before it accepted a study, nobody gains anything, because the
+// helper accepts the study again, and uploads encrypted under the first acceptance no longer open
+// (protocol.ShareBinding).
 //
-// If it is restored to a state between acceptance and release, the helper draws its noise again, and this code
-// cannot prevent that. But each release signs the helper's step and its ledger's line. Readers remember both, and so
-// does the coordinator, which shows the newest share before it asks for anything. A helper that lacks that share
-// answers nothing until it is reconciled, which charges the lost release.
+// If it is restored to a state between acceptance and release, the helper draws its noise again,
+// and this code cannot prevent that. But each release signs the helper's step and its ledger's
+// line. Readers remember both, and so does the coordinator, which shows the newest share before it
+// asks for anything. A helper that lacks that share answers nothing until it is reconciled, which
+// charges the lost release.
 
-// A helper that answers nothing still looks at shares and keeps those that its ledger lacks, so that Reconcile charges
-// what each cost by its line. The head file is moved ahead of the store before the store changes. So the writes of
-// Recall never bring a restored store up to its head file.
+// A helper that answers nothing still looks at shares and keeps those that its ledger lacks, so
+// that Reconcile charges what each cost by its line. The head file is moved ahead of the store
+// before the store changes. So the writes of Recall never bring a restored store up to its head
+// file.
 
 // Recall implements Peer. A share that this helper did not sign proves nothing and is refused.
 func (s *Server) Recall(ctx context.Context, share Signed) error {
@@ -33,7 +36,8 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 	}
 	fail := func(err error) error { return fmt.Errorf("recall a released share: %w", err) }
 	var said AggregateShare
-	if err := protocol.ReadSigned(share, s.config.Signer.Key(), protocol.ShareDocument, &said); err != nil {
+	if err := protocol.ReadSigned(share, s.config.Signer.Key(), protocol.ShareDocument,
+		&said); err != nil {
 		return fail(err)
 	}
 	if said.Line == nil {
@@ -87,7 +91,8 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 
 // lacks reports whether the ledger neither has a line nor has charged its whole cost since.
 func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
-	if have, found, err := privacy.LineOf(ctx, s.config.Journal, line.ID); err != nil || found && have.Hash == line.Hash {
+	if have, found, err := privacy.LineOf(ctx, s.config.Journal, line.ID); err != nil || found &&
+		have.Hash == line.Hash {
 		return false, err
 	}
 	chain, err := privacy.Walk(ctx, s.config.Journal, func(privacy.Line) error { return nil })
@@ -98,11 +103,15 @@ func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	return err != nil || len(chain.Unpaid([]privacy.Line{line})) > 0, nil
 }
 
-// lost returns the lines of shares that the coordinator showed (Recall), which this helper's ledger lacks.
+// lost returns the lines of shares that the coordinator showed (Recall), which this helper's ledger
+// lacks.
 func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	var shares []Signed
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
-		return t.records(func(_ study.Hash, r record) error { shares = append(shares, r.Lost); return nil })
+		return t.records(func(_ study.Hash, r record) error {
+			shares = append(shares, r.Lost)
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -126,8 +135,8 @@ func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	return lines, err
 }
 
-// recall shows the helper its newest share. If the helper was restored, recall shows all of its shares, once until the
-// helper answers again.
+// recall shows the helper its newest share. If the helper was restored, recall shows all of its
+// shares, once until the helper answers again.
 func (s *Server) recall(ctx context.Context, helper Peer) error {
 	s.mu.Lock()
 	newest, shown := s.newest, s.shown
@@ -140,10 +149,14 @@ func (s *Server) recall(ctx context.Context, helper Peer) error {
 	if behind && !shown {
 		var all []Signed
 		failed := s.view(ctx, study.Hash{}, func(t *transaction) error {
-			return t.records(func(_ study.Hash, r record) error { all = append(all, r.ShareOther); return nil })
+			return t.records(func(_ study.Hash, r record) error {
+				all = append(all, r.ShareOther)
+				return nil
+			})
 		})
 		for _, share := range all {
-			if failed != nil || s.config.Other.Verify(protocol.ShareDocument, share.Document, share.Signature) != nil {
+			if failed != nil || s.config.Other.Verify(protocol.ShareDocument, share.Document,
+				share.Signature) != nil {
 				continue
 			}
 			if failed = helper.Recall(ctx, share); errors.Is(failed, ErrBehind) {
@@ -160,8 +173,8 @@ func (s *Server) recall(ctx context.Context, helper Peer) error {
 	return err
 }
 
-// Probe asks the helper whether it answers, at the cost of a read there, and shows it the newest share that this
-// coordinator holds (Recall). It changes nothing at a helper that lacks no share.
+// Probe asks the helper whether it answers, at the cost of a read there, and shows it the newest
+// share that this coordinator holds (Recall). It changes nothing at a helper that lacks no share.
 func (s *Server) Probe(ctx context.Context, helper Peer) error {
 	if err := s.recall(ctx, helper); err != nil {
 		return err

@@ -28,21 +28,27 @@ func (w *world) machineOf(r shares.Role) func() {
 // proposes has the helper accept a plan from a lying coordinator, whose half is n.
 func (w *world) proposes(task study.Task, n byte) (key shares.Key) {
 	ctx, h, helper := w.t.Context(), task.Hash(), w.servers[shares.Helper]
-	own := must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument, Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{n})}))
+	own := must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument,
+		Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)),
+			Commitment: commitment(h, 0, half{n})}))
 	accepted := must(helper.Accept(ctx, h, own))
-	must(helper.Reveal(ctx, h, half{n}, must(protocol.SignJSON(w.signers[0], protocol.RevealDocument, Reveal{h, accepted.Digest()}))))
+	must(helper.Reveal(ctx, h, half{n},
+		must(protocol.SignJSON(w.signers[0], protocol.RevealDocument,
+			Reveal{h, accepted.Digest()}))))
 	return helper.key(h, must(recordOf(helper, h)))
 }
 
-// drawn returns the helper's release of uploads as a lying coordinator can get it: each party's part for
-// the coordinator is unchanged.
-func (w *world) drawn(task study.Task, key shares.Key, uploads map[study.PartyID][]byte) (accepted int, share Signed, err error) {
+// drawn returns the helper's release of uploads as a lying coordinator can get it: each party's
+// part for the coordinator is unchanged.
+func (w *world) drawn(task study.Task, key shares.Key,
+	uploads map[study.PartyID][]byte) (accepted int, share Signed, err error) {
 	ctx, h, helper := w.t.Context(), task.Hash(), w.servers[shares.Helper]
 	f := shares.Ballots(task.Pool().Rows(), 2, 1)
 	var offers []uploading.PrepareRequest
 	for _, p := range task.Plan().Roster {
 		u := must(uploading.Parse(must(bodiesOf(task)), uploads[p]))
-		offers = append(offers, u.Offer(p, must(f.Prepare(key, shares.ContextOf(h, string(p)), 0, u.Part)).Message()))
+		offers = append(offers, u.Offer(p,
+			must(f.Prepare(key, shares.ContextOf(h, string(p)), 0, u.Part)).Message()))
 	}
 	for _, a := range must(helper.Prepare(ctx, h, offers)) {
 		if a.Accepted {
@@ -50,7 +56,8 @@ func (w *world) drawn(task study.Task, key shares.Key, uploads map[study.PartyID
 		}
 	}
 	set := must(helper.setOf(ctx, h, must(recordOf(helper, h))))
-	if _, err := helper.Seal(ctx, h, must(protocol.SignJSON(w.signers[0], protocol.SetDocument, set))); err != nil {
+	if _, err := helper.Seal(ctx, h,
+		must(protocol.SignJSON(w.signers[0], protocol.SetDocument, set))); err != nil {
 		return accepted, Signed{}, err
 	}
 	share, err = helper.Share(ctx, h)
@@ -65,9 +72,9 @@ func (w *world) uploadsOf(task study.Task) map[study.PartyID][]byte {
 	return all
 }
 
-// TestSnapshotBeforeAcceptance: a helper whose machine is restored eight times to before it accepted a
-// study, head file included, opens no old upload: each acceptance differs, and shares sealed under an
-// earlier one stay closed.
+// TestSnapshotBeforeAcceptance: a helper whose machine is restored eight times to before it
+// accepted a study, head file included, opens no old upload: each acceptance differs, and shares
+// sealed under an earlier one stay closed.
 func TestSnapshotBeforeAcceptance(t *testing.T) {
 	task := taskOf(3, 2)
 	w := newWorld(t, task)
@@ -80,7 +87,8 @@ func TestSnapshotBeforeAcceptance(t *testing.T) {
 	for n := range byte(8) {
 		restore()
 		key := w.proposes(task, 1+n) // the first half again, and others
-		if accepted, share, err := w.drawn(task, key, uploads); accepted != 0 || share.Document != nil || !errors.Is(err, study.ErrTooFew) {
+		if accepted, share, err := w.drawn(task, key, uploads); accepted != 0 ||
+			share.Document != nil || !errors.Is(err, study.ErrTooFew) {
 			t.Errorf("put back %d times: %d uploads of before are accepted, %v", n+1, accepted, err)
 		}
 		if w.charges(shares.Helper) != 0 {
@@ -90,9 +98,9 @@ func TestSnapshotBeforeAcceptance(t *testing.T) {
 }
 
 // TestSnapshotAfterAcceptance: a helper restored between acceptance and release draws again, which
-// nothing here prevents. But each share names its step and ledger line, so two of them contradict each
-// other for whoever has both. Shown a share that it lacks, it answers nothing until it is reconciled,
-// which charges that share by its line.
+// nothing here prevents. But each share names its step and ledger line, so two of them contradict
+// each other for whoever has both. Shown a share that it lacks, it answers nothing until it is
+// reconciled, which charges that share by its line.
 func TestSnapshotAfterAcceptance(t *testing.T) {
 	ctx := t.Context()
 	task, next := taskOf(3, 2), taskOf(4, 2)
@@ -160,7 +168,8 @@ func TestSnapshotAfterAcceptance(t *testing.T) {
 	}
 	before := must(w.servers[1].ledger.Totals(ctx))
 	must(0, w.servers[1].ReconcileLedger(ctx, nil, shown))
-	if after := must(w.servers[1].ledger.Totals(ctx)); after[privacy.Party].Epsilon(1e-6) <= before[privacy.Party].Epsilon(1e-6) {
+	if after := must(w.servers[1].ledger.Totals(ctx)); after[privacy.Party].Epsilon(1e-6) <=
+		before[privacy.Party].Epsilon(1e-6) {
 		t.Error("the share that was lost is not charged")
 	}
 	for range 2 { // shown the same again, it answers
@@ -169,8 +178,10 @@ func TestSnapshotAfterAcceptance(t *testing.T) {
 		}
 	}
 	// Documents that others signed prove nothing.
-	forged := Signed{Document: first.Document, Signature: w.signers[0].Sign(protocol.ShareDocument, first.Document)}
-	if err := w.servers[1].Recall(ctx, forged); !errors.Is(err, protocol.ErrDamaged) || w.servers[1].Behind() {
+	forged := Signed{Document: first.Document,
+		Signature: w.signers[0].Sign(protocol.ShareDocument, first.Document)}
+	if err := w.servers[1].Recall(ctx, forged); !errors.Is(err, protocol.ErrDamaged) ||
+		w.servers[1].Behind() {
 		t.Errorf("a share that the coordinator signed: %v", err)
 	}
 	own := must(recordOf(w.servers[0], h)).Share
@@ -200,9 +211,10 @@ func (w *world) releases(task study.Task) {
 	must(w.servers[0].Advance(ctx, h, link{w}))
 }
 
-// TestShownWhileBehind: a restored helper looks at what the coordinator shows it although it answers nothing, also
-// where its head file was lost. Reconciling charges each lost release by its own line, and nothing else. A charge
-// that an operator gives too low is found once the share is shown.
+// TestShownWhileBehind: a restored helper looks at what the coordinator shows it although it
+// answers nothing, also where its head file was lost. Reconciling charges each lost release by its
+// own line, and nothing else. A charge that an operator gives too low is found once the share is
+// shown.
 func TestShownWhileBehind(t *testing.T) {
 	for name, headLost := range map[string]bool{"a newer head file": false, "no head file": true} {
 		for _, typed := range []bool{false, true} {
@@ -237,7 +249,8 @@ func TestShownWhileBehind(t *testing.T) {
 					must(0, w.servers[1].Reconcile(ctx))
 					unknown, shown, err := w.servers[1].LostEntries(ctx)
 					if err != nil || int(unknown) > len(lost) || len(shown) != wantShown {
-						t.Fatalf("%d entries are unknown and %d shown: %v", unknown, len(shown), err)
+						t.Fatalf("%d entries are unknown and %d shown: %v", unknown, len(shown),
+							err)
 					}
 					must(0, w.servers[1].ReconcileLedger(ctx, lost, shown))
 				}
@@ -247,11 +260,13 @@ func TestShownWhileBehind(t *testing.T) {
 							return err
 						}
 						w.stop(shares.Helper)
-						must(0, w.start(shares.Helper)) // what was shown lifts no helper over its head file
+						// what was shown lifts no helper over its head file
+						must(0, w.start(shares.Helper))
 					}
 					return ErrBehind
 				}
-				if typed && !headLost { // its operator types less than it cost, before anybody shows anything
+				// its operator types less than it cost, before anybody shows anything
+				if typed && !headLost {
 					low := must(privacy.ParseCost("party:rho=0.000001"))
 					reconcile([]privacy.Cost{low, low}, 0)
 				}
@@ -270,8 +285,9 @@ func TestShownWhileBehind(t *testing.T) {
 	}
 }
 
-// TestReplaced: a new helper with new keys takes the place of one that is lost. It is not shown what the earlier one
-// signed. A study that the earlier one accepted is forgotten there and nothing of it is drawn.
+// TestReplaced: a new helper with new keys takes the place of one that is lost. It is not shown
+// what the earlier one signed. A study that the earlier one accepted is forgotten there and nothing
+// of it is drawn.
 func TestReplaced(t *testing.T) {
 	ctx := t.Context()
 	old, open, next := taskOf(3, 2), taskOf(4, 2), taskOf(5, 2)
@@ -281,7 +297,8 @@ func TestReplaced(t *testing.T) {
 	uploads := w.uploadsOf(open)
 	w.stop(shares.Helper)
 	w.stop(shares.Coordinator)
-	w.dirs[1], w.signers[1], w.sealing = t.TempDir(), must(protocol.NewSigner()), must(protocol.NewSealingKey())
+	w.dirs[1], w.signers[1], w.sealing = t.TempDir(), must(protocol.NewSigner()),
+		must(protocol.NewSealingKey())
 	must(0, Create(w.path(1, "shares.db")))
 	must(0, InitHead(w.head(1), w.sealing.Public()))
 	w.said = said{}
@@ -294,7 +311,8 @@ func TestReplaced(t *testing.T) {
 		must(0, w.servers[0].Receive(ctx, open.Hash(), p, data))
 	}
 	must(0, w.servers[0].CloseStudy(ctx, open.Hash(), nil))
-	if _, err := w.servers[0].Advance(ctx, open.Hash(), link{w}); !errors.Is(err, ErrOrder) || w.charges(0) != 1 || w.charges(1) != 0 {
+	if _, err := w.servers[0].Advance(ctx, open.Hash(), link{w}); !errors.Is(err, ErrOrder) ||
+		w.charges(0) != 1 || w.charges(1) != 0 {
 		t.Errorf("it goes on: %v, charges %d and %d", err, w.charges(0), w.charges(1))
 	}
 	w.releases(next)

@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// LostEntries counts the ledger entries that the head file knows and the server lacks. It leaves out
-// the entries of shares that the coordinator showed (Recall), and returns their lines.
+// LostEntries counts the ledger entries that the head file knows and the server lacks. It leaves
+// out the entries of shares that the coordinator showed (Recall), and returns their lines.
 func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line, err error) {
 	head, err := privacy.HeadOf(ctx, s.config.Journal)
 	if err == nil {
@@ -26,16 +26,18 @@ func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line
 	return max(0, s.mark.entry-head.Sequence-int64(len(shown))), shown, nil
 }
 
-// ReconcileLedger charges the missing entries, even beyond the limits, and moves the ledger's number beyond every
-// entry that the head file knows. lost holds the costs of entries as the operator gives them, and shown the lines
-// of entries that LostEntries returned.
-func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost, shown []privacy.Line) error {
+// ReconcileLedger charges the missing entries, even beyond the limits, and moves the ledger's
+// number beyond every entry that the head file knows. lost holds the costs of entries as the
+// operator gives them, and shown the lines of entries that LostEntries returned.
+func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost,
+	shown []privacy.Line) error {
 	return s.ledger.Reconcile(ctx, lost, shown)
 }
 
-// Reconcile lets a server answer again after its files were restored. Every study without a release fails here.
-// A helper must first have a new sealing key, which parties pin; under that key no earlier contribution can be
-// prepared again. The ledger is reconciled separately (privacy.Ledger.Reconcile).
+// Reconcile lets a server answer again after its files were restored. Every study without a release
+// fails here. A helper must first have a new sealing key, which parties pin; under that key no
+// earlier contribution can be prepared again. The ledger is reconciled separately
+// (privacy.Ledger.Reconcile).
 func (s *Server) Reconcile(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,13 +74,14 @@ func (s *Server) Reconcile(ctx context.Context) error {
 	return nil
 }
 
-// RemakeHead writes a lost or damaged head file anew, as that of a restored server, so that the server answers
-// nothing until Reconcile. lost is the number of lost ledger entries that the operator knows of. RemakeHead leaves a
-// good head file as it is.
+// RemakeHead writes a lost or damaged head file anew, as that of a restored server, so that the
+// server answers nothing until Reconcile. lost is the number of lost ledger entries that the
+// operator knows of. RemakeHead leaves a good head file as it is.
 //
-// Nothing is drawn twice: nobody can tell any more whether the files were put back, so the new file counts as ahead of
-// them. Reconcile then fails every study without a release, and a helper's earlier uploads open no more, exactly as
-// after a restore. Entries that nobody names are found once the coordinator shows their shares (Recall).
+// Nothing is drawn twice: nobody can tell any more whether the files were put back, so the new file
+// counts as ahead of them. Reconcile then fails every study without a release, and a helper's
+// earlier uploads open no more, exactly as after a restore. Entries that nobody names are found
+// once the coordinator shows their shares (Recall).
 func RemakeHead(ctx context.Context, c Config, lost int64) error {
 	if _, err := readMark(c.Head); !errors.Is(err, errNoHead) {
 		return err
@@ -94,7 +97,10 @@ func RemakeHead(ctx context.Context, c Config, lost int64) error {
 	}
 	defer s.db.Close()
 	var steps int64
-	if err := s.view(ctx, study.Hash{}, func(t *transaction) error { steps, err = t.steps(); return err }); err != nil {
+	if err := s.view(ctx, study.Hash{}, func(t *transaction) error {
+		steps, err = t.steps()
+		return err
+	}); err != nil {
 		return fail(err)
 	}
 	return writeMark(c.Head, mark{steps + 1, entry.Sequence + lost, s.pin()})

@@ -35,12 +35,14 @@ var (
 // their comments say.
 type Config struct {
 	Role shares.Role
-	// Store is the path of the studies' database (Create), and Head that of the head file (InitHead).
+	// Store is the path of the studies' database (Create), and Head that of the head file
+	// (InitHead).
 	Store, Head string
-	// Guard is the lease of a coordinator's replicas; only the leader may write. Nil without replicas.
+	// Guard is the lease of a coordinator's replicas; only the leader may write. Nil without
+	// replicas.
 	Guard *database.Lease
-	// Journal stores the server's ledger, and Limits bounds its spending. Ledger, if not nil, is a ledger that the
-	// caller has opened on Journal; Limits is then unused.
+	// Journal stores the server's ledger, and Limits bounds its spending. Ledger, if not nil, is a
+	// ledger that the caller has opened on Journal; Limits is then unused.
 	Journal privacy.Journal
 	Limits  map[privacy.Unit]privacy.Budget
 	Ledger  *privacy.Ledger
@@ -51,13 +53,15 @@ type Config struct {
 	Sealing *protocol.SealingKey
 	// Task makes a study's task from its stored plan and pool, and checks both at each call.
 	Task func(context.Context, study.Hash) (study.Task, error)
-	// Serves is a helper's policy. Its error says why it refuses a plan. A nil Serves refuses every plan.
+	// Serves is a helper's policy. Its error says why it refuses a plan. A nil Serves refuses every
+	// plan.
 	Serves func(study.Task) error
-	// MaxOpen bounds a helper's accepted studies that have not ended, and MaxShares the bytes of its
-	// store. At either limit the helper accepts no further study. 0 is no limit.
+	// MaxOpen bounds a helper's accepted studies that have not ended, and MaxShares the bytes of
+	// its store. At either limit the helper accepts no further study. 0 is no limit.
 	MaxOpen   int
 	MaxShares int64
-	// Shelf stores the plans and pools that the coordinator sends to a helper. With nil the helper takes none.
+	// Shelf stores the plans and pools that the coordinator sends to a helper. With nil the helper
+	// takes none.
 	Shelf Shelf
 	// Clock tells a helper when a study's deadline has passed. The zero Clock is the machine's.
 	Clock clock.Clock
@@ -72,8 +76,9 @@ type Shelf interface {
 	// Wants checks a plan by its canonical bytes alone, and refuses one that the helper would not
 	// serve. It returns the pool's digest also if the policy refuses the plan.
 	Wants(h study.Hash, canonical []byte) (pool [32]byte, err error)
-	// Room makes room for a plan and its pool, size bytes together, or refuses. It removes no plan of a running
-	// study, as underWay reports, and always has room for such a plan. The server accepts no study during the call.
+	// Room makes room for a plan and its pool, size bytes together, or refuses. It removes no plan
+	// of a running study, as underWay reports, and always has room for such a plan. The server
+	// accepts no study during the call.
 	Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error
 	// Keep stores plan and pool durably. The caller has checked hash and digest.
 	Keep(h study.Hash, canonical, pool []byte) error
@@ -89,14 +94,15 @@ type Server struct {
 	db     *database.DB
 	ledger *privacy.Ledger
 
-	mu     sync.Mutex                   // held by one writing transaction at a time; guards the fields below
+	// held by one writing transaction at a time; guards the fields below
+	mu     sync.Mutex
 	turns  map[study.Hash]chan struct{} // closed when the turn ends that a call holds
 	mark   mark                         // the head file's content
 	behind bool
 	open   map[study.Hash]promise // accepted studies that have not ended
 	roster roster                 // parties of the study that was asked about last
-	// newest is the latest share of the helper that this coordinator has seen. newestStep is its Step, the number of
-	// the helper's transaction.
+	// newest is the latest share of the helper that this coordinator has seen. newestStep is its
+	// Step, the number of the helper's transaction.
 	newest     Signed
 	newestStep int64
 	shown      bool // the helper was restored, and has been shown all its shares
@@ -127,7 +133,8 @@ func Copy(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Open opens a server on its files. On restored files it opens too, but then answers only ErrBehind.
+// Open opens a server on its files. On restored files it opens too, but then answers only
+// ErrBehind.
 func Open(ctx context.Context, c Config) (*Server, error) {
 	fail := func(err error) (*Server, error) { return nil, fmt.Errorf("open %v: %w", c.Role, err) }
 	switch {
@@ -148,7 +155,8 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 		return fail(err)
 	}
 	if s.ledger = c.Ledger; s.ledger == nil {
-		if s.ledger, err = privacy.Open(c.Journal, privacy.Config{Limits: c.Limits, LastSequence: s.mark.entry}); err != nil {
+		if s.ledger, err = privacy.Open(c.Journal,
+			privacy.Config{Limits: c.Limits, LastSequence: s.mark.entry}); err != nil {
 			return fail(err)
 		}
 	}
@@ -161,7 +169,10 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	}
 	s.db.Guard = c.Guard
 	var steps int64
-	err = s.view(ctx, study.Hash{}, func(t *transaction) error { steps, err = t.steps(); return err })
+	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
+		steps, err = t.steps()
+		return err
+	})
 	if err != nil {
 		return fail(errors.Join(err, s.db.Close()))
 	}
@@ -174,7 +185,10 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	}
 	if err == nil {
 		err = s.view(ctx, study.Hash{}, func(t *transaction) error {
-			return t.records(func(h study.Hash, r record) error { s.count(h, r); return s.note(r.ShareOther) })
+			return t.records(func(h study.Hash, r record) error {
+				s.count(h, r)
+				return s.note(r.ShareOther)
+			})
 		})
 	}
 	if err != nil {
@@ -248,9 +262,10 @@ func (s *Server) view(ctx context.Context, h study.Hash, fn func(*transaction) e
 	return s.db.View(ctx, func(tx *sql.Tx) error { return fn(&transaction{ctx, tx, h}) })
 }
 
-// update changes a study in one transaction, and then writes the head file. An error of fn undoes its
-// writes. After any other error the writes may be stored or not.
-func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn func(*transaction, *record) error) (r record, err error) {
+// update changes a study in one transaction, and then writes the head file. An error of fn undoes
+// its writes. After any other error the writes may be stored or not.
+func (s *Server) update(ctx context.Context, h study.Hash, effect string,
+	fn func(*transaction, *record) error) (r record, err error) {
 	ctx = context.WithoutCancel(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -290,12 +305,14 @@ func (s *Server) count(h study.Hash, r record) {
 }
 
 // set is update for a change of the record alone.
-func (s *Server) set(ctx context.Context, h study.Hash, effect string, change func(*record)) (record, error) {
+func (s *Server) set(ctx context.Context, h study.Hash, effect string,
+	change func(*record)) (record, error) {
 	return s.update(ctx, h, effect, func(_ *transaction, r *record) error { change(r); return nil })
 }
 
-// current returns an error on a restored server, and brings the head file up to date. Call it before an answer from
-// the store: after a failed commit or a failed write of the head file, the store may be ahead of the head file.
+// current returns an error on a restored server, and brings the head file up to date. Call it
+// before an answer from the store: after a failed commit or a failed write of the head file, the
+// store may be ahead of the head file.
 func (s *Server) current(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -335,7 +352,9 @@ func (s *Server) recorded(ctx context.Context, h study.Hash) (r record, err erro
 }
 
 func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err error) {
-	fail := func(err error) (task, record, error) { return t, r, fmt.Errorf("study %s: %w", h, err) }
+	fail := func(err error) (task, record, error) {
+		return t, r, fmt.Errorf("study %s: %w", h, err)
+	}
 	if r, err = s.recorded(ctx, h); err != nil {
 		return t, r, err
 	}
@@ -349,8 +368,9 @@ func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err
 	return t, r, nil
 }
 
-// underWay reports whether contributions to a study were checked here and the study is neither released nor failed.
-// Only then must the helper keep the plan; otherwise the coordinator can send it again.
+// underWay reports whether contributions to a study were checked here and the study is neither
+// released nor failed. Only then must the helper keep the plan; otherwise the coordinator can send
+// it again.
 func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error) {
 	err = s.view(ctx, h, func(tx *transaction) error {
 		r, err := tx.record()
@@ -378,11 +398,14 @@ func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
 	if err != nil {
 		return err
 	}
-	return s.config.Shelf.Room(h, size, func(h study.Hash) (bool, error) { return s.underWay(ctx, h) })
+	return s.config.Shelf.Room(h, size, func(h study.Hash) (bool, error) {
+		return s.underWay(ctx, h)
+	})
 }
 
-// Promised returns the costs of studies that this helper accepted and has not released: those before their plan's
-// deadline, and those whose contributions were checked here, which may be released later.
+// Promised returns the costs of studies that this helper accepted and has not released: those
+// before their plan's deadline, and those whose contributions were checked here, which may be
+// released later.
 func (s *Server) Promised(ctx context.Context) (all []privacy.Cost, err error) {
 	s.mu.Lock()
 	open := maps.Clone(s.open)
@@ -400,8 +423,8 @@ func (s *Server) Promised(ctx context.Context) (all []privacy.Cost, err error) {
 	return all, nil
 }
 
-// full returns why a helper stores no more. Acceptances stay after their studies have ended, so that no study is
-// accepted twice. Without limits a caller could therefore fill the helper's disk.
+// full returns why a helper stores no more. Acceptances stay after their studies have ended, so
+// that no study is accepted twice. Without limits a caller could therefore fill the helper's disk.
 func (s *Server) full(ctx context.Context, accepting bool) error {
 	open, now := 0, s.config.Clock.Now()
 	s.mu.Lock()
@@ -415,7 +438,10 @@ func (s *Server) full(ctx context.Context, accepting bool) error {
 		return fmt.Errorf("%w: max_open: it has %d studies before their deadline that are neither released nor failed: release or cancel one, or ask its operator for more (caucus helper studies)", ErrFull, open)
 	}
 	var bytes int64
-	err := s.view(ctx, study.Hash{}, func(t *transaction) (err error) { bytes, err = t.bytes(); return err })
+	err := s.view(ctx, study.Hash{}, func(t *transaction) (err error) {
+		bytes, err = t.bytes()
+		return err
+	})
 	if most := s.config.MaxShares; err == nil && most > 0 && bytes >= most {
 		return fmt.Errorf("%w: max_shares: its store has %d bytes of %d: ask its operator for more", ErrFull, bytes, most)
 	}
@@ -443,7 +469,8 @@ func (s *Server) enrolled(t task, p study.PartyID) bool {
 func (s *Server) key(h study.Hash, r record) shares.Key {
 	var halves [2]half
 	halves[s.config.Role], halves[1-s.config.Role] = r.Half, *r.OtherHalf
-	return shares.Key(hashed("caucus verify key 1", h[:], halves[shares.Coordinator][:], halves[shares.Helper][:]))
+	return shares.Key(hashed("caucus verify key 1", h[:], halves[shares.Coordinator][:],
+		halves[shares.Helper][:]))
 }
 
 func (s *Server) helperAcceptance(r record) Digest {
@@ -513,12 +540,17 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	if err != nil {
 		return Signed{}, err
 	}
-	fail := func(err error) (Signed, error) { return Signed{}, fmt.Errorf("release share of study %s: %w", h, err) }
+	fail := func(err error) (Signed, error) {
+		return Signed{}, fmt.Errorf("release share of study %s: %w", h, err)
+	}
 	if !r.sealed() {
 		return fail(fmt.Errorf("%w: the other server has not signed the set", ErrOrder))
 	}
 	var row sumRow
-	if err := s.view(ctx, h, func(tx *transaction) error { row, err = tx.sum(); return err }); err != nil {
+	if err := s.view(ctx, h, func(tx *transaction) error {
+		row, err = tx.sum()
+		return err
+	}); err != nil {
 		return fail(err)
 	}
 	sum, err := shares.Form{Cells: t.of.Statistic.Cells()}.ParseShare(row.sum)
@@ -559,7 +591,8 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 				return err
 			}
 		}
-		if r.Share, err = protocol.SignJSON(s.config.Signer, protocol.ShareDocument, out); err != nil {
+		if r.Share, err = protocol.SignJSON(s.config.Signer, protocol.ShareDocument,
+			out); err != nil {
 			return err
 		}
 		return tx.wipe()

@@ -40,7 +40,9 @@ func TestSilent(t *testing.T) {
 	for _, test := range []struct {
 		code codes.Code
 		want bool
-	}{{codes.Unavailable, true}, {codes.Canceled, true}, {codes.DeadlineExceeded, true}, {codes.FailedPrecondition, false}, {codes.Canceled, false}, {codes.DeadlineExceeded, true}, {codes.OK, false}} {
+	}{{codes.Unavailable, true}, {codes.Canceled, true}, {codes.DeadlineExceeded, true},
+		{codes.FailedPrecondition, false}, {codes.Canceled, false}, {codes.DeadlineExceeded, true},
+		{codes.OK, false}} {
 		a.begin()(status.Error(test.code, ""))
 		silent(test.want)
 	}

@@ -23,18 +23,20 @@ var migrations embed.FS
 // batch bounds the contributions of one call and of one transaction.
 const batch = 32
 
-// file describes the database. Its application number is "Caus" in ASCII. Deleted data is overwritten.
+// file describes the database. Its application number is "Caus" in ASCII. Deleted data is
+// overwritten.
 var file = database.SQLite{
 	Schema:  database.Schema{Name: "shares", Application: 0x43617573, Migrations: migrations, Before: before},
 	Pragmas: []string{"foreign_keys(1)", "secure_delete(1)"},
 }
 
-// before is SQL that defines SQLite's function json_extract in PostgreSQL, where a record cast to text is hexadecimal.
+// before is SQL that defines SQLite's function json_extract in PostgreSQL, where a record cast to
+// text is hexadecimal.
 const before = `CREATE FUNCTION json_extract(record TEXT, path TEXT) RETURNS TEXT IMMUTABLE LANGUAGE SQL AS
 	$$ SELECT convert_from(decode(substr(record, 3), 'hex'), 'UTF8')::jsonb #>> string_to_array(substr(path, 3), '.') $$`
 
-// record is a study's agreements and progress at one server. Own and Theirs are the acceptances of this server and
-// of the other one. An agreement, once stored, never changes.
+// record is a study's agreements and progress at one server. Own and Theirs are the acceptances of
+// this server and of the other one. An agreement, once stored, never changes.
 type record struct {
 	Half      half   `json:"half"`
 	Own       Signed `json:"own"`
@@ -48,13 +50,17 @@ type record struct {
 	Share      Signed   `json:"share"`
 	ShareOther Signed   `json:"share_other"` // at a coordinator: the helper's share
 	Failed     string   `json:"failed,omitempty"`
-	Told       bool     `json:"told,omitempty"` // at a coordinator: the helper has heard of the failure
-	Lost       Signed   `json:"lost,omitzero"`  // at a helper: a share that it signed and no longer has
-	// promise is, at a helper, what the acceptance promised. Acceptances of earlier versions lack it.
+	// at a coordinator: the helper has heard of the failure
+	Told bool `json:"told,omitempty"`
+	// at a helper: a share that it signed and no longer has
+	Lost Signed `json:"lost,omitzero"`
+	// promise is, at a helper, what the acceptance promised. Acceptances of earlier versions lack
+	// it.
 	promise
 }
 
-// promise is a study's place at a helper: until when the helper keeps it, and what the release will cost.
+// promise is a study's place at a helper: until when the helper keeps it, and what the release will
+// cost.
 type promise struct {
 	Deadline time.Time      `json:"deadline,omitzero"`
 	Costs    []privacy.Cost `json:"costs,omitempty"`
@@ -108,7 +114,9 @@ type sumRow struct {
 }
 
 func (s sumRow) digest() Digest {
-	return hashed("caucus share of a sum 1", s.sum, binary.BigEndian.AppendUint64(nil, uint64(s.weight)), binary.BigEndian.AppendUint64(nil, uint64(s.contributions)))
+	return hashed("caucus share of a sum 1", s.sum,
+		binary.BigEndian.AppendUint64(nil, uint64(s.weight)), binary.BigEndian.AppendUint64(nil,
+			uint64(s.contributions)))
 }
 
 type transaction struct {
@@ -121,7 +129,8 @@ var errNone = errors.New("no such study here")
 
 func (t *transaction) record() (r record, err error) {
 	var text []byte
-	err = t.tx.QueryRowContext(t.ctx, "SELECT record FROM studies WHERE hash = $1", t.hash[:]).Scan(&text)
+	err = t.tx.QueryRowContext(t.ctx, "SELECT record FROM studies WHERE hash = $1",
+		t.hash[:]).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, errNone
 	}
@@ -166,7 +175,9 @@ func (t *transaction) digestOf(p study.PartyID) (d Digest, found bool, err error
 }
 
 func (t *transaction) each(yield func(study.PartyID, Digest, verdict)) error {
-	all, err := database.All(t.ctx, t.tx, func(c *contribution) []any { return []any{&c.party, database.Hash(&c.digest), &c.verdict} },
+	all, err := database.All(t.ctx, t.tx, func(c *contribution) []any {
+		return []any{&c.party, database.Hash(&c.digest), &c.verdict}
+	},
 		"SELECT party, digest, verdict FROM contributions WHERE study = $1 ORDER BY party", t.hash[:])
 	for _, c := range all {
 		yield(c.party, c.digest, c.verdict)
@@ -176,7 +187,8 @@ func (t *transaction) each(yield func(study.PartyID, Digest, verdict)) error {
 
 func (t *transaction) contributions(where string, args ...any) ([]contribution, error) {
 	return database.All(t.ctx, t.tx, func(c *contribution) []any {
-		return []any{&c.party, database.Hash(&c.digest), &c.weight, &c.verdict, &c.upload, &c.message}
+		return []any{&c.party, database.Hash(&c.digest), &c.weight, &c.verdict, &c.upload,
+			&c.message}
 	}, "SELECT party, digest, weight, verdict, upload, message FROM contributions WHERE study = $1 AND "+where+" ORDER BY party LIMIT "+fmt.Sprint(batch), append([]any{t.hash[:]}, args...)...)
 }
 
@@ -247,9 +259,12 @@ func (t *transaction) records(yield func(study.Hash, record) error) error {
 	return err
 }
 
-// untoldQuery lists the failed studies of which the other server has not been told. Migration 2 has an index for it.
+// untoldQuery lists the failed studies of which the other server has not been told. Migration 2 has
+// an index for it.
 const untoldQuery = "SELECT hash FROM studies WHERE json_extract(CAST(record AS TEXT), '$.failed') IS NOT NULL AND json_extract(CAST(record AS TEXT), '$.told') IS NULL"
 
 func hashesBy(ctx context.Context, tx *sql.Tx, query string) ([]study.Hash, error) {
-	return database.All(ctx, tx, func(h *study.Hash) []any { return []any{database.Hash(h)} }, query)
+	return database.All(ctx, tx, func(h *study.Hash) []any {
+		return []any{database.Hash(h)}
+	}, query)
 }

@@ -14,9 +14,9 @@ import (
 )
 
 // TestPutBack: a helper or coordinator whose store or ledger was restored says nothing until its
-// operator reconciles. A helper needs another sealing key. A plan that the old store had not seen can
-// then be accepted again, under a second verify key, but no contribution sent under the first key can be
-// prepared under the second.
+// operator reconciles. A helper needs another sealing key. A plan that the old store had not seen
+// can then be accepted again, under a second verify key, but no contribution sent under the first
+// key can be prepared under the second.
 func TestPutBack(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(3, 2)
@@ -57,18 +57,26 @@ func TestPutBack(t *testing.T) {
 	must(0, w.start(shares.Helper)) // and goes on after a restart
 	helper = w.servers[1]
 	// A lying coordinator, not restored, proposes the plan anew.
-	own := must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument, Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{7})}))
+	own := must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument,
+		Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)),
+			Commitment: commitment(h, 0, half{7})}))
 	accepted := must(helper.Accept(ctx, h, own))
-	must(helper.Reveal(ctx, h, half{7}, must(protocol.SignJSON(w.signers[0], protocol.RevealDocument, Reveal{h, accepted.Digest()}))))
+	must(helper.Reveal(ctx, h, half{7},
+		must(protocol.SignJSON(w.signers[0], protocol.RevealDocument,
+			Reveal{h, accepted.Digest()}))))
 	f := shares.Ballots(task.Pool().Rows(), 2, 1)
-	u := uploading.Upload{Weight: 1, Part: data[9 : 9+f.PartSize(0)], Sealed: data[9+f.PartSize(0) : len(data)-32]}
+	u := uploading.Upload{Weight: 1, Part: data[9 : 9+f.PartSize(0)],
+		Sealed: data[9+f.PartSize(0) : len(data)-32]}
 	second := must(recordOf(helper, h))
-	message := must(f.Prepare(helper.key(h, second), shares.ContextOf(h, "p0"), 0, u.Part)).Message()
+	message := must(f.Prepare(helper.key(h, second), shares.ContextOf(h, "p0"), 0,
+		u.Part)).Message()
 	answers, err := helper.Prepare(ctx, h, []uploading.PrepareRequest{u.Offer("p0", message)})
 	if err != nil || answers[0].Accepted || answers[0].Message != nil {
 		t.Errorf("a contribution of before is prepared under a second key: %v, %v", answers, err)
 	}
-	if _, err := uploading.CheckAcceptance(task, accepted, uploading.Pins{Signing: w.signers[1].Key(), Sealing: protocol.SealingPin(uploadKeyOf(first))}, w.signers[0].Key()); err == nil {
+	if _, err := uploading.CheckAcceptance(task, accepted,
+		uploading.Pins{Signing: w.signers[1].Key(),
+			Sealing: protocol.SealingPin(uploadKeyOf(first))}, w.signers[0].Key()); err == nil {
 		t.Error("a party that pinned the old key takes the new one from the coordinator")
 	}
 
@@ -108,8 +116,8 @@ func uploadKeyOf(helpers record) []byte {
 	return a.Sealing
 }
 
-// TestSecondSet: a helper whose store holds another set than its ledger has answered for, as if somebody
-// changed the store after the draw, draws no second time.
+// TestSecondSet: a helper whose store holds another set than its ledger has answered for, as if
+// somebody changed the store after the draw, draws no second time.
 func TestSecondSet(t *testing.T) {
 	ctx := t.Context()
 	w, _, h := full(t, 3)
@@ -126,9 +134,13 @@ func TestSecondSet(t *testing.T) {
 	must(0, w.start(shares.Helper))
 	honest := must(recordOf(w.servers[1], h)).Set
 	for _, set := range []Signed{{Document: []byte("{}")}, honest} {
-		must(w.servers[1].update(ctx, h, "test", func(_ *transaction, r *record) error { r.Set = set; return nil }))
+		must(w.servers[1].update(ctx, h, "test", func(_ *transaction, r *record) error {
+			r.Set = set
+			return nil
+		}))
 		_, err := w.servers[1].Share(ctx, h)
-		if bytes.Equal(set.Document, honest.Document) && err != nil || !bytes.Equal(set.Document, honest.Document) && !errors.Is(err, privacy.ErrConflict) {
+		if bytes.Equal(set.Document, honest.Document) && err != nil ||
+			!bytes.Equal(set.Document, honest.Document) && !errors.Is(err, privacy.ErrConflict) {
 			t.Errorf("set %s: %v", set.Document, err)
 		}
 	}
@@ -137,8 +149,8 @@ func TestSecondSet(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: Open refuses a coordinator that is its own helper, a helper without a key, and a head
-// file that is missing or of another key.
+// TestOpenRefuses: Open refuses a coordinator that is its own helper, a helper without a key, and a
+// head file that is missing or of another key.
 func TestOpenRefuses(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t)
@@ -160,7 +172,8 @@ func TestOpenRefuses(t *testing.T) {
 	if InitHead(w.head(1), nil) == nil {
 		t.Error("a head file was written over")
 	}
-	for _, text := range []string{"", "steps -1 entry 0 sealing 00\n", "steps 1 entry 2 sealing 00ff\n", "steps x\n"} {
+	for _, text := range []string{"", "steps -1 entry 0 sealing 00\n",
+		"steps 1 entry 2 sealing 00ff\n", "steps x\n"} {
 		path := t.TempDir() + "/head"
 		must(0, protocol.WriteSecret(path, []byte(text)))
 		if _, err := readMark(path); err == nil {
@@ -175,14 +188,15 @@ type waits struct {
 	asked, answer chan struct{}
 }
 
-func (p waits) Prepare(ctx context.Context, h study.Hash, o []uploading.PrepareRequest) ([]PrepareReply, error) {
+func (p waits) Prepare(ctx context.Context, h study.Hash,
+	o []uploading.PrepareRequest) ([]PrepareReply, error) {
 	p.asked <- struct{}{}
 	<-p.answer
 	return p.link.Prepare(ctx, h, o)
 }
 
-// TestReceiveWaitsForNobody: uploads are stored while the helper is asked, and none after the close, so
-// that the set contains every stored upload.
+// TestReceiveWaitsForNobody: uploads are stored while the helper is asked, and none after the
+// close, so that the set contains every stored upload.
 func TestReceiveWaitsForNobody(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(3, 2)
@@ -190,7 +204,8 @@ func TestReceiveWaitsForNobody(t *testing.T) {
 	w.opened(h)
 	send := func(i int) error {
 		p := task.Plan().Roster[i]
-		return w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, false), 1, w.under(task)))
+		return w.servers[0].Receive(ctx, h, p,
+			uploadOf(task, p, votes(task, i, false), 1, w.under(task)))
 	}
 	must(0, send(0))
 	helper := waits{link{w}, make(chan struct{}), make(chan struct{})}
@@ -206,13 +221,14 @@ func TestReceiveWaitsForNobody(t *testing.T) {
 	if err := send(2); !errors.Is(err, study.ErrNotOpen) {
 		t.Errorf("after the close: %v", err)
 	}
-	if !must(w.servers[0].Advance(ctx, h, link{w})) || must(w.servers[0].Released(ctx, h)).Of.Contributions != 2 {
+	if !must(w.servers[0].Advance(ctx, h, link{w})) ||
+		must(w.servers[0].Released(ctx, h)).Of.Contributions != 2 {
 		t.Error("it is not released of both")
 	}
 }
 
-// TestHeadIsWrittenFirst: while the head file cannot be written the server says nothing, not even about
-// what it has stored.
+// TestHeadIsWrittenFirst: while the head file cannot be written the server says nothing, not even
+// about what it has stored.
 func TestHeadIsWrittenFirst(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(3, 2)
@@ -229,7 +245,10 @@ func TestHeadIsWrittenFirst(t *testing.T) {
 	w.servers[0].config.Head = head
 	must(0, w.servers[0].Receive(ctx, h, "p0", data))
 	var steps int64
-	must(0, w.servers[0].view(ctx, h, func(tx *transaction) (err error) { steps, err = tx.steps(); return err }))
+	must(0, w.servers[0].view(ctx, h, func(tx *transaction) (err error) {
+		steps, err = tx.steps()
+		return err
+	}))
 	if m := must(readMark(head)); m.steps != steps {
 		t.Errorf("the head file knows of %d transactions of %d", m.steps, steps)
 	}
@@ -242,7 +261,8 @@ func TestDamage(t *testing.T) {
 		w, _, h := full(t, 3)
 		must(0, w.servers[0].CloseStudy(ctx, h, nil))
 		must(w.servers[r].db.Write.Exec("UPDATE sums SET sum = zeroblob(length(sum))"))
-		if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, protocol.ErrDamaged) || w.charges(r) != 0 {
+		if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, protocol.ErrDamaged) ||
+			w.charges(r) != 0 {
 			t.Errorf("the %v's sum: %v", r, err)
 		}
 		must(0, w.servers[0].Cancel(ctx, h, "damaged"))
@@ -253,9 +273,11 @@ func TestDamage(t *testing.T) {
 	task := taskOf(3, 2)
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)
-	must(0, w.servers[0].Receive(ctx, h, "p0", uploadOf(task, "p0", votes(task, 0, false), 1, w.under(task))))
+	must(0, w.servers[0].Receive(ctx, h, "p0",
+		uploadOf(task, "p0", votes(task, 0, false), 1, w.under(task))))
 	must(w.servers[0].db.Write.Exec("UPDATE contributions SET upload = CAST(substr(upload, 1, 200) || x'00' || substr(upload, 202) AS BLOB)"))
-	if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, protocol.ErrDamaged) && !errors.Is(err, study.ErrContribution) {
+	if _, err := w.servers[0].Advance(ctx, h, link{w}); !errors.Is(err, protocol.ErrDamaged) &&
+		!errors.Is(err, study.ErrContribution) {
 		t.Errorf("an upload: %v", err)
 	}
 }

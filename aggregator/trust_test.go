@@ -21,14 +21,15 @@ func full(t *testing.T, parties int) (*world, study.Task, study.Hash) {
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)
 	for i, p := range task.Plan().Roster {
-		must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, false), 1, w.under(task))))
+		must(0, w.servers[0].Receive(ctx, h, p,
+			uploadOf(task, p, votes(task, i, false), 1, w.under(task))))
 	}
 	must(w.servers[0].Advance(ctx, h, link{w}))
 	return w, task, h
 }
 
-// TestDishonestCoordinator: a helper refuses a coordinator that lies about plan, key, contributions, set
-// or minimum, and keeps all its earlier answers.
+// TestDishonestCoordinator: a helper refuses a coordinator that lies about plan, key,
+// contributions, set or minimum, and keeps all its earlier answers.
 func TestDishonestCoordinator(t *testing.T) {
 	ctx := t.Context()
 	task, other := taskOf(3, 2), taskOf(4, 2)
@@ -40,18 +41,26 @@ func TestDishonestCoordinator(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, err, want)
 		}
 	}
-	own := Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{1})}
+	own := Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)),
+		Commitment: commitment(h, 0, half{1})}
 	say := func(change func(*Acceptance)) Signed {
 		a := own
 		change(&a)
 		return must(protocol.SignJSON(signer, protocol.AcceptanceDocument, a))
 	}
 	accept := func(a Signed) error { _, err := helper.Accept(ctx, h, a); return err }
-	wants("another plan's acceptance", accept(say(func(a *Acceptance) { a.Plan = other.Hash() })), ErrConflict)
+	wants("another plan's acceptance", accept(say(func(a *Acceptance) {
+		a.Plan = other.Hash()
+	})), ErrConflict)
 	wants("a helper's role", accept(say(func(a *Acceptance) { a.Role = "helper" })), ErrConflict)
-	wants("other noise", accept(say(func(a *Acceptance) { a.Terms = must(study.TermsDigest(other)) })), ErrConflict)
-	wants("no commitment", accept(say(func(a *Acceptance) { a.Commitment = Digest{} })), ErrConflict)
-	wants("another signer", accept(must(protocol.SignJSON(must(protocol.NewSigner()), protocol.AcceptanceDocument, own))), protocol.ErrDamaged)
+	wants("other noise", accept(say(func(a *Acceptance) {
+		a.Terms = must(study.TermsDigest(other))
+	})), ErrConflict)
+	wants("no commitment", accept(say(func(a *Acceptance) {
+		a.Commitment = Digest{}
+	})), ErrConflict)
+	wants("another signer", accept(must(protocol.SignJSON(must(protocol.NewSigner()),
+		protocol.AcceptanceDocument, own))), protocol.ErrDamaged)
 	if _, err := helper.Accept(ctx, study.Hash{9}, say(func(*Acceptance) {})); err == nil {
 		t.Error("a plan that it does not know was accepted")
 	}
@@ -66,7 +75,9 @@ func TestDishonestCoordinator(t *testing.T) {
 	}
 	helper.config.Serves = strict
 	accepted := must(helper.Accept(ctx, h, say(func(*Acceptance) {})))
-	wants("a second commitment", accept(say(func(a *Acceptance) { a.Commitment = commitment(h, 0, half{2}) })), ErrConflict)
+	wants("a second commitment", accept(say(func(a *Acceptance) {
+		a.Commitment = commitment(h, 0, half{2})
+	})), ErrConflict)
 	if again := must(helper.Accept(ctx, h, say(func(*Acceptance) {}))); !again.Equal(accepted) {
 		t.Error("asked again it accepts otherwise: another half, another key")
 	}
@@ -76,8 +87,11 @@ func TestDishonestCoordinator(t *testing.T) {
 	_, err := helper.Prepare(ctx, h, nil)
 	wants("preparation without a key", err, ErrOrder)
 	wants("another half than was committed to", open(half{2}, reveal), ErrConflict)
-	wants("another acceptance", open(half{1}, must(protocol.SignJSON(signer, protocol.RevealDocument, Reveal{h, Digest{1}}))), ErrConflict)
-	wants("an unsigned reveal", open(half{1}, Signed{Document: reveal.Document, Signature: accepted.Signature}), protocol.ErrDamaged)
+	wants("another acceptance", open(half{1},
+		must(protocol.SignJSON(signer, protocol.RevealDocument, Reveal{h, Digest{1}}))),
+		ErrConflict)
+	wants("an unsigned reveal", open(half{1},
+		Signed{Document: reveal.Document, Signature: accepted.Signature}), protocol.ErrDamaged)
 	must(0, open(half{1}, reveal))
 	wants("a second half", open(half{2}, reveal), ErrConflict)
 	must(0, open(half{1}, reveal))
@@ -85,7 +99,8 @@ func TestDishonestCoordinator(t *testing.T) {
 	// Contributions whose coordinator's part is prepared under the right key.
 	r := must(recordOf(helper, h))
 	key := helper.key(h, r)
-	made := func(task study.Task, p study.PartyID, party int) (uploading.Upload, uploading.PrepareRequest) {
+	made := func(task study.Task, p study.PartyID, party int) (uploading.Upload,
+		uploading.PrepareRequest) {
 		of := uploadOf(task, p, votes(task, party, false), 1, w.under(task))
 		u := uploading.Upload{Weight: 1}
 		f := shares.Ballots(task.Pool().Rows(), 2, 1)
@@ -95,7 +110,9 @@ func TestDishonestCoordinator(t *testing.T) {
 	}
 	u, honest := made(task, "p0", 0)
 	_, next := made(task, "p1", 1)
-	prepare := func(o ...uploading.PrepareRequest) ([]PrepareReply, error) { return helper.Prepare(ctx, h, o) }
+	prepare := func(o ...uploading.PrepareRequest) ([]PrepareReply, error) {
+		return helper.Prepare(ctx, h, o)
+	}
 	_, err = prepare(honest, honest)
 	wants("one party twice in a call", err, ErrConflict)
 	_, err = prepare(make([]uploading.PrepareRequest, batch+1)...)
@@ -116,8 +133,8 @@ func TestDishonestCoordinator(t *testing.T) {
 	if stored() != 0 {
 		t.Fatal("what was refused is in the sum")
 	}
-	// An invalid contribution is refused as such. Each is a party of its own study, so that none blocks
-	// another.
+	// An invalid contribution is refused as such. Each is a party of its own study, so that none
+	// blocks another.
 	for what, change := range map[string]func(*uploading.PrepareRequest){
 		"another party's under this name": func(o *uploading.PrepareRequest) { party := o.Party; *o = next; o.Party = party },
 		"a share sealed for other bytes":  func(o *uploading.PrepareRequest) { o.Other[0] ^= 1 },
@@ -131,20 +148,23 @@ func TestDishonestCoordinator(t *testing.T) {
 		change(&o)
 		c, err := helper.check(bothOf(task), r, o)
 		if err != nil || c.verdict != refused || c.message != nil {
-			t.Errorf("%s: verdict %v, message of %d bytes, %v", what, c.verdict, len(c.message), err)
+			t.Errorf("%s: verdict %v, message of %d bytes, %v", what, c.verdict, len(c.message),
+				err)
 		}
 	}
 	answers := must(prepare(honest))
 	if !answers[0].Accepted || stored() != 1 {
 		t.Fatal("an honest contribution is refused")
 	}
-	if again := must(prepare(honest)); !bytes.Equal(again[0].Message, answers[0].Message) || stored() != 1 {
+	if again := must(prepare(honest)); !bytes.Equal(again[0].Message, answers[0].Message) ||
+		stored() != 1 {
 		t.Error("asked again, the answer is another, or it was counted twice")
 	}
 	_, second := made(task, "p0", 0)
 	_, err = prepare(second)
 	wants("a second contribution of one party", err, ErrConflict)
-	if p := must(shares.Ballots(task.Pool().Rows(), 2, 1).Prepare(key, shares.ContextOf(h, "p0"), 0, u.Part)); len(must(bytesOf(p.Finish(answers[0].Message)))) == 0 {
+	if p := must(shares.Ballots(task.Pool().Rows(), 2, 1).Prepare(key, shares.ContextOf(h, "p0"), 0,
+		u.Part)); len(must(bytesOf(p.Finish(answers[0].Message)))) == 0 {
 		t.Error("the helper's message does not check")
 	}
 
@@ -216,7 +236,8 @@ func (l liar) Reveal(ctx context.Context, h study.Hash, x [32]byte, s Signed) ([
 	return out, err
 }
 
-func (l liar) Prepare(ctx context.Context, h study.Hash, o []uploading.PrepareRequest) ([]PrepareReply, error) {
+func (l liar) Prepare(ctx context.Context, h study.Hash,
+	o []uploading.PrepareRequest) ([]PrepareReply, error) {
 	out, err := l.w.servers[1].Prepare(ctx, h, o)
 	if err == nil && l.answers != nil {
 		out = l.answers(out)
@@ -240,11 +261,13 @@ func (l liar) Share(ctx context.Context, h study.Hash) (Signed, error) {
 	return out, err
 }
 
-// TestDishonestHelper: a coordinator rejects a helper that lies about its key, its acceptance, the set
-// or its release. A lie that looks like a cheating party gets that party refused, and nothing more.
+// TestDishonestHelper: a coordinator rejects a helper that lies about its key, its acceptance, the
+// set or its release. A lie that looks like a cheating party gets that party refused, and nothing
+// more.
 func TestDishonestHelper(t *testing.T) {
 	changed := func(b []byte) []byte { b = bytes.Clone(b); b[len(b)-1] ^= 1; return b }
-	resigned := func(w *world, kind protocol.Document, change func(map[string]any)) func(Signed) Signed {
+	resigned := func(w *world, kind protocol.Document,
+		change func(map[string]any)) func(Signed) Signed {
 		return func(s Signed) Signed { return rewritten(w.signers[1], kind, s, change) }
 	}
 	for name, c := range map[string]struct {
@@ -254,34 +277,52 @@ func TestDishonestHelper(t *testing.T) {
 	}{
 		"honest": {func(*world, *liar) {}, nil, 3},
 		"an acceptance of other noise": {func(w *world, l *liar) {
-			l.accept = resigned(w, protocol.AcceptanceDocument, func(m map[string]any) { m["terms"] = "00" })
+			l.accept = resigned(w, protocol.AcceptanceDocument, func(m map[string]any) {
+				m["terms"] = "00"
+			})
 		}, ErrConflict, 0},
 		"with another coordinator": {func(w *world, l *liar) {
-			l.accept = resigned(w, protocol.AcceptanceDocument, func(m map[string]any) { m["coordinator"] = fmt.Sprintf("%064d", 1) })
+			l.accept = resigned(w, protocol.AcceptanceDocument, func(m map[string]any) {
+				m["coordinator"] = fmt.Sprintf("%064d", 1)
+			})
 		}, ErrConflict, 0},
 		"signed by another": {func(w *world, l *liar) {
-			l.accept = func(s Signed) Signed { return Signed{Document: s.Document, Signature: changed(s.Signature)} }
+			l.accept = func(s Signed) Signed {
+				return Signed{Document: s.Document, Signature: changed(s.Signature)}
+			}
 		}, protocol.ErrDamaged, 0},
 		"another half": {func(w *world, l *liar) { l.reveal = func(x [32]byte) [32]byte { x[0] ^= 1; return x } }, ErrConflict, 0},
 		"a message that was changed": {func(w *world, l *liar) {
-			l.answers = func(a []PrepareReply) []PrepareReply { a[1].Message = changed(a[1].Message); return a }
+			l.answers = func(a []PrepareReply) []PrepareReply {
+				a[1].Message = changed(a[1].Message)
+				return a
+			}
 		}, ErrFailed, 0},
 		"fewer answers": {func(w *world, l *liar) { l.answers = func(a []PrepareReply) []PrepareReply { return a[:1] } }, errAny, 0},
 		"answers in another order": {func(w *world, l *liar) {
 			l.answers = func(a []PrepareReply) []PrepareReply { a[0], a[1] = a[1], a[0]; return a }
 		}, errAny, 0},
 		"a party that it refuses": {func(w *world, l *liar) {
-			l.answers = func(a []PrepareReply) []PrepareReply { a[0] = PrepareReply{Party: a[0].Party}; return a }
+			l.answers = func(a []PrepareReply) []PrepareReply {
+				a[0] = PrepareReply{Party: a[0].Party}
+				return a
+			}
 		}, ErrConflict, 0}, // its own set has it
 		"a signature of another set": {func(w *world, l *liar) { l.seal = changed }, protocol.ErrDamaged, 0},
 		"a share of another set": {func(w *world, l *liar) {
-			l.share = resigned(w, protocol.ShareDocument, func(m map[string]any) { m["set"] = fmt.Sprintf("%064d", 1) })
+			l.share = resigned(w, protocol.ShareDocument, func(m map[string]any) {
+				m["set"] = fmt.Sprintf("%064d", 1)
+			})
 		}, ErrConflict, 0},
 		"the coordinator's share": {func(w *world, l *liar) {
-			l.share = resigned(w, protocol.ShareDocument, func(m map[string]any) { m["published"] = ownShare(w) })
+			l.share = resigned(w, protocol.ShareDocument, func(m map[string]any) {
+				m["published"] = ownShare(w)
+			})
 		}, ErrConflict, 0},
 		"a share that was changed": {func(w *world, l *liar) {
-			l.share = func(s Signed) Signed { return Signed{Document: changed(s.Document), Signature: s.Signature} }
+			l.share = func(s Signed) Signed {
+				return Signed{Document: changed(s.Document), Signature: s.Signature}
+			}
 		}, protocol.ErrDamaged, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -295,7 +336,8 @@ func TestDishonestHelper(t *testing.T) {
 					return err
 				}
 				for i, p := range task.Plan().Roster {
-					must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, false), 1, w.under(task))))
+					must(0, w.servers[0].Receive(ctx, h, p,
+						uploadOf(task, p, votes(task, i, false), 1, w.under(task))))
 				}
 				must(0, w.servers[0].CloseStudy(ctx, h, nil))
 				_, err := w.servers[0].Advance(ctx, h, l)
@@ -304,7 +346,8 @@ func TestDishonestHelper(t *testing.T) {
 			if c.want == errAny && err == nil || c.want != errAny && !errors.Is(err, c.want) {
 				t.Errorf("%v, want %v", err, c.want)
 			}
-			if o, err := w.servers[0].Released(ctx, h); (err == nil) != (c.want == nil) || o.Of.Contributions != c.left {
+			if o, err := w.servers[0].Released(ctx, h); (err == nil) != (c.want == nil) ||
+				o.Of.Contributions != c.left {
 				t.Errorf("released of %d: %v", o.Of.Contributions, err)
 			}
 		})
@@ -328,7 +371,8 @@ func TestCheckAcceptance(t *testing.T) {
 	task, other := taskOf(3, 2), taskOf(4, 2)
 	w, h := newWorld(t, task), task.Hash()
 	good := w.opened(h)
-	pins := uploading.Pins{Signing: w.signers[1].Key(), Sealing: protocol.SealingPin(w.sealing.Public())}
+	pins := uploading.Pins{Signing: w.signers[1].Key(),
+		Sealing: protocol.SealingPin(w.sealing.Public())}
 	check := func(task study.Task, a Signed, pins uploading.Pins) error {
 		_, err := uploading.CheckAcceptance(task, a, pins, w.signers[0].Key())
 		return err
@@ -337,7 +381,10 @@ func TestCheckAcceptance(t *testing.T) {
 	changed := func(change func(map[string]any)) Signed {
 		return rewritten(w.signers[1], protocol.AcceptanceDocument, good, change)
 	}
-	if check(task, Signed{Document: good.Document, Signature: w.signers[0].Sign(protocol.AcceptanceDocument, good.Document)}, uploading.Pins{Signing: w.signers[0].Key(), Sealing: pins.Sealing}) == nil {
+	if check(task, Signed{Document: good.Document,
+		Signature: w.signers[0].Sign(protocol.AcceptanceDocument,
+			good.Document)}, uploading.Pins{Signing: w.signers[0].Key(),
+		Sealing: pins.Sealing}) == nil {
 		t.Error("a coordinator that is its own helper is taken")
 	}
 	for name, err := range map[string]error{
@@ -356,8 +403,8 @@ func TestCheckAcceptance(t *testing.T) {
 	}
 }
 
-// TestTranscript: for any two vectors of a party, all that either server receives and stores has the
-// same sizes, at each step.
+// TestTranscript: for any two vectors of a party, all that either server receives and stores has
+// the same sizes, at each step.
 func TestTranscript(t *testing.T) {
 	ctx := t.Context()
 	var seen [2]string
@@ -373,7 +420,8 @@ func TestTranscript(t *testing.T) {
 			must(0, w.servers[r].view(ctx, h, func(tx *transaction) error {
 				all, err := tx.contributions("TRUE")
 				for _, c := range all {
-					fmt.Fprintln(&sizes, r, effect, c.party, c.weight, c.verdict, len(c.upload), len(c.message))
+					fmt.Fprintln(&sizes, r, effect, c.party, c.weight, c.verdict, len(c.upload),
+						len(c.message))
 				}
 				row := must(tx.sum())
 				fmt.Fprintln(&sizes, r, effect, len(row.sum), row.weight, row.contributions)
@@ -381,7 +429,8 @@ func TestTranscript(t *testing.T) {
 			}))
 		}
 		for i, p := range task.Plan().Roster {
-			must(0, w.servers[0].Receive(ctx, h, p, uploadOf(task, p, votes(task, i, n == 1), 1, w.under(task))))
+			must(0, w.servers[0].Receive(ctx, h, p,
+				uploadOf(task, p, votes(task, i, n == 1), 1, w.under(task))))
 		}
 		must(0, w.servers[0].CloseStudy(ctx, h, nil))
 		must(w.servers[0].Advance(ctx, h, sized{link{w}, &sizes}))
@@ -398,10 +447,12 @@ type sized struct {
 	to *bytes.Buffer
 }
 
-func (s sized) Prepare(ctx context.Context, h study.Hash, offers []uploading.PrepareRequest) ([]PrepareReply, error) {
+func (s sized) Prepare(ctx context.Context, h study.Hash,
+	offers []uploading.PrepareRequest) ([]PrepareReply, error) {
 	out, err := s.link.Prepare(ctx, h, offers)
 	for i, o := range offers {
-		fmt.Fprintln(s.to, o.Party, o.Weight, len(o.Head), len(o.Sealed), len(o.Message), out[i].Accepted, len(out[i].Message))
+		fmt.Fprintln(s.to, o.Party, o.Weight, len(o.Head), len(o.Sealed), len(o.Message),
+			out[i].Accepted, len(out[i].Message))
 	}
 	return out, err
 }
@@ -409,7 +460,8 @@ func (s sized) Prepare(ctx context.Context, h study.Hash, offers []uploading.Pre
 // FuzzUpload: any bytes from a party are accepted or refused without a panic.
 func FuzzUpload(f *testing.F) {
 	task := taskOf(2, 3)
-	f.Add(uploadOf(task, "p0", votes(task, 0, false), 1, uploading.Agreement{Sealing: must(protocol.NewSealingKey()).Public()}))
+	f.Add(uploadOf(task, "p0", votes(task, 0, false), 1,
+		uploading.Agreement{Sealing: must(protocol.NewSealingKey()).Public()}))
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1})
 	of := must(bodiesOf(task))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -438,15 +490,18 @@ func TestUploads(t *testing.T) {
 		"another version": append([]byte{9}, data[1:]...), "another weight": append([]byte{1, 0, 0, 0, 0, 0, 0, 0, 2}, data[9:]...),
 		"a weight below 0": append([]byte{1, 255, 255, 255, 255, 255, 255, 255, 255}, data[9:]...),
 	} {
-		if err := w.servers[0].Receive(ctx, h, "p0", wrong); !errors.Is(err, study.ErrContribution) {
+		if err := w.servers[0].Receive(ctx, h, "p0", wrong); !errors.Is(err,
+			study.ErrContribution) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := w.servers[0].Receive(ctx, h, "stranger", data); !errors.Is(err, study.ErrNotEnrolled) {
+	if err := w.servers[0].Receive(ctx, h, "stranger", data); !errors.Is(err,
+		study.ErrNotEnrolled) {
 		t.Errorf("a stranger's: %v", err)
 	}
 	must(0, w.servers[0].Receive(ctx, h, "p0", data))
-	if _, err := uploading.Contribute(taskWith(task, study.NoiseCoordinator), "p0", study.NewInputs(nil, []byte("key")), uploading.Agreement{}); err == nil {
+	if _, err := uploading.Contribute(taskWith(task, study.NoiseCoordinator), "p0",
+		study.NewInputs(nil, []byte("key")), uploading.Agreement{}); err == nil {
 		t.Error("shares were made for a plan that has none")
 	}
 }

@@ -36,7 +36,8 @@ import (
 const maxCall = 4 << 20
 
 // Serve answers the coordinator's calls on a listener until ctx ends. Only the holder of the
-// coordinator's key can connect. Serve logs failures, also those whose text the caller does not get.
+// coordinator's key can connect. Serve logs failures, also those whose text the caller does not
+// get.
 func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) error {
 	var sealing protocol.KeyPin
 	if s.config.Sealing != nil {
@@ -59,19 +60,23 @@ func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) e
 		return err
 	}
 	g := grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(tls)), grpc.MaxRecvMsgSize(maxCall), grpc.MaxConcurrentStreams(4),
-		grpc.ConnectionTimeout(20*time.Second), grpc.WaitForHandlers(true), grpc.MaxHeaderListSize(16<<10),
+		grpc.Creds(credentials.NewTLS(tls)), grpc.MaxRecvMsgSize(maxCall),
+		grpc.MaxConcurrentStreams(4),
+		grpc.ConnectionTimeout(20*time.Second), grpc.WaitForHandlers(true),
+		grpc.MaxHeaderListSize(16<<10),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime: pingTime / 2, PermitWithoutStream: true,
 		}),
-		grpc.UnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		grpc.UnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+			handle grpc.UnaryHandler) (any, error) {
 			answer, err := handle(ctx, request)
 			if err != nil {
 				log.Warn("call refused", "call", info.FullMethod, "error", err)
 			}
 			return answer, asStatus(err)
 		}),
-		grpc.StreamInterceptor(func(on any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+		grpc.StreamInterceptor(func(on any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+			handle grpc.StreamHandler) error {
 			err := handle(on, stream)
 			if err != nil {
 				log.Warn("call refused", "call", info.FullMethod, "error", err)
@@ -104,19 +109,21 @@ var meanings = []struct {
 
 const domain = "caucus aggregator"
 
-// refusedKey matches what a coordinator may read once the helper has refused its certificate. In TLS 1.3 a client is
-// done before it is refused.
+// refusedKey matches what a coordinator may read once the helper has refused its certificate. In
+// TLS 1.3 a client is done before it is refused.
 var refusedKey = regexp.MustCompile(`remote error: tls|broken pipe|reset by peer|server preface`)
 
-// asStatus converts an error for the wire. The text of an error that neither meanings nor protocol.Status knows is
-// left out.
+// asStatus converts an error for the wire. The text of an error that neither meanings nor
+// protocol.Status knows is left out.
 func asStatus(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || database.Full(err) {
 		err = fmt.Errorf("%w: the disk of the helper is full: its operator makes room", ErrFull)
 	}
 	for _, m := range meanings {
 		if errors.Is(err, m.err) {
-			if s, failed := status.New(m.code, err.Error()).WithDetails(&errdetails.ErrorInfo{Domain: domain, Reason: m.reason}); failed == nil {
+			if s, failed := status.New(m.code,
+				err.Error()).WithDetails(&errdetails.ErrorInfo{Domain: domain,
+				Reason: m.reason}); failed == nil {
 				return s.Err()
 			}
 		}
@@ -132,7 +139,8 @@ func asError(err error) error {
 	for _, d := range s.Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok && info.Domain == domain {
 			for _, m := range meanings {
-				if m.reason == info.Reason && (m.err == privacy.ErrBudget || m.err == ErrFull) { // the helper's own limit; its operator may raise it
+				// the helper's own limit; its operator may raise it
+				if m.reason == info.Reason && (m.err == privacy.ErrBudget || m.err == ErrFull) {
 					return fmt.Errorf("%w: %s", protocol.ErrHelper, s.Message())
 				}
 				if m.reason == info.Reason {
@@ -165,7 +173,8 @@ type service struct {
 
 func fixed(what string, b []byte) (out [sha256.Size]byte, err error) {
 	if len(b) != len(out) {
-		return out, fmt.Errorf("%w: %s has %d bytes, want %d", protocol.ErrInvalid, what, len(b), len(out))
+		return out, fmt.Errorf("%w: %s has %d bytes, want %d", protocol.ErrInvalid, what, len(b),
+			len(out))
 	}
 	return [sha256.Size]byte(b), nil
 }
@@ -201,7 +210,8 @@ func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 	if err != nil {
 		return err
 	}
-	if most := uint64(shelf.MostPool()); head.GetPlanSize() > protocol.MaxPlan || head.GetPoolSize() > most {
+	if most := uint64(shelf.MostPool()); head.GetPlanSize() > protocol.MaxPlan ||
+		head.GetPoolSize() > most {
 		return fmt.Errorf("%w: a plan of %d bytes with a pool of %d: at most %d and %d are taken", protocol.ErrTooLarge, head.GetPlanSize(), head.GetPoolSize(), protocol.MaxPlan, most)
 	}
 	v.brings.Lock() // so that memory holds at most one pool
@@ -220,7 +230,8 @@ func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 	if err != nil && (digest == [sha256.Size]byte{} || !v.s.agreed(stream.Context(), plan)) {
 		return fmt.Errorf("bring plan %x: %w: %w", plan, protocol.ErrDenied, err)
 	}
-	if err := v.s.room(stream.Context(), plan, int64(head.GetPlanSize()+head.GetPoolSize())); err != nil {
+	if err := v.s.room(stream.Context(), plan,
+		int64(head.GetPlanSize()+head.GetPoolSize())); err != nil {
 		return fmt.Errorf("bring plan %x: %w", plan, err)
 	}
 	pool, err := assemble(head.GetPoolSize(), stream, (*pb.HelperPart).GetPool)
@@ -238,7 +249,8 @@ func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 	return stream.SendAndClose(&pb.HelperBrought{})
 }
 
-func assemble(size uint64, stream grpc.ClientStreamingServer[pb.HelperPart, pb.HelperBrought], chunk func(*pb.HelperPart) *pb.Chunk) ([]byte, error) {
+func assemble(size uint64, stream grpc.ClientStreamingServer[pb.HelperPart, pb.HelperBrought],
+	chunk func(*pb.HelperPart) *pb.Chunk) ([]byte, error) {
 	a := protocol.Assembly{Size: size}
 	for uint64(len(a.Data)) < size {
 		part, err := stream.Recv()
@@ -275,7 +287,8 @@ func (v service) Prepare(ctx context.Context, o *pb.HelperOffers) (*pb.HelperAns
 	}
 	var offers []uploading.PrepareRequest
 	for _, o := range o.GetOffers() {
-		offer := uploading.PrepareRequest{Party: study.PartyID(o.GetParty()), Weight: o.GetWeight(), Head: o.GetHead(), Sealed: o.GetSealed()}
+		offer := uploading.PrepareRequest{Party: study.PartyID(o.GetParty()), Weight: o.GetWeight(),
+			Head: o.GetHead(), Sealed: o.GetSealed()}
 		if len(o.GetMessage()) > 0 { // an absent field may arrive as nil or as an empty slice
 			offer.Message = o.GetMessage()
 		}
@@ -290,7 +303,8 @@ func (v service) Prepare(ctx context.Context, o *pb.HelperOffers) (*pb.HelperAns
 	}
 	out := &pb.HelperAnswers{}
 	for _, a := range answers {
-		out.Answers = append(out.Answers, &pb.HelperAnswer{Party: string(a.Party), Accepted: a.Accepted, Message: a.Message})
+		out.Answers = append(out.Answers,
+			&pb.HelperAnswer{Party: string(a.Party), Accepted: a.Accepted, Message: a.Message})
 	}
 	return out, nil
 }
@@ -345,8 +359,8 @@ const (
 	pingTime = 10 * time.Second // the least that grpc allows
 	// bringRate is the least rate, in bytes a second, at which a helper stores what was sent.
 	bringRate = 8 << 20
-	// silence is the time after which a call without an answer counts as not answered. A batch of the largest
-	// contributions takes 4 s (docs/aggregators.md).
+	// silence is the time after which a call without an answer counts as not answered. A batch of
+	// the largest contributions takes 4 s (docs/aggregators.md).
 	silence = 5 * time.Second
 )
 
@@ -356,10 +370,12 @@ type asked struct {
 	mu      sync.Mutex // guards the rest
 	next    int
 	running map[int]time.Time
-	failed  time.Time // when the first of the calls began that all failed since the last answer; zero: none
+	// when the first of the calls began that all failed since the last answer; zero: none
+	failed time.Time
 }
 
-// begin notes a call. end notes how the call ended; an error that the helper itself sent is an answer.
+// begin notes a call. end notes how the call ended; an error that the helper itself sent is an
+// answer.
 func (a *asked) begin() (end func(error)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -396,10 +412,12 @@ func (a *asked) since() (at time.Time) {
 }
 
 // watched gives each call a deadline and notes whether the helper answered.
-func (r *Remote) watched(ctx context.Context, method string, in, out any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
+func (r *Remote) watched(ctx context.Context, method string, in, out any, c *grpc.ClientConn,
+	invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
 	limit := callTime
 	switch method {
-	case pb.Helper_Prepare_FullMethodName, pb.Helper_Seal_FullMethodName, pb.Helper_Share_FullMethodName:
+	case pb.Helper_Prepare_FullMethodName, pb.Helper_Seal_FullMethodName,
+		pb.Helper_Share_FullMethodName:
 		limit = workTime
 	}
 	ctx, stop := context.WithTimeout(ctx, limit)
@@ -423,7 +441,8 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 	r.connection, err = grpc.NewClient(address,
 		grpc.WithUnaryInterceptor(r.watched),
 		grpc.WithTransportCredentials(credentials.NewTLS(tls)),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxCall), grpc.MaxCallSendMsgSize(maxCall)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxCall),
+			grpc.MaxCallSendMsgSize(maxCall)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second}, MinConnectTimeout: 10 * time.Second}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingTime, Timeout: pingTime}),
 	)
@@ -437,9 +456,9 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 // Close ends the connection and the calls under way. The helper may have done what they asked.
 func (r *Remote) Close() error { return r.connection.Close() }
 
-// Silent returns since when the helper has not answered what it was asked, zero if it answers. A helper that is
-// connected and does not answer is silent too. Probe asks it now and then, so that its silence is noticed before a
-// study needs it.
+// Silent returns since when the helper has not answered what it was asked, zero if it answers. A
+// helper that is connected and does not answer is silent too. Probe asks it now and then, so that
+// its silence is noticed before a study needs it.
 func (r *Remote) Silent() time.Time { return r.asked.since() }
 
 // Bring sends a plan and its pool to a helper that lacks them. The errors name no study.
@@ -503,13 +522,17 @@ func (r *Remote) bring(
 
 // Accept gives up after 8 seconds. The helper may still have accepted; ask again.
 func (r *Remote) Accept(ctx context.Context, plan study.Hash, own Signed) (Signed, error) {
-	out, err := r.helper.Accept(ctx, &pb.HelperDocument{Plan: plan[:], Document: own.Document, Signature: own.Signature})
+	out, err := r.helper.Accept(ctx,
+		&pb.HelperDocument{Plan: plan[:], Document: own.Document, Signature: own.Signature})
 	return signedOf(out), asError(err)
 }
 
 // Reveal gives up after 8 seconds. It refuses a half of other than 32 bytes.
-func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte, reveal Signed) ([32]byte, error) {
-	out, err := r.helper.Reveal(ctx, &pb.HelperDocument{Plan: plan[:], Document: reveal.Document, Signature: reveal.Signature, Half: half[:]})
+func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte,
+	reveal Signed) ([32]byte, error) {
+	out, err := r.helper.Reveal(ctx,
+		&pb.HelperDocument{Plan: plan[:], Document: reveal.Document, Signature: reveal.Signature,
+			Half: half[:]})
 	if err != nil {
 		return [32]byte{}, asError(err)
 	}
@@ -518,10 +541,13 @@ func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte, rev
 
 // Prepare gives up after 2 minutes. It returns what the helper answered, and leaves to Server
 // whether that covers each offer.
-func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []uploading.PrepareRequest) ([]PrepareReply, error) {
+func (r *Remote) Prepare(ctx context.Context, plan study.Hash,
+	offers []uploading.PrepareRequest) ([]PrepareReply, error) {
 	in := &pb.HelperOffers{Plan: plan[:]}
 	for _, o := range offers {
-		in.Offers = append(in.Offers, &pb.HelperOffer{Party: string(o.Party), Weight: o.Weight, Head: o.Head, Other: o.Other[:], Sealed: o.Sealed, Message: o.Message})
+		in.Offers = append(in.Offers,
+			&pb.HelperOffer{Party: string(o.Party), Weight: o.Weight, Head: o.Head,
+				Other: o.Other[:], Sealed: o.Sealed, Message: o.Message})
 	}
 	out, err := r.helper.Prepare(ctx, in)
 	if err != nil {
@@ -529,14 +555,16 @@ func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []uploadin
 	}
 	var answers []PrepareReply
 	for _, a := range out.GetAnswers() {
-		answers = append(answers, PrepareReply{study.PartyID(a.GetParty()), a.GetAccepted(), a.GetMessage()})
+		answers = append(answers,
+			PrepareReply{study.PartyID(a.GetParty()), a.GetAccepted(), a.GetMessage()})
 	}
 	return answers, nil
 }
 
 // Seal gives up after 2 minutes. Server checks the signature.
 func (r *Remote) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte, error) {
-	out, err := r.helper.Seal(ctx, &pb.HelperDocument{Plan: plan[:], Document: set.Document, Signature: set.Signature})
+	out, err := r.helper.Seal(ctx,
+		&pb.HelperDocument{Plan: plan[:], Document: set.Document, Signature: set.Signature})
 	return out.GetSignature(), asError(err)
 }
 
@@ -556,6 +584,7 @@ func (r *Remote) End(ctx context.Context, plan study.Hash) error {
 
 // Recall gives up after 8 seconds. ErrBehind comes from the helper, as through Server.
 func (r *Remote) Recall(ctx context.Context, share Signed) error {
-	_, err := r.helper.Recall(ctx, &pb.HelperDocument{Document: share.Document, Signature: share.Signature})
+	_, err := r.helper.Recall(ctx,
+		&pb.HelperDocument{Document: share.Document, Signature: share.Signature})
 	return asError(err)
 }

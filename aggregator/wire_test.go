@@ -45,8 +45,8 @@ func (w *world) dial(t *testing.T, address string) *Remote {
 	return r
 }
 
-// TestWire: over mutual TLS, with more contributions than fit in a call, a study ends as it does in one
-// process.
+// TestWire: over mutual TLS, with more contributions than fit in a call, a study ends as it does in
+// one process.
 func TestWire(t *testing.T) {
 	ctx := t.Context()
 	const parties = batch + 3
@@ -76,8 +76,8 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// TestWireErrors: a helper's refusal has the same meaning at the coordinator; internal errors appear
-// only in the helper's log.
+// TestWireErrors: a helper's refusal has the same meaning at the coordinator; internal errors
+// appear only in the helper's log.
 func TestWireErrors(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(3, 2)
@@ -88,15 +88,24 @@ func TestWireErrors(t *testing.T) {
 	if !errors.Is(err, ErrOrder) {
 		t.Errorf("before its time: %v", err)
 	}
-	if _, err := helper.Accept(ctx, h, Signed{Document: []byte("{}")}); !errors.Is(err, protocol.ErrDamaged) {
+	if _, err := helper.Accept(ctx, h, Signed{Document: []byte("{}")}); !errors.Is(err,
+		protocol.ErrDamaged) {
 		t.Errorf("an acceptance that nobody signed: %v", err)
 	}
-	w.servers[1].config.Serves = func(study.Task) error { return errors.New("no study of this kind") }
-	own := must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument, Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{1})}))
-	if _, err := helper.Accept(ctx, h, own); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "no study of this kind") {
+	w.servers[1].config.Serves = func(study.Task) error {
+		return errors.New("no study of this kind")
+	}
+	own := must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument,
+		Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)),
+			Commitment: commitment(h, 0, half{1})}))
+	if _, err := helper.Accept(ctx, h, own); !errors.Is(err, protocol.ErrDenied) ||
+		!strings.Contains(err.Error(), "no study of this kind") {
 		t.Errorf("what its policy refuses: %v", err)
 	}
-	if _, err := helper.Share(ctx, study.Hash{1}); err == nil || strings.Contains(err.Error(), "no such plan") || !strings.Contains(log.String(), "no such plan") || !errors.Is(err, protocol.ErrHelper) || !strings.Contains(err.Error(), "its own log says why") {
+	if _, err := helper.Share(ctx, study.Hash{1}); err == nil ||
+		strings.Contains(err.Error(), "no such plan") ||
+		!strings.Contains(log.String(), "no such plan") || !errors.Is(err, protocol.ErrHelper) ||
+		!strings.Contains(err.Error(), "its own log says why") {
 		t.Errorf("its own affair: %v; its log: %s", err, log)
 	}
 	for name, err := range map[string]error{
@@ -111,7 +120,9 @@ func TestWireErrors(t *testing.T) {
 	w.servers[1].config.Task = func(context.Context, study.Hash) (study.Task, error) {
 		return nil, &os.PathError{Op: "read", Path: "/secret", Err: syscall.ENOSPC}
 	}
-	if _, err := helper.Accept(ctx, h, own); !errors.Is(err, protocol.ErrHelper) || !strings.Contains(err.Error(), "the disk of the helper is full") || strings.Contains(err.Error(), "secret") {
+	if _, err := helper.Accept(ctx, h, own); !errors.Is(err, protocol.ErrHelper) ||
+		!strings.Contains(err.Error(), "the disk of the helper is full") ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("a full disk: %v", err)
 	}
 	w.servers[1].behind = true
@@ -137,7 +148,8 @@ func TestPins(t *testing.T) {
 	} {
 		r := must(dial())
 		_, err := r.Share(ctx, h)
-		if !errors.Is(err, protocol.ErrHelper) || !strings.Contains(err.Error(), "caucus helper keys") {
+		if !errors.Is(err, protocol.ErrHelper) ||
+			!strings.Contains(err.Error(), "caucus helper keys") {
 			t.Errorf("%s: %v, want no connection, and words about the keys", name, err)
 		}
 		must(0, r.Close())
@@ -151,7 +163,8 @@ func TestPins(t *testing.T) {
 	stolen.Certificates[0].PrivateKey = theirs.Certificates[0].PrivateKey
 	none := must(protocol.PinnedTLS(stranger, w.signers[1].Key(), protocol.KeyPin{}))
 	none.Certificates = nil
-	for name, config := range map[string]*tls.Config{"a stolen certificate": stolen, "no certificate": none} {
+	for name, config := range map[string]*tls.Config{"a stolen certificate": stolen,
+		"no certificate": none} {
 		config.NextProtos = []string{"h2"}
 		c, err := tls.Dial("tcp", address, config)
 		if err == nil { // in TLS 1.3 a client is done before it is refused
@@ -163,7 +176,8 @@ func TestPins(t *testing.T) {
 			}
 		}
 	}
-	if n := strings.Count(log.String(), "a caller is refused"); n != 1 || !strings.Contains(log.String(), "caucus helper keys") {
+	if n := strings.Count(log.String(), "a caller is refused"); n != 1 ||
+		!strings.Contains(log.String(), "caucus helper keys") {
 		t.Errorf("the helper's log says it %d times: %s", n, log)
 	}
 	if w.heldBy(shares.Helper, h).sum != nil {

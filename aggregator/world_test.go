@@ -35,8 +35,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// taskOf is a party-level tally of this number of parties and classes: party i votes for class 1 on row
-// i alone, so a cell above 1 in the sum is a double count.
+// taskOf is a party-level tally of this number of parties and classes: party i votes for class 1 on
+// row i alone, so a cell above 1 in the sum is a double count.
 func taskOf(parties, classes int) study.Task {
 	text := "label: {column: y, classes: [" + strings.Join(strings.Split("abcdefg"[:classes], ""), ", ") + "]}\nfeatures:\n  - {column: x, kind: numeric, min: 0, max: 1}\n"
 	schema := must(dataset.ParseSchema(strings.NewReader(text)))
@@ -61,7 +61,8 @@ func taskOf(parties, classes int) study.Task {
 }
 
 // Receive stores the upload of one party.
-func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.PartyID, data []byte) error {
+func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.PartyID,
+	data []byte) error {
 	return s.ReceiveAll(ctx, plan, []Upload{{party, data}})
 }
 
@@ -89,12 +90,14 @@ func votes(t study.Task, party int, other bool) []int64 {
 }
 
 // uploadOf makes a party's upload from a vector, as uploading.Contribute makes it from records.
-func uploadOf(t study.Task, party study.PartyID, vector []int64, weight int64, under uploading.Agreement) []byte {
+func uploadOf(t study.Task, party study.PartyID, vector []int64, weight int64,
+	under uploading.Agreement) []byte {
 	of, _ := bodies.Of(t)
 	form := must(uploading.FormOf(of, weight))
 	parts := must(form.Split(shares.ContextOf(t.Hash(), string(party)), vector, rand.Reader))
 	u := uploading.Upload{Weight: weight, Part: parts[0], Acceptance: under.Acceptance}
-	u.Sealed = must(protocol.SealShare(under.Sealing, u.Offer(party, nil).Binding(t.Hash(), under.Acceptance), parts[1]))
+	u.Sealed = must(protocol.SealShare(under.Sealing,
+		u.Offer(party, nil).Binding(t.Hash(), under.Acceptance), parts[1]))
 	return u.Bytes()
 }
 
@@ -246,7 +249,8 @@ func (l link) Accept(ctx context.Context, plan study.Hash, a Signed) (out Signed
 	return out, err
 }
 
-func (l link) Reveal(ctx context.Context, plan study.Hash, half [32]byte, s Signed) (out [32]byte, err error) {
+func (l link) Reveal(ctx context.Context, plan study.Hash, half [32]byte, s Signed) (out [32]byte,
+	err error) {
 	l.w.said.note(l.w.t, 0, fmt.Sprint("half ", plan), half)
 	err = l.call(func(h *Server) error { out, err = h.Reveal(ctx, plan, half, s); return err })
 	if err == nil {
@@ -255,7 +259,8 @@ func (l link) Reveal(ctx context.Context, plan study.Hash, half [32]byte, s Sign
 	return out, err
 }
 
-func (l link) Prepare(ctx context.Context, plan study.Hash, offers []uploading.PrepareRequest) (out []PrepareReply, err error) {
+func (l link) Prepare(ctx context.Context, plan study.Hash,
+	offers []uploading.PrepareRequest) (out []PrepareReply, err error) {
 	for _, o := range offers {
 		l.w.said.note(l.w.t, 0, fmt.Sprint("message ", plan, o.Party), o.Message)
 	}
@@ -295,7 +300,10 @@ func (l link) End(ctx context.Context, plan study.Hash) error {
 
 func (w *world) heldBy(r shares.Role, h study.Hash) (row sumRow) {
 	w.t.Helper()
-	must(0, w.servers[r].view(context.Background(), h, func(t *transaction) (err error) { row, err = t.sum(); return err }))
+	must(0, w.servers[r].view(context.Background(), h, func(t *transaction) (err error) {
+		row, err = t.sum()
+		return err
+	}))
 	return row
 }
 
@@ -304,7 +312,8 @@ func (w *world) sum(h study.Hash) []int64 {
 	of, _ := bodies.Of(w.tasks[h])
 	var residues [2][][2]uint64
 	for r := range residues {
-		share := must(shares.Form{Cells: of.Statistic.Cells()}.ParseShare(w.heldBy(shares.Role(r), h).sum))
+		share := must(shares.Form{Cells: of.Statistic.Cells()}.ParseShare(w.heldBy(shares.Role(r),
+			h).sum))
 		residues[r] = append(residues[r], must(share.Residues())...)
 	}
 	return must(shares.Combine(residues[0], residues[1]))
@@ -353,7 +362,8 @@ func bodiesOf(t study.Task) (bodies.Task, error) {
 }
 
 // rewritten changes a document's fields and signs it again.
-func rewritten(by *protocol.Signer, kind protocol.Document, s Signed, change func(map[string]any)) Signed {
+func rewritten(by *protocol.Signer, kind protocol.Document, s Signed,
+	change func(map[string]any)) Signed {
 	m := map[string]any{}
 	must(0, json.Unmarshal(s.Document, &m))
 	change(m)

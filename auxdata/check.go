@@ -7,7 +7,8 @@ import (
 	"caucus/dataset"
 )
 
-// Support says how much of its schema a pool covers. Weights can raise rows, but not replace missing ones.
+// Support says how much of its schema a pool covers. Weights can raise rows, but not replace
+// missing ones.
 type Support struct {
 	Rows     int      `json:"rows"`
 	Distinct int      `json:"distinct_rows"`
@@ -18,7 +19,8 @@ type Support struct {
 }
 
 const (
-	// rareRows is the least number of rows of a level. With fewer, a single row may carry the whole weight.
+	// rareRows is the least number of rows of a level. With fewer, a single row may carry the whole
+	// weight.
 	rareRows = 10
 	// widestGap is the largest share of a number's range that may lie between neighbouring rows.
 	widestGap = 0.25
@@ -49,7 +51,8 @@ func Check(s dataset.Schema, p *Pool) Support {
 				case count == 0:
 					out.Gaps = append(out.Gaps, fmt.Sprintf("no row has %s", names[j]))
 				case count < rareRows:
-					out.Gaps = append(out.Gaps, fmt.Sprintf("only %d rows have %s", count, names[j]))
+					out.Gaps = append(out.Gaps,
+						fmt.Sprintf("only %d rows have %s", count, names[j]))
 				}
 			}
 			continue
@@ -62,7 +65,8 @@ func Check(s dataset.Schema, p *Pool) Support {
 		}
 	}
 	if out.Distinct < n/2 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("only %d of %d rows are distinct", out.Distinct, n))
+		out.Warnings = append(out.Warnings,
+			fmt.Sprintf("only %d of %d rows are distinct", out.Distinct, n))
 	}
 	if n < features {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("there are %d rows for %d features: weights and votes will be erratic", n, features))

@@ -9,8 +9,8 @@ import (
 	"caucus/dataset"
 )
 
-// A federation without a public pool draws one from its schema alone. Check lists the gaps of an existing
-// pool that no weights can fill.
+// A federation without a public pool draws one from its schema alone. Check lists the gaps of an
+// existing pool that no weights can fill.
 func Example() {
 	schema, err := dataset.ParseSchema(strings.NewReader(`
 label: {column: readmitted, classes: ["no", "yes"]}
@@ -27,7 +27,8 @@ features:
 	}
 	fmt.Println(drawn.Rows(), "rows drawn of", drawn.Columns())
 
-	given, err := dataset.NewTable([]string{"age", "ward"}, [][]string{{"20", "north"}, {"45", "north"}, {"70", "north"}, {"95", "north"}})
+	given, err := dataset.NewTable([]string{"age", "ward"},
+		[][]string{{"20", "north"}, {"45", "north"}, {"70", "north"}, {"95", "north"}})
 	if err != nil {
 		panic(err)
 	}

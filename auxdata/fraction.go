@@ -11,13 +11,15 @@ type Fraction struct {
 	EffectiveRows float64
 }
 
-// FractionOf returns the fraction of rows for which holds is true. Weights are positive; nil: equal.
+// FractionOf returns the fraction of rows for which holds is true. Weights are positive; nil:
+// equal.
 func FractionOf(holds []bool, weight []float64) (Fraction, error) {
 	if len(holds) == 0 {
 		return Fraction{}, ErrEmpty
 	}
 	if weight != nil && len(weight) != len(holds) {
-		return Fraction{}, fmt.Errorf("weigh rows: have %d weights for %d rows", len(weight), len(holds))
+		return Fraction{}, fmt.Errorf("weigh rows: have %d weights for %d rows", len(weight),
+			len(holds))
 	}
 	s := Fraction{Rows: len(holds)}
 	total, sum, squares := 0.0, 0.0, 0.0
@@ -33,6 +35,7 @@ func FractionOf(holds []bool, weight []float64) (Fraction, error) {
 			s.Matching++
 		}
 	}
-	s.Weighted, s.Plain, s.EffectiveRows = sum/total, float64(s.Matching)/float64(s.Rows), total*total/squares
+	s.Weighted, s.Plain, s.EffectiveRows = sum/total, float64(s.Matching)/float64(s.Rows),
+		total*total/squares
 	return s, nil
 }

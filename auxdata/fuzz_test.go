@@ -8,8 +8,8 @@ import (
 	"caucus/dataset"
 )
 
-// FuzzPool: a coordinator's bytes are refused as a pool, or make a pool whose rows have norm at most 1
-// and whose weights are positive and finite.
+// FuzzPool: a coordinator's bytes are refused as a pool, or make a pool whose rows have norm at
+// most 1 and whose weights are positive and finite.
 func FuzzPool(f *testing.F) {
 	schema := dataset.Schema{
 		Label: dataset.Label{Column: "y", Classes: []string{"a", "b"}},

@@ -16,11 +16,13 @@ type Margin struct {
 	Shares []float64
 	// Mean, for a number, is its mean in [0,1].
 	Mean float64
-	// Bins, for a number, are proportional to its frequencies in equal parts of [0,1]. They replace Mean.
+	// Bins, for a number, are proportional to its frequencies in equal parts of [0,1]. They replace
+	// Mean.
 	Bins []float64
 }
 
-// Uniform returns a block's margin by the schema alone: all levels except "other", and all numbers, equally frequent.
+// Uniform returns a block's margin by the schema alone: all levels except "other", and all numbers,
+// equally frequent.
 func Uniform(b dataset.Block, levels int) Margin {
 	if !b.OneHot {
 		return Margin{Mean: 0.5}
@@ -32,7 +34,8 @@ func Uniform(b dataset.Block, levels int) Margin {
 	return m
 }
 
-// Uniforms returns the margins of a schema if its data are unknown. In rows drawn from them no cell is missing.
+// Uniforms returns the margins of a schema if its data are unknown. In rows drawn from them no cell
+// is missing.
 func Uniforms(s dataset.Schema) []Margin {
 	var out []Margin
 	names := s.FeatureNames()
@@ -50,12 +53,13 @@ func Uniforms(s dataset.Schema) []Margin {
 	return out
 }
 
-// Make draws a pool of n rows, each block independently from its margin: levels by their shares; a number
-// by its bins, uniformly inside each, or, if only the mean is known, from the density of largest entropy
-// on [0,1] with this mean, ∝ e^{θv}. A missing flag is set with its mean as probability.
+// Make draws a pool of n rows, each block independently from its margin: levels by their shares; a
+// number by its bins, uniformly inside each, or, if only the mean is known, from the density of
+// largest entropy on [0,1] with this mean, ∝ e^{θv}. A missing flag is set with its mean as
+// probability.
 //
-// Everything that Make reads is public, so the rows are too. Each column is plausible, but combinations
-// may be impossible (men who are wives); weights later push such rows down.
+// Everything that Make reads is public, so the rows are too. Each column is plausible, but
+// combinations may be impossible (men who are wives); weights later push such rows down.
 func Make(s dataset.Schema, n int, margins []Margin, rng *rand.Rand) (*dataset.Table, error) {
 	blocks := s.Blocks()
 	switch {

@@ -24,11 +24,12 @@ func testSchema() dataset.Schema {
 	}
 }
 
-// TestMake compares margins of 20,000 rows with the requested ones. A share of 20,000 has a standard
-// error of at most .0036; 6.5 standard errors are .023.
+// TestMake compares margins of 20,000 rows with the requested ones. A share of 20,000 has a
+// standard error of at most .0036; 6.5 standard errors are .023.
 func TestMake(t *testing.T) {
 	s := testSchema()
-	margins := []Margin{{Shares: []float64{.2, .7, .1}}, {Mean: .8}, {Mean: .3, Bins: []float64{1, 0, 1}}, {Mean: .25}}
+	margins := []Margin{{Shares: []float64{.2, .7, .1}}, {Mean: .8},
+		{Mean: .3, Bins: []float64{1, 0, 1}}, {Mean: .25}}
 	table, err := Make(s, 20_000, margins, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
@@ -57,8 +58,10 @@ func TestMake(t *testing.T) {
 	if middle > 0 {
 		t.Errorf("%d doses are in an empty bin", middle)
 	}
-	for _, bad := range [][]Margin{nil, margins[1:], {{Shares: []float64{0, 0, 0}}, margins[1], margins[2], margins[3]},
-		{margins[0], {Mean: 2}, margins[2], margins[3]}, {{Shares: []float64{1}}, margins[1], margins[2], margins[3]}} {
+	for _, bad := range [][]Margin{nil, margins[1:],
+		{{Shares: []float64{0, 0, 0}}, margins[1], margins[2], margins[3]},
+		{margins[0], {Mean: 2}, margins[2], margins[3]},
+		{{Shares: []float64{1}}, margins[1], margins[2], margins[3]}} {
 		if _, err := Make(s, 5, bad, rand.New(rand.NewPCG(1, 1))); err == nil {
 			t.Errorf("margins %v were accepted", bad)
 		}
@@ -124,14 +127,16 @@ func TestCheckGaps(t *testing.T) {
 	}
 	got := Check(s, p)
 	all := strings.Join(append(got.Gaps, got.Warnings...), "\n")
-	for _, want := range []string{"no row has ward=two", "age between 7 % and 100 %", "dose between", "5 of 40 rows are distinct"} {
+	for _, want := range []string{"no row has ward=two", "age between 7 % and 100 %",
+		"dose between", "5 of 40 rows are distinct"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("nothing says %q in\n%s", want, all)
 		}
 	}
 }
 
-// TestWeightedFile: a weighted pool's file reads back as the same pool. Invalid weights are refused.
+// TestWeightedFile: a weighted pool's file reads back as the same pool. Invalid weights are
+// refused.
 func TestWeightedFile(t *testing.T) {
 	s := testSchema()
 	table, err := Make(s, 50, Uniforms(s), rand.New(rand.NewPCG(3, 3)))
@@ -177,12 +182,14 @@ func TestWeightedFile(t *testing.T) {
 		t.Errorf("weighing again gives %v, %v", plain.Digest, err)
 	}
 	for _, cell := range []string{"0", "-1", "", "NaN", "+Inf", "many"} {
-		bad, _ := dataset.NewTable([]string{"ward", "age", "dose", WeightColumn}, [][]string{{"one", "30", "2", cell}})
+		bad, _ := dataset.NewTable([]string{"ward", "age", "dose", WeightColumn},
+			[][]string{{"one", "30", "2", cell}})
 		if _, _, err := New(s, dataset.Identity(s), bad); err == nil {
 			t.Errorf("weight %q was accepted", cell)
 		}
 	}
-	for _, bad := range [][]float64{nil, weight[1:], append([]float64{0}, weight[1:]...), append([]float64{math.NaN()}, weight[1:]...)} {
+	for _, bad := range [][]float64{nil, weight[1:], append([]float64{0}, weight[1:]...),
+		append([]float64{math.NaN()}, weight[1:]...)} {
 		if _, err := p.Weighted(bad); err == nil {
 			t.Error("bad weights were attached")
 		}

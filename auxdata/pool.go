@@ -61,8 +61,8 @@ type Pool struct {
 // WeightColumn holds the weights in a pool's file. The prefix avoids clashes with data columns.
 const WeightColumn = "caucus_weight"
 
-// New encodes and maps a table of unlabelled rows (it ignores a label column). The remarks count cells
-// outside the schema, which were clamped or mapped to "other".
+// New encodes and maps a table of unlabelled rows (it ignores a label column). The remarks count
+// cells outside the schema, which were clamped or mapped to "other".
 func New(s dataset.Schema, m dataset.Map, t *dataset.Table) (*Pool, []dataset.Remark, error) {
 	if t.Rows() == 0 {
 		return nil, nil, ErrEmpty
@@ -109,7 +109,8 @@ func Weights(t *dataset.Table) ([]float64, error) {
 	return weight, nil
 }
 
-// heaviest and its inverse bound the largest weight, so that sums and squares are finite and above 0.
+// heaviest and its inverse bound the largest weight, so that sums and squares are finite and above
+// 0.
 const heaviest = 1e100
 
 func checkWeights(weight []float64) error {
@@ -248,7 +249,8 @@ func ReadCSV(b []byte, want Digest) (*dataset.Table, error) {
 // Weighted returns a pool of the same rows under one positive weight per row, with its own digest.
 func (p *Pool) Weighted(weight []float64) (*Pool, error) {
 	if len(weight) != p.Rows() {
-		return nil, fmt.Errorf("weigh public pool: have %d weights for %d rows", len(weight), p.Rows())
+		return nil, fmt.Errorf("weigh public pool: have %d weights for %d rows", len(weight),
+			p.Rows())
 	}
 	if err := checkWeights(weight); err != nil {
 		return nil, fmt.Errorf("weigh public pool: %w", err)

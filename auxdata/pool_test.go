@@ -34,8 +34,8 @@ func pool(t *testing.T, rows string) (*Pool, dataset.Schema, *dataset.Table) {
 	return p, s, table
 }
 
-// TestDigest: the digest covers the feature cells, in the schema's order. Labels and other columns do not
-// count.
+// TestDigest: the digest covers the feature cells, in the schema's order. Labels and other columns
+// do not count.
 func TestDigest(t *testing.T) {
 	a, s, table := pool(t, "age,town,ill\n30,north,no\n40,south,yes\n")
 	for name, rows := range map[string]string{

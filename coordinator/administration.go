@@ -21,7 +21,8 @@ import (
 
 // ListMembers serves operators: every member and open invitation by name, with its last call since
 // this process started.
-func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb.ListMembersReply, error) {
+func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb.ListMembersReply,
+	error) {
 	var members []protocol.Member
 	err := s.store.View(ctx, func(tx records.Tx) (err error) {
 		members, err = tx.Members(s.config.Clock.Now())
@@ -42,7 +43,8 @@ func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb
 }
 
 // UploadPool stores a whole pool in one transaction.
-func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolRequest, pb.UploadPoolReply]) error {
+func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolRequest,
+	pb.UploadPoolReply]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
@@ -53,7 +55,8 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 	case h == nil || len(h.Digest) != sha256.Size:
 		return fmt.Errorf("%w: a pool starts with a header", protocol.ErrInvalid)
 	case h.Size > uint64(s.config.Limits.Pool):
-		return fmt.Errorf("%w: the pool has %d bytes, at most %d are taken", protocol.ErrTooLarge, h.Size, s.config.Limits.Pool)
+		return fmt.Errorf("%w: the pool has %d bytes, at most %d are taken", protocol.ErrTooLarge,
+			h.Size, s.config.Limits.Pool)
 	}
 	digest := auxdata.Digest(h.Digest)
 	err = s.store.View(ctx, func(tx records.Tx) error { _, err := tx.PoolSize(digest); return err })
@@ -88,8 +91,10 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 	return stream.SendAndClose(&pb.UploadPoolReply{})
 }
 
-// CreateStudy stores a plan as a draft. It refuses a plan that this coordinator could not open later as it is.
-func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary]) error {
+// CreateStudy stores a plan as a draft. It refuses a plan that this coordinator could not open
+// later as it is.
+func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyRequest,
+	pb.Summary]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
@@ -119,7 +124,8 @@ func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyReq
 }
 
 // draft receives the plan that h announced and stores it with its forecast.
-func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary], h *pb.PlanHeader) (*runningStudy, error) {
+func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary],
+	h *pb.PlanHeader) (*runningStudy, error) {
 	ctx := stream.Context()
 	release, err := s.upload(ctx)
 	if err != nil {
@@ -166,7 +172,9 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 		if err := tx.AddStudy(row); err != nil || len(h.Forecast) == 0 {
 			return err
 		}
-		return tx.AddForecast(hash, study.Signed{Document: h.Forecast, Signature: s.signer.Sign(protocol.ForecastDocument, h.Forecast)})
+		return tx.AddForecast(hash,
+			study.Signed{Document: h.Forecast,
+				Signature: s.signer.Sign(protocol.ForecastDocument, h.Forecast)})
 	})
 	if err != nil {
 		return nil, err
@@ -213,8 +221,8 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if plan.Noise.AtSite() || len(s.config.Budget) == 0 {
 		return nil
 	}
-	// Refuse a plan whose cost the ledger cannot pay any more, before parties spend on it. The ledger
-	// decides again at the release.
+	// Refuse a plan whose cost the ledger cannot pay any more, before parties spend on it. The
+	// ledger decides again at the release.
 	after, err := s.scheduler.releaser.ledger.Totals(ctx)
 	if err != nil {
 		return err
@@ -230,8 +238,8 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	return nil
 }
 
-// knownRoster refuses a roster with a name that is neither enrolled nor invited, because nobody would notice that
-// this party never comes.
+// knownRoster refuses a roster with a name that is neither enrolled nor invited, because nobody
+// would notice that this party never comes.
 func (s *Server) knownRoster(tx records.Tx, plan study.Plan) error {
 	members, err := tx.Members(s.config.Clock.Now())
 	if err != nil {
@@ -239,7 +247,8 @@ func (s *Server) knownRoster(tx records.Tx, plan study.Plan) error {
 	}
 	known := map[string]bool{}
 	for _, m := range members {
-		known[m.Name] = m.Role == protocol.RoleParty && (m.Status == protocol.StatusEnrolled || m.Status == protocol.StatusInvited)
+		known[m.Name] = m.Role == protocol.RoleParty &&
+			(m.Status == protocol.StatusEnrolled || m.Status == protocol.StatusInvited)
 	}
 	var unknown []string
 	for _, p := range plan.Roster {
@@ -318,8 +327,8 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 	return s.summarize(ctx, c)
 }
 
-// Waive lets a study be released without the parties that it still awaits (witnesses.awaited). After a proof that
-// the ledger was restored from an old backup, Waive does not help.
+// Waive lets a study be released without the parties that it still awaits (witnesses.awaited).
+// After a proof that the ledger was restored from an old backup, Waive does not help.
 func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
@@ -346,12 +355,13 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 	return s.summarize(ctx, c)
 }
 
-// Clock returns the coordinator's time and whether the coordinator trusts its clock. An operator may
-// vouch for the clock.
+// Clock returns the coordinator's time and whether the coordinator trusts its clock. An operator
+// may vouch for the clock.
 func (s *Server) Clock(ctx context.Context, r *pb.ClockRequest) (*pb.ClockReply, error) {
 	if r.Vouch {
 		s.registry.watch.vouch()
-		s.config.Log.Warn("the clock is believed, as an operator says", "by", members.CallerOf(ctx).Name, "time", s.config.Clock.Now().UTC())
+		s.config.Log.Warn("the clock is believed, as an operator says", "by",
+			members.CallerOf(ctx).Name, "time", s.config.Clock.Now().UTC())
 		s.scheduler.nudge()
 	}
 	now, doubt := s.registry.watch.now()

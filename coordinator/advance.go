@@ -31,10 +31,13 @@ type releaser struct {
 }
 
 // behind reports whether the ledger is known to lack what was published.
-func (r releaser) behind() bool { return r.lost || errors.Is(r.witness.stopped(), privacy.ErrBehind) }
+func (r releaser) behind() bool {
+	return r.lost || errors.Is(r.witness.stopped(), privacy.ErrBehind)
+}
 
-// advance does the remaining work of a sealed or folded study, from what is stored. A restart in between does
-// not change the result. advance returns when there is nothing to do before the next event.
+// advance does the remaining work of a sealed or folded study, from what is stored. A restart in
+// between does not change the result. advance returns when there is nothing to do before the next
+// event.
 func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 	c.advancing.Lock()
 	defer c.advancing.Unlock()
@@ -50,8 +53,8 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 		if err != nil || len(effects) == 0 {
 			return err
 		}
-		// c.machine may be read without c.mu here, because only the holder of c.advancing moves a sealed or folded
-		// study.
+		// c.machine may be read without c.mu here, because only the holder of c.advancing moves a
+		// sealed or folded study.
 		for _, e := range effects {
 			switch e.(type) {
 			case life.FoldSum:
@@ -70,7 +73,8 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 				err = fmt.Errorf("resume study %s: unknown effect %T", c.hash, e)
 			}
 			_, folded := e.(life.MakeRelease)
-			if errors.Is(err, records.ErrDamagedSum) || errors.Is(err, errMissingBody) || folded && damaged(err) {
+			if errors.Is(err, records.ErrDamagedSum) || errors.Is(err, errMissingBody) || folded &&
+				damaged(err) {
 				return c.loseFolded(ctx, r.repairer, err)
 			}
 			if err != nil {
@@ -158,7 +162,8 @@ func (c *runningStudy) add(ctx context.Context, task study.Task) (total int, err
 	return total, nil
 }
 
-func (c *runningStudy) summed(ctx context.Context, s *life.Study, task study.Task) (study.Summed, error) {
+func (c *runningStudy) summed(ctx context.Context, s *life.Study, task study.Task) (study.Summed,
+	error) {
 	if _, keeps := task.(study.Keeper); keeps {
 		return study.Summed{Bodies: c.bodies(ctx, s)}, nil
 	}
@@ -172,15 +177,17 @@ func (c *runningStudy) summed(ctx context.Context, s *life.Study, task study.Tas
 			return err
 		}
 		if n != len(s.Received) {
-			return fmt.Errorf("%w: the sum holds %d contributions of %d", protocol.ErrDamaged, n, len(s.Received))
+			return fmt.Errorf("%w: the sum holds %d contributions of %d", protocol.ErrDamaged, n,
+				len(s.Received))
 		}
 		return sum.UnmarshalBinary(stored)
 	})
 	return study.Summed{Sum: sum}, err
 }
 
-// release has the ledger release the sum (conclude). One transaction stores the signed release and the final state.
-// If the process is killed after the ledger's commit, the next start asks the ledger again and gets the same answer.
+// release has the ledger release the sum (conclude). One transaction stores the signed release and
+// the final state. If the process is killed after the ledger's commit, the next start asks the
+// ledger again and gets the same answer.
 func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) error {
 	fail := func(err error) error { return fmt.Errorf("release study %s: %w", c.hash, err) }
 	contributed, others := s.Contributors()
@@ -206,14 +213,18 @@ func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) e
 		return fail(err)
 	}
 	out.LedgerEntry = head.Sequence
-	if err := r.witness.whyWait(c.hash, contributed, others); err != nil { // a caller proved meanwhile that the ledger was restored, so the answer is not published
+	// a caller proved meanwhile that the ledger was restored, so the answer is not published
+	if err := r.witness.whyWait(c.hash, contributed, others); err != nil {
 		return fail(err)
 	}
-	_, err = c.step(ctx, life.ReleaseDone{}, func(tx records.Tx, _ life.Effect) error { return tx.AddRelease(c.hash, out) })
+	_, err = c.step(ctx, life.ReleaseDone{}, func(tx records.Tx, _ life.Effect) error {
+		return tx.AddRelease(c.hash, out)
+	})
 	return err
 }
 
-func (c *runningStudy) conclude(ctx context.Context, s *life.Study, by *studyChecker, r releaser) (study.Release, error) {
+func (c *runningStudy) conclude(ctx context.Context, s *life.Study, by *studyChecker,
+	r releaser) (study.Release, error) {
 	if by.shared {
 		return c.concludeShares(ctx, s, by.task, r.ledger)
 	}

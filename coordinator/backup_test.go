@@ -25,18 +25,21 @@ func TestBackup(t *testing.T) {
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
 	out := filepath.Join(t.TempDir(), "backup")
 	made := must(folder.Backup(ctx, w.config.Dir, out, w.clock.Now()))
-	if made.Ledger != (privacy.Head{}) || made.Files[folder.StoreFile] == "" || made.Files[folder.LedgerFile] == "" || made.Files[folder.SignerFile] == "" {
+	if made.Ledger != (privacy.Head{}) || made.Files[folder.StoreFile] == "" ||
+		made.Files[folder.LedgerFile] == "" || made.Files[folder.SignerFile] == "" {
 		t.Errorf("the backup holds %v at %s", made.Files, made.Ledger)
 	}
 	for _, e := range must(os.ReadDir(out)) {
 		if info := must(e.Info()); info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %04o", e.Name(), info.Mode().Perm())
 		}
-		if strings.HasSuffix(e.Name(), "-wal") || e.Name() == "lock" || strings.HasSuffix(e.Name(), ".head") {
+		if strings.HasSuffix(e.Name(), "-wal") || e.Name() == "lock" ||
+			strings.HasSuffix(e.Name(), ".head") {
 			t.Errorf("%s is in the backup", e.Name())
 		}
 	}
-	if _, err := folder.Backup(ctx, w.config.Dir, out, w.clock.Now()); err == nil || !strings.Contains(err.Error(), "there already") {
+	if _, err := folder.Backup(ctx, w.config.Dir, out, w.clock.Now()); err == nil ||
+		!strings.Contains(err.Error(), "there already") {
 		t.Errorf("over an earlier backup: %v", err)
 	}
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
@@ -44,7 +47,8 @@ func TestBackup(t *testing.T) {
 	w.stop()
 
 	dir := w.config.Dir
-	if _, err := folder.Restore(ctx, out, dir); err == nil || !strings.Contains(err.Error(), "move it away") {
+	if _, err := folder.Restore(ctx, out, dir); err == nil ||
+		!strings.Contains(err.Error(), "move it away") {
 		t.Errorf("restored over a folder: %v", err)
 	}
 	if report := must(folder.CheckBackup(ctx, out, dir)); report.Behind != 1 {
@@ -79,7 +83,8 @@ func TestBackupOfEveryMoment(t *testing.T) {
 			at <- struct{}{}
 			defer func() { <-at }()
 			n++
-			out := filepath.Join(dir, strings.ReplaceAll(effect, "/", "."), time.Now().Format("150405.000000000"))
+			out := filepath.Join(dir, strings.ReplaceAll(effect, "/", "."),
+				time.Now().Format("150405.000000000"))
 			must(0, os.MkdirAll(filepath.Dir(out), 0o700))
 			if _, err := folder.Backup(ctx, c.Dir, out, time.Now()); err != nil {
 				t.Errorf("%s: %v", effect, err)
@@ -107,17 +112,21 @@ func TestCheckBackup(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "backup")
 	must(folder.Backup(ctx, w.config.Dir, out, w.clock.Now()))
 	before := readFiles(t, out+"/")
-	if report := must(folder.CheckBackup(ctx, out, w.config.Dir)); report.Ledger.Sequence != 1 || report.Behind != 0 {
+	if report := must(folder.CheckBackup(ctx, out, w.config.Dir)); report.Ledger.Sequence != 1 ||
+		report.Behind != 0 {
 		t.Errorf("the backup: %+v", report)
 	}
-	for _, file := range []string{folder.StoreFile, folder.LedgerFile, folder.ConfigFile, folder.SignerFile} {
+	for _, file := range []string{folder.StoreFile, folder.LedgerFile, folder.ConfigFile,
+		folder.SignerFile} {
 		path := filepath.Join(out, file)
 		good := must(os.ReadFile(path))
 		bad := append([]byte{}, good...)
 		bad[len(bad)/2] ^= 1
-		for what, text := range map[string][]byte{"damaged": bad, "cut off": good[:len(good)/2], "empty": nil} {
+		for what, text := range map[string][]byte{"damaged": bad, "cut off": good[:len(good)/2],
+			"empty": nil} {
 			must(0, os.WriteFile(path, text, 0o600))
-			if _, err := folder.CheckBackup(ctx, out, ""); err == nil || !strings.Contains(err.Error(), file) {
+			if _, err := folder.CheckBackup(ctx, out, ""); err == nil ||
+				!strings.Contains(err.Error(), file) {
 				t.Errorf("%s is %s: %v", file, what, err)
 			}
 			if _, err := folder.Restore(ctx, out, w.config.Dir+".new"); err == nil {
@@ -131,11 +140,15 @@ func TestCheckBackup(t *testing.T) {
 		must(0, os.WriteFile(path, good, 0o600))
 	}
 	manifest := must(os.ReadFile(filepath.Join(out, folder.BackupFile)))
-	must(0, os.WriteFile(filepath.Join(out, folder.BackupFile), []byte(strings.Replace(string(manifest), folder.SignerFile, "../"+folder.SignerFile, 1)), 0o600))
-	if _, err := folder.CheckBackup(ctx, out, ""); err == nil || !strings.Contains(err.Error(), "it was changed") {
+	must(0, os.WriteFile(filepath.Join(out, folder.BackupFile),
+		[]byte(strings.Replace(string(manifest), folder.SignerFile, "../"+folder.SignerFile, 1)),
+		0o600))
+	if _, err := folder.CheckBackup(ctx, out, ""); err == nil ||
+		!strings.Contains(err.Error(), "it was changed") {
 		t.Errorf("a manifest that points elsewhere: %v", err)
 	}
-	if _, err := folder.CheckBackup(ctx, w.config.Dir, ""); err == nil || !strings.Contains(err.Error(), "it is no backup") {
+	if _, err := folder.CheckBackup(ctx, w.config.Dir, ""); err == nil ||
+		!strings.Contains(err.Error(), "it is no backup") {
 		t.Errorf("a coordinator's own folder: %v", err)
 	}
 	must(0, os.WriteFile(filepath.Join(out, folder.BackupFile), manifest, 0o600))
@@ -160,7 +173,8 @@ func TestRestoreElsewhere(t *testing.T) {
 	must(0, os.WriteFile(file, append(must(os.ReadFile(file)), "dir: "+dir+"\n"...), 0o600))
 	out := filepath.Join(t.TempDir(), "backup")
 	must(folder.Backup(ctx, dir, out, w.clock.Now()))
-	if _, err := folder.Restore(ctx, out, dir+".new"); err == nil || !strings.Contains(err.Error(), "says dir: "+dir) {
+	if _, err := folder.Restore(ctx, out, dir+".new"); err == nil ||
+		!strings.Contains(err.Error(), "says dir: "+dir) {
 		t.Errorf("restored elsewhere: %v", err)
 	}
 	must(0, os.Rename(dir, dir+".away"))

@@ -43,7 +43,8 @@ const replicaFolder = "CAUCUS_REPLICA_FOLDER"
 
 func init() { asReplica = runReplica }
 
-// chaosSizes are the number of parties, how long things break, the longest pause, and how often a party asks.
+// chaosSizes are the number of parties, how long things break, the longest pause, and how often a
+// party asks.
 func chaosSizes() (parties int, lasts, pause, polls time.Duration) {
 	if testlevel.Long() {
 		return 50, 2 * time.Minute, 8 * time.Second, time.Second
@@ -53,19 +54,21 @@ func chaosSizes() (parties int, lasts, pause, polls time.Duration) {
 
 // stopHere pauses this process for a while, at an effect that may be within a transaction.
 func stopHere(most time.Duration) {
-	wake := exec.Command("sh", "-c", fmt.Sprintf("sleep %.2f; kill -CONT %d", rand.N(most).Seconds(), os.Getpid()))
+	wake := exec.Command("sh", "-c",
+		fmt.Sprintf("sleep %.2f; kill -CONT %d", rand.N(most).Seconds(), os.Getpid()))
 	if wake.Start() == nil {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		_ = wake.Wait()
 	}
 }
 
-// stopsAt is the file with the effect at which a replica stops once, stoppedAt what becomes of that file then.
+// stopsAt is the file with the effect at which a replica stops once, stoppedAt what becomes of that
+// file then.
 func stopsAt(dir string) string   { return filepath.Join(dir, "stops") }
 func stoppedAt(dir string) string { return filepath.Join(dir, "stopped") }
 
-// witnessed makes PostgreSQL write down each row that is committed by another process than the one that leads at
-// that moment. The name of a process is that of its sessions.
+// witnessed makes PostgreSQL write down each row that is committed by another process than the one
+// that leads at that moment. The name of a process is that of its sessions.
 const witnessed = `
 CREATE SCHEMA witness;
 CREATE TABLE witness.leader AS SELECT '' AS name;
@@ -86,18 +89,21 @@ DO $$ DECLARE t RECORD; BEGIN
 	END LOOP;
 END $$`
 
-// runReplica is a replica that leads when it can. It writes down each whole sum that it is about to release.
+// runReplica is a replica that leads when it can. It writes down each whole sum that it is about to
+// release.
 func runReplica() {
 	parties, _, pause, _ := chaosSizes()
 	dir := os.Getenv(replicaFolder)
 	config := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
 	config.Tick, config.WitnessWait, config.Grace = 2*time.Millisecond, 0, 0
 	config.Limits.Rate, config.Limits.Burst = 1e6, 1e6
-	config.Log = slog.New(slog.NewTextHandler(must(os.OpenFile(filepath.Join(dir, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)), nil))
+	config.Log = slog.New(slog.NewTextHandler(must(os.OpenFile(filepath.Join(dir, "log"),
+		os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)), nil))
 	config.Store += fmt.Sprint("&application_name=", os.Getpid()) // see witnessed
 	var s *Server
 	config.Checkpoint = func(effect string) {
-		if at, err := os.ReadFile(stopsAt(dir)); err == nil && string(at) == effect && os.Rename(stopsAt(dir), stoppedAt(dir)) == nil {
+		if at, err := os.ReadFile(stopsAt(dir)); err == nil && string(at) == effect &&
+			os.Rename(stopsAt(dir), stoppedAt(dir)) == nil {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		}
 		if rand.IntN(100) == 0 {
@@ -111,7 +117,8 @@ func runReplica() {
 			_ = s.store.View(context.Background(), func(tx records.Tx) error {
 				sum, n, err := tx.Sum(c.hash)
 				if err == nil && n == parties && string(sum) != handed {
-					f := must(os.OpenFile(filepath.Join(dir, "sums"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
+					f := must(os.OpenFile(filepath.Join(dir, "sums"),
+						os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
 					fmt.Fprintf(f, "%x\n", sum)
 					f.Close()
 				}
@@ -133,7 +140,8 @@ func runReplica() {
 	}
 }
 
-// line carries connections on until it is cut: then nothing passes, as on a network that lost its way.
+// line carries connections on until it is cut: then nothing passes, as on a network that lost its
+// way.
 type line struct {
 	listener net.Listener
 	to       func() (net.Conn, error)
@@ -147,7 +155,9 @@ type line struct {
 func newLine(network, at, toNetwork, to string) *line {
 	whole := make(chan struct{})
 	close(whole)
-	l := &line{listener: must(net.Listen(network, at)), to: func() (net.Conn, error) { return net.Dial(toNetwork, to) }, healed: whole, open: map[net.Conn]bool{}}
+	l := &line{listener: must(net.Listen(network, at)), to: func() (net.Conn, error) {
+		return net.Dial(toNetwork, to)
+	}, healed: whole, open: map[net.Conn]bool{}}
 	l.under.Go(func() {
 		for {
 			from, err := l.listener.Accept()
@@ -309,7 +319,8 @@ type chaos struct {
 }
 
 func (c *chaos) dial(name string) *protocol.Client {
-	return must(protocol.Dial(c.identities[name], protocol.DialOptions{Coordinator: c.addresses, Timeout: 2 * time.Second}))
+	return must(protocol.Dial(c.identities[name],
+		protocol.DialOptions{Coordinator: c.addresses, Timeout: 2 * time.Second}))
 }
 
 // without takes a replica away for a while, unless it is the last one.
@@ -330,12 +341,14 @@ func (c *chaos) without(take, give func()) bool {
 	return true
 }
 
-// outlived stops a leader at an effect, ends the session of its lock as PostgreSQL does after a while, and wakes the
-// leader as soon as another one leads. What it does next is too late: it must end.
+// outlived stops a leader at an effect, ends the session of its lock as PostgreSQL does after a
+// while, and wakes the leader as soon as another one leads. What it does next is too late: it must
+// end.
 func (c *chaos) outlived(effect string) bool {
 	var old *replica
 	done := func(within time.Duration, fn func() bool) (done bool) {
-		for until := time.Now().Add(within); !done && time.Now().Before(until); time.Sleep(2 * time.Millisecond) {
+		for until := time.Now().Add(within); !done &&
+			time.Now().Before(until); time.Sleep(2 * time.Millisecond) {
 			done = fn()
 		}
 		return done
@@ -361,9 +374,13 @@ func (c *chaos) outlived(effect string) bool {
 	defer was.Signal(syscall.SIGCONT)
 	db := must(sql.Open("pgx", c.pair.Address()))
 	defer db.Close()
-	epoch := func() (n int64) { must(0, db.QueryRow("SELECT epoch FROM caucus.lease").Scan(&n)); return n }
+	epoch := func() (n int64) {
+		must(0, db.QueryRow("SELECT epoch FROM caucus.lease").Scan(&n))
+		return n
+	}
 	before := epoch()
-	must(db.Exec("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = x'4361756c'::int AND granted")) // "Caul", a leader's lock
+	// "Caul", a leader's lock
+	must(db.Exec("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = x'4361756c'::int AND granted"))
 	if !done(20*time.Second, func() bool { return epoch() > before }) {
 		return false // the others are away too
 	}
@@ -388,7 +405,9 @@ func (c *chaos) breaks() map[string]int {
 	for begun := time.Now(); time.Since(begun) < c.lasts; {
 		time.Sleep(time.Duration(200+rand.IntN(1300)) * time.Millisecond)
 		r := c.replicas[rand.IntN(len(c.replicas))]
-		what := []string{"replica killed", "replica killed", "replica paused", "replica cut off", "replica without PostgreSQL", "standby killed", "primary killed", "helper killed", "leader outlived"}[rand.IntN(9)]
+		what := []string{"replica killed", "replica killed", "replica paused", "replica cut off",
+			"replica without PostgreSQL", "standby killed", "primary killed", "helper killed",
+			"leader outlived"}[rand.IntN(9)]
 		switch what {
 		case "leader outlived":
 			if !c.outlived(tooLate[rand.IntN(len(tooLate))]) {
@@ -397,7 +416,9 @@ func (c *chaos) breaks() map[string]int {
 		case "replica killed":
 			r.signal(syscall.SIGKILL)
 		case "replica paused":
-			if !c.without(func() { r.signal(syscall.SIGSTOP) }, func() { r.signal(syscall.SIGCONT) }) {
+			if !c.without(func() {
+				r.signal(syscall.SIGSTOP)
+			}, func() { r.signal(syscall.SIGCONT) }) {
 				continue
 			}
 		case "replica cut off", "replica without PostgreSQL":
@@ -432,7 +453,8 @@ func (c *chaos) breaks() map[string]int {
 		c.last = what
 		c.mu.Unlock()
 		if from := c.answered.Load(); rand.IntN(4) > 0 {
-			for waits := time.Now(); c.answered.Load() < from+25 && time.Since(waits) < 30*time.Second; {
+			for waits := time.Now(); c.answered.Load() < from+25 &&
+				time.Since(waits) < 30*time.Second; {
 				time.Sleep(20 * time.Millisecond)
 			}
 		}
@@ -456,8 +478,10 @@ func (c *chaos) body(client *protocol.Client, s protocol.Summary, i int) ([]byte
 			return nil, err
 		}
 		task := must(newStudyChecker(whole.Plan, c.pool)).task
-		sealing := must(protocol.LoadSealingKey(filepath.Join(c.helper.dir, "sealing.key"))).Public()
-		body = must(uploading.Contribute(task, c.roster[i], inputs(task, i), uploading.Agreement{Sealing: sealing, Acceptance: whole.Helper.Digest()}))
+		sealing := must(protocol.LoadSealingKey(filepath.Join(c.helper.dir,
+			"sealing.key"))).Public()
+		body = must(uploading.Contribute(task, c.roster[i], inputs(task, i),
+			uploading.Agreement{Sealing: sealing, Acceptance: whole.Helper.Digest()}))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -468,7 +492,8 @@ func (c *chaos) body(client *protocol.Client, s protocol.Summary, i int) ([]byte
 	return body, nil
 }
 
-// takesPart is a party that sends its contribution to every study that lacks it, and reads every release.
+// takesPart is a party that sends its contribution to every study that lacks it, and reads every
+// release.
 func (c *chaos) takesPart(i int, over chan struct{}) {
 	client := c.dial(string(c.roster[i]))
 	defer client.Close()
@@ -497,7 +522,8 @@ func (c *chaos) takesPart(i int, over chan struct{}) {
 				if r, err = client.Release(ctx, s.Hash.String()); err == nil {
 					read[s.Hash] = true
 					c.mu.Lock()
-					if had := c.releases[s.Hash]; had.Document != nil && !bytes.Equal(had.Document, r.Document) {
+					if had := c.releases[s.Hash]; had.Document != nil &&
+						!bytes.Equal(had.Document, r.Document) {
 						c.Errorf("study %s has two releases", s.Name)
 					}
 					c.releases[s.Hash] = r
@@ -511,24 +537,29 @@ func (c *chaos) takesPart(i int, over chan struct{}) {
 	}
 }
 
-// TestChaos: three replicas as processes, a PostgreSQL with a synchronous standby, a helper, and parties that
-// send what they sent again when they are asked. Replicas, both servers of PostgreSQL and the helper are killed,
-// replicas are paused, within transactions too, and cut off, at random; leaders are stopped until another one leads.
-// Nobody acts: only who leads writes; every study has one release, of all its parties; each ledger is charged once
-// for each; each sum is that of the ballots.
+// TestChaos: three replicas as processes, a PostgreSQL with a synchronous standby, a helper, and
+// parties that send what they sent again when they are asked. Replicas, both servers of PostgreSQL
+// and the helper are killed, replicas are paused, within transactions too, and cut off, at random;
+// leaders are stopped until another one leads. Nobody acts: only who leads writes; every study has
+// one release, of all its parties; each ledger is charged once for each; each sum is that of the
+// ballots.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	c := &chaos{T: t, identities: map[string]protocol.Identity{}, sent: map[study.Hash]map[study.PartyID][]byte{}, releases: map[study.Hash]protocol.SignedRelease{}, gaps: map[string][]time.Duration{}}
+	c := &chaos{T: t, identities: map[string]protocol.Identity{},
+		sent:     map[study.Hash]map[study.PartyID][]byte{},
+		releases: map[study.Hash]protocol.SignedRelease{}, gaps: map[string][]time.Duration{}}
 	c.parties, c.lasts, c.pause, c.polls = chaosSizes()
 	c.pair = testserver.NewPair(t)
 	w := newSharedWorld(t, 0, nil)
-	c.identities["operator"] = must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
+	c.identities["operator"] = must(protocol.LoadIdentity(filepath.Join(w.config.Dir,
+		folder.OperatorFile)))
 	c.roster, c.pool = names(c.parties), poolOf(c.parties)
 	for _, p := range c.roster {
 		text, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: string(p)})
 		must(0, err)
-		c.identities[string(p)] = must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{}))
+		c.identities[string(p)] = must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)),
+			must(protocol.NewEnrolment()), protocol.DialOptions{}))
 	}
 	keys := w.server.keys
 	w.stop()
@@ -544,7 +575,8 @@ func TestChaos(t *testing.T) {
 	top := must(os.MkdirTemp("", "chaos"))
 	defer os.RemoveAll(top)
 	for i := range 3 {
-		r := &replica{dir: filepath.Join(top, fmt.Sprint(i), "coordinator"), address: "127.0.0.1:" + must(testlevel.FreePort())}
+		r := &replica{dir: filepath.Join(top, fmt.Sprint(i), "coordinator"),
+			address: "127.0.0.1:" + must(testlevel.FreePort())}
 		copyFolder(r.dir, dir)
 		for _, end := range []string{".head", ".shares.head"} {
 			must(0, os.WriteFile(r.dir+end, must(os.ReadFile(dir+end)), 0o600))
@@ -633,7 +665,9 @@ func TestChaos(t *testing.T) {
 	}
 	var broke map[string]int
 	plans := map[study.Hash]study.Plan{}
-	persist("pool", func() error { return operator.UploadPool(ctx, planOf(c.roster, c.pool, time.Now()).Pool, c.pool) })
+	persist("pool", func() error {
+		return operator.UploadPool(ctx, planOf(c.roster, c.pool, time.Now()).Pool, c.pool)
+	})
 	for broke == nil {
 		plan := planOf(c.roster, c.pool, time.Now().Add(time.Hour))
 		plan.Name = fmt.Sprint("study", len(plans))
@@ -643,11 +677,15 @@ func TestChaos(t *testing.T) {
 		}
 		text := must(plan.Canonical())
 		plans[study.HashOf(text)] = plan
-		persist("create", func() error { _, err := operator.CreateStudy(ctx, text, nil); return err })
+		persist("create", func() error {
+			_, err := operator.CreateStudy(ctx, text, nil)
+			return err
+		})
 		persist("open", func() error {
 			_, err := operator.Open(ctx, plan.Name)
 			if err != nil {
-				if s, look := operator.Study(ctx, plan.Name); look == nil && s.State != study.InDraft {
+				if s, look := operator.Study(ctx, plan.Name); look == nil &&
+					s.State != study.InDraft {
 					return nil
 				}
 			}
@@ -659,7 +697,8 @@ func TestChaos(t *testing.T) {
 				t.Fatalf("%s failed: %s", plan.Name, s.Reason)
 			}
 			if err == nil && s.State != study.Released {
-				err = fmt.Errorf("%s has %d contributions and is %s", plan.Name, s.Contributed, s.State)
+				err = fmt.Errorf("%s has %d contributions and is %s", plan.Name, s.Contributed,
+					s.State)
 			}
 			return err
 		})
@@ -668,7 +707,8 @@ func TestChaos(t *testing.T) {
 		default:
 		}
 	}
-	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+	for until :=
+		time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 		c.mu.Lock()
 		read := len(c.releases)
 		c.mu.Unlock()
@@ -684,9 +724,11 @@ func TestChaos(t *testing.T) {
 	if strays != "" {
 		t.Errorf("a process that led no more wrote to %s", strays)
 	}
-	stores := must(folder.OpenStores(must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))))
+	stores := must(folder.OpenStores(must(folder.LoadConfig(filepath.Join(dir,
+		folder.ConfigFile)))))
 	defer stores.Close()
-	if n := must(privacy.Verify(ctx, stores.Journal))[privacy.Party].Charges; n != int64(len(plans)) {
+	if n := must(privacy.Verify(ctx,
+		stores.Journal))[privacy.Party].Charges; n != int64(len(plans)) {
 		t.Errorf("%d charges of %d studies", n, len(plans))
 	}
 	shared := 0
@@ -698,7 +740,8 @@ func TestChaos(t *testing.T) {
 		if plan.Noise == study.NoiseAggregators {
 			shared++
 		}
-		for _, f := range verify.Release(r, verify.Known{Pool: poolUnder(plan, c.pool), Keys: &keys, KeysFrom: "test"}) {
+		for _, f := range verify.Release(r,
+			verify.Known{Pool: poolUnder(plan, c.pool), Keys: &keys, KeysFrom: "test"}) {
 			if f.Verdict == evidence.Fails {
 				t.Errorf("%s: %s: %s", plan.Name, f.About, f.Says)
 			}

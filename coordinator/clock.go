@@ -12,10 +12,10 @@ import (
 	"caucus/internal/clock"
 )
 
-// clockWatch decides whether to trust the clock. It compares the clock with the elapsed time, which nobody can set,
-// and with the time stored before a stop. After a jump, no deadline passes until the clock agrees again or an
-// operator vouches for it, because a late deadline costs nothing, but a false jump forward would fail all open
-// studies for good.
+// clockWatch decides whether to trust the clock. It compares the clock with the elapsed time, which
+// nobody can set, and with the time stored before a stop. After a jump, no deadline passes until
+// the clock agrees again or an operator vouches for it, because a late deadline costs nothing, but
+// a false jump forward would fail all open studies for good.
 type clockWatch struct {
 	store records.Store
 	clock clock.Clock
@@ -30,13 +30,14 @@ type clockWatch struct {
 }
 
 const (
-	// clockStep is the largest jump of the clock that is tolerated. Time services correct clocks by less.
+	// clockStep is the largest jump of the clock that is tolerated. Time services correct clocks by
+	// less.
 	clockStep  = 2 * time.Minute
 	clockSaved = time.Minute
 )
 
-// open trusts the clock if no study is open. With open studies it compares the clock with the time stored last, and
-// distrusts a clock that went back, or that went forward by more than stop.
+// open trusts the clock if no study is open. With open studies it compares the clock with the time
+// stored last, and distrusts a clock that went back, or that went forward by more than stop.
 func (w *clockWatch) open(ctx context.Context, stop time.Duration, studies bool) error {
 	var last time.Time
 	err := w.store.View(ctx, func(tx records.Tx) (err error) { last, err = tx.Clock(); return err })
@@ -80,7 +81,8 @@ func (w *clockWatch) now() (time.Time, error) {
 			how = "behind"
 		}
 		w.doubt = fmt.Errorf("the clock says %s, which is %v %s the time that has passed since %s: no study is sealed by it until it agrees again, or an operator vouches for it (caucus coordinator clock --vouch)",
-			now.UTC().Format(time.DateTime), off.Abs().Round(time.Second), how, w.at.UTC().Format(time.DateTime))
+			now.UTC().Format(time.DateTime), off.Abs().Round(time.Second), how,
+			w.at.UTC().Format(time.DateTime))
 		w.log.Error("the clock jumped", "error", w.doubt)
 	}
 	return now, w.doubt
@@ -93,7 +95,8 @@ func (w *clockWatch) vouch() {
 	w.saved = -1
 }
 
-// save stores the clock's time, if it is trusted: at once if atOnce is set, otherwise only if clockSaved has passed.
+// save stores the clock's time, if it is trusted: at once if atOnce is set, otherwise only if
+// clockSaved has passed.
 func (w *clockWatch) save(ctx context.Context, atOnce bool) error {
 	now, doubt := w.now()
 	w.mu.Lock()

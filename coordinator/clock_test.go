@@ -26,7 +26,8 @@ func TestClockJumps(t *testing.T) {
 		if got := must(w.operator.Study(ctx, "trial")); got.State != study.Open {
 			t.Fatalf("after a jump by %v: %s: %s", jump, got.State, got.Reason)
 		}
-		if report := must(w.operator.Clock(ctx, false)); !strings.Contains(report.Doubt, "26h0m0s") {
+		if report := must(w.operator.Clock(ctx, false)); !strings.Contains(report.Doubt,
+			"26h0m0s") {
 			t.Errorf("doubt %q", report.Doubt)
 		}
 		if jump > 0 {
@@ -58,7 +59,8 @@ func TestClockVouched(t *testing.T) {
 	if _, err := w.parties["p0"].Clock(ctx, true); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("a party vouches for the clock: %v", err)
 	}
-	if report := must(w.operator.Clock(ctx, true)); report.Doubt != "" || report.Skew.Abs() > time.Minute {
+	if report := must(w.operator.Clock(ctx, true)); report.Doubt != "" ||
+		report.Skew.Abs() > time.Minute {
 		t.Errorf("after the operator's word: %+v", report)
 	}
 	if got := w.wait("trial", study.Failed); !strings.Contains(got.Reason, "minimum 2, have 0") {

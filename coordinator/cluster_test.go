@@ -86,12 +86,15 @@ func dialsBoth(w *world, other folder.Config) {
 	for _, name := range []string{"p0", "p1"} {
 		text, _, err := w.operator.Invite(context.Background(), protocol.InviteOptions{Name: name})
 		must(0, err)
-		id := must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
+		id := must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)),
+			must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
 		w.parties[name].Close()
-		w.parties[name] = must(protocol.Dial(id, protocol.DialOptions{Coordinator: both, Now: w.clock.Now}))
+		w.parties[name] = must(protocol.Dial(id,
+			protocol.DialOptions{Coordinator: both, Now: w.clock.Now}))
 	}
 	w.operator.Close()
-	w.operator = must(protocol.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))), protocol.DialOptions{Coordinator: both, Now: w.clock.Now}))
+	w.operator = must(protocol.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))),
+		protocol.DialOptions{Coordinator: both, Now: w.clock.Now}))
 	w.call()
 }
 
@@ -125,12 +128,14 @@ func TestCluster(t *testing.T) {
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
 	led, _ := standBy(t, second)
 	soon(t, "the second names the leader", func() bool {
-		return strings.Contains(get(t, "http://"+second.Metrics+"/readyz"), w.config.Listen+" leads, under epoch 1")
+		return strings.Contains(get(t, "http://"+second.Metrics+"/readyz"),
+			w.config.Listen+" leads, under epoch 1")
 	})
 	soon(t, "the second has the keys and says so", func() bool {
-		return slices.ContainsFunc(heardBy(w, w.config.Replicas.Listen), func(m cluster.Member) bool {
-			return m.Address == second.Listen && m.Keys == 1 && m.Alive
-		})
+		return slices.ContainsFunc(heardBy(w, w.config.Replicas.Listen),
+			func(m cluster.Member) bool {
+				return m.Address == second.Listen && m.Keys == 1 && m.Alive
+			})
 	})
 	if text := get(t, "http://"+second.Metrics+"/metrics"); !strings.Contains(text, `caucus_replicas{state="alive"} 2`) || !strings.Contains(text, "caucus_leads 0") {
 		t.Errorf("the metrics of the second:\n%s", text)
@@ -156,9 +161,10 @@ func TestCluster(t *testing.T) {
 	knows(w.config.Listen, second.Listen, third.Listen)
 	stop()
 	soon(t, "the third went", func() bool {
-		return slices.ContainsFunc(heardBy(w, w.config.Replicas.Listen), func(m cluster.Member) bool {
-			return m.Address == third.Listen && !m.Alive
-		})
+		return slices.ContainsFunc(heardBy(w, w.config.Replicas.Listen),
+			func(m cluster.Member) bool {
+				return m.Address == third.Listen && !m.Alive
+			})
 	})
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
 	w.wait("trial", study.Released)
@@ -174,7 +180,9 @@ func TestCluster(t *testing.T) {
 	next := w.open(plan, pool)
 	must(w.parties["p0"].Contribute(ctx, next.Hash, ballotFor(0, 2)))
 	soon(t, "the second has the next key", func() bool {
-		return slices.ContainsFunc(heardBy(w, second.Replicas.Listen), func(m cluster.Member) bool { return m.Address == second.Listen && m.Keys == 1 })
+		return slices.ContainsFunc(heardBy(w, second.Replicas.Listen), func(m cluster.Member) bool {
+			return m.Address == second.Listen && m.Keys == 1
+		})
 	})
 	first := w.config
 	w.stop()
@@ -210,7 +218,10 @@ func TestTwoDatabases(t *testing.T) {
 	must(0, err)
 	soon(t, "the leader hears of its rival", func() bool { return rival(w.server.cluster) != nil })
 	if _, found := other.View().Rival(); !found {
-		soon(t, "the rival hears of the leader", func() bool { _, found := other.View().Rival(); return found })
+		soon(t, "the rival hears of the leader", func() bool {
+			_, found := other.View().Rival()
+			return found
+		})
 	}
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
 	w.call()
@@ -219,10 +230,12 @@ func TestTwoDatabases(t *testing.T) {
 	if now := must(w.operator.Study(ctx, "trial")); now.State == study.Released {
 		t.Error("released beside a leader over another database")
 	}
-	if n := must(privacy.Verify(ctx, w.server.scheduler.releaser.journal))[privacy.Party].Charges; n != 0 {
+	if n := must(privacy.Verify(ctx,
+		w.server.scheduler.releaser.journal))[privacy.Party].Charges; n != 0 {
 		t.Errorf("%d charges", n)
 	}
-	if err := (watching{w.server}).Health().Rival; err == nil || !strings.Contains(err.Error(), "copy.example.org:1") {
+	if err := (watching{w.server}).Health().Rival; err == nil ||
+		!strings.Contains(err.Error(), "copy.example.org:1") {
 		t.Errorf("readyz says %v", err)
 	}
 	if a := must(w.parties["p0"].Studies(ctx)).Addresses; strings.Contains(a.List, "copy") {
@@ -243,7 +256,8 @@ func TestNewerWaits(t *testing.T) {
 	defer o.Close()
 	older, err := cluster.Open(cluster.Config{
 		Name: "older", Places: cluster.Places{Listen: "127.0.0.1:0", Join: []string{w.config.Replicas.Listen}}, Server: server, Client: client, Log: w.config.Log,
-	}, cluster.State{Address: "older.example.org:1", Database: must(o.Identity(context.Background())), Schemas: []int{1, 1, 1}})
+	}, cluster.State{Address: "older.example.org:1",
+		Database: must(o.Identity(context.Background())), Schemas: []int{1, 1, 1}})
 	must(0, err)
 	defer older.Close()
 	newer := sibling(t, w)
@@ -253,7 +267,8 @@ func TestNewerWaits(t *testing.T) {
 	w.stop()
 	soon(t, "the newer one waits and says so", func() bool {
 		return strings.Contains(w.log.String(), "waits until older ones are gone") &&
-			strings.Contains(get(t, "http://"+newer.Metrics+"/readyz"), "older.example.org:1 is older")
+			strings.Contains(get(t, "http://"+newer.Metrics+"/readyz"),
+				"older.example.org:1 is older")
 	})
 	select {
 	case <-led:
@@ -277,7 +292,9 @@ func TestHolders(t *testing.T) {
 	holder := sibling(t, w)
 	_, _ = standBy(t, holder)
 	soon(t, "the second holds the key", func() bool {
-		return slices.ContainsFunc(heardBy(w, holder.Replicas.Listen), func(m cluster.Member) bool { return m.Address == holder.Listen && m.Keys == 1 })
+		return slices.ContainsFunc(heardBy(w, holder.Replicas.Listen), func(m cluster.Member) bool {
+			return m.Address == holder.Listen && m.Keys == 1
+		})
 	})
 	// The leader ends and starts again without its memory. It may find the holder in the lead: then
 	// that one has the keys of its own.
@@ -326,7 +343,8 @@ func TestSilence(t *testing.T) {
 func TestAddressNumbers(t *testing.T) {
 	signer := must(protocol.NewSigner())
 	list := func(epoch int64, fixed string) protocol.Addresses {
-		a, _, _ := (&addressBook{signer: signer, fixed: fixed, first: epoch * listsOfEpoch}).current()
+		a, _, _ := (&addressBook{signer: signer, fixed: fixed,
+			first: epoch * listsOfEpoch}).current()
 		return a
 	}
 	b := &addressBook{signer: signer, fixed: "a:1", first: 3 * listsOfEpoch}
@@ -335,7 +353,8 @@ func TestAddressNumbers(t *testing.T) {
 	if one != same || one.Number != 3*listsOfEpoch || list(4, "a:1").Number <= one.Number {
 		t.Errorf("numbers %d, %d, %d", one.Number, same.Number, list(4, "a:1").Number)
 	}
-	if files, plain, numbered := (&addressBook{signer: signer, fixed: "a:1,b:1"}).current(); files.Number != 0 || plain == nil || numbered != nil {
+	if files, plain, numbered := (&addressBook{signer: signer,
+		fixed: "a:1,b:1"}).current(); files.Number != 0 || plain == nil || numbered != nil {
 		t.Errorf("over files: %+v", files)
 	}
 	id := protocol.Identity{Coordinator: "a:1,b:1"}

@@ -12,14 +12,15 @@ import (
 	"caucus/study/life"
 )
 
-// A study with noise by aggregators has two servers: this coordinator's and the helper. If one of them can no longer
-// release the study, the study fails at once and not only when it seals, because every further party would be
-// charged for nothing.
+// A study with noise by aggregators has two servers: this coordinator's and the helper. If one of
+// them can no longer release the study, the study fails at once and not only when it seals, because
+// every further party would be charged for nothing.
 
 const (
 	confirmEvery = time.Minute
 	confirmTime  = 20 * time.Second
-	probeEvery   = 4 * time.Second // a call counts as unanswered after 5 s, so silence is noticed within 10 s
+	// a call counts as unanswered after 5 s, so silence is noticed within 10 s
+	probeEvery = 4 * time.Second
 )
 
 const (
@@ -33,8 +34,9 @@ type endedError struct{ reason string }
 
 func (e endedError) Error() string { return e.reason }
 
-// confirm asks both servers whether they can still release a study. over is the reason why one of them cannot,
-// "" if both can. An error means that a server could not be asked, and says nothing about the study.
+// confirm asks both servers whether they can still release a study. over is the reason why one of
+// them cannot, "" if both can. An error means that a server could not be asked, and says nothing
+// about the study.
 func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	ctx, stop := context.WithTimeout(ctx, confirmTime)
 	defer stop()
@@ -47,7 +49,9 @@ func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	case at.Acceptance.Document == nil:
 		return sharesForgot, nil
 	}
-	err = c.withPlan(ctx, func() error { return c.sharing.server.Confirm(ctx, c.hash, c.sharing.helper) })
+	err = c.withPlan(ctx, func() error {
+		return c.sharing.server.Confirm(ctx, c.hash, c.sharing.helper)
+	})
 	switch {
 	case errors.Is(err, aggregators.ErrFailed):
 		return helperEnded, nil
@@ -59,9 +63,10 @@ func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	return "", err
 }
 
-// withPlan calls ask, which asks the helper about the study. If the helper lacks the plan, because another plan took
-// its place or its operator removed it, withPlan sends the plan and asks again. The helper's policy accepted this
-// plan earlier, so a refusal now means that the helper has no room, or forgot its agreement.
+// withPlan calls ask, which asks the helper about the study. If the helper lacks the plan, because
+// another plan took its place or its operator removed it, withPlan sends the plan and asks again.
+// The helper's policy accepted this plan earlier, so a refusal now means that the helper has no
+// room, or forgot its agreement.
 func (c *runningStudy) withPlan(ctx context.Context, ask func() error) error {
 	err := ask()
 	if !errors.Is(err, protocol.ErrNotFound) {
@@ -87,8 +92,8 @@ func (c *runningStudy) bring(ctx context.Context) error {
 	return c.sharing.helper.Bring(ctx, c.hash, canonical, pool)
 }
 
-// confirmOpen fails an open study that one of the two servers can no longer release, and returns the
-// reason. err says why a server could not be asked.
+// confirmOpen fails an open study that one of the two servers can no longer release, and returns
+// the reason. err says why a server could not be asked.
 func (c *runningStudy) confirmOpen(ctx context.Context) (ended string, err error) {
 	open := func() (is bool, err error) {
 		err = c.view(ctx, func(m *life.Study) error {

@@ -47,9 +47,12 @@ func (w *sharedWorld) asked() {
 func TestHelperForgets(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for name, agreed := range map[string]bool{"a backup of before": false, "a backup of after it agreed": true} {
+	for name, agreed := range map[string]bool{"a backup of before": false,
+		"a backup of after it agreed": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newSharedWorld(t, 3, func(p *study.Plan) { p.Deadline = p.Deadline.Add(500 * time.Hour) })
+			w := newSharedWorld(t, 3, func(p *study.Plan) {
+				p.Deadline = p.Deadline.Add(500 * time.Hour)
+			})
 			w.stopHelper()
 			putBack := w.backupHelper()
 			must(0, w.startHelper())
@@ -92,13 +95,15 @@ func TestHelperForgets(t *testing.T) {
 			if s := w.state(); s.State != study.Failed || !strings.HasPrefix(s.Reason, want) {
 				t.Errorf("it is %s: %s", s.State, s.Reason)
 			}
-			if _, err := w.parties["p1"].Contribute(ctx, s.Hash, all[1]); !errors.Is(err, study.ErrNotOpen) {
+			if _, err := w.parties["p1"].Contribute(ctx, s.Hash, all[1]); !errors.Is(err,
+				study.ErrNotOpen) {
 				t.Errorf("a contribution afterwards: %v", err)
 			}
 			if s := must(w.parties["p1"].Study(ctx, "trial")); s.Helper.Document != nil {
 				t.Error("parties are still given the helper's acceptance")
 			}
-			_, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(600 * time.Hour)})
+			_, err := w.operator.Amend(ctx, "trial",
+				protocol.AmendOptions{Deadline: w.clock.Now().Add(600 * time.Hour)})
 			if !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), want) {
 				t.Errorf("taken up again: %v", err)
 			}
@@ -142,7 +147,8 @@ func TestHelperSnapshot(t *testing.T) {
 	w.task = must(newStudyChecker(w.plan, w.pool)).task
 	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
 	for range 2 {
-		if _, err := w.opens("next"); !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), "put back") {
+		if _, err := w.opens("next"); !errors.Is(err, study.ErrNotOpen) ||
+			!strings.Contains(err.Error(), "put back") {
 			t.Fatalf("opened with a helper that was put back: %v", err)
 		}
 		w.stopHelper() // and once more after a restart
@@ -222,7 +228,8 @@ func TestOpenedAgain(t *testing.T) {
 		t.Fatal("it is not the same study under another acceptance")
 	}
 	for i, p := range w.plan.Roster {
-		if _, err := w.parties[string(p)].Contribute(ctx, first.Hash, all[i]); !errors.Is(err, study.ErrContribution) || !strings.Contains(err.Error(), "a new plan") {
+		if _, err := w.parties[string(p)].Contribute(ctx, first.Hash, all[i]); !errors.Is(err,
+			study.ErrContribution) || !strings.Contains(err.Error(), "a new plan") {
 			t.Errorf("an upload of before: %v", err)
 		}
 	}

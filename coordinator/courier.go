@@ -26,7 +26,8 @@ func (s *Server) Notices(ctx context.Context, r *pb.NoticesRequest) (*pb.Notices
 		return nil, err
 	}
 	if len(r.Parties) > mostNotices {
-		return nil, fmt.Errorf("%w: %d parties at once, at most %d", protocol.ErrTooLarge, len(r.Parties), mostNotices)
+		return nil, fmt.Errorf("%w: %d parties at once, at most %d", protocol.ErrTooLarge,
+			len(r.Parties), mostNotices)
 	}
 	public, err := s.sealKey(ctx, c)
 	if err != nil {
@@ -43,9 +44,9 @@ func (s *Server) Notices(ctx context.Context, r *pb.NoticesRequest) (*pb.Notices
 	return reply, nil
 }
 
-// sealKey is the public key that answers to a study are encrypted to, nil if the study takes none. It
-// is made at the first request, and again after the coordinator changed its own keys. The private key
-// is deleted with the study's bodies.
+// sealKey is the public key that answers to a study are encrypted to, nil if the study takes none.
+// It is made at the first request, and again after the coordinator changed its own keys. The
+// private key is deleted with the study's bodies.
 func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 	var state study.State
 	if err := c.view(ctx, func(m *life.Study) error { state = m.State; return nil }); err != nil {
@@ -79,8 +80,10 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 	return protocol.SealKeyOf(private)
 }
 
-// notice states a study's state for one party. It includes the receipt if the party's answer came as a file.
-func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyID, sealKey []byte) (*pb.Notice, error) {
+// notice states a study's state for one party. It includes the receipt if the party's answer came
+// as a file.
+func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyID,
+	sealKey []byte) (*pb.Notice, error) {
 	head := s.scheduler.releaser.witness.current()
 	if head == nil {
 		return nil, fmt.Errorf("%w: this coordinator knows that it was put back to an older state, and signs nothing that is carried away: see caucus ledger verify", protocol.ErrUnavailable)
@@ -102,7 +105,8 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 		}
 		told := summary(c, m, protocol.Caller{Name: string(party), Role: protocol.RoleParty})
 		n.At = s.config.Clock.Now().UTC()
-		n.State, n.Reason, n.Contributed, n.Mine, n.Lost, n.Amendments = m.State, m.Reason, int(told.Contributed), told.Mine, told.Lost, m.Chain.Len()
+		n.State, n.Reason, n.Contributed, n.Mine, n.Lost, n.Amendments = m.State, m.Reason,
+			int(told.Contributed), told.Mine, told.Lost, m.Chain.Len()
 		return nil
 	})
 	if err != nil {
@@ -126,7 +130,8 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 		return err
 	})
 	if errors.Is(err, records.ErrNone) || err == nil && receipt.Body == (study.BodyDigest{}) {
-		return reply, nil // no answer was carried, or its receipt was deleted (records: forgetDigests)
+		// no answer was carried, or its receipt was deleted (records: forgetDigests)
+		return reply, nil
 	}
 	if err == nil {
 		reply.Receipt, err = receipt.Seal(key)
@@ -134,12 +139,14 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 	return reply, err
 }
 
-// beside bounds an answer's bytes without its body: certificate, signatures, and the document in Opened.Shown.
+// beside bounds an answer's bytes without its body: certificate, signatures, and the document in
+// Opened.Shown.
 const beside = 256 << 10
 
-// AcceptAnswer takes an answer that a person carried here as a file. The answer belongs to the party
-// that signed it. offer takes its body like any contribution.
-func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerRequest, pb.AcceptAnswerReply]) error {
+// AcceptAnswer takes an answer that a person carried here as a file. The answer belongs to the
+// party that signed it. offer takes its body like any contribution.
+func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerRequest,
+	pb.AcceptAnswerReply]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
@@ -177,7 +184,8 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 		return err
 	}
 	calls := s.ofThisRun(opened.Shown)
-	if err := s.scheduler.releaser.witness.checkShown(ctx, answer.Party, opened.Shown, nil, calls); err != nil {
+	if err := s.scheduler.releaser.witness.checkShown(ctx, answer.Party, opened.Shown, nil,
+		calls); err != nil {
 		return err
 	}
 	if calls {
@@ -195,26 +203,30 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 	if err != nil {
 		return err
 	}
-	s.config.Log.Info("answer accepted", "study", c.hash, "party", party, "by", members.CallerOf(ctx).Name)
-	if err := stream.SendAndClose(&pb.AcceptAnswerReply{Party: string(party), PlanHash: c.hash[:], Notice: notice, Declined: opened.Body == nil}); err != nil {
+	s.config.Log.Info("answer accepted", "study", c.hash, "party", party, "by",
+		members.CallerOf(ctx).Name)
+	if err := stream.SendAndClose(&pb.AcceptAnswerReply{Party: string(party), PlanHash: c.hash[:],
+		Notice: notice, Declined: opened.Body == nil}); err != nil {
 		return err
 	}
 	s.config.Checkpoint("after receipt sent")
 	return nil
 }
 
-// ofThisRun reports whether an answer was written after a notice that this process signed. Only then did the party
-// show the newest document that it had. An earlier answer proves less, because the coordinator may have been
-// restored from a backup after the answer was written.
+// ofThisRun reports whether an answer was written after a notice that this process signed. Only
+// then did the party show the newest document that it had. An earlier answer proves less, because
+// the coordinator may have been restored from a backup after the answer was written.
 func (s *Server) ofThisRun(shown protocol.Shown) bool {
 	if shown.Kind != protocol.NoticeDocument {
 		return false
 	}
-	n, err := protocol.ParseNotice(protocol.Signed{Document: shown.Document, Signature: shown.Signature}, s.keys)
+	n, err := protocol.ParseNotice(protocol.Signed{Document: shown.Document,
+		Signature: shown.Signature}, s.keys)
 	return err == nil && bytes.Equal(n.Run, s.run)
 }
 
-func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Caller, o protocol.Opened) error {
+func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Caller,
+	o protocol.Opened) error {
 	if o.Body == nil {
 		return s.decline(ctx, c, caller)
 	}
@@ -227,7 +239,8 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 	if err != nil {
 		return err
 	}
-	// Store the key before the contribution, so that every contribution has the key that encrypts its receipt.
+	// Store the key before the contribution, so that every contribution has the key that encrypts
+	// its receipt.
 	err = s.store.Update(ctx, func(tx records.Tx) error {
 		if err := s.certificates.Within(tx, caller); err != nil {
 			return err
@@ -238,11 +251,15 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 		return err
 	}
 	s.config.Checkpoint("receipt key stored")
-	_, err = s.offer(ctx, c, caller, sha256.Sum256(o.Body), uint64(len(o.Body)), func() ([]byte, func(), error) { return bytes.Clone(o.Body), nil, nil })
+	_, err = s.offer(ctx, c, caller, sha256.Sum256(o.Body), uint64(len(o.Body)),
+		func() ([]byte, func(), error) {
+			return bytes.Clone(o.Body), nil, nil
+		})
 	return err
 }
 
-func (s *Server) unseal(ctx context.Context, c *runningStudy, a protocol.Answer) (protocol.Opened, error) {
+func (s *Server) unseal(ctx context.Context, c *runningStudy, a protocol.Answer) (protocol.Opened,
+	error) {
 	var private []byte
 	err := s.store.View(ctx, func(tx records.Tx) (err error) {
 		private, _, err = tx.SealKey(c.hash)

@@ -59,7 +59,8 @@ func (s *site) open(pack []byte) (*protocol.Courier, error) {
 func (s *site) answer(t *testing.T, pack, body []byte) []byte {
 	t.Helper()
 	c := must(s.open(pack))
-	if _, err := c.Contribute(context.Background(), c.About().Hash, body); !errors.Is(err, protocol.ErrCarried) {
+	if _, err := c.Contribute(context.Background(), c.About().Hash, body); !errors.Is(err,
+		protocol.ErrCarried) {
 		t.Fatalf("answer: %v", err)
 	}
 	return must(os.ReadFile(filepath.Join(s.dir, "out")))
@@ -84,7 +85,8 @@ func TestCarried(t *testing.T) {
 	opened := w.open(plan, pool)
 	pack := w.pack()
 	c := must(two.open(pack))
-	if s := c.About(); s.Hash != opened.Hash || s.State != study.Open || s.Mine || !bytes.Equal(must(c.Pool(ctx, s, "")), pool) {
+	if s := c.About(); s.Hash != opened.Hash || s.State != study.Open || s.Mine ||
+		!bytes.Equal(must(c.Pool(ctx, s, "")), pool) {
 		t.Errorf("the pack is about %+v", s.Summary)
 	}
 	if _, err := stranger.open(pack); !errors.Is(err, protocol.ErrDenied) {
@@ -129,17 +131,21 @@ func TestCarried(t *testing.T) {
 	for _, back := range [][]byte{accepted.File, again.File, w.pack("p2")} {
 		c := must(two.open(back))
 		r := must(c.Contribute(ctx, opened.Hash, body))
-		if r.Party != "p2" || r.Body != sha256.Sum256(body) || !c.About().Mine || c.About().Contributed != 1 {
+		if r.Party != "p2" || r.Body != sha256.Sum256(body) || !c.About().Mine ||
+			c.About().Contributed != 1 {
 			t.Errorf("the receipt is %+v", r)
 		}
-		if bytes.Contains(back, r.Document) || bytes.Contains(back, fmt.Appendf(nil, "%x", sha256.Sum256(body))) {
+		if bytes.Contains(back, r.Document) ||
+			bytes.Contains(back, fmt.Appendf(nil, "%x", sha256.Sum256(body))) {
 			t.Error("the receipt, by which votes can be guessed, is not encrypted")
 		}
 	}
 	if _, err := two.open(pack); !errors.Is(err, protocol.ErrOlder) {
 		t.Errorf("an older pack is taken after a newer one: %v", err)
 	}
-	if _, err := w.operator.Accept(ctx, two.answer(t, w.packWithoutReceipt(two), ballotFor(3, 6))); !errors.Is(err, study.ErrOtherBytes) {
+	if _, err := w.operator.Accept(ctx,
+		two.answer(t, w.packWithoutReceipt(two), ballotFor(3, 6))); !errors.Is(err,
+		study.ErrOtherBytes) {
 		t.Errorf("other bytes: %v", err)
 	}
 	// Whoever was revoked answers no more, however old the file is.
@@ -154,7 +160,8 @@ func TestCarried(t *testing.T) {
 	if err := c.Decline(ctx, opened.Hash); !errors.Is(err, protocol.ErrCarried) {
 		t.Fatal(err)
 	}
-	if a := must(w.operator.Accept(ctx, must(os.ReadFile(filepath.Join(three.dir, "out"))))); !a.Declined {
+	if a := must(w.operator.Accept(ctx,
+		must(os.ReadFile(filepath.Join(three.dir, "out"))))); !a.Declined {
 		t.Errorf("accepted as %+v", a)
 	}
 	if s := must(w.operator.Study(ctx, "trial")); !slices.Equal(s.Declined, []string{"p3"}) {
@@ -168,15 +175,18 @@ func TestCarried(t *testing.T) {
 		t.Errorf("an answer after the deadline: %v", err)
 	}
 	w.wait("trial", study.Released)
-	if _, err := w.operator.Accept(ctx, late); !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), "comes too late") {
+	if _, err := w.operator.Accept(ctx, late); !errors.Is(err, study.ErrNotOpen) ||
+		!strings.Contains(err.Error(), "comes too late") {
 		t.Errorf("an answer after the release: %v", err)
 	}
-	if _, err := w.operator.Accept(ctx, file); !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), "in it already") {
+	if _, err := w.operator.Accept(ctx, file); !errors.Is(err, study.ErrNotOpen) ||
+		!strings.Contains(err.Error(), "in it already") {
 		t.Errorf("the same answer after the release: %v", err)
 	}
 	c = must(two.open(w.pack()))
 	r := must(c.Release(ctx, ""))
-	if want := must(w.parties["p0"].Release(ctx, "trial")); !bytes.Equal(r.Document, want.Document) || r.Signer != want.Signer {
+	if want := must(w.parties["p0"].Release(ctx, "trial")); !bytes.Equal(r.Document,
+		want.Document) || r.Signer != want.Signer {
 		t.Error("another release is carried")
 	}
 	if c = must(three.open(w.pack())); c.About().Mine || c.About().State != study.Released {
@@ -244,7 +254,8 @@ func TestCarriedRotation(t *testing.T) {
 	w.start()
 	must(w.operator.Studies(ctx)) // the operator follows
 	after := w.pack()
-	if _, err := w.operator.Accept(ctx, file); !errors.Is(err, protocol.ErrExpired) || !strings.Contains(err.Error(), "have p0 write the answer again") {
+	if _, err := w.operator.Accept(ctx, file); !errors.Is(err, protocol.ErrExpired) ||
+		!strings.Contains(err.Error(), "have p0 write the answer again") {
 		t.Errorf("an answer to the old key: %v", err)
 	}
 	accepted := must(w.operator.Accept(ctx, one.answer(t, after, ballotFor(0, 4))))
@@ -260,7 +271,8 @@ func TestCarriedClock(t *testing.T) {
 	w.certify("p1")
 	w.open(planOf(roster, pool, w.clock.Now().Add(time.Hour)), pool)
 	pack, now := w.pack(), w.clock.Now()
-	for ahead, want := range map[time.Duration]time.Duration{-3 * time.Hour: 3 * time.Hour, 30 * 24 * time.Hour: 0} {
+	for ahead, want := range map[time.Duration]time.Duration{-3 * time.Hour: 3 * time.Hour,
+		30 * 24 * time.Hour: 0} {
 		one.now = func() time.Time { return now.Add(ahead) }
 		if l := must(must(one.open(pack)).Studies(context.Background())); (l.Skew - want).Abs() > time.Minute {
 			t.Errorf("a clock that is %v ahead of the file: skew %v, want %v", ahead, l.Skew, want)
@@ -280,7 +292,8 @@ func TestCarriedKilled(t *testing.T) {
 	file := one.answer(t, w.pack(), ballotFor(0, 4))
 	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 	w.stop()
-	for _, kill := range []string{"receipt key stored#1", "before life.Contributed#1", "after life.Contributed#1", "after receipt sent#1"} {
+	for _, kill := range []string{"receipt key stored#1", "before life.Contributed#1",
+		"after life.Contributed#1", "after receipt sent#1"} {
 		dir := filepath.Join(t.TempDir(), "coordinator")
 		copyFolder(dir, w.config.Dir)
 		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.HeadFile())), 0o600))
@@ -328,7 +341,8 @@ func TestCarriedAnswerIsNoCall(t *testing.T) {
 	sites := []*site{w.certify("p0"), w.certify("p1")}
 	w.open(planOf(roster, pool, w.clock.Now().Add(time.Hour)), pool)
 	pack := w.pack()
-	files := [][]byte{sites[0].answer(t, pack, ballotFor(0, 4)), sites[1].answer(t, pack, ballotFor(1, 4))}
+	files := [][]byte{sites[0].answer(t, pack, ballotFor(0, 4)),
+		sites[1].answer(t, pack, ballotFor(1, 4))}
 	hand := func() {
 		for _, f := range files {
 			must(w.operator.Accept(ctx, f))

@@ -26,8 +26,8 @@ import (
 	"caucus/study/describe"
 )
 
-// guessed is a study with noise at the coordinator, and the body of a site whose records a thief knows but for
-// one label.
+// guessed is a study with noise at the coordinator, and the body of a site whose records a thief
+// knows but for one label.
 type guessed struct {
 	plan study.Plan
 	hash study.Hash
@@ -55,14 +55,16 @@ func guessedStudy(w *world, mechanism string, form int, end study.State) guessed
 			}
 			text += fmt.Sprintf("%d.%d,0.%d,%s\n", r%10, r%7, 1+(r*37)%97, y)
 		}
-		encoded, _, err := p.Encode(p.Schema, must(dataset.ReadCSV(strings.NewReader(text), dataset.Format{})))
+		encoded, _, err := p.Encode(p.Schema,
+			must(dataset.ReadCSV(strings.NewReader(text), dataset.Format{})))
 		must(0, err)
 		c := must(task.Contribute(study.NewInputs(encoded, []byte{1, byte(site)})))
 		return must(c.Body(nil))
 	}}
 }
 
-// openEarlier opens a study; one of an earlier version's plan is put into the store, since nobody may create it now.
+// openEarlier opens a study; one of an earlier version's plan is put into the store, since nobody
+// may create it now.
 func (w *world) openEarlier(p study.Plan, pool []byte) protocol.Study {
 	if p.Form == study.FormCommitted {
 		return w.open(p, pool)
@@ -84,10 +86,12 @@ func (w *world) openEarlier(p study.Plan, pool []byte) protocol.Study {
 	return must(w.opens(p.Name))
 }
 
-// holding lists what holds the text, or its SHA-256 in one of three spellings: files of a folder, and the log.
+// holding lists what holds the text, or its SHA-256 in one of three spellings: files of a folder,
+// and the log.
 func (w *world) holding(text []byte) (in []string) {
 	digest := sha256.Sum256(text)
-	needles := [][]byte{text, digest[:], []byte(hex.EncodeToString(digest[:])), []byte(base64.StdEncoding.EncodeToString(digest[:]))}
+	needles := [][]byte{text, digest[:], []byte(hex.EncodeToString(digest[:])),
+		[]byte(base64.StdEncoding.EncodeToString(digest[:]))}
 	look := func(name string, content []byte) {
 		for _, n := range needles {
 			if bytes.Contains(content, n) {
@@ -106,9 +110,9 @@ func (w *world) holding(text []byte) (in []string) {
 	return in
 }
 
-// TestNoDigestConfirmsAGuess: once a study with noise at the coordinator is over, nothing on the coordinator's disk
-// or in its log confirms a guess of a site's exact numbers. In plans of earlier versions digests and receipts are
-// blanked, and a failed study of these cannot be reopened.
+// TestNoDigestConfirmsAGuess: once a study with noise at the coordinator is over, nothing on the
+// coordinator's disk or in its log confirms a guess of a site's exact numbers. In plans of earlier
+// versions digests and receipts are blanked, and a failed study of these cannot be reopened.
 func TestNoDigestConfirmsAGuess(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
@@ -142,36 +146,43 @@ func TestNoDigestConfirmsAGuess(t *testing.T) {
 				for i := range 3 {
 					for _, label := range []string{"yes", "no"} {
 						var in []string
-						for until := time.Now().Add(5 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+						for until :=
+							time.Now().Add(5 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 							if in = w.holding(numbers(i, label)); len(in) == 0 {
 								break // scrubbing follows the last state
 							}
 						}
 						if len(in) > 0 {
-							t.Errorf("%s: %v confirm site %d's numbers with label %q", g.plan.Name, in, i, label)
+							t.Errorf("%s: %v confirm site %d's numbers with label %q", g.plan.Name,
+								in, i, label)
 						}
 					}
 				}
-				if kept := len(w.holding(g.body(0, "yes"))) > 0; kept != (form == study.FormCommitted) {
+				if kept := len(w.holding(g.body(0,
+					"yes"))) > 0; kept != (form == study.FormCommitted) {
 					t.Errorf("%s: the digest that was signed is kept: %t", g.plan.Name, kept)
 				}
 				if form == 0 {
 					view := "SELECT count(*) FROM contributions WHERE study = $1 AND length(receipt) + length(signature) > 0"
 					left := -1
-					must(0, w.server.store.(*records.SQL).DB.Read.QueryRow(view, g.hash[:]).Scan(&left))
+					must(0, w.server.store.(*records.SQL).DB.Read.QueryRow(view,
+						g.hash[:]).Scan(&left))
 					if left != 0 {
 						t.Errorf("%s: %d receipts or signatures are left", g.plan.Name, left)
 					}
 				}
-				if end == study.Released { // a party whose receipt was lost on the way asks once more
+				// a party whose receipt was lost on the way asks once more
+				if end == study.Released {
 					_, err := w.parties["p0"].Contribute(ctx, g.hash, g.body(0, "yes"))
 					if form == 0 && !errors.Is(err, study.ErrNotOpen) || form != 0 && err != nil {
 						t.Errorf("%s: the same bytes after the release: %v", g.plan.Name, err)
 					}
 					continue
 				}
-				_, err := w.operator.Amend(ctx, g.hash.String(), protocol.AmendOptions{Deadline: g.plan.Deadline.Add(time.Hour)})
-				if form == 0 && (err == nil || !strings.Contains(err.Error(), "make a new plan")) || form != 0 && err != nil {
+				_, err := w.operator.Amend(ctx, g.hash.String(),
+					protocol.AmendOptions{Deadline: g.plan.Deadline.Add(time.Hour)})
+				if form == 0 && (err == nil || !strings.Contains(err.Error(), "make a new plan")) ||
+					form != 0 && err != nil {
 					t.Errorf("%s is reopened: %v", g.plan.Name, err)
 				}
 			}
@@ -179,8 +190,8 @@ func TestNoDigestConfirmsAGuess(t *testing.T) {
 	}
 }
 
-// TestCourierWithoutReceipt: a pack of a released study whose receipts were deleted tells a site, whose answer was
-// carried, that the study is released, and claims no receipt.
+// TestCourierWithoutReceipt: a pack of a released study whose receipts were deleted tells a site,
+// whose answer was carried, that the study is released, and claims no receipt.
 func TestCourierWithoutReceipt(t *testing.T) {
 	ctx := context.Background()
 	for _, form := range []int{0, study.FormCommitted} {
@@ -207,15 +218,16 @@ func TestCourierWithoutReceipt(t *testing.T) {
 			t.Errorf("form %d: the release: %v", form, err)
 		}
 		_, err = c.Contribute(ctx, g.hash, g.body(2, "yes"))
-		if form != 0 && err != nil || form == 0 && (err == nil || !strings.Contains(err.Error(), "no key to seal")) {
+		if form != 0 && err != nil || form == 0 &&
+			(err == nil || !strings.Contains(err.Error(), "no key to seal")) {
 			t.Errorf("form %d: the receipt: %v", form, err)
 		}
 		w.end()
 	}
 }
 
-// TestNoDigestConfirmsAGuessPostgres: the same of PostgreSQL's tables while a study is open, for a reader without the
-// key of ballots.
+// TestNoDigestConfirmsAGuessPostgres: the same of PostgreSQL's tables while a study is open, for a
+// reader without the key of ballots.
 func TestNoDigestConfirmsAGuessPostgres(t *testing.T) {
 	ctx := context.Background()
 	w := newWorldIn(t, testserver.Database, nil)
@@ -230,7 +242,8 @@ func TestNoDigestConfirmsAGuessPostgres(t *testing.T) {
 	var row string
 	must(0, db.QueryRow(ctx, "SELECT contributions::text FROM caucus_store.contributions").Scan(&row))
 	digest, numbers := sha256.Sum256(body), sha256.Sum256(body[sha256.Size:])
-	for what, held := range map[string][]byte{"digest": digest[:], "numbers' digest": numbers[:], "numbers": body[sha256.Size:]} {
+	for what, held := range map[string][]byte{"digest": digest[:], "numbers' digest": numbers[:],
+		"numbers": body[sha256.Size:]} {
 		if found := strings.Contains(row, hex.EncodeToString(held)); found != (what == "digest") {
 			t.Errorf("the row holds the %s: %t", what, found)
 		}

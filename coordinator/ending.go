@@ -24,7 +24,8 @@ func (s *Server) CloseStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summar
 	if _, err := c.step(ctx, life.Closed{}, nil); err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("study closed by an operator", "study", c.hash, "by", members.CallerOf(ctx).Name)
+	s.config.Log.Info("study closed by an operator", "study", c.hash, "by",
+		members.CallerOf(ctx).Name)
 	s.scheduler.nudge()
 	return s.summarize(ctx, c)
 }
@@ -36,11 +37,15 @@ func (s *Server) AmendStudy(ctx context.Context, r *pb.AmendRequest) (*pb.Summar
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.amend(ctx, s.scheduler.releaser, func(e study.Ending) (study.Ending, error) { return s.newEnding(e, r) })
+	a, err := c.amend(ctx, s.scheduler.releaser, func(e study.Ending) (study.Ending, error) {
+		return s.newEnding(e, r)
+	})
 	if err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("study amended", "study", c.hash, "amendment", a.Number, "reopened", a.Reopens, "deadline", a.Ending.Deadline, "minimum", a.Ending.Minimum, "by", members.CallerOf(ctx).Name)
+	s.config.Log.Info("study amended", "study", c.hash, "amendment", a.Number, "reopened",
+		a.Reopens, "deadline", a.Ending.Deadline, "minimum", a.Ending.Minimum, "by",
+		members.CallerOf(ctx).Name)
 	s.scheduler.nudge()
 	return s.summarize(ctx, c)
 }
@@ -72,16 +77,21 @@ func (s *Server) newEnding(e study.Ending, r *pb.AmendRequest) (study.Ending, er
 	return e, nil
 }
 
-// amend signs the next amendment and commits it together with the state machine's step. It resumes a
-// failed study only if the ledger has no entry of the study. It does not resume while a proof is
-// known that the ledger was restored from an older copy, because a missing entry then proves nothing.
-func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.Ending) (study.Ending, error)) (a study.Amendment, err error) {
+// amend signs the next amendment and commits it together with the state machine's step. It resumes
+// a failed study only if the ledger has no entry of the study. It does not resume while a proof is
+// known that the ledger was restored from an older copy, because a missing entry then proves
+// nothing.
+func (c *runningStudy) amend(ctx context.Context, r releaser,
+	change func(study.Ending) (study.Ending, error)) (a study.Amendment, err error) {
 	if !c.advancing.TryLock() {
 		return a, fmt.Errorf("amend study: %w: it is being folded or released right now", protocol.ErrBusy)
 	}
 	defer c.advancing.Unlock()
 	var failed bool
-	if err := c.view(ctx, func(m *life.Study) error { failed = m.State == study.Failed; return nil }); err != nil {
+	if err := c.view(ctx, func(m *life.Study) error {
+		failed = m.State == study.Failed
+		return nil
+	}); err != nil {
 		return a, err
 	}
 	charged := false
@@ -111,7 +121,8 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 		return a, err
 	}
 	if c.machine.State == study.Open && failed || c.machine.State == study.Failed && !failed {
-		return a, fmt.Errorf("amend study: %w: it is %s since just now", protocol.ErrBusy, c.machine.State)
+		return a, fmt.Errorf("amend study: %w: it is %s since just now", protocol.ErrBusy,
+			c.machine.State)
 	}
 	ending, err := change(c.machine.Ending())
 	if err != nil {
@@ -122,17 +133,19 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 	if err != nil {
 		return a, err
 	}
-	signed := study.Signed{Document: document, Signature: r.signer.Sign(protocol.AmendmentDocument, document)}
-	_, err = c.stepLocked(ctx, life.Amended{Document: document, Charged: charged}, func(tx records.Tx, e life.Effect) error {
-		stored, ok := e.(life.StoreAmendment)
-		if !ok {
-			if failed { // the failure deleted the bodies, so the contributions are marked as lost
-				return tx.LoseSum(c.hash, now)
+	signed := study.Signed{Document: document,
+		Signature: r.signer.Sign(protocol.AmendmentDocument, document)}
+	_, err = c.stepLocked(ctx, life.Amended{Document: document, Charged: charged},
+		func(tx records.Tx, e life.Effect) error {
+			stored, ok := e.(life.StoreAmendment)
+			if !ok {
+				if failed { // the failure deleted the bodies, so the contributions are marked as lost
+					return tx.LoseSum(c.hash, now)
+				}
+				return nil
 			}
-			return nil
-		}
-		return tx.AddAmendment(c.hash, signed, stored.Number)
-	})
+			return tx.AddAmendment(c.hash, signed, stored.Number)
+		})
 	if err != nil {
 		return a, err
 	}

@@ -68,16 +68,21 @@ func TestClosed(t *testing.T) {
 	}
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 4)))
 	must(w.operator.CloseStudy(ctx, "trial"))
-	if _, err := w.parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 4)); !errors.Is(err, study.ErrNotOpen) {
+	if _, err := w.parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 4)); !errors.Is(err,
+		study.ErrNotOpen) {
 		t.Errorf("a contribution after it was closed: %v", err)
 	}
 	w.wait("trial", study.Released)
-	if r := must(w.operator.Release(ctx, "trial")).Release; r.Parties != 2 || r.Sealed != study.SealedByOperator {
+	if r := must(w.operator.Release(ctx, "trial")).Release; r.Parties != 2 ||
+		r.Sealed != study.SealedByOperator {
 		t.Errorf("%d parties, sealed by %q", r.Parties, r.Sealed)
 	}
-	for _, verb := range []func(context.Context, string) (protocol.Study, error){w.operator.CloseStudy, func(ctx context.Context, ref string) (protocol.Study, error) {
-		return w.operator.Amend(ctx, ref, protocol.AmendOptions{Deadline: w.clock.Now().Add(24 * time.Hour)})
-	}} {
+	for _, verb := range []func(context.Context, string) (protocol.Study,
+		error){w.operator.CloseStudy,
+		func(ctx context.Context, ref string) (protocol.Study, error) {
+			return w.operator.Amend(ctx, ref,
+				protocol.AmendOptions{Deadline: w.clock.Now().Add(24 * time.Hour)})
+		}} {
 		if _, err := verb(ctx, "trial"); !errors.Is(err, study.ErrNotOpen) {
 			t.Errorf("after its release: %v", err)
 		}
@@ -109,10 +114,13 @@ func TestReopened(t *testing.T) {
 	w, s := newTrialWorld(t, 4, func(p *study.Plan) { p.Minimum, p.Floor = 3, 2 })
 	first := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 4)))
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 4)))
-	if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(-time.Minute)}); !errors.Is(err, study.ErrAmendment) {
+	if _, err := w.operator.Amend(ctx, "trial",
+		protocol.AmendOptions{Deadline: w.clock.Now().Add(-time.Minute)}); !errors.Is(err,
+		study.ErrAmendment) {
 		t.Errorf("a deadline in the past: %v", err)
 	}
-	must(w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}))
+	must(w.operator.Amend(ctx, "trial",
+		protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}))
 	w.clock.add(90 * time.Minute)
 	if now := must(w.operator.Study(ctx, "trial")); now.State != study.Open {
 		t.Fatalf("it is %s before its extended deadline", now.State)
@@ -123,17 +131,20 @@ func TestReopened(t *testing.T) {
 	}
 	w.stop()
 	w.start()
-	must(w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour), Minimum: 2}))
+	must(w.operator.Amend(ctx, "trial",
+		protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour), Minimum: 2}))
 	w.stop()
 	w.start()
 	now := w.wait("trial", study.Open)
-	if now.Summary.Amendments != 2 || now.Minimum != 2 || now.Contributed != 0 || len(now.Missing) != 4 {
+	if now.Summary.Amendments != 2 || now.Minimum != 2 || now.Contributed != 0 ||
+		len(now.Missing) != 4 {
 		t.Errorf("%+v, missing %v", now.Summary, now.Missing)
 	}
 	if list := must(w.parties["p0"].Studies(ctx)); !list.Studies[0].Lost || !list.Studies[0].Mine {
 		t.Errorf("p0 is told %+v", list.Studies[0])
 	}
-	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(3, 4)); !errors.Is(err, study.ErrOtherBytes) {
+	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(3, 4)); !errors.Is(err,
+		study.ErrOtherBytes) {
 		t.Errorf("other bytes than before: %v", err)
 	}
 	again := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 4)))
@@ -144,13 +155,15 @@ func TestReopened(t *testing.T) {
 	w.clock.add(2 * time.Hour)
 	w.wait("trial", study.Released)
 	r := must(w.operator.Release(ctx, "trial"))
-	if c := r.Release.Contributed; len(c) != 2 || c[0] != "p0" || c[1] != "p2" || len(r.Release.Amendments) != 2 {
+	if c := r.Release.Contributed; len(c) != 2 || c[0] != "p0" || c[1] != "p2" ||
+		len(r.Release.Amendments) != 2 {
 		t.Errorf("contributed %v, %d amendments", c, len(r.Release.Amendments))
 	}
 	if n := must(w.server.scheduler.releaser.ledger.Totals(ctx))[privacy.Party].Charges; n != 1 {
 		t.Errorf("the ledger holds %d charges", n)
 	}
-	if _, err := protocol.ParseAmendments(s.Plan, s.Hash, r.Release.Amendments, w.operator.Keys()); err != nil {
+	if _, err := protocol.ParseAmendments(s.Plan, s.Hash, r.Release.Amendments,
+		w.operator.Keys()); err != nil {
 		t.Error(err)
 	}
 }
@@ -168,7 +181,9 @@ func TestNotReopenedAfterACharge(t *testing.T) {
 	c := w.server.registry.byHash(s.Hash)
 	charges := must(must(c.studyChecker(ctx)).task.Charges(0))
 	must(0, study.ChargeAll(ctx, l, s.Hash, charges))
-	if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), "drawn and charged") {
+	if _, err := w.operator.Amend(ctx, "trial",
+		protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err,
+		study.ErrNotOpen) || !strings.Contains(err.Error(), "drawn and charged") {
 		t.Errorf("reopened after its charge: %v", err)
 	}
 }
@@ -191,7 +206,9 @@ func TestLostChargeReopensNothing(t *testing.T) {
 	}
 	must(0, must(journal.OpenSQLite(filepath.Join(w.config.Dir, folder.LedgerFile))).Close())
 	w.start()
-	if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err, protocol.ErrUnavailable) {
+	if _, err := w.operator.Amend(ctx, "trial",
+		protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err,
+		protocol.ErrUnavailable) {
 		t.Errorf("reopened by a ledger that has forgotten its charge: %v", err)
 	}
 }
@@ -206,7 +223,9 @@ func TestPutBackReopensNothing(t *testing.T) {
 	w.server.scheduler.releaser.witness.mu.Lock()
 	w.server.scheduler.releaser.witness.behind = privacy.ErrBehind
 	w.server.scheduler.releaser.witness.mu.Unlock()
-	if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err, protocol.ErrUnavailable) {
+	if _, err := w.operator.Amend(ctx, "trial",
+		protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err,
+		protocol.ErrUnavailable) {
 		t.Errorf("reopened by a coordinator that was put back: %v", err)
 	}
 }

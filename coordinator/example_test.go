@@ -38,7 +38,8 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	operator, err := protocol.Dial(profile, protocol.DialOptions{Coordinator: server.Addr()}) // port 0 took a free one
+	// port 0 took a free one
+	operator, err := protocol.Dial(profile, protocol.DialOptions{Coordinator: server.Addr()})
 	if err != nil {
 		panic(err)
 	}

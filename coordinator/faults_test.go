@@ -35,7 +35,8 @@ func (w *world) raw(id protocol.Identity) *grpc.ClientConn {
 		RootCAs: roots, ServerName: "coordinator.caucus.internal", MinVersion: tls.VersionTLS13,
 		Certificates: []tls.Certificate{must(tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key)))},
 	}
-	c := must(grpc.NewClient(w.server.Addr(), grpc.WithTransportCredentials(credentials.NewTLS(config))))
+	c := must(grpc.NewClient(w.server.Addr(),
+		grpc.WithTransportCredentials(credentials.NewTLS(config))))
 	w.t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -45,7 +46,8 @@ func (w *world) identity(name string) protocol.Identity {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
+	return must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)),
+		must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
 }
 
 // small opens a study of n parties on an n-row pool.
@@ -117,7 +119,8 @@ func TestTornUploads(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, protocol.ErrBusy) || time.Now().After(until) { // the torn one is not quite over
+		// the torn one is not quite over
+		if !errors.Is(err, protocol.ErrBusy) || time.Now().After(until) {
 			t.Fatalf("after torn uploads: %v", err)
 		}
 	}
@@ -129,7 +132,9 @@ func TestTornUploads(t *testing.T) {
 // TestLimits: who calls too much is told to come back; nobody else is.
 func TestLimits(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *folder.Config) { c.Limits.Rate, c.Limits.Burst, c.Limits.Calls = 0.001, 8, 2 })
+	w := newWorld(t, func(c *folder.Config) {
+		c.Limits.Rate, c.Limits.Burst, c.Limits.Calls = 0.001, 8, 2
+	})
 	c := w.enrol("busy")
 	var err error
 	for range 9 {
@@ -180,7 +185,8 @@ func TestMachineTrouble(t *testing.T) {
 	if !errors.Is(err, protocol.ErrUnavailable) || !strings.Contains(err.Error(), "disk is full") {
 		t.Fatalf("invite on a full disk: %v", err)
 	}
-	if _, err = p0.Contribute(ctx, s.Hash, ballotFor(0, 3)); err != nil && !errors.Is(err, protocol.ErrUnavailable) {
+	if _, err = p0.Contribute(ctx, s.Hash, ballotFor(0, 3)); err != nil &&
+		!errors.Is(err, protocol.ErrUnavailable) {
 		t.Errorf("contribute on a full disk: %v", err)
 	}
 	must(db.Exec("PRAGMA max_page_count = 1000000"))
@@ -189,17 +195,20 @@ func TestMachineTrouble(t *testing.T) {
 		t.Errorf("%d contributions", s.Contributed)
 	}
 
-	if _, err := New(w.config); err == nil || !strings.Contains(err.Error(), "another coordinator runs on it") {
+	if _, err := New(w.config); err == nil ||
+		!strings.Contains(err.Error(), "another coordinator runs on it") {
 		t.Errorf("a second coordinator on the folder: %v", err)
 	}
 	w.stop()
-	if _, err := p1.Contribute(ctx, s.Hash, ballotFor(1, 3)); !errors.Is(err, protocol.ErrUnavailable) || !protocol.Retry(err) {
+	if _, err := p1.Contribute(ctx, s.Hash, ballotFor(1, 3)); !errors.Is(err,
+		protocol.ErrUnavailable) || !protocol.Retry(err) {
 		t.Errorf("coordinator is away: %v", err)
 	}
 	w.start()
 	for _, c := range []*protocol.Client{p1, p2} {
 		for {
-			_, err := c.Contribute(ctx, s.Hash, ballotFor(map[*protocol.Client]int{p1: 1, p2: 2}[c], 3))
+			_, err := c.Contribute(ctx, s.Hash,
+				ballotFor(map[*protocol.Client]int{p1: 1, p2: 2}[c], 3))
 			if err == nil {
 				break
 			}
@@ -209,23 +218,27 @@ func TestMachineTrouble(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
-	if again := must(p0.Contribute(ctx, s.Hash, ballotFor(0, 3))); string(again.Document) != string(receipt.Document) {
+	if again := must(p0.Contribute(ctx, s.Hash,
+		ballotFor(0, 3))); string(again.Document) != string(receipt.Document) {
 		t.Error("another receipt after the restart")
 	}
 	w.wait("trial", study.Released)
 	release := must(w.operator.Release(ctx, "trial")).Release
 	w.stop()
-	agree(t, w.config.Dir, s.Plan, poolOf(3), [][]byte{ballotFor(0, 3), ballotFor(1, 3), ballotFor(2, 3)}, release)
+	agree(t, w.config.Dir, s.Plan, poolOf(3),
+		[][]byte{ballotFor(0, 3), ballotFor(1, 3), ballotFor(2, 3)}, release)
 }
 
 func TestPortInUse(t *testing.T) {
 	w, other := newWorld(t, nil), newWorld(t, nil)
 	other.stop()
 	other.config.Listen = w.server.Addr()
-	if _, err := New(other.config); !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), "another program listens there") {
+	if _, err := New(other.config); !errors.Is(err, syscall.EADDRINUSE) ||
+		!strings.Contains(err.Error(), "another program listens there") {
 		t.Errorf("port in use: %v", err)
 	}
-	if err := folder.Init(folder.InitOptions{Dir: w.config.Dir}); err == nil || !strings.Contains(err.Error(), "there is a coordinator already") {
+	if err := folder.Init(folder.InitOptions{Dir: w.config.Dir}); err == nil ||
+		!strings.Contains(err.Error(), "there is a coordinator already") {
 		t.Errorf("init again: %v", err)
 	}
 }
@@ -253,7 +266,8 @@ func TestBudget(t *testing.T) {
 	}
 	w.wait("trial", study.Released)
 	again.Name = "third"
-	if _, err := w.operator.CreateStudy(ctx, must(again.Canonical()), nil); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "too little left") {
+	if _, err := w.operator.CreateStudy(ctx, must(again.Canonical()), nil); !errors.Is(err,
+		study.ErrPlan) || !strings.Contains(err.Error(), "too little left") {
 		t.Errorf("third study: %v", err)
 	}
 }
@@ -262,18 +276,24 @@ func TestBudget(t *testing.T) {
 // no log and no metric.
 func TestNothingInTheLog(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *folder.Config) { c.Metrics = "127.0.0.1:0"; c.Health = true; c.Reflection = true })
+	w := newWorld(t, func(c *folder.Config) {
+		c.Metrics = "127.0.0.1:0"
+		c.Health = true
+		c.Reflection = true
+	})
 	roster, pool := names(2), poolOf(400)
 	for _, p := range roster {
 		w.enrol(string(p))
 	}
 	s := w.open(planOf(roster, pool, w.clock.Now().Add(time.Hour)), pool)
 	const planted = "PLANTED-7F3A9"
-	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, []byte(planted)); !errors.Is(err, study.ErrContribution) {
+	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, []byte(planted)); !errors.Is(err,
+		study.ErrContribution) {
 		t.Errorf("planted body: %v", err)
 	}
 	bad := append(ballotFor(0, 400), 0xff)
-	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, bad); !errors.Is(err, study.ErrContribution) {
+	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, bad); !errors.Is(err,
+		study.ErrContribution) {
 		t.Errorf("bad body: %v", err)
 	}
 	bodies := [][]byte{ballotFor(0, 400), ballotFor(1, 400)}
@@ -301,7 +321,9 @@ func TestNothingInTheLog(t *testing.T) {
 		}
 	}
 	for _, text := range []string{w.log.String(), metrics} {
-		for _, secret := range []string{planted, fmt.Sprintf("%x", planted), fmt.Sprintf("%x", bodies[0]), fmt.Sprintf("%v", bodies[0]), fmt.Sprintf("%x", bad[2:])} {
+		for _, secret := range []string{planted, fmt.Sprintf("%x", planted),
+			fmt.Sprintf("%x", bodies[0]), fmt.Sprintf("%v", bodies[0]), fmt.Sprintf("%x",
+				bad[2:])} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%q is in:\n%s", secret, text)
 			}
@@ -312,11 +334,14 @@ func TestNothingInTheLog(t *testing.T) {
 			t.Errorf("the log does not say %s", want)
 		}
 	}
-	h := must(grpc_health_v1.NewHealthClient(w.raw(w.identity("prober"))).Check(ctx, &grpc_health_v1.HealthCheckRequest{}))
+	h := must(grpc_health_v1.NewHealthClient(w.raw(w.identity("prober"))).Check(ctx,
+		&grpc_health_v1.HealthCheckRequest{}))
 	if h.Status != grpc_health_v1.HealthCheckResponse_SERVING {
 		t.Errorf("health is %v", h.Status)
 	}
-	if _, err := grpc_health_v1.NewHealthClient(newWorld(t, nil).raw(w.identity("other"))).Check(ctx, &grpc_health_v1.HealthCheckRequest{}); err == nil {
+	if _, err := grpc_health_v1.NewHealthClient(newWorld(t,
+		nil).raw(w.identity("other"))).Check(ctx,
+		&grpc_health_v1.HealthCheckRequest{}); err == nil {
 		t.Error("health is on by default, or for strangers")
 	}
 }

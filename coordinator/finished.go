@@ -17,18 +17,20 @@ import (
 	"caucus/study/life"
 )
 
-// finished is the part of a finished study that stays in memory: its summaries, and who may see them. A plan may
-// have megabytes, so everything else is read from the store for each request.
+// finished is the part of a finished study that stays in memory: its summaries, and who may see
+// them. A plan may have megabytes, so everything else is read from the store for each request.
 type finished struct {
-	summary, mine *pb.Summary // shared and never changed; summary is for operators, mine for a party that contributed
-	// parties holds the names of the roster, and missing the names of those who have not contributed, sorted,
-	// one on each line. Studies with the same parties share the string.
+	// shared and never changed; summary is for operators, mine for a party that contributed
+	summary, mine *pb.Summary
+	// parties holds the names of the roster, and missing the names of those who have not
+	// contributed, sorted, one on each line. Studies with the same parties share the string.
 	parties, missing unique.Handle[string]
 	lost             []study.PartyID
 	readers          []string
 }
 
-// settle drops a finished study's machine from memory. The caller holds mu, and calls settle before it releases mu.
+// settle drops a finished study's machine from memory. The caller holds mu, and calls settle before
+// it releases mu.
 func (c *runningStudy) settle() {
 	if c.machine == nil || !protocol.Final(c.machine.State) {
 		return
@@ -42,7 +44,8 @@ func (c *runningStudy) settle() {
 
 // finish makes the part that stays in memory. It shares no memory with the machine.
 func (c *runningStudy) finish(m *life.Study) *finished {
-	f := &finished{summary: proto.Clone(summary(c, m, protocol.Caller{})).(*pb.Summary), readers: slices.Clone(m.Plan.Readers)}
+	f := &finished{summary: proto.Clone(summary(c, m, protocol.Caller{})).(*pb.Summary),
+		readers: slices.Clone(m.Plan.Readers)}
 	f.mine = proto.Clone(f.summary).(*pb.Summary)
 	f.mine.Mine = true
 	var missing []study.PartyID
@@ -88,7 +91,8 @@ func (f *finished) of(caller protocol.Caller) *pb.Summary {
 	listed := among(f.parties, caller.Name)
 	mine := listed && caller.Role == protocol.RoleParty && !among(f.missing, caller.Name)
 	switch {
-	case caller.Role != protocol.RoleOperator && !listed && !slices.Contains(f.readers, caller.Name):
+	case caller.Role != protocol.RoleOperator && !listed &&
+		!slices.Contains(f.readers, caller.Name):
 		return nil
 	case caller.Role == protocol.RoleParty && slices.Contains(f.lost, study.PartyID(caller.Name)):
 		s := proto.Clone(f.summary).(*pb.Summary)
@@ -101,7 +105,8 @@ func (f *finished) of(caller protocol.Caller) *pb.Summary {
 }
 
 // summaryFor is the summary for a caller's list, nil if the caller may not see the study.
-func (c *runningStudy) summaryFor(ctx context.Context, caller protocol.Caller) (*pb.Summary, error) {
+func (c *runningStudy) summaryFor(ctx context.Context, caller protocol.Caller) (*pb.Summary,
+	error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
@@ -113,7 +118,8 @@ func (c *runningStudy) summaryFor(ctx context.Context, caller protocol.Caller) (
 		if caller.Role != protocol.RoleOperator {
 			return nil, nil
 		}
-		return &pb.Summary{PlanHash: c.hash[:], Name: c.name, State: string(c.row.State), Reason: err.Error()}, nil
+		return &pb.Summary{PlanHash: c.hash[:], Name: c.name, State: string(c.row.State),
+			Reason: err.Error()}, nil
 	}
 	if err != nil || !visible(c, c.machine, caller) {
 		return nil, err
@@ -146,11 +152,12 @@ func summary(c *runningStudy, m *life.Study, caller protocol.Caller) *pb.Summary
 	}
 }
 
-// visible reports whether a caller may see a study. Operators see all; parties and readers see opened
-// studies that name them.
+// visible reports whether a caller may see a study. Operators see all; parties and readers see
+// opened studies that name them.
 func visible(c *runningStudy, s *life.Study, caller protocol.Caller) bool {
 	if caller.Role == protocol.RoleOperator {
 		return true
 	}
-	return s.State != study.InDraft && (c.roster[study.PartyID(caller.Name)] || slices.Contains(s.Plan.Readers, caller.Name))
+	return s.State != study.InDraft &&
+		(c.roster[study.PartyID(caller.Name)] || slices.Contains(s.Plan.Readers, caller.Name))
 }

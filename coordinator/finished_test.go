@@ -53,7 +53,8 @@ func TestFinishedStudiesLeaveMemory(t *testing.T) {
 	look := func(when string) {
 		t.Helper()
 		grown := heap() - before
-		for end := time.Now().Add(10 * time.Second); grown > int64(studies*kept) && time.Now().Before(end); {
+		for end := time.Now().Add(10 * time.Second); grown > int64(studies*kept) &&
+			time.Now().Before(end); {
 			time.Sleep(20 * time.Millisecond) // answers are still being sent, their buffers in use
 			grown = heap() - before
 		}
@@ -72,7 +73,8 @@ func TestFinishedStudiesLeaveMemory(t *testing.T) {
 	look("finished")
 	must(w.parties["p0"].Studies(ctx))
 	for i := range studies {
-		if s := must(w.operator.Study(ctx, fmt.Sprint("large", i))); len(s.PlanBytes) < planBytes || s.State != study.Failed {
+		if s := must(w.operator.Study(ctx, fmt.Sprint("large", i))); len(s.PlanBytes) < planBytes ||
+			s.State != study.Failed {
 			t.Errorf("study %d is %s with a plan of %d bytes", i, s.State, len(s.PlanBytes))
 		}
 	}
@@ -98,7 +100,8 @@ func TestFinishedStudiesAreListed(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		c := w.server.registry.byHash(s.Hash)
-		for name, client := range map[string]*protocol.Client{"p0": w.parties["p0"], "p2": w.parties["p2"], "stranger": w.parties["stranger"], "operator": w.operator} {
+		for name, client := range map[string]*protocol.Client{"p0": w.parties["p0"],
+			"p2": w.parties["p2"], "stranger": w.parties["stranger"], "operator": w.operator} {
 			caller := protocol.Caller{Name: name, Role: protocol.RoleParty}
 			if name == "operator" {
 				caller.Role = protocol.RoleOperator
@@ -108,14 +111,17 @@ func TestFinishedStudiesAreListed(t *testing.T) {
 			must(0, c.load(ctx))
 			if visible(c, c.machine, caller) {
 				m := c.machine
-				want = []protocol.Summary{{Hash: s.Hash, Name: "trial", Kind: "classify", State: m.State, Deadline: m.Plan.Deadline, Roster: 3, Contributed: 2, Minimum: 2, Mine: name == "p0"}}
+				want = []protocol.Summary{{Hash: s.Hash, Name: "trial", Kind: "classify",
+					State: m.State, Deadline: m.Plan.Deadline, Roster: 3, Contributed: 2,
+					Minimum: 2, Mine: name == "p0"}}
 			}
 			c.settle()
 			c.mu.Unlock()
 			if (len(want) == 0) != (name == "stranger") {
 				t.Errorf("%s: %s sees %d studies", when, name, len(want))
 			}
-			if got := must(client.Studies(ctx)).Studies; len(got) != len(want) || len(got) > 0 && !reflect.DeepEqual(got, want) {
+			if got := must(client.Studies(ctx)).Studies; len(got) != len(want) || len(got) > 0 &&
+				!reflect.DeepEqual(got, want) {
 				t.Errorf("%s: %s is told %+v, want %+v", when, name, got, want)
 			}
 		}
@@ -168,7 +174,9 @@ func TestFinishedStudiesShareRosters(t *testing.T) {
 // TestAmong: a name is among lines exactly where it is one of them.
 func TestAmong(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.Map(rapid.StringMatching("[a-c._-]{1,3}"), func(s string) study.PartyID { return study.PartyID(s) })
+		name := rapid.Map(rapid.StringMatching("[a-c._-]{1,3}"), func(s string) study.PartyID {
+			return study.PartyID(s)
+		})
 		all, one := rapid.SliceOf(name).Draw(t, "all"), name.Draw(t, "one")
 		if got, want := among(lines(all), string(one)), slices.Contains(all, one); got != want {
 			t.Errorf("%t, want %t", got, want)

@@ -69,7 +69,8 @@ func (w *world) flood(certificate tls.Certificate, method string, connections, c
 		}}
 		for range calls {
 			under.Go(func() {
-				r := must(http.NewRequestWithContext(ctx, http.MethodPost, "https://"+w.server.Addr()+method, newUnfinished(4<<20, &said, end)))
+				r := must(http.NewRequestWithContext(ctx, http.MethodPost,
+					"https://"+w.server.Addr()+method, newUnfinished(4<<20, &said, end)))
 				r.Header.Set("Content-Type", "application/grpc")
 				r.Header.Set("Te", "trailers")
 				if reply, err := transport.RoundTrip(r); err == nil {
@@ -149,7 +150,8 @@ func TestStrangersHoldNoMemory(t *testing.T) {
 			}
 		})
 	}
-	if _, err := protocol.Enrol(ctx, invitation, must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}); err != nil && !errors.Is(err, protocol.ErrBusy) {
+	if _, err := protocol.Enrol(ctx, invitation, must(protocol.NewEnrolment()),
+		protocol.DialOptions{Now: w.clock.Now}); err != nil && !errors.Is(err, protocol.ErrBusy) {
 		t.Errorf("the invitation afterwards: %v", err)
 	}
 }
@@ -159,5 +161,6 @@ func pairOf(id protocol.Identity) tls.Certificate {
 }
 
 func keyOf(v protocol.Invitation) tls.Certificate {
-	return tls.Certificate{Certificate: [][]byte{v.Certificate}, PrivateKey: must(x509.ParsePKCS8PrivateKey(v.Key))}
+	return tls.Certificate{Certificate: [][]byte{v.Certificate},
+		PrivateKey: must(x509.ParsePKCS8PrivateKey(v.Key))}
 }

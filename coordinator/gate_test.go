@@ -19,14 +19,16 @@ import (
 )
 
 // stalled begins a contribution of a party and sends no more than its header.
-func (w *world) stalled(id protocol.Identity, s protocol.Study, body []byte) grpc.ClientStreamingClient[pb.ContributeRequest, pb.Signed] {
+func (w *world) stalled(id protocol.Identity, s protocol.Study,
+	body []byte) grpc.ClientStreamingClient[pb.ContributeRequest, pb.Signed] {
 	w.t.Helper()
 	stream := must(pb.NewStudiesClient(w.raw(id)).Contribute(context.Background()))
 	digest := sha256.Sum256(body)
 	must(0, stream.Send(&pb.ContributeRequest{Part: &pb.ContributeRequest_Header{Header: &pb.ContributionHeader{
 		PlanHash: s.Hash[:], Size: uint64(len(body)), Sha256: digest[:],
 	}}}))
-	for until := time.Now().Add(5 * time.Second); len(w.server.uploads) == 0; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(5 * time.Second); len(w.server.uploads) ==
+		0; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			w.t.Fatal("the upload was not begun")
 		}
@@ -37,7 +39,8 @@ func (w *world) stalled(id protocol.Identity, s protocol.Study, body []byte) grp
 // free waits until no place for an upload is taken.
 func (w *world) free() {
 	w.t.Helper()
-	for until := time.Now().Add(5 * time.Second); len(w.server.uploads) > 0; time.Sleep(time.Millisecond) {
+	for until :=
+		time.Now().Add(5 * time.Second); len(w.server.uploads) > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			w.t.Fatal("the place in memory was not given back")
 		}
@@ -57,7 +60,8 @@ func TestRevokedStreamDies(t *testing.T) {
 	s := w.small(2)
 	stream := w.stalled(id, s, ballotFor(0, 2))
 	must(0, w.operator.Revoke(context.Background(), "p0"))
-	if err := answer(stream); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "revoked") {
+	if err := answer(stream); !errors.Is(err, protocol.ErrDenied) ||
+		!strings.Contains(err.Error(), "revoked") {
 		t.Errorf("the stream ends with %v", err)
 	}
 	w.free()
@@ -71,7 +75,9 @@ func TestRevokedStreamDies(t *testing.T) {
 func TestRevokedConnectionDies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
-	conn := must(tls.Dial("tcp", w.server.Addr(), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{pairOf(w.identity("p0"))}, NextProtos: []string{"h2"}}))
+	conn := must(tls.Dial("tcp", w.server.Addr(),
+		&tls.Config{InsecureSkipVerify: true,
+			Certificates: []tls.Certificate{pairOf(w.identity("p0"))}, NextProtos: []string{"h2"}}))
 	defer conn.Close()
 	must(conn.Read(make([]byte, 1))) // the coordinator has spoken, so it has let it in
 	must(0, w.operator.Revoke(context.Background(), "p0"))
@@ -101,7 +107,8 @@ func TestExpiredMidStream(t *testing.T) {
 	w.clock.add(until.Sub(w.clock.Now()) - 300*time.Millisecond)
 	// The plan's deadline is over by now, so the stream is a fetch of the plan's
 	// pool that nobody reads; the connection is the one from before.
-	stream, err := studies.DownloadPool(context.Background(), &pb.DownloadRequest{Study: s.Hash.String()})
+	stream, err := studies.DownloadPool(context.Background(),
+		&pb.DownloadRequest{Study: s.Hash.String()})
 	if err == nil {
 		_, err = stream.Recv()
 	}
@@ -116,7 +123,8 @@ func TestExpiredMidStream(t *testing.T) {
 		t.Errorf("the stream ends with %v, want ErrExpired", err)
 	}
 	w.clock.add(time.Second)
-	if _, err := studies.List(context.Background(), &pb.ListRequest{}); !errors.Is(protocol.FromStatus(err), protocol.ErrExpired) {
+	if _, err := studies.List(context.Background(),
+		&pb.ListRequest{}); !errors.Is(protocol.FromStatus(err), protocol.ErrExpired) {
 		t.Errorf("the next call on the connection: %v, want ErrExpired", err)
 	}
 }
@@ -125,7 +133,9 @@ func TestExpiredMidStream(t *testing.T) {
 // is given up and gives its place back.
 func TestSlowUploads(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *folder.Config) { c.Limits.Silence, c.Limits.Slowest = 200*time.Millisecond, 1000 })
+	w := newWorld(t, func(c *folder.Config) {
+		c.Limits.Silence, c.Limits.Slowest = 200*time.Millisecond, 1000
+	})
 	id := w.identity("p0")
 	pool := poolOf(800)
 	for _, p := range names(2) {
@@ -133,7 +143,8 @@ func TestSlowUploads(t *testing.T) {
 	}
 	s := w.open(planOf(names(2), pool, w.clock.Now().Add(time.Hour)), pool)
 	body := ballotFor(0, 800) // 100 bytes or so: it may take 0.3 seconds
-	if err := answer(w.stalled(id, s, body)); !errors.Is(err, protocol.ErrBusy) || !strings.Contains(err.Error(), "nothing arrived") {
+	if err := answer(w.stalled(id, s, body)); !errors.Is(err, protocol.ErrBusy) ||
+		!strings.Contains(err.Error(), "nothing arrived") {
 		t.Errorf("a silent upload ends with %v", err)
 	}
 	w.free()
@@ -152,7 +163,8 @@ func TestSlowUploads(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}()
-	if err := answer(stream); !errors.Is(err, protocol.ErrBusy) || !strings.Contains(err.Error(), "did not arrive within") {
+	if err := answer(stream); !errors.Is(err, protocol.ErrBusy) ||
+		!strings.Contains(err.Error(), "did not arrive within") {
 		t.Errorf("a slow upload ends with %v", err)
 	}
 	<-sent
@@ -179,7 +191,8 @@ func TestPlacesAreShared(t *testing.T) {
 			}
 			continue
 		}
-		if err := answer(stream); !errors.Is(err, protocol.ErrBusy) || !strings.Contains(err.Error(), "2 uploads") {
+		if err := answer(stream); !errors.Is(err, protocol.ErrBusy) ||
+			!strings.Contains(err.Error(), "2 uploads") {
 			t.Errorf("third upload of one member: %v", err)
 		}
 	}
@@ -239,15 +252,21 @@ func TestOnlyTLS13(t *testing.T) {
 	if err := dial(&tls.Config{Certificates: []tls.Certificate{pair}}); err != nil {
 		t.Errorf("TLS 1.3: %v", err)
 	}
-	if err := dial(&tls.Config{Certificates: []tls.Certificate{pair}, MaxVersion: tls.VersionTLS12}); err == nil || !strings.Contains(err.Error(), "protocol version") {
+	if err := dial(&tls.Config{Certificates: []tls.Certificate{pair},
+		MaxVersion: tls.VersionTLS12}); err == nil ||
+		!strings.Contains(err.Error(), "protocol version") {
 		t.Errorf("TLS 1.2: %v", err)
 	}
-	if err := dial(&tls.Config{}); err == nil || !strings.Contains(err.Error(), "certificate required") {
+	if err := dial(&tls.Config{}); err == nil ||
+		!strings.Contains(err.Error(), "certificate required") {
 		t.Errorf("no certificate: %v", err)
 	}
 	// The other way round: a coordinator that only speaks TLS 1.2.
-	old := must(protocol.ServerTLS(w.server.authority, time.Now, func(protocol.Caller) error { return nil }))
-	old.MinVersion, old.MaxVersion, old.NextProtos = tls.VersionTLS12, tls.VersionTLS12, []string{"h2"}
+	old := must(protocol.ServerTLS(w.server.authority, time.Now, func(protocol.Caller) error {
+		return nil
+	}))
+	old.MinVersion, old.MaxVersion, old.NextProtos = tls.VersionTLS12, tls.VersionTLS12,
+		[]string{"h2"}
 	listener := must(tls.Listen("tcp", "127.0.0.1:0", old))
 	done := make(chan struct{})
 	go func() {
@@ -261,8 +280,10 @@ func TestOnlyTLS13(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	c := must(protocol.Dial(id, protocol.DialOptions{Coordinator: listener.Addr().String(), Timeout: 2 * time.Second}))
-	if _, err := c.Studies(context.Background()); err == nil || !strings.Contains(err.Error(), "protocol version") {
+	c := must(protocol.Dial(id, protocol.DialOptions{Coordinator: listener.Addr().String(),
+		Timeout: 2 * time.Second}))
+	if _, err := c.Studies(context.Background()); err == nil ||
+		!strings.Contains(err.Error(), "protocol version") {
 		t.Errorf("a coordinator that speaks TLS 1.2: %v", err)
 	}
 	c.Close()

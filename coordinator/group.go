@@ -12,22 +12,26 @@ import (
 	"caucus/study/life"
 )
 
-// Contributions that arrive while others are being written to disk are decided and stored together, in one
-// transaction with one wait for the disk. The result is the same as if they came one after the other:
+// Contributions that arrive while others are being written to disk are decided and stored together,
+// in one transaction with one wait for the disk. The result is the same as if they came one after
+// the other:
 //
-//   - Each contribution is stored in a savepoint. If one cannot be stored, its savepoint is undone and the
-//     group ends before it. So no contribution is decided after a step of the machine that did not happen.
-//   - Nobody gets a receipt or a refusal before the transaction is on disk. If the transaction fails, all
-//     callers of the group get its error and try again. So a party that is twice in a group is never refused
-//     because of bytes that were not stored.
+//   - Each contribution is stored in a savepoint. If one cannot be stored, its savepoint is undone
+//     and the group ends before it. So no contribution is decided after a step of the machine that
+//     did not happen.
+//   - Nobody gets a receipt or a refusal before the transaction is on disk. If the transaction
+//     fails, all callers of the group get its error and try again. So a party that is twice in a
+//     group is never refused because of bytes that were not stored.
 
 // errNoAnswer goes to the callers of a group whose storing panicked.
 var errNoAnswer = errors.New("store contribution: it was given up")
 
 // contribute decides on a contribution with a valid body. It returns the receipt once receipt and
 // body are stored. The same transaction refuses a party that was revoked during its upload.
-func (c *runningStudy) contribute(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte, now time.Time) (protocol.Receipt, error) {
-	p := &pending{caller: caller, receipt: r, body: body, now: now, done: make(chan struct{}), err: errNoAnswer}
+func (c *runningStudy) contribute(ctx context.Context, caller protocol.Caller, r protocol.Receipt,
+	body []byte, now time.Time) (protocol.Receipt, error) {
+	p := &pending{caller: caller, receipt: r, body: body, now: now, done: make(chan struct{}),
+		err: errNoAnswer}
 	c.queueMu.Lock()
 	c.queue = append(c.queue, p)
 	c.queueMu.Unlock()
@@ -65,7 +69,8 @@ func (c *runningStudy) storeQueue(ctx context.Context) {
 	}
 	var together, apart []*pending
 	for _, p := range group {
-		if c.isLost(p.receipt.Party, p.receipt.Body) || c.machine.State == study.Open && !p.now.Before(c.machine.Ending().Deadline) {
+		if c.isLost(p.receipt.Party, p.receipt.Body) || c.machine.State == study.Open &&
+			!p.now.Before(c.machine.Ending().Deadline) {
 			apart = append(apart, p)
 		} else {
 			together = append(together, p)
@@ -79,8 +84,9 @@ func (c *runningStudy) storeQueue(ctx context.Context) {
 	}
 }
 
-// storeApart stores a contribution that is in no group: lost bytes that came again, or a contribution after the
-// deadline. The latter is refused as late, even if the scheduler has not yet checked the deadline.
+// storeApart stores a contribution that is in no group: lost bytes that came again, or a
+// contribution after the deadline. The latter is refused as late, even if the scheduler has not yet
+// checked the deadline.
 func (c *runningStudy) storeApart(ctx context.Context, p *pending) (protocol.Receipt, error) {
 	if err := c.load(ctx); err != nil {
 		return protocol.Receipt{}, err
@@ -119,7 +125,8 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 				continue
 			}
 			from := machine.State
-			effects, err := machine.Step(life.Contributed{Party: p.receipt.Party, Plan: p.receipt.Plan, Body: p.receipt.Body})
+			effects, err := machine.Step(life.Contributed{Party: p.receipt.Party,
+				Plan: p.receipt.Plan, Body: p.receipt.Body})
 			if err != nil {
 				p.err = err
 				continue
@@ -133,7 +140,8 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 				return err
 			}
 			if undone != nil {
-				p.err, rest, torn = fmt.Errorf("store study %s: %w", c.hash, undone), group[i+1:], true
+				p.err, rest, torn = fmt.Errorf("store study %s: %w", c.hash,
+					undone), group[i+1:], true
 				break
 			}
 			if wrote {
@@ -165,7 +173,8 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 	return rest
 }
 
-func (c *runningStudy) keep(tx records.Tx, from study.State, effects []life.Effect, p *pending) (wrote bool, err error) {
+func (c *runningStudy) keep(tx records.Tx, from study.State, effects []life.Effect,
+	p *pending) (wrote bool, err error) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case life.StoreContribution:

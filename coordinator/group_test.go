@@ -78,7 +78,8 @@ func together(t *testing.T, c *runningStudy, n int, contribute func(i int) error
 	for i := range n {
 		under.Go(func() { errs[i] = contribute(i) })
 	}
-	for waiting, until := 0, time.Now().Add(20*time.Second); waiting < n; time.Sleep(time.Millisecond) {
+	for waiting, until := 0,
+		time.Now().Add(20*time.Second); waiting < n; time.Sleep(time.Millisecond) {
 		c.queueMu.Lock()
 		waiting = len(c.queue)
 		c.queueMu.Unlock()
@@ -93,7 +94,8 @@ func together(t *testing.T, c *runningStudy, n int, contribute func(i int) error
 
 // sends is a party's contribution of its own row.
 func (w *world) sends(s protocol.Study, i, n int) error {
-	_, err := w.parties[fmt.Sprint("p", i)].Contribute(context.Background(), s.Hash, ballotFor(i, n))
+	_, err := w.parties[fmt.Sprint("p", i)].Contribute(context.Background(), s.Hash,
+		ballotFor(i, n))
 	return err
 }
 
@@ -139,10 +141,14 @@ func TestGroupRefuses(t *testing.T) {
 		}
 	}
 	stored := func() (n int) {
-		must(0, w.server.store.View(ctx, func(tx records.Tx) error { n = len(must(tx.Received(s.Hash))); return nil }))
+		must(0, w.server.store.View(ctx, func(tx records.Tx) error {
+			n = len(must(tx.Received(s.Hash)))
+			return nil
+		}))
 		return n
 	}
-	if got := must(w.operator.Study(ctx, "trial")); stored() != n-1 || len(got.Missing) != 1 || got.Missing[0] != "p3" || got.State != study.Open {
+	if got := must(w.operator.Study(ctx, "trial")); stored() != n-1 || len(got.Missing) != 1 ||
+		got.Missing[0] != "p3" || got.State != study.Open {
 		t.Errorf("%d are stored, missing %v, %s", stored(), got.Missing, got.State)
 	}
 	if err := w.sends(s, 3, n); err != nil {
@@ -173,11 +179,13 @@ func TestGroupRevoked(t *testing.T) {
 	<-c.lead
 	under.Wait()
 	for i, err := range errs {
-		if revoked := errors.Is(err, protocol.ErrDenied); revoked != (i == 1) || err != nil && !revoked {
+		if revoked := errors.Is(err, protocol.ErrDenied); revoked != (i == 1) || err != nil &&
+			!revoked {
 			t.Errorf("p%d: %v", i, err)
 		}
 	}
-	if got := must(w.operator.Study(ctx, "trial")); len(got.ContributedBy) != n-1 || got.State != study.Open {
+	if got := must(w.operator.Study(ctx, "trial")); len(got.ContributedBy) != n-1 ||
+		got.State != study.Open {
 		t.Errorf("%s, contributed by %v", got.State, got.ContributedBy)
 	}
 }
@@ -195,7 +203,8 @@ func TestGroupNotPersisted(t *testing.T) {
 			t.Errorf("p%d: %v, want ErrUnavailable", i, err)
 		}
 	}
-	if got := must(w.operator.Study(context.Background(), "trial")); got.State != study.Open || len(got.ContributedBy) != 0 {
+	if got := must(w.operator.Study(context.Background(), "trial")); got.State != study.Open ||
+		len(got.ContributedBy) != 0 {
 		t.Errorf("%s, contributed by %v", got.State, got.ContributedBy)
 	}
 	h.mu.Lock()
@@ -221,7 +230,8 @@ func TestGroupSameParty(t *testing.T) {
 		receipts := make([]protocol.Receipt, 4)
 		errs := together(t, c, 4, func(i int) (err error) { // two of one body, two of another
 			body := ballotFor(i/2, 3)
-			r := must(protocol.Receipt{Plan: s.Hash, Party: "p0", Body: sha256.Sum256(body), Size: len(body), Received: time.Now().UTC()}.Sign(w.server.signer))
+			r := must(protocol.Receipt{Plan: s.Hash, Party: "p0", Body: sha256.Sum256(body),
+				Size: len(body), Received: time.Now().UTC()}.Sign(w.server.signer))
 			receipts[i], err = c.contribute(context.Background(), caller, r, body, w.clock.Now())
 			return err
 		})
@@ -233,7 +243,8 @@ func TestGroupSameParty(t *testing.T) {
 			switch same := i/2 == first/2; {
 			case commit != nil && !errors.Is(err, protocol.ErrUnavailable):
 				t.Errorf("nothing is stored, and one is told %v", err)
-			case commit == nil && same && (err != nil || string(receipts[i].Document) != string(receipts[first].Document)):
+			case commit == nil && same &&
+				(err != nil || string(receipts[i].Document) != string(receipts[first].Document)):
 				t.Errorf("the same bytes again: %v", err)
 			case commit == nil && !same && !errors.Is(err, study.ErrOtherBytes):
 				t.Errorf("other bytes: %v", err)
@@ -248,7 +259,8 @@ func (w *world) callerOf(name string) protocol.Caller {
 	store := must(records.Open(cmp.Or(w.config.Store, w.config.Path(folder.StoreFile))))
 	defer store.Close()
 	caller := protocol.Caller{Name: name, Role: protocol.RoleParty}
-	must(0, store.DB.Read.QueryRow("SELECT serial FROM certificates WHERE name = $1", name).Scan(&caller.Serial))
+	must(0, store.DB.Read.QueryRow("SELECT serial FROM certificates WHERE name = $1",
+		name).Scan(&caller.Serial))
 	return caller
 }
 

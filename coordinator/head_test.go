@@ -55,7 +55,8 @@ func TestWholeFolderPutBack(t *testing.T) {
 	w.stop()
 
 	text := string(must(os.ReadFile(w.config.HeadFile())))
-	if h := must(privacy.ParseHead(text)); len(r.Release.Ledger) != 1 || h != (privacy.Head{Sequence: 1, Hash: r.Release.Ledger[0].Hash}) {
+	if h := must(privacy.ParseHead(text)); len(r.Release.Ledger) != 1 ||
+		h != (privacy.Head{Sequence: 1, Hash: r.Release.Ledger[0].Hash}) {
 		t.Errorf("the head file says %s, the release %v", text, r.Release.Ledger)
 	}
 	if first.Ledger.Sequence != 0 {
@@ -76,12 +77,14 @@ func TestWholeFolderPutBack(t *testing.T) {
 	if !strings.Contains(w.log.String(), "behind what was published") {
 		t.Error("the log does not say that the ledger was put back")
 	}
-	if _, err := folder.Reconcile(ctx, dir, nil, nil); err == nil || !strings.Contains(err.Error(), "another coordinator runs") {
+	if _, err := folder.Reconcile(ctx, dir, nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "another coordinator runs") {
 		t.Errorf("reconciling under a running coordinator: %v", err)
 	}
 	w.stop()
 
-	if _, err := folder.Reconcile(ctx, dir, nil, nil); err == nil || !strings.Contains(err.Error(), "give the releases that they made") {
+	if _, err := folder.Reconcile(ctx, dir, nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "give the releases that they made") {
 		t.Errorf("reconciling without saying what: %v", err)
 	}
 	lost := must(folder.Reconcile(ctx, dir, r.Release.Ledger, nil))
@@ -93,7 +96,8 @@ func TestWholeFolderPutBack(t *testing.T) {
 	}
 	w.start()
 	w.wait(s.Plan.Name, study.Released) // a second draw, and paid for: entry 3
-	if totals := must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
+	if totals :=
+		must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
 		t.Errorf("%d charges, want 2", totals[privacy.Party].Charges)
 	}
 }
@@ -133,7 +137,8 @@ func TestReconcileOnce(t *testing.T) {
 	}
 	// Its end alone shows that something came before it.
 	fourth := history(5, 6)
-	if _, err := folder.Reconcile(ctx, dir, fourth[1:], nil); err == nil || !strings.Contains(err.Error(), "1 entries were published and are lost") {
+	if _, err := folder.Reconcile(ctx, dir, fourth[1:], nil); err == nil ||
+		!strings.Contains(err.Error(), "1 entries were published and are lost") {
 		t.Errorf("an entry whose forerunner nobody knows: %v", err)
 	}
 	if charged := must(folder.Reconcile(ctx, dir, fourth, nil)); len(charged) != 2 {

@@ -45,7 +45,8 @@ func labelsPlan(roster []study.PartyID, pool []byte, deadline time.Time) study.P
 	return withTerms(p, pool)
 }
 
-func keptPlan(kind, mechanism string, unit privacy.Unit, terms any, roster []study.PartyID, pool []byte, deadline time.Time) study.Plan {
+func keptPlan(kind, mechanism string, unit privacy.Unit, terms any, roster []study.PartyID,
+	pool []byte, deadline time.Time) study.Plan {
 	p := planOf(roster, pool, deadline)
 	p.Kind, p.Mechanism, p.Unit, p.Noise, p.Records = kind, mechanism, unit, study.NoiseSite, 20
 	must(0, p.SetTerms(terms))
@@ -66,17 +67,22 @@ func contributionTo(task study.Task, i, records int) []byte {
 	var text strings.Builder
 	text.WriteString("a,b,y\n")
 	for range records {
-		fmt.Fprintf(&text, "%g,%g,%s\n", 10*r.Float64(), r.Float64(), []string{"no", "yes"}[r.IntN(2)])
+		fmt.Fprintf(&text, "%g,%g,%s\n", 10*r.Float64(), r.Float64(),
+			[]string{"no", "yes"}[r.IntN(2)])
 	}
-	encoded, _, err := task.Plan().Schema.EncodeLabelled(must(dataset.ReadCSV(strings.NewReader(text.String()), dataset.Format{})))
+	encoded, _, err :=
+		task.Plan().Schema.EncodeLabelled(must(dataset.ReadCSV(strings.NewReader(text.String()),
+			dataset.Format{})))
 	must(0, err)
 	made := must(task.Contribute(study.NewInputs(encoded, fmt.Append(nil, i))))
 	ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
-	return must(made.Body(must(study.Settle(context.Background(), ledger, task.Hash(), made.Requests))))
+	return must(made.Body(must(study.Settle(context.Background(), ledger, task.Hash(),
+		made.Requests))))
 }
 
 // keptWorld has an open study of three parties whose contributions are kept.
-func keptWorld(t *testing.T, plan func([]study.PartyID, []byte, time.Time) study.Plan, change func(*folder.Config)) (w *world, s protocol.Study, pool []byte, bodies [][]byte) {
+func keptWorld(t *testing.T, plan func([]study.PartyID, []byte, time.Time) study.Plan,
+	change func(*folder.Config)) (w *world, s protocol.Study, pool []byte, bodies [][]byte) {
 	t.Helper()
 	w = newWorld(t, change)
 	roster := names(3)
@@ -95,7 +101,8 @@ func agreeKept(t testing.TB, s protocol.Study, pool []byte, bodies [][]byte, r s
 	task := must(newStudyChecker(s.Plan, pool)).task
 	all := gathered(task, bodies)
 	want := must(task.Finish(all, nil))
-	if string(want.Body) != string(r.Result.Body) || r.Parties != len(bodies) || len(r.Published) != 0 || len(r.Ledger) != 0 {
+	if string(want.Body) != string(r.Result.Body) || r.Parties != len(bodies) ||
+		len(r.Published) != 0 || len(r.Ledger) != 0 {
 		t.Errorf("the release of %d parties does not follow from %d contributions", r.Parties, len(bodies))
 	}
 	var sum []byte
@@ -120,9 +127,12 @@ func (w *world) stored() (bodies, sums int) {
 // no bit of the release. With the release they are gone.
 func TestKept(t *testing.T) {
 	ctx := context.Background()
-	for name, plan := range map[string]func([]study.PartyID, []byte, time.Time) study.Plan{"ratio": ratioPlan, "labels": labelsPlan} {
+	for name, plan := range map[string]func([]study.PartyID, []byte,
+		time.Time) study.Plan{"ratio": ratioPlan, "labels": labelsPlan} {
 		t.Run(name, func(t *testing.T) {
-			w, s, pool, bodies := keptWorld(t, plan, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
+			w, s, pool, bodies := keptWorld(t, plan, func(c *folder.Config) {
+				c.WitnessWait = 24 * time.Hour
+			})
 			for _, i := range []int{2, 0, 1} {
 				must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, bodies[i]))
 			}
@@ -157,7 +167,9 @@ func TestDamagedKept(t *testing.T) {
 			INSERT INTO sums (study, contributions, sum, digest) SELECT study, 1, x'00', x'00' FROM contributions WHERE party = 'p0'`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, s, pool, bodies := keptWorld(t, ratioPlan, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
+			w, s, pool, bodies := keptWorld(t, ratioPlan, func(c *folder.Config) {
+				c.WitnessWait = 24 * time.Hour
+			})
 			receipt := must(w.parties["p0"].Contribute(ctx, s.Hash, bodies[0]))
 			must(w.parties["p1"].Contribute(ctx, s.Hash, bodies[1]))
 			if c.early {
@@ -184,7 +196,8 @@ func TestDamagedKept(t *testing.T) {
 			if must(w.parties["p1"].Studies(ctx)).Studies[0].Lost {
 				t.Error("p1 is asked for its bytes too")
 			}
-			if _, err := w.parties["p0"].Contribute(ctx, s.Hash, bodies[1]); !errors.Is(err, study.ErrOtherBytes) {
+			if _, err := w.parties["p0"].Contribute(ctx, s.Hash, bodies[1]); !errors.Is(err,
+				study.ErrOtherBytes) {
 				t.Errorf("other bytes: %v", err)
 			}
 			w.stop()
@@ -204,7 +217,9 @@ func TestDamagedKept(t *testing.T) {
 // brings again, is given up at the repair deadline.
 func TestKeptRepairDeadline(t *testing.T) {
 	ctx := context.Background()
-	w, s, pool, bodies := keptWorld(t, labelsPlan, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
+	w, s, pool, bodies := keptWorld(t, labelsPlan, func(c *folder.Config) {
+		c.WitnessWait = 24 * time.Hour
+	})
 	for i, p := range names(3) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, bodies[i]))
 	}
@@ -216,7 +231,8 @@ func TestKeptRepairDeadline(t *testing.T) {
 	w.until("stored contributions are damaged: check the disk. Their parties are asked for the same bytes")
 	w.clock.add(w.config.Repair + time.Minute)
 	got := w.wait("trial", study.Released)
-	if !slices.Equal(got.ContributedBy, []string{"p0", "p2"}) || !slices.Equal(got.Missing, []string{"p1"}) {
+	if !slices.Equal(got.ContributedBy, []string{"p0", "p2"}) ||
+		!slices.Equal(got.Missing, []string{"p1"}) {
 		t.Errorf("contributed %v, missing %v", got.ContributedBy, got.Missing)
 	}
 	r := must(w.operator.Release(ctx, "trial")).Release
@@ -227,7 +243,9 @@ func TestKeptRepairDeadline(t *testing.T) {
 // release.
 func TestKeptBackup(t *testing.T) {
 	ctx := context.Background()
-	w, s, pool, bodies := keptWorld(t, ratioPlan, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
+	w, s, pool, bodies := keptWorld(t, ratioPlan, func(c *folder.Config) {
+		c.WitnessWait = 24 * time.Hour
+	})
 	for i, p := range names(3) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, bodies[i]))
 	}
@@ -245,7 +263,8 @@ func TestKeptBackup(t *testing.T) {
 
 // sealed is a coordinator without a network that has a sealed study of so many
 // contributions in its store.
-func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Plan, parties int, body func(study.Task, int) []byte) (*Server, *runningStudy) {
+func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Plan, parties int,
+	body func(study.Task, int) []byte) (*Server, *runningStudy) {
 	t.Helper()
 	ctx, now := context.Background(), time.Now()
 	pool := poolOf(30)
@@ -258,19 +277,22 @@ func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Pl
 	t.Cleanup(func() { store.Close() })
 	must(0, store.Update(ctx, func(tx records.Tx) error {
 		must(0, tx.AddPool(p.Pool, pool))
-		return tx.AddStudy(records.Study{Hash: h, Name: p.Name, Plan: text, Signature: signer.Sign(protocol.PlanDocument, text), Created: now, State: study.Sealed})
+		return tx.AddStudy(records.Study{Hash: h, Name: p.Name, Plan: text,
+			Signature: signer.Sign(protocol.PlanDocument, text), Created: now, State: study.Sealed})
 	}))
 	for i, party := range p.Roster {
 		b := body(task, i)
 		must(0, store.Update(ctx, func(tx records.Tx) error {
-			r := protocol.Receipt{Plan: h, Party: party, Body: sha256.Sum256(b), Document: []byte{1}, Signature: []byte{1}}
+			r := protocol.Receipt{Plan: h, Party: party, Body: sha256.Sum256(b),
+				Document: []byte{1}, Signature: []byte{1}}
 			return tx.AddContribution(r, b)
 		}))
 	}
 	c := folder.DefaultConfig(".")
 	c.WitnessWait, c.Clock = 0, clock.Clock{}.Complete()
 	c.Checkpoint, c.Log = func(string) {}, slog.New(slog.DiscardHandler)
-	s := &Server{config: c, counts: watch.NewCounts(), authority: must(protocol.NewAuthority(now)), signer: signer, store: store}
+	s := &Server{config: c, counts: watch.NewCounts(), authority: must(protocol.NewAuthority(now)),
+		signer: signer, store: store}
 	s.keys = must(protocol.FollowKeys(signer.Key(), nil))
 	must(0, s.assemble(&pages{}))
 	for _, party := range p.Roster {
@@ -287,12 +309,16 @@ func TestEarlierVersion(t *testing.T) {
 		p.TermsDigest = strings.Repeat("0", 64)
 		return p
 	}
-	s, running := sealed(t, earlier, 2, func(_ study.Task, i int) []byte { return ballotFor(i, 30) })
-	if _, err := running.studyChecker(t.Context()); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "another version") {
+	s, running := sealed(t, earlier, 2, func(_ study.Task, i int) []byte {
+		return ballotFor(i, 30)
+	})
+	if _, err := running.studyChecker(t.Context()); !errors.Is(err, study.ErrPlan) ||
+		!strings.Contains(err.Error(), "another version") {
 		t.Errorf("it takes contributions: %v", err)
 	}
 	s.scheduler.move(t.Context(), running)
-	if m := machineOf(running); m.State != study.Failed || !strings.Contains(m.Reason, "another version of the program made its plan") {
+	if m := machineOf(running); m.State != study.Failed ||
+		!strings.Contains(m.Reason, "another version of the program made its plan") {
 		t.Errorf("it is %s: %q", m.State, m.Reason)
 	}
 }
@@ -313,7 +339,8 @@ type writtenTx struct {
 	to *writtenStore
 }
 
-func (t *writtenTx) SetSum(h study.Hash, sum []byte, contributions int, folded []records.Contribution) error {
+func (t *writtenTx) SetSum(h study.Hash, sum []byte, contributions int,
+	folded []records.Contribution) error {
 	t.to.mu.Lock()
 	t.to.bytes += len(sum)
 	t.to.mu.Unlock()
@@ -386,7 +413,8 @@ func BenchmarkFold(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				made := map[int][]byte{} // of few parties: the rest have their bodies with other digests
+				// of few parties: the rest have their bodies with other digests
+				made := map[int][]byte{}
 				s, running := sealed(b, c.plan, 2000, func(task study.Task, i int) []byte {
 					if made[i%50] == nil {
 						made[i%50] = contributionTo(task, i%50, c.records)

@@ -11,8 +11,8 @@ import (
 )
 
 // bodies iterates over the stored bodies of a study whose task keeps them (study.Keeper), with one
-// body in memory at a time. It writes nothing. No other goroutine moves the bodies while the study is
-// folded or released. A missing body yields errMissingBody.
+// body in memory at a time. It writes nothing. No other goroutine moves the bodies while the study
+// is folded or released. A missing body yields errMissingBody.
 func (c *runningStudy) bodies(ctx context.Context, s *life.Study) study.Bodies {
 	return func(yield func([]byte, error) bool) {
 		for _, party := range s.ByBody() {

@@ -30,14 +30,17 @@ func TestRotate(t *testing.T) {
 	}
 	s := w.small(3)
 	first := w.server.signer.Key()
-	stolen := must(protocol.LoadAuthority(w.config.Path(folder.CAFile), w.config.Path(folder.CAKeyFile)))
+	stolen := must(protocol.LoadAuthority(w.config.Path(folder.CAFile),
+		w.config.Path(folder.CAKeyFile)))
 	before := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
 	memory := filepath.Join(t.TempDir(), "memory") // of p0, from before
-	keeps := must(protocol.Dial(id, protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now, Memory: memory}))
+	keeps := must(protocol.Dial(id,
+		protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now, Memory: memory}))
 	must(keeps.Studies(ctx))
 	keeps.Close()
 	for range 2 {
-		if _, err := folder.Rotate(w.config.Dir, w.clock.Now()); err == nil || !strings.Contains(err.Error(), "another coordinator runs") {
+		if _, err := folder.Rotate(w.config.Dir, w.clock.Now()); err == nil ||
+			!strings.Contains(err.Error(), "another coordinator runs") {
 			t.Errorf("rotated under a running coordinator: %v", err)
 		}
 		w.stop()
@@ -49,12 +52,14 @@ func TestRotate(t *testing.T) {
 			}
 		}
 	}
-	for _, file := range []string{"ca.pem", "ca.key", "signer.key", "ca-1.pem", "ca-1.key", "signer-1.key"} {
+	for _, file := range []string{"ca.pem", "ca.key", "signer.key", "ca-1.pem", "ca-1.key",
+		"signer-1.key"} {
 		if _, err := os.Stat(w.config.Path(file)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s of an earlier generation is left: %v", file, err)
 		}
 	}
-	if again := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3))); string(again.Document) != string(before.Document) {
+	if again := must(w.parties["p0"].Contribute(ctx, s.Hash,
+		ballotFor(0, 3))); string(again.Document) != string(before.Document) {
 		t.Error("another receipt after the change")
 	}
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 3)))
@@ -74,13 +79,15 @@ func TestRotate(t *testing.T) {
 	defer c.Close()
 	renewed := must(c.Renew(ctx))
 	if renewed.Outdated() || len(renewed.Successions) != 2 || renewed.Signer != first {
-		t.Errorf("renewed: outdated %v, %d successions", renewed.Outdated(), len(renewed.Successions))
+		t.Errorf("renewed: outdated %v, %d successions", renewed.Outdated(),
+			len(renewed.Successions))
 	}
 	c2 := w.dial(renewed)
 	defer c2.Close()
 	must(c2.Contribute(ctx, s.Hash, ballotFor(2, 3)))
 
-	late := must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
+	late := must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)),
+		must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
 	c3 := w.dial(late)
 	defer c3.Close()
 	must(c3.Studies(ctx))
@@ -109,8 +116,10 @@ func TestRotate(t *testing.T) {
 		t.Error("a new profile is of an old authority")
 	}
 	again := w.identity("p0")
-	for what, who := range map[string]protocol.Identity{"a new operator": profile, "a party enrolled anew": again} {
-		c, err := protocol.Dial(who, protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now, Memory: memory})
+	for what, who := range map[string]protocol.Identity{"a new operator": profile,
+		"a party enrolled anew": again} {
+		c, err := protocol.Dial(who,
+			protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now, Memory: memory})
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue
@@ -118,7 +127,8 @@ func TestRotate(t *testing.T) {
 		if _, err := c.Study(ctx, "trial"); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, err := protocol.ParseReceipt(before.Document, before.Signature, c.Keys()); err != nil {
+		if _, err := protocol.ParseReceipt(before.Document, before.Signature,
+			c.Keys()); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 		c.Close()
@@ -126,14 +136,18 @@ func TestRotate(t *testing.T) {
 
 	// Who stole the first generation is no coordinator to those who followed, but
 	// still is to those who did not.
-	config := must(protocol.ServerTLS(stolen, w.clock.Now, func(protocol.Caller) error { return nil }))
+	config := must(protocol.ServerTLS(stolen, w.clock.Now, func(protocol.Caller) error {
+		return nil
+	}))
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	impostor := grpc.NewServer(grpc.Creds(credentials.NewTLS(config)))
 	done := make(chan error, 1)
 	go func() { done <- impostor.Serve(listener) }()
 	defer func() { impostor.Stop(); <-done }()
-	for who, want := range map[*protocol.Identity]string{&renewed: "is not the coordinator", &id: "another version"} {
-		c := must(protocol.Dial(*who, protocol.DialOptions{Coordinator: listener.Addr().String(), Now: w.clock.Now}))
+	for who, want := range map[*protocol.Identity]string{&renewed: "is not the coordinator",
+		&id: "another version"} {
+		c := must(protocol.Dial(*who,
+			protocol.DialOptions{Coordinator: listener.Addr().String(), Now: w.clock.Now}))
 		if _, err := c.Studies(ctx); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the impostor is heard: %v, want …%s…", err, want)
 		}
@@ -214,7 +228,8 @@ func TestRotateOften(t *testing.T) {
 	for range protocol.MaxSuccessions {
 		must(folder.Rotate(w.config.Dir, w.clock.Now()))
 	}
-	if _, err := folder.Rotate(w.config.Dir, w.clock.Now()); err == nil || !strings.Contains(err.Error(), "make a new coordinator") {
+	if _, err := folder.Rotate(w.config.Dir, w.clock.Now()); err == nil ||
+		!strings.Contains(err.Error(), "make a new coordinator") {
 		t.Errorf("once more: %v", err)
 	}
 	w.start() // the parties call
@@ -237,8 +252,8 @@ func TestRotateOften(t *testing.T) {
 	must(folder.Backup(ctx, w.config.Dir, filepath.Join(t.TempDir(), "backup"), w.clock.Now()))
 }
 
-// TestAddresses: who calls learns where the replicas are, by a document that the coordinator signed. An identity
-// that came with an address of its own keeps it.
+// TestAddresses: who calls learns where the replicas are, by a document that the coordinator
+// signed. An identity that came with an address of its own keeps it.
 func TestAddresses(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)

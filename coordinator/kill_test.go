@@ -57,7 +57,8 @@ func runChild() {
 					if sum == nil {
 						sum = keptIn(tx, c.hash)
 					}
-					f := must(os.OpenFile(filepath.Join(dir, "sums"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
+					f := must(os.OpenFile(filepath.Join(dir, "sums"),
+						os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
 					fmt.Fprintf(f, "%x\n", sum)
 					f.Close()
 					return err
@@ -94,7 +95,8 @@ type child struct {
 
 func startChild(t *testing.T, dir, kill string) *child {
 	t.Helper()
-	c := &child{cmd: exec.CommandContext(t.Context(), must(os.Executable()))} // dead where the test ends early
+	// dead where the test ends early
+	c := &child{cmd: exec.CommandContext(t.Context(), must(os.Executable()))}
 	c.cmd.Env = append(os.Environ(), childFolder+"="+dir, childKill+"="+kill)
 	c.cmd.Stderr = os.Stderr
 	c.lines = bufio.NewScanner(must(c.cmd.StdoutPipe()))
@@ -148,11 +150,14 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 	w := newWorldIn(t, nil, nil)
 	identities := map[study.PartyID]protocol.Identity{}
 	for _, p := range roster {
-		text, _, err := w.operator.Invite(context.Background(), protocol.InviteOptions{Name: string(p)})
+		text, _, err := w.operator.Invite(context.Background(),
+			protocol.InviteOptions{Name: string(p)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		identities[p] = must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{}))
+		identities[p] = must(protocol.Enrol(context.Background(),
+			must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()),
+			protocol.DialOptions{}))
 	}
 	must(0, w.operator.UploadPool(context.Background(), plan.Pool, pool))
 	must(w.operator.CreateStudy(context.Background(), must(plan.Canonical()), nil))
@@ -167,7 +172,10 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 		if store != nil {
 			must(folder.Move(context.Background(), dir, store(t)))
 		}
-		effects, restarts := runKilled(t, dir, kill, plan, operator, identities, func(protocol.Signed) [][]byte { return bodies })
+		effects, restarts := runKilled(t, dir, kill, plan, operator, identities,
+			func(protocol.Signed) [][]byte {
+				return bodies
+			})
 		if restarts != min(len(kill), 1) {
 			t.Errorf("killed at %q: started again %d times", kill, restarts)
 		}
@@ -176,7 +184,8 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 		if slices.ContainsFunc(sums, func(s string) bool { return s != want }) {
 			t.Errorf("killed at %q: sums %v, want %s", kill, sums, want)
 		}
-		stores := must(folder.OpenStores(must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))))
+		stores := must(folder.OpenStores(must(folder.LoadConfig(filepath.Join(dir,
+			folder.ConfigFile)))))
 		defer stores.Close()
 		must(0, stores.Store.View(context.Background(), func(tx records.Tx) error {
 			hash := study.HashOf(must(plan.Canonical()))
@@ -216,7 +225,9 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 // effect and is started again. Parties contribute under their helper's acceptance, where
 // the plan has one. Everybody repeats what failed. It returns the effects and how often
 // it was started again.
-func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protocol.Identity, parties map[study.PartyID]protocol.Identity, under func(acceptance protocol.Signed) (bodies [][]byte)) (effects []string, restarts int) {
+func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protocol.Identity,
+	parties map[study.PartyID]protocol.Identity,
+	under func(acceptance protocol.Signed) (bodies [][]byte)) (effects []string, restarts int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -227,7 +238,9 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 	// where it was killed.
 	attempt := func(id protocol.Identity, call func(*protocol.Client) error) {
 		for {
-			client := must(protocol.Dial(id, protocol.DialOptions{Coordinator: c.address, Timeout: 5 * time.Second, Transfer: 5 * time.Second}))
+			client := must(protocol.Dial(id,
+				protocol.DialOptions{Coordinator: c.address, Timeout: 5 * time.Second,
+					Transfer: 5 * time.Second}))
 			err := call(client)
 			client.Close()
 			if err == nil {
@@ -243,7 +256,10 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 			}
 		}
 	}
-	attempt(operator, func(o *protocol.Client) error { _, err := o.Open(ctx, plan.Name); return err })
+	attempt(operator, func(o *protocol.Client) error {
+		_, err := o.Open(ctx, plan.Name)
+		return err
+	})
 	var bodies [][]byte
 	attempt(parties[plan.Roster[0]], func(o *protocol.Client) error {
 		s, err := o.Study(ctx, plan.Name)
@@ -268,8 +284,8 @@ func runKilled(t *testing.T, dir, kill string, plan study.Plan, operator protoco
 		}
 	}
 	for state := study.Open; state != study.Released; {
-		// As agents do all the time: without it no release is made after a start. With PostgreSQL a start asks for
-		// contributions again.
+		// As agents do all the time: without it no release is made after a start. With PostgreSQL a
+		// start asks for contributions again.
 		for i, p := range plan.Roster {
 			attempt(parties[p], func(o *protocol.Client) error {
 				list, err := o.Studies(ctx)
@@ -328,7 +344,8 @@ func TestLedgerBehind(t *testing.T) {
 	must(0, must(journal.OpenSQLite(filepath.Join(w.config.Dir, folder.LedgerFile))).Close())
 	w.start()
 	contribute("second")
-	for until := time.Now().Add(5 * time.Second); !strings.Contains(w.log.String(), "behind what was published"); {
+	for until := time.Now().Add(5 * time.Second); !strings.Contains(w.log.String(),
+		"behind what was published"); {
 		if time.Now().After(until) {
 			t.Fatalf("the log does not say that the ledger is behind\n%s", w.log)
 		}

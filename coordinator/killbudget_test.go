@@ -158,7 +158,8 @@ func TestKillBudget(t *testing.T) {
 		t.Run("of the "+at, func(t *testing.T) {
 			t.Parallel()
 			effects, helpers := carry(t, few, at, "", "")
-			drawn := map[string]string{"coordinator": "after set stored#1", "helper": "after ledger#1"}[at]
+			drawn := map[string]string{"coordinator": "after set stored#1",
+				"helper": "after ledger#1"}[at]
 			for _, e := range []string{drawn, "after failure stored#1", "after told stored#1"} {
 				if !slices.Contains(effects, e) {
 					t.Errorf("effect %q is not among %q", e, effects)

@@ -128,14 +128,18 @@ func (w *sharedWorld) copied(t *testing.T) (dir, second string) {
 	dir, second = filepath.Join(top, "coordinator"), filepath.Join(top, "helper")
 	copyFolder(dir, w.config.Dir)
 	copyFolder(second, w.helper.Dir)
-	for from, to := range map[string]string{w.config.HeadFile(): dir + ".head", w.config.SharesHead(): dir + ".shares.head", w.helper.Dir + ".head": second + ".head"} {
+	for from, to := range map[string]string{w.config.HeadFile(): dir + ".head",
+		w.config.SharesHead(): dir + ".shares.head", w.helper.Dir + ".head": second + ".head"} {
 		must(0, os.WriteFile(to, must(os.ReadFile(from)), 0o600))
 	}
 	address := "127.0.0.1:" + must(testlevel.FreePort())
-	settle(t, filepath.Join(dir, folder.ConfigFile), "address: "+w.config.Helper.Address, "address: "+address)
+	settle(t, filepath.Join(dir, folder.ConfigFile), "address: "+w.config.Helper.Address,
+		"address: "+address)
 	settle(t, filepath.Join(second, helper.ConfigFile), `listen: "127.0.0.1:0"`, "listen: "+address)
-	settle(t, filepath.Join(second, helper.ConfigFile), "# coordinator: ", "coordinator: "+w.server.sharing.keys[0].String())
-	settle(t, filepath.Join(second, helper.ConfigFile), "party: {epsilon: 1,", "party: {epsilon: 8,")
+	settle(t, filepath.Join(second, helper.ConfigFile), "# coordinator: ",
+		"coordinator: "+w.server.sharing.keys[0].String())
+	settle(t, filepath.Join(second, helper.ConfigFile), "party: {epsilon: 1,",
+		"party: {epsilon: 8,")
 	settle(t, filepath.Join(second, helper.ConfigFile), "minimum_parties: 3", "minimum_parties: 2")
 	return dir, second
 }
@@ -163,9 +167,12 @@ func TestKillShared(t *testing.T) {
 	identities := map[study.PartyID]protocol.Identity{}
 	roster := names(parties)
 	for _, p := range roster {
-		text, _, err := w.operator.Invite(context.Background(), protocol.InviteOptions{Name: string(p)})
+		text, _, err := w.operator.Invite(context.Background(),
+			protocol.InviteOptions{Name: string(p)})
 		must(0, err)
-		identities[p] = must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{}))
+		identities[p] = must(protocol.Enrol(context.Background(),
+			must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()),
+			protocol.DialOptions{}))
 	}
 	plan := planOf(roster, w.pool, time.Now().Add(time.Hour))
 	plan.Noise = study.NoiseAggregators
@@ -178,7 +185,9 @@ func TestKillShared(t *testing.T) {
 	sealing := must(protocol.LoadSealingKey(filepath.Join(w.helper.Dir, "sealing.key"))).Public()
 	under := func(acceptance protocol.Signed) (bodies [][]byte) {
 		for i, p := range roster {
-			bodies = append(bodies, must(uploading.Contribute(task, p, inputs(task, i), uploading.Agreement{Sealing: sealing, Acceptance: acceptance.Digest()})))
+			bodies = append(bodies,
+				must(uploading.Contribute(task, p, inputs(task, i),
+					uploading.Agreement{Sealing: sealing, Acceptance: acceptance.Digest()})))
 		}
 		return bodies
 	}
@@ -203,13 +212,16 @@ func TestKillShared(t *testing.T) {
 		defer store.Close()
 		must(0, store.View(context.Background(), func(tx records.Tx) error {
 			row := must(tx.Release(task.Hash()))
-			r := must(protocol.ParseRelease(row.Document, row.Signature, must(protocol.LoadSigner(filepath.Join(dir, folder.SignerFile))).Key()))
+			r := must(protocol.ParseRelease(row.Document, row.Signature,
+				must(protocol.LoadSigner(filepath.Join(dir, folder.SignerFile))).Key()))
 			if r.Parties != parties {
-				t.Errorf("killed at %q, the helper at %q: released of %d", killCoordinator, killHelper, r.Parties)
+				t.Errorf("killed at %q, the helper at %q: released of %d", killCoordinator,
+					killHelper, r.Parties)
 			}
 			for _, f := range verify.Claims(r, poolUnder(plan, w.pool)) {
 				if f.Verdict == evidence.Fails {
-					t.Errorf("killed at %q, the helper at %q: %s: %s", killCoordinator, killHelper, f.About, f.Says)
+					t.Errorf("killed at %q, the helper at %q: %s: %s", killCoordinator, killHelper,
+						f.About, f.Says)
 				}
 			}
 			for _, p := range roster {
@@ -220,12 +232,17 @@ func TestKillShared(t *testing.T) {
 		return effects, helpers
 	}
 	all, helpers := carry("", "")
-	for _, e := range []string{"after life.Opened#1", "after upload stored#1", "after batch folded#1", "after message stored#1", "after verdict stored#1", "after set stored#1", "after ledger#1", "after share stored#1", "after helper's share stored#1", "after life.ReleaseDone#1"} {
+	for _, e := range []string{"after life.Opened#1", "after upload stored#1",
+		"after batch folded#1", "after message stored#1", "after verdict stored#1",
+		"after set stored#1", "after ledger#1", "after share stored#1",
+		"after helper's share stored#1", "after life.ReleaseDone#1"} {
 		if !slices.Contains(all, e) {
 			t.Errorf("effect %q is not among %q", e, all)
 		}
 	}
-	for _, e := range []string{"after plan kept#1", "after acceptance stored#1", "after key stored#1", "after preparation stored#1", "after set stored#1", "after ledger#1", "after share stored#1"} {
+	for _, e := range []string{"after plan kept#1", "after acceptance stored#1",
+		"after key stored#1", "after preparation stored#1", "after set stored#1", "after ledger#1",
+		"after share stored#1"} {
 		if !slices.Contains(helpers, e) {
 			t.Errorf("the helper's effect %q is not among %q", e, helpers)
 		}
@@ -257,7 +274,8 @@ func TestKillTold(t *testing.T) {
 	// ask opens a server's part of a stopped folder.
 	ask := func(dir string, role shares.Role, head, key string, about func(*aggregators.Server)) {
 		t.Helper()
-		c := aggregators.Config{Role: role, Store: filepath.Join(dir, folder.SharesFile), Head: head, Signer: must(protocol.LoadSigner(filepath.Join(dir, key)))}
+		c := aggregators.Config{Role: role, Store: filepath.Join(dir, folder.SharesFile),
+			Head: head, Signer: must(protocol.LoadSigner(filepath.Join(dir, key)))}
 		if role == shares.Helper {
 			c.Sealing = must(protocol.LoadSealingKey(filepath.Join(dir, "sealing.key")))
 		}
@@ -273,7 +291,8 @@ func TestKillTold(t *testing.T) {
 	carry := func(killCoordinator, killHelper string) (effects, helpers []string) {
 		dir, second := w.copied(t)
 		h := keepHelper(t, second, killHelper)
-		for told, wait := false, 300*time.Millisecond; !told; killCoordinator, wait = "", 2*wait { // it tells when it starts, then each minute
+		// it tells when it starts, then each minute
+		for told, wait := false, 300*time.Millisecond; !told; killCoordinator, wait = "", 2*wait {
 			c := startChild(t, dir, killCoordinator)
 			late := time.AfterFunc(wait, func() { _ = c.cmd.Process.Signal(syscall.SIGTERM) })
 			for c.lines.Scan() {
@@ -284,12 +303,16 @@ func TestKillTold(t *testing.T) {
 			}
 			_ = c.cmd.Wait()
 			late.Stop()
-			ask(dir, shares.Coordinator, dir+".shares.head", folder.SharesKey, func(a *aggregators.Server) { told = len(must(a.Untold(ctx))) == 0 })
+			ask(dir, shares.Coordinator, dir+".shares.head", folder.SharesKey,
+				func(a *aggregators.Server) {
+					told = len(must(a.Untold(ctx))) == 0
+				})
 		}
 		helpers, _ = h.end()
 		ask(second, shares.Helper, second+".head", "signer.key", func(a *aggregators.Server) {
 			if n := must(a.Counts(ctx)); n != (aggregators.Counts{Failed: 1, Right: 3}) {
-				t.Errorf("killed at %q, the helper at %q: it has %+v", killCoordinator, killHelper, n)
+				t.Errorf("killed at %q, the helper at %q: it has %+v", killCoordinator, killHelper,
+					n)
 			}
 		})
 		return effects, helpers

@@ -31,32 +31,39 @@ func TestLife(t *testing.T) {
 	plan := planOf(roster, pool, w.clock.Now().Add(time.Hour))
 	must(0, w.operator.UploadPool(ctx, plan.Pool, pool))
 	must(0, w.operator.UploadPool(ctx, plan.Pool, pool)) // again: harmless
-	if _, err := w.operator.CreateStudy(ctx, must(plan.Canonical()), make([]byte, protocol.MaxForecast+1)); !errors.Is(err, protocol.ErrTooLarge) {
+	if _, err := w.operator.CreateStudy(ctx, must(plan.Canonical()),
+		make([]byte, protocol.MaxForecast+1)); !errors.Is(err, protocol.ErrTooLarge) {
 		t.Errorf("a forecast of any size: %v", err)
 	}
 	forecast := []byte(`{"helps":"perhaps"}`)
 	draft := must(w.operator.CreateStudy(ctx, must(plan.Canonical()), forecast))
-	if again := must(w.operator.CreateStudy(ctx, must(plan.Canonical()), []byte("another"))); again.Hash != draft.Hash || draft.State != study.InDraft {
+	if again := must(w.operator.CreateStudy(ctx, must(plan.Canonical()),
+		[]byte("another"))); again.Hash != draft.Hash || draft.State != study.InDraft {
 		t.Errorf("created %v in %s, then %v", draft.Hash, draft.State, again.Hash)
 	}
 	p0 := w.parties["p0"]
 	if l := must(p0.Studies(ctx)); len(l.Studies) != 0 || l.Skew.Abs() > time.Minute {
 		t.Errorf("a party sees a draft, or a skew of %v: %+v", l.Skew, l.Studies)
 	}
-	if _, err := p0.Contribute(ctx, draft.Hash, ballotFor(0, 6)); !errors.Is(err, study.ErrNotOpen) {
+	if _, err := p0.Contribute(ctx, draft.Hash, ballotFor(0, 6)); !errors.Is(err,
+		study.ErrNotOpen) {
 		t.Errorf("contributed to a draft: %v", err)
 	}
 	opened := must(w.operator.Open(ctx, draft.Hash.String()[:10]))
-	if stated := must(p0.Study(ctx, draft.Hash.String())).Forecast; !bytes.Equal(stated.Document, forecast) || w.server.keys.Verify(protocol.ForecastDocument, stated.Document, stated.Signature) != nil {
+	if stated := must(p0.Study(ctx, draft.Hash.String())).Forecast; !bytes.Equal(stated.Document,
+		forecast) || w.server.keys.Verify(protocol.ForecastDocument, stated.Document,
+		stated.Signature) != nil {
 		t.Errorf("the operator's forecast reaches a party as %q", stated.Document)
 	}
-	if l := must(p0.Studies(ctx)); len(l.Studies) != 1 || l.Studies[0].Hash != draft.Hash || l.Studies[0].Mine || l.Studies[0].Roster != 4 {
+	if l := must(p0.Studies(ctx)); len(l.Studies) != 1 || l.Studies[0].Hash != draft.Hash ||
+		l.Studies[0].Mine || l.Studies[0].Roster != 4 {
 		t.Errorf("party's list: %+v", l.Studies)
 	}
 	if l := must(outsider.Studies(ctx)); len(l.Studies) != 0 {
 		t.Errorf("an outsider sees %+v", l.Studies)
 	}
-	for ref, who := range map[string]*protocol.Client{"trial": outsider, "nothing": w.operator, draft.Hash.String()[:7]: w.operator} {
+	for ref, who := range map[string]*protocol.Client{"trial": outsider, "nothing": w.operator,
+		draft.Hash.String()[:7]: w.operator} {
 		if _, err := who.Study(ctx, ref); !errors.Is(err, protocol.ErrNotFound) {
 			t.Errorf("show %q: %v", ref, err)
 		}
@@ -71,7 +78,8 @@ func TestLife(t *testing.T) {
 
 	body := ballotFor(0, 6)
 	receipt := must(p0.Contribute(ctx, draft.Hash, body))
-	if again := must(p0.Contribute(ctx, draft.Hash, body)); !bytes.Equal(again.Document, receipt.Document) || !bytes.Equal(again.Signature, receipt.Signature) {
+	if again := must(p0.Contribute(ctx, draft.Hash, body)); !bytes.Equal(again.Document,
+		receipt.Document) || !bytes.Equal(again.Signature, receipt.Signature) {
 		t.Error("a resend got another receipt")
 	}
 	for what, c := range map[string]struct {
@@ -96,21 +104,25 @@ func TestLife(t *testing.T) {
 	for i, p := range roster[1:3] {
 		must(w.parties[string(p)].Contribute(ctx, draft.Hash, ballotFor(i+1, 6)))
 	}
-	if s := must(w.operator.Study(ctx, "trial")); s.Contributed != 3 || !slices.Equal(s.Missing, []string{"p3"}) {
+	if s := must(w.operator.Study(ctx, "trial")); s.Contributed != 3 ||
+		!slices.Equal(s.Missing, []string{"p3"}) {
 		t.Errorf("contributed %v, missing %v", s.ContributedBy, s.Missing)
 	}
 
 	w.clock.add(2 * time.Hour)
-	if _, err := w.parties["p3"].Contribute(ctx, draft.Hash, ballotFor(3, 6)); !errors.Is(err, study.ErrNotOpen) {
+	if _, err := w.parties["p3"].Contribute(ctx, draft.Hash, ballotFor(3, 6)); !errors.Is(err,
+		study.ErrNotOpen) {
 		t.Errorf("contributed after the deadline: %v", err)
 	}
 	w.wait("trial", study.Released)
 	released := must(p0.Release(ctx, "trial"))
 	r := released.Release
-	if r.Parties != 3 || !slices.Equal(r.Missing, []study.PartyID{"p3"}) || len(r.Costs) != 1 || !holdsClassifier(r) {
+	if r.Parties != 3 || !slices.Equal(r.Missing, []study.PartyID{"p3"}) || len(r.Costs) != 1 ||
+		!holdsClassifier(r) {
 		t.Errorf("release: %d parties, missing %v, costs %v", r.Parties, r.Missing, r.Costs)
 	}
-	if again := must(p0.Contribute(ctx, draft.Hash, body)); !bytes.Equal(again.Document, receipt.Document) {
+	if again := must(p0.Contribute(ctx, draft.Hash, body)); !bytes.Equal(again.Document,
+		receipt.Document) {
 		t.Error("a resend after the release got another receipt")
 	}
 	if _, err := outsider.Release(ctx, draft.Hash.String()); !errors.Is(err, protocol.ErrNotFound) {
@@ -120,7 +132,8 @@ func TestLife(t *testing.T) {
 		t.Errorf("cancelled a released study: %v", err)
 	}
 	w.stop()
-	agree(t, w.config.Dir, plan, pool, [][]byte{ballotFor(0, 6), ballotFor(1, 6), ballotFor(2, 6)}, r)
+	agree(t, w.config.Dir, plan, pool, [][]byte{ballotFor(0, 6), ballotFor(1, 6), ballotFor(2, 6)},
+		r)
 	// No ballot and no clear sum is left in any file of the folder.
 	store := must(records.Open(filepath.Join(w.config.Dir, folder.StoreFile)))
 	defer store.Close()
@@ -152,7 +165,8 @@ func TestBallotsAreWiped(t *testing.T) {
 	}
 	needle := body[100:400]
 	inFiles := func() (in []string) {
-		for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, folder.StoreFile+"*"))) {
+		for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir,
+			folder.StoreFile+"*"))) {
 			if bytes.Contains(must(os.ReadFile(path)), needle) {
 				in = append(in, filepath.Base(path))
 			}
@@ -176,7 +190,8 @@ func TestBallotsAreWiped(t *testing.T) {
 		if s := w.wait(p.Name, end); end == study.Failed && !strings.Contains(s.Reason, "amended") {
 			t.Errorf("reason %q", s.Reason)
 		}
-		for until := time.Now().Add(5 * time.Second); len(inFiles()) > 0 && time.Now().Before(until); {
+		for until := time.Now().Add(5 * time.Second); len(inFiles()) > 0 &&
+			time.Now().Before(until); {
 			time.Sleep(5 * time.Millisecond) // scrubbing follows the last state
 		}
 		if left := inFiles(); len(left) > 0 {
@@ -201,7 +216,8 @@ func TestBelowMinimum(t *testing.T) {
 	if s := w.wait("trial", study.Failed); s.Reason != "minimum 2, have 1; the coordinator spent nothing; the party that contributed was charged ε = 8, δ = 1e-06 (unit party) by its own ledger" {
 		t.Errorf("reason %q", s.Reason)
 	}
-	if totals := must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[s.Plan.Unit].Charges != 0 {
+	if totals :=
+		must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[s.Plan.Unit].Charges != 0 {
 		t.Errorf("spent %+v", totals[s.Plan.Unit])
 	}
 }
@@ -240,7 +256,8 @@ func TestPlansRefused(t *testing.T) {
 	} {
 		p := planOf(roster, pool, w.clock.Now().Add(time.Hour))
 		c.change(&p)
-		if _, err := w.operator.CreateStudy(ctx, must(p.Canonical()), nil); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.words) {
+		if _, err := w.operator.CreateStudy(ctx, must(p.Canonical()), nil); !errors.Is(err,
+			c.want) || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: %v, want %v saying %q", what, err, c.want, c.words)
 		}
 	}
@@ -248,10 +265,12 @@ func TestPlansRefused(t *testing.T) {
 	must(w.operator.CreateStudy(ctx, must(first.Canonical()), nil))
 	first.Epsilon++
 	first = withTerms(first, pool)
-	if _, err := w.operator.CreateStudy(ctx, must(first.Canonical()), nil); !errors.Is(err, protocol.ErrExists) {
+	if _, err := w.operator.CreateStudy(ctx, must(first.Canonical()), nil); !errors.Is(err,
+		protocol.ErrExists) {
 		t.Errorf("a second plan of that name: %v", err)
 	}
-	if _, err := w.parties["p0"].CreateStudy(ctx, must(first.Canonical()), nil); !errors.Is(err, protocol.ErrDenied) {
+	if _, err := w.parties["p0"].CreateStudy(ctx, must(first.Canonical()), nil); !errors.Is(err,
+		protocol.ErrDenied) {
 		t.Errorf("a party creates a study: %v", err)
 	}
 }

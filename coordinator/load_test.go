@@ -130,7 +130,8 @@ func load(b *testing.B) {
 		for i, party := range roster {
 			wg.Go(func() {
 				began := time.Now()
-				if _, err := w.parties[string(party)].Contribute(ctx, s.Hash, bodies[i]); err != nil {
+				if _, err := w.parties[string(party)].Contribute(ctx, s.Hash,
+					bodies[i]); err != nil {
 					b.Error(err)
 				}
 				mu.Lock()
@@ -167,10 +168,13 @@ func BenchmarkFleet(b *testing.B) {
 	must(0, w.server.store.Update(ctx, func(tx records.Tx) error {
 		now := w.clock.Now()
 		for i, p := range roster {
-			id, leaf, err := w.server.authority.IssueOwn(w.config.Listen, protocol.Caller{Name: string(p), Role: protocol.RoleParty}, w.server.signer.Key(), now)
+			id, leaf, err := w.server.authority.IssueOwn(w.config.Listen,
+				protocol.Caller{Name: string(p),
+					Role: protocol.RoleParty}, w.server.signer.Key(), now)
 			ids[i] = must(id, err)
 			must(0, folder.EnsureMember(tx, string(p), protocol.RoleParty, now))
-			must(0, tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16), Name: string(p), Expires: leaf.NotAfter}))
+			must(0, tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16),
+				Name: string(p), Expires: leaf.NotAfter}))
 		}
 		return nil
 	}))

@@ -39,7 +39,8 @@ func TestInvitations(t *testing.T) {
 	if again := must(protocol.Enrol(ctx, v, key, options)); !reflect.DeepEqual(again, id) {
 		t.Error("the same key again got another certificate")
 	}
-	if _, err := protocol.Enrol(ctx, v, must(protocol.NewEnrolment()), options); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "used already") {
+	if _, err := protocol.Enrol(ctx, v, must(protocol.NewEnrolment()), options); !errors.Is(err,
+		protocol.ErrDenied) || !strings.Contains(err.Error(), "used already") {
 		t.Errorf("second use: %v", err)
 	}
 	late := invite(t, w, protocol.InviteOptions{Name: "late", Valid: time.Minute})
@@ -55,7 +56,8 @@ func TestInvitations(t *testing.T) {
 	if again := must(protocol.Enrol(ctx, v, key, options)); !reflect.DeepEqual(again, id) {
 		t.Error("a lost answer cannot be asked again")
 	}
-	if _, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: "operator"}); !errors.Is(err, protocol.ErrExists) {
+	if _, _, err := w.operator.Invite(ctx,
+		protocol.InviteOptions{Name: "operator"}); !errors.Is(err, protocol.ErrExists) {
 		t.Errorf("a party named as an operator: %v", err)
 	}
 	for _, name := range []string{"", "a b", "../x", strings.Repeat("x", 64), "-a"} {
@@ -67,13 +69,17 @@ func TestInvitations(t *testing.T) {
 	for _, m := range must(w.operator.Members(ctx)) {
 		statuses[m.Name] = m.Status
 	}
-	for name, want := range map[string]string{"operator": protocol.StatusEnrolled, "site": protocol.StatusEnrolled, "late": protocol.StatusExpired, "withdrawn": protocol.StatusRevoked} {
+	for name, want := range map[string]string{"operator": protocol.StatusEnrolled,
+		"site": protocol.StatusEnrolled, "late": protocol.StatusExpired,
+		"withdrawn": protocol.StatusRevoked} {
 		if statuses[name] != want {
 			t.Errorf("%s is %q, want %q", name, statuses[name], want)
 		}
 	}
 	// A second operator is invited like a party.
-	second := must(protocol.Enrol(ctx, invite(t, w, protocol.InviteOptions{Name: "second", Role: protocol.RoleOperator}), must(protocol.NewEnrolment()), options))
+	second := must(protocol.Enrol(ctx,
+		invite(t, w, protocol.InviteOptions{Name: "second", Role: protocol.RoleOperator}),
+		must(protocol.NewEnrolment()), options))
 	c := w.dial(second)
 	defer c.Close()
 	if _, err := c.Members(ctx); err != nil {
@@ -92,7 +98,8 @@ func TestStrangers(t *testing.T) {
 	w := newWorld(t, nil)
 	other := newWorld(t, nil)
 	options := protocol.DialOptions{Now: w.clock.Now}
-	id := must(protocol.Enrol(ctx, invite(t, w, protocol.InviteOptions{Name: "site"}), must(protocol.NewEnrolment()), options))
+	id := must(protocol.Enrol(ctx, invite(t, w, protocol.InviteOptions{Name: "site"}),
+		must(protocol.NewEnrolment()), options))
 	list := func(id protocol.Identity, o protocol.DialOptions) error {
 		o.Coordinator = w.server.Addr()
 		if o.Now == nil {
@@ -107,11 +114,13 @@ func TestStrangers(t *testing.T) {
 		return protocol.DialOptions{Now: func() time.Time { return w.clock.Now().Add(d) }}
 	}
 	// Its certificate, from the other authority.
-	foreign := must(protocol.Enrol(ctx, invite(t, other, protocol.InviteOptions{Name: "site"}), must(protocol.NewEnrolment()), options))
+	foreign := must(protocol.Enrol(ctx, invite(t, other, protocol.InviteOptions{Name: "site"}),
+		must(protocol.NewEnrolment()), options))
 	mixed := foreign
 	mixed.CA = id.CA
 	// A certificate of the authority that the store does not know.
-	unknown, _, err := w.server.authority.IssueOwn("", protocol.Caller{Name: "ghost", Role: protocol.RoleOperator}, id.Signer, w.clock.Now())
+	unknown, _, err := w.server.authority.IssueOwn("",
+		protocol.Caller{Name: "ghost", Role: protocol.RoleOperator}, id.Signer, w.clock.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,16 +139,19 @@ func TestStrangers(t *testing.T) {
 		"another's certificate":  {mixed, protocol.DialOptions{}, protocol.ErrDenied, "authority"},
 		"certificate, not known": {unknown, protocol.DialOptions{}, protocol.ErrDenied, "does not admit this certificate"},
 	} {
-		if err := list(c.id, c.o); !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.text) {
+		if err := list(c.id, c.o); !errors.Is(err, c.want) || err != nil &&
+			!strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, want %v saying %q", what, err, c.want, c.text)
 		}
 	}
 	must(0, w.operator.Revoke(ctx, "site"))
-	if err := list(id, protocol.DialOptions{}); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "revoked") {
+	if err := list(id, protocol.DialOptions{}); !errors.Is(err, protocol.ErrDenied) ||
+		!strings.Contains(err.Error(), "revoked") {
 		t.Errorf("revoked: %v", err)
 	}
 	// Invited again, it has a new certificate; the old one stays revoked.
-	again := must(protocol.Enrol(ctx, invite(t, w, protocol.InviteOptions{Name: "site"}), must(protocol.NewEnrolment()), options))
+	again := must(protocol.Enrol(ctx, invite(t, w, protocol.InviteOptions{Name: "site"}),
+		must(protocol.NewEnrolment()), options))
 	if err := list(again, protocol.DialOptions{}); err != nil {
 		t.Errorf("enrolled again: %v", err)
 	}
@@ -149,7 +161,8 @@ func TestStrangers(t *testing.T) {
 	c := w.dial(again)
 	renewed := must(c.Renew(ctx))
 	c.Close()
-	if err := list(renewed, protocol.DialOptions{}); err != nil || reflect.DeepEqual(renewed, again) {
+	if err := list(renewed, protocol.DialOptions{}); err != nil ||
+		reflect.DeepEqual(renewed, again) {
 		t.Errorf("renewed: %v", err)
 	}
 	c = w.dial(again)
@@ -165,7 +178,8 @@ func TestStrangers(t *testing.T) {
 	// for a party that is less than two days behind.
 	leaf := protocol.MemberValidity
 	w.clock.add(leaf + time.Hour)
-	if err := list(again, at(-2*time.Hour)); !errors.Is(err, protocol.ErrClock) || !strings.Contains(err.Error(), "by its clock") {
+	if err := list(again, at(-2*time.Hour)); !errors.Is(err, protocol.ErrClock) ||
+		!strings.Contains(err.Error(), "by its clock") {
 		t.Errorf("expired: %v", err)
 	}
 	if !strings.Contains(w.log.String(), `"reason":"DENIED"`) {
@@ -180,7 +194,8 @@ func TestRenewalsAreLimited(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.enrol("site")
 	for i := range 2 * 16 {
-		if _, err := c.Renew(ctx); (err == nil) != (i < 16-1) || err != nil && !errors.Is(err, protocol.ErrBusy) {
+		if _, err := c.Renew(ctx); (err == nil) != (i < 16-1) || err != nil &&
+			!errors.Is(err, protocol.ErrBusy) {
 			t.Fatalf("renewal %d: %v", i+1, err)
 		}
 	}

@@ -28,9 +28,11 @@ type visitor struct {
 // visit opens a world's page.
 func (w *world) visit(t *testing.T) *visitor {
 	t.Helper()
-	v := &visitor{t: t, http: &http.Client{Jar: must(cookiejar.New(nil)), Timeout: 20 * time.Second}}
+	v := &visitor{t: t, http: &http.Client{Jar: must(cookiejar.New(nil)),
+		Timeout: 20 * time.Second}}
 	t.Cleanup(v.http.CloseIdleConnections)
-	reply := must(v.http.Get(must(webpage.NewLink(w.config.Dir, w.server.watcher.PageAt().String(), w.clock.Now()))))
+	reply := must(v.http.Get(must(webpage.NewLink(w.config.Dir, w.server.watcher.PageAt().String(),
+		w.clock.Now()))))
 	defer reply.Body.Close()
 	if v.base = reply.Request.URL.String(); reply.StatusCode != http.StatusOK {
 		t.Fatalf("the page: %d %s", reply.StatusCode, must(io.ReadAll(reply.Body)))
@@ -61,11 +63,19 @@ func TestPageWaitsForNothing(t *testing.T) {
 	v := w.visit(t)
 	hold, held, done := make(chan struct{}), make(chan struct{}, 3), make(chan struct{}, 3)
 	go func() {
-		must(0, w.server.store.Update(ctx, func(records.Tx) error { held <- struct{}{}; <-hold; return nil }))
+		must(0, w.server.store.Update(ctx, func(records.Tx) error {
+			held <- struct{}{}
+			<-hold
+			return nil
+		}))
 		done <- struct{}{}
 	}()
 	go func() {
-		must(0, w.server.scheduler.releaser.journal.Update(ctx, func(privacy.Tx) error { held <- struct{}{}; <-hold; return nil }))
+		must(0, w.server.scheduler.releaser.journal.Update(ctx, func(privacy.Tx) error {
+			held <- struct{}{}
+			<-hold
+			return nil
+		}))
 		done <- struct{}{}
 	}()
 	go func() {
@@ -91,7 +101,8 @@ func TestPageWaitsForNothing(t *testing.T) {
 			t.Errorf("%q took %v", path, took)
 		}
 	}
-	if _, text, _ := v.get(""); !strings.Contains(text, "The ledger is being read.") && !strings.Contains(text, "A release is being made") {
+	if _, text, _ := v.get(""); !strings.Contains(text, "The ledger is being read.") &&
+		!strings.Contains(text, "A release is being made") {
 		t.Errorf("it does not say that the ledger is busy: %s", text)
 	}
 	close(hold)
@@ -111,8 +122,10 @@ func TestPageApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, set)
-			if (w.server.watcher.PageAt() != nil) != (name != "metrics") || (w.server.watcher.MetricsAt() != nil) != (name != "page") {
-				t.Fatalf("page at %v, metrics at %v", w.server.watcher.PageAt(), w.server.watcher.MetricsAt())
+			if (w.server.watcher.PageAt() != nil) != (name != "metrics") ||
+				(w.server.watcher.MetricsAt() != nil) != (name != "page") {
+				t.Fatalf("page at %v, metrics at %v", w.server.watcher.PageAt(),
+					w.server.watcher.MetricsAt())
 			}
 			if name != "metrics" {
 				v := w.visit(t)
@@ -126,11 +139,15 @@ func TestPageApart(t *testing.T) {
 				}
 			}
 			if name != "page" {
-				for path, want := range map[string]int{"metrics": http.StatusOK, "livez": http.StatusOK, "": http.StatusNotFound, "open?link=x": http.StatusNotFound} {
-					reply := must(http.Get("http://" + w.server.watcher.MetricsAt().String() + "/" + path))
+				for path, want := range map[string]int{"metrics": http.StatusOK,
+					"livez": http.StatusOK, "": http.StatusNotFound,
+					"open?link=x": http.StatusNotFound} {
+					reply := must(http.Get("http://" + w.server.watcher.MetricsAt().String() + "/" +
+						path))
 					reply.Body.Close()
 					if reply.StatusCode != want {
-						t.Errorf("/%s where machines read: %d, want %d", path, reply.StatusCode, want)
+						t.Errorf("/%s where machines read: %d, want %d", path, reply.StatusCode,
+							want)
 					}
 				}
 			}
@@ -173,17 +190,20 @@ func TestPageShowsNoMore(t *testing.T) {
 	}
 	v := w.visit(t)
 	all := ""
-	for _, path := range []string{"", "study/" + hashes["for-all"].String(), "study/" + hashes["for-one"].String()} {
+	for _, path := range []string{"", "study/" + hashes["for-all"].String(),
+		"study/" + hashes["for-one"].String()} {
 		code, text, _ := v.get(path)
 		if code != http.StatusOK {
 			t.Errorf("%q: %d", path, code)
 		}
-		if strings.Contains(text, "<script") || strings.Count(text, "<form") != 1 || !strings.Contains(text, "/leave\"") {
+		if strings.Contains(text, "<script") || strings.Count(text, "<form") != 1 ||
+			!strings.Contains(text, "/leave\"") {
 			t.Errorf("%q runs or does something: %s", path, text)
 		}
 		all += text
 	}
-	for _, says := range []string{"for-all", "for-one", "&lt;script&gt;", "p0", "names who reads it: p1. It is not shown here", "ε = ", "2 charges"} {
+	for _, says := range []string{"for-all", "for-one", "&lt;script&gt;", "p0",
+		"names who reads it: p1. It is not shown here", "ε = ", "2 charges"} {
 		if !strings.Contains(all, says) {
 			t.Errorf("the page does not say %q: %s", says, all)
 		}
@@ -203,10 +223,12 @@ func TestPageShowsNoMore(t *testing.T) {
 		}
 		return nil
 	}))
-	if code, text, _ := v.get("study/" + hashes["for-all"].String() + "/report"); code != http.StatusOK || text != "the report of 3 parties" {
+	if code, text, _ := v.get("study/" + hashes["for-all"].String() +
+		"/report"); code != http.StatusOK || text != "the report of 3 parties" {
 		t.Errorf("the report: %d %s", code, text)
 	}
-	for _, path := range []string{"study/" + hashes["for-one"].String() + "/report", "study/" + strings.Repeat("0", 64), "study/for-all", "study/../../metrics", "other"} {
+	for _, path := range []string{"study/" + hashes["for-one"].String() + "/report",
+		"study/" + strings.Repeat("0", 64), "study/for-all", "study/../../metrics", "other"} {
 		if code, text, _ := v.get(path); code == http.StatusOK {
 			t.Errorf("%s: %s", path, text)
 		}
@@ -215,7 +237,8 @@ func TestPageShowsNoMore(t *testing.T) {
 	metrics := must(http.Get("http://" + w.server.watcher.PageAt().String() + "/metrics"))
 	defer metrics.Body.Close()
 	defer http.DefaultClient.CloseIdleConnections()
-	if text := string(must(io.ReadAll(metrics.Body))); metrics.StatusCode != http.StatusOK || strings.Contains(text, "for-all") {
+	if text := string(must(io.ReadAll(metrics.Body))); metrics.StatusCode != http.StatusOK ||
+		strings.Contains(text, "for-all") {
 		t.Errorf("metrics: %d", metrics.StatusCode)
 	}
 }

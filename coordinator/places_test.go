@@ -25,7 +25,8 @@ func (w *sharedWorld) places() int {
 // contributions or without, and is not taken up again.
 func TestPlaceEnds(t *testing.T) {
 	ctx := context.Background()
-	for name, contributes := range map[string]bool{"nobody contributed": false, "one contributed": true} {
+	for name, contributes := range map[string]bool{"nobody contributed": false,
+		"one contributed": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newSharedWorld(t, 3, nil)
 			s := w.opened()
@@ -40,10 +41,13 @@ func TestPlaceEnds(t *testing.T) {
 			if n := w.places(); n != 0 {
 				t.Errorf("a cancelled study takes %d places", n)
 			}
-			if is := strings.Contains(w.state().Reason, "the 1 sites that contributed"); is != contributes {
+			if is := strings.Contains(w.state().Reason,
+				"the 1 sites that contributed"); is != contributes {
 				t.Errorf("it says: %s", w.state().Reason)
 			}
-			if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err, study.ErrNotOpen) {
+			if _, err := w.operator.Amend(ctx, "trial",
+				protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err,
+				study.ErrNotOpen) {
 				t.Errorf("taken up again: %v", err)
 			}
 		})
@@ -61,7 +65,8 @@ func TestPromisedOnce(t *testing.T) {
 	w.plan.Name, w.plan.Lambda = "next", 2*w.plan.Lambda+1
 	w.plan = withTerms(w.plan, w.pool)
 	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
-	if _, err := w.opens("next"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "beside the studies that it accepted") {
+	if _, err := w.opens("next"); !errors.Is(err, protocol.ErrDenied) ||
+		!strings.Contains(err.Error(), "beside the studies that it accepted") {
 		t.Fatalf("a budget is promised twice: %v", err)
 	}
 	must(w.operator.Open(ctx, "trial")) // again: it counts once
@@ -74,7 +79,8 @@ func TestPromisedOnce(t *testing.T) {
 	for w.state().State == study.Open {
 		w.asked()
 	}
-	if s := must(w.operator.Study(ctx, "trial")); s.State != study.Failed || !strings.HasPrefix(s.Reason, helperEnded) {
+	if s := must(w.operator.Study(ctx, "trial")); s.State != study.Failed ||
+		!strings.HasPrefix(s.Reason, helperEnded) {
 		t.Errorf("it is %s: %s", s.State, s.Reason)
 	}
 	must(w.opens("next"))
@@ -104,15 +110,19 @@ func TestHalfIsEnded(t *testing.T) {
 	if err := w.shareError(s.Hash); !errors.Is(err, aggregators.ErrFailed) {
 		t.Errorf("the helper's share: %v", err)
 	}
-	if _, err := w.server.sharing.server.Advance(ctx, s.Hash, w.server.sharing.helper); !errors.Is(err, aggregators.ErrFailed) {
+	if _, err := w.server.sharing.server.Advance(ctx, s.Hash,
+		w.server.sharing.helper); !errors.Is(err, aggregators.ErrFailed) {
 		t.Errorf("it goes on: %v", err)
 	}
-	if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err, study.ErrNotOpen) {
+	if _, err := w.operator.Amend(ctx, "trial",
+		protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err,
+		study.ErrNotOpen) {
 		t.Errorf("taken up again: %v", err)
 	}
 	w.stop()
 	w.start()
-	if n := must(privacy.HeadOf(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 1 || w.state().State != study.Failed {
+	if n := must(privacy.HeadOf(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 1 ||
+		w.state().State != study.Failed {
 		t.Errorf("the coordinator's ledger has %d entries, the study is %s", n, w.state().State)
 	}
 }
@@ -215,7 +225,8 @@ func TestHelperUnnamed(t *testing.T) {
 	w.stop()
 	w.config.Helper = folder.Helper{}
 	w.start()
-	if s := w.state(); s.State != study.Open || !strings.Contains(s.Reason, "coordinator.yaml does not name any more") {
+	if s := w.state(); s.State != study.Open ||
+		!strings.Contains(s.Reason, "coordinator.yaml does not name any more") {
 		t.Errorf("it is %s and says %q", s.State, s.Reason)
 	}
 	must(w.operator.Cancel(context.Background(), "trial", ""))

@@ -24,7 +24,8 @@ const (
 
 func runFetch() {
 	ctx, folder := context.Background(), os.Getenv(fetchFolder)
-	c := must(protocol.Dial(must(protocol.LoadIdentity(filepath.Join(folder, "identity.yaml"))), protocol.DialOptions{Coordinator: os.Getenv(fetchAddress)}))
+	c := must(protocol.Dial(must(protocol.LoadIdentity(filepath.Join(folder, "identity.yaml"))),
+		protocol.DialOptions{Coordinator: os.Getenv(fetchAddress)}))
 	must(c.Pool(ctx, must(c.Study(ctx, os.Getenv(fetchStudy))), folder))
 }
 
@@ -76,7 +77,8 @@ func TestPoolResumesAfterKill(t *testing.T) {
 		}
 		return 0
 	}
-	for until := time.Now().Add(20 * time.Second); size() < int64(len(pool)/4) && time.Now().Before(until); {
+	for until := time.Now().Add(20 * time.Second); size() < int64(len(pool)/4) &&
+		time.Now().Before(until); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	must(0, cmd.Process.Kill())

@@ -28,8 +28,8 @@ import (
 	"caucus/study"
 )
 
-// TestMove: a coordinator that is moved to PostgreSQL in the middle of a study has all that it had, goes on
-// there and nowhere else, and its files are not taken for it again.
+// TestMove: a coordinator that is moved to PostgreSQL in the middle of a study has all that it had,
+// goes on there and nowhere else, and its files are not taken for it again.
 func TestMove(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -69,7 +69,8 @@ func TestMove(t *testing.T) {
 	if after := members(); !reflect.DeepEqual(after, before) {
 		t.Errorf("members %v, before %v", after, before)
 	}
-	if again := must(w.parties["p0"].Release(ctx, "trial")); !bytes.Equal(again.Document, released.Document) {
+	if again := must(w.parties["p0"].Release(ctx, "trial")); !bytes.Equal(again.Document,
+		released.Document) {
 		t.Error("the release of before is another")
 	}
 	must(w.parties["p2"].Contribute(ctx, second.Hash, ballotFor(2, 3)))
@@ -77,7 +78,8 @@ func TestMove(t *testing.T) {
 		t.Error("released with ballots that PostgreSQL would have had in clear")
 	}
 	for i := range 2 { // they are asked for again
-		if _, err := w.parties[string(names(3)[i])].Contribute(ctx, second.Hash, ballotFor(2, 3)); !errors.Is(err, study.ErrOtherBytes) {
+		if _, err := w.parties[string(names(3)[i])].Contribute(ctx, second.Hash,
+			ballotFor(2, 3)); !errors.Is(err, study.ErrOtherBytes) {
 			t.Errorf("other bytes: %v", err)
 		}
 		must(w.parties[string(names(3)[i])].Contribute(ctx, second.Hash, ballotFor(i, 3)))
@@ -92,13 +94,15 @@ func TestMove(t *testing.T) {
 	}
 	must(0, stores.Close())
 	must(0, os.WriteFile(filepath.Join(w.config.Dir, folder.LedgerFile), nil, 0o600))
-	if _, err := folder.OpenStores(w.config); err == nil || !strings.Contains(err.Error(), "in the folder too") {
+	if _, err := folder.OpenStores(w.config); err == nil ||
+		!strings.Contains(err.Error(), "in the folder too") {
 		t.Errorf("a ledger in a file and one in PostgreSQL: %v", err)
 	}
 }
 
-// TestPostgres runs tests of a coordinator's promises again, with PostgreSQL in place of files. A long run does many.
-// Others fill, damage or put back SQLite's files: the disk and the backups of PostgreSQL are its operator's.
+// TestPostgres runs tests of a coordinator's promises again, with PostgreSQL in place of files. A
+// long run does many. Others fill, damage or put back SQLite's files: the disk and the backups of
+// PostgreSQL are its operator's.
 func TestPostgres(t *testing.T) {
 	store = testserver.Database
 	t.Cleanup(func() { store = nil }) // after the subtests, parallel ones included
@@ -119,8 +123,8 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
-// TestReplicas: of two replicas one leads, and the other says so. When the leader ends, the other leads and reads the
-// ballots that are stored, and callers that know both addresses call it.
+// TestReplicas: of two replicas one leads, and the other says so. When the leader ends, the other
+// leads and reads the ballots that are stored, and callers that know both addresses call it.
 func TestReplicas(t *testing.T) {
 	ctx := context.Background()
 	store = testserver.Database
@@ -157,11 +161,13 @@ func TestReplicas(t *testing.T) {
 		}
 	}
 	metrics := must(http.Get("http://" + other.Metrics + "/metrics"))
-	if body := must(io.ReadAll(metrics.Body)); !strings.Contains(string(body), "caucus_standing_by 1") {
+	if body := must(io.ReadAll(metrics.Body)); !strings.Contains(string(body),
+		"caucus_standing_by 1") {
 		t.Errorf("the metrics of a standby: %s", body)
 	}
 	metrics.Body.Close()
-	both := must(protocol.Dial(must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile))),
+	both := must(protocol.Dial(must(protocol.LoadIdentity(filepath.Join(w.config.Dir,
+		folder.OperatorFile))),
 		protocol.DialOptions{Coordinator: w.server.Addr() + "," + other.Listen}))
 	defer both.Close()
 	must(both.Members(ctx))
@@ -171,7 +177,8 @@ func TestReplicas(t *testing.T) {
 		delete(w.parties, name)
 		text, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: name})
 		must(0, err)
-		id := must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
+		id := must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)),
+			must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
 		id.Coordinator = w.server.Addr() + "," + other.Listen
 		c := must(protocol.Dial(id, protocol.DialOptions{Now: w.clock.Now}))
 		defer c.Close()
@@ -193,7 +200,8 @@ func TestReplicas(t *testing.T) {
 	w.config = other
 	w.start()
 	var again protocol.Study
-	for until, err := time.Now().Add(10*time.Second), errors.New(""); err != nil; time.Sleep(20 * time.Millisecond) {
+	for until, err := time.Now().Add(10*time.Second),
+		errors.New(""); err != nil; time.Sleep(20 * time.Millisecond) {
 		if again, err = both.Study(ctx, "trial"); err != nil && time.Now().After(until) {
 			t.Fatal(err)
 		}
@@ -203,7 +211,8 @@ func TestReplicas(t *testing.T) {
 	}
 	w.call()
 	must(parties[1].Contribute(ctx, s.Hash, ballotFor(1, 2)))
-	for until := time.Now().Add(10 * time.Second); must(both.Study(ctx, "trial")).State != study.Released; time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(10 * time.Second); must(both.Study(ctx,
+		"trial")).State != study.Released; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("it is not released")
 		}
@@ -213,8 +222,8 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// TestOldLeader: a coordinator that does not know that another one leads, as after a pause, commits nothing: not to its
-// store, not to its ledger, not to its shares.
+// TestOldLeader: a coordinator that does not know that another one leads, as after a pause, commits
+// nothing: not to its store, not to its ledger, not to its shares.
 func TestOldLeader(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -227,7 +236,8 @@ func TestOldLeader(t *testing.T) {
 	defer old.Close()
 	db := must(sql.Open("pgx", w.config.Store))
 	defer db.Close()
-	must(db.Exec("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted")) // the session of its lock
+	// the session of its lock
+	must(db.Exec("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted"))
 	next := must(database.Acquire(ctx, w.config.Store, "next", true, true))
 	defer next.Release()
 	var text string
@@ -246,10 +256,14 @@ func TestOldLeader(t *testing.T) {
 	before := rows()
 	for what, write := range map[string]func() error{
 		"store": func() error {
-			return old.store.Update(ctx, func(tx records.Tx) error { return tx.AddMember("late", protocol.RoleParty) })
+			return old.store.Update(ctx, func(tx records.Tx) error {
+				return tx.AddMember("late", protocol.RoleParty)
+			})
 		},
 		"ledger": func() error {
-			return old.scheduler.releaser.journal.Update(ctx, func(tx privacy.Tx) error { return tx.Append(privacy.Entry{Sequence: 1, ID: "late", Totals: []byte{}}) })
+			return old.scheduler.releaser.journal.Update(ctx, func(tx privacy.Tx) error {
+				return tx.Append(privacy.Entry{Sequence: 1, ID: "late", Totals: []byte{}})
+			})
 		},
 		"shares": func() error { return old.sharing.server.Cancel(ctx, s.Hash, "late") },
 	} {
@@ -263,7 +277,8 @@ func TestOldLeader(t *testing.T) {
 	}
 }
 
-// BenchmarkLoadPostgres is BenchmarkLoad over a PostgreSQL with a synchronous standby, on disks that both wait for.
+// BenchmarkLoadPostgres is BenchmarkLoad over a PostgreSQL with a synchronous standby, on disks
+// that both wait for.
 //
 //	go test ./coordinator -run '^$' -bench LoadPostgres -benchtime 5x
 func BenchmarkLoadPostgres(b *testing.B) {

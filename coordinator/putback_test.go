@@ -44,7 +44,8 @@ func TestStorePutBack(t *testing.T) {
 
 	putBack := func() {
 		w.stop()
-		for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, folder.StoreFile+"*"))) {
+		for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir,
+			folder.StoreFile+"*"))) {
 			must(0, os.Remove(path))
 		}
 		for path, b := range backup {
@@ -59,13 +60,15 @@ func TestStorePutBack(t *testing.T) {
 	send(2)
 	w.wait("trial", study.Released)
 	again := must(w.operator.Release(ctx, "trial")).Release
-	if !reflect.DeepEqual(again.Published, first.Published) || !reflect.DeepEqual(again.Ledger, first.Ledger) || charges() != 1 {
+	if !reflect.DeepEqual(again.Published, first.Published) ||
+		!reflect.DeepEqual(again.Ledger, first.Ledger) || charges() != 1 {
 		t.Errorf("the same parties again got another answer, %d charges", charges())
 	}
 
 	putBack()
 	w.clock.add(2 * time.Hour)
-	if out := w.wait("trial", study.Released, study.Failed); out.State != study.Failed || !strings.Contains(out.Reason, "answered for other contributions") {
+	if out := w.wait("trial", study.Released, study.Failed); out.State != study.Failed ||
+		!strings.Contains(out.Reason, "answered for other contributions") {
 		t.Errorf("two parties of three: the study is %s (%s)", out.State, out.Reason)
 	}
 	if charges() != 1 {

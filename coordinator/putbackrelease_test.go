@@ -24,10 +24,12 @@ import (
 func TestReleasePutBack(t *testing.T) {
 	t.Parallel()
 	type life struct {
-		name    string
-		before  bool                                     // the backup is of before the study was made
-		since   func(*world, protocol.Study)             // at the coordinator that was put back
-		between func(w *world, r protocol.SignedRelease) // put back, and killed before it was reconciled
+		name string
+		// the backup is of before the study was made
+		before bool
+		since  func(*world, protocol.Study) // at the coordinator that was put back
+		// put back, and killed before it was reconciled
+		between func(w *world, r protocol.SignedRelease)
 		was     study.State
 		why     string
 	}
@@ -41,17 +43,19 @@ func TestReleasePutBack(t *testing.T) {
 			w.wait("trial", study.Failed)
 		}},
 		{name: "made since", before: true},
-		{name: "its name is another's", before: true, why: "another study has its name", since: func(w *world, s protocol.Study) {
-			pool := poolOf(4)
-			w.open(planOf(names(3), pool, w.clock.Now().Add(2*time.Hour)), pool)
-		}},
-		{name: "killed in between", was: study.Open, between: func(w *world, _ protocol.SignedRelease) {
-			w.start()
-			if !w.server.scheduler.releaser.behind() {
-				t.Error("a coordinator whose store names a release that its ledger lacks does not know it")
-			}
-			w.stop()
-		}},
+		{name: "its name is another's", before: true, why: "another study has its name",
+			since: func(w *world, s protocol.Study) {
+				pool := poolOf(4)
+				w.open(planOf(names(3), pool, w.clock.Now().Add(2*time.Hour)), pool)
+			}},
+		{name: "killed in between", was: study.Open,
+			between: func(w *world, _ protocol.SignedRelease) {
+				w.start()
+				if !w.server.scheduler.releaser.behind() {
+					t.Error("a coordinator whose store names a release that its ledger lacks does not know it")
+				}
+				w.stop()
+			}},
 	} {
 		t.Run(l.name, func(t *testing.T) {
 			ctx := context.Background()
@@ -75,7 +79,8 @@ func TestReleasePutBack(t *testing.T) {
 				copied()
 			}
 			must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 4)))
-			must(w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(3 * time.Hour)}))
+			must(w.operator.Amend(ctx, "trial",
+				protocol.AmendOptions{Deadline: w.clock.Now().Add(3 * time.Hour)}))
 			must(w.operator.CloseStudy(ctx, "trial"))
 			w.wait("trial", study.Released)
 			r := must(w.operator.Release(ctx, "trial"))
@@ -91,35 +96,44 @@ func TestReleasePutBack(t *testing.T) {
 
 			forged := r
 			forged.Signature = must(protocol.NewSigner()).Sign(protocol.ReleaseDocument, r.Document)
-			if _, err := folder.PutBack(ctx, dir, []protocol.SignedRelease{r, forged}, w.clock.Now()); err == nil {
+			if _, err := folder.PutBack(ctx, dir, []protocol.SignedRelease{r, forged},
+				w.clock.Now()); err == nil {
 				t.Fatal("a release that another signed is put back")
 			}
 			got := must(folder.PutBack(ctx, dir, []protocol.SignedRelease{r}, w.clock.Now()))
-			if len(got) != 1 || got[0].Study != s.Hash || got[0].Name != "trial" || got[0].Was != l.was || !strings.Contains(got[0].Why, l.why) || l.why == "" && got[0].Why != "" {
+			if len(got) != 1 || got[0].Study != s.Hash || got[0].Name != "trial" ||
+				got[0].Was != l.was || !strings.Contains(got[0].Why, l.why) || l.why == "" &&
+				got[0].Why != "" {
 				t.Fatalf("put back: %+v", got)
 			}
 			if l.between != nil {
 				l.between(w, r)
 			}
-			if charged := must(folder.Reconcile(ctx, dir, r.Release.Ledger, nil)); len(charged) != 1 {
+			if charged := must(folder.Reconcile(ctx, dir, r.Release.Ledger,
+				nil)); len(charged) != 1 {
 				t.Errorf("charged again: %v", charged)
 			}
 			w.start()
-			if charges := must(w.server.scheduler.releaser.ledger.Totals(ctx))[privacy.Party].Charges; charges != 1 {
+			if charges :=
+				must(w.server.scheduler.releaser.ledger.Totals(ctx))[privacy.Party].Charges; charges != 1 {
 				t.Errorf("%d charges, want 1", charges)
 			}
 			if l.why != "" {
 				return
 			}
 			now := must(w.operator.Study(ctx, "trial"))
-			if now.State != study.Released || now.Reason != study.SealedByOperator || now.Contributed != 2 || len(now.Amendments) != 1 ||
-				!slices.Equal(now.ContributedBy, []string{"p0", "p1"}) || !slices.Equal(now.Missing, []string{"p2"}) {
+			if now.State != study.Released || now.Reason != study.SealedByOperator ||
+				now.Contributed != 2 || len(now.Amendments) != 1 ||
+				!slices.Equal(now.ContributedBy, []string{"p0", "p1"}) ||
+				!slices.Equal(now.Missing, []string{"p2"}) {
 				t.Errorf("it is %+v, of %v without %v", now.Summary, now.ContributedBy, now.Missing)
 			}
-			if again := must(w.operator.Release(ctx, "trial")); !bytes.Equal(again.Document, r.Document) || !bytes.Equal(again.Signature, r.Signature) {
+			if again := must(w.operator.Release(ctx, "trial")); !bytes.Equal(again.Document,
+				r.Document) || !bytes.Equal(again.Signature, r.Signature) {
 				t.Error("the release is another")
 			}
-			if p1 := must(w.parties["p1"].Studies(ctx)).Studies[0]; !p1.Mine || p1.State != study.Released {
+			if p1 := must(w.parties["p1"].Studies(ctx)).Studies[0]; !p1.Mine ||
+				p1.State != study.Released {
 				t.Errorf("p1 is told %+v", p1)
 			}
 			switch same, err := w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 4)); {
@@ -148,7 +162,9 @@ func TestReleasePutBack(t *testing.T) {
 			}
 			ring := must(folder.LoadKeyring(w.config))
 			other.Signature = ring.Signer.Sign(protocol.ReleaseDocument, other.Document)
-			if got := must(folder.PutBack(ctx, dir, []protocol.SignedRelease{r, other}, w.clock.Now())); got[0].Why != "" || !strings.Contains(got[1].Why, "another release of it") {
+			if got := must(folder.PutBack(ctx, dir, []protocol.SignedRelease{r, other},
+				w.clock.Now())); got[0].Why != "" ||
+				!strings.Contains(got[1].Why, "another release of it") {
 				t.Errorf("another release: %+v", got)
 			}
 		})

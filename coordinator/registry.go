@@ -25,8 +25,8 @@ type registry struct {
 	studies []*runningStudy
 }
 
-// open reads the names of all studies and opens the clock watch. stop is the longest stop after which
-// the watch trusts the clock.
+// open reads the names of all studies and opens the clock watch. stop is the longest stop after
+// which the watch trusts the clock.
 func (r *registry) open(ctx context.Context, stop time.Duration) error {
 	live := false
 	err := r.store.View(ctx, func(tx records.Tx) error {
@@ -44,7 +44,9 @@ func (r *registry) open(ctx context.Context, stop time.Duration) error {
 }
 
 func (r *registry) running(row records.Study) *runningStudy {
-	c := &runningStudy{hash: row.Hash, name: row.Name, store: r.store, certificates: r.certificates, watch: r.watch, point: r.point, sharing: r.sharing, batch: foldBatch, lead: make(chan struct{}, 1), quietSince: r.watch.clock.Elapsed()}
+	c := &runningStudy{hash: row.Hash, name: row.Name, store: r.store, certificates: r.certificates,
+		watch: r.watch, point: r.point, sharing: r.sharing, batch: foldBatch,
+		lead: make(chan struct{}, 1), quietSince: r.watch.clock.Elapsed()}
 	c.over.Store(protocol.Final(row.State))
 	return c
 }
@@ -80,7 +82,8 @@ func (r *registry) byHash(h study.Hash) *runningStudy {
 const shortestRef = 8
 
 // find returns the study with this name or prefix of its hash, among those that the caller may see.
-func (r *registry) find(ctx context.Context, ref string, caller protocol.Caller) (*runningStudy, error) {
+func (r *registry) find(ctx context.Context, ref string, caller protocol.Caller) (*runningStudy,
+	error) {
 	var found []*runningStudy
 	for _, c := range r.all() {
 		hash := c.hash.String()

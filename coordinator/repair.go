@@ -26,12 +26,12 @@ type repairer struct {
 	log     *slog.Logger
 }
 
-// repairLost checks every stored body of a sealed study against its digest, before any is added and deleted. The
-// party of a damaged body still has the bytes and is asked for them. The study waits (errWaits) until the repair
-// deadline, and is then sealed again without the missing bodies.
+// repairLost checks every stored body of a sealed study against its digest, before any is added and
+// deleted. The party of a damaged body still has the bytes and is asked for them. The study waits
+// (errWaits) until the repair deadline, and is then sealed again without the missing bodies.
 //
-// The number of contributions M then changes, but it is still fixed before the noise is drawn, because a study with
-// an entry in the ledger is never sealed again.
+// The number of contributions M then changes, but it is still fixed before the noise is drawn,
+// because a study with an entry in the ledger is never sealed again.
 func (c *runningStudy) repairLost(ctx context.Context, m repairer) error {
 	if !c.inspected {
 		if err := c.inspect(ctx, m); err != nil {
@@ -73,8 +73,9 @@ func (c *runningStudy) repairLost(ctx context.Context, m repairer) error {
 	return c.reseal(ctx, m, over)
 }
 
-// lostSince is the time from which the parties' repair deadline counts. It returns an error until the clock is
-// trusted, because a wrong clock would leave them too little time, or let the study wait forever.
+// lostSince is the time from which the parties' repair deadline counts. It returns an error until
+// the clock is trusted, because a wrong clock would leave them too little time, or let the study
+// wait forever.
 func (m repairer) lostSince() (time.Time, error) {
 	now, doubt := m.watch.now()
 	if doubt != nil {
@@ -112,8 +113,11 @@ func (c *runningStudy) inspect(ctx context.Context, m repairer) error {
 	m.log.Error("stored contributions are damaged: check the disk. Their parties are asked for the same bytes", "study", c.hash, "parties", found, "until", now.Add(m.repair).UTC())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err = c.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error { return tx.Lose(c.hash, found, now) })
-	c.machine = nil // read the machine again, also after an error, because the commit may have happened
+	err = c.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
+		return tx.Lose(c.hash, found, now)
+	})
+	// read the machine again, also after an error, because the commit may have happened
+	c.machine = nil
 	if err != nil {
 		return err
 	}
@@ -128,17 +132,21 @@ func (c *runningStudy) reseal(ctx context.Context, m repairer, missing []study.P
 	if err := c.load(ctx); err != nil {
 		return err
 	}
-	missing = slices.DeleteFunc(missing, func(p study.PartyID) bool { _, lost := c.lost[p]; return !lost })
+	missing = slices.DeleteFunc(missing, func(p study.PartyID) bool {
+		_, lost := c.lost[p]
+		return !lost
+	})
 	slices.Sort(missing)
 	if len(missing) == 0 {
 		return nil
 	}
-	_, err := c.stepLocked(ctx, life.Resealed{Without: missing}, func(tx records.Tx, e life.Effect) error {
-		if stored, ok := e.(life.StoreState); !ok || stored.State != study.Sealed {
-			return nil // the study fails; its receipts stay
-		}
-		return tx.Drop(c.hash, missing)
-	})
+	_, err := c.stepLocked(ctx, life.Resealed{Without: missing},
+		func(tx records.Tx, e life.Effect) error {
+			if stored, ok := e.(life.StoreState); !ok || stored.State != study.Sealed {
+				return nil // the study fails; its receipts stay
+			}
+			return tx.Drop(c.hash, missing)
+		})
 	if err != nil {
 		return err
 	}
@@ -147,10 +155,11 @@ func (c *runningStudy) reseal(ctx context.Context, m repairer, missing []study.P
 	return c.load(ctx)
 }
 
-// loseFolded moves a folded study back to sealed, because its sum does not match its contributions. Folding
-// deleted the summed contributions, but their parties still have them, so all parties are asked again. If the
-// kind keeps bodies, only parties of missing bodies are asked; inspect then finds the damaged bodies. The same bytes
-// are folded again, so a ledger that was asked before gives the same answer.
+// loseFolded moves a folded study back to sealed, because its sum does not match its contributions.
+// Folding deleted the summed contributions, but their parties still have them, so all parties are
+// asked again. If the kind keeps bodies, only parties of missing bodies are asked; inspect then
+// finds the damaged bodies. The same bytes are folded again, so a ledger that was asked before
+// gives the same answer.
 func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) error {
 	now, err := m.lostSince()
 	if err != nil {
@@ -163,22 +172,26 @@ func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) er
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err = c.stepLocked(ctx, life.SumLost{}, func(tx records.Tx, _ life.Effect) error { return tx.LoseSum(c.hash, now) })
+	_, err = c.stepLocked(ctx, life.SumLost{}, func(tx records.Tx, _ life.Effect) error {
+		return tx.LoseSum(c.hash, now)
+	})
 	c.inspected, c.machine = false, nil // read the machine again, with the lost contributions
 	return err
 }
 
 // restoreLocked stores the bytes of a lost contribution again, and returns its original receipt.
-func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte) (protocol.Receipt, error) {
-	_, err := c.stepLocked(ctx, life.Returned{Party: r.Party}, func(tx records.Tx, e life.Effect) error {
-		if _, ok := e.(life.RestoreContribution); !ok {
-			return nil
-		}
-		if err := c.certificates.Within(tx, caller); err != nil {
-			return err
-		}
-		return tx.Restore(c.hash, r.Party, body)
-	})
+func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller,
+	r protocol.Receipt, body []byte) (protocol.Receipt, error) {
+	_, err := c.stepLocked(ctx, life.Returned{Party: r.Party},
+		func(tx records.Tx, e life.Effect) error {
+			if _, ok := e.(life.RestoreContribution); !ok {
+				return nil
+			}
+			if err := c.certificates.Within(tx, caller); err != nil {
+				return err
+			}
+			return tx.Restore(c.hash, r.Party, body)
+		})
 	if err != nil {
 		return protocol.Receipt{}, err
 	}

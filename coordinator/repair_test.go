@@ -52,19 +52,22 @@ func (w *world) until(text string) {
 	}
 }
 
-// TestWaitingIsIdle: a sealed study that waits for lost bytes is looked at once a tick. It was looked at again at
-// once, which took a processor and 30,000 goroutines a second, and a cancel failed whenever it met such a look.
+// TestWaitingIsIdle: a sealed study that waits for lost bytes is looked at once a tick. It was
+// looked at again at once, which took a processor and 30,000 goroutines a second, and a cancel
+// failed whenever it met such a look.
 func TestWaitingIsIdle(t *testing.T) {
 	w, s, _ := damagedWorld(t)
 	started := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
 	count := func() uint64 { metrics.Read(started); return started[0].Value.Uint64() }
 	before := count()
 	time.Sleep(time.Second)
-	// A tick of 5 ms gives 200 looks a second, each with a few goroutines of its own and of the clock.
+	// A tick of 5 ms gives 200 looks a second, each with a few goroutines of its own and of the
+	// clock.
 	if n := count() - before; n > 5000 {
 		t.Errorf("%d goroutines in a second of waiting", n)
 	}
-	if _, err := w.operator.Cancel(context.Background(), s.Hash.String(), "the disk is lost"); err != nil {
+	if _, err := w.operator.Cancel(context.Background(), s.Hash.String(),
+		"the disk is lost"); err != nil {
 		t.Errorf("cancel while it waits: %v", err)
 	}
 }
@@ -75,11 +78,13 @@ func TestDamagedBallot(t *testing.T) {
 	ctx := context.Background()
 	w, s, receipt := damagedWorld(t)
 	for name, want := range map[string]bool{"p0": true, "p1": false, "p2": false} {
-		if l := must(w.parties[name].Studies(ctx)); l.Studies[0].Lost != want || !l.Studies[0].Mine {
+		if l := must(w.parties[name].Studies(ctx)); l.Studies[0].Lost != want ||
+			!l.Studies[0].Mine {
 			t.Errorf("%s is told lost %v, mine %v", name, l.Studies[0].Lost, l.Studies[0].Mine)
 		}
 	}
-	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(1, 3)); !errors.Is(err, study.ErrOtherBytes) {
+	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(1, 3)); !errors.Is(err,
+		study.ErrOtherBytes) {
 		t.Errorf("other bytes: %v", err)
 	}
 	w.stop()
@@ -88,13 +93,15 @@ func TestDamagedBallot(t *testing.T) {
 		t.Errorf("it is %s", got.State)
 	}
 	again := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
-	if string(again.Document) != string(receipt.Document) || string(again.Signature) != string(receipt.Signature) {
+	if string(again.Document) != string(receipt.Document) ||
+		string(again.Signature) != string(receipt.Signature) {
 		t.Error("the same bytes got another receipt")
 	}
 	w.wait("trial", study.Released)
 	r := must(w.operator.Release(ctx, "trial")).Release
 	w.stop()
-	agree(t, w.config.Dir, s.Plan, poolOf(3), [][]byte{ballotFor(0, 3), ballotFor(1, 3), ballotFor(2, 3)}, r)
+	agree(t, w.config.Dir, s.Plan, poolOf(3),
+		[][]byte{ballotFor(0, 3), ballotFor(1, 3), ballotFor(2, 3)}, r)
 }
 
 // TestRepairDeadline: bytes that nobody brings again are given up at the repair
@@ -109,14 +116,16 @@ func TestRepairDeadline(t *testing.T) {
 	}
 	w.clock.add(2 * time.Minute)
 	got := w.wait("trial", study.Released)
-	if !slices.Equal(got.ContributedBy, []string{"p1", "p2"}) || !slices.Equal(got.Missing, []string{"p0"}) {
+	if !slices.Equal(got.ContributedBy, []string{"p1", "p2"}) ||
+		!slices.Equal(got.Missing, []string{"p0"}) {
 		t.Errorf("contributed %v, missing %v", got.ContributedBy, got.Missing)
 	}
 	r := must(w.operator.Release(ctx, "trial")).Release
 	if r.Parties != 2 || !slices.Equal(r.Missing, []study.PartyID{"p0"}) {
 		t.Errorf("a release of %d parties without %v", r.Parties, r.Missing)
 	}
-	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)); !errors.Is(err, study.ErrNotOpen) {
+	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)); !errors.Is(err,
+		study.ErrNotOpen) {
 		t.Errorf("brought after the release: %v", err)
 	}
 	w.stop()
@@ -132,7 +141,8 @@ func TestRepairDeadline(t *testing.T) {
 	if got := w.wait("trial", study.Failed); !strings.Contains(got.Reason, "minimum 2, have 1") {
 		t.Errorf("it failed: %s", got.Reason)
 	}
-	if totals := must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[s.Plan.Unit].Charges != 0 {
+	if totals :=
+		must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[s.Plan.Unit].Charges != 0 {
 		t.Errorf("%d charges", totals[s.Plan.Unit].Charges)
 	}
 }
@@ -171,7 +181,8 @@ func TestNotSealedAnewAfterALedgerEntry(t *testing.T) {
 		t.Error("the ledger drew again")
 	}
 	w.stop()
-	agree(t, w.config.Dir, s.Plan, poolOf(3), [][]byte{ballotFor(0, 3), ballotFor(1, 3), ballotFor(2, 3)}, r)
+	agree(t, w.config.Dir, s.Plan, poolOf(3),
+		[][]byte{ballotFor(0, 3), ballotFor(1, 3), ballotFor(2, 3)}, r)
 }
 
 // TestDamagedSum: a sum whose bytes are not what was stored is not released, and

@@ -66,7 +66,9 @@ func TestRevokedInTheStore(t *testing.T) {
 	revoke := func(w *world) (ctx context.Context, caller protocol.Caller) {
 		caller = w.callerOf("p0")
 		ctx = must(w.server.gate.Begin(t.Context(), caller, pb.Enrolment_Renew_FullMethodName))
-		must(0, w.server.store.Update(t.Context(), func(tx records.Tx) error { return tx.Revoke("p0") }))
+		must(0, w.server.store.Update(t.Context(), func(tx records.Tx) error {
+			return tx.Revoke("p0")
+		}))
 		return ctx, caller
 	}
 	denied := func(what string, err error) {
@@ -77,7 +79,9 @@ func TestRevokedInTheStore(t *testing.T) {
 	}
 	var stored atomic.Bool
 	w := newWorld(t, func(c *folder.Config) {
-		c.Checkpoint = func(effect string) { stored.Store(stored.Load() || effect == "receipt key stored") }
+		c.Checkpoint = func(effect string) {
+			stored.Store(stored.Load() || effect == "receipt key stored")
+		}
 	})
 	c := w.server.registry.byHash(w.small(3).Hash)
 	of, caller := revoke(w)
@@ -85,7 +89,8 @@ func TestRevokedInTheStore(t *testing.T) {
 	_, err := w.server.Renew(of, &pb.EnrolRequest{SigningRequest: request})
 	denied("a new certificate", err)
 	denied("it takes no part", w.server.decline(ctx, c, caller))
-	if denied("an answer", w.server.accept(ctx, c, caller, protocol.Opened{Body: ballotFor(0, 3), ReceiptKey: make([]byte, 32)})); stored.Load() {
+	if denied("an answer", w.server.accept(ctx, c, caller,
+		protocol.Opened{Body: ballotFor(0, 3), ReceiptKey: make([]byte, 32)})); stored.Load() {
 		t.Error("an answer's key for the receipt was stored")
 	}
 
@@ -109,7 +114,8 @@ func TestRevokedMidUpload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, err := protocol.Enrol(ctx, must(protocol.ParseInvitation(invitation)), must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now})
+		id, err := protocol.Enrol(ctx, must(protocol.ParseInvitation(invitation)),
+			must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +126,9 @@ func TestRevokedMidUpload(t *testing.T) {
 	pool := poolOf(50)
 	s := w.open(planOf(names(3), pool, w.clock.Now().Add(time.Hour)), pool)
 	pair := must(tls.X509KeyPair([]byte(first.Certificate), []byte(first.Key)))
-	connection := must(grpc.NewClient(w.server.Addr(), grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{pair}}))))
+	connection := must(grpc.NewClient(w.server.Addr(),
+		grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{InsecureSkipVerify: true,
+			Certificates: []tls.Certificate{pair}}))))
 	defer connection.Close()
 	upload, err := pb.NewStudiesClient(connection).Contribute(ctx)
 	if err != nil {
@@ -128,7 +136,8 @@ func TestRevokedMidUpload(t *testing.T) {
 	}
 	body := ballotFor(0, 50)
 	digest := sha256.Sum256(body)
-	header := &pb.ContributionHeader{PlanHash: s.Hash[:], Size: uint64(len(body)), Sha256: digest[:]}
+	header := &pb.ContributionHeader{PlanHash: s.Hash[:], Size: uint64(len(body)),
+		Sha256: digest[:]}
 	if err := upload.Send(&pb.ContributeRequest{Part: &pb.ContributeRequest_Header{Header: header}}); err != nil {
 		t.Fatal(err)
 	}

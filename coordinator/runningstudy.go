@@ -19,9 +19,9 @@ import (
 	"caucus/study/life"
 )
 
-// runningStudy takes one study from draft to release or failure. It holds the study's state machine,
-// which does no I/O, and the store that keeps the machine's state. Every step is committed before it
-// has any effect. After a failed commit the machine is read again from the store.
+// runningStudy takes one study from draft to release or failure. It holds the study's state
+// machine, which does no I/O, and the store that keeps the machine's state. Every step is committed
+// before it has any effect. After a failed commit the machine is read again from the store.
 type runningStudy struct {
 	hash         study.Hash
 	name         string
@@ -29,8 +29,9 @@ type runningStudy struct {
 	certificates *members.Certificates
 	watch        *clockWatch
 	point        func(string) // Config.Checkpoint, never nil
-	sharing      *sharing     // this coordinator's own aggregator, with its connection to the helper; never nil
-	batch        int
+	// this coordinator's own aggregator, with its connection to the helper; never nil
+	sharing *sharing
+	batch   int
 
 	mu      sync.Mutex  // guards the fields from here to over; held during a step and its commit
 	machine *life.Study // nil: to be read from the store
@@ -40,7 +41,8 @@ type runningStudy struct {
 	poolBytes  uint64
 	amendments []study.Signed
 	lost       map[study.PartyID]time.Time // contributions whose bytes are lost, and since when
-	// over is true once the study is released, failed or unreadable. finished is what then stays of its machine.
+	// over is true once the study is released, failed or unreadable. finished is what then stays of
+	// its machine.
 	finished *finished
 	over     atomic.Bool
 	// quietSince is the elapsed time when the last contribution was stored: see sealByRule.
@@ -64,7 +66,8 @@ type runningStudy struct {
 	// fields below.
 	advancing sync.Mutex
 	inspected bool // the stored bodies were checked against their digests
-	saidKept  bool // the log says already that the ledger has released the study, which waits for lost bytes
+	// the log says already that the ledger has released the study, which waits for lost bytes
+	saidKept bool
 	// retry is the elapsed time of the next try after a temporary failure; wait doubles each time.
 	retry time.Duration
 	wait  time.Duration
@@ -107,9 +110,11 @@ func (c *runningStudy) load(ctx context.Context) error {
 		return fmt.Errorf("read study %s: its plan: %w", c.hash, err)
 	}
 	if hash != c.hash {
-		return fmt.Errorf("read study %s: %w: its plan has hash %s", c.hash, protocol.ErrDamaged, hash)
+		return fmt.Errorf("read study %s: %w: its plan has hash %s", c.hash, protocol.ErrDamaged,
+			hash)
 	}
-	snapshot := life.Snapshot{State: row.State, Reason: row.Reason, Received: received, Lost: make(map[study.PartyID]bool, len(lost))}
+	snapshot := life.Snapshot{State: row.State, Reason: row.Reason, Received: received,
+		Lost: make(map[study.PartyID]bool, len(lost))}
 	for p := range lost {
 		snapshot.Lost[p] = true
 	}
@@ -120,7 +125,8 @@ func (c *runningStudy) load(ctx context.Context) error {
 	if snapshot.Chain, err = study.ChainOf(plan, hash, documents); err != nil {
 		return fmt.Errorf("read study %s: %w: %w", c.hash, protocol.ErrDamaged, err)
 	}
-	c.row, c.amendments, c.lost, c.roster = row, amendments, lost, make(map[study.PartyID]bool, len(plan.Roster))
+	c.row, c.amendments, c.lost, c.roster = row, amendments, lost, make(map[study.PartyID]bool,
+		len(plan.Roster))
 	for _, p := range plan.Roster {
 		c.roster[p] = true
 	}
@@ -138,16 +144,18 @@ func (c *runningStudy) view(ctx context.Context, fn func(*life.Study) error) err
 	return fn(c.machine)
 }
 
-// step applies an event and commits its store effects in one transaction. In the same transaction it calls the
-// function also for each effect. It reports whether a receipt may be sent.
-func (c *runningStudy) step(ctx context.Context, e life.Event, also func(records.Tx, life.Effect) error) (receipt bool, err error) {
+// step applies an event and commits its store effects in one transaction. In the same transaction
+// it calls the function also for each effect. It reports whether a receipt may be sent.
+func (c *runningStudy) step(ctx context.Context, e life.Event,
+	also func(records.Tx, life.Effect) error) (receipt bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
 	return c.stepLocked(ctx, e, also)
 }
 
-func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(records.Tx, life.Effect) error) (receipt bool, err error) {
+func (c *runningStudy) stepLocked(ctx context.Context, e life.Event,
+	also func(records.Tx, life.Effect) error) (receipt bool, err error) {
 	// A caller that goes away must not interrupt a commit.
 	ctx = context.WithoutCancel(ctx)
 	if err := c.load(ctx); err != nil {
@@ -161,12 +169,14 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(r
 	var keep []life.Effect
 	for _, effect := range effects {
 		switch effect.(type) {
-		case life.StoreContribution, life.StoreState, life.RestoreContribution, life.DropContributions, life.StoreAmendment:
+		case life.StoreContribution, life.StoreState, life.RestoreContribution,
+			life.DropContributions, life.StoreAmendment:
 			keep = append(keep, effect)
 		case life.SendReceipt:
 			receipt = true
 		}
-		// FoldSum and MakeRelease are left to advance, which sees from the stored state that they are due.
+		// FoldSum and MakeRelease are left to advance, which sees from the stored state that they
+		// are due.
 	}
 	if len(keep) == 0 {
 		return receipt, nil
@@ -210,8 +220,8 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(r
 		c.keptMu.Lock()
 		c.kept = nil
 		c.keptMu.Unlock()
-		// The commit deleted ballots and sum from the tables; Scrub removes them from the files. The
-		// study is over even if Scrub fails: the next Scrub, or the next start, repeats it.
+		// The commit deleted ballots and sum from the tables; Scrub removes them from the files.
+		// The study is over even if Scrub fails: the next Scrub, or the next start, repeats it.
 		_ = c.store.Scrub(ctx)
 	}
 	return receipt, nil
@@ -255,8 +265,9 @@ func (c *runningStudy) studyChecker(ctx context.Context) (*studyChecker, error) 
 	return c.kept, nil
 }
 
-// newStudyChecker reads a pool's canonical bytes under a plan. It refuses a plan whose terms differ from those
-// that this version computes, because this version could not read contributions made under them.
+// newStudyChecker reads a pool's canonical bytes under a plan. It refuses a plan whose terms differ
+// from those that this version computes, because this version could not read contributions made
+// under them.
 func newStudyChecker(plan study.Plan, data []byte) (*studyChecker, error) {
 	task, err := results.ReadTask(plan, data)
 	if err == nil {
@@ -279,7 +290,8 @@ func (c *runningStudy) uploading(party study.PartyID) (done func(), err error) {
 	c.uploadsMu.Lock()
 	defer c.uploadsMu.Unlock()
 	if c.uploads[party] {
-		return nil, fmt.Errorf("%w: a contribution of %s is on its way already", protocol.ErrBusy, party)
+		return nil, fmt.Errorf("%w: a contribution of %s is on its way already", protocol.ErrBusy,
+			party)
 	}
 	if c.uploads == nil {
 		c.uploads = map[study.PartyID]bool{}
@@ -297,7 +309,10 @@ func (c *runningStudy) poolSize(ctx context.Context) (uint64, error) {
 	if c.poolBytes > 0 {
 		return c.poolBytes, nil
 	}
-	err := c.store.View(ctx, func(tx records.Tx) (err error) { c.poolBytes, err = tx.PoolSize(c.machine.Plan.Pool); return err })
+	err := c.store.View(ctx, func(tx records.Tx) (err error) {
+		c.poolBytes, err = tx.PoolSize(c.machine.Plan.Pool)
+		return err
+	})
 	if errors.Is(err, records.ErrNone) {
 		err = nil
 	}
@@ -319,9 +334,11 @@ func readPool(ctx context.Context, s records.Store, d auxdata.Digest) ([]byte, e
 	return data, err
 }
 
-// known answers a contribution before its body is sent: with the receipt if these bytes were contributed before, or
-// with the reason why the party cannot contribute. It returns false if the body is needed for an answer.
-func (c *runningStudy) known(ctx context.Context, party study.PartyID, digest study.BodyDigest, now time.Time) (protocol.Receipt, bool, error) {
+// known answers a contribution before its body is sent: with the receipt if these bytes were
+// contributed before, or with the reason why the party cannot contribute. It returns false if the
+// body is needed for an answer.
+func (c *runningStudy) known(ctx context.Context, party study.PartyID, digest study.BodyDigest,
+	now time.Time) (protocol.Receipt, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
@@ -336,14 +353,16 @@ func (c *runningStudy) known(ctx context.Context, party study.PartyID, digest st
 		return protocol.Receipt{}, false, nil
 	}
 	// This step stores nothing: it refuses, or it sends the receipt again.
-	if _, err := c.stepLocked(ctx, life.Contributed{Party: party, Plan: c.hash, Body: digest}, nil); err != nil {
+	if _, err := c.stepLocked(ctx, life.Contributed{Party: party, Plan: c.hash, Body: digest},
+		nil); err != nil {
 		return protocol.Receipt{}, false, err
 	}
 	r, err := c.receiptLocked(ctx, party)
 	return r, err == nil, err
 }
 
-func (c *runningStudy) receiptLocked(ctx context.Context, party study.PartyID) (r protocol.Receipt, err error) {
+func (c *runningStudy) receiptLocked(ctx context.Context, party study.PartyID) (r protocol.Receipt,
+	err error) {
 	err = c.store.View(ctx, func(tx records.Tx) error {
 		r, err = tx.Receipt(c.hash, party)
 		return err
@@ -354,7 +373,8 @@ func (c *runningStudy) receiptLocked(ctx context.Context, party study.PartyID) (
 	return r, nil
 }
 
-// deadline seals or fails an open study whose deadline has passed. It does nothing while the clock is not trusted.
+// deadline seals or fails an open study whose deadline has passed. It does nothing while the clock
+// is not trusted.
 func (c *runningStudy) deadline(ctx context.Context, now time.Time) (passed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -381,13 +401,15 @@ func (c *runningStudy) cancel(ctx context.Context, reason string) error {
 	return c.cancelUnless(ctx, reason, false, func() (string, error) { return "", nil })
 }
 
-// withdraw cancels the study for good for an operator, unless the ledger has charged its release already. A charged
-// release is made in any case, even after a kill or a disk failure, if no other server must add its half.
+// withdraw cancels the study for good for an operator, unless the ledger has charged its release
+// already. A charged release is made in any case, even after a kill or a disk failure, if no other
+// server must add its half.
 //
-// Nothing is drawn twice where a study with two servers ends after this server's ledger was charged: this server's
-// aggregator then refuses every step of the study (ErrFailed), so that neither server can be asked for another share.
-// Its ledger has the line, so an amendment does not take the study up again. If the helper had drawn too, it keeps its
-// line and its share. The study is not ended once both shares are here, because Cancel refuses it then.
+// Nothing is drawn twice where a study with two servers ends after this server's ledger was
+// charged: this server's aggregator then refuses every step of the study (ErrFailed), so that
+// neither server can be asked for another share. Its ledger has the line, so an amendment does not
+// take the study up again. If the helper had drawn too, it keeps its line and its share. The study
+// is not ended once both shares are here, because Cancel refuses it then.
 func (c *runningStudy) withdraw(ctx context.Context, reason string, ledger *privacy.Ledger) error {
 	err := c.cancelUnless(ctx, reason, true, func() (words string, err error) {
 		drawn, err := c.drawn(ctx, ledger)
@@ -441,7 +463,8 @@ func (c *runningStudy) seize(ctx context.Context) bool {
 	return true
 }
 
-func (c *runningStudy) cancelUnless(ctx context.Context, reason string, good bool, objects func() (words string, err error)) error {
+func (c *runningStudy) cancelUnless(ctx context.Context, reason string, good bool,
+	objects func() (words string, err error)) error {
 	if !c.seize(ctx) {
 		return fmt.Errorf("cancel study: %w: it is being folded or released right now", protocol.ErrBusy)
 	}
@@ -459,7 +482,10 @@ func (c *runningStudy) cancelUnless(ctx context.Context, reason string, good boo
 
 func (c *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool, error) {
 	var state study.State
-	if err := c.view(ctx, func(s *life.Study) error { state = s.State; return nil }); err != nil || state != study.Folded {
+	if err := c.view(ctx, func(s *life.Study) error {
+		state = s.State
+		return nil
+	}); err != nil || state != study.Folded {
 		return false, err
 	}
 	return c.charged(ctx, func(id string) (bool, error) {
@@ -468,8 +494,10 @@ func (c *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool,
 	})
 }
 
-// charged reports whether a ledger has an entry for any of the study's outputs; holds says so of one entry's id.
-func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool, error)) (bool, error) {
+// charged reports whether a ledger has an entry for any of the study's outputs; holds says so of
+// one entry's id.
+func (c *runningStudy) charged(ctx context.Context,
+	holds func(id string) (bool, error)) (bool, error) {
 	checker, err := c.studyChecker(ctx)
 	if err != nil {
 		return false, err
@@ -479,7 +507,8 @@ func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool,
 		return false, err
 	}
 	for _, charge := range charges {
-		if found, err := holds(study.ReleaseID(c.hash, checker.task.Plan().Noise.Charged(charge.Output))); found || err != nil {
+		if found, err := holds(study.ReleaseID(c.hash,
+			checker.task.Plan().Noise.Charged(charge.Output))); found || err != nil {
 			return found, records.Explain(err)
 		}
 	}
@@ -488,17 +517,23 @@ func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool,
 
 // permanent reports whether a retry cannot help.
 func permanent(err error) bool {
-	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, protocol.ErrHelper) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !damaged(err) && !errors.Is(err, records.ErrDamagedSum) &&
-		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && records.Explain(err) == err
+	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, protocol.ErrHelper) &&
+		!errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !damaged(err) &&
+		!errors.Is(err, records.ErrDamagedSum) &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) &&
+		records.Explain(err) == err
 }
 
-// sealByRule seals an open study that has enough contributions, once none arrived for the time that its seal rule
-// states. The time counts from the last stored contribution, or from when this process first held the study.
-func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (sealed bool, err error) {
+// sealByRule seals an open study that has enough contributions, once none arrived for the time that
+// its seal rule states. The time counts from the last stored contribution, or from when this
+// process first held the study.
+func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (sealed bool,
+	err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
-	if err := c.load(ctx); err != nil || c.machine.State != study.Open || c.machine.Ending().Seal == nil {
+	if err := c.load(ctx); err != nil || c.machine.State != study.Open ||
+		c.machine.Ending().Seal == nil {
 		return false, err
 	}
 	if !c.machine.Enough() || elapsed-c.quietSince < c.machine.Ending().Seal.Quiet() {
@@ -526,11 +561,13 @@ var errMissingBody = errors.New("a stored contribution is missing")
 
 // damaged reports whether an error says that bodies were damaged after their inspection.
 func damaged(err error) bool {
-	return errors.Is(err, errDamagedBody) || errors.Is(err, errMissingBody) || errors.Is(err, study.ErrOtherBodies)
+	return errors.Is(err, errDamagedBody) || errors.Is(err, errMissingBody) ||
+		errors.Is(err, study.ErrOtherBodies)
 }
 
 // isLost reports whether a received contribution's bytes are lost. The caller holds mu.
 func (c *runningStudy) isLost(party study.PartyID, digest study.BodyDigest) bool {
 	_, lost := c.lost[party]
-	return lost && c.machine.Received[party] == digest && (c.machine.State == study.Sealed || c.machine.State == study.Open)
+	return lost && c.machine.Received[party] == digest &&
+		(c.machine.State == study.Sealed || c.machine.State == study.Open)
 }

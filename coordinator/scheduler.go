@@ -35,7 +35,8 @@ func (s *scheduler) nudge() {
 	}
 }
 
-// Waits before another try after a temporary failure to fold or release: the first, and the longest.
+// Waits before another try after a temporary failure to fold or release: the first, and the
+// longest.
 const (
 	firstWait = time.Second
 	lastWait  = time.Minute
@@ -83,21 +84,24 @@ func (s *scheduler) due(ctx context.Context, c *runningStudy) bool {
 	passed, err := c.deadline(ctx, s.clock.Now())
 	if err != nil {
 		if ctx.Err() == nil {
-			s.log.Error("deadline not stored; it will be tried again", "study", c.hash, "error", err)
+			s.log.Error("deadline not stored; it will be tried again", "study", c.hash, "error",
+				err)
 		}
 		return false
 	}
 	ruled, err := c.sealByRule(ctx, s.clock.Elapsed())
 	if err != nil {
 		if ctx.Err() == nil {
-			s.log.Error("seal by rule not stored; it will be tried again", "study", c.hash, "error", err)
+			s.log.Error("seal by rule not stored; it will be tried again", "study", c.hash, "error",
+				err)
 		}
 		return false
 	}
 	work := false
 	err = c.view(ctx, func(m *life.Study) error {
 		if passed {
-			s.log.Info("deadline passed", "study", c.hash, "state", m.State, "contributions", len(m.Received), "reason", m.Reason)
+			s.log.Info("deadline passed", "study", c.hash, "state", m.State, "contributions",
+				len(m.Received), "reason", m.Reason)
 		}
 		if ruled {
 			s.log.Info("sealed by its rule", "study", c.hash, "contributions", len(m.Received))
@@ -142,7 +146,8 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 	case ctx.Err() != nil:
 	case errors.Is(err, context.Canceled): // somebody cancels the study (seize)
 		c.retry = s.clock.Elapsed() + firstWait
-	case errors.Is(err, errWaits): // the wait was logged; without a pause its end would start the next move at once
+	// the wait was logged; without a pause its end would start the next move at once
+	case errors.Is(err, errWaits):
 		c.retry = s.clock.Elapsed() + s.tick
 	case permanent(err):
 		s.log.Error("study fails", "study", c.hash, "error", err)
@@ -158,7 +163,8 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 		if errors.Is(err, protocol.ErrDamaged) {
 			level = slog.LevelError
 		}
-		s.log.Log(ctx, level, "study cannot move on; it will be tried again", "study", c.hash, "wait", c.wait, "error", err)
+		s.log.Log(ctx, level, "study cannot move on; it will be tried again", "study", c.hash,
+			"wait", c.wait, "error", err)
 	}
 }
 
@@ -193,7 +199,8 @@ func (s *scheduler) confirms(ctx context.Context) {
 	}
 }
 
-// probe asks the helper and reports whether it answers. Its silence is logged once at its begin and once at its end.
+// probe asks the helper and reports whether it answers. Its silence is logged once at its begin and
+// once at its end.
 func (s *scheduler) probe(ctx context.Context) bool {
 	sharing := s.registry.sharing
 	err := sharing.server.Probe(ctx, sharing.helper)
@@ -212,9 +219,9 @@ func (s *scheduler) probe(ctx context.Context) bool {
 	return err == nil
 }
 
-// tellEnded tells the helper which studies failed here for good, so that the helper deletes its shares. The store
-// of shares remembers which ends the helper has been told, so a failed call is repeated the next time, also after a
-// restart.
+// tellEnded tells the helper which studies failed here for good, so that the helper deletes its
+// shares. The store of shares remembers which ends the helper has been told, so a failed call is
+// repeated the next time, also after a restart.
 func (s *scheduler) tellEnded(ctx context.Context) {
 	sharing := s.registry.sharing
 	untold, err := sharing.server.Untold(ctx)

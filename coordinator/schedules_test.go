@@ -55,7 +55,8 @@ func parseSchedule(text string) (s schedule, err error) {
 		case line == "" || words[0] == "#":
 		case words[0] == "parties" && s.parties == 0:
 			_, err = fmt.Sscanf(line, "parties %d", &s.parties)
-			s.head, s.budget, s.kept = strings.Contains(line, ", head"), strings.Contains(line, ", budget"), strings.Contains(line, ", kept")
+			s.head, s.budget, s.kept = strings.Contains(line, ", head"), strings.Contains(line,
+				", budget"), strings.Contains(line, ", kept")
 			s.ending = strings.Contains(line, ", ending")
 		case operations[words[0]].do == nil:
 			err = fmt.Errorf("line %q: no such operation", line)
@@ -90,7 +91,8 @@ var operations = map[string]operation{
 	"cancel":  {drawStudy, (*trial).cancel},
 	"close":   {drawStudy, (*trial).closeStudy},
 	"extend": {func(r *rand.Rand, s schedule) string {
-		return drawStudy(r, s) + " " + pick(r, []string{"90m", "5h", "20h"}) + pick(r, []string{"", "", " minimum 2", " share 0.5", " share 1"})
+		return drawStudy(r, s) + " " + pick(r, []string{"90m", "5h", "20h"}) + pick(r,
+			[]string{"", "", " minimum 2", " share 0.5", " share 1"})
 	}, (*trial).extend},
 	"poll":   {drawParty, (*trial).poll},
 	"waive":  {drawStudy, (*trial).waive},
@@ -136,7 +138,8 @@ var restorable = []string{"folder", "folder", "store", "ledger", "all"}
 // what goes wrong.
 func randomSchedule(seed uint64) schedule {
 	r := rand.New(rand.NewPCG(seed, 0))
-	s := schedule{parties: 2 + r.IntN(3), head: r.IntN(2) == 0, budget: r.IntN(4) == 0, kept: seed%3 == 0, ending: seed%4 == 1}
+	s := schedule{parties: 2 + r.IntN(3), head: r.IntN(2) == 0, budget: r.IntN(4) == 0,
+		kept: seed%3 == 0, ending: seed%4 == 1}
 	for _, in := range []string{"a", "b"}[:1+r.IntN(2)] {
 		at := 0
 		add := func(line string) { // somewhere after the line before
@@ -278,7 +281,8 @@ func keptSchedules(t *testing.T) map[string]schedule {
 	}
 	kept := map[string]schedule{}
 	for _, name := range files {
-		kept[strings.TrimSuffix(filepath.Base(name), ".txt")] = must(parseSchedule(string(must(os.ReadFile(name)))))
+		kept[strings.TrimSuffix(filepath.Base(name), ".txt")] =
+			must(parseSchedule(string(must(os.ReadFile(name)))))
 	}
 	return kept
 }

@@ -29,7 +29,8 @@ var bugs = map[string]plant{
 	}, found: 90},
 	"any clock is believed": {server: func(s *Server) { s.registry.watch.ahead = 9999 * time.Hour }, found: 813},
 	"what was published is not held against the ledger": {server: func(s *Server) {
-		s.scheduler.releaser.ledger = must(privacy.Open(s.scheduler.releaser.journal, privacy.Config{}))
+		s.scheduler.releaser.ledger = must(privacy.Open(s.scheduler.releaser.journal,
+			privacy.Config{}))
 	}, found: 14},
 }
 
@@ -68,7 +69,8 @@ type tornTx struct {
 	late *func(records.Tx) error
 }
 
-func (t *tornTx) SetSum(h study.Hash, sum []byte, contributions int, folded []records.Contribution) error {
+func (t *tornTx) SetSum(h study.Hash, sum []byte, contributions int,
+	folded []records.Contribution) error {
 	*t.late = func(tx records.Tx) error { return tx.SetSum(h, sum, contributions, folded) }
 	return t.Tx.SetSum(h, sum, contributions, nil)
 }
@@ -146,7 +148,9 @@ type forgetful struct {
 
 func (j *forgetful) Update(ctx context.Context, fn func(privacy.Tx) error) error {
 	var added []string
-	err := j.Journal.Update(ctx, func(tx privacy.Tx) error { return fn(&forgetfulTx{tx, j, &added}) })
+	err := j.Journal.Update(ctx, func(tx privacy.Tx) error {
+		return fn(&forgetfulTx{tx, j, &added})
+	})
 	if err == nil {
 		j.own = append(j.own, added...)
 	}

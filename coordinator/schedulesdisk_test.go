@@ -21,8 +21,8 @@ import (
 type disk interface {
 	// begin makes it hold a store and an empty ledger.
 	begin(store []byte)
-	// reopen opens what the process before left, as if it had been killed. It returns the studies whose
-	// contributions are asked for again.
+	// reopen opens what the process before left, as if it had been killed. It returns the studies
+	// whose contributions are asked for again.
 	reopen(now time.Time) (asked []string)
 	store() *records.SQL
 	ledger() privacy.Journal
@@ -40,7 +40,10 @@ type saved struct {
 
 // entries are all of a ledger.
 func entries(j privacy.Journal) (all []privacy.Entry) {
-	must(0, j.Update(context.Background(), func(tx privacy.Tx) (err error) { all, err = tx.After(0, 1000); return err }))
+	must(0, j.Update(context.Background(), func(tx privacy.Tx) (err error) {
+		all, err = tx.After(0, 1000)
+		return err
+	}))
 	return all
 }
 
@@ -134,7 +137,8 @@ func (d *fileDisk) ledger() privacy.Journal   { return d.journal }
 
 func (d *fileDisk) save() saved {
 	s := saved{files: map[string][]byte{}}
-	for _, name := range []string{folder.StoreFile, folder.StoreFile + "-wal", folder.LedgerFile, folder.LedgerFile + "-wal"} {
+	for _, name := range []string{folder.StoreFile, folder.StoreFile + "-wal", folder.LedgerFile,
+		folder.LedgerFile + "-wal"} {
 		if data, err := os.ReadFile(filepath.Join(d.dir(), name)); err == nil {
 			s.files[name] = data
 		}

@@ -121,7 +121,9 @@ func (s *faultyStore) View(ctx context.Context, fn func(records.Tx) error) error
 	if err := s.pass("store read"); err != nil {
 		return records.Explain(err)
 	}
-	return s.Store.View(ctx, func(tx records.Tx) error { return fn(&watchedTx{Tx: tx, trial: s.trial}) })
+	return s.Store.View(ctx, func(tx records.Tx) error {
+		return fn(&watchedTx{Tx: tx, trial: s.trial})
+	})
 }
 
 func (s *faultyStore) Update(ctx context.Context, fn func(records.Tx) error) error {

@@ -24,19 +24,22 @@ import (
 
 func (t *trial) open(words []string) {
 	if t.up() {
-		_, _ = t.call(&pb.Administration_ServiceDesc, "OpenStudy", t.operator, &pb.StudyRequest{Study: words[0]})
+		_, _ = t.call(&pb.Administration_ServiceDesc, "OpenStudy", t.operator,
+			&pb.StudyRequest{Study: words[0]})
 	}
 }
 
 func (t *trial) cancel(words []string) {
 	if t.up() {
-		_, _ = t.call(&pb.Administration_ServiceDesc, "CancelStudy", t.operator, &pb.CancelRequest{Study: words[0]})
+		_, _ = t.call(&pb.Administration_ServiceDesc, "CancelStudy", t.operator,
+			&pb.CancelRequest{Study: words[0]})
 	}
 }
 
 func (t *trial) closeStudy(words []string) {
 	if t.up() {
-		_, _ = t.call(&pb.Administration_ServiceDesc, "CloseStudy", t.operator, &pb.StudyRequest{Study: words[0]})
+		_, _ = t.call(&pb.Administration_ServiceDesc, "CloseStudy", t.operator,
+			&pb.StudyRequest{Study: words[0]})
 	}
 }
 
@@ -45,7 +48,8 @@ func (t *trial) extend(words []string) {
 	if !t.up() {
 		return
 	}
-	r := &pb.AmendRequest{Study: words[0], DeadlineUnixMillis: t.began.Add(must(time.ParseDuration(words[1]))).UnixMilli()}
+	r := &pb.AmendRequest{Study: words[0],
+		DeadlineUnixMillis: t.began.Add(must(time.ParseDuration(words[1]))).UnixMilli()}
 	if len(words) > 3 {
 		n := must(strconv.ParseFloat(words[3], 64))
 		if words[2] == "minimum" {
@@ -59,20 +63,23 @@ func (t *trial) extend(words []string) {
 
 func (t *trial) waive(words []string) {
 	if t.up() {
-		_, err := t.call(&pb.Administration_ServiceDesc, "Waive", t.operator, &pb.StudyRequest{Study: words[0]})
+		_, err := t.call(&pb.Administration_ServiceDesc, "Waive", t.operator,
+			&pb.StudyRequest{Study: words[0]})
 		t.waived[t.named[words[0]]] = err == nil
 	}
 }
 
 func (t *trial) revoke(words []string) {
 	if t.up() {
-		_, _ = t.call(&pb.Administration_ServiceDesc, "Revoke", t.operator, &pb.RevokeRequest{Name: words[0]})
+		_, _ = t.call(&pb.Administration_ServiceDesc, "Revoke", t.operator,
+			&pb.RevokeRequest{Name: words[0]})
 	}
 }
 
 func (t *trial) decline(words []string) {
 	if h := t.named[words[1]]; t.up() {
-		_, _ = t.call(&pb.Studies_ServiceDesc, "Decline", t.certificates[study.PartyID(words[0])], &pb.DeclineRequest{PlanHash: h[:]})
+		_, _ = t.call(&pb.Studies_ServiceDesc, "Decline", t.certificates[study.PartyID(words[0])],
+			&pb.DeclineRequest{PlanHash: h[:]})
 	}
 }
 
@@ -123,11 +130,13 @@ func (t *trial) together(words []string) {
 }
 
 // answered: the answer to a contribution is a receipt exactly if it is on the disk.
-func (t *trial) answered(at place, body []byte, had study.BodyDigest, signed *pb.Signed, err error, lost bool) {
+func (t *trial) answered(at place, body []byte, had study.BodyDigest, signed *pb.Signed, err error,
+	lost bool) {
 	digest, serial := study.BodyDigest(sha256.Sum256(body)), serialOf(t.certificates[at.party])
 	what := fmt.Sprint(at.party, " ", t.plans[at.study].Name)
 	if signed == nil {
-		final := err != nil && !protocol.Retry(err) && !errors.Is(err, errKilled) && !errors.Is(err, context.Canceled)
+		final := err != nil && !protocol.Retry(err) && !errors.Is(err, errKilled) &&
+			!errors.Is(err, context.Canceled)
 		if final && had == digest && t.truth.issued[serial] != "" && !t.truth.revoked[serial] {
 			t.broken("what was contributed gets its receipt again", "%s: %v", what, err)
 		}
@@ -141,7 +150,8 @@ func (t *trial) answered(at place, body []byte, had study.BodyDigest, signed *pb
 		t.broken("a receipt exists if and only if its contribution is on the disk", "%s", what)
 	case t.truth.revoked[serial]:
 		t.broken("who is revoked contributes nothing", "%s", what)
-	case t.receipts[at].document != nil && string(t.receipts[at].document) != string(signed.Document):
+	case t.receipts[at].document != nil &&
+		string(t.receipts[at].document) != string(signed.Document):
 		t.broken("the same bytes again get the same receipt", "%s", what)
 	}
 	if !lost {
@@ -159,7 +169,8 @@ func (t *trial) poll(words []string) {
 	}
 	request := &pb.ListRequest{}
 	if had, ok := t.held[p]; ok {
-		request.Shown = &pb.Shown{Kind: string(had.Kind), Document: had.Document, Signature: had.Signature}
+		request.Shown = &pb.Shown{Kind: string(had.Kind), Document: had.Document,
+			Signature: had.Signature}
 	}
 	for h := range t.got[p] {
 		request.Holds = append(request.Holds, h[:])
@@ -189,7 +200,10 @@ func (t *trial) poll(words []string) {
 
 // release is a study's release, where it is stored and can be read.
 func (t *trial) release(h study.Hash) (row records.Release, ok bool) {
-	err := t.server.store.View(context.Background(), func(tx records.Tx) (err error) { row, err = tx.Release(h); return err })
+	err := t.server.store.View(context.Background(), func(tx records.Tx) (err error) {
+		row, err = tx.Release(h)
+		return err
+	})
 	return row, err == nil
 }
 
@@ -202,19 +216,23 @@ func (t *trial) enrol(words []string) {
 	}
 	v := t.invitations[p]
 	if v == nil {
-		reply, err := t.call(&pb.Administration_ServiceDesc, "Invite", t.operator, &pb.InviteRequest{Name: string(p), Address: "127.0.0.1:1"})
+		reply, err := t.call(&pb.Administration_ServiceDesc, "Invite", t.operator,
+			&pb.InviteRequest{Name: string(p), Address: "127.0.0.1:1"})
 		if err != nil {
 			return
 		}
 		text := must(protocol.ParseInvitation(reply.(*pb.InviteReply).Invitation))
-		v = &invited{certificate: der(text.Certificate), request: must(must(protocol.NewEnrolment()).Request())}
+		v = &invited{certificate: der(text.Certificate),
+			request: must(must(protocol.NewEnrolment()).Request())}
 		t.invitations[p] = v
 	}
-	reply, err := t.call(&pb.Enrolment_ServiceDesc, "Enrol", v.certificate, &pb.EnrolRequest{SigningRequest: v.request})
+	reply, err := t.call(&pb.Enrolment_ServiceDesc, "Enrol", v.certificate,
+		&pb.EnrolRequest{SigningRequest: v.request})
 	switch {
 	case err != nil && !protocol.Retry(err) && !errors.Is(err, errKilled):
 		delete(t.invitations, p) // withdrawn
-	case err == nil && v.issued != nil && string(v.issued) != string(reply.(*pb.EnrolReply).Certificate):
+	case err == nil && v.issued != nil &&
+		string(v.issued) != string(reply.(*pb.EnrolReply).Certificate):
 		t.broken("an invitation gives one certificate", "%s", p)
 	case err == nil && fate != "answer-lost":
 		v.issued = reply.(*pb.EnrolReply).Certificate
@@ -228,7 +246,8 @@ func (t *trial) renew(words []string) {
 		return
 	}
 	was := serialOf(t.certificates[p])
-	reply, err := t.call(&pb.Enrolment_ServiceDesc, "Renew", t.certificates[p], &pb.EnrolRequest{SigningRequest: must(must(protocol.NewEnrolment()).Request())})
+	reply, err := t.call(&pb.Enrolment_ServiceDesc, "Renew", t.certificates[p],
+		&pb.EnrolRequest{SigningRequest: must(must(protocol.NewEnrolment()).Request())})
 	if err == nil && t.truth.revoked[was] {
 		t.broken("who is revoked renews nothing", "%s", p)
 	}
@@ -315,7 +334,10 @@ func (t *trial) restore(words []string) {
 // ledger has not reached.
 func (t *trial) fileProves() bool {
 	last := int64(0)
-	must(0, t.disk.store().View(context.Background(), func(tx records.Tx) (err error) { last, err = tx.LedgerEntry(); return err }))
+	must(0, t.disk.store().View(context.Background(), func(tx records.Tx) (err error) {
+		last, err = tx.LedgerEntry()
+		return err
+	}))
 	if t.head != "" {
 		if text, err := os.ReadFile(t.head); err == nil {
 			kept := must(privacy.ParseHead(string(text)))
@@ -339,7 +361,8 @@ func (t *trial) passTime(words []string) {
 
 func (t *trial) vouch([]string) {
 	if t.up() {
-		_, err := t.call(&pb.Administration_ServiceDesc, "Clock", t.operator, &pb.ClockRequest{Vouch: true})
+		_, err := t.call(&pb.Administration_ServiceDesc, "Clock", t.operator,
+			&pb.ClockRequest{Vouch: true})
 		t.vouched = t.vouched || err == nil
 	}
 }
@@ -373,12 +396,14 @@ func (t *trial) settle(words []string) {
 	t.clock.add(-t.ahead())
 	t.restart(nil)
 	t.vouch(nil)
-	for _, d := range []string{"0s", "61m", "25h", "25h"} { // an extended deadline, and the repair deadline after it
+	// an extended deadline, and the repair deadline after it
+	for _, d := range []string{"0s", "61m", "25h", "25h"} {
 		t.passTime([]string{d})
 		t.look(nil)
 		for _, p := range t.parties {
 			for _, in := range []string{"a", "b"} {
-				if s := t.truth.state[t.named[in]]; words[0] == "all" && (s == study.Open || s == study.Sealed) {
+				if s := t.truth.state[t.named[in]]; words[0] == "all" &&
+					(s == study.Open || s == study.Sealed) {
 					t.send([]string{string(p), in}, false)
 				}
 			}

@@ -20,7 +20,8 @@ import (
 
 // rank is how far a state is.
 func rank(s study.State) int {
-	return slices.Index([]study.State{study.InDraft, study.Open, study.Sealed, study.Folded, study.Released}, s)
+	return slices.Index([]study.State{study.InDraft, study.Open, study.Sealed, study.Folded,
+		study.Released}, s)
 }
 
 // moved: states only move forward, a study fails only for a reason that is its
@@ -33,16 +34,23 @@ func (t *trial) moved(h study.Hash, to study.State, reason string, sum []byte) {
 	switch {
 	case from == study.Failed && to == study.Open:
 		t.reopened(h)
-	case early && to == study.Sealed && (have < least || reason == study.SealedByRule && !t.enough(h)):
+	case early && to == study.Sealed &&
+		(have < least || reason == study.SealedByRule && !t.enough(h)):
 		t.broken("a study is closed with its minimum, and sealed by a rule that is met", "study %s: by %s with %d", name, reason, have)
-	case protocol.Final(from), to != study.Failed && rank(to) != rank(from)+1 && !(to == study.Sealed && from == study.Sealed) && !(to == study.Sealed && t.keptDamaged(h)):
+	case protocol.Final(from), to != study.Failed && rank(to) != rank(from)+1 &&
+		!(to == study.Sealed && from == study.Sealed) && !(to == study.Sealed && t.keptDamaged(h)):
 		t.broken("states only move forward", "study %s: %s after %s", name, to, from)
 	case to == study.Sealed && have < least:
-		t.broken("below the minimum nothing is sealed", "study %s: sealed with %d of %d", name, have, least)
-	case from == study.Open && !early && (to == study.Sealed && have < len(t.parties) || to == study.Failed && strings.HasPrefix(reason, "minimum")) && t.doubtful():
-		t.broken("a clock that jumped seals nothing", "study %s: %s while the clock is %v ahead", name, to, t.ahead())
+		t.broken("below the minimum nothing is sealed", "study %s: sealed with %d of %d", name,
+			have, least)
+	case from == study.Open && !early &&
+		(to == study.Sealed && have < len(t.parties) || to == study.Failed &&
+			strings.HasPrefix(reason, "minimum")) && t.doubtful():
+		t.broken("a clock that jumped seals nothing", "study %s: %s while the clock is %v ahead",
+			name, to, t.ahead())
 	case to == study.Folded && !bytes.Equal(sum, t.sumOf(h, t.truth.received[h])):
-		t.broken("each contribution is in the sum once", "study %s: the sum of %d is %x", name, have, sum)
+		t.broken("each contribution is in the sum once", "study %s: the sum of %d is %x", name,
+			have, sum)
 	case to == study.Failed && !t.mayFail(h, from, reason):
 		t.broken("no fault fails a study", "study %s, %s with %d: %s", name, from, have, reason)
 	}
@@ -51,21 +59,28 @@ func (t *trial) moved(h study.Hash, to study.State, reason string, sum []byte) {
 // keptDamaged: a body that a study keeps was damaged. After it was folded too it is
 // asked for again, by a study that is sealed.
 func (t *trial) keptDamaged(h study.Hash) bool {
-	return t.kept[h] != nil && slices.ContainsFunc(t.parties, func(p study.PartyID) bool { return t.damaged[place{h, p}] })
+	return t.kept[h] != nil && slices.ContainsFunc(t.parties, func(p study.PartyID) bool {
+		return t.damaged[place{h, p}]
+	})
 }
 
 // mayFail: a study fails when it is cancelled, at its deadline with too few
 // contributions, when a disk damaged too many, or when the budget is spent.
 func (t *trial) mayFail(h study.Hash, from study.State, reason string) bool {
-	few := from == study.Open && t.there(h) < t.truth.ending[h].Minimum && !t.clock.Now().Before(t.truth.ending[h].Deadline)
-	if t.budget && from == study.Folded && strings.Contains(reason, "budget") && len(entries(t.disk.ledger())) > 0 {
+	few := from == study.Open && t.there(h) < t.truth.ending[h].Minimum &&
+		!t.clock.Now().Before(t.truth.ending[h].Deadline)
+	if t.budget && from == study.Folded && strings.Contains(reason, "budget") &&
+		len(entries(t.disk.ledger())) > 0 {
 		return true
 	}
-	if t.putBack["store"] && from == study.Folded && strings.Contains(reason, "put back to an older state") {
+	if t.putBack["store"] && from == study.Folded &&
+		strings.Contains(reason, "put back to an older state") {
 		return true
 	}
-	damaged := from == study.Sealed && len(t.damaged) > 0 && strings.Contains(reason, "damaged where they were stored")
-	return strings.HasPrefix(reason, "cancelled") || few && strings.HasPrefix(reason, "minimum") || damaged
+	damaged := from == study.Sealed && len(t.damaged) > 0 &&
+		strings.Contains(reason, "damaged where they were stored")
+	return strings.HasPrefix(reason, "cancelled") || few && strings.HasPrefix(reason, "minimum") ||
+		damaged
 }
 
 // there is how many contributions are there with their bytes.
@@ -92,7 +107,8 @@ func (t *trial) amended(h study.Hash, a study.Signed) {
 	}
 	said, err := study.DecodeAmendment(a.Document)
 	plan, state := t.plans[h], t.truth.state[h]
-	if err != nil || said.Plan != h || said.Ending.Minimum < plan.LeastParties() || said.Ending.Minimum > plan.Minimum {
+	if err != nil || said.Plan != h || said.Ending.Minimum < plan.LeastParties() ||
+		said.Ending.Minimum > plan.Minimum {
 		t.broken(rule, "study %s: %+v, %v", plan.Name, said, err)
 	}
 	if state != study.Open && state != study.Failed {
@@ -135,7 +151,8 @@ func (t *trial) doubtful() bool { return t.stored && !t.vouched && t.ahead() > 2
 func (t *trial) dropped(h study.Hash, parties []study.PartyID) {
 	for _, p := range parties {
 		if !t.damaged[place{h, p}] {
-			t.broken("what was receipted is in the sum once", "study %s: dropped %s", t.plans[h].Name, p)
+			t.broken("what was receipted is in the sum once", "study %s: dropped %s",
+				t.plans[h].Name, p)
 		}
 		delete(t.truth.received[h], p)
 	}
@@ -165,7 +182,8 @@ func (t *trial) drawn(e privacy.Entry) {
 			continue
 		}
 		if !bytes.Equal(t.summed[h], t.sumOf(h, t.truth.received[h])) {
-			t.broken("each contribution is in the sum once", "study %s: noise was drawn for %x", plan.Name, t.summed[h])
+			t.broken("each contribution is in the sum once", "study %s: noise was drawn for %x",
+				plan.Name, t.summed[h])
 		}
 		for _, other := range t.draws {
 			if other.study == h && !t.putBack["ledger"] {
@@ -196,17 +214,22 @@ func (t *trial) mayDraw(h study.Hash, e privacy.Entry) {
 
 // inLedger says whether the ledger has an entry.
 func (t *trial) inLedger(head privacy.Head) bool {
-	return head.Sequence == 0 || slices.ContainsFunc(entries(t.disk.ledger()), func(e privacy.Entry) bool { return e.Hash == head.Hash })
+	return head.Sequence == 0 ||
+		slices.ContainsFunc(entries(t.disk.ledger()), func(e privacy.Entry) bool {
+			return e.Hash == head.Hash
+		})
 }
 
-// waits says whether a study waits for bytes that nobody sends again: its noise was drawn for their sum, so no other
-// sum may be released, and the key of both went with the last replica that had it.
+// waits says whether a study waits for bytes that nobody sends again: its noise was drawn for their
+// sum, so no other sum may be released, and the key of both went with the last replica that had it.
 func (t *trial) waits(h study.Hash) bool {
 	return t.truth.state[h] == study.Sealed && t.keyless[h] && t.there(h) < len(t.truth.received[h])
 }
 
 func (t *trial) drawnFor(h study.Hash) bool {
-	return slices.ContainsFunc(entries(t.disk.ledger()), func(e privacy.Entry) bool { return e.ID == study.ReleaseID(h, "tally") })
+	return slices.ContainsFunc(entries(t.disk.ledger()), func(e privacy.Entry) bool {
+		return e.ID == study.ReleaseID(h, "tally")
+	})
 }
 
 // published: a study has one release, for good, of all that was contributed and
@@ -234,23 +257,28 @@ func (t *trial) published(h study.Hash, row records.Release) {
 		t.broken("of what a caller holds a release, no other is made", "study %s", name)
 	}
 	want := slices.Sorted(maps.Keys(t.truth.received[h]))
-	if !slices.Equal(r.Contributed, want) || r.Parties != len(want) || len(r.Contributed)+len(r.Missing) != len(t.parties) {
+	if !slices.Equal(r.Contributed, want) || r.Parties != len(want) ||
+		len(r.Contributed)+len(r.Missing) != len(t.parties) {
 		t.broken("a release says who contributed", "study %s: %v of %v", name, r.Contributed, want)
 	}
 	if drawn == 0 {
 		if !bytes.Equal(r.Sum, t.sumOf(h, t.truth.received[h])) {
-			t.broken("each contribution is in the sum once", "study %s: the release holds %x", name, r.Sum)
+			t.broken("each contribution is in the sum once", "study %s: the release holds %x", name,
+				r.Sum)
 		}
 		return
 	}
-	if t.draws[r.Ledger[0].Hash] != (draw{h, string(t.sumOf(h, t.truth.received[h]))}) || !t.inLedger(r.Ledger[0].Head()) {
+	if t.draws[r.Ledger[0].Hash] != (draw{h, string(t.sumOf(h, t.truth.received[h]))}) ||
+		!t.inLedger(r.Ledger[0].Head()) {
 		t.broken("a release is what the ledger drew, for those it names", "study %s: %v", name, r.Ledger)
 	}
 	if t.head == "" {
 		return
 	}
-	if kept, err := privacy.ParseHead(string(must(os.ReadFile(t.head)))); err != nil || kept.Sequence < row.LedgerEntry {
-		t.broken("what is published is remembered outside before", "study %s: entry %d, the head file says %v", name, row.LedgerEntry, kept)
+	if kept, err := privacy.ParseHead(string(must(os.ReadFile(t.head)))); err != nil ||
+		kept.Sequence < row.LedgerEntry {
+		t.broken("what is published is remembered outside before",
+			"study %s: entry %d, the head file says %v", name, row.LedgerEntry, kept)
 	}
 }
 
@@ -288,15 +316,18 @@ func (t *trial) ended() {
 		err := t.disk.store().View(ctx, func(tx records.Tx) error {
 			row, err := tx.Study(h)
 			if err != nil || row.State != state || row.Reason != t.truth.reason[h] {
-				t.broken("the store holds what its commits said", "study %s: %v %v, want %s", plan.Name, row.State, err, state)
+				t.broken("the store holds what its commits said", "study %s: %v %v, want %s",
+					plan.Name, row.State, err, state)
 			}
 			received, err := tx.Received(h)
 			if err != nil || !maps.Equal(received, t.truth.received[h]) {
-				t.broken("the store holds what its commits said", "study %s: %v, want %v", plan.Name, received, t.truth.received[h])
+				t.broken("the store holds what its commits said", "study %s: %v, want %v",
+					plan.Name, received, t.truth.received[h])
 			}
 			_, none := tx.Release(h)
 			if (none == nil) != (state == study.Released) {
-				t.broken("one release a study", "study %s is %s, its release: %v", plan.Name, state, none)
+				t.broken("one release a study", "study %s is %s, its release: %v", plan.Name, state,
+					none)
 			}
 			sum, n, _ := tx.Sum(h)
 			left, _ := tx.Unfolded(h, "", 1)
@@ -318,7 +349,8 @@ func (t *trial) ended() {
 			t.broken("every study comes to its end", "study %s is %s", plan.Name, state)
 		}
 		for _, p := range t.parties {
-			if _, had := t.receipts[place{h, p}]; had && t.truth.received[h][p] == (study.BodyDigest{}) && !t.damaged[place{h, p}] {
+			if _, had := t.receipts[place{h, p}]; had &&
+				t.truth.received[h][p] == (study.BodyDigest{}) && !t.damaged[place{h, p}] {
 				t.broken("what was receipted is in the sum once", "study %s, %s", plan.Name, p)
 			}
 		}
@@ -337,7 +369,9 @@ func (t *trial) ended() {
 			draws++
 		}
 	}
-	if charges := int(totals[privacy.Party].Charges); charges != draws || draws != released+waiting && !restored {
-		t.broken("the ledger's charges are the releases", "%d charges, %d entries, %d releases", charges, draws, released)
+	if charges := int(totals[privacy.Party].Charges); charges != draws ||
+		draws != released+waiting && !restored {
+		t.broken("the ledger's charges are the releases", "%d charges, %d entries, %d releases",
+			charges, draws, released)
 	}
 }

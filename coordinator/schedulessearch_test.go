@@ -87,7 +87,8 @@ func (w *worker) play(s schedule, log io.Writer) *violation {
 
 // search plays the schedules of seeds, from a first one on, until one breaks a rule. It
 // returns that one, shrunk, and the effects that schedules came to.
-func search(t *testing.T, first, schedules int, p plant, on func(dir string) disk) (found *finding, passed map[string]bool) {
+func search(t *testing.T, first, schedules int, p plant, on func(dir string) disk) (found *finding,
+	passed map[string]bool) {
 	t.Helper()
 	var mu sync.Mutex
 	var under sync.WaitGroup
@@ -112,7 +113,9 @@ func search(t *testing.T, first, schedules int, p plant, on func(dir string) dis
 					continue
 				}
 				if !p.whole {
-					s = shrink(s, v.rule, func(s schedule) *violation { return w.play(s, io.Discard) })
+					s = shrink(s, v.rule, func(s schedule) *violation {
+						return w.play(s, io.Discard)
+					})
 				}
 				var log strings.Builder
 				if again := w.play(s, &log); again != nil { // else it hangs on who came first

@@ -24,8 +24,8 @@ import (
 	"caucus/study"
 )
 
-// serverDisk is a database of PostgreSQL. When its process is killed, another replica leads. In turn that one has the
-// keys of ballots, those that there were one leader earlier, or none.
+// serverDisk is a database of PostgreSQL. When its process is killed, another replica leads. In
+// turn that one has the keys of ballots, those that there were one leader earlier, or none.
 type serverDisk struct {
 	at      string
 	scenes  map[*byte]saved // what a database holds that was carried over from a store's file
@@ -39,7 +39,9 @@ type serverDisk struct {
 
 // inServer is a disk to play on, beside inMemory and inFiles.
 func inServer(t *testing.T) func(string) disk {
-	return func(string) disk { return &serverDisk{at: testserver.Database(t), scenes: map[*byte]saved{}} }
+	return func(string) disk {
+		return &serverDisk{at: testserver.Database(t), scenes: map[*byte]saved{}}
+	}
 }
 
 func (d *serverDisk) begin(store []byte) {
@@ -54,7 +56,9 @@ func (d *serverDisk) begin(store []byte) {
 			_, err := c.Exec(context.Background(), "DROP SCHEMA IF EXISTS caucus, caucus_store, caucus_ledger CASCADE")
 			return err
 		})
-		must(database.Carry(context.Background(), d.at, database.File{SQLite: records.File, Path: path}, journal.SQLite(filepath.Join(dir, "ledger"))))
+		must(database.Carry(context.Background(), d.at,
+			database.File{SQLite: records.File,
+				Path: path}, journal.SQLite(filepath.Join(dir, "ledger"))))
 		d.scenes[&store[0]] = d.save()
 	}
 	d.load(d.scenes[&store[0]], true, true)
@@ -119,7 +123,8 @@ func (d *serverDisk) save() saved {
 func (d *serverDisk) load(s saved, store, ledger bool) {
 	d.do(func(c *pgx.Conn) error {
 		ctx := context.Background()
-		must(c.Exec(ctx, "BEGIN; SET LOCAL session_replication_role = replica")) // tables come in any order
+		// tables come in any order
+		must(c.Exec(ctx, "BEGIN; SET LOCAL session_replication_role = replica"))
 		for table, all := range s.files {
 			if of := strings.HasPrefix(table, "caucus_store."); of && !store || !of && !ledger {
 				continue
@@ -140,7 +145,8 @@ func (d *serverDisk) end() {
 	}
 }
 
-// hopeful is a serverDisk on which a new leader asks for nothing again, also if nobody has the keys.
+// hopeful is a serverDisk on which a new leader asks for nothing again, also if nobody has the
+// keys.
 type hopeful struct{ *serverDisk }
 
 func (d hopeful) reopen(time.Time) []string {
@@ -148,8 +154,8 @@ func (d hopeful) reopen(time.Time) []string {
 	return nil
 }
 
-// TestSchedulesPostgres: random schedules of faults over PostgreSQL break no rule of a trial either. A long run also
-// finds planted bugs.
+// TestSchedulesPostgres: random schedules of faults over PostgreSQL break no rule of a trial
+// either. A long run also finds planted bugs.
 func TestSchedulesPostgres(t *testing.T) {
 	on := inServer(t)
 	if found, _ := search(t, 0, cases(t, 4, 300, 2), plant{}, on); found != nil {
@@ -158,11 +164,14 @@ func TestSchedulesPostgres(t *testing.T) {
 	if !testlevel.Long() {
 		return
 	}
-	if found, _ := search(t, 14, 20, plant{whole: true}, func(dir string) disk { return hopeful{on(dir).(*serverDisk)} }); found == nil {
+	if found, _ := search(t, 14, 20, plant{whole: true}, func(dir string) disk {
+		return hopeful{on(dir).(*serverDisk)}
+	}); found == nil {
 		t.Error("no schedule finds a leader that asks nobody again")
 	}
 	less := maps.Clone(bugs)
-	delete(less, "nobody is waited for after a start") // after most restores ballots are asked for again, and who sends them has called
+	// after most restores ballots are asked for again, and who sends them has called
+	delete(less, "nobody is waited for after a start")
 	for what, p := range less {
 		p.whole = true
 		if found, _ := search(t, p.found, 200, p, on); found == nil {

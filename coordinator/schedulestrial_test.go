@@ -51,7 +51,8 @@ type stage struct {
 	named     map[string]study.Hash
 	image     []byte // of the store
 
-	kept map[study.Hash]map[study.PartyID][2][]byte // bodies of a study that keeps them: a party's, and its other
+	// bodies of a study that keeps them: a party's, and its other
+	kept map[study.Hash]map[study.PartyID][2][]byte
 
 	sumsMu sync.Mutex
 	sums   map[string][]byte // see sumOf
@@ -98,9 +99,11 @@ func newStage(of scene) *stage {
 	must(0, d.tables.Update(context.Background(), func(tx records.Tx) error {
 		issue := func(name string, role protocol.Role) *x509.Certificate {
 			request := must(must(protocol.NewEnrolment()).Request())
-			c := must(s.authority.IssueMember(protocol.Caller{Name: name, Role: role}, request, s.began))
+			c := must(s.authority.IssueMember(protocol.Caller{Name: name, Role: role}, request,
+				s.began))
 			must(0, tx.AddMember(name, role))
-			must(0, tx.AddCertificate(records.Certificate{Serial: serialOf(c), Name: name, Expires: c.NotAfter}))
+			must(0, tx.AddCertificate(records.Certificate{Serial: serialOf(c), Name: name,
+				Expires: c.NotAfter}))
 			return c
 		}
 		s.operator = issue("operator", protocol.RoleOperator)
@@ -113,7 +116,8 @@ func newStage(of scene) *stage {
 				p = ratioPlan(s.parties, s.pool, s.began.Add(deadline))
 			}
 			if of.ending && name == "a" {
-				p.Minimum, p.Floor, p.Seal = min(3, n), 2, &study.SealRule{Share: 0.75, QuietSeconds: 600}
+				p.Minimum, p.Floor, p.Seal = min(3, n), 2, &study.SealRule{Share: 0.75,
+					QuietSeconds: 600}
 			}
 			p.Name, p.Lambda = name, 1 // what is fitted matters to no rule: a fixed ridge is fast
 			text := must(p.Canonical())
@@ -207,7 +211,9 @@ type truth struct {
 }
 
 func (t truth) clone() truth {
-	c := truth{maps.Clone(t.state), maps.Clone(t.reason), map[study.Hash]map[study.PartyID]study.BodyDigest{}, maps.Clone(t.ending), maps.Clone(t.wanted), maps.Clone(t.issued), maps.Clone(t.revoked)}
+	c := truth{maps.Clone(t.state), maps.Clone(t.reason),
+		map[study.Hash]map[study.PartyID]study.BodyDigest{}, maps.Clone(t.ending),
+		maps.Clone(t.wanted), maps.Clone(t.issued), maps.Clone(t.revoked)}
 	for h, r := range t.received {
 		c.received[h] = maps.Clone(r)
 	}
@@ -329,11 +335,15 @@ func (t *trial) start() error {
 	c, began := folder.DefaultConfig("."), t.elapsed
 	c.Limits.Rate, c.Limits.Burst, c.WitnessWait, c.Head = 1e9, 1e9, 0, t.head
 	if t.budget {
-		c.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 10, Delta: 1e-5}} // a study takes ε = 8
+		// a study takes ε = 8
+		c.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 10, Delta: 1e-5}}
 	}
-	c.Clock = clock.Clock{Now: t.clock.Now, Elapsed: func() time.Duration { return t.elapsed - began }}
+	c.Clock = clock.Clock{Now: t.clock.Now, Elapsed: func() time.Duration {
+		return t.elapsed - began
+	}}
 	c.Clock = c.Clock.Complete()
-	c.Log, c.Checkpoint = slog.New(slog.NewTextHandler(t.log, &slog.HandlerOptions{Level: slog.LevelDebug})), t.checkpoint
+	c.Log, c.Checkpoint = slog.New(slog.NewTextHandler(t.log,
+		&slog.HandlerOptions{Level: slog.LevelDebug})), t.checkpoint
 	s := &Server{config: c, counts: watch.NewCounts(), authority: t.authority, signer: t.signer}
 	s.keys = must(protocol.FollowKeys(t.signer.Key(), nil))
 	for _, name := range t.disk.reopen(t.clock.Now()) {
@@ -433,8 +443,11 @@ func (t *trial) from(c *x509.Certificate, method string) (context.Context, error
 }
 
 // call makes a unary call; nil where no answer came.
-func (t *trial) call(service *grpc.ServiceDesc, method string, c *x509.Certificate, request proto.Message) (reply any, err error) {
-	i := slices.IndexFunc(service.Methods, func(m grpc.MethodDesc) bool { return m.MethodName == method })
+func (t *trial) call(service *grpc.ServiceDesc, method string, c *x509.Certificate,
+	request proto.Message) (reply any, err error) {
+	i := slices.IndexFunc(service.Methods, func(m grpc.MethodDesc) bool {
+		return m.MethodName == method
+	})
 	ctx, err := t.from(c, "/"+service.ServiceName+"/"+method)
 	if err == nil {
 		read := func(m any) error { proto.Merge(m.(proto.Message), request); return nil }
@@ -469,12 +482,17 @@ func (t *trial) upload(p study.PartyID, h study.Hash, body []byte, cut bool) (*p
 		w.then = status.Error(codes.Canceled, "the connection was cut")
 	} else {
 		for c := range protocol.Chunks(body, 0) {
-			w.sends = append(w.sends, &pb.ContributeRequest{Part: &pb.ContributeRequest_Chunk{Chunk: c}})
+			w.sends = append(w.sends,
+				&pb.ContributeRequest{Part: &pb.ContributeRequest_Chunk{Chunk: c}})
 		}
 	}
 	service := pb.Studies_ServiceDesc
-	i := slices.IndexFunc(service.Streams, func(m grpc.StreamDesc) bool { return m.StreamName == "Contribute" })
-	err = t.server.gate.Stream(t.server, w, &grpc.StreamServerInfo{FullMethod: pb.Studies_Contribute_FullMethodName}, service.Streams[i].Handler)
+	i := slices.IndexFunc(service.Streams, func(m grpc.StreamDesc) bool {
+		return m.StreamName == "Contribute"
+	})
+	err = t.server.gate.Stream(t.server, w,
+		&grpc.StreamServerInfo{FullMethod: pb.Studies_Contribute_FullMethodName},
+		service.Streams[i].Handler)
 	if signed, ok := w.reply.(*pb.Signed); ok {
 		return signed, nil
 	}

@@ -126,7 +126,8 @@ func (s *Server) open() error {
 	if err := s.store.Check(context.Background()); err != nil {
 		return err
 	}
-	s.scrubbed = s.scrub(context.Background()) // the last process may have been killed before it could scrub
+	// the last process may have been killed before it could scrub
+	s.scrubbed = s.scrub(context.Background())
 	if err := s.assemble(stores.Journal); err != nil {
 		return err
 	}
@@ -166,7 +167,8 @@ func (s *Server) assemble(j privacy.Journal) error {
 	s.certificates = members.NewCertificates(s.store, c.Clock.Now)
 	s.addresses = &addressBook{signer: s.signer, cluster: s.cluster, fixed: c.Address}
 	s.sharing = &sharing{}
-	s.registry = &registry{sharing: s.sharing, store: s.store, certificates: s.certificates, watch: &clockWatch{store: s.store, clock: c.Clock, log: c.Log}, point: c.Checkpoint}
+	s.registry = &registry{sharing: s.sharing, store: s.store, certificates: s.certificates,
+		watch: &clockWatch{store: s.store, clock: c.Clock, log: c.Log}, point: c.Checkpoint}
 	if err := s.registry.open(ctx, c.LongestStop); err != nil {
 		return err
 	}
@@ -182,7 +184,8 @@ func (s *Server) assemble(j privacy.Journal) error {
 	rand.Read(s.run)
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
 	s.gate = members.NewGate(s.certificates, c, s.counts.Registry)
-	s.Registrar = members.NewRegistrar(c, s.store, folder.Keyring{Authority: s.authority, Keys: s.keys}, s.gate, s.address)
+	s.Registrar = members.NewRegistrar(c, s.store,
+		folder.Keyring{Authority: s.authority, Keys: s.keys}, s.gate, s.address)
 	return nil
 }
 
@@ -220,8 +223,10 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 		head.Announce(head.Now())
 	}
 	ledger, err := privacy.Open(j, privacy.Config{Limits: s.config.Budget, LastSequence: last})
-	return releaser{lost: last > head.Now().Sequence, ledger: ledger, journal: j, head: head, witness: witness, signer: s.signer, software: s.config.Software,
-		repairer: repairer{watch: s.registry.watch, journal: j, repair: s.config.Repair, log: s.config.Log}}, err
+	return releaser{lost: last > head.Now().Sequence, ledger: ledger, journal: j, head: head,
+		witness: witness, signer: s.signer, software: s.config.Software,
+		repairer: repairer{watch: s.registry.watch, journal: j, repair: s.config.Repair,
+			log: s.config.Log}}, err
 }
 
 func (s *Server) listen() error {
@@ -248,14 +253,17 @@ func (s *Server) listen() error {
 		grpc.ConnectionTimeout(20*time.Second),
 		grpc.MaxConcurrentStreams(uint32(4*c.Limits.Calls)),
 		// These bound what a caller can send before it is authenticated: message, window, header.
-		grpc.MaxRecvMsgSize(protocol.MaxMessage), grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(4*window), grpc.MaxHeaderListSize(16<<10),
+		grpc.MaxRecvMsgSize(protocol.MaxMessage), grpc.StaticStreamWindowSize(window),
+		grpc.StaticConnWindowSize(4*window), grpc.MaxHeaderListSize(16<<10),
 		grpc.ReadBufferSize(0), // TLS already keeps a record until it is read
 		// Clients check their connections once a minute.
-		// Clients of several replicas ask more often; half of their time leaves room for their clocks.
+		// Clients of several replicas ask more often; half of their time leaves room for their
+		// clocks.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime: protocol.PingEvery / 2, PermitWithoutStream: true,
 		}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: c.Limits.Silence, Time: 2 * time.Minute, Timeout: 20 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: c.Limits.Silence,
+			Time: 2 * time.Minute, Timeout: 20 * time.Second}),
 		grpc.WaitForHandlers(true),
 	)...)
 	services := s.gate.Services(s.grpc)
@@ -290,8 +298,9 @@ func ignoreClosed(err error) error {
 // Addr is the address in use, with the port that the system chose if the configuration says 0.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Run serves until ctx ends, and returns nil after an orderly stop. While it stops, it takes no new call, lets calls
-// under way end within Config.Grace, and interrupts folding and releasing where the next start can resume.
+// Run serves until ctx ends, and returns nil after an orderly stop. While it stops, it takes no new
+// call, lets calls under way end within Config.Grace, and interrupts folding and releasing where
+// the next start can resume.
 func (s *Server) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -354,7 +363,8 @@ func (s *Server) Close() error {
 	return s.closeErr
 }
 
-// follows tells the other replicas how many studies' keys this one holds, and the log about a rival.
+// follows tells the other replicas how many studies' keys this one holds, and the log about a
+// rival.
 func (s *Server) follows(ctx context.Context) {
 	for before := ""; ; {
 		changed := s.cluster.Changed()
@@ -384,8 +394,9 @@ func (s *Server) address() string {
 	return s.Addr()
 }
 
-// noteDamage marks the coordinator as unhealthy if an error of the store or the ledger shows a damaged
-// database. So monitoring notices the first damaged page. The mark stays until a start on sound files.
+// noteDamage marks the coordinator as unhealthy if an error of the store or the ledger shows a
+// damaged database. So monitoring notices the first damaged page. The mark stays until a start on
+// sound files.
 func (s *Server) noteDamage(err error) {
 	if !database.Damaged(err) || !s.unwell.CompareAndSwap(false, true) {
 		return
@@ -396,8 +407,8 @@ func (s *Server) noteDamage(err error) {
 	}
 }
 
-// openHelper opens this coordinator's own aggregator, if a helper is configured. The aggregator releases
-// through the coordinator's ledger.
+// openHelper opens this coordinator's own aggregator, if a helper is configured. The aggregator
+// releases through the coordinator's ledger.
 func (s *Server) openHelper(stores *folder.Stores) error {
 	c := s.config
 	if !c.Helper.Named() {

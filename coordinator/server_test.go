@@ -31,7 +31,8 @@ func (s *stubborn) Scrub(context.Context) error {
 // TestScrubLater: a scrub that fails at the start is logged and tried again.
 func TestScrubLater(t *testing.T) {
 	store, log := &stubborn{failures: 3}, &book{}
-	s := &Server{store: store, config: folder.Config{Clock: clock.Clock{}.Complete(), Log: slog.New(slog.NewJSONHandler(log, nil))}}
+	s := &Server{store: store, config: folder.Config{Clock: clock.Clock{}.Complete(),
+		Log: slog.New(slog.NewJSONHandler(log, nil))}}
 	s.scrubbed = s.scrub(context.Background())
 	if s.scrubbed {
 		t.Fatal("it says that it scrubbed")

@@ -21,9 +21,10 @@ import (
 	"caucus/study/life"
 )
 
-// Studies with noise by aggregators have two servers, one in this coordinator's folder, and the helper. Parties,
-// receipts, deadlines and amendments work as in any study. Contributions are stored as they came until the
-// study seals, and then given to both servers. Contributions that both servers refuse leave the study.
+// Studies with noise by aggregators have two servers, one in this coordinator's folder, and the
+// helper. Parties, receipts, deadlines and amendments work as in any study. Contributions are
+// stored as they came until the study seals, and then given to both servers. Contributions that
+// both servers refuse leave the study.
 
 // sharing is this coordinator's own aggregator, with the connection to the helper.
 type sharing struct {
@@ -54,7 +55,8 @@ func (s *sharing) waits() string {
 }
 
 // isShared reports whether a study has two servers, and returns its signed plan.
-func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan study.Plan, is bool, err error) {
+func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan study.Plan, is bool,
+	err error) {
 	err = c.view(ctx, func(m *life.Study) error {
 		canonical, plan, is = c.row.Plan, m.Plan, m.Plan.Noise.Shared()
 		return nil
@@ -106,7 +108,8 @@ func (c *runningStudy) agree(ctx context.Context) error {
 
 // wireError gives an aggregator's error its code for the wire.
 func wireError(err error) error {
-	for _, e := range []error{aggregators.ErrConflict, aggregators.ErrBehind, aggregators.ErrOrder, aggregators.ErrFailed} {
+	for _, e := range []error{aggregators.ErrConflict, aggregators.ErrBehind, aggregators.ErrOrder,
+		aggregators.ErrFailed} {
 		if errors.Is(err, e) {
 			return fmt.Errorf("%w: %w", study.ErrNotOpen, err)
 		}
@@ -118,7 +121,8 @@ func wireError(err error) error {
 func (c *runningStudy) setTrouble(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.trouble = ""; errors.Is(err, protocol.ErrHelper) || errors.Is(err, protocol.ErrDenied) || errors.Is(err, aggregators.ErrBehind) {
+	if c.trouble = ""; errors.Is(err, protocol.ErrHelper) || errors.Is(err, protocol.ErrDenied) ||
+		errors.Is(err, aggregators.ErrBehind) {
 		why := err.Error()
 		if _, cause, found := strings.Cut(why, protocol.ErrHelper.Error()+": "); found {
 			why = cause
@@ -127,7 +131,8 @@ func (c *runningStudy) setTrouble(err error) {
 	}
 }
 
-// acceptance is the helper's signed acceptance of an opened study with two servers, nil for other studies.
+// acceptance is the helper's signed acceptance of an opened study with two servers, nil for other
+// studies.
 func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	is, over := false, c.over.Load()
 	err := c.view(ctx, func(m *life.Study) error { is = m.Plan.Noise.Shared(); return nil })
@@ -141,7 +146,8 @@ func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	return &pb.Signed{Document: at.Acceptance.Document, Signature: at.Acceptance.Signature}, err
 }
 
-// checkUpload checks that a body is an upload for both servers, made under the study's acceptance by the helper.
+// checkUpload checks that a body is an upload for both servers, made under the study's acceptance
+// by the helper.
 func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byte) error {
 	agreed, err := c.acceptance(ctx)
 	if err == nil && agreed == nil {
@@ -150,12 +156,16 @@ func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byt
 	if err != nil {
 		return err
 	}
-	return uploading.CheckUpload(t, aggregators.Signed{Document: agreed.Document, Signature: agreed.Signature}, body)
+	return uploading.CheckUpload(t,
+		aggregators.Signed{Document: agreed.Document, Signature: agreed.Signature}, body)
 }
 
-// temporary marks an error as temporary (ErrHelper), unless it is marked or is one of the errors that end the study.
+// temporary marks an error as temporary (ErrHelper), unless it is marked or is one of the errors
+// that end the study.
 func temporary(err error) error {
-	for _, last := range []error{protocol.ErrHelper, aggregators.ErrFailed, aggregators.ErrConflict, aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget, privacy.ErrConflict, protocol.ErrDenied} {
+	for _, last := range []error{protocol.ErrHelper, aggregators.ErrFailed, aggregators.ErrConflict,
+		aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget,
+		privacy.ErrConflict, protocol.ErrDenied} {
 		if err == nil || errors.Is(err, last) {
 			return err
 		}
@@ -177,13 +187,15 @@ func sharesReason(err error) string {
 	return ""
 }
 
-// foldShares gives each contribution once to this coordinator's aggregator, checks them together with the helper, and
-// seals the study without those that both refuse. After a kill the next call repeats this with the same result.
+// foldShares gives each contribution once to this coordinator's aggregator, checks them together
+// with the helper, and seals the study without those that both refuse. After a kill the next call
+// repeats this with the same result.
 func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 	if _, _, _, err := c.isShared(ctx); err != nil {
 		return err
 	}
-	if over, err := c.confirm(ctx); err == nil && over != "" { // servers that forgot the study get no contributions
+	// servers that forgot the study get no contributions
+	if over, err := c.confirm(ctx); err == nil && over != "" {
 		return endedError{over}
 	}
 	if err := c.giveToServers(ctx); err != nil {
@@ -203,11 +215,13 @@ func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 				return err
 			}
 		}
-		if _, err := c.step(ctx, life.Refuted{Parties: m.Refused}, nil); err != nil || s.State != study.Sealed {
+		if _, err := c.step(ctx, life.Refuted{Parties: m.Refused}, nil); err != nil ||
+			s.State != study.Sealed {
 			return err
 		}
 	}
-	if received := slices.Sorted(maps.Keys(s.Received)); len(m.Waiting) > 0 || !slices.Equal(received, m.Accepted) {
+	if received := slices.Sorted(maps.Keys(s.Received)); len(m.Waiting) > 0 ||
+		!slices.Equal(received, m.Accepted) {
 		return fmt.Errorf("%w: %d contributions were received, both servers hold %d", aggregators.ErrConflict, len(received), len(m.Accepted))
 	}
 	_, err = c.step(ctx, life.FoldDone{Contributions: len(m.Accepted)}, nil)
@@ -222,11 +236,13 @@ func (c *runningStudy) advanceShares(ctx context.Context) (released bool, err er
 	return released, err
 }
 
-// handed is stored in place of a study's sum once both servers have the contributions, and so form the sum.
+// handed is stored in place of a study's sum once both servers have the contributions, and so form
+// the sum.
 const handed = "given to the two servers"
 
-// giveToServers gives contributions to this coordinator's aggregator, one transaction for each batch, before they
-// are deleted from the store. After a kill a batch may be given twice; the aggregator stores it once.
+// giveToServers gives contributions to this coordinator's aggregator, one transaction for each
+// batch, before they are deleted from the store. After a kill a batch may be given twice; the
+// aggregator stores it once.
 func (c *runningStudy) giveToServers(ctx context.Context) error {
 	for more := true; more; {
 		var batch []records.Contribution
@@ -266,7 +282,8 @@ func (c *runningStudy) giveToServers(ctx context.Context) error {
 }
 
 // concludeShares has both servers release the sum over the set of contributions that both signed.
-func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t study.Finisher, ledger *privacy.Ledger) (study.Release, error) {
+func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t study.Finisher,
+	ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) {
 		if err = temporary(err); err != nil && permanent(err) {
 			if over, failed := c.confirm(ctx); failed == nil && over != "" {
@@ -292,9 +309,9 @@ func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t stud
 	return life.ConcludeShares(ctx, s, t, o.Of, o.Published[:], o.Document(c.sharing.keys), ledger)
 }
 
-// forgetShares ends a failing study at this coordinator's aggregator and deletes its contributions there. The helper
-// is told of the end. If the aggregator has no contributions and the end is not for good, it keeps the study, which
-// may then be resumed.
+// forgetShares ends a failing study at this coordinator's aggregator and deletes its contributions
+// there. The helper is told of the end. If the aggregator has no contributions and the end is not
+// for good, it keeps the study, which may then be resumed.
 func (c *runningStudy) forgetShares(ctx context.Context, reason string, good bool) error {
 	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {
@@ -311,7 +328,8 @@ func (c *runningStudy) forgetShares(ctx context.Context, reason string, good boo
 	return ignoreHelper(err)
 }
 
-// charged says who was charged for a study with two servers that ends without a release. drawn: this server was.
+// charged says who was charged for a study with two servers that ends without a release. drawn:
+// this server was.
 func charged(m *life.Study, drawn bool) string {
 	if len(m.Received) == 0 {
 		return ""
@@ -324,7 +342,8 @@ func charged(m *life.Study, drawn bool) string {
 	return words
 }
 
-// ignoreHelper returns nil for errors of a helper out of reach, because a study may fail without the helper.
+// ignoreHelper returns nil for errors of a helper out of reach, because a study may fail without
+// the helper.
 func ignoreHelper(err error) error {
 	if errors.Is(err, protocol.ErrHelper) || errors.Is(err, aggregators.ErrBehind) {
 		return nil
@@ -332,8 +351,8 @@ func ignoreHelper(err error) error {
 	return err
 }
 
-// unshared refuses to resume a failed study if the two servers hold contributions of it. Otherwise these would be in
-// the new sum, also those of parties that do not contribute again.
+// unshared refuses to resume a failed study if the two servers hold contributions of it. Otherwise
+// these would be in the new sum, also those of parties that do not contribute again.
 func (c *runningStudy) unshared(ctx context.Context) error {
 	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {

@@ -64,7 +64,8 @@ func newSharedWorld(t testing.TB, parties int, change func(*study.Plan)) *shared
 	}
 	w.start()
 	w.operator.Close()
-	w.operator = w.dial(must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile))))
+	w.operator = w.dial(must(protocol.LoadIdentity(filepath.Join(w.config.Dir,
+		folder.OperatorFile))))
 	t.Cleanup(w.stopHelper)
 
 	roster := names(parties)
@@ -118,7 +119,8 @@ func (w *sharedWorld) stopHelper() {
 func (w *sharedWorld) uploads(s protocol.Study) (all [][]byte) {
 	w.t.Helper()
 	pins := must(helper.ReadPins(w.helper))
-	sealing := must(uploading.CheckAcceptance(w.task, s.Helper, uploading.Pins{Signing: pins.Signing, Sealing: pins.Sealing}, w.server.signer.Key()))
+	sealing := must(uploading.CheckAcceptance(w.task, s.Helper,
+		uploading.Pins{Signing: pins.Signing, Sealing: pins.Sealing}, w.server.signer.Key()))
 	for i, p := range w.plan.Roster {
 		all = append(all, must(uploading.Contribute(w.task, p, inputs(w.task, i), sealing)))
 	}
@@ -131,9 +133,12 @@ func inputs(task study.Task, i int) study.Inputs {
 	var text strings.Builder
 	text.WriteString("a,b,y\n")
 	for range 20 {
-		fmt.Fprintf(&text, "%g,%g,%s\n", 10*r.Float64(), r.Float64(), []string{"no", "yes"}[r.IntN(2)])
+		fmt.Fprintf(&text, "%g,%g,%s\n", 10*r.Float64(), r.Float64(),
+			[]string{"no", "yes"}[r.IntN(2)])
 	}
-	encoded, _, err := task.Plan().Schema.EncodeLabelled(must(dataset.ReadCSV(strings.NewReader(text.String()), dataset.Format{})))
+	encoded, _, err :=
+		task.Plan().Schema.EncodeLabelled(must(dataset.ReadCSV(strings.NewReader(text.String()),
+			dataset.Format{})))
 	must(0, err)
 	return study.NewInputs(encoded, fmt.Append(nil, i))
 }
@@ -150,7 +155,9 @@ func (w *sharedWorld) verified() study.Release {
 	w.t.Helper()
 	r := must(w.operator.Release(context.Background(), w.plan.Name))
 	pins := must(helper.ReadPins(w.helper))
-	for _, f := range verify.Release(r, verify.Known{Pool: poolUnder(w.plan, w.pool), Keys: &w.server.keys, KeysFrom: "test", Helper: &pins.Signing, HelperFrom: "test"}) {
+	for _, f := range verify.Release(r,
+		verify.Known{Pool: poolUnder(w.plan, w.pool), Keys: &w.server.keys, KeysFrom: "test",
+			Helper: &pins.Signing, HelperFrom: "test"}) {
 		if f.Verdict == evidence.Fails {
 			w.t.Errorf("%s: %s", f.About, f.Says)
 		}
@@ -183,7 +190,8 @@ func TestShared(t *testing.T) {
 	w.wait("trial", study.Released)
 	r := w.verified()
 	if fmt.Sprint(r.Contributed, r.Missing, r.Aggregated.Refused) != "[p0 p1 p3] [p2] [p2]" {
-		t.Errorf("contributed %v, missing %v, refused %v", r.Contributed, r.Missing, r.Aggregated.Refused)
+		t.Errorf("contributed %v, missing %v, refused %v", r.Contributed, r.Missing,
+			r.Aggregated.Refused)
 	}
 	if known := must(uploading.KnownBy("p3", all[3])); r.Aggregated.Members[2] != known {
 		t.Errorf("p3 sent %s, the set has %s", known, r.Aggregated.Members[2])
@@ -194,7 +202,8 @@ func TestShared(t *testing.T) {
 	if n := must(privacy.HeadOf(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 1 {
 		t.Errorf("the coordinator's ledger has %d entries", n)
 	}
-	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, []byte("else")); !errors.Is(err, study.ErrOtherBytes) {
+	if _, err := w.parties["p0"].Contribute(ctx, s.Hash, []byte("else")); !errors.Is(err,
+		study.ErrOtherBytes) {
 		t.Errorf("another contribution after the release: %v", err)
 	}
 }
@@ -237,23 +246,39 @@ func TestSharedLeaves(t *testing.T) {
 		fails("an acceptance's signature", func(r *study.Release) {
 			r.Aggregated.Acceptances[i].Signature = flip(r.Aggregated.Acceptances[i].Signature)
 		})
-		fails("a set's signature", func(r *study.Release) { r.Aggregated.Sets[i] = flip(r.Aggregated.Sets[i]) })
-		fails("a share's signature", func(r *study.Release) { r.Aggregated.Shares[i] = flip(r.Aggregated.Shares[i]) })
+		fails("a set's signature", func(r *study.Release) {
+			r.Aggregated.Sets[i] = flip(r.Aggregated.Sets[i])
+		})
+		fails("a share's signature", func(r *study.Release) {
+			r.Aggregated.Shares[i] = flip(r.Aggregated.Shares[i])
+		})
 		fails("a share", func(r *study.Release) { r.Published[i] = flip(r.Published[i]) })
-		fails("a key", func(r *study.Release) { r.Aggregated.Keys[i] = strings.ToUpper(r.Aggregated.Keys[i]) })
+		fails("a key", func(r *study.Release) {
+			r.Aggregated.Keys[i] = strings.ToUpper(r.Aggregated.Keys[i])
+		})
 		fails("one server twice", func(r *study.Release) {
 			r.Published[i], r.Aggregated.Shares[i] = r.Published[1-i], r.Aggregated.Shares[1-i]
 		})
 	}
-	fails("another line of the helper's", func(r *study.Release) { r.Aggregated.Line = &r.Ledger[0] })
+	fails("another line of the helper's", func(r *study.Release) {
+		r.Aggregated.Line = &r.Ledger[0]
+	})
 	fails("another step", func(r *study.Release) { r.Aggregated.Step++ })
 	fails("no line", func(r *study.Release) { r.Aggregated.Line, r.Aggregated.Step = nil, 0 })
 	fails("the set", func(r *study.Release) { r.Aggregated.Set = flip(r.Aggregated.Set) })
 	fails("a member", func(r *study.Release) { r.Aggregated.Members[0][3] ^= 1 })
-	fails("members in another order", func(r *study.Release) { slices.Reverse(r.Aggregated.Members) })
-	fails("a member less", func(r *study.Release) { r.Aggregated.Members = r.Aggregated.Members[1:] })
-	fails("somebody refused who contributed", func(r *study.Release) { r.Aggregated.Refused = []study.PartyID{"p0"} })
-	fails("somebody refused twice", func(r *study.Release) { r.Aggregated.Refused = []study.PartyID{"p2", "p2"} })
+	fails("members in another order", func(r *study.Release) {
+		slices.Reverse(r.Aggregated.Members)
+	})
+	fails("a member less", func(r *study.Release) {
+		r.Aggregated.Members = r.Aggregated.Members[1:]
+	})
+	fails("somebody refused who contributed", func(r *study.Release) {
+		r.Aggregated.Refused = []study.PartyID{"p0"}
+	})
+	fails("somebody refused twice", func(r *study.Release) {
+		r.Aggregated.Refused = []study.PartyID{"p2", "p2"}
+	})
 	fails("nothing of the servers", func(r *study.Release) { r.Aggregated = nil })
 	fails("one publication", func(r *study.Release) { r.Published = r.Published[:1] })
 	fails("another party", func(r *study.Release) {
@@ -270,8 +295,10 @@ func TestSharedLeaves(t *testing.T) {
 // TestSharedForm: a release of two servers that was made once, in this form, holds for good.
 func TestSharedForm(t *testing.T) {
 	var r study.Release
-	must(0, json.Unmarshal(must(os.ReadFile(fmt.Sprintf("testdata/releases/form%d.json", study.ManifestForm))), &r))
-	if found := verify.Claims(r, poolUnder(must(r.DecodedPlan()), poolOf(30))); evidence.AnyFails(found) {
+	must(0, json.Unmarshal(must(os.ReadFile(fmt.Sprintf("testdata/releases/form%d.json",
+		study.ManifestForm))), &r))
+	if found := verify.Claims(r,
+		poolUnder(must(r.DecodedPlan()), poolOf(30))); evidence.AnyFails(found) {
 		t.Error(found)
 	}
 }
@@ -286,7 +313,8 @@ func TestHelperDown(t *testing.T) {
 		t.Helper()
 		says := "# HELP caucus_helper_out_of_reach 1 where the helper does not answer what it is asked; not there where none is named.\n# TYPE caucus_helper_out_of_reach gauge\ncaucus_helper_out_of_reach " + want + "\n"
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			err := testutil.GatherAndCompare(w.server.counts.Registry, strings.NewReader(says), "caucus_helper_out_of_reach")
+			err := testutil.GatherAndCompare(w.server.counts.Registry, strings.NewReader(says),
+				"caucus_helper_out_of_reach")
 			if err == nil {
 				return
 			}
@@ -301,10 +329,13 @@ func TestHelperDown(t *testing.T) {
 	reach("1") // nobody asks it just now
 	must(0, w.operator.UploadPool(ctx, w.plan.Pool, w.pool))
 	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
-	if _, err := w.operator.Open(ctx, "trial"); err == nil || !strings.Contains(err.Error(), "it stays a draft") || !strings.Contains(err.Error(), "the helper is not available") {
+	if _, err := w.operator.Open(ctx, "trial"); err == nil ||
+		!strings.Contains(err.Error(), "it stays a draft") ||
+		!strings.Contains(err.Error(), "the helper is not available") {
 		t.Errorf("opened without a helper: %v", err)
 	}
-	if s := must(w.operator.Study(ctx, "trial")); s.State != study.InDraft || !strings.Contains(s.Reason, "type caucus study open again") {
+	if s := must(w.operator.Study(ctx, "trial")); s.State != study.InDraft ||
+		!strings.Contains(s.Reason, "type caucus study open again") {
 		t.Errorf("it is %s: %q", s.State, s.Reason)
 	}
 	must(0, w.startHelper())
@@ -340,14 +371,16 @@ func TestSharedRefusals(t *testing.T) {
 	must(0, w.startHelper())
 	must(0, w.operator.UploadPool(ctx, w.plan.Pool, w.pool))
 	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
-	if _, err := w.opens("trial"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "minimum_parties: this helper asks for 3") {
+	if _, err := w.opens("trial"); !errors.Is(err, protocol.ErrDenied) ||
+		!strings.Contains(err.Error(), "minimum_parties: this helper asks for 3") {
 		t.Errorf("opened against the helper's policy: %v", err)
 	}
 	w.stopHelper()
 	w.helper.Policy.MinimumParties = 2
 	w.helper.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 1, Delta: 1e-6}}
 	must(0, w.startHelper())
-	if _, err := w.opens("trial"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "too little left at unit party") {
+	if _, err := w.opens("trial"); !errors.Is(err, protocol.ErrDenied) ||
+		!strings.Contains(err.Error(), "too little left at unit party") {
 		t.Errorf("opened against the helper's budget: %v", err)
 	}
 	w.stop()
@@ -355,10 +388,12 @@ func TestSharedRefusals(t *testing.T) {
 	w.start()
 	p := w.plan
 	p.Name = "without"
-	if _, err := w.operator.CreateStudy(ctx, must(p.Canonical()), nil); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "caucus helper keys") {
+	if _, err := w.operator.CreateStudy(ctx, must(p.Canonical()), nil); !errors.Is(err,
+		study.ErrPlan) || !strings.Contains(err.Error(), "caucus helper keys") {
 		t.Errorf("created without a helper: %v", err)
 	}
-	if _, err := w.operator.Open(ctx, "trial"); err == nil || !strings.Contains(err.Error(), "no helper any more") {
+	if _, err := w.operator.Open(ctx, "trial"); err == nil ||
+		!strings.Contains(err.Error(), "no helper any more") {
 		t.Errorf("opened without a helper: %v", err)
 	}
 }
@@ -406,7 +441,8 @@ func (w *sharedWorld) startHelperWith(epsilon float64) {
 	w.t.Helper()
 	w.stopHelper()
 	if w.helper.Budget = nil; epsilon > 0 {
-		w.helper.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: epsilon, Delta: 1e-6}}
+		w.helper.Budget =
+			map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: epsilon, Delta: 1e-6}}
 	}
 	must(0, w.startHelper())
 }
@@ -425,10 +461,12 @@ func (w *sharedWorld) checked(s protocol.Study, uploads [][]byte) {
 	w.t.Helper()
 	w.stopHelper()
 	w.contributed(s, uploads)
-	// The coordinator's next try is a minute away before the helper is there again, so that the test comes first.
-	// The clock moves once for each try, so that a slow machine's clock does not pass a deadline.
+	// The coordinator's next try is a minute away before the helper is there again, so that the
+	// test comes first. The clock moves once for each try, so that a slow machine's clock does not
+	// pass a deadline.
 	wait := fmt.Sprintf("\"study\":\"%s\",\"wait\":", s.Hash)
-	for tries := 0; !strings.Contains(w.log.String(), fmt.Sprintf("%s%d", wait, lastWait)); time.Sleep(5 * time.Millisecond) {
+	for tries := 0; !strings.Contains(w.log.String(),
+		fmt.Sprintf("%s%d", wait, lastWait)); time.Sleep(5 * time.Millisecond) {
 		if n := strings.Count(w.log.String(), wait); n > tries {
 			tries = n
 			w.clock.add(2 * lastWait)
@@ -436,7 +474,8 @@ func (w *sharedWorld) checked(s protocol.Study, uploads [][]byte) {
 	}
 	must(0, w.startHelper())
 	for until := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		_, err := w.server.sharing.server.Advance(context.Background(), s.Hash, w.server.sharing.helper)
+		_, err := w.server.sharing.server.Advance(context.Background(), s.Hash,
+			w.server.sharing.helper)
 		if err == nil {
 			return
 		}
@@ -523,7 +562,9 @@ func TestHelperIsToldOfTheEnd(t *testing.T) {
 	third := w.plan
 	third.Name = "third"
 	must(w.operator.CreateStudy(ctx, must(third.Canonical()), nil))
-	if _, err := w.opens("third"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "max_plans") || !strings.Contains(err.Error(), "stays a draft") {
+	if _, err := w.opens("third"); !errors.Is(err, protocol.ErrDenied) ||
+		!strings.Contains(err.Error(), "max_plans") ||
+		!strings.Contains(err.Error(), "stays a draft") {
 		t.Errorf("a plan at a helper that keeps one, which is under way: %v", err)
 	}
 	w.contributed(first, uploads)
@@ -535,12 +576,14 @@ func TestHelperIsToldOfTheEnd(t *testing.T) {
 	w.asked() // it does not answer
 	w.stop()
 	w.start()
-	if left := must(w.server.sharing.server.Untold(ctx)); !slices.Equal(left, []study.Hash{next.Hash}) {
+	if left := must(w.server.sharing.server.Untold(ctx)); !slices.Equal(left,
+		[]study.Hash{next.Hash}) {
 		t.Errorf("untold are %v", left)
 	}
 	must(0, w.startHelper())
 	w.told()
-	if err := w.shareError(next.Hash); !errors.Is(err, aggregators.ErrFailed) || !strings.Contains(err.Error(), "the coordinator ended it") {
+	if err := w.shareError(next.Hash); !errors.Is(err, aggregators.ErrFailed) ||
+		!strings.Contains(err.Error(), "the coordinator ended it") {
 		t.Errorf("the helper's share of a study that was cancelled: %v", err)
 	}
 	w.clock.add(2 * lastWait)
@@ -585,7 +628,8 @@ func TestSharedEndings(t *testing.T) {
 		must(w.parties["p0"].Contribute(ctx, s.Hash, all[0]))
 		w.clock.add(2 * time.Hour)
 		w.wait("trial", study.Failed)
-		must(w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}))
+		must(w.operator.Amend(ctx, "trial",
+			protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}))
 		for i := range 3 {
 			must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, all[i]))
 		}
@@ -602,13 +646,16 @@ func TestSharedEndings(t *testing.T) {
 		for i := range 2 {
 			must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, all[i]))
 		}
-		if s := w.wait("trial", study.Failed, study.Released); s.State != study.Failed || !strings.Contains(s.Reason, "both servers refused what 1 sent") {
+		if s := w.wait("trial", study.Failed, study.Released); s.State != study.Failed ||
+			!strings.Contains(s.Reason, "both servers refused what 1 sent") {
 			t.Errorf("it is %s: %s", s.State, s.Reason)
 		}
 		if n := must(privacy.HeadOf(ctx, w.server.scheduler.releaser.journal)).Sequence; n != 0 {
 			t.Errorf("the coordinator's ledger has %d entries", n)
 		}
-		if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err, study.ErrNotOpen) {
+		if _, err := w.operator.Amend(ctx, "trial",
+			protocol.AmendOptions{Deadline: w.clock.Now().Add(2 * time.Hour)}); !errors.Is(err,
+			study.ErrNotOpen) {
 			t.Errorf("taken up again after its contributions were given away: %v", err)
 		}
 	})

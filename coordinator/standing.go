@@ -173,7 +173,8 @@ func (f *follower) askHolders(ctx context.Context, store *records.SQL) (bool, er
 		var all map[study.Hash][]byte
 		if err != nil || json.Unmarshal(text, &all) != nil {
 			log := f.config.Log
-			log.Warn("a replica does not give its keys of ballots", "replica", m.Address, "error", err)
+			log.Warn("a replica does not give its keys of ballots", "replica", m.Address, "error",
+				err)
 			continue
 		}
 		f.keys.Add(all)

@@ -24,7 +24,8 @@ func (w *world) refusesToStart(what, want string) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		w.t.Errorf("%s: %v, want …%s…", what, err, want)
 	}
-	if err != nil && (strings.Contains(err.Error(), "tried again") || strings.Contains(err.Error(), "not available")) {
+	if err != nil && (strings.Contains(err.Error(), "tried again") ||
+		strings.Contains(err.Error(), "not available")) {
 		w.t.Errorf("%s: nobody tries again to start: %v", what, err)
 	}
 }
@@ -61,7 +62,8 @@ func TestHeadCatchesUp(t *testing.T) {
 	must(0, os.WriteFile(w.config.HeadFile(), []byte(privacy.Head{}.String()), 0o600))
 	w.start()
 	w.stop()
-	if have := must(privacy.ParseHead(string(must(os.ReadFile(w.config.HeadFile()))))); have != head || head.Sequence != 1 {
+	if have := must(privacy.ParseHead(string(must(os.ReadFile(w.config.HeadFile()))))); have !=
+		head || head.Sequence != 1 {
 		t.Errorf("the file says %s after the start, want %s", have, head)
 	}
 	w.start()
@@ -83,12 +85,14 @@ func TestEmptyFiles(t *testing.T) {
 		empty(file, func() { w.refusesToStart("empty "+file, "it is empty") })
 	}
 	empty(folder.StoreFile, func() {
-		if _, err := folder.NewOperator(context.Background(), dir, "second", w.clock.Now()); err == nil || !strings.Contains(err.Error(), "it is empty") {
+		if _, err := folder.NewOperator(context.Background(), dir, "second",
+			w.clock.Now()); err == nil || !strings.Contains(err.Error(), "it is empty") {
 			t.Errorf("an operator of an empty store: %v", err)
 		}
 	})
 	empty(folder.ConfigFile, func() {
-		if _, err := folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)); err == nil || !strings.Contains(err.Error(), "it is empty") {
+		if _, err := folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)); err == nil ||
+			!strings.Contains(err.Error(), "it is empty") {
 			t.Errorf("an empty configuration: %v", err)
 		}
 	})

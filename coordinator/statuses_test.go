@@ -16,13 +16,17 @@ import (
 func TestPartyStatuses(t *testing.T) {
 	ctx := context.Background()
 	w, s := newTrialWorld(t, 4, nil)
-	w.parties["p0"].SetHeartbeat(protocol.Heartbeat{Run: []byte("a"), Waits: map[study.Hash]protocol.Wait{s.Hash: protocol.WaitApproval, {}: protocol.WaitSource}})
-	w.parties["p1"].SetHeartbeat(protocol.Heartbeat{Run: []byte("a"), Waits: map[study.Hash]protocol.Wait{s.Hash: "42 patients"}})
+	w.parties["p0"].SetHeartbeat(protocol.Heartbeat{Run: []byte("a"),
+		Waits: map[study.Hash]protocol.Wait{s.Hash: protocol.WaitApproval,
+			{}: protocol.WaitSource}})
+	w.parties["p1"].SetHeartbeat(protocol.Heartbeat{Run: []byte("a"),
+		Waits: map[study.Hash]protocol.Wait{s.Hash: "42 patients"}})
 	w.call()
 	must(0, w.parties["p2"].Decline(ctx, s.Hash))
 	must(w.parties["p3"].Contribute(ctx, s.Hash, ballotFor(3, 4)))
 	statuses := must(w.operator.Study(ctx, "trial")).Statuses
-	want := map[string]protocol.Wait{"p0": protocol.WaitApproval, "p1": "", "p2": protocol.WaitDeclined}
+	want := map[string]protocol.Wait{"p0": protocol.WaitApproval, "p1": "",
+		"p2": protocol.WaitDeclined}
 	if len(statuses) != len(want) {
 		t.Errorf("%d statuses", len(statuses))
 	}
@@ -32,7 +36,8 @@ func TestPartyStatuses(t *testing.T) {
 		}
 	}
 	told := must(w.parties["p1"].Study(ctx, "trial"))
-	if names := slices.Concat(told.ContributedBy, told.Missing, told.Declined, told.Awaited); len(told.Statuses)+len(names) != 0 {
+	if names := slices.Concat(told.ContributedBy, told.Missing, told.Declined,
+		told.Awaited); len(told.Statuses)+len(names) != 0 {
 		t.Errorf("a party is told of %v and %v", told.Statuses, names)
 	}
 	w.stop()
@@ -41,7 +46,8 @@ func TestPartyStatuses(t *testing.T) {
 	w.start()
 	w.parties = all
 	for _, p := range must(w.operator.Study(ctx, "trial")).Statuses {
-		if !p.Seen.IsZero() || !strings.Contains(p.Words(time.Now()), "has not called") && p.Wait != protocol.WaitDeclined {
+		if !p.Seen.IsZero() || !strings.Contains(p.Words(time.Now()), "has not called") &&
+			p.Wait != protocol.WaitDeclined {
 			t.Errorf("after a restart: %+v", p)
 		}
 	}

@@ -65,7 +65,9 @@ const mostGreeting = 16
 // coordinator with one more than it takes, close the one used longest ago; who
 // says nothing before the handshake takes no place of a member.
 func TestConnections(t *testing.T) {
-	w := newWorld(t, func(c *folder.Config) { c.Limits.Connections, c.Limits.AllConnections = 2, 4 })
+	w := newWorld(t, func(c *folder.Config) {
+		c.Limits.Connections, c.Limits.AllConnections = 2, 4
+	})
 	lists := func(c *grpc.ClientConn) error {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -79,7 +81,8 @@ func TestConnections(t *testing.T) {
 		}
 		return all, of
 	}
-	if err := lists(w.raw(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))))); err != nil {
+	if err := lists(w.raw(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))))); err !=
+		nil {
 		t.Fatal(err)
 	}
 	id := w.identity("site")
@@ -145,10 +148,13 @@ func TestConnections(t *testing.T) {
 // TestSilentStrangers: one address whose connections say nothing takes all places
 // before the handshake, and keeps nobody out that comes from another one.
 func TestSilentStrangers(t *testing.T) {
-	w := newWorld(t, func(c *folder.Config) { c.Limits.Connections, c.Limits.AllConnections = 2, 4 })
+	w := newWorld(t, func(c *folder.Config) {
+		c.Limits.Connections, c.Limits.AllConnections = 2, 4
+	})
 	id, places := w.identity("site"), mostGreeting
 	for range 4 * places {
-		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).Dial("tcp", w.server.Addr())
+		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).Dial("tcp",
+			w.server.Addr())
 		if err != nil {
 			t.Skip("this machine has no second loopback address:", err)
 		}
@@ -179,7 +185,9 @@ func TestHandshakes(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, func(c *folder.Config) { c.Limits.Rate, c.Limits.Burst = 0.001, 10 })
 	shake := func(c tls.Certificate) error {
-		conn, err := tls.Dial("tcp", w.server.Addr(), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{c}, NextProtos: []string{"h2"}})
+		conn, err := tls.Dial("tcp", w.server.Addr(),
+			&tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{c},
+				NextProtos: []string{"h2"}})
 		if err != nil {
 			return err
 		}
@@ -188,8 +196,11 @@ func TestHandshakes(t *testing.T) {
 		_, err = conn.Read(make([]byte, 1))
 		return err
 	}
-	used, over, unused, withdrawn := invite(t, w, protocol.InviteOptions{Name: "used", Valid: 80 * 24 * time.Hour}), invite(t, w, protocol.InviteOptions{Name: "over", Valid: time.Hour}),
-		invite(t, w, protocol.InviteOptions{Name: "unused", Valid: 48 * time.Hour}), invite(t, w, protocol.InviteOptions{Name: "withdrawn"})
+	used, over, unused, withdrawn := invite(t, w,
+		protocol.InviteOptions{Name: "used", Valid: 80 * 24 * time.Hour}), invite(t, w,
+		protocol.InviteOptions{Name: "over", Valid: time.Hour}),
+		invite(t, w, protocol.InviteOptions{Name: "unused", Valid: 48 * time.Hour}), invite(t, w,
+			protocol.InviteOptions{Name: "withdrawn"})
 	enrolment := must(protocol.NewEnrolment())
 	member := must(protocol.Enrol(ctx, used, enrolment, protocol.DialOptions{Now: w.clock.Now}))
 	must(0, w.operator.Revoke(ctx, "withdrawn"))
@@ -197,7 +208,8 @@ func TestHandshakes(t *testing.T) {
 		t.Errorf("an invitation just used, whose answer may be lost: %v", err)
 	}
 	w.clock.add(24*time.Hour + time.Minute)
-	unknown, _, err := w.server.authority.IssueOwn("", protocol.Caller{Name: "ghost", Role: protocol.RoleParty}, member.Signer, w.clock.Now())
+	unknown, _, err := w.server.authority.IssueOwn("",
+		protocol.Caller{Name: "ghost", Role: protocol.RoleParty}, member.Signer, w.clock.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,11 +224,13 @@ func TestHandshakes(t *testing.T) {
 		"unknown": {pairOf(unknown), true}, "revoked": {pairOf(revoked), true},
 	} {
 		err := shake(c.certificate)
-		if refused := err != nil && strings.Contains(err.Error(), "bad certificate"); refused != c.refused {
+		if refused := err != nil &&
+			strings.Contains(err.Error(), "bad certificate"); refused != c.refused {
 			t.Errorf("%s: %v", who, err)
 		}
 	}
-	if _, err := protocol.Enrol(ctx, over, must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}); !errors.Is(err, protocol.ErrExpired) {
+	if _, err := protocol.Enrol(ctx, over, must(protocol.NewEnrolment()),
+		protocol.DialOptions{Now: w.clock.Now}); !errors.Is(err, protocol.ErrExpired) {
 		t.Errorf("an invitation that is over: %v", err)
 	}
 	asked := w.counted("caucus_handshakes_refused_total")
@@ -235,16 +249,22 @@ func TestHandshakes(t *testing.T) {
 // without a handler.
 func TestSilentMessage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *folder.Config) { c.Limits.Silence, c.Limits.Slowest = 100*time.Millisecond, 10<<20 })
+	w := newWorld(t, func(c *folder.Config) {
+		c.Limits.Silence, c.Limits.Slowest = 100*time.Millisecond, 10<<20
+	})
 	stream := must(pb.NewStudiesClient(w.raw(w.identity("slow"))).Contribute(context.Background()))
-	if err := answer(stream); !errors.Is(err, protocol.ErrBusy) || !strings.Contains(err.Error(), "did not pass") {
+	if err := answer(stream); !errors.Is(err, protocol.ErrBusy) ||
+		!strings.Contains(err.Error(), "did not pass") {
 		t.Errorf("a stream without a message ends with %v", err)
 	}
 	end := make(chan struct{})
 	defer close(end)
-	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{pairOf(w.identity("slower"))}}}
+	transport := &http.Transport{ForceAttemptHTTP2: true,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
+			Certificates: []tls.Certificate{pairOf(w.identity("slower"))}}}
 	defer transport.CloseIdleConnections()
-	r := must(http.NewRequest(http.MethodPost, "https://"+w.server.Addr()+pb.Studies_List_FullMethodName, newUnfinished(1000, nil, end)))
+	r := must(http.NewRequest(http.MethodPost,
+		"https://"+w.server.Addr()+pb.Studies_List_FullMethodName, newUnfinished(1000, nil, end)))
 	r.Header.Set("Content-Type", "application/grpc")
 	reply, err := transport.RoundTrip(r)
 	if err != nil {
@@ -252,10 +272,12 @@ func TestSilentMessage(t *testing.T) {
 	}
 	io.Copy(io.Discard, reply.Body)
 	reply.Body.Close()
-	if code := reply.Trailer.Get("Grpc-Status") + reply.Header.Get("Grpc-Status"); code != fmt.Sprint(int(codes.Canceled)) {
+	if code := reply.Trailer.Get("Grpc-Status") +
+		reply.Header.Get("Grpc-Status"); code != fmt.Sprint(int(codes.Canceled)) {
 		t.Errorf("a message that does not end: status %q", code)
 	}
-	for until := time.Now().Add(5 * time.Second); w.server.calls("party/slower")+w.server.calls("party/slow") > 0; time.Sleep(time.Millisecond) {
+	for until :=
+		time.Now().Add(5 * time.Second); w.server.calls("party/slower")+w.server.calls("party/slow") > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("the calls were not given up")
 		}
@@ -273,7 +295,8 @@ func TestAllCalls(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	c := must(protocol.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))), protocol.DialOptions{Coordinator: w.server.Addr()}))
+	c := must(protocol.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))),
+		protocol.DialOptions{Coordinator: w.server.Addr()}))
 	defer c.Close()
 	if _, err := c.Studies(ctx); !errors.Is(err, protocol.ErrBusy) || !protocol.Retry(err) {
 		t.Errorf("one call more: %v, want ErrBusy", err)
@@ -299,8 +322,10 @@ func TestBytesThatDoNotParse(t *testing.T) {
 	must(0, stream.Send(&pb.ContributeRequest{}))
 	show := must(pb.NewStudiesClient(connection).Show(ctx, &pb.StudyRequest{}, bad))
 	_, shown := show.Recv()
-	for what, err := range map[string]error{"unary": unary, "upload": stream.RecvMsg(&pb.Signed{}), "download": shown} {
-		if status.Code(err) != codes.InvalidArgument || protocol.Retry(protocol.FromStatus(err)) || !errors.Is(protocol.FromStatus(err), protocol.ErrInvalid) {
+	for what, err := range map[string]error{"unary": unary, "upload": stream.RecvMsg(&pb.Signed{}),
+		"download": shown} {
+		if status.Code(err) != codes.InvalidArgument || protocol.Retry(protocol.FromStatus(err)) ||
+			!errors.Is(protocol.FromStatus(err), protocol.ErrInvalid) {
 			t.Errorf("%s: %v, want InvalidArgument", what, err)
 		}
 	}
@@ -317,10 +342,12 @@ func TestRefusalsAreCounted(t *testing.T) {
 	w := newWorld(t, nil)
 	connection := w.raw(w.identity("p0"))
 	for i := range 400 {
-		if _, err := pb.NewAdministrationClient(connection).ListMembers(ctx, &pb.ListMembersRequest{}); status.Code(err) != codes.PermissionDenied {
+		if _, err := pb.NewAdministrationClient(connection).ListMembers(ctx,
+			&pb.ListMembersRequest{}); status.Code(err) != codes.PermissionDenied {
 			t.Fatalf("a party lists members: %v", err)
 		}
-		if err := connection.Invoke(ctx, fmt.Sprintf("/caucus.v1.Studies/Made%d", i), &pb.ListRequest{}, &pb.ListReply{}); status.Code(err) != codes.InvalidArgument {
+		if err := connection.Invoke(ctx, fmt.Sprintf("/caucus.v1.Studies/Made%d", i),
+			&pb.ListRequest{}, &pb.ListReply{}); status.Code(err) != codes.InvalidArgument {
 			t.Fatalf("a call that is not there: %v", err)
 		}
 	}

@@ -18,11 +18,12 @@ import (
 	"caucus/study/life"
 )
 
-// List first checks the caller's newest signed document for a proof that this coordinator was restored (witnesses).
-// It then lists the studies that the caller may see, newest first.
+// List first checks the caller's newest signed document for a proof that this coordinator was
+// restored (witnesses). It then lists the studies that the caller may see, newest first.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := members.CallerOf(ctx), s.scheduler.releaser.witness
-	if err := witness.checkShown(ctx, caller, protocol.ShownOf(r.Shown), r.Holds, true); err != nil {
+	if err := witness.checkShown(ctx, caller, protocol.ShownOf(r.Shown), r.Holds,
+		true); err != nil {
 		return nil, records.Explain(err)
 	}
 	s.presence.Note(caller, r, s.config.Clock.Now())
@@ -70,8 +71,8 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 	if err != nil {
 		return err
 	}
-	// Without the acceptance a party charges nothing and asks again (agent.agreement). So nobody begins to spend on a
-	// study while the helper is away.
+	// Without the acceptance a party charges nothing and asks again (agent.agreement). So nobody
+	// begins to spend on a study while the helper is away.
 	if s.sharing.waits() == "" {
 		if first.Helper, err = c.acceptance(ctx); err != nil {
 			return err
@@ -109,9 +110,11 @@ func (s *Server) forecast(ctx context.Context, h study.Hash) (f *pb.Signed, err 
 	return f, err
 }
 
-// listParties lists who contributed to a study and who did not. Only operators get the list, so that the
-// reply to a party does not grow with the roster. Call listParties within runningStudy.view.
-func (s *Server) listParties(ctx context.Context, c *runningStudy, m *life.Study, parties *pb.StudyPart) error {
+// listParties lists who contributed to a study and who did not. Only operators get the list, so
+// that the reply to a party does not grow with the roster. Call listParties within
+// runningStudy.view.
+func (s *Server) listParties(ctx context.Context, c *runningStudy, m *life.Study,
+	parties *pb.StudyPart) error {
 	have, missing := m.Contributors()
 	for _, p := range have {
 		parties.Contributed = append(parties.Contributed, string(p))
@@ -166,12 +169,16 @@ func sendNames(stream grpc.ServerStreamingServer[pb.StudyPart], all *pb.StudyPar
 }
 
 func (s *Server) summarize(ctx context.Context, c *runningStudy) (reply *pb.Summary, err error) {
-	err = c.view(ctx, func(m *life.Study) error { reply = summary(c, m, members.CallerOf(ctx)); return nil })
+	err = c.view(ctx, func(m *life.Study) error {
+		reply = summary(c, m, members.CallerOf(ctx))
+		return nil
+	})
 	return reply, err
 }
 
 // DownloadPool streams a pool from an offset, reading it from the store in parts.
-func (s *Server) DownloadPool(r *pb.DownloadRequest, stream grpc.ServerStreamingServer[pb.Chunk]) error {
+func (s *Server) DownloadPool(r *pb.DownloadRequest,
+	stream grpc.ServerStreamingServer[pb.Chunk]) error {
 	ctx := stream.Context()
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
@@ -195,7 +202,8 @@ func (s *Server) DownloadPool(r *pb.DownloadRequest, stream grpc.ServerStreaming
 			return err
 		}
 		if offset > size {
-			return fmt.Errorf("%w: offset %d is beyond the pool's %d bytes", protocol.ErrDamaged, offset, size)
+			return fmt.Errorf("%w: offset %d is beyond the pool's %d bytes", protocol.ErrDamaged,
+				offset, size)
 		}
 		if len(part) == 0 && offset < size {
 			return fmt.Errorf("read pool: a part at byte %d is not stored", offset)
@@ -215,7 +223,8 @@ func (s *Server) DownloadPool(r *pb.DownloadRequest, stream grpc.ServerStreaming
 }
 
 // Contribute takes a party's contribution. runningStudy.contribute says what is stored when.
-func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb.Signed]) error {
+func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeRequest,
+	pb.Signed]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
@@ -228,19 +237,22 @@ func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeReque
 	digest := study.BodyDigest(h.Sha256)
 	c := s.registry.byHash(study.Hash(h.PlanHash))
 	if c == nil {
-		return fmt.Errorf("contribute to study: %w: no study has plan %x", study.ErrOtherPlan, h.PlanHash)
+		return fmt.Errorf("contribute to study: %w: no study has plan %x", study.ErrOtherPlan,
+			h.PlanHash)
 	}
-	receipt, err := s.offer(ctx, c, members.CallerOf(ctx), digest, h.Size, func() (body []byte, done func(), err error) {
-		if done, err = s.upload(ctx); err != nil {
-			return nil, nil, err
-		}
-		body, err = members.Receive(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
-		return body, done, err
-	})
+	receipt, err := s.offer(ctx, c, members.CallerOf(ctx), digest, h.Size,
+		func() (body []byte, done func(), err error) {
+			if done, err = s.upload(ctx); err != nil {
+				return nil, nil, err
+			}
+			body, err = members.Receive(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
+			return body, done, err
+		})
 	if err != nil {
 		return err
 	}
-	if err := stream.SendAndClose(&pb.Signed{Document: receipt.Document, Signature: receipt.Signature}); err != nil {
+	if err := stream.SendAndClose(&pb.Signed{Document: receipt.Document,
+		Signature: receipt.Signature}); err != nil {
 		return err
 	}
 	s.config.Checkpoint("after receipt sent")
@@ -255,7 +267,8 @@ func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.Decline
 	}
 	c := s.registry.byHash(study.Hash(r.PlanHash))
 	if c == nil {
-		return nil, fmt.Errorf("decline study: %w: no study has plan %x", study.ErrOtherPlan, r.PlanHash)
+		return nil, fmt.Errorf("decline study: %w: no study has plan %x", study.ErrOtherPlan,
+			r.PlanHash)
 	}
 	return &pb.DeclineReply{}, s.decline(ctx, c, caller)
 }
@@ -287,9 +300,12 @@ func (s *Server) decline(ctx context.Context, c *runningStudy, caller protocol.C
 	return nil
 }
 
-// offer takes a contribution, from a call or from a carried answer. It checks and stores the body; where the header
-// decides alone, it does not receive the body. body returns the bytes, and done frees their place in memory.
-func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Caller, digest study.BodyDigest, size uint64, body func() (data []byte, done func(), err error)) (protocol.Receipt, error) {
+// offer takes a contribution, from a call or from a carried answer. It checks and stores the body;
+// where the header decides alone, it does not receive the body. body returns the bytes, and done
+// frees their place in memory.
+func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Caller,
+	digest study.BodyDigest, size uint64, body func() (data []byte, done func(),
+		err error)) (protocol.Receipt, error) {
 	fail := func(err error) (protocol.Receipt, error) { return protocol.Receipt{}, err }
 	party := study.PartyID(caller.Name)
 	receipt, answered, err := c.known(ctx, party, digest, s.config.Clock.Now())
@@ -331,7 +347,8 @@ func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Cal
 		return fail(err)
 	}
 	now := s.config.Clock.Now()
-	receipt, err = protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data), Received: now.UTC(), Ledger: s.scheduler.releaser.head.Now()}.Sign(s.signer)
+	receipt, err = protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data),
+		Received: now.UTC(), Ledger: s.scheduler.releaser.head.Now()}.Sign(s.signer)
 	if err != nil {
 		return fail(err)
 	}
@@ -364,7 +381,8 @@ func (s *Server) upload(ctx context.Context) (release func(), err error) {
 }
 
 // DownloadRelease streams the release to the plan's readers.
-func (s *Server) DownloadRelease(r *pb.DownloadRequest, stream grpc.ServerStreamingServer[pb.Chunk]) error {
+func (s *Server) DownloadRelease(r *pb.DownloadRequest,
+	stream grpc.ServerStreamingServer[pb.Chunk]) error {
 	ctx := stream.Context()
 	caller := members.CallerOf(ctx)
 	c, err := s.registry.find(ctx, r.Study, caller)
@@ -395,7 +413,8 @@ func (s *Server) DownloadRelease(r *pb.DownloadRequest, stream grpc.ServerStream
 		return err
 	}
 	if r.Offset > uint64(len(row.Document)) {
-		return fmt.Errorf("%w: offset %d is beyond the release's %d bytes", protocol.ErrDamaged, r.Offset, len(row.Document))
+		return fmt.Errorf("%w: offset %d is beyond the release's %d bytes", protocol.ErrDamaged,
+			r.Offset, len(row.Document))
 	}
 	for chunk := range protocol.Chunks(row.Document, r.Offset) {
 		if chunk.Offset == r.Offset {

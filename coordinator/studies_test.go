@@ -36,7 +36,8 @@ func TestPoolResumes(t *testing.T) {
 	if got := must(p0.Pool(ctx, s, "")); !bytes.Equal(got, pool) {
 		t.Error("the pool arrived changed")
 	}
-	for _, have := range []int{0, 1, protocol.ChunkSize, protocol.ChunkSize + 9, len(pool) - 1, len(pool)} {
+	for _, have := range []int{0, 1, protocol.ChunkSize, protocol.ChunkSize + 9, len(pool) - 1,
+		len(pool)} {
 		folder := t.TempDir()
 		whole := filepath.Join(folder, "pool-"+s.Plan.Pool.String()+".csv")
 		must(0, os.WriteFile(whole+".part", pool[:have], 0o600))
@@ -52,7 +53,8 @@ func TestPoolResumes(t *testing.T) {
 	}
 	for _, part := range [][]byte{[]byte("damage"), append(bytes.Clone(pool), 'x')} {
 		folder := t.TempDir()
-		must(0, os.WriteFile(filepath.Join(folder, "pool-"+s.Plan.Pool.String()+".csv.part"), part, 0o600))
+		must(0, os.WriteFile(filepath.Join(folder, "pool-"+s.Plan.Pool.String()+".csv.part"), part,
+			0o600))
 		if _, err := p0.Pool(ctx, s, folder); !errors.Is(err, protocol.ErrDamaged) {
 			t.Errorf("damaged part: %v", err)
 		}
@@ -73,13 +75,15 @@ func TestNoiseAtTheSite(t *testing.T) {
 	}
 	pool := poolOf(50)
 	p := planOf(roster, pool, w.clock.Now().Add(time.Hour))
-	p.Unit, p.Mechanism, p.Noise, p.Epsilon, p.Readers = privacy.Record, "cross", study.NoiseSite, 1, []string{"reader", "p0"}
+	p.Unit, p.Mechanism, p.Noise, p.Epsilon, p.Readers = privacy.Record, "cross", study.NoiseSite,
+		1, []string{"reader", "p0"}
 	p.Records = 3
 	p = withTerms(p, pool)
 	s := w.open(p, pool)
 	checker := must(newStudyChecker(p, pool))
 	for _, party := range roster {
-		table := must(dataset.ReadCSV(strings.NewReader("a,b,y\n1,0.5,no\n9,0.1,yes\n8,0.9,yes\n"), dataset.Format{}))
+		table := must(dataset.ReadCSV(strings.NewReader("a,b,y\n1,0.5,no\n9,0.1,yes\n8,0.9,yes\n"),
+			dataset.Format{}))
 		records, _, err := p.Schema.EncodeLabelled(table)
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +103,8 @@ func TestNoiseAtTheSite(t *testing.T) {
 			t.Errorf("read by one who is not named: %v", err)
 		}
 	}
-	if totals := must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[privacy.Record].Charges != 0 {
+	if totals :=
+		must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[privacy.Record].Charges != 0 {
 		t.Errorf("the coordinator spent %+v", totals[privacy.Record])
 	}
 }
@@ -128,11 +133,13 @@ func TestDecline(t *testing.T) {
 	if err := w.operator.Decline(ctx, s.Hash); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("an operator declines: %v", err)
 	}
-	if got := must(w.operator.Study(ctx, "trial")); len(got.Declined) != 2 || got.Declined[0] != "p0" || len(got.Missing) != 3 || got.State != study.Open {
+	if got := must(w.operator.Study(ctx, "trial")); len(got.Declined) != 2 ||
+		got.Declined[0] != "p0" || len(got.Missing) != 3 || got.State != study.Open {
 		t.Errorf("declined %v, missing %v, %s", got.Declined, got.Missing, got.State)
 	}
 	must(p0.Contribute(ctx, s.Hash, ballotFor(0, 3))) // it changed its mind
-	if got := must(w.operator.Study(ctx, "trial")); len(got.Declined) != 1 || len(got.ContributedBy) != 1 {
+	if got := must(w.operator.Study(ctx, "trial")); len(got.Declined) != 1 ||
+		len(got.ContributedBy) != 1 {
 		t.Errorf("declined %v, contributed %v", got.Declined, got.ContributedBy)
 	}
 	must(p1.Contribute(ctx, s.Hash, ballotFor(1, 3)))
@@ -155,7 +162,8 @@ func TestLargePlan(t *testing.T) {
 			name := fmt.Sprintf("party-%050d", i)
 			roster = append(roster, study.PartyID(name))
 			must(0, tx.AddMember(name, protocol.RoleParty))
-			must(0, tx.AddCertificate(records.Certificate{Serial: name, Name: name, Expires: w.clock.Now().Add(time.Hour)}))
+			must(0, tx.AddCertificate(records.Certificate{Serial: name, Name: name,
+				Expires: w.clock.Now().Add(time.Hour)}))
 		}
 		return nil
 	}))
@@ -166,7 +174,8 @@ func TestLargePlan(t *testing.T) {
 		t.Fatalf("the plan has %d bytes: the test shows nothing", len(canonical))
 	}
 	s := w.open(p, pool)
-	if !bytes.Equal(s.PlanBytes, canonical) || len(s.Missing) != parties || s.Missing[parties-1] != string(roster[parties-1]) || len(s.ContributedBy) != 0 {
+	if !bytes.Equal(s.PlanBytes, canonical) || len(s.Missing) != parties ||
+		s.Missing[parties-1] != string(roster[parties-1]) || len(s.ContributedBy) != 0 {
 		t.Errorf("the plan has %d bytes, %d are missing", len(s.PlanBytes), len(s.Missing))
 	}
 	if _, err := w.operator.CreateStudy(ctx, canonical, nil); err != nil { // the header is enough

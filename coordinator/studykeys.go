@@ -19,17 +19,19 @@ import (
 	"caucus/study"
 )
 
-// The leader sends its keys at each change, and at least every keysEvery. A replica that gets none for keysSilence
-// looks for another leader, after keysAgain.
+// The leader sends its keys at each change, and at least every keysEvery. A replica that gets none
+// for keysSilence looks for another leader, after keysAgain.
 const (
 	keysEvery   = time.Second
 	keysSilence = 3 * time.Second
 	keysAgain   = 200 * time.Millisecond
 )
 
-// StudyKeys sends the keys of ballots to a replica that stands by, until one of both ends. Only the holder of the
-// authority's key, which lies in each replica's folder, can make a certificate that may call it.
-func (s *Server) StudyKeys(_ *pb.StudyKeysRequest, stream grpc.ServerStreamingServer[pb.StudyKeysPart]) error {
+// StudyKeys sends the keys of ballots to a replica that stands by, until one of both ends. Only the
+// holder of the authority's key, which lies in each replica's folder, can make a certificate that
+// may call it.
+func (s *Server) StudyKeys(_ *pb.StudyKeysRequest,
+	stream grpc.ServerStreamingServer[pb.StudyKeysPart]) error {
 	ctx := stream.Context()
 	s.config.Log.Info("a replica stands by and gets the keys of ballots", "replica", members.CallerOf(ctx).Name)
 	for {
@@ -66,7 +68,9 @@ type follower struct {
 }
 
 func newFollower(c folder.Config) *follower {
-	return &follower{config: c.Complete(), caller: protocol.Caller{Name: "replica-" + rand.Text(), Role: protocol.RoleReplica}, keys: records.NewKeys()}
+	return &follower{config: c.Complete(),
+		caller: protocol.Caller{Name: "replica-" + rand.Text(),
+			Role: protocol.RoleReplica}, keys: records.NewKeys()}
 }
 
 // sayKeys tells the other replicas how many studies' keys this one holds.
@@ -76,8 +80,8 @@ func (f *follower) sayKeys(n int) {
 	}
 }
 
-// follow asks the leader for keys until the function that it returns is called. After that, no other
-// keys arrive.
+// follow asks the leader for keys until the function that it returns is called. After that, no
+// other keys arrive.
 func (f *follower) follow(ctx context.Context) func() {
 	ctx, end := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -123,7 +127,8 @@ func (f *follower) ask(ctx context.Context, take func(map[study.Hash][]byte)) er
 			return err
 		}
 		now := f.config.Clock.Now()
-		f.identity, _, err = ring.Authority.IssueOwn(f.config.Address, f.caller, ring.Signer.Key(), now)
+		f.identity, _, err = ring.Authority.IssueOwn(f.config.Address, f.caller, ring.Signer.Key(),
+			now)
 		if err != nil {
 			return err
 		}

@@ -17,14 +17,17 @@ import (
 	"caucus/study"
 )
 
-// TestStudyKeysOfReplicasAlone: nobody but the holder of the present authority's key gets the keys of ballots, and
-// that one gets nothing else. A coordinator over files has no such call.
+// TestStudyKeysOfReplicasAlone: nobody but the holder of the present authority's key gets the keys
+// of ballots, and that one gets nothing else. A coordinator over files has no such call.
 func TestStudyKeysOfReplicasAlone(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
-	former := must(protocol.LoadAuthority(w.config.Path(folder.CAFile), w.config.Path(folder.CAKeyFile)))
+	former := must(protocol.LoadAuthority(w.config.Path(folder.CAFile),
+		w.config.Path(folder.CAKeyFile)))
 	replica := func(a *protocol.Authority) *protocol.Client {
-		id, _, err := a.IssueOwn(w.server.Addr(), protocol.Caller{Name: "replica", Role: protocol.RoleReplica}, w.server.signer.Key(), w.clock.Now())
+		id, _, err := a.IssueOwn(w.server.Addr(),
+			protocol.Caller{Name: "replica",
+				Role: protocol.RoleReplica}, w.server.signer.Key(), w.clock.Now())
 		must(0, err)
 		id.CA = w.server.authority.PEM()
 		return must(protocol.Dial(id, protocol.DialOptions{Now: w.clock.Now}))
@@ -47,7 +50,8 @@ func TestStudyKeysOfReplicasAlone(t *testing.T) {
 	must(folder.Move(ctx, w.config.Dir, w.config.Store))
 	must(folder.Rotate(w.config.Dir, w.clock.Now()))
 	w.start()
-	must(w.parties["p0"].Contribute(ctx, must(w.operator.Study(ctx, "trial")).Hash, ballotFor(0, 2)))
+	must(w.parties["p0"].Contribute(ctx, must(w.operator.Study(ctx, "trial")).Hash,
+		ballotFor(0, 2)))
 	present := replica(w.server.authority)
 	defer present.Close()
 	if keys, err := ask(present); keys != 1 {
@@ -61,7 +65,8 @@ func TestStudyKeysOfReplicasAlone(t *testing.T) {
 	}
 	stolen := replica(former)
 	defer stolen.Close()
-	for who, c := range map[string]*protocol.Client{"a party": w.parties["p0"], "an operator": w.operator, "the thief of a former authority's key": stolen} {
+	for who, c := range map[string]*protocol.Client{"a party": w.parties["p0"],
+		"an operator": w.operator, "the thief of a former authority's key": stolen} {
 		if keys, err := ask(c); keys >= 0 || !errors.Is(err, protocol.ErrDenied) {
 			t.Errorf("%s gets %d keys: %v", who, keys, err)
 		}
@@ -71,8 +76,9 @@ func TestStudyKeysOfReplicasAlone(t *testing.T) {
 	}
 }
 
-// TestLeadWithoutKeys: where any replica may lead, as after PostgreSQL was away, one that lacks keys leaves the lead to
-// one that has them. If nobody has them, it leads after all and asks parties again.
+// TestLeadWithoutKeys: where any replica may lead, as after PostgreSQL was away, one that lacks
+// keys leaves the lead to one that has them. If nobody has them, it leads after all and asks
+// parties again.
 func TestLeadWithoutKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -90,7 +96,8 @@ func TestLeadWithoutKeys(t *testing.T) {
 	copyFolder(lacks.Dir, w.config.Dir)
 	led := make(chan *folder.Stores, 1)
 	go func() { led <- must(Lead(ctx, lacks)) }()
-	for until := time.Now().Add(10 * time.Second); !strings.Contains(w.log.String(), "leaves the lead to others"); time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(10 * time.Second); !strings.Contains(w.log.String(),
+		"leaves the lead to others"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("a replica without keys leads at once")
 		}
@@ -104,7 +111,8 @@ func TestLeadWithoutKeys(t *testing.T) {
 	stores = <-led
 	defer stores.Close()
 	must(0, stores.Store.View(ctx, func(tx records.Tx) error {
-		if received, lost, err := tx.Contributions(s.Hash); received != 1 || lost != 1 || err != nil {
+		if received, lost, err := tx.Contributions(s.Hash); received != 1 || lost != 1 ||
+			err != nil {
 			t.Errorf("of %d ballots, %d are asked for again: %v", received, lost, err)
 		}
 		return nil

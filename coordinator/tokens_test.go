@@ -23,14 +23,16 @@ import (
 )
 
 // makeToken makes a join token and reads it as an agent would.
-func makeToken(t *testing.T, c *protocol.Client, o protocol.TokenOptions) (protocol.Invitation, protocol.Token) {
+func makeToken(t *testing.T, c *protocol.Client, o protocol.TokenOptions) (protocol.Invitation,
+	protocol.Token) {
 	t.Helper()
 	text, k, err := c.MakeToken(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	v := must(protocol.ParseInvitation(text))
-	if v.Role != protocol.RoleToken || v.Name != k.ID || v.Prefix != k.Prefix || k.Status != protocol.TokenOpen || k.Used != 0 || k.By != "operator" {
+	if v.Role != protocol.RoleToken || v.Name != k.ID || v.Prefix != k.Prefix ||
+		k.Status != protocol.TokenOpen || k.Used != 0 || k.By != "operator" {
 		t.Errorf("token %+v says %s %s, names %s", k, v.Role, v.Name, v.Prefix)
 	}
 	return v, k
@@ -44,7 +46,9 @@ func TestJoinTokens(t *testing.T) {
 	w := newWorld(t, nil)
 	options := protocol.DialOptions{Now: w.clock.Now}
 	w.enrol("dev-old")
-	v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: 4, Valid: time.Hour, Prefix: "dev-", Tags: protocol.Tags{"site": "ward"}})
+	v, k := makeToken(t, w.operator,
+		protocol.TokenOptions{Quota: 4, Valid: time.Hour, Prefix: "dev-",
+			Tags: protocol.Tags{"site": "ward"}})
 	join := func(e protocol.Enrolment, name string) (protocol.Identity, string, error) {
 		id, err := protocol.Join(ctx, v, e, name, options)
 		if err != nil {
@@ -67,7 +71,8 @@ func TestJoinTokens(t *testing.T) {
 		}
 	}
 	given := must(protocol.NewEnrolment())
-	if _, name, err = join(given, ""); err != nil || !strings.HasPrefix(name, "dev-") || len(name) != len("dev-")+8 {
+	if _, name, err = join(given, ""); err != nil || !strings.HasPrefix(name, "dev-") ||
+		len(name) != len("dev-")+8 {
 		t.Errorf("was given the name %q: %v", name, err)
 	}
 	for what, c := range map[string]struct {
@@ -88,10 +93,12 @@ func TestJoinTokens(t *testing.T) {
 	}
 	unbound := v
 	unbound.Prefix = "" // what the agent's side knows of it binds nobody
-	if _, err := protocol.Join(ctx, unbound, must(protocol.NewEnrolment()), "operator", options); !errors.Is(err, protocol.ErrDenied) {
+	if _, err := protocol.Join(ctx, unbound, must(protocol.NewEnrolment()), "operator",
+		options); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("a name beyond the prefix: %v", err)
 	}
-	if tokens := must(w.operator.Tokens(ctx)); len(tokens) != 1 || tokens[0].Used != 2 || tokens[0].Status != protocol.TokenOpen {
+	if tokens := must(w.operator.Tokens(ctx)); len(tokens) != 1 || tokens[0].Used != 2 ||
+		tokens[0].Status != protocol.TokenOpen {
 		t.Errorf("tokens %+v", tokens)
 	}
 	for _, m := range must(w.operator.Members(ctx)) {
@@ -178,7 +185,8 @@ func TestTokenRevoked(t *testing.T) {
 	if _, err := thief.Studies(ctx); err != nil {
 		t.Errorf("who came by it was not to be revoked: %v", err)
 	}
-	if gone := must(w.operator.RevokeToken(ctx, k.ID, true)); len(gone) != 1 || !strings.HasPrefix(gone[0], k.Prefix) {
+	if gone := must(w.operator.RevokeToken(ctx, k.ID, true)); len(gone) != 1 ||
+		!strings.HasPrefix(gone[0], k.Prefix) {
 		t.Errorf("revoked %v", gone)
 	}
 	if _, err := thief.Studies(ctx); !errors.Is(err, protocol.ErrDenied) {
@@ -187,14 +195,16 @@ func TestTokenRevoked(t *testing.T) {
 	if _, err := w.parties["invited"].Studies(ctx); err != nil {
 		t.Errorf("who was invited calls: %v", err)
 	}
-	if _, err := w.operator.RevokeToken(ctx, "nobodys", true); !errors.Is(err, protocol.ErrNotFound) {
+	if _, err := w.operator.RevokeToken(ctx, "nobodys", true); !errors.Is(err,
+		protocol.ErrNotFound) {
 		t.Errorf("revoke what is not there: %v", err)
 	}
 	statuses := map[string]string{}
 	for _, k := range must(w.operator.Tokens(ctx)) {
 		statuses[k.ID] = k.Status
 	}
-	if want := map[string]string{k.ID: protocol.TokenRevoked, other.ID: protocol.TokenOpen}; !reflect.DeepEqual(statuses, want) {
+	if want := map[string]string{k.ID: protocol.TokenRevoked,
+		other.ID: protocol.TokenOpen}; !reflect.DeepEqual(statuses, want) {
 		t.Errorf("tokens are %v, want %v", statuses, want)
 	}
 }
@@ -219,7 +229,8 @@ func TestInvitedAnew(t *testing.T) {
 		t.Errorf("invited once more: %v", err)
 	}
 	for _, key := range []protocol.Enrolment{key, must(protocol.NewEnrolment())} {
-		if _, err := protocol.Join(ctx, v, key, "", protocol.DialOptions{Now: w.clock.Now}); !errors.Is(err, protocol.ErrDenied) {
+		if _, err := protocol.Join(ctx, v, key, "",
+			protocol.DialOptions{Now: w.clock.Now}); !errors.Is(err, protocol.ErrDenied) {
 			t.Errorf("the place is free again, or the first holder is back: %v", err)
 		}
 	}
@@ -235,7 +246,8 @@ func TestInvitedAnew(t *testing.T) {
 func TestLongLists(t *testing.T) {
 	w := newWorld(t, nil)
 	long := strings.Repeat("x", 256<<10)
-	k := records.Token{Quota: 1, Created: w.clock.Now(), Expires: w.clock.Now().Add(time.Hour), By: "operator", Tags: protocol.Tags{"site": long}}
+	k := records.Token{Quota: 1, Created: w.clock.Now(), Expires: w.clock.Now().Add(time.Hour),
+		By: "operator", Tags: protocol.Tags{"site": long}}
 	must(0, w.server.store.Update(context.Background(), func(tx records.Tx) error {
 		for i := range 20 {
 			k.ID, k.Serial = fmt.Sprint("token", i), fmt.Sprint(i)
@@ -245,7 +257,8 @@ func TestLongLists(t *testing.T) {
 		}
 		return nil
 	}))
-	if all := must(w.operator.Tokens(context.Background())); len(all) != 20 || all[0].Tags["site"] != long {
+	if all := must(w.operator.Tokens(context.Background())); len(all) != 20 ||
+		all[0].Tags["site"] != long {
 		t.Errorf("%d tokens", len(all))
 	}
 }
@@ -255,12 +268,14 @@ func TestLongLists(t *testing.T) {
 func TestTokenIsNotKept(t *testing.T) {
 	w := newWorld(t, nil)
 	v, _ := makeToken(t, w.operator, protocol.TokenOptions{Quota: 2})
-	must(protocol.Join(context.Background(), v, must(protocol.NewEnrolment()), "", protocol.DialOptions{Now: w.clock.Now}))
+	must(protocol.Join(context.Background(), v, must(protocol.NewEnrolment()), "",
+		protocol.DialOptions{Now: w.clock.Now}))
 	w.stop()
 	private := must(x509.ParsePKCS8PrivateKey(v.Key)).(*ecdsa.PrivateKey)
 	secret := must(private.Bytes())
 	for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, "*"))) {
-		if b := must(os.ReadFile(path)); bytes.Contains(b, secret) || bytes.Contains(b, v.Key) || strings.Contains(string(b), v.String()) {
+		if b := must(os.ReadFile(path)); bytes.Contains(b, secret) || bytes.Contains(b, v.Key) ||
+			strings.Contains(string(b), v.String()) {
 			t.Errorf("%s holds the token's key", path)
 		}
 	}
@@ -282,12 +297,14 @@ func TestTokenQuota(t *testing.T) {
 		all.Go(func() {
 			e := must(protocol.NewEnrolment())
 			for range 2 { // and asks again
-				id, err := protocol.Join(context.Background(), v, e, "", protocol.DialOptions{Now: w.clock.Now})
+				id, err := protocol.Join(context.Background(), v, e, "",
+					protocol.DialOptions{Now: w.clock.Now})
 				mu.Lock()
 				switch {
 				case err == nil:
 					names[must(id.Caller()).Name]++
-				case !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), fmt.Sprintf("all %d places", quota)):
+				case !errors.Is(err, protocol.ErrDenied) ||
+					!strings.Contains(err.Error(), fmt.Sprintf("all %d places", quota)):
 					t.Error(err)
 				}
 				mu.Unlock()
@@ -303,7 +320,8 @@ func TestTokenQuota(t *testing.T) {
 			t.Errorf("%s joined %d times, want twice", name, n)
 		}
 	}
-	if tokens := must(w.operator.Tokens(context.Background())); tokens[0].Used != quota || tokens[0].Status != protocol.TokenFull || tokens[0].ID != k.ID {
+	if tokens := must(w.operator.Tokens(context.Background())); tokens[0].Used != quota ||
+		tokens[0].Status != protocol.TokenFull || tokens[0].ID != k.ID {
 		t.Errorf("tokens %+v", tokens)
 	}
 }
@@ -321,7 +339,8 @@ func TestTokenKilled(t *testing.T) {
 		for i := range 4 {
 			e := must(protocol.NewEnrolment())
 			for try := 0; ; try++ {
-				id, err := protocol.Join(context.Background(), v, e, "", protocol.DialOptions{Coordinator: c.address, Timeout: 5 * time.Second})
+				id, err := protocol.Join(context.Background(), v, e, "",
+					protocol.DialOptions{Coordinator: c.address, Timeout: 5 * time.Second})
 				if err == nil {
 					names[must(id.Caller()).Name] = true
 					break
@@ -340,7 +359,8 @@ func TestTokenKilled(t *testing.T) {
 			}
 		}
 		if len(names) != 3 || restarts != 1 {
-			t.Errorf("killed %s: %d joined after %d restarts: %v", kill, len(names), restarts, names)
+			t.Errorf("killed %s: %d joined after %d restarts: %v", kill, len(names), restarts,
+				names)
 		}
 		client := must(protocol.Dial(operator, protocol.DialOptions{Coordinator: c.address}))
 		members := 0
@@ -349,7 +369,8 @@ func TestTokenKilled(t *testing.T) {
 				members++
 			}
 		}
-		if tokens := must(client.Tokens(context.Background())); members != 3 || tokens[0].Used != 3 {
+		if tokens := must(client.Tokens(context.Background())); members != 3 ||
+			tokens[0].Used != 3 {
 			t.Errorf("killed %s: %d members, tokens %+v", kill, members, tokens)
 		}
 		client.Close()

@@ -56,7 +56,8 @@ func TestDamagedPages(t *testing.T) {
 func TestOpenFiles(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stop()
-	for _, file := range []string{folder.StoreFile, folder.LedgerFile, folder.CAKeyFile, folder.SignerFile} {
+	for _, file := range []string{folder.StoreFile, folder.LedgerFile, folder.CAKeyFile,
+		folder.SignerFile} {
 		must(0, os.Chmod(w.config.Path(file), 0o644))
 		w.refusesToStart(file, "chmod 600")
 		must(0, os.Chmod(w.config.Path(file), 0o600))
@@ -70,25 +71,33 @@ func TestNamesakes(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
 	w.enrol("p0")
-	if _, _, err := inviteName(w, "P0"); !errors.Is(err, protocol.ErrExists) || !strings.Contains(err.Error(), "in case only") {
+	if _, _, err := inviteName(w, "P0"); !errors.Is(err, protocol.ErrExists) ||
+		!strings.Contains(err.Error(), "in case only") {
 		t.Errorf("P0 beside p0: %v", err)
 	}
-	if _, err := folder.NewOperator(ctx, w.config.Dir, "P0", time.Now()); !errors.Is(err, protocol.ErrExists) {
+	if _, err := folder.NewOperator(ctx, w.config.Dir, "P0", time.Now()); !errors.Is(err,
+		protocol.ErrExists) {
 		t.Errorf("an operator P0 beside the party p0: %v", err)
 	}
 	if _, _, err := inviteName(w, "p0"); err != nil {
 		t.Errorf("p0 again: %v", err)
 	}
-	for _, address := range []string{"nowhere", "host:", ":7443", "0.0.0.0:7443", "[::]:7443", "host:0", "host:65536", "a b:1", "\"x\":1", "224.0.0.1:1", "-x:1"} {
-		if _, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: "site", Address: address}); !errors.Is(err, protocol.ErrInvalid) {
+	for _, address := range []string{"nowhere", "host:", ":7443", "0.0.0.0:7443", "[::]:7443",
+		"host:0", "host:65536", "a b:1", "\"x\":1", "224.0.0.1:1", "-x:1"} {
+		if _, _, err := w.operator.Invite(ctx,
+			protocol.InviteOptions{Name: "site", Address: address}); !errors.Is(err,
+			protocol.ErrInvalid) {
 			t.Errorf("address %q: %v", address, err)
 		}
-		if err := folder.Init(folder.InitOptions{Dir: filepath.Join(t.TempDir(), "c"), Address: address}); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
+		if err := folder.Init(folder.InitOptions{Dir: filepath.Join(t.TempDir(), "c"),
+			Address: address}); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
 			t.Errorf("init with address %q: %v", address, err)
 		}
 	}
-	for _, address := range []string{"caucus.example.org:7443", "127.0.0.1:1", "[::1]:7443", "a_b:7"} {
-		if _, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: "site", Address: address}); err != nil {
+	for _, address := range []string{"caucus.example.org:7443", "127.0.0.1:1", "[::1]:7443",
+		"a_b:7"} {
+		if _, _, err := w.operator.Invite(ctx,
+			protocol.InviteOptions{Name: "site", Address: address}); err != nil {
 			t.Errorf("address %q: %v", address, err)
 		}
 	}

@@ -25,7 +25,8 @@ func TestWatched(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
 	get := func(path, host string) (int, string) {
 		t.Helper()
-		request := must(http.NewRequest("GET", "http://"+w.server.watcher.MetricsAt().String()+path, nil))
+		request := must(http.NewRequest("GET", "http://"+w.server.watcher.MetricsAt().String()+path,
+			nil))
 		request.Host = host
 		reply := must(http.DefaultClient.Do(request))
 		defer reply.Body.Close()

@@ -26,7 +26,8 @@ func (s *Server) listenWatched() (*watch.Watcher, error) {
 
 func (w watching) Health() watch.Health {
 	s := w.server
-	is := watch.Health{Behind: s.scheduler.releaser.behind(), Damaged: s.unwell.Load(), Uploads: len(s.uploads), Helped: s.sharing.helped()}
+	is := watch.Health{Behind: s.scheduler.releaser.behind(), Damaged: s.unwell.Load(),
+		Uploads: len(s.uploads), Helped: s.sharing.helped()}
 	is.Now, is.Doubt = s.registry.watch.now()
 	if s.cluster != nil {
 		is.Replicas = s.cluster.View().Members

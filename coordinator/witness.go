@@ -20,20 +20,22 @@ import (
 	"caucus/study"
 )
 
-// witnesses are the callers, who can prove that the coordinator was restored from an older backup. With each List a
-// caller shows the newest document that this coordinator signed for it. The document names an entry of the ledger.
-// If that entry is neither in the coordinator's chain nor covered by a reconciliation, the coordinator must have
-// been restored. From then on it releases nothing and signs no head until it is reconciled.
+// witnesses are the callers, who can prove that the coordinator was restored from an older backup.
+// With each List a caller shows the newest document that this coordinator signed for it. The
+// document names an entry of the ledger. If that entry is neither in the coordinator's chain nor
+// covered by a reconciliation, the coordinator must have been restored. From then on it releases
+// nothing and signs no head until it is reconciled.
 //
-// A document with a bad signature proves nothing. It is counted and ignored, so nobody can stop a coordinator with
-// an invented number.
+// A document with a bad signature proves nothing. It is counted and ignored, so nobody can stop a
+// coordinator with an invented number.
 //
-// A caller also names the studies of which it holds a release. The coordinator does not release these studies again.
-// Because the caller's word is not signed, an operator may waive the caller. This rule protects studies with noise
-// at the sites, which have no entry in this ledger.
+// A caller also names the studies of which it holds a release. The coordinator does not release
+// these studies again. Because the caller's word is not signed, an operator may waive the caller.
+// This rule protects studies with noise at the sites, which have no entry in this ledger.
 //
-// After each start a study is released only after two poll intervals and once all its contributors have called, so
-// that each could show its document. If no caller has seen an entry, its loss goes unnoticed.
+// After each start a study is released only after two poll intervals and once all its contributors
+// have called, so that each could show its document. If no caller has seen an entry, its loss goes
+// unnoticed.
 type witnesses struct {
 	store   records.Store
 	journal privacy.Journal
@@ -47,17 +49,20 @@ type witnesses struct {
 	wait    time.Duration // Config.WitnessWait
 	cluster *cluster.Cluster
 
-	mu         sync.Mutex                            // guards the rest
-	called     map[study.PartyID]bool                // who has called since the start
-	holding    map[study.PartyID]map[study.Hash]bool // releases that a caller claims to hold, in its last call
-	waived     map[study.Hash]map[study.PartyID]bool // waived by an operator since the start
-	bad        map[string]bool                       // callers that showed a bad signature
-	logged     map[study.Hash]string                 // the last logged reason why a release waits
-	known      map[privacy.Head]bool                 // heads that were looked up, and whether the chain has each
-	unsaved    []records.Testimony                   // testimonies that are not stored yet
-	behind     error                                 // why the ledger is known to be restored; nothing is released then
-	signed     protocol.Shown                        // the head, signed for everybody
-	signedHead privacy.Head                          // the head in signed
+	mu     sync.Mutex             // guards the rest
+	called map[study.PartyID]bool // who has called since the start
+	// releases that a caller claims to hold, in its last call
+	holding map[study.PartyID]map[study.Hash]bool
+	waived  map[study.Hash]map[study.PartyID]bool // waived by an operator since the start
+	bad     map[string]bool                       // callers that showed a bad signature
+	logged  map[study.Hash]string                 // the last logged reason why a release waits
+	// heads that were looked up, and whether the chain has each
+	known   map[privacy.Head]bool
+	unsaved []records.Testimony // testimonies that are not stored yet
+	// why the ledger is known to be restored; nothing is released then
+	behind     error
+	signed     protocol.Shown // the head, signed for everybody
+	signedHead privacy.Head   // the head in signed
 }
 
 // maxKnown bounds the remembered heads.
@@ -67,10 +72,14 @@ const maxKnown = 1024
 func (w *witnesses) open(ctx context.Context) error {
 	w.started = w.clock.Elapsed()
 	w.called, w.bad = map[study.PartyID]bool{}, map[string]bool{}
-	w.holding, w.waived = map[study.PartyID]map[study.Hash]bool{}, map[study.Hash]map[study.PartyID]bool{}
+	w.holding, w.waived = map[study.PartyID]map[study.Hash]bool{},
+		map[study.Hash]map[study.PartyID]bool{}
 	w.logged, w.known = map[study.Hash]string{}, map[privacy.Head]bool{}
 	var all []records.Testimony
-	err := w.store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Witnessed(); return err })
+	err := w.store.View(ctx, func(tx records.Tx) (err error) {
+		all, err = tx.Witnessed()
+		return err
+	})
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -94,13 +103,16 @@ func (w *witnesses) stop(why error, by string) {
 	w.behind = fmt.Errorf("%w: %s holds a document that this coordinator signed, and %v", privacy.ErrBehind, by, why)
 }
 
-// checkShown checks the document that a caller shows and notes the studies of which the caller holds a release.
-// Then, if calls is set, it counts the caller as heard since the start. That comes last, because the last awaited
-// caller lets a release go out. calls is false for a document that may be older than the caller's newest one.
-func (w *witnesses) checkShown(ctx context.Context, caller protocol.Caller, shown protocol.Shown, holds [][]byte, calls bool) error {
+// checkShown checks the document that a caller shows and notes the studies of which the caller
+// holds a release. Then, if calls is set, it counts the caller as heard since the start. That comes
+// last, because the last awaited caller lets a release go out. calls is false for a document that
+// may be older than the caller's newest one.
+func (w *witnesses) checkShown(ctx context.Context, caller protocol.Caller, shown protocol.Shown,
+	holds [][]byte, calls bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if caller.Role == protocol.RoleParty && len(holds) > 0 { // a command that a person runs names no release, and changes nothing here
+	// a command that a person runs names no release, and changes nothing here
+	if caller.Role == protocol.RoleParty && len(holds) > 0 {
 		held := map[study.Hash]bool{}
 		for _, h := range holds[:min(len(holds), protocol.MaxWaits)] {
 			if len(h) == len(study.Hash{}) {
@@ -109,7 +121,9 @@ func (w *witnesses) checkShown(ctx context.Context, caller protocol.Caller, show
 		}
 		w.holding[study.PartyID(caller.Name)] = held
 	}
-	if shown.Kind != "" && !(shown.Kind == w.signed.Kind && bytes.Equal(shown.Document, w.signed.Document) && bytes.Equal(shown.Signature, w.signed.Signature)) {
+	if shown.Kind != "" && !(shown.Kind == w.signed.Kind &&
+		bytes.Equal(shown.Document, w.signed.Document) &&
+		bytes.Equal(shown.Signature, w.signed.Signature)) {
 		head, err := shown.Head(w.keys)
 		if err != nil {
 			w.counts.BadWitnesses.Inc()
@@ -131,7 +145,8 @@ func (w *witnesses) checkShown(ctx context.Context, caller protocol.Caller, show
 }
 
 // checkHead checks that the chain has a head that this coordinator signed.
-func (w *witnesses) checkHead(ctx context.Context, head privacy.Head, shown protocol.Shown, by string) error {
+func (w *witnesses) checkHead(ctx context.Context, head privacy.Head, shown protocol.Shown,
+	by string) error {
 	if _, known := w.known[head]; head.Sequence == 0 || known {
 		return nil
 	}
@@ -148,8 +163,10 @@ func (w *witnesses) checkHead(ctx context.Context, head privacy.Head, shown prot
 			return err
 		}
 		if _, err := chain.Recall(head); err != nil {
-			w.known[head] = false // a later call need not look again: only a reconciliation or a restart changes this
-			w.foundBehind(records.Testimony{Head: head, Shown: shown, By: by, At: w.clock.Now()}, err)
+			// a later call need not look again: only a reconciliation or a restart changes this
+			w.known[head] = false
+			w.foundBehind(records.Testimony{Head: head, Shown: shown, By: by, At: w.clock.Now()},
+				err)
 			return nil
 		}
 	}
@@ -157,16 +174,19 @@ func (w *witnesses) checkHead(ctx context.Context, head privacy.Head, shown prot
 	return nil
 }
 
-// foundBehind stops the coordinator. save then stores the proof, so that a restart does not forget it.
+// foundBehind stops the coordinator. save then stores the proof, so that a restart does not forget
+// it.
 func (w *witnesses) foundBehind(t records.Testimony, why error) {
 	w.stop(why, t.By)
-	if !slices.ContainsFunc(w.unsaved, func(had records.Testimony) bool { return had.Head == t.Head }) {
+	if !slices.ContainsFunc(w.unsaved, func(had records.Testimony) bool {
+		return had.Head == t.Head
+	}) {
 		w.unsaved = append(w.unsaved, t)
 	}
 }
 
-// save stores the testimonies that are not stored yet. If that fails, for example on a full disk, the next
-// call tries again; the coordinator stays stopped meanwhile.
+// save stores the testimonies that are not stored yet. If that fails, for example on a full disk,
+// the next call tries again; the coordinator stays stopped meanwhile.
 func (w *witnesses) save(ctx context.Context) {
 	err := w.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
 		for _, t := range w.unsaved {
@@ -204,10 +224,11 @@ func (w *witnesses) stopped() error {
 	return w.behind
 }
 
-// awaited lists the parties that a study's release waits for: contributors that have not called since
-// the start, and parties that hold a release of the study already. Waived parties are left out.
-// others are the parties of the roster that have not contributed.
-func (w *witnesses) awaited(h study.Hash, contributors, others []study.PartyID) (missing []study.PartyID) {
+// awaited lists the parties that a study's release waits for: contributors that have not called
+// since the start, and parties that hold a release of the study already. Waived parties are left
+// out. others are the parties of the roster that have not contributed.
+func (w *witnesses) awaited(h study.Hash,
+	contributors, others []study.PartyID) (missing []study.PartyID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range contributors {
@@ -224,7 +245,8 @@ func (w *witnesses) awaited(h study.Hash, contributors, others []study.PartyID) 
 	return missing
 }
 
-// whyWait returns why a study must not be released now, nil if it may be. Each reason is logged once.
+// whyWait returns why a study must not be released now, nil if it may be. Each reason is logged
+// once.
 func (w *witnesses) whyWait(h study.Hash, contributors, others []study.PartyID) error {
 	why, missing := "until those who poll could show what they have", []study.PartyID(nil)
 	if w.clock.Elapsed()-w.started >= w.wait {
@@ -246,7 +268,8 @@ func (w *witnesses) whyWait(h study.Hash, contributors, others []study.PartyID) 
 	defer w.mu.Unlock()
 	if w.logged[h] != why {
 		w.logged[h] = why
-		w.log.Info("the release waits "+why, "study", h, "missing", len(missing), "parties", missing[:min(len(missing), namesInLog)])
+		w.log.Info("the release waits "+why, "study", h, "missing", len(missing), "parties",
+			missing[:min(len(missing), namesInLog)])
 	}
 	return fmt.Errorf("%w %s", errWaits, why)
 }

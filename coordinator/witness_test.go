@@ -52,7 +52,8 @@ func (w *world) alone() map[string]*protocol.Client {
 func (w *world) show(id protocol.Identity, shown *pb.Shown) *pb.ListReply {
 	w.t.Helper()
 	for until := time.Now().Add(20 * time.Second); ; {
-		reply, err := pb.NewStudiesClient(w.raw(id)).List(context.Background(), &pb.ListRequest{Shown: shown})
+		reply, err := pb.NewStudiesClient(w.raw(id)).List(context.Background(),
+			&pb.ListRequest{Shown: shown})
 		if err == nil {
 			return reply
 		}
@@ -125,7 +126,8 @@ func TestWitnesses(t *testing.T) {
 	if got := w.wait("trial", study.Folded); !slices.Equal(got.Awaited, []string{"p0", "p1"}) {
 		t.Errorf("it waits for %v", got.Awaited)
 	}
-	if l := must(parties["p0"].Studies(ctx)); l.Back == nil || !strings.Contains(l.Back.Error(), "put back") {
+	if l := must(parties["p0"].Studies(ctx)); l.Back == nil ||
+		!strings.Contains(l.Back.Error(), "put back") {
 		t.Errorf("p0 is told %v", l.Back)
 	}
 	must(parties["p1"].Studies(ctx)) // now nobody is awaited any more
@@ -146,7 +148,8 @@ func TestWitnesses(t *testing.T) {
 	}
 	w.stop()
 
-	if _, err := folder.Reconcile(ctx, w.config.Dir, nil, nil); err == nil || !strings.Contains(err.Error(), "give the releases that they made") {
+	if _, err := folder.Reconcile(ctx, w.config.Dir, nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "give the releases that they made") {
 		t.Errorf("reconciling without saying what: %v", err)
 	}
 	if lost := must(folder.Reconcile(ctx, w.config.Dir, r.Release.Ledger, nil)); len(lost) != 1 {
@@ -155,7 +158,8 @@ func TestWitnesses(t *testing.T) {
 	w.parties = parties
 	w.start()
 	w.wait("trial", study.Released)
-	if totals := must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
+	if totals :=
+		must(w.server.scheduler.releaser.ledger.Totals(ctx)); totals[privacy.Party].Charges != 2 {
 		t.Errorf("%d charges, want 2", totals[privacy.Party].Charges)
 	}
 	if l := must(parties["p0"].Studies(ctx)); l.Back != nil {
@@ -184,7 +188,9 @@ func TestLiarsDoNotFreeze(t *testing.T) {
 	old := protocol.SignedHead(privacy.Head{}, w.server.signer)
 	now := protocol.SignedHead(w.server.scheduler.releaser.head.Now(), w.server.signer)
 	for _, shown := range []protocol.Shown{old, now} {
-		if reply := w.show(liar, &pb.Shown{Kind: string(shown.Kind), Document: shown.Document, Signature: shown.Signature}); reply.Head == nil {
+		if reply := w.show(liar,
+			&pb.Shown{Kind: string(shown.Kind), Document: shown.Document,
+				Signature: shown.Signature}); reply.Head == nil {
 			t.Error("a head of its own stops the coordinator")
 		}
 	}
@@ -222,11 +228,13 @@ func TestForkIsWitnessed(t *testing.T) {
 		t.Error("another entry 1 is not noticed")
 	}
 	w.stop()
-	if _, err := folder.Reconcile(ctx, w.config.Dir, nil, nil); err == nil || !strings.Contains(err.Error(), "1 entries were published") {
+	if _, err := folder.Reconcile(ctx, w.config.Dir, nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "1 entries were published") {
 		t.Errorf("reconciling without a cost: %v", err)
 	}
 	cost := privacy.PureCost(privacy.Party, 0, big.NewRat(1, 2))
-	if lost := must(folder.Reconcile(ctx, w.config.Dir, nil, []privacy.Cost{cost})); len(lost) != 1 {
+	if lost := must(folder.Reconcile(ctx, w.config.Dir, nil,
+		[]privacy.Cost{cost})); len(lost) != 1 {
 		t.Errorf("charged %v", lost)
 	}
 	if lost := must(folder.Reconcile(ctx, w.config.Dir, nil, nil)); lost != nil {
@@ -296,7 +304,9 @@ func TestHeadsAreSignedAfterTheCommit(t *testing.T) {
 	at := make(chan struct{}, 1)
 	w = newWorld(t, func(c *folder.Config) {
 		c.Checkpoint = func(effect string) {
-			if w == nil || w.server == nil || effect != "before ledger" && effect != "after ledger" && effect != "before life.ReleaseDone" && effect != "after life.ReleaseDone" {
+			if w == nil || w.server == nil || effect != "before ledger" &&
+				effect != "after ledger" && effect != "before life.ReleaseDone" &&
+				effect != "after life.ReleaseDone" {
 				return
 			}
 			at <- struct{}{}
@@ -343,7 +353,8 @@ func TestWitnessWhileReleasing(t *testing.T) {
 	})
 	s := w.small(2)
 	for i := range 2 {
-		must(w.parties[fmt.Sprint("p", i)].Contribute(context.Background(), s.Hash, ballotFor(i, 2)))
+		must(w.parties[fmt.Sprint("p", i)].Contribute(context.Background(), s.Hash,
+			ballotFor(i, 2)))
 	}
 	<-drawn
 	time.Sleep(50 * time.Millisecond) // some ticks, in which it would come out

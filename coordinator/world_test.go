@@ -135,7 +135,8 @@ func (b *book) String() string {
 	return b.b.String()
 }
 
-// copyFolder copies a daemon's folder. Files and folders belong to their owner alone, as the daemon asks.
+// copyFolder copies a daemon's folder. Files and folders belong to their owner alone, as the daemon
+// asks.
 func copyFolder(to, from string) {
 	must(0, os.CopyFS(to, os.DirFS(from)))
 	must(0, filepath.WalkDir(to, func(path string, e fs.DirEntry, err error) error {
@@ -174,7 +175,8 @@ func newWorld(t testing.TB, change func(*folder.Config)) *world {
 }
 
 // newWorldIn is newWorld with a database for the coordinator, or with files if it is nil.
-func newWorldIn(t testing.TB, database func(testing.TB) string, change func(*folder.Config)) *world {
+func newWorldIn(t testing.TB, database func(testing.TB) string,
+	change func(*folder.Config)) *world {
 	t.Helper()
 	w := &world{t: t, clock: newClock(), log: &book{}, parties: map[string]*protocol.Client{}}
 	dir := filepath.Join(t.TempDir(), "coordinator")
@@ -189,7 +191,8 @@ func newWorldIn(t testing.TB, database func(testing.TB) string, change func(*fol
 	w.config.Clock = clock.Clock{Now: w.clock.Now, Elapsed: w.clock.elapsed}
 	w.config.Tick, w.config.WitnessWait = 5*time.Millisecond, 0
 	w.config.Limits.Rate, w.config.Limits.Burst = 1e6, 1e6
-	w.config.Log = slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w.config.Log = slog.New(slog.NewJSONHandler(w.log,
+		&slog.HandlerOptions{Level: slog.LevelDebug}))
 	if change != nil {
 		change(&w.config)
 	}
@@ -247,7 +250,8 @@ func (w *world) end() {
 }
 
 func (w *world) dial(id protocol.Identity) *protocol.Client {
-	return must(protocol.Dial(id, protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now}))
+	return must(protocol.Dial(id,
+		protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now}))
 }
 
 // enrol invites and enrols a party.
@@ -257,7 +261,8 @@ func (w *world) enrol(name string) *protocol.Client {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c := w.dial(must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()),
+	c := w.dial(must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)),
+		must(protocol.NewEnrolment()),
 		protocol.DialOptions{Now: w.clock.Now})))
 	w.parties[name] = c
 	if _, err := c.Studies(context.Background()); err != nil {
@@ -329,7 +334,8 @@ func (w *world) open(p study.Plan, pool []byte) protocol.Study {
 func (w *world) opens(ref string) (protocol.Study, error) {
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		s, err := w.operator.Open(context.Background(), ref)
-		if err == nil || !strings.Contains(err.Error(), "the helper is not available") || time.Now().After(end) {
+		if err == nil || !strings.Contains(err.Error(), "the helper is not available") ||
+			time.Now().After(end) {
 			return s, err
 		}
 	}
@@ -344,7 +350,8 @@ func ballotFor(row, rows int) []byte {
 	return committed(must(b.MarshalBinary()))
 }
 
-// committed puts a commitment before exact numbers, as bodies.Task.Clear does. A test's is no secret.
+// committed puts a commitment before exact numbers, as bodies.Task.Clear does. A test's is no
+// secret.
 func committed(clear []byte) []byte { return append(bytes.Repeat([]byte{7}, 32), clear...) }
 
 // wait waits for a study to be in one of the states.
@@ -386,7 +393,8 @@ func gathered(task study.Task, bodies [][]byte) study.Summed {
 func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte, r study.Release) {
 	t.Helper()
 	ctx := context.Background()
-	stores := must(folder.OpenStores(must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))))
+	stores := must(folder.OpenStores(must(folder.LoadConfig(filepath.Join(dir,
+		folder.ConfigFile)))))
 	defer stores.Close()
 	j := stores.Journal
 	checker := must(newStudyChecker(p, pool))
@@ -395,7 +403,8 @@ func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte,
 		t.Errorf("the ledger has %d charges", charges)
 	}
 	out := must(privacy.ParsePublished(r.Published[0]))
-	line, found, err := privacy.LineOf(ctx, j, study.ReleaseID(study.HashOf(must(p.Canonical())), "tally"))
+	line, found, err := privacy.LineOf(ctx, j,
+		study.ReleaseID(study.HashOf(must(p.Canonical())), "tally"))
 	if err != nil || !found || line.Answers(out) != nil {
 		t.Errorf("the release is not the ledger's answer: %v, %v", found, err)
 	}

@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// Ask answers a condition for every row of a public table, which may have columns outside the schema (the zero
-// schema has none). Columns of the schema are compared by their meaning ([Schema.EncodeWhere]). Other columns
-// are compared as written. So is a column of the schema if a comparison names a text that is no level, but
-// stands in one of its cells.
+// Ask answers a condition for every row of a public table, which may have columns outside the
+// schema (the zero schema has none). Columns of the schema are compared by their meaning
+// ([Schema.EncodeWhere]). Other columns are compared as written. So is a column of the schema if a
+// comparison names a text that is no level, but stands in one of its cells.
 //
-// Ask refuses a comparison that no row can meet, because it must be a mistake. For a column of the schema,
-// CheckWhere finds such comparisons. In another column, a comparison is refused if it compares a number with
-// a text, puts texts in order, or names a text that no cell has. Ask also refuses a column if one comparison
-// names a cell as written and another names a level that no cell has, because the two contradict each other.
+// Ask refuses a comparison that no row can meet, because it must be a mistake. For a column of the
+// schema, CheckWhere finds such comparisons. In another column, a comparison is refused if it
+// compares a number with a text, puts texts in order, or names a text that no cell has. Ask also
+// refuses a column if one comparison names a cell as written and another names a level that no cell
+// has, because the two contradict each other.
 func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	stands := map[string]bool{}
 	levels := map[string]comparison{} // by column, a comparison with a level that no cell has
@@ -51,23 +52,28 @@ func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	asked.columns = slices.Clone(t.columns)
 	for _, name := range c.Columns() {
 		_, known := s.featureOf(name)
-		if col := asked.column(name); col != nil && !stands[name] && (known || name == s.Label.Column) {
+		if col := asked.column(name); col != nil && !stands[name] &&
+			(known || name == s.Label.Column) {
 			col.values = s.meanings(name, col.values)
 		}
 	}
 	return c.Rows(&asked)
 }
 
-// has reports whether a comparison is == or != with the text of one of the column's cells, or with "".
+// has reports whether a comparison is == or != with the text of one of the column's cells, or with
+// "".
 func (c *column) has(of comparison) bool {
 	is := comparison{of.column, "==", of.value}
 	v, isNumber := ParseNumber(of.value)
 	return (of.op == "==" || of.op == "!=") &&
-		(of.value == "" || slices.ContainsFunc(c.values, func(cell string) bool { return is.holds(strings.TrimSpace(cell), v, isNumber) }))
+		(of.value == "" || slices.ContainsFunc(c.values, func(cell string) bool {
+			return is.holds(strings.TrimSpace(cell), v, isNumber)
+		}))
 }
 
-// checkComparison refuses a comparison, on a column outside the schema, that no cell can meet. A column
-// counts as numeric if all its cells are numbers, except at most one text, which may mark missing values.
+// checkComparison refuses a comparison, on a column outside the schema, that no cell can meet. A
+// column counts as numeric if all its cells are numbers, except at most one text, which may mark
+// missing values.
 func (c *column) checkComparison(of comparison) error {
 	var texts []string
 	numbers := 0

@@ -45,7 +45,8 @@ func TestAsk(t *testing.T) {
 			rows, err := schema.Ask(condition(t, of.text), table)
 			got := fmt.Sprint(err)
 			if err == nil {
-				got = strings.NewReplacer("true", "1", "false", "0", " ", "", "[", "", "]", "").Replace(fmt.Sprint(rows))
+				got = strings.NewReplacer("true", "1", "false", "0", " ", "", "[", "", "]",
+					"").Replace(fmt.Sprint(rows))
 			}
 			if !strings.Contains(got, want) {
 				t.Errorf("%s, %d features: %s, want %s", of.text, len(schema.Features), got, want)

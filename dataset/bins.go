@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// A value in more than a share binShare of the pool's rows is a bin of its own; quantiles cut the other rows
-	// into 1/binShare bins. Every bin has at least a share binLeast of the rows.
+	// A value in more than a share binShare of the pool's rows is a bin of its own; quantiles cut
+	// the other rows into 1/binShare bins. Every bin has at least a share binLeast of the rows.
 	binShare, binLeast = 1. / 8, 0.01
-	// withBins keeps at most binDirections directions of the bins. Their mean square over the pool's rows is
-	// binSquare times that of the components.
+	// withBins keeps at most binDirections directions of the bins. Their mean square over the
+	// pool's rows is binSquare times that of the components.
 	binDirections, binSquare = 40, 0.1
 	// mostEdges bounds the time to compute these directions, some 20·edges³ multiplications.
 	mostEdges = 1000
@@ -26,16 +26,18 @@ type edge struct {
 	below, above float64
 }
 
-// withBins adds outputs to m, the components of encoded rows x (N×Dim of the PUBLIC pool) after a standard map.
-// The new outputs are the main directions of numeric columns' bins, in the part that the components leave
-// unexplained. Over the pool they do not correlate with the components, the first Nested outputs.
+// withBins adds outputs to m, the components of encoded rows x (N×Dim of the PUBLIC pool) after a
+// standard map. The new outputs are the main directions of numeric columns' bins, in the part that
+// the components leave unexplained. Over the pool they do not correlate with the components, the
+// first Nested outputs.
 //
-// Bins are differences of steps, and each edge has a step: a standardised copy of the edge's column that is cut
-// on both sides of the edge. So the map is a projection, after a standard map, after a map that copies columns.
+// Bins are differences of steps, and each edge has a step: a standardised copy of the edge's column
+// that is cut on both sides of the edge. So the map is a projection, after a standard map, after a
+// map that copies columns.
 //
-// The bound of a release does not change: [Map.Apply] keeps every row's norm at most 1 under any map, and
-// the map is made from schema and pool alone. Bins take signal from the components instead, since all
-// share that norm.
+// The bound of a release does not change: [Map.Apply] keeps every row's norm at most 1 under any
+// map, and the map is made from schema and pool alone. Bins take signal from the components
+// instead, since all share that norm.
 func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 	if m.First == nil || m.First.Kind != StandardMap {
 		return Map{}, errors.New("fit map: bins are for tables: leave out map.bins, or set map.analysis to famd")
@@ -46,8 +48,10 @@ func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 	}
 	d, p, plain := m.Inputs, m.Outputs, m.First.Standard
 	wide := d + len(edges)
-	copies := Map{Kind: PCAMap, Inputs: d, Outputs: wide, Scale: 1, Mean: plain.Mean, Directions: make([]float32, d*wide)}
-	steps := &Standard{Mean: make([]float64, d, wide), Factor: slices.Clone(plain.Factor), Cut: plain.Cut}
+	copies := Map{Kind: PCAMap, Inputs: d, Outputs: wide, Scale: 1, Mean: plain.Mean,
+		Directions: make([]float32, d*wide)}
+	steps := &Standard{Mean: make([]float64, d, wide), Factor: slices.Clone(plain.Factor),
+		Cut: plain.Cut}
 	for j := range d {
 		copies.Directions[j*wide+j] = 1
 	}
@@ -56,7 +60,8 @@ func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 		steps.Mean = append(steps.Mean, (e.below+e.above)/2-plain.Mean[e.column])
 		steps.Factor = append(steps.Factor, 4*plain.Cut/(e.above-e.below))
 	}
-	first := Map{Kind: StandardMap, Inputs: wide, Outputs: wide, Scale: 1, Standard: steps}.After(copies)
+	first := Map{Kind: StandardMap, Inputs: wide, Outputs: wide, Scale: 1,
+		Standard: steps}.After(copies)
 
 	u := first.Features(x)
 	out := Map{Kind: PCAMap, Inputs: wide, Whiten: m.Whiten, Nested: p, Scale: 1}
@@ -64,7 +69,8 @@ func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 	n, _ := u.Dims()
 	rows := centred(u)
 	v := m.directions()
-	// Components z do not correlate, so regressing a step u on them gives the coefficients zᵀu/‖z‖².
+	// Components z do not correlate, so regressing a step u on them gives the coefficients
+	// zᵀu/‖z‖².
 	var z, slopes, explained, left, back mat.Dense
 	z.Mul(rows.Slice(0, n, 0, d), v)
 	slopes.Mul(z.T(), rows.Slice(0, n, d, wide))
@@ -102,8 +108,8 @@ func (m Map) withBins(s Schema, x *mat.Dense) (Map, error) {
 	return out.After(first), nil
 }
 
-// poolEdges cuts the numeric columns into bins. A column of fewer than three bins gets no edges, because its
-// number says as much as they would.
+// poolEdges cuts the numeric columns into bins. A column of fewer than three bins gets no edges,
+// because its number says as much as they would.
 func poolEdges(s Schema, x *mat.Dense) (edges []edge) {
 	for _, code := range s.ColumnCodes() {
 		if code.Feature.Kind != Numeric {
@@ -139,7 +145,8 @@ func columnEdges(column int, values []float64) (edges []edge) {
 	for r := range len(starts) - 2 {
 		to := starts[r+1]
 		rows := float64(to - from)
-		if (alone(r) || alone(r+1) || rows >= binShare*float64(rest)) && rows >= binLeast*n && n-float64(to) >= binLeast*n {
+		if (alone(r) || alone(r+1) || rows >= binShare*float64(rest)) && rows >= binLeast*n &&
+			n-float64(to) >= binLeast*n {
 			edges, from = append(edges, edge{column, values[to-1], values[to]}), to
 		}
 	}

@@ -23,7 +23,8 @@ func TestColumnEdges(t *testing.T) {
 		edges := columnEdges(3, values)
 		bounds := []float64{math.Inf(-1)}
 		for _, e := range edges {
-			if e.column != 3 || !(e.below < e.above) || !slices.Contains(values, e.below) || !slices.Contains(values, e.above) {
+			if e.column != 3 || !(e.below < e.above) || !slices.Contains(values, e.below) ||
+				!slices.Contains(values, e.above) {
 				t.Fatalf("edge %+v lies between no two values", e)
 			}
 			for _, v := range values {
@@ -47,7 +48,8 @@ func TestColumnEdges(t *testing.T) {
 			}
 			for v, has := range different {
 				// Others share its bin only if they are too few for one.
-				if others := rows - has; float64(has) > binShare*float64(n) && float64(others) >= 2*binLeast*float64(n) {
+				if others := rows - has; float64(has) > binShare*float64(n) &&
+					float64(others) >= 2*binLeast*float64(n) {
 					t.Fatalf("value %v has %d of %d rows, and shares its bin with %d", v, has, n, others)
 				}
 			}
@@ -78,12 +80,14 @@ func binnedHospitals(t *testing.T) (Schema, *mat.Dense, Map, Map) {
 }
 
 // The components stay as they are, up to one scale; the others do not correlate with them, have the
-// declared part of the mean square, and are the same for all numbers within a bin that differ in nothing
-// else.
+// declared part of the mean square, and are the same for all numbers within a bin that differ in
+// nothing else.
 func TestBinsBesideComponents(t *testing.T) {
 	s, x, plain, with := binnedHospitals(t)
-	if with.Nested != plain.Outputs || with.Outputs <= with.Nested || with.Columns() != s.Dim() || with.Validate() != nil {
-		t.Fatalf("%d nested of %d outputs, %d columns: %v", with.Nested, with.Outputs, with.Columns(), with.Validate())
+	if with.Nested != plain.Outputs || with.Outputs <= with.Nested || with.Columns() != s.Dim() ||
+		with.Validate() != nil {
+		t.Fatalf("%d nested of %d outputs, %d columns: %v", with.Nested, with.Outputs,
+			with.Columns(), with.Validate())
 	}
 	a, b := plain.Features(x), with.Features(x)
 	n, _ := b.Dims()
@@ -110,7 +114,8 @@ func TestBinsBesideComponents(t *testing.T) {
 			}
 		}
 	}
-	// A step is flat on both sides of its edge: the standard map before the projection takes two values.
+	// A step is flat on both sides of its edge: the standard map before the projection takes two
+	// values.
 	steps := with.First.Features(x)
 	_, width := steps.Dims()
 	for j := s.Dim(); j < width; j++ {
@@ -144,7 +149,8 @@ func TestBinsThroughJSON(t *testing.T) {
 	}
 }
 
-// For any input, mapped rows have norm at most 1: the bound of a release does not depend on the map.
+// For any input, mapped rows have norm at most 1: the bound of a release does not depend on the
+// map.
 func TestBinsKeepTheNorm(t *testing.T) {
 	s, _, _, with := binnedHospitals(t)
 	rapid.Check(t, func(t *rapid.T) {

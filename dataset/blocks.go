@@ -1,6 +1,7 @@
 package dataset
 
-// Block is a run of encoded columns, each ≥ 0 with sum ≤ 1: the levels of a text, or a single number.
+// Block is a run of encoded columns, each ≥ 0 with sum ≤ 1: the levels of a text, or a single
+// number.
 type Block struct {
 	Column       string
 	Start, Width int

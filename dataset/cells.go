@@ -186,14 +186,15 @@ func canonicalNumber(text string) (string, bool) {
 	return strconv.FormatFloat(v+0, 'g', -1, 64), ok // +0 turns -0 into 0
 }
 
-// ParseNumber reads a cell's finite decimal number. It refuses forms that only Go's source code has: 1_0
-// is not 10, 0x1p4 is not 16.
+// ParseNumber reads a cell's finite decimal number. It refuses forms that only Go's source code
+// has: 1_0 is not 10, 0x1p4 is not 16.
 func ParseNumber(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !IsSourceForm(text)
 }
 
-// IsSourceForm reports whether a number has a character (_ or x) that only Go's source code allows in numbers.
+// IsSourceForm reports whether a number has a character (_ or x) that only Go's source code allows
+// in numbers.
 func IsSourceForm(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c == '_' || c == 'x' || c == 'X' {

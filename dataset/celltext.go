@@ -49,7 +49,8 @@ func DayMomentText(day, rest, unit int64, zone string) string {
 	return text + " " + ClockText(rest, unit) + zone
 }
 
-// ClockText writes a time of day in 1/unit seconds, unit a power of ten, without trailing zeros: 08:30:00.5.
+// ClockText writes a time of day in 1/unit seconds, unit a power of ten, without trailing zeros:
+// 08:30:00.5.
 func ClockText(t, unit int64) string {
 	second := t / unit
 	text := fmt.Sprintf("%02d:%02d:%02d", second/3600, second/60%60, second%60)

@@ -13,17 +13,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Coding writes every record of a schema in the same number of bytes, so that the time to read records
-// depends on their number alone. The parts of a record, in order:
+// Coding writes every record of a schema in the same number of bytes, so that the time to read
+// records depends on their number alone. The parts of a record, in order:
 //
 //   - each feature column: a number as the bits of a float64, big-endian, NaN for a cell without a
-//     number; a text as the index of its level, or the index after the last level for a missing text, in
-//     one, two or four bytes;
+//     number; a text as the index of its level, or the index after the last level for a missing
+//     text, in one, two or four bytes;
 //   - the label's class, in one, two or four bytes; the number of classes stands for no label;
-//   - patient and party, if the schema names such a column: KeySize bytes of HMAC-SHA256 under the site's
-//     key, zero for an empty cell. Equal texts of a column have equal keys; the text itself is lost.
+//   - patient and party, if the schema names such a column: KeySize bytes of HMAC-SHA256 under the
+//     site's key, zero for an empty cell. Equal texts of a column have equal keys; the text itself
+//     is lost.
 //
-// Decoded records equal the records of [Schema.EncodeWhere] for the same cells, but Patient and Party hold keys.
+// Decoded records equal the records of [Schema.EncodeWhere] for the same cells, but Patient and
+// Party hold keys.
 type Coding struct {
 	schema   Schema
 	features []codedFeature
@@ -121,11 +123,12 @@ type Coder struct {
 }
 
 type codedColumn struct {
-	name   string
-	at     int // index in a row's cells; -1 if there is none
-	part   part
-	code   func(text string, to []byte) oddity
-	seen   map[string]codedCell // codes of the column's first texts; nil for numbers, whose codes are computed as fast
+	name string
+	at   int // index in a row's cells; -1 if there is none
+	part part
+	code func(text string, to []byte) oddity
+	// codes of the column's first texts; nil for numbers, whose codes are computed as fast
+	seen   map[string]codedCell
 	counts [oddities]int
 }
 
@@ -137,8 +140,8 @@ type codedCell struct {
 // mostSeen (texts) and longestSeen (bytes of a text) bound the codes kept for a column.
 const mostSeen, longestSeen = 1 << 12, 256
 
-// Coder makes a coder for rows with these columns. key is the site's key (see Coding). A missing feature column
-// is an error; label, patient and party may be missing.
+// Coder makes a coder for rows with these columns. key is the site's key (see Coding). A missing
+// feature column is an error; label, patient and party may be missing.
 func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
 	k := &Coder{coding: c, mac: hmac.New(sha256.New, key)}
 	add := func(name string, p part, code func(string, []byte) oddity) error {
@@ -180,7 +183,8 @@ func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
 	return k, err
 }
 
-// key returns a function that writes a text's key. Equal texts in different columns have different keys.
+// key returns a function that writes a text's key. Equal texts in different columns have different
+// keys.
 func (k *Coder) key(column string) func(string, []byte) oddity {
 	return func(text string, to []byte) oddity {
 		clear(to)
@@ -208,8 +212,8 @@ func (f *codedFeature) code(text string, to []byte) oddity {
 	return odd
 }
 
-// Code writes one record. nil cells stand for a malformed record, and count as empty cells. A cell that is not
-// text counts as empty too.
+// Code writes one record. nil cells stand for a malformed record, and count as empty cells. A cell
+// that is not text counts as empty too.
 func (k *Coder) Code(cells []string, to []byte) {
 	for i := range k.columns {
 		c := &k.columns[i]
@@ -263,14 +267,15 @@ func (c *Coding) Empty() []byte {
 	return out
 }
 
-// Shared writes a record's bytes except its label into the memory of to, and returns them. Records that differ
-// only in the label share these bytes.
+// Shared writes a record's bytes except its label into the memory of to, and returns them. Records
+// that differ only in the label share these bytes.
 func (c *Coding) Shared(record, to []byte) []byte {
 	l := c.label()
 	return append(append(to[:0], record[:l.at]...), record[l.at+l.width:]...)
 }
 
-// Columns returns the widths of a record's parts in bytes, for a table that stores columns separately.
+// Columns returns the widths of a record's parts in bytes, for a table that stores columns
+// separately.
 func (c *Coding) Columns() (widths []int) {
 	for _, p := range c.parts {
 		widths = append(widths, p.width)
@@ -304,8 +309,9 @@ func (c *Coding) Slice(b CodedBlock, first, end int) CodedBlock {
 	return out
 }
 
-// Records decodes a block under s, a schema within the coding's (Schema.Within). where is nil or has
-// passed s.CheckWhere. The result equals that of [Schema.EncodeLabelled] or [Schema.EncodeWhere].
+// Records decodes a block under s, a schema within the coding's (Schema.Within). where is nil or
+// has passed s.CheckWhere. The result equals that of [Schema.EncodeLabelled] or
+// [Schema.EncodeWhere].
 func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
 	r := &Records{X: &mat.Dense{}, Y: make([]int, b.Rows)}
 	if b.Rows > 0 {

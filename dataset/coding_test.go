@@ -34,8 +34,9 @@ func coded(t testing.TB, c *Coding, table *Table, key string) (CodedBlock, []Rem
 	return b, k.Remarks()
 }
 
-// TestCoding: decoded records equal records encoded from the same cells as text, except that patients and
-// parties are keys: under the schema and a part of it, with every condition, odd cells included.
+// TestCoding: decoded records equal records encoded from the same cells as text, except that
+// patients and parties are keys: under the schema and a part of it, with every condition, odd cells
+// included.
 func TestCoding(t *testing.T) {
 	own, err := ParseSchema(strings.NewReader(`
 label: {column: ill, classes: ["no", "yes", "3"], aliases: {"1.0": "yes", n: "no"}}
@@ -86,7 +87,8 @@ features:
 		}
 	}
 	for _, op := range []string{"==", "!="} {
-		for _, of := range []string{"sex %s f", "sex %s other", "grade %s 1.0", "grade %s other", "ill %s yes", "ill %s 3", "not (grade %s 2 or sex == m) and ill != no"} {
+		for _, of := range []string{"sex %s f", "sex %s other", "grade %s 1.0", "grade %s other",
+			"ill %s yes", "ill %s 3", "not (grade %s 2 or sex == m) and ill != no"} {
 			conditions = append(conditions, fmt.Sprintf(of, op))
 		}
 	}
@@ -109,10 +111,12 @@ features:
 				t.Fatal(err)
 			}
 			got := c.Records(s, where, block)
-			if !mat.Equal(got.X, want.X) || !slices.Equal(got.Y, want.Y) || !slices.Equal(got.Outside, want.Outside) {
+			if !mat.Equal(got.X, want.X) || !slices.Equal(got.Y, want.Y) ||
+				!slices.Equal(got.Outside, want.Outside) {
 				t.Errorf("%q: other records than of the texts", text)
 			}
-			for _, keyed := range [][2][]string{{got.Patient, want.Patient}, {got.Party, want.Party}} {
+			for _, keyed := range [][2][]string{{got.Patient, want.Patient},
+				{got.Party, want.Party}} {
 				if !sameGroups(keyed[0], keyed[1]) {
 					t.Errorf("%q: keys\n%q\nof\n%q", text, keyed[0], keyed[1])
 				}
@@ -134,7 +138,9 @@ features:
 		t.Errorf("remarks %v, want %v", remarks, want)
 	}
 	other, _ := coded(t, c, table, "another key")
-	if slices.EqualFunc(block.Columns[5:], other.Columns[5:], func(a, b []byte) bool { return string(a) == string(b) }) {
+	if slices.EqualFunc(block.Columns[5:], other.Columns[5:], func(a, b []byte) bool {
+		return string(a) == string(b)
+	}) {
 		t.Error("two sites have the same keys of patients and parties")
 	}
 }

@@ -25,7 +25,8 @@ func (s Schema) ColumnCodes() []ColumnCode {
 		shared := f
 		shared.Column, shared.Columns = "", nil
 		for _, name := range names {
-			c := ColumnCode{Column: name, Feature: shared, First: first, Width: f.width(), Other: -1, levels: e.levels}
+			c := ColumnCode{Column: name, Feature: shared, First: first, Width: f.width(),
+				Other: -1, levels: e.levels}
 			if f.Kind == Categorical {
 				c.Other = first + e.other
 			}
@@ -36,5 +37,6 @@ func (s Schema) ColumnCodes() []ColumnCode {
 	return all
 }
 
-// Level returns the level of a text, and false if there is none. Numbers match in any form: "1.0" is "1".
+// Level returns the level of a text, and false if there is none. Numbers match in any form: "1.0"
+// is "1".
 func (c ColumnCode) Level(text string) (int, bool) { return c.levels.find(text) }

@@ -55,9 +55,9 @@ type Components struct {
 	Bins     bool     `yaml:"bins" help:"beside the components also bins of numeric columns, at public quantiles of the pool (mechanism cross)"`
 }
 
-// DefaultAnalysis returns PCA if all columns are one numeric feature, like pixels: their variances are
-// comparable, and a column of larger variance tells more. Otherwise variances depend on chosen bounds, so it
-// returns FAMD.
+// DefaultAnalysis returns PCA if all columns are one numeric feature, like pixels: their variances
+// are comparable, and a column of larger variance tells more. Otherwise variances depend on chosen
+// bounds, so it returns FAMD.
 func DefaultAnalysis(s Schema) Analysis {
 	if len(s.Features) == 1 && s.Features[0].Kind == Numeric {
 		return PCA

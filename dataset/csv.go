@@ -17,7 +17,8 @@ import (
 type Format struct {
 	// Delimiter separates cells; zero means a comma.
 	Delimiter rune
-	// Columns names the columns of a file without a header. Nil means that the first line is a header.
+	// Columns names the columns of a file without a header. Nil means that the first line is a
+	// header.
 	Columns []string
 	// Comment starts lines to skip; empty means none.
 	Comment string
@@ -67,9 +68,9 @@ func (f Format) delimiter() rune {
 // ReadCSV reads delimited text: quoted cells as in RFC 4180, spaces around cells removed, blank
 // lines skipped, a byte order mark ignored. Gzip is recognised by its first bytes and unpacked.
 //
-// Errors name the wrong line and never show a record. These are errors: a row with another number of cells than
-// the header, a broken quote, numbers in place of a header, a file without its header line. A file with
-// Format.Columns may be empty, because a party may have no records.
+// Errors name the wrong line and never show a record. These are errors: a row with another number
+// of cells than the header, a broken quote, numbers in place of a header, a file without its header
+// line. A file with Format.Columns may be empty, because a party may have no records.
 func ReadCSV(r io.Reader, f Format) (*Table, error) {
 	plain, _, err := Unpack(r)
 	if err != nil {
@@ -101,8 +102,9 @@ type csvRows struct {
 	line  int
 }
 
-// NewCSV returns the rows of delimited text, read as [ReadCSV] reads it, without gzip. A malformed line is an
-// error. Use NewCSV for public data, [NewLines] for a site's records, and [NewQuoted] for a person's import.
+// NewCSV returns the rows of delimited text, read as [ReadCSV] reads it, without gzip. A malformed
+// line is an error. Use NewCSV for public data, [NewLines] for a site's records, and [NewQuoted]
+// for a person's import.
 func NewCSV(r io.Reader, f Format) (Rows, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err

@@ -102,7 +102,8 @@ func TestReadCSVErrors(t *testing.T) {
 
 // FuzzReadCSV: any bytes give a rectangular table or an error.
 func FuzzReadCSV(f *testing.F) {
-	for _, seed := range []string{"a,b\n1,2\n", "\"a\n\",b\n", packed("a\n1\n"), "\xef\xbb\xbf", "|x\na;b\n", "\x1f\x8b", ",\n,\n"} {
+	for _, seed := range []string{"a,b\n1,2\n", "\"a\n\",b\n", packed("a\n1\n"), "\xef\xbb\xbf",
+		"|x\na;b\n", "\x1f\x8b", ",\n,\n"} {
 		f.Add([]byte(seed), ',', "")
 		f.Add([]byte(seed), ';', "|")
 	}

@@ -8,9 +8,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Decode turns encoded rows (N×Dim) back into a table of the feature columns. Encode turns the table into the
-// same rows again, except that numbers are rounded to five digits. A text becomes the level with the largest
-// entry ("other" for unknown texts); a number with its missing flag set becomes the schema's missing text.
+// Decode turns encoded rows (N×Dim) back into a table of the feature columns. Encode turns the
+// table into the same rows again, except that numbers are rounded to five digits. A text becomes
+// the level with the largest entry ("other" for unknown texts); a number with its missing flag set
+// becomes the schema's missing text.
 func (s Schema) Decode(x *mat.Dense) (*Table, error) {
 	n, d := x.Dims()
 	if n > 0 && d != s.Dim() {

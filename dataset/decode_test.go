@@ -10,7 +10,8 @@ func TestDecode(t *testing.T) {
 	config := DefaultHospitalConfig()
 	config.Records = 300
 	table, schema := Hospitals(config)
-	schema.Features = append(schema.Features, Feature{Column: "extra", Kind: Numeric, Min: 0, Max: 3, Log: true, Missing: true})
+	schema.Features = append(schema.Features,
+		Feature{Column: "extra", Kind: Numeric, Min: 0, Max: 3, Log: true, Missing: true})
 	cells := []string{"", "0", "3", "1.23456", "-4", "soup"}
 	rows := make([][]string, table.Rows())
 	names := append(table.Columns(), "extra")
@@ -40,7 +41,8 @@ func TestDecode(t *testing.T) {
 	for i := range want.Len() {
 		for j, v := range want.X.RawRowView(i) {
 			if math.Abs(got.X.At(i, j)-v) > 1e-4 {
-				t.Fatalf("row %d, %s: have %v, want %v", i, schema.FeatureNames()[j], got.X.At(i, j), v)
+				t.Fatalf("row %d, %s: have %v, want %v", i, schema.FeatureNames()[j],
+					got.X.At(i, j), v)
 			}
 		}
 	}

@@ -14,14 +14,16 @@ import (
 )
 
 const (
-	// draftLevels bounds a feature's distinct texts. Columns with more texts hold names or free text.
+	// draftLevels bounds a feature's distinct texts. Columns with more texts hold names or free
+	// text.
 	draftLevels = 60
 	// draftNumbers is the least share of numbers among a numeric column's cells.
 	draftNumbers = 0.95
 	// nearUnique is the least share of distinct values in a column of whole numbers that identify
 	// rows.
 	nearUnique = 0.9
-	// A feature without negative values gets log if its largest value is above draftTail upper quartiles.
+	// A feature without negative values gets log if its largest value is above draftTail upper
+	// quartiles.
 	draftTail = 20
 )
 
@@ -34,21 +36,22 @@ type LeftOut struct {
 	Why    string `json:"why"`
 }
 
-// DraftSchema proposes a schema for a table of PUBLIC data. It takes bounds and levels from the table, so
-// for private records it would publish their extremes. Read the draft, round the bounds to known facts
-// about the quantity, and remove columns that must not be used.
+// DraftSchema proposes a schema for a table of PUBLIC data. It takes bounds and levels from the
+// table, so for private records it would publish their extremes. Read the draft, round the bounds
+// to known facts about the quantity, and remove columns that must not be used.
 //
-// Columns of numbers become numeric, with bounds rounded outwards to one or two digits. Columns of few
-// distinct texts become categorical. A column that looks like a patient's number becomes the patient
-// column. The draft leaves out, with the reason, identifiers, dates, numbers with a decimal comma,
-// columns of many texts and constant columns.
+// Columns of numbers become numeric, with bounds rounded outwards to one or two digits. Columns of
+// few distinct texts become categorical. A column that looks like a patient's number becomes the
+// patient column. The draft leaves out, with the reason, identifiers, dates, numbers with a decimal
+// comma, columns of many texts and constant columns.
 func DraftSchema(t *Table, label string) (Schema, []LeftOut, error) {
 	fail := func(err error) (Schema, []LeftOut, error) {
 		return Schema{}, nil, fmt.Errorf("draft schema: %w", err)
 	}
 	at := t.column(label)
 	if at == nil {
-		return fail(fmt.Errorf("no column %q for the label; the file has %s", label, showColumns(t.Columns())))
+		return fail(fmt.Errorf("no column %q for the label; the file has %s", label,
+			showColumns(t.Columns())))
 	}
 	if t.rows == 0 {
 		return fail(errors.New("the table has no rows to judge by"))
@@ -110,9 +113,10 @@ var (
 // German. It is a guess for drafts, which a person checks.
 func NamesPatient(column string) bool { return patientName.MatchString(column) }
 
-// identifies reports whether a column is named like patient or record numbers and has too many distinct values
-// to be anything else: over draftLevels and more than a tenth of the records, or nearly one for each record. A
-// column without a name, or one that counts the rows, holds record numbers too.
+// identifies reports whether a column is named like patient or record numbers and has too many
+// distinct values to be anything else: over draftLevels and more than a tenth of the records, or
+// nearly one for each record. A column without a name, or one that counts the rows, holds record
+// numbers too.
 func (c *column) identifies(rows int, missingText string) identity {
 	texts := c.distinct()
 	delete(texts, "")
@@ -131,7 +135,8 @@ func (c *column) identifies(rows int, missingText string) identity {
 	switch {
 	case (many || own) && whole && patient:
 		return aPatient
-	case (many || own) && whole && named, c.name == "" || strings.HasPrefix(c.name, "column") && c.counts(rows):
+	case (many || own) && whole && named, c.name == "" || strings.HasPrefix(c.name, "column") &&
+		c.counts(rows):
 		return aRecord
 	case many && own && whole && numbers == present:
 		return ownInEachRow

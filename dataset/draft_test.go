@@ -15,10 +15,12 @@ func TestDraftSchema(t *testing.T) {
 			income = "98765"
 		}
 		ward := []string{"north", "south", "10", "9", "?"}[i%5]
-		rows[i] = []string{fmt.Sprint(17 + i%80), income, ward, fmt.Sprintf("name %d", i), "same", "7", fmt.Sprint(i % 2), "-0.731", "?", []string{"2", "10", "?"}[i%3]}
+		rows[i] = []string{fmt.Sprint(17 + i%80), income, ward, fmt.Sprintf("name %d", i), "same",
+			"7", fmt.Sprint(i % 2), "-0.731", "?", []string{"2", "10", "?"}[i%3]}
 	}
 	rows[3][7], rows[4][7] = "0.42", "?"
-	table, err := NewTable([]string{"age", "income", "ward", "name", "constant", "number", "flag", "signed", "never", "grade"}, rows)
+	table, err := NewTable([]string{"age", "income", "ward", "name", "constant", "number", "flag",
+		"signed", "never", "grade"}, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +41,11 @@ func TestDraftSchema(t *testing.T) {
 	if fmt.Sprint(s.Features) != fmt.Sprint(want) {
 		t.Errorf("features\n%+v\nwant\n%+v", s.Features, want)
 	}
-	for _, want := range []string{"name: it has 200 different texts", "constant: it has the same value", "number: it has the same value", "never: it is empty"} {
-		if !slices.ContainsFunc(left, func(l LeftOut) bool { return strings.HasPrefix(l.Column+": "+l.Why, want) }) {
+	for _, want := range []string{"name: it has 200 different texts",
+		"constant: it has the same value", "number: it has the same value", "never: it is empty"} {
+		if !slices.ContainsFunc(left, func(l LeftOut) bool {
+			return strings.HasPrefix(l.Column+": "+l.Why, want)
+		}) {
 			t.Errorf("%q is not said of what was left out: %v", want, left)
 		}
 	}
@@ -64,15 +69,19 @@ func TestDraftSchema(t *testing.T) {
 }
 
 func TestDraftLeavesOut(t *testing.T) {
-	columns := []string{"encounter_id", "patient_nbr", "caseID", "valid", "ptid", "born", "came", "crea", "mixed", "column9", "age", "y"}
+	columns := []string{"encounter_id", "patient_nbr", "caseID", "valid", "ptid", "born", "came",
+		"crea", "mixed", "column9", "age", "y"}
 	var rows [][]string
 	for i := range 400 {
 		mixed := fmt.Sprintf("%d.%d", i, i%7)
 		if i%5 == 0 {
 			mixed = "n.d."
 		}
-		rows = append(rows, []string{fmt.Sprint(7000 + 3*i), fmt.Sprint(100 + i/3), fmt.Sprintf("c%d", i), fmt.Sprint(i % 90), fmt.Sprint(4000 + 7*i), fmt.Sprintf("%02d.%02d.19%02d", 1+i%28, 1+i%12, 30+i%47),
-			fmt.Sprintf("2024-01-%02d", 1+i%4), fmt.Sprintf("%d,%d", i/10, i%10), mixed, fmt.Sprint(i + 1), fmt.Sprint(20 + i%70), fmt.Sprint(i % 2)})
+		rows = append(rows, []string{fmt.Sprint(7000 + 3*i), fmt.Sprint(100 + i/3),
+			fmt.Sprintf("c%d", i), fmt.Sprint(i % 90), fmt.Sprint(4000 + 7*i),
+			fmt.Sprintf("%02d.%02d.19%02d", 1+i%28, 1+i%12, 30+i%47),
+			fmt.Sprintf("2024-01-%02d", 1+i%4), fmt.Sprintf("%d,%d", i/10,
+				i%10), mixed, fmt.Sprint(i + 1), fmt.Sprint(20 + i%70), fmt.Sprint(i % 2)})
 	}
 	table, err := NewTable(columns, rows)
 	if err != nil {
@@ -103,7 +112,8 @@ func TestDraftSchemaOfSelection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Features[0].Max != 2 || slices.Contains(s.Features[1].Levels, "secret") || len(s.Classes()) != 2 {
+	if s.Features[0].Max != 2 || slices.Contains(s.Features[1].Levels, "secret") ||
+		len(s.Classes()) != 2 {
 		t.Errorf("draft %+v", s)
 	}
 }
@@ -118,7 +128,8 @@ func TestDraftSchemaErrors(t *testing.T) {
 		"has 1 distinct values":                          {tableOf(t, "x y", "1 2"), "y"},
 		"x: it has the same value everywhere":            {tableOf(t, "x y", "1 2", "1 3"), "y"},
 	} {
-		if _, _, err := DraftSchema(c.table, c.label); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := DraftSchema(c.table, c.label); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -129,7 +140,8 @@ func TestDraftSchemaErrors(t *testing.T) {
 func TestDraftIdentifiers(t *testing.T) {
 	text := "ptid,phone,iban,mrn,ward,age,died\n"
 	for i := range 40 {
-		text += fmt.Sprintf("P%d,+49 30 %d,DE%d,%d,%c,%d,%s\n", 70-i, 5551000+317*i, 100+i, 90210+i*7,
+		text += fmt.Sprintf("P%d,+49 30 %d,DE%d,%d,%c,%d,%s\n", 70-i, 5551000+317*i, 100+i,
+			90210+i*7,
 			"AB"[i%2], 20+i, []string{"no", "yes"}[i%2])
 	}
 	table, err := ReadCSV(strings.NewReader(text), Format{})

@@ -18,7 +18,8 @@ func (s Schema) Dim() int {
 	return d
 }
 
-// FeatureNames returns the names of encoded columns: "age", "sex=Female", "chol?" for the missing flag of chol.
+// FeatureNames returns the names of encoded columns: "age", "sex=Female", "chol?" for the missing
+// flag of chol.
 func (s Schema) FeatureNames() []string {
 	var all []string
 	for _, f := range s.Features {
@@ -42,8 +43,8 @@ func (s Schema) FeatureNames() []string {
 	return all
 }
 
-// squaredNorm bounds ‖x‖² of an encoded row: 1 for a number, 1 for a text (exactly one level is set), ¼+1
-// for a number with a missing flag.
+// squaredNorm bounds ‖x‖² of an encoded row: 1 for a number, 1 for a text (exactly one level is
+// set), ¼+1 for a number with a missing flag.
 func (s Schema) squaredNorm() float64 {
 	sum := 0.0
 	for _, f := range s.Features {
@@ -100,7 +101,8 @@ func (s Schema) checkColumns(t *Table, needed []string) error {
 	if shared := SharedNames(missing, have); shared != "" {
 		hint = shared
 	}
-	return fmt.Errorf("no column %s; the file has %s%s", quoteNames(missing), showColumns(have), hint)
+	return fmt.Errorf("no column %s; the file has %s%s", quoteNames(missing), showColumns(have),
+		hint)
 }
 
 func quoteNames(names []string) string {
@@ -130,7 +132,8 @@ func (s Schema) classesOf(texts []string) []int {
 	return out
 }
 
-// knownClasses returns the classes by text. Classes precede aliases: alias "1" must not replace class "1.0".
+// knownClasses returns the classes by text. Classes precede aliases: alias "1" must not replace
+// class "1.0".
 func (s Schema) knownClasses() levels {
 	known := newLevels(s.Label.Classes)
 	for _, raw := range slices.Sorted(maps.Keys(s.Label.Aliases)) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzEncode: any file under any schema encodes to numbers in [0,1] and known classes, and every map
-// keeps rows at norm 1. The bounds of releases rest on this.
+// FuzzEncode: any file under any schema encodes to numbers in [0,1] and known classes, and every
+// map keeps rows at norm 1. The bounds of releases rest on this.
 func FuzzEncode(f *testing.F) {
 	f.Add([]byte(clinic), []byte("outcome,age,cost,ward,x1,x2,x3,y\nyes,1e308,NaN,north,1,2,-3,0.5\n,,,,,,,\n"))
 	f.Add([]byte("label: {column: y, classes: [a, b]}\nfeatures: [{column: n, kind: numeric, min: -1e308, max: 1e308, log: true, missing: true}]\n"), []byte("y,n\na,-Inf\nb,1e-320\nc,0x1p-1074\n"))

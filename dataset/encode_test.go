@@ -35,12 +35,13 @@ func TestEncode(t *testing.T) {
 	if !mat.EqualApprox(r.X, want, 1e-15) {
 		t.Errorf("X =\n%v\nwant\n%v", mat.Formatted(r.X), mat.Formatted(want))
 	}
-	// "1" is an alias, and "1.0" is the same number. A missing label gets no class, even if the schema
-	// gives every other text a class.
+	// "1" is an alias, and "1.0" is the same number. A missing label gets no class, even if the
+	// schema gives every other text a class.
 	if want := []int{1, 1, -1, 1}; !slices.Equal(r.Y, want) {
 		t.Errorf("Y = %v, want %v", r.Y, want)
 	}
-	if !slices.Equal(r.Party, []string{"s1", "s1", "s2", "s2"}) || !slices.Equal(r.Patient, []string{"k1", "k2", "k1", "k3"}) {
+	if !slices.Equal(r.Party, []string{"s1", "s1", "s2", "s2"}) ||
+		!slices.Equal(r.Patient, []string{"k1", "k2", "k1", "k3"}) {
 		t.Errorf("party %v, patient %v", r.Party, r.Patient)
 	}
 	wantRemarks := []Remark{
@@ -59,7 +60,8 @@ func TestEncode(t *testing.T) {
 	}
 
 	part := r.Select([]int{3, 0})
-	if part.Len() != 2 || !mat.Equal(part.X.RowView(0), r.X.RowView(3)) || part.Y[1] != 1 || part.Party[0] != "s2" || part.Patient[1] != "k1" {
+	if part.Len() != 2 || !mat.Equal(part.X.RowView(0), r.X.RowView(3)) || part.Y[1] != 1 ||
+		part.Party[0] != "s2" || part.Patient[1] != "k1" {
 		t.Errorf("selected records %+v", part)
 	}
 	part.X.Set(0, 0, 9)
@@ -96,8 +98,8 @@ func TestEncodeOtherLevel(t *testing.T) {
 	}
 }
 
-// Predictions need only feature columns; training needs the label and the patient too. A single class, or
-// no record, is fine.
+// Predictions need only feature columns; training needs the label and the patient too. A single
+// class, or no record, is fine.
 func TestEncodeAbsentColumns(t *testing.T) {
 	s := parse(t, clinic)
 	r, remarks, err := s.Encode(tableOf(t, "age cost ward x1 x2 x3 y", "1 1 1 1 1 1 1"))
@@ -140,13 +142,17 @@ features:
 missing: "-"
 `)
 	cell := rapid.OneOf(
-		rapid.SampledFrom([]string{"", "-", "a", "b", "c", "3", "3.00", "NaN", "-Inf", "1e400", "0x10", "0x1p4", "1_0", "-0"}),
-		rapid.Map(rapid.Float64Range(-50, 150), func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }),
+		rapid.SampledFrom([]string{"", "-", "a", "b", "c", "3", "3.00", "NaN", "-Inf", "1e400",
+			"0x10", "0x1p4", "1_0", "-0"}),
+		rapid.Map(rapid.Float64Range(-50, 150), func(v float64) string {
+			return strconv.FormatFloat(v, 'g', -1, 64)
+		}),
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		rows := make([][]string, rapid.IntRange(1, 300).Draw(t, "rows"))
 		for i := range rows {
-			rows[i] = []string{cell.Draw(t, "n"), cell.Draw(t, "l"), cell.Draw(t, "c"), cell.Draw(t, "label")}
+			rows[i] = []string{cell.Draw(t, "n"), cell.Draw(t, "l"), cell.Draw(t, "c"),
+				cell.Draw(t, "label")}
 		}
 		table, err := NewTable([]string{"n", "l", "c", "label"}, rows)
 		if err != nil {
@@ -162,9 +168,11 @@ missing: "-"
 				t.Fatal(err)
 			}
 			for i, row := range c.rows {
-				want := slices.Concat(dumbNumber(row[0], -2, 40, false, true), dumbNumber(row[1], 0, 100, true, false), dumbLevel(row[2]))
+				want := slices.Concat(dumbNumber(row[0], -2, 40, false, true),
+					dumbNumber(row[1], 0, 100, true, false), dumbLevel(row[2]))
 				for j := range want {
-					if got := r.X.At(i, j); math.Abs(got-want[j]) > 1e-15 || !(got >= 0 && got <= 1) {
+					if got := r.X.At(i, j); math.Abs(got-want[j]) > 1e-15 ||
+						!(got >= 0 && got <= 1) {
 						t.Fatalf("row %q: X = %v, want %v", row, r.X.RawRowView(i), want)
 					}
 				}

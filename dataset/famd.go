@@ -24,8 +24,9 @@ type Standard struct {
 }
 
 // famdCut bounds a standardised column. A number beyond five standard deviations carries no more
-// information by being farther away. A level with a share below 1/5² = 4 % is scaled as if it had 4 %:
-// its own share would be estimated from few rows, and would dominate the norm of rows with this level.
+// information by being farther away. A level with a share below 1/5² = 4 % is scaled as if it had 4
+// %: its own share would be estimated from few rows, and would dominate the norm of rows with this
+// level.
 const famdCut = 5
 
 // FitFAMD fits the map to the dims main directions of a factor analysis of mixed data (Pagès 2004,
@@ -35,9 +36,9 @@ const famdCut = 5
 //
 //	u = (x − mean)/s  or  (x − p)/√p, cut at ±5;  z = Vᵀ(u − mean u)/Scale
 //
-// So a column's weight does not depend on the unit of its bounds: every number has variance 1, and no
-// direction has more than variance 1 in common with a column of K levels. A missing flag counts as a
-// number. whiten and errors are as in [FitPCA].
+// So a column's weight does not depend on the unit of its bounds: every number has variance 1, and
+// no direction has more than variance 1 in common with a column of K levels. A missing flag counts
+// as a number. whiten and errors are as in [FitPCA].
 func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
 	standard, err := fitStandard(s, x)
 	if err != nil {
@@ -50,12 +51,13 @@ func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
 	return m.After(standard), nil
 }
 
-// A column is dropped if at most famdFew of the pool's rows differ in it from the others. If it were scaled, a
-// value that is rare in the pool but common in private records would get the largest features.
+// A column is dropped if at most famdFew of the pool's rows differ in it from the others. If it
+// were scaled, a value that is rare in the pool but common in private records would get the largest
+// features.
 const famdFew = 9
 
-// fitStandard scales the columns as in FitFAMD. A column becomes 0 if at most famdFew rows, and at most a
-// tenth of all rows, differ from the rest.
+// fitStandard scales the columns as in FitFAMD. A column becomes 0 if at most famdFew rows, and at
+// most a tenth of all rows, differ from the rest.
 func fitStandard(s Schema, x *mat.Dense) (Map, error) {
 	n, d := x.Dims()
 	switch {
@@ -145,7 +147,8 @@ func (s *Standard) validate(m Map) error {
 	}
 	for j, mean := range s.Mean {
 		factor := math.Abs(s.Factor[j])
-		if ordinary := factor == 0 || factor > 1e-30 && factor < 1e30; !ordinary || !(math.Abs(mean) < 1e30) {
+		if ordinary := factor == 0 || factor > 1e-30 && factor < 1e30; !ordinary ||
+			!(math.Abs(mean) < 1e30) {
 			return fmt.Errorf("map: standard holds mean %g and factor %g; expected numbers of ordinary size, a factor may be 0", mean, s.Factor[j])
 		}
 	}

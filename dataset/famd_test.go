@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// mixedSchema has two numbers with very different bounds, one of which may be missing, and a text with a
-// rare level.
+// mixedSchema has two numbers with very different bounds, one of which may be missing, and a text
+// with a rare level.
 func mixedSchema(t *testing.T) Schema {
 	t.Helper()
 	return parse(t, `
@@ -25,8 +25,8 @@ features:
 `)
 }
 
-// mixedPool returns encoded rows: wide, close, close?, common, usual, rare, other. wide varies within a
-// thousandth of its bounds; one row is far away.
+// mixedPool returns encoded rows: wide, close, close?, common, usual, rare, other. wide varies
+// within a thousandth of its bounds; one row is far away.
 func mixedPool(n int) *mat.Dense {
 	rng := rand.New(rand.NewPCG(5, 6))
 	x := mat.NewDense(n, 7, nil)
@@ -150,19 +150,21 @@ func TestFitFAMDErrors(t *testing.T) {
 
 func TestStandardValidate(t *testing.T) {
 	good := func() Map {
-		return Map{Kind: StandardMap, Inputs: 1, Outputs: 1, Scale: 1, Standard: &Standard{Mean: []float64{0}, Factor: []float64{1}, Cut: 5}}
+		return Map{Kind: StandardMap, Inputs: 1, Outputs: 1, Scale: 1,
+			Standard: &Standard{Mean: []float64{0}, Factor: []float64{1}, Cut: 5}}
 	}
 	if err := good().Validate(); err != nil {
 		t.Fatal(err)
 	}
 	for want, spoil := range map[string]func(m *Map){
-		"needs a cut":             func(m *Map) { m.Standard = nil },
-		"a cut above 0":           func(m *Map) { m.Standard.Cut = math.NaN() },
-		"outputs is 2":            func(m *Map) { m.Outputs = 2 },
-		"has its mean under":      func(m *Map) { m.Mean = []float64{0} },
-		"2 means and 1 factors":   func(m *Map) { m.Standard.Mean = []float64{0, 0} },
-		"holds mean 0 and":        func(m *Map) { m.Standard.Factor[0] = math.Inf(1) },
-		"factor 1e-310":           func(m *Map) { m.Standard.Factor[0] = 1e-310 }, // makes subnormal numbers
+		"needs a cut":           func(m *Map) { m.Standard = nil },
+		"a cut above 0":         func(m *Map) { m.Standard.Cut = math.NaN() },
+		"outputs is 2":          func(m *Map) { m.Outputs = 2 },
+		"has its mean under":    func(m *Map) { m.Mean = []float64{0} },
+		"2 means and 1 factors": func(m *Map) { m.Standard.Mean = []float64{0, 0} },
+		"holds mean 0 and":      func(m *Map) { m.Standard.Factor[0] = math.Inf(1) },
+		// makes subnormal numbers
+		"factor 1e-310":           func(m *Map) { m.Standard.Factor[0] = 1e-310 },
 		"standard holds mean NaN": func(m *Map) { m.Standard.Mean[0] = math.NaN() },
 		"identity has no stand":   func(m *Map) { m.Kind = IdentityMap },
 	} {

@@ -9,8 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Map turns encoded features (Schema.Dim columns in [0,1]) into model features whose rows have norm at most 1.
-// It is made only from the public schema and the public pool, is part of a study's plan, and marshals to JSON.
+// Map turns encoded features (Schema.Dim columns in [0,1]) into model features whose rows have norm
+// at most 1. It is made only from the public schema and the public pool, is part of a study's plan,
+// and marshals to JSON.
 //
 // A row x becomes (z, 1)/√2 with
 //
@@ -18,22 +19,25 @@ import (
 //	z = Vᵀ(x − Mean) / Scale             kind "pca"
 //	z = cut((x − mean)·factor) / Scale   kind "standard", see Standard
 //
-// where z is divided by its norm if that exceeds 1. The last column is the intercept. If First is set, x is the
-// z of First, before the division by the norm and without intercept.
+// where z is divided by its norm if that exceeds 1. The last column is the intercept. If First is
+// set, x is the z of First, before the division by the norm and without intercept.
 type Map struct {
 	Kind   MapKind `json:"kind"`
 	Inputs int     `json:"inputs"` // encoded columns, or First's outputs
 	Scale  float64 `json:"scale"`
-	// Outputs is the number of kept directions. Mean (Inputs entries) and Directions (V, Inputs×Outputs,
-	// row by row) are for "pca" only. Directions have single precision, which halves a plan's size.
+	// Outputs is the number of kept directions. Mean (Inputs entries) and Directions (V,
+	// Inputs×Outputs, row by row) are for "pca" only. Directions have single precision, which
+	// halves a plan's size.
 	Outputs    int       `json:"outputs,omitempty"`
 	Mean       []float64 `json:"mean,omitempty"`
 	Directions []float32 `json:"directions,omitempty"`
-	// Whiten says how V was stretched: direction j by (λ₁/λⱼ)^(Whiten/2), with λⱼ the pool's variance along it.
+	// Whiten says how V was stretched: direction j by (λ₁/λⱼ)^(Whiten/2), with λⱼ the pool's
+	// variance along it.
 	Whiten float64 `json:"whiten,omitempty"`
 	// Standard has the parameters of the kind with this name.
 	Standard *Standard `json:"standard,omitempty"`
-	// Nested is the number of components, the first outputs, if outputs of bins follow them; otherwise 0.
+	// Nested is the number of components, the first outputs, if outputs of bins follow them;
+	// otherwise 0.
 	Nested int `json:"nested,omitempty"`
 	// First, if not nil, maps the encoded columns to this map's inputs.
 	First *Map `json:"first,omitempty"`
@@ -59,8 +63,8 @@ func Identity(s Schema) Map {
 	return Map{Kind: IdentityMap, Inputs: s.Dim(), Scale: math.Sqrt(s.squaredNorm())}
 }
 
-// Shrink keeps every row's norm below 1 despite rounding: the norm of a row of d columns has a relative
-// error below d·2⁻⁵³, far below 1e-12 for the at most 100,000 columns of a schema.
+// Shrink keeps every row's norm below 1 despite rounding: the norm of a row of d columns has a
+// relative error below d·2⁻⁵³, far below 1e-12 for the at most 100,000 columns of a schema.
 const Shrink = 1 - 1e-12
 
 // Center returns the pool's mean of each encoded column; nil if the map holds no such means.
@@ -85,8 +89,9 @@ func (m Map) Columns() int {
 	return m.Inputs
 }
 
-// Apply maps encoded rows (N×Columns) to model features (N×Dim) of norm at most 1. Entries of x that are
-// not finite count as 0.5. No rows give an empty matrix. Apply panics on another number of columns.
+// Apply maps encoded rows (N×Columns) to model features (N×Dim) of norm at most 1. Entries of x
+// that are not finite count as 0.5. No rows give an empty matrix. Apply panics on another number of
+// columns.
 func (m Map) Apply(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	if n == 0 {
@@ -117,10 +122,10 @@ func (m Map) Apply(x *mat.Dense) *mat.Dense {
 	return out
 }
 
-// plain returns v, or 0 if v is below 1e-30, where no real features are. This closes a timing channel:
-// products of a few numbers above 1e-30 are normal floating-point numbers and take the usual time, but
-// subnormal numbers take many times longer. A map that scaled some records to subnormal numbers and
-// others to 0 would reveal records through time.
+// plain returns v, or 0 if v is below 1e-30, where no real features are. This closes a timing
+// channel: products of a few numbers above 1e-30 are normal floating-point numbers and take the
+// usual time, but subnormal numbers take many times longer. A map that scaled some records to
+// subnormal numbers and others to 0 would reveal records through time.
 func plain(v float64) float64 {
 	if math.Abs(v) < 1e-30 {
 		return 0
@@ -128,8 +133,9 @@ func plain(v float64) float64 {
 	return v
 }
 
-// Features returns the z of Map's formula for encoded rows (N×(Dim−1)), before the division by the norm and
-// without intercept. Another map can be fitted on them to come After. x has at least one row.
+// Features returns the z of Map's formula for encoded rows (N×(Dim−1)), before the division by the
+// norm and without intercept. Another map can be fitted on them to come After. x has at least one
+// row.
 func (m Map) Features(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	z := mat.NewDense(n, m.Dim()-1, nil)
@@ -137,7 +143,8 @@ func (m Map) Features(x *mat.Dense) *mat.Dense {
 	return z
 }
 
-// mapBlock is the number of rows that pass the first of two maps at a time, because the first may make far more features.
+// mapBlock is the number of rows that pass the first of two maps at a time, because the first may
+// make far more features.
 const mapBlock = 256
 
 func (m Map) fill(z, x *mat.Dense) {
@@ -213,8 +220,8 @@ func (m Map) Dim() int {
 	return m.Outputs + 1
 }
 
-// Validate returns an error that names the wrong field, for a map from outside. A valid map cannot make Apply
-// panic on rows of Columns columns.
+// Validate returns an error that names the wrong field, for a map from outside. A valid map cannot
+// make Apply panic on rows of Columns columns.
 func (m Map) Validate() error {
 	return m.validate(0)
 }
@@ -228,7 +235,8 @@ func (m Map) validate(depth int) error {
 			return fmt.Errorf("first %w", err)
 		}
 		if m.First.Dim()-1 != m.Inputs {
-			return fmt.Errorf("map: inputs is %d; the first map gives %d", m.Inputs, m.First.Dim()-1)
+			return fmt.Errorf("map: inputs is %d; the first map gives %d", m.Inputs,
+				m.First.Dim()-1)
 		}
 	}
 	if m.Inputs < 1 || m.Inputs > maxColumns {
@@ -250,7 +258,8 @@ func (m Map) validate(depth int) error {
 		return nil
 	case PCAMap:
 	default:
-		return fmt.Errorf("map: kind %q is unknown; use %s, %s or %s", m.Kind, IdentityMap, PCAMap, StandardMap)
+		return fmt.Errorf("map: kind %q is unknown; use %s, %s or %s", m.Kind, IdentityMap, PCAMap,
+			StandardMap)
 	}
 	if m.Outputs < 1 || m.Outputs > maxColumns {
 		return fmt.Errorf("map: outputs is %d; expected 1 to %d", m.Outputs, maxColumns)

@@ -34,7 +34,8 @@ func TestIdentityMap(t *testing.T) {
 	}
 }
 
-// The identity clips no encoded row. For any input, rows leave a map finite and with norm at most 1.
+// The identity clips no encoded row. For any input, rows leave a map finite and with norm at most
+// 1.
 func TestMapNormAtMostOne(t *testing.T) {
 	table, s := Hospitals(HospitalConfig{Sites: 2, Records: 300, Seed: 5, Missing: 0.5})
 	r, _, err := s.Encode(table)
@@ -65,7 +66,8 @@ func TestMapNormAtMostOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, 1, -1e9, 1e300, math.NaN(), math.Inf(1), math.Inf(-1)}))
+	value := rapid.OneOf(rapid.Float64Range(0, 1),
+		rapid.SampledFrom([]float64{0, 1, -1e9, 1e300, math.NaN(), math.Inf(1), math.Inf(-1)}))
 	rapid.Check(t, func(t *rapid.T) {
 		x := mat.NewDense(3, s.Dim(), rapid.SliceOfN(value, 3*s.Dim(), 3*s.Dim()).Draw(t, "x"))
 		for _, m := range []Map{identity, pca, white, famd} {
@@ -152,24 +154,29 @@ func ExampleFitPCA() {
 	// norm of the first row at most 1: true
 }
 
-// TestMapGivesPlainNumbers: for any map that a plan can have, features are 0 or far from the subnormal
-// numbers, which slow computing down.
+// TestMapGivesPlainNumbers: for any map that a plan can have, features are 0 or far from the
+// subnormal numbers, which slow computing down.
 func TestMapGivesPlainNumbers(t *testing.T) {
 	const d = 4
 	rng := rand.New(rand.NewPCG(1, 1))
 	x := mat.NewDense(50, d, nil)
-	x.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() * math.Pow(10, -20*rng.Float64()) }, x)
+	x.Apply(func(_, _ int, _ float64) float64 {
+		return rng.Float64() * math.Pow(10, -20*rng.Float64())
+	}, x)
 	for _, size := range []float64{1e-44, 1e-20, 1, 1e20, 1e29} {
 		for _, scale := range []float64{1e-99, 1, 1e99} {
-			m := Map{Kind: PCAMap, Inputs: d, Outputs: d, Scale: scale, Mean: make([]float64, d), Directions: make([]float32, d*d)}
+			m := Map{Kind: PCAMap, Inputs: d, Outputs: d, Scale: scale, Mean: make([]float64, d),
+				Directions: make([]float32, d*d)}
 			for i := range m.Directions {
 				m.Directions[i] = float32(rng.NormFloat64() * size)
 			}
-			standard := Map{Kind: StandardMap, Inputs: d, Outputs: d, Scale: scale, Standard: &Standard{Mean: make([]float64, d), Factor: make([]float64, d), Cut: 5}}
+			standard := Map{Kind: StandardMap, Inputs: d, Outputs: d, Scale: scale,
+				Standard: &Standard{Mean: make([]float64, d), Factor: make([]float64, d), Cut: 5}}
 			for j := range d {
 				standard.Standard.Factor[j] = max(size, 1.01e-30) * (1 + rng.Float64())
 			}
-			for _, m := range []Map{m, m.After(m), m.After(m.After(m)), standard, m.After(standard)} {
+			for _, m := range []Map{m, m.After(m), m.After(m.After(m)), standard,
+				m.After(standard)} {
 				if err := m.Validate(); err != nil {
 					t.Fatal(err)
 				}

@@ -13,10 +13,11 @@ import (
 //
 //	ω_i = √(2·gamma)·s_i·(row i of H·D₃·H·D₂·H·D₁),  H the Walsh–Hadamard matrix/√p,
 //
-// where the D are diagonal matrices of random signs and s_i has the law of the norm of p standard normal
-// numbers. So ω_i is distributed like N(0, 2·gamma·I) in length and nearly so in direction. In p dimensions
-// (rows are padded with zeros) the ω of a block are orthogonal, which lowers the kernel's error (Yu, Suresh,
-// Choromanski, Holtmann-Rice & Kumar 2016; the lengths as in Le, Sarlós & Smola 2013).
+// where the D are diagonal matrices of random signs and s_i has the law of the norm of p standard
+// normal numbers. So ω_i is distributed like N(0, 2·gamma·I) in length and nearly so in direction.
+// In p dimensions (rows are padded with zeros) the ω of a block are orthogonal, which lowers the
+// kernel's error (Yu, Suresh, Choromanski, Holtmann-Rice & Kumar 2016; the lengths as in Le, Sarlós
+// & Smola 2013).
 //
 // The products with a row cost 3p·log₂p additions per block; independent ω would cost dim·p
 // multiplications. Sums have a fixed order, so a row's phases do not depend on other rows.
@@ -30,7 +31,8 @@ type Frequencies struct {
 // leastBlock is the least p. In smaller blocks the directions are too regular.
 const leastBlock = 64
 
-// DrawFrequencies draws count frequencies for rows of dim numbers from a seed. Copy them for concurrent use.
+// DrawFrequencies draws count frequencies for rows of dim numbers from a seed. Copy them for
+// concurrent use.
 func DrawFrequencies(dim, count int, gamma float64, seed uint64) *Frequencies {
 	rng := rand.New(rand.NewPCG(seed, 0x666f7572696572))
 	p := max(leastBlock, 1<<bits.Len(uint(dim-1)))
@@ -45,7 +47,8 @@ func DrawFrequencies(dim, count int, gamma float64, seed uint64) *Frequencies {
 	// Three transforms H without 1/√p give a factor p^(3/2) too much.
 	unit := math.Sqrt(2*gamma) / math.Pow(float64(p), 1.5)
 	for i := range f.scale {
-		// χ² with p degrees of freedom by Wilson & Hilferty (1931), which for p ≥ 64 is exact to a thousandth.
+		// χ² with p degrees of freedom by Wilson & Hilferty (1931), which for p ≥ 64 is exact to a
+		// thousandth.
 		a := 2 / (9 * float64(p))
 		f.scale[i] = unit * math.Sqrt(float64(p)*math.Pow(1-a+math.Sqrt(a)*rng.NormFloat64(), 3))
 	}
@@ -88,7 +91,8 @@ func multiply(v, by []float64) {
 	}
 }
 
-// hadamard applies the unnormalised Walsh–Hadamard transform in place. len(v) is a power of two ≥ 4.
+// hadamard applies the unnormalised Walsh–Hadamard transform in place. len(v) is a power of two ≥
+// 4.
 func hadamard(v []float64) {
 	for i := 0; i+3 < len(v); i += 4 {
 		a, b, c, d := v[i], v[i+1], v[i+2], v[i+3]

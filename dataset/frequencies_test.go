@@ -46,8 +46,8 @@ func frequenciesOf(dim, count int, gamma float64, seed uint64) [][]float64 {
 	return omega
 }
 
-// TestFrequenciesStay: plans and releases identify a map by dim, count, gamma and seed, so the map that
-// they determine must not change. A new construction needs a new name.
+// TestFrequenciesStay: plans and releases identify a map by dim, count, gamma and seed, so the map
+// that they determine must not change. A new construction needs a new name.
 func TestFrequenciesStay(t *testing.T) {
 	phases := make([]float64, 3)
 	DrawFrequencies(2, 3, .5, 7).Phases(phases, []float64{1, -2})
@@ -81,11 +81,11 @@ func TestFrequenciesAreOrthogonal(t *testing.T) {
 	}
 }
 
-// TestFrequenciesGiveTheKernel: for rows along an axis, in a few and in many dimensions, the mean of
-// cosines over all seeds is within 7 standard errors of exp(−gamma‖x−y‖²). The variance between seeds is
-// at most 1.5 times that of independent normal frequencies, (1−k²)²/(2·count); the mean of 400 squares
-// has a relative standard error of √(2/400). Fresh seeds would fail one of the 48 wrongly less than once
-// in 10⁹. -v shows the variance: .15 to .95 of the normal one.
+// TestFrequenciesGiveTheKernel: for rows along an axis, in a few and in many dimensions, the mean
+// of cosines over all seeds is within 7 standard errors of exp(−gamma‖x−y‖²). The variance between
+// seeds is at most 1.5 times that of independent normal frequencies, (1−k²)²/(2·count); the mean of
+// 400 squares has a relative standard error of √(2/400). Fresh seeds would fail one of the 48
+// wrongly less than once in 10⁹. -v shows the variance: .15 to .95 of the normal one.
 func TestFrequenciesGiveTheKernel(t *testing.T) {
 	const count, seeds = 256, 400
 	rng := rand.New(rand.NewPCG(2, 2))

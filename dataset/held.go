@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Held are records that are encoded only when they are selected, so that memory holds few encoded rows at a
-// time. Parts of the records share memory.
+// Held are records that are encoded only when they are selected, so that memory holds few encoded
+// rows at a time. Parts of the records share memory.
 type Held struct {
 	// Y is as in Records.
 	Y    []int
@@ -50,12 +50,12 @@ func (h *Held) Select(rows []int) *Records { return h.from.Select(h.places(rows)
 // All encodes all records.
 func (h *Held) All() *Records { return h.Select(Span(0, h.Len())) }
 
-// partRows is the least number of rows of a part, unless the file has fewer. Products of much smaller matrices
-// are computed in another way, which would let a row's results depend on its part.
+// partRows is the least number of rows of a part, unless the file has fewer. Products of much
+// smaller matrices are computed in another way, which would let a row's results depend on its part.
 const partRows = 4096
 
-// Blocks encodes all records, one block after the other. Each has at least partRows records, unless there are
-// fewer, and comes with the index of its first record.
+// Blocks encodes all records, one block after the other. Each has at least partRows records, unless
+// there are fewer, and comes with the index of its first record.
 func (h *Held) Blocks() iter.Seq2[int, *Records] {
 	return func(yield func(int, *Records) bool) {
 		for first, end := 0, 0; first < h.Len(); first = end {
@@ -114,8 +114,8 @@ type heldColumn struct {
 	feature *Feature
 	first   int // column of X
 	fill    int // column of the feature that a missing cell fills
-	// codes give each row's place in cells; without codes a row's place is its index. A cell is a text's level
-	// or a number's encoding, NaN for a missing text and for no number.
+	// codes give each row's place in cells; without codes a row's place is its index. A cell is a
+	// text's level or a number's encoding, NaN for a missing text and for no number.
 	codes *codes
 	cells []float64
 }
@@ -133,7 +133,8 @@ func (s Schema) hold(t *Table) (*heldTable, []Remark, error) {
 	if err := s.checkColumns(t, s.FeatureColumns()); err != nil {
 		return nil, nil, fmt.Errorf("encode table: %w", err)
 	}
-	c := &heldTable{schema: s, y: make([]int, t.rows), party: t.column(s.Party), patient: t.column(s.Patient)}
+	c := &heldTable{schema: s, y: make([]int, t.rows), party: t.column(s.Party),
+		patient: t.column(s.Patient)}
 	var remarks []Remark
 	if label := t.column(s.Label.Column); label != nil {
 		remarks = appendRemark(remarks, s.Label.Column, UnknownLabel, s.encodeLabel(label, c.y))
@@ -157,7 +158,8 @@ func (s Schema) hold(t *Table) (*heldTable, []Remark, error) {
 	return c, remarks, nil
 }
 
-// HoldLabelled is [Schema.EncodeLabelled], with a condition [Schema.EncodeWhere], for records to be encoded later.
+// HoldLabelled is [Schema.EncodeLabelled], with a condition [Schema.EncodeWhere], for records to be
+// encoded later.
 func (s Schema) HoldLabelled(t *Table, where *Condition) (*Held, []Remark, error) {
 	needed := []string{s.Label.Column}
 	if s.Patient != "" {
@@ -181,7 +183,8 @@ func (s Schema) HoldLabelled(t *Table, where *Condition) (*Held, []Remark, error
 	return &Held{Y: c.y, from: c}, remarks, nil
 }
 
-func (s *Schema) holdColumn(f *Feature, first int, of *column, rows int) (heldColumn, [oddities]int) {
+func (s *Schema) holdColumn(f *Feature, first int, of *column,
+	rows int) (heldColumn, [oddities]int) {
 	encoder := newCellEncoder(s, f, 0)
 	h := heldColumn{feature: f, first: first, fill: encoder.other, codes: &of.codes}
 	n, text := len(of.values), func(i int) string { return of.values[i] }
@@ -217,7 +220,8 @@ func (h *heldColumn) place(row int) int {
 
 // Select encodes the records at the given rows, in order.
 func (c *heldTable) Select(rows []int) *Records {
-	r := &Records{X: &mat.Dense{}, Y: pickRows(c.y, rows), Party: c.party.texts(rows), Patient: c.patient.texts(rows)}
+	r := &Records{X: &mat.Dense{}, Y: pickRows(c.y, rows), Party: c.party.texts(rows),
+		Patient: c.patient.texts(rows)}
 	if len(rows) > 0 {
 		r.X = mat.NewDense(len(rows), c.dim, nil)
 	}
@@ -268,12 +272,14 @@ func (c *column) texts(rows []int) []string {
 
 // Encode turns a table into records with X in [0,1]^Dim.
 //
-// A number is clamped to its bounds, transformed by log1p if the schema says so, and scaled to [0,1]. A cell
-// without a finite number becomes 0.5. A text sets the column of its level, or of "other". "3.0" and "3" are
-// the same level and class. No cell is an error: the remarks count the changes, for the data's owner only.
+// A number is clamped to its bounds, transformed by log1p if the schema says so, and scaled to
+// [0,1]. A cell without a finite number becomes 0.5. A text sets the column of its level, or of
+// "other". "3.0" and "3" are the same level and class. No cell is an error: the remarks count the
+// changes, for the data's owner only.
 //
-// A missing feature column is an error that lists the table's columns. Label, party and patient columns may be
-// absent: then Y is -1, Party and Patient nil. For training see [Schema.EncodeLabelled].
+// A missing feature column is an error that lists the table's columns. Label, party and patient
+// columns may be absent: then Y is -1, Party and Patient nil. For training see
+// [Schema.EncodeLabelled].
 func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
 	h, remarks, err := s.Hold(t)
 	if err != nil {
@@ -282,8 +288,8 @@ func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
 	return h.All(), remarks, nil
 }
 
-// EncodeLabelled is [Schema.Encode] for training records. A missing label column is an error, and so is a
-// missing patient column, because a patient's records could not be kept together.
+// EncodeLabelled is [Schema.Encode] for training records. A missing label column is an error, and
+// so is a missing patient column, because a patient's records could not be kept together.
 func (s Schema) EncodeLabelled(t *Table) (*Records, []Remark, error) {
 	h, remarks, err := s.HoldLabelled(t, nil)
 	if err != nil {
@@ -292,22 +298,25 @@ func (s Schema) EncodeLabelled(t *Table) (*Records, []Remark, error) {
 	return h.All(), remarks, nil
 }
 
-// EncodeWhere is [Schema.EncodeLabelled] for a study of the records that meet a condition; the condition has
-// passed CheckWhere. Every other record is replaced by the empty record (Empty) with the same patient and
-// party, and marked in Outside. So there are as many records as rows. The remarks count all rows.
+// EncodeWhere is [Schema.EncodeLabelled] for a study of the records that meet a condition; the
+// condition has passed CheckWhere. Every other record is replaced by the empty record (Empty) with
+// the same patient and party, and marked in Outside. So there are as many records as rows. The
+// remarks count all rows.
 //
-// A cell is compared by its meaning in the schema: a text as its level or "other", a label as its class under
-// any of its names, a number as itself, not clamped. For a missing cell, or a cell without a number in a
-// numeric column, only != holds. So of "x < 3" and "not x < 3" only the second holds.
+// A cell is compared by its meaning in the schema: a text as its level or "other", a label as its
+// class under any of its names, a number as itself, not clamped. For a missing cell, or a cell
+// without a number in a numeric column, only != holds. So of "x < 3" and "not x < 3" only the
+// second holds.
 //
 // Proof note.
-//   - Neighbours: replace one record, the records of a patient, or all records of a party; or replace one
-//     label, if the condition does not read the label (study.Plan ensures this).
-//   - Lemma: a record's result, Outside included, is a function of its own cells and of the public condition.
-//     So neighbouring files become neighbouring files at the same unit, with as many records. At unit label, a
-//     record's features and Outside do not depend on its label, and a label outside is gone. Patient and party
-//     stay, so the grouping of records does too. Every later step, including names and keyed cuts
-//     (keyed.Records), sees these records alone, so each proof about neighbours holds.
+//   - Neighbours: replace one record, the records of a patient, or all records of a party; or
+//     replace one label, if the condition does not read the label (study.Plan ensures this).
+//   - Lemma: a record's result, Outside included, is a function of its own cells and of the public
+//     condition. So neighbouring files become neighbouring files at the same unit, with as many
+//     records. At unit label, a record's features and Outside do not depend on its label, and a
+//     label outside is gone. Patient and party stay, so the grouping of records does too. Every
+//     later step, including names and keyed cuts (keyed.Records), sees these records alone, so each
+//     proof about neighbours holds.
 //   - Numeric model: texts and comparisons; nothing is added up.
 func (s Schema) EncodeWhere(t *Table, c Condition) (*Records, []Remark, error) {
 	h, remarks, err := s.HoldLabelled(t, &c)

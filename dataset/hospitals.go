@@ -16,7 +16,8 @@ type HospitalConfig struct {
 	Seed    uint64 // equal seeds give equal tables
 	// Skew makes hospitals unequal: hospital s, from 0, has a share ∝ (s+2)^-Skew. 0 is equal.
 	Skew float64
-	// Returns is the share of admissions that are of returning patients. One in ten changes the hospital.
+	// Returns is the share of admissions that are of returning patients. One in ten changes the
+	// hospital.
 	Returns float64
 	// Missing is the share of creatinine values that were not measured.
 	Missing float64
@@ -45,7 +46,8 @@ func (c HospitalConfig) Validate() error {
 	return nil
 }
 
-var diagnosisGroups = []string{"heart-failure", "pneumonia", "diabetes", "copd", "hip-fracture", "stroke", "sepsis", "other"}
+var diagnosisGroups = []string{"heart-failure", "pneumonia", "diabetes", "copd", "hip-fracture",
+	"stroke", "sepsis", "other"}
 
 // diagnosisRisk is each diagnosis' addition to the log odds of readmission.
 var diagnosisRisk = []float64{1.6, 0.1, 0.7, 1.1, -0.9, 0.3, 0.6, -0.6}
@@ -75,16 +77,17 @@ func HospitalSchema() Schema {
 }
 
 type patient struct {
-	bmi, frailty, kidney float64 // frailty, kidney: normal of variance 1; kidney has mean 0, frailty the hospital's severity
+	// frailty, kidney: normal of variance 1; kidney has mean 0, frailty the hospital's severity
+	bmi, frailty, kidney float64
 	id                   int32
 	age, sex, smoker     uint8
 }
 
-// Hospitals generates admissions of invented patients to hospitals that differ in size and patients, with the
-// outcome: readmission within 30 days. The truth is a logistic model of the columns plus a small effect of the
-// hospital. About a third are readmitted, and between a fifth and a half at single hospitals; the best linear
-// model is right on about four of five. Some patients have several records, mostly at one hospital. It panics on
-// an invalid config.
+// Hospitals generates admissions of invented patients to hospitals that differ in size and
+// patients, with the outcome: readmission within 30 days. The truth is a logistic model of the
+// columns plus a small effect of the hospital. About a third are readmitted, and between a fifth
+// and a half at single hospitals; the best linear model is right on about four of five. Some
+// patients have several records, mostly at one hospital. It panics on an invalid config.
 func Hospitals(c HospitalConfig) (*Table, Schema) {
 	if err := c.Validate(); err != nil {
 		panic(err)
@@ -130,7 +133,8 @@ type hospitalSite struct{ elderly, severity, effect float64 }
 func hospitalSites(c HospitalConfig, admissions []int, rng *rand.Rand) []hospitalSite {
 	sites := make([]hospitalSite, c.Sites)
 	for i := range sites {
-		sites[i] = hospitalSite{6 * rng.NormFloat64(), 0.5 * rng.NormFloat64(), 0.25 * rng.NormFloat64()}
+		sites[i] = hospitalSite{6 * rng.NormFloat64(), 0.5 * rng.NormFloat64(),
+			0.25 * rng.NormFloat64()}
 	}
 	var mean hospitalSite
 	for _, h := range admissions {
@@ -163,7 +167,8 @@ func hospitalOfEach(c HospitalConfig, rng *rand.Rand) []int {
 	return of
 }
 
-func admission(c HospitalConfig, s Schema, p patient, hospital int, effect float64, rng *rand.Rand) []string {
+func admission(c HospitalConfig, s Schema, p patient, hospital int, effect float64,
+	rng *rand.Rand) []string {
 	diagnosis := rng.IntN(len(diagnosisGroups))
 	age := float64(p.age)
 	pressure := 128 + 0.25*(age-60) + 16*rng.NormFloat64()

@@ -63,8 +63,8 @@ func TestHospitals(t *testing.T) {
 	}
 }
 
-// A linear model does well on the generated truth, clearly better than the majority class. The seeds are
-// fixed.
+// A linear model does well on the generated truth, clearly better than the majority class. The
+// seeds are fixed.
 func TestHospitalsAreLearnable(t *testing.T) {
 	for seed := range uint64(3) {
 		c := DefaultHospitalConfig()

@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// Limits of an IDX header, so that a damaged header cannot request more memory than an image set needs.
+// Limits of an IDX header, so that a damaged header cannot request more memory than an image set
+// needs.
 const (
 	maxImagePixels = 1 << 20 // 1024×1024
 	maxImages      = 1 << 28
@@ -32,7 +33,8 @@ func ReadIDX(images, labels io.Reader) (*Table, error) {
 		if dims[0] != n {
 			return nil, fmt.Errorf("read labels: there are %d labels for %d images; the two files do not belong together", dims[0], n)
 		}
-		columns = append(columns, column{name: "label", values: columns[0].values, codes: codes{narrow: digits}})
+		columns = append(columns,
+			column{name: "label", values: columns[0].values, codes: codes{narrow: digits}})
 	}
 	return newTable(n, columns), nil
 }
@@ -43,7 +45,8 @@ func readIDXBytes(r io.Reader, dimensions int) (dims []int, data []byte, err err
 		return nil, nil, err
 	}
 	magic, err := plain.Peek(4)
-	if err == nil && (magic[0] != 0 || magic[1] != 0 || magic[2] != 0x08 || magic[3] != byte(dimensions)) {
+	if err == nil && (magic[0] != 0 || magic[1] != 0 || magic[2] != 0x08 ||
+		magic[3] != byte(dimensions)) {
 		return nil, nil, fmt.Errorf("the file starts with % x, not with 00 00 08 %02x: it is no IDX file of bytes in %d dimensions (are images and labels swapped?)",
 			magic, dimensions, dimensions)
 	}
@@ -90,7 +93,8 @@ func byteColumns(pixels []byte, n, size int) []column {
 		values[v] = strconv.Itoa(v)
 	}
 	cells := make([]uint8, n*size) // column after column
-	const block = 64               // how many images are transposed at a time, so that they stay in cache
+	// how many images are transposed at a time, so that they stay in cache
+	const block = 64
 	for first := 0; first < n; first += block {
 		last := min(first+block, n)
 		for p := range size {
@@ -101,7 +105,8 @@ func byteColumns(pixels []byte, n, size int) []column {
 	}
 	columns := make([]column, size, size+1)
 	for p := range columns {
-		columns[p] = column{name: "p" + strconv.Itoa(p), values: values, codes: codes{narrow: cells[p*n : (p+1)*n : (p+1)*n]}}
+		columns[p] = column{name: "p" + strconv.Itoa(p), values: values,
+			codes: codes{narrow: cells[p*n : (p+1)*n : (p+1)*n]}}
 	}
 	return columns
 }

@@ -57,7 +57,8 @@ func TestReadIDXErrors(t *testing.T) {
 		"there are 1 labels for 2 images":     {images, idxFile([]byte{0}, 1)},
 		"the header claims":                   {append([]byte{0, 0, 8, 3}, bytes.Repeat([]byte{255}, 12)...), labels},
 	} {
-		if _, err := ReadIDX(bytes.NewReader(files[0]), bytes.NewReader(files[1])); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ReadIDX(bytes.NewReader(files[0]), bytes.NewReader(files[1])); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -66,7 +67,8 @@ func TestReadIDXErrors(t *testing.T) {
 // FuzzReadIDX: the reader must not allocate what a header alone claims.
 func FuzzReadIDX(f *testing.F) {
 	f.Add(idxFile([]byte{1, 2, 3, 4}, 2, 1, 2), idxFile([]byte{0, 1}, 2))
-	f.Add([]byte{0, 0, 8, 3, 255, 255, 255, 255, 0, 0, 0, 28, 0, 0, 0, 28}, []byte{0, 0, 8, 1, 0, 0, 0, 0})
+	f.Add([]byte{0, 0, 8, 3, 255, 255, 255, 255, 0, 0, 0, 28, 0, 0, 0, 28},
+		[]byte{0, 0, 8, 1, 0, 0, 0, 0})
 	f.Add([]byte(packed(string(idxFile(nil, 0, 2, 2)))), idxFile(nil, 0))
 	f.Fuzz(func(t *testing.T, images, labels []byte) {
 		if len(images)+len(labels) > 1<<16 {

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Kept is the share, from 0 to 1, of a column's variance over the pool's rows that linear functions of
-// the map's features explain.
+// Kept is the share, from 0 to 1, of a column's variance over the pool's rows that linear functions
+// of the map's features explain.
 type Kept struct {
 	Column string  `json:"column"`
 	Share  float64 `json:"share"`
@@ -18,10 +18,10 @@ const (
 	keptFeatures = 300
 )
 
-// Kept returns the kept share of each schema column that varies in x, N×Dim encoded rows of the PUBLIC
-// pool, smallest share first. A text's level columns count together, each by its variance. Kept returns
-// nil for an identity map and for more than keptFeatures features. From more than keptRows rows it takes
-// keptRows, evenly spaced.
+// Kept returns the kept share of each schema column that varies in x, N×Dim encoded rows of the
+// PUBLIC pool, smallest share first. A text's level columns count together, each by its variance.
+// Kept returns nil for an identity map and for more than keptFeatures features. From more than
+// keptRows rows it takes keptRows, evenly spaced.
 //
 // With Z the centred features and X the centred columns (rows are records), the regression of
 // column j on Z explains cⱼᵀ(ZᵀZ)⁻¹cⱼ of its sum of squares, c = ZᵀX.
@@ -70,7 +70,8 @@ func (m Map) Kept(s Schema, x *mat.Dense) []Kept {
 	return kept
 }
 
-// explainedSquares returns cᵀG⁻¹c for each column c, over the directions where G exceeds rounding errors.
+// explainedSquares returns cᵀG⁻¹c for each column c, over the directions where G exceeds rounding
+// errors.
 func explainedSquares(gram, cross *mat.Dense) []float64 {
 	p, columns := cross.Dims()
 	out := make([]float64, columns)

@@ -18,8 +18,8 @@ func keptOf(all []Kept, column string) float64 {
 	return -1
 }
 
-// With three independent numbers and a copy of one, the first direction keeps the pair. Whitening and the
-// scale of columns change nothing.
+// With three independent numbers and a copy of one, the first direction keeps the pair. Whitening
+// and the scale of columns change nothing.
 func TestKept(t *testing.T) {
 	s := parse(t, `
 label: {column: y, classes: [a, b]}
@@ -40,9 +40,10 @@ features:
 		t.Fatal(err)
 	}
 	kept := one.Kept(s, x)
-	// Sample correlations of independent columns exceed 6.1/√4000 = .1 once in 10⁹ times, and the seed is
-	// fixed, so b and c keep below .01.
-	for column, want := range map[string]float64{"a": 1, "twin": 1, "b": 0, "c": 0, "constant": -1} {
+	// Sample correlations of independent columns exceed 6.1/√4000 = .1 once in 10⁹ times, and the
+	// seed is fixed, so b and c keep below .01.
+	for column, want := range map[string]float64{"a": 1, "twin": 1, "b": 0, "c": 0,
+		"constant": -1} {
 		if got := keptOf(kept, column); math.Abs(got-want) > 0.02 {
 			t.Errorf("%s: kept %v, want about %v", column, got, want)
 		}
@@ -59,7 +60,8 @@ features:
 			t.Errorf("all components keep %v of %s", k.Share, k.Column)
 		}
 	}
-	if got, want := KeptWords(whole.Kept(s, x)), "keeps each column's variance in the pool"; got != want {
+	if got, want := KeptWords(whole.Kept(s, x)),
+		"keeps each column's variance in the pool"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := KeptWords([]Kept{{"a", 0.031}, {"b", 0.5}, {"c", 1}}), "keeps 51 % of a column's variance in the pool on average, least of a 3 %, b 50 %"; got != want {

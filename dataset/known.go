@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Known is a public data set for experiments: schema, source and format of its files, which are not in this module.
+// Known is a public data set for experiments: schema, source and format of its files, which are not
+// in this module.
 type Known struct {
 	Name   string `yaml:"-"`
 	About  string `yaml:"about"`  // one line
@@ -88,8 +89,8 @@ func (k *Known) read(name string, depth int) error {
 // HasTest reports whether the set's makers divided it into train and test.
 func (k Known) HasTest() bool { return len(k.Test) > 0 }
 
-// Load reads a part, "train" or "test", from a folder of data. It finds files with or without ".gz". The
-// error for a missing file names the set's source.
+// Load reads a part, "train" or "test", from a folder of data. It finds files with or without
+// ".gz". The error for a missing file names the set's source.
 func (k Known) Load(dir fs.FS, part string) (*Table, error) {
 	var files []KnownFile
 	switch part {

@@ -101,8 +101,8 @@ func TestKnownSetsEncode(t *testing.T) {
 	}
 }
 
-// checkEncoding encodes every 20th row. Features must be in [0,1], and hardly ever clamped or unknown if
-// the bounds are right.
+// checkEncoding encodes every 20th row. Features must be in [0,1], and hardly ever clamped or
+// unknown if the bounds are right.
 func checkEncoding(t *testing.T, s Schema, table *Table) *Records {
 	t.Helper()
 	var rows []int
@@ -150,17 +150,20 @@ func TestKnownParties(t *testing.T) {
 }
 
 func TestLoadKnownErrors(t *testing.T) {
-	if _, err := LoadKnown("iris"); err == nil || !strings.Contains(err.Error(), "adult, adult-narrow, heart_disease") {
+	if _, err := LoadKnown("iris"); err == nil ||
+		!strings.Contains(err.Error(), "adult, adult-narrow, heart_disease") {
 		t.Errorf("unknown set: %v", err)
 	}
 	k, err := LoadKnown("phishing")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.Load(fstest.MapFS{}, "train"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "mendeley") {
+	if _, err := k.Load(fstest.MapFS{}, "train"); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "mendeley") {
 		t.Errorf("absent file: %v", err)
 	}
-	if _, err := k.Load(fstest.MapFS{}, "test"); err == nil || !strings.Contains(err.Error(), "split the train part") {
+	if _, err := k.Load(fstest.MapFS{}, "test"); err == nil ||
+		!strings.Contains(err.Error(), "split the train part") {
 		t.Errorf("absent part: %v", err)
 	}
 	if _, err := k.Load(fstest.MapFS{}, "validation"); err == nil {
@@ -168,8 +171,8 @@ func TestLoadKnownErrors(t *testing.T) {
 	}
 }
 
-// A set with one file per party gets its party column from the files. An unpacked file is found under its
-// packed name.
+// A set with one file per party gets its party column from the files. An unpacked file is found
+// under its packed name.
 func TestLoadKnownPartyFiles(t *testing.T) {
 	k, err := LoadKnown("heart_disease")
 	if err != nil {
@@ -188,7 +191,8 @@ func TestLoadKnownPartyFiles(t *testing.T) {
 	if err != nil || len(remarks) > 0 {
 		t.Fatal(err, remarks)
 	}
-	if want := []string{"cleveland", "hungarian", "switzerland", "va"}; !slices.Equal(r.Party, want) {
+	if want := []string{"cleveland", "hungarian", "switzerland", "va"}; !slices.Equal(r.Party,
+		want) {
 		t.Errorf("parties %v, want %v", r.Party, want)
 	}
 	if want := []int{1, 1, 1, 1}; !slices.Equal(r.Y, want) {

@@ -17,7 +17,8 @@ const byteOrderMark = "\ufeff"
 // maxLine bounds the bytes of a line. 100,000 columns of forty characters are shorter.
 const maxLine = 4 << 20
 
-// maxCells bounds the cells of a line. A table and a mapping keep some hundred bytes of each column.
+// maxCells bounds the cells of a line. A table and a mapping keep some hundred bytes of each
+// column.
 const maxCells = 100_000
 
 // NewLines returns the rows of a site's records, one per line: cells between delimiters, with
@@ -26,12 +27,12 @@ const maxCells = 100_000
 // one quote; text behind it belongs to the cell. No record is an error. A line is read as far as it
 // goes: cells that it lacks are empty, and empty cells after the last named column are dropped. A
 // malformed line (a quote that does not end, a text after the last named column, more than f.Width
-// or maxCells cells, another delimiter, more than maxLine bytes) becomes a row of empty cells, and a
-// cell that is not text (not UTF-8, or with a NUL) becomes empty. Blank lines and comment lines hold no record. A header is the first other line, or line
-// f.FirstRow.
+// or maxCells cells, another delimiter, more than maxLine bytes) becomes a row of empty cells, and
+// a cell that is not text (not UTF-8, or with a NUL) becomes empty. Blank lines and comment lines
+// hold no record. A header is the first other line, or line f.FirstRow.
 //
-// Proof note. Claim: one line of a file is one record, so files that differ in one line are neighbours in
-// records.
+// Proof note. Claim: one line of a file is one record, so files that differ in one line are
+// neighbours in records.
 //   - The file is cut at each newline and each carriage return, and nowhere else; the blank line
 //     between the two is nothing. With a header, everything up to it is the same in both
 //     neighbours. So are the lines before f.FirstRow, whose number does not change.
@@ -43,12 +44,13 @@ const maxCells = 100_000
 //   - The rows of a file are row(ℓ₁), row(ℓ₂), …. So replacing a line by any bytes without a
 //     newline or carriage return replaces one row, removes one or adds one, and leaves all others
 //     as they were. FuzzReadLines checks this for any two lines.
-//   - Replacing a label by any text, written as a cell (in quotes where needed), replaces one cell, even if its
-//     bytes are not text.
-//   - The claim does not cover time. Reading a line takes as long as the line, so callers must allow for the
-//     longest lines that they expect.
+//   - Replacing a label by any text, written as a cell (in quotes where needed), replaces one cell,
+//     even if its bytes are not text.
+//   - The claim does not cover time. Reading a line takes as long as the line, so callers must
+//     allow for the longest lines that they expect.
 //
-// An error is about the file, never about a record: it cannot be read to its end, or lacks a required header.
+// An error is about the file, never about a record: it cannot be read to its end, or lacks a
+// required header.
 func NewLines(r io.Reader, f Format) (Rows, error) {
 	in := newLineReader(r, f)
 	if err := in.open(f, in.next); err != nil {
@@ -279,7 +281,8 @@ func (r *lineReader) read() (line string, whole bool, err error) {
 		}
 		r.line = append(r.line, part...)
 		switch {
-		case err == nil, errors.Is(err, io.EOF) && len(r.line) > 0: // the last line may have no newline
+		// the last line may have no newline
+		case err == nil, errors.Is(err, io.EOF) && len(r.line) > 0:
 			if r.lines++; r.returned == 0 && r.ends.lone > 0 && r.bytes > r.ends.first {
 				r.returned = r.lines
 			}
@@ -290,9 +293,11 @@ func (r *lineReader) read() (line string, whole bool, err error) {
 	}
 }
 
-// holdsRecord returns a line without its byte order mark; ok is false for a blank line or a comment.
+// holdsRecord returns a line without its byte order mark; ok is false for a blank line or a
+// comment.
 func (r *lineReader) holdsRecord(line string) (text string, ok bool) {
-	line = strings.TrimPrefix(line, byteOrderMark) // on every line, because the result must not depend on the line's place
+	// on every line, because the result must not depend on the line's place
+	line = strings.TrimPrefix(line, byteOrderMark)
 	comment := r.format.Comment
 	if comment != "" && strings.HasPrefix(line, comment) {
 		r.skipped = true

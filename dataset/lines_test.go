@@ -145,7 +145,8 @@ func TestReadLinesMalformed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]string{{"1", "", "3"}, {"", "", ""}, {"6", "7", ""}}
-	if !slices.Equal(got.Table.Columns(), []string{"a", "b", "c"}) || !slices.EqualFunc(rowsOf(got.Table), want, slices.Equal) {
+	if !slices.Equal(got.Table.Columns(), []string{"a", "b", "c"}) ||
+		!slices.EqualFunc(rowsOf(got.Table), want, slices.Equal) {
 		t.Errorf("columns %q, rows %q", got.Table.Columns(), rowsOf(got.Table))
 	}
 	if got.Malformed != 1 || !slices.Equal(got.Remarks, []Remark{{Problem: LongRow, Count: 1,
@@ -174,7 +175,8 @@ func TestReadLinesErrors(t *testing.T) {
 			Format{}, "the disk is gone"},
 	} {
 		_, err := ReadLines(c.in, c.format)
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "2.5") {
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "2.5") {
 			t.Errorf("%s: error %v, want %q and no record", name, err, c.want)
 		}
 	}
@@ -198,14 +200,15 @@ func TestReadLinesAgrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := ReadLines(bytes.NewReader(text.Bytes()), Format{})
-		if err != nil || got.Malformed > 0 || !slices.EqualFunc(rowsOf(got.Table), rowsOf(want), slices.Equal) {
+		if err != nil || got.Malformed > 0 ||
+			!slices.EqualFunc(rowsOf(got.Table), rowsOf(want), slices.Equal) {
 			t.Fatalf("%q: %q (%v), want %q", text.Bytes(), rowsOf(got.Table), err, rowsOf(want))
 		}
 	})
 }
 
-// FuzzReadLines: any file without a header is read without an error, and its rows are the rows of its
-// lines read one by one. No line changes how another line is read.
+// FuzzReadLines: any file without a header is read without an error, and its rows are the rows of
+// its lines read one by one. No line changes how another line is read.
 func FuzzReadLines(f *testing.F) {
 	for _, seed := range []string{"1,2\r3\r\n4,5,\r\r\n6,7,8\r", "1;2\n", "1,2\n3,4",
 		"\"1\n2\",3\n", "\xef\xbb\xbf1,2\r\n\xef\xbb\xbf3,4", "#1,2\n\x1f\x8b,\x00", ",\n\n \n,,",
@@ -236,17 +239,19 @@ func FuzzReadLines(f *testing.F) {
 			apart = append(apart, rowsOf(one.Table)...)
 			malformed += one.Malformed
 		}
-		if got := rowsOf(whole.Table); !slices.EqualFunc(got, apart, slices.Equal) || whole.Malformed != malformed {
+		if got := rowsOf(whole.Table); !slices.EqualFunc(got, apart, slices.Equal) ||
+			whole.Malformed != malformed {
 			t.Fatalf("%q is read as %q (%d malformed), its lines alone as %q (%d)", text, got, whole.Malformed, apart, malformed)
 		}
 	})
 }
 
-// TestLinesInAnyOrder: without a header, a line gives the same record at any place in the file, the first
-// included. So sorting a file after one record was replaced still gives a neighbour.
+// TestLinesInAnyOrder: without a header, a line gives the same record at any place in the file, the
+// first included. So sorting a file after one record was replaced still gives a neighbour.
 func TestLinesInAnyOrder(t *testing.T) {
 	format := Format{Columns: []string{"a", "b"}}
-	lines := []string{"\ufeff1,x", "1,x", "\ufeff\"2\",y", "#,z", " ,", "\xff\xfe,u", "\x1f\x8b,v", "\"3\"\",w", "4", "\ufeff", "5,x\r", "\ufeff\ufeff6,y"}
+	lines := []string{"\ufeff1,x", "1,x", "\ufeff\"2\",y", "#,z", " ,", "\xff\xfe,u", "\x1f\x8b,v",
+		"\"3\"\",w", "4", "\ufeff", "5,x\r", "\ufeff\ufeff6,y"}
 	read := func(lines []string) []string {
 		t.Helper()
 		got, err := ReadLines(strings.NewReader(strings.Join(lines, "\n")), format)

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// fitLogistic is a plain two-class logistic regression by Nesterov's accelerated gradient, to measure the
-// quality of features. ‖row‖ ≤ 1, so the risk is ¼-smooth.
+// fitLogistic is a plain two-class logistic regression by Nesterov's accelerated gradient, to
+// measure the quality of features. ‖row‖ ≤ 1, so the risk is ¼-smooth.
 func fitLogistic(x *mat.Dense, y []int, steps int) []float64 {
 	n, d := x.Dims()
 	w, before, at := make([]float64, d), make([]float64, d), make([]float64, d)

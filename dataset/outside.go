@@ -45,7 +45,8 @@ func (s Schema) checkComparison(of comparison) error {
 		return fmt.Errorf("%q: %s is a number, so compare it with one", of.value, of.column)
 	}
 	if v < bounds.Min || v > bounds.Max {
-		return fmt.Errorf("%v is beyond the bounds of %s, %v to %v", v, of.column, bounds.Min, bounds.Max)
+		return fmt.Errorf("%v is beyond the bounds of %s, %v to %v", v, of.column, bounds.Min,
+			bounds.Max)
 	}
 	return nil
 }
@@ -102,5 +103,6 @@ func noLevel(of comparison, levels []string) error {
 	if near := yamlfile.Nearest(of.value, levels, len(yamlfile.Bare(of.value))/4); near != "" {
 		meant = fmt.Sprintf("do you mean %q? ", near)
 	}
-	return fmt.Errorf("%q is no level of %s: %sit has %s", of.value, of.column, meant, listNames(levels))
+	return fmt.Errorf("%q is no level of %s: %sit has %s", of.value, of.column, meant,
+		listNames(levels))
 }

@@ -34,8 +34,8 @@ func condition(t *testing.T, text string) Condition {
 	return c
 }
 
-// TestEncodeWhere: an excluded record becomes an empty record of the same patient, in its place. Cells
-// are compared by their meaning in the schema.
+// TestEncodeWhere: an excluded record becomes an empty record of the same patient, in its place.
+// Cells are compared by their meaning in the schema.
 func TestEncodeWhere(t *testing.T) {
 	s := clinicSchema(t)
 	table, err := NewTable([]string{"age", "chol", "ward", "outcome", "patient"}, [][]string{
@@ -119,7 +119,8 @@ func TestEncodeWhereRecordByRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if one.Outside[0] != whole.Outside[i] || one.Y[0] != whole.Y[i] || !mat.Equal(one.X, whole.X.Slice(i, i+1, 0, s.Dim())) {
+		if one.Outside[0] != whole.Outside[i] || one.Y[0] != whole.Y[i] ||
+			!mat.Equal(one.X, whole.X.Slice(i, i+1, 0, s.Dim())) {
 			t.Errorf("record %v among others is another than alone", rows[i])
 		}
 	}
@@ -137,7 +138,8 @@ func TestCheckWhere(t *testing.T) {
 		"age > 101":            "beyond the bounds of age, 0 to 100",
 		"age > 3 or chol < -1": "beyond the bounds of chol",
 	} {
-		if err := s.CheckWhere(condition(t, text)); err == nil || !strings.Contains(err.Error(), says) {
+		if err := s.CheckWhere(condition(t, text)); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want it to say %q", text, err, says)
 		}
 	}

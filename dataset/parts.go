@@ -8,11 +8,13 @@ import (
 	"strings"
 )
 
-// Parts reads a file part by part, so that memory does not grow with the file. It calls use for each part, with
-// the part's records as [Schema.Encode] encodes them, but without patients and parties, and with the texts of
-// the file's columns in keep, one list a column. Both are valid until use returns. An error comes from use, or
-// is about the file or its columns. A malformed record is a row of empty cells.
-func (s Schema) Parts(rows Rows, keep []string, use func(r *Records, kept [][]string) error) ([]Remark, error) {
+// Parts reads a file part by part, so that memory does not grow with the file. It calls use for
+// each part, with the part's records as [Schema.Encode] encodes them, but without patients and
+// parties, and with the texts of the file's columns in keep, one list a column. Both are valid
+// until use returns. An error comes from use, or is about the file or its columns. A malformed
+// record is a row of empty cells.
+func (s Schema) Parts(rows Rows, keep []string,
+	use func(r *Records, kept [][]string) error) ([]Remark, error) {
 	names := rows.Columns()
 	empty, err := NewTable(names, nil)
 	if err == nil {
@@ -41,7 +43,8 @@ func (s Schema) Parts(rows Rows, keep []string, use func(r *Records, kept [][]st
 		err := use(c.Records(s, nil, c.Slice(b, 0, n)), part)
 		rest := CodedBlock{Rows: b.Rows - n}
 		for i, p := range c.parts {
-			rest.Columns = append(rest.Columns, append(b.Columns[i][:0], b.Columns[i][n*p.width:]...))
+			rest.Columns = append(rest.Columns,
+				append(b.Columns[i][:0], b.Columns[i][n*p.width:]...))
 		}
 		b = rest
 		return err

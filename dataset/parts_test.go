@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestParts: the parts of a file together are the file as Collect and Encode read it, whatever its length:
-// records, kept texts and remarks, odd cells included. No part but an only one is short.
+// TestParts: the parts of a file together are the file as Collect and Encode read it, whatever its
+// length: records, kept texts and remarks, odd cells included. No part but an only one is short.
 func TestParts(t *testing.T) {
 	s, err := ParseSchema(strings.NewReader(`
 label: {column: ill, classes: ["no", "yes"]}
@@ -26,7 +26,8 @@ features:
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	one := func(of ...string) string { return of[rng.IntN(len(of))] }
-	for _, n := range []int{0, 1, partRows, 2*partRows - 1, 2 * partRows, 2*partRows + 1, 4*partRows + 5} {
+	for _, n := range []int{0, 1, partRows, 2*partRows - 1, 2 * partRows, 2*partRows + 1,
+		4*partRows + 5} {
 		var text strings.Builder
 		text.WriteString("id,sex,ill,age,note,chol\n")
 		for i := range n {
@@ -53,7 +54,8 @@ features:
 				note, _ := whole.Table.Cell(at+i, "note")
 				id, _ := whole.Table.Cell(at+i, "id")
 				if r.Y[i] != want.Y[at+i] || kept[0][i] != note || kept[1][i] != id {
-					t.Fatalf("%d rows: row %d is %d, %q, %q; want %d, %q, %q", n, at+i, r.Y[i], kept[0][i], kept[1][i], want.Y[at+i], note, id)
+					t.Fatalf("%d rows: row %d is %d, %q, %q; want %d, %q, %q", n, at+i, r.Y[i],
+						kept[0][i], kept[1][i], want.Y[at+i], note, id)
 				}
 			}
 			if !mat.Equal(r.X, want.X.Slice(at, at+r.Len(), 0, s.Dim())) {
@@ -74,7 +76,8 @@ features:
 			slices.Sort(out)
 			return out
 		}
-		if have, want := said(odd), said(append(remarks, whole.Remarks...)); !slices.Equal(have, want) {
+		if have, want := said(odd), said(append(remarks, whole.Remarks...)); !slices.Equal(have,
+			want) {
 			t.Errorf("%d rows: remarks %q, want %q", n, have, want)
 		}
 	}

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// nullDirection is the least variance of a kept direction, as a share of the largest variance. Less is a
-	// rounding error, because eigenvalues have errors of about d·1e-16. One-hot blocks always have such
-	// directions, because their columns sum to 1.
+	// nullDirection is the least variance of a kept direction, as a share of the largest variance.
+	// Less is a rounding error, because eigenvalues have errors of about d·1e-16. One-hot blocks
+	// always have such directions, because their columns sum to 1.
 	nullDirection = 1e-9
-	// scaleQuantile is the share of projected pool rows that have norm at most 1 without clipping. It is
-	// below 1 so that a few outliers do not make all other rows tiny.
+	// scaleQuantile is the share of projected pool rows that have norm at most 1 without clipping.
+	// It is below 1 so that a few outliers do not make all other rows tiny.
 	scaleQuantile = 0.5
 )
 
@@ -23,9 +23,9 @@ const (
 // PUBLIC pool, never of private records, or to all directions if x varies in fewer. It fails if x
 // has fewer than two rows, only equal rows, or an entry that is not finite.
 //
-// Each direction has its largest entry positive, so equal pools give equal maps. Direction j is stretched by
-// (λ₁/λⱼ)^(whiten/2): 0 keeps the variances λ, 1 makes them all equal. Whitening amplifies small directions,
-// and their noise.
+// Each direction has its largest entry positive, so equal pools give equal maps. Direction j is
+// stretched by (λ₁/λⱼ)^(whiten/2): 0 keeps the variances λ, 1 makes them all equal. Whitening
+// amplifies small directions, and their noise.
 func FitPCA(x *mat.Dense, dims int, whiten float64) (Map, error) {
 	n, d := x.Dims()
 	switch {
@@ -66,7 +66,8 @@ func FitPCA(x *mat.Dense, dims int, whiten float64) (Map, error) {
 	}
 	p := min(dims, rank)
 
-	m := Map{Kind: PCAMap, Inputs: d, Outputs: p, Scale: 1, Mean: mean, Directions: make([]float32, d*p), Whiten: whiten}
+	m := Map{Kind: PCAMap, Inputs: d, Outputs: p, Scale: 1, Mean: mean,
+		Directions: make([]float32, d*p), Whiten: whiten}
 	column := make([]float64, d)
 	for j := range p {
 		mat.Col(column, d-1-j, &vectors)
@@ -127,7 +128,8 @@ func (m Map) poolScale(x *mat.Dense) float64 {
 	return quantileNorm(&z)
 }
 
-// quantileNorm returns the norm that a share scaleQuantile of the rows does not exceed; if 0, the largest.
+// quantileNorm returns the norm that a share scaleQuantile of the rows does not exceed; if 0, the
+// largest.
 func quantileNorm(z *mat.Dense) float64 {
 	n, _ := z.Dims()
 	norms := make([]float64, n)

@@ -10,7 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// plane returns n points around a centre that vary in two directions of four, much more in the first.
+// plane returns n points around a centre that vary in two directions of four, much more in the
+// first.
 func plane(n int) *mat.Dense {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x := mat.NewDense(n, 4, nil)
@@ -32,8 +33,8 @@ func TestFitPCA(t *testing.T) {
 	}
 	h := float32(math.Sqrt(0.5))
 	for i, want := range []float32{h, 0, h, 0, 0, h, 0, -h} {
-		// u and v are nearly uncorrelated in the sample. Rounding decides which of two equally large
-		// entries is the larger, and so the sign.
+		// u and v are nearly uncorrelated in the sample. Rounding decides which of two equally
+		// large entries is the larger, and so the sign.
 		if got := m.Directions[i]; math.Abs(math.Abs(float64(got))-math.Abs(float64(want))) > 0.01 {
 			t.Errorf("direction entry %d = %v, want ±%v", i, got, want)
 		}
@@ -65,8 +66,8 @@ func TestFitPCAWhitened(t *testing.T) {
 		m.Scale *= 100 // far from clipping
 		z := m.Apply(x)
 		got := stat.Variance(mat.Col(nil, 0, z), nil) / stat.Variance(mat.Col(nil, 1, z), nil)
-		// u and v are independent draws of the same shape: the ratio of their sample variances has a
-		// relative standard deviation below 3 %. The seed is fixed.
+		// u and v are independent draws of the same shape: the ratio of their sample variances has
+		// a relative standard deviation below 3 %. The seed is fixed.
 		if math.Abs(got/c.ratio-1) > 0.15 {
 			t.Errorf("whiten %v: variance ratio %v, want about %v", c.whiten, got, c.ratio)
 		}

@@ -7,36 +7,38 @@ import (
 	"strings"
 )
 
-// Limits of a record of several lines. Even the text of a letter is shorter. After a quote that somebody forgot
-// to close, the reader looks this far ahead at most.
+// Limits of a record of several lines. Even the text of a letter is shorter. After a quote that
+// somebody forgot to close, the reader looks this far ahead at most.
 const (
 	maxQuotedLines = 1000
 	maxQuoted      = 1 << 20 // bytes after the first line
 )
 
-// manyRows: a quoted cell with this many lines between its first and its last line, each a row of the
-// table by itself, shows a wrong quote: few texts have as many lines that all have the table's number of
-// delimiters. (Line 271 of UCI's Youtube04-Eminem.csv has such a quote.)
+// manyRows: a quoted cell with this many lines between its first and its last line, each a row of
+// the table by itself, shows a wrong quote: few texts have as many lines that all have the table's
+// number of delimiters. (Line 271 of UCI's Youtube04-Eminem.csv has such a quote.)
 const manyRows = 3
 
-// NewQuoted returns the rows of a file for a person's import. It reads as [NewLines] does, except that a quoted
-// cell may hold line breaks, as in RFC 4180, which become newlines in its text.
+// NewQuoted returns the rows of a file for a person's import. It reads as [NewLines] does, except
+// that a quoted cell may hold line breaks, as in RFC 4180, which become newlines in its text.
 //
-// A quote that does not end on its line extends the record up to the line where it ends. In these cases it does
-// not: the first line alone is a malformed record as for NewLines, and reading continues at the next line.
+// A quote that does not end on its line extends the record up to the line where it ends. In these
+// cases it does not: the first line alone is a malformed record as for NewLines, and reading
+// continues at the next line.
 //   - there is no end within maxQuotedLines lines and maxQuoted bytes,
 //   - anything but a delimiter or a line end follows a closing quote,
-//   - the record would have another number of cells than the header, and one of the later lines could be, or
-//     begin, a record that has that number,
+//   - the record would have another number of cells than the header, and one of the later lines
+//     could be, or begin, a record that has that number,
 //   - the lines between the first and the last are manyRows or more, and each is a row by itself.
 //
-// So each line is part of one record, or blank, or a comment, and a wrong quote swallows few records.
+// So each line is part of one record, or blank, or a comment, and a wrong quote swallows few
+// records.
 //
-// Proof note. No bound covers NewQuoted, because one line is not one record. A line that opens a quote extends
-// over later lines, and reading may continue inside a cell where it was outside before, so files that differ in
-// one line may differ in all later records. Therefore no study reads with it. It reads a file once, while a
-// person imports the file and sees the result. Studies read the imported table, and neighbours are tables that
-// differ in one record.
+// Proof note. No bound covers NewQuoted, because one line is not one record. A line that opens a
+// quote extends over later lines, and reading may continue inside a cell where it was outside
+// before, so files that differ in one line may differ in all later records. Therefore no study
+// reads with it. It reads a file once, while a person imports the file and sees the result. Studies
+// read the imported table, and neighbours are tables that differ in one record.
 func NewQuoted(r io.Reader, f Format) (Rows, error) {
 	in := quotedReader{lineReader: newLineReader(r, f)}
 	if err := in.open(f, in.next); err != nil {
@@ -133,8 +135,8 @@ func (r *quotedReader) drop(n int) {
 	r.number += n
 }
 
-// upToQuote returns the lines after a line with an open quote, up to the line that ends the record; nil
-// if none does within the limits. The lines stay in ahead.
+// upToQuote returns the lines after a line with an open quote, up to the line that ends the record;
+// nil if none does within the limits. The lines stay in ahead.
 //
 // The line that ends a quoted cell is the same for every line before it that opens one. So each
 // line is looked at once, however many quotes are open, and the work is linear in the file.

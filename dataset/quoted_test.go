@@ -49,7 +49,8 @@ func allRecords(rows Rows, err error) (columns []string, all []record, _ error) 
 
 func sameRecords(a, b []record) bool {
 	return slices.EqualFunc(a, b, func(a, b record) bool {
-		return a.place == b.place && slices.Equal(a.cells, b.cells) && (a.cells == nil) == (b.cells == nil)
+		return a.place == b.place && slices.Equal(a.cells, b.cells) &&
+			(a.cells == nil) == (b.cells == nil)
 	})
 }
 
@@ -90,7 +91,8 @@ func TestNewQuoted(t *testing.T) {
 		"nothing":    {"", Format{Columns: []string{"a"}}, `[]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, all, err := allRecords(NewQuoted(iotest.HalfReader(strings.NewReader(c.text)), c.format))
+			_, all, err := allRecords(NewQuoted(iotest.HalfReader(strings.NewReader(c.text)),
+				c.format))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +110,8 @@ func TestNewQuoted(t *testing.T) {
 		"header's quotes": {strings.NewReader("\"a,b\n1,2.5\n"), "check its quotes"},
 		"torn":            {io.MultiReader(strings.NewReader("a,b\n1,\"2.5\n"), iotest.ErrReader(broken)), "the disk is gone"},
 	} {
-		if _, _, err := allRecords(NewQuoted(c.in, Format{})); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "2.5") {
+		if _, _, err := allRecords(NewQuoted(c.in, Format{})); err == nil ||
+			!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "2.5") {
 			t.Errorf("%s: error %v, want %q and no record", name, err, c.want)
 		}
 	}
@@ -125,9 +128,11 @@ func TestQuotedLimits(t *testing.T) {
 		"\"" + strings.Repeat("1", maxLine) + "\n\",2\n3,4\n":       3,
 		"\"\n" + strings.Repeat("1", maxLine+1) + "\",2\n3,4\n\n\n": 3,
 	} {
-		_, all, err := allRecords(NewQuoted(strings.NewReader(text), Format{Columns: []string{"a", "b"}}))
+		_, all, err := allRecords(NewQuoted(strings.NewReader(text),
+			Format{Columns: []string{"a", "b"}}))
 		if err != nil || len(all) != want {
-			t.Errorf("%.20q (%d bytes): %d records, want %d, %v", text, len(text), len(all), want, err)
+			t.Errorf("%.20q (%d bytes): %d records, want %d, %v", text, len(text), len(all), want,
+				err)
 		}
 	}
 }
@@ -208,7 +213,8 @@ func recordsSlowly(text string, f Format) (all []record, of []int) {
 	}
 	idle := func(line string) bool {
 		line = strings.TrimPrefix(line, byteOrderMark)
-		return strings.TrimSpace(line) == "" || f.Comment != "" && strings.HasPrefix(line, f.Comment)
+		return strings.TrimSpace(line) == "" || f.Comment != "" &&
+			strings.HasPrefix(line, f.Comment)
 	}
 	for i := 0; i < len(lines); {
 		first := strings.TrimPrefix(lines[i], byteOrderMark)
@@ -233,7 +239,10 @@ func recordsSlowly(text string, f Format) (all []record, of []int) {
 				if open {
 					continue
 				}
-				apart := len(later) > manyRows && len(f.Columns) > 1 && !slices.ContainsFunc(later[:len(later)-1], func(l string) bool { return !isRow(l) })
+				apart := len(later) > manyRows && len(f.Columns) > 1 &&
+					!slices.ContainsFunc(later[:len(later)-1], func(l string) bool {
+						return !isRow(l)
+					})
 				if len(whole) != len(f.Columns) {
 					for _, l := range later {
 						text := strings.TrimPrefix(l, byteOrderMark)
@@ -263,11 +272,13 @@ func recordsSlowly(text string, f Format) (all []record, of []int) {
 // quotes generates texts in which quotes matter.
 var quotes = rapid.StringMatching(`([a"\n\r,; ]|"",|\r\n|"\n|\n"|,"|",|1,2\n|\x{feff}|#){0,60}`)
 
-// TestQuotedSlowly: NewQuoted agrees with recordsSlowly. Each line belongs to one record, whose place is
-// this line or an earlier one, or is blank or a comment.
+// TestQuotedSlowly: NewQuoted agrees with recordsSlowly. Each line belongs to one record, whose
+// place is this line or an earlier one, or is blank or a comment.
 func TestQuotedSlowly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		checkQuoted(t, quotes.Draw(t, "text"), Format{Columns: []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "columns")], Comment: rapid.SampledFrom([]string{"", "#"}).Draw(t, "comment")})
+		checkQuoted(t, quotes.Draw(t, "text"),
+			Format{Columns: []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "columns")],
+				Comment: rapid.SampledFrom([]string{"", "#"}).Draw(t, "comment")})
 	})
 }
 
@@ -286,11 +297,12 @@ func checkQuoted(t rapid.TB, text string, f Format) {
 	}
 }
 
-// TestQuotedAsLines: if every quote ends on its line, NewQuoted reads as NewLines does, malformed lines,
-// header and errors included.
+// TestQuotedAsLines: if every quote ends on its line, NewQuoted reads as NewLines does, malformed
+// lines, header and errors included.
 func TestQuotedAsLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := Format{Delimiter: rapid.SampledFrom([]rune{0, ';', '\t', ' '}).Draw(t, "delimiter"), Comment: rapid.SampledFrom([]string{"", "#"}).Draw(t, "comment")}
+		f := Format{Delimiter: rapid.SampledFrom([]rune{0, ';', '\t', ' '}).Draw(t, "delimiter"),
+			Comment: rapid.SampledFrom([]string{"", "#"}).Draw(t, "comment")}
 		if rapid.Bool().Draw(t, "header") {
 			f.Columns = []string{"a", "b"}
 		}
@@ -312,12 +324,14 @@ func asLines(t rapid.TB, text string, f Format) {
 	t.Helper()
 	columns, want, wantErr := allRecords(NewLines(strings.NewReader(text), f))
 	names, got, err := allRecords(NewQuoted(strings.NewReader(text), f))
-	if fmt.Sprint(err) != fmt.Sprint(wantErr) || !slices.Equal(names, columns) || !sameRecords(got, want) {
+	if fmt.Sprint(err) != fmt.Sprint(wantErr) || !slices.Equal(names, columns) ||
+		!sameRecords(got, want) {
 		t.Fatalf("%.200q is read as %.500s (%v), by lines as %.500s (%v)", text, fmt.Sprint(got), err, fmt.Sprint(want), wantErr)
 	}
 }
 
-// TestQuotedAsCSV: a table written by this package is read as ReadCSV reads it, line breaks included.
+// TestQuotedAsCSV: a table written by this package is read as ReadCSV reads it, line breaks
+// included.
 func TestQuotedAsCSV(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cell := rapid.StringMatching(`[a-z0-9 ",;#'é\n]{0,8}`)
@@ -345,14 +359,18 @@ func TestQuotedAsCSV(t *testing.T) {
 	})
 }
 
-// TestQuotedReal: real files of text are read as NewLines reads them, or as ReadCSV does if quoted cells
-// have line breaks. One has a wrong quote.
+// TestQuotedReal: real files of text are read as NewLines reads them, or as ReadCSV does if quoted
+// cells have line breaks. One has a wrong quote.
 func TestQuotedReal(t *testing.T) {
 	dir := realData(t)
 	files, most := 0, testlevel.N(t, 1<<20, 1<<30)
 	err := fs.WalkDir(dir, ".", func(path string, d fs.DirEntry, err error) error {
 		plain := strings.TrimSuffix(path, ".gz")
-		if err != nil || d.IsDir() || !slices.ContainsFunc([]string{".csv", ".data", ".test", "_percent", "corrected"}, func(end string) bool { return strings.HasSuffix(plain, end) }) {
+		if err != nil || d.IsDir() ||
+			!slices.ContainsFunc([]string{".csv", ".data", ".test", "_percent", "corrected"},
+				func(end string) bool {
+					return strings.HasSuffix(plain, end)
+				}) {
 			return err
 		}
 		text := readReal(t, dir, path)
@@ -371,7 +389,9 @@ func TestQuotedReal(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			malformed := slices.DeleteFunc(slices.Clone(all), func(r record) bool { return r.cells != nil })
+			malformed := slices.DeleteFunc(slices.Clone(all), func(r record) bool {
+				return r.cells != nil
+			})
 			t.Logf("%s: %d records, malformed %v", path, len(all), malformed)
 			if len(all) != 453 || len(malformed) != 2 || malformed[0].place != 271 {
 				t.Errorf("%s: %d records, malformed %v", path, len(all), malformed)
@@ -403,7 +423,9 @@ func readReal(t testing.TB, dir fs.FS, path string) string {
 
 // FuzzQuoted: any bytes are read without an error, with the result of recordsSlowly.
 func FuzzQuoted(f *testing.F) {
-	for _, seed := range []string{"1,2\n3,4", "\"1\n2\",3\n", "\"1,2\n3,4\"\n", "1,\"2\n3,4\n5,6\n7,8\n9\"", "1,\"\r\n\"\"\r\n\"\n\"\"", "#\"\n\ufeff\"\n\",1", "a\",\"b\na\",\"b\n"} {
+	for _, seed := range []string{"1,2\n3,4", "\"1\n2\",3\n", "\"1,2\n3,4\"\n",
+		"1,\"2\n3,4\n5,6\n7,8\n9\"", "1,\"\r\n\"\"\r\n\"\n\"\"", "#\"\n\ufeff\"\n\",1",
+		"a\",\"b\na\",\"b\n"} {
 		f.Add([]byte(seed), ',', "")
 		f.Add([]byte(seed), ';', "#")
 		f.Add([]byte(seed), ' ', ",")
@@ -423,7 +445,8 @@ func FuzzQuoted(f *testing.F) {
 
 // TestQuotedAhead: with a wrong quote on every line, memory stays within the limits.
 func TestQuotedAhead(t *testing.T) {
-	in, err := NewQuoted(strings.NewReader("a,b\n"+strings.Repeat("x\",\"y\n", 3*maxQuotedLines)), Format{})
+	in, err := NewQuoted(strings.NewReader("a,b\n"+strings.Repeat("x\",\"y\n", 3*maxQuotedLines)),
+		Format{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,7 +458,8 @@ func TestQuotedAhead(t *testing.T) {
 			break
 		}
 		if ok || err != nil || len(r.ahead) > maxQuotedLines || cap(r.ahead) > 4*maxQuotedLines {
-			t.Fatalf("record %d: %v, %v, %d of %d lines ahead", records, ok, err, len(r.ahead), cap(r.ahead))
+			t.Fatalf("record %d: %v, %v, %d of %d lines ahead", records, ok, err, len(r.ahead),
+				cap(r.ahead))
 		}
 	}
 	if records != 3*maxQuotedLines {
@@ -476,7 +500,8 @@ func TestQuotedLinear(t *testing.T) {
 // BenchmarkQuoted: allowing line breaks in cells hardly slows the reading of a plain file.
 func BenchmarkQuoted(b *testing.B) {
 	text := "id,age,sex,note\n" + strings.Repeat("12345,71,female,\"a note, quoted\"\n23456,55,male,another\n", 20000)
-	for name, open := range map[string]func(io.Reader, Format) (Rows, error){"lines": NewLines, "quoted": NewQuoted} {
+	for name, open := range map[string]func(io.Reader, Format) (Rows,
+		error){"lines": NewLines, "quoted": NewQuoted} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {

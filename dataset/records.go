@@ -9,7 +9,8 @@ type Records struct {
 	X *mat.Dense
 	// Y is each record's class, 0..K-1; -1 if the label is absent or unknown.
 	Y []int
-	// Party and Patient name each record's party and patient; nil if schema or table has no such column.
+	// Party and Patient name each record's party and patient; nil if schema or table has no such
+	// column.
 	Party, Patient []string
 	// Outside marks the records that a study's condition excludes; each is an empty record
 	// (Schema.EncodeWhere). Nil for a study of all records.

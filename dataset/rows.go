@@ -8,14 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Rows are the successive records of a file of any format. A record's result is a function of this record
-// and of the file's text before its first record (column names, styles). A reader has no other state.
+// Rows are the successive records of a file of any format. A record's result is a function of this
+// record and of the file's text before its first record (column names, styles). A reader has no
+// other state.
 type Rows interface {
 	// Columns returns all columns of the file, in its order.
 	Columns() []string
-	// Next returns the next record: a cell for each column, valid until the next call. If ok is false the
-	// record is malformed and its cells mean nothing. The error is io.EOF after the last record; any
-	// other error is about the file.
+	// Next returns the next record: a cell for each column, valid until the next call. If ok is
+	// false the record is malformed and its cells mean nothing. The error is io.EOF after the last
+	// record; any other error is about the file.
 	Next() (cells []string, ok bool, err error)
 	// Place returns the last record's line or row, from 1.
 	Place() int
@@ -44,7 +45,8 @@ type Lines struct {
 	Columns []string
 	// Table has a row for each record, in file order.
 	Table *Table
-	// Malformed counts malformed lines, which are rows of empty cells. FirstMalformed is the first, or 0.
+	// Malformed counts malformed lines, which are rows of empty cells. FirstMalformed is the first,
+	// or 0.
 	Malformed, FirstMalformed int
 	// Remarks are the reader's, and count the cells of each column that are not text.
 	Remarks []Remark
@@ -53,8 +55,8 @@ type Lines struct {
 // IsText reports whether a cell is text: UTF-8 without a NUL.
 func IsText(cell string) bool { return strings.IndexByte(cell, 0) < 0 && utf8.ValidString(cell) }
 
-// Collect reads rows to their end. A malformed record becomes a row of empty cells; a cell that is not
-// text becomes empty. An error is about the file.
+// Collect reads rows to their end. A malformed record becomes a row of empty cells; a cell that is
+// not text becomes empty. An error is about the file.
 func Collect(rows Rows) (Lines, error) {
 	fail := func(err error) (Lines, error) { return Lines{}, fmt.Errorf("read records: %w", err) }
 	names := rows.Columns()

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestRowsAlone: a mapped row does not depend, to the last bit, on the rows beside it. The bounds on what
-// one record adds rest on this.
+// TestRowsAlone: a mapped row does not depend, to the last bit, on the rows beside it. The bounds
+// on what one record adds rest on this.
 func TestRowsAlone(t *testing.T) {
 	const n, d = 300, 144
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -33,7 +33,8 @@ type Schema struct {
 	// Date is the day, such as 2024-12-31, for features that depend on one: a site's mapping turns
 	// birth dates into ages in whole years on that day (years_until: schema).
 	Date string `yaml:"date,omitempty" json:"date,omitempty"`
-	// Delimiter, Columns and Comment describe the file; see [Schema.Format]. Columns may abbreviate: "p0..p783".
+	// Delimiter, Columns and Comment describe the file; see [Schema.Format]. Columns may
+	// abbreviate: "p0..p783".
 	Delimiter string   `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
 	Columns   []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
 	Comment   string   `yaml:"comment,omitempty" json:"comment,omitempty"`
@@ -68,13 +69,14 @@ const (
 
 // Feature is a column of the file, or several alike, with public bounds or levels.
 type Feature struct {
-	// Column names one column; Columns names several that share everything else, and may abbreviate:
-	// "p0..p783". Set exactly one.
+	// Column names one column; Columns names several that share everything else, and may
+	// abbreviate: "p0..p783". Set exactly one.
 	Column  string   `yaml:"column,omitempty" json:"column,omitempty"`
 	Columns []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
 	// Kind is numeric or categorical.
 	Kind FeatureKind `yaml:"kind" json:"kind"`
-	// Min and Max bound a numeric feature in its own unit: public knowledge, never the data's extremes.
+	// Min and Max bound a numeric feature in its own unit: public knowledge, never the data's
+	// extremes.
 	Min float64 `yaml:"min,omitempty" json:"min,omitempty"`
 	Max float64 `yaml:"max,omitempty" json:"max,omitempty"`
 	// Log scales log(1+v) instead of v: for sizes, counts and sums of money.
@@ -128,7 +130,8 @@ func (s Schema) Format() Format {
 		f.Delimiter, _ = utf8.DecodeRuneInString(s.Delimiter)
 	}
 	if len(s.Columns) > 0 {
-		f.Columns, _ = expandNames(s.Columns, maxColumns) // no error: Validate has checked the names
+		// no error: Validate has checked the names
+		f.Columns, _ = expandNames(s.Columns, maxColumns)
 	}
 	return f
 }
@@ -154,7 +157,9 @@ func (s Schema) Without(columns ...string) Schema {
 		}
 		names, _ := expandNames(f.Columns, maxColumns)
 		if slices.ContainsFunc(names, func(n string) bool { return slices.Contains(columns, n) }) {
-			f.Columns = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(columns, n) })
+			f.Columns = slices.DeleteFunc(names, func(n string) bool {
+				return slices.Contains(columns, n)
+			})
 		}
 		if len(f.Columns) > 0 {
 			kept = append(kept, f)

@@ -33,7 +33,8 @@ func parse(t testing.TB, text string) Schema {
 
 func TestParseSchema(t *testing.T) {
 	s := parse(t, clinic)
-	want := []string{"age", "cost", "cost?", "ward=1", "ward=2", "ward=north", "ward=other", "x1", "x2", "x3", "y"}
+	want := []string{"age", "cost", "cost?", "ward=1", "ward=2", "ward=north", "ward=other", "x1",
+		"x2", "x3", "y"}
 	if got := s.FeatureNames(); !slices.Equal(got, want) {
 		t.Errorf("features %q, want %q", got, want)
 	}
@@ -77,7 +78,8 @@ comment: "#"
 
 func TestSchemaWithout(t *testing.T) {
 	s := parse(t, clinic).Without("age", "x2", "nothing")
-	want := []string{"cost", "cost?", "ward=1", "ward=2", "ward=north", "ward=other", "x1", "x3", "y"}
+	want := []string{"cost", "cost?", "ward=1", "ward=2", "ward=north", "ward=other", "x1", "x3",
+		"y"}
 	if got := s.FeatureNames(); !slices.Equal(got, want) {
 		t.Errorf("features %q, want %q", got, want)
 	}
@@ -134,7 +136,8 @@ func TestParseSchemaErrors(t *testing.T) {
 		label + feature + "party: x":         `column "x" is already the party column`,
 		label + feature + "patient: y":       `column "y" is both the label and the patient column`,
 	} {
-		if _, err := ParseSchema(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseSchema(strings.NewReader(text)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s\nerror %v, want %q", text, err, want)
 		}
 	}

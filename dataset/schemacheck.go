@@ -42,7 +42,8 @@ func (s Schema) Validate() error {
 		return fmt.Errorf("schema: features: there are none; list at least one column")
 	}
 	role := map[string]string{s.Label.Column: "the label"}
-	for _, r := range []struct{ column, is string }{{s.Party, "the party column"}, {s.Patient, "the patient column"}} {
+	for _, r := range []struct{ column, is string }{{s.Party, "the party column"},
+		{s.Patient, "the patient column"}} {
 		if r.column == "" {
 			continue
 		}
@@ -75,7 +76,8 @@ func (s Schema) Validate() error {
 		for _, name := range slices.Sorted(maps.Keys(role)) {
 			// The party's column may be added when the file is read.
 			if !slices.Contains(columns, name) && name != s.Party {
-				return fmt.Errorf("schema: %s %q is not among columns (%s)", strings.TrimPrefix(role[name], "a "), name, listNames(columns))
+				return fmt.Errorf("schema: %s %q is not among columns (%s)",
+					strings.TrimPrefix(role[name], "a "), name, listNames(columns))
 			}
 		}
 	}

@@ -9,8 +9,9 @@ import (
 	"caucus/internal/csvfile"
 )
 
-// Table is an immutable table of text cells with named columns, safe for concurrent use. Each column
-// stores every distinct value once and a small code per row, so a value is stored and later parsed once.
+// Table is an immutable table of text cells with named columns, safe for concurrent use. Each
+// column stores every distinct value once and a small code per row, so a value is stored and later
+// parsed once.
 type Table struct {
 	rows    int
 	columns []column
@@ -94,7 +95,8 @@ func (t *Table) Cell(row int, column string) (string, bool) {
 	return c.values[c.codes.at(row)], true
 }
 
-// Select returns the table of the given rows in order. A row may repeat. It panics on an absent row.
+// Select returns the table of the given rows in order. A row may repeat. It panics on an absent
+// row.
 func (t *Table) Select(rows []int) *Table {
 	s := &Table{rows: len(rows), columns: make([]column, len(t.columns)), index: t.index}
 	for i := range t.columns {
@@ -126,7 +128,8 @@ func (t *Table) Write(out *csvfile.Writer) error {
 }
 
 func (t *Table) with(name, value string) *Table {
-	added := column{name: name, values: []string{value}, codes: codes{narrow: make([]uint8, t.rows)}}
+	added := column{name: name, values: []string{value},
+		codes: codes{narrow: make([]uint8, t.rows)}}
 	return newTable(t.rows, append(slices.Clone(t.columns), added))
 }
 

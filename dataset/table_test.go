@@ -24,15 +24,16 @@ func tableOf(t testing.TB, lines ...string) *Table {
 	return table
 }
 
-// A table, its selections and its written form agree with plain slices of cells, also beyond 256 distinct
-// values, where codes become wider.
+// A table, its selections and its written form agree with plain slices of cells, also beyond 256
+// distinct values, where codes become wider.
 func TestTableMatchesRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 600).Draw(t, "rows")
 		distinct := rapid.IntRange(1, 700).Draw(t, "distinct")
 		rows := make([][]string, n)
 		for i := range rows {
-			rows[i] = []string{fmt.Sprint((i * 7) % distinct), rapid.SampledFrom([]string{"a", "b,\"c", "ü"}).Draw(t, "cell")}
+			rows[i] = []string{fmt.Sprint((i * 7) % distinct),
+				rapid.SampledFrom([]string{"a", "b,\"c", "ü"}).Draw(t, "cell")}
 		}
 		table, err := NewTable([]string{"x", "y"}, rows)
 		if err != nil {

@@ -71,8 +71,8 @@ func listNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// showColumns lists a file's columns. If a name is a number it only gives how many there are, because the first
-// record may have been read as the header, and no record may appear in an error.
+// showColumns lists a file's columns. If a name is a number it only gives how many there are,
+// because the first record may have been read as the header, and no record may appear in an error.
 func showColumns(names []string) string {
 	if slices.ContainsFunc(names, isNumber) {
 		return fmt.Sprintf("%d columns, some with numbers for names", len(names))
@@ -85,8 +85,8 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// NewTable makes a table of the named columns and rows. It fails if a name is empty or repeated, or if a
-// row has another number of cells.
+// NewTable makes a table of the named columns and rows. It fails if a name is empty or repeated, or
+// if a row has another number of cells.
 func NewTable(columns []string, rows [][]string) (*Table, error) {
 	b, err := newTableBuilder(columns)
 	if err != nil {
@@ -94,15 +94,16 @@ func NewTable(columns []string, rows [][]string) (*Table, error) {
 	}
 	for i, row := range rows {
 		if len(row) != len(columns) {
-			return nil, fmt.Errorf("make table: row %d has %d cells for %d columns", i, len(row), len(columns))
+			return nil, fmt.Errorf("make table: row %d has %d cells for %d columns", i, len(row),
+				len(columns))
 		}
 		b.add(row)
 	}
 	return b.table(), nil
 }
 
-// Concat joins the rows of all tables under the columns of the first. It fails if a later table has other
-// columns; their order may differ.
+// Concat joins the rows of all tables under the columns of the first. It fails if a later table has
+// other columns; their order may differ.
 func Concat(tables ...*Table) (*Table, error) {
 	if len(tables) == 0 {
 		return nil, errors.New("join tables: there are none")
@@ -114,7 +115,9 @@ func Concat(tables ...*Table) (*Table, error) {
 	}
 	row := make([]string, len(names))
 	for n, t := range tables {
-		if len(t.columns) != len(names) || slices.ContainsFunc(names, func(s string) bool { return !t.Has(s) }) {
+		if len(t.columns) != len(names) || slices.ContainsFunc(names, func(s string) bool {
+			return !t.Has(s)
+		}) {
 			return nil, fmt.Errorf("join tables: table %d has the columns %s, the first has %s",
 				n, showColumns(t.Columns()), showColumns(names))
 		}

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Condition is a true or false question about a table's row, such as income == ">50K" and age >= 30. The
-// zero value is not valid; use [ParseCondition].
+// Condition is a true or false question about a table's row, such as income == ">50K" and age >=
+// 30. The zero value is not valid; use [ParseCondition].
 type Condition struct {
 	text string
 	root clause
@@ -37,13 +37,14 @@ func (c Condition) Comparisons() (n int) {
 	return n
 }
 
-// Rows answers the condition for every row. An absent column is an error that lists the table's columns.
-// Two numbers are compared as numbers. Otherwise == and != compare texts, and <, <=, >, >= are false.
-// Spaces around a cell are ignored.
+// Rows answers the condition for every row. An absent column is an error that lists the table's
+// columns. Two numbers are compared as numbers. Otherwise == and != compare texts, and <, <=, >, >=
+// are false. Spaces around a cell are ignored.
 func (c Condition) Rows(t *Table) ([]bool, error) {
 	for _, name := range c.Columns() {
 		if !t.Has(name) {
-			return nil, fmt.Errorf("answer %q: no column %q; the table has %s", c.text, name, showColumns(t.Columns()))
+			return nil, fmt.Errorf("answer %q: no column %q; the table has %s", c.text, name,
+				showColumns(t.Columns()))
 		}
 	}
 	return c.root.rows(t), nil
@@ -77,7 +78,8 @@ func (t *Table) answer(c comparison) []bool {
 	return out
 }
 
-// holds reports whether the comparison is true of a cell. b is the comparison's value as a number, if isNumber.
+// holds reports whether the comparison is true of a cell. b is the comparison's value as a number,
+// if isNumber.
 func (c comparison) holds(cell string, b float64, isNumber bool) bool {
 	var a float64
 	numbers := isNumber
@@ -162,7 +164,8 @@ func ParseCondition(text string) (Condition, error) {
 		return Condition{}, fmt.Errorf("parse condition %q: %w; write for example: income == \">50K\" and age >= 30", text, err)
 	}
 	if len(text) > maxConditionBytes {
-		return Condition{}, fmt.Errorf("parse condition: it is longer than %d bytes", maxConditionBytes)
+		return Condition{}, fmt.Errorf("parse condition: it is longer than %d bytes",
+			maxConditionBytes)
 	}
 	tokens, err := scanCondition(text)
 	if err != nil {
@@ -220,7 +223,9 @@ func scanCondition(text string) ([]token, error) {
 			out = append(out, token{text[:n], signToken})
 			text = text[n:]
 		default:
-			n := strings.IndexFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'()=!<>", r) })
+			n := strings.IndexFunc(text, func(r rune) bool {
+				return unicode.IsSpace(r) || strings.ContainsRune("\"'()=!<>", r)
+			})
 			if n < 0 {
 				n = len(text)
 			}
@@ -284,7 +289,8 @@ func (p *conditionParser) factor(depth int) (clause, error) {
 		return nil, errors.New("a comparison needs a column, a sign and a value")
 	}
 	column, op, value := p.tokens[0], p.tokens[1], p.tokens[2]
-	if column.kind == signToken || value.kind == signToken || op.kind != signToken || op.text == "(" || op.text == ")" {
+	if column.kind == signToken || value.kind == signToken || op.kind != signToken ||
+		op.text == "(" || op.text == ")" {
 		return nil, fmt.Errorf("%q %q %q is no comparison of a column with a value", column.text, op.text, value.text)
 	}
 	p.tokens = p.tokens[3:]

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Within lists the differences that prevent encoding own's records under s: columns that own lacks or
-// defines differently. An empty list means none. s may leave out features of own, and the party column;
-// label, patient column, missing text and date must be equal. File formats are ignored. The answer
-// depends on the two schemas alone, never on a file.
+// Within lists the differences that prevent encoding own's records under s: columns that own lacks
+// or defines differently. An empty list means none. s may leave out features of own, and the party
+// column; label, patient column, missing text and date must be equal. File formats are ignored. The
+// answer depends on the two schemas alone, never on a file.
 func (s Schema) Within(own Schema) []string {
 	var out []string
 	differ := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -80,5 +80,6 @@ func (s Schema) byColumn() map[string]Feature {
 }
 
 func (f Feature) alike(g Feature) bool {
-	return f.Kind == g.Kind && f.Min == g.Min && f.Max == g.Max && f.Log == g.Log && f.Missing == g.Missing && slices.Equal(f.Levels, g.Levels)
+	return f.Kind == g.Kind && f.Min == g.Min && f.Max == g.Max && f.Log == g.Log &&
+		f.Missing == g.Missing && slices.Equal(f.Levels, g.Levels)
 }

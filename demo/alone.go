@@ -12,8 +12,8 @@ import (
 	"caucus/study/kinds/results"
 )
 
-// The functions below return the mean error of sites that each use only their own records, without a study. A
-// site without matching records learns nothing.
+// The functions below return the mean error of sites that each use only their own records, without
+// a study. A site without matching records learns nothing.
 
 func aloneShare(data dealt) (float64, error) {
 	condition, err := dataset.ParseCondition(data.outcome)
@@ -52,7 +52,8 @@ func aloneCounts(r study.Release, data dealt) (float64, error) {
 		}
 		own := described.Exact(p, of)
 		records += float64(of.Len())
-		for i, c := range own.Columns[:len(own.Columns)-1] { // leave out the label, as the release's measure does
+		// leave out the label, as the release's measure does
+		for i, c := range own.Columns[:len(own.Columns)-1] {
 			if len(truth) <= i {
 				truth = append(truth, make([]float64, len(c.Groups[0].Noisy)))
 			}
@@ -74,8 +75,9 @@ func aloneCounts(r study.Release, data dealt) (float64, error) {
 	return math.Sqrt(sum / cells), nil
 }
 
-// alone sets Measure.Alone: the accuracy of one party's own classifier, trained as in simulations, or the error of
-// its own numbers. Class shares need none, because their baseline is already a party's own shares.
+// alone sets Measure.Alone: the accuracy of one party's own classifier, trained as in simulations,
+// or the error of its own numbers. Class shares need none, because their baseline is already a
+// party's own shares.
 func (o Options) alone(data dealt, r *Report, releases []study.Release) error {
 	for i := range r.Studies {
 		m := &r.Studies[i].Measure
@@ -109,7 +111,8 @@ func (m Measure) without() float64 {
 	return min(m.Baseline, m.OneAlone())
 }
 
-// gain returns the relative improvement of a release over m.without(). The page sorts studies by gain.
+// gain returns the relative improvement of a release over m.without(). The page sorts studies by
+// gain.
 func (m Measure) gain() float64 {
 	without := m.without()
 	if m.Better == "high" {
@@ -118,8 +121,8 @@ func (m Measure) gain() float64 {
 	return (without - m.Released) / max(without, 1e-9)
 }
 
-// Comparison compares a release with the better of the numbers that exist without a study. A difference within
-// ± Sure may be chance and counts as none.
+// Comparison compares a release with the better of the numbers that exist without a study. A
+// difference within ± Sure may be chance and counts as none.
 func (m Measure) Comparison() Comparison {
 	ahead := m.Released - m.without()
 	if m.Better == "low" {
@@ -134,7 +137,8 @@ func (m Measure) Comparison() Comparison {
 	return Level
 }
 
-// Comparison is an outcome of comparing a release with no study. The best outcome is the smallest number.
+// Comparison is an outcome of comparing a release with no study. The best outcome is the smallest
+// number.
 type Comparison int
 
 // Outcomes beyond chance, as Measure.Sure bounds it.
@@ -151,7 +155,9 @@ func (c Comparison) String() string { return []string{"better", "level", "worse"
 func (m Measure) chart() *study.ReportChart {
 	released := study.Bar("released", m.Released, m.Sure)
 	released.Main = true
-	c := &study.ReportChart{Title: m.Name + ", " + map[string]string{"high": "more", "low": "less"}[m.Better] + " is better", Note: "± is " + m.SureIs, Percent: true, Bars: []study.ReportBar{released}}
+	c := &study.ReportChart{Title: m.Name + ", " + map[string]string{"high": "more",
+		"low": "less"}[m.Better] + " is better", Note: "± is " +
+		m.SureIs, Percent: true, Bars: []study.ReportBar{released}}
 	if m.Alone != nil {
 		c.Bars = append(c.Bars, study.Bar("one party alone", *m.Alone, 0))
 	}
@@ -163,7 +169,8 @@ func (m Measure) chart() *study.ReportChart {
 func (r Report) Ordered() []Study {
 	all := slices.Clone(r.Studies)
 	slices.SortStableFunc(all, func(a, b Study) int {
-		return cmp.Or(cmp.Compare(a.Measure.Comparison(), b.Measure.Comparison()), cmp.Compare(b.Measure.gain(), a.Measure.gain()))
+		return cmp.Or(cmp.Compare(a.Measure.Comparison(), b.Measure.Comparison()),
+			cmp.Compare(b.Measure.gain(), a.Measure.gain()))
 	})
 	return all
 }

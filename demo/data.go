@@ -19,8 +19,8 @@ type dealt struct {
 	test   *dataset.Records
 	even   *dataset.Records // test records, the same number of each class
 	learn  *dataset.Records // pool and private records, for the simulated curves
-	// clinics have half of the private records, at random, and devices have the other half. wards have the
-	// clinics' records with uneven class shares.
+	// clinics have half of the private records, at random, and devices have the other half. wards
+	// have the clinics' records with uneven class shares.
 	clinics, wards, devices []*dataset.Table
 	records                 int // number of records of clinics and devices
 	// outcome is a condition on the label, and truth is its share among the private records.
@@ -36,7 +36,8 @@ func (o Options) data() (dealt, error) {
 		if err != nil {
 			o.Note("note: %v; using generated hospital data", err)
 		} else {
-			out.name, out.real, out.schema, out.group = "adult (UCI, Becker & Kohavi 1996)", true, known.Schema, "sex == Male"
+			out.name, out.real, out.schema, out.group = "adult (UCI, Becker & Kohavi 1996)", true,
+				known.Schema, "sex == Male"
 		}
 	}
 	if !out.real {
@@ -44,7 +45,8 @@ func (o Options) data() (dealt, error) {
 		c.Seed, c.Records = o.Seed, o.Records
 		table, out.schema = dataset.Hospitals(c)
 	}
-	out.schema = out.schema.Meaning() // drops the file's format, because files for agents have a header and commas
+	// drops the file's format, because files for agents have a header and commas
+	out.schema = out.schema.Meaning()
 	rows := rand.New(rand.NewPCG(o.Seed, 2)).Perm(table.Rows())
 	rows = rows[:min(len(rows), o.Records)]
 	seventh := len(rows) / 7
@@ -123,8 +125,8 @@ func evenly(table *dataset.Table, rows []int, parties int) (out []*dataset.Table
 	return out
 }
 
-// uneven deals the records with and without an outcome to parties of equal size. The outcome's share rises from a
-// fifth of the mean at the first party to nine fifths at the last.
+// uneven deals the records with and without an outcome to parties of equal size. The outcome's
+// share rises from a fifth of the mean at the first party to nine fifths at the last.
 func uneven(with, without []int, parties int) [][]int {
 	out := make([][]int, parties)
 	all := len(with) + len(without)

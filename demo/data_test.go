@@ -20,7 +20,8 @@ func TestUneven(t *testing.T) {
 			t.Errorf("party %d has %d records, a share of %.2f", i, len(mine), share(mine))
 		}
 	}
-	if first, last := share(dealt[0]), share(dealt[9]); all != 1000 || first < .03 || first > .06 || last < .42 || last > .45 {
+	if first, last := share(dealt[0]), share(dealt[9]); all != 1000 || first < .03 || first > .06 ||
+		last < .42 || last > .45 {
 		t.Errorf("%d records, shares from %.2f to %.2f", all, first, last)
 	}
 }

@@ -24,9 +24,10 @@ import (
 // Options size the demo, whose coordinator, helper and agents all run on this machine over
 // loopback.
 type Options struct {
-	Parties int     // clinics
-	Devices int     // a fleet of many small parties, which votes
-	Records int     // of the data: tests, clinics and devices get two sevenths each, the pool gets one seventh
+	Parties int // clinics
+	Devices int // a fleet of many small parties, which votes
+	// of the data: tests, clinics and devices get two sevenths each, the pool gets one seventh
+	Records int
 	Epsilon float64 // ε of each study
 	Seed    uint64  // seeds the split and generated data; never a release
 	Known   fs.FS   // folder of the known data sets; nil for none
@@ -34,7 +35,8 @@ type Options struct {
 	Software string
 	Log      *slog.Logger // log of the daemons
 	Note     func(format string, args ...any)
-	// Progress is called when a contribution arrives, with the numbers of all so far and in the end.
+	// Progress is called when a contribution arrives, with the numbers of all so far and in the
+	// end.
 	Progress func(contributed, parties int)
 }
 
@@ -53,7 +55,8 @@ func (o Options) Validate() error {
 	if err := (privacy.Budget{Epsilon: o.Epsilon, Delta: 1e-6}).Validate(); err != nil {
 		return err
 	}
-	if limit := (privacy.Budget{Epsilon: mostStudies * o.Epsilon, Delta: 1e-4}); limit.Validate() != nil {
+	if limit := (privacy.Budget{Epsilon: mostStudies * o.Epsilon,
+		Delta: 1e-4}); limit.Validate() != nil {
 		return fmt.Errorf("--epsilon %g: an agent of a demo takes %d studies, which is above what a ledger can be limited to: give a smaller one", o.Epsilon, mostStudies)
 	}
 	return nil
@@ -119,12 +122,13 @@ type Measure struct {
 	Released     float64 `json:"released"`
 	Baseline     float64 `json:"baseline"`
 	BaselineName string  `json:"baseline_name"`
-	// Sure bounds how far chance moves Released with this number of records: half the width of an accuracy's
-	// 95 % interval or, if Released is an error, an approximation. SureIs describes the bound. Smaller
-	// differences count as none.
+	// Sure bounds how far chance moves Released with this number of records: half the width of an
+	// accuracy's 95 % interval or, if Released is an error, an approximation. SureIs describes the
+	// bound. Smaller differences count as none.
 	Sure   float64 `json:"sure_to"`
 	SureIs string  `json:"sure_is"`
-	// Alone is the mean of what each site computes from its own records; null if that is the baseline.
+	// Alone is the mean of what each site computes from its own records; null if that is the
+	// baseline.
 	Alone *float64 `json:"one_site_alone"`
 }
 
@@ -146,8 +150,8 @@ type Point struct {
 	SD       float64 `json:"sd"`
 }
 
-// Run divides the data, starts a coordinator, a helper and agents with mutual TLS over loopback, runs all
-// studies from draft to release, and stops everything.
+// Run divides the data, starts a coordinator, a helper and agents with mutual TLS over loopback,
+// runs all studies from draft to release, and stops everything.
 func Run(ctx context.Context, o Options) (Report, error) {
 	start := time.Now()
 	if err := o.Validate(); err != nil {
@@ -176,7 +180,8 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	var releases []study.Release
 	working, both := errgroup.WithContext(ctx)
 	working.Go(func() (err error) { releases, err = o.studies(both, f, data, &r); return err })
-	working.Go(func() (err error) { r.Curves, err = o.curves(both, data); return err }) // while parties prepare
+	// while parties prepare
+	working.Go(func() (err error) { r.Curves, err = o.curves(both, data); return err })
 	if err := errors.Join(working.Wait(), f.close()); err != nil {
 		return r, err
 	}
@@ -191,7 +196,8 @@ func Run(ctx context.Context, o Options) (Report, error) {
 }
 
 func (f *federation) ledgers(ctx context.Context, r *Report) error {
-	central, err := journal.Spent(ctx, filepath.Join(f.dir, "coordinator", folder.LedgerFile), nil, ledgerDelta)
+	central, err := journal.Spent(ctx, filepath.Join(f.dir, "coordinator", folder.LedgerFile), nil,
+		ledgerDelta)
 	if err != nil {
 		return err
 	}
@@ -200,7 +206,8 @@ func (f *federation) ledgers(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
-	r.Ledgers = []Ledger{{"coordinator", central}, {string(f.roster[0]) + " (all agents alike)", one}}
+	r.Ledgers = []Ledger{{"coordinator", central},
+		{string(f.roster[0]) + " (all agents alike)", one}}
 	return nil
 }
 
@@ -227,7 +234,8 @@ func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 				return nil, err
 			}
 			c.Points = append(c.Points, Point{epsilon, s.Accuracy.Released, s.Accuracy.ReleasedSD})
-			c.Unperturbed, c.Majority, c.Pooled, c.Alone = s.Accuracy.Unperturbed, s.Accuracy.MajorityClass, s.Accuracy.Pooled, s.Accuracy.LocalMean
+			c.Unperturbed, c.Majority, c.Pooled, c.Alone = s.Accuracy.Unperturbed,
+				s.Accuracy.MajorityClass, s.Accuracy.Pooled, s.Accuracy.LocalMean
 		}
 		out = append(out, c)
 	}

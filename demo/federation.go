@@ -28,8 +28,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// federation runs a coordinator, a helper and agents as daemons in one process, with mutual TLS over
-// loopback and their stores and ledgers in files.
+// federation runs a coordinator, a helper and agents as daemons in one process, with mutual TLS
+// over loopback and their stores and ledgers in files.
 type federation struct {
 	dir      string
 	roster   []study.PartyID // clinics, then devices
@@ -37,11 +37,12 @@ type federation struct {
 	operator *protocol.Client
 	stop     context.CancelFunc
 	daemons  *errgroup.Group
-	turns    sync.Mutex // guards no field: a coordinator limits how many calls an operator has at the same time
+	// guards no field: a coordinator limits how many calls an operator has at the same time
+	turns sync.Mutex
 }
 
-// policyOf is the policy of each demo party. It is generous, because the data are public, but it is enforced.
-// All limits count labels, the finest unit that the demo's studies hide.
+// policyOf is the policy of each demo party. It is generous, because the data are public, but it is
+// enforced. All limits count labels, the finest unit that the demo's studies hide.
 func policyOf(epsilon float64, schema dataset.Schema) policy.Policy {
 	one := privacy.Budget{Epsilon: epsilon, Delta: 1e-5}
 	all := privacy.Budget{Epsilon: mostStudies * epsilon, Delta: 1e-4}
@@ -55,8 +56,8 @@ func policyOf(epsilon float64, schema dataset.Schema) policy.Policy {
 	}
 }
 
-// mostStudies is the limit of an agent's spending, as a multiple of one study's ε. A demo runs fewer studies, whose
-// costs add up to slightly more than their number times ε.
+// mostStudies is the limit of an agent's spending, as a multiple of one study's ε. A demo runs
+// fewer studies, whose costs add up to slightly more than their number times ε.
 const mostStudies = 9
 
 const pollEvery = 500 * time.Millisecond
@@ -76,12 +77,14 @@ func (o Options) found(ctx context.Context, dir string, data dealt) (*federation
 	if err != nil {
 		return nil, err
 	}
-	allowed.Helper = policy.Helper{Name: "the demo's helper", Signing: pins.Signing, Sealing: pins.Sealing}
+	allowed.Helper = policy.Helper{Name: "the demo's helper", Signing: pins.Signing,
+		Sealing: pins.Sealing}
 	config, err := folder.LoadConfig(filepath.Join(home, folder.ConfigFile))
 	if err != nil {
 		return nil, errors.Join(err, second.Close())
 	}
-	config.Tick, config.WitnessWait, config.Log, config.Software = 200*time.Millisecond, 2*pollEvery, log, o.Software
+	config.Tick, config.WitnessWait, config.Log, config.Software = 200*time.Millisecond,
+		2*pollEvery, log, o.Software
 	server, err := coordinator.New(config)
 	if err != nil {
 		return nil, errors.Join(err, second.Close())
@@ -98,13 +101,15 @@ func (o Options) found(ctx context.Context, dir string, data dealt) (*federation
 
 // foundHelper makes a helper and names it to the coordinator. A real helper belongs to another
 // organisation, and agents get its keys (pins) in other ways.
-func foundHelper(dir, home string, allowed policy.Policy, log *slog.Logger) (*helper.Server, helper.Pins, error) {
+func foundHelper(dir, home string, allowed policy.Policy, log *slog.Logger) (*helper.Server,
+	helper.Pins, error) {
 	made, err := folder.MakeHelper(home, "", "")
 	if err != nil {
 		return nil, helper.Pins{}, err
 	}
 	second := filepath.Join(dir, "helper")
-	pins, err := helper.Init(helper.InitOptions{Dir: second, Listen: "127.0.0.1:0", Coordinator: made.Key.String()})
+	pins, err := helper.Init(helper.InitOptions{Dir: second, Listen: "127.0.0.1:0",
+		Coordinator: made.Key.String()})
 	if err != nil {
 		return nil, pins, err
 	}
@@ -112,7 +117,8 @@ func foundHelper(dir, home string, allowed policy.Policy, log *slog.Logger) (*he
 	if err != nil {
 		return nil, pins, err
 	}
-	config.Log, config.Policy.Study, config.Policy.MinimumParties = log, allowed.Study, allowed.MinimumParties
+	config.Log, config.Policy.Study, config.Policy.MinimumParties = log, allowed.Study,
+		allowed.MinimumParties
 	s, err := helper.New(config)
 	if err != nil {
 		return nil, pins, err
@@ -123,12 +129,14 @@ func foundHelper(dir, home string, allowed policy.Policy, log *slog.Logger) (*he
 	return s, pins, nil
 }
 
-func (f *federation) enrol(ctx context.Context, address, home string, data dealt, allowed policy.Policy) error {
+func (f *federation) enrol(ctx context.Context, address, home string, data dealt,
+	allowed policy.Policy) error {
 	profile, err := protocol.LoadIdentity(filepath.Join(home, folder.OperatorFile))
 	if err != nil {
 		return err
 	}
-	if f.operator, err = protocol.Dial(profile, protocol.DialOptions{Coordinator: address}); err != nil {
+	if f.operator, err = protocol.Dial(profile,
+		protocol.DialOptions{Coordinator: address}); err != nil {
 		return err
 	}
 	for i := range data.clinics {
@@ -143,7 +151,8 @@ func (f *federation) enrol(ctx context.Context, address, home string, data dealt
 	for i := range f.agents {
 		enrolment.Go(func() error {
 			c := site.DefaultConfig()
-			c.Coordinator, c.Poll, c.LeastWindow, c.Policy = address, pollEvery, leastWindow, allowed
+			c.Coordinator, c.Poll, c.LeastWindow, c.Policy = address, pollEvery, leastWindow,
+				allowed
 			c.State = filepath.Join(f.dir, string(f.roster[i]))
 			if err := os.MkdirAll(c.State, 0o700); err != nil {
 				return err
@@ -208,7 +217,8 @@ func (f *federation) invite(ctx context.Context, party, address string) (string,
 	f.turns.Lock()
 	defer f.turns.Unlock()
 	for {
-		invitation, _, err := f.operator.Invite(ctx, protocol.InviteOptions{Name: party, Role: protocol.RoleParty, Address: address})
+		invitation, _, err := f.operator.Invite(ctx,
+			protocol.InviteOptions{Name: party, Role: protocol.RoleParty, Address: address})
 		if !errors.Is(err, protocol.ErrBusy) {
 			return invitation, err
 		}
@@ -220,7 +230,8 @@ func (f *federation) invite(ctx context.Context, party, address string) (string,
 	}
 }
 
-func (f *federation) run(ctx context.Context, p kinds.Proposed, seen func(contributed int)) (none protocol.SignedRelease, err error) {
+func (f *federation) run(ctx context.Context, p kinds.Proposed,
+	seen func(contributed int)) (none protocol.SignedRelease, err error) {
 	ref := p.Hash.String()
 	if err := f.open(ctx, p, ref); err != nil {
 		return none, err

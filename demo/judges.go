@@ -16,7 +16,8 @@ import (
 	"caucus/study/reweigh"
 )
 
-// This file has a function for each kind that measures its releases, except that Options.cases measures accuracy.
+// This file has a function for each kind that measures its releases, except that Options.cases
+// measures accuracy.
 
 // sure is half the width of a share's 95 % interval: 1.96 binomial standard errors.
 func sure(share float64, records int) float64 {
@@ -33,7 +34,9 @@ func judgeShares(r study.Release, data dealt) (Measure, error) {
 		return Measure{}, err
 	}
 	truth := ratio.SharesOfLabels(data.even.Y, nil, len(data.schema.Classes()))
-	off := func(shares []float64) float64 { return ratio.Measure(truth, shares, data.even.Len()).L1 }
+	off := func(shares []float64) float64 {
+		return ratio.Measure(truth, shares, data.even.Len()).L1
+	}
 	total := 0.0
 	for _, share := range truth {
 		total += sure(share, data.even.Len())
@@ -127,7 +130,8 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	}, nil
 }
 
-// judgeJudged compares the released AUC of all records with their exact AUC; the baseline is its own claim.
+// judgeJudged compares the released AUC of all records with their exact AUC; the baseline is its
+// own claim.
 func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, error) {
 	judge, err := judgeOf(r, pool)
 	if err != nil {
@@ -148,8 +152,8 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	m := Measure{
 		Name: "error of AUC", Better: "low", Baseline: math.Abs(claimed - truth), BaselineName: "the model's own claim",
 		Alone: alone, Sure: sure(truth, rowsOf(data.clinics)),
-		// An AUC's error depends on the smaller class and is mostly larger than a share's: J. Hanley and
-		// B. McNeil, "The meaning and use of the area under a ROC curve", 1982.
+		// An AUC's error depends on the smaller class and is mostly larger than a share's: J.
+		// Hanley and B. McNeil, "The meaning and use of the area under a ROC curve", 1982.
 		SureIs: "about: the 95 % binomial error of a share as large, mostly less than the AUC's own",
 	}
 	if auc := released.Classes[0].Overall.AUC; auc.Known() {

@@ -75,22 +75,28 @@ func TestPageFits(t *testing.T) {
 	testpages.Fit(t, map[string][]byte{"demo": samplePage(t)})
 }
 
-// TestOrdered: a level study precedes a worse one, even if its own relative loss is larger. Within one
-// standing the greater gain is first.
+// TestOrdered: a level study precedes a worse one, even if its own relative loss is larger. Within
+// one standing the greater gain is first.
 func TestOrdered(t *testing.T) {
 	alone := .8
 	r := Report{Studies: []Study{
-		{Name: "worse", Measure: Measure{Better: "high", Released: .72, Alone: &alone, Sure: .01}},      // loses .4 of what is left
-		{Name: "level", Measure: Measure{Better: "low", Released: .018, Baseline: .01, Sure: .02}},      // loses .8, of very little
-		{Name: "better", Measure: Measure{Better: "high", Released: .82, Alone: &alone, Sure: .01}},     // gains .1
-		{Name: "level too", Measure: Measure{Better: "high", Released: .801, Alone: &alone, Sure: .01}}, // gains .005
-		{Name: "best", Measure: Measure{Better: "low", Released: .01, Baseline: .5, Sure: .02}},         // gains .98
+		// loses .4 of what is left
+		{Name: "worse", Measure: Measure{Better: "high", Released: .72, Alone: &alone, Sure: .01}},
+		// loses .8, of very little
+		{Name: "level", Measure: Measure{Better: "low", Released: .018, Baseline: .01, Sure: .02}},
+		// gains .1
+		{Name: "better", Measure: Measure{Better: "high", Released: .82, Alone: &alone, Sure: .01}},
+		// gains .005
+		{Name: "level too", Measure: Measure{Better: "high", Released: .801, Alone: &alone, Sure: .01}},
+		// gains .98
+		{Name: "best", Measure: Measure{Better: "low", Released: .01, Baseline: .5, Sure: .02}},
 	}}
 	var names []string
 	for _, s := range r.Ordered() {
 		names = append(names, s.Name)
 	}
-	if got, want := strings.Join(names, ", "), "best, better, level too, level, worse"; got != want {
+	if got, want := strings.Join(names,
+		", "), "best, better, level too, level, worse"; got != want {
 		t.Errorf("ordered %s, want %s", got, want)
 	}
 }

@@ -42,7 +42,8 @@ const (
 // PoolFile is the name of the pool file that all studies but two use.
 const PoolFile = "pool.csv"
 
-var components = dataset.Components{Project: 20} // with little noise few principal components are best
+// with little noise few principal components are best
+var components = dataset.Components{Project: 20}
 
 func fleetVotes(epsilon float64) study.Proposal {
 	return study.Proposal{
@@ -58,8 +59,8 @@ func clinicSums(epsilon float64) study.Proposal {
 	}
 }
 
-// cases returns the studies of a demo: at least one of each kind, in a setting where the kind is useful, and
-// one study in a setting where the study's kind is not useful.
+// cases returns the studies of a demo: at least one of each kind, in a setting where the kind is
+// useful, and one study in a setting where the study's kind is not useful.
 func (o Options) cases(data dealt) []demoCase {
 	accuracy := func(r study.Release, _ *auxdata.Pool) (Measure, error) {
 		predicted, _, err := classifier.Predict(r, data.test)
@@ -70,7 +71,10 @@ func (o Options) cases(data dealt) []demoCase {
 		for _, share := range ratio.SharesOfLabels(data.test.Y, nil, len(data.schema.Classes())) {
 			largest = max(largest, share)
 		}
-		return Measure{Name: "accuracy", Better: "high", Released: right, Sure: sure(right, data.test.Len()), SureIs: "the 95 % binomial error of the test records", Baseline: largest, BaselineName: "largest class"}, nil
+		return Measure{Name: "accuracy", Better: "high", Released: right,
+			Sure:   sure(right, data.test.Len()),
+			SureIs: "the 95 % binomial error of the test records", Baseline: largest,
+			BaselineName: "largest class"}, nil
 	}
 	classify := func(p study.Proposal, own []*dataset.Table) demoCase {
 		return demoCase{Proposal: p, pool: data.pool, poolFile: PoolFile, own: own, judge: accuracy}
@@ -124,11 +128,14 @@ func (o Options) cases(data dealt) []demoCase {
 	}
 }
 
-// The demo's evaluate study judges the classifier of study judgedStudy, by column judgedBy, which both data sets have.
+// The demo's evaluate study judges the classifier of study judgedStudy, by column judgedBy, which
+// both data sets have.
 const judgedStudy, judgedBy = "sums", "sex"
 
-// studies runs all cases at once. A case that judges the model of another case starts after that case.
-func (o Options) studies(ctx context.Context, f *federation, data dealt, r *Report) ([]study.Release, error) {
+// studies runs all cases at once. A case that judges the model of another case starts after that
+// case.
+func (o Options) studies(ctx context.Context, f *federation, data dealt,
+	r *Report) ([]study.Release, error) {
 	all := o.cases(data)
 	r.Studies = make([]Study, len(all))
 	signed, done := make([]protocol.SignedRelease, len(all)), make([]chan struct{}, len(all))
@@ -144,7 +151,9 @@ func (o Options) studies(ctx context.Context, f *federation, data dealt, r *Repo
 	for i, c := range all {
 		running.Go(func() (err error) {
 			if c.judges != "" {
-				at := slices.IndexFunc(all, func(other demoCase) bool { return other.Name == c.judges })
+				at := slices.IndexFunc(all, func(other demoCase) bool {
+					return other.Name == c.judges
+				})
 				select {
 				case <-done[at]:
 				case <-ctx.Done():
@@ -195,7 +204,8 @@ func (o Options) studies(ctx context.Context, f *federation, data dealt, r *Repo
 }
 
 // study runs one case, and also returns its pool's bytes.
-func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCase, seen func(contributed int)) (Study, protocol.SignedRelease, []byte, error) {
+func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCase,
+	seen func(contributed int)) (Study, protocol.SignedRelease, []byte, error) {
 	fail := func(err error) (Study, protocol.SignedRelease, []byte, error) {
 		return Study{}, protocol.SignedRelease{}, nil, fmt.Errorf("study %s: %w", c.Name, err)
 	}
@@ -214,9 +224,12 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 		o.Note("warning: study %s: %s", c.Name, proposed.Warning)
 	}
 	p := proposed.Plan
-	s := Study{Name: c.Name, About: c.Purpose, Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta, Plan: proposed.Hash}
+	s := Study{Name: c.Name, About: c.Purpose, Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit,
+		Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta, Plan: proposed.Hash}
 	if p.Kind == "classify" {
-		drawn, err := forecast.Draw(ctx, p, proposed.Pool, forecast.Public{Size: proposed.Size, AUC: knownAUC}, forecast.Options{Draws: forecastDraws})
+		drawn, err := forecast.Draw(ctx, p, proposed.Pool,
+			forecast.Public{Size: proposed.Size,
+				AUC: knownAUC}, forecast.Options{Draws: forecastDraws})
 		if err != nil {
 			return fail(err)
 		}
@@ -227,7 +240,8 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 		return fail(err)
 	}
 	release := signed.Release
-	s.Contributed, s.Missing, s.Warnings, s.Costs = release.Contributed, release.Missing, release.Result.Warnings, release.Costs
+	s.Contributed, s.Missing, s.Warnings, s.Costs = release.Contributed, release.Missing,
+		release.Result.Warnings, release.Costs
 	s.Seconds = time.Since(began).Seconds()
 	if s.Measure, err = c.judge(release, proposed.Pool); err != nil {
 		return fail(err)
@@ -235,8 +249,8 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 	return s, signed, proposed.PoolBytes, nil
 }
 
-// knownAUC is about the AUC of a classifier trained on many records of the demo's data; each forecast assumes it.
-// forecastDraws is the number of draws of a forecast.
+// knownAUC is about the AUC of a classifier trained on many records of the demo's data; each
+// forecast assumes it. forecastDraws is the number of draws of a forecast.
 const knownAUC, forecastDraws = .87, 3
 
 func fewest(own []*dataset.Table) int {

@@ -54,7 +54,8 @@ type composeFile struct {
 	Volumes map[string]any `yaml:"volumes"`
 }
 
-// readCompose reads a compose file and checks that all services are confined: root alone owns no network.
+// readCompose reads a compose file and checks that all services are confined: root alone owns no
+// network.
 func readCompose(t *testing.T, name string) (file composeFile) {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -68,7 +69,8 @@ func readCompose(t *testing.T, name string) (file composeFile) {
 		t.Fatalf("%s has %d services", name, len(file.Services))
 	}
 	for name, s := range file.Services {
-		if !s.ReadOnly || len(s.CapDrop) != 1 || s.CapDrop[0] != "ALL" || s.User == "" || strings.HasPrefix(s.User, "0") && s.Network != "none" {
+		if !s.ReadOnly || len(s.CapDrop) != 1 || s.CapDrop[0] != "ALL" || s.User == "" ||
+			strings.HasPrefix(s.User, "0") && s.Network != "none" {
 			t.Errorf("service %s is not confined: %+v", name, s)
 		}
 		for _, v := range s.Volumes {
@@ -86,23 +88,26 @@ func TestReplicas(t *testing.T) {
 	file := readCompose(t, "replicas.yaml")
 	for _, name := range []string{"one", "two", "three", "helper"} {
 		s := file.Services[name]
-		if s.Environment["GOMEMLIMIT"] == "" || s.MemLimit == "" || len(s.Volumes) != 1 || !strings.HasPrefix(s.Volumes[0], name+":") {
+		if s.Environment["GOMEMLIMIT"] == "" || s.MemLimit == "" || len(s.Volumes) != 1 ||
+			!strings.HasPrefix(s.Volumes[0], name+":") {
 			t.Errorf("%s is %+v", name, s)
 		}
 	}
 }
 
-// TestCompose: the memory of coordinator and helper ends, and their head files are in other volumes than their
-// folders.
+// TestCompose: the memory of coordinator and helper ends, and their head files are in other volumes
+// than their folders.
 func TestCompose(t *testing.T) {
 	file := readCompose(t, "compose.yaml")
-	for name, used := range map[string][]string{"coordinator": {"init", "operator"}, "helper": {"helper-setup"}} {
+	for name, used := range map[string][]string{"coordinator": {"init", "operator"},
+		"helper": {"helper-setup"}} {
 		c := file.Services[name]
 		if c.Environment["GOMEMLIMIT"] == "" || c.MemLimit == "" {
 			t.Errorf("the memory of the %s has no end: %+v", name, c)
 		}
 		// The head file, DIR.head, is in the volume at /state; the folder has one of its own.
-		if len(c.Volumes) != 2 || !strings.HasSuffix(c.Volumes[0], ":/state") || c.Volumes[1] != name+":/state/"+name || !slices.Contains(c.Command, "/state/"+name) {
+		if len(c.Volumes) != 2 || !strings.HasSuffix(c.Volumes[0], ":/state") ||
+			c.Volumes[1] != name+":/state/"+name || !slices.Contains(c.Command, "/state/"+name) {
 			t.Errorf("the head file of the %s is not in another volume: %v", name, c.Volumes)
 		}
 		for _, other := range used {
@@ -144,7 +149,8 @@ func TestImage(t *testing.T) {
 		}
 		return false
 	}
-	for _, path := range []string{".git/config", "caucus-demo/coordinator/ca.key", "caucus", "shared/data/a.csv", "agent/testdata/x", "agent/agent_test.go"} {
+	for _, path := range []string{".git/config", "caucus-demo/coordinator/ca.key", "caucus",
+		"shared/data/a.csv", "agent/testdata/x", "agent/agent_test.go"} {
 		if !ignores(path) {
 			t.Errorf("%s is sent to the builder", path)
 		}
@@ -184,12 +190,14 @@ func TestUnits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"[Unit]", "[Service]", "[Install]", "NoNewPrivileges=yes", "ProtectSystem=strict", "ExecStart=/usr/local/bin/caucus ", "User=caucus"} {
+		for _, want := range []string{"[Unit]", "[Service]", "[Install]", "NoNewPrivileges=yes",
+			"ProtectSystem=strict", "ExecStart=/usr/local/bin/caucus ", "User=caucus"} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("%s lacks %q", u, want)
 			}
 		}
-		for _, want := range []string{"GOMEMLIMIT=", "MemoryMax=", "LimitNOFILE=65536", "RuntimeDirectory=caucus\n", "AF_UNIX"} {
+		for _, want := range []string{"GOMEMLIMIT=", "MemoryMax=", "LimitNOFILE=65536",
+			"RuntimeDirectory=caucus\n", "AF_UNIX"} {
 			if u == "caucus-coordinator.service" && !strings.Contains(string(text), want) {
 				t.Errorf("%s lacks %q", u, want)
 			}
@@ -204,7 +212,8 @@ func TestUnits(t *testing.T) {
 		if err := os.WriteFile(local, []byte(here), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command(analyze, "verify", "--man=no", local).CombinedOutput(); err != nil || strings.Contains(string(out), local) {
+		if out, err := exec.Command(analyze, "verify", "--man=no",
+			local).CombinedOutput(); err != nil || strings.Contains(string(out), local) {
 			t.Errorf("%s: %v\n%s", u, err, out)
 		}
 	}

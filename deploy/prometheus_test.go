@@ -18,7 +18,10 @@ import (
 // of the dashboard, where it is installed.
 func TestDashboardAndAlerts(t *testing.T) {
 	known := map[string]bool{"up": true}
-	for _, file := range []string{"../coordinator/watch/metrics.go", "../coordinator/members/counts.go", "../coordinator/watch/collector.go", "../coordinator/standing.go", "../coordinator/rival.go", "../agent/health/metrics.go", "../helper/watched.go"} {
+	for _, file := range []string{"../coordinator/watch/metrics.go",
+		"../coordinator/members/counts.go", "../coordinator/watch/collector.go",
+		"../coordinator/standing.go", "../coordinator/rival.go", "../agent/health/metrics.go",
+		"../helper/watched.go"} {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -44,9 +47,11 @@ func TestDashboardAndAlerts(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"caucus_ledger_behind", "caucus_certificate_expiry_seconds", "caucus_budget_spent_epsilon", "caucus_refusals_total",
+	for _, name := range []string{"caucus_ledger_behind", "caucus_certificate_expiry_seconds",
+		"caucus_budget_spent_epsilon", "caucus_refusals_total",
 		"caucus_agent_studies", "caucus_agent_budget_spent_epsilon", "caucus_agent_ledger_behind", "caucus_agent_certificate_expiry_seconds", "caucus_agent_polls_total", "caucus_agent_refusals_total",
-		"caucus_disk_free_bytes", "caucus_helper_out_of_reach", "caucus_helper_disk_free_bytes", "caucus_helper_behind", "caucus_replicas", "caucus_rival"} {
+		"caucus_disk_free_bytes", "caucus_helper_out_of_reach", "caucus_helper_disk_free_bytes",
+		"caucus_helper_behind", "caucus_replicas", "caucus_rival"} {
 		if !asked[name] {
 			t.Errorf("nobody looks at %s", name)
 		}
@@ -56,7 +61,8 @@ func TestDashboardAndAlerts(t *testing.T) {
 		t.Log("promtool is not installed: the queries were not read by Prometheus (.ci/peers installs it)")
 		return
 	}
-	for _, args := range [][]string{{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}, {"check", "config", "prometheus.yaml"}} {
+	for _, args := range [][]string{{"check", "rules", "alerts.yaml"},
+		{"test", "rules", "alerts_test.yaml"}, {"check", "config", "prometheus.yaml"}} {
 		tool := exec.Command(promtool, args...)
 		tool.Dir = "prometheus"
 		if out, err := tool.CombinedOutput(); err != nil {
@@ -72,7 +78,8 @@ func TestDashboardAndAlerts(t *testing.T) {
 	for _, q := range panels(t) {
 		rules = append(rules, rule{"panel", q})
 	}
-	text, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "panels", "rules": rules}}})
+	text, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "panels",
+		"rules": rules}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +87,8 @@ func TestDashboardAndAlerts(t *testing.T) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(promtool, "check", "rules", "--lint=none", file).CombinedOutput(); err != nil {
+	if out, err := exec.Command(promtool, "check", "rules", "--lint=none",
+		file).CombinedOutput(); err != nil {
 		t.Errorf("promtool refuses a panel: %v\n%s", err, out)
 	}
 }

@@ -31,8 +31,8 @@ const (
 type Config struct {
 	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
-	// Coordinator is the coordinator's key for its helper, as "caucus helper keys" prints it on the coordinator's
-	// machine. Only the key's holder can connect.
+	// Coordinator is the coordinator's key for its helper, as "caucus helper keys" prints it on the
+	// coordinator's machine. Only the key's holder can connect.
 	Coordinator protocol.SignerKey `yaml:"coordinator"`
 	// CoordinatorCode is the code of that key, as the coordinator's operator reads it by telephone.
 	// Until Coordinator is there, the helper waits for a caller whose key has this code, and writes
@@ -43,23 +43,23 @@ type Config struct {
 	Head string `yaml:"head"`
 	// Policy says which studies this helper serves.
 	Policy Policy `yaml:"policy"`
-	// Budget limits the total cost of all releases, for each unit; nil is no limit. The file must then
-	// say "budget: none", because a file without a budget may be truncated.
+	// Budget limits the total cost of all releases, for each unit; nil is no limit. The file must
+	// then say "budget: none", because a file without a budget may be truncated.
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
 	// MaxPool bounds the bytes of a public pool.
 	MaxPool int `yaml:"max_pool"`
-	// MaxPlans bounds the plans stored with their pools, and MaxStored their bytes together. A new plan replaces the
-	// oldest one; the coordinator sends that one again when it is needed. Once contributions to a study were checked
-	// here, its plan stays until the study is released or failed. If such plans leave no room, a new plan is
-	// refused.
+	// MaxPlans bounds the plans stored with their pools, and MaxStored their bytes together. A new
+	// plan replaces the oldest one; the coordinator sends that one again when it is needed. Once
+	// contributions to a study were checked here, its plan stays until the study is released or
+	// failed. If such plans leave no room, a new plan is refused.
 	MaxPlans  int   `yaml:"max_plans"`
 	MaxStored int64 `yaml:"max_stored"`
-	// MaxOpen bounds the accepted studies that are neither released nor failed. MaxShares bounds the
-	// bytes of the store, which keeps a small record of every study.
+	// MaxOpen bounds the accepted studies that are neither released nor failed. MaxShares bounds
+	// the bytes of the store, which keeps a small record of every study.
 	MaxOpen   int   `yaml:"max_open"`
 	MaxShares int64 `yaml:"max_shares"`
-	// Metrics is a loopback host:port for monitoring without TLS: /metrics for Prometheus, /livez and
-	// /readyz. They name no party and no study. Empty: off.
+	// Metrics is a loopback host:port for monitoring without TLS: /metrics for Prometheus, /livez
+	// and /readyz. They name no party and no study. Empty: off.
 	Metrics string `yaml:"metrics"`
 
 	Dir string `yaml:"-"`
@@ -71,13 +71,17 @@ type Config struct {
 
 // DefaultConfig listens on all addresses at port 7444 and serves no study yet.
 func DefaultConfig() Config {
-	return Config{Listen: ":7444", MaxPool: 256 << 20, MaxPlans: 200, MaxStored: 16 << 30, MaxOpen: 1000, MaxShares: 16 << 30, Policy: DefaultPolicy()}
+	return Config{Listen: ":7444", MaxPool: 256 << 20, MaxPlans: 200, MaxStored: 16 << 30,
+		MaxOpen: 1000, MaxShares: 16 << 30, Policy: DefaultPolicy()}
 }
 
-// LoadConfig reads the folder's file over the defaults and validates it. An unknown key is an error.
+// LoadConfig reads the folder's file over the defaults and validates it. An unknown key is an
+// error.
 func LoadConfig(dir string) (Config, error) {
 	path := filepath.Join(dir, ConfigFile)
-	fail := func(err error) (Config, error) { return Config{}, fmt.Errorf("read helper config: %w", err) }
+	fail := func(err error) (Config, error) {
+		return Config{}, fmt.Errorf("read helper config: %w", err)
+	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return fail(fmt.Errorf("%w: make the folder with caucus helper init, or give the helper's", err))
 	}
@@ -143,7 +147,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// checkHead refuses a head file inside the folder, because a restore of the folder would restore the file too.
+// checkHead refuses a head file inside the folder, because a restore of the folder would restore
+// the file too.
 func (c Config) checkHead() error {
 	if c.Head == "" {
 		return errors.New("head: not given: name the file that helper init made outside of the folder; it tells whether the folder was put back to an older state")

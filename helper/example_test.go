@@ -16,13 +16,14 @@ func ExamplePolicy_Check() {
 		Kinds: []string{"describe"}, Mechanisms: []string{"laplace"}, MinimumParties: 3,
 		Study: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}},
 	}
-	plan := study.Plan{Kind: "describe", Mechanism: "laplace", Unit: privacy.Record, Epsilon: 2, Noise: study.NoiseAggregators, Minimum: 4}
+	plan := study.Plan{Kind: "describe", Mechanism: "laplace", Unit: privacy.Record, Epsilon: 2,
+		Noise: study.NoiseAggregators, Minimum: 4}
 	fmt.Println(p.Check(plan))
 	plan.Epsilon = 0.5
 	fmt.Println(p.Check(plan))
 	// Output:
-	// policy: study: a study at unit record may cost ε = 1, δ = 1e-06 here, the plan costs ε = 2, δ = 0
-	// <nil>
+	// policy: study: a study at unit record may cost ε = 1, δ = 1e-06 here, the plan costs ε = 2, δ
+	// = 0 <nil>
 }
 
 // A helper starts only once it knows its coordinator.
@@ -43,5 +44,6 @@ func ExampleNew() {
 	_, err = helper.New(c)
 	fmt.Println(err)
 	// Output:
-	// start helper: coordinator: helper.yaml names none: its operator gives the key, which caucus helper keys prints
+	// start helper: coordinator: helper.yaml names none: its operator gives the key, which caucus
+	// helper keys prints
 }

@@ -31,9 +31,11 @@ type InitOptions struct {
 // restored folder finds a newer head.
 func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
 
-// Pins identify a helper. Others must get them from the helper's operator, and not from its coordinator.
+// Pins identify a helper. Others must get them from the helper's operator, and not from its
+// coordinator.
 type Pins struct {
-	// Signing is the signing key. It goes into the coordinator's configuration and each party's policy.
+	// Signing is the signing key. It goes into the coordinator's configuration and each party's
+	// policy.
 	Signing protocol.SignerKey `json:"signing"`
 	// Sealing is the fingerprint of the sealing key. It goes into each party's policy.
 	Sealing protocol.KeyPin `json:"sealing"`
@@ -62,7 +64,9 @@ func ReadPins(c Config) (Pins, error) {
 // Init makes a helper's folder: its keys, an empty store and ledger, the head file and, last, the
 // configuration. A folder without a configuration is unfinished, and Init makes it again.
 func Init(o InitOptions) (Pins, error) {
-	fail := func(err error) (Pins, error) { return Pins{}, fmt.Errorf("make helper in %s: %w", o.Dir, err) }
+	fail := func(err error) (Pins, error) {
+		return Pins{}, fmt.Errorf("make helper in %s: %w", o.Dir, err)
+	}
 	c := DefaultConfig()
 	if c.Dir = o.Dir; o.Listen != "" {
 		c.Listen = o.Listen
@@ -89,14 +93,16 @@ func Init(o InitOptions) (Pins, error) {
 		return fail(err)
 	}
 	var pins Pins
-	home := folder.Home{Dir: o.Dir, Daemon: "helper", Config: ConfigFile, Left: []string{storeFile + "*", LedgerFile + "*"}}
+	home := folder.Home{Dir: o.Dir, Daemon: "helper", Config: ConfigFile,
+		Left: []string{storeFile + "*", LedgerFile + "*"}}
 	err = home.Make(protocol.WriteSecret, func() (text []byte, err error) {
 		if pins, err = initFiles(c); err != nil {
 			return nil, err
 		}
 		served, by := kinds.Aggregated()
 		named, err := folder.Named(o.Dir, head)
-		return fmt.Appendf(nil, configText, c.Listen, pinned, named, strings.Join(served, ", "), strings.Join(by, ", ")), err
+		return fmt.Appendf(nil, configText, c.Listen, pinned, named, strings.Join(served, ", "),
+			strings.Join(by, ", ")), err
 	})
 	if err != nil {
 		return fail(err)
@@ -113,7 +119,8 @@ func initFiles(c Config) (Pins, error) {
 	if err != nil {
 		return Pins{}, err
 	}
-	if err := errors.Join(signer.Save(c.path(signerFile)), sealing.Save(c.path(sealingFile)), os.MkdirAll(c.path(shelfFolder), 0o700)); err != nil {
+	if err := errors.Join(signer.Save(c.path(signerFile)), sealing.Save(c.path(sealingFile)),
+		os.MkdirAll(c.path(shelfFolder), 0o700)); err != nil {
 		return Pins{}, err
 	}
 	ledger, err := journal.OpenSQLite(c.path(LedgerFile))

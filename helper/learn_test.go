@@ -76,7 +76,8 @@ func TestLearn(t *testing.T) {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, ConfigFile))
 	line := "\ncoordinator: " + own.Key().String() + "\n"
-	if err != nil || !strings.Contains(string(text), line) || strings.Contains(string(text), "_code") {
+	if err != nil || !strings.Contains(string(text), line) ||
+		strings.Contains(string(text), "_code") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	// The helper that runs knows the coordinator by its key, and is asked by its code as before.

@@ -11,15 +11,16 @@ import (
 	"caucus/study/kinds"
 )
 
-// Policy decides which studies a helper serves. It allows only what its lists name: the zero Policy refuses all.
+// Policy decides which studies a helper serves. It allows only what its lists name: the zero Policy
+// refuses all.
 type Policy struct {
 	// Kinds and Mechanisms list the allowed names: classify, describe, …; tally, cross, ….
 	Kinds      []string `yaml:"kinds"`
 	Mechanisms []string `yaml:"mechanisms"`
 	// Study bounds the cost of one study, at each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
-	// MinimumParties is the least number of contributions, at least 2, that a plan must promise: its
-	// floor, or its minimum if it has no floor.
+	// MinimumParties is the least number of contributions, at least 2, that a plan must promise:
+	// its floor, or its minimum if it has no floor.
 	MinimumParties int `yaml:"minimum_parties"`
 }
 
@@ -42,7 +43,8 @@ func (p Policy) Validate() error {
 	}
 	for _, m := range p.Mechanisms {
 		if !slices.Contains(kinds.Mechanisms(), m) {
-			return fmt.Errorf("mechanisms: %q is none of %s", m, strings.Join(kinds.Mechanisms(), ", "))
+			return fmt.Errorf("mechanisms: %q is none of %s", m,
+				strings.Join(kinds.Mechanisms(), ", "))
 		}
 	}
 	if p.MinimumParties < 2 {

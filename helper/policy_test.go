@@ -9,10 +9,11 @@ import (
 	"caucus/study"
 )
 
-// TestPolicy: the zero policy serves nothing; a refusal names the field that would have to allow the
-// plan.
+// TestPolicy: the zero policy serves nothing; a refusal names the field that would have to allow
+// the plan.
 func TestPolicy(t *testing.T) {
-	plan := study.Plan{Kind: "classify", Mechanism: "tally", Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Noise: study.NoiseAggregators, Minimum: 5, Floor: 4}
+	plan := study.Plan{Kind: "classify", Mechanism: "tally", Unit: privacy.Record, Epsilon: 1,
+		Delta: 1e-6, Noise: study.NoiseAggregators, Minimum: 5, Floor: 4}
 	good := Policy{
 		Kinds: []string{"classify"}, Mechanisms: []string{"tally"}, MinimumParties: 4,
 		Study: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}},

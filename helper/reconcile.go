@@ -25,18 +25,21 @@ type Reconciled struct {
 	Pins Pins `json:"pins"`
 }
 
-// Reconcile lets a stopped helper answer again after its folder was restored from a backup. lost has one cost for
-// each ledger entry that the backup lacks; the releases made since the backup state these costs. A new sealing key
-// replaces the old one, and every study without a release by this helper fails. Reconcile also makes a lost head file
-// anew (aggregator.RemakeHead).
+// Reconcile lets a stopped helper answer again after its folder was restored from a backup. lost
+// has one cost for each ledger entry that the backup lacks; the releases made since the backup
+// state these costs. A new sealing key replaces the old one, and every study without a release by
+// this helper fails. Reconcile also makes a lost head file anew (aggregator.RemakeHead).
 func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled, err error) {
-	fail := func(err error) (Reconciled, error) { return r, fmt.Errorf("reconcile helper: %w", err) }
+	fail := func(err error) (Reconciled, error) {
+		return r, fmt.Errorf("reconcile helper: %w", err)
+	}
 	unlock, err := folder.Hold(c.Dir, "another helper")
 	if err != nil {
 		return fail(err)
 	}
 	defer unlock()
-	if err := errors.Join(database.Check(c.path(LedgerFile)), database.Check(c.path(storeFile))); err != nil {
+	if err := errors.Join(database.Check(c.path(LedgerFile)),
+		database.Check(c.path(storeFile))); err != nil {
 		return fail(err)
 	}
 	ledger, err := journal.OpenSQLite(c.path(LedgerFile))
@@ -45,7 +48,9 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	}
 	sealed, err := protocol.LoadSealingKey(c.path(sealingFile))
 	if err == nil {
-		err = aggregator.RemakeHead(ctx, aggregator.Config{Store: c.path(storeFile), Head: c.headFile(), Journal: ledger, Sealing: sealed}, int64(len(lost)))
+		err = aggregator.RemakeHead(ctx,
+			aggregator.Config{Store: c.path(storeFile), Head: c.headFile(), Journal: ledger,
+				Sealing: sealed}, int64(len(lost)))
 	}
 	if err = errors.Join(err, ledger.Close()); err != nil {
 		return fail(err)
@@ -73,8 +78,8 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	if err := s.Close(); err != nil {
 		return fail(err)
 	}
-	// From here on nothing encrypted to the old key opens. The ledger is corrected last. If the process is killed
-	// earlier, Reconcile runs again and makes another key.
+	// From here on nothing encrypted to the old key opens. The ledger is corrected last. If the
+	// process is killed earlier, Reconcile runs again and makes another key.
 	sealing, err := protocol.NewSealingKey()
 	if err != nil {
 		return fail(err)

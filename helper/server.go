@@ -59,7 +59,8 @@ func (s *Server) open() error {
 		return err
 	}
 	s.closers = append(s.closers, func() error { unlock(); return nil })
-	if err := database.Upgrade(context.Background(), journal.SQLite(c.path(LedgerFile)), aggregator.SQLite(c.path(storeFile))); err != nil {
+	if err := database.Upgrade(context.Background(), journal.SQLite(c.path(LedgerFile)),
+		aggregator.SQLite(c.path(storeFile))); err != nil {
 		return err
 	}
 	if err := s.openFiles(); err != nil {
@@ -80,7 +81,9 @@ func (s *Server) open() error {
 			return fmt.Errorf("listen for metrics: %w", err)
 		}
 		s.watched = webpage.Server(webpage.Loopback(s.pages()), c.Log)
-		s.closers = append(s.closers, func() error { return errors.Join(s.watched.Close(), ignoreClosed(s.watch.Close())) })
+		s.closers = append(s.closers, func() error {
+			return errors.Join(s.watched.Close(), ignoreClosed(s.watch.Close()))
+		})
 	}
 	return nil
 }
@@ -107,7 +110,8 @@ func (s *Server) openFiles() error {
 	if _, err := privacy.Verify(context.Background(), s.ledger); err != nil {
 		return fmt.Errorf("%w: restore a backup of the whole folder", err)
 	}
-	on := &shelf{dir: c.path(shelfFolder), policy: c.Policy, maxPool: c.MaxPool, maxPlans: c.MaxPlans, maxStored: c.MaxStored}
+	on := &shelf{dir: c.path(shelfFolder), policy: c.Policy, maxPool: c.MaxPool,
+		maxPlans: c.MaxPlans, maxStored: c.MaxStored}
 	s.server, err = aggregator.Open(context.Background(), aggregator.Config{
 		Role: shares.Helper, Store: c.path(storeFile), Head: c.headFile(), Journal: s.ledger, Limits: c.Budget,
 		Signer: signer, Other: c.Coordinator, Sealing: sealing, Task: on.task, Shelf: on, Checkpoint: c.Checkpoint,
@@ -119,8 +123,9 @@ func (s *Server) openFiles() error {
 	return err
 }
 
-// serves refuses a study that the policy excludes or whose cost the ledger could not pay beside those of accepted
-// studies, so that parties do not spend on it. The ledger decides again at the release.
+// serves refuses a study that the policy excludes or whose cost the ledger could not pay beside
+// those of accepted studies, so that parties do not spend on it. The ledger decides again at the
+// release.
 func (s *Server) serves(t study.Task) error {
 	if err := s.config.Policy.Check(t.Plan()); err != nil {
 		return err
@@ -168,8 +173,9 @@ func (s *Server) Addr() string { return s.listener.Addr().String() }
 // Pins are the helper's current keys, for its operator to give to others by hand.
 func (s *Server) Pins() Pins { return s.pins }
 
-// Run serves the coordinator until ctx ends, and then completes the calls under way. The process may be killed
-// at any time: every answer to the coordinator was on disk before, and the next start resumes there.
+// Run serves the coordinator until ctx ends, and then completes the calls under way. The process
+// may be killed at any time: every answer to the coordinator was on disk before, and the next start
+// resumes there.
 func (s *Server) Run(ctx context.Context) error {
 	var under sync.WaitGroup
 	if s.watched != nil {

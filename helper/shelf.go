@@ -16,8 +16,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// shelf stores the coordinator's plans with their pools, each in a folder named by the plan's hash. A
-// file with a wrong digest counts as missing, so restoring old files does no harm.
+// shelf stores the coordinator's plans with their pools, each in a folder named by the plan's hash.
+// A file with a wrong digest counts as missing, so restoring old files does no harm.
 type shelf struct {
 	dir       string
 	policy    Policy
@@ -116,11 +116,13 @@ func (s *shelf) held() (all []held, err error) {
 	return all, nil
 }
 
-// Room implements aggregator.Shelf. It removes the oldest plans of studies at rest, which can be sent again.
+// Room implements aggregator.Shelf. It removes the oldest plans of studies at rest, which can be
+// sent again.
 func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if is, err := underWay(h); err != nil || is { // a running study's plan keeps its place, even if its files are lost
+	// a running study's plan keeps its place, even if its files are lost
+	if is, err := underWay(h); err != nil || is {
 		return err
 	}
 	all, err := s.held()
@@ -153,12 +155,15 @@ func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, 
 		if err := os.RemoveAll(s.folder(k.hash)); err != nil {
 			return err
 		}
-		s.recent = slices.DeleteFunc(s.recent, func(t study.Task) bool { return t.Hash() == k.hash })
+		s.recent = slices.DeleteFunc(s.recent, func(t study.Task) bool {
+			return t.Hash() == k.hash
+		})
 	}
 	return nil
 }
 
-// Keep implements aggregator.Shelf. The plan is last: a folder without a plan is unfinished and made again.
+// Keep implements aggregator.Shelf. The plan is last: a folder without a plan is unfinished and
+// made again.
 func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
 	if err := os.MkdirAll(s.folder(h), 0o700); err != nil {
 		return fmt.Errorf("keep plan %s: %w", h, err)

@@ -24,7 +24,8 @@ type brought struct {
 }
 
 func newBrought(t *testing.T, maxPlans int, maxStored int64) *brought {
-	return &brought{&shelf{dir: t.TempDir(), maxPlans: maxPlans, maxStored: maxStored}, t, map[study.Hash]bool{}, 0}
+	return &brought{&shelf{dir: t.TempDir(), maxPlans: maxPlans, maxStored: maxStored}, t,
+		map[study.Hash]bool{}, 0}
 }
 
 func (b *brought) bring(h study.Hash) error {
@@ -52,14 +53,17 @@ func (b *brought) there() (all []int) {
 	return all
 }
 
-// TestRoom: the operator's limits on plans and bytes hold. Plans of idle studies make room, the oldest
-// first. If all studies are under way, a new plan is refused and nothing is lost. A plan of a study
-// under way keeps its place.
+// TestRoom: the operator's limits on plans and bytes hold. Plans of idle studies make room, the
+// oldest first. If all studies are under way, a new plan is refused and nothing is lost. A plan of
+// a study under way keeps its place.
 func TestRoom(t *testing.T) {
-	for name, b := range map[string]*brought{"by plans": newBrought(t, 3, 1<<20), "by bytes": newBrought(t, 100, 3*11+10)} {
+	for name, b := range map[string]*brought{"by plans": newBrought(t, 3, 1<<20),
+		"by bytes": newBrought(t, 100, 3*11+10)} {
 		t.Run(name, func(t *testing.T) {
 			b.t = t
-			if err := os.WriteFile(filepath.Join(b.dir, "notes.txt"), make([]byte, 1000), 0o600); err != nil { // no plan's
+			// no plan's
+			if err := os.WriteFile(filepath.Join(b.dir, "notes.txt"), make([]byte, 1000),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			bring := func(n byte, want ...int) {
@@ -79,7 +83,8 @@ func TestRoom(t *testing.T) {
 			bring(3, 1, 3, 4) // again, as if its files were damaged
 			b.underWay[study.Hash{3}], b.underWay[study.Hash{4}] = true, true
 			err := b.bring(study.Hash{5})
-			if !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "max_plans") || !strings.Contains(err.Error(), "3 of studies under way") {
+			if !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "max_plans") ||
+				!strings.Contains(err.Error(), "3 of studies under way") {
 				t.Errorf("a fourth: %v", err)
 			}
 			if have := b.there(); fmt.Sprint(have) != "[1 3 4]" {
@@ -104,21 +109,28 @@ func TestRoomFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("the store cannot be read")
-	if err := b.Room(study.Hash{2}, 11, func(h study.Hash) (bool, error) { return false, broken }); !errors.Is(err, broken) {
+	if err := b.Room(study.Hash{2}, 11, func(h study.Hash) (bool, error) {
+		return false, broken
+	}); !errors.Is(err, broken) {
 		t.Errorf("have %v", err)
 	}
 	if len(b.there()) != 1 {
 		t.Error("a plan was let go of")
 	}
-	if _, err := b.task(context.Background(), study.Hash{2}); !errors.Is(err, protocol.ErrNotFound) {
+	if _, err := b.task(context.Background(), study.Hash{2}); !errors.Is(err,
+		protocol.ErrNotFound) {
 		t.Errorf("a plan that was not brought: %v", err)
 	}
 }
 
-// TestLimits: limits that leave no room for any plan are refused, and the error names the key to change.
+// TestLimits: limits that leave no room for any plan are refused, and the error names the key to
+// change.
 func TestLimits(t *testing.T) {
-	for key, text := range map[string]string{"max_plans": "max_plans: 0", "max_stored": "max_stored: 1000000", "lower max_pool": "max_stored: 20000000\nmax_pool: 20000000"} {
-		if _, err := parseConfig([]byte("budget: none\n" + text)); err == nil || !strings.Contains(err.Error(), key) {
+	for key, text := range map[string]string{"max_plans": "max_plans: 0",
+		"max_stored":     "max_stored: 1000000",
+		"lower max_pool": "max_stored: 20000000\nmax_pool: 20000000"} {
+		if _, err := parseConfig([]byte("budget: none\n" + text)); err == nil ||
+			!strings.Contains(err.Error(), key) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

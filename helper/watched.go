@@ -19,19 +19,25 @@ var (
 	studiesMetric       = prometheus.NewDesc("caucus_helper_studies", "Studies that this helper agreed to, by how far they are here.", []string{"state"}, nil)
 	contributionsMetric = prometheus.NewDesc("caucus_helper_contributions", "Contributions that were checked here, by verdict.", []string{"verdict"}, nil)
 	behindMetric        = prometheus.NewDesc("caucus_helper_behind", "1 where the files were put back to an older state, so that nothing is said of any study.", nil, nil)
-	freeMetric          = prometheus.NewDesc("caucus_helper_disk_free_bytes", "Room on the volume of the helper's folder.", nil, nil)
-	spentMetric         = prometheus.NewDesc("caucus_helper_budget_spent_epsilon", "What this helper's ledger has spent at a unit, at the limit's delta.", []string{"unit"}, nil)
-	limitMetric         = prometheus.NewDesc("caucus_helper_budget_epsilon", "What it may spend at a unit.", []string{"unit"}, nil)
+	freeMetric          = prometheus.NewDesc("caucus_helper_disk_free_bytes",
+		"Room on the volume of the helper's folder.", nil, nil)
+	spentMetric = prometheus.NewDesc("caucus_helper_budget_spent_epsilon", "What this helper's ledger has spent at a unit, at the limit's delta.", []string{"unit"}, nil)
+	limitMetric = prometheus.NewDesc("caucus_helper_budget_epsilon",
+		"What it may spend at a unit.", []string{"unit"}, nil)
 )
 
 const lookTime = 5 * time.Second
 
 func (s *Server) pages() http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collector{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(collector{s}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTime}))
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry,
+		promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTime}))
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "ok")
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := s.ready(r.Context()); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -59,7 +65,8 @@ func (s *Server) ready(ctx context.Context) error {
 type collector struct{ server *Server }
 
 func (s collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{studiesMetric, contributionsMetric, behindMetric, freeMetric, spentMetric, limitMetric} {
+	for _, d := range []*prometheus.Desc{studiesMetric, contributionsMetric, behindMetric,
+		freeMetric, spentMetric, limitMetric} {
 		out <- d
 	}
 }
@@ -79,7 +86,8 @@ func (s collector) Collect(out chan<- prometheus.Metric) {
 		gauge(freeMetric, float64(free))
 	}
 	if n, err := s.server.server.Counts(ctx); err == nil {
-		for state, of := range map[string]int{"accepted": n.Accepted, "open": n.Open, "sealed": n.Sealed, "released": n.Released, "failed": n.Failed} {
+		for state, of := range map[string]int{"accepted": n.Accepted, "open": n.Open,
+			"sealed": n.Sealed, "released": n.Released, "failed": n.Failed} {
 			gauge(studiesMetric, float64(of), state)
 		}
 		gauge(contributionsMetric, float64(n.Right), "accepted")

@@ -12,8 +12,8 @@ import (
 	"caucus/protocol"
 )
 
-// TestWatched: the metrics include those of the process and the disk; a helper that is not ready names
-// each cause.
+// TestWatched: the metrics include those of the process and the disk; a helper that is not ready
+// names each cause.
 func TestWatched(t *testing.T) {
 	must := func(err error) {
 		t.Helper()
@@ -24,7 +24,8 @@ func TestWatched(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "helper")
 	coordinator, err := protocol.NewSigner()
 	must(err)
-	_, err = Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0", Coordinator: coordinator.Key().String()})
+	_, err = Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0",
+		Coordinator: coordinator.Key().String()})
 	must(err)
 	c, err := LoadConfig(dir)
 	must(err)
@@ -38,7 +39,8 @@ func TestWatched(t *testing.T) {
 		return to.Code, to.Body.String()
 	}
 	_, says := get("/metrics")
-	for _, want := range []string{"caucus_helper_disk_free_bytes ", "caucus_helper_behind 0", "go_goroutines ", "process_resident_memory_bytes "} {
+	for _, want := range []string{"caucus_helper_disk_free_bytes ", "caucus_helper_behind 0",
+		"go_goroutines ", "process_resident_memory_bytes "} {
 		if !strings.Contains(says, want) {
 			t.Errorf("metrics do not say %q", want)
 		}
@@ -50,7 +52,8 @@ func TestWatched(t *testing.T) {
 	s.config.MaxPool = math.MaxInt
 	must(s.server.Close()) // its store cannot be read
 	code, says := get("/readyz")
-	if code != http.StatusServiceUnavailable || !strings.Contains(says, "the disk is nearly full") || strings.Count(says, "\n") != 2 {
+	if code != http.StatusServiceUnavailable ||
+		!strings.Contains(says, "the disk is nearly full") || strings.Count(says, "\n") != 2 {
 		t.Errorf("%d %s", code, says)
 	}
 }

@@ -28,9 +28,9 @@ func epsilonOfRenyi(divergence []float64, delta float64) float64 {
 	return math.Max(best, 0)
 }
 
-// sampledGaussian is the divergence at integer order a of one step of the Gaussian mechanism with noise of
-// standard deviation sigma times the sensitivity, on a Poisson sample at a rate, for adding or removing a
-// record (Mironov, Talwar & Zhang 2019, Equation 5).
+// sampledGaussian is the divergence at integer order a of one step of the Gaussian mechanism with
+// noise of standard deviation sigma times the sensitivity, on a Poisson sample at a rate, for
+// adding or removing a record (Mironov, Talwar & Zhang 2019, Equation 5).
 func sampledGaussian(rate, sigma, a float64) float64 {
 	if rate >= 1 {
 		return a / (2 * sigma * sigma)
@@ -54,7 +54,8 @@ func sampledNoise(rate float64, steps int, b privacy.Budget) float64 {
 			if a > 512 {
 				break // the sum is long, and never the best order here
 			}
-			e := float64(steps)*sampledGaussian(rate, sigma, a) + math.Log1p(-1/a) - (math.Log(b.Delta)+math.Log(a))/(a-1)
+			e := float64(steps)*sampledGaussian(rate, sigma, a) +
+				math.Log1p(-1/a) - (math.Log(b.Delta)+math.Log(a))/(a-1)
 			best = math.Min(best, e)
 		}
 		return best <= b.Epsilon

@@ -10,7 +10,8 @@ import (
 // TestSampledGaussianIsNumeric: the closed form at an integer order is the
 // integral E[(mixture/normal)^α] that it stands for.
 func TestSampledGaussianIsNumeric(t *testing.T) {
-	for _, c := range []struct{ rate, sigma, order float64 }{{.01, 1, 2}, {.1, 2, 8}, {.3, .9, 4}, {1, 1.5, 3}} {
+	for _, c := range []struct{ rate, sigma, order float64 }{{.01, 1, 2}, {.1, 2, 8}, {.3, .9, 4},
+		{1, 1.5, 3}} {
 		sum, step := 0.0, 1e-3
 		for x := -40.0; x < 60; x += step {
 			base := math.Exp(-x*x/(2*c.sigma*c.sigma)) / (c.sigma * math.Sqrt(2*math.Pi))

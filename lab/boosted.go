@@ -18,8 +18,8 @@ import (
 //go:embed boosted.py
 var boostedScript []byte
 
-// boosted is the accuracy on the test records of scikit-learn's boosted trees trained on some private
-// records, by the Python that CAUCUS_PYTHON names; 0 where it names none.
+// boosted is the accuracy on the test records of scikit-learn's boosted trees trained on some
+// private records, by the Python that CAUCUS_PYTHON names; 0 where it names none.
 func boosted(ctx context.Context, d *simulate.Deal, rows []int) (float64, error) {
 	python := os.Getenv("CAUCUS_PYTHON")
 	if python == "" {
@@ -30,11 +30,13 @@ func boosted(ctx context.Context, d *simulate.Deal, rows []int) (float64, error)
 		return 0, err
 	}
 	defer os.RemoveAll(folder)
-	script, train, test := filepath.Join(folder, "boosted.py"), filepath.Join(folder, "train.csv"), filepath.Join(folder, "test.csv")
+	script, train, test := filepath.Join(folder, "boosted.py"), filepath.Join(folder,
+		"train.csv"), filepath.Join(folder, "test.csv")
 	if err := os.WriteFile(script, boostedScript, 0o600); err != nil {
 		return 0, err
 	}
-	for name, records := range map[string]*dataset.Records{train: d.Private.Select(rows), test: d.Test.All()} {
+	for name, records := range map[string]*dataset.Records{train: d.Private.Select(rows),
+		test: d.Test.All()} {
 		if err := writeEncoded(name, records); err != nil {
 			return 0, err
 		}

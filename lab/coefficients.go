@@ -20,12 +20,13 @@ import (
 	"caucus/study/simulate"
 )
 
-// coefficientsExperiment measures how often the intervals of a cross release's coefficients hold what they are
-// of.
+// coefficientsExperiment measures how often the intervals of a cross release's coefficients hold
+// what they are of.
 //
-// A set's records, at most populationMost of them, are the population. Pool and records are drawn from it with
-// replacement, so that the truth is known: the coefficients that logistic regression has on the whole
-// population, without ridge, in the schema's columns ("columns"), and on the plan's map ("map").
+// A set's records, at most populationMost of them, are the population. Pool and records are drawn
+// from it with replacement, so that the truth is known: the coefficients that logistic regression
+// has on the whole population, without ridge, in the schema's columns ("columns"), and on the
+// plan's map ("map").
 func coefficientsExperiment() experiment {
 	return experiment{
 		Name:   "coefficients",
@@ -43,7 +44,8 @@ type coefficientSet struct {
 }
 
 var (
-	coefficientSets = []coefficientSet{{"adult", true}, {"hospitals", true}, {"phishing", false}, {"higgs_sample", false}, {"kddcup99", false}}
+	coefficientSets = []coefficientSet{{"adult", true}, {"hospitals", true}, {"phishing", false},
+		{"higgs_sample", false}, {"kddcup99", false}}
 	// coefficientPlans are sites with so many records each.
 	coefficientPlans    = [][2]int{{3, 1000}, {12, 1000}, {12, 2500}}
 	coefficientEpsilons = []float64{.3, 1, 3}
@@ -67,8 +69,12 @@ func coefficientsTasks(l *lab) (tasks []task, err error) {
 		population := sync.OnceValues(func() (*population, error) { return newPopulation(l, s) })
 		for _, plan := range plans {
 			for number := range l.draws(coefficientDraws) {
-				c := coefficientDraw{set: s, population: population, sites: plan[0], records: plan[1], number: number}
-				tasks = append(tasks, task{Key: c.key(), Run: func(ctx context.Context, out *results) error { return c.run(ctx, l, out) }})
+				c := coefficientDraw{set: s, population: population, sites: plan[0],
+					records: plan[1], number: number}
+				tasks = append(tasks,
+					task{Key: c.key(), Run: func(ctx context.Context, out *results) error {
+						return c.run(ctx, l, out)
+					}})
 			}
 		}
 	}
@@ -103,8 +109,9 @@ func newPopulation(l *lab, s coefficientSet) (*population, error) {
 	return p, nil
 }
 
-// logistic is the minimiser of the logistic risk of rows x with classes 0 and 1, by Newton's method with halved
-// steps; of directions that no row has it has nothing. Its ridge of 1e-9 holds what separates.
+// logistic is the minimiser of the logistic risk of rows x with classes 0 and 1, by Newton's method
+// with halved steps; of directions that no row has it has nothing. Its ridge of 1e-9 holds what
+// separates.
 func logistic(x *mat.Dense, y []int) *mat.VecDense {
 	const ridge, steps = 1e-9, 60
 	n, d := x.Dims()
@@ -135,7 +142,8 @@ func logistic(x *mat.Dense, y []int) *mat.VecDense {
 		}
 		var factor mat.Cholesky
 		step := mat.NewVecDense(d, nil)
-		if !factor.Factorize(h) || factor.SolveVecTo(step, g) != nil && step.AtVec(0) != step.AtVec(0) {
+		if !factor.Factorize(h) || factor.SolveVecTo(step, g) != nil &&
+			step.AtVec(0) != step.AtVec(0) {
 			break
 		}
 		next, f := mat.NewVecDense(d, nil), 1.0
@@ -192,7 +200,9 @@ func (c coefficientDraw) run(ctx context.Context, l *lab, out *results) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		t, err := d.Task(study.Proposal{Name: "coefficients", Unit: privacy.Record, Epsilon: epsilon, Delta: atHammDelta(), Mechanism: "cross", Map: dataset.Components{Project: dataset.Auto}})
+		t, err := d.Task(study.Proposal{Name: "coefficients", Unit: privacy.Record,
+			Epsilon: epsilon, Delta: atHammDelta(), Mechanism: "cross",
+			Map: dataset.Components{Project: dataset.Auto}})
 		if err != nil {
 			return err
 		}
@@ -203,11 +213,14 @@ func (c coefficientDraw) run(ctx context.Context, l *lab, out *results) error {
 	return nil
 }
 
-// one release, by the same steps as a real one but for normal noise of the same variance in place of integers.
-func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, rng *rand.Rand, out *results) error {
+// one release, by the same steps as a real one but for normal noise of the same variance in place
+// of integers.
+func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, rng *rand.Rand,
+	out *results) error {
 	plan, pool := t.Plan(), t.Pool()
 	dim := pool.Dim()
-	bound := privacy.Bound{Unit: plan.Unit, L1: aggregation.CrossL1(dim), L2sq: aggregation.CrossL2sq, Cells: 2 * dim}
+	bound := privacy.Bound{Unit: plan.Unit, L1: aggregation.CrossL1(dim),
+		L2sq: aggregation.CrossL2sq, Cells: 2 * dim}
 	mechanism, err := plan.Calibrate(bound, 2*dim)
 	if err != nil {
 		return err
@@ -218,7 +231,10 @@ func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, 
 	for j, v := range aggregation.CrossSums(plan.Mapped(d.Private.All()), d.Private.Y, 2) {
 		sums[j] = float64(v) + math.Sqrt(variance*float64(c.sites))*rng.NormFloat64()
 	}
-	fit, err := aggregation.FitCross(pool, sums, aggregation.CrossTerms{FitTerms: aggregation.FitTerms{Classes: 2}, Deviation: aggregation.CrossDeviation(variance, c.sites, n), Records: n, Tilt: true, Keep: .1}, rng)
+	fit, err := aggregation.FitCross(pool, sums,
+		aggregation.CrossTerms{FitTerms: aggregation.FitTerms{Classes: 2},
+			Deviation: aggregation.CrossDeviation(variance, c.sites,
+				n), Records: n, Tilt: true, Keep: .1}, rng)
 	if err != nil {
 		return err
 	}
@@ -233,9 +249,12 @@ func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, 
 		if !(math.Abs(onColumns) < tooLarge) {
 			continue
 		}
-		out.add("set", c.set.name, "chosen", c.set.chosen, "sites", c.sites, "records", c.records, "epsilon", plan.Epsilon, "draw", c.number,
-			"contrast", e.Coefficient.Words(), "place", i, "value", e.Value, "sd", e.SD, "again", e.Again, "seen", e.Seen, "kept", e.Kept, "rows", e.Rows,
-			"told", e.LogOdds != nil, "slope_sd", slope, "drift", fit.Remains.Found(), "tilted", fit.Tilted, "features", dim-1, "map", onMap, "columns", onColumns)
+		out.add("set", c.set.name, "chosen", c.set.chosen, "sites", c.sites, "records", c.records,
+			"epsilon", plan.Epsilon, "draw", c.number,
+			"contrast", e.Coefficient.Words(), "place", i, "value", e.Value, "sd", e.SD, "again",
+			e.Again, "seen", e.Seen, "kept", e.Kept, "rows", e.Rows,
+			"told", e.LogOdds != nil, "slope_sd", slope, "drift", fit.Remains.Found(), "tilted",
+			fit.Tilted, "features", dim-1, "map", onMap, "columns", onColumns)
 	}
 	return nil
 }
@@ -286,11 +305,13 @@ func shownCoefficients(r *results) (out []coefficientRow, all int) {
 			}
 			return v
 		}
-		if !(number("slope_sd") <= mostSlopeOff) || row["drift"] == "true" || row["tilted"] == "true" {
+		if !(number("slope_sd") <= mostSlopeOff) || row["drift"] == "true" ||
+			row["tilted"] == "true" {
 			continue
 		}
 		all++
-		c := aggregation.Contrast{Value: number("value"), SD: number("sd"), Again: number("again"), Seen: row["seen"] == "true"}
+		c := aggregation.Contrast{Value: number("value"), SD: number("sd"), Again: number("again"),
+			Seen: row["seen"] == "true"}
 		if classifier.Untold(c, number("kept"), int(number("rows"))) == "" {
 			out = append(out, coefficientRow{c, number("map"), number("columns")})
 		}
@@ -347,7 +368,8 @@ func coefficientsReport(l *lab, r *results, p *page) error {
 			for _, epsilon := range coefficientEpsilons {
 				at := of.where("sites", plan[0], "records", plan[1], "epsilon", epsilon)
 				if _, all := shownCoefficients(at); all > 0 {
-					cells = append(cells, row(fmt.Sprintf("%s, %d × %d, %g", s.name, plan[0], plan[1], epsilon), at))
+					cells = append(cells,
+						row(fmt.Sprintf("%s, %d × %d, %g", s.name, plan[0], plan[1], epsilon), at))
 				}
 			}
 		}

@@ -16,7 +16,8 @@ func TestShownCoefficients(t *testing.T) {
 		"no slope":        {.2, false, false, 0, 0},
 	} {
 		r := &results{}
-		r.add("slope_sd", of.slope, "drift", of.drift, "tilted", of.tilted, "value", 1.0, "sd", .5, "again", .01, "seen", true, "kept", 1.0, "rows", 40, "map", 1.0, "columns", 1.1)
+		r.add("slope_sd", of.slope, "drift", of.drift, "tilted", of.tilted, "value", 1.0, "sd", .5,
+			"again", .01, "seen", true, "kept", 1.0, "rows", 40, "map", 1.0, "columns", 1.1)
 		if told, all := shownCoefficients(r); len(told) != of.told || all != of.releases {
 			t.Errorf("%s: %d of %d, want %d of %d", name, len(told), all, of.told, of.releases)
 		}

@@ -9,16 +9,19 @@ import (
 	"caucus/aggregation/ratio"
 )
 
-// constrained estimates class shares ρ by the mixture of the paper with P̃α in the simplex from the start:
+// constrained estimates class shares ρ by the mixture of the paper with P̃α in the simplex from the
+// start:
 //
 //	min over α of ‖Σ α_iΦ_i − Φ_U‖²  where  Σα_i = 1, ρ = P̃α ≥ 0.
 //
-// Of all α with P̃α = ρ the best leaves (ρ−free)ᵀ(P̃KP̃ᵀ)⁺(ρ−free), K = G⁻¹ restricted to Σα = 1 and G the Gram
-// of the sets. It does no better than the estimators that caucus has, and stands in the tables beside them.
+// Of all α with P̃α = ρ the best leaves (ρ−free)ᵀ(P̃KP̃ᵀ)⁺(ρ−free), K = G⁻¹ restricted to Σα = 1
+// and G the Gram of the sets. It does no better than the estimators that caucus has, and stands in
+// the tables beside them.
 type constrained struct {
 	kernel ratio.Kernel
 	sets   []ratio.Set
-	linear *mat.Dense // c×M: free = offset + linear·g, g the inner products of the target with the sets
+	// c×M: free = offset + linear·g, g the inner products of the target with the sets
+	linear *mat.Dense
 	offset []float64
 	metric *mat.Dense // c×c
 }
@@ -63,7 +66,8 @@ func newConstrained(sets []ratio.Set, k ratio.Kernel) constrained {
 			among.Set(i, j, among.At(i, j)-ones[i]*ones[j]/total)
 		}
 	}
-	out := constrained{kernel: k, sets: sets, linear: mat.NewDense(c, m, nil), offset: make([]float64, c), metric: mat.NewDense(c, c, nil)}
+	out := constrained{kernel: k, sets: sets, linear: mat.NewDense(c, m, nil),
+		offset: make([]float64, c), metric: mat.NewDense(c, c, nil)}
 	out.linear.Mul(shares, among)
 	for j := range c {
 		for i, v := range ones {

@@ -33,7 +33,8 @@ func drawnSet(rng *rand.Rand, n int, shares ...float64) ratio.Set {
 // published.
 func TestConstrained(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	sets := []ratio.Set{drawnSet(rng, 60, .7, .2, .1), drawnSet(rng, 60, .1, .7, .2), drawnSet(rng, 60, .2, .1, .7), drawnSet(rng, 60, .4, .3, .3)}
+	sets := []ratio.Set{drawnSet(rng, 60, .7, .2, .1), drawnSet(rng, 60, .1, .7, .2),
+		drawnSet(rng, 60, .2, .1, .7), drawnSet(rng, 60, .4, .3, .3)}
 	c := newConstrained(sets, ratio.RBF(.1))
 	for _, of := range []struct{ truth, want []float64 }{
 		{[]float64{.2, .3, .5}, []float64{0.15675657943116353, 0.33535528545262644, 0.50788813511621}},
@@ -58,7 +59,8 @@ func TestConstrainedWithAlikeSets(t *testing.T) {
 			sets = append(sets, drawnSet(rng, 200, 1-p, p))
 		}
 		// The error of a sound estimate has a deviation of about .05.
-		if got := newConstrained(sets, ratio.RBF(.1)).estimate(drawnSet(rng, 200, .7, .3).Rows)[1]; math.Abs(got-.3) > .25 {
+		if got := newConstrained(sets,
+			ratio.RBF(.1)).estimate(drawnSet(rng, 200, .7, .3).Rows)[1]; math.Abs(got-.3) > .25 {
 			t.Errorf("draw %d: share %.3f, truth .3", i, got)
 		}
 	}
@@ -83,7 +85,8 @@ func TestNearestShares(t *testing.T) {
 		got := nearestShares(&h, free)
 		for a := range 51 {
 			for b := range 51 - a {
-				if p := []float64{float64(a) / 50, float64(b) / 50, float64(50-a-b) / 50}; off(p) < off(got)-1e-9 {
+				if p := []float64{float64(a) / 50, float64(b) / 50,
+					float64(50-a-b) / 50}; off(p) < off(got)-1e-9 {
 					t.Fatalf("%v is nearer to %v than %v", p, free, got)
 				}
 			}
@@ -105,8 +108,10 @@ func TestProtocols(t *testing.T) {
 			t.Fatal(protocol, len(samples), err)
 		}
 		for _, s := range samples {
-			if got := ratio.SharesOfLabels(d.TestY, s.Rows, 3); len(s.Rows) != 90 || !slices.Equal(got, s.Shares) {
-				t.Fatalf("%s: %d rows of shares %v, said to be %v", protocol, len(s.Rows), got, s.Shares)
+			if got := ratio.SharesOfLabels(d.TestY, s.Rows, 3); len(s.Rows) != 90 ||
+				!slices.Equal(got, s.Shares) {
+				t.Fatalf("%s: %d rows of shares %v, said to be %v", protocol, len(s.Rows), got,
+					s.Shares)
 			}
 			for _, r := range s.Rows {
 				if d.TestY[r] < 0 {

@@ -9,9 +9,9 @@ import (
 	"caucus/learners"
 )
 
-// coordinates are a public change of features for gradient rivals, made from the pool: x ↦ xT/R, cut to norm 1.
-// Plain gradient descent on principal components would need hundreds of rounds for the small ones, each paid
-// for with noise; rivals get the pool's help, as votes do.
+// coordinates are a public change of features for gradient rivals, made from the pool: x ↦ xT/R,
+// cut to norm 1. Plain gradient descent on principal components would need hundreds of rounds for
+// the small ones, each paid for with noise; rivals get the pool's help, as votes do.
 type coordinates struct {
 	t      *mat.Dense
 	radius float64 // R, a high quantile of ‖xT‖ over the pool

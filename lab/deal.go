@@ -52,7 +52,8 @@ func (d *mappedDeal) task(s study.Proposal) (study.Finisher, error) {
 }
 
 // release runs a proposal; accuracy is on the test records.
-func (d *mappedDeal) release(ctx context.Context, s study.Proposal) (run simulate.Run, accuracy float64, err error) {
+func (d *mappedDeal) release(ctx context.Context, s study.Proposal) (run simulate.Run,
+	accuracy float64, err error) {
 	task, err := d.task(s)
 	if err != nil {
 		return run, 0, err
@@ -74,10 +75,12 @@ func (d *mappedDeal) tally(u privacy.Unit) (*aggregation.Tally, error) {
 }
 
 func (d *mappedDeal) votes(u privacy.Unit) (study.Finisher, error) {
-	return d.task(study.Proposal{Mechanism: "none", Unit: u, Noise: study.NoiseCoordinator, Epsilon: 1})
+	return d.task(study.Proposal{Mechanism: "none", Unit: u, Noise: study.NoiseCoordinator,
+		Epsilon: 1})
 }
 
-// alone is the mean accuracy of what each of the first parties, at most so many, reaches with its own records.
+// alone is the mean accuracy of what each of the first parties, at most so many, reaches with its
+// own records.
 func (d *mappedDeal) alone(most int) (float64, error) {
 	task, err := d.votes(privacy.Party)
 	if err != nil {
@@ -87,7 +90,8 @@ func (d *mappedDeal) alone(most int) (float64, error) {
 	total := 0.0
 	for i := range n {
 		in := d.Inputs(i)
-		if model, _ := classify.TrainLocal(context.Background(), task.Plan(), task.Words().Learner, in.Records, in.Rng(0), false); model != nil {
+		if model, _ := classify.TrainLocal(context.Background(), task.Plan(), task.Words().Learner,
+			in.Records, in.Rng(0), false); model != nil {
 			total += rightShare(model.Predict(d.TestX), d.TestY) / float64(n)
 		}
 	}

@@ -20,13 +20,16 @@ import (
 // known here. The guarantee hides one label of the set.
 type distortion struct {
 	mechanism privacy.Mechanism
-	expected  float64 // the forecast that auto compares, by public numbers and before projection; +Inf where it depends on the counts
-	mean, sd  float64 // of Σ|released share − true share| over the draws
-	draws     int
+	// the forecast that auto compares, by public numbers and before projection; +Inf where it
+	// depends on the counts
+	expected float64
+	mean, sd float64 // of Σ|released share − true share| over the draws
+	draws    int
 }
 
 // distortionOf releases counts, not all 0, so many times through a simulation ledger.
-func distortionOf(ctx context.Context, name string, counts []int64, budget privacy.Budget, draws int, seed uint64) (distortion, error) {
+func distortionOf(ctx context.Context, name string, counts []int64, budget privacy.Budget,
+	draws int, seed uint64) (distortion, error) {
 	d := distortion{draws: draws}
 	total := int64(0)
 	for _, n := range counts {
@@ -35,7 +38,8 @@ func distortionOf(ctx context.Context, name string, counts []int64, budget priva
 		}
 		total += n
 	}
-	terms := privacy.CountTerms{Unit: privacy.Label, Classes: len(counts), Total: total, Budget: budget}
+	terms := privacy.CountTerms{Unit: privacy.Label, Classes: len(counts), Total: total,
+		Budget: budget}
 	var err error
 	if d.mechanism, err = privacy.CalibrateCounts(name, terms); err != nil {
 		return d, err
@@ -97,8 +101,10 @@ func (d distortion) row(name string, counts []int64) []string {
 	if !d.releasable(len(counts)) {
 		released = "simulation only: " + whyNotReleased[d.mechanism.Name()]
 	}
-	return []string{name, d.mechanism.Name(), fmt.Sprintf("%.4f", d.mean), fmt.Sprintf("%.4f", d.sd/math.Sqrt(float64(d.draws))),
-		fmt.Sprintf("%.4f", d.sd), fmt.Sprint(d.draws), expected, strings.Join(parameters, ", "), released}
+	return []string{name, d.mechanism.Name(), fmt.Sprintf("%.4f", d.mean),
+		fmt.Sprintf("%.4f", d.sd/math.Sqrt(float64(d.draws))),
+		fmt.Sprintf("%.4f", d.sd), fmt.Sprint(d.draws), expected, strings.Join(parameters,
+			", "), released}
 }
 
 // given is a value of the environment, or the default.
@@ -126,22 +132,26 @@ func numberOf(text string) (float64, error) { return strconv.ParseFloat(text, 64
 //	CAUCUS_DRAWS                   how often to draw (default 2000, of dirichlet 50, which takes long)
 //	CAUCUS_SEED                    of the simulated noise (default 1)
 func TestDistortion(t *testing.T) {
-	counts := given(t, "CAUCUS_COUNTS", []int64{50, 50, 50, 50, 800}, func(text string) (counts []int64, err error) {
-		for part := range strings.SplitSeq(text, ",") {
-			n, e := strconv.ParseInt(part, 10, 64)
-			counts, err = append(counts, n), cmp.Or(err, e)
-		}
-		return counts, err
-	})
-	budget := privacy.Budget{Epsilon: given(t, "CAUCUS_EPSILON", .05, numberOf), Delta: given(t, "CAUCUS_DELTA", .05, numberOf)}
-	draws, seed := given(t, "CAUCUS_DRAWS", 0, strconv.Atoi), given(t, "CAUCUS_SEED", 1, strconv.Atoi)
+	counts := given(t, "CAUCUS_COUNTS", []int64{50, 50, 50, 50, 800},
+		func(text string) (counts []int64, err error) {
+			for part := range strings.SplitSeq(text, ",") {
+				n, e := strconv.ParseInt(part, 10, 64)
+				counts, err = append(counts, n), cmp.Or(err, e)
+			}
+			return counts, err
+		})
+	budget := privacy.Budget{Epsilon: given(t, "CAUCUS_EPSILON", .05, numberOf),
+		Delta: given(t, "CAUCUS_DELTA", .05, numberOf)}
+	draws, seed := given(t, "CAUCUS_DRAWS", 0, strconv.Atoi), given(t, "CAUCUS_SEED", 1,
+		strconv.Atoi)
 	names := privacy.CountMechanisms()
 	if one := os.Getenv("CAUCUS_MECHANISM"); one != "" {
 		names = []string{one}
 	}
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.Join([]string{"mechanism", "sampler", "mean L1", "±", "deviation", "draws", "expected", "parameters", "released"}, "\t"))
+	fmt.Fprintln(w, strings.Join([]string{"mechanism", "sampler", "mean L1", "±", "deviation",
+		"draws", "expected", "parameters", "released"}, "\t"))
 	for _, name := range names {
 		some := 2000
 		if name == "dirichlet" {
@@ -154,7 +164,8 @@ func TestDistortion(t *testing.T) {
 		fmt.Fprintln(w, strings.Join(d.row(name, counts), "\t"))
 	}
 	w.Flush()
-	t.Logf("counts %v, ε = %g, δ = %g for each label\n%s", counts, budget.Epsilon, budget.Delta, &out)
+	t.Logf("counts %v, ε = %g, δ = %g for each label\n%s", counts, budget.Epsilon, budget.Delta,
+		&out)
 }
 
 // TestDistortionIsThatOfNoise: no noise moves nothing, more ε moves less, the same seed gives
@@ -163,7 +174,8 @@ func TestDistortionIsThatOfNoise(t *testing.T) {
 	counts, draws := []int64{50, 50, 50, 50, 800}, 40
 	at := func(mechanism string, epsilon float64) distortion {
 		t.Helper()
-		d, err := distortionOf(t.Context(), mechanism, counts, privacy.Budget{Epsilon: epsilon, Delta: 0.05}, draws, 1)
+		d, err := distortionOf(t.Context(), mechanism, counts,
+			privacy.Budget{Epsilon: epsilon, Delta: 0.05}, draws, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,10 +189,12 @@ func TestDistortionIsThatOfNoise(t *testing.T) {
 			t.Errorf("%s may be released, or nothing says why not", name)
 		}
 	}
-	if d := at("dirichlet-paper", 1); !strings.Contains(strings.Join(d.row("", counts), " "), "sigma of these counts ") {
+	if d := at("dirichlet-paper", 1); !strings.Contains(strings.Join(d.row("", counts), " "),
+		"sigma of these counts ") {
 		t.Errorf("as published: %v", d.row("", counts))
 	}
-	for _, mechanism := range []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "auto"} {
+	for _, mechanism := range []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet",
+		"laplace-prior", "auto"} {
 		little, much := at(mechanism, 0.05), at(mechanism, 5)
 		if !(little.mean > 2*much.mean) || !little.releasable(5) {
 			t.Errorf("%s: ε = 0.05 moves %g, ε = 5 %g", mechanism, little.mean, much.mean)
@@ -201,7 +215,8 @@ func TestDistortionIsThatOfNoise(t *testing.T) {
 		"no ε":        {counts, "laplace", 0},
 		"unknown one": {counts, "wishes", 1},
 	} {
-		if _, err := distortionOf(t.Context(), c.mechanism, c.counts, privacy.Budget{Epsilon: c.epsilon, Delta: 0.05}, 1, 1); err == nil {
+		if _, err := distortionOf(t.Context(), c.mechanism, c.counts,
+			privacy.Budget{Epsilon: c.epsilon, Delta: 0.05}, 1, 1); err == nil {
 			t.Errorf("%s is not refused", name)
 		}
 	}

@@ -71,9 +71,10 @@ func (l labelled) addGradient(to, w []float64, rows []int) {
 	}
 }
 
-// fedAvg is differentially private federated averaging of a softmax model (McMahan, Ramage, Talwar & Zhang
-// 2018), all parties in every round: each takes local steps of gradient descent from the common weights, its
-// change is clipped to norm Clip, and the mean of the changes is added with noise.
+// fedAvg is differentially private federated averaging of a softmax model (McMahan, Ramage, Talwar
+// & Zhang 2018), all parties in every round: each takes local steps of gradient descent from the
+// common weights, its change is clipped to norm Clip, and the mean of the changes is added with
+// noise.
 type fedAvg struct {
 	Rounds int
 	Clip   float64
@@ -81,9 +82,10 @@ type fedAvg struct {
 	Rate   float64 // of each step
 }
 
-// fedAvgGrid is the declared grid: rounds, and clips in units of the radius of the coordinates, in which a good
-// model has norm of order 1 (its scores then vary by about 2). Reported are the middle of the grid, the same
-// for all sets and ε, and the best on the test records, an oracle in this rival's favour.
+// fedAvgGrid is the declared grid: rounds, and clips in units of the radius of the coordinates, in
+// which a good model has norm of order 1 (its scores then vary by about 2). Reported are the middle
+// of the grid, the same for all sets and ε, and the best on the test records, an oracle in this
+// rival's favour.
 func fedAvgGrid(c coordinates, quick bool) []fedAvg {
 	rounds, clips := []int{1, 3, 10}, []float64{.1, .3, 1}
 	if quick {
@@ -98,13 +100,15 @@ func fedAvgGrid(c coordinates, quick bool) []fedAvg {
 	return grid
 }
 
-// train hides each party: replacing one moves the sum of a round's changes by at most 2·Clip, and rounds add in
-// zero-concentrated privacy (which is the Rényi curve αρ), so every coordinate gets noise of variance
-// (2·Clip)²·Rounds/(2ρ).
-func (f fedAvg) train(l labelled, parties [][]int, b privacy.Budget, rng *rand.Rand) learners.Linear {
+// train hides each party: replacing one moves the sum of a round's changes by at most 2·Clip, and
+// rounds add in zero-concentrated privacy (which is the Rényi curve αρ), so every coordinate gets
+// noise of variance (2·Clip)²·Rounds/(2ρ).
+func (f fedAvg) train(l labelled, parties [][]int, b privacy.Budget,
+	rng *rand.Rand) learners.Linear {
 	sigma := 2 * f.Clip * math.Sqrt(float64(f.Rounds)/(2*privacy.RhoOf(b)))
 	w := make([]float64, l.weights())
-	sum, local, gradient := make([]float64, len(w)), make([]float64, len(w)), make([]float64, len(w))
+	sum, local, gradient := make([]float64, len(w)), make([]float64, len(w)), make([]float64,
+		len(w))
 	for range f.Rounds {
 		clear(sum)
 		for _, rows := range parties {
@@ -118,7 +122,8 @@ func (f fedAvg) train(l labelled, parties [][]int, b privacy.Budget, rng *rand.R
 				floats.AddScaled(local, -f.Rate/float64(len(rows)), gradient)
 			}
 			floats.Sub(local, w)
-			floats.AddScaled(sum, math.Min(1, f.Clip/math.Max(floats.Norm(local, 2), 1e-300)), local)
+			floats.AddScaled(sum, math.Min(1, f.Clip/math.Max(floats.Norm(local, 2), 1e-300)),
+				local)
 		}
 		for j := range w {
 			w[j] += (sum[j] + sigma*rng.NormFloat64()) / float64(len(parties))
@@ -127,9 +132,10 @@ func (f fedAvg) train(l labelled, parties [][]int, b privacy.Budget, rng *rand.R
 	return learners.NewLinear(w, l.Classes)
 }
 
-// fedSGD hides each record, at sites: in every round each site sends the sum of its records' gradients with
-// noise of its own, or the sum of all gets noise once. Full batches need no sampling and no clipping, because
-// gradients are bounded; replacing a record moves a round's sum by at most twice the bound.
+// fedSGD hides each record, at sites: in every round each site sends the sum of its records'
+// gradients with noise of its own, or the sum of all gets noise once. Full batches need no sampling
+// and no clipping, because gradients are bounded; replacing a record moves a round's sum by at most
+// twice the bound.
 type fedSGD struct {
 	Rounds int
 	Rate   float64
@@ -145,7 +151,8 @@ func (f fedSGD) train(l labelled, b privacy.Budget, rng *rand.Rand) learners.Lin
 		all[i] = i
 	}
 	sigma := 2 * l.reach() * math.Sqrt(float64(f.Rounds)/(2*privacy.RhoOf(b))) * math.Sqrt(float64(f.Sites))
-	w, mean, g := make([]float64, l.weights()), make([]float64, l.weights()), make([]float64, l.weights())
+	w, mean, g := make([]float64, l.weights()), make([]float64, l.weights()), make([]float64,
+		l.weights())
 	for t := range f.Rounds {
 		clear(g)
 		l.addGradient(g, w, all)
@@ -159,9 +166,9 @@ func (f fedSGD) train(l labelled, b privacy.Budget, rng *rand.Rand) learners.Lin
 	return learners.NewLinear(mean, l.Classes)
 }
 
-// dpSGD is noisy stochastic gradient descent on pooled records (Abadi et al. 2016): Poisson samples, accounted
-// by Rényi divergence for adding or removing a record, which is a weaker promise than replacing one, in this
-// rival's favour. Gradients are bounded, so nothing is clipped.
+// dpSGD is noisy stochastic gradient descent on pooled records (Abadi et al. 2016): Poisson
+// samples, accounted by Rényi divergence for adding or removing a record, which is a weaker promise
+// than replacing one, in this rival's favour. Gradients are bounded, so nothing is clipped.
 type dpSGD struct {
 	Batch  float64 // expected
 	Epochs int
@@ -173,7 +180,8 @@ func (f dpSGD) train(l labelled, b privacy.Budget, rng *rand.Rand) learners.Line
 	rate := math.Min(1, f.Batch/float64(n))
 	steps := int(math.Ceil(float64(f.Epochs) / rate))
 	sigma := sampledNoise(rate, steps, b) * l.reach()
-	w, mean, g := make([]float64, l.weights()), make([]float64, l.weights()), make([]float64, l.weights())
+	w, mean, g := make([]float64, l.weights()), make([]float64, l.weights()), make([]float64,
+		l.weights())
 	var rows []int
 	for t := range steps {
 		rows = rows[:0]

@@ -50,7 +50,8 @@ var (
 )
 
 const (
-	forecastHalves    = 2 // the second is of the next seed: what is chosen with the first in sight is judged by it
+	// the second is of the next seed: what is chosen with the first in sight is judged by it
+	forecastHalves    = 2
 	forecastPlans     = 4 // of each set and half, each at every ε
 	forecastDeals     = 3 // of each plan, averaged
 	forecastPool      = 800
@@ -72,12 +73,15 @@ type forecastPlan struct {
 }
 
 // name names it among those of both halves.
-func (p forecastPlan) name() string { return fmt.Sprintf("%s-%s", forecastHalfNames[p.half], p.key()) }
+func (p forecastPlan) name() string {
+	return fmt.Sprintf("%s-%s", forecastHalfNames[p.half], p.key())
+}
 
 var forecastHalfNames = [forecastHalves]string{"first", "second"}
 
 func (p forecastPlan) key() string {
-	return fmt.Sprintf("%s-%02d-%s-%s-M%d-n%d-d%d", p.set.Name, p.number, p.mechanism, p.noise, p.parties, p.records, p.project)
+	return fmt.Sprintf("%s-%02d-%s-%s-M%d-n%d-d%d", p.set.Name, p.number, p.mechanism, p.noise,
+		p.parties, p.records, p.project)
 }
 
 // rng is a generator of the plan's half.
@@ -90,7 +94,9 @@ func forecastPlansOf(l *lab, s hammSet, half, most int) (out []forecastPlan) {
 	rng := forecastPlan{half: half}.rng(l, "plans "+s.Name)
 	pick := func(of []int) int { return of[rng.IntN(len(of))] }
 	for len(out) < forecastPlans {
-		p := forecastPlan{set: s, half: half, number: len(out), parties: pick(forecastParties), records: pick(forecastRecords), project: forecastProject[rng.IntN(len(forecastProject))]}
+		p := forecastPlan{set: s, half: half, number: len(out), parties: pick(forecastParties),
+			records: pick(forecastRecords),
+			project: forecastProject[rng.IntN(len(forecastProject))]}
 		switch rng.IntN(4) {
 		case 0:
 			p.mechanism, p.unit, p.noise = "tally", privacy.Party, study.NoiseCoordinator
@@ -101,7 +107,8 @@ func forecastPlansOf(l *lab, s hammSet, half, most int) (out []forecastPlan) {
 		default:
 			p.mechanism, p.unit, p.noise = "cross", privacy.Record, study.NoiseCoordinator
 		}
-		if n := p.parties * p.records; n > min(most, forecastMost) || n < 60 || p.unit == privacy.Party && p.parties < forecastLeast {
+		if n := p.parties * p.records; n > min(most, forecastMost) || n < 60 ||
+			p.unit == privacy.Party && p.parties < forecastLeast {
 			continue
 		}
 		out = append(out, p)
@@ -132,8 +139,12 @@ func forecastTasks(l *lab) (tasks []task, err error) {
 		}
 		for _, p := range plans {
 			tasks = append(tasks,
-				task{Key: "truth-" + p.name(), Run: func(ctx context.Context, out *results) error { return p.truth(ctx, l, out) }},
-				task{Key: "said-" + p.name(), Run: func(ctx context.Context, out *results) error { return p.said(ctx, l, out) }},
+				task{Key: "truth-" + p.name(), Run: func(ctx context.Context, out *results) error {
+					return p.truth(ctx, l, out)
+				}},
+				task{Key: "said-" + p.name(), Run: func(ctx context.Context, out *results) error {
+					return p.said(ctx, l, out)
+				}},
 			)
 		}
 	}
@@ -145,7 +156,8 @@ func forecastAside(have int) int { return min(forecastPool, have/4) }
 
 // rows are a deal's rows of a set in order: the pool's, aside of them, then the private
 // and test records up to have, then those that the deal leaves.
-func (p forecastPlan) rows(l *lab, data *source, number int) (rows []int, aside, have int, seed uint64) {
+func (p forecastPlan) rows(l *lab, data *source, number int) (rows []int, aside, have int,
+	seed uint64) {
 	rng := p.rng(l, fmt.Sprintf("deal %s %d", p.key(), number))
 	have = data.Train.Len()
 	if p.set.Records > 0 {
@@ -193,7 +205,8 @@ func judged(d *simulate.Deal, model learners.Model, x *mat.Dense) learners.Measu
 
 // trained is a classifier of some records, as a party makes one for itself.
 func trained(d *simulate.Deal, t study.Finisher, rows []int, rng *rand.Rand) learners.Measures {
-	model, _ := classify.TrainLocal(context.Background(), t.Plan(), t.Words().Learner, d.Private.Select(rows), rng, false)
+	model, _ := classify.TrainLocal(context.Background(), t.Plan(), t.Words().Learner,
+		d.Private.Select(rows), rng, false)
 	return judged(d, model, d.TestX(t))
 }
 
@@ -252,22 +265,28 @@ func (p forecastPlan) truth(ctx context.Context, l *lab, out *results) error {
 					alone.AUC += m.AUC / float64(parties)
 				}
 			}
-			out.add("plan", p.name(), "deal", number, "set", p.set.Name, "half", forecastHalfNames[p.half], "mechanism", p.mechanism, "noise", p.noise,
-				"parties", p.parties, "records", p.records, "features", t.Pool().Dim()-1, "epsilon", epsilon,
-				"released", released.Accuracy, "released_auc", released.AUC, "pooled", pooled.Accuracy, "pooled_auc", pooled.AUC,
+			out.add("plan", p.name(), "deal", number, "set", p.set.Name, "half",
+				forecastHalfNames[p.half], "mechanism", p.mechanism, "noise", p.noise,
+				"parties", p.parties, "records", p.records, "features", t.Pool().Dim()-1, "epsilon",
+				epsilon,
+				"released", released.Accuracy, "released_auc", released.AUC, "pooled",
+				pooled.Accuracy, "pooled_auc", pooled.AUC,
 				"alone", alone.Accuracy, "alone_auc", alone.AUC, "majority", d.Majority(),
-				"shares", strings.Trim(fmt.Sprintf("%.4f", sharesOf(d.Private.Y, len(d.Schema.Classes()))), "[]"))
+				"shares", strings.Trim(fmt.Sprintf("%.4f",
+					sharesOf(d.Private.Y, len(d.Schema.Classes()))), "[]"))
 		}
 	}
 	return nil
 }
 
-// forecastPublished is how many records the classifier at most has whose AUC is taken to be publicly known.
+// forecastPublished is how many records the classifier at most has whose AUC is taken to be
+// publicly known.
 const forecastPublished = 6000
 
 // published is the AUC of a classifier of so many of the set's records, but the deal's pool
 // and test records, on the test records: what is publicly known of such features.
-func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Finisher, number int) (auc float64, err error) {
+func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Finisher,
+	number int) (auc float64, err error) {
 	data, err := l.records(p.set.Name)
 	if err != nil {
 		return 0, err
@@ -277,11 +296,13 @@ func (p forecastPlan) published(l *lab, d *simulate.Deal, t study.Finisher, numb
 	rest := slices.Concat(rows[aside:aside+private], rows[min(have, aside+private+forecastTest):])
 	rng := p.rng(l, fmt.Sprintf("published %s %d", p.key(), number))
 	rest = rest[:min(len(rest), forecastPublished)]
-	model, _ := classify.TrainLocal(context.Background(), t.Plan(), t.Words().Learner, data.Train.Select(rest), rng, false)
+	model, _ := classify.TrainLocal(context.Background(), t.Plan(), t.Words().Learner,
+		data.Train.Select(rest), rng, false)
 	return min(max(judged(d, model, d.TestX(t)).AUC, .505), .9995), nil
 }
 
-// forecastGiven is what is publicly known besides the classes' shares: nothing, or the AUC of a classifier.
+// forecastGiven is what is publicly known besides the classes' shares: nothing, or the AUC of a
+// classifier.
 var forecastGiven = []string{"shares", "auc"}
 
 // said forecasts the plan at each ε on its first deal's pool, as whoever is given so much.
@@ -313,7 +334,8 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 			if err != nil {
 				return err
 			}
-			row := []any{"plan", p.name(), "epsilon", epsilon, "given", given, "helps", f.Helps, "classes", len(shares)}
+			row := []any{"plan", p.name(), "epsilon", epsilon, "given", given, "helps", f.Helps,
+				"classes", len(shares)}
 			for _, line := range []struct {
 				name string
 				stated.Line
@@ -322,7 +344,8 @@ func (p forecastPlan) said(ctx context.Context, l *lab, out *results) error {
 					name string
 					stated.Drawn
 				}{{"", line.Accuracy}, {"_auc", line.AUC}} {
-					row = append(row, "f_"+line.name+r.name, r.Mean, "f_"+line.name+r.name+"_low", r.Low, "f_"+line.name+r.name+"_high", r.High)
+					row = append(row, "f_"+line.name+r.name, r.Mean, "f_"+line.name+r.name+"_low",
+						r.Low, "f_"+line.name+r.name+"_high", r.High)
 				}
 			}
 			out.add(row...)

@@ -31,7 +31,8 @@ type forecastRows struct {
 }
 
 func forecastRowsOf(r *results) forecastRows {
-	f := forecastRows{truth: map[string][]map[string]string{}, said: map[string][]map[string]string{}}
+	f := forecastRows{truth: map[string][]map[string]string{},
+		said: map[string][]map[string]string{}}
 	for _, row := range r.rows {
 		at := row["plan"] + " " + row["epsilon"]
 		switch {
@@ -47,7 +48,8 @@ func forecastRowsOf(r *results) forecastRows {
 	return f
 }
 
-var forecastNumbers = []string{"released", "released_auc", "pooled", "pooled_auc", "alone", "alone_auc"}
+var forecastNumbers = []string{"released", "released_auc", "pooled", "pooled_auc", "alone",
+	"alone_auc"}
 
 // cases are plans at an ε.
 func (f forecastRows) cases() (out []forecastCase) {
@@ -59,7 +61,9 @@ func (f forecastRows) cases() (out []forecastCase) {
 		if len(f.said[at+forecastGiven[0]]) == 0 {
 			continue
 		}
-		c := forecastCase{set: rows[0]["set"], half: rows[0]["half"], said: map[string]map[string]float64{}, measured: map[string]float64{}, helps: map[string]stated.Helps{}}
+		c := forecastCase{set: rows[0]["set"], half: rows[0]["half"],
+			said: map[string]map[string]float64{}, measured: map[string]float64{},
+			helps: map[string]stated.Helps{}}
 		for _, name := range forecastNumbers {
 			c.measured[name] = mean(rows, name)
 		}
@@ -69,7 +73,8 @@ func (f forecastRows) cases() (out []forecastCase) {
 			judge = func(_, auc float64) float64 { return auc - .5 }
 		}
 		had := judge(c.measured["pooled"], c.measured["pooled_auc"])
-		has, alone := judge(c.measured["released"], c.measured["released_auc"]), judge(c.measured["alone"], c.measured["alone_auc"])
+		has, alone := judge(c.measured["released"],
+			c.measured["released_auc"]), judge(c.measured["alone"], c.measured["alone_auc"])
 		c.true = has >= had/4 && has >= alone
 		c.close = math.Abs(min(has-had/4, has-alone)) < .01
 		for _, given := range forecastGiven {
@@ -138,11 +143,14 @@ func forecastReport(_ *lab, r *results, p *page) error {
 				if said[at] == 0 {
 					return "0 of 0"
 				}
-				return fmt.Sprintf("%d of %d (%.0f %%), %d close", wrong[at], said[at], 100*float64(wrong[at])/float64(said[at]), close[at])
+				return fmt.Sprintf("%d of %d (%.0f %%), %d close", wrong[at], said[at],
+					100*float64(wrong[at])/float64(said[at]), close[at])
 			}
-			table = append(table, []string{group.name, part(0), part(1), fmt.Sprintf("%d of %d", wrong[2], said[2])})
+			table = append(table,
+				[]string{group.name, part(0), part(1), fmt.Sprintf("%d of %d", wrong[2], said[2])})
 		}
-		p.table([]string{"data", "said to help, does not", "said not to, works", "said perhaps: works"}, table)
+		p.table([]string{"data", "said to help, does not", "said not to, works",
+			"said perhaps: works"}, table)
 	}
 	p.section("How far off")
 	p.paragraph("Each cell: mean of forecast less measured; mean of how far off it is; share of plans within .02. Means over the deals of a plan, and, *alone*, over its parties.")
@@ -166,7 +174,8 @@ func forecastReport(_ *lab, r *results, p *page) error {
 			}
 			table = append(table, row)
 		}
-		p.table([]string{"data", "plans", "released", "released, AUC", "pooled", "pooled, AUC", "alone", "alone, AUC"}, table)
+		p.table([]string{"data", "plans", "released", "released, AUC", "pooled", "pooled, AUC",
+			"alone", "alone, AUC"}, table)
 	}
 	p.section("How often a release lies in its interval")
 	p.paragraph("Each release on its own, given the AUC: half of the width of what nine of ten draws lie between, how many releases lie inside, and how many within .03 of the forecast.")
@@ -189,11 +198,14 @@ func forecastReport(_ *lab, r *results, p *page) error {
 				}
 			}
 			if n > 0 {
-				table = append(table, []string{name, string(helps), fmt.Sprint(n), fmt.Sprintf("%.3f", width/n), fmt.Sprintf("%.0f %%", 100*in/n), fmt.Sprintf("%.0f %%", 100*near/n)})
+				table = append(table,
+					[]string{name, string(helps), fmt.Sprint(n), fmt.Sprintf("%.3f", width/n),
+						fmt.Sprintf("%.0f %%", 100*in/n), fmt.Sprintf("%.0f %%", 100*near/n)})
 			}
 		}
 	}
-	p.table([]string{"number", "said", "releases", "half-width, mean", "inside", "within .03 of the forecast"}, table)
+	p.table([]string{"number", "said", "releases", "half-width, mean", "inside",
+		"within .03 of the forecast"}, table)
 	return nil
 }
 

@@ -77,7 +77,8 @@ func hammTasks(l *lab) ([]task, error) {
 	if l.Quick {
 		sets, epsilons, sites, draws = quickSets, quickEpsilons, []int{12}, l.draws(2)
 	}
-	// Draw by draw, and in a draw the headline first, so that a run cut short has whole draws of it.
+	// Draw by draw, and in a draw the headline first, so that a run cut short has whole draws of
+	// it.
 	var tasks []task
 	for draw := range draws {
 		for _, s := range sets {
@@ -100,7 +101,8 @@ func partyTasks(l *lab, s hammSet, draw int, epsilons []float64) (tasks []task) 
 		tasks = append(tasks, task{
 			Key: fmt.Sprintf("party-%s-M%d-draw%d", s.Name, m, draw),
 			Run: func(ctx context.Context, out *results) error {
-				c := comparison{l: l, set: s, unit: privacy.Party, parties: m, draw: draw, epsilons: at, distant: len(at) > 1 && m != 10 && !l.Quick, out: out}
+				c := comparison{l: l, set: s, unit: privacy.Party, parties: m, draw: draw,
+					epsilons: at, distant: len(at) > 1 && m != 10 && !l.Quick, out: out}
 				return c.run(ctx)
 			},
 		})
@@ -114,7 +116,8 @@ func recordTasks(l *lab, s hammSet, draw int, sites []int, epsilons []float64) (
 			tasks = append(tasks, task{
 				Key: fmt.Sprintf("record-%s-%dsites-%s-draw%d", s.Name, n, partition(concentration), draw),
 				Run: func(ctx context.Context, out *results) error {
-					c := comparison{l: l, set: s, unit: privacy.Record, parties: n, skew: concentration, draw: draw, epsilons: epsilons, out: out}
+					c := comparison{l: l, set: s, unit: privacy.Record, parties: n,
+						skew: concentration, draw: draw, epsilons: epsilons, out: out}
 					return c.run(ctx)
 				},
 			})
@@ -137,7 +140,8 @@ func (s hammSet) deal(l *lab, parties, draw int, concentration float64) (*mapped
 	if err != nil {
 		return nil, err
 	}
-	return newMappedDeal(split, dataset.Components{Project: dataset.Count(s.Project), Analysis: dataset.PCA})
+	return newMappedDeal(split, dataset.Components{Project: dataset.Count(s.Project),
+		Analysis: dataset.PCA})
 }
 
 // split is that of a draw of a set.

@@ -21,7 +21,8 @@ import (
 func TestHammQuick(t *testing.T) {
 	start := time.Now()
 	out := t.TempDir()
-	r := &runner{lab: &lab{Quick: true, Seed: 1, Workers: 2}, out: out, now: time.Now, note: t.Logf, command: "test"}
+	r := &runner{lab: &lab{Quick: true, Seed: 1, Workers: 2}, out: out, now: time.Now, note: t.Logf,
+		command: "test"}
 	if err := r.run(context.Background(), []experiment{hammExperiment()}); err != nil {
 		t.Fatal(err)
 	}
@@ -56,19 +57,25 @@ func TestHammQuick(t *testing.T) {
 	ordered("means over tally, where parties have few records", mean(party, "means", 1.), mean(party, "tally", 1.), 0)
 	ordered("tally over majority", mean(party, "tally", 1.), mean(party, "majority", 1.), .1)
 	// They are near to each other here, and so few draws scatter by a point.
-	ordered("tally no worse than a pure ε moment", mean(party, "tally", 1.), mean(party, "moment", 1.), -.02)
+	ordered("tally no worse than a pure ε moment", mean(party, "tally", 1.),
+		mean(party, "moment", 1.), -.02)
 	ordered("tally at ε = 1 over ε = 0.1", mean(party, "tally", 1.), mean(party, "tally", .1), .03)
-	ordered("tally near the vote without noise", mean(party, "tally", 10.), mean(party, "unperturbed", ""), -.01)
-	ordered("cross over shards", mean(record, "cross", 1.), mean(record, "tally on shards", 1.), .05)
-	ordered("cross over Pathak et al.", mean(record, "cross", 1.), mean(record, pathakMethod, 1.), .02)
-	ordered("noise added once over noise at every site", mean(record, "cross, noise added once", .1), mean(record, "cross", .1), .02)
+	ordered("tally near the vote without noise", mean(party, "tally", 10.),
+		mean(party, "unperturbed", ""), -.01)
+	ordered("cross over shards", mean(record, "cross", 1.), mean(record, "tally on shards", 1.),
+		.05)
+	ordered("cross over Pathak et al.", mean(record, "cross", 1.), mean(record, pathakMethod, 1.),
+		.02)
+	ordered("noise added once over noise at every site",
+		mean(record, "cross, noise added once", .1), mean(record, "cross", .1), .02)
 	noise := all.where("part", "noise")
 	for _, m := range []struct {
 		name      string
 		low, high float64
 	}{{"tally", -3, -1}, {"output-paper", -3, -1}} {
 		of := noise.where("method", m.name)
-		if s, n := slope(curveOf(m.name, of, "product", "excess").Points, math.Inf(1)); s < m.low || s > m.high {
+		if s, n := slope(curveOf(m.name, of, "product", "excess").Points, math.Inf(1)); s < m.low ||
+			s > m.high {
 			t.Errorf("excess risk of %s falls with slope %.2f in εM over %d points, want %v to %v", m.name, s, n, m.low, m.high)
 		}
 	}
@@ -152,7 +159,8 @@ func TestSensitivities(t *testing.T) {
 			w[j] = 5 * rng.NormFloat64()
 		}
 		for range 30 {
-			other := labelled{X: mat.DenseCopyOf(l.X), Y: append([]int{rng.IntN(classes)}, l.Y[1:]...), Classes: classes}
+			other := labelled{X: mat.DenseCopyOf(l.X),
+				Y: append([]int{rng.IntN(classes)}, l.Y[1:]...), Classes: classes}
 			v := mat.NewVecDense(d, other.X.RawRowView(0))
 			for j := range d {
 				v.SetVec(j, rng.NormFloat64())

@@ -46,7 +46,8 @@ func (c *comparison) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.rng = c.l.rng(fmt.Sprintf("hamm rivals %s %v %d %g %d", c.set.Name, c.unit, c.parties, c.skew, c.draw))
+	c.rng = c.l.rng(fmt.Sprintf("hamm rivals %s %v %d %g %d", c.set.Name, c.unit, c.parties, c.skew,
+		c.draw))
 	c.shards = 1
 	if c.unit == privacy.Record {
 		sites := len(c.d.Parties)
@@ -71,7 +72,8 @@ func (c *comparison) add(method string, epsilon, accuracy, bytes float64) {
 	} else if c.unit == privacy.Record {
 		natural = partition(c.skew)
 	}
-	pairs := []any{"set", c.set.Name, "unit", c.unit, "parties", len(c.d.Parties), "partition", natural, "draw", c.draw, "method", method}
+	pairs := []any{"set", c.set.Name, "unit", c.unit, "parties", len(c.d.Parties), "partition",
+		natural, "draw", c.draw, "method", method}
 	if epsilon > 0 {
 		pairs = append(pairs, "epsilon", epsilon)
 	} else {
@@ -105,7 +107,8 @@ func (c *comparison) references() error {
 		c.add("unperturbed shards", 0, vote, 0)
 	}
 	pooled := pooledOf(c.d)
-	c.add("pooled", 0, c.accuracy(learners.NewLinear(pooled.ridgeSolution(nil, 1e-5, nil), pooled.Classes)), 0)
+	c.add("pooled", 0, c.accuracy(learners.NewLinear(pooled.ridgeSolution(nil, 1e-5, nil),
+		pooled.Classes)), 0)
 	alone, err := c.d.alone(maxAlone)
 	if err != nil {
 		return err
@@ -166,7 +169,8 @@ func (c *comparison) oracle(method string, s study.Proposal, gain float64) error
 // party measures everything at party level.
 func (c *comparison) party() error {
 	central := study.Proposal{Noise: study.NoiseCoordinator}
-	tally, means, pure, moment, output, paper, majority := central, central, central, central, central, central, central
+	tally, means, pure, moment, output, paper, majority := central, central, central, central,
+		central, central, central
 	tally.Mechanism, tally.Delta = "tally", atHammDelta()
 	means.Mechanism, means.Delta = "means", atHammDelta()
 	pure.Mechanism = "means"
@@ -220,7 +224,8 @@ func (c *comparison) pate() error {
 		if err != nil {
 			return err
 		}
-		c.add("PATE", e, c.right(m.Predict(c.d.TestX)), float64(votes.Rows())*math.Ceil(math.Log2(float64(votes.Classes())))/8)
+		c.add("PATE", e, c.right(m.Predict(c.d.TestX)),
+			float64(votes.Rows())*math.Ceil(math.Log2(float64(votes.Classes())))/8)
 	}
 	return nil
 }
@@ -258,7 +263,8 @@ func (c *comparison) fedAvg() error {
 // learn how many times tally's ε the former needs.
 func (c *comparison) far() error {
 	c.epsilons = farEpsilons[:1]
-	central := study.Proposal{Noise: study.NoiseCoordinator, Delta: atHammDelta(), Mechanism: "tally"}
+	central := study.Proposal{Noise: study.NoiseCoordinator, Delta: atHammDelta(),
+		Mechanism: "tally"}
 	if err := c.release("tally", central); err != nil {
 		return err
 	}
@@ -272,7 +278,8 @@ const rivalRidge = 1e-3
 
 // record measures everything at record level.
 func (c *comparison) record() error {
-	site, central := study.Proposal{Noise: study.NoiseSite}, study.Proposal{Noise: study.NoiseCoordinator}
+	site, central := study.Proposal{Noise: study.NoiseSite},
+		study.Proposal{Noise: study.NoiseCoordinator}
 	cross, crossCentral, pure := site, central, site
 	cross.Mechanism, cross.Delta = "cross", atHammDelta()
 	crossCentral.Mechanism, crossCentral.Delta = "cross", atHammDelta()
@@ -308,7 +315,8 @@ func (c *comparison) recordRivals() error {
 	rounds, epochs, lambdas := []int{5, 25}, []int{1, 5}, []float64{1e-4, 1e-3, 1e-2, 1e-1}
 	ridges := []float64{math.Inf(1), 1e-2, rivalRidge}
 	if c.l.Quick {
-		rounds, epochs, lambdas, ridges = []int{10}, []int{3}, []float64{1e-3, 1e-2}, []float64{rivalRidge}
+		rounds, epochs, lambdas, ridges = []int{10}, []int{3}, []float64{1e-3,
+			1e-2}, []float64{rivalRidge}
 	}
 	var spaces []coordinates
 	var records []labelled
@@ -348,7 +356,9 @@ func (c *comparison) recordRivals() error {
 					if err := c.ctx.Err(); err != nil {
 						return err
 					}
-					models = append(models, s.back(fedSGD{Rounds: r, Rate: s.rate, Sites: sites}.train(records[i], b, c.rng)))
+					models = append(models,
+						s.back(fedSGD{Rounds: r, Rate: s.rate, Sites: sites}.train(records[i], b,
+							c.rng)))
 				}
 			}
 			c.add(name, e, best(c.accuracy, models...), bytes*float64(rounds[len(rounds)-1]))
@@ -359,13 +369,16 @@ func (c *comparison) recordRivals() error {
 				if err := c.ctx.Err(); err != nil {
 					return err
 				}
-				models = append(models, s.back(dpSGD{Batch: 512, Epochs: k, Rate: s.rate / 2}.train(records[i], b, c.rng)))
+				models = append(models,
+					s.back(dpSGD{Batch: 512, Epochs: k, Rate: s.rate / 2}.train(records[i], b,
+						c.rng)))
 			}
 		}
 		c.add("DP-SGD pooled, oracle epochs", e, best(c.accuracy, models...), 0)
 		models = nil
 		for _, lambda := range lambdas {
-			models = append(models, pooled.outputPerturbation(solutions[lambda], n, lambda, e, c.rng))
+			models = append(models,
+				pooled.outputPerturbation(solutions[lambda], n, lambda, e, c.rng))
 		}
 		c.add("output perturbation pooled, oracle λ", e, best(c.accuracy, models...), 0)
 		if pooled.Classes == 2 {

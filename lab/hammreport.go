@@ -15,13 +15,18 @@ const within = 0.01
 
 // Methods that figures show: at most eight, so that colours differ.
 var (
-	partyCurves  = []string{"tally", "means", "moment", "output-paper, oracle λ", "majority", "PATE", "DP-FedAvg, oracle rounds and clip"}
-	recordCurves = []string{"cross", "cross, noise added once", "cross, pure ε", "tally on shards, noise added once", "output-paper on shards, oracle λ", "DP-FedAvg at sites, oracle rounds", "DP-SGD pooled, oracle epochs", "output perturbation pooled, oracle λ"}
+	partyCurves = []string{"tally", "means", "moment", "output-paper, oracle λ", "majority",
+		"PATE", "DP-FedAvg, oracle rounds and clip"}
+	recordCurves = []string{"cross", "cross, noise added once", "cross, pure ε",
+		"tally on shards, noise added once", "output-paper on shards, oracle λ",
+		"DP-FedAvg at sites, oracle rounds", "DP-SGD pooled, oracle epochs",
+		"output perturbation pooled, oracle λ"}
 )
 
 // references have no ε of their own; Pathak has a table of its own, because its
 // guarantee was never meant for a party.
-var hammReferences = []string{"unperturbed", "unperturbed shards", "pooled", "one party alone", "majority class"}
+var hammReferences = []string{"unperturbed", "unperturbed shards", "pooled", "one party alone",
+	"majority class"}
 
 const pathakMethod = "Pathak et al., oracle λ"
 
@@ -71,7 +76,8 @@ func hammSplits(sets []hammSet) string {
 		if s.Records > 0 {
 			records = fmt.Sprint(s.Records)
 		}
-		all = append(all, fmt.Sprintf("%s %s records and %d pool rows", s.Name, records, s.PoolRows))
+		all = append(all, fmt.Sprintf("%s %s records and %d pool rows", s.Name, records,
+			s.PoolRows))
 	}
 	return strings.Join(all, ", ")
 }
@@ -87,8 +93,8 @@ func methodsIn(r *results) []string {
 	return out
 }
 
-// needed is the least number (ε, or parties) from which on a rising curve stays at its goal, between measured
-// points on a log scale. low and high say that it lies beyond what was measured.
+// needed is the least number (ε, or parties) from which on a rising curve stays at its goal,
+// between measured points on a log scale. low and high say that it lies beyond what was measured.
 type needed struct {
 	At        float64
 	Low, High bool
@@ -154,12 +160,17 @@ func placesIn(r *results) (out []place) {
 }
 
 // unperturbed is the accuracy of the vote without noise.
-func (q place) unperturbed() moments { return q.rows.where("method", "unperturbed").over("accuracy") }
+func (q place) unperturbed() moments {
+	return q.rows.where("method", "unperturbed").over("accuracy")
+}
 
 // need is the ε a method needs to come within 1 point of it.
 func (q place) need(method string) needed {
 	goal := q.unperturbed().Mean - within
-	return neededFor(curveOf(method, q.rows.where("method", method), "epsilon", "accuracy").Points, func(float64) float64 { return goal })
+	return neededFor(curveOf(method, q.rows.where("method", method), "epsilon", "accuracy").Points,
+		func(float64) float64 {
+			return goal
+		})
 }
 
 // needTable shows the ε each method needs, a line a place. Oracles are starred.
@@ -195,13 +206,17 @@ func hammHeadline(p *page, r *results) {
 	p.section("Party level: the ε each needs to come within 1 point of the vote without noise")
 	p.paragraph("\\* with an oracle's settings. *> 10*: not at any ε measured; *≤ 0.01*: already at the least.")
 	places := placesIn(r)
-	main := slices.DeleteFunc(slices.Clone(partyCurves), func(m string) bool { return m == "majority" })
+	main := slices.DeleteFunc(slices.Clone(partyCurves), func(m string) bool {
+		return m == "majority"
+	})
 	needTable(p, places, main, "parties")
 	verdictOnPaper(p, places)
 	rivalVerdicts(p, r, []string{"means", "PATE", "DP-FedAvg, oracle rounds and clip"}, "tally")
 	rivalVerdicts(p, r, []string{"tally", "PATE", "DP-FedAvg, oracle rounds and clip"}, "means")
 	p.paragraph("The same for the other variants:")
-	needTable(p, places, slices.DeleteFunc(methodsIn(r), func(m string) bool { return slices.Contains(main, m) }), "parties")
+	needTable(p, places, slices.DeleteFunc(methodsIn(r), func(m string) bool {
+		return slices.Contains(main, m)
+	}), "parties")
 
 	p.section("Party level: the parties each needs at ε = 1")
 	p.paragraph("To come within 1 point of the vote without noise of as many parties.")
@@ -214,7 +229,8 @@ func hammHeadline(p *page, r *results) {
 			goal := func(x float64) float64 {
 				return s.where("parties", x, "method", "unperturbed").over("accuracy").Mean - within
 			}
-			line = append(line, neededFor(curveOf(m, s.where("method", m, "epsilon", 1.), "parties", "accuracy").Points, goal).String())
+			line = append(line, neededFor(curveOf(m, s.where("method", m, "epsilon", 1.), "parties",
+				"accuracy").Points, goal).String())
 		}
 		rows = append(rows, line)
 	}
@@ -235,7 +251,8 @@ func verdictOnPaper(p *page, places []place) {
 		}
 		ratio := fmt.Sprintf("%.0f", theirs.At/ours.At)
 		if theirs.High || ours.Low {
-			ratio = fmt.Sprintf("> %.0f", math.Floor(theirs.At/ours.At)) // a bound from below is not rounded up
+			// a bound from below is not rounded up
+			ratio = fmt.Sprintf("> %.0f", math.Floor(theirs.At/ours.At))
 		}
 		if theirs.At/ours.At >= goal {
 			reached[q.set] = true
@@ -257,13 +274,19 @@ func rivalVerdicts(p *page, r *results, rivals []string, ours string) {
 		for _, m := range s.numbers("parties") {
 			for _, partition := range s.where("parties", m).distinct("partition") {
 				at := s.where("parties", m, "partition", partition)
-				low, high := at.where("method", "majority class").over("accuracy").Mean, at.where("method", "unperturbed").over("accuracy").Mean
+				low, high := at.where("method",
+					"majority class").over("accuracy").Mean, at.where("method",
+					"unperturbed").over("accuracy").Mean
 				for _, e := range at.numbers("epsilon") {
 					mine := at.where("method", ours, "epsilon", e).over("accuracy")
 					for _, rival := range rivals {
 						theirs := at.where("method", rival, "epsilon", e).over("accuracy")
-						if theirs.N > 0 && mine.N > 0 && theirs.Mean > mine.Mean+within && theirs.Mean > (low+high)/2 {
-							rows = append(rows, []string{set, cell(m), partition, cell(e), rival, fmt.Sprintf("%.4f", theirs.Mean), fmt.Sprintf("%.4f", mine.Mean), fmt.Sprintf("%+.3f", theirs.Mean-mine.Mean)})
+						if theirs.N > 0 && mine.N > 0 && theirs.Mean > mine.Mean+within &&
+							theirs.Mean > (low+high)/2 {
+							rows = append(rows,
+								[]string{set, cell(m), partition, cell(e), rival,
+									fmt.Sprintf("%.4f", theirs.Mean), fmt.Sprintf("%.4f",
+										mine.Mean), fmt.Sprintf("%+.3f", theirs.Mean-mine.Mean)})
 						}
 					}
 				}
@@ -275,7 +298,8 @@ func rivalVerdicts(p *page, r *results, rivals []string, ours string) {
 		return
 	}
 	p.paragraph("Where a rival is more than 1 point ahead of `%s`, and useful (at least half way from the majority class to the vote without noise):", ours)
-	p.table([]string{"set", "parties", "partition", "ε", "rival", "its accuracy", ours, "gap"}, rows)
+	p.table([]string{"set", "parties", "partition", "ε", "rival", "its accuracy", ours, "gap"},
+		rows)
 }
 
 func bytesTable(p *page, r *results) {
@@ -308,9 +332,13 @@ func hammRecordHeadline(p *page, r *results) {
 	places := placesIn(r)
 	needTable(p, places, recordCurves, "sites")
 	rivalVerdicts(p, r, []string{"DP-FedAvg at sites, oracle rounds"}, "cross")
-	rivalVerdicts(p, r, []string{"DP-FedAvg, noise added once, oracle rounds", "DP-SGD pooled, oracle epochs", "output perturbation pooled, oracle λ", "objective perturbation pooled, oracle λ"}, "cross, noise added once")
+	rivalVerdicts(p, r, []string{"DP-FedAvg, noise added once, oracle rounds",
+		"DP-SGD pooled, oracle epochs", "output perturbation pooled, oracle λ",
+		"objective perturbation pooled, oracle λ"}, "cross, noise added once")
 	p.paragraph("The same for the other variants:")
-	needTable(p, places, slices.DeleteFunc(methodsIn(r), func(m string) bool { return m == pathakMethod || slices.Contains(recordCurves, m) }), "sites")
+	needTable(p, places, slices.DeleteFunc(methodsIn(r), func(m string) bool {
+		return m == pathakMethod || slices.Contains(recordCurves, m)
+	}), "sites")
 	p.section("Record level: averages of the sites' solutions (Pathak et al.)")
 	p.paragraph("Hides one record of the smallest site; says nothing about a party.")
 	needTable(p, places, []string{pathakMethod}, "sites")
@@ -337,7 +365,8 @@ func accuracyTables(p *page, r *results, curves []string, noun string) error {
 						line = append(line, slices.Repeat([]string{""}, len(epsilons)-1)...)
 					} else {
 						for _, e := range epsilons {
-							line = append(line, at.where("method", method, "epsilon", e).over("accuracy").String())
+							line = append(line,
+								at.where("method", method, "epsilon", e).over("accuracy").String())
 						}
 					}
 					rows = append(rows, line)
@@ -348,12 +377,14 @@ func accuracyTables(p *page, r *results, curves []string, noun string) error {
 				}
 				f := figure{Title: title, X: "ε", Y: "accuracy", LogX: true}
 				for _, method := range curves {
-					if c := curveOf(method, at.where("method", method), "epsilon", "accuracy"); len(c.Points) > 0 {
+					if c := curveOf(method, at.where("method", method), "epsilon",
+						"accuracy"); len(c.Points) > 0 {
 						f.Curves = append(f.Curves, c)
 					}
 				}
 				for _, ref := range []string{"unperturbed", "majority class"} {
-					f.Lines = append(f.Lines, reference{Name: ref, Y: at.where("method", ref).over("accuracy").Mean})
+					f.Lines = append(f.Lines,
+						reference{Name: ref, Y: at.where("method", ref).over("accuracy").Mean})
 				}
 				name := fmt.Sprintf("%s-%s%s-%s", set, cell(m), noun, partition)
 				if err := p.figure(name, f); err != nil {

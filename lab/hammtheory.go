@@ -21,15 +21,17 @@ import (
 	"caucus/study/simulate"
 )
 
-// Checks of Hamm, Cao & Belkin 2016, Theorem 4: with λ fixed, the excess risk of a perturbed solution falls
-// like (εM)⁻², that of the majority vote does not fall with M, and what the pool's size adds falls like 1/N.
+// Checks of Hamm, Cao & Belkin 2016, Theorem 4: with λ fixed, the excess risk of a perturbed
+// solution falls like (εM)⁻², that of the majority vote does not fall with M, and what the pool's
+// size adds falls like 1/N.
 
 // theoryLambda is the plain ridge of all these fits: small enough to fit adult,
 // large enough that output-paper's noise reaches the quadratic range.
 const theoryLambda = 1e-2
 
 func theoryTasks(l *lab, s hammSet, draw int) []task {
-	parties, epsilons, rows := []int{50, 100, 200, 400, 800}, []float64{.5, 1, 2, 4, 8, 16, 32}, []int{50, 100, 200, 400, 800, 1600}
+	parties, epsilons, rows := []int{50, 100, 200, 400, 800}, []float64{.5, 1, 2, 4, 8, 16,
+		32}, []int{50, 100, 200, 400, 800, 1600}
 	if l.Quick {
 		parties, epsilons, rows = []int{50, 200}, []float64{2, 8, 32}, []int{50, 200}
 	}
@@ -125,7 +127,8 @@ func weightsOf(r study.Result) ([]float64, error) {
 	return m.W.RawMatrix().Data, nil
 }
 
-func noiseTheory(ctx context.Context, l *lab, s hammSet, parties, draw int, epsilons []float64, out *results) error {
+func noiseTheory(ctx context.Context, l *lab, s hammSet, parties, draw int, epsilons []float64,
+	out *results) error {
 	d, err := s.deal(l, parties, draw, 0)
 	if err != nil {
 		return err
@@ -159,21 +162,24 @@ func noiseTheory(ctx context.Context, l *lab, s hammSet, parties, draw int, epsi
 			}
 			var w []float64
 			if mechanism == "tally" {
-				w, err = problemOf(d.Pool.X, floatsOf(o.Published[0].Values), classes, float64(votes.Ballots())).solve(theoryLambda)
+				w, err = problemOf(d.Pool.X, floatsOf(o.Published[0].Values), classes,
+					float64(votes.Ballots())).solve(theoryLambda)
 			} else {
 				w, err = weightsOf(o.Release.Result)
 			}
 			if err != nil {
 				return err
 			}
-			out.add("part", "noise", "set", s.Name, "parties", parties, "epsilon", e, "product", e*float64(parties), "draw", draw,
+			out.add("part", "noise", "set", s.Name, "parties", parties, "epsilon", e, "product",
+				e*float64(parties), "draw", draw,
 				"method", mechanism, "excess", p.excess(w, best, theoryLambda), "accuracy", score)
 		}
 	}
 	return nil
 }
 
-// poolTheory fits the noise-free votes on N rows of the pool and takes the risk on rows that no fit saw.
+// poolTheory fits the noise-free votes on N rows of the pool and takes the risk on rows that no fit
+// saw.
 func poolTheory(ctx context.Context, l *lab, s hammSet, draw int, sizes []int, out *results) error {
 	large := s
 	large.PoolRows = 0
@@ -192,7 +198,8 @@ func poolTheory(ctx context.Context, l *lab, s hammSet, draw int, sizes []int, o
 	columns := learners.Columns(votes.Classes())
 	counts := floatsOf(votes.Vector())
 	part := func(from, to int) voteProblem {
-		return problemOf(d.Pool.X.Slice(from, to, 0, dims).(*mat.Dense), counts[from*columns:to*columns], votes.Classes(), float64(votes.Ballots()))
+		return problemOf(d.Pool.X.Slice(from, to, 0, dims).(*mat.Dense),
+			counts[from*columns:to*columns], votes.Classes(), float64(votes.Ballots()))
 	}
 	unseen := part(rows/2, rows)
 	best, err := unseen.solve(theoryLambda)
@@ -216,7 +223,8 @@ func poolTheory(ctx context.Context, l *lab, s hammSet, draw int, sizes []int, o
 			total += unseen.excess(w, best, theoryLambda)
 			pools++
 		}
-		out.add("part", "pool", "set", s.Name, "parties", 100, "draw", draw, "rows", n, "method", "unperturbed", "excess", total/float64(pools))
+		out.add("part", "pool", "set", s.Name, "parties", 100, "draw", draw, "rows", n, "method",
+			"unperturbed", "excess", total/float64(pools))
 	}
 	return nil
 }
@@ -229,11 +237,14 @@ func skewedParties(ctx context.Context, l *lab, s hammSet, draw int, out *result
 			return err
 		}
 		for _, m := range []string{"none", "tally"} {
-			_, score, err := d.release(ctx, study.Proposal{Mechanism: m, Unit: privacy.Party, Noise: study.NoiseCoordinator, Epsilon: 3, Delta: atHammDelta()})
+			_, score, err := d.release(ctx,
+				study.Proposal{Mechanism: m, Unit: privacy.Party, Noise: study.NoiseCoordinator,
+					Epsilon: 3, Delta: atHammDelta()})
 			if err != nil {
 				return err
 			}
-			out.add("part", "skew", "set", s.Name, "parties", 100, "concentration", concentration, "epsilon", 3., "draw", draw, "method", m, "accuracy", score)
+			out.add("part", "skew", "set", s.Name, "parties", 100, "concentration", concentration,
+				"epsilon", 3., "draw", draw, "method", m, "accuracy", score)
 		}
 	}
 	return nil
@@ -295,17 +306,21 @@ func shiftedPool(ctx context.Context, l *lab, draw int, out *results) error {
 			if err != nil {
 				return err
 			}
-			out.add("part", "shift", "set", "adult", "parties", n, "epsilon", 1., "draw", draw, "method", name, "accuracy", score)
+			out.add("part", "shift", "set", "adult", "parties", n, "epsilon", 1., "draw", draw,
+				"method", name, "accuracy", score)
 		}
 		pooled := pooledOf(d)
 		c := comparison{d: d}
-		out.add("part", "shift", "set", "adult", "parties", n, "epsilon", 1., "draw", draw, "method", "pooled",
-			"accuracy", c.accuracy(learners.NewLinear(pooled.ridgeSolution(nil, 1e-5, nil), pooled.Classes)))
+		out.add("part", "shift", "set", "adult", "parties", n, "epsilon", 1., "draw", draw,
+			"method", "pooled",
+			"accuracy", c.accuracy(learners.NewLinear(pooled.ridgeSolution(nil, 1e-5, nil),
+				pooled.Classes)))
 	}
 	return nil
 }
 
-// slope is the least-squares slope of log y on log x over points with 0 < y < ceiling, and how many those are.
+// slope is the least-squares slope of log y on log x over points with 0 < y < ceiling, and how many
+// those are.
 func slope(points []point, ceiling float64) (float64, int) {
 	var x, y []float64
 	for _, p := range points {
@@ -320,7 +335,8 @@ func slope(points []point, ceiling float64) (float64, int) {
 	return b, len(x)
 }
 
-// quadratic is the excess risk below which the second order rules; the largest possible is of order log 2.
+// quadratic is the excess risk below which the second order rules; the largest possible is of order
+// log 2.
 const quadratic = 0.1
 
 func theoryReport(p *page, r *results) error {
@@ -328,7 +344,8 @@ func theoryReport(p *page, r *results) error {
 	if len(noise.rows) > 0 {
 		p.section("Theorem 4: how excess risk falls")
 		p.paragraph("Plain ridge %g, fixed; excess of the ridge-penalised vote risk on the pool over its minimum (`majority`: over its own minimum). Slopes of log excess by least squares where it is below %g.", theoryLambda, quadratic)
-		f := figure{Title: "excess risk against εM", X: "ε·M", Y: "excess risk", LogX: true, LogY: true}
+		f := figure{Title: "excess risk against εM", X: "ε·M", Y: "excess risk", LogX: true,
+			LogY: true}
 		var rows [][]string
 		for _, m := range noise.distinct("method") {
 			of := noise.where("method", m)
@@ -337,7 +354,8 @@ func theoryReport(p *page, r *results) error {
 			both, n := slope(c.Points, quadratic)
 			ratio, pairs := doubling(of)
 			alone, _ := slope(centred(of), math.Inf(1))
-			rows = append(rows, []string{m, fitted(both, n), fitted(alone, 2), fmt.Sprintf("%.2f (%d pairs)", ratio, pairs)})
+			rows = append(rows, []string{m, fitted(both, n), fitted(alone, 2),
+				fmt.Sprintf("%.2f (%d pairs)", ratio, pairs)})
 		}
 		p.table([]string{"mechanism", "slope in εM (theorem: −2; majority: none)", "slope in M at equal ε", "excess with more parties over excess with more ε, at equal εM"}, rows)
 		if err := p.figure("theorem4", f); err != nil {
@@ -348,7 +366,9 @@ func theoryReport(p *page, r *results) error {
 		c := curveOf("vote without noise", pool, "rows", "excess")
 		s, n := slope(c.Points, math.Inf(1))
 		p.paragraph("The pool's size: excess risk on rows that no fit saw, against N, has slope %.2f (%d sizes; the theorem's term is 1/N).", s, n)
-		if err := p.figure("theorem4-pool", figure{Title: "excess risk against the pool's rows", X: "N", Y: "excess risk", LogX: true, LogY: true, Curves: []curve{c}}); err != nil {
+		if err := p.figure("theorem4-pool",
+			figure{Title: "excess risk against the pool's rows", X: "N", Y: "excess risk",
+				LogX: true, LogY: true, Curves: []curve{c}}); err != nil {
 			return err
 		}
 	}
@@ -362,7 +382,8 @@ func theoryReport(p *page, r *results) error {
 			if k == "0" {
 				name = "evenly"
 			}
-			rows = append(rows, []string{name, at.where("method", "none").over("accuracy").String(), at.where("method", "tally").over("accuracy").String()})
+			rows = append(rows, []string{name, at.where("method", "none").over("accuracy").String(),
+				at.where("method", "tally").over("accuracy").String()})
 		}
 		p.table([]string{"concentration", "vote without noise", "tally"}, rows)
 	}
@@ -372,7 +393,9 @@ func theoryReport(p *page, r *results) error {
 		var rows [][]string
 		for _, m := range shift.numbers("parties") {
 			for _, method := range shift.where("parties", m).distinct("method") {
-				rows = append(rows, []string{cell(m), method, shift.where("parties", m, "method", method).over("accuracy").String()})
+				rows = append(rows,
+					[]string{cell(m), method,
+						shift.where("parties", m, "method", method).over("accuracy").String()})
 			}
 		}
 		p.table([]string{"parties", "method", "accuracy"}, rows)
@@ -388,7 +411,8 @@ func fitted(slope float64, points int) string {
 	return fmt.Sprintf("%.2f", slope)
 }
 
-// centred pools the curves in M of all ε: log excess less its mean at that ε, so that one slope describes all.
+// centred pools the curves in M of all ε: log excess less its mean at that ε, so that one slope
+// describes all.
 func centred(r *results) []point {
 	var out []point
 	for _, e := range r.numbers("epsilon") {
@@ -404,8 +428,8 @@ func centred(r *results) []point {
 	return out
 }
 
-// doubling is the geometric mean of excess(kM, ε)/excess(M, kε) over all that was measured, with the number of
-// such pairs: 1 where more parties are like more ε.
+// doubling is the geometric mean of excess(kM, ε)/excess(M, kε) over all that was measured, with
+// the number of such pairs: 1 where more parties are like more ε.
 func doubling(r *results) (float64, int) {
 	total, n := 0.0, 0
 	parties, epsilons := r.numbers("parties"), r.numbers("epsilon")

@@ -25,9 +25,11 @@ import (
 // them; MMD beats proportion-SVM, and counts at ε = .5 cost it little.
 func TestIyerQuick(t *testing.T) {
 	out := t.TempDir()
-	r := &runner{lab: &lab{Quick: true, Seed: 1}, out: out, now: time.Now, note: t.Logf, command: "test"}
+	r := &runner{lab: &lab{Quick: true, Seed: 1}, out: out, now: time.Now, note: t.Logf,
+		command: "test"}
 	r.lab.Workers = 2
-	all := []experiment{iyerFig2Experiment(), iyerFig3Experiment(), iyerFig1Experiment(), iyerCoverageExperiment()}
+	all := []experiment{iyerFig2Experiment(), iyerFig3Experiment(), iyerFig1Experiment(),
+		iyerCoverageExperiment()}
 	if err := r.run(context.Background(), all[:testlevel.N(t, 1, len(all))]); err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +42,11 @@ func TestIyerQuick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l1 := func(method string) float64 { return read.where("protocol", "grid", "method", method).over("l1").Mean }
-	mmd, private, svm, training := l1("MMD class-means"), l1("MMD private counts, ε = 0.5"), l1("alter-pSVM"), l1("training ratio")
+	l1 := func(method string) float64 {
+		return read.where("protocol", "grid", "method", method).over("l1").Mean
+	}
+	mmd, private, svm, training := l1("MMD class-means"), l1("MMD private counts, ε = 0.5"),
+		l1("alter-pSVM"), l1("training ratio")
 	t.Logf("MMD %.3f, with private counts %.3f, alter-pSVM %.3f, training ratio %.3f", mmd, private, svm, training)
 	if mmd > svm/2 || mmd > training/2 || private > mmd+.05 {
 		t.Error("the order of the figure is not reached")
@@ -54,7 +59,8 @@ func TestIyerQuick(t *testing.T) {
 
 func TestSamplesRoundTrip(t *testing.T) {
 	y := []int{0, 1, 1, 0, 2, 2, 2, 1}
-	samples, err := ratio.SampleSets(y, ratio.Sampling{Classes: 3, Size: 6, Sets: 4}, rand.New(rand.NewPCG(1, 2)))
+	samples, err := ratio.SampleSets(y, ratio.Sampling{Classes: 3, Size: 6, Sets: 4},
+		rand.New(rand.NewPCG(1, 2)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,23 +87,28 @@ func TestSamplesRoundTrip(t *testing.T) {
 func TestSamplesVerb(t *testing.T) {
 	dir := t.TempDir()
 	theirs := filepath.Join(dir, "theirs.csv")
-	if err := os.WriteFile(theirs, []byte("index\n"+strings.Repeat("7 8 9 10 11 ", 20)+"\n0 1 2 3\n"), 0o600); err != nil {
+	if err := os.WriteFile(theirs,
+		[]byte("index\n"+strings.Repeat("7 8 9 10 11 ", 20)+"\n0 1 2 3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if code := Main(context.Background(), []string{"samples", "hospitals", "--read", theirs, "--out", dir}, &out, &errs); code != 0 {
+	if code := Main(context.Background(),
+		[]string{"samples", "hospitals", "--read", theirs, "--out", dir}, &out, &errs); code != 0 {
 		t.Fatalf("exit %d: %s", code, &errs)
 	}
-	if !strings.Contains(out.String(), "2 samples of hospitals") || !strings.Contains(out.String(), "MMD class-means") {
+	if !strings.Contains(out.String(), "2 samples of hospitals") ||
+		!strings.Contains(out.String(), "MMD class-means") {
 		t.Errorf("it says %s", &out)
 	}
-	for name, want := range map[string]int{"samples.csv": 3, "sets.csv": 2401, "estimates.csv": 1 + 2*7} {
+	for name, want := range map[string]int{"samples.csv": 3, "sets.csv": 2401,
+		"estimates.csv": 1 + 2*7} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if lines := strings.Count(string(text), "\n"); err != nil || lines != want {
 			t.Errorf("%s: %d lines, want %d, %v", name, lines, want, err)
 		}
 	}
-	for _, args := range [][]string{{"samples", "hospitals"}, {"samples", "--out", dir}, {"samples", "hospitals", "--out", dir, "--protocol", "x"}} {
+	for _, args := range [][]string{{"samples", "hospitals"}, {"samples", "--out", dir},
+		{"samples", "hospitals", "--out", dir, "--protocol", "x"}} {
 		if code := Main(context.Background(), args, &out, &errs); code != 2 {
 			t.Errorf("%v: exit %d", args, code)
 		}
@@ -133,7 +144,8 @@ func TestLabelCounter(t *testing.T) {
 }
 
 func TestTextFeatures(t *testing.T) {
-	c := corpus{Texts: []string{"the cat sat", "The DOG sat down", "", "the the"}, Y: []int{0, 1, 0, 1}}
+	c := corpus{Texts: []string{"the cat sat", "The DOG sat down", "", "the the"},
+		Y: []int{0, 1, 0, 1}}
 	x := c.features(4)
 	n, d := x.Dims()
 	if n != 4 || d != 5 {
@@ -219,7 +231,8 @@ func TestIyerAdult(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		counter, err := newLabelCounter(rowsOf(d.X, slices.Concat(rows...)), slices.Concat(labels...), 2, rng)
+		counter, err := newLabelCounter(rowsOf(d.X, slices.Concat(rows...)),
+			slices.Concat(labels...), 2, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +247,8 @@ func TestIyerAdult(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := svm.positives(x)
-			for name, shares := range map[string][]float64{"MMD": e.Shares, "proportion-SVM": {1 - p, p}, "classify-and-count": counter.count(x)} {
+			for name, shares := range map[string][]float64{"MMD": e.Shares,
+				"proportion-SVM": {1 - p, p}, "classify-and-count": counter.count(x)} {
 				sum := l1[name]
 				sum[k] += ratio.Measure(s.Shares, shares, 600).L1 / float64(seeds)
 				l1[name] = sum
@@ -244,7 +258,8 @@ func TestIyerAdult(t *testing.T) {
 	}
 	for k, share := range []float64{.1, .9} {
 		t.Logf("share %g: MMD %.4f, proportion-SVM %.4f, classify-and-count %.4f", share, l1["MMD"][k], l1["proportion-SVM"][k], l1["classify-and-count"][k])
-		if most := part * min(l1["proportion-SVM"][k], l1["classify-and-count"][k]); l1["MMD"][k] > most {
+		if most := part * min(l1["proportion-SVM"][k],
+			l1["classify-and-count"][k]); l1["MMD"][k] > most {
 			t.Errorf("share %g: L1 %.4f, want at most %.4f", share, l1["MMD"][k], most)
 		}
 	}

@@ -76,7 +76,8 @@ func (c iyerCoverageCase) title() string {
 func iyerCoverageTasks(l *lab) ([]task, error) {
 	cases, draws := iyerCoverageCases, l.draws(iyerCoverageDraws)
 	if l.Quick {
-		cases, draws = []iyerCoverageCase{{Name: "hospitals"}, {Name: "hospitals", Sets: 6, Width: 2}}, l.draws(2)
+		cases, draws = []iyerCoverageCase{{Name: "hospitals"},
+			{Name: "hospitals", Sets: 6, Width: 2}}, l.draws(2)
 	}
 	data := map[string]func() (*ratioData, error){}
 	var tasks []task
@@ -87,19 +88,21 @@ func iyerCoverageTasks(l *lab) ([]task, error) {
 		load := data[c.Name]
 		for draw := range draws {
 			key := fmt.Sprintf("%s-%d-draw%d", c.Name, at, draw)
-			tasks = append(tasks, task{Key: key, Run: func(ctx context.Context, out *results) error {
-				d, err := load()
-				if err != nil {
-					return err
-				}
-				return iyerCoverageDraw(ctx, l, c, *d, key, out)
-			}})
+			tasks = append(tasks,
+				task{Key: key, Run: func(ctx context.Context, out *results) error {
+					d, err := load()
+					if err != nil {
+						return err
+					}
+					return iyerCoverageDraw(ctx, l, c, *d, key, out)
+				}})
 		}
 	}
 	return tasks, nil
 }
 
-func iyerCoverageDraw(ctx context.Context, l *lab, of iyerCoverageCase, d ratioData, key string, out *results) error {
+func iyerCoverageDraw(ctx context.Context, l *lab, of iyerCoverageCase, d ratioData, key string,
+	out *results) error {
 	rng := l.rng(key)
 	if of.Targets > 0 {
 		d.Targets = of.Targets
@@ -126,7 +129,8 @@ func iyerCoverageDraw(ctx context.Context, l *lab, of iyerCoverageCase, d ratioD
 	o := ratio.Options{}
 	if of.Sets > 0 {
 		_, dim := sets[0].Rows.Dims()
-		o.Fourier = &embedding.Fourier{Dim: dim, Features: iyerFig3Features, Gamma: of.Width / scale, Seed: rng.Uint64()}
+		o.Fourier = &embedding.Fourier{Dim: dim, Features: iyerFig3Features,
+			Gamma: of.Width / scale, Seed: rng.Uint64()}
 		o.Rank = ratio.EffectiveRank(ratio.RBF(o.Fourier.Gamma), sets[0].Rows)
 		embedder, err := embedding.NewEmbedder(*o.Fourier)
 		if err != nil {
@@ -150,7 +154,8 @@ func iyerCoverageDraw(ctx context.Context, l *lab, of iyerCoverageCase, d ratioD
 		given := sets
 		if counts.Mechanism != "none" {
 			g := privacy.Budget{Epsilon: counts.Epsilon, Delta: iyerFig3Delta}
-			if given, err = privateSets(ctx, sets, labels, d.Classes, counts.Mechanism, g, hashOf(fmt.Sprint(l.Seed, key, counts))); err != nil {
+			if given, err = privateSets(ctx, sets, labels, d.Classes, counts.Mechanism, g,
+				hashOf(fmt.Sprint(l.Seed, key, counts))); err != nil {
 				return err
 			}
 		}
@@ -178,8 +183,10 @@ func iyerCoverageDraw(ctx context.Context, l *lab, of iyerCoverageCase, d ratioD
 				}
 			}
 		}
-		out.add("case", of.title(), "chosen", of.Chosen, "counts", counts.Mechanism, "epsilon", counts.Epsilon,
-			"files", len(files), "printed", printed, "doubted", doubted, "covered", covered, "width", width)
+		out.add("case", of.title(), "chosen", of.Chosen, "counts", counts.Mechanism, "epsilon",
+			counts.Epsilon,
+			"files", len(files), "printed", printed, "doubted", doubted, "covered", covered,
+			"width", width)
 	}
 	return ctx.Err()
 }
@@ -206,8 +213,12 @@ func iyerCoverageReport(_ *lab, r *results, p *page) error {
 			if len(of.where("chosen", true).rows) > 0 {
 				title += " (chosen on)"
 			}
-			rows = append(rows, []string{title, fmt.Sprintf("%s %g", counts.Mechanism, counts.Epsilon), fmt.Sprintf("%.3f ± %.3f", held, math.Sqrt(off)/max(printed, 1)),
-				fmt.Sprintf("%.2f", printed/max(files, 1)), fmt.Sprintf("%.3f", width), fmt.Sprintf("%.4f", sum("doubted")/max(files, 1)), fmt.Sprint(len(covered))})
+			rows = append(rows, []string{title,
+				fmt.Sprintf("%s %g", counts.Mechanism, counts.Epsilon), fmt.Sprintf("%.3f ± %.3f",
+					held, math.Sqrt(off)/max(printed, 1)),
+				fmt.Sprintf("%.2f", printed/max(files, 1)), fmt.Sprintf("%.3f",
+					width), fmt.Sprintf("%.4f",
+					sum("doubted")/max(files, 1)), fmt.Sprint(len(covered))})
 		}
 	}
 	p.table([]string{"set", "counts", "held", "printed", "width", "doubted", "draws"}, rows)

@@ -67,7 +67,8 @@ func (l *lab) ratioSet(name string) (*ratioData, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.X, out.TestX, out.Y, out.TestY = m.Apply(s.Train.X), m.Apply(s.Test.X), s.Train.Y, s.Test.Y
+		out.X, out.TestX, out.Y, out.TestY = m.Apply(s.Train.X), m.Apply(s.Test.X), s.Train.Y,
+			s.Test.Y
 		out.Classes, out.SetSize, out.Targets = 10, 2500, 1000
 		return out, nil
 	}
@@ -114,7 +115,8 @@ func (d *ratioData) drawSets(shares [][]float64, rng *rand.Rand) ([][]int, error
 			of[k] = of[k][n:]
 		}
 		if len(sets[s]) < 20 {
-			return nil, fmt.Errorf("%s: the records run out at set %d of %d", d.Name, s+1, len(shares))
+			return nil, fmt.Errorf("%s: the records run out at set %d of %d", d.Name, s+1,
+				len(shares))
 		}
 	}
 	return sets, nil
@@ -131,7 +133,8 @@ func (d *ratioData) targets(protocol string, n int, rng *rand.Rand) ([]ratio.Sam
 	var out []ratio.Sample
 	switch protocol {
 	case "upp":
-		return ratio.SampleSets(d.TestY, ratio.Sampling{Classes: d.Classes, Size: d.Targets, Sets: n}, rng)
+		return ratio.SampleSets(d.TestY,
+			ratio.Sampling{Classes: d.Classes, Size: d.Targets, Sets: n}, rng)
 	case "npp":
 		for range n {
 			var rows []int

@@ -9,7 +9,8 @@ import (
 	"caucus/privacy"
 )
 
-// iyerFig1Experiment measures how count mechanisms distort class shares (Iyer, Nath & Sarawagi 2016, figure 1).
+// iyerFig1Experiment measures how count mechanisms distort class shares (Iyer, Nath & Sarawagi
+// 2016, figure 1).
 func iyerFig1Experiment() experiment {
 	return experiment{
 		Name:   "iyer-fig1",
@@ -85,16 +86,20 @@ func iyerFig1Tasks(l *lab) ([]task, error) {
 	var tasks []task
 	for _, p := range points {
 		for _, mechanism := range iyerMechanisms() {
-			key := fmt.Sprintf("%s-%g-%s", map[string]string{"epsilon at delta 1e-6": "eps6"}[p.Sweep]+p.Sweep[:3], p.At, mechanism)
-			tasks = append(tasks, task{Key: key, Run: func(ctx context.Context, out *results) error {
-				return distort(ctx, l, p, mechanism, key, draws, out)
-			}})
+			key := fmt.Sprintf("%s-%g-%s",
+				map[string]string{"epsilon at delta 1e-6": "eps6"}[p.Sweep]+p.Sweep[:3], p.At,
+				mechanism)
+			tasks = append(tasks,
+				task{Key: key, Run: func(ctx context.Context, out *results) error {
+					return distort(ctx, l, p, mechanism, key, draws, out)
+				}})
 		}
 	}
 	return tasks, nil
 }
 
-func distort(ctx context.Context, l *lab, p iyerPoint, mechanism, key string, draws int, out *results) error {
+func distort(ctx context.Context, l *lab, p iyerPoint, mechanism, key string, draws int,
+	out *results) error {
 	m, err := privacy.CalibrateCounts(mechanism, privacy.CountTerms{
 		Unit: privacy.Label, Classes: p.Classes, Total: iyerTotal, Budget: privacy.Budget{Epsilon: p.Epsilon, Delta: p.Delta},
 	})
@@ -116,13 +121,15 @@ func distort(ctx context.Context, l *lab, p iyerPoint, mechanism, key string, dr
 		if err != nil {
 			return err
 		}
-		out.add("sweep", p.Sweep, "at", p.At, "classes", p.Classes, "share", p.Share, "epsilon", p.Epsilon, "delta", p.Delta,
+		out.add("sweep", p.Sweep, "at", p.At, "classes", p.Classes, "share", p.Share, "epsilon",
+			p.Epsilon, "delta", p.Delta,
 			"mechanism", mechanism, "sampler", m.Name(), "draw", draw, "l1", l1)
 	}
 	return nil
 }
 
-// movedShares is the L1 distance by which a release moved the class shares of one set, after projection.
+// movedShares is the L1 distance by which a release moved the class shares of one set, after
+// projection.
 func movedShares(r privacy.Published, counts []int64) (float64, error) {
 	total := int64(0)
 	for _, n := range counts {
@@ -143,7 +150,8 @@ func iyerFig1Report(_ *lab, r *results, p *page) error {
 	p.paragraph("Sets of %d records; all classes but the last have a share of %g unless it is varied; base point ε = δ = %g, %d classes. L1 distance of the projected shares to the true ones. NAME-paper is a literal sampler of the paper, which no ledger releases: laplace-paper has no proof on floating point, and dirichlet-paper chooses σ by the private counts (its true δ at the base point is above .06).", iyerTotal, iyerShare, iyerEpsilon, iyerClasses)
 	for _, sweep := range r.distinct("sweep") {
 		some := r.where("sweep", sweep)
-		f := figure{Title: "mean L1 by " + sweep, X: sweep, Y: "mean L1 distance", LogY: true, LogX: sweep[:3] == "eps"}
+		f := figure{Title: "mean L1 by " + sweep, X: sweep, Y: "mean L1 distance", LogY: true,
+			LogX: sweep[:3] == "eps"}
 		header := []string{"mechanism"}
 		for _, at := range some.numbers("at") {
 			header = append(header, fmt.Sprintf("%g", at))

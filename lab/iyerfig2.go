@@ -50,13 +50,14 @@ func iyerFig2Tasks(l *lab) ([]task, error) {
 		data := sync.OnceValues(func() (*ratioData, error) { return l.ratioSet(name) })
 		for draw := range draws {
 			key := fmt.Sprintf("%s-draw%d", name, draw)
-			tasks = append(tasks, task{Key: key, Run: func(ctx context.Context, out *results) error {
-				d, err := data()
-				if err != nil {
-					return err
-				}
-				return iyerFig2Draw(ctx, l, d, key, draw, out)
-			}})
+			tasks = append(tasks,
+				task{Key: key, Run: func(ctx context.Context, out *results) error {
+					d, err := data()
+					if err != nil {
+						return err
+					}
+					return iyerFig2Draw(ctx, l, d, key, draw, out)
+				}})
 		}
 	}
 	return tasks, nil
@@ -86,11 +87,14 @@ func byShares(f func(*mat.Dense) []float64) func(*mat.Dense) (ratioAnswer, error
 }
 
 // privateSets is the same sets with shares from privatised counts.
-func privateSets(ctx context.Context, sets []ratio.Set, labels [][]int, classes int, mechanism string, g privacy.Budget, seed uint64) ([]ratio.Set, error) {
+func privateSets(ctx context.Context, sets []ratio.Set, labels [][]int, classes int,
+	mechanism string, g privacy.Budget, seed uint64) ([]ratio.Set, error) {
 	ledger := privacy.Simulation(seed)
 	out := slices.Clone(sets)
 	for i, y := range labels {
-		m, err := privacy.CalibrateCounts(mechanism, privacy.CountTerms{Unit: privacy.Label, Classes: classes, Total: int64(len(y)), Budget: g})
+		m, err := privacy.CalibrateCounts(mechanism,
+			privacy.CountTerms{Unit: privacy.Label, Classes: classes, Total: int64(len(y)),
+				Budget: g})
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +124,8 @@ func privateSets(ctx context.Context, sets []ratio.Set, labels [][]int, classes 
 			}
 		}
 		out[i].ShareCov = cov
-		if mechanism == "dirichlet-paper" { // its spread depends on the counts, which are not published
+		// its spread depends on the counts, which are not published
+		if mechanism == "dirichlet-paper" {
 			out[i].ShareCov = nil
 		}
 	}
@@ -133,13 +138,15 @@ func (d *ratioData) gather(rows [][]int) (sets []ratio.Set, labels [][]int) {
 		for i, at := range r {
 			y[i] = d.Y[at]
 		}
-		sets = append(sets, ratio.Set{Rows: rowsOf(d.X, r), Shares: ratio.SharesOfLabels(y, nil, d.Classes)})
+		sets = append(sets, ratio.Set{Rows: rowsOf(d.X, r),
+			Shares: ratio.SharesOfLabels(y, nil, d.Classes)})
 		labels = append(labels, y)
 	}
 	return sets, labels
 }
 
-func iyerFig2Draw(ctx context.Context, l *lab, d *ratioData, key string, draw int, out *results) error {
+func iyerFig2Draw(ctx context.Context, l *lab, d *ratioData, key string, draw int,
+	out *results) error {
 	rng := l.rng(key)
 	rows, err := d.drawSets(iyerFig2Shares, rng)
 	if err != nil {
@@ -168,8 +175,11 @@ func iyerFig2Draw(ctx context.Context, l *lab, d *ratioData, key string, draw in
 					return fmt.Errorf("%s: %w", m.name, err)
 				}
 				e := ratio.Measure(s.Shares, a.shares, len(s.Rows))
-				out.add("set", d.Name, "draw", draw, "protocol", protocol, "sample", i, "share", math.Round(s.Shares[1]*1000)/1000,
-					"drift", math.Round(drift*5)/5, "method", m.name, "estimate", a.shares[1], "l1", e.L1, "ae", e.AE, "rae", e.RAE, "nkld", e.NKLD, "bias", e.Bias[1], "doubted", a.doubted)
+				out.add("set", d.Name, "draw", draw, "protocol", protocol, "sample", i, "share",
+					math.Round(s.Shares[1]*1000)/1000,
+					"drift", math.Round(drift*5)/5, "method", m.name, "estimate", a.shares[1], "l1",
+					e.L1, "ae", e.AE, "rae", e.RAE, "nkld", e.NKLD, "bias", e.Bias[1],
+					"doubted", a.doubted)
 			}
 		}
 	}
@@ -177,7 +187,8 @@ func iyerFig2Draw(ctx context.Context, l *lab, d *ratioData, key string, draw in
 }
 
 // iyerFig2Methods fits everything to the four sets.
-func iyerFig2Methods(ctx context.Context, d *ratioData, sets []ratio.Set, labels [][]int, seed uint64, rng *rand.Rand) ([]ratioMethod, error) {
+func iyerFig2Methods(ctx context.Context, d *ratioData, sets []ratio.Set, labels [][]int,
+	seed uint64, rng *rand.Rand) ([]ratioMethod, error) {
 	scale, err := embedding.MedianSquaredDistance(sets[0].Rows, rng)
 	if err != nil {
 		return nil, err
@@ -194,8 +205,10 @@ func iyerFig2Methods(ctx context.Context, d *ratioData, sets []ratio.Set, labels
 		}
 		methods = append(methods, ratioMethod{"MMD " + estimator, byModel(m)})
 	}
-	methods = append(methods, ratioMethod{"MMD constrained", byShares(newConstrained(sets, ratio.RBF(gamma)).estimate)})
-	private, err := privateSets(ctx, sets, labels, d.Classes, "auto", privacy.Budget{Epsilon: iyerFig2Epsilon, Delta: 1e-6}, seed)
+	methods = append(methods, ratioMethod{"MMD constrained",
+		byShares(newConstrained(sets, ratio.RBF(gamma)).estimate)})
+	private, err := privateSets(ctx, sets, labels, d.Classes, "auto",
+		privacy.Budget{Epsilon: iyerFig2Epsilon, Delta: 1e-6}, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +216,8 @@ func iyerFig2Methods(ctx context.Context, d *ratioData, sets []ratio.Set, labels
 	if err != nil {
 		return nil, err
 	}
-	methods = append(methods, ratioMethod{fmt.Sprintf("MMD private counts, ε = %g", iyerFig2Epsilon), byModel(m)})
+	methods = append(methods, ratioMethod{fmt.Sprintf("MMD private counts, ε = %g",
+		iyerFig2Epsilon), byModel(m)})
 	var bags []bag
 	for _, s := range sets {
 		bags = append(bags, bag{s.Rows, s.Shares[1]})
@@ -258,20 +272,26 @@ func iyerFig2Report(l *lab, r *results, p *page) error {
 			}
 			row := []string{name}
 			for _, share := range []float64{.1, .5, .9} {
-				row = append(row, some.where("protocol", "grid", "method", m, "share", share).over("l1").String())
+				row = append(row,
+					some.where("protocol", "grid", "method", m, "share", share).over("l1").String())
 			}
 			for _, protocol := range []string{"app", "upp", "npp"} {
 				at := some.where("protocol", protocol, "method", m)
-				row = append(row, fmt.Sprintf("%.3f / %.3f / %.4f / %+.3f", at.over("ae").Mean, at.over("rae").Mean, at.over("nkld").Mean, at.over("bias").Mean))
+				row = append(row,
+					fmt.Sprintf("%.3f / %.3f / %.4f / %+.3f", at.over("ae").Mean,
+						at.over("rae").Mean, at.over("nkld").Mean, at.over("bias").Mean))
 			}
 			rows = append(rows, row)
 		}
-		p.table([]string{"method", "L1 at .1", "L1 at .5", "L1 at .9", "APP: AE / RAE / NKLD / bias", "UPP", "NPP"}, rows)
-		diagonal := figure{Title: set + ": estimated against true share", X: "true share of class 1", Y: "estimated share"}
+		p.table([]string{"method", "L1 at .1", "L1 at .5", "L1 at .9",
+			"APP: AE / RAE / NKLD / bias", "UPP", "NPP"}, rows)
+		diagonal := figure{Title: set + ": estimated against true share",
+			X: "true share of class 1", Y: "estimated share"}
 		diagonal.Lines = []reference{{Name: "truth", Identity: true}}
 		drift := figure{Title: set + ": error by drift", X: "L1 distance of the test shares to the training shares", Y: "mean L1 error"}
 		for _, m := range some.distinct("method") {
-			diagonal.Curves = append(diagonal.Curves, curveOf(m, some.where("protocol", "grid", "method", m), "share", "estimate"))
+			diagonal.Curves = append(diagonal.Curves,
+				curveOf(m, some.where("protocol", "grid", "method", m), "share", "estimate"))
 			drift.Curves = append(drift.Curves, curveOf(m, some.where("method", m), "drift", "l1"))
 		}
 		if err := p.figure(set+"-diagonal", diagonal); err != nil {

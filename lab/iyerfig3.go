@@ -54,13 +54,14 @@ func iyerFig3Tasks(l *lab) ([]task, error) {
 		data := sync.OnceValues(func() (*ratioData, error) { return l.ratioSet(s.Name) })
 		for draw := range draws {
 			key := fmt.Sprintf("%s-draw%d", s.Name, draw)
-			tasks = append(tasks, task{Key: key, Run: func(ctx context.Context, out *results) error {
-				d, err := data()
-				if err != nil {
-					return err
-				}
-				return iyerFig3Draw(ctx, l, s, d, key, draw, out)
-			}})
+			tasks = append(tasks,
+				task{Key: key, Run: func(ctx context.Context, out *results) error {
+					d, err := data()
+					if err != nil {
+						return err
+					}
+					return iyerFig3Draw(ctx, l, s, d, key, draw, out)
+				}})
 		}
 	}
 	return tasks, nil
@@ -76,7 +77,8 @@ func iyerFig3Shares(sets, classes int) [][]float64 {
 	return shares
 }
 
-func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key string, draw int, out *results) error {
+func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key string, draw int,
+	out *results) error {
 	rng := l.rng(key)
 	rows, err := d.drawSets(iyerFig3Shares(of.Sets, d.Classes), rng)
 	if err != nil {
@@ -88,7 +90,8 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 		return err
 	}
 	_, dim := sets[0].Rows.Dims()
-	f := embedding.Fourier{Dim: dim, Features: iyerFig3Features, Gamma: of.Width / scale, Seed: rng.Uint64()}
+	f := embedding.Fourier{Dim: dim, Features: iyerFig3Features, Gamma: of.Width / scale,
+		Seed: rng.Uint64()}
 	embedder, err := embedding.NewEmbedder(f)
 	if err != nil {
 		return err
@@ -110,7 +113,10 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 		given := sets
 		if mechanism != "none" {
 			var err error
-			if given, err = privateSets(ctx, sets, labels, d.Classes, mechanism, privacy.Budget{Epsilon: epsilon, Delta: iyerFig3Delta}, hashOf(fmt.Sprint(l.Seed, key, mechanism, epsilon))); err != nil {
+			if given, err = privateSets(ctx, sets, labels, d.Classes, mechanism,
+				privacy.Budget{Epsilon: epsilon,
+					Delta: iyerFig3Delta}, hashOf(fmt.Sprint(l.Seed, key, mechanism,
+					epsilon))); err != nil {
 				return err
 			}
 		}
@@ -120,7 +126,8 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 			answer = m.Estimate
 		} else { // noise has left no difference between the sets: the uniform answer
 			answer = func(ratio.Set) (ratio.Estimate, error) {
-				return ratio.Estimate{Shares: slices.Repeat([]float64{1 / float64(d.Classes)}, d.Classes)}, nil
+				return ratio.Estimate{Shares: slices.Repeat([]float64{1 / float64(d.Classes)},
+					d.Classes)}, nil
 			}
 		}
 		for i, s := range samples {
@@ -129,7 +136,8 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 				return err
 			}
 			off := ratio.Measure(s.Shares, e.Shares, len(s.Rows))
-			out.add("set", d.Name, "draw", draw, "mechanism", mechanism, "epsilon", epsilon, "sample", i,
+			out.add("set", d.Name, "draw", draw, "mechanism", mechanism, "epsilon", epsilon,
+				"sample", i,
 				"l1", off.L1, "ae", off.AE, "rae", off.RAE, "nkld", off.NKLD, "refused", m == nil)
 		}
 		return ctx.Err()
@@ -147,7 +155,8 @@ func iyerFig3Draw(ctx context.Context, l *lab, of iyerFig3Set, d *ratioData, key
 	}
 	for i, s := range samples {
 		off := ratio.Measure(s.Shares, training.RawVector().Data, len(s.Rows))
-		out.add("set", d.Name, "draw", draw, "mechanism", "training ratio", "epsilon", 0, "sample", i, "l1", off.L1, "ae", off.AE, "rae", off.RAE, "nkld", off.NKLD)
+		out.add("set", d.Name, "draw", draw, "mechanism", "training ratio", "epsilon", 0, "sample",
+			i, "l1", off.L1, "ae", off.AE, "rae", off.RAE, "nkld", off.NKLD)
 	}
 	return nil
 }
@@ -157,7 +166,8 @@ func iyerFig3Report(_ *lab, r *results, p *page) error {
 	for _, set := range r.distinct("set") {
 		some := r.where("set", set)
 		f := figure{Title: set + ": error by ε", X: "ε", Y: "mean L1 distance", LogX: true}
-		f.Lines = []reference{{Name: "training ratio", Y: some.where("mechanism", "training ratio").over("l1").Mean}}
+		f.Lines = []reference{{Name: "training ratio",
+			Y: some.where("mechanism", "training ratio").over("l1").Mean}}
 		header, rows := []string{"mechanism"}, [][]string{}
 		for _, e := range iyerFig3Epsilons {
 			header = append(header, fmt.Sprintf("ε = %g", e))

@@ -31,9 +31,9 @@ func jiElkanExperiment() experiment {
 	}
 }
 
-// jiElkanMethod is a way to weigh. Bins: a histogram of each number beside its mean. Label: the outcome is
-// weighed like a feature, alone and jointly with each other; otherwise only the features are, and what they say
-// about the outcome is E's.
+// jiElkanMethod is a way to weigh. Bins: a histogram of each number beside its mean. Label: the
+// outcome is weighed like a feature, alone and jointly with each other; otherwise only the features
+// are, and what they say about the outcome is E's.
 type jiElkanMethod struct {
 	Name, Mechanism string
 	Lambda          float64
@@ -51,8 +51,8 @@ var (
 		{Name: "logistic-paper, λ = 0.01", Mechanism: "logistic-paper", Lambda: 0.01},
 		{Name: "logistic, λ = 0.1", Mechanism: "logistic", Lambda: 0.1},
 	}
-	// Where E comes from: the other half of the same records; those of another population (90 % of one sex are
-	// private and 10 % of the other); drawn from the schema alone.
+	// Where E comes from: the other half of the same records; those of another population (90 % of
+	// one sex are private and 10 % of the other); drawn from the schema alone.
 	jiElkanSettings = []string{"equal", "skewed", "uniform"}
 	jiElkanEpsilons = []float64{.01, .1, 1, 10}
 	// Ridges of the weights without noise.
@@ -169,7 +169,8 @@ func (d *jiElkanData) draw(setting string, rng *rand.Rand) (jiElkanDraw, error) 
 }
 
 // weigh runs a reweigh study of one party on a draw.
-func (d *jiElkanData) weigh(ctx context.Context, at jiElkanDraw, m jiElkanMethod, epsilon float64, seed uint64) (simulate.ReweighSummary, error) {
+func (d *jiElkanData) weigh(ctx context.Context, at jiElkanDraw, m jiElkanMethod, epsilon float64,
+	seed uint64) (simulate.ReweighSummary, error) {
 	schema, terms := d.features, &reweigh.Terms{Bins: m.Bins}
 	n, _ := at.private.Dims()
 	k, _ := at.pool.Dims()
@@ -190,7 +191,8 @@ func (d *jiElkanData) weigh(ctx context.Context, at jiElkanDraw, m jiElkanMethod
 		query[i] = float64(y)
 		group[i] = i < n
 	}
-	p := study.Proposal{Name: "ji-elkan", Kind: "reweigh", Epsilon: epsilon, Mechanism: m.Mechanism, Lambda: m.Lambda}
+	p := study.Proposal{Name: "ji-elkan", Kind: "reweigh", Epsilon: epsilon, Mechanism: m.Mechanism,
+		Lambda: m.Lambda}
 	var err error
 	if p.KindTerms, err = study.EncodeTerms(terms); err != nil {
 		return simulate.ReweighSummary{}, err
@@ -218,10 +220,12 @@ func linear(name string, x *mat.Dense, y []int, weight []float64) learners.Linea
 		for i, k := range y {
 			both.Set(i, k, 1)
 		}
-		w, _ := learners.Minimize(&learners.HingeRisk{X: x, Targets: both, RowWeight: weight, Ridge: jiElkanRidge, Classes: 2}, nil, settings)
+		w, _ := learners.Minimize(&learners.HingeRisk{X: x, Targets: both, RowWeight: weight,
+			Ridge: jiElkanRidge, Classes: 2}, nil, settings)
 		return learners.NewLinear(w, 2)
 	}
-	w, _ := learners.Minimize(&learners.SoftmaxRisk{X: x, Mu: learners.Moments(x, targets, weight), RowWeight: weight, Ridge: jiElkanRidge, Classes: 2}, nil, settings)
+	w, _ := learners.Minimize(&learners.SoftmaxRisk{X: x, Mu: learners.Moments(x, targets, weight),
+		RowWeight: weight, Ridge: jiElkanRidge, Classes: 2}, nil, settings)
 	return learners.NewLinear(w, 2)
 }
 
@@ -239,7 +243,8 @@ func accuracyOf(m learners.Linear, x *mat.Dense, y []int) float64 {
 }
 
 // runOne measures all methods on one draw of a setting.
-func (d *jiElkanData) runOne(ctx context.Context, l *lab, setting string, draw int, epsilons []float64, out *results) error {
+func (d *jiElkanData) runOne(ctx context.Context, l *lab, setting string, draw int,
+	epsilons []float64, out *results) error {
 	key := fmt.Sprintf("%s-draw%d", setting, draw)
 	rng := l.rng("ji-elkan " + key)
 	at, err := d.draw(setting, rng)
@@ -251,11 +256,14 @@ func (d *jiElkanData) runOne(ctx context.Context, l *lab, setting string, draw i
 	private := labelled{X: d.x(at.private), Y: d.y(at.private), Classes: 2}
 	truth := stat.Mean(toFloats(private.Y), nil)
 	note := func(method string, epsilon float64, pairs ...any) {
-		out.add(append([]any{"setting", setting, "draw", draw, "method", method, "epsilon", epsilon}, pairs...)...)
+		out.add(append([]any{"setting", setting, "draw", draw, "method", method, "epsilon",
+			epsilon}, pairs...)...)
 	}
 	for _, name := range jiElkanLearners {
-		note("trained on D", math.Inf(1), "learner", name, "accuracy", accuracyOf(linear(name, private.X, private.Y, nil), testX, testY))
-		note("trained on E", math.Inf(1), "learner", name, "accuracy", accuracyOf(linear(name, poolX, poolY, nil), testX, testY))
+		note("trained on D", math.Inf(1), "learner", name, "accuracy",
+			accuracyOf(linear(name, private.X, private.Y, nil), testX, testY))
+		note("trained on E", math.Inf(1), "learner", name, "accuracy",
+			accuracyOf(linear(name, poolX, poolY, nil), testX, testY))
 	}
 	note("unweighted", math.Inf(1), "error", stat.Mean(toFloats(poolY), nil)-truth)
 	if err := d.withoutNoise(at, truth, note); err != nil {
@@ -275,7 +283,8 @@ func (d *jiElkanData) runOne(ctx context.Context, l *lab, setting string, draw i
 				return err
 			}
 			weight := weights.Weight
-			note(m.Name, epsilon, "error", s.Estimate-truth, "effective rows", weights.EffectiveRows, "stated sd", s.ForecastSD)
+			note(m.Name, epsilon, "error", s.Estimate-truth, "effective rows",
+				weights.EffectiveRows, "stated sd", s.ForecastSD)
 			// The simulation deals E in an order of its own.
 			x, y := mat.NewDense(len(weight), poolX.RawMatrix().Cols, nil), make([]int, len(weight))
 			n, _ := at.private.Dims()
@@ -284,7 +293,8 @@ func (d *jiElkanData) runOne(ctx context.Context, l *lab, setting string, draw i
 				y[i] = poolY[row-n]
 			}
 			for _, name := range jiElkanLearners {
-				note(m.Name, epsilon, "learner", name, "accuracy", accuracyOf(linear(name, x, y, weight), testX, testY))
+				note(m.Name, epsilon, "learner", name, "accuracy",
+					accuracyOf(linear(name, x, y, weight), testX, testY))
 			}
 		}
 	}
@@ -293,7 +303,8 @@ func (d *jiElkanData) runOne(ctx context.Context, l *lab, setting string, draw i
 
 // withoutNoise notes the query's error under weights of a fixed λ, as if nothing
 // had to be hidden: bias and variance of the two ways to weigh.
-func (d *jiElkanData) withoutNoise(at jiElkanDraw, truth float64, note func(string, float64, ...any)) error {
+func (d *jiElkanData) withoutNoise(at jiElkanDraw, truth float64,
+	note func(string, float64, ...any)) error {
 	design, err := aggregation.NewFeatureDesign(d.features, aggregation.FeatureTerms{})
 	if err != nil {
 		return err
@@ -313,18 +324,22 @@ func (d *jiElkanData) withoutNoise(at jiElkanDraw, truth float64, note func(stri
 	floats.Scale(1/design.Norm(), means)
 	x, y := design.Rows(pool), toFloats(d.y(at.pool))
 	for _, lambda := range jiElkanLambdas {
-		fit := aggregation.FitWeights(x, nil, means, aggregation.Isotropic(design.Cells(), 0), lambda, 0, nil)
+		fit := aggregation.FitWeights(x, nil, means, aggregation.Isotropic(design.Cells(), 0),
+			lambda, 0, nil)
 		note("entropy", math.Inf(1), "lambda", lambda, "error", stat.Mean(y, fit.Weight)-truth)
-		beta := aggregation.DensityRatio{Design: design, Lambda: lambda, Pool: pool}.Fit(private)[:design.Cells()]
+		beta := aggregation.DensityRatio{Design: design, Lambda: lambda,
+			Pool: pool}.Fit(private)[:design.Cells()]
 		floats.Scale(design.Norm()/float64(n), beta)
-		note("density ratio", math.Inf(1), "lambda", lambda, "error", stat.Mean(y, aggregation.Weigh(x, beta).Weight)-truth)
+		note("density ratio", math.Inf(1), "lambda", lambda, "error",
+			stat.Mean(y, aggregation.Weigh(x, beta).Weight)-truth)
 	}
 	return nil
 }
 
 // rivals are DP-ERM on D itself (Chaudhuri, Monteleoni & Sarwate 2011), with the
 // ridge that the test records like best.
-func (d *jiElkanData) rivals(private labelled, epsilons []float64, testX *mat.Dense, testY []int, note func(string, float64, ...any), rng *rand.Rand) error {
+func (d *jiElkanData) rivals(private labelled, epsilons []float64, testX *mat.Dense, testY []int,
+	note func(string, float64, ...any), rng *rand.Rand) error {
 	lambdas := []float64{1e-4, 1e-3, 1e-2, 1e-1}
 	n := len(private.Y)
 	var solutions [][]float64
@@ -334,12 +349,15 @@ func (d *jiElkanData) rivals(private labelled, epsilons []float64, testX *mat.De
 	for _, epsilon := range epsilons {
 		var output, objective []learners.Linear
 		for i, lambda := range lambdas {
-			output = append(output, private.outputPerturbation(solutions[i], n, lambda, epsilon, rng))
+			output = append(output,
+				private.outputPerturbation(solutions[i], n, lambda, epsilon, rng))
 			objective = append(objective, private.objectivePerturbation(lambda, epsilon, rng))
 		}
 		accuracy := func(m learners.Linear) float64 { return accuracyOf(m, testX, testY) }
-		note("DP-ERM, output, oracle λ", epsilon, "learner", jiElkanLearners[0], "accuracy", best(accuracy, output...))
-		note("DP-ERM, objective, oracle λ", epsilon, "learner", jiElkanLearners[0], "accuracy", best(accuracy, objective...))
+		note("DP-ERM, output, oracle λ", epsilon, "learner", jiElkanLearners[0], "accuracy",
+			best(accuracy, output...))
+		note("DP-ERM, objective, oracle λ", epsilon, "learner", jiElkanLearners[0], "accuracy",
+			best(accuracy, objective...))
 	}
 	return nil
 }
@@ -361,13 +379,15 @@ func jiElkanTasks(l *lab) ([]task, error) {
 	var tasks []task
 	for _, setting := range jiElkanSettings {
 		for draw := range draws {
-			tasks = append(tasks, task{Key: fmt.Sprintf("%s-draw%d", setting, draw), Run: func(ctx context.Context, out *results) error {
-				d, err := data()
-				if err != nil {
-					return err
-				}
-				return d.runOne(ctx, l, setting, draw, epsilons, out)
-			}})
+			tasks = append(tasks,
+				task{Key: fmt.Sprintf("%s-draw%d", setting, draw),
+					Run: func(ctx context.Context, out *results) error {
+						d, err := data()
+						if err != nil {
+							return err
+						}
+						return d.runOne(ctx, l, setting, draw, epsilons, out)
+					}})
 		}
 	}
 	return tasks, nil

@@ -113,7 +113,8 @@ func jiElkanLambda(setting string, s *results, p *page) error {
 	}
 	p.section("E " + setting + ": bias and variance in λ, without noise")
 	p.paragraph("Mean ± standard deviation of the query's error over the draws. A larger λ moves the answer to E's own mean (%+.4f) and steadies it.", s.where("method", "unweighted").over("error").Mean)
-	f := figure{Title: "Query without noise, E " + setting, X: "λ", Y: "error of the query", LogX: true}
+	f := figure{Title: "Query without noise, E " + setting, X: "λ", Y: "error of the query",
+		LogX: true}
 	var rows [][]string
 	for _, m := range []string{"entropy", "density ratio"} {
 		line := []string{m}

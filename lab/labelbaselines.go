@@ -36,7 +36,8 @@ func newLabelCounter(x *mat.Dense, y []int, classes int, rng *rand.Rand) (*label
 		for i, r := range rows {
 			labels[i] = y[r]
 		}
-		m, err := learner.Fit(context.Background(), withIntercept(rowsOf(x, rows)), labels, classes, rng)
+		m, err := learner.Fit(context.Background(), withIntercept(rowsOf(x, rows)), labels, classes,
+			rng)
 		if err != nil {
 			return learners.Linear{}, fmt.Errorf("label baselines: %w", err)
 		}
@@ -48,7 +49,8 @@ func newLabelCounter(x *mat.Dense, y []int, classes int, rng *rand.Rand) (*label
 	}
 	n := len(y)
 	order := rng.Perm(n)
-	c := &labelCounter{classes: classes, prior: ratio.SharesOfLabels(y, nil, classes), rates: mat.NewDense(classes, classes, nil)}
+	c := &labelCounter{classes: classes, prior: ratio.SharesOfLabels(y, nil, classes),
+		rates: mat.NewDense(classes, classes, nil)}
 	totals := make([]float64, classes)
 	for f := range counterFolds {
 		var train, held []int
@@ -131,7 +133,8 @@ func (c *labelCounter) emq(x *mat.Dense) []float64 {
 				sum += posterior.At(i, k) * shares[k] / max(c.prior[k], 1e-12)
 			}
 			for k := range c.classes {
-				next[k] += posterior.At(i, k) * shares[k] / max(c.prior[k], 1e-12) / sum / float64(n)
+				next[k] += posterior.At(i, k) * shares[k] / max(c.prior[k],
+					1e-12) / sum / float64(n)
 			}
 		}
 		moved := 0.

@@ -18,7 +18,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process where it is; parts are whole or absent
+	// a second signal ends the process where it is; parts are whole or absent
+	context.AfterFunc(ctx, stop)
 	code := Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -27,7 +28,8 @@ func main() {
 // errUsage is wrapped by a command line that makes no sense.
 var errUsage = errors.New("usage")
 
-// Main runs one command line. It returns 0 when done, 1 when the command failed, 2 when it was used wrongly.
+// Main runs one command line. It returns 0 when done, 1 when the command failed, 2 when it was used
+// wrongly.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use: "lab", Short: "Make the papers' tables and figures", Args: cobra.ArbitraryArgs,
@@ -40,7 +42,9 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w: %w", errUsage, err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	})
 	root.AddCommand(newList(stdout), newRun(stderr), newSamples(stdout))
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -70,7 +74,9 @@ func newList(stdout io.Writer) *cobra.Command {
 
 func newRun(stderr io.Writer) *cobra.Command {
 	l, only := &lab{}, ""
-	r := &runner{lab: l, now: time.Now, note: func(format string, args ...any) { fmt.Fprintf(stderr, format+"\n", args...) }}
+	r := &runner{lab: l, now: time.Now, note: func(format string, args ...any) {
+		fmt.Fprintf(stderr, format+"\n", args...)
+	}}
 	cmd := &cobra.Command{
 		Use: "run NAME...", Short: "Run experiments, or take up where an earlier run stopped",
 		RunE: func(cmd *cobra.Command, names []string) error {

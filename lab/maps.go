@@ -74,7 +74,8 @@ func mapsTasks(l *lab) (tasks []task, err error) {
 }
 
 // measure releases at each ε under one map.
-func (s mapsSet) measure(ctx context.Context, l *lab, unit privacy.Unit, candidate, draw int, out *results) error {
+func (s mapsSet) measure(ctx context.Context, l *lab, unit privacy.Unit, candidate, draw int,
+	out *results) error {
 	parties := s.Sites
 	if unit == privacy.Party {
 		parties = s.Devices
@@ -90,7 +91,10 @@ func (s mapsSet) measure(ctx context.Context, l *lab, unit privacy.Unit, candida
 	}
 	d.Keep = true
 	for _, epsilon := range []float64{.1, 1, 10} {
-		task, err := d.Task(study.Proposal{Name: "hamm", Unit: unit, Epsilon: epsilon, Delta: atHammDelta(), KindTerms: classifyTerms(classify.Terms{Tilt: unit == privacy.Record}), Map: c.Components})
+		task, err := d.Task(study.Proposal{Name: "hamm", Unit: unit, Epsilon: epsilon,
+			Delta:     atHammDelta(),
+			KindTerms: classifyTerms(classify.Terms{Tilt: unit == privacy.Record}),
+			Map:       c.Components})
 		if err != nil {
 			return err
 		}
@@ -103,7 +107,8 @@ func (s mapsSet) measure(ctx context.Context, l *lab, unit privacy.Unit, candida
 			return err
 		}
 		out.add("set", s.Name, "unit", unit, "parties", len(d.Parties), "draw", draw, "map", c.Name,
-			"features", task.Pool().Dim()-1, "whiten", task.Plan().Map.Whiten, "epsilon", epsilon, "accuracy", accuracy)
+			"features", task.Pool().Dim()-1, "whiten", task.Plan().Map.Whiten, "epsilon", epsilon,
+			"accuracy", accuracy)
 	}
 	return nil
 }

@@ -72,10 +72,12 @@ func (p *page) provenance(l *lab, command string, tasks []task, e experiment) er
 		for _, name := range slices.Sorted(maps.Keys(s.Digests)) {
 			digests = append(digests, fmt.Sprintf("%s `%s`", name, s.Digests[name]))
 		}
-		rows = append(rows, []string{s.Name, fmt.Sprint(s.Train.Len()), test, fmt.Sprint(len(s.Schema.Classes())), s.Origin, strings.Join(digests, "<br>")})
+		rows = append(rows, []string{s.Name, fmt.Sprint(s.Train.Len()), test,
+			fmt.Sprint(len(s.Schema.Classes())), s.Origin, strings.Join(digests, "<br>")})
 	}
 	if len(rows) > 0 {
-		p.table([]string{"data", "records", "test records", "classes", "source", "SHA-256 of the files"}, rows)
+		p.table([]string{"data", "records", "test records", "classes", "source",
+			"SHA-256 of the files"}, rows)
 	}
 	return nil
 }

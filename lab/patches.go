@@ -12,15 +12,15 @@ import (
 
 // patches make features of pictures that say how strongly small filters respond
 // in each part of a picture (Coates, Ng & Lee 2011, "An analysis of single-layer networks in
-// unsupervised feature learning", with random patches of public pictures as filters, as in Coates & Ng
-// 2011).
+// unsupervised feature learning", with random patches of public pictures as filters, as in Coates &
+// Ng 2011).
 //
 // Every Stride pixels a Side×Side patch v is cut out, all channels. With its own mean and variance,
 //
 //	u = (v − mean)/√(variance + Contrast),  r_f = ⟨filter_f, u⟩ + bias_f,
 //
-// and each filter gives max(0, r_f − Threshold) and max(0, −r_f − Threshold), averaged over the patches
-// in each of Grid×Grid parts of the picture: 2·Filters·Grid² features, part after part.
+// and each filter gives max(0, r_f − Threshold) and max(0, −r_f − Threshold), averaged over the
+// patches in each of Grid×Grid parts of the picture: 2·Filters·Grid² features, part after part.
 type patches struct {
 	pictures
 	Side      int
@@ -58,13 +58,15 @@ func fitPatches(x *mat.Dense, p pictures, filters int, rng *rand.Rand) (spec pat
 	case n < 2:
 		return spec, fmt.Errorf("fit patches: the pool has %d pictures; it needs at least 2", n)
 	}
-	spec = patches{pictures: p, Side: patchSide, Stride: patchStride, Grid: patchGrid, Contrast: patchContrast, Threshold: patchThreshold}
+	spec = patches{pictures: p, Side: patchSide, Stride: patchStride, Grid: patchGrid,
+		Contrast: patchContrast, Threshold: patchThreshold}
 	size := spec.size()
 	sample := mat.NewDense(max(patchSample, filters), size, nil)
 	samples, _ := sample.Dims()
 	for i := range samples {
 		row := x.RawRowView(rng.IntN(n))
-		spec.cut(sample.RawRowView(i), row, rng.IntN(p.Height-spec.Side+1), rng.IntN(p.Width-spec.Side+1))
+		spec.cut(sample.RawRowView(i), row, rng.IntN(p.Height-spec.Side+1),
+			rng.IntN(p.Width-spec.Side+1))
 	}
 	mean := make([]float64, size)
 	for i := range samples {

@@ -15,7 +15,8 @@ func drawnPictures(n int, p pictures) *mat.Dense {
 	x := mat.NewDense(n, p.pixels(), nil)
 	for i := range n {
 		for j := range p.pixels() {
-			x.Set(i, j, math.Min(1, float64((j+7*i)%p.Width)/float64(p.Width)*0.5+0.5*rng.Float64()))
+			x.Set(i, j, math.Min(1,
+				float64((j+7*i)%p.Width)/float64(p.Width)*0.5+0.5*rng.Float64()))
 		}
 	}
 	return x
@@ -63,7 +64,8 @@ func dumbPatches(p patches, row []float64) []float64 {
 }
 
 func TestPatches(t *testing.T) {
-	for _, p := range []pictures{{Height: 14, Width: 17, Channels: 3}, {Height: 28, Width: 28, Channels: 1}} {
+	for _, p := range []pictures{{Height: 14, Width: 17, Channels: 3},
+		{Height: 28, Width: 28, Channels: 1}} {
 		x := drawnPictures(60, p)
 		made, err := fitPatches(x, p, 5, rand.New(rand.NewPCG(1, 1)))
 		if err != nil {
@@ -79,7 +81,8 @@ func TestPatches(t *testing.T) {
 		}
 	}
 	p := pictures{Height: 12, Width: 12, Channels: 1}
-	if _, err := fitPatches(mat.NewDense(5, 144, nil), p, 3, rand.New(rand.NewPCG(1, 1))); err == nil || !strings.Contains(err.Error(), "all blank") {
+	if _, err := fitPatches(mat.NewDense(5, 144, nil), p, 3,
+		rand.New(rand.NewPCG(1, 1))); err == nil || !strings.Contains(err.Error(), "all blank") {
 		t.Errorf("blank pictures: error %v", err)
 	}
 }

@@ -15,18 +15,20 @@ import (
 // confidentGNMax are the constants of a run.
 type confidentGNMax struct{ Threshold, Sigma1, Sigma2 float64 }
 
-// pateGrid is the declared grid, in shares of the number of teachers: the noise of the answer, that of the
-// check four times as much, a threshold of .6 (their experiments use .6 to .7 and 3 to 5 times).
+// pateGrid is the declared grid, in shares of the number of teachers: the noise of the answer, that
+// of the check four times as much, a threshold of .6 (their experiments use .6 to .7 and 3 to 5
+// times).
 func pateGrid(teachers float64) (grid []confidentGNMax) {
 	for _, s := range []float64{.02, .04, .08, .15, .3, .6, 1.2, 2.5} {
-		grid = append(grid, confidentGNMax{Threshold: .6 * teachers, Sigma1: 4 * s * teachers, Sigma2: s * teachers})
+		grid = append(grid, confidentGNMax{Threshold: .6 * teachers, Sigma1: 4 * s * teachers,
+			Sigma2: s * teachers})
 	}
 	return grid
 }
 
-// label answers rows of the pool in random order until the budget is spent and returns each row's class, −1
-// where it was not answered. Accounting is data-dependent for answers (their Theorem 6) and data-independent
-// for checks; the ε so computed is itself not private, in this rival's favour.
+// label answers rows of the pool in random order until the budget is spent and returns each row's
+// class, −1 where it was not answered. Accounting is data-dependent for answers (their Theorem 6)
+// and data-independent for checks; the ε so computed is itself not private, in this rival's favour.
 func (c confidentGNMax) label(t *aggregation.Tally, b privacy.Budget, rng *rand.Rand) []int {
 	answer := make([]int, t.Rows())
 	for i := range answer {
@@ -88,8 +90,9 @@ func (c confidentGNMax) wrong(t *aggregation.Tally, i, top int) float64 {
 	return math.Min(q, math.Log1p(-1/float64(t.Classes())))
 }
 
-// gnmaxDivergence is the Rényi curve of one answer of GNMax, whose largest class is missed with probability at
-// most e^logq: the smaller of α/σ² and Theorem 6 with the orders of their Proposition 10.
+// gnmaxDivergence is the Rényi curve of one answer of GNMax, whose largest class is missed with
+// probability at most e^logq: the smaller of α/σ² and Theorem 6 with the orders of their
+// Proposition 10.
 func gnmaxDivergence(logq, sigma float64) []float64 {
 	v := sigma * sigma
 	out := make([]float64, len(renyiOrders))
@@ -119,8 +122,8 @@ func gnmaxDivergence(logq, sigma float64) []float64 {
 	return out
 }
 
-// pateLabels runs the grid and keeps the run whose answers agree most with the plurality of the votes: a choice
-// that looks at private votes, in this rival's favour.
+// pateLabels runs the grid and keeps the run whose answers agree most with the plurality of the
+// votes: a choice that looks at private votes, in this rival's favour.
 func pateLabels(t *aggregation.Tally, b privacy.Budget, rng *rand.Rand) (best []int, answered int) {
 	bestScore := math.Inf(-1)
 	for _, c := range pateGrid(float64(t.Ballots())) {

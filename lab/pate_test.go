@@ -15,7 +15,8 @@ import (
 func TestGNMaxDivergence(t *testing.T) {
 	// P[class 0 wins] with a gap of g votes and noise of σ on both counts.
 	wins := func(g, sigma float64) float64 { return math.Erfc(-g/(2*sigma)) / 2 }
-	for _, c := range []struct{ gap, sigma float64 }{{0, 20}, {30, 20}, {100, 20}, {160, 20}, {200, 20}, {90, 5}} {
+	for _, c := range []struct{ gap, sigma float64 }{{0, 20}, {30, 20}, {100, 20}, {160, 20},
+		{200, 20}, {90, 5}} {
 		got := gnmaxDivergence(math.Log(wins(-c.gap, c.sigma)), c.sigma)
 		for i, a := range renyiOrders {
 			if plain := a / (c.sigma * c.sigma); got[i] > plain*(1+1e-12) || got[i] < 0 {

@@ -13,7 +13,8 @@ import (
 // Record-level logistic regression as published: the samplers work in floating
 // point, so nothing here is fit for a release.
 
-// ridgeSolution minimises the mean logistic or softmax risk of some rows plus (λ/2)‖w‖² + ⟨tilt, w⟩.
+// ridgeSolution minimises the mean logistic or softmax risk of some rows plus (λ/2)‖w‖² + ⟨tilt,
+// w⟩.
 func (l labelled) ridgeSolution(rows []int, lambda float64, tilt []float64) []float64 {
 	x, y := l.X, l.Y
 	if rows != nil {
@@ -48,7 +49,8 @@ func sphere(w []float64, rate float64, rng *rand.Rand) []float64 {
 
 // outputPerturbation (Chaudhuri, Monteleoni & Sarwate 2011, Algorithm 1) at a
 // solution of n records: replacing one moves it by at most 2·reach/(nλ).
-func (l labelled) outputPerturbation(w []float64, n int, lambda, epsilon float64, rng *rand.Rand) learners.Linear {
+func (l labelled) outputPerturbation(w []float64, n int, lambda, epsilon float64,
+	rng *rand.Rand) learners.Linear {
 	return learners.NewLinear(sphere(w, epsilon*lambda*float64(n)/(2*l.reach()), rng), l.Classes)
 }
 
@@ -66,9 +68,11 @@ func (l labelled) objectivePerturbation(lambda, epsilon float64, rng *rand.Rand)
 	return learners.NewLinear(l.ridgeSolution(nil, lambda, b), l.Classes)
 }
 
-// pathak (Pathak, Rane & Raj 2010) averages the sites' solutions. Replacing a record of the smallest site moves
-// its solution by 2·reach/(nλ) and the mean by that over the number of sites. Sites without records send zeros.
-func (l labelled) pathak(solutions [][]float64, smallest int, lambda, epsilon float64, rng *rand.Rand) learners.Linear {
+// pathak (Pathak, Rane & Raj 2010) averages the sites' solutions. Replacing a record of the
+// smallest site moves its solution by 2·reach/(nλ) and the mean by that over the number of sites.
+// Sites without records send zeros.
+func (l labelled) pathak(solutions [][]float64, smallest int, lambda, epsilon float64,
+	rng *rand.Rand) learners.Linear {
 	mean := make([]float64, l.weights())
 	for _, w := range solutions {
 		floats.AddScaled(mean, 1/float64(len(solutions)), w)

@@ -16,8 +16,8 @@ import (
 	"caucus/dataset"
 )
 
-// airplaneHorse is the set of CIFAR-10's airplanes and horses: JPEG files in a tar.gz, in CLASS folders
-// under train and test.
+// airplaneHorse is the set of CIFAR-10's airplanes and horses: JPEG files in a tar.gz, in CLASS
+// folders under train and test.
 const airplaneHorse = "cifar10-airplane-horse"
 
 const (

@@ -43,13 +43,14 @@ func (s linearSVM) positives(x *mat.Dense) float64 {
 	return count / float64(n)
 }
 
-// coordinateDescent solves min ½‖(w,b)‖² + C·Σ losses in the dual, one variable at a time in random order
-// (Hsieh et al. 2008; Ho & Lin 2012), the bias as a feature of value 1. Labels ±1 with hinge loss, or real
-// targets with |target − score| where regression is set. It stops when no variable moved by more than 1e-4·C in
-// a sweep, or after 300 sweeps.
+// coordinateDescent solves min ½‖(w,b)‖² + C·Σ losses in the dual, one variable at a time in random
+// order (Hsieh et al. 2008; Ho & Lin 2012), the bias as a feature of value 1. Labels ±1 with hinge
+// loss, or real targets with |target − score| where regression is set. It stops when no variable
+// moved by more than 1e-4·C in a sweep, or after 300 sweeps.
 //
 // Zeros of a row, most of a one-hot one, are skipped: they change nothing.
-func coordinateDescent(x *mat.Dense, target []float64, c float64, regression bool, rng *rand.Rand) linearSVM {
+func coordinateDescent(x *mat.Dense, target []float64, c float64, regression bool,
+	rng *rand.Rand) linearSVM {
 	n, d := x.Dims()
 	out := linearSVM{w: make([]float64, d)}
 	dual := make([]float64, n) // contribution of row i to (w,b): dual·(x,1)
@@ -155,9 +156,10 @@ func alterPSVM(bags []bag, o alterPSVMOptions, rng *rand.Rand) (linearSVM, error
 	return best, nil
 }
 
-// relabel sets the labels of one bag: rows in the order of what being positive saves, cut where the total is
-// least. It returns the bag's part of the objective.
-func relabel(svm linearSVM, x *mat.Dense, labels []float64, from, to int, p, c, c2 float64) float64 {
+// relabel sets the labels of one bag: rows in the order of what being positive saves, cut where the
+// total is least. It returns the bag's part of the objective.
+func relabel(svm linearSVM, x *mat.Dense, labels []float64, from, to int,
+	p, c, c2 float64) float64 {
 	type gain struct {
 		row   int
 		saves float64
@@ -196,8 +198,9 @@ func relabel(svm linearSVM, x *mat.Dense, labels []float64, from, to int, p, c, 
 	return best
 }
 
-// inverseCalibration (Rüping 2010) fits the bags' mean rows to the log-odds of their shares by linear support
-// vector regression; shares are kept within [.01,.99]. c is the weight of each bag's absolute error.
+// inverseCalibration (Rüping 2010) fits the bags' mean rows to the log-odds of their shares by
+// linear support vector regression; shares are kept within [.01,.99]. c is the weight of each bag's
+// absolute error.
 func inverseCalibration(bags []bag, c float64, rng *rand.Rand) (linearSVM, error) {
 	if _, _, err := joinBags(bags); err != nil {
 		return linearSVM{}, fmt.Errorf("inverse calibration: %w", err)

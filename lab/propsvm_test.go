@@ -12,7 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-func readHeartBags(t *testing.T) (bags []bag, labels [][]float64, test *mat.Dense, testLabels []float64) {
+func readHeartBags(t *testing.T) (bags []bag, labels [][]float64, test *mat.Dense,
+	testLabels []float64) {
 	dir := os.Getenv("CAUCUS_DATA")
 	if dir == "" {
 		t.Skip("CAUCUS_DATA is not set: no real data")

@@ -53,5 +53,6 @@ func experimentNamed(name string) (experiment, error) {
 		names = append(names, e.Name)
 	}
 	slices.Sort(names)
-	return experiment{}, fmt.Errorf("there is no experiment %q: choose of %s", name, strings.Join(names, ", "))
+	return experiment{}, fmt.Errorf("there is no experiment %q: choose of %s", name,
+		strings.Join(names, ", "))
 }

@@ -95,7 +95,8 @@ func (r *results) floats(column string) []float64 {
 	return out
 }
 
-// moments is a mean over draws, with its standard deviation (0 for one draw) and how many there are.
+// moments is a mean over draws, with its standard deviation (0 for one draw) and how many there
+// are.
 type moments struct {
 	Mean, SD float64
 	N        int

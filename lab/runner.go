@@ -26,8 +26,9 @@ type runner struct {
 	now     func() time.Time
 }
 
-// run measures all tasks of the experiments that were not measured before, in parallel over all experiments,
-// then reports each. After the first error, and when ctx ends, no other task begins; what was measured stays.
+// run measures all tasks of the experiments that were not measured before, in parallel over all
+// experiments, then reports each. After the first error, and when ctx ends, no other task begins;
+// what was measured stays.
 func (r *runner) run(ctx context.Context, list []experiment) error {
 	tasks := make([][]task, len(list))
 	var queue []func(context.Context) error
@@ -89,8 +90,8 @@ func (r *runner) run(ctx context.Context, list []experiment) error {
 	return nil
 }
 
-// settings name what a part was measured under; a part with others is measured again. The program itself is not
-// among them: after a change of code, delete the folder.
+// settings name what a part was measured under; a part with others is measured again. The program
+// itself is not among them: after a change of code, delete the folder.
 func (r *runner) settings(t task) string {
 	return fmt.Sprintf("# task %s seed %d quick %v", t.Key, r.lab.Seed, r.lab.Quick)
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // Samples travel as indices into a collection, the form in which QuaPy identifies them:
-// LabelledCollection.sampling_from_index(index). A line is a sample: its class shares, then its rows' indices
-// from 0, separated by spaces. In Python:
+// LabelledCollection.sampling_from_index(index). A line is a sample: its class shares, then its
+// rows' indices from 0, separated by spaces. In Python:
 //
 //	for line in csv.DictReader(open("samples.csv")):
 //	    index = np.array(line["index"].split(), dtype=int)
@@ -67,7 +67,8 @@ func readSamples(r io.Reader, y []int, classes int) ([]ratio.Sample, error) {
 		for _, text := range strings.Fields(line[len(line)-1]) {
 			row, err := strconv.Atoi(text)
 			if err != nil || row < 0 || row >= len(y) {
-				return nil, fmt.Errorf("read samples: sample %d: %q is no row of %d", i, text, len(y))
+				return nil, fmt.Errorf("read samples: sample %d: %q is no row of %d", i, text,
+					len(y))
 			}
 			s.Rows = append(s.Rows, row)
 		}

@@ -31,7 +31,8 @@ and indices, as QuaPy's LabelledCollection.sampling_from_index takes them) and
 estimates.csv (a line a sample and method). The table has means over samples.`,
 		Example: "  lab samples adult --protocol upp --out exchange\n  lab samples adult --read exchange/samples.csv --out again",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || out == "" || !slices.Contains([]string{"app", "upp", "npp"}, protocol) || draws < 1 {
+			if len(args) != 1 || out == "" ||
+				!slices.Contains([]string{"app", "upp", "npp"}, protocol) || draws < 1 {
 				return fmt.Errorf("%w: samples needs one SET, --out DIR, a --protocol of app, upp or npp and --samples of at least 1", errUsage)
 			}
 			e, err := newExchange(l, args[0])
@@ -100,7 +101,9 @@ func (e *exchange) write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	err := writeFile(filepath.Join(dir, "samples.csv"), func(w io.Writer) error { return writeSamples(w, e.samples) })
+	err := writeFile(filepath.Join(dir, "samples.csv"), func(w io.Writer) error {
+		return writeSamples(w, e.samples)
+	})
 	if err != nil {
 		return err
 	}
@@ -118,7 +121,9 @@ func (e *exchange) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, "test.csv"), func(w io.Writer) error { return writeRecords(w, e.data.TestX, e.data.TestY, nil) })
+	return writeFile(filepath.Join(dir, "test.csv"), func(w io.Writer) error {
+		return writeRecords(w, e.data.TestX, e.data.TestY, nil)
+	})
 }
 
 // writeRecords writes set (where given), label and features, a record a line.
@@ -169,9 +174,11 @@ func (e *exchange) estimate(dir string, stdout io.Writer) error {
 		}
 		methods = append(methods, ratioMethod{"MMD " + estimator, byModel(m)})
 	}
-	methods = append(methods, ratioMethod{"MMD constrained", byShares(newConstrained(sets, ratio.RBF(gamma)).estimate)})
+	methods = append(methods, ratioMethod{"MMD constrained",
+		byShares(newConstrained(sets, ratio.RBF(gamma)).estimate)})
 	y := slices.Concat(labels...)
-	counter, err := newLabelCounter(rowsOf(e.data.X, slices.Concat(e.rows...)), y, e.data.Classes, rng)
+	counter, err := newLabelCounter(rowsOf(e.data.X, slices.Concat(e.rows...)), y, e.data.Classes,
+		rng)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ func sharperExperiment() experiment {
 	}
 }
 
-// sharperSet is a set with its sites (0: the natural parties). Held sets were not run under the map with
-// bins before its constants were final.
+// sharperSet is a set with its sites (0: the natural parties). Held sets were not run under the map
+// with bins before its constants were final.
 type sharperSet struct {
 	hammSet
 	Sites int
@@ -129,7 +129,8 @@ func sharperProposal(epsilon float64, noise study.Noise) study.Proposal {
 }
 
 // releases measures real releases under today's map and under the same with bins.
-func (s sharperSet) releases(ctx context.Context, l *lab, epsilon float64, draw int, out *results) error {
+func (s sharperSet) releases(ctx context.Context, l *lab, epsilon float64, draw int,
+	out *results) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -154,7 +155,8 @@ func (s sharperSet) releases(ctx context.Context, l *lab, epsilon float64, draw 
 				return dataset.Map{}, err
 			}
 			m := t.Plan().Map
-			out.add("set", s.Name, "draw", draw, "epsilon", epsilon, "noise", noise, "map", name, "accuracy", accuracy, "largest", d.Majority(), "features", m.Dim()-1)
+			out.add("set", s.Name, "draw", draw, "epsilon", epsilon, "noise", noise, "map", name,
+				"accuracy", accuracy, "largest", d.Majority(), "features", m.Dim()-1)
 			return m, nil
 		}
 		m, err := release("today", dataset.Components{Project: dataset.Auto})
@@ -211,9 +213,12 @@ func (s sharperSet) rivals(ctx context.Context, l *lab, draw int, out *results) 
 		binned, binnedX = under(with), d.TestX(with)
 	}
 	add := func(method string, epsilon any, accuracy float64) {
-		out.add("set", s.Name, "draw", draw, "method", method, "epsilon", epsilon, "accuracy", accuracy)
+		out.add("set", s.Name, "draw", draw, "method", method, "epsilon", epsilon, "accuracy",
+			accuracy)
 	}
-	score := func(m learners.Linear, x *mat.Dense) float64 { return rightShare(m.Predict(x), d.Test.Y) }
+	score := func(m learners.Linear, x *mat.Dense) float64 {
+		return rightShare(m.Predict(x), d.Test.Y)
+	}
 	all := rng.Perm(d.Private.Len())
 	all = all[:min(len(all), sharperPooled)]
 	largest := 0
@@ -254,17 +259,25 @@ func (s sharperSet) rivals(ctx context.Context, l *lab, draw int, out *results) 
 			name := map[bool]string{true: "noise once", false: "at sites"}[sites == 1]
 			var models, solved []learners.Linear
 			for _, rounds := range []int{5, 25} {
-				models = append(models, space.back(fedSGD{Rounds: rounds, Rate: space.rate, Sites: sites}.train(records, b, rng)))
+				models = append(models,
+					space.back(fedSGD{Rounds: rounds, Rate: space.rate, Sites: sites}.train(records,
+						b, rng)))
 			}
-			add("DP-FedAvg*, "+name, epsilon, best(func(m learners.Linear) float64 { return score(m, todayX) }, models...))
+			add("DP-FedAvg*, "+name, epsilon, best(func(m learners.Linear) float64 {
+				return score(m, todayX)
+			}, models...))
 			solved = append(solved, adaSSP(today, b, sites, rng))
 			add("AdaSSP, "+name, epsilon, score(solved[0], todayX))
 		}
 		var models []learners.Linear
 		for _, epochs := range []int{1, 5} {
-			models = append(models, space.back(dpSGD{Batch: 512, Epochs: epochs, Rate: space.rate / 2}.train(records, b, rng)))
+			models = append(models,
+				space.back(dpSGD{Batch: 512, Epochs: epochs, Rate: space.rate / 2}.train(records, b,
+					rng)))
 		}
-		add("DP-SGD*, pooled", epsilon, best(func(m learners.Linear) float64 { return score(m, todayX) }, models...))
+		add("DP-SGD*, pooled", epsilon, best(func(m learners.Linear) float64 {
+			return score(m, todayX)
+		}, models...))
 	}
 	return nil
 }
@@ -279,9 +292,9 @@ func (l labelled) pick(rows []int) labelled {
 	return out
 }
 
-// adaSSP is adaptive sufficient statistics perturbation (Wang 2018, Algorithm 2): least squares of each
-// class's indicator on rows of norm at most 1. A third of ρ each releases the least eigenvalue, which a
-// replaced record moves by 1, XᵀX (by √2) and Xᵀy (by √2).
+// adaSSP is adaptive sufficient statistics perturbation (Wang 2018, Algorithm 2): least squares of
+// each class's indicator on rows of norm at most 1. A third of ρ each releases the least
+// eigenvalue, which a replaced record moves by 1, XᵀX (by √2) and Xᵀy (by √2).
 func adaSSP(l labelled, b privacy.Budget, sites int, rng *rand.Rand) learners.Linear {
 	const miss = .05 // of the paper
 	_, d := l.X.Dims()
@@ -305,7 +318,8 @@ func adaSSP(l labelled, b privacy.Budget, sites int, rng *rand.Rand) learners.Li
 		}
 	}
 	w := mat.NewDense(d, l.Classes, nil)
-	_ = w.Solve(gram, &moments) // an error means ill condition: the noisy solution is what the rival has
+	// an error means ill condition: the noisy solution is what the rival has
+	_ = w.Solve(gram, &moments)
 	if l.Classes == 2 {
 		one := mat.NewDense(d, 1, nil)
 		for j := range d {

@@ -38,7 +38,8 @@ func sharperReport(_ *lab, r *results, p *page) error {
 			}
 		}
 	}
-	p.table([]string{"data", "noise", "ε", "n", "largest class", "today's map", "with bins", "bins − today", "today − largest class"}, rows)
+	p.table([]string{"data", "noise", "ε", "n", "largest class", "today's map", "with bins",
+		"bins − today", "today − largest class"}, rows)
 	rows = nil
 	methods := r.distinct("method")
 	for _, set := range r.distinct("set") {

@@ -35,7 +35,8 @@ type symmetricSet struct {
 }
 
 var (
-	symmetricSets     = []symmetricSet{{"cifar10-airplane-horse", 10_000, 200, 60}, {"mnist-parity", 10_000, 100, 60}}
+	symmetricSets = []symmetricSet{{"cifar10-airplane-horse", 10_000, 200, 60},
+		{"mnist-parity", 10_000, 100, 60}}
 	symmetricQuick    = []symmetricSet{{"hospitals", 2000, 0, 15}}
 	symmetricEpsilons = []float64{.1, .2, .5, 1, 2, 5}
 )
@@ -105,12 +106,14 @@ func (s symmetricSet) load(l *lab) (*mappedSet, error) {
 		if pca, err = dataset.FitPCA(z, s.Dims, 0.5); err != nil {
 			return nil, err
 		}
-		return &mappedSet{pca.Apply(z), pca.Apply(patches.features(test.X)), train.Y, test.Y, len(data.Schema.Classes())}, nil
+		return &mappedSet{pca.Apply(z), pca.Apply(patches.features(test.X)), train.Y, test.Y,
+			len(data.Schema.Classes())}, nil
 	}
 	if pca, err = dataset.FitPCA(train.X, s.Dims, 0.5); err != nil {
 		return nil, err
 	}
-	return &mappedSet{pca.Apply(train.X), pca.Apply(test.X), train.Y, test.Y, len(data.Schema.Classes())}, nil
+	return &mappedSet{pca.Apply(train.X), pca.Apply(test.X), train.Y, test.Y,
+		len(data.Schema.Classes())}, nil
 }
 
 func symmetricTasks(l *lab) ([]task, error) {
@@ -132,31 +135,35 @@ func symmetricTasks(l *lab) ([]task, error) {
 				}
 				for _, epsilon := range at {
 					key := fmt.Sprintf("%s-%s-eps%g-draw%d", s.Name, mechanism[:2], epsilon, draw)
-					tasks = append(tasks, task{Key: key, Run: func(ctx context.Context, out *results) error {
-						m, err := data[s.Name]()
-						if err != nil {
-							return err
-						}
-						noisy, channel, err := m.privatise(ctx, mechanism, epsilon, hashOf(fmt.Sprint(l.Seed, key)))
-						if err != nil {
-							return err
-						}
-						lambda := map[string]float64{}
-						for _, method := range symmetricMethods() {
-							if err := ctx.Err(); err != nil {
-								return err
-							}
-							got, err := m.fit(method, noisy, channel, lambda, l.rng(key))
+					tasks = append(tasks,
+						task{Key: key, Run: func(ctx context.Context, out *results) error {
+							m, err := data[s.Name]()
 							if err != nil {
 								return err
 							}
-							out.add("set", s.Name, "mechanism", mechanism, "epsilon", epsilon, "keep", channel.Keep,
-								"loss", method.Loss, "risk", method.Risk, "correction", method.Correction, "draw", draw,
-								"lambda", lambda[method.Loss+method.Correction],
-								"accuracy", got.Accuracy, "ber", got.BER, "auc", got.AUC)
-						}
-						return nil
-					}})
+							noisy, channel, err := m.privatise(ctx, mechanism, epsilon,
+								hashOf(fmt.Sprint(l.Seed, key)))
+							if err != nil {
+								return err
+							}
+							lambda := map[string]float64{}
+							for _, method := range symmetricMethods() {
+								if err := ctx.Err(); err != nil {
+									return err
+								}
+								got, err := m.fit(method, noisy, channel, lambda, l.rng(key))
+								if err != nil {
+									return err
+								}
+								out.add("set", s.Name, "mechanism", mechanism, "epsilon", epsilon,
+									"keep", channel.Keep,
+									"loss", method.Loss, "risk", method.Risk, "correction",
+									method.Correction, "draw", draw,
+									"lambda", lambda[method.Loss+method.Correction],
+									"accuracy", got.Accuracy, "ber", got.BER, "auc", got.AUC)
+							}
+							return nil
+						}})
 				}
 			}
 		}
@@ -165,7 +172,8 @@ func symmetricTasks(l *lab) ([]task, error) {
 }
 
 // privatise releases the labels through a simulation ledger.
-func (m *mappedSet) privatise(ctx context.Context, mechanism string, epsilon float64, seed uint64) ([]int, learners.Channel, error) {
+func (m *mappedSet) privatise(ctx context.Context, mechanism string, epsilon float64,
+	seed uint64) ([]int, learners.Channel, error) {
 	if mechanism == "true labels" {
 		return m.Y, learners.Channel{Keep: 1, Classes: m.Classes}, nil
 	}
@@ -181,11 +189,13 @@ func (m *mappedSet) privatise(ctx context.Context, mechanism string, epsilon flo
 	for i, y := range m.Y {
 		values[i] = int64(y)
 	}
-	s, err := privacy.NewSensitive(values, privacy.Bound{Unit: privacy.Label, L1: int64(m.Classes), Cells: 1})
+	s, err := privacy.NewSensitive(values,
+		privacy.Bound{Unit: privacy.Label, L1: int64(m.Classes), Cells: 1})
 	if err != nil {
 		return nil, learners.Channel{}, err
 	}
-	r, err := study.Settle(ctx, privacy.Simulation(seed), study.Hash{}, []study.Request{{Output: "labels", Sensitive: s, Mechanism: response}})
+	r, err := study.Settle(ctx, privacy.Simulation(seed), study.Hash{},
+		[]study.Request{{Output: "labels", Sensitive: s, Mechanism: response}})
 	if err != nil {
 		return nil, learners.Channel{}, err
 	}
@@ -199,7 +209,8 @@ func (m *mappedSet) privatise(ctx context.Context, mechanism string, epsilon flo
 // fit trains a method and measures it on true test labels. A loss's ridge is
 // chosen under its first risk, by cross-validation on the noisy labels, and
 // kept in lambda for its other risks.
-func (m *mappedSet) fit(method symmetricMethod, noisy []int, c learners.Channel, lambda map[string]float64, rng *rand.Rand) (learners.Measures, error) {
+func (m *mappedSet) fit(method symmetricMethod, noisy []int, c learners.Channel,
+	lambda map[string]float64, rng *rand.Rand) (learners.Measures, error) {
 	loss, err := learners.LossNamed(method.Loss)
 	if err != nil {
 		return learners.Measures{}, err
@@ -212,5 +223,6 @@ func (m *mappedSet) fit(method symmetricMethod, noisy []int, c learners.Channel,
 		return learners.Measures{}, err
 	}
 	lambda[key] = fit.Lambda
-	return learners.Measure(fit.Model, m.TestX, m.TestY, learners.Channel{Keep: 1, Classes: m.Classes}), nil
+	return learners.Measure(fit.Model, m.TestX, m.TestY,
+		learners.Channel{Keep: 1, Classes: m.Classes}), nil
 }

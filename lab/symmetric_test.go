@@ -25,8 +25,10 @@ func TestSymmetric(t *testing.T) {
 	if want := len(symmetricMethods()) * 5; len(all.rows) != want {
 		t.Errorf("%d measurements, want %d", len(all.rows), want)
 	}
-	rr := all.where("mechanism", "rr", "risk", aggregation.RiskAccuracy, "epsilon", 0.5).over("accuracy").Mean
-	em := all.where("mechanism", "em", "risk", aggregation.RiskAccuracy, "epsilon", 0.5).over("accuracy").Mean
+	rr := all.where("mechanism", "rr", "risk", aggregation.RiskAccuracy, "epsilon",
+		0.5).over("accuracy").Mean
+	em := all.where("mechanism", "em", "risk", aggregation.RiskAccuracy, "epsilon",
+		0.5).over("accuracy").Mean
 	if !(rr > em) || math.IsNaN(rr) {
 		t.Errorf("rr %.4f, em %.4f", rr, em)
 	}

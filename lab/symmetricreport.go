@@ -12,10 +12,12 @@ import (
 	"caucus/privacy"
 )
 
-// publishedAccuracy is what Bi & Suppakitpaisarn 2022 report of em at ε = .5, on both sets, as "about 80 %".
+// publishedAccuracy is what Bi & Suppakitpaisarn 2022 report of em at ε = .5, on both sets, as
+// "about 80 %".
 const publishedAccuracy = 0.8
 
-var measureOf = map[string]string{aggregation.RiskAccuracy: "accuracy", aggregation.RiskBER: "ber", aggregation.RiskAUC: "auc"}
+var measureOf = map[string]string{aggregation.RiskAccuracy: "accuracy", aggregation.RiskBER: "ber",
+	aggregation.RiskAUC: "auc"}
 
 func symmetricReport(_ *lab, r *results, p *page) error {
 	p.paragraph("Labels are privatised, features are not. `em` is the exponential mechanism as published, exactly `rr` at half its ε; so `rr` at the same ε keeps more labels. Every method is a linear model on the same public features, its ridge chosen by cross-validation on the privatised labels; measures are on true test labels. A draw is a draw of the noise: records, map and test records are the same in all.")
@@ -29,9 +31,12 @@ func symmetricReport(_ *lab, r *results, p *page) error {
 		}
 		for _, risk := range r.distinct("risk") {
 			for _, mechanism := range []string{"em", "rr"} {
-				f := figure{Title: fmt.Sprintf("%s, risk %s, %s", set, risk, mechanism), X: "ε", Y: measureOf[risk], LogX: true}
+				f := figure{Title: fmt.Sprintf("%s, risk %s, %s", set, risk, mechanism), X: "ε",
+					Y: measureOf[risk], LogX: true}
 				for _, loss := range r.distinct("loss") {
-					c := curveOf(loss, in.where("risk", risk, "mechanism", mechanism, "correction", "none", "loss", loss), "epsilon", measureOf[risk])
+					c := curveOf(loss,
+						in.where("risk", risk, "mechanism", mechanism, "correction", "none", "loss",
+							loss), "epsilon", measureOf[risk])
 					c.Dashed = !symmetricLoss(loss)
 					f.Curves = append(f.Curves, c)
 				}
@@ -56,7 +61,8 @@ func symmetricReport(_ *lab, r *results, p *page) error {
 	p.section("How many labels")
 	p.paragraph("The probability that at least half of n labels are kept, two classes: the published guidance.")
 	for _, mechanism := range []string{"em", "rr"} {
-		f := figure{Title: "P[at least half are kept], " + mechanism, X: "n", Y: "probability", LogX: true}
+		f := figure{Title: "P[at least half are kept], " + mechanism, X: "n", Y: "probability",
+			LogX: true}
 		for _, epsilon := range symmetricEpsilons {
 			c := curve{Name: fmt.Sprintf("ε = %g", epsilon)}
 			keep, err := keepOf(mechanism, epsilon)
@@ -64,7 +70,8 @@ func symmetricReport(_ *lab, r *results, p *page) error {
 				return err
 			}
 			for n := 1; n <= 20_001; n = n*5/4 + 2 - n%2 {
-				c.Points = append(c.Points, point{X: float64(n | 1), Y: privacy.MostKept(n|1, keep)})
+				c.Points = append(c.Points,
+					point{X: float64(n | 1), Y: privacy.MostKept(n|1, keep)})
 			}
 			f.Curves = append(f.Curves, c)
 		}
@@ -131,16 +138,19 @@ func symmetricTable(in *results, risk string) (header []string, rows [][]string)
 			for _, e := range epsilons {
 				row = append(row, at.where("epsilon", e).over(measureOf[risk]).String())
 			}
-			row = append(row, number(lost(at, risk)), of.where("mechanism", "true labels").over(measureOf[risk]).String())
+			row = append(row, number(lost(at, risk)),
+				of.where("mechanism", "true labels").over(measureOf[risk]).String())
 			rows = append(rows, row)
 		}
 	}
 	return header, rows
 }
 
-// lost is how much worse a measure is at ε = .5 than at ε = 5; NaN where one of them was not measured.
+// lost is how much worse a measure is at ε = .5 than at ε = 5; NaN where one of them was not
+// measured.
 func lost(at *results, risk string) float64 {
-	much, little := at.where("epsilon", 5.).over(measureOf[risk]), at.where("epsilon", .5).over(measureOf[risk])
+	much, little := at.where("epsilon", 5.).over(measureOf[risk]), at.where("epsilon",
+		.5).over(measureOf[risk])
 	if much.N == 0 || little.N == 0 {
 		return math.NaN()
 	}
@@ -177,7 +187,8 @@ func againstTable(in *results) (header []string, rows [][]string) {
 		}
 		better := 0
 		for _, m := range symmetricMethods() {
-			if m.Risk == aggregation.RiskAccuracy && rr.of(m).over("accuracy").Mean > em.of(m).over("accuracy").Mean {
+			if m.Risk == aggregation.RiskAccuracy &&
+				rr.of(m).over("accuracy").Mean > em.of(m).over("accuracy").Mean {
 				better++
 			}
 		}
@@ -206,7 +217,8 @@ func (r *results) of(m symmetricMethod) *results {
 func bestOf(at *results) string {
 	best, name := moments{}, ""
 	for _, m := range symmetricMethods() {
-		if got := at.of(m).over("accuracy"); m.Risk == aggregation.RiskAccuracy && got.N > 0 && got.Mean > best.Mean {
+		if got := at.of(m).over("accuracy"); m.Risk == aggregation.RiskAccuracy && got.N > 0 &&
+			got.Mean > best.Mean {
 			best, name = got, m.Loss+", "+m.Correction
 		}
 	}
@@ -219,25 +231,29 @@ func publishedLine(in *results) string {
 	at := in.where("epsilon", .5)
 	em, rr := at.where("mechanism", "em"), at.where("mechanism", "rr")
 	return fmt.Sprintf("**Beside the published figure**, about %g of accuracy for `em` at ε = .5: barrier hinge %s here under `em`, the best method %s; under `rr`, which spends the same ε, %s and %s.",
-		publishedAccuracy, em.of(hinge).over("accuracy"), bestOf(em), rr.of(hinge).over("accuracy"), bestOf(rr))
+		publishedAccuracy, em.of(hinge).over("accuracy"), bestOf(em), rr.of(hinge).over("accuracy"),
+		bestOf(rr))
 }
 
 // lostTable sets what symmetric losses lose beside what logistic does.
 func lostTable(in *results) (header []string, rows [][]string) {
-	header = []string{"risk", "mechanism", "symmetric losses", "logistic", "logistic, backward", "logistic, forward"}
+	header = []string{"risk", "mechanism", "symmetric losses", "logistic", "logistic, backward",
+		"logistic, forward"}
 	for _, risk := range in.distinct("risk") {
 		for _, mechanism := range []string{"em", "rr"} {
 			at := in.where("risk", risk, "mechanism", mechanism)
 			sum, n := 0.0, 0.0
 			for _, loss := range learners.LossNames() {
 				if symmetricLoss(loss) {
-					sum += lost(at.where("loss", loss, "correction", aggregation.CorrectionNone), risk)
+					sum += lost(at.where("loss", loss, "correction", aggregation.CorrectionNone),
+						risk)
 					n++
 				}
 			}
 			row := []string{risk, mechanism, number(sum / n)}
 			for _, correction := range aggregation.Corrections() {
-				row = append(row, number(lost(at.where("loss", "logistic", "correction", correction), risk)))
+				row = append(row,
+					number(lost(at.where("loss", "logistic", "correction", correction), risk)))
 			}
 			rows = append(rows, row)
 		}

@@ -20,13 +20,15 @@ type corpus struct {
 	Y     []int
 }
 
-// features are the TF-IDF weights of the most frequent words (by documents), each row of norm 1, and the text's
-// length in words, log(1+words)/8 (texts here have below 3,000 words). The vocabulary comes from these texts,
-// without labels: a public corpus.
+// features are the TF-IDF weights of the most frequent words (by documents), each row of norm 1,
+// and the text's length in words, log(1+words)/8 (texts here have below 3,000 words). The
+// vocabulary comes from these texts, without labels: a public corpus.
 func (c corpus) features(words int) *mat.Dense {
 	tokens, documents := make([][]string, len(c.Texts)), map[string]int{}
 	for i, text := range c.Texts {
-		tokens[i] = strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		tokens[i] = strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		})
 		for _, w := range slices.Compact(slices.Sorted(slices.Values(tokens[i]))) {
 			documents[w]++
 		}
@@ -108,7 +110,8 @@ func tweets(dir, part string) (corpus, error) {
 		if !ok {
 			return out, fmt.Errorf("tweet %d has polarity %q", i/3, lines[i+2])
 		}
-		out.Texts, out.Y = append(out.Texts, strings.ReplaceAll(lines[i], "$T$", lines[i+1])), append(out.Y, y)
+		out.Texts, out.Y = append(out.Texts,
+			strings.ReplaceAll(lines[i], "$T$", lines[i+1])), append(out.Y, y)
 	}
 	return out, nil
 }

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// bins cuts column j into at most 256 intervals at cuts[j], ascending: bin 0 holds v ≤ cuts[j][0], the
-// last bin v above all cuts.
+// bins cuts column j into at most 256 intervals at cuts[j], ascending: bin 0 holds v ≤ cuts[j][0],
+// the last bin v above all cuts.
 type bins struct {
 	cuts [][]float64
 }
@@ -16,9 +16,9 @@ type bins struct {
 // maxBins lets a bin number fit in one byte.
 const maxBins = 256
 
-// newBins cuts the columns of x (N ≥ 1 rows) into at most most bins: between all values if a column has
-// at most that many, otherwise with about equally many rows a bin. A cut is halfway between two observed
-// values, so a column of zeros and ones is cut at 0.5.
+// newBins cuts the columns of x (N ≥ 1 rows) into at most most bins: between all values if a column
+// has at most that many, otherwise with about equally many rows a bin. A cut is halfway between two
+// observed values, so a column of zeros and ones is cut at 0.5.
 func newBins(x *mat.Dense, most int) bins {
 	n, d := x.Dims()
 	b := bins{cuts: make([][]float64, d)}
@@ -56,8 +56,8 @@ func cutsOf(v []float64, most int) []float64 {
 	return cuts
 }
 
-// due reports whether a bin that begins at start should end before the run of equal values at i, not after it.
-// It chooses what is nearer to an even share of the remaining rows.
+// due reports whether a bin that begins at start should end before the run of equal values at i,
+// not after it. It chooses what is nearer to an even share of the remaining rows.
 func due(v []float64, start, i, bins int) bool {
 	share := float64(len(v)-start) / float64(bins)
 	end := i + 1

@@ -11,7 +11,8 @@ import (
 
 func TestBins(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		cell := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, 0.5, 1, math.Nextafter(1, 0)}))
+		cell := rapid.OneOf(rapid.Float64Range(0, 1),
+			rapid.SampledFrom([]float64{0, 0.5, 1, math.Nextafter(1, 0)}))
 		v := rapid.SliceOfN(cell, 1, 80).Draw(t, "v")
 		most := rapid.IntRange(2, 20).Draw(t, "most")
 		x := mat.NewDense(len(v), 1, slices.Clone(v))

@@ -6,13 +6,13 @@ import "gonum.org/v1/gonum/mat"
 type Calibrated struct {
 	// Brier is the mean squared distance (Brier 1950): (p−y)² for two classes, Σₖ(pₖ−yₖ)² for more.
 	Brier float64 `json:"brier"`
-	// Slope is the slope of the labels' log odds over the scores: 1 if calibrated, below 1 if the scores
-	// are too extreme, 0 if no slope can be fitted.
+	// Slope is the slope of the labels' log odds over the scores: 1 if calibrated, below 1 if the
+	// scores are too extreme, 0 if no slope can be fitted.
 	Slope float64 `json:"slope"`
 }
 
-// CalibratedOf compares the labels of rows x with a linear model's probabilities. The model's scores count as
-// log odds. Rows without a label are ignored.
+// CalibratedOf compares the labels of rows x with a linear model's probabilities. The model's
+// scores count as log odds. Rows without a label are ignored.
 func CalibratedOf(l Linear, x *mat.Dense, y []int) Calibrated {
 	keep := make([]int, 0, len(y))
 	for i, k := range y {

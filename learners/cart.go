@@ -7,16 +7,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// CART is the classification tree learner "cart" (Breiman et al. 1984): binary splits x_j ≤ t that lower
-// the Gini impurity most. Columns are first cut into at most treeBins bins, so a column with more
-// distinct values is split only at quantiles.
+// CART is the classification tree learner "cart" (Breiman et al. 1984): binary splits x_j ≤ t that
+// lower the Gini impurity most. Columns are first cut into at most treeBins bins, so a column with
+// more distinct values is split only at quantiles.
 type CART struct {
 	MaxDepth int // ≥ 1; the greatest depth tried
 	MinLeaf  int // ≥ 1; the fewest rows in a leaf
-	// Folds > 1 chooses the depth, up to MaxDepth, with the least held-out error by cross-validation on the
-	// given rows. 0 uses MaxDepth.
+	// Folds > 1 chooses the depth, up to MaxDepth, with the least held-out error by
+	// cross-validation on the given rows. 0 uses MaxDepth.
 	Folds int
-	// Columns is the number of columns drawn for each split, from those that vary in the node. 0 means all.
+	// Columns is the number of columns drawn for each split, from those that vary in the node. 0
+	// means all.
 	Columns int
 }
 
@@ -33,7 +34,8 @@ func (CART) Name() string { return "cart" }
 func (CART) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a *Tree or a Constant.
-func (c CART) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error) {
+func (c CART) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
+	rng *rand.Rand) (Model, error) {
 	s, majority, err := learnable(x, y, classes)
 	if majority != nil || err != nil {
 		return majority, err
@@ -94,8 +96,9 @@ type Tree struct {
 type node struct {
 	cut    float64
 	column int
-	low    int // index of the child for values up to cut; the other child is next to it; 0 at a leaf
-	class  int
+	// index of the child for values up to cut; the other child is next to it; 0 at a leaf
+	low   int
+	class int
 }
 
 // Predict implements Model: the majority class of the leaf that a row reaches.
@@ -145,7 +148,8 @@ type grower struct {
 }
 
 func newGrower(ctx context.Context, c CART, s sample, rng *rand.Rand) *grower {
-	g := &grower{ctx: ctx, CART: c, rng: rng, y: s.y, classes: s.classes, bins: newBins(s.x, treeBins)}
+	g := &grower{ctx: ctx, CART: c, rng: rng, y: s.y, classes: s.classes,
+		bins: newBins(s.x, treeBins)}
 	g.codes = g.bins.codes(s.x)
 	for j, cuts := range g.bins.cuts {
 		if len(cuts) > 0 {
@@ -182,7 +186,8 @@ func (g *grower) divide(t *Tree, at int, rows []int, depth int) {
 		share[k] = float64(n) / float64(len(rows))
 	}
 	t.nodes[at].class = argmax(share)
-	if depth == 0 || g.ctx.Err() != nil || len(rows) < 2*g.MinLeaf || share[t.nodes[at].class] == 1 {
+	if depth == 0 || g.ctx.Err() != nil || len(rows) < 2*g.MinLeaf ||
+		share[t.nodes[at].class] == 1 {
 		return
 	}
 	best := g.bestSplit(rows)
@@ -193,7 +198,8 @@ func (g *grower) divide(t *Tree, at int, rows []int, depth int) {
 	first := len(t.nodes)
 	g.add(t)
 	g.add(t)
-	t.nodes[at].column, t.nodes[at].cut, t.nodes[at].low = best.column, g.bins.cuts[best.column][best.bin], first
+	t.nodes[at].column, t.nodes[at].cut, t.nodes[at].low = best.column,
+		g.bins.cuts[best.column][best.bin], first
 	g.divide(t, first, low, depth-1)
 	g.divide(t, first+1, high, depth-1)
 }
@@ -217,8 +223,9 @@ func (g *grower) part(rows []int, s split) (low, high []int) {
 
 // split divides a node: rows in bins 0..bin of column go to the low child.
 type split struct {
-	column, bin int     // column −1 means no split
-	purity      float64 // Σₖ n_lowₖ²/n_low + Σₖ n_highₖ²/n_high: n minus the weighted Gini impurities
+	column, bin int // column −1 means no split
+	// Σₖ n_lowₖ²/n_low + Σₖ n_highₖ²/n_high: n minus the weighted Gini impurities
+	purity float64
 }
 
 // leastGain is the least gain in purity that counts. Smaller gains may be rounding errors.

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// dumbPurity returns the best purity of any cut that leaves MinLeaf rows on each side, or without a cut.
+// dumbPurity returns the best purity of any cut that leaves MinLeaf rows on each side, or without a
+// cut.
 func dumbPurity(s sample, minLeaf int) (best float64, cut bool) {
 	part := func(keep func(i int) bool) (float64, int) {
 		count, n := make([]float64, s.classes), 0
@@ -46,7 +47,8 @@ func TestBestSplitIsTheBest(t *testing.T) {
 		n := rapid.IntRange(2, 30).Draw(t, "n")
 		d := rapid.IntRange(1, 3).Draw(t, "d")
 		classes := rapid.IntRange(2, 4).Draw(t, "classes")
-		x := mat.NewDense(n, d, rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0.1, 0.2, 0.5, 0.9, 1}), n*d, n*d).Draw(t, "x"))
+		x := mat.NewDense(n, d, rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0.1, 0.2, 0.5, 0.9,
+			1}), n*d, n*d).Draw(t, "x"))
 		y := rapid.SliceOfN(rapid.IntRange(0, classes-1), n, n).Draw(t, "y")
 		s, err := labelled(x, y, classes)
 		if err != nil {
@@ -63,8 +65,8 @@ func TestBestSplitIsTheBest(t *testing.T) {
 	})
 }
 
-// A grown tree has leaves of at least MinLeaf rows, at most MaxDepth levels, and the class shares of the
-// rows that reach each node.
+// A grown tree has leaves of at least MinLeaf rows, at most MaxDepth levels, and the class shares
+// of the rows that reach each node.
 func TestTreeKeepsItsLimits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	x, y := rowsLikePCA(300, 6, 3, rng)
@@ -128,7 +130,8 @@ func TestDepthIsChosen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if depth := DefaultCART().tune(context.Background(), s, rng); depth < c.least || depth > c.most {
+		if depth := DefaultCART().tune(context.Background(), s, rng); depth < c.least ||
+			depth > c.most {
 			t.Errorf("depth %d, want %d to %d", depth, c.least, c.most)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Forest is the random forest learner "forest" (Breiman, Machine Learning 45, 2001): trees on bootstrap
-// samples, √d random columns for each split, and the average of the trees' class shares.
+// Forest is the random forest learner "forest" (Breiman, Machine Learning 45, 2001): trees on
+// bootstrap samples, √d random columns for each split, and the average of the trees' class shares.
 type Forest struct {
 	Trees    int // ≥ 1
 	MaxDepth int // ≥ 1
@@ -27,7 +27,8 @@ func (Forest) Name() string { return "forest" }
 func (Forest) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a Trees or a Constant.
-func (f Forest) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error) {
+func (f Forest) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
+	rng *rand.Rand) (Model, error) {
 	s, majority, err := learnable(x, y, classes)
 	if majority != nil || err != nil {
 		return majority, err

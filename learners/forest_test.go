@@ -12,7 +12,8 @@ import (
 func TestForestBeatsItsTrees(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	x, y := rowsLikePCA(2200, 12, 3, rng)
-	train, test := mat.DenseCopyOf(x.Slice(0, 200, 0, 12)), mat.DenseCopyOf(x.Slice(200, 2200, 0, 12))
+	train, test := mat.DenseCopyOf(x.Slice(0, 200, 0, 12)), mat.DenseCopyOf(x.Slice(200, 2200, 0,
+		12))
 	m, err := DefaultForest().Fit(context.Background(), train, y[:200], 3, rng)
 	if err != nil {
 		t.Fatal(err)

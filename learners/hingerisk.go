@@ -6,21 +6,23 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DefaultSmoothing is the width of HingeRisk's parabola by default. The risk is then within 0.25 of the
-// hinge risk, and its curvature at most 2.
+// DefaultSmoothing is the width of HingeRisk's parabola by default. The risk is then within 0.25 of
+// the hinge risk, and its curvature at most 2.
 const DefaultSmoothing = 0.5
 
 // HingeRisk is the ridge-penalised smoothed hinge risk of soft targets t:
 //
 //	(1/Σv)·Σᵢ vᵢ·Σₖ [tᵢₖ·h(sᵢₖ) + (1−tᵢₖ)·h(−sᵢₖ)] + (Ridge/2)·‖W‖²,  s = X·W
 //
-// one class against the rest; with two classes only the term of class 1. h is the hinge max(0, 1−z) with its
-// kink replaced by a parabola of width τ = Smoothing: 0 for z ≥ 1, 1−z−τ/2 for z ≤ 1−τ, (1−z)²/2τ between
-// (Shalev-Shwartz & Zhang, JMLR 14, 2013, the smoothed hinge with their γ). It is within τ/2 of the hinge.
+// one class against the rest; with two classes only the term of class 1. h is the hinge max(0, 1−z)
+// with its kink replaced by a parabola of width τ = Smoothing: 0 for z ≥ 1, 1−z−τ/2 for z ≤ 1−τ,
+// (1−z)²/2τ between (Shalev-Shwartz & Zhang, JMLR 14, 2013, the smoothed hinge with their γ). It is
+// within τ/2 of the hinge.
 //
-// It is convex if RowWeight ≥ 0, Ridge ≥ 0 and 0 ≤ t ≤ 1 (project noisy targets first), and then Ridge-strongly
-// convex. The fields may be replaced between evaluations, but the numbers in X and RowWeight must not change.
-// It is not for concurrent use; a copy shares scratch memory with the original.
+// It is convex if RowWeight ≥ 0, Ridge ≥ 0 and 0 ≤ t ≤ 1 (project noisy targets first), and then
+// Ridge-strongly convex. The fields may be replaced between evaluations, but the numbers in X and
+// RowWeight must not change. It is not for concurrent use; a copy shares scratch memory with the
+// original.
 type HingeRisk struct {
 	X         *mat.Dense // N×d
 	Targets   *mat.Dense // N×Classes

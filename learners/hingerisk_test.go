@@ -9,11 +9,12 @@ import (
 )
 
 func (p problem) hinge() *HingeRisk {
-	return &HingeRisk{X: p.x, Targets: p.targets, RowWeight: p.weight, Ridge: p.ridge, Classes: p.classes}
+	return &HingeRisk{X: p.x, Targets: p.targets, RowWeight: p.weight, Ridge: p.ridge,
+		Classes: p.classes}
 }
 
-// dumbHinge computes HingeRisk from its definition: the parabola is the hinge's running mean over one
-// width to the right.
+// dumbHinge computes HingeRisk from its definition: the parabola is the hinge's running mean over
+// one width to the right.
 func (p problem) dumbHinge(w []float64, width float64) float64 {
 	n, _ := p.x.Dims()
 	smooth := func(z float64) float64 {
@@ -55,12 +56,13 @@ func TestHingeRiskIsItsDefinition(t *testing.T) {
 			t.Fatalf("value %.12g, want %.12g", got, want)
 		}
 		checkGradientAlmost(t, o, w)
-		checkConvex(t, o, w, drawVector(t, o.Dim(), "other"), rapid.Float64Range(0, 1).Draw(t, "share"))
+		checkConvex(t, o, w, drawVector(t, o.Dim(), "other"),
+			rapid.Float64Range(0, 1).Draw(t, "share"))
 	})
 }
 
-// checkGradientAlmost allows for the jump of the second derivative where a parabola meets a line: a step
-// h over the jump is off by up to h·x²/width.
+// checkGradientAlmost allows for the jump of the second derivative where a parabola meets a line: a
+// step h over the jump is off by up to h·x²/width.
 func checkGradientAlmost(t rapid.TB, o Objective, w []float64) {
 	t.Helper()
 	const h = 1e-6

@@ -25,7 +25,8 @@ func (KNN) Name() string { return "knn" }
 func (KNN) Features() Features { return Mapped }
 
 // Fit implements Learner; the Model is a *Neighbours or a Constant. The rng is not used.
-func (l KNN) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model, error) {
+func (l KNN) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
+	_ *rand.Rand) (Model, error) {
 	s, majority, err := learnable(x, y, classes)
 	if majority != nil || err != nil {
 		return majority, err
@@ -116,10 +117,11 @@ func (m *Neighbours) tune(ctx context.Context) int {
 	return neighbourChoices[best]
 }
 
-// each calls use for every row of x, in order, until ctx ends. near holds the indices of the k nearest rows of
-// m, nearest first, and the lower index first in a tie. use must not keep the slice. With others, x is m.x and a
-// row is not its own neighbour.
-func (m *Neighbours) each(ctx context.Context, x *mat.Dense, k int, others bool, use func(near []int)) {
+// each calls use for every row of x, in order, until ctx ends. near holds the indices of the k
+// nearest rows of m, nearest first, and the lower index first in a tie. use must not keep the
+// slice. With others, x is m.x and a row is not its own neighbour.
+func (m *Neighbours) each(ctx context.Context, x *mat.Dense, k int, others bool,
+	use func(near []int)) {
 	n, d := rows(x), 0
 	if n > 0 {
 		_, d = x.Dims()

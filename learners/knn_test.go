@@ -76,7 +76,8 @@ func TestNeighboursVote(t *testing.T) {
 	}
 }
 
-// Biased coin flips need many neighbours. Clusters of three rows need only the two others in the cluster.
+// Biased coin flips need many neighbours. Clusters of three rows need only the two others in the
+// cluster.
 func TestNeighboursAreChosen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	x := mat.NewDense(300, 2, nil)

@@ -11,8 +11,8 @@ import (
 
 // Model assigns a class to each row of a matrix.
 type Model interface {
-	// Predict returns a class in 0..K-1 for each row of x, which has the columns of the fit. It may be
-	// called concurrently.
+	// Predict returns a class in 0..K-1 for each row of x, which has the columns of the fit. It may
+	// be called concurrently.
 	Predict(x *mat.Dense) []int
 }
 
@@ -22,17 +22,19 @@ type Learner interface {
 	Name() string
 	// Features returns the form of records that the learner needs.
 	Features() Features
-	// Fit trains on the rows of x (N×d) with a label y in 0..classes-1, leaves out other rows, and chooses its
-	// own parameters from these rows alone. No content of rows makes it fail: without rows, with one class or
-	// with fewer than MinimumRows it returns a Constant. It ends within the steps that Work bounds from public
-	// sizes, and soon after ctx ends, with ctx's error. Any other error is about arguments of wrong shapes.
+	// Fit trains on the rows of x (N×d) with a label y in 0..classes-1, leaves out other rows, and
+	// chooses its own parameters from these rows alone. No content of rows makes it fail: without
+	// rows, with one class or with fewer than MinimumRows it returns a Constant. It ends within the
+	// steps that Work bounds from public sizes, and soon after ctx ends, with ctx's error. Any
+	// other error is about arguments of wrong shapes.
 	Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error)
 }
 
 // Voter is a Learner with special settings for a model that is one voter of many.
 type Voter interface {
 	Learner
-	// ForVoting returns these settings. They make the vote of many models better, and one a little worse.
+	// ForVoting returns these settings. They make the vote of many models better, and one a little
+	// worse.
 	ForVoting() Learner
 }
 
@@ -54,8 +56,8 @@ func (f Features) String() string {
 	return "mapped"
 }
 
-// MinimumRows is the least number of labelled rows from which a learner learns more than the majority
-// class. Below it some held-out fold would have fewer than two rows.
+// MinimumRows is the least number of labelled rows from which a learner learns more than the
+// majority class. Below it some held-out fold would have fewer than two rows.
 const MinimumRows = 8
 
 // Mixed names a learner that Assign draws at random.
@@ -90,8 +92,8 @@ func New(name string) (Learner, error) {
 // Default is the learner to train if none is named.
 const Default = "softmax"
 
-// Any stands in plans in which each party chooses its classifier: a learner or another program. New and Assign
-// refuse it, because it is not a learner.
+// Any stands in plans in which each party chooses its classifier: a learner or another program. New
+// and Assign refuse it, because it is not a learner.
 const Any = "any"
 
 // Assign works like New, but for Mixed it draws one of the other learners uniformly.
@@ -174,7 +176,8 @@ func (s sample) majority() int {
 	return best
 }
 
-// learnable is labelled for a Fit. It returns a Constant too if nothing but the majority class can be learnt.
+// learnable is labelled for a Fit. It returns a Constant too if nothing but the majority class can
+// be learnt.
 func learnable(x *mat.Dense, y []int, classes int) (s sample, majority Model, err error) {
 	s, err = labelled(x, y, classes)
 	if err == nil && (len(s.y) < MinimumRows || s.counts[s.majority()] == len(s.y)) {
@@ -200,8 +203,8 @@ func (s sample) folds(k int, rng *rand.Rand) []int {
 	return fold
 }
 
-// split returns the rows outside and inside fold f. Inside, it leaves out rows of a class that is absent
-// outside, because no learner could know it.
+// split returns the rows outside and inside fold f. Inside, it leaves out rows of a class that is
+// absent outside, because no learner could know it.
 func (s sample) split(fold []int, f int) (train, held sample) {
 	var out, in []int
 	known := make([]int, s.classes)

@@ -48,7 +48,8 @@ func TestAssignMixed(t *testing.T) {
 	}
 }
 
-// For any rows, every learner's model gives each row a class, and the same again from the same seed.
+// For any rows, every learner's model gives each row a class, and the same again from the same
+// seed.
 func TestEveryLearnerTakesAnyRows(t *testing.T) {
 	for _, l := range catalogue() {
 		t.Run(l.Name(), func(t *testing.T) {
@@ -58,7 +59,8 @@ func TestEveryLearnerTakesAnyRows(t *testing.T) {
 				classes := rapid.IntRange(2, 5).Draw(t, "classes")
 				cell := rapid.SampledFrom([]float64{0, 0, 1, 1, 0.25, 0.7, 1e-9})
 				x := mat.NewDense(n, d, rapid.SliceOfN(cell, n*d, n*d).Draw(t, "x"))
-				y := rapid.SliceOfN(rapid.IntRange(-1, rapid.IntRange(0, classes).Draw(t, "most")), n, n).Draw(t, "y")
+				y := rapid.SliceOfN(rapid.IntRange(-1, rapid.IntRange(0, classes).Draw(t, "most")),
+					n, n).Draw(t, "y")
 				seed := rapid.Uint64().Draw(t, "seed")
 				before := mat.DenseCopyOf(x)
 				a, err := l.Fit(context.Background(), x, y, classes, rand.New(rand.NewPCG(seed, 0)))

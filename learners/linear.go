@@ -13,7 +13,8 @@ type Linear struct {
 	Classes int        // K ≥ 2
 }
 
-// Columns returns the number of weight columns of a linear model: 1 for two classes, otherwise one per class.
+// Columns returns the number of weight columns of a linear model: 1 for two classes, otherwise one
+// per class.
 func Columns(classes int) int {
 	if classes == 2 {
 		return 1
@@ -43,8 +44,9 @@ func (l Linear) Scores(x *mat.Dense) *mat.Dense {
 	return &s
 }
 
-// Probabilities returns the softmax of the scores, N×K; for two classes the logistic function of the
-// score. They are meaningful for weights that minimise SoftmaxRisk. For HingeRisk only their order is.
+// Probabilities returns the softmax of the scores, N×K; for two classes the logistic function of
+// the score. They are meaningful for weights that minimise SoftmaxRisk. For HingeRisk only their
+// order is.
 func (l Linear) Probabilities(x *mat.Dense) *mat.Dense {
 	s := l.Scores(x)
 	n := rows(s)

@@ -55,7 +55,8 @@ func TestLinearTiesAndEmptiness(t *testing.T) {
 		if p := l.Probabilities(nil); rows(p) != 0 {
 			t.Errorf("no rows give %d", rows(p))
 		}
-		if p := NewLinear([]float64{1e4, -1e4, 1e5, 7, 1, 2}[:2*Columns(classes)], classes).Probabilities(x); !allFinite(p.RawMatrix().Data) {
+		if p := NewLinear([]float64{1e4, -1e4, 1e5, 7, 1, 2}[:2*Columns(classes)],
+			classes).Probabilities(x); !allFinite(p.RawMatrix().Data) {
 			t.Errorf("large scores give %v", mat.Formatted(p))
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LinearLearner fits a Linear model by minimising a ridge-penalised risk. Cross-validation on its rows chooses
-// the ridge, because a constant over the number of rows ruins the model at 50 to 100 rows. It tries ridges from
-// the strongest on, starts each fit from the last solution, and compares the held-out risk. Two ridges in
-// succession without improvement end the search.
+// LinearLearner fits a Linear model by minimising a ridge-penalised risk. Cross-validation on its
+// rows chooses the ridge, because a constant over the number of rows ruins the model at 50 to 100
+// rows. It tries ridges from the strongest on, starts each fit from the last solution, and compares
+// the held-out risk. Two ridges in succession without improvement end the search.
 type LinearLearner struct {
 	Ridges []float64 // decreasing
 	Folds  int       // ≥ 2
@@ -32,40 +32,45 @@ func (r *HingeRisk) setRidge(ridge float64) { r.Ridge = ridge }
 
 // Softmax returns the multinomial logistic regression learner, "softmax".
 func Softmax() LinearLearner {
-	return LinearLearner{Ridges: defaultRidges(), Folds: 4, name: "softmax", risk: func(s sample) ridgeRisk {
-		return &SoftmaxRisk{X: s.x, Mu: Moments(s.x, OneHot(s.y, s.classes), nil), Classes: s.classes}
-	}}
+	return LinearLearner{Ridges: defaultRidges(), Folds: 4, name: "softmax",
+		risk: func(s sample) ridgeRisk {
+			return &SoftmaxRisk{X: s.x, Mu: Moments(s.x, OneHot(s.y, s.classes), nil),
+				Classes: s.classes}
+		}}
 }
 
 // SVM returns the linear support vector learner with a smoothed hinge, "svm".
 func SVM() LinearLearner {
-	return LinearLearner{Ridges: defaultRidges(), Folds: 4, name: "svm", risk: func(s sample) ridgeRisk {
-		return &HingeRisk{X: s.x, Targets: OneHot(s.y, s.classes), Classes: s.classes}
-	}}
+	return LinearLearner{Ridges: defaultRidges(), Folds: 4, name: "svm",
+		risk: func(s sample) ridgeRisk {
+			return &HingeRisk{X: s.x, Targets: OneHot(s.y, s.classes), Classes: s.classes}
+		}}
 }
 
 // defaultRidges cover the useful range for rows of norm at most 1. Their principal directions have
-// variances of 1e-1 to 1e-4, so the weakest ridge leaves all directions free, and the strongest leaves
-// hardly more than the intercept.
+// variances of 1e-1 to 1e-4, so the weakest ridge leaves all directions free, and the strongest
+// leaves hardly more than the intercept.
 func defaultRidges() []float64 {
 	return []float64{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6}
 }
 
-// Tolerances on the gradient of a mean risk, which starts at about 1/2. Comparing ridges needs little precision.
+// Tolerances on the gradient of a mean risk, which starts at about 1/2. Comparing ridges needs
+// little precision.
 const (
 	tuningGradient = 1e-4
 	finalGradient  = 1e-6
 	fitIterations  = 200
-	// tuningEvaluations and fitEvaluations bound the work of a fit on any rows. On adult, mnist, phishing
-	// and wisdm_har a ridge took at most 113 evaluations and a last fit 205.
+	// tuningEvaluations and fitEvaluations bound the work of a fit on any rows. On adult, mnist,
+	// phishing and wisdm_har a ridge took at most 113 evaluations and a last fit 205.
 	tuningEvaluations = 150
 	fitEvaluations    = 400
 )
 
-// votingRelax weakens the ridge of a model that is one voter of many. The best ridge for a single model trades
-// variance against bias. A vote of many averages the variance away and keeps the bias, so each voter needs less
-// ridge (as in bagging, Breiman 1996). Measured with a tenth: the accuracy of the vote rose by 1 to 4 points on
-// adult, phishing, wisdm_har and the generated hospitals; that of a single voter fell by up to 2.5.
+// votingRelax weakens the ridge of a model that is one voter of many. The best ridge for a single
+// model trades variance against bias. A vote of many averages the variance away and keeps the bias,
+// so each voter needs less ridge (as in bagging, Breiman 1996). Measured with a tenth: the accuracy
+// of the vote rose by 1 to 4 points on adult, phishing, wisdm_har and the generated hospitals; that
+// of a single voter fell by up to 2.5.
 const votingRelax = 0.1
 
 // ForVoting implements Voter by a tenth of the ridge that cross-validation chooses.
@@ -81,7 +86,8 @@ func (l LinearLearner) Name() string { return l.name }
 func (l LinearLearner) Features() Features { return Mapped }
 
 // Fit implements Learner; the Model is a Linear or a Constant.
-func (l LinearLearner) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error) {
+func (l LinearLearner) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
+	rng *rand.Rand) (Model, error) {
 	s, majority, err := learnable(x, y, classes)
 	if majority != nil || err != nil {
 		return majority, err
@@ -92,7 +98,8 @@ func (l LinearLearner) Fit(ctx context.Context, x *mat.Dense, y []int, classes i
 		ridge *= l.Relax
 	}
 	risk.setRidge(ridge)
-	w, _ := Minimize(risk, nil, Settings{GradientNorm: finalGradient, MaxIterations: fitIterations, MaxEvaluations: fitEvaluations, Stop: ended(ctx)})
+	w, _ := Minimize(risk, nil, Settings{GradientNorm: finalGradient, MaxIterations: fitIterations,
+		MaxEvaluations: fitEvaluations, Stop: ended(ctx)})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -126,7 +133,9 @@ func (l LinearLearner) tune(ctx context.Context, s sample, rng *rand.Rand) float
 		for j := range parts {
 			p := &parts[j]
 			p.train.setRidge(ridge)
-			p.w, _ = Minimize(p.train, p.w, Settings{GradientNorm: tuningGradient, MaxIterations: fitIterations, MaxEvaluations: tuningEvaluations, Stop: ended(ctx)})
+			p.w, _ = Minimize(p.train, p.w,
+				Settings{GradientNorm: tuningGradient, MaxIterations: fitIterations,
+					MaxEvaluations: tuningEvaluations, Stop: ended(ctx)})
 			loss += p.rows * p.judge.Evaluate(p.w, p.scratch)
 		}
 		if i == 0 || loss < bestLoss {

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// For random labels the strongest ridges win; for a clear rule a weak one wins. The margins are wide:
-// ridges differ by a factor of ten or more, at fixed seeds.
+// For random labels the strongest ridges win; for a clear rule a weak one wins. The margins are
+// wide: ridges differ by a factor of ten or more, at fixed seeds.
 func TestRidgeFollowsTheData(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	x, y := rowsLikePCA(200, 20, 2, rng)
@@ -26,15 +26,16 @@ func TestRidgeFollowsTheData(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range []LinearLearner{Softmax(), SVM()} {
-		weak, strong := l.tune(context.Background(), clear, rng), l.tune(context.Background(), noise, rng)
+		weak, strong := l.tune(context.Background(), clear, rng), l.tune(context.Background(),
+			noise, rng)
 		if weak > 1e-2 || strong < 1e-2 || weak >= strong {
 			t.Errorf("%s: ridge %g for a rule, %g for coins", l.Name(), weak, strong)
 		}
 	}
 }
 
-// On small noisy samples the tuned ridge has at least the held-out accuracy of a ridge of 1/n, which
-// ruins votes.
+// On small noisy samples the tuned ridge has at least the held-out accuracy of a ridge of 1/n,
+// which ruins votes.
 func TestTuningBeatsOneOverN(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	x, y := rowsLikePCA(6000, 41, 2, rng)

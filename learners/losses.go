@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Loss is a margin loss ℓ(z), z = y·s for a label y in {−1, +1} and a score s. It is symmetric if ℓ(z) +
-// ℓ(−z) is constant. Then labels flipped with equal probability change the risk only by a factor and a
-// constant, so its minimiser is robust to them (Ghosh, Manwani & Sastry 2015; Charoenphakdee, Lee &
-// Sugiyama 2019, the source of these names and forms).
+// Loss is a margin loss ℓ(z), z = y·s for a label y in {−1, +1} and a score s. It is symmetric if
+// ℓ(z) + ℓ(−z) is constant. Then labels flipped with equal probability change the risk only by a
+// factor and a constant, so its minimiser is robust to them (Ghosh, Manwani & Sastry 2015;
+// Charoenphakdee, Lee & Sugiyama 2019, the source of these names and forms).
 type Loss struct {
 	name   string
 	value  func(z float64) float64
@@ -33,7 +33,8 @@ func (l Loss) Slope(z float64) float64 { return l.slope(z) }
 // Symmetric reports whether ℓ(z) + ℓ(−z) is constant for |z| ≤ Reach.
 func (l Loss) Symmetric() bool { return l.reach > 0 }
 
-// Reach returns the largest |z| up to which ℓ is symmetric: +Inf if it is everywhere, 0 if it is nowhere.
+// Reach returns the largest |z| up to which ℓ is symmetric: +Inf if it is everywhere, 0 if it is
+// nowhere.
 func (l Loss) Reach() float64 { return l.reach }
 
 // Convex reports whether ℓ is convex on the whole line. Otherwise a minimiser of its risk may be a
@@ -46,11 +47,12 @@ type Barrier struct {
 	Width float64 // r > 0: for |z| ≤ r the loss is r−z, and symmetric
 }
 
-// DefaultBarrier returns b = 200, r = 50, as in the experiments of Charoenphakdee, Lee & Sugiyama 2019.
+// DefaultBarrier returns b = 200, r = 50, as in the experiments of Charoenphakdee, Lee & Sugiyama
+// 2019.
 func DefaultBarrier() Barrier { return Barrier{Slope: 200, Width: 50} }
 
-// BarrierHinge returns ℓ(z) = max(−b(r+z)+r, max(b(z−r), r−z)): convex, and symmetric over as wide a
-// range as a convex loss bounded below can be.
+// BarrierHinge returns ℓ(z) = max(−b(r+z)+r, max(b(z−r), r−z)): convex, and symmetric over as wide
+// a range as a convex loss bounded below can be.
 func BarrierHinge(p Barrier) Loss {
 	b, r := p.Slope, p.Width
 	left := -b * r / (b - 1) // where −b(r+z)+r meets r−z, just beyond −r
@@ -83,18 +85,26 @@ func Losses() []Loss {
 	everywhere := math.Inf(1)
 	return []Loss{
 		{name: "logistic", value: logisticLoss, slope: func(z float64) float64 { return -sigmoid(-z) }, convex: true, link: logitLink(1)},
-		{name: "hinge", value: func(z float64) float64 { return math.Max(0, 1-z) }, slope: hingeSlope, convex: true,
-			pieces: &pieces{level: 1, slope: -1, kinks: []kink{{at: 1, turn: 1}}, width: DefaultSmoothing}},
+		{name: "hinge", value: func(z float64) float64 {
+			return math.Max(0, 1-z)
+		}, slope: hingeSlope, convex: true,
+			pieces: &pieces{level: 1, slope: -1, kinks: []kink{{at: 1, turn: 1}},
+				width: DefaultSmoothing}},
 		{name: "squared", value: func(z float64) float64 { return (1 - z) * (1 - z) },
-			slope: func(z float64) float64 { return 2 * (z - 1) }, convex: true, square: true, link: identityLink()},
+			slope: func(z float64) float64 {
+				return 2 * (z - 1)
+			}, convex: true, square: true, link: identityLink()},
 		{name: "savage", value: func(z float64) float64 { p := sigmoid(-2 * z); return p * p }, slope: savageSlope, link: logitLink(2)},
 		{name: "sigmoid", value: func(z float64) float64 { return sigmoid(-z) },
 			slope: func(z float64) float64 { return -sigmoid(z) * sigmoid(-z) }, reach: everywhere},
 		{name: "unhinged", value: func(z float64) float64 { return 1 - z },
-			slope: func(float64) float64 { return -1 }, reach: everywhere, convex: true, pieces: &pieces{level: 1, slope: -1}},
+			slope: func(float64) float64 {
+				return -1
+			}, reach: everywhere, convex: true, pieces: &pieces{level: 1, slope: -1}},
 		{name: "ramp", value: func(z float64) float64 { return math.Max(0, math.Min(1, (1-z)/2)) },
 			slope: rampSlope, reach: everywhere,
-			pieces: &pieces{level: 1, kinks: []kink{{at: -1, turn: -0.5}, {at: 1, turn: 0.5}}, width: DefaultSmoothing}},
+			pieces: &pieces{level: 1, kinks: []kink{{at: -1, turn: -0.5}, {at: 1, turn: 0.5}},
+				width: DefaultSmoothing}},
 		BarrierHinge(DefaultBarrier()),
 	}
 }
@@ -116,7 +126,8 @@ func LossNamed(name string) (Loss, error) {
 			return l, nil
 		}
 	}
-	return Loss{}, fmt.Errorf("unknown loss %q: use one of %s", name, strings.Join(LossNames(), ", "))
+	return Loss{}, fmt.Errorf("unknown loss %q: use one of %s", name,
+		strings.Join(LossNames(), ", "))
 }
 
 // sigmoid returns 1/(1+e^−z), exact to rounding in both tails.
@@ -139,8 +150,8 @@ func hingeSlope(z float64) float64 {
 	return 0
 }
 
-// savageSlope returns the slope of the savage loss (1+e^{2z})⁻² of Masnadi-Shirazi & Vasconcelos 2009:
-// −4p²(1−p) with p = (1+e^{2z})⁻¹.
+// savageSlope returns the slope of the savage loss (1+e^{2z})⁻² of Masnadi-Shirazi & Vasconcelos
+// 2009: −4p²(1−p) with p = (1+e^{2z})⁻¹.
 func savageSlope(z float64) float64 {
 	p := sigmoid(-2 * z)
 	return -4 * p * p * sigmoid(2*z)

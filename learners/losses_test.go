@@ -42,8 +42,8 @@ func TestLossNames(t *testing.T) {
 	}
 }
 
-// Slopes equal central differences of the values. A step over a kink gives a slope between those at its
-// sides.
+// Slopes equal central differences of the values. A step over a kink gives a slope between those at
+// its sides.
 func TestLossSlopes(t *testing.T) {
 	const h = 1e-5
 	rapid.Check(t, func(t *rapid.T) {
@@ -65,7 +65,8 @@ func TestLossSlopes(t *testing.T) {
 
 // Symmetric losses are symmetric within their reach; the others are clearly not.
 func TestLossSymmetry(t *testing.T) {
-	symmetric := map[string]bool{"sigmoid": true, "unhinged": true, "ramp": true, "barrier-hinge": true}
+	symmetric := map[string]bool{"sigmoid": true, "unhinged": true, "ramp": true,
+		"barrier-hinge": true}
 	for _, l := range Losses() {
 		if l.Symmetric() != symmetric[l.Name()] {
 			t.Errorf("%s: Symmetric() = %v", l.Name(), l.Symmetric())
@@ -97,7 +98,8 @@ func TestLossConvexity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := rapid.Float64Range(-60, 60).Draw(t, "a"), rapid.Float64Range(-60, 60).Draw(t, "b")
 		for _, l := range Losses() {
-			if excess := l.Value((a+b)/2) - (l.Value(a)+l.Value(b))/2; excess > 1e-9*(1+math.Abs(l.Value(a))+math.Abs(l.Value(b))) {
+			if excess :=
+				l.Value((a+b)/2) - (l.Value(a)+l.Value(b))/2; excess > 1e-9*(1+math.Abs(l.Value(a))+math.Abs(l.Value(b))) {
 				concave[l.Name()] = true
 			}
 		}

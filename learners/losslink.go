@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// link maps a proper loss's score z to the probability of "yes". score is the inverse of probability.
+// link maps a proper loss's score z to the probability of "yes". score is the inverse of
+// probability.
 type link struct {
 	probability, probabilitySlope func(z float64) float64
 	score, scoreSlope             func(p float64) float64
@@ -41,8 +42,8 @@ func bothSides(l Loss) sided {
 	}
 }
 
-// CanForward returns an error if a loss has no forward correction. A proper loss has one, because its
-// scores stand for probabilities (logistic, squared, savage).
+// CanForward returns an error if a loss has no forward correction. A proper loss has one, because
+// its scores stand for probabilities (logistic, squared, savage).
 func (l Loss) CanForward() error {
 	if l.link == nil {
 		return fmt.Errorf("loss %s has no forward correction, because its scores stand for no probabilities: use logistic, squared or savage, or the backward correction", l.name)
@@ -50,9 +51,10 @@ func (l Loss) CanForward() error {
 	return nil
 }
 
-// forward returns the forward-corrected loss (Patrini et al. 2017): ℓ at the score of q + (p−q)·η(z), the
-// probability of a noisy label if η(z) is that of the true label. Its minimiser on noisy labels is ℓ's on
-// true labels. The probability is kept 1e-12 away from 0 and 1, for a channel without noise.
+// forward returns the forward-corrected loss (Patrini et al. 2017): ℓ at the score of q +
+// (p−q)·η(z), the probability of a noisy label if η(z) is that of the true label. Its minimiser on
+// noisy labels is ℓ's on true labels. The probability is kept 1e-12 away from 0 and 1, for a
+// channel without noise.
 func (l Loss) forward(c Channel) sided {
 	q, gap := c.Flip(), c.Keep-c.Flip()
 	at := func(z float64) (s, slope float64) {

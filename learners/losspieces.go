@@ -2,8 +2,8 @@ package learners
 
 import "math"
 
-// pieces is a piecewise linear loss, level + slope·z + Σ turn·max(0, z − at). The minimiser replaces each kink
-// by a parabola of this width.
+// pieces is a piecewise linear loss, level + slope·z + Σ turn·max(0, z − at). The minimiser
+// replaces each kink by a parabola of this width.
 type pieces struct {
 	level, slope float64
 	kinks        []kink
@@ -15,10 +15,10 @@ type kink struct{ at, turn float64 }
 // barrierSmoothing is the width of the barrier hinge's parabolas in units of r.
 const barrierSmoothing = 0.02
 
-// Smooth returns the loss to minimise: a loss with kinks is replaced by its mean over [z − τ/2, z + τ/2],
-// which turns each kink into a parabola of width τ and changes nothing else. τ is 0.5, and r/50 for the
-// barrier hinge. The mean of a symmetric loss stays symmetric up to τ/2 before its reach, and that of a
-// convex loss convex. A loss without kinks is returned unchanged.
+// Smooth returns the loss to minimise: a loss with kinks is replaced by its mean over [z − τ/2, z +
+// τ/2], which turns each kink into a parabola of width τ and changes nothing else. τ is 0.5, and
+// r/50 for the barrier hinge. The mean of a symmetric loss stays symmetric up to τ/2 before its
+// reach, and that of a convex loss convex. A loss without kinks is returned unchanged.
 func (l Loss) Smooth() Loss {
 	if l.pieces == nil || len(l.pieces.kinks) == 0 {
 		return l
@@ -53,14 +53,15 @@ func softened(u, width float64) float64 {
 	return (u + width/2) * (u + width/2) / (2 * width)
 }
 
-// Unbalanced reports that a loss may fail to separate one class from the rest under the risk "accuracy".
-// A convex and symmetric loss is linear over its reach, so every row has the same weight, even if it is
-// well separated. With more than two classes the rest outnumber the class and push all scores down as far
-// as possible. Balanced (BER) and pairwise (AUC) risks do not have this fault.
+// Unbalanced reports that a loss may fail to separate one class from the rest under the risk
+// "accuracy". A convex and symmetric loss is linear over its reach, so every row has the same
+// weight, even if it is well separated. With more than two classes the rest outnumber the class and
+// push all scores down as far as possible. Balanced (BER) and pairwise (AUC) risks do not have this
+// fault.
 func (l Loss) Unbalanced(classes int) bool { return l.convex && l.Symmetric() && classes > 2 }
 
-// Scale returns the size of the loss's scores: its reach if finite, otherwise 1. A ridge divided by Scale
-// means the same for every loss.
+// Scale returns the size of the loss's scores: its reach if finite, otherwise 1. A ridge divided by
+// Scale means the same for every loss.
 func (l Loss) Scale() float64 {
 	if l.reach > 0 && !math.IsInf(l.reach, 1) {
 		return l.reach

@@ -6,12 +6,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MarginRisk is the ridge-penalised mean cost of rows with single labels, one class against the rest:
+// MarginRisk is the ridge-penalised mean cost of rows with single labels, one class against the
+// rest:
 //
 //	(1/N)·Σᵢ Σₖ [Yesᵢₖ·ℓ(sᵢₖ) + Noᵢₖ·ℓ(−sᵢₖ)] + (Ridge/2)·‖W‖²,  s = X·W,
 //
-// where row i has class k's In costs if its label is k, otherwise its Out costs. With two classes there is only
-// the column of class 1. ℓ is Loss.Smooth, or its forward correction for a channel.
+// where row i has class k's In costs if its label is k, otherwise its Out costs. With two classes
+// there is only the column of class 1. ℓ is Loss.Smooth, or its forward correction for a channel.
 //
 // It is convex if the loss is convex and no cost is negative; see also BackwardCost. Ridge may be
 // replaced between evaluations. It is not for concurrent use.
@@ -27,13 +28,16 @@ type MarginRisk struct {
 	rows  *sweep
 }
 
-// NewMarginRisk checks that costs has one entry for each column and y one label for each row. forward, if not
-// nil, requests the forward correction. Labels outside 0..classes-1 belong to no class.
-func NewMarginRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, forward *Channel) (*MarginRisk, error) {
+// NewMarginRisk checks that costs has one entry for each column and y one label for each row.
+// forward, if not nil, requests the forward correction. Labels outside 0..classes-1 belong to no
+// class.
+func NewMarginRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost,
+	forward *Channel) (*MarginRisk, error) {
 	if n := rows(x); n == 0 || n != len(y) || classes < 2 || len(costs) != Columns(classes) {
 		return nil, fmt.Errorf("make margin risk: %d rows with %d labels of %d classes and %d costs do not fit together", n, len(y), classes, len(costs))
 	}
-	r := &MarginRisk{x: x, y: y, costs: costs, loss: bothSides(l.Smooth()), first: classes - Columns(classes), curve: 1 / l.Scale()}
+	r := &MarginRisk{x: x, y: y, costs: costs, loss: bothSides(l.Smooth()),
+		first: classes - Columns(classes), curve: 1 / l.Scale()}
 	if classes > 2 {
 		r.first = 0
 	}

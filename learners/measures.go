@@ -12,24 +12,26 @@ import (
 type Measures struct {
 	// Accuracy is the share of rows with the highest score at their label.
 	Accuracy float64 `json:"accuracy"`
-	// BER is the balanced error rate: one minus the mean recall of the classes. A class without rows is left
-	// out. Noisy labels do not show which classes have no rows, so under noise a class's estimated number of
-	// rows is raised to at least two standard errors.
+	// BER is the balanced error rate: one minus the mean recall of the classes. A class without
+	// rows is left out. Noisy labels do not show which classes have no rows, so under noise a
+	// class's estimated number of rows is raised to at least two standard errors.
 	BER float64 `json:"ber"`
-	// AUC is the area under the curve of one class against the rest, by its probability, averaged over
-	// the classes: how often a row of the class scores above a row of the rest, ties counting half. A
-	// class without rows, or with all of them, is left out; 1/2 if no class remains.
+	// AUC is the area under the curve of one class against the rest, by its probability, averaged
+	// over the classes: how often a row of the class scores above a row of the rest, ties counting
+	// half. A class without rows, or with all of them, is left out; 1/2 if no class remains.
 	AUC float64 `json:"auc"`
 }
 
-// Measure compares the scores of a linear model on x (N×d) with labels that came through a channel. It undoes
-// the channel in the counts behind accuracy and recalls, without bias, so with few rows they may leave [0,1].
-// AUC is not corrected; a channel moves it towards 1/2 by a factor that is the same for every model (exactly for
-// two classes, nearly for more). Labels outside 0..K-1 are left out. Use Keep 1 for true labels.
+// Measure compares the scores of a linear model on x (N×d) with labels that came through a channel.
+// It undoes the channel in the counts behind accuracy and recalls, without bias, so with few rows
+// they may leave [0,1]. AUC is not corrected; a channel moves it towards 1/2 by a factor that is
+// the same for every model (exactly for two classes, nearly for more). Labels outside 0..K-1 are
+// left out. Use Keep 1 for true labels.
 func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 	s := l.Scores(x)
 	predicted := l.Predict(x)
-	counts := mat.NewDense(l.Classes, l.Classes, nil) // number of records by predicted class and label
+	// number of records by predicted class and label
+	counts := mat.NewDense(l.Classes, l.Classes, nil)
 	labelled := 0.0
 	for i, k := range y {
 		if 0 <= k && k < l.Classes {
@@ -52,7 +54,8 @@ func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 			}
 		}
 	}
-	// Noise gives a class without rows about this total. Dividing by less would give a ratio of two noises.
+	// Noise gives a class without rows about this total. Dividing by less would give a ratio of two
+	// noises.
 	least := 2 * math.Sqrt(labelled*q*(1-q)) / (c.Keep - q)
 	for k := range l.Classes {
 		if n := math.Max(total[k], least); n > 0 {
@@ -95,7 +98,8 @@ func odds(s *mat.Dense, class int) []float64 {
 	return out
 }
 
-// areaUnder returns the AUC of one class's scores, by rank sums; false if there is no pair to compare.
+// areaUnder returns the AUC of one class's scores, by rank sums; false if there is no pair to
+// compare.
 func areaUnder(s []float64, y []int, class, classes int) (float64, bool) {
 	var order []int
 	for i, k := range y {
@@ -112,7 +116,8 @@ func areaUnder(s []float64, y []int, class, classes int) (float64, bool) {
 		}
 		return 0
 	})
-	above, in := 0.0, 0.0 // twice the number of pairs in the right order; number of rows of the class
+	// twice the number of pairs in the right order; number of rows of the class
+	above, in := 0.0, 0.0
 	for a := 0; a < len(order); {
 		b, mine := a, 0.0
 		for ; b < len(order) && s[order[b]] == s[order[a]]; b++ {

@@ -8,16 +8,16 @@ import (
 
 // Objective is a differentiable convex function of Dim numbers.
 //
-// Evaluate fills grad (length Dim) with the gradient at w and returns the value. It must not change w or
-// keep either slice. An Objective keeps scratch memory, so it is not for concurrent use.
+// Evaluate fills grad (length Dim) with the gradient at w and returns the value. It must not change
+// w or keep either slice. An Objective keeps scratch memory, so it is not for concurrent use.
 type Objective interface {
 	Dim() int
 	Evaluate(w, grad []float64) float64
 }
 
-// Preconditioned is an Objective that knows the rough shape of its Hessian. Precondition overwrites g
-// with P⁻¹g for a fixed symmetric positive definite P. The closer P is to a multiple of the Hessian, the
-// fewer iterations are needed.
+// Preconditioned is an Objective that knows the rough shape of its Hessian. Precondition overwrites
+// g with P⁻¹g for a fixed symmetric positive definite P. The closer P is to a multiple of the
+// Hessian, the fewer iterations are needed.
 type Preconditioned interface {
 	Objective
 	Precondition(g []float64)
@@ -26,12 +26,14 @@ type Preconditioned interface {
 // Settings bound a minimisation by precision, by public counts of steps and evaluations, or by the
 // caller. A zero field has the default named at it.
 type Settings struct {
-	// GradientNorm is the Euclidean norm of the gradient at which to stop; default 1e-6. For a λ-strongly
-	// convex objective the answer is then within GradientNorm/λ of the minimiser.
+	// GradientNorm is the Euclidean norm of the gradient at which to stop; default 1e-6. For a
+	// λ-strongly convex objective the answer is then within GradientNorm/λ of the minimiser.
 	GradientNorm float64
-	// MaxIterations bounds the number of steps; default 500. A step takes mostly one evaluation, at most maxTrials.
+	// MaxIterations bounds the number of steps; default 500. A step takes mostly one evaluation, at
+	// most maxTrials.
 	MaxIterations int
-	// MaxEvaluations bounds the evaluations before the last line search (which has at most maxTrials). 0: no bound.
+	// MaxEvaluations bounds the evaluations before the last line search (which has at most
+	// maxTrials). 0: no bound.
 	MaxEvaluations int
 	// Stop, if not nil, is called before each step. If it returns true, the minimisation ends.
 	Stop func() bool
@@ -68,9 +70,9 @@ type Convergence struct {
 	Converged    bool // GradientNorm is at most Settings.GradientNorm
 }
 
-// Constants of the line search. The first two: Nocedal & Wright, Numerical Optimization (2006), §3.1 and
-// §7.2. The approximate form: Hager & Zhang, SIAM J. Optim. 16 (2005), Eq. 4.1, which still works if the
-// decrease is below the rounding error of the value.
+// Constants of the line search. The first two: Nocedal & Wright, Numerical Optimization (2006),
+// §3.1 and §7.2. The approximate form: Hager & Zhang, SIAM J. Optim. 16 (2005), Eq. 4.1, which
+// still works if the decrease is below the rounding error of the value.
 const (
 	sufficientDecrease = 1e-4
 	sufficientCurve    = 0.9
@@ -80,8 +82,8 @@ const (
 )
 
 // Minimize runs L-BFGS (Liu & Nocedal 1989) on o from start and returns the best point. It is
-// deterministic and does not change start. Unless start is Dim finite numbers it starts at the origin. It
-// always ends: if no step improves the value any more, Converged is false.
+// deterministic and does not change start. Unless start is Dim finite numbers it starts at the
+// origin. It always ends: if no step improves the value any more, Converged is false.
 func Minimize(o Objective, start []float64, s Settings) ([]float64, Convergence) {
 	s = s.orDefault()
 	m := newMinimizer(o, start, s.Memory)
@@ -203,8 +205,8 @@ func (m *minimizer) aim() {
 }
 
 // search looks along direction, with slope slope0 < 0 at w, for a point that satisfies the Wolfe
-// conditions, and leaves it in trial. A convex function's slope only rises along a line, so a bracket
-// with secant steps suffices.
+// conditions, and leaves it in trial. A convex function's slope only rises along a line, so a
+// bracket with secant steps suffices.
 func (m *minimizer) search(slope0 float64) bool {
 	length := 1.0
 	if len(m.past) == 0 && m.shape == nil {
@@ -241,7 +243,8 @@ func (m *minimizer) decreased(value, slope, length, slope0 float64) bool {
 		value <= m.value+valueRounding*(1+math.Abs(m.value))
 }
 
-// nextLength returns the zero of the secant through both slopes, well inside low..high; 4·low if high is infinite.
+// nextLength returns the zero of the secant through both slopes, well inside low..high; 4·low if
+// high is infinite.
 func nextLength(low, lowSlope, high, highSlope float64) float64 {
 	if math.IsInf(high, 1) {
 		return 4 * low

@@ -36,7 +36,8 @@ func rowsLikePCA(n, d, classes int, rng *rand.Rand) (*mat.Dense, []int) {
 		floats.Scale(math.Sqrt2/2, row)
 		best := math.Inf(-1)
 		for k := range classes {
-			if s := mat.Dot(mat.NewVecDense(d, row), rule.ColView(k)) + rng.NormFloat64()/2; s > best {
+			if s := mat.Dot(mat.NewVecDense(d, row), rule.ColView(k)) +
+				rng.NormFloat64()/2; s > best {
 				best, y[i] = s, k
 			}
 		}
@@ -186,9 +187,11 @@ func TestMinimizeWithAndWithoutPreconditioner(t *testing.T) {
 	})
 }
 
-// The ridges and sizes of local and central fits all converge to a small gradient in few iterations.
+// The ridges and sizes of local and central fits all converge to a small gradient in few
+// iterations.
 func TestMinimizeRisksOfRealShapes(t *testing.T) {
-	for _, c := range []struct{ n, d, classes int }{{100, 41, 2}, {100, 41, 10}, {3000, 41, 2}, {2000, 41, 10}, {60, 200, 2}} {
+	for _, c := range []struct{ n, d, classes int }{{100, 41, 2}, {100, 41, 10}, {3000, 41, 2},
+		{2000, 41, 10}, {60, 200, 2}} {
 		rng := rand.New(rand.NewPCG(1, uint64(c.n)))
 		x, y := rowsLikePCA(c.n, c.d, c.classes, rng)
 		soft := &SoftmaxRisk{X: x, Mu: Moments(x, OneHot(y, c.classes), nil), Classes: c.classes}
@@ -198,7 +201,8 @@ func TestMinimizeRisksOfRealShapes(t *testing.T) {
 				o.setRidge(ridge)
 				_, report := Minimize(o, nil, Settings{GradientNorm: 1e-7, MaxIterations: 2000})
 				if !report.Converged {
-					t.Errorf("%d×%d K=%d ridge %g %s: %+v", c.n, c.d, c.classes, ridge, name, report)
+					t.Errorf("%d×%d K=%d ridge %g %s: %+v", c.n, c.d, c.classes, ridge, name,
+						report)
 				}
 			}
 		}

@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Moments returns Mu, d×Columns(K): (1/Σv)·Σᵢ vᵢ·xᵢ·targetsᵢ for the soft targets, N×K (only the column
-// of class 1 if K = 2). Targets enter SoftmaxRisk only through Mu. nil weights mean vᵢ = 1; weights that
-// sum to zero give zeros.
+// Moments returns Mu, d×Columns(K): (1/Σv)·Σᵢ vᵢ·xᵢ·targetsᵢ for the soft targets, N×K (only the
+// column of class 1 if K = 2). Targets enter SoftmaxRisk only through Mu. nil weights mean vᵢ = 1;
+// weights that sum to zero give zeros.
 func Moments(x, targets *mat.Dense, weight []float64) *mat.Dense {
 	n, d := x.Dims()
 	tn, k := targets.Dims()
@@ -45,8 +45,8 @@ func weightSum(weight []float64, n int) float64 {
 	return floats.Sum(weight)
 }
 
-// OneHot returns the N×classes targets of labels: a 1 at each label, a row of zeros for a label outside
-// 0..classes-1. Without labels it returns an empty matrix.
+// OneHot returns the N×classes targets of labels: a 1 at each label, a row of zeros for a label
+// outside 0..classes-1. Without labels it returns an empty matrix.
 func OneHot(y []int, classes int) *mat.Dense {
 	if len(y) == 0 {
 		return &mat.Dense{}

@@ -9,9 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NaiveBayes is the naive Bayes learner "naive-bayes" for features of any distribution. It cuts each column
-// into bins at its quantiles (an indicator into its two values), and shrinks the bins' frequencies within a
-// class towards those in all classes with a weight of Prior rows, so that rare bins have little influence.
+// NaiveBayes is the naive Bayes learner "naive-bayes" for features of any distribution. It cuts
+// each column into bins at its quantiles (an indicator into its two values), and shrinks the bins'
+// frequencies within a class towards those in all classes with a weight of Prior rows, so that rare
+// bins have little influence.
 type NaiveBayes struct {
 	Bins  int     // 2..256, at most this many bins per column
 	Prior float64 // > 0
@@ -27,7 +28,8 @@ func (NaiveBayes) Name() string { return "naive-bayes" }
 func (NaiveBayes) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a *Bayes or a Constant. The rng is not used.
-func (b NaiveBayes) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model, error) {
+func (b NaiveBayes) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
+	_ *rand.Rand) (Model, error) {
 	s, majority, err := learnable(x, y, classes)
 	if majority != nil || err != nil {
 		return majority, err

@@ -55,7 +55,8 @@ func TestNaiveBayesAgainstItsDefinition(t *testing.T) {
 // A bin without rows of a class makes the class unlikely, not impossible.
 func TestNaiveBayesIsFinite(t *testing.T) {
 	x := mat.NewDense(10, 1, []float64{0, 0, 0, 0, 0, 1, 1, 1, 1, 1})
-	m, err := DefaultNaiveBayes().Fit(context.Background(), x, []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}, 3, nil)
+	m, err := DefaultNaiveBayes().Fit(context.Background(), x, []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1},
+		3, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,8 @@ func labelProblem(seed uint64, n, d, classes int) (*mat.Dense, []int) {
 }
 
 // dumbRisk adds up the documented sums, pair by pair.
-func dumbRisk(x *mat.Dense, y []int, classes int, yes, no func(float64) float64, costs []ClassCost, w []float64, rank bool) float64 {
+func dumbRisk(x *mat.Dense, y []int, classes int, yes, no func(float64) float64, costs []ClassCost,
+	w []float64, rank bool) float64 {
 	n, d := x.Dims()
 	columns := Columns(classes)
 	total := 0.0
@@ -75,8 +76,9 @@ func checkSlopes(t *testing.T, name string, o Objective, w []float64, tol float6
 	}
 }
 
-// TestLabelRisks: for every loss, risk and kind of cost, values equal the dumb sums and gradients equal
-// differences. With fewer rows than shifts, all pairs i ≠ j are drawn; pairs i = j add a constant.
+// TestLabelRisks: for every loss, risk and kind of cost, values equal the dumb sums and gradients
+// equal differences. With fewer rows than shifts, all pairs i ≠ j are drawn; pairs i = j add a
+// constant.
 func TestLabelRisks(t *testing.T) {
 	const n, d = 17, 4 // no more rows than rankShifts + 1
 	for _, classes := range []int{2, 3} {
@@ -88,7 +90,9 @@ func TestLabelRisks(t *testing.T) {
 			}
 			smooth := l.Smooth()
 			opposite := func(z float64) float64 { return smooth.Value(-z) }
-			for _, costs := range map[string]ClassCost{"plain": PlainCost(), "backward": BackwardCost(channel), "balanced": BackwardCost(channel).Balanced(0.2)} {
+			for _, costs := range map[string]ClassCost{"plain": PlainCost(),
+				"backward": BackwardCost(channel),
+				"balanced": BackwardCost(channel).Balanced(0.2)} {
 				all := make([]ClassCost, Columns(classes))
 				for k := range all {
 					all[k] = costs
@@ -105,7 +109,8 @@ func TestLabelRisks(t *testing.T) {
 				margin.Ridge = 0.3
 				ridge := ridged(0.3, w, make([]float64, len(w)))
 				want := ridge + dumbRisk(x, y, classes, smooth.Value, opposite, all, w, false)
-				if got := margin.Evaluate(w, make([]float64, len(w))); math.Abs(got-want) > 1e-10*(1+math.Abs(want)) {
+				if got := margin.Evaluate(w,
+					make([]float64, len(w))); math.Abs(got-want) > 1e-10*(1+math.Abs(want)) {
 					t.Errorf("%s, margin: %.12g, want %.12g", l.Name(), got, want)
 				}
 				checkSlopes(t, l.Name()+" margin", margin, w, 1e-5)
@@ -123,7 +128,8 @@ func TestLabelRisks(t *testing.T) {
 					got -= r.Evaluate(zero, make([]float64, len(w)))
 				}
 				if math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
-					t.Errorf("%s, rank, %d classes: %.12g, want %.12g", l.Name(), classes, got, want)
+					t.Errorf("%s, rank, %d classes: %.12g, want %.12g", l.Name(), classes, got,
+						want)
 				}
 				checkSlopes(t, l.Name()+" rank", r, w, 1e-5)
 			}
@@ -145,7 +151,8 @@ func TestLabelRisks(t *testing.T) {
 			checkSlopes(t, l.Name()+" forward", risk, w, 1e-5)
 			plain, _ := NewMarginRisk(x, y, classes, l, all, nil)
 			clear, _ := NewMarginRisk(x, y, classes, l, all, &Channel{Keep: 1, Classes: classes})
-			a, b := plain.Evaluate(w, make([]float64, len(w))), clear.Evaluate(w, make([]float64, len(w)))
+			a, b := plain.Evaluate(w, make([]float64, len(w))), clear.Evaluate(w,
+				make([]float64, len(w)))
 			if math.Abs(a-b) > 1e-9 {
 				t.Errorf("%s: forward through no noise is %g, want %g", l.Name(), b, a)
 			}
@@ -153,9 +160,9 @@ func TestLabelRisks(t *testing.T) {
 	}
 }
 
-// TestForwardIsTheMixedLoss: for two and more classes the forward-corrected risk equals the dumb sum of
-// losses of probabilities mixed as the channel mixes labels, each loss written as a function of a
-// probability.
+// TestForwardIsTheMixedLoss: for two and more classes the forward-corrected risk equals the dumb
+// sum of losses of probabilities mixed as the channel mixes labels, each loss written as a function
+// of a probability.
 func TestForwardIsTheMixedLoss(t *testing.T) {
 	logistic := func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
 	for name, l := range map[string]struct {
@@ -166,7 +173,8 @@ func TestForwardIsTheMixedLoss(t *testing.T) {
 		"squared":  {func(z float64) float64 { return (1 + z) / 2 }, func(p float64) float64 { return 4 * (1 - p) * (1 - p) }},
 		"savage":   {func(z float64) float64 { return logistic(2 * z) }, func(p float64) float64 { return (1 - p) * (1 - p) }},
 	} {
-		for _, c := range []Channel{{Keep: 0.6, Classes: 2}, {Keep: 0.45, Classes: 3}, {Keep: 0.2, Classes: 10}} {
+		for _, c := range []Channel{{Keep: 0.6, Classes: 2}, {Keep: 0.45, Classes: 3},
+			{Keep: 0.2, Classes: 10}} {
 			x, y := labelProblem(9, 30, 3, c.Classes)
 			loss, err := LossNamed(name)
 			if err != nil {
@@ -203,15 +211,16 @@ func TestForwardIsTheMixedLoss(t *testing.T) {
 					want += l.loss(p) / float64(len(y))
 				}
 			}
-			if got := risk.Evaluate(w, make([]float64, len(w))); math.Abs(got-want) > 1e-9*(1+want) {
+			if got := risk.Evaluate(w,
+				make([]float64, len(w))); math.Abs(got-want) > 1e-9*(1+want) {
 				t.Errorf("%s, %d classes: %.12g, want %.12g", name, c.Classes, got, want)
 			}
 		}
 	}
 }
 
-// TestBackwardIsUnbiased: in expectation over the channel, the backward cost is the plain cost, for every
-// loss and class.
+// TestBackwardIsUnbiased: in expectation over the channel, the backward cost is the plain cost, for
+// every loss and class.
 func TestBackwardIsUnbiased(t *testing.T) {
 	for _, c := range []Channel{{0.6, 2}, {0.9, 2}, {0.4, 3}, {0.15, 10}} {
 		cost := BackwardCost(c)
@@ -220,7 +229,8 @@ func TestBackwardIsUnbiased(t *testing.T) {
 			in, out float64
 			want    Cost
 		}{{true, c.Keep, 1 - c.Keep, Cost{Yes: 1}}, {false, c.Flip(), 1 - c.Flip(), Cost{No: 1}}} {
-			got := Cost{of.in*cost.In.Yes + of.out*cost.Out.Yes, of.in*cost.In.No + of.out*cost.Out.No}
+			got := Cost{of.in*cost.In.Yes + of.out*cost.Out.Yes,
+				of.in*cost.In.No + of.out*cost.Out.No}
 			if math.Abs(got.Yes-of.want.Yes)+math.Abs(got.No-of.want.No) > 1e-12 {
 				t.Errorf("%+v: expected cost %+v, want %+v", c, got, of.want)
 			}
@@ -228,14 +238,15 @@ func TestBackwardIsUnbiased(t *testing.T) {
 	}
 }
 
-// TestOneSided: for symmetric losses the cost is the same up to a constant, with positive weights in the
-// stated ratio.
+// TestOneSided: for symmetric losses the cost is the same up to a constant, with positive weights
+// in the stated ratio.
 func TestOneSided(t *testing.T) {
 	for _, c := range []Channel{{0.7, 2}, {0.5, 4}} {
 		both := BackwardCost(c)
 		one := both.OneSided()
 		p, q := c.Keep, c.Flip()
-		if got, want := one.In.Yes/one.Out.No, (2-p-q)/(p+q); math.Abs(got-want) > 1e-12 || one.In.No != 0 || one.Out.Yes != 0 {
+		if got, want := one.In.Yes/one.Out.No, (2-p-q)/(p+q); math.Abs(got-want) > 1e-12 ||
+			one.In.No != 0 || one.Out.Yes != 0 {
 			t.Errorf("%+v: one-sided %+v, want Yes:No = %g", c, one, want)
 		}
 		l, _ := LossNamed("sigmoid")
@@ -251,9 +262,9 @@ func TestOneSided(t *testing.T) {
 	}
 }
 
-// TestSymmetricIsRobust: for a symmetric loss and two classes the risk of noisy labels, in expectation
-// over the channel, is (2p−1) times the true risk plus a constant, so it has the same minimiser. For
-// logistic this fails.
+// TestSymmetricIsRobust: for a symmetric loss and two classes the risk of noisy labels, in
+// expectation over the channel, is (2p−1) times the true risk plus a constant, so it has the same
+// minimiser. For logistic this fails.
 func TestSymmetricIsRobust(t *testing.T) {
 	const p = 0.65
 	for _, l := range Losses() {
@@ -298,15 +309,16 @@ func TestSmoothLosses(t *testing.T) {
 			if mean /= steps; math.Abs(mean-s.Value(z)) > 2e-3*(1+math.Abs(mean)) {
 				t.Errorf("%s at %g: smooth %g, mean %g", l.Name(), z, s.Value(z), mean)
 			}
-			if s.Symmetric() && math.Abs(z) <= s.Reach() && math.Abs(s.Value(z)+s.Value(-z)-2*s.Value(0)) > 1e-9*s.Value(0) {
+			if s.Symmetric() && math.Abs(z) <= s.Reach() &&
+				math.Abs(s.Value(z)+s.Value(-z)-2*s.Value(0)) > 1e-9*s.Value(0) {
 				t.Errorf("%s is not symmetric at %g once smooth", l.Name(), z)
 			}
 		}
 	}
 }
 
-// TestMeasures compares with counting by hand. Through a channel the mean of 200 noisy measures is within
-// 5 standard errors of the true ones (false alarms 1e-6, at a fixed seed).
+// TestMeasures compares with counting by hand. Through a channel the mean of 200 noisy measures is
+// within 5 standard errors of the true ones (false alarms 1e-6, at a fixed seed).
 func TestMeasures(t *testing.T) {
 	x, y := labelProblem(5, 400, 4, 3)
 	rng := rand.New(rand.NewPCG(2, 2))
@@ -393,7 +405,8 @@ func TestMeasures(t *testing.T) {
 	if math.Abs(two.AUC-(a+b)/2) > 1e-12 {
 		t.Errorf("AUC of two classes of three %g, want %g", two.AUC, (a+b)/2)
 	}
-	if one := Measure(m, x, none, Channel{Keep: 1, Classes: 3}); one.AUC != 0.5 || math.IsNaN(one.BER) {
+	if one := Measure(m, x, none, Channel{Keep: 1, Classes: 3}); one.AUC != 0.5 ||
+		math.IsNaN(one.BER) {
 		t.Errorf("measures of one class: %+v", one)
 	}
 }
@@ -407,7 +420,9 @@ func TestLabelRiskErrors(t *testing.T) {
 	if _, err := NewRankRisk(x, y, 3, hinge, []ClassCost{PlainCost()}, nil); err == nil {
 		t.Error("costs that do not fit were accepted")
 	}
-	if _, err := NewMarginRisk(x, y, 2, hinge, []ClassCost{PlainCost()}, &Channel{0.6, 2}); err == nil || !strings.Contains(err.Error(), "logistic, squared or savage") {
+	if _, err := NewMarginRisk(x, y, 2, hinge, []ClassCost{PlainCost()},
+		&Channel{0.6, 2}); err == nil ||
+		!strings.Contains(err.Error(), "logistic, squared or savage") {
 		t.Errorf("forward hinge: %v", err)
 	}
 	for _, c := range []Channel{{0.5, 2}, {1.1, 2}, {0.9, 1}, {math.NaN(), 2}} {
@@ -448,8 +463,8 @@ func BenchmarkRankRisk(b *testing.B) {
 	}
 }
 
-// A class without rows must not decide the balanced error of noisy labels: its total is noise about zero,
-// and so is the numerator.
+// A class without rows must not decide the balanced error of noisy labels: its total is noise about
+// zero, and so is the numerator.
 func TestBalancedErrorOfAnAbsentClass(t *testing.T) {
 	c := Channel{Keep: 0.576, Classes: 3} // rr at ε = 1
 	rng := rand.New(rand.NewPCG(1, 2))

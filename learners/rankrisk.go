@@ -11,20 +11,23 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// RankRisk is the ridge-penalised risk of the area under the curve (AUC), one class against the rest:
+// RankRisk is the ridge-penalised risk of the area under the curve (AUC), one class against the
+// rest:
 //
 //	Σₖ (1/Σα Σβ)·Σᵢⱼ αᵢβⱼ·ℓ(sᵢₖ − sⱼₖ) + (Ridge/2)·‖W‖²,  s = X·W,
 //
-// where α and β are the costs Yes and No of a row in class k's column. With PlainCost, a pair counts if row i is
-// of the class and row j is not. A constant column of X has no influence and gets weight 0.
+// where α and β are the costs Yes and No of a row in class k's column. With PlainCost, a pair
+// counts if row i is of the class and row j is not. A constant column of X has no influence and
+// gets weight 0.
 //
-// All N² pairs count, but are not visited one by one if the loss is piecewise linear (sorting and prefix sums:
-// O(N log N), kinks smoothed as in Loss.Smooth) or squared (moments: O(N)). For other losses N·rankShifts pairs
-// stand for all: every row with the rankShifts rows at random distances after it in a random order (an
-// incomplete U-statistic; Blom 1976). They are drawn once, so the objective stays smooth and deterministic.
+// All N² pairs count, but are not visited one by one if the loss is piecewise linear (sorting and
+// prefix sums: O(N log N), kinks smoothed as in Loss.Smooth) or squared (moments: O(N)). For other
+// losses N·rankShifts pairs stand for all: every row with the rankShifts rows at random distances
+// after it in a random order (an incomplete U-statistic; Blom 1976). They are drawn once, so the
+// objective stays smooth and deterministic.
 //
-// It is convex if the loss is convex and no cost is negative. Ridge may be replaced between evaluations. It is
-// not for concurrent use.
+// It is convex if the loss is convex and no cost is negative. Ridge may be replaced between
+// evaluations. It is not for concurrent use.
 type RankRisk struct {
 	Ridge float64
 
@@ -47,8 +50,10 @@ type rankColumn struct{ alpha, beta []float64 }
 // variance to the risk's variance, which is a multiple of 1/N anyway.
 const rankShifts = 16
 
-// NewRankRisk is like NewMarginRisk. rng draws pairs if needed. A class without positive Σα and Σβ is left out.
-func NewRankRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, rng *rand.Rand) (*RankRisk, error) {
+// NewRankRisk is like NewMarginRisk. rng draws pairs if needed. A class without positive Σα and Σβ
+// is left out.
+func NewRankRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost,
+	rng *rand.Rand) (*RankRisk, error) {
 	n := rows(x)
 	if n == 0 || n != len(y) || classes < 2 || len(costs) != Columns(classes) {
 		return nil, fmt.Errorf("make rank risk: %d rows with %d labels of %d classes and %d costs do not fit together", n, len(y), classes, len(costs))
@@ -121,7 +126,8 @@ func (r *RankRisk) Evaluate(w, grad []float64) float64 {
 	return value
 }
 
-// Precondition uses P = 2·XᵀX/(N·scale) + Ridge·I: a difference of two rows varies twice as much as one row.
+// Precondition uses P = 2·XᵀX/(N·scale) + Ridge·I: a difference of two rows varies twice as much as
+// one row.
 func (r *RankRisk) Precondition(g []float64) { r.gram.precondition(g, 2/r.loss.Scale(), r.Ridge) }
 
 // SetRidge changes Ridge through an interface, so that one search over ridges serves all risks.
@@ -155,8 +161,9 @@ func (r *RankRisk) squaredPairs(c rankColumn) float64 {
 	return a[0]*b[0] + a[2]*b[0] + a[0]*b[2] - 2*a[1]*b[0] + 2*a[0]*b[1] - 2*a[1]*b[1]
 }
 
-// sortedPairs writes a smoothed kink of width τ at z₀ as a difference of squared hinges, turn·(max(0,
-// z−z₀+τ/2)² − max(0, z−z₀−τ/2)²)/2τ. For these, a row needs only Σβ, Σβs and Σβs² of the rows below it.
+// sortedPairs writes a smoothed kink of width τ at z₀ as a difference of squared hinges,
+// turn·(max(0, z−z₀+τ/2)² − max(0, z−z₀−τ/2)²)/2τ. For these, a row needs only Σβ, Σβs and Σβs² of
+// the rows below it.
 func (r *RankRisk) sortedPairs(c rankColumn) float64 {
 	p := r.loss.pieces
 	a, b := r.moments(c.alpha), r.moments(c.beta)

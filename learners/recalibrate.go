@@ -6,14 +6,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Recalibration turns scores s (one per column) into Slope·s + Intercept. The softmax of these (for two classes
-// the logistic function) is calibrated as well as one slope and one intercept per class allow (Platt 1999; for
-// more classes Guo et al. 2017, with intercepts).
+// Recalibration turns scores s (one per column) into Slope·s + Intercept. The softmax of these (for
+// two classes the logistic function) is calibrated as well as one slope and one intercept per class
+// allow (Platt 1999; for more classes Guo et al. 2017, with intercepts).
 type Recalibration struct {
 	Intercept []float64 // one per column
 	Slope     float64
-	// Curvature is the Hessian of the mean log loss in (Intercept, Slope). Its inverse turns an error in
-	// the solved equations into errors of the parameters.
+	// Curvature is the Hessian of the mean log loss in (Intercept, Slope). Its inverse turns an
+	// error in the solved equations into errors of the parameters.
 	Curvature *mat.SymDense
 }
 
@@ -27,9 +27,9 @@ const (
 //
 //	Ê[pₖ] = share[k] for each column k,   Ê[Σₖ pₖsₖ] = along.
 //
-// These are the equations of the log-loss fit to outcomes y, with share and along the means E[yₖ] and
-// E[Σₖ yₖsₖ]. It returns false if no slope above 0 solves them, for example for equal scores. For more
-// than two classes the intercepts sum to 0.
+// These are the equations of the log-loss fit to outcomes y, with share and along the means E[yₖ]
+// and E[Σₖ yₖsₖ]. It returns false if no slope above 0 solves them, for example for equal scores.
+// For more than two classes the intercepts sum to 0.
 func Recalibrate(s *mat.Dense, weight, share []float64, along float64) (Recalibration, bool) {
 	if rows(s) == 0 {
 		return Recalibration{}, false
@@ -80,7 +80,8 @@ func Recalibrate(s *mat.Dense, weight, share []float64, along float64) (Recalibr
 	if worst := mat.Norm(mat.NewVecDense(c+1, gradient), 2); !(worst <= 1e-6) {
 		return Recalibration{}, false
 	}
-	out := Recalibration{Intercept: at[:c], Slope: at[c] / spread, Curvature: mat.NewSymDense(c+1, nil)}
+	out := Recalibration{Intercept: at[:c], Slope: at[c] / spread,
+		Curvature: mat.NewSymDense(c+1, nil)}
 	for i := range c + 1 {
 		for j := i; j <= c; j++ {
 			h := hessian.At(i, j)
@@ -96,10 +97,11 @@ func Recalibrate(s *mat.Dense, weight, share []float64, along float64) (Recalibr
 	return out, out.Slope > 0 && out.Slope < recalibrationMost
 }
 
-// recalibrationLoss returns Ê[log Σ e^{θ·(1,s/spread)}] − ⟨target, θ⟩, its gradient and Hessian in θ =
-// (intercepts, slope·spread). For more than two classes a small ridge holds the sum of the intercepts at
-// 0, which affects nothing else.
-func recalibrationLoss(s *mat.Dense, weight, target, theta []float64, spread float64) (float64, []float64, *mat.SymDense) {
+// recalibrationLoss returns Ê[log Σ e^{θ·(1,s/spread)}] − ⟨target, θ⟩, its gradient and Hessian in
+// θ = (intercepts, slope·spread). For more than two classes a small ridge holds the sum of the
+// intercepts at 0, which affects nothing else.
+func recalibrationLoss(s *mat.Dense, weight, target, theta []float64,
+	spread float64) (float64, []float64, *mat.SymDense) {
 	n, c := s.Dims()
 	value, gradient, hessian := 0.0, make([]float64, c+1), mat.NewSymDense(c+1, nil)
 	total := 0.0

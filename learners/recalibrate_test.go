@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRecalibrateSolvesItsEquations: if some intercepts and slope meet the targets exactly, these are
-// found, for any number of classes and row weights.
+// TestRecalibrateSolvesItsEquations: if some intercepts and slope meet the targets exactly, these
+// are found, for any number of classes and row weights.
 func TestRecalibrateSolvesItsEquations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		classes := rapid.IntRange(2, 5).Draw(t, "classes")
@@ -105,9 +105,10 @@ func TestRecalibrateRefuses(t *testing.T) {
 	}
 }
 
-// TestCalibratedOf: labels drawn from a model's own probabilities have slope 1, for a model with doubled
-// scores ½; the Brier score equals its definition. The slope of n labels has a standard error of
-// 1/√(n·Var s·E[p(1−p)]), at most .012 here; 6.7 standard errors are exceeded with probability 2e-11.
+// TestCalibratedOf: labels drawn from a model's own probabilities have slope 1, for a model with
+// doubled scores ½; the Brier score equals its definition. The slope of n labels has a standard
+// error of 1/√(n·Var s·E[p(1−p)]), at most .012 here; 6.7 standard errors are exceeded with
+// probability 2e-11.
 func TestCalibratedOf(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for _, classes := range []int{2, 3} {
@@ -142,15 +143,18 @@ func TestCalibratedOf(t *testing.T) {
 			brier /= 2
 		}
 		const tolerance = 0.08
-		if got := CalibratedOf(m, x, y); math.Abs(got.Slope-1) > tolerance || math.Abs(got.Brier-brier) > 1e-9 {
+		if got := CalibratedOf(m, x, y); math.Abs(got.Slope-1) > tolerance ||
+			math.Abs(got.Brier-brier) > 1e-9 {
 			t.Errorf("%d classes: %+v, want slope 1 and %g", classes, got, brier)
 		}
 		w.Scale(2, w)
-		if got := CalibratedOf(m, x, y); math.Abs(got.Slope-0.5) > tolerance/2 || got.Brier <= brier {
+		if got := CalibratedOf(m, x, y); math.Abs(got.Slope-0.5) > tolerance/2 ||
+			got.Brier <= brier {
 			t.Errorf("%d classes, scores doubled: %+v", classes, got)
 		}
 	}
-	if got := CalibratedOf(NewLinear([]float64{1}, 2), mat.NewDense(1, 1, []float64{1}), []int{-1}); got != (Calibrated{}) {
+	if got := CalibratedOf(NewLinear([]float64{1}, 2), mat.NewDense(1, 1, []float64{1}),
+		[]int{-1}); got != (Calibrated{}) {
 		t.Errorf("no label: %+v", got)
 	}
 }

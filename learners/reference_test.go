@@ -26,8 +26,8 @@ type reference struct {
 	classes         int
 }
 
-// readReference reads a gzip CSV file below CAUCUS_DATA with the class in the last column. It skips the
-// test if CAUCUS_DATA is unset.
+// readReference reads a gzip CSV file below CAUCUS_DATA with the class in the last column. It skips
+// the test if CAUCUS_DATA is unset.
 func readReference(t testing.TB, path string, header bool, drop int) reference {
 	t.Helper()
 	dir := os.Getenv("CAUCUS_DATA")
@@ -75,7 +75,8 @@ func readReference(t testing.TB, path string, header bool, drop int) reference {
 	return r
 }
 
-// encodeColumn scales numbers to [0,1], with 0 for "?". Other columns become one indicator per level.
+// encodeColumn scales numbers to [0,1], with 0 for "?". Other columns become one indicator per
+// level.
 func encodeColumn(text []string) [][]float64 {
 	v := make([]float64, len(text))
 	for i, s := range text {
@@ -143,8 +144,8 @@ func accuracy(got, want []int) float64 {
 	return float64(right) / float64(len(want))
 }
 
-// localAccuracy returns the mean accuracy on test rows of models fitted to parties of size rows, and the
-// accuracy of their majority vote.
+// localAccuracy returns the mean accuracy on test rows of models fitted to parties of size rows,
+// and the accuracy of their majority vote.
 func localAccuracy(t testing.TB, r reference, l Learner, parties, size int) (mean, vote float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -172,8 +173,8 @@ func localAccuracy(t testing.TB, r reference, l Learner, parties, size int) (mea
 	return mean, accuracy(chosen, y)
 }
 
-// Floors are about two hundredths below the measured accuracy, so that a regression fails and a change of
-// seed passes.
+// Floors are about two hundredths below the measured accuracy, so that a regression fails and a
+// change of seed passes.
 func TestReferenceAccuracy(t *testing.T) {
 	for _, set := range []struct {
 		name, path string
@@ -182,9 +183,11 @@ func TestReferenceAccuracy(t *testing.T) {
 		floor      map[string]float64 // mean over 12 parties of 100 rows
 	}{
 		{"wisdm", "wisdm_har/WISDM_ar_v1.1_transformed.csv.gz", false, 2, map[string]float64{
-			"softmax": 0.67, "svm": 0.67, "cart": 0.63, "forest": 0.70, "naive-bayes": 0.64, "knn": 0.62}},
+			"softmax": 0.67, "svm": 0.67, "cart": 0.63, "forest": 0.70, "naive-bayes": 0.64,
+			"knn": 0.62}},
 		{"phishing", "phishing/phishing.csv.gz", true, 0, map[string]float64{
-			"softmax": 0.86, "svm": 0.86, "cart": 0.83, "forest": 0.89, "naive-bayes": 0.85, "knn": 0.81}},
+			"softmax": 0.86, "svm": 0.86, "cart": 0.83, "forest": 0.89, "naive-bayes": 0.85,
+			"knn": 0.81}},
 	} {
 		r := readReference(t, set.path, set.header, set.drop)
 		for _, l := range catalogue() {

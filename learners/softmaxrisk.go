@@ -8,18 +8,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// SoftmaxRisk is the ridge-penalised multinomial logistic risk of soft targets, whose targets enter by moments alone:
+// SoftmaxRisk is the ridge-penalised multinomial logistic risk of soft targets, whose targets enter
+// by moments alone:
 //
 //	(1/Σv)·Σᵢ vᵢ·log Σₖ exp(xᵢᵀwₖ) − ⟨Mu, W⟩ + (Ridge/2)·‖W‖²
 //
-// With two classes there is one column w and log Σ becomes log(1 + exp(xᵢᵀw)). If Mu = Moments(X, targets,
-// RowWeight) and each row of targets sums to 1, this is the weighted mean cross-entropy plus the penalty. Mu may
-// also be noisy, or come from other rows than X (Hamm, Cao & Belkin 2016, §4, with the linear part separated).
+// With two classes there is one column w and log Σ becomes log(1 + exp(xᵢᵀw)). If Mu = Moments(X,
+// targets, RowWeight) and each row of targets sums to 1, this is the weighted mean cross-entropy
+// plus the penalty. Mu may also be noisy, or come from other rows than X (Hamm, Cao & Belkin 2016,
+// §4, with the linear part separated).
 //
-// It is convex if RowWeight ≥ 0 and Ridge ≥ 0, and then Ridge-strongly convex. It is bounded below for
-// every Mu if Ridge > 0. The fields may be replaced between evaluations, but the numbers in X and
-// RowWeight must not change. Weights that sum to zero drop the first term. It is not for concurrent use;
-// a copy shares scratch memory.
+// It is convex if RowWeight ≥ 0 and Ridge ≥ 0, and then Ridge-strongly convex. It is bounded below
+// for every Mu if Ridge > 0. The fields may be replaced between evaluations, but the numbers in X
+// and RowWeight must not change. Weights that sum to zero drop the first term. It is not for
+// concurrent use; a copy shares scratch memory.
 type SoftmaxRisk struct {
 	X         *mat.Dense // N×d
 	Mu        *mat.Dense // d×Columns(Classes)
@@ -44,9 +46,9 @@ func (r *SoftmaxRisk) Evaluate(w, grad []float64) float64 {
 	return value + r.rows.run(r, w, grad)
 }
 
-// Precondition implements Preconditioned with P = κ·XᵀVX/Σv + Ridge·I for each class, V the diagonal matrix of
-// v. κ = (1/K)(1−1/K) is the curvature at equal scores (at most Böhning's bound, Ann. Inst. Statist. Math. 44,
-// 1992).
+// Precondition implements Preconditioned with P = κ·XᵀVX/Σv + Ridge·I for each class, V the
+// diagonal matrix of v. κ = (1/K)(1−1/K) is the curvature at equal scores (at most Böhning's bound,
+// Ann. Inst. Statist. Math. 44, 1992).
 func (r *SoftmaxRisk) Precondition(g []float64) {
 	r.prepare()
 	k := float64(r.Classes)

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// problem is a small random risk: rows, soft targets that sum to 1 in a row, and weights, sometimes nil.
+// problem is a small random risk: rows, soft targets that sum to 1 in a row, and weights, sometimes
+// nil.
 type problem struct {
 	x, targets *mat.Dense
 	weight     []float64
@@ -45,7 +46,8 @@ func drawProblem(t *rapid.T) problem {
 }
 
 func (p problem) softmax() *SoftmaxRisk {
-	return &SoftmaxRisk{X: p.x, Mu: Moments(p.x, p.targets, p.weight), RowWeight: p.weight, Ridge: p.ridge, Classes: p.classes}
+	return &SoftmaxRisk{X: p.x, Mu: Moments(p.x, p.targets, p.weight), RowWeight: p.weight,
+		Ridge: p.ridge, Classes: p.classes}
 }
 
 // dumbSoftmax computes the weighted mean cross-entropy of soft targets plus the penalty, from the
@@ -77,7 +79,8 @@ func TestSoftmaxRiskIsTheCrossEntropy(t *testing.T) {
 			t.Fatalf("moment form %.12g, soft-target form %.12g", got, want)
 		}
 		checkGradient(t, o, w)
-		checkConvex(t, o, w, drawVector(t, o.Dim(), "other"), rapid.Float64Range(0, 1).Draw(t, "share"))
+		checkConvex(t, o, w, drawVector(t, o.Dim(), "other"),
+			rapid.Float64Range(0, 1).Draw(t, "share"))
 	})
 }
 
@@ -125,9 +128,11 @@ func BenchmarkSoftmaxRisk(b *testing.B) {
 	for _, c := range []struct {
 		name          string
 		n, d, classes int
-	}{{"party/100x41x2", 100, 41, 2}, {"pool/8140x41x2", 8140, 41, 2}, {"pool/15000x41x10", 15000, 41, 10}} {
+	}{{"party/100x41x2", 100, 41, 2}, {"pool/8140x41x2", 8140, 41, 2},
+		{"pool/15000x41x10", 15000, 41, 10}} {
 		x, y := rowsLikePCA(c.n, c.d, c.classes, rand.New(rand.NewPCG(1, 2)))
-		o := &SoftmaxRisk{X: x, Mu: Moments(x, OneHot(y, c.classes), nil), Ridge: 1e-4, Classes: c.classes}
+		o := &SoftmaxRisk{X: x, Mu: Moments(x, OneHot(y, c.classes), nil), Ridge: 1e-4,
+			Classes: c.classes}
 		w, grad := make([]float64, o.Dim()), make([]float64, o.Dim())
 		b.Run("evaluate/"+c.name, func(b *testing.B) {
 			for b.Loop() {

@@ -9,8 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// blockRows is the number of rows that are scored at a time. A block is then still in the nearest caches when the
-// gradient needs it, and smaller than the four 64-row tiles at which gonum starts goroutines.
+// blockRows is the number of rows that are scored at a time. A block is then still in the nearest
+// caches when the gradient needs it, and smaller than the four 64-row tiles at which gonum starts
+// goroutines.
 const blockRows = 128
 
 // rowLoss is the loss of one row, in which the risks differ.
@@ -19,8 +20,8 @@ type rowLoss interface {
 	row(i int, scores []float64) float64
 }
 
-// sweep is the common part of risks: a weighted mean over rows of a loss of linear scores, its gradient,
-// and a preconditioner. It belongs to one matrix and one vector of weights.
+// sweep is the common part of risks: a weighted mean over rows of a loss of linear scores, its
+// gradient, and a preconditioner. It belongs to one matrix and one vector of weights.
 type sweep struct {
 	x       blas64.General // N×d
 	weight  []float64      // v, nil for 1 each
@@ -105,7 +106,8 @@ func (s *sweep) score(block blas64.General, scores []float64) {
 			0, blas64.Vector{N: block.Rows, Inc: 1, Data: scores})
 		return
 	}
-	blas64.Gemm(blas.NoTrans, blas.Trans, 1, block, blas64.General{Rows: c, Cols: d, Stride: d, Data: s.weights},
+	blas64.Gemm(blas.NoTrans, blas.Trans, 1, block,
+		blas64.General{Rows: c, Cols: d, Stride: d, Data: s.weights},
 		0, blas64.General{Rows: block.Rows, Cols: c, Stride: c, Data: scores})
 }
 
@@ -116,19 +118,20 @@ func (s *sweep) collect(block blas64.General, slopes []float64) {
 			1, blas64.Vector{N: d, Inc: 1, Data: s.grad})
 		return
 	}
-	blas64.Gemm(blas.Trans, blas.NoTrans, 1, blas64.General{Rows: block.Rows, Cols: c, Stride: c, Data: slopes}, block,
+	blas64.Gemm(blas.Trans, blas.NoTrans, 1,
+		blas64.General{Rows: block.Rows, Cols: c, Stride: c, Data: slopes}, block,
 		1, blas64.General{Rows: c, Cols: d, Stride: d, Data: s.grad})
 }
 
-// worthFactoring compares costs: a factor of the Gram matrix takes N·d² + d³/3, a sweep 4·N·d·C. With few
-// rows and many features factoring takes longer than it saves.
+// worthFactoring compares costs: a factor of the Gram matrix takes N·d² + d³/3, a sweep 4·N·d·C.
+// With few rows and many features factoring takes longer than it saves.
 func (s *sweep) worthFactoring() bool {
 	n, d := s.x.Rows, s.x.Cols
 	return d <= 64 || d <= 512 && n >= 4*d
 }
 
-// precondition overwrites g (d×C) with P⁻¹g, P = curve·(Σ v·x·xᵀ)/Σv + ridge·I, where curve is a typical second
-// derivative of the loss by a score.
+// precondition overwrites g (d×C) with P⁻¹g, P = curve·(Σ v·x·xᵀ)/Σv + ridge·I, where curve is a
+// typical second derivative of the loss by a score.
 func (s *sweep) precondition(g []float64, curve, ridge float64) {
 	if !s.worthFactoring() {
 		return
@@ -150,8 +153,8 @@ func (s *sweep) precondition(g []float64, curve, ridge float64) {
 	blas64.Trsm(blas.Left, blas.NoTrans, 1, s.factor, m)
 }
 
-// nullShare keeps P positive definite without a ridge: a direction in which no row varies gets this share
-// of the mean curvature.
+// nullShare keeps P positive definite without a ridge: a direction in which no row varies gets this
+// share of the mean curvature.
 const nullShare = 1e-7
 
 func (s *sweep) refactor(curve, ridge float64) {
@@ -172,7 +175,8 @@ func (s *sweep) refactor(curve, ridge float64) {
 	for j := range d {
 		data[j*d+j] += ridge + floor
 	}
-	s.factor, s.sound = lapack64.Potrf(blas64.Symmetric{N: d, Stride: d, Data: data, Uplo: blas.Upper})
+	s.factor, s.sound = lapack64.Potrf(blas64.Symmetric{N: d, Stride: d, Data: data,
+		Uplo: blas.Upper})
 }
 
 func (s *sweep) weightedGram() []float64 {

@@ -45,7 +45,8 @@ func TestWeightsOfZero(t *testing.T) {
 		if !floats.EqualApprox(a, b, 1e-5) {
 			t.Errorf("%s: weights 0 give %v, leaving the rows out %v", name, a, b)
 		}
-		w, report := Minimize(build(x, targets, append([]float64(nil), zeros[:40]...)), nil, Settings{})
+		w, report := Minimize(build(x, targets, append([]float64(nil), zeros[:40]...)), nil,
+			Settings{})
 		if !report.Converged || floats.Norm(w, 2) > 1e-5 {
 			t.Errorf("%s: no weight at all: w = %v, %+v", name, w, report)
 		}
@@ -104,7 +105,8 @@ func TestPreconditionInvertsItsMatrix(t *testing.T) {
 			o.Precondition(got)
 			var back mat.Dense
 			back.Mul(shape, mat.NewDense(d, o.Dim()/d, got))
-			if gap := floats.Distance(back.RawMatrix().Data, g, math.Inf(1)); gap > 1e-4*(1+floats.Norm(g, math.Inf(1))) {
+			if gap := floats.Distance(back.RawMatrix().Data, g,
+				math.Inf(1)); gap > 1e-4*(1+floats.Norm(g, math.Inf(1))) {
 				t.Fatalf("P·P⁻¹g is %g away from g", gap)
 			}
 		}

@@ -14,16 +14,17 @@ type Size struct {
 	Votes   int // rows to predict
 }
 
-// Work bounds the steps of fitting the named learner and predicting, for any content of the rows. A step
-// is about one multiplication and addition in the processor's cache, the unit of Reference.
+// Work bounds the steps of fitting the named learner and predicting, for any content of the rows. A
+// step is about one multiplication and addition in the processor's cache, the unit of Reference.
 // TestWorkBoundsTime measured the factors on the slowest rows.
 //
 // The bounds follow from each learner's largest work:
-//   - softmax and svm make tuningEvaluations for every ridge and fold, then fitEvaluations, and each time one
-//     more line search. An evaluation reads every row once; a step uses Memory vectors and a factor.
+//   - softmax and svm make tuningEvaluations for every ridge and fold, then fitEvaluations, and
+//     each time one more line search. An evaluation reads every row once; a step uses Memory
+//     vectors and a factor.
 //   - knn compares all pairs of rows twice, with the longest list of neighbours.
-//   - cart and forest read each row in each column at every level, and each bin in each node. There are at most
-//     2^(depth+1) nodes, and at most twice as many as rows.
+//   - cart and forest read each row in each column at every level, and each bin in each node. There
+//     are at most 2^(depth+1) nodes, and at most twice as many as rows.
 //   - naive-bayes reads the rows once.
 func Work(name string, s Size) (float64, error) {
 	if name == Mixed {
@@ -48,7 +49,8 @@ func Work(name string, s Size) (float64, error) {
 		return s.neighbours(), nil
 	case CART:
 		folds := float64(max(l.Folds, 1))
-		return folds*s.trees(1, l.MaxDepth, l.MinLeaf) + s.rows()*float64(l.MaxDepth*l.MaxDepth)*8, nil
+		return folds*s.trees(1, l.MaxDepth, l.MinLeaf) +
+			s.rows()*float64(l.MaxDepth*l.MaxDepth)*8, nil
 	case Forest:
 		return s.trees(l.Trees, l.MaxDepth, l.MinLeaf), nil
 	case NaiveBayes:
@@ -91,11 +93,12 @@ func (s Size) trees(trees, depth, leaf int) float64 {
 	n, d, k, t := s.rows(), float64(s.Encoded), float64(s.Classes), float64(trees)
 	levels := float64(depth + 1)
 	nodes := math.Min(math.Exp2(levels), 2*n/float64(max(leaf, 1))+1)
-	return s.binned(1) + t*levels*n*(24*d+48) + t*nodes*(d*treeBins*k*4+8*k) + float64(s.Votes)*t*(levels*4+k)
+	return s.binned(1) + t*levels*n*(24*d+48) + t*nodes*(d*treeBins*k*4+8*k) +
+		float64(s.Votes)*t*(levels*4+k)
 }
 
-// Reference runs a known number of steps like the learners' on generated data, so that a caller with a
-// clock can measure the time of a step on this machine.
+// Reference runs a known number of steps like the learners' on generated data, so that a caller
+// with a clock can measure the time of a step on this machine.
 func Reference() (steps float64) {
 	const n, d, classes = 256, 24, 4
 	x, count := make([]float64, n*d), make([]int, treeBins*classes)

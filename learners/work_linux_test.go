@@ -14,8 +14,8 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// hardRows returns slow rows: unexplainable labels, an order in which lists of neighbours keep changing,
-// columns of many values.
+// hardRows returns slow rows: unexplainable labels, an order in which lists of neighbours keep
+// changing, columns of many values.
 func hardRows(n, d, classes int, kind string) (*mat.Dense, []int) {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
 	x, y := mat.NewDense(n, d, nil), make([]int, n)
@@ -38,8 +38,9 @@ func hardRows(n, d, classes int, kind string) (*mat.Dense, []int) {
 	return x, y
 }
 
-// TestWorkBoundsTime: Work, at the speed of Reference, exceeds the time of any learner on slow rows. Both
-// are measured in processor time of this thread, independent of other load, as the least of a few tries.
+// TestWorkBoundsTime: Work, at the speed of Reference, exceeds the time of any learner on slow
+// rows. Both are measured in processor time of this thread, independent of other load, as the least
+// of a few tries.
 func TestWorkBoundsTime(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -59,14 +60,16 @@ func TestWorkBoundsTime(t *testing.T) {
 		for _, n := range []int{60, 600} {
 			for _, classes := range []int{2, 5} {
 				pool, _ := hardRows(votes, d, classes, "")
-				work, err := Work(l.Name(), Size{Rows: n, Mapped: d, Encoded: d, Classes: classes, Votes: votes})
+				work, err := Work(l.Name(),
+					Size{Rows: n, Mapped: d, Encoded: d, Classes: classes, Votes: votes})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, kind := range []string{"random", "far first", "separable"} {
 					x, y := hardRows(n, d, classes, kind)
 					took := timed(func() {
-						m, err := l.Fit(context.Background(), x, y, classes, rand.New(rand.NewPCG(1, 1)))
+						m, err := l.Fit(context.Background(), x, y, classes,
+							rand.New(rand.NewPCG(1, 1)))
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -91,14 +94,15 @@ func TestWorkBoundsTime(t *testing.T) {
 	}
 }
 
-// TestFitStops: a learner whose context has ended returns its error, and a learner whose context ends
-// during the work returns long before it would be done.
+// TestFitStops: a learner whose context has ended returns its error, and a learner whose context
+// ends during the work returns long before it would be done.
 func TestFitStops(t *testing.T) {
 	x, y := hardRows(2500, 30, 3, "random")
 	for _, l := range catalogue() {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
-		if m, err := l.Fit(ended, x, y, 3, rand.New(rand.NewPCG(1, 1))); !errors.Is(err, context.Canceled) {
+		if m, err := l.Fit(ended, x, y, 3, rand.New(rand.NewPCG(1, 1))); !errors.Is(err,
+			context.Canceled) {
 			t.Errorf("%s after the end: %v, %v, want the context's error", l.Name(), m, err)
 		}
 		counted := &countedContext{Context: context.Background(), left: 1 << 30}
@@ -107,7 +111,8 @@ func TestFitStops(t *testing.T) {
 		}
 		asked := 1<<30 - counted.left
 		half := &countedContext{Context: context.Background(), left: asked / 2}
-		if _, err := l.Fit(half, x, y, 3, rand.New(rand.NewPCG(1, 1))); !errors.Is(err, context.Canceled) {
+		if _, err := l.Fit(half, x, y, 3, rand.New(rand.NewPCG(1, 1))); !errors.Is(err,
+			context.Canceled) {
 			t.Errorf("%s half way: %v, want the context's error", l.Name(), err)
 		}
 		if over := -half.left; over > 100+asked/50 {

@@ -42,7 +42,8 @@ func TestTrialsAreNeighbours(t *testing.T) {
 				cells++
 			}
 		}
-		if (b.L1 > 0 && l1 > b.L1) || (b.L2sq > 0 && l2sq > b.L2sq) || (b.Cells > 0 && cells > b.Cells) {
+		if (b.L1 > 0 && l1 > b.L1) || (b.L2sq > 0 && l2sq > b.L2sq) ||
+			(b.Cells > 0 && cells > b.Cells) {
 			t.Errorf("%s, %s: moves by L1 %d, L2² %d in %d cells, its bound is %+v", trial.Mechanism.Name(), trial.Pair, l1, l2sq, cells, b)
 		}
 	}
@@ -69,14 +70,19 @@ func TestAuditMutants(t *testing.T) {
 	}
 	mutants := map[string]mutant{
 		"half the noise, Laplace": {Budget{Epsilon: 1}, 20_000, laplaceOf(big.NewRat(1, 2), honest, one)},
-		"half the noise, Gaussian": {auditClaim(must(CostOf(DiscreteGaussian{big.NewRat(8, 1)}, Bound{Unit: Record, L2sq: 2}))), 30_000,
+		"half the noise, Gaussian": {auditClaim(must(CostOf(DiscreteGaussian{big.NewRat(8, 1)},
+			Bound{Unit: Record, L2sq: 2}))), 30_000,
 			func(n int) []float64 {
-				return answerOf(DiscreteGaussian{big.NewRat(2, 1)}.draw(&secret{values: [2][]int64{{0, 1}, {1, 0}}[n]}, fresh))
+				return answerOf(DiscreteGaussian{big.NewRat(2,
+					1)}.draw(&secret{values: [2][]int64{{0, 1}, {1, 0}}[n]}, fresh))
 			}},
 		// Two runs cost √2 times as much as one. The claim forgets this, so the noise is too small.
-		"half the noise, runs": {auditClaim(must(CostOf(KNorm{Scale: big.NewRat(2, 1), Blocks: 1}, Bound{Unit: Record, L2sq: 4}))), 30_000,
+		"half the noise, runs": {auditClaim(must(CostOf(KNorm{Scale: big.NewRat(2, 1), Blocks: 1},
+			Bound{Unit: Record, L2sq: 4}))), 30_000,
 			func(n int) []float64 {
-				return answerOf(KNorm{Scale: big.NewRat(2, 1), Blocks: 4}.draw(&secret{values: [2][]int64{{0, 0, 0, 0}, {1, 1, 1, 1}}[n]}, fresh))
+				return answerOf(KNorm{Scale: big.NewRat(2, 1),
+					Blocks: 4}.draw(&secret{values: [2][]int64{{0, 0, 0, 0}, {1, 1, 1, 1}}[n]},
+					fresh))
 			}},
 		"half the noise, kept label": {Budget{Epsilon: 1}, 10_000, func(n int) []float64 {
 			return answerOf(must(CalibrateResponse(2, 2)).draw(&secret{values: one[n]}, fresh))
@@ -99,22 +105,28 @@ func TestAuditMutants(t *testing.T) {
 			if one[n][0] == 0 {
 				return nil // too few records: refused
 			}
-			return answerOf(DiscreteLaplace{Scale: big.NewRat(1, 1)}.draw(&secret{values: one[n]}, fresh))
+			return answerOf(DiscreteLaplace{Scale: big.NewRat(1, 1)}.draw(&secret{values: one[n]},
+				fresh))
 		}},
-		"rounded to fours after the bound was proved": {Budget{Epsilon: 1}, 4_000, func(n int) []float64 {
-			v := [2]int64{5, 6}[n] // one apart, and four when rounded
-			return answerOf(DiscreteLaplace{Scale: big.NewRat(1, 1)}.draw(&secret{values: []int64{(v + 2) / 4 * 4}}, fresh))
-		}},
-		"drawn again until it is no negative count": {Budget{Epsilon: 1}, 40_000, func(n int) []float64 {
-			for {
-				if out := answerOf(DiscreteLaplace{Scale: big.NewRat(1, 1)}.draw(&secret{values: one[n]}, fresh)); out[0] >= 0 {
-					return out
+		"rounded to fours after the bound was proved": {Budget{Epsilon: 1}, 4_000,
+			func(n int) []float64 {
+				v := [2]int64{5, 6}[n] // one apart, and four when rounded
+				return answerOf(DiscreteLaplace{Scale: big.NewRat(1,
+					1)}.draw(&secret{values: []int64{(v + 2) / 4 * 4}}, fresh))
+			}},
+		"drawn again until it is no negative count": {Budget{Epsilon: 1}, 40_000,
+			func(n int) []float64 {
+				for {
+					if out := answerOf(DiscreteLaplace{Scale: big.NewRat(1,
+						1)}.draw(&secret{values: one[n]}, fresh)); out[0] >= 0 {
+						return out
+					}
 				}
-			}
-		}},
+			}},
 		"drawn again beyond three scales": {Budget{Epsilon: 1}, 20_000, func(n int) []float64 {
 			for {
-				if y, _ := (DiscreteLaplace{Scale: big.NewRat(1, 1)}).draw(&secret{values: []int64{0}}, fresh); max(y[0], -y[0]) <= 3 {
+				if y, _ := (DiscreteLaplace{Scale: big.NewRat(1,
+					1)}).draw(&secret{values: []int64{0}}, fresh); max(y[0], -y[0]) <= 3 {
 					return []float64{float64(one[n][0] + y[0])}
 				}
 			}
@@ -124,30 +136,35 @@ func TestAuditMutants(t *testing.T) {
 			for _, shard := range []int64{one[n][0], 3, 4, one[n][0]} {
 				sum += shard
 			}
-			return answerOf(DiscreteLaplace{Scale: big.NewRat(1, 1)}.draw(&secret{values: []int64{sum}}, fresh))
+			return answerOf(DiscreteLaplace{Scale: big.NewRat(1,
+				1)}.draw(&secret{values: []int64{sum}}, fresh))
 		}},
 		// The noise suffices for the sum of four shards, but each shard is released.
 		"a shard's share of the sum's noise": {Budget{Epsilon: 1}, 10_000, laplaceOf(big.NewRat(1, 2), honest, [2][]int64{{0, 3, 1, 2}, {1, 3, 1, 2}})},
 		"an exact zero stays zero": {Budget{Epsilon: 1}, 4_000, func(n int) []float64 {
-			out := answerOf(DiscreteLaplace{Scale: big.NewRat(50, 1)}.draw(&secret{values: one[n]}, fresh))
+			out := answerOf(DiscreteLaplace{Scale: big.NewRat(50, 1)}.draw(&secret{values: one[n]},
+				fresh))
 			if one[n][0] == 0 {
 				out[0] = 0
 			}
 			return out
 		}},
 	}
-	for _, name := range testlevel.Of(t, slices.Sorted(maps.Keys(mutants)), 6) { // in order: they share their dice
+	// in order: they share their dice
+	for _, name := range testlevel.Of(t, slices.Sorted(maps.Keys(mutants)), 6) {
 		m := mutants[name]
 		f := audited(t, m.samples, m.claim.Delta, m.draw)
 		t.Logf("%s: claims %.3f at δ = %.2f, shows %.3f by %s (%d and %d of %d)", name, m.claim.Epsilon, m.claim.Delta, f.Epsilon, f.Event, f.Likely, f.Other, f.Tested)
 		if !f.Exceeds(m.claim.Epsilon) {
-			t.Errorf("%s is not found: claims %.3f, shows %.3f by %s", name, m.claim.Epsilon, f.Epsilon, f.Event)
+			t.Errorf("%s is not found: claims %.3f, shows %.3f by %s", name, m.claim.Epsilon,
+				f.Epsilon, f.Event)
 		}
 	}
 }
 
 // publishedDirichlet draws dirichlet-paper at ε = 1 and δ = 0.01 on ten labels in two classes. The
-// neighbour has one label flipped. The paper's condition gives σ = 0.213 for (5,5) and 0.054 for (6,4).
+// neighbour has one label flipped. The paper's condition gives σ = 0.213 for (5,5) and 0.054 for
+// (6,4).
 func publishedDirichlet() audit.Draw {
 	m := DirichletPaper{Epsilon: 1, Delta: 0.01}
 	counts := [2][]float64{{5, 5}, {6, 4}}
@@ -189,7 +206,8 @@ func TestAuditThroughTheDoor(t *testing.T) {
 			s := must(NewSensitive([]int64{int64(n)}, Bound{Unit: Record, L1: 1}))
 			var out []float64
 			for range asked {
-				p, err := l.Release(context.Background(), "the one id", s, DiscreteLaplace{Scale: big.NewRat(1, 1)})
+				p, err := l.Release(context.Background(), "the one id", s,
+					DiscreteLaplace{Scale: big.NewRat(1, 1)})
 				if err != nil {
 					t.Fatal(err)
 				}

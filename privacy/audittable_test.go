@@ -50,7 +50,8 @@ func written(rows [][]string) string {
 // False alarms: 5e-13 for each of 17 audits and 1e-12 for each of 8; 1e-10 each, and repeats, if
 // CAUCUS_SAMPLES is set.
 func TestAuditTable(t *testing.T) {
-	samples, repeats, mechanism := tableNumber(t, "CAUCUS_SAMPLES", 6_000), tableNumber(t, "CAUCUS_REPEATS", 1), os.Getenv("CAUCUS_MECHANISM")
+	samples, repeats, mechanism := tableNumber(t, "CAUCUS_SAMPLES", 6_000), tableNumber(t,
+		"CAUCUS_REPEATS", 1), os.Getenv("CAUCUS_MECHANISM")
 	alarm, dependence, some := 5e-13, audit.DefaultDependence(), 10
 	if os.Getenv("CAUCUS_SAMPLES") != "" {
 		some = max(some, samples/200)
@@ -61,21 +62,27 @@ func TestAuditTable(t *testing.T) {
 		for _, trial := range trials {
 			known = append(known, trial.Mechanism.Name())
 		}
-		return slices.DeleteFunc(trials, func(trial Trial) bool { return mechanism != "" && mechanism != trial.Mechanism.Name() })
+		return slices.DeleteFunc(trials, func(trial Trial) bool {
+			return mechanism != "" && mechanism != trial.Mechanism.Name()
+		})
 	}
 	small, real := asked(must(Trials())), asked(must(RealTrials()))
 	if len(small) == 0 || len(real) == 0 {
-		t.Fatalf("CAUCUS_MECHANISM=%s: use one of %s", mechanism, strings.Join(slices.Compact(slices.Sorted(slices.Values(known))), ", "))
+		t.Fatalf("CAUCUS_MECHANISM=%s: use one of %s", mechanism,
+			strings.Join(slices.Compact(slices.Sorted(slices.Values(known))), ", "))
 	}
 
 	rows := [][]string{{"mechanism", "neighbours", "δ", "ε claimed", "ε shown", "by"}}
 	for _, trial := range small {
 		a := audit.Audit{Samples: samples, Delta: trial.Claim.Delta, FalseAlarm: alarm}
 		f := must(a.Most(t.Context(), repeats, audit.Integers(trial.Draws(system{}))))
-		rows = append(rows, []string{trial.Mechanism.Name(), trial.Pair, fmt.Sprint(trial.Claim.Delta), fmt.Sprintf("%.3f", trial.Claim.Epsilon), fmt.Sprintf("%.3f", f.Epsilon), f.Event})
+		rows = append(rows, []string{trial.Mechanism.Name(), trial.Pair,
+			fmt.Sprint(trial.Claim.Delta), fmt.Sprintf("%.3f",
+				trial.Claim.Epsilon), fmt.Sprintf("%.3f", f.Epsilon), f.Event})
 		if f.Exceeds(trial.Claim.Epsilon) {
 			t.Errorf("%s, %s: REFUTED: ε is at least %.3f by %s (%d and %d of %d), its proof says %.3f: do not release with this build, and report it",
-				trial.Mechanism.Name(), trial.Pair, f.Epsilon, f.Event, f.Likely, f.Other, f.Tested, trial.Claim.Epsilon)
+				trial.Mechanism.Name(), trial.Pair, f.Epsilon, f.Event, f.Likely, f.Other, f.Tested,
+				trial.Claim.Epsilon)
 		}
 	}
 	t.Logf("%d draws from each of two neighbours, %d times; an honest mechanism is refuted with probability %.1g an audit\n%s", samples, repeats, alarm, written(rows))
@@ -85,10 +92,13 @@ func TestAuditTable(t *testing.T) {
 		ledger, s := opened(), must(NewSensitive(trial.Data[0], trial.Bound))
 		var answers []answer
 		for k := range some {
-			answers = append(answers, answer{must(ledger.Release(t.Context(), fmt.Sprintf("answer %d", k), s, trial.Mechanism)), trial.Data[0]})
+			answers = append(answers,
+				answer{must(ledger.Release(t.Context(), fmt.Sprintf("answer %d", k), s,
+					trial.Mechanism)), trial.Data[0]})
 		}
 		f := must(looked(dependence, answers))
-		rows = append(rows, []string{trial.Mechanism.Name(), trial.Pair, fmt.Sprint(f.Answers), fmt.Sprint(f.Numbers), fmt.Sprintf("%.2f", f.Share), f.By})
+		rows = append(rows, []string{trial.Mechanism.Name(), trial.Pair, fmt.Sprint(f.Answers),
+			fmt.Sprint(f.Numbers), fmt.Sprintf("%.2f", f.Share), f.By})
 		if f.Dependent {
 			t.Errorf("%s, %s: REFUTED: the noise hangs together: %s: do not release with this build, and report it", trial.Mechanism.Name(), trial.Pair, f.By)
 		}

@@ -11,7 +11,9 @@ import (
 // period or a later one has begun already (string order: "2026" after "2025"), Begin changes
 // nothing. Charges before the first period count to the first.
 func (l *Ledger) Begin(ctx context.Context, name string) (under string, err error) {
-	fail := func(err error) (string, error) { return "", fmt.Errorf("begin period %q: %w", name, err) }
+	fail := func(err error) (string, error) {
+		return "", fmt.Errorf("begin period %q: %w", name, err)
+	}
 	if name == "" || len(periodID+name) > maxID || !utf8.ValidString(name) {
 		return fail(fmt.Errorf("give a name of 1 to %d bytes of UTF-8", maxID-len(periodID)))
 	}
@@ -30,7 +32,8 @@ func (l *Ledger) Begin(ctx context.Context, name string) (under string, err erro
 		}
 		body := []byte(name)
 		under = name
-		e := Entry{Sequence: head.Sequence + 1, ID: periodID + name, Kind: KindPeriod, Request: sha256.Sum256(body)}
+		e := Entry{Sequence: head.Sequence + 1, ID: periodID + name, Kind: KindPeriod,
+			Request: sha256.Sum256(body)}
 		return l.append(tx, head, &e, totals, func(int64) ([]byte, error) { return body, nil })
 	})
 	if err != nil {

@@ -2,9 +2,10 @@ package privacy
 
 import "math"
 
-// incompleteBeta returns I_x(a,b), the distribution function of Beta(a,b) at x. It evaluates the continued
-// fraction of DiDonato & Morris 1992 (DLMF 8.17.22) for the shorter tail. For a, b ≤ maxBeta its relative error
-// is below betaError, mostly from three log-gammas, each below 4·10⁹ and accurate to 4·10⁻¹⁶.
+// incompleteBeta returns I_x(a,b), the distribution function of Beta(a,b) at x. It evaluates the
+// continued fraction of DiDonato & Morris 1992 (DLMF 8.17.22) for the shorter tail. For a, b ≤
+// maxBeta its relative error is below betaError, mostly from three log-gammas, each below 4·10⁹ and
+// accurate to 4·10⁻¹⁶.
 func incompleteBeta(x, a, b float64) float64 {
 	if x <= 0 {
 		return 0

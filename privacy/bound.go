@@ -25,8 +25,8 @@ type Bound struct {
 	// Block is the length of a run of coordinates, such as the class counts of one set. KeepsSum
 	// then holds in each run, and a unit changes only one run. 0: the vector is one run.
 	Block int `json:"block,omitempty"`
-	// PerParty is a public maximum of the units that one party holds. 0 means unknown: nothing is guaranteed at
-	// unit party. It is ignored if Unit is party.
+	// PerParty is a public maximum of the units that one party holds. 0 means unknown: nothing is
+	// guaranteed at unit party. It is ignored if Unit is party.
 	PerParty int64 `json:"per_party"`
 }
 
@@ -77,7 +77,8 @@ func (b Bound) clone() Bound {
 
 func (b Bound) equal(c Bound) bool {
 	return b.Unit == c.Unit && b.L1 == c.L1 && b.L2sq == c.L2sq && b.Cells == c.Cells &&
-		b.KeepsSum == c.KeepsSum && b.Block == c.Block && b.PerParty == c.PerParty && slices.Equal(b.Weight, c.Weight) &&
+		b.KeepsSum == c.KeepsSum && b.Block == c.Block && b.PerParty == c.PerParty &&
+		slices.Equal(b.Weight, c.Weight) &&
 		(b.Weight == nil) == (c.Weight == nil)
 }
 

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Budget is an (ε,δ) guarantee: P[M(D)∈S] ≤ e^ε·P[M(D′)∈S] + δ for all neighbours D, D′ and all sets S.
+// Budget is an (ε,δ) guarantee: P[M(D)∈S] ≤ e^ε·P[M(D′)∈S] + δ for all neighbours D, D′ and all
+// sets S.
 type Budget struct {
 	Epsilon float64 // above 0
 	Delta   float64 // in [0,1); 0: pure ε

@@ -104,9 +104,9 @@ func (c *Chain) Follow(l Line) error {
 // Head identifies the last entry that Follow accepted; the zero Head before the first.
 func (c *Chain) Head() Head { return c.last.Head() }
 
-// Recall checks that the chain contains the entry that h remembers, by number and hash or, if h has no hash, by
-// number. lost = true, without an error, means that a reconciliation names the entry or jumped over its number.
-// Unpaid says whether the reconciliation paid for it.
+// Recall checks that the chain contains the entry that h remembers, by number and hash or, if h has
+// no hash, by number. lost = true, without an error, means that a reconciliation names the entry or
+// jumped over its number. Unpaid says whether the reconciliation paid for it.
 func (c *Chain) Recall(h Head) (lost bool, err error) {
 	hash, there := c.hashes[h.Sequence]
 	switch {
@@ -138,7 +138,9 @@ func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	}
 	seen := map[Digest]bool{}
 	for _, l := range lines {
-		i := slices.IndexFunc(c.jumps, func(j jump) bool { return j.from < l.Sequence && l.Sequence < j.to })
+		i := slices.IndexFunc(c.jumps, func(j jump) bool {
+			return j.from < l.Sequence && l.Sequence < j.to
+		})
 		paid, named := slices.Clone(c.paid[l.Hash]), c.named(l.Hash)
 		if i < 0 && !named || seen[l.Hash] {
 			continue
@@ -176,7 +178,8 @@ func Verify(ctx context.Context, j Journal) (Totals, error) {
 	return c.Totals(), nil
 }
 
-// Walk verifies a journal like Verify and calls fn for each good line; an error of fn ends the walk.
+// Walk verifies a journal like Verify and calls fn for each good line; an error of fn ends the
+// walk.
 func Walk(ctx context.Context, j Journal, fn func(Line) error) (*Chain, error) {
 	const page = 256
 	chain := NewChain()

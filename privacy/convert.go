@@ -2,12 +2,13 @@ package privacy
 
 import "math"
 
-// mainShare is the share of δ that the first of a ledger's rules gets (see rules). RhoOf calibrates to this
-// share, so that one release at (ε,δ) fits a limit of (ε,δ). All of δ would need 0.06 % less noise at δ = 10⁻⁶.
+// mainShare is the share of δ that the first of a ledger's rules gets (see rules). RhoOf calibrates
+// to this share, so that one release at (ε,δ) fits a limit of (ε,δ). All of δ would need 0.06 %
+// less noise at δ = 10⁻⁶.
 const mainShare = 63. / 64
 
-// slack is added to ε against floating-point error. A few dozen operations on numbers of moderate size are
-// accurate to a relative 1e-14.
+// slack is added to ε against floating-point error. A few dozen operations on numbers of moderate
+// size are accurate to a relative 1e-14.
 const slack = 1e-10
 
 // EpsilonOf returns an ε such that every ρ-zCDP mechanism is (ε,δ)-private. By Canonne, Kamath &
@@ -30,7 +31,8 @@ func EpsilonOf(rho, delta float64) float64 {
 		gap := math.Exp(logGap) // α − 1
 		return (1+gap)*rho + (-math.Log(delta)-math.Log1p(gap))/gap - math.Log1p(1/gap)
 	}
-	// The best α is near 1 + √(log(1/δ)/ρ): search four decades either side; keep the guess if better.
+	// The best α is near 1 + √(log(1/δ)/ρ): search four decades either side; keep the guess if
+	// better.
 	guess := math.Log(-math.Log(delta)/rho) / 2
 	best := min(at(guess), goldenSection(at, guess-9, guess+9))
 	return max(0, best+slack*(1+math.Abs(best)))
@@ -44,7 +46,8 @@ func rhoAt(epsilon, delta float64) float64 {
 	if !(epsilon > 0) || !(delta > 0) {
 		return 0
 	}
-	// The search stops at ρ = ε, where the privacy loss is already ε on average. A larger ρ needs a useless δ.
+	// The search stops at ρ = ε, where the privacy loss is already ε on average. A larger ρ needs a
+	// useless δ.
 	low, high := 0., epsilon
 	if delta >= 1 || EpsilonOf(high, delta) <= epsilon {
 		return high
@@ -60,8 +63,9 @@ func rhoAt(epsilon, delta float64) float64 {
 	return low
 }
 
-// goldenSection returns the least value of f that it meets on [low, high]: the minimum if f has one valley
-// there. 40 steps shrink the interval by 10⁸, and a minimum is flat, so the value is accurate to about 10⁻¹⁵.
+// goldenSection returns the least value of f that it meets on [low, high]: the minimum if f has one
+// valley there. 40 steps shrink the interval by 10⁸, and a minimum is flat, so the value is
+// accurate to about 10⁻¹⁵.
 func goldenSection(f func(float64) float64, low, high float64) float64 {
 	const g = 0.6180339887498949 // (√5−1)/2
 	a, b := high-g*(high-low), low+g*(high-low)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEpsilonOf compares with the least ε on a dense grid of orders α, and with the larger, simple bound
-// ρ + 2√(ρ·log(1/δ)).
+// TestEpsilonOf compares with the least ε on a dense grid of orders α, and with the larger, simple
+// bound ρ + 2√(ρ·log(1/δ)).
 func TestEpsilonOf(t *testing.T) {
 	for _, rho := range []float64{1e-9, 1e-4, 0.01, 0.5, 3, 40} {
 		for _, delta := range []float64{1e-12, 1e-6, 1e-3, 0.1} {
@@ -27,7 +27,8 @@ func TestEpsilonOf(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range []struct{ rho, delta, want float64 }{{1, 0, math.Inf(1)}, {math.Inf(1), 0.1, math.Inf(1)}, {0, 0, 0}, {1, 1, 0}} {
+	for _, c := range []struct{ rho, delta, want float64 }{{1, 0, math.Inf(1)},
+		{math.Inf(1), 0.1, math.Inf(1)}, {0, 0, 0}, {1, 1, 0}} {
 		if got := EpsilonOf(c.rho, c.delta); got != c.want {
 			t.Errorf("EpsilonOf(%g, %g) = %g, want %g", c.rho, c.delta, got, c.want)
 		}

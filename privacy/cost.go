@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Cost is the price of one release for its Unit, in exact rationals: δ-approximate ρ-zCDP, and also pure ε where
-// Pure is given.
+// Cost is the price of one release for its Unit, in exact rationals: δ-approximate ρ-zCDP, and also
+// pure ε where Pure is given.
 type Cost struct {
 	Unit     Unit  `json:"unit"`
 	PerParty int64 `json:"per_party"` // most units that a party holds; 0: unknown
@@ -20,10 +20,12 @@ type Cost struct {
 	Delta *big.Rat `json:"delta"` // δ; nil or 0 for all mechanisms except Dirichlet
 }
 
-// PureCost returns the cost of a pure ε release, which is also ε²/2-zCDP (Bun & Steinke 2016, Proposition 1.4).
+// PureCost returns the cost of a pure ε release, which is also ε²/2-zCDP (Bun & Steinke 2016,
+// Proposition 1.4).
 func PureCost(u Unit, perParty int64, epsilon *big.Rat) Cost {
 	rho := new(big.Rat).Mul(epsilon, epsilon)
-	return Cost{Unit: u, PerParty: perParty, Pure: new(big.Rat).Set(epsilon), Rho: rho.Quo(rho, big.NewRat(2, 1))}
+	return Cost{Unit: u, PerParty: perParty, Pure: new(big.Rat).Set(epsilon),
+		Rho: rho.Quo(rho, big.NewRat(2, 1))}
 }
 
 // ConcentratedCost returns the cost of a ρ-zCDP release that is not pure ε. It copies rho. perParty
@@ -49,7 +51,8 @@ func (c Cost) Validate() error {
 		if c.Pure.Sign() < 0 || c.delta().Sign() != 0 {
 			return errors.New("check cost: a pure cost has epsilon ≥ 0 and no delta")
 		}
-		if most := PureCost(c.Unit, 0, c.Pure).Rho; c.Rho.Cmp(most) > 0 || c.Rho.Sign() != c.Pure.Sign() {
+		if most := PureCost(c.Unit, 0, c.Pure).Rho; c.Rho.Cmp(most) > 0 ||
+			c.Rho.Sign() != c.Pure.Sign() {
 			return fmt.Errorf("check cost: a pure cost of epsilon %s has rho above 0 and at most %s, not %s", c.Pure.RatString(), most.RatString(), c.Rho.RatString())
 		}
 	}
@@ -78,7 +81,8 @@ func (c Cost) At(u Unit) (Cost, bool) {
 		c.Unit = u
 		return c, true
 	}
-	if c.Unit != Record || u != Party || c.PerParty < 1 || (c.PerParty > 1 && c.delta().Sign() > 0) {
+	if c.Unit != Record || u != Party || c.PerParty < 1 ||
+		(c.PerParty > 1 && c.delta().Sign() > 0) {
 		return Cost{}, false
 	}
 	k := new(big.Rat).SetInt64(c.PerParty)
@@ -104,7 +108,8 @@ func (c Cost) equal(d Cost) bool {
 		}
 		return x.Cmp(y) == 0
 	}
-	return c.Unit == d.Unit && c.PerParty == d.PerParty && same(c.Pure, d.Pure) && same(c.Rho, d.Rho) && c.delta().Cmp(d.delta()) == 0
+	return c.Unit == d.Unit && c.PerParty == d.PerParty && same(c.Pure, d.Pure) &&
+		same(c.Rho, d.Rho) && c.delta().Cmp(d.delta()) == 0
 }
 
 // Equal compares exact rationals. A missing Pure differs from 0, a missing Delta equals 0.

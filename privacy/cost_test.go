@@ -10,7 +10,11 @@ import (
 func TestCostAtUnits(t *testing.T) {
 	pure := func(u Unit, k int64) Cost { return PureCost(u, k, big.NewRat(1, 2)) }
 	rho := func(u Unit, k int64) Cost { return ConcentratedCost(u, k, big.NewRat(1, 10)) }
-	approximate := func(k int64) Cost { c := rho(Record, k); c.Delta = big.NewRat(1, 1000); return c }
+	approximate := func(k int64) Cost {
+		c := rho(Record, k)
+		c.Delta = big.NewRat(1, 1000)
+		return c
+	}
 	for _, c := range []struct {
 		name      string
 		cost      Cost
@@ -38,7 +42,8 @@ func TestCostAtUnits(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if got.Rho.Cmp(c.rho) != 0 || (got.Pure == nil) != (c.pure == nil) || (c.pure != nil && got.Pure.Cmp(c.pure) != 0) {
+		if got.Rho.Cmp(c.rho) != 0 || (got.Pure == nil) != (c.pure == nil) ||
+			(c.pure != nil && got.Pure.Cmp(c.pure) != 0) {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 		if got.Unit != c.at || got.Validate() != nil {
@@ -74,7 +79,8 @@ func TestCostValidate(t *testing.T) {
 	if err := json.Unmarshal(text, &back); err != nil || !back.equal(c) {
 		t.Errorf("%s becomes %+v, %v", text, back, err)
 	}
-	if _, err := CostOf(Unperturbed{}, Bound{Unit: Record, L1: 1}); !errors.Is(err, ErrSimulationOnly) {
+	if _, err := CostOf(Unperturbed{}, Bound{Unit: Record, L1: 1}); !errors.Is(err,
+		ErrSimulationOnly) {
 		t.Errorf("cost of unperturbed: %v", err)
 	}
 }

@@ -17,11 +17,12 @@ func CountBound(u Unit, classes int) Bound {
 // CountMechanisms lists the names that CalibrateCounts takes. The last three are for simulation
 // only.
 func CountMechanisms() []string {
-	return []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper", "none"}
+	return []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior",
+		"laplace-paper", "dirichlet-paper", "none"}
 }
 
-// CountTerms holds public facts about counts. Total is the approximate number of units in a block. It tunes the
-// urns (Dirichlet, LaplacePrior) and the choice of auto; no proof depends on it.
+// CountTerms holds public facts about counts. Total is the approximate number of units in a block.
+// It tunes the urns (Dirichlet, LaplacePrior) and the choice of auto; no proof depends on it.
 type CountTerms struct {
 	Unit    Unit
 	Classes int
@@ -92,8 +93,9 @@ func bestForCounts(t CountTerms) (Mechanism, error) {
 	return best, nil
 }
 
-// ExpectedCountError approximates the mean absolute error of one class's share of a block if all counts are
-// equal, before projection. It is 0 without noise and +Inf if the error depends on the counts.
+// ExpectedCountError approximates the mean absolute error of one class's share of a block if all
+// counts are equal, before projection. It is 0 without noise and +Inf if the error depends on the
+// counts.
 func ExpectedCountError(m Mechanism, t CountTerms) float64 {
 	c, total := float64(t.Classes), float64(t.Total)
 	b := CountBound(t.Unit, t.Classes)
@@ -108,16 +110,18 @@ func ExpectedCountError(m Mechanism, t CountTerms) float64 {
 		return math.Sqrt(m.variance(b, 0, t.Classes)/2) / total
 	case Unperturbed:
 		return 0
-	default: // independent noise minus the block's mean noise: E|y| of a normal is √(2/π) deviations
+	// independent noise minus the block's mean noise: E|y| of a normal is √(2/π) deviations
+	default:
 		return math.Sqrt(2/math.Pi*m.variance(b, 0, t.Classes)*(1-1/c)) / total
 	}
 }
 
-// CountEstimate estimates one block's counts without bias. They sum to the public total; some may be negative.
+// CountEstimate estimates one block's counts without bias. They sum to the public total; some may
+// be negative.
 type CountEstimate struct {
 	Counts []float64
-	// Covariance of the noise, classes×classes row by row. Where it depends on the true counts (urns), the
-	// released shares replace them.
+	// Covariance of the noise, classes×classes row by row. Where it depends on the true counts
+	// (urns), the released shares replace them.
 	Covariance []float64
 }
 
@@ -141,7 +145,8 @@ func EstimateCounts(p Published, totals []int64) ([]CountEstimate, error) {
 	}
 	var out []CountEstimate
 	for s, total := range totals {
-		out = append(out, estimateBlock(m, p.Bound, slices.Clone(values[s*c:(s+1)*c]), float64(total)))
+		out = append(out, estimateBlock(m, p.Bound, slices.Clone(values[s*c:(s+1)*c]),
+			float64(total)))
 	}
 	return out, nil
 }
@@ -149,7 +154,8 @@ func EstimateCounts(p Published, totals []int64) ([]CountEstimate, error) {
 func estimateBlock(m Mechanism, b Bound, counts []float64, total float64) CountEstimate {
 	c := len(counts)
 	var covariance func(i, j int) float64
-	exchangeable := func(variance float64) func(i, j int) float64 { // for counts whose noise has this variance and sums to zero
+	// for counts whose noise has this variance and sums to zero
+	exchangeable := func(variance float64) func(i, j int) float64 {
 		return func(i, j int) float64 {
 			if i == j {
 				return variance

@@ -36,8 +36,10 @@ func opened() door {
 // mistaken is a door that draws with its own function, without a ledger.
 type mistaken func(id string, s *secret, m Mechanism) []int64
 
-func (f mistaken) Release(_ context.Context, id string, s Sensitive, m Mechanism) (Published, error) {
-	return Published{ID: id, Mechanism: m.Name(), Parameters: m.parameters(), Bound: s.Bound(), Values: f(id, s.open(), m)}, nil
+func (f mistaken) Release(_ context.Context, id string, s Sensitive,
+	m Mechanism) (Published, error) {
+	return Published{ID: id, Mechanism: m.Name(), Parameters: m.parameters(), Bound: s.Bound(),
+		Values: f(id, s.open(), m)}, nil
 }
 
 // answer is a publication with the vector that was released.
@@ -49,7 +51,8 @@ type answer struct {
 // noise recovers the noise that was added.
 func (a answer) noise() (audit.Noise, error) {
 	p := a.Published
-	return laws.Answer{Mechanism: p.Mechanism, Parameters: p.Parameters, Weight: p.Bound.Weight, Block: p.Bound.Block, Values: p.Values, Of: a.Of}.Noise()
+	return laws.Answer{Mechanism: p.Mechanism, Parameters: p.Parameters, Weight: p.Bound.Weight,
+		Block: p.Bound.Block, Values: p.Values, Of: a.Of}.Noise()
 }
 
 // looked tests answers for dependent noise.
@@ -75,11 +78,14 @@ func answersOf(open func() door, trial Trial, studies int) []answer {
 			for output := range 4 {
 				id := fmt.Sprintf("study-%d/output-%d", study, output)
 				if l, ok := d.(*Ledger); ok && study%2 == 1 {
-					if err := l.Reserve(context.Background(), id, Terms{Mechanism: trial.Mechanism, Bound: trial.Bound, Length: len(trial.Data[0])}); err != nil {
+					if err := l.Reserve(context.Background(), id,
+						Terms{Mechanism: trial.Mechanism, Bound: trial.Bound,
+							Length: len(trial.Data[0])}); err != nil {
 						panic(err)
 					}
 				}
-				p := must(d.Release(context.Background(), id, must(NewSensitive(trial.Data[0], trial.Bound)), trial.Mechanism))
+				p := must(d.Release(context.Background(), id,
+					must(NewSensitive(trial.Data[0], trial.Bound)), trial.Mechanism))
 				out = append(out, answer{p, trial.Data[0]})
 			}
 		}
@@ -107,7 +113,8 @@ func TestNoiseIsIndependent(t *testing.T) {
 		f := must(looked(audit.DefaultDependence(), realAnswers()[k]))
 		t.Logf("%-20s %-52s %6d numbers, %6d tests, nearest %.2f: %s", trial.Mechanism.Name(), trial.Pair, f.Numbers, f.Tests, f.Share, f.By)
 		if f.Dependent {
-			t.Errorf("%s, %s: the noise hangs together: %s", trial.Mechanism.Name(), trial.Pair, f.By)
+			t.Errorf("%s, %s: the noise hangs together: %s", trial.Mechanism.Name(), trial.Pair,
+				f.By)
 		}
 	}
 }
@@ -168,70 +175,86 @@ func dependentDoors() map[string]struct {
 	parties, drawn, failed, served := 0, 0, 0, 0
 	return map[string]made{
 		"K: every other run keeps the noise of the run before": {"k-norm", one(func(_ string, s *secret, m Mechanism) []int64 { return keptRuns(s, m, fresh) })},
-		"a cache of noise by mechanism and length": {"discrete-laplace", one(func(_ string, s *secret, m Mechanism) []int64 {
-			key := fmt.Sprint(m.Name(), m.parameters(), len(s.values))
-			if cached[key] == nil {
-				cached[key] = noiseFor(s, m, fresh)
-			}
-			return addTo(s.values, cached[key])
-		})},
-		"outputs of one study share their stream": {"k-norm", one(func(id string, s *secret, m Mechanism) []int64 {
-			study, _, _ := strings.Cut(id, "/")
-			parties++
-			return addTo(s.values, noiseFor(s, m, hashDice("a key of each call that is not", parties/4, study)))
-		})},
-		"a second study on the same pool draws the same": {"discrete-gaussian", one(func(id string, s *secret, m Mechanism) []int64 {
-			_, output, _ := strings.Cut(id, "/")
-			return addTo(s.values, noiseFor(s, m, hashDice("the pool's digest", output)))
-		})},
+		"a cache of noise by mechanism and length": {"discrete-laplace",
+			one(func(_ string, s *secret, m Mechanism) []int64 {
+				key := fmt.Sprint(m.Name(), m.parameters(), len(s.values))
+				if cached[key] == nil {
+					cached[key] = noiseFor(s, m, fresh)
+				}
+				return addTo(s.values, cached[key])
+			})},
+		"outputs of one study share their stream": {"k-norm",
+			one(func(id string, s *secret, m Mechanism) []int64 {
+				study, _, _ := strings.Cut(id, "/")
+				parties++
+				return addTo(s.values,
+					noiseFor(s, m, hashDice("a key of each call that is not", parties/4, study)))
+			})},
+		"a second study on the same pool draws the same": {"discrete-gaussian",
+			one(func(id string, s *secret, m Mechanism) []int64 {
+				_, output, _ := strings.Cut(id, "/")
+				return addTo(s.values, noiseFor(s, m, hashDice("the pool's digest", output)))
+			})},
 		"parties begin with the same seed": {"rounded-gaussian", func() door {
 			own := seededDice(5) // such as that of a machine that was copied
-			return mistaken(func(_ string, s *secret, m Mechanism) []int64 { return addTo(s.values, noiseFor(s, m, own)) })
+			return mistaken(func(_ string, s *secret, m Mechanism) []int64 {
+				return addTo(s.values, noiseFor(s, m, own))
+			})
 		}},
-		"two halves drawn at once from one state": {"discrete-gaussian", one(func(_ string, s *secret, m Mechanism) []int64 {
-			drawn++
-			return addTo(s.values, append(noiseFor(&secret{values: s.values[:120], bound: Bound{Weight: s.bound.Weight[:120]}}, m, hashDice(drawn)),
-				noiseFor(&secret{values: s.values[120:], bound: Bound{Weight: s.bound.Weight[120:]}}, m, hashDice(drawn))...))
-		})},
-		"the second half is the first turned round": {"discrete-laplace", one(func(_ string, s *secret, m Mechanism) []int64 {
-			noise := noiseFor(s, m, fresh)
-			for j := range len(noise) / 2 {
-				noise[len(noise)-1-j] = -noise[j]
-			}
-			return addTo(s.values, noise)
-		})},
-		"half of the variance is one number for all": {"rounded-gaussian", one(func(_ string, s *secret, m Mechanism) []int64 {
-			half := RoundedGaussian{new(big.Rat).Mul(m.(RoundedGaussian).Deviation, big.NewRat(7071, 10_000))}
-			noise, common := noiseFor(s, half, fresh), noiseFor(s, half, fresh)[0]
-			for j := range noise {
-				noise[j] += common
-			}
-			return addTo(s.values, noise)
-		})},
-		"sizes of a table drawn once, signs fresh": {"k-norm", one(func(_ string, s *secret, m Mechanism) []int64 {
-			if sizes == nil {
-				sizes = noiseFor(s, m, fresh)
-			}
-			noise := slices.Clone(sizes)
-			for j := range noise {
-				noise[j] *= 1 - 2*int64(fresh.below(2))
-			}
-			return addTo(s.values, noise)
-		})},
-		"one set's noise for all sets": {"zero-sum-laplace", one(func(_ string, s *secret, m Mechanism) []int64 {
-			noise := noiseFor(s, m, fresh)
-			for at := 3; at < len(noise); at += 3 {
-				copy(noise[at:at+3], noise[:3])
-			}
-			return addTo(s.values, noise)
-		})},
-		"a coin a label, kept between studies": {"randomised-response", one(func(id string, s *secret, m Mechanism) []int64 {
-			var out []int64
-			for j, v := range s.values {
-				out = append(out, drawOf(m, []int64{v}, s.bound, hashDice("label", j, v))...)
-			}
-			return out
-		})},
+		"two halves drawn at once from one state": {"discrete-gaussian",
+			one(func(_ string, s *secret, m Mechanism) []int64 {
+				drawn++
+				return addTo(s.values,
+					append(noiseFor(&secret{values: s.values[:120],
+						bound: Bound{Weight: s.bound.Weight[:120]}}, m, hashDice(drawn)),
+						noiseFor(&secret{values: s.values[120:],
+							bound: Bound{Weight: s.bound.Weight[120:]}}, m, hashDice(drawn))...))
+			})},
+		"the second half is the first turned round": {"discrete-laplace",
+			one(func(_ string, s *secret, m Mechanism) []int64 {
+				noise := noiseFor(s, m, fresh)
+				for j := range len(noise) / 2 {
+					noise[len(noise)-1-j] = -noise[j]
+				}
+				return addTo(s.values, noise)
+			})},
+		"half of the variance is one number for all": {"rounded-gaussian",
+			one(func(_ string, s *secret, m Mechanism) []int64 {
+				half := RoundedGaussian{new(big.Rat).Mul(m.(RoundedGaussian).Deviation,
+					big.NewRat(7071, 10_000))}
+				noise, common := noiseFor(s, half, fresh), noiseFor(s, half, fresh)[0]
+				for j := range noise {
+					noise[j] += common
+				}
+				return addTo(s.values, noise)
+			})},
+		"sizes of a table drawn once, signs fresh": {"k-norm",
+			one(func(_ string, s *secret, m Mechanism) []int64 {
+				if sizes == nil {
+					sizes = noiseFor(s, m, fresh)
+				}
+				noise := slices.Clone(sizes)
+				for j := range noise {
+					noise[j] *= 1 - 2*int64(fresh.below(2))
+				}
+				return addTo(s.values, noise)
+			})},
+		"one set's noise for all sets": {"zero-sum-laplace",
+			one(func(_ string, s *secret, m Mechanism) []int64 {
+				noise := noiseFor(s, m, fresh)
+				for at := 3; at < len(noise); at += 3 {
+					copy(noise[at:at+3], noise[:3])
+				}
+				return addTo(s.values, noise)
+			})},
+		"a coin a label, kept between studies": {"randomised-response",
+			one(func(id string, s *secret, m Mechanism) []int64 {
+				var out []int64
+				for j, v := range s.values {
+					out = append(out, drawOf(m, []int64{v}, s.bound, hashDice("label", j, v))...)
+				}
+				return out
+			})},
 		"an urn that goes on from where the set before left it": {"laplace-prior", one(func(_ string, s *secret, m Mechanism) []int64 {
 			out := drawOf(m, s.values, s.bound, fresh)
 			for at := 3; at < len(out); at += 3 {
@@ -241,16 +264,17 @@ func dependentDoors() map[string]struct {
 			}
 			return out
 		})},
-		"sixteen numbers' bits served twice, once": {"discrete-gaussian", one(func(_ string, s *secret, m Mechanism) []int64 {
-			noise := noiseFor(s, m, fresh)
-			switch served++; served {
-			case 33:
-				buffer = slices.Clone(noise[100:116])
-			case 180:
-				copy(noise[36:], buffer)
-			}
-			return addTo(s.values, noise)
-		})},
+		"sixteen numbers' bits served twice, once": {"discrete-gaussian",
+			one(func(_ string, s *secret, m Mechanism) []int64 {
+				noise := noiseFor(s, m, fresh)
+				switch served++; served {
+				case 33:
+					buffer = slices.Clone(noise[100:116])
+				case 180:
+					copy(noise[36:], buffer)
+				}
+				return addTo(s.values, noise)
+			})},
 		"a release whose commit failed leaves its noise to the next": {"k-norm", one(func(_ string, s *secret, m Mechanism) []int64 {
 			if failed++; failed%60 != 0 {
 				last = noiseFor(s, m, fresh)
@@ -274,9 +298,9 @@ func TestDependenceMutants(t *testing.T) {
 	}
 }
 
-// TestAuditSeesRuns: if runs repeat the noise of the run before, the lower bound on ε exceeds the claim
-// too: two numbers have the same noise, only one of them moves between neighbours, and their difference
-// shows which neighbour it was. On honest noise the bound stays below the claim.
+// TestAuditSeesRuns: if runs repeat the noise of the run before, the lower bound on ε exceeds the
+// claim too: two numbers have the same noise, only one of them moves between neighbours, and their
+// difference shows which neighbour it was. On honest noise the bound stays below the claim.
 func TestAuditSeesRuns(t *testing.T) {
 	trial := realTrial(t, "k-norm")
 	fresh := seededDice(4)
@@ -284,7 +308,8 @@ func TestAuditSeesRuns(t *testing.T) {
 	for side, v := range trial.Data {
 		secrets[side] = &secret{values: v, bound: trial.Bound}
 	}
-	for j := range secrets[1].values[:realNumbers/2] { // the same distance, but every other run moves
+	// the same distance, but every other run moves
+	for j := range secrets[1].values[:realNumbers/2] {
 		if j/widestRun%2 == 0 {
 			secrets[1].values[j] = 0
 		}
@@ -292,22 +317,26 @@ func TestAuditSeesRuns(t *testing.T) {
 	for name, draw := range map[string]func(*secret, Mechanism, dice) []int64{
 		"honest": func(s *secret, m Mechanism, d dice) []int64 { return drawOf(m, s.values, s.bound, d) }, "kept runs": keptRuns,
 	} {
-		f := audited(t, 300, 0, func(n int) []float64 { return answerOf(draw(secrets[n], trial.Mechanism, fresh), nil) })
+		f := audited(t, 300, 0, func(n int) []float64 {
+			return answerOf(draw(secrets[n], trial.Mechanism, fresh), nil)
+		})
 		t.Logf("%s: claims %.3f, shows %.3f by %s", name, trial.Claim.Epsilon, f.Epsilon, f.Event)
 		if f.Exceeds(trial.Claim.Epsilon) != (name == "kept runs") {
-			t.Errorf("%s: claims %.3f, shows %.3f by %s", name, trial.Claim.Epsilon, f.Epsilon, f.Event)
+			t.Errorf("%s: claims %.3f, shows %.3f by %s", name, trial.Claim.Epsilon, f.Epsilon,
+				f.Event)
 		}
 	}
 }
 
 // TestAuditReal: no mechanism reveals more than its proof allows at its real calibration. Samples
 // cannot see a move of all numbers at once, nor δ = 10⁻⁶: TestDrawIsTrials computes the laws
-// instead, and TestNoiseIsIndependent tests dependence. The bound of fewer than 300 samples is below
-// every claim, so k-norm and dirichlet, whose draws are slow, are left to long tests. False alarms:
-// 1e-12 for each of 8.
+// instead, and TestNoiseIsIndependent tests dependence. The bound of fewer than 300 samples is
+// below every claim, so k-norm and dirichlet, whose draws are slow, are left to long tests. False
+// alarms: 1e-12 for each of 8.
 func TestAuditReal(t *testing.T) {
 	many, some := testlevel.N(t, 800, 3000), testlevel.N(t, 300, 500)
-	samples := map[string]int{"discrete-laplace": many, "randomised-response": many, "zero-sum-laplace": many}
+	samples := map[string]int{"discrete-laplace": many, "randomised-response": many,
+		"zero-sum-laplace": many}
 	for _, trial := range must(RealTrials()) {
 		name := trial.Mechanism.Name()
 		if (name == "k-norm" || name == "dirichlet") && !testlevel.Long() {
@@ -328,11 +357,14 @@ func TestAuditReal(t *testing.T) {
 func TestDependenceFalseAlarms(t *testing.T) {
 	fresh := seededDice(31)
 	raised := 0
-	trials := []Trial{realTrial(t, "discrete-laplace"), realTrial(t, "randomised-response"), realTrial(t, "zero-sum-laplace")}
+	trials := []Trial{realTrial(t, "discrete-laplace"), realTrial(t, "randomised-response"),
+		realTrial(t, "zero-sum-laplace")}
 	for k := range 150 {
 		trial := trials[k%3]
 		open := func() door {
-			return mistaken(func(_ string, s *secret, m Mechanism) []int64 { return drawOf(m, s.values, s.bound, fresh) })
+			return mistaken(func(_ string, s *secret, m Mechanism) []int64 {
+				return drawOf(m, s.values, s.bound, fresh)
+			})
 		}
 		if must(looked(audit.Dependence{FalseAlarm: 0.2}, answersOf(open, trial, 1))).Dependent {
 			raised++
@@ -383,9 +415,12 @@ func counted() door {
 	counter := uint64(0)
 	return mistaken(func(_ string, s *secret, m Mechanism) []int64 {
 		counter++
-		return addTo(s.values, noiseFor(s, m, newDice(rand.NewChaCha8([32]byte(binary.BigEndian.AppendUint64(make([]byte, 24), counter))))))
+		return addTo(s.values, noiseFor(s, m,
+			newDice(rand.NewChaCha8([32]byte(binary.BigEndian.AppendUint64(make([]byte, 24),
+				counter))))))
 	})
 }
 
-// hoeffding returns the deviation that a mean of n numbers in [−1,1] exceeds with probability level.
+// hoeffding returns the deviation that a mean of n numbers in [−1,1] exceeds with probability
+// level.
 func hoeffding(n, level float64) float64 { return math.Sqrt(2 * math.Log(2/level) / n) }

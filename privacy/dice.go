@@ -9,8 +9,8 @@ import (
 	"math/bits"
 )
 
-// dice is the samplers' only source of randomness. Given independent uniform bits, every outcome has exactly the
-// stated probability. Tests substitute an enumerator to compute a sampler's law.
+// dice is the samplers' only source of randomness. Given independent uniform bits, every outcome
+// has exactly the stated probability. Tests substitute an enumerator to compute a sampler's law.
 type dice interface {
 	// below is uniform on {0, …, n−1}, n ≥ 1.
 	below(n uint64) uint64
@@ -63,9 +63,10 @@ func low64(q *big.Int) uint64 {
 	return uint64(words[0]) | uint64(words[1])<<32
 }
 
-// system is the operating system's randomness (crypto/rand), the only source of a ledger made by Open.
-// The type has no field that could hold another source, and TestNothingReplacesTheSystemsRandomness
-// checks that no code of this module assigns to crypto/rand's Reader.
+// system is the operating system's randomness (crypto/rand), the only source of a ledger made by
+// Open. The type has no field that could hold another source, and
+// TestNothingReplacesTheSystemsRandomness checks that no code of this module assigns to
+// crypto/rand's Reader.
 type system struct{}
 
 func (system) Read(b []byte) (int, error) { return rand.Read(b) }
@@ -76,8 +77,9 @@ type exactDice struct {
 	next   int
 }
 
-// newDice reads stream in blocks of 4096 bytes. A failed read panics, because a draw from missing bits would be
-// biased. In practice it never fails: crypto/rand stops the program itself, and ChaCha8 has no end.
+// newDice reads stream in blocks of 4096 bytes. A failed read panics, because a draw from missing
+// bits would be biased. In practice it never fails: crypto/rand stops the program itself, and
+// ChaCha8 has no end.
 func newDice(stream io.Reader) *exactDice {
 	d := &exactDice{stream: stream}
 	d.next = len(d.buffer)
@@ -96,7 +98,8 @@ func (d *exactDice) word() uint64 {
 	return w
 }
 
-// below masks a word to the bit length of n−1, and retries at n or more: at most two words on average.
+// below masks a word to the bit length of n−1, and retries at n or more: at most two words on
+// average.
 func (d *exactDice) below(n uint64) uint64 {
 	mask := uint64(math.MaxUint64) >> bits.LeadingZeros64((n-1)|1)
 	for {
@@ -135,12 +138,14 @@ func (d *exactDice) flipExact(num, den *big.Int) bool {
 
 func (d *exactDice) decay(p *ratio) bool { return decayByFlips(d, p) }
 
-// decayByFlips is true with probability e^{−p} (Canonne, Kamath & Steinke 2020, Algorithm 1). For γ ≤ 1
-// let K be the first k whose flip of probability γ/k fails. P[K > k] = γᵏ/k!, so P[K odd] = Σ (−γ)ᵏ/k! =
-// e^{−γ}. A larger p takes one trial with γ = 1 for each whole unit and one for the rest.
+// decayByFlips is true with probability e^{−p} (Canonne, Kamath & Steinke 2020, Algorithm 1). For γ
+// ≤ 1 let K be the first k whose flip of probability γ/k fails. P[K > k] = γᵏ/k!, so P[K odd] = Σ
+// (−γ)ᵏ/k! = e^{−γ}. A larger p takes one trial with γ = 1 for each whole unit and one for the
+// rest.
 func decayByFlips(d dice, p *ratio) bool {
 	for range p.whole {
-		// For γ = 1 the flip for k = 1 always succeeds; each later flip, of probability 1/k, is below(k) = 0.
+		// For γ = 1 the flip for k = 1 always succeeds; each later flip, of probability 1/k, is
+		// below(k) = 0.
 		k := uint64(2)
 		for d.below(k) == 0 {
 			k++

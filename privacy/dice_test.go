@@ -176,9 +176,11 @@ func TestFlipComparesExactly(t *testing.T) {
 		}
 		want := u.Cmp(target) < 0
 		if got := scripted(words...).flip(&p, k); got != want {
-			t.Fatalf("flip(%v/%v, %d) with u %s target is %t", num, den, k, []string{"below", "at", "above"}[u.Cmp(target)+1], got)
+			t.Fatalf("flip(%v/%v, %d) with u %s target is %t", num, den, k,
+				[]string{"below", "at", "above"}[u.Cmp(target)+1], got)
 		}
-		if got := scripted(words...).flipExact(new(big.Int).Set(target.Num()), target.Denom()); got != want {
+		if got := scripted(words...).flipExact(new(big.Int).Set(target.Num()),
+			target.Denom()); got != want {
 			t.Fatalf("flipExact(%v/%v, %d) is %t", num, den, k, got)
 		}
 	}
@@ -187,7 +189,8 @@ func TestFlipComparesExactly(t *testing.T) {
 // TestFastFlipEqualsBigFlip: on the same random stream, flip and flipExact agree and consume the
 // same words.
 func TestFastFlipEqualsBigFlip(t *testing.T) {
-	fast, big1 := newDice(mathrand.NewChaCha8([32]byte{7})), newDice(mathrand.NewChaCha8([32]byte{7}))
+	fast, big1 := newDice(mathrand.NewChaCha8([32]byte{7})),
+		newDice(mathrand.NewChaCha8([32]byte{7}))
 	var p ratio
 	for i := uint64(0); i < 20000; i++ {
 		num, den, k := i*i%1009, uint64(1009), i%6+1
@@ -196,7 +199,8 @@ func TestFastFlipEqualsBigFlip(t *testing.T) {
 		if target.Sign() == 0 { // flip reads a word, flipExact knows already
 			continue
 		}
-		if a, b := fast.flip(&p, k), big1.flipExact(new(big.Int).Set(target.Num()), target.Denom()); a != b {
+		if a, b := fast.flip(&p, k), big1.flipExact(new(big.Int).Set(target.Num()),
+			target.Denom()); a != b {
 			t.Fatalf("draw %d: fast %t, big %t", i, a, b)
 		}
 	}
@@ -206,7 +210,8 @@ func TestFastFlipEqualsBigFlip(t *testing.T) {
 }
 
 func TestDecayLaw(t *testing.T) {
-	for _, f := range [][2]int64{{0, 1}, {1, 7}, {1, 2}, {1, 1}, {3, 2}, {2, 1}, {15, 7}, {999, 1000}} {
+	for _, f := range [][2]int64{{0, 1}, {1, 7}, {1, 2}, {1, 1}, {3, 2}, {2, 1}, {15, 7},
+		{999, 1000}} {
 		var p ratio
 		p.set(big.NewInt(f[0]), big.NewInt(f[1]))
 		want := math.Exp(-float64(f[0]) / float64(f[1]))

@@ -19,7 +19,8 @@ func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:
 // changed.
 func (d *Digest) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(d)) {
-		return fmt.Errorf("read digest: have %d characters, want %d", len(text), hex.EncodedLen(len(d)))
+		return fmt.Errorf("read digest: have %d characters, want %d", len(text),
+			hex.EncodedLen(len(d)))
 	}
 	_, err := hex.Decode(d[:], text)
 	return err

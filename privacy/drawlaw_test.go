@@ -21,15 +21,18 @@ func (l loaded) below(n uint64) uint64    { return l.rng.Uint64N(n) }
 func (l loaded) flip(*ratio, uint64) bool { return l.rng.Float64() < 0.6 }
 func (l loaded) decay(*ratio) bool        { return l.rng.Float64() < 0.9 }
 func loadedDice(seed uint64) dice         { return loaded{rand.New(rand.NewPCG(seed, 3))} }
-func seededDice(seed uint64) dice         { return newDice(rand.NewChaCha8([32]byte{byte(seed), 8})) }
-func sameRest(a, b dice) bool             { return a.below(1<<62) == b.below(1<<62) }
+func seededDice(seed uint64) dice {
+	return newDice(rand.NewChaCha8([32]byte{byte(seed), 8}))
+}
+func sameRest(a, b dice) bool { return a.below(1<<62) == b.below(1<<62) }
 func drawOf(m Mechanism, v []int64, b Bound, d dice) []int64 {
 	out, _ := m.draw(&secret{values: v, bound: b}, d)
 	return out
 }
 
-// blockAlone draws one number, run or block of counts and adds it to the vector's. It repeats the trial
-// whose law the tests beside it enumerate until a trial is accepted, and keeps no state between draws.
+// blockAlone draws one number, run or block of counts and adds it to the vector's. It repeats the
+// trial whose law the tests beside it enumerate until a trial is accepted, and keeps no state
+// between draws.
 func blockAlone(t *testing.T, m Mechanism, v []int64, at int, b Bound, d dice) []int64 {
 	t.Helper()
 	one := func(trial func() (noise, bool)) []int64 {
@@ -40,7 +43,9 @@ func blockAlone(t *testing.T, m Mechanism, v []int64, at int, b Bound, d dice) [
 		}
 	}
 	laplace := func(scale *big.Rat) func() (noise, bool) {
-		return func() (noise, bool) { return laplaceTrial(d, new(ratio), scale.Num().Uint64(), scale.Denom().Uint64()) }
+		return func() (noise, bool) {
+			return laplaceTrial(d, new(ratio), scale.Num().Uint64(), scale.Denom().Uint64())
+		}
 	}
 	until := func(trial func() (noise, bool)) func() (noise, bool) {
 		return func() (noise, bool) {
@@ -73,7 +78,8 @@ func blockAlone(t *testing.T, m Mechanism, v []int64, at int, b Bound, d dice) [
 			if !ok {
 				return noise{}, false
 			}
-			return noise{g.nearest(d, k, &x, m.Deviation.Num(), m.Deviation.Denom()), d.below(2) == 1}, true
+			return noise{g.nearest(d, k, &x, m.Deviation.Num(), m.Deviation.Denom()),
+				d.below(2) == 1}, true
 		})
 	case KNorm:
 		width := len(v) / int(m.Blocks)
@@ -90,7 +96,8 @@ func blockAlone(t *testing.T, m Mechanism, v []int64, at int, b Bound, d dice) [
 		}
 	case ZeroSumLaplace:
 		for {
-			z := zeroSum{t: m.Scale.Num().Uint64(), step: m.Scale.Denom().Uint64(), next: until(laplace(m.Scale))}
+			z := zeroSum{t: m.Scale.Num().Uint64(), step: m.Scale.Denom().Uint64(),
+				next: until(laplace(m.Scale))}
 			if y, ok := z.round(d, b.block(len(v))); ok {
 				return add(y)
 			}
@@ -136,13 +143,16 @@ func TestDrawIsTrials(t *testing.T) {
 					want = append(want, blockAlone(t, m, v, len(want), trial.Bound, parts)...)
 				}
 				if !slices.Equal(got, want) {
-					t.Fatalf("%s, %s, seed %d: drawn %v, alone %v", m.Name(), trial.Pair, seed, got, want)
+					t.Fatalf("%s, %s, seed %d: drawn %v, alone %v", m.Name(), trial.Pair, seed, got,
+						want)
 				}
 				if !sameRest(whole, parts) {
 					t.Fatalf("%s, %s, seed %d: the vector took other rolls than its parts", m.Name(), trial.Pair, seed)
 				}
 				for j := range got {
-					far = max(far, math.Abs(float64(got[j]-v[j]))/math.Sqrt(m.variance(trial.Bound, j, len(v))))
+					far = max(far,
+						math.Abs(float64(got[j]-v[j]))/math.Sqrt(m.variance(trial.Bound, j,
+							len(v))))
 				}
 			}
 		}
@@ -192,7 +202,8 @@ func tailsOf(noise []int64, deviation float64, weight func(y float64) float64) [
 func wrongTail(tails []tail, n int, level float64) (tail, bool) {
 	for _, c := range tails {
 		law := distuv.Binomial{N: float64(n), P: c.want}
-		if law.CDF(float64(c.seen)) < level/2 || (c.seen > 0 && 1-law.CDF(float64(c.seen-1)) < level/2) {
+		if law.CDF(float64(c.seen)) < level/2 ||
+			(c.seen > 0 && 1-law.CDF(float64(c.seen-1)) < level/2) {
 			return c, true
 		}
 	}
@@ -213,11 +224,11 @@ func cut(m DiscreteGaussian, beyond float64, n int, d dice) []int64 {
 	return out
 }
 
-// TestTails: the tails of Gaussian noise have the probabilities of the exact law, and the test finds the
-// mistake of cut. Beyond 4 standard deviations (probability 6.3·10⁻⁵), 38 of 600,000 draws are
-// expected; beyond 4.5 (6.7·10⁻⁶), 30 of 4.5 million. An honest sampler has none with probability
-// 10⁻¹³. So the test finds a law cut there, or nearer. False alarms: 4e-13 for each of 11 thresholds
-// and two laws, 8.8e-12 in all.
+// TestTails: the tails of Gaussian noise have the probabilities of the exact law, and the test
+// finds the mistake of cut. Beyond 4 standard deviations (probability 6.3·10⁻⁵), 38 of 600,000
+// draws are expected; beyond 4.5 (6.7·10⁻⁶), 30 of 4.5 million. An honest sampler has none with
+// probability 10⁻¹³. So the test finds a law cut there, or nearer. False alarms: 4e-13 for each of
+// 11 thresholds and two laws, 8.8e-12 in all.
 func TestTails(t *testing.T) {
 	const level = 4e-13
 	numbers, beyond := testlevel.N(t, 600_000, 4_500_000), 4.
@@ -236,12 +247,16 @@ func TestTails(t *testing.T) {
 	if c, wrong := wrongTail(tailsOf(honest, 200, law), numbers, level); wrong {
 		t.Errorf("%d of %d numbers are beyond %.1f standard deviations, %.1f are expected", c.seen, numbers, c.beyond, c.want*float64(numbers))
 	}
-	if _, wrong := wrongTail(tailsOf(cut(m, beyond, numbers, seededDice(1)), 200, law), numbers, level); !wrong {
+	if _, wrong := wrongTail(tailsOf(cut(m, beyond, numbers, seededDice(1)), 200, law), numbers,
+		level); !wrong {
 		t.Errorf("a Gaussian that is drawn again beyond %v standard deviations is not found", beyond)
 	}
 	const some = 200_000
-	laplace := drawOf(DiscreteLaplace{Scale: big.NewRat(20, 1)}, make([]int64, some), Bound{}, freshDice())
-	if c, wrong := wrongTail(tailsOf(laplace, 20*math.Sqrt2, func(y float64) float64 { return math.Exp(-y / 20) }), some, level); wrong {
+	laplace := drawOf(DiscreteLaplace{Scale: big.NewRat(20, 1)}, make([]int64, some), Bound{},
+		freshDice())
+	if c, wrong := wrongTail(tailsOf(laplace, 20*math.Sqrt2, func(y float64) float64 {
+		return math.Exp(-y / 20)
+	}), some, level); wrong {
 		t.Errorf("Laplace: %d of %d numbers are beyond %.1f standard deviations, %.1f are expected", c.seen, some, c.beyond, c.want*some)
 	}
 }

@@ -9,9 +9,10 @@ import (
 	"math"
 )
 
-// The canonical bytes of a Published, without its entry's hash, are: the length of a JSON head as a varint, the
-// head, the weights as runs (weight, count) of varints, the values as signed varints, the reals as 8 bytes each,
-// the residues as 16. Equal answers have equal bytes: the hash chain relies on it.
+// The canonical bytes of a Published, without its entry's hash, are: the length of a JSON head as a
+// varint, the head, the weights as runs (weight, count) of varints, the values as signed varints,
+// the reals as 8 bytes each, the residues as 16. Equal answers have equal bytes: the hash chain
+// relies on it.
 
 type publishedHead struct {
 	ID         string            `json:"id"`
@@ -81,7 +82,9 @@ func decodePublished(data []byte) (Published, error) {
 		return Published{}, fmt.Errorf("read head: %w", err)
 	}
 	rest := len(data)
-	if head.Values < 0 || head.Values > rest || head.Reals < -1 || head.Reals > rest/8 || head.Residues < 0 || head.Residues > rest/16 || head.Runs < 0 || head.Runs > rest/2 || head.Bound.Weight != nil {
+	if head.Values < 0 || head.Values > rest || head.Reals < -1 || head.Reals > rest/8 ||
+		head.Residues < 0 || head.Residues > rest/16 || head.Runs < 0 || head.Runs > rest/2 ||
+		head.Bound.Weight != nil {
 		return Published{}, errors.New("the head's lengths do not fit the data")
 	}
 	p := Published{
@@ -90,7 +93,8 @@ func decodePublished(data []byte) (Published, error) {
 	}
 	for range head.Runs {
 		w, times := r.uvarint(), r.uvarint()
-		if times > uint64(max(head.Values, head.Reals, head.Residues)-len(p.Bound.Weight)) || w > math.MaxInt64 {
+		if times > uint64(max(head.Values, head.Reals, head.Residues)-len(p.Bound.Weight)) ||
+			w > math.MaxInt64 {
 			return Published{}, errors.New("the weights are more than the values")
 		}
 		for range times {
@@ -113,7 +117,8 @@ func decodePublished(data []byte) (Published, error) {
 		p.Residues = make([]Residue, head.Residues)
 	}
 	for j := range p.Residues {
-		p.Residues[j] = Residue{binary.BigEndian.Uint64(r.take(8)), binary.BigEndian.Uint64(r.take(8))}
+		p.Residues[j] = Residue{binary.BigEndian.Uint64(r.take(8)),
+			binary.BigEndian.Uint64(r.take(8))}
 	}
 	if r.failed || len(r.data) > 0 {
 		return Published{}, errors.New("the data are cut off or too long")
@@ -134,7 +139,8 @@ type byteReader struct {
 
 var noBytes [8]byte
 
-// take returns the next n bytes. If fewer are left, it marks the reader failed and returns up to 8 zeros.
+// take returns the next n bytes. If fewer are left, it marks the reader failed and returns up to 8
+// zeros.
 func (r *byteReader) take(n int) []byte {
 	if r.failed || n > len(r.data) {
 		r.failed = true
@@ -203,7 +209,8 @@ func ParsePublished(data []byte) (Published, error) {
 		return Published{}, fmt.Errorf("parse published: %w", err)
 	}
 	if p.Simulated {
-		return Published{}, fmt.Errorf("parse published %q: it is simulated: %w", p.ID, ErrSimulationOnly)
+		return Published{}, fmt.Errorf("parse published %q: it is simulated: %w", p.ID,
+			ErrSimulationOnly)
 	}
 	p.Entry = [32]byte(data[1:33])
 	p.sealed = p.digest()

@@ -8,12 +8,14 @@ import (
 )
 
 const (
-	KindRelease     = "release"     // Body is a Published
-	KindCharge      = "charge"      // Body is a list of one Cost, spent without a draw here
-	KindReservation = "reservation" // Body is a list of one Cost, charged before there is an answer: see Reserve
-	KindAnswer      = "answer"      // Body is the Published that a reservation paid for; it costs nothing
-	KindReconcile   = "reconcile"   // Body is a reconciliation; the sequence may jump
-	KindPeriod      = "period"      // Body is the name of the period that begins; it costs nothing
+	KindRelease = "release" // Body is a Published
+	KindCharge  = "charge"  // Body is a list of one Cost, spent without a draw here
+	// Body is a list of one Cost, charged before there is an answer: see Reserve
+	KindReservation = "reservation"
+	// Body is the Published that a reservation paid for; it costs nothing
+	KindAnswer    = "answer"
+	KindReconcile = "reconcile" // Body is a reconciliation; the sequence may jump
+	KindPeriod    = "period"    // Body is the name of the period that begins; it costs nothing
 )
 
 // periodID begins the id of an entry that begins a period: "period/2026".
@@ -34,11 +36,13 @@ type Entry struct {
 	ID       string // unique in the ledger
 	Kind     string
 	Request  [32]byte // digest of the request's public terms and of its source (see asked)
-	Salt     [32]byte // keeps others from guessing the source behind Request; never leaves the journal
-	Body     []byte   // canonical bytes of the answer
-	Totals   []byte   // canonical bytes of Totals after this entry
-	Prev     [32]byte // Hash of the entry before; zero for the first
-	Hash     [32]byte // SHA-256 of the entry's Line, which has no Salt, and a digest in place of Body
+	// keeps others from guessing the source behind Request; never leaves the journal
+	Salt   [32]byte
+	Body   []byte   // canonical bytes of the answer
+	Totals []byte   // canonical bytes of Totals after this entry
+	Prev   [32]byte // Hash of the entry before; zero for the first
+	// SHA-256 of the entry's Line, which has no Salt, and a digest in place of Body
+	Hash [32]byte
 }
 
 func (e Entry) seal() [32]byte {
@@ -47,7 +51,8 @@ func (e Entry) seal() [32]byte {
 
 // sealOf computes an entry's hash: SHA-256 over each field in order, preceded by its length, so
 // that no two entries hash the same bytes.
-func sealOf(sequence int64, id, kind string, request, body Digest, totals []byte, prev Digest) Digest {
+func sealOf(sequence int64, id, kind string, request, body Digest, totals []byte,
+	prev Digest) Digest {
 	h := sha256.New()
 	field := func(b []byte) {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(b))))
@@ -64,7 +69,8 @@ func sealOf(sequence int64, id, kind string, request, body Digest, totals []byte
 	return Digest(h.Sum(nil))
 }
 
-// costs returns all charges of an entry. paid holds those that a reconciliation made for named lost entries.
+// costs returns all charges of an entry. paid holds those that a reconciliation made for named lost
+// entries.
 func (e Entry) costs() (costs []Cost, paid []Paid, err error) {
 	switch e.Kind {
 	case KindRelease:

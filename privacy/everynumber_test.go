@@ -16,7 +16,8 @@ import (
 // False alarms: a noise value is 0 with probability at most 2⁻⁴⁸, so 3e-10 for 60,000 numbers.
 func TestEveryNumberHasNoise(t *testing.T) {
 	const n = 5_000
-	scale, variance := power(maxScaleBits), new(big.Rat).Sub(power(maxVarianceBits), big.NewRat(1, 1))
+	scale, variance := power(maxScaleBits), new(big.Rat).Sub(power(maxVarianceBits),
+		big.NewRat(1, 1))
 	rng := rand.New(rand.NewPCG(9, 9))
 	v, other := make([]int64, n), anyShare(rng, n)
 	for j := range v {
@@ -58,16 +59,19 @@ func TestEveryNumberHasNoise(t *testing.T) {
 				}
 				return p
 			}
-			difference := split(release("values", must(NewSensitive(v, c.b))).Values, make([]Residue, n))
+			difference := split(release("values", must(NewSensitive(v, c.b))).Values,
+				make([]Residue, n))
 			for j := range difference {
-				difference[j] = reduced(new(big.Int).Sub(integerOf(difference[j]), big.NewInt(v[j])), fieldModulus())
+				difference[j] = reduced(new(big.Int).Sub(integerOf(difference[j]),
+					big.NewInt(v[j])), fieldModulus())
 			}
 			look(fmt.Sprint("values of ledger ", party), difference)
 			if _, shared := c.m.(additive); shared {
 				share := split(v, other)
 				noisy := release("share", must(NewShare(share, c.b))).Residues
 				for j := range noisy {
-					noisy[j] = reduced(new(big.Int).Sub(integerOf(noisy[j]), integerOf(share[j])), fieldModulus())
+					noisy[j] = reduced(new(big.Int).Sub(integerOf(noisy[j]), integerOf(share[j])),
+						fieldModulus())
 				}
 				look(fmt.Sprint("a share of ledger ", party), noisy)
 			}

@@ -142,7 +142,8 @@ func TestFaultsInAnyOrder(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "id")
-			f := &faulty{store, rapid.SampledFrom(append(at, "", "", "")).Draw(t, "fault"), rapid.Bool().Draw(t, "crash")}
+			f := &faulty{store, rapid.SampledFrom(append(at, "", "", "")).Draw(t, "fault"),
+				rapid.Bool().Draw(t, "crash")}
 			p, err := attempt(f, id)
 			if err != nil {
 				continue
@@ -161,7 +162,8 @@ func TestFaultsInAnyOrder(t *testing.T) {
 			ids[e.ID] = true
 		}
 		if int(totals[Record].Charges) != len(ids) || len(ids) != len(store.entries) {
-			t.Fatalf("%d charges, %d entries, %d ids", totals[Record].Charges, len(store.entries), len(ids))
+			t.Fatalf("%d charges, %d entries, %d ids", totals[Record].Charges, len(store.entries),
+				len(ids))
 		}
 		for id := range answers {
 			if !ids[id] {

@@ -69,14 +69,16 @@ func TestShareLaw(t *testing.T) {
 				}
 				counts := 1 - got[share][trialResult{}]
 				for r, w := range weight {
-					if have := got[share][trialResult{int64(r), true}] / counts; math.Abs(have-w/total) > 1e-12 {
+					if have := got[share][trialResult{int64(r),
+						true}] / counts; math.Abs(have-w/total) > 1e-12 {
 						t.Errorf("mod %d, scale %g: share %d becomes %d with probability %.13f, want %.13f", modulus, scale, share, r, have, w/total)
 					}
 				}
 			}
 			for share := range modulus {
 				for r := range modulus {
-					a, b := got[share][trialResult{r, true}], got[(share+1)%modulus][trialResult{r, true}]
+					a, b := got[share][trialResult{r, true}],
+						got[(share+1)%modulus][trialResult{r, true}]
 					if loss := math.Log(a / b); loss > 1/scale+1e-9 {
 						t.Errorf("mod %d: moving by 1 loses %.6f, the noise allows %.6f", modulus, loss, 1/scale)
 					}
@@ -111,8 +113,10 @@ func TestShareIsTheIntegersRelease(t *testing.T) {
 				s := must(NewShare(split(v, other), c.b))
 				of, on := roll(seed), roll(seed)
 				noisy := drawShare(c.m, s.open(), of)
-				if got, want := joined(noisy, other), drawOf(c.m, v, c.b, on); !slices.Equal(got, want) || !sameRest(of, on) {
-					t.Fatalf("%s, seed %d: shares give %v, the integers %v", c.m.Name(), seed, got, want)
+				if got, want := joined(noisy, other), drawOf(c.m, v, c.b, on); !slices.Equal(got,
+					want) || !sameRest(of, on) {
+					t.Fatalf("%s, seed %d: shares give %v, the integers %v", c.m.Name(), seed, got,
+						want)
 				}
 			}
 		}
@@ -123,7 +127,8 @@ func TestShareIsTheIntegersRelease(t *testing.T) {
 // a share, a cut would not be a function of the noisy vector.
 func TestShareNoiseIsExact(t *testing.T) {
 	p := fieldModulus()
-	for _, y := range []noise{{natural{0, 3}, true}, {natural{1, 5}, false}, {natural{1 << 63, 7}, true}, {natural{math.MaxUint64, math.MaxUint64}, false}} {
+	for _, y := range []noise{{natural{0, 3}, true}, {natural{1, 5}, false},
+		{natural{1 << 63, 7}, true}, {natural{math.MaxUint64, math.MaxUint64}, false}} {
 		for _, x := range []Residue{{}, {0, 1}, {1 << 62, 9}, reduced(big.NewInt(-1), p)} {
 			want := new(big.Int).Lsh(new(big.Int).SetUint64(y.size.high), 64)
 			want.Add(want, new(big.Int).SetUint64(y.size.low))
@@ -164,11 +169,13 @@ func TestShareThroughTheDoor(t *testing.T) {
 		if want := must(CostOf(m, b)); !p.Cost.equal(want) {
 			t.Errorf("server %d charged %v, want %v", r, p.Cost, want)
 		}
-		if again := must(ledgers[r].Release(ctx, "study", s, m)); !slices.Equal(again.Residues, p.Residues) {
+		if again := must(ledgers[r].Release(ctx, "study", s, m)); !slices.Equal(again.Residues,
+			p.Residues) {
 			t.Errorf("server %d gave a second answer", r)
 		}
 		back := must(ParsePublished(must(p.MarshalBinary())))
-		if !slices.Equal(back.Residues, p.Residues) || !back.Genuine() || back.Variance(0) != p.Variance(0) {
+		if !slices.Equal(back.Residues, p.Residues) || !back.Genuine() ||
+			back.Variance(0) != p.Variance(0) {
 			t.Error("a share that was written and read is another")
 		}
 	}
@@ -203,10 +210,12 @@ func TestShareThroughTheDoor(t *testing.T) {
 			t.Errorf("%s under the same id: %v, want ErrConflict", name, err)
 		}
 	}
-	if err := ledgers[0].Reserve(ctx, "other", Terms{Mechanism: m, Bound: b, Length: n, Source: Digest{1}}); err != nil {
+	if err := ledgers[0].Reserve(ctx, "other",
+		Terms{Mechanism: m, Bound: b, Length: n, Source: Digest{1}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledgers[0].Release(ctx, "other", must(NewShare(shares[0], b)).From(Digest{1}), m); !errors.Is(err, ErrConflict) {
+	if _, err := ledgers[0].Release(ctx, "other", must(NewShare(shares[0], b)).From(Digest{1}),
+		m); !errors.Is(err, ErrConflict) {
 		t.Errorf("a share on a reservation of the vector: %v, want ErrConflict", err)
 	}
 }
@@ -217,9 +226,11 @@ func TestShareRefusals(t *testing.T) {
 	b := CountBound(Label, 2)
 	one := []Residue{{}, {0, 1}}
 	ledger := must(Open(NewMemory(), Config{}))
-	for _, m := range []Mechanism{ZeroSumLaplace{big.NewRat(2, 1)}, RoundedGaussian{big.NewRat(2, 1)}, RandomisedResponse{2, big.NewRat(3, 4)}, Unperturbed{}} {
+	for _, m := range []Mechanism{ZeroSumLaplace{big.NewRat(2, 1)},
+		RoundedGaussian{big.NewRat(2, 1)}, RandomisedResponse{2, big.NewRat(3, 4)}, Unperturbed{}} {
 		for _, l := range []*Ledger{ledger, Simulation(1)} {
-			if _, err := l.Release(t.Context(), m.Name(), must(NewShare(one, b)), m); !errors.Is(err, ErrUnproven) {
+			if _, err := l.Release(t.Context(), m.Name(), must(NewShare(one, b)),
+				m); !errors.Is(err, ErrUnproven) {
 				t.Errorf("%s of a share: %v, want ErrUnproven", m.Name(), err)
 			}
 		}
@@ -233,10 +244,12 @@ func TestShareRefusals(t *testing.T) {
 		}
 	}
 	s := must(NewShare([]Residue{{math.MaxUint64, math.MaxUint64}}, Bound{Unit: Record, L1: 1}))
-	if got, want := s.open().residues[0], reduced(integerOf(Residue{math.MaxUint64, math.MaxUint64}), fieldModulus()); got != want {
+	if got, want := s.open().residues[0],
+		reduced(integerOf(Residue{math.MaxUint64, math.MaxUint64}), fieldModulus()); got != want {
 		t.Errorf("a residue above the modulus is %v, want %v", got, want)
 	}
-	for _, text := range []string{fmt.Sprint(s), fmt.Sprintf("%+v", s), fmt.Sprintf("%#v", struct{ s Sensitive }{s})} {
+	for _, text := range []string{fmt.Sprint(s), fmt.Sprintf("%+v", s),
+		fmt.Sprintf("%#v", struct{ s Sensitive }{s})} {
 		if strings.Contains(text, "1844") || strings.Contains(text, "residues") {
 			t.Errorf("a share prints as %q", text)
 		}
@@ -278,7 +291,8 @@ func TestAuditShare(t *testing.T) {
 	}
 	a = audit.Default()
 	a.Samples = 20_000
-	if f := must(a.Run(sees(DiscreteLaplace{Scale: big.NewRat(1, 1)}, seededDice(3)))); !f.Exceeds(1) {
+	if f := must(a.Run(sees(DiscreteLaplace{Scale: big.NewRat(1, 1)},
+		seededDice(3)))); !f.Exceeds(1) {
 		t.Errorf("half the noise shows ε = %.3f only", f.Epsilon)
 	}
 }

@@ -6,27 +6,29 @@ import (
 	"math/big"
 )
 
-// DiscreteGaussian adds to coordinate j independent integer noise with P[y] ∝ e^{−y²/(2σⱼ²)}, σⱼ² = Variance/wⱼ
-// (wⱼ is the bound's weight, or 1).
+// DiscreteGaussian adds to coordinate j independent integer noise with P[y] ∝ e^{−y²/(2σⱼ²)}, σⱼ² =
+// Variance/wⱼ (wⱼ is the bound's weight, or 1).
 //
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: variance, weights, bound, length.
-//   - Lemma: moving coordinate j by an integer Δⱼ costs Rényi divergence at most αΔⱼ²/(2σⱼ²) at every order α
-//     (Canonne, Kamath & Steinke 2020, Theorem 4 with Corollary 16 for products), and coordinates add. So a
-//     release is ρ-zCDP with ρ = Σ Δⱼ²wⱼ/(2·Variance) ≤ L2sq/(2·Variance), an exact rational.
-//   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation at ±2⁶¹ is
-//     post-processing (see limit).
+//   - Lemma: moving coordinate j by an integer Δⱼ costs Rényi divergence at most αΔⱼ²/(2σⱼ²) at
+//     every order α (Canonne, Kamath & Steinke 2020, Theorem 4 with Corollary 16 for products), and
+//     coordinates add. So a release is ρ-zCDP with ρ = Σ Δⱼ²wⱼ/(2·Variance) ≤ L2sq/(2·Variance), an
+//     exact rational.
+//   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation
+//     at ±2⁶¹ is post-processing (see limit).
 //   - The caller guarantees that Δ is integer and that L2sq bounds Σ wⱼΔⱼ².
 type DiscreteGaussian struct{ Variance *big.Rat }
 
-// maxVarianceBits keeps σ ≤ 2⁴⁸, far from saturation. maxFineness limits the length of a draw's integers.
+// maxVarianceBits keeps σ ≤ 2⁴⁸, far from saturation. maxFineness limits the length of a draw's
+// integers.
 const (
 	maxVarianceBits = 96
 	maxFineness     = 128
 )
 
-// CalibrateGaussian returns noise whose release is ρ-zCDP with ρ = RhoOf(g), hence (ε,δ): Variance = L2sq/(2ρ),
-// rounded up by a factor below 1+2⁻²⁰.
+// CalibrateGaussian returns noise whose release is ρ-zCDP with ρ = RhoOf(g), hence (ε,δ): Variance
+// = L2sq/(2ρ), rounded up by a factor below 1+2⁻²⁰.
 func CalibrateGaussian(b Bound, g Budget) (DiscreteGaussian, error) {
 	if err := g.Validate(); err != nil {
 		return DiscreteGaussian{}, fmt.Errorf("calibrate discrete Gaussian: %w", err)
@@ -58,7 +60,8 @@ func (m DiscreteGaussian) check() error {
 	if m.Variance == nil || m.Variance.Sign() <= 0 {
 		return errors.New("check discrete Gaussian: the variance must be positive")
 	}
-	if m.Variance.Cmp(power(maxVarianceBits)) > 0 || m.Variance.Num().BitLen() > maxFineness || m.Variance.Denom().BitLen() > maxFineness {
+	if m.Variance.Cmp(power(maxVarianceBits)) > 0 || m.Variance.Num().BitLen() > maxFineness ||
+		m.Variance.Denom().BitLen() > maxFineness {
 		return fmt.Errorf("check discrete Gaussian: variance %s is too large or too fine, keep it to 2^%d with numerator and denominator below 2^%d", m.Variance.RatString(), maxVarianceBits, maxFineness)
 	}
 	return nil
@@ -93,7 +96,8 @@ func (m DiscreteGaussian) noises(b Bound, n int, d dice, add func(int, noise)) {
 	}
 }
 
-// variance returns σ²/wⱼ. The discrete law's variance never exceeds it, and is within 10⁻⁷ of it once σ² ≥ 1.
+// variance returns σ²/wⱼ. The discrete law's variance never exceeds it, and is within 10⁻⁷ of it
+// once σ² ≥ 1.
 func (m DiscreteGaussian) variance(b Bound, j, _ int) float64 {
 	v, _ := m.Variance.Float64()
 	return v / float64(b.weight(j))

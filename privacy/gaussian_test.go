@@ -23,11 +23,14 @@ func TestGaussianLaw(t *testing.T) {
 		})
 		v, _ := c.variance.Float64()
 		v /= float64(c.weight)
-		sameLaw(t, fmt.Sprintf("%v/%d", c.variance, c.weight), got, func(y float64) float64 { return math.Exp(-y * y / (2 * v)) })
+		sameLaw(t, fmt.Sprintf("%v/%d", c.variance, c.weight), got, func(y float64) float64 {
+			return math.Exp(-y * y / (2 * v))
+		})
 	}
 }
 
-// TestGaussianAcceptance: γ equals (|y|−σ²/t)²/(2σ²) in rational arithmetic, for numbers of all lengths.
+// TestGaussianAcceptance: γ equals (|y|−σ²/t)²/(2σ²) in rational arithmetic, for numbers of all
+// lengths.
 func TestGaussianAcceptance(t *testing.T) {
 	for _, variance := range []*big.Rat{
 		big.NewRat(1, 9), big.NewRat(768000*1048573, 1048576), big.NewRat(math.MaxInt64, 3), power(96),
@@ -38,7 +41,8 @@ func TestGaussianAcceptance(t *testing.T) {
 			g.set(variance, weight)
 			sigma2 := new(big.Rat).Quo(variance, new(big.Rat).SetInt64(weight))
 			scale := new(big.Rat).SetInt(new(big.Int).SetUint64(g.t))
-			if low := new(big.Rat).Sub(scale, power(0)); new(big.Rat).Mul(scale, scale).Cmp(sigma2) <= 0 || low.Mul(low, low).Cmp(sigma2) > 0 {
+			if low := new(big.Rat).Sub(scale, power(0)); new(big.Rat).Mul(scale,
+				scale).Cmp(sigma2) <= 0 || low.Mul(low, low).Cmp(sigma2) > 0 {
 				t.Fatalf("t = %d is not ⌊√%v⌋+1", g.t, sigma2)
 			}
 			for _, v := range []int64{0, 1, 3} { // y = U + tV
@@ -57,7 +61,8 @@ func TestGaussianAcceptance(t *testing.T) {
 				gap.Sub(gap, new(big.Rat).Quo(sigma2, scale))
 				gap.Mul(gap, gap).Quo(gap, sigma2).Quo(gap, big.NewRat(2, 1))
 				if g.p.rat().Cmp(gap) != 0 {
-					t.Errorf("variance %v, weight %d, y %v: γ = %v, want %v", variance, weight, size, g.p.rat(), gap)
+					t.Errorf("variance %v, weight %d, y %v: γ = %v, want %v", variance, weight,
+						size, g.p.rat(), gap)
 				}
 			}
 		}
@@ -139,7 +144,8 @@ func TestGaussianRenyi(t *testing.T) {
 					sum += math.Exp((-alpha*y*y-(1-alpha)*z*z)/(2*v)-(alpha-1)*bound) / total
 				}
 				if excess := math.Log(sum) / (alpha - 1); excess > 1e-9 {
-					t.Errorf("D_%g at σ² = %g, step %g is %g above %g", alpha, v, step, excess, bound)
+					t.Errorf("D_%g at σ² = %g, step %g is %g above %g", alpha, v, step, excess,
+						bound)
 				}
 			}
 		}
@@ -167,7 +173,8 @@ func TestCalibrateGaussian(t *testing.T) {
 			}
 		}
 	}
-	if err := second(CalibrateGaussian(Bound{Unit: Party, L1: 1}, Budget{1, 1e-6})); !errors.Is(err, ErrUnproven) {
+	if err := second(CalibrateGaussian(Bound{Unit: Party, L1: 1}, Budget{1, 1e-6})); !errors.Is(err,
+		ErrUnproven) {
 		t.Errorf("without L2sq: %v", err)
 	}
 	if err := second(CalibrateGaussian(Bound{Unit: Party, L2sq: 1}, Budget{1, 0})); err == nil {
@@ -175,8 +182,8 @@ func TestCalibrateGaussian(t *testing.T) {
 	}
 }
 
-// wide returns the variance and weights of a tally of 150,000 cells: variance about 768,000, weights
-// of 20 bits.
+// wide returns the variance and weights of a tally of 150,000 cells: variance about 768,000,
+// weights of 20 bits.
 func wide(n int) (DiscreteGaussian, *secret) {
 	m := DiscreteGaussian{Variance: new(big.Rat).SetFrac64(768000*(1<<20)+12345, 1)}
 	weight := make([]int64, n)

@@ -9,8 +9,8 @@ import (
 type Guarantee struct {
 	Unit   Unit
 	Budget Budget // ε of any size: a guarantee may be useless
-	// PerParty is a public maximum of the units that one party holds; neighbours hold equally many. 0 means
-	// unknown: nothing is guaranteed at unit party. It is ignored if Unit is party.
+	// PerParty is a public maximum of the units that one party holds; neighbours hold equally many.
+	// 0 means unknown: nothing is guaranteed at unit party. It is ignored if Unit is party.
 	PerParty int64
 }
 
@@ -38,16 +38,19 @@ func Together(u Unit, all ...Guarantee) (Budget, bool) {
 	return b, true
 }
 
-// At returns the guarantee at another unit; false if there is none. It holds in full at its own and finer
-// units, k = PerParty times from record to party, never from label to a coarser unit (see Cost.At).
+// At returns the guarantee at another unit; false if there is none. It holds in full at its own and
+// finer units, k = PerParty times from record to party, never from label to a coarser unit (see
+// Cost.At).
 //
-// Proof of k times. Let S be a set of outputs and D₀, …, D_k data sets, each differing from the next in one
-// record. P[M(D₀)∈S] ≤ e^ε·P[M(D₁)∈S] + δ, and k such steps give e^{kε}·P[M(D_k)∈S] + δ·Σ_{i<k} e^{iε}. The sum
-// is (e^{kε}−1)/(e^ε−1) (Vadhan, "The complexity of differential privacy", 2017, Lemma 2.2).
+// Proof of k times. Let S be a set of outputs and D₀, …, D_k data sets, each differing from the
+// next in one record. P[M(D₀)∈S] ≤ e^ε·P[M(D₁)∈S] + δ, and k such steps give e^{kε}·P[M(D_k)∈S] +
+// δ·Σ_{i<k} e^{iε}. The sum is (e^{kε}−1)/(e^ε−1) (Vadhan, "The complexity of differential
+// privacy", 2017, Lemma 2.2).
 func (g Guarantee) At(u Unit) (Budget, bool) { return Together(u, g) }
 
-// groupSlack covers the floating-point error of (e^{kε}−1)/(e^ε−1). Where that is finite, kε < 710, so
-// rounding kε moves the result by a relative 710·2⁻⁵³ < 2⁻⁴³; three more operations add a few 2⁻⁵² each.
+// groupSlack covers the floating-point error of (e^{kε}−1)/(e^ε−1). Where that is finite, kε < 710,
+// so rounding kε moves the result by a relative 710·2⁻⁵³ < 2⁻⁴³; three more operations add a few
+// 2⁻⁵² each.
 const groupSlack = 0x1p-42
 
 func (g Guarantee) at(u Unit) (epsilon, delta *big.Rat, ok bool) {

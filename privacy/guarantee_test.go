@@ -8,7 +8,9 @@ import (
 
 func TestTogether(t *testing.T) {
 	type g = Guarantee
-	given := func(u Unit, epsilon, delta float64, k int64) g { return g{u, Budget{epsilon, delta}, k} }
+	given := func(u Unit, epsilon, delta float64, k int64) g {
+		return g{u, Budget{epsilon, delta}, k}
+	}
 	infinite, none := math.Inf(1), math.NaN()
 	for name, c := range map[string]struct {
 		at   Unit
@@ -51,7 +53,8 @@ func TestGroupDelta(t *testing.T) {
 	const delta = 1e-200
 	for _, epsilon := range []float64{0, 1e-300, 1e-9, .01, .5, 1, 3, 23} {
 		for _, k := range []int64{2, 3, 10, 20} {
-			got, ok := Guarantee{Unit: Record, Budget: Budget{epsilon, delta}, PerParty: k}.At(Party)
+			got, ok := Guarantee{Unit: Record, Budget: Budget{epsilon, delta},
+				PerParty: k}.At(Party)
 			// e^ε by its series, 200 terms of at most 23^n/n!.
 			e, term := big.NewFloat(1).SetPrec(200), big.NewFloat(1).SetPrec(200)
 			for n := 1.; n < 200; n++ {
@@ -64,7 +67,8 @@ func TestGroupDelta(t *testing.T) {
 				power.Mul(power, e)
 			}
 			over := new(big.Float).SetPrec(200).Quo(big.NewFloat(got.Delta), want)
-			if ratio, _ := over.Sub(over, big.NewFloat(1)).Float64(); !ok || ratio < 0 || ratio > 2*groupSlack {
+			if ratio, _ := over.Sub(over, big.NewFloat(1)).Float64(); !ok || ratio < 0 ||
+				ratio > 2*groupSlack {
 				t.Errorf("ε = %v, k = %d: δ = %v is above the exact one by %v of it", epsilon, k, got.Delta, ratio)
 			}
 		}

@@ -32,8 +32,8 @@ func zeroSumLog(s float64) func(y []int64) float64 {
 	return func(y []int64) float64 { return -2 * math.Abs(float64(y[0])) / s }
 }
 
-// renyi returns the divergence of order alpha between noise and the noise moved by delta, in one or two
-// dimensions, by summation over all |y| ≤ reach.
+// renyi returns the divergence of order alpha between noise and the noise moved by delta, in one or
+// two dimensions, by summation over all |y| ≤ reach.
 func renyi(log func([]int64) float64, delta []int64, alpha float64, reach int64) float64 {
 	mass, sum := 0., 0.
 	z, back := make([]int64, len(delta)), make([]int64, len(delta))
@@ -56,8 +56,8 @@ func renyi(log func([]int64) float64, delta []int64, alpha float64, reach int64)
 	return math.Log(sum/mass) / (alpha - 1)
 }
 
-// TestByL2Holds: the Rényi divergence, computed from the laws, never exceeds α·ρ for any movement that
-// uses up the bound, and comes near for large noise. A movement is a list of runs' movements.
+// TestByL2Holds: the Rényi divergence, computed from the laws, never exceeds α·ρ for any movement
+// that uses up the bound, and comes near for large noise. A movement is a list of runs' movements.
 func TestByL2Holds(t *testing.T) {
 	near := 0.
 	for _, c := range []struct {
@@ -77,7 +77,8 @@ func TestByL2Holds(t *testing.T) {
 		{"two single runs", 1, true, [][]int64{{1}, {2}}, 60},
 	} {
 		bound, runs := Bound{Unit: Record}, int64(len(c.moves))
-		law, noise := laplaceLog(float64(c.scale)), Mechanism(DiscreteLaplace{big.NewRat(c.scale, 1), true})
+		law, noise := laplaceLog(float64(c.scale)),
+			Mechanism(DiscreteLaplace{big.NewRat(c.scale, 1), true})
 		if c.norm {
 			law, noise = normLog(float64(c.scale)), KNorm{big.NewRat(c.scale, 1), runs, true}
 		}
@@ -105,8 +106,8 @@ func TestByL2Holds(t *testing.T) {
 	}
 }
 
-// TestByL2IsNotForDependentNoise: zero-sum noise would break the L2 rule, so it costs ε²/2 under any
-// bound, as do draws from an urn, and noise that does not ask for the rule.
+// TestByL2IsNotForDependentNoise: zero-sum noise would break the L2 rule, so it costs ε²/2 under
+// any bound, as do draws from an urn, and noise that does not ask for the rule.
 func TestByL2IsNotForDependentNoise(t *testing.T) {
 	b, scale := CountBound(Record, 2), big.NewRat(20, 1) // one label moved: (1, −1), L2sq = 2
 	if by, got := 2./(2*20*20), renyi(zeroSumLog(20), []int64{1}, 2, 400)/2; got <= by {
@@ -123,8 +124,8 @@ func TestByL2IsNotForDependentNoise(t *testing.T) {
 	}
 }
 
-// TestByL2Exact: the cost is the stated rational, at its own unit and at others, never above ε²/2, and
-// ε²/2 where no L2 bound is proved.
+// TestByL2Exact: the cost is the stated rational, at its own unit and at others, never above ε²/2,
+// and ε²/2 where no L2 bound is proved.
 func TestByL2Exact(t *testing.T) {
 	blocks := Bound{Unit: Record, PerParty: 3, L1: 28, L2sq: 28}
 	laplace := DiscreteLaplace{big.NewRat(28, 1), true}
@@ -139,16 +140,20 @@ func TestByL2Exact(t *testing.T) {
 		{"a useless L2 bound", laplace, Bound{Unit: Record, L1: 28, L2sq: 10_000}, big.NewRat(1, 1), big.NewRat(1, 2)},
 		{"four runs", KNorm{big.NewRat(8, 1), 4, true}, Bound{Unit: Party, L2sq: 16}, // N ≤ 8·F+3
 			new(big.Rat).SetFrac64(8<<normFineness+3, 8<<normFineness),
-			new(big.Rat).Mul(big.NewRat(1, 8), new(big.Rat).SetFrac64((1<<normFineness+1)*(1<<normFineness+1), 1<<(2*normFineness)))},
+			new(big.Rat).Mul(big.NewRat(1, 8),
+				new(big.Rat).SetFrac64((1<<normFineness+1)*(1<<normFineness+1),
+					1<<(2*normFineness)))},
 	} {
 		got := must(CostOf(c.m, c.b))
-		if got.Pure.Cmp(c.pure) != 0 || got.Rho.Cmp(c.rho) != 0 || got.Unit != c.b.Unit || got.PerParty != c.b.PerParty || got.Validate() != nil {
+		if got.Pure.Cmp(c.pure) != 0 || got.Rho.Cmp(c.rho) != 0 || got.Unit != c.b.Unit ||
+			got.PerParty != c.b.PerParty || got.Validate() != nil {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
 	cost := must(CostOf(laplace, blocks))
 	party, ok := cost.At(Party)
-	if !ok || party.Pure.Cmp(big.NewRat(3, 1)) != 0 || party.Rho.Cmp(big.NewRat(9, 56)) != 0 || party.Validate() != nil {
+	if !ok || party.Pure.Cmp(big.NewRat(3, 1)) != 0 || party.Rho.Cmp(big.NewRat(9, 56)) != 0 ||
+		party.Validate() != nil {
 		t.Errorf("three records of a party cost %+v", party)
 	}
 	if n := Fitting(Budget{3, 1e-5}, cost); n != 12 {
@@ -159,12 +164,13 @@ func TestByL2Exact(t *testing.T) {
 	}
 }
 
-// TestByL2IsATerm: an answer keeps the rule that it was asked under. The other rule under the same id is
-// another request, and an answer that claims the other rule's cost is refused.
+// TestByL2IsATerm: an answer keeps the rule that it was asked under. The other rule under the same
+// id is another request, and an answer that claims the other rule's cost is refused.
 func TestByL2IsATerm(t *testing.T) {
 	b := Bound{Unit: Record, L1: 4, L2sq: 4}
 	s := must(NewSensitive([]int64{5, 6, 7, 8}, b))
-	for _, m := range []Mechanism{DiscreteLaplace{Scale: big.NewRat(4, 1)}, KNorm{Scale: big.NewRat(4, 1), Blocks: 2}} {
+	for _, m := range []Mechanism{DiscreteLaplace{Scale: big.NewRat(4, 1)},
+		KNorm{Scale: big.NewRat(4, 1), Blocks: 2}} {
 		l := opened()
 		first := must(l.Release(context.Background(), "before", s, m))
 		if _, err := l.Release(context.Background(), "before", s, ByL2(m)); err == nil {
@@ -184,12 +190,14 @@ func TestByL2IsATerm(t *testing.T) {
 			}
 		}
 	}
-	if _, err := MechanismOf("discrete-laplace", map[string]string{"scale": "4", "rho": "l1"}); err == nil {
+	if _, err := MechanismOf("discrete-laplace",
+		map[string]string{"scale": "4", "rho": "l1"}); err == nil {
 		t.Error("another rule was read")
 	}
 }
 
-// TestAnswersOfBefore: answers and charges of a version without ByL2 are read and cost what they did.
+// TestAnswersOfBefore: answers and charges of a version without ByL2 are read and cost what they
+// did.
 func TestAnswersOfBefore(t *testing.T) {
 	b := Bound{Unit: Record, L1: 4, L2sq: 4}
 	s := must(NewSensitive([]int64{5, 6, 7, 8}, b))
@@ -218,7 +226,8 @@ func TestAnswersOfBefore(t *testing.T) {
 		// The terms are the same to the byte, so an id that was asked before has its answer.
 		then.Values, then.Sequence, now.Values, now.Sequence = nil, 0, nil, 0
 		if string(encodePublished(then)) != string(encodePublished(now)) {
-			t.Errorf("%s: terms %s, then %s", c.m.Name(), encodePublished(now), encodePublished(then))
+			t.Errorf("%s: terms %s, then %s", c.m.Name(), encodePublished(now),
+				encodePublished(then))
 		}
 	}
 }

@@ -13,7 +13,8 @@ func FuzzEntry(f *testing.F) {
 	l, j := must(Open(NewMemory(), Config{})), NewMemory()
 	l.journal = j
 	s := must(NewSensitive([]int64{1, 2}, Bound{Unit: Record, L1: 2, L2sq: 2}))
-	for id, m := range map[string]Mechanism{"a": DiscreteLaplace{Scale: big.NewRat(1, 1)}, "b": DiscreteGaussian{big.NewRat(3, 1)}} {
+	for id, m := range map[string]Mechanism{"a": DiscreteLaplace{Scale: big.NewRat(1, 1)},
+		"b": DiscreteGaussian{big.NewRat(3, 1)}} {
 		if _, err := l.Release(context.Background(), id, s, m); err != nil {
 			f.Fatal(err)
 		}

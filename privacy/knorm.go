@@ -11,21 +11,23 @@ import (
 //
 //	N(y) = Σ_b ⌈F·‖y_b‖₂⌉,  F = 2¹⁶,
 //
-// and the y_b are Blocks runs of y of nearly equal length, longer runs first. It is the K-norm mechanism (Hardt
-// & Talwar 2010) on integers, with K the unit ball of Σ_b‖y_b‖₂. Where L1 = √n·L2, runs of 12 give .54 times the
-// variance of discrete Laplace noise; a single run, however long, would give .50.
+// and the y_b are Blocks runs of y of nearly equal length, longer runs first. It is the K-norm
+// mechanism (Hardt & Talwar 2010) on integers, with K the unit ball of Σ_b‖y_b‖₂. Where L1 = √n·L2,
+// runs of 12 give .54 times the variance of discrete Laplace noise; a single run, however long,
+// would give .50.
 //
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: scale, blocks, bound, length.
 //   - Lemma: N is subadditive, because norms and ⌈·⌉ are. So P[v+Y = z]/P[v′+Y = z] =
-//     e^{(N(z−v′)−N(z−v))/(F·Scale)} ≤ e^{N(v−v′)/(F·Scale)}. With Δ = v−v′, each ⌈F‖Δ_b‖⌉ < F‖Δ_b‖+1, and
-//     Σ_b‖Δ_b‖ ≤ √(Blocks·L2sq) (Cauchy & Schwarz). N is an integer, so N(Δ) ≤ ⌈F·√(Blocks·L2sq)⌉+Blocks−1. A
-//     release is pure ε with ε that number over F·Scale, an exact rational.
-//   - Sampler: in a run of m, propose independent discrete Laplace numbers of a scale t ≥ √m·Scale and accept
-//     with probability e^{−γ}, γ = ⌈F‖y‖₂⌉/(F·Scale) − ‖y‖₁/t. γ ≥ 0 because ‖y‖₁ ≤ √m·‖y‖₂. Accepted runs have
-//     P ∝ e^{−‖y‖₁/t−γ}.
-//   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation at ±2⁶¹ is
-//     post-processing (see limit).
+//     e^{(N(z−v′)−N(z−v))/(F·Scale)} ≤ e^{N(v−v′)/(F·Scale)}. With Δ = v−v′, each ⌈F‖Δ_b‖⌉ <
+//     F‖Δ_b‖+1, and Σ_b‖Δ_b‖ ≤ √(Blocks·L2sq) (Cauchy & Schwarz). N is an integer, so N(Δ) ≤
+//     ⌈F·√(Blocks·L2sq)⌉+Blocks−1. A release is pure ε with ε that number over F·Scale, an exact
+//     rational.
+//   - Sampler: in a run of m, propose independent discrete Laplace numbers of a scale t ≥ √m·Scale
+//     and accept with probability e^{−γ}, γ = ⌈F‖y‖₂⌉/(F·Scale) − ‖y‖₁/t. γ ≥ 0 because ‖y‖₁ ≤
+//     √m·‖y‖₂. Accepted runs have P ∝ e^{−‖y‖₁/t−γ}.
+//   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation
+//     at ±2⁶¹ is post-processing (see limit).
 //   - The caller guarantees integer Δ with L2sq bounding the unweighted Σ Δⱼ². Weights are refused.
 type KNorm struct {
 	Scale  *big.Rat
@@ -39,12 +41,13 @@ const (
 	widestRun = 12
 	// normFineness is log₂F.
 	normFineness = 16
-	// leastScaleBits refuses scales below 2⁻²⁰, because numbers would grow. L2 ≥ 1 and ε ≤ 64 need none.
+	// leastScaleBits refuses scales below 2⁻²⁰, because numbers would grow. L2 ≥ 1 and ε ≤ 64 need
+	// none.
 	leastScaleBits = 20
 )
 
-// CalibrateKNorm returns noise for n numbers whose release is pure ε, with the least Scale, rounded up by a
-// factor below 1+2⁻²⁰.
+// CalibrateKNorm returns noise for n numbers whose release is pure ε, with the least Scale, rounded
+// up by a factor below 1+2⁻²⁰.
 func CalibrateKNorm(b Bound, n int, epsilon float64) (KNorm, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return KNorm{}, fmt.Errorf("calibrate K-norm: %w", err)
@@ -100,11 +103,13 @@ func ByL2(m Mechanism) Mechanism {
 func (m KNorm) Name() string { return "k-norm" }
 
 func (m KNorm) parameters() map[string]string {
-	return withL2(map[string]string{"scale": m.Scale.RatString(), "blocks": strconv.FormatInt(m.Blocks, 10)}, m.ByL2)
+	return withL2(map[string]string{"scale": m.Scale.RatString(),
+		"blocks": strconv.FormatInt(m.Blocks, 10)}, m.ByL2)
 }
 
 func (m KNorm) check() error {
-	if m.Scale == nil || m.Scale.Cmp(new(big.Rat).Inv(power(leastScaleBits))) < 0 || m.Scale.Cmp(power(maxScaleBits)) > 0 ||
+	if m.Scale == nil || m.Scale.Cmp(new(big.Rat).Inv(power(leastScaleBits))) < 0 ||
+		m.Scale.Cmp(power(maxScaleBits)) > 0 ||
 		m.Scale.Num().BitLen() > 62 || m.Scale.Denom().BitLen() > 62 {
 		return fmt.Errorf("check K-norm: the scale must be from 2^-%d to 2^%d, with numerator and denominator below 2^62", leastScaleBits, maxScaleBits)
 	}
@@ -167,7 +172,9 @@ func (m KNorm) noises(_ Bound, n int, d dice, add func(int, noise)) {
 		if width := m.width(at, n); width != len(r.y) {
 			t := m.proposal(width)
 			r.set(m.Scale, t, width)
-			r.next = func() (noise, bool) { return drawLaplace(d, &p, t.Num().Uint64(), t.Denom().Uint64()), true }
+			r.next = func() (noise, bool) {
+				return drawLaplace(d, &p, t.Num().Uint64(), t.Denom().Uint64()), true
+			}
 		}
 		for !r.trial(d) {
 		}
@@ -185,14 +192,15 @@ func (m KNorm) proposal(width int) *big.Rat {
 	return roundUp(t.Mul(t, m.Scale))
 }
 
-// variance returns (m+1)·Scale² in a run of m: E r²/m of the density on real numbers, whose radius r is
-// Gamma(m). Once Scale ≥ 3 the discrete law's variance is lower by less than 1 %.
+// variance returns (m+1)·Scale² in a run of m: E r²/m of the density on real numbers, whose radius
+// r is Gamma(m). Once Scale ≥ 3 the discrete law's variance is lower by less than 1 %.
 func (m KNorm) variance(_ Bound, j, n int) float64 {
 	s, _ := m.Scale.Float64()
 	return float64(m.width(j, n)+1) * s * s
 }
 
-// run draws y with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)}. It proposes discrete Laplace numbers of scale t, from next.
+// run draws y with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)}. It proposes discrete Laplace numbers of scale t,
+// from next.
 type run struct {
 	y    []noise
 	next func() (noise, bool)

@@ -59,7 +59,9 @@ func TestKNormLaw(t *testing.T) {
 		worst := 0.
 		for a := int64(-12); a <= 12; a++ {
 			for b := int64(-12); b <= 12; b++ {
-				worst = max(worst, math.Abs(got[pair{a, b, true}]/counts-math.Exp(-knormOf(a, b)/0x1p16/scale)/total))
+				worst = max(worst,
+					math.Abs(got[pair{a, b, true}]/counts-math.Exp(-knormOf(a,
+						b)/0x1p16/scale)/total))
 			}
 		}
 		if worst > 1e-9 {
@@ -90,7 +92,8 @@ func TestKNormPrivacyLoss(t *testing.T) {
 		{5, 1, loss([2]int64{2, 1})},
 		{4, 2, 2 * loss([2]int64{1, 1})},
 	} {
-		cost := must(KNorm{Scale: big.NewRat(1, 1), Blocks: c.blocks}.cost(Bound{Unit: Record, L2sq: c.l2sq}))
+		cost := must(KNorm{Scale: big.NewRat(1, 1),
+			Blocks: c.blocks}.cost(Bound{Unit: Record, L2sq: c.l2sq}))
 		claimed, _ := cost.Pure.Float64()
 		if c.shown > claimed+1e-9 || c.shown < claimed-1e-4 {
 			t.Errorf("L2² %d in %d runs: largest privacy loss %.12f, cost claims %.12f", c.l2sq, c.blocks, c.shown, claimed)
@@ -117,7 +120,8 @@ func TestKNormMoves(t *testing.T) {
 		}
 		m := KNorm{Blocks: int64(runs)}
 		claimed := m.moves(Bound{L2sq: max(l2sq, 1)})
-		if moved := new(big.Rat).SetFrac(norms, big.NewInt(1<<normFineness)); moved.Cmp(claimed) > 0 {
+		if moved := new(big.Rat).SetFrac(norms,
+			big.NewInt(1<<normFineness)); moved.Cmp(claimed) > 0 {
 			t.Fatalf("%d runs of %d move by %v, the cost rests on %v", runs, width, moved, claimed)
 		}
 	}
@@ -125,14 +129,16 @@ func TestKNormMoves(t *testing.T) {
 	x := ceilSqrt(new(big.Int).Lsh(big.NewInt(2), 2*normFineness))
 	x.Mul(x, big.NewInt(3))
 	reached := new(big.Rat).SetFrac(x, big.NewInt(1<<normFineness))
-	if gap := new(big.Rat).Sub(KNorm{Blocks: 3}.moves(Bound{L2sq: 6}), reached); gap.Cmp(big.NewRat(3, 1<<normFineness)) > 0 || gap.Sign() < 0 {
+	if gap := new(big.Rat).Sub(KNorm{Blocks: 3}.moves(Bound{L2sq: 6}),
+		reached); gap.Cmp(big.NewRat(3, 1<<normFineness)) > 0 || gap.Sign() < 0 {
 		t.Errorf("three runs reach %v, %v below what the cost rests on", reached, gap)
 	}
 }
 
 // TestKNormProposal: the proposal's scale is at least √m·Scale, so that γ ≥ 0, and hardly more.
 func TestKNormProposal(t *testing.T) {
-	for _, scale := range []*big.Rat{big.NewRat(1, 1<<20), big.NewRat(1, 64), big.NewRat(3, 7), big.NewRat(1048577, 1<<10), power(48)} {
+	for _, scale := range []*big.Rat{big.NewRat(1, 1<<20), big.NewRat(1, 64), big.NewRat(3, 7),
+		big.NewRat(1048577, 1<<10), power(48)} {
 		for width := 1; width <= widestRun; width++ {
 			p := KNorm{Scale: scale}.proposal(width)
 			root := new(big.Rat).Quo(p, scale)
@@ -249,7 +255,8 @@ func TestCalibrateKNorm(t *testing.T) {
 				asked := rational(epsilon)
 				spent, _ := new(big.Rat).Quo(must(CostOf(m, b)).Pure, asked).Float64()
 				if must(CostOf(m, b)).Pure.Cmp(asked) > 0 || spent < 1-0x1p-20 {
-					t.Errorf("L2² %d, %d numbers, epsilon %g: spends %g of it", l2sq, n, epsilon, spent)
+					t.Errorf("L2² %d, %d numbers, epsilon %g: spends %g of it", l2sq, n, epsilon,
+						spent)
 				}
 				back := must(MechanismOf(m.Name(), m.parameters())).(KNorm)
 				if back.Scale.Cmp(m.Scale) != 0 || back.Blocks != m.Blocks {
@@ -277,7 +284,8 @@ func TestCalibrateKNorm(t *testing.T) {
 	// A vector that would take too long to draw is refused before anything is charged.
 	l := Simulation(1)
 	wide := must(NewSensitive(make([]int64, 33), Bound{Unit: Party, L2sq: 1}))
-	if _, err := l.Release(t.Context(), "a", wide, KNorm{Scale: big.NewRat(1, 1), Blocks: 2}); err == nil {
+	if _, err := l.Release(t.Context(), "a", wide,
+		KNorm{Scale: big.NewRat(1, 1), Blocks: 2}); err == nil {
 		t.Error("33 numbers in 2 runs were drawn")
 	}
 	// Such a release is not parsed either, because no ledger can make it.
@@ -308,7 +316,8 @@ func TestCalibratePure(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %s", name, m, err, c.want)
 		}
 	}
-	if err := second(CalibratePure(Bound{Unit: Party, L1: 1, Weight: []int64{1}}, 1, 1)); !errors.Is(err, ErrUnproven) {
+	if err := second(CalibratePure(Bound{Unit: Party, L1: 1, Weight: []int64{1}}, 1,
+		1)); !errors.Is(err, ErrUnproven) {
 		t.Errorf("weights: %v, want ErrUnproven", err)
 	}
 }

@@ -26,7 +26,8 @@ type DiscreteLaplace struct {
 // maxScaleBits keeps noise far from saturation: at scale 2⁴⁸, P[|Y| ≥ 2⁶¹] ≤ e^{−2¹³}.
 const maxScaleBits = 48
 
-// CalibrateLaplace returns noise whose release is pure ε: Scale = L1/ε, rounded up by a factor below 1+2⁻²⁰.
+// CalibrateLaplace returns noise whose release is pure ε: Scale = L1/ε, rounded up by a factor
+// below 1+2⁻²⁰.
 func CalibrateLaplace(b Bound, epsilon float64) (DiscreteLaplace, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return DiscreteLaplace{}, fmt.Errorf("calibrate discrete Laplace: %w", err)
@@ -54,13 +55,16 @@ func checkScale(about string, scale *big.Rat) error {
 	if scale == nil || scale.Sign() <= 0 {
 		return fmt.Errorf("check %s: it must be positive", about)
 	}
-	if scale.Num().BitLen() > 62 || scale.Denom().BitLen() > 62 || scale.Cmp(power(maxScaleBits)) > 0 {
+	if scale.Num().BitLen() > 62 || scale.Denom().BitLen() > 62 ||
+		scale.Cmp(power(maxScaleBits)) > 0 {
 		return fmt.Errorf("check %s: %s is too large or too fine, keep it to 2^%d with numerator and denominator below 2^62", about, scale.RatString(), maxScaleBits)
 	}
 	return nil
 }
 
-func (m DiscreteLaplace) check() error { return checkScale("scale of discrete Laplace noise", m.Scale) }
+func (m DiscreteLaplace) check() error {
+	return checkScale("scale of discrete Laplace noise", m.Scale)
+}
 
 func (m DiscreteLaplace) cost(b Bound) (Cost, error) {
 	if err := m.check(); err != nil {
@@ -78,7 +82,9 @@ func (m DiscreteLaplace) cost(b Bound) (Cost, error) {
 
 func (m DiscreteLaplace) simulationOnly() bool { return false }
 
-func (m DiscreteLaplace) draw(s *secret, d dice) ([]int64, []float64) { return addNoises(m, s, d), nil }
+func (m DiscreteLaplace) draw(s *secret, d dice) ([]int64, []float64) {
+	return addNoises(m, s, d), nil
+}
 
 func (m DiscreteLaplace) noises(_ Bound, n int, d dice, add func(int, noise)) {
 	t, step := m.Scale.Num().Uint64(), m.Scale.Denom().Uint64()
@@ -126,10 +132,11 @@ func drawLaplace(d dice, p *ratio, t, step uint64) noise {
 	}
 }
 
-// laplaceTrial is one round of Algorithm 2 of Canonne, Kamath & Steinke 2020 for scale t/step. Accept U
-// uniform below t with probability e^{−U/t}, and let V count successes of probability e^{−1}: then U+tV
-// has P[x] ∝ e^{−x/t}, x = 0, 1, 2, …. Dividing by step gives P[y] ∝ e^{−y·step/t}. A fair sign follows;
-// −0 is refused, so that 0 does not count twice. Given ok, y has DiscreteLaplace's law.
+// laplaceTrial is one round of Algorithm 2 of Canonne, Kamath & Steinke 2020 for scale t/step.
+// Accept U uniform below t with probability e^{−U/t}, and let V count successes of probability
+// e^{−1}: then U+tV has P[x] ∝ e^{−x/t}, x = 0, 1, 2, …. Dividing by step gives P[y] ∝
+// e^{−y·step/t}. A fair sign follows; −0 is refused, so that 0 does not count twice. Given ok, y
+// has DiscreteLaplace's law.
 func laplaceTrial(d dice, p *ratio, t, step uint64) (y noise, ok bool) {
 	u := d.below(t)
 	p.setSmall(u, t)

@@ -22,7 +22,8 @@ func resultOf(y noise, ok bool) trialResult {
 }
 
 // sameLaw compares the law of accepted trials with weights proportional to a target pmf.
-func sameLaw(t *testing.T, name string, got map[trialResult]float64, weight func(y float64) float64) {
+func sameLaw(t *testing.T, name string, got map[trialResult]float64,
+	weight func(y float64) float64) {
 	t.Helper()
 	counts := 1 - got[trialResult{}]
 	total := 0.
@@ -45,7 +46,9 @@ func TestLaplaceLaw(t *testing.T) {
 			return resultOf(laplaceTrial(d, &p, f[0], f[1]))
 		})
 		scale := float64(f[0]) / float64(f[1])
-		sameLaw(t, big.NewRat(int64(f[0]), int64(f[1])).String(), got, func(y float64) float64 { return math.Exp(-math.Abs(y) / scale) })
+		sameLaw(t, big.NewRat(int64(f[0]), int64(f[1])).String(), got, func(y float64) float64 {
+			return math.Exp(-math.Abs(y) / scale)
+		})
 	}
 }
 
@@ -137,7 +140,8 @@ func TestNoiseSaturates(t *testing.T) {
 		}
 	}
 	// A magnitude beyond 64 bits is exact: t = 2⁶², U = 5, V = 9.
-	e := &replay{belows: []uint64{5, 0}, decays: []bool{true, true, true, true, true, true, true, true, true, true, false}}
+	e := &replay{belows: []uint64{5, 0},
+		decays: []bool{true, true, true, true, true, true, true, true, true, true, false}}
 	y, ok := laplaceTrial(e, new(ratio), 1<<62, 3)
 	want := new(big.Int).Lsh(big.NewInt(9), 62)
 	want.Add(want, big.NewInt(5)).Quo(want, big.NewInt(3))
@@ -200,12 +204,15 @@ func chiSquared(t *testing.T, draws []int64, reach int64, weight func(y float64)
 }
 
 func TestLaplaceDraws(t *testing.T) {
-	for _, scale := range []*big.Rat{big.NewRat(1, 2), big.NewRat(20, 3), big.NewRat(1234567, 1024)} {
+	for _, scale := range []*big.Rat{big.NewRat(1, 2), big.NewRat(20, 3),
+		big.NewRat(1234567, 1024)} {
 		m := DiscreteLaplace{Scale: scale}
 		s := &secret{values: make([]int64, 40000)}
 		draws, _ := m.draw(s, freshDice())
 		x, _ := scale.Float64()
-		chiSquared(t, draws, int64(60*x)+60, func(y float64) float64 { return math.Exp(-math.Abs(y) / x) })
+		chiSquared(t, draws, int64(60*x)+60, func(y float64) float64 {
+			return math.Exp(-math.Abs(y) / x)
+		})
 
 		// variance equals that of the law.
 		want, total := 0., 0.

@@ -62,7 +62,8 @@ func Open(j Journal, c Config) (*Ledger, error) {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
 	c.Limits, c.PeriodLimits = maps.Clone(c.Limits), maps.Clone(c.PeriodLimits)
-	l := &Ledger{journal: j, config: c, rules: map[Unit][]rule{}, inTime: map[Unit][]rule{}, period: new(period)}
+	l := &Ledger{journal: j, config: c, rules: map[Unit][]rule{}, inTime: map[Unit][]rule{},
+		period: new(period)}
 	for u, g := range c.Limits {
 		l.rules[u] = rules(g)
 	}
@@ -78,18 +79,22 @@ func Simulation(seed uint64) *Ledger {
 	return &Ledger{journal: NewMemory(), period: new(period), seed: &seed}
 }
 
-// simulated reports whether a seed makes the noise. Every answer of such a ledger is marked simulated.
+// simulated reports whether a seed makes the noise. Every answer of such a ledger is marked
+// simulated.
 func (l *Ledger) simulated() bool { return l.seed != nil }
 
 func (l *Ledger) dice(id string) dice {
 	if !l.simulated() {
 		return newDice(system{})
 	}
-	return newDice(rand.NewChaCha8(sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, *l.seed), id...))))
+	return newDice(rand.NewChaCha8(sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, *l.seed),
+		id...))))
 }
 
-// enter returns the entry of id, or appends a new one. body makes the new entry's body, after every check.
-func (l *Ledger) enter(tx Tx, id, kind string, request asked, c Cost, body func(sequence int64) ([]byte, error)) (Entry, error) {
+// enter returns the entry of id, or appends a new one. body makes the new entry's body, after every
+// check.
+func (l *Ledger) enter(tx Tx, id, kind string, request asked, c Cost,
+	body func(sequence int64) ([]byte, error)) (Entry, error) {
 	if id == "" || len(id) > maxID || !utf8.ValidString(id) {
 		return Entry{}, fmt.Errorf("the id has %d bytes, give 1 to %d of UTF-8", len(id), maxID)
 	}
@@ -116,7 +121,8 @@ func (l *Ledger) enter(tx Tx, id, kind string, request asked, c Cost, body func(
 }
 
 func (l *Ledger) allow(tx Tx, c Cost, totals Totals) error {
-	if err := keepLimits(l.config.Limits, l.rules, c, totals, "in all"); err != nil || len(l.config.PeriodLimits) == 0 {
+	if err := keepLimits(l.config.Limits, l.rules, c, totals, "in all"); err != nil ||
+		len(l.config.PeriodLimits) == 0 {
 		return err
 	}
 	name, spent, err := l.inPeriod(tx, totals)
@@ -126,7 +132,8 @@ func (l *Ledger) allow(tx Tx, c Cost, totals Totals) error {
 	return keepLimits(l.config.PeriodLimits, l.inTime, c, spent, fmt.Sprintf("in period %q", name))
 }
 
-func keepLimits(limits map[Unit]Budget, rules map[Unit][]rule, c Cost, spent Totals, when string) error {
+func keepLimits(limits map[Unit]Budget, rules map[Unit][]rule, c Cost, spent Totals,
+	when string) error {
 	for _, u := range Units() {
 		g, limited := limits[u]
 		if !limited {
@@ -145,7 +152,8 @@ func keepLimits(limits map[Unit]Budget, rules map[Unit][]rule, c Cost, spent Tot
 // maxID limits the bytes of an id. Any database can index keys of this length.
 const maxID = 256
 
-func (l *Ledger) append(tx Tx, head Entry, e *Entry, totals Totals, body func(int64) ([]byte, error)) (err error) {
+func (l *Ledger) append(tx Tx, head Entry, e *Entry, totals Totals,
+	body func(int64) ([]byte, error)) (err error) {
 	if e.Totals, err = encodeTotals(totals); err != nil {
 		return err
 	}
@@ -189,7 +197,8 @@ func (l *Ledger) ready(tx Tx) (head Entry, totals Totals, err error) {
 		return Entry{}, nil, err
 	}
 	if head.Sequence < l.config.LastSequence {
-		return Entry{}, nil, fmt.Errorf("its last entry is %d, but %d was published: %w", head.Sequence, l.config.LastSequence, ErrBehind)
+		return Entry{}, nil, fmt.Errorf("its last entry is %d, but %d was published: %w",
+			head.Sequence, l.config.LastSequence, ErrBehind)
 	}
 	totals, err = totalsOf(head, found)
 	return head, totals, err

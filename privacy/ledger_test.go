@@ -27,7 +27,9 @@ func countsBound() Bound { return Bound{Unit: Record, L1: 2, L2sq: 2, KeepsSum: 
 
 func counts(values ...int64) Sensitive { return must(NewSensitive(values, countsBound())) }
 
-func laplace(epsilon float64) DiscreteLaplace { return must(CalibrateLaplace(countsBound(), epsilon)) }
+func laplace(epsilon float64) DiscreteLaplace {
+	return must(CalibrateLaplace(countsBound(), epsilon))
+}
 
 func TestReleaseOnce(t *testing.T) {
 	j := NewMemory()
@@ -55,7 +57,8 @@ func TestReleaseOnce(t *testing.T) {
 			t.Errorf("other %s: %v, want ErrConflict", name, err)
 		}
 	}
-	if err := second(l.Release(ctx, "b", counts(10, 20), laplace(1e-6))); !errors.Is(err, ErrBudget) {
+	if err := second(l.Release(ctx, "b", counts(10, 20), laplace(1e-6))); !errors.Is(err,
+		ErrBudget) {
 		t.Errorf("beyond the limit: %v", err)
 	}
 	if got := must(l.Totals(ctx))[Record]; got.Charges != 1 || got.Pure.Cmp(first.Cost.Pure) != 0 {
@@ -109,7 +112,8 @@ func TestReleaseErrorsIgnoreValues(t *testing.T) {
 			}
 		}
 	}
-	if err := second(l.Release(ctx, "b", NewLiteral([]float64{1}, Record), laplace(0.1))); !errors.Is(err, ErrSimulationOnly) {
+	if err := second(l.Release(ctx, "b", NewLiteral([]float64{1}, Record),
+		laplace(0.1))); !errors.Is(err, ErrSimulationOnly) {
 		t.Errorf("a literal vector: %v", err)
 	}
 	if err := second(l.Release(ctx, "b", Sensitive{}, laplace(0.1))); err == nil {
@@ -125,7 +129,8 @@ func TestReleaseErrorsIgnoreValues(t *testing.T) {
 func TestLimitsOfUnits(t *testing.T) {
 	l := must(Open(NewMemory(), Config{Limits: map[Unit]Budget{Party: {3, 0}}}))
 	b := countsBound()
-	if err := second(l.Release(ctx, "a", must(NewSensitive([]int64{1}, Bound{Unit: Record, L1: 2})), laplace(1))); !errors.Is(err, ErrUnproven) {
+	if err := second(l.Release(ctx, "a", must(NewSensitive([]int64{1}, Bound{Unit: Record, L1: 2})),
+		laplace(1))); !errors.Is(err, ErrUnproven) {
 		t.Errorf("unknown k: %v", err)
 	}
 	b.PerParty = 3
@@ -136,7 +141,8 @@ func TestLimitsOfUnits(t *testing.T) {
 	if got := totals[Party].Epsilon(0); math.Abs(got-3) > 1e-5 {
 		t.Errorf("party total %g", got)
 	}
-	if err := second(l.Release(ctx, "b", must(NewSensitive([]int64{1, 2}, b)), laplace(0.01))); !errors.Is(err, ErrBudget) {
+	if err := second(l.Release(ctx, "b", must(NewSensitive([]int64{1, 2}, b)),
+		laplace(0.01))); !errors.Is(err, ErrBudget) {
 		t.Errorf("beyond: %v", err)
 	}
 }
@@ -147,7 +153,8 @@ func TestLimitAfterTheFact(t *testing.T) {
 	j := NewMemory()
 	must(must(Open(j, Config{})).Release(ctx, "a", counts(1), laplace(0.1))) // k unknown
 	l := must(Open(j, Config{Limits: map[Unit]Budget{Party: {50, 0.5}}}))
-	if err := l.Spend(ctx, "b", PureCost(Party, 0, big.NewRat(1, 1000))); !errors.Is(err, ErrBudget) {
+	if err := l.Spend(ctx, "b", PureCost(Party, 0, big.NewRat(1, 1000))); !errors.Is(err,
+		ErrBudget) {
 		t.Errorf("party: %v", err)
 	}
 	l = must(Open(j, Config{Limits: map[Unit]Budget{Record: {50, 0.5}}}))
@@ -164,7 +171,8 @@ func TestSpend(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := l.Spend(ctx, "ballot", PureCost(Party, 0, big.NewRat(1, 9))); !errors.Is(err, ErrConflict) {
+	if err := l.Spend(ctx, "ballot", PureCost(Party, 0, big.NewRat(1, 9))); !errors.Is(err,
+		ErrConflict) {
 		t.Errorf("another cost: %v", err)
 	}
 	if err := l.Spend(ctx, "ballot 2", c); !errors.Is(err, ErrBudget) {
@@ -173,7 +181,8 @@ func TestSpend(t *testing.T) {
 	if err := l.Spend(ctx, "free", Cost{Unit: Party}); err == nil {
 		t.Error("a cost without rho was accepted")
 	}
-	if err := second(l.Release(ctx, "ballot", counts(1), laplace(0.1))); !errors.Is(err, ErrConflict) {
+	if err := second(l.Release(ctx, "ballot", counts(1), laplace(0.1))); !errors.Is(err,
+		ErrConflict) {
 		t.Errorf("a release under the same id: %v", err)
 	}
 	if got := must(l.Totals(ctx))[Record].Charges; got != 1 {
@@ -193,7 +202,8 @@ func TestReconcile(t *testing.T) {
 	if err := l.Spend(ctx, "new", kept.Cost); !errors.Is(err, ErrBehind) {
 		t.Errorf("spend while behind: %v", err)
 	}
-	if again, err := l.Release(ctx, "kept", counts(1), laplace(0.25)); err != nil || !reflect.DeepEqual(again, kept) {
+	if again, err := l.Release(ctx, "kept", counts(1), laplace(0.25)); err != nil ||
+		!reflect.DeepEqual(again, kept) {
 		t.Errorf("what is still there: %+v, %v", again, err)
 	}
 	lost := PureCost(Record, 0, big.NewRat(1, 4))
@@ -278,23 +288,27 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// TestLiteralMechanisms: the sphere's noise has mean norm n/Rate, variance n/Rate², and no preferred
-// direction. 6.5 standard errors are exceeded with probability 1e-10 (the norm is close to normal).
+// TestLiteralMechanisms: the sphere's noise has mean norm n/Rate, variance n/Rate², and no
+// preferred direction. 6.5 standard errors are exceeded with probability 1e-10 (the norm is close
+// to normal).
 func TestLiteralMechanisms(t *testing.T) {
 	l := Simulation(3)
 	exact := must(l.Release(ctx, "none", NewLiteral([]float64{1.5, -2}, Party), Unperturbed{}))
 	if !reflect.DeepEqual(exact.Reals, []float64{1.5, -2}) || exact.Variance(0) != 0 {
 		t.Errorf("unperturbed: %+v", exact)
 	}
-	weighted := must(NewSensitive([]int64{3, 4}, Bound{Unit: Party, L2sq: 1, Weight: []int64{1, 2}}))
-	if p := must(l.Release(ctx, "weighted", weighted, SphereLaplace{Rate: 1e9})); math.Abs(p.Reals[1]-4) > 1e-3 {
+	weighted := must(NewSensitive([]int64{3, 4},
+		Bound{Unit: Party, L2sq: 1, Weight: []int64{1, 2}}))
+	if p := must(l.Release(ctx, "weighted", weighted,
+		SphereLaplace{Rate: 1e9})); math.Abs(p.Reals[1]-4) > 1e-3 {
 		t.Errorf("integers on the sphere: %v", p.Reals)
 	}
 	const n, rate = 5, 2.
 	draws := float64(testlevel.N(t, 5000, 20_000))
 	norm, first, variance := 0., 0., 0.
 	for i := range int(draws) {
-		p := must(l.Release(ctx, fmt.Sprint(i), NewLiteral(make([]float64, n), Party), SphereLaplace{Rate: rate}))
+		p := must(l.Release(ctx, fmt.Sprint(i), NewLiteral(make([]float64, n), Party),
+			SphereLaplace{Rate: rate}))
 		square := 0.
 		for _, x := range p.Reals {
 			square += x * x
@@ -306,13 +320,15 @@ func TestLiteralMechanisms(t *testing.T) {
 	if tol := 6.5 * math.Sqrt(n) / rate / math.Sqrt(draws); math.Abs(norm-n/rate) > tol {
 		t.Errorf("mean norm = %.4f, want %.4f ± %.4f", norm, n/rate, tol)
 	}
-	if tol := 6.5 * math.Sqrt(variance/draws); math.Abs(first) > tol || variance != (n+1)/(rate*rate) {
+	if tol := 6.5 * math.Sqrt(variance/draws); math.Abs(first) > tol ||
+		variance != (n+1)/(rate*rate) {
 		t.Errorf("mean of a coordinate = %.4f, want 0 ± %.4f (variance %g)", first, tol, variance)
 	}
 	if got := must(l.Totals(ctx))[Party]; got.Charges != 0 || got.Unproven != int64(draws)+2 {
 		t.Errorf("totals %v", got)
 	}
-	if err := second(l.Release(ctx, "bad", NewLiteral([]float64{1}, Party), laplace(1))); !errors.Is(err, ErrUnproven) {
+	if err := second(l.Release(ctx, "bad", NewLiteral([]float64{1}, Party),
+		laplace(1))); !errors.Is(err, ErrUnproven) {
 		t.Errorf("exact noise on reals: %v", err)
 	}
 }
@@ -324,7 +340,9 @@ func TestConcurrentReleases(t *testing.T) {
 	answers := make([]Published, 200)
 	var wg sync.WaitGroup
 	for i := range answers {
-		wg.Go(func() { answers[i] = must(l.Release(ctx, fmt.Sprint(i%5), counts(1e6, 0), laplace(1e-3))) })
+		wg.Go(func() {
+			answers[i] = must(l.Release(ctx, fmt.Sprint(i%5), counts(1e6, 0), laplace(1e-3)))
+		})
 	}
 	wg.Wait()
 	for i, p := range answers {

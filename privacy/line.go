@@ -32,23 +32,26 @@ func ParseHead(text string) (Head, error) {
 	return h, nil
 }
 
-// Line is what others may see of a ledger entry: everything, with a digest in place of the answer. Answers are
-// private integers plus noise, so their digests reveal no more than the guarantee allows. Ids, terms, costs and
-// totals come from plans and pools alone.
+// Line is what others may see of a ledger entry: everything, with a digest in place of the answer.
+// Answers are private integers plus noise, so their digests reveal no more than the guarantee
+// allows. Ids, terms, costs and totals come from plans and pools alone.
 //
-// The entry's hash covers its line, so a chain of lines can be checked without the answers. The hash leaves out
-// the costs, because a line's totals are the totals before it plus its costs, rounded up.
+// The entry's hash covers its line, so a chain of lines can be checked without the answers. The
+// hash leaves out the costs, because a line's totals are the totals before it plus its costs,
+// rounded up.
 type Line struct {
 	Sequence int64  `json:"sequence"`
 	ID       string `json:"id"`
 	Kind     string `json:"kind"`
-	Request  Digest `json:"request"` // digest of the request, salted if private bytes are part of it
-	Body     Digest `json:"body"`    // of the answer's canonical bytes
-	Costs    []Cost `json:"costs"`
-	Paid     []Paid `json:"paid,omitempty"` // the last of Costs, charged by a reconciliation for named lost entries
-	Totals   Totals `json:"totals"`         // after this entry
-	Prev     Digest `json:"previous"`
-	Hash     Digest `json:"hash"`
+	// digest of the request, salted if private bytes are part of it
+	Request Digest `json:"request"`
+	Body    Digest `json:"body"` // of the answer's canonical bytes
+	Costs   []Cost `json:"costs"`
+	// the last of Costs, charged by a reconciliation for named lost entries
+	Paid   []Paid `json:"paid,omitempty"`
+	Totals Totals `json:"totals"` // after this entry
+	Prev   Digest `json:"previous"`
+	Hash   Digest `json:"hash"`
 }
 
 // Line returns the entry without its answer. It fails if the entry is damaged.
@@ -73,7 +76,8 @@ func (e Entry) Line() (Line, error) {
 // Head returns the head of the ledger when this line was its last.
 func (l Line) Head() Head { return Head{l.Sequence, l.Hash} }
 
-// Check checks that the line's hash matches its content. A Chain checks its place among other lines.
+// Check checks that the line's hash matches its content. A Chain checks its place among other
+// lines.
 func (l Line) Check() error {
 	for _, c := range l.Costs {
 		if err := c.Validate(); err != nil {
@@ -107,8 +111,10 @@ func (l Line) Check() error {
 	}
 	for u, want := range least {
 		have := l.Totals[u]
-		if have.Charges < want.Charges || have.Unproven < want.Unproven || have.Pure.Cmp(want.Pure) < 0 ||
-			have.Rho.Cmp(want.Rho) < 0 || have.RestRho.Cmp(want.RestRho) < 0 || have.Delta.Cmp(want.Delta) < 0 {
+		if have.Charges < want.Charges || have.Unproven < want.Unproven ||
+			have.Pure.Cmp(want.Pure) < 0 ||
+			have.Rho.Cmp(want.Rho) < 0 || have.RestRho.Cmp(want.RestRho) < 0 ||
+			have.Delta.Cmp(want.Delta) < 0 {
 			return errors.New("its totals are less than it charges itself")
 		}
 	}

@@ -22,7 +22,10 @@ func ledgerOf(t testing.TB, releases int) (*memory, []Line) {
 
 func linesOf(t testing.TB, j Journal) (lines []Line) {
 	t.Helper()
-	if _, err := Walk(ctx, j, func(l Line) error { lines = append(lines, l); return nil }); err != nil {
+	if _, err := Walk(ctx, j, func(l Line) error {
+		lines = append(lines, l)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return lines
@@ -64,7 +67,8 @@ func TestLines(t *testing.T) {
 	if h, err := ParseHead(chain.Head().String() + "\n"); err != nil || h != chain.Head() {
 		t.Errorf("%v, %v", h, err)
 	}
-	for _, bad := range []string{"", "5", "x:" + lines[0].Hash.String(), "-1:" + lines[0].Hash.String(), "5:12", "5:" + strings.Repeat("z", 64)} {
+	for _, bad := range []string{"", "5", "x:" + lines[0].Hash.String(),
+		"-1:" + lines[0].Hash.String(), "5:12", "5:" + strings.Repeat("z", 64)} {
 		if _, err := ParseHead(bad); err == nil {
 			t.Errorf("head %q was read", bad)
 		}
@@ -74,7 +78,8 @@ func TestLines(t *testing.T) {
 // TestLinesChanged: a line's hash covers every field, and each line covers the line before.
 func TestLinesChanged(t *testing.T) {
 	reseal := func(l *Line) {
-		l.Hash = sealOf(l.Sequence, l.ID, l.Kind, l.Request, l.Body, must(encodeTotals(l.Totals)), l.Prev)
+		l.Hash = sealOf(l.Sequence, l.ID, l.Kind, l.Request, l.Body, must(encodeTotals(l.Totals)),
+			l.Prev)
 	}
 	for name, c := range map[string]struct {
 		change func(l []Line) []Line
@@ -132,11 +137,14 @@ func TestRecall(t *testing.T) {
 		}
 	}
 	cut := must(follow(lines[:2]))
-	if _, err := cut.Recall(remembered); err == nil || !strings.Contains(err.Error(), "ends at entry 2, but was at 3") {
+	if _, err := cut.Recall(remembered); err == nil ||
+		!strings.Contains(err.Error(), "ends at entry 2, but was at 3") {
 		t.Errorf("cut off: %v", err)
 	}
 	anew, _ := ledgerOf(t, 3) // other noise
-	if _, err := must(Walk(ctx, anew, func(Line) error { return nil })).Recall(remembered); err == nil || !strings.Contains(err.Error(), "written anew") {
+	if _, err := must(Walk(ctx, anew, func(Line) error {
+		return nil
+	})).Recall(remembered); err == nil || !strings.Contains(err.Error(), "written anew") {
 		t.Errorf("written anew: %v", err)
 	}
 

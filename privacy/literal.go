@@ -11,9 +11,9 @@ import (
 // SphereLaplace is the noise of Hamm, Cao & Belkin 2016 (Algorithm 2) and Ji & Elkan 2013 as
 // published: one real vector with density ∝ exp(−Rate·‖η‖₂).
 //
-// Proof note: no proof covers a computer. In exact real arithmetic a vector with L2 sensitivity Δ gets pure ε =
-// Rate·Δ; in floating point the output's last bits tell inputs apart. Simulation only; totals never include its
-// cost.
+// Proof note: no proof covers a computer. In exact real arithmetic a vector with L2 sensitivity Δ
+// gets pure ε = Rate·Δ; in floating point the output's last bits tell inputs apart. Simulation
+// only; totals never include its cost.
 type SphereLaplace struct{ Rate float64 }
 
 // Name stands in a simulated Published beside "rate", a float in its shortest exact decimal form.

@@ -12,8 +12,9 @@ import (
 // LaplacePaper adds independent real Laplace noise of the given scale to each count, as Iyer, Nath
 // & Sarawagi 2016 publish label counts (they project afterwards).
 //
-// Proof note: no proof covers a computer. In exact real arithmetic it is pure ε = L1/Scale; in floating point
-// the last bits tell inputs apart. Simulation only; a release can use ZeroSumLaplace.
+// Proof note: no proof covers a computer. In exact real arithmetic it is pure ε = L1/Scale; in
+// floating point the last bits tell inputs apart. Simulation only; a release can use
+// ZeroSumLaplace.
 type LaplacePaper struct{ Scale float64 }
 
 // Name stands in a simulated Published beside "scale", a float in its shortest exact decimal form.
@@ -42,13 +43,13 @@ func (m LaplacePaper) draw(s *secret, d dice) ([]int64, []float64) {
 
 func (m LaplacePaper) variance(Bound, int, int) float64 { return 2 * m.Scale * m.Scale }
 
-// DirichletPaper is the Dirichlet mechanism of Iyer, Nath & Sarawagi 2016 as published, for counts η: θ ~
-// Dirichlet(ση), with the largest σ at which max_{i≠j} P[θᵢ > Λᵢⱼ^{1/σ}·e^{ε/σ}·θⱼ] ≤ δ (Λ: see
-// dirichletPaperTail). It answers θ times the block's sum.
+// DirichletPaper is the Dirichlet mechanism of Iyer, Nath & Sarawagi 2016 as published, for counts
+// η: θ ~ Dirichlet(ση), with the largest σ at which max_{i≠j} P[θᵢ > Λᵢⱼ^{1/σ}·e^{ε/σ}·θⱼ] ≤ δ (Λ:
+// see dirichletPaperTail). It answers θ times the block's sum.
 //
-// Proof note: there is none. σ, and whether one exists at all, depend on the private counts. Neighbours have
-// different σ, and with (50,50,50,50,800) and ε = δ = .05 the true δ is above .06 (TestDirichletPaperLeaks).
-// Counts below 2, where Λ is infinite, are taken as 2. Simulation only.
+// Proof note: there is none. σ, and whether one exists at all, depend on the private counts.
+// Neighbours have different σ, and with (50,50,50,50,800) and ε = δ = .05 the true δ is above .06
+// (TestDirichletPaperLeaks). Counts below 2, where Λ is infinite, are taken as 2. Simulation only.
 type DirichletPaper struct{ Epsilon, Delta float64 }
 
 // Name stands in a simulated Published beside "epsilon" and "delta", the budget that it claims and
@@ -96,14 +97,15 @@ func (m DirichletPaper) draw(s *secret, d dice) ([]int64, []float64) {
 // variance returns 0: the real variance depends on the counts.
 func (m DirichletPaper) variance(Bound, int, int) float64 { return 0 }
 
-// SigmaFor returns the paper's σ for these counts: the largest above 10⁻⁶ that satisfies its condition, on a
-// grid of steps of one part in 10⁴. If none does, it returns 10⁻⁶, which gives nearly one random class. The
-// paper's mistake is that this σ depends on the counts.
+// SigmaFor returns the paper's σ for these counts: the largest above 10⁻⁶ that satisfies its
+// condition, on a grid of steps of one part in 10⁴. If none does, it returns 10⁻⁶, which gives
+// nearly one random class. The paper's mistake is that this σ depends on the counts.
 func (m DirichletPaper) SigmaFor(counts []float64) float64 {
 	allowed := func(sigma float64) bool {
 		for i := range counts {
 			for j := range counts {
-				if i != j && dirichletPaperTail(m.Epsilon, sigma, max(counts[i], 2), max(counts[j], 2)) > m.Delta {
+				if i != j && dirichletPaperTail(m.Epsilon, sigma, max(counts[i], 2),
+					max(counts[j], 2)) > m.Delta {
 					return false
 				}
 			}
@@ -127,15 +129,16 @@ func (m DirichletPaper) SigmaFor(counts []float64) float64 {
 	return 1e-6
 }
 
-// dirichletPaperTail is P[θᵢ > κθⱼ] = 1 − I_{κ/(1+κ)}(σηᵢ, σηⱼ) for counts ηᵢ = i and ηⱼ = j, κ = (Λe^ε)^{1/σ},
-// Λ = Γ(σηᵢ)Γ(σηⱼ)/(Γ(σηᵢ−σ)Γ(σηⱼ+σ)).
+// dirichletPaperTail is P[θᵢ > κθⱼ] = 1 − I_{κ/(1+κ)}(σηᵢ, σηⱼ) for counts ηᵢ = i and ηⱼ = j, κ =
+// (Λe^ε)^{1/σ}, Λ = Γ(σηᵢ)Γ(σηⱼ)/(Γ(σηᵢ−σ)Γ(σηⱼ+σ)).
 func dirichletPaperTail(epsilon, sigma, i, j float64) float64 {
 	gammas := func(x float64) float64 { g, _ := math.Lgamma(x); return g }
 	log := gammas(sigma*i) + gammas(sigma*j) - gammas(sigma*(i-1)) - gammas(sigma*(j+1))
 	return incompleteBeta(1/(1+math.Exp((log+epsilon)/sigma)), sigma*j, sigma*i)
 }
 
-// logGamma draws log Gamma(shape, 1), shape > 0: for small shapes Gamma itself would underflow to 0.
+// logGamma draws log Gamma(shape, 1), shape > 0: for small shapes Gamma itself would underflow to
+// 0.
 func logGamma(shape float64, rng *rand.Rand) float64 {
 	if shape >= 1 {
 		return math.Log(gamma(shape, rng))

@@ -19,7 +19,8 @@ type Mechanism interface {
 	variance(b Bound, j, n int) float64
 }
 
-// sized is a mechanism that refuses some (public) lengths, because they would take too long to draw.
+// sized is a mechanism that refuses some (public) lengths, because they would take too long to
+// draw.
 type sized interface{ fits(n int) error }
 
 func fits(m Mechanism, n int) error {
@@ -37,8 +38,8 @@ func ParametersOf(m Mechanism) map[string]string { return m.parameters() }
 // units of the vector; for urns an upper bound. It does not check that m's proof covers b.
 func VarianceOf(m Mechanism, b Bound, j, n int) float64 { return m.variance(b, j, n) }
 
-// CostOf returns the cost of m under b, from public inputs alone. Ledger.Spend charges this cost if another
-// server adds the noise. Simulated mechanisms give ErrSimulationOnly.
+// CostOf returns the cost of m under b, from public inputs alone. Ledger.Spend charges this cost if
+// another server adds the noise. Simulated mechanisms give ErrSimulationOnly.
 func CostOf(m Mechanism, b Bound) (Cost, error) {
 	if m.simulationOnly() {
 		return Cost{}, fmt.Errorf("cost of %s: %w", m.Name(), ErrSimulationOnly)

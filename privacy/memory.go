@@ -14,7 +14,8 @@ type memory struct {
 	byID    map[string]int
 }
 
-// NewMemory returns an empty journal in memory, for tests: when the program ends, charges are forgotten.
+// NewMemory returns an empty journal in memory, for tests: when the program ends, charges are
+// forgotten.
 func NewMemory() Journal { return &memory{byID: map[string]int{}} }
 
 func (m *memory) Update(ctx context.Context, fn func(Tx) error) error {
@@ -66,7 +67,8 @@ func (t *memoryTx) Append(e Entry) error {
 		return fmt.Errorf("append ledger entry: id %q is already there", e.ID)
 	}
 	if head, found, _ := t.Head(); found && e.Sequence <= head.Sequence {
-		return fmt.Errorf("append ledger entry: number %d is not above %d", e.Sequence, head.Sequence)
+		return fmt.Errorf("append ledger entry: number %d is not above %d", e.Sequence,
+			head.Sequence)
 	}
 	t.added = append(t.added, e)
 	return nil
@@ -74,6 +76,8 @@ func (t *memoryTx) Append(e Entry) error {
 
 func (t *memoryTx) After(sequence int64, n int) ([]Entry, error) {
 	all := append(slices.Clone(t.entries), t.added...)
-	i, _ := slices.BinarySearchFunc(all, sequence+1, func(e Entry, s int64) int { return int(e.Sequence - s) })
+	i, _ := slices.BinarySearchFunc(all, sequence+1, func(e Entry, s int64) int {
+		return int(e.Sequence - s)
+	})
 	return all[i:min(i+n, len(all))], nil
 }

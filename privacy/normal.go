@@ -59,8 +59,9 @@ func (g *normal) propose(d dice) (k uint64, ok bool) {
 	return k, d.decay(&g.p)
 }
 
-// keep is true with probability e^{−x·r}, r = (2k+x)/(2k+2). Count the fresh uniforms n that keep falling, x >
-// z₁ > z₂ > …, each also passing a coin of probability r. P[n ≥ j] = (xr)ʲ/j!, so P[n even] = e^{−xr}.
+// keep is true with probability e^{−x·r}, r = (2k+x)/(2k+2). Count the fresh uniforms n that keep
+// falling, x > z₁ > z₂ > …, each also passing a coin of probability r. P[n ≥ j] = (xr)ʲ/j!, so P[n
+// even] = e^{−xr}.
 func (g *normal) keep(d dice, k uint64, x *uniform) bool {
 	even := true
 	for y := x; ; even = !even {
@@ -91,13 +92,15 @@ func (g *normal) rounded(d dice, num, den *big.Int) noise {
 	}
 }
 
-// nearest returns the integer nearest to num/den·(k+x). It reveals digits of x until the integer is certain.
+// nearest returns the integer nearest to num/den·(k+x). It reveals digits of x until the integer is
+// certain.
 func (g *normal) nearest(d dice, k uint64, x *uniform, num, den *big.Int) natural {
 	// k+x lies in [low, low+1)/unit, unit = baseⁱ after i digits.
 	low, unit, base := new(big.Int).SetUint64(k), big.NewInt(1), new(big.Int).SetUint64(g.base)
 	scaled, denominator, first, last := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
 	for i := 0; ; i++ {
-		// Round num/den times either end v of the interval: ⌊(2·num·v + den)/(2·den)⌋. −1: k+x is below the upper end.
+		// Round num/den times either end v of the interval: ⌊(2·num·v + den)/(2·den)⌋. −1: k+x is
+		// below the upper end.
 		denominator.Mul(den, unit)
 		scaled.Mul(num, low).Lsh(scaled, 1).Add(scaled, denominator)
 		denominator.Lsh(denominator, 1)

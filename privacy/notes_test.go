@@ -11,7 +11,8 @@ import (
 )
 
 // noteParts must stand in the proof note of every mechanism that may be released.
-var noteParts = []string{"Proof note.", "- Neighbours", "ublic", "- Lemma", "- Numeric model", "- The caller guarantees"}
+var noteParts = []string{"Proof note.", "- Neighbours", "ublic", "- Lemma", "- Numeric model",
+	"- The caller guarantees"}
 
 // mechanismTypes returns the documentation of all types, and for each mechanism (a type with a
 // method simulationOnly) whether it is for simulation only.
@@ -33,7 +34,8 @@ func mechanismTypes(t *testing.T) (notes map[string]string, simulation map[strin
 				}
 			case *ast.FuncDecl:
 				if d.Name.Name == "simulationOnly" && d.Recv != nil {
-					simulation[d.Recv.List[0].Type.(*ast.Ident).Name] = d.Body.List[0].(*ast.ReturnStmt).Results[0].(*ast.Ident).Name == "true"
+					simulation[d.Recv.List[0].Type.(*ast.Ident).Name] =
+						d.Body.List[0].(*ast.ReturnStmt).Results[0].(*ast.Ident).Name == "true"
 				}
 			}
 		}

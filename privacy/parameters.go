@@ -28,7 +28,8 @@ func MechanismOf(name string, parameters map[string]string) (Mechanism, error) {
 	case LaplacePrior{}.Name():
 		m = LaplacePrior{r.rational("epsilon"), r.integer("prior"), r.integer("draws")}
 	case Dirichlet{}.Name():
-		m = Dirichlet{r.rational("epsilon"), r.rational("delta"), r.rational("sigma"), r.integer("prior"), r.integer("draws")}
+		m = Dirichlet{r.rational("epsilon"), r.rational("delta"), r.rational("sigma"),
+			r.integer("prior"), r.integer("draws")}
 	case RandomisedResponse{}.Name():
 		m = RandomisedResponse{int(r.integer("classes")), r.rational("keep")}
 	case SphereLaplace{}.Name():
@@ -108,7 +109,8 @@ func (r *parameterReader) float(key string) float64 {
 // done returns the first error. It also refuses extra parameters.
 func (r *parameterReader) done() error {
 	if r.err == nil && r.read != len(r.given) {
-		r.err = fmt.Errorf("mechanism %s: it has %d parameters, not %d", r.name, r.read, len(r.given))
+		r.err = fmt.Errorf("mechanism %s: it has %d parameters, not %d", r.name, r.read,
+			len(r.given))
 	}
 	return r.err
 }

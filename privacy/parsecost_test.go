@@ -16,7 +16,9 @@ func TestParseCost(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "record", "record:", "record:epsilon", "record:epsilon=", "record:epsilon=0", "record:epsilon=-1", "record:delta=1", "house:epsilon=1", "record:epsilon=x"} {
+	for _, text := range []string{"", "record", "record:", "record:epsilon", "record:epsilon=",
+		"record:epsilon=0", "record:epsilon=-1", "record:delta=1", "house:epsilon=1",
+		"record:epsilon=x"} {
 		if _, err := ParseCost(text); err == nil {
 			t.Errorf("%q is not refused", text)
 		}

@@ -2,24 +2,26 @@ package privacy
 
 import "sync"
 
-// period is a stretch of a ledger, such as a year: the charges from its begin to the next period's begin. The
-// ledger reads no clock. Its owner begins a period by an entry in the chain, so the date of a charge is as
-// durable, and as hard to change, as the charge.
+// period is a stretch of a ledger, such as a year: the charges from its begin to the next period's
+// begin. The ledger reads no clock. Its owner begins a period by an entry in the chain, so the date
+// of a charge is as durable, and as hard to change, as the charge.
 //
-// Proof note. The same filters hold a period's limit (ε,δ) as the ledger's (see rules), started from zero where
-// the period begins. A filter is valid for adaptively chosen charges given any past, so the releases of one
-// period together are (ε,δ), wherever it begins. Periods begin only in the order of their names, which is
-// checked inside the exclusive transaction: setting back a clock begins nothing and gives nothing back.
+// Proof note. The same filters hold a period's limit (ε,δ) as the ledger's (see rules), started
+// from zero where the period begins. A filter is valid for adaptively chosen charges given any
+// past, so the releases of one period together are (ε,δ), wherever it begins. Periods begin only in
+// the order of their names, which is checked inside the exclusive transaction: setting back a clock
+// begins nothing and gives nothing back.
 //
-// Reconcile charges to the current period. The entry that began the next period may be among the lost ones, so
-// the same charge also counts to a period that begins right after it.
+// Reconcile charges to the current period. The entry that began the next period may be among the
+// lost ones, so the same charge also counts to a period that begins right after it.
 type period struct {
 	mu     sync.Mutex // guards all fields below; locked only inside a journal's transaction
 	upTo   int64      // number of the last entry that was read
 	name   string     // the last period that an entry up to upTo begins, "" if none
 	before Totals     // spent before that period
 	last   []byte     // totals of the last entry
-	held   []byte     // totals before the trailing reconciliations; nil if the last entry is no reconciliation
+	// totals before the trailing reconciliations; nil if the last entry is no reconciliation
+	held []byte
 }
 
 func (p *period) find(tx Tx) error {

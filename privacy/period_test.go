@@ -18,7 +18,8 @@ func TestPeriods(t *testing.T) {
 	ctx, journal := context.Background(), NewMemory()
 	limit := map[Unit]Budget{Record: {Epsilon: 1, Delta: 1e-6}}
 	open := func() *Ledger {
-		l, err := Open(journal, Config{Limits: map[Unit]Budget{Record: {Epsilon: 1.5, Delta: 1e-6}}, PeriodLimits: limit})
+		l, err := Open(journal, Config{Limits: map[Unit]Budget{Record: {Epsilon: 1.5, Delta: 1e-6}},
+			PeriodLimits: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +52,8 @@ func TestPeriods(t *testing.T) {
 	spend("b", nil)
 	spend("b", nil) // a repeated id costs nothing
 	name, spent, err := l.Period(ctx)
-	if err != nil || name != "2026" || spent[Record].Charges != 1 || spent[Record].Rho.Cmp(addUp(new(big.Rat), big.NewRat(14, 1000))) != 0 {
+	if err != nil || name != "2026" || spent[Record].Charges != 1 ||
+		spent[Record].Rho.Cmp(addUp(new(big.Rat), big.NewRat(14, 1000))) != 0 {
 		t.Errorf("period %q, %v, spent %v", name, err, spent[Record])
 	}
 	begin("2025", "2026")

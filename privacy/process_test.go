@@ -57,7 +57,8 @@ func drawnElsewhere(t *testing.T, door string) []answer {
 	var processes []*exec.Cmd
 	var outputs []*strings.Builder
 	for range 2 {
-		c := exec.CommandContext(t.Context(), must(os.Executable()), "-test.run=^TestAnotherProcess$", "-test.count=1")
+		c := exec.CommandContext(t.Context(), must(os.Executable()),
+			"-test.run=^TestAnotherProcess$", "-test.count=1")
 		c.Env = append(os.Environ(), drawnBy+"="+door)
 		out := &strings.Builder{}
 		c.Stdout, c.Stderr = out, out
@@ -81,7 +82,8 @@ func drawnElsewhere(t *testing.T, door string) []answer {
 		each := len(values) / len(trials)
 		for i, v := range values {
 			trial := trials[i/each]
-			p := Published{Mechanism: trial.Mechanism.Name(), Parameters: trial.Mechanism.parameters(), Bound: trial.Bound, Values: v}
+			p := Published{Mechanism: trial.Mechanism.Name(),
+				Parameters: trial.Mechanism.parameters(), Bound: trial.Bound, Values: v}
 			answers = append(answers, answer{p, trial.Data[0]})
 		}
 	}
@@ -113,7 +115,8 @@ func TestLedgerHasNoStream(t *testing.T) {
 	ledger := reflect.TypeFor[Ledger]()
 	for i := range ledger.NumField() {
 		f := ledger.Field(i)
-		if f.Type.Kind() == reflect.Func || f.Type.Implements(reflect.TypeFor[io.Reader]()) || f.Type.Implements(reflect.TypeFor[dice]()) {
+		if f.Type.Kind() == reflect.Func || f.Type.Implements(reflect.TypeFor[io.Reader]()) ||
+			f.Type.Implements(reflect.TypeFor[dice]()) {
 			t.Errorf("Ledger.%s can make noise", f.Name)
 		}
 		if f.Type.Kind() == reflect.Interface && f.Type != reflect.TypeFor[Journal]() {
@@ -125,7 +128,9 @@ func TestLedgerHasNoStream(t *testing.T) {
 		t.Error("a ledger that Open made does not draw from the system")
 	}
 	seeded := Simulation(1)
-	p := must(seeded.Release(t.Context(), "a", must(NewSensitive([]int64{1}, Bound{Unit: Record, L1: 1})), DiscreteLaplace{Scale: big.NewRat(1, 1)}))
+	p := must(seeded.Release(t.Context(), "a",
+		must(NewSensitive([]int64{1}, Bound{Unit: Record, L1: 1})),
+		DiscreteLaplace{Scale: big.NewRat(1, 1)}))
 	if !p.Simulated || seeded.dice("a").(*exactDice).stream == (system{}) {
 		t.Error("a simulation draws from the system, or does not say that it is one")
 	}
@@ -151,7 +156,8 @@ func TestNothingReplacesTheSystemsRandomness(t *testing.T) {
 	for name, body := range map[string]string{
 		"assigned": "rand.Reader = nil", "one of two": "_, rand.Reader = 1, nil", "by address": "p := &rand.Reader; *p = nil",
 	} {
-		if len(replacements(t, "x.go", "package x\nimport \"crypto/rand\"\nfunc f() { "+body+" }")) != 1 {
+		if len(replacements(t, "x.go",
+			"package x\nimport \"crypto/rand\"\nfunc f() { "+body+" }")) != 1 {
 			t.Errorf("%s: not found", name)
 		}
 	}

@@ -28,8 +28,8 @@ type Published struct {
 // Len counts the coordinates, whichever of Values, Reals and Residues holds them.
 func (p Published) Len() int { return max(len(p.Values), len(p.Reals), len(p.Residues)) }
 
-// Variance returns the public variance of the noise on coordinate j. It panics if j is out of range or
-// if no ledger built p.
+// Variance returns the public variance of the noise on coordinate j. It panics if j is out of range
+// or if no ledger built p.
 func (p Published) Variance(j int) float64 {
 	if j < 0 || j >= p.Len() {
 		panic(fmt.Sprintf("privacy: variance of coordinate %d of %d", j, p.Len()))

@@ -12,11 +12,13 @@ import (
 func weightedRelease() Published {
 	b := Bound{Unit: Record, L2sq: 20, Weight: []int64{5, 5, 5, 1, 1, 9}, PerParty: 7, Cells: 2}
 	s := must(NewSensitive([]int64{1, -2, 3, 1 << 40, math.MaxInt64, 0}, b))
-	return must(must(Open(NewMemory(), Config{})).Release(ctx, "é/1", s, must(CalibrateGaussian(b, Budget{1, 1e-6}))))
+	return must(must(Open(NewMemory(), Config{})).Release(ctx, "é/1", s,
+		must(CalibrateGaussian(b, Budget{1, 1e-6}))))
 }
 
 func TestPublishedRoundTrip(t *testing.T) {
-	laplaced := must(must(Open(NewMemory(), Config{})).Release(ctx, "l", counts(4, 5), laplace(0.1)))
+	laplaced := must(must(Open(NewMemory(), Config{})).Release(ctx, "l", counts(4, 5),
+		laplace(0.1)))
 	for _, p := range []Published{weightedRelease(), laplaced} {
 		data := must(p.MarshalBinary())
 		back, err := ParsePublished(data)
@@ -107,7 +109,8 @@ func TestPublishedIsCompact(t *testing.T) {
 		b.Weight[j] = 1<<20 - int64(j/10)
 	}
 	m := DiscreteGaussian{Variance: new(big.Rat).SetInt64(768000 << 20)}
-	p := must(must(Open(NewMemory(), Config{})).Release(ctx, "big", must(NewSensitive(make([]int64, n), b)), m))
+	p := must(must(Open(NewMemory(), Config{})).Release(ctx, "big",
+		must(NewSensitive(make([]int64, n), b)), m))
 	if got := len(must(p.MarshalBinary())); got > 3*n {
 		t.Errorf("%d bytes for %d cells", got, n)
 	}
@@ -115,14 +118,17 @@ func TestPublishedIsCompact(t *testing.T) {
 
 func FuzzParsePublished(f *testing.F) {
 	f.Add(must(weightedRelease().MarshalBinary()))
-	f.Add(must(must(must(Open(NewMemory(), Config{})).Release(ctx, "l", counts(4, 5), laplace(0.1))).MarshalBinary()))
+	f.Add(must(must(must(Open(NewMemory(), Config{})).Release(ctx, "l", counts(4, 5),
+		laplace(0.1))).MarshalBinary()))
 	for _, name := range []string{"laplace", "gaussian", "dirichlet", "laplace-prior"} {
 		m := must(CalibrateCounts(name, CountTerms{Label, 3, 50, Budget{1, 1e-3}}))
 		s := must(NewSensitive([]int64{10, 20, 20}, CountBound(Label, 3)))
-		f.Add(must(must(must(Open(NewMemory(), Config{})).Release(ctx, name, s, m)).MarshalBinary()))
+		f.Add(must(must(must(Open(NewMemory(), Config{})).Release(ctx, name, s,
+			m)).MarshalBinary()))
 	}
 	share := must(NewShare([]Residue{{1, 2}, {3, 4}}, Bound{Unit: Record, L1: 1}))
-	f.Add(must(must(must(Open(NewMemory(), Config{})).Release(ctx, "share", share, laplace(1))).MarshalBinary()))
+	f.Add(must(must(must(Open(NewMemory(), Config{})).Release(ctx, "share", share,
+		laplace(1))).MarshalBinary()))
 	f.Add([]byte{1})
 	f.Add(append(make([]byte, 33), fmt.Appendf([]byte{60}, `{"values":9000000000000000000,"runs":9000000000000000000}`)...))
 	f.Fuzz(func(t *testing.T, data []byte) {

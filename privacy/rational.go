@@ -19,8 +19,8 @@ func upper(x *big.Rat) float64 {
 
 func power(k uint) *big.Rat { return new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), k)) }
 
-// roundUp returns the least n/2ᵏ ≥ x > 0, with the smallest k ≥ 0 that leaves n at least 21 bits. The result is
-// below x·(1+2⁻²⁰) and quick to sample with.
+// roundUp returns the least n/2ᵏ ≥ x > 0, with the smallest k ≥ 0 that leaves n at least 21 bits.
+// The result is below x·(1+2⁻²⁰) and quick to sample with.
 func roundUp(x *big.Rat) *big.Rat {
 	k := max(0, 21-(x.Num().BitLen()-x.Denom().BitLen()))
 	den := new(big.Int).Lsh(big.NewInt(1), uint(k))

@@ -13,12 +13,13 @@ func TestUpper(t *testing.T) {
 		x    *big.Rat
 		want float64
 	}{
-		"nothing":             {new(big.Rat), 0},
-		"a float64":           {rational(.1), .1},
-		"a little more":       {new(big.Rat).Add(rational(.1), tiny), math.Nextafter(.1, 1)},
-		"a little less":       {new(big.Rat).Sub(rational(.1), tiny), .1},
-		"a third":             {big.NewRat(1, 3), math.Nextafter(1./3, 1)}, // Float64 rounds 1/3 down
-		"a tenth":             {big.NewRat(1, 10), .1},                     // and 1/10 up
+		"nothing":       {new(big.Rat), 0},
+		"a float64":     {rational(.1), .1},
+		"a little more": {new(big.Rat).Add(rational(.1), tiny), math.Nextafter(.1, 1)},
+		"a little less": {new(big.Rat).Sub(rational(.1), tiny), .1},
+		// Float64 rounds 1/3 down
+		"a third":             {big.NewRat(1, 3), math.Nextafter(1./3, 1)},
+		"a tenth":             {big.NewRat(1, 10), .1}, // and 1/10 up
 		"below the smallest":  {new(big.Rat).Inv(power(2000)), math.SmallestNonzeroFloat64},
 		"the largest":         {rational(math.MaxFloat64), math.MaxFloat64},
 		"beyond the largest":  {power(1024), math.Inf(1)},

@@ -47,7 +47,8 @@ func (l *Ledger) Reconcile(ctx context.Context, lost []Cost, lines []Line) error
 		for _, c := range r.all() {
 			totals = totals.Plus(c)
 		}
-		e := Entry{Sequence: l.config.LastSequence + 1, Kind: KindReconcile, Request: sha256.Sum256(body)}
+		e := Entry{Sequence: l.config.LastSequence + 1, Kind: KindReconcile,
+			Request: sha256.Sum256(body)}
 		e.ID = fmt.Sprintf("reconcile/%d", e.Sequence)
 		return l.append(tx, head, &e, totals, func(int64) ([]byte, error) { return body, nil })
 	})

@@ -8,7 +8,8 @@ import (
 
 // answer returns the answer stored under an id, or makes it. A reservation of the same id and
 // terms pays for a new answer; without one, the answer is charged.
-func (l *Ledger) answer(tx Tx, id string, request asked, c Cost, body func(int64) ([]byte, error)) (Entry, error) {
+func (l *Ledger) answer(tx Tx, id string, request asked, c Cost,
+	body func(int64) ([]byte, error)) (Entry, error) {
 	held, found, err := tx.Find(id)
 	if err != nil {
 		return Entry{}, err
@@ -20,7 +21,8 @@ func (l *Ledger) answer(tx Tx, id string, request asked, c Cost, body func(int64
 	switch {
 	case err != nil:
 		return Entry{}, err
-	case held.Request != request.under(held.Salt), found && (e.Kind != KindAnswer || e.Request != held.Request):
+	case held.Request != request.under(held.Salt), found &&
+		(e.Kind != KindAnswer || e.Request != held.Request):
 		return Entry{}, ErrConflict
 	case found:
 		return e, nil
@@ -29,7 +31,8 @@ func (l *Ledger) answer(tx Tx, id string, request asked, c Cost, body func(int64
 	if err != nil {
 		return Entry{}, err
 	}
-	e = Entry{Sequence: head.Sequence + 1, ID: answerID + id, Kind: KindAnswer, Request: held.Request, Salt: held.Salt}
+	e = Entry{Sequence: head.Sequence + 1, ID: answerID + id, Kind: KindAnswer,
+		Request: held.Request, Salt: held.Salt}
 	err = l.append(tx, head, &e, totals, body)
 	return e, err
 }
@@ -44,7 +47,8 @@ func (l *Ledger) answer(tx Tx, id string, request asked, c Cost, body func(int64
 // nothing. If the commit's fate is unknown, ask again with the same id.
 //
 // No error depends on the values.
-func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanism) (Published, error) {
+func (l *Ledger) Release(ctx context.Context, id string, s Sensitive,
+	m Mechanism) (Published, error) {
 	fail := func(err error) (Published, error) {
 		return Published{}, fmt.Errorf("release %q: %w", id, err)
 	}
@@ -65,16 +69,17 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanis
 	draft := l.draft(id, Terms{Mechanism: m, Bound: s.Bound()}, cost)
 	var out Published
 	err = l.journal.Update(ctx, func(tx Tx) error {
-		e, err := l.answer(tx, id, requestOf(draft, secret.shape(), secret.source), cost, func(sequence int64) ([]byte, error) {
-			answer := draft
-			answer.Sequence = sequence
-			if secret.residues != nil {
-				answer.Residues = drawShare(m, secret, l.dice(id))
+		e, err := l.answer(tx, id, requestOf(draft, secret.shape(), secret.source), cost,
+			func(sequence int64) ([]byte, error) {
+				answer := draft
+				answer.Sequence = sequence
+				if secret.residues != nil {
+					answer.Residues = drawShare(m, secret, l.dice(id))
+					return encodePublished(answer), nil
+				}
+				answer.Values, answer.Reals = m.draw(secret, l.dice(id))
 				return encodePublished(answer), nil
-			}
-			answer.Values, answer.Reals = m.draw(secret, l.dice(id))
-			return encodePublished(answer), nil
-		})
+			})
 		if err != nil {
 			return err
 		}
@@ -115,7 +120,9 @@ func (l *Ledger) Spend(ctx context.Context, id string, c Cost) error {
 		return fmt.Errorf("spend %q: %w", id, err)
 	}
 	err = l.journal.Update(ctx, func(tx Tx) error {
-		_, err := l.enter(tx, id, KindCharge, asked{terms: body}, c, func(int64) ([]byte, error) { return body, nil })
+		_, err := l.enter(tx, id, KindCharge, asked{terms: body}, c, func(int64) ([]byte, error) {
+			return body, nil
+		})
 		return err
 	})
 	if err != nil {

@@ -7,12 +7,13 @@ import (
 	"slices"
 )
 
-// asked is a caller's request under an id. The entry holds its digest: asking for anything else under the same
-// id is ErrConflict, without a draw.
+// asked is a caller's request under an id. The entry holds its digest: asking for anything else
+// under the same id is ErrConflict, without a draw.
 //
-// The terms are public. The source may be a digest of private bytes, such as the exact contributions in a sum.
-// Anyone could test guesses against a bare digest, so the entry stores SHA-256 over the terms and SHA-256(salt
-// ‖ source). The salt has 256 random bits and is only in the journal; a line reveals nothing about the source.
+// The terms are public. The source may be a digest of private bytes, such as the exact
+// contributions in a sum. Anyone could test guesses against a bare digest, so the entry stores
+// SHA-256 over the terms and SHA-256(salt ‖ source). The salt has 256 random bits and is only in
+// the journal; a line reveals nothing about the source.
 type asked struct {
 	terms  []byte
 	source Digest // zero if nothing is asked beyond the terms
@@ -26,7 +27,8 @@ func (a asked) under(salt [32]byte) [32]byte {
 	return sha256.Sum256(slices.Concat(a.terms, hidden[:]))
 }
 
-// salt returns a new salt if there is a source to hide. A simulation uses none, because it must repeat.
+// salt returns a new salt if there is a source to hide. A simulation uses none, because it must
+// repeat.
 func (a asked) salt(simulated bool) (salt [32]byte) {
 	if a.source != (Digest{}) && !simulated {
 		rand.Read(salt[:])
@@ -34,7 +36,8 @@ func (a asked) salt(simulated bool) (salt [32]byte) {
 	return salt
 }
 
-// requestOf returns the request for a draft: everything in the draft except values and sequence number.
+// requestOf returns the request for a draft: everything in the draft except values and sequence
+// number.
 func requestOf(draft Published, shape string, source Digest) asked {
 	return asked{append(encodePublished(draft), shape...), source}
 }

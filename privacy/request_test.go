@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestSourceIsATerm: an id released for one source is a conflict for another source, without a draw.
+// TestSourceIsATerm: an id released for one source is a conflict for another source, without a
+// draw.
 func TestSourceIsATerm(t *testing.T) {
 	j := NewMemory()
 	l := must(Open(j, Config{}))
@@ -22,7 +23,8 @@ func TestSourceIsATerm(t *testing.T) {
 		}
 	}
 	again := must(Open(j, Config{})) // another process
-	if got := must(again.Release(ctx, "a", counts(-1, 0).From(eight), laplace(1))); !reflect.DeepEqual(got, first) {
+	if got := must(again.Release(ctx, "a", counts(-1, 0).From(eight),
+		laplace(1))); !reflect.DeepEqual(got, first) {
 		t.Errorf("answered %+v, then %+v", first, got)
 	}
 	if got := must(Verify(ctx, j))[Record].Charges; got != 1 {
@@ -32,11 +34,13 @@ func TestSourceIsATerm(t *testing.T) {
 	terms := Terms{Mechanism: laplace(1), Bound: countsBound(), Length: 2, Source: eight}
 	ok(l.Reserve(ctx, "b", terms))
 	ok(l.Reserve(ctx, "b", terms))
-	if _, err := l.Release(ctx, "b", counts(1, 2).From(seven), laplace(1)); !errors.Is(err, ErrConflict) {
+	if _, err := l.Release(ctx, "b", counts(1, 2).From(seven), laplace(1)); !errors.Is(err,
+		ErrConflict) {
 		t.Errorf("a reservation for another source: %v, want ErrConflict", err)
 	}
 	drawn := must(l.Release(ctx, "b", counts(1, 2).From(eight), laplace(1)))
-	if got := must(l.Release(ctx, "b", counts(1, 2).From(eight), laplace(1))); !reflect.DeepEqual(got, drawn) {
+	if got := must(l.Release(ctx, "b", counts(1, 2).From(eight),
+		laplace(1))); !reflect.DeepEqual(got, drawn) {
 		t.Errorf("answered %+v, then %+v", drawn, got)
 	}
 	if err := l.Reserve(ctx, "b", terms); err != nil {

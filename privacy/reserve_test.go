@@ -47,7 +47,8 @@ func TestReserve(t *testing.T) {
 	}
 	again := must(Open(j, Config{})) // the process died in between
 	first := must(again.Release(ctx, "a", counts(10, 20), laplace(1)))
-	if next := must(l.Release(ctx, "a", counts(-5, 99), laplace(1))); !reflect.DeepEqual(first, next) {
+	if next := must(l.Release(ctx, "a", counts(-5, 99), laplace(1))); !reflect.DeepEqual(first,
+		next) {
 		t.Errorf("answered %+v, then %+v", first, next)
 	}
 	if err := l.Reserve(ctx, "a", countsTerms(1, 2)); err != nil {
@@ -58,11 +59,13 @@ func TestReserve(t *testing.T) {
 		t.Errorf("spent %+v, want the one cost %v", got, first.Cost.Pure)
 	}
 	charge, found, err := l.Line(ctx, "a")
-	if err != nil || !found || charge.Kind != KindReservation || len(charge.Costs) != 1 || !charge.Costs[0].Equal(first.Cost) {
+	if err != nil || !found || charge.Kind != KindReservation || len(charge.Costs) != 1 ||
+		!charge.Costs[0].Equal(first.Cost) {
 		t.Errorf("line of the id: %+v, %v, want the charge", charge, err)
 	}
 	answer, found, err := l.Line(ctx, answerID+"a")
-	if err != nil || !found || answer.Answers(first) != nil || len(answer.Costs) != 0 || answer.Request != charge.Request {
+	if err != nil || !found || answer.Answers(first) != nil || len(answer.Costs) != 0 ||
+		answer.Request != charge.Request {
 		t.Errorf("line of the answer: %+v, %v: %v", answer, err, answer.Answers(first))
 	}
 	parsed, err := ParsePublished(must(first.MarshalBinary()))
@@ -134,7 +137,8 @@ func upTo(t interface{ Fatal(...any) }, j Journal, n int) Journal {
 }
 
 // TestReservePutBack: a ledger rolled back to between a reservation and its answer draws no
-// second answer before it is reconciled. The reconciliation charges for the lost answer although nobody names it.
+// second answer before it is reconciled. The reconciliation charges for the lost answer although
+// nobody names it.
 func TestReservePutBack(t *testing.T) {
 	j := NewMemory()
 	l := must(Open(j, Config{}))
@@ -142,7 +146,8 @@ func TestReservePutBack(t *testing.T) {
 	first := must(l.Release(ctx, "a", counts(10, 20), laplace(1)))
 	back := upTo(t, j, 1)
 	behind := must(Open(back, Config{LastSequence: first.Sequence}))
-	if err := second(behind.Release(ctx, "a", counts(10, 20), laplace(1))); !errors.Is(err, ErrBehind) {
+	if err := second(behind.Release(ctx, "a", counts(10, 20), laplace(1))); !errors.Is(err,
+		ErrBehind) {
 		t.Fatalf("a second answer: %v, want ErrBehind", err)
 	}
 	if err := behind.Reconcile(ctx, nil, nil); err != nil {
@@ -150,7 +155,8 @@ func TestReservePutBack(t *testing.T) {
 	}
 	again := must(behind.Release(ctx, "a", counts(10, 20), laplace(1)))
 	totals := must(Verify(ctx, back))
-	if want := new(big.Rat).Add(first.Cost.Pure, again.Cost.Pure); totals[Record].Pure.Cmp(want) != 0 {
+	if want := new(big.Rat).Add(first.Cost.Pure,
+		again.Cost.Pure); totals[Record].Pure.Cmp(want) != 0 {
 		t.Errorf("two answers are charged %v, want %v", totals[Record].Pure, want)
 	}
 }
@@ -174,7 +180,8 @@ func TestChainOfReservations(t *testing.T) {
 		next := lines[2]
 		next.Sequence, next.Prev, next.Totals = last.Sequence+1, last.Hash, last.Totals
 		change(&next)
-		next.Hash = sealOf(next.Sequence, next.ID, next.Kind, next.Request, next.Body, must(encodeTotals(next.Totals)), next.Prev)
+		next.Hash = sealOf(next.Sequence, next.ID, next.Kind, next.Request, next.Body,
+			must(encodeTotals(next.Totals)), next.Prev)
 		return chain.Follow(next)
 	}
 	if err := forged(lines[:2], func(*Line) {}); err != nil {
@@ -209,9 +216,10 @@ func reconciledWith(costs []Cost) func(*Line) {
 	}
 }
 
-// TestAnswersArePaid: after any order of reservations, releases, one rollback and one reconciliation,
-// the charges cover all answers ever drawn. The caller names answers that were lost together with their
-// reservation, as an agent that knows its studies can; it does not name other lost answers.
+// TestAnswersArePaid: after any order of reservations, releases, one rollback and one
+// reconciliation, the charges cover all answers ever drawn. The caller names answers that were lost
+// together with their reservation, as an agent that knows its studies can; it does not name other
+// lost answers.
 func TestAnswersArePaid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := NewMemory()
@@ -222,7 +230,8 @@ func TestAnswersArePaid(t *testing.T) {
 			for range rapid.IntRange(0, 12).Draw(t, "steps") {
 				id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "id")
 				if rapid.Bool().Draw(t, "reserve") {
-					if err := l.Reserve(ctx, id, countsTerms(1, 2)); err != nil && !errors.Is(err, ErrConflict) {
+					if err := l.Reserve(ctx, id, countsTerms(1, 2)); err != nil &&
+						!errors.Is(err, ErrConflict) {
 						t.Fatal(err)
 					}
 					continue

@@ -7,21 +7,25 @@ import (
 	"math/big"
 )
 
-// RandomisedResponse releases classes: coordinate j holds one of 0, …, K−1, K = Classes. It is published
-// unchanged with probability p = Keep, else as one of the other classes, each with probability q = (1−p)/(K−1).
-// Any other value means "no label" and is published as a uniform class.
+// RandomisedResponse releases classes: coordinate j holds one of 0, …, K−1, K = Classes. It is
+// published unchanged with probability p = Keep, else as one of the other classes, each with
+// probability q = (1−p)/(K−1). Any other value means "no label" and is published as a uniform
+// class.
 //
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: p, K, bound, length.
-//   - Lemma: for every published class z, P[z | v] is p, q or, without a label, 1/K. As p + (K−1)q = 1 and p ≥
-//     1/K, q ≤ 1/K ≤ p: the probabilities of two values differ by a factor of at most p/q. Coordinates are
-//     independent, so a unit that changes at most Cells of them gets pure ε = Cells·log(p/q).
-//   - Numeric model: p is rational and drawn exactly, by comparing uniform bits with its digits; q is drawn by
-//     an integer below K−1. Only the logarithm is irrational: the cost is the least multiple of 2⁻⁴⁸ that is
-//     provably not below it (logAbove). A draw consumes its randomness in the same way whatever the value.
+//   - Lemma: for every published class z, P[z | v] is p, q or, without a label, 1/K. As p + (K−1)q
+//     = 1 and p ≥ 1/K, q ≤ 1/K ≤ p: the probabilities of two values differ by a factor of at most
+//     p/q. Coordinates are independent, so a unit that changes at most Cells of them gets pure ε =
+//     Cells·log(p/q).
+//   - Numeric model: p is rational and drawn exactly, by comparing uniform bits with its digits; q
+//     is drawn by an integer below K−1. Only the logarithm is irrational: the cost is the least
+//     multiple of 2⁻⁴⁸ that is provably not below it (logAbove). A draw consumes its randomness in
+//     the same way whatever the value.
 //   - The caller guarantees Cells: one label is one coordinate.
 //
-// The exponential mechanism on a whole vector of labels is the same mechanism; see CalibrateExponential.
+// The exponential mechanism on a whole vector of labels is the same mechanism; see
+// CalibrateExponential.
 type RandomisedResponse struct {
 	Classes int      // K
 	Keep    *big.Rat // p, in (1/K, 1)
@@ -33,8 +37,9 @@ const maxResponseClasses = 256
 // responseBits is the precision of a calibrated p. Rounding to it moves ε ≤ 8 by less than 2⁻⁴⁸.
 const responseBits = 60
 
-// CalibrateResponse calibrates randomised response, the mechanism "rr". It returns the largest multiple of 2⁻⁶⁰
-// for p at which releasing one label is pure ε: e^ε/(e^ε+K−1), rounded towards 1/K.
+// CalibrateResponse calibrates randomised response, the mechanism "rr". It returns the largest
+// multiple of 2⁻⁶⁰ for p at which releasing one label is pure ε: e^ε/(e^ε+K−1), rounded towards
+// 1/K.
 func CalibrateResponse(classes int, epsilon float64) (RandomisedResponse, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return RandomisedResponse{}, fmt.Errorf("calibrate randomised response: %w", err)
@@ -47,20 +52,23 @@ func CalibrateResponse(classes int, epsilon float64) (RandomisedResponse, error)
 	p.Quo(odds, p.Add(odds, p)) // increases with odds, so rounding odds down rounds p down
 	n := new(big.Int).Lsh(p.Num(), responseBits)
 	n.Quo(n, p.Denom())
-	m := RandomisedResponse{Classes: classes, Keep: new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), responseBits))}
+	m := RandomisedResponse{Classes: classes,
+		Keep: new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), responseBits))}
 	if err := m.check(); err != nil {
 		return RandomisedResponse{}, fmt.Errorf("calibrate randomised response: epsilon %g is too small to tell %d classes apart: %w", epsilon, classes, err)
 	}
 	return m, nil
 }
 
-// CalibrateExponential is "em" as published (Bi & Suppakitpaisarn 2022): the exponential mechanism over all
-// vectors of n labels with quality n − Hamming(v, z), of sensitivity 1, so P[z | v] ∝ e^{ε(n−Hamming(v,z))/2}.
+// CalibrateExponential is "em" as published (Bi & Suppakitpaisarn 2022): the exponential mechanism
+// over all vectors of n labels with quality n − Hamming(v, z), of sensitivity 1, so P[z | v] ∝
+// e^{ε(n−Hamming(v,z))/2}.
 //
-// Identity: EM(ε) = RR(ε/2), exactly, for every n and K. With t = e^{ε/2} the weight is Πⱼ t^{[zⱼ = vⱼ]}, a
-// product over the labels, so its sum over all z is (t+K−1)ⁿ, whatever v is. Hence the labels are independent,
-// each kept with probability t/(t+K−1). As the normaliser is the same for all data, the exponential mechanism's
-// factor of two for it is not needed: a release really spends ε/2, which is its cost here.
+// Identity: EM(ε) = RR(ε/2), exactly, for every n and K. With t = e^{ε/2} the weight is Πⱼ t^{[zⱼ =
+// vⱼ]}, a product over the labels, so its sum over all z is (t+K−1)ⁿ, whatever v is. Hence the
+// labels are independent, each kept with probability t/(t+K−1). As the normaliser is the same for
+// all data, the exponential mechanism's factor of two for it is not needed: a release really spends
+// ε/2, which is its cost here.
 func CalibrateExponential(classes int, epsilon float64) (RandomisedResponse, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return RandomisedResponse{}, fmt.Errorf("calibrate exponential mechanism: %w", err)
@@ -82,7 +90,8 @@ func (m RandomisedResponse) check() error {
 	if m.Classes < 2 || m.Classes > maxResponseClasses {
 		return fmt.Errorf("check randomised response: %d classes, give 2 to %d", m.Classes, maxResponseClasses)
 	}
-	if m.Keep == nil || m.Keep.Cmp(big.NewRat(1, int64(m.Classes))) <= 0 || m.Keep.Cmp(big.NewRat(1, 1)) >= 0 {
+	if m.Keep == nil || m.Keep.Cmp(big.NewRat(1, int64(m.Classes))) <= 0 ||
+		m.Keep.Cmp(big.NewRat(1, 1)) >= 0 {
 		return fmt.Errorf("check randomised response: the probability to keep a label must lie between 1/%d and 1", m.Classes)
 	}
 	if m.Keep.Denom().BitLen() > 63 {

@@ -49,7 +49,8 @@ func powerOf(x *big.Rat, n int) *big.Rat {
 // TestExponentialIsResponse checks the identity in exact rationals, over all inputs and outputs.
 // t stands for e^{ε/2}.
 func TestExponentialIsResponse(t *testing.T) {
-	for _, c := range []struct{ n, classes int }{{1, 2}, {2, 2}, {5, 2}, {1, 3}, {3, 3}, {2, 5}, {3, 4}} {
+	for _, c := range []struct{ n, classes int }{{1, 2}, {2, 2}, {5, 2}, {1, 3}, {3, 3}, {2, 5},
+		{3, 4}} {
 		for _, odds := range []*big.Rat{big.NewRat(21, 20), big.NewRat(5, 3), big.NewRat(7, 1)} {
 			all := vectors(c.n, c.classes)
 			keep := new(big.Rat).Add(odds, big.NewRat(int64(c.classes-1), 1))
@@ -98,7 +99,8 @@ func TestResponseLaw(t *testing.T) {
 				for _, z := range all {
 					want := math.Exp(epsilon*float64(c.n-hamming(v, z))) / total
 					if got := laws[key(v)][key(z)]; math.Abs(got-want) > 1e-12 {
-						t.Errorf("%d classes, ε %g: P[%v|%v] = %.14f, want %.14f", c.classes, epsilon, z, v, got, want)
+						t.Errorf("%d classes, ε %g: P[%v|%v] = %.14f, want %.14f", c.classes,
+							epsilon, z, v, got, want)
 					}
 				}
 			}
@@ -126,7 +128,8 @@ func TestResponseLaw(t *testing.T) {
 	}
 }
 
-// recursion computes the paper's sampler: log P[q = i], by its recursion over the number of kept labels.
+// recursion computes the paper's sampler: log P[q = i], by its recursion over the number of kept
+// labels.
 func recursion(n, classes int, epsilon float64) []float64 {
 	k := math.Log(float64(classes - 1))
 	log := make([]float64, n+1)
@@ -181,13 +184,16 @@ func TestCalibrateResponse(t *testing.T) {
 			m := must(CalibrateResponse(classes, epsilon))
 			cost := must(CostOf(m, Bound{Unit: Label, L1: 1, Cells: 1}))
 			if cost.Pure.Cmp(rational(epsilon)) > 0 {
-				t.Errorf("%d classes, epsilon %g spends %s", classes, epsilon, cost.Pure.FloatString(15))
+				t.Errorf("%d classes, epsilon %g spends %s", classes, epsilon,
+					cost.Pure.FloatString(15))
 			}
 			want := math.Exp(epsilon) / (math.Exp(epsilon) + float64(classes-1))
 			if got := m.KeepProbability(); math.Abs(got-want) > 1e-14 {
-				t.Errorf("%d classes, epsilon %g: keep %.16f, want %.16f", classes, epsilon, got, want)
+				t.Errorf("%d classes, epsilon %g: keep %.16f, want %.16f", classes, epsilon, got,
+					want)
 			}
-			exact := new(big.Rat).Mul(m.Keep, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), responseBits)))
+			exact := new(big.Rat).Mul(m.Keep,
+				new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), responseBits)))
 			if !exact.IsInt() {
 				t.Errorf("keep %s is not on the lattice", m.Keep)
 			}
@@ -207,7 +213,8 @@ func TestCalibrateResponse(t *testing.T) {
 		}
 	}
 	m := must(CalibrateResponse(2, 1))
-	for name, b := range map[string]Bound{"no cells": {Unit: Label, L1: 1}, "weights": {Unit: Label, L1: 1, Cells: 1, Weight: []int64{2}}} {
+	for name, b := range map[string]Bound{"no cells": {Unit: Label, L1: 1},
+		"weights": {Unit: Label, L1: 1, Cells: 1, Weight: []int64{2}}} {
 		if _, err := CostOf(m, b); !errors.Is(err, ErrUnproven) {
 			t.Errorf("%s: %v, want ErrUnproven", name, err)
 		}
@@ -216,7 +223,8 @@ func TestCalibrateResponse(t *testing.T) {
 
 // TestLogAbove: the result is never below the logarithm, and above it by less than 2⁻⁴⁷.
 func TestLogAbove(t *testing.T) {
-	for _, r := range []*big.Rat{big.NewRat(1, 1), big.NewRat(3, 2), big.NewRat(1<<50+1, 1<<50), big.NewRat(1<<60, 3)} {
+	for _, r := range []*big.Rat{big.NewRat(1, 1), big.NewRat(3, 2), big.NewRat(1<<50+1, 1<<50),
+		big.NewRat(1<<60, 3)} {
 		e, _ := logAbove(r).Float64()
 		x, _ := r.Float64()
 		if want := math.Log(x); e < want-1e-15 || e > want+0x1p-47 {
@@ -248,11 +256,13 @@ func TestResponsePublished(t *testing.T) {
 	if want := 0.5 * 0.5; p.Variance(0) < want { // far above: few labels are kept
 		t.Errorf("variance %g", p.Variance(0))
 	}
-	if _, err := l.Release(ctx, "again", must(NewSensitive([]int64{0}, b)), m); !errors.Is(err, ErrBudget) {
+	if _, err := l.Release(ctx, "again", must(NewSensitive([]int64{0}, b)), m); !errors.Is(err,
+		ErrBudget) {
 		t.Errorf("a second release of the same labels: %v", err)
 	}
 	record := must(Open(NewMemory(), Config{Limits: map[Unit]Budget{Record: {Epsilon: 9}}}))
-	if _, err := record.Release(ctx, "labels", must(NewSensitive([]int64{0}, b)), m); !errors.Is(err, ErrUnproven) {
+	if _, err := record.Release(ctx, "labels", must(NewSensitive([]int64{0}, b)),
+		m); !errors.Is(err, ErrUnproven) {
 		t.Errorf("labels under a limit for records: %v, want ErrUnproven", err)
 	}
 	for name, parameters := range map[string]map[string]string{
@@ -270,7 +280,8 @@ func TestResponsePublished(t *testing.T) {
 
 func TestGuidance(t *testing.T) {
 	// Smallest odd n for levels .95, .99 and .999.
-	for epsilon, want := range map[float64][3]int{0.1: {4329, 8661, 15281}, 0.5: {175, 347, 613}, 1: {45, 87, 155}} {
+	for epsilon, want := range map[float64][3]int{0.1: {4329, 8661, 15281}, 0.5: {175, 347, 613},
+		1: {45, 87, 155}} {
 		keep := must(CalibrateExponential(2, epsilon)).KeepProbability()
 		for i, level := range []float64{0.95, 0.99, 0.999} {
 			if got := LabelsFor(keep, level); got != want[i] {
@@ -290,7 +301,8 @@ func TestGuidance(t *testing.T) {
 			}
 		}
 	}
-	if LabelsFor(0.5, 0.95) != 0 || LabelsFor(0.4, 0.95) != 0 || LabelsFor(0.96, 0.95) != 1 || MostKept(0, 0.6) != 1 {
+	if LabelsFor(0.5, 0.95) != 0 || LabelsFor(0.4, 0.95) != 0 || LabelsFor(0.96, 0.95) != 1 ||
+		MostKept(0, 0.6) != 1 {
 		t.Error("edges of the guidance")
 	}
 }

@@ -26,7 +26,8 @@ func TestNormalProposal(t *testing.T) {
 	}
 	counts := 1 - got[result{}]
 	for k := range uint64(9) {
-		if want := math.Exp(-float64(k*k)/2) / total; math.Abs(got[result{k, true}]/counts-want) > 1e-13 {
+		if want := math.Exp(-float64(k*k)/2) / total; math.Abs(got[result{k,
+			true}]/counts-want) > 1e-13 {
 			t.Errorf("P(%d) = %.15f, want %.15f", k, got[result{k, true}]/counts, want)
 		}
 	}
@@ -45,7 +46,8 @@ func TestNormalKeepLaw(t *testing.T) {
 					return g.keep(d, k, &uniform{[]uint64{digit}})
 				})
 				r := (2*float64(k) + float64(digit)/float64(n)) / (2*float64(k) + 2)
-				if want := math.Pow(1-r/float64(n), float64(digit)); math.Abs(got[true]-want) > 1e-13 {
+				if want := math.Pow(1-r/float64(n),
+					float64(digit)); math.Abs(got[true]-want) > 1e-13 {
 					t.Errorf("P[keep(%d, %d/%d)] = %.15f, want %.15f", k, digit, n, got[true], want)
 				}
 			}
@@ -72,7 +74,8 @@ func TestRoundingIsExact(t *testing.T) {
 		g := &normal{base: 16}
 		y := g.nearest(scripted(), c.k, &uniform{c.digits}, big.NewInt(c.num), big.NewInt(c.den))
 		if y.low != c.want || y.high != 0 {
-			t.Errorf("%d/%d·(%d+0.%v) rounds to %d, want %d", c.num, c.den, c.k, c.digits, y.low, c.want)
+			t.Errorf("%d/%d·(%d+0.%v) rounds to %d, want %d", c.num, c.den, c.k, c.digits, y.low,
+				c.want)
 		}
 	}
 }
@@ -106,8 +109,9 @@ func TestAnalyticDelta(t *testing.T) {
 	}
 }
 
-// TestRoundedGaussianPrivacyLoss: for counts that move by (−1,+1), the exact δ(ε) of the rounded law is
-// at most the requested δ and not far below. The discrete Gaussian calibrated by zCDP has more noise.
+// TestRoundedGaussianPrivacyLoss: for counts that move by (−1,+1), the exact δ(ε) of the rounded
+// law is at most the requested δ and not far below. The discrete Gaussian calibrated by zCDP has
+// more noise.
 func TestRoundedGaussianPrivacyLoss(t *testing.T) {
 	for _, g := range []Budget{{.3, .05}, {1, 1e-3}, {3, 1e-5}} {
 		b := CountBound(Label, 2)
@@ -147,16 +151,18 @@ func TestRoundedGaussianPrivacyLoss(t *testing.T) {
 	}
 }
 
-// TestNormalRule: what a rule of the ledger for normal noise alone would change. Its charges add up in the exact
-// curve too (Smith & Thakurta 2022), but the rule needs a fixed share of δ, which the others lose. With all of δ,
-// normal noise would be 5 to 8 % smaller; with half of δ 3 to 4 %, and all other noise would be 2 to 4 % larger.
+// TestNormalRule: what a rule of the ledger for normal noise alone would change. Its charges add up
+// in the exact curve too (Smith & Thakurta 2022), but the rule needs a fixed share of δ, which the
+// others lose. With all of δ, normal noise would be 5 to 8 % smaller; with half of δ 3 to 4 %, and
+// all other noise would be 2 to 4 % larger.
 func TestNormalRule(t *testing.T) {
 	const delta = 1e-6
 	deviation := func(rho float64) float64 { return 1 / math.Sqrt(2*rho) }
 	for _, epsilon := range []float64{.1, .3, 1, 3, 10} {
 		today := deviation(RhoOf(Budget{epsilon, delta}))
 		for _, share := range []float64{.5, .75, mainShare} {
-			m := must(CalibrateRoundedGaussian(Bound{L2sq: 1 << 40}, Budget{epsilon, delta * share}))
+			m := must(CalibrateRoundedGaussian(Bound{L2sq: 1 << 40},
+				Budget{epsilon, delta * share}))
 			s, _ := m.Deviation.Float64()
 			normal := s / 0x1p20 / today
 			other := math.NaN()

@@ -10,21 +10,23 @@ import (
 
 // limit is the largest magnitude of inputs and noisy outputs: both are clamped to [−2⁶¹, 2⁶¹].
 //
-// This is sound and never causes a refusal that depends on a value. Clamping the input moves no two vectors
-// further apart in any coordinate, so L1, L2sq and Cells still hold. (KeepsSum holds only for vectors within the
-// limit; a zero-sum mechanism must require a public total within it.) Clamping the output is post-processing of
-// the exact, unbounded sum v + noise. A sampler may itself stop at ±2⁶²: then |v + noise| ≥ 2⁶¹ whatever v is,
-// so the clamped result is the same as with the exact noise, and int64 arithmetic cannot overflow.
+// This is sound and never causes a refusal that depends on a value. Clamping the input moves no two
+// vectors further apart in any coordinate, so L1, L2sq and Cells still hold. (KeepsSum holds only
+// for vectors within the limit; a zero-sum mechanism must require a public total within it.)
+// Clamping the output is post-processing of the exact, unbounded sum v + noise. A sampler may
+// itself stop at ±2⁶²: then |v + noise| ≥ 2⁶¹ whatever v is, so the clamped result is the same as
+// with the exact noise, and int64 arithmetic cannot overflow.
 const (
 	limit      = int64(1) << 61
 	noiseLimit = int64(1) << 62
 )
 
-// Sensitive is a private vector that only Ledger.Release can open. It prints as "sensitive" in every format and
-// cannot be marshalled.
+// Sensitive is a private vector that only Ledger.Release can open. It prints as "sensitive" in
+// every format and cannot be marshalled.
 type Sensitive struct {
-	// open is a closure, because fmt and reflection print a pointer's target if this struct is an unexported
-	// field of another struct, where its methods cannot be called. Of a function they print only the address.
+	// open is a closure, because fmt and reflection print a pointer's target if this struct is an
+	// unexported field of another struct, where its methods cannot be called. Of a function they
+	// print only the address.
 	open func() *secret
 }
 
@@ -67,9 +69,10 @@ func NewLiteral(values []float64, u Unit) Sensitive {
 	return wrap(&secret{reals: append([]float64{}, values...), bound: Bound{Unit: u}})
 }
 
-// From returns s with a digest of its source, such as the contributions in a sum or the matrix that multiplied
-// them. The digest is one of the terms of the release: the same id with another source is ErrConflict and draws
-// nothing. The ledger stores it salted, so that nobody can test guesses against it.
+// From returns s with a digest of its source, such as the contributions in a sum or the matrix that
+// multiplied them. The digest is one of the terms of the release: the same id with another source
+// is ErrConflict and draws nothing. The ledger stores it salted, so that nobody can test guesses
+// against it.
 func (s Sensitive) From(source Digest) Sensitive {
 	if !s.given() {
 		return s

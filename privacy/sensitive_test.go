@@ -27,17 +27,21 @@ func TestSensitiveDoesNotPrint(t *testing.T) {
 		list    []Sensitive
 	}
 	h := holder{hidden: s, Visible: &literal, list: []Sensitive{s, literal}}
-	for _, x := range []any{s, &s, literal, h, &h, []Sensitive{s}, map[string]Sensitive{"a": s}, fmt.Errorf("bad: %v", s)} {
-		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x", "%q", "%g", "%08.3f", "%T"} {
+	for _, x := range []any{s, &s, literal, h, &h, []Sensitive{s}, map[string]Sensitive{"a": s},
+		fmt.Errorf("bad: %v", s)} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x", "%q", "%g", "%08.3f",
+			"%T"} {
 			out := fmt.Sprintf(verb, x)
-			for _, form := range []string{"7351", fmt.Sprintf("%x", telltale), fmt.Sprintf("%o", telltale)} {
+			for _, form := range []string{"7351", fmt.Sprintf("%x", telltale),
+				fmt.Sprintf("%o", telltale)} {
 				if strings.Contains(address.ReplaceAllString(out, ""), form) {
 					t.Errorf("%s of %T prints %s", verb, x, out)
 				}
 			}
 		}
 	}
-	if got := fmt.Sprintf("%v %s %#v %d", s, s, s, &s); got != "sensitive sensitive sensitive sensitive" {
+	if got := fmt.Sprintf("%v %s %#v %d", s, s, s,
+		&s); got != "sensitive sensitive sensitive sensitive" {
 		t.Errorf("prints as %s", got)
 	}
 	var log bytes.Buffer

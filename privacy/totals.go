@@ -25,7 +25,8 @@ type Totals map[Unit]Total
 func NewTotals() Totals {
 	t := Totals{}
 	for _, u := range Units() {
-		t[u] = Total{Pure: new(big.Rat), Rho: new(big.Rat), RestRho: new(big.Rat), Delta: new(big.Rat)}
+		t[u] = Total{Pure: new(big.Rat), Rho: new(big.Rat), RestRho: new(big.Rat),
+			Delta: new(big.Rat)}
 	}
 	return t
 }
@@ -61,8 +62,8 @@ func (t Total) plus(c Cost, u Unit) Total {
 	return t
 }
 
-// latticeBits: sums are multiples of 2⁻¹²⁸, like float64 limits of 2⁻⁷⁶ or more. So a charge equal to a limit
-// fits.
+// latticeBits: sums are multiples of 2⁻¹²⁸, like float64 limits of 2⁻⁷⁶ or more. So a charge equal
+// to a limit fits.
 const latticeBits = 128
 
 func addUp(sum, x *big.Rat) *big.Rat {
@@ -86,14 +87,15 @@ type rule struct {
 //	mixed 1,2,3   ε                       iε/4    ρ((4−i)ε/4, δ/256)  0       1/256 each
 //	approximate   ρ                               ρ(ε, δ/512)         δ/512   1/256
 //
-// Proof. Sums only grow and the thresholds are fixed before the first release, so each rule is a valid
-// filter for adaptively chosen charges: with Σρ ≤ ρ* the whole is ρ*-zCDP (Whitehouse, Ramdas, Rogers &
-// Wu 2023, Theorem 1, which covers δ-approximate zCDP), and pure losses add at most their Σε on every
-// path. So a ledger that kept one given rule is (ε, δᵣ)-private, δᵣ its share. Which rule holds at the
-// end may depend on earlier answers. Divide the transcripts by the first rule that holds. On its part,
-// the ledger agrees with the ledger that enforces only that rule, so each part adds at most δᵣ, and the
-// shares add up to δ. Taking the better of two filters at δ each, without dividing δ, would prove only
-// 2δ; letting the threshold of Σρ move with Σε along a curve has no proof at all.
+// Proof. Sums only grow and the thresholds are fixed before the first release, so each rule is a
+// valid filter for adaptively chosen charges: with Σρ ≤ ρ* the whole is ρ*-zCDP (Whitehouse,
+// Ramdas, Rogers & Wu 2023, Theorem 1, which covers δ-approximate zCDP), and pure losses add at
+// most their Σε on every path. So a ledger that kept one given rule is (ε, δᵣ)-private, δᵣ its
+// share. Which rule holds at the end may depend on earlier answers. Divide the transcripts by the
+// first rule that holds. On its part, the ledger agrees with the ledger that enforces only that
+// rule, so each part adds at most δᵣ, and the shares add up to δ. Taking the better of two filters
+// at δ each, without dividing δ, would prove only 2δ; letting the threshold of Σρ move with Σε
+// along a curve has no proof at all.
 func rules(g Budget) []rule {
 	zero := new(big.Rat)
 	concentrated := func(delta float64) *big.Rat { return rational(rhoAt(g.Epsilon, delta)) }

@@ -16,13 +16,16 @@ type reservation struct {
 // reservations holds the reservations that have no answer yet, in order.
 type reservations []reservation
 
-// with returns the open reservations after a line. It fails on an answer to a reservation that is not open.
+// with returns the open reservations after a line. It fails on an answer to a reservation that is
+// not open.
 func (r reservations) with(l Line) (reservations, error) {
 	switch l.Kind {
 	case KindReservation:
 		return append(r[:len(r):len(r)], reservation{l.ID, l.Request, l.Costs[0]}), nil
 	case KindAnswer:
-		i := slices.IndexFunc(r, func(o reservation) bool { return answerID+o.id == l.ID && o.request == l.Request })
+		i := slices.IndexFunc(r, func(o reservation) bool {
+			return answerID+o.id == l.ID && o.request == l.Request
+		})
 		if i < 0 {
 			return nil, errors.New("it answers what was not reserved on these terms, or was answered already")
 		}

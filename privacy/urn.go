@@ -7,9 +7,9 @@ import (
 	"math/big"
 )
 
-// LaplacePrior releases, for each block of c counts η, Draws draws from a Pólya urn that starts with ηᵢ+Prior
-// balls of class i: a sample of the posterior under a Dirichlet prior (Machanavajjhala, Kifer, Abowd, Gehrke &
-// Vilhuber 2008).
+// LaplacePrior releases, for each block of c counts η, Draws draws from a Pólya urn that starts
+// with ηᵢ+Prior balls of class i: a sample of the posterior under a Dirichlet prior
+// (Machanavajjhala, Kifer, Abowd, Gehrke & Vilhuber 2008).
 //
 // Proof note.
 //   - Neighbours: replace one unit, which moves 1 from count i to count j of one block (L1 = 2,
@@ -25,24 +25,26 @@ type LaplacePrior struct {
 	Prior, Draws int64
 }
 
-// Dirichlet releases, for each block of c counts η, Draws draws from θ, where θ ~ Dirichlet(Sigma·(η+Prior)).
+// Dirichlet releases, for each block of c counts η, Draws draws from θ, where θ ~
+// Dirichlet(Sigma·(η+Prior)).
 //
 // Proof note.
 //   - Neighbours: as for LaplacePrior. Public: as for LaplacePrior, and σ = Sigma and δ.
-//   - Lemma. The draws are multinomial given θ, so it is enough that θ is (ε,δ). Let neighbours differ in
-//     counts i and j. The other θs, and θᵢ+θⱼ, have the same law under both and are independent of B =
-//     θᵢ/(θᵢ+θⱼ). So only B tells them apart: Beta(x+σ, y) or Beta(x, y+σ), x = σ(ηᵢ−1+a), y = σ(ηⱼ+a).
-//   - The worst pair has the least x and y, x = y = σa. For B ~ Beta(p,q) and an independent C ~ Beta(p+q, d),
-//     B·C ~ Beta(p, q+d). p+q = x+y+σ under both, so multiplying by C turns the pair (x, y) into the pair (x,
-//     y+d) without knowing which of the two it is: post-processing, which cannot raise δ. Likewise with 1−B for
-//     x.
-//   - There the densities' ratio is (B/(1−B))^σ, above e^ε where 1−B < u = 1/(1+e^{ε/σ}): δ(ε) = I_u(σa,
-//     σ(a+1)) − e^ε·I_u(σ(a+1), σa).
-//   - Numeric model: the urn draws integers below integers, with weights in units of σ's denominator. check
-//     computes δ(ε) in floating point, rounded up by more than its error.
+//   - Lemma. The draws are multinomial given θ, so it is enough that θ is (ε,δ). Let neighbours
+//     differ in counts i and j. The other θs, and θᵢ+θⱼ, have the same law under both and are
+//     independent of B = θᵢ/(θᵢ+θⱼ). So only B tells them apart: Beta(x+σ, y) or Beta(x, y+σ), x =
+//     σ(ηᵢ−1+a), y = σ(ηⱼ+a).
+//   - The worst pair has the least x and y, x = y = σa. For B ~ Beta(p,q) and an independent C ~
+//     Beta(p+q, d), B·C ~ Beta(p, q+d). p+q = x+y+σ under both, so multiplying by C turns the pair
+//     (x, y) into the pair (x, y+d) without knowing which of the two it is: post-processing, which
+//     cannot raise δ. Likewise with 1−B for x.
+//   - There the densities' ratio is (B/(1−B))^σ, above e^ε where 1−B < u = 1/(1+e^{ε/σ}): δ(ε) =
+//     I_u(σa, σ(a+1)) − e^ε·I_u(σ(a+1), σa).
+//   - Numeric model: the urn draws integers below integers, with weights in units of σ's
+//     denominator. check computes δ(ε) in floating point, rounded up by more than its error.
 //   - The caller guarantees counts ≥ 0 and public block sums below 2⁴⁰.
-//   - Unlike the published mechanism (DirichletPaper), neither σ nor whether there is an answer depends on the
-//     counts.
+//   - Unlike the published mechanism (DirichletPaper), neither σ nor whether there is an answer
+//     depends on the counts.
 type Dirichlet struct {
 	Epsilon, Delta, Sigma *big.Rat
 	Prior, Draws          int64
@@ -65,7 +67,8 @@ func (u urn) check() error {
 	if u.prior < 1 || u.prior > maxUrnPrior || u.draws < 1 || u.draws > maxUrnDraws {
 		return fmt.Errorf("check urn: prior %d and draws %d, give 1 to 2^32 and 1 to 2^24", u.prior, u.draws)
 	}
-	if u.sigma == nil || u.sigma.Sign() <= 0 || u.sigma.Num().BitLen() > maxUrnBits || u.sigma.Denom().BitLen() > maxUrnBits {
+	if u.sigma == nil || u.sigma.Sign() <= 0 || u.sigma.Num().BitLen() > maxUrnBits ||
+		u.sigma.Denom().BitLen() > maxUrnBits {
 		return errors.New("check urn: sigma must be positive, its numerator and denominator below 2^22")
 	}
 	return nil
@@ -114,9 +117,10 @@ func (u urn) steps(b Bound, n int) float64 {
 	return float64(n) / c * float64(u.draws) * (500 + 5*c)
 }
 
-// estimate returns counts η from the mean n(η+a)/A of n draws z, with prior a, A = Σ(η+a) and total = Ση.
-// covariance is that of their noise, at the drawn shares.
-func (u urn) estimate(z []float64, total float64) (counts []float64, covariance func(i, j int) float64) {
+// estimate returns counts η from the mean n(η+a)/A of n draws z, with prior a, A = Σ(η+a) and total
+// = Ση. covariance is that of their noise, at the drawn shares.
+func (u urn) estimate(z []float64, total float64) (counts []float64,
+	covariance func(i, j int) float64) {
 	all := total + float64(len(z))*float64(u.prior)
 	sigma, _ := u.sigma.Float64()
 	n := float64(u.draws)
@@ -133,7 +137,8 @@ func (u urn) estimate(z []float64, total float64) (counts []float64, covariance 
 	}
 }
 
-// expected approximates a share's mean absolute error if all counts are equal, by a normal distribution.
+// expected approximates a share's mean absolute error if all counts are equal, by a normal
+// distribution.
 func (u urn) expected(classes int, total int64) float64 {
 	sigma, _ := u.sigma.Float64()
 	c, n := float64(classes), float64(u.draws)
@@ -142,7 +147,8 @@ func (u urn) expected(classes int, total int64) float64 {
 	return math.Sqrt(2/math.Pi*(1-1/c)/c*spread) * all / float64(total)
 }
 
-// variance bounds the variance of a class's draws: p(1−p) ≤ 1/4, and A = Σ(η+a) ≥ c·a for c classes and prior a.
+// variance bounds the variance of a class's draws: p(1−p) ≤ 1/4, and A = Σ(η+a) ≥ c·a for c classes
+// and prior a.
 func (u urn) variance(b Bound, n int) float64 {
 	sigma, _ := u.sigma.Float64()
 	draws := float64(u.draws)
@@ -155,7 +161,8 @@ func (m LaplacePrior) Name() string { return "laplace-prior" }
 func (m LaplacePrior) urn() urn { return urn{big.NewRat(1, 1), m.Prior, m.Draws} }
 
 func (m LaplacePrior) parameters() map[string]string {
-	return map[string]string{"epsilon": m.Epsilon.RatString(), "prior": fmt.Sprint(m.Prior), "draws": fmt.Sprint(m.Draws)}
+	return map[string]string{"epsilon": m.Epsilon.RatString(), "prior": fmt.Sprint(m.Prior),
+		"draws": fmt.Sprint(m.Draws)}
 }
 
 func (m LaplacePrior) check() error {
@@ -165,7 +172,8 @@ func (m LaplacePrior) check() error {
 	if err := checkShort("epsilon", m.Epsilon, maxEpsilon); err != nil {
 		return err
 	}
-	if ratio := big.NewRat(m.Draws, m.Prior); exponentialAtLeast(m.Epsilon).Cmp(ratio.Add(ratio, power(0))) < 0 {
+	if ratio := big.NewRat(m.Draws,
+		m.Prior); exponentialAtLeast(m.Epsilon).Cmp(ratio.Add(ratio, power(0))) < 0 {
 		return fmt.Errorf("check Laplace prior: %d draws with a prior of %d are not epsilon %s", m.Draws, m.Prior, m.Epsilon.RatString())
 	}
 	return nil
@@ -189,7 +197,8 @@ func exponentialAtLeast(x *big.Rat) *big.Rat {
 }
 
 func checkShort(name string, x *big.Rat, most int64) error {
-	if x == nil || x.Sign() <= 0 || x.Cmp(new(big.Rat).SetInt64(most)) > 0 || x.Num().BitLen() > 128 || x.Denom().BitLen() > 128 {
+	if x == nil || x.Sign() <= 0 || x.Cmp(new(big.Rat).SetInt64(most)) > 0 ||
+		x.Num().BitLen() > 128 || x.Denom().BitLen() > 128 {
 		return fmt.Errorf("check count mechanism: %s must be above 0 and at most %d, with numerator and denominator below 2^128", name, most)
 	}
 	return nil
@@ -215,7 +224,8 @@ func (m LaplacePrior) variance(b Bound, _, n int) float64 { return m.urn().varia
 
 // CalibrateLaplacePrior chooses the number of draws with the least expected error, for blocks of
 // about total units in the given number of classes.
-func CalibrateLaplacePrior(b Bound, epsilon float64, classes int, total int64) (LaplacePrior, error) {
+func CalibrateLaplacePrior(b Bound, epsilon float64, classes int,
+	total int64) (LaplacePrior, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return LaplacePrior{}, fmt.Errorf("calibrate Laplace prior: %w", err)
 	}
@@ -334,7 +344,8 @@ func CalibrateDirichlet(b Bound, g Budget, classes int, total int64) (Dirichlet,
 		}
 		s, _ := sigma.Float64()
 		w := s * (float64(total) + float64(classes)*float64(prior))
-		m := Dirichlet{Epsilon: rational(g.Epsilon), Delta: rational(g.Delta), Sigma: sigma, Prior: prior,
+		m := Dirichlet{Epsilon: rational(g.Epsilon), Delta: rational(g.Delta), Sigma: sigma,
+			Prior: prior,
 			Draws: int64(max(1, min(math.Ceil(drawsPerConcentration*w), usualDraws)))}
 		if e := m.urn().expected(classes, total); e < least && m.check() == nil {
 			least, best = e, m
@@ -347,9 +358,12 @@ func CalibrateDirichlet(b Bound, g Budget, classes int, total int64) (Dirichlet,
 	return best, err
 }
 
-// dirichletSigma bisects for the largest σ within g, rounded down to at most 21 bits; nil if there is none.
+// dirichletSigma bisects for the largest σ within g, rounded down to at most 21 bits; nil if there
+// is none.
 func dirichletSigma(g Budget, prior float64) *big.Rat {
-	enough := func(sigma float64) bool { return dirichletDelta(g.Epsilon, sigma, prior) <= g.Delta*(1-1e-6) }
+	enough := func(sigma float64) bool {
+		return dirichletDelta(g.Epsilon, sigma, prior) <= g.Delta*(1-1e-6)
+	}
 	low, high := max(0x1p-20, 1.001*g.Epsilon/maxExponent), 0x1p20
 	if !enough(low) {
 		return nil

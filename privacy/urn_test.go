@@ -44,7 +44,8 @@ func urnLog(u urn, counts, z []int64) float64 {
 
 // TestUrnLaw: by enumeration, draws have the Dirichlet-multinomial law with weights σ(η+a).
 func TestUrnLaw(t *testing.T) {
-	for _, u := range []urn{{big.NewRat(1, 1), 1, 3}, {big.NewRat(3, 2), 1, 2}, {big.NewRat(2, 5), 1, 2}} {
+	for _, u := range []urn{{big.NewRat(1, 1), 1, 3}, {big.NewRat(3, 2), 1, 2},
+		{big.NewRat(2, 5), 1, 2}} {
 		counts := []int64{2, 0, 1}
 		got := law(t, func(d dice) [3]int64 {
 			z, _ := u.draw(&secret{values: counts, bound: CountBound(Label, 3)}, d)
@@ -90,7 +91,8 @@ func TestDirichletKeepsItsDelta(t *testing.T) {
 		g     Budget
 		sigma *big.Rat
 		prior int64
-	}{{Budget{.5, .1}, nil, 3}, {Budget{1, .02}, nil, 4}, {Budget{.2, .05}, nil, 12}, {Budget{1, .3}, nil, 1}} {
+	}{{Budget{.5, .1}, nil, 3}, {Budget{1, .02}, nil, 4}, {Budget{.2, .05}, nil, 12},
+		{Budget{1, .3}, nil, 1}} {
 		sigma := dirichletSigma(c.g, float64(c.prior))
 		if sigma == nil {
 			t.Fatalf("%+v: no σ at prior %d", c.g, c.prior)
@@ -105,7 +107,8 @@ func TestDirichletKeepsItsDelta(t *testing.T) {
 			}
 			got, _ := urnDelta(m.urn(), at.classes, at.sum, c.g.Epsilon)
 			if got > c.g.Delta {
-				t.Errorf("%+v, σ %v, prior %d, %d classes: exact δ is %g", c.g, sigma, c.prior, at.classes, got)
+				t.Errorf("%+v, σ %v, prior %d, %d classes: exact δ is %g", c.g, sigma, c.prior,
+					at.classes, got)
 			}
 			if at.classes == 2 && got < c.g.Delta/2 {
 				t.Errorf("%+v, σ %v, prior %d: exact δ is %g only", c.g, sigma, c.prior, got)
@@ -125,18 +128,21 @@ func TestDirichletDelta(t *testing.T) {
 		sum, n := 0., 50_000
 		for i := range n {
 			b := (float64(i) + .5) / float64(n)
-			sum += max(0, density(b, x+sigma, y)-math.Exp(epsilon)*density(b, x, y+sigma)) / float64(n)
+			sum += max(0, density(b, x+sigma, y)-math.Exp(epsilon)*density(b, x,
+				y+sigma)) / float64(n)
 		}
 		return sum
 	}
-	for _, c := range []struct{ epsilon, sigma, prior float64 }{{.05, 14, 900}, {1, 2, 3}, {.5, .7, 4}, {2, 30, 20}} {
+	for _, c := range []struct{ epsilon, sigma, prior float64 }{{.05, 14, 900}, {1, 2, 3},
+		{.5, .7, 4}, {2, 30, 20}} {
 		want := pair(c.epsilon, c.sigma, c.sigma*c.prior, c.sigma*c.prior)
 		got := dirichletDelta(c.epsilon, c.sigma, c.prior)
 		if math.Abs(got-want) > 1e-5*want+1e-9 {
 			t.Errorf("δ at %+v is %.9g, the integral %.9g", c, got, want)
 		}
 		for _, d := range [][2]float64{{1, 0}, {0, 1}, {2, 5}, {7, 1}} {
-			if other := pair(c.epsilon, c.sigma, c.sigma*(c.prior+d[0]), c.sigma*(c.prior+d[1])); other > want*(1+1e-6) {
+			if other := pair(c.epsilon, c.sigma, c.sigma*(c.prior+d[0]),
+				c.sigma*(c.prior+d[1])); other > want*(1+1e-6) {
 				t.Errorf("%+v: counts (%g,%g) have δ %g, above the worst pair's %g", c, d[0], d[1], other, want)
 			}
 		}
@@ -185,7 +191,8 @@ func TestDirichletExtremes(t *testing.T) {
 			for sigma := epsilon / 690; sigma*(prior+1) < 1e7; sigma *= 2 {
 				d := dirichletDelta(epsilon, sigma, prior)
 				if math.IsNaN(d) || d < -1e-12 || d > 1+1e-6 || d < last*(1-1e-4)-1e-14 {
-					t.Errorf("δ(%g) at σ %g, prior %g is %g after %g", epsilon, sigma, prior, d, last)
+					t.Errorf("δ(%g) at σ %g, prior %g is %g after %g", epsilon, sigma, prior, d,
+						last)
 				}
 				last = d
 			}
@@ -218,7 +225,9 @@ func TestUrnRefusals(t *testing.T) {
 		t.Errorf("prior 5 reaches δ 1e-6 at ε .05 with σ %v", s)
 	}
 	cost := must(good.cost(CountBound(Label, 5)))
-	if cost.Pure != nil || cost.Delta.Cmp(rational(.05)) != 0 || cost.Rho.Cmp(new(big.Rat).Mul(big.NewRat(1, 2), new(big.Rat).Mul(rational(.05), rational(.05)))) != 0 {
+	if cost.Pure != nil || cost.Delta.Cmp(rational(.05)) != 0 ||
+		cost.Rho.Cmp(new(big.Rat).Mul(big.NewRat(1, 2),
+			new(big.Rat).Mul(rational(.05), rational(.05)))) != 0 {
 		t.Errorf("cost %+v is not (ε,δ) as δ-approximate ε²/2-zCDP", cost)
 	}
 }
@@ -268,7 +277,8 @@ func TestDirichletPaperLeaks(t *testing.T) {
 // TestDirichletPaperIsFinite: draws are finite even at a tiny σ.
 func TestDirichletPaperIsFinite(t *testing.T) {
 	m := DirichletPaper{.01, .01}
-	_, v := m.draw(&secret{values: []int64{50, 0, 0, 50, 900}, bound: CountBound(Label, 5)}, freshDice())
+	_, v := m.draw(&secret{values: []int64{50, 0, 0, 50, 900}, bound: CountBound(Label, 5)},
+		freshDice())
 	sum := 0.
 	for _, x := range v {
 		sum += x
@@ -283,7 +293,8 @@ func TestSimulationOnlyCounts(t *testing.T) {
 	s := must(NewSensitive([]int64{50, 50, 50, 50, 800}, CountBound(Label, 5)))
 	for _, name := range []string{"laplace-paper", "dirichlet-paper", "none"} {
 		m := must(CalibrateCounts(name, CountTerms{Label, 5, 1000, Budget{.05, .05}}))
-		if _, err := must(Open(NewMemory(), Config{})).Release(ctx, "x", s, m); !errors.Is(err, ErrSimulationOnly) {
+		if _, err := must(Open(NewMemory(), Config{})).Release(ctx, "x", s, m); !errors.Is(err,
+			ErrSimulationOnly) {
 			t.Errorf("%s: %v", name, err)
 		}
 		p := must(Simulation(1).Release(ctx, "x", s, m))
@@ -343,7 +354,8 @@ func TestCountMechanisms(t *testing.T) {
 		}
 		for j, v := range mean {
 			if tol := 6.5*math.Sqrt(stated[j]/n) + 1e-9; math.Abs(v-float64(counts[j])) > tol {
-				t.Errorf("%s: count %d is %g on average, want %d ± %.2g", name, j, v, counts[j], tol)
+				t.Errorf("%s: count %d is %g on average, want %d ± %.2g", name, j, v, counts[j],
+					tol)
 			}
 			if math.Abs(square[j]-stated[j]) > tolerance*stated[j]+1e-9 {
 				t.Errorf("%s: count %d has variance %g, states %g", name, j, square[j], stated[j])

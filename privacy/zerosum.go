@@ -7,17 +7,20 @@ import (
 	"math/big"
 )
 
-// ZeroSumLaplace adds to each block of c counts integer noise that sums to zero: P[y] ∝ e^{−‖y‖₁/t} on
-// {y : Σy = 0}, t = Scale, discrete Laplace noise conditioned on a zero sum. Public totals stay exact.
+// ZeroSumLaplace adds to each block of c counts integer noise that sums to zero: P[y] ∝ e^{−‖y‖₁/t}
+// on {y : Σy = 0}, t = Scale, discrete Laplace noise conditioned on a zero sum. Public totals stay
+// exact.
 //
 // Proof note.
-//   - Neighbours: replace one of the bound's units. Public: scale, bound, block, length, and block sums.
-//   - Lemma: neighbours v, v′ have equal block sums (KeepsSum, Block), so z is a possible output of both
-//     or of neither. The normaliser does not depend on v and cancels: P[v+Y = z]/P[v′+Y = z] ≤
+//   - Neighbours: replace one of the bound's units. Public: scale, bound, block, length, and block
+//     sums.
+//   - Lemma: neighbours v, v′ have equal block sums (KeepsSum, Block), so z is a possible output of
+//     both or of neither. The normaliser does not depend on v and cancels: P[v+Y = z]/P[v′+Y = z] ≤
 //     e^{‖v−v′‖₁/t}. A release is pure ε with ε = L1/Scale, an exact rational.
-//   - Sampler: draw c−1 discrete Laplace numbers with sum s and accept them with probability e^{−|s|/t};
-//     the last number is −s. Accepted vectors have P ∝ e^{−(Σ|yᵢ|+|s|)/t}.
-//   - Numeric model: integers and rationals only. Saturation at ±2⁶¹ is post-processing (see limit).
+//   - Sampler: draw c−1 discrete Laplace numbers with sum s and accept them with probability
+//     e^{−|s|/t}; the last number is −s. Accepted vectors have P ∝ e^{−(Σ|yᵢ|+|s|)/t}.
+//   - Numeric model: integers and rationals only. Saturation at ±2⁶¹ is post-processing (see
+//     limit).
 //   - The caller guarantees L1, and that block sums are public and within 2⁶¹.
 type ZeroSumLaplace struct{ Scale *big.Rat }
 
@@ -59,7 +62,9 @@ func (m ZeroSumLaplace) draw(s *secret, d dice) ([]int64, []float64) {
 	c := s.bound.block(len(s.values))
 	out := make([]int64, 0, len(s.values))
 	var p ratio
-	z := zeroSum{t: t, step: step, next: func() (noise, bool) { return drawLaplace(d, &p, t, step), true }}
+	z := zeroSum{t: t, step: step, next: func() (noise, bool) {
+		return drawLaplace(d, &p, t, step), true
+	}}
 	for at := 0; at < len(s.values); at += c {
 		for {
 			y, ok := z.round(d, c)
@@ -75,7 +80,8 @@ func (m ZeroSumLaplace) draw(s *secret, d dice) ([]int64, []float64) {
 	return out, nil
 }
 
-// steps counts rounds. A round draws c numbers for a block, and about one round in √(πc) is accepted.
+// steps counts rounds. A round draws c numbers for a block, and about one round in √(πc) is
+// accepted.
 func (m ZeroSumLaplace) steps(b Bound, n int) float64 {
 	return float64(n) * 2000 * math.Sqrt(math.Pi*float64(b.block(n)))
 }

@@ -14,7 +14,9 @@ import (
 func zeroSumLaw(t *testing.T, num, step uint64) map[[2]int64]float64 {
 	got := law(t, func(d dice) [3]int64 {
 		var p ratio
-		z := zeroSum{t: num, step: step, next: func() (noise, bool) { return laplaceTrial(d, &p, num, step) }}
+		z := zeroSum{t: num, step: step, next: func() (noise, bool) {
+			return laplaceTrial(d, &p, num, step)
+		}}
 		y, ok := z.round(d, 3)
 		if !ok {
 			return [3]int64{}
@@ -37,7 +39,8 @@ func TestZeroSumLaw(t *testing.T) {
 		got := zeroSumLaw(t, f[0], f[1])
 		scale := float64(f[0]) / float64(f[1])
 		weight := func(a, b int64) float64 {
-			return math.Exp(-(math.Abs(float64(a)) + math.Abs(float64(b)) + math.Abs(float64(a+b))) / scale)
+			return math.Exp(-(math.Abs(float64(a)) + math.Abs(float64(b)) +
+				math.Abs(float64(a+b))) / scale)
 		}
 		total, square := 0., 0.
 		for a := int64(-80); a <= 80; a++ {
@@ -49,7 +52,8 @@ func TestZeroSumLaw(t *testing.T) {
 		for a := int64(-9); a <= 9; a++ {
 			for b := int64(-9); b <= 9; b++ {
 				if want := weight(a, b) / total; math.Abs(got[[2]int64{a, b}]-want) > 1e-10 {
-					t.Fatalf("scale %v: P(%d,%d,·) = %.14f, want %.14f", scale, a, b, got[[2]int64{a, b}], want)
+					t.Fatalf("scale %v: P(%d,%d,·) = %.14f, want %.14f", scale, a, b,
+						got[[2]int64{a, b}], want)
 				}
 			}
 		}
@@ -68,7 +72,8 @@ func TestZeroSumPrivacyLoss(t *testing.T) {
 	for _, move := range [][2]int64{{1, -1}, {-1, 1}, {1, 0}, {0, 1}, {-1, 0}, {0, -1}} {
 		for a := int64(-4); a <= 4; a++ {
 			for b := int64(-4); b <= 4; b++ {
-				worst = max(worst, math.Log(got[[2]int64{a, b}]/got[[2]int64{a - move[0], b - move[1]}]))
+				worst = max(worst,
+					math.Log(got[[2]int64{a, b}]/got[[2]int64{a - move[0], b - move[1]}]))
 			}
 		}
 	}
@@ -108,7 +113,8 @@ func TestZeroSumVariance(t *testing.T) {
 			}
 			m := ZeroSumLaplace{new(big.Rat).SetFloat64(scale)}
 			if v := m.variance(Bound{}, 0, c); math.Abs(v-square/total) > 1e-6*v {
-				t.Errorf("scale %g, %d classes: variance %.9g, want %.9g", scale, c, v, square/total)
+				t.Errorf("scale %g, %d classes: variance %.9g, want %.9g", scale, c, v,
+					square/total)
 			}
 		}
 	}
@@ -117,7 +123,8 @@ func TestZeroSumVariance(t *testing.T) {
 // TestZeroSumDraws: blocks keep their sums, and one count has the right law at a scale that
 // cannot be enumerated (χ², false alarms 1e-10).
 func TestZeroSumDraws(t *testing.T) {
-	m := must(CalibrateZeroSumLaplace(CountBound(Label, 2), .05)) // scale 40; two classes: y and −y, P ∝ e^{−2|y|/40}
+	// scale 40; two classes: y and −y, P ∝ e^{−2|y|/40}
+	m := must(CalibrateZeroSumLaplace(CountBound(Label, 2), .05))
 	s := &secret{values: make([]int64, 40000), bound: CountBound(Label, 2)}
 	draws, _ := m.draw(s, freshDice())
 	var first []int64
@@ -128,7 +135,9 @@ func TestZeroSumDraws(t *testing.T) {
 		first = append(first, draws[j])
 	}
 	scale, _ := m.Scale.Float64()
-	chiSquared(t, first, 2000, func(y float64) float64 { return math.Exp(-2 * math.Abs(y) / scale) })
+	chiSquared(t, first, 2000, func(y float64) float64 {
+		return math.Exp(-2 * math.Abs(y) / scale)
+	})
 }
 
 func TestZeroSumRefusals(t *testing.T) {

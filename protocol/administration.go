@@ -25,8 +25,8 @@ type InviteOptions struct {
 	Address string
 }
 
-// inSeconds converts a lifetime for a request. 0 lets the coordinator decide. A lifetime below a second becomes -1,
-// which the coordinator refuses.
+// inSeconds converts a lifetime for a request. 0 lets the coordinator decide. A lifetime below a
+// second becomes -1, which the coordinator refuses.
 func inSeconds(valid time.Duration) int64 {
 	if seconds := int64(valid / time.Second); seconds != 0 || valid == 0 {
 		return seconds
@@ -35,7 +35,8 @@ func inSeconds(valid time.Duration) int64 {
 }
 
 // Invite makes an invitation. Its text is a secret for the invited person.
-func (c *Client) Invite(ctx context.Context, o InviteOptions) (invitation string, expires time.Time, err error) {
+func (c *Client) Invite(ctx context.Context, o InviteOptions) (invitation string, expires time.Time,
+	err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	reply, err := c.admin.Invite(ctx, &pb.InviteRequest{
@@ -61,19 +62,21 @@ type Member struct {
 	Role    Role      `json:"role"`
 	Status  string    `json:"status"`
 	Expires time.Time `json:"expires"` // expiry of the newest certificate or invitation
-	// Seen is the last call since the coordinator started, else zero. Twice says that two processes use this identity.
+	// Seen is the last call since the coordinator started, else zero. Twice says that two processes
+	// use this identity.
 	Seen  time.Time `json:"seen,omitzero"`
 	Twice bool      `json:"in_two_places,omitempty"`
 	Tags  Tags      `json:"tags,omitempty"`
-	Token string    `json:"token,omitempty"` // token by which the party joined; empty if it was invited
+	// token by which the party joined; empty if it was invited
+	Token string `json:"token,omitempty"`
 }
 
-// wholeList allows a reply of 512 MiB, for a million members or for many tokens with thousands of names each. Other
-// replies stay below 4 MiB.
+// wholeList allows a reply of 512 MiB, for a million members or for many tokens with thousands of
+// names each. Other replies stay below 4 MiB.
 var wholeList = grpc.MaxCallRecvMsgSize(512 << 20)
 
-// Called describes, for people, when a party last called. now is the coordinator's time. An operator or invited
-// party gives "".
+// Called describes, for people, when a party last called. now is the coordinator's time. An
+// operator or invited party gives "".
 func (m Member) Called(now time.Time) string {
 	switch {
 	case m.Role != RoleParty || m.Status == StatusInvited:
@@ -97,7 +100,8 @@ func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	}
 	all := make([]Member, len(reply.Members))
 	for i, m := range reply.Members {
-		all[i] = Member{m.Name, Role(m.Role), m.Status, time.UnixMilli(m.ExpiresUnixMillis).UTC(), timeOf(m.SeenUnixMillis), m.Runs > 1, m.Tags, m.Token}
+		all[i] = Member{m.Name, Role(m.Role), m.Status, time.UnixMilli(m.ExpiresUnixMillis).UTC(),
+			timeOf(m.SeenUnixMillis), m.Runs > 1, m.Tags, m.Token}
 	}
 	return all, nil
 }
@@ -112,9 +116,9 @@ func (c *Client) Revoke(ctx context.Context, name string) error {
 	return nil
 }
 
-// CreateStudy stores a plan, in canonical bytes, as a draft at the coordinator, which must have the pool already.
-// forecast is the operator's signed forecast, or nil. A repeated call changes nothing, and a draft keeps its
-// forecast.
+// CreateStudy stores a plan, in canonical bytes, as a draft at the coordinator, which must have the
+// pool already. forecast is the operator's signed forecast, or nil. A repeated call changes
+// nothing, and a draft keeps its forecast.
 func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study, error) {
 	p, hash, err := ParsePlan(plan)
 	if err != nil {
@@ -149,7 +153,9 @@ func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study,
 func (c *Client) Open(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	return c.changed(ctx, "open", ref, func() (*pb.Summary, error) { return c.admin.OpenStudy(ctx, &pb.StudyRequest{Study: ref}) })
+	return c.changed(ctx, "open", ref, func() (*pb.Summary, error) {
+		return c.admin.OpenStudy(ctx, &pb.StudyRequest{Study: ref})
+	})
 }
 
 // Cancel fails an unreleased study for a public reason.
@@ -179,7 +185,8 @@ type ClockReport struct {
 	Doubt string
 }
 
-// Clock asks for the coordinator's time. With vouch, the operator confirms that the coordinator's clock is right.
+// Clock asks for the coordinator's time. With vouch, the operator confirms that the coordinator's
+// clock is right.
 func (c *Client) Clock(ctx context.Context, vouch bool) (ClockReport, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -191,8 +198,11 @@ func (c *Client) Clock(ctx context.Context, vouch bool) (ClockReport, error) {
 	return ClockReport{Now: now.UTC(), Skew: now.Sub(c.now()), Doubt: reply.Doubt}, nil
 }
 
-func (c *Client) changed(ctx context.Context, verb, ref string, call func() (*pb.Summary, error)) (Study, error) {
-	fail := func(err error) (Study, error) { return Study{}, fmt.Errorf("%s study %s: %w", verb, ref, err) }
+func (c *Client) changed(ctx context.Context, verb, ref string,
+	call func() (*pb.Summary, error)) (Study, error) {
+	fail := func(err error) (Study, error) {
+		return Study{}, fmt.Errorf("%s study %s: %w", verb, ref, err)
+	}
 	reply, err := call()
 	if err != nil {
 		return fail(FromStatus(err))

@@ -20,8 +20,8 @@ type Acceptance struct {
 	Terms string `json:"terms"`
 	// Commitment commits to this server's half of the verify key.
 	Commitment study.Hash `json:"commitment"`
-	// Coordinator is the digest of the coordinator's acceptance. Sealing is the key to which parties
-	// encrypt the helper's share. Only the helper states them.
+	// Coordinator is the digest of the coordinator's acceptance. Sealing is the key to which
+	// parties encrypt the helper's share. Only the helper states them.
 	Coordinator *study.Hash `json:"coordinator,omitempty"`
 	Sealing     []byte      `json:"sealing,omitempty"`
 	// Step is the number of the helper's transaction that stored this acceptance, from 1. Two
@@ -37,12 +37,13 @@ type Set struct {
 	Weight        int64      `json:"weight"`
 	// Members is the digest of names and contributions, ordered by name (NewMembers).
 	Members study.Hash `json:"members"`
-	// Amendments are the plan's amendments, oldest first. The last gives the minimum, at least the plan's floor.
+	// Amendments are the plan's amendments, oldest first. The last gives the minimum, at least the
+	// plan's floor.
 	Amendments [][]byte `json:"amendments,omitempty"`
 }
 
-// Minimum returns the least number of contributions that the plan with these amendments allows. It returns an
-// error for amendments that the plan does not allow.
+// Minimum returns the least number of contributions that the plan with these amendments allows. It
+// returns an error for amendments that the plan does not allow.
 func (s Set) Minimum(p study.Plan) (int, error) {
 	chain, err := study.ChainOf(p, s.Plan, s.Amendments)
 	if err != nil {
@@ -57,17 +58,19 @@ type AggregateShare struct {
 	Role      string     `json:"role"`
 	Set       study.Hash `json:"set"`
 	Published []byte     `json:"published"`
-	// Step numbers the helper's transaction, and Line is the line that the release added to the helper's ledger.
-	// Only a helper's share has them. Clients store both (memory in shown.go), to notice a helper that drew noise
-	// twice.
+	// Step numbers the helper's transaction, and Line is the line that the release added to the
+	// helper's ledger. Only a helper's share has them. Clients store both (memory in shown.go), to
+	// notice a helper that drew noise twice.
 	Step int64         `json:"step,omitempty"`
 	Line *privacy.Line `json:"line,omitempty"`
 }
 
-// AggregateShareOf rebuilds, from a release, the share that a server signed. server indexes study.ServerNames.
+// AggregateShareOf rebuilds, from a release, the share that a server signed. server indexes
+// study.ServerNames.
 func AggregateShareOf(r study.Release, server int) Signed {
 	a := r.Aggregated
-	s := AggregateShare{Plan: r.PlanHash, Role: study.ServerNames[server], Set: study.HashOf(a.Set), Published: r.Published[server]}
+	s := AggregateShare{Plan: r.PlanHash, Role: study.ServerNames[server], Set: study.HashOf(a.Set),
+		Published: r.Published[server]}
 	if server == 1 {
 		s.Step, s.Line = a.Step, a.Line
 	}

@@ -12,7 +12,9 @@ import (
 func (c *Client) CloseStudy(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	return c.changed(ctx, "close", ref, func() (*pb.Summary, error) { return c.admin.CloseStudy(ctx, &pb.StudyRequest{Study: ref}) })
+	return c.changed(ctx, "close", ref, func() (*pb.Summary, error) {
+		return c.admin.CloseStudy(ctx, &pb.StudyRequest{Study: ref})
+	})
 }
 
 // AmendOptions change a study's ending. Zero fields change nothing.
@@ -26,7 +28,8 @@ type AmendOptions struct {
 
 // Amend changes the ending of an open study, or resumes a failed study.
 func (c *Client) Amend(ctx context.Context, ref string, o AmendOptions) (Study, error) {
-	request := &pb.AmendRequest{Study: ref, Minimum: uint32(max(o.Minimum, 0)), SealWhenAll: o.SealWhenAll}
+	request := &pb.AmendRequest{Study: ref, Minimum: uint32(max(o.Minimum, 0)),
+		SealWhenAll: o.SealWhenAll}
 	if !o.Deadline.IsZero() {
 		request.DeadlineUnixMillis = o.Deadline.UnixMilli()
 	}
@@ -35,5 +38,7 @@ func (c *Client) Amend(ctx context.Context, ref string, o AmendOptions) (Study, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	return c.changed(ctx, "extend", ref, func() (*pb.Summary, error) { return c.admin.AmendStudy(ctx, request) })
+	return c.changed(ctx, "extend", ref, func() (*pb.Summary, error) {
+		return c.admin.AmendStudy(ctx, request)
+	})
 }

@@ -21,22 +21,24 @@ import (
 
 // Answer is a file with the content that a party would otherwise send to a study over the network.
 //
-// Proof note. Claim: the carrier of an answer learns who answers which study, when, and a size that follows
-// from the plan. The carrier can use the file only as this answer.
-//   - Confidentiality: the content (a body, or a refusal) is encrypted by HPKE (RFC 9180) to a key that the
-//     coordinator made for this study and named in a signed notice. The key combines X25519 and ML-KEM-768,
-//     because a carrier may keep a copy until one of them is broken. The length of a contribution, signature
-//     included, does not depend on the values in the records or on the noise (study/conformance TestOneLength).
-//   - Binding: the plan's hash is HPKE's info and the party's name its associated data. A ciphertext opens for
-//     that plan and party only, so nobody can submit another party's votes, even unread, as its own.
-//   - Signature: the party's key, whose certificate is in the file, signs plan, party, recipient key and
-//     ciphertext. The same key signs TLS handshakes and certificate requests; neither begins with the prefix
-//     signed here.
-//   - Receipt: it contains the SHA-256 of the body, from which a body of few votes can be guessed, so it is
-//     encrypted too. Both ends derive its key from the same HPKE context (RFC 9180, 9.8); each encryption has a
-//     fresh nonce.
-//   - Deletion: the recipient's key is deleted with the study's bodies, on release or failure. After that,
-//     nobody who takes the coordinator's files can decrypt a copied answer.
+// Proof note. Claim: the carrier of an answer learns who answers which study, when, and a size that
+// follows from the plan. The carrier can use the file only as this answer.
+//   - Confidentiality: the content (a body, or a refusal) is encrypted by HPKE (RFC 9180) to a key
+//     that the coordinator made for this study and named in a signed notice. The key combines
+//     X25519 and ML-KEM-768, because a carrier may keep a copy until one of them is broken. The
+//     length of a contribution, signature included, does not depend on the values in the records or
+//     on the noise (study/conformance TestOneLength).
+//   - Binding: the plan's hash is HPKE's info and the party's name its associated data. A
+//     ciphertext opens for that plan and party only, so nobody can submit another party's votes,
+//     even unread, as its own.
+//   - Signature: the party's key, whose certificate is in the file, signs plan, party, recipient
+//     key and ciphertext. The same key signs TLS handshakes and certificate requests; neither
+//     begins with the prefix signed here.
+//   - Receipt: it contains the SHA-256 of the body, from which a body of few votes can be guessed,
+//     so it is encrypted too. Both ends derive its key from the same HPKE context (RFC 9180, 9.8);
+//     each encryption has a fresh nonce.
+//   - Deletion: the recipient's key is deleted with the study's bodies, on release or failure.
+//     After that, nobody who takes the coordinator's files can decrypt a copied answer.
 type Answer struct {
 	Plan   study.Hash
 	Party  Caller
@@ -114,7 +116,8 @@ func decodeAnswered(plain []byte) (a answered, err error) {
 
 func sealInfo(plan study.Hash) []byte { return append([]byte(answerContext+"\x00"), plan[:]...) }
 
-func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, receiptKey []byte, err error) {
+func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, receiptKey []byte,
+	err error) {
 	kem, kdf, aead := sealSuite()
 	to, err := kem.NewPublicKey(public)
 	if err != nil {
@@ -136,7 +139,8 @@ func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, re
 	return append(encapsulated, ciphertext...), receiptKey, err
 }
 
-// encapsulation is the bytes of the encapsulated key (X25519's and ML-KEM-768's) before the ciphertext.
+// encapsulation is the bytes of the encapsulated key (X25519's and ML-KEM-768's) before the
+// ciphertext.
 const encapsulation = 32 + 1088
 
 // Opened is what a carried answer had encrypted. Body is empty if the party declines. ReceiptKey,
@@ -202,12 +206,15 @@ func (r Receipt) Seal(key []byte) ([]byte, error) {
 	}
 	nonce := make([]byte, aead.NonceSize())
 	rand.Read(nonce)
-	plain := sealedReceipt.encode(signedParts("receipt", []Signed{{Document: r.Document, Signature: r.Signature}}))
+	plain := sealedReceipt.encode(signedParts("receipt",
+		[]Signed{{Document: r.Document, Signature: r.Signature}}))
 	return aead.Seal(nonce, nonce, plain, receiptData(r.Plan, r.Party)), nil
 }
 
-// openReceipt decrypts the output of Receipt.Seal with one of these keys. It does not check the signature.
-func openReceipt(sealed []byte, keys [][]byte, plan study.Hash, party study.PartyID) (Signed, error) {
+// openReceipt decrypts the output of Receipt.Seal with one of these keys. It does not check the
+// signature.
+func openReceipt(sealed []byte, keys [][]byte, plan study.Hash,
+	party study.PartyID) (Signed, error) {
 	fail := func(err error) (Signed, error) {
 		return Signed{}, fmt.Errorf("%w: the receipt is not for an answer that this site wrote: %v", ErrDamaged, err)
 	}
@@ -221,7 +228,8 @@ func openReceipt(sealed []byte, keys [][]byte, plan study.Hash, party study.Part
 		if len(sealed) < aead.NonceSize() {
 			return fail(errors.New("it is too short"))
 		}
-		plain, err = aead.Open(nil, sealed[:aead.NonceSize()], sealed[aead.NonceSize():], receiptData(plan, party))
+		plain, err = aead.Open(nil, sealed[:aead.NonceSize()], sealed[aead.NonceSize():],
+			receiptData(plan, party))
 	}
 	if err != nil {
 		return fail(err)
@@ -268,7 +276,8 @@ func writeAnswer(id Identity, plan study.Hash, sealKey, sealed []byte) ([]byte, 
 		return nil, errors.New("the identity's key is of another kind")
 	}
 	digest := sha256.Sum256(sealed)
-	statement, err := json.Marshal(answerStatement{plan, study.PartyID(caller.Name), SealKeyDigest(sealKey), digest[:]})
+	statement, err := json.Marshal(answerStatement{plan, study.PartyID(caller.Name),
+		SealKeyDigest(sealKey), digest[:]})
 	if err != nil {
 		return nil, err
 	}
@@ -276,8 +285,10 @@ func writeAnswer(id Identity, plan study.Hash, sealKey, sealed []byte) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	signature := slices.Concat(x.FillBytes(make([]byte, signatureHalf)), y.FillBytes(make([]byte, signatureHalf)))
-	return AnswerFile.encode([]part{{"statement", statement}, {"certificate", leaf.Raw}, {"signature", signature}, {"sealed", sealed}}), nil
+	signature := slices.Concat(x.FillBytes(make([]byte, signatureHalf)),
+		y.FillBytes(make([]byte, signatureHalf)))
+	return AnswerFile.encode([]part{{"statement", statement}, {"certificate", leaf.Raw},
+		{"signature", signature}, {"sealed", sealed}}), nil
 }
 
 const signatureHalf = 32
@@ -285,7 +296,8 @@ const signatureHalf = 32
 // ReadAnswer reads an answer signed under this authority. It does not check for revocation.
 func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	fail := func(format string, args ...any) (Answer, error) {
-		return Answer{}, fmt.Errorf("read %s: %w: %s", AnswerFile, ErrDamaged, fmt.Sprintf(format, args...))
+		return Answer{}, fmt.Errorf("read %s: %w: %s", AnswerFile, ErrDamaged,
+			fmt.Sprintf(format, args...))
 	}
 	r := AnswerFile.decode(file)
 	text := r.take("statement", maxCarriedDocument)
@@ -303,10 +315,13 @@ func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	verify := x509.VerifyOptions{Roots: pool, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	verify := x509.VerifyOptions{Roots: pool, CurrentTime: now,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	chains, err := leaf.Verify(verify)
 	if now.After(leaf.NotAfter) {
-		verify.CurrentTime = leaf.NotAfter // check again as of the expiry, to tell an expired certificate of this authority from one of another authority
+		// check again as of the expiry, to tell an expired certificate of this authority from one
+		// of another authority
+		verify.CurrentTime = leaf.NotAfter
 		if old, bad := leaf.Verify(verify); bad != nil {
 			err = bad
 		} else if who, bad := callerOfChains(old); bad != nil {
@@ -323,7 +338,9 @@ func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 		return Answer{}, err
 	}
 	public, ok := leaf.PublicKey.(*ecdsa.PublicKey)
-	if !ok || len(signature) != 2*signatureHalf || !ecdsa.Verify(public, answerDigest(text), new(big.Int).SetBytes(signature[:signatureHalf]), new(big.Int).SetBytes(signature[signatureHalf:])) {
+	if !ok || len(signature) != 2*signatureHalf ||
+		!ecdsa.Verify(public, answerDigest(text), new(big.Int).SetBytes(signature[:signatureHalf]),
+			new(big.Int).SetBytes(signature[signatureHalf:])) {
 		return fail("it is not signed by %s, or was changed", caller.Name)
 	}
 	var s answerStatement

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// Authority is the certificate authority of a coordinator and its members. No other program trusts it.
+// Authority is the certificate authority of a coordinator and its members. No other program trusts
+// it.
 type Authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
@@ -29,7 +30,8 @@ type Former struct {
 	// former authority recognises the coordinator of the newest one.
 	Certificate []byte `json:"certificate"`
 	Bridge      []byte `json:"bridge"`
-	// At is the time of the handover. Certificates that were issued before stay valid until they expire.
+	// At is the time of the handover. Certificates that were issued before stay valid until they
+	// expire.
 	At time.Time `json:"at"`
 }
 
@@ -40,12 +42,13 @@ const (
 	// MemberValidity is a member certificate's lifetime. It is renewed well before its end.
 	MemberValidity = 366 * 24 * time.Hour
 	serverValidity = 60 * 24 * time.Hour
-	// invitationCertificate is the time that an invitation's certificate stays valid after the invitation
-	// expires. During that time the coordinator can tell the holder why it refuses.
+	// invitationCertificate is the time that an invitation's certificate stays valid after the
+	// invitation expires. During that time the coordinator can tell the holder why it refuses.
 	invitationCertificate = 90 * 24 * time.Hour
 )
 
-// serverName is the only DNS name in the coordinator's certificate. Clients expect it at any address.
+// serverName is the only DNS name in the coordinator's certificate. Clients expect it at any
+// address.
 const serverName = "coordinator.caucus.internal"
 
 // NewAuthority makes an ECDSA key on P-256 and a self-signed certificate, valid from 48 hours
@@ -60,8 +63,8 @@ func NewAuthority(now time.Time) (*Authority, error) {
 		return nil, fmt.Errorf("make authority: %w", err)
 	}
 	template := authorityTemplate(serial, now)
-	// Each authority has its own name. If several had the same name, crypto/x509 would try every bridge for each of
-	// them, and give up after 100 tries.
+	// Each authority has its own name. If several had the same name, crypto/x509 would try every
+	// bridge for each of them, and give up after 100 tries.
 	template.Subject.CommonName += " " + serial.Text(16)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -82,7 +85,9 @@ func authorityTemplate(serial *big.Int, now time.Time) *x509.Certificate {
 // Succeed makes a new authority with a bridge: a certificate of its key by the former one, so that
 // clients which trust only the former one accept the coordinator. a stays as it is.
 func (a *Authority) Succeed(now time.Time) (*Authority, error) {
-	fail := func(err error) (*Authority, error) { return nil, fmt.Errorf("hand over authority: %w", err) }
+	fail := func(err error) (*Authority, error) {
+		return nil, fmt.Errorf("hand over authority: %w", err)
+	}
 	next, err := NewAuthority(now)
 	if err != nil {
 		return fail(err)
@@ -93,7 +98,8 @@ func (a *Authority) Succeed(now time.Time) (*Authority, error) {
 	}
 	template := authorityTemplate(serial, now)
 	template.Subject = next.certificate.Subject
-	bridge, err := x509.CreateCertificate(rand.Reader, template, a.certificate, next.key.Public(), a.key)
+	bridge, err := x509.CreateCertificate(rand.Reader, template, a.certificate, next.key.Public(),
+		a.key)
 	if err != nil {
 		return fail(err)
 	}
@@ -137,7 +143,9 @@ func (a *Authority) members(now time.Time) (*x509.CertPool, error) {
 
 // LoadAuthority reads the files that Save wrote.
 func LoadAuthority(certificatePath, keyPath string) (*Authority, error) {
-	fail := func(err error) (*Authority, error) { return nil, fmt.Errorf("read authority: %w", err) }
+	fail := func(err error) (*Authority, error) {
+		return nil, fmt.Errorf("read authority: %w", err)
+	}
 	text, err := readSecret(certificatePath)
 	if err != nil {
 		return fail(err)
@@ -180,12 +188,14 @@ func (a *Authority) Save(certificatePath, keyPath string) error {
 func (a *Authority) PEM() string { return pemOf("CERTIFICATE", a.certificate.Raw) }
 
 // IssueMember certifies the public key of a signing request, and ignores the rest of the request.
-func (a *Authority) IssueMember(c Caller, signingRequest []byte, now time.Time) (*x509.Certificate, error) {
+func (a *Authority) IssueMember(c Caller, signingRequest []byte, now time.Time) (*x509.Certificate,
+	error) {
 	request, err := ParseSigningRequest(signingRequest)
 	if err != nil {
 		return nil, err
 	}
-	return a.issue(c.Name, c.Role, request.PublicKey, now, MemberValidity, x509.ExtKeyUsageClientAuth)
+	return a.issue(c.Name, c.Role, request.PublicKey, now, MemberValidity,
+		x509.ExtKeyUsageClientAuth)
 }
 
 // ParseSigningRequest checks that a request is signed by its own key, ECDSA on P-256.
@@ -209,7 +219,8 @@ func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	c, err := a.issue("coordinator", RoleCoordinator, key.Public(), now, serverValidity, x509.ExtKeyUsageServerAuth)
+	c, err := a.issue("coordinator", RoleCoordinator, key.Public(), now, serverValidity,
+		x509.ExtKeyUsageServerAuth)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
@@ -224,7 +235,8 @@ func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 // time at issue.
 func IssuedAt(c *x509.Certificate) time.Time { return c.NotBefore.Add(clockSlack) }
 
-func (a *Authority) issue(name string, role Role, public any, now time.Time, valid time.Duration, usage x509.ExtKeyUsage) (*x509.Certificate, error) {
+func (a *Authority) issue(name string, role Role, public any, now time.Time, valid time.Duration,
+	usage x509.ExtKeyUsage) (*x509.Certificate, error) {
 	fail := func(err error) (*x509.Certificate, error) {
 		return nil, fmt.Errorf("issue certificate for %s: %w", name, err)
 	}

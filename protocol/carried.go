@@ -16,10 +16,11 @@ import (
 	"caucus/study"
 )
 
-// FileKind is a kind of file that people carry between a party and its coordinator if no network connects them.
+// FileKind is a kind of file that people carry between a party and its coordinator if no network
+// connects them.
 //
-// A carried file is a line with its kind, then parts. Each part is a line with its name and its length in
-// bytes, then those bytes and a line feed:
+// A carried file is a line with its kind, then parts. Each part is a line with its name and its
+// length in bytes, then those bytes and a line feed:
 //
 //	caucus study answer 2
 //	statement 231
@@ -27,21 +28,23 @@ import (
 //	signature 64
 //	…
 //
-// The kind determines the parts and their order, so the same content has the same bytes, and every byte has a
-// meaning. A carrier can read, change, keep, repeat or replace a file. So only signed content counts, and
-// confidential content is encrypted.
+// The kind determines the parts and their order, so the same content has the same bytes, and every
+// byte has a meaning. A carrier can read, change, keep, repeat or replace a file. So only signed
+// content counts, and confidential content is encrypted.
 type FileKind string
 
 const (
-	RequestFile   FileKind = "enrolment request" // to the coordinator: a party's new key
-	EnrolmentFile FileKind = "enrolment"         // to the party: its certificate, and the coordinator to trust
-	PackFile      FileKind = "study pack"        // to parties: a study and its state
-	AnswerFile    FileKind = "study answer"      // to the coordinator: a contribution or a refusal
-	sealedAnswer  FileKind = "sealed answer"     // in an answer, encrypted
-	sealedReceipt FileKind = "sealed receipt"    // in a pack, encrypted
+	RequestFile FileKind = "enrolment request" // to the coordinator: a party's new key
+	// to the party: its certificate, and the coordinator to trust
+	EnrolmentFile FileKind = "enrolment"
+	PackFile      FileKind = "study pack"     // to parties: a study and its state
+	AnswerFile    FileKind = "study answer"   // to the coordinator: a contribution or a refusal
+	sealedAnswer  FileKind = "sealed answer"  // in an answer, encrypted
+	sealedReceipt FileKind = "sealed receipt" // in a pack, encrypted
 )
 
-// Bounds of carried files, in bytes or parts. A pack holds a pool, a plan, a release and small parts.
+// Bounds of carried files, in bytes or parts. A pack holds a pool, a plan, a release and small
+// parts.
 const (
 	maxPack    = MaxPool + MaxPlan + maxCarriedRelease + 64<<20
 	maxAnswer  = 1 << 30
@@ -97,7 +100,8 @@ func (k FileKind) encode(all []part) []byte {
 	return b
 }
 
-// partReader reads a file's parts in order. After an error it returns no more parts; end returns the error.
+// partReader reads a file's parts in order. After an error it returns no more parts; end returns
+// the error.
 type partReader struct {
 	kind FileKind
 	rest []part
@@ -117,7 +121,8 @@ func (k FileKind) decode(file []byte) *partReader {
 		line, _, found := bytes.Cut(rest[:min(len(rest), maxPartName+24)], []byte("\n"))
 		name, digits, spaced := strings.Cut(string(line), " ")
 		size, err := strconv.ParseUint(digits, 10, 40)
-		if !found || !spaced || err != nil || name == "" || len(name) > maxPartName || strconv.FormatUint(size, 10) != digits {
+		if !found || !spaced || err != nil || name == "" || len(name) > maxPartName ||
+			strconv.FormatUint(size, 10) != digits {
 			return r.fail("%w: after %d bytes comes no part", ErrDamaged, len(file)-len(rest))
 		}
 		data := rest[len(line)+1:]
@@ -149,7 +154,8 @@ func (k FileKind) other(file []byte) string {
 	if bytes.HasPrefix(line, []byte(invitationPrefix)) {
 		return fmt.Sprintf("this is an invitation, and no caucus %s", k)
 	}
-	return fmt.Sprintf("this is no caucus %s, which begins with %q", k, strings.TrimSpace(k.begins()))
+	return fmt.Sprintf("this is no caucus %s, which begins with %q", k,
+		strings.TrimSpace(k.begins()))
 }
 
 func (r *partReader) fail(format string, args ...any) *partReader {
@@ -187,7 +193,8 @@ func (r *partReader) documents(name string, most int) (all []Signed) {
 		if !found {
 			break
 		}
-		all = append(all, Signed{Document: document, Signature: r.take(name+".signature", maxCarriedDocument)})
+		all = append(all, Signed{Document: document,
+			Signature: r.take(name+".signature", maxCarriedDocument)})
 	}
 	return all
 }
@@ -243,8 +250,8 @@ func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
 	return b, nil
 }
 
-// WriteCarried writes a carried file, whole or not at all. It replaces only a file of the same kind,
-// so an interrupted command can be repeated.
+// WriteCarried writes a carried file, whole or not at all. It replaces only a file of the same
+// kind, so an interrupted command can be repeated.
 func WriteCarried(path string, k FileKind, file []byte) error {
 	there, err := openPlain(path)
 	if err == nil {
@@ -260,7 +267,8 @@ func WriteCarried(path string, k FileKind, file []byte) error {
 	return WriteSecret(path, file)
 }
 
-// Fingerprint is 120 bits of a SHA-256 digest, for people to read aloud. No carrier can make a second file with this fingerprint.
+// Fingerprint is 120 bits of a SHA-256 digest, for people to read aloud. No carrier can make a
+// second file with this fingerprint.
 type Fingerprint string
 
 func fingerprint(of string, data ...[]byte) Fingerprint {

@@ -21,16 +21,20 @@ import (
 	"caucus/study"
 )
 
-// FuzzCarried: a carried file that can be read is written again as the same bytes, and no bytes make a
-// reader panic.
+// FuzzCarried: a carried file that can be read is written again as the same bytes, and no bytes
+// make a reader panic.
 func FuzzCarried(f *testing.F) {
 	e := must(NewEnrolment())
 	request, _, err := e.RequestFile()
 	must(0, err)
 	f.Add(request)
-	f.Add(must(pack{plan: Signed{Document: []byte("{}"), Signature: []byte("s")}, notices: []carriedNotice{{Signed{Document: []byte("{}"), Signature: []byte("s")}, []byte("r")}}, pool: []byte("a,b\n")}.encode()))
-	f.Add(AnswerFile.encode([]part{{"statement", []byte("{}")}, {"certificate", nil}, {"signature", nil}, {"sealed", []byte("\n")}}))
-	f.Add(EnrolmentFile.encode([]part{{"trust", []byte("{}")}, {"authority", nil}, {"certificate", nil}}))
+	f.Add(must(pack{plan: Signed{Document: []byte("{}"), Signature: []byte("s")},
+		notices: []carriedNotice{{Signed{Document: []byte("{}"), Signature: []byte("s")},
+			[]byte("r")}}, pool: []byte("a,b\n")}.encode()))
+	f.Add(AnswerFile.encode([]part{{"statement", []byte("{}")}, {"certificate", nil},
+		{"signature", nil}, {"sealed", []byte("\n")}}))
+	f.Add(EnrolmentFile.encode([]part{{"trust", []byte("{}")}, {"authority", nil},
+		{"certificate", nil}}))
 	f.Add(must(answered{Body: []byte("body")}.encode()))
 	authority := must(NewAuthority(time.Unix(1e9, 0)))
 	f.Fuzz(func(t *testing.T, file []byte) {
@@ -48,7 +52,8 @@ func FuzzCarried(f *testing.F) {
 		if a, err := decodeAnswered(file); err == nil && !errors.Is(err, ErrDamaged) {
 			_ = must(a.encode())
 		}
-		if der, _, err := ReadRequest(file); err == nil && !bytes.Equal(RequestFile.encode([]part{{"request", der}}), file) {
+		if der, _, err := ReadRequest(file); err == nil &&
+			!bytes.Equal(RequestFile.encode([]part{{"request", der}}), file) {
 			t.Fatal("a request is written as other bytes")
 		}
 		if _, err := e.AcceptFile(file, ""); err == nil {
@@ -76,7 +81,8 @@ func TestCarriedFiles(t *testing.T) {
 		"huge":            {RequestFile.begins() + "request 99999999999999999999\n", "comes no part"},
 		"no line":         {RequestFile.begins() + strings.Repeat("x", 500), "comes no part"},
 	} {
-		if _, _, err := ReadRequest([]byte(c.file)); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, _, err := ReadRequest([]byte(c.file)); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
 	}
@@ -87,7 +93,8 @@ func TestCarriedFiles(t *testing.T) {
 		t.Error("it reads back as something else")
 	}
 	must(0, os.WriteFile(file, []byte("precious"), 0o600))
-	if err := WriteCarried(file, RequestFile, request); err == nil || string(must(os.ReadFile(file))) != "precious" {
+	if err := WriteCarried(file, RequestFile, request); err == nil ||
+		string(must(os.ReadFile(file))) != "precious" {
 		t.Errorf("another file was written over: %v", err)
 	}
 	must(0, os.Truncate(file, maxCarried+1))
@@ -96,7 +103,8 @@ func TestCarriedFiles(t *testing.T) {
 	}
 }
 
-// TestCarriedManyParts: a file of tiny parts costs its reader bounded memory, however long the file is.
+// TestCarriedManyParts: a file of tiny parts costs its reader bounded memory, however long the file
+// is.
 func TestCarriedManyParts(t *testing.T) {
 	const parts = 1 << 20
 	file := append([]byte(PackFile.begins()), bytes.Repeat([]byte("a 0\n\n"), parts)...)
@@ -110,12 +118,16 @@ func TestCarriedManyParts(t *testing.T) {
 	if took := after.TotalAlloc - before.TotalAlloc; took > 32<<20 {
 		t.Errorf("%d bytes of parts cost %d bytes", len(file), took)
 	}
-	most := pack{plan: Signed{Document: []byte("{}"), Signature: []byte("s")}, release: Signed{Document: []byte("{}"), Signature: []byte("s")}, sealKey: []byte("k"), pool: []byte("p")}
+	most := pack{plan: Signed{Document: []byte("{}"), Signature: []byte("s")},
+		release: Signed{Document: []byte("{}"),
+			Signature: []byte("s")}, sealKey: []byte("k"), pool: []byte("p")}
 	for range maxCarriedNotices {
-		most.notices = append(most.notices, carriedNotice{Signed{Document: []byte("{}"), Signature: []byte("s")}, []byte("r")})
+		most.notices = append(most.notices,
+			carriedNotice{Signed{Document: []byte("{}"), Signature: []byte("s")}, []byte("r")})
 	}
 	for range study.MaxAmendments {
-		most.amendments = append(most.amendments, Signed{Document: []byte("{}"), Signature: []byte("s")})
+		most.amendments = append(most.amendments,
+			Signed{Document: []byte("{}"), Signature: []byte("s")})
 	}
 	if _, err := decodePack(must(most.encode())); err != nil {
 		t.Errorf("the largest pack: %v", err)
@@ -143,12 +155,14 @@ func TestCarriedAnswer(t *testing.T) {
 	}
 	a := must(authority.ReadAnswer(file, now))
 	o := must(a.Open(private))
-	if !bytes.Equal(o.Body, body) || !bytes.Equal(o.ReceiptKey, key) || a.Party.Name != "ann" || a.Plan != plan || !a.SealedTo(public) {
+	if !bytes.Equal(o.Body, body) || !bytes.Equal(o.ReceiptKey, key) || a.Party.Name != "ann" ||
+		a.Plan != plan || !a.SealedTo(public) {
 		t.Errorf("it opens as %q of %s", o.Body, a.Party.Name)
 	}
 	// Answers with bodies of the same length have the same length, for any content and randomness.
 	for n := range 200 {
-		sealed, _, err := answered{Body: bytes.Repeat([]byte{byte(n)}, len(body))}.seal(public, plan, "ann")
+		sealed, _, err := answered{Body: bytes.Repeat([]byte{byte(n)}, len(body))}.seal(public,
+			plan, "ann")
 		must(0, err)
 		again := must(writeAnswer(ann, plan, public, sealed))
 		must(authority.ReadAnswer(again, now))
@@ -156,7 +170,8 @@ func TestCarriedAnswer(t *testing.T) {
 			t.Fatalf("an answer has %d bytes, another %d", len(file), len(again))
 		}
 	}
-	if _, err := authority.ReadAnswer(bytes.Replace(file, []byte(" 2\n"), []byte(" 1\n"), 1), now); err == nil || !strings.Contains(err.Error(), "another version") {
+	if _, err := authority.ReadAnswer(bytes.Replace(file, []byte(" 2\n"), []byte(" 1\n"), 1),
+		now); err == nil || !strings.Contains(err.Error(), "another version") {
 		t.Errorf("an answer of an earlier version: %v", err)
 	}
 	// Any changed byte is refused, when the answer is read or opened.
@@ -192,31 +207,39 @@ func TestCarriedAnswer(t *testing.T) {
 	if _, err := must(NewAuthority(now)).ReadAnswer(file, now); !errors.Is(err, ErrDenied) {
 		t.Errorf("another authority takes it: %v", err)
 	}
-	if _, err := authority.ReadAnswer(file, now.Add(MemberValidity+time.Hour)); !errors.Is(err, ErrExpired) {
+	if _, err := authority.ReadAnswer(file, now.Add(MemberValidity+time.Hour)); !errors.Is(err,
+		ErrExpired) {
 		t.Errorf("an expired certificate: %v", err)
 	}
-	// A stranger's file is refused, and the error shows nothing that could harm a terminal: a stranger
-	// chooses name and dates of its certificate.
+	// A stranger's file is refused, and the error shows nothing that could harm a terminal: a
+	// stranger chooses name and dates of its certificate.
 	own := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ann\x1b[2Jbob"}, NotBefore: now.Add(-2 * time.Hour), NotAfter: now.Add(-time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1),
+		Subject: pkix.Name{CommonName: "ann\x1b[2Jbob"}, NotBefore: now.Add(-2 * time.Hour),
+		NotAfter: now.Add(-time.Hour)}
 	der := must(x509.CreateCertificate(rand.Reader, template, template, own.Public(), own))
-	forged := AnswerFile.encode([]part{{"statement", []byte("{}")}, {"certificate", der}, {"signature", nil}, {"sealed", nil}})
-	if _, err := authority.ReadAnswer(forged, now); !errors.Is(err, ErrDenied) || strings.ContainsRune(err.Error(), '\x1b') {
+	forged := AnswerFile.encode([]part{{"statement", []byte("{}")}, {"certificate", der},
+		{"signature", nil}, {"sealed", nil}})
+	if _, err := authority.ReadAnswer(forged, now); !errors.Is(err, ErrDenied) ||
+		strings.ContainsRune(err.Error(), '\x1b') {
 		t.Errorf("a certificate that anybody made: %v", err)
 	}
 	// A refusal shows only in the length.
 	none, _, err := answered{}.seal(public, plan, "ann")
 	must(0, err)
-	if o := must(must(authority.ReadAnswer(must(writeAnswer(ann, plan, public, none)), now)).Open(private)); o.Body != nil {
+	if o := must(must(authority.ReadAnswer(must(writeAnswer(ann, plan, public, none)),
+		now)).Open(private)); o.Body != nil {
 		t.Errorf("no part is read as %q", o.Body)
 	}
 	// Only the author of the answer, for this plan and party, can open the receipt.
-	r := must(Receipt{Plan: plan, Party: "ann", Body: study.BodyDigest{9}, Size: len(body), Received: now.UTC()}.Sign(signer))
+	r := must(Receipt{Plan: plan, Party: "ann", Body: study.BodyDigest{9}, Size: len(body),
+		Received: now.UTC()}.Sign(signer))
 	carried, again := must(r.Seal(key)), must(r.Seal(key))
 	if bytes.Equal(carried, again) || bytes.Contains(carried, []byte("body")) {
 		t.Error("a receipt is encrypted with the same nonce twice, or not at all")
 	}
-	if s := must(openReceipt(carried, [][]byte{make([]byte, receiptKeySize), key}, plan, "ann")); !bytes.Equal(s.Document, r.Document) {
+	if s := must(openReceipt(carried, [][]byte{make([]byte, receiptKeySize), key}, plan,
+		"ann")); !bytes.Equal(s.Document, r.Document) {
 		t.Error("the receipt is another one")
 	}
 	for name, bad := range map[string]func() (Signed, error){
@@ -232,28 +255,34 @@ func TestCarriedAnswer(t *testing.T) {
 	}
 }
 
-// TestNotice: a notice must be signed with the coordinator's newest key, as a notice, in canonical form.
+// TestNotice: a notice must be signed with the coordinator's newest key, as a notice, in canonical
+// form.
 func TestNotice(t *testing.T) {
 	signer, next := must(NewSigner()), must(NewSigner())
-	n := Notice{Plan: study.Hash{1}, Party: "ann", At: time.Unix(9, 0).UTC(), State: study.Open, Ledger: privacy.Head{Sequence: 3}, SealKey: []byte{1, 2}}
+	n := Notice{Plan: study.Hash{1}, Party: "ann", At: time.Unix(9, 0).UTC(), State: study.Open,
+		Ledger: privacy.Head{Sequence: 3}, SealKey: []byte{1, 2}}
 	s := must(n.Sign(signer))
 	keys := Keys{first: signer.Key()}
-	if got := must(ParseNotice(s, keys)); got.Party != "ann" || got.Ledger != n.Ledger || !bytes.Equal(got.SealKey, n.SealKey) {
+	if got := must(ParseNotice(s, keys)); got.Party != "ann" || got.Ledger != n.Ledger ||
+		!bytes.Equal(got.SealKey, n.SealKey) {
 		t.Errorf("reads back as %+v", got)
 	}
 	if head := must(Shown{NoticeDocument, s.Document, s.Signature}.Head(keys)); head != n.Ledger {
 		t.Errorf("shows %v", head)
 	}
-	after := must(keys.Follow(must(Succession{From: signer.Key(), To: next.Key(), Authority: must(NewAuthority(time.Now())).DER(), At: time.Now()}.Sign(signer))))
+	after := must(keys.Follow(must(Succession{From: signer.Key(), To: next.Key(),
+		Authority: must(NewAuthority(time.Now())).DER(), At: time.Now()}.Sign(signer))))
 	if _, err := ParseNotice(s, after); !errors.Is(err, ErrDamaged) {
 		t.Errorf("one of an earlier key: %v", err)
 	}
 	for _, document := range [][]byte{[]byte("{}"), bytes.Replace(s.Document, []byte(`"party"`), []byte(`"x":1,"party"`), 1), append(slices.Clone(s.Document), ' ')} {
-		if _, err := ParseNotice(Signed{Document: document, Signature: signer.Sign(NoticeDocument, document)}, keys); !errors.Is(err, ErrDamaged) {
+		if _, err := ParseNotice(Signed{Document: document,
+			Signature: signer.Sign(NoticeDocument, document)}, keys); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", document, err)
 		}
 	}
-	if _, err := ParseNotice(Signed{Document: s.Document, Signature: signer.Sign(ReceiptDocument, s.Document)}, keys); err == nil {
+	if _, err := ParseNotice(Signed{Document: s.Document,
+		Signature: signer.Sign(ReceiptDocument, s.Document)}, keys); err == nil {
 		t.Error("a receipt's signature passes for a notice's")
 	}
 }
@@ -264,7 +293,9 @@ func TestFingerprints(t *testing.T) {
 	must(0, err)
 	_, two, err := must(NewEnrolment()).RequestFile()
 	must(0, err)
-	if len(one) != 29 || !one.Is(string(one)) || !one.Is(strings.ToUpper(strings.ReplaceAll(string(one), "-", " "))) || one.Is(string(two)) || one.Is("") || one.Is(string(one)[:28]) {
+	if len(one) != 29 || !one.Is(string(one)) ||
+		!one.Is(strings.ToUpper(strings.ReplaceAll(string(one), "-", " "))) ||
+		one.Is(string(two)) || one.Is("") || one.Is(string(one)[:28]) {
 		t.Errorf("%s and %s", one, two)
 	}
 }

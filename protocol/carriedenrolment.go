@@ -13,8 +13,8 @@ import (
 )
 
 // Enrolment by carried files: the party's key stays on the machine that made it, and the files
-// contain no secret. Each side reads a fingerprint to the other over a channel that both trust, such
-// as a telephone, so a carrier can replace neither key.
+// contain no secret. Each side reads a fingerprint to the other over a channel that both trust,
+// such as a telephone, so a carrier can replace neither key.
 
 // RequestFile makes the party's file for its coordinator, and the fingerprint of the party's key.
 func (e Enrolment) RequestFile() ([]byte, Fingerprint, error) {
@@ -59,8 +59,11 @@ func coordinatorFingerprint(signer SignerKey, authority []byte) Fingerprint {
 
 // Certify asks the coordinator to certify a carried request, and makes the file for the party.
 // coordinator is the fingerprint that the party must compare.
-func (c *Client) Certify(ctx context.Context, name string, request []byte) (file []byte, coordinator Fingerprint, err error) {
-	fail := func(err error) ([]byte, Fingerprint, error) { return nil, "", fmt.Errorf("certify %s: %w", name, err) }
+func (c *Client) Certify(ctx context.Context, name string, request []byte) (file []byte,
+	coordinator Fingerprint, err error) {
+	fail := func(err error) ([]byte, Fingerprint, error) {
+		return nil, "", fmt.Errorf("certify %s: %w", name, err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	reply, err := c.admin.Certify(ctx, &pb.CertifyRequest{Name: name, SigningRequest: request})
@@ -78,14 +81,17 @@ func (c *Client) Certify(ctx context.Context, name string, request []byte) (file
 	if err != nil {
 		return fail(err)
 	}
-	file = EnrolmentFile.encode([]part{{"trust", told}, {"authority", authority}, {"certificate", reply.Certificate}})
+	file = EnrolmentFile.encode([]part{{"trust", told}, {"authority", authority},
+		{"certificate", reply.Certificate}})
 	return file, coordinatorFingerprint(keys.First(), authority), nil
 }
 
-// AcceptFile makes the identity from an enrolment file for this key. typed is the fingerprint as the
-// coordinator's operator read it out.
+// AcceptFile makes the identity from an enrolment file for this key. typed is the fingerprint as
+// the coordinator's operator read it out.
 func (e Enrolment) AcceptFile(file []byte, typed string) (Identity, error) {
-	fail := func(err error) (Identity, error) { return Identity{}, fmt.Errorf("accept %s: %w", EnrolmentFile, err) }
+	fail := func(err error) (Identity, error) {
+		return Identity{}, fmt.Errorf("accept %s: %w", EnrolmentFile, err)
+	}
 	r := EnrolmentFile.decode(file)
 	told := r.take("trust", maxCarried)
 	authority := r.take("authority", maxCarriedDocument)

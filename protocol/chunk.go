@@ -16,7 +16,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Chunks yields data in chunks from an offset on, at least one chunk. The first contains the total size.
+// Chunks yields data in chunks from an offset on, at least one chunk. The first contains the total
+// size.
 func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 	return func(yield func(*pb.Chunk) bool) {
 		size := uint64(len(data))
@@ -34,7 +35,8 @@ func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 	}
 }
 
-// Assembly joins chunks in order. Its memory grows with the bytes that arrive, not with the size that was announced.
+// Assembly joins chunks in order. Its memory grows with the bytes that arrive, not with the size
+// that was announced.
 type Assembly struct {
 	Size uint64
 	Data []byte
@@ -42,17 +44,19 @@ type Assembly struct {
 	ended bool
 }
 
-// Add appends the next chunk. An empty chunk is allowed only once, at the end, so that a sender must
-// make progress. Errors wrap ErrDamaged or ErrTooLarge.
+// Add appends the next chunk. An empty chunk is allowed only once, at the end, so that a sender
+// must make progress. Errors wrap ErrDamaged or ErrTooLarge.
 func (a *Assembly) Add(c *pb.Chunk) error {
 	have := uint64(len(a.Data))
 	switch {
 	case c == nil:
 		return fmt.Errorf("%w: a chunk is missing", ErrDamaged)
 	case len(c.Data) > ChunkSize:
-		return fmt.Errorf("%w: a chunk has %d bytes, at most %d are taken", ErrTooLarge, len(c.Data), ChunkSize)
+		return fmt.Errorf("%w: a chunk has %d bytes, at most %d are taken", ErrTooLarge,
+			len(c.Data), ChunkSize)
 	case c.Offset != have:
-		return fmt.Errorf("%w: a chunk starts at byte %d, %d have arrived", ErrDamaged, c.Offset, have)
+		return fmt.Errorf("%w: a chunk starts at byte %d, %d have arrived", ErrDamaged, c.Offset,
+			have)
 	case len(c.Data) == 0 && (have != a.Size || a.ended):
 		return fmt.Errorf("%w: the chunk at byte %d is empty", ErrDamaged, have)
 	case have+uint64(len(c.Data)) > a.Size:

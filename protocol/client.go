@@ -31,8 +31,8 @@ import (
 type DialOptions struct {
 	// Coordinator is a host:port that replaces the identity's.
 	Coordinator string
-	// Timeout bounds a call; 0 means 30 s. Transfer bounds the transfer of a whole pool, contribution
-	// or release; 0 means 10 minutes.
+	// Timeout bounds a call; 0 means 30 s. Transfer bounds the transfer of a whole pool,
+	// contribution or release; 0 means 10 minutes.
 	Timeout, Transfer time.Duration
 	// Memory is a file for the newest document about the coordinator's ledger. Each call of Studies
 	// shows this document to the coordinator. If empty, the document is only in memory.
@@ -122,8 +122,8 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 	}, nil
 }
 
-// replicas makes a dial target, and its option, from addresses with commas between them. gRPC tries one
-// address after the other, because all replicas but the leader refuse connections.
+// replicas makes a dial target, and its option, from addresses with commas between them. gRPC tries
+// one address after the other, because all replicas but the leader refuse connections.
 func replicas(addresses string) (target string, option grpc.DialOption) {
 	all := strings.Split(addresses, ",")
 	if len(all) == 1 {
@@ -132,7 +132,8 @@ func replicas(addresses string) (target string, option grpc.DialOption) {
 	r := manual.NewBuilderWithScheme("replicas")
 	var state resolver.State
 	for _, a := range all {
-		state.Endpoints = append(state.Endpoints, resolver.Endpoint{Addresses: []resolver.Address{{Addr: a}}})
+		state.Endpoints = append(state.Endpoints,
+			resolver.Endpoint{Addresses: []resolver.Address{{Addr: a}}})
 	}
 	r.InitialState(state)
 	return "replicas:///" + all[0], grpc.WithResolvers(r)
@@ -141,8 +142,8 @@ func replicas(addresses string) (target string, option grpc.DialOption) {
 // Close ends the connection. Calls under way fail.
 func (c *Client) Close() error { return c.line.Close() }
 
-// HangUp ends the connection and its calls; the next call connects again. After it returns, no socket
-// is open and nothing more is sent.
+// HangUp ends the connection and its calls; the next call connects again. After it returns, no
+// socket is open and nothing more is sent.
 func (c *Client) HangUp() error { return c.line.hangUp() }
 
 // Keys returns the coordinator's signing keys known so far.
@@ -180,7 +181,8 @@ type Summary struct {
 	Minimum     int         `json:"minimum"`
 	// Mine reports that the caller has contributed.
 	Mine bool `json:"mine"`
-	// Lost reports that the caller's contribution is lost, and that the coordinator wants the same bytes again.
+	// Lost reports that the caller's contribution is lost, and that the coordinator wants the same
+	// bytes again.
 	Lost bool `json:"lost,omitempty"`
 	// Amendments counts the plan's amendments. Deadline and Minimum are those in force.
 	Amendments int `json:"amendments,omitempty"`
@@ -200,16 +202,18 @@ type Study struct {
 	ContributedBy []string `json:"contributed_by"`
 	Missing       []string `json:"missing"`
 	Declined      []string `json:"declined"`
-	// Awaited lists contributors that have not called since the coordinator started, and parties that
-	// hold a release that the coordinator has forgotten. The release waits for them.
+	// Awaited lists contributors that have not called since the coordinator started, and parties
+	// that hold a release that the coordinator has forgotten. The release waits for them.
 	Awaited []string `json:"awaited"`
 	// Statuses give the report of each missing party's last call.
 	Statuses []PartyStatus `json:"statuses,omitempty"`
-	// Helper is the helper's acceptance of a study with noise by aggregators, as the coordinator passed it on,
-	// without a check: uploading.CheckAcceptance checks it with the helper's key. It is empty for other studies.
+	// Helper is the helper's acceptance of a study with noise by aggregators, as the coordinator
+	// passed it on, without a check: uploading.CheckAcceptance checks it with the helper's key. It
+	// is empty for other studies.
 	Helper Signed `json:"-"`
-	// Forecast is the forecast that the operator made with "caucus study create". The coordinator signed it, and
-	// package study/forecast reads its document. It is empty if the operator made none.
+	// Forecast is the forecast that the operator made with "caucus study create". The coordinator
+	// signed it, and package study/forecast reads its document. It is empty if the operator made
+	// none.
 	Forecast Signed `json:"-"`
 }
 
@@ -230,8 +234,8 @@ type Listing struct {
 	// Back says how the coordinator's ledger contradicts what it signed earlier, which proves that
 	// the ledger was restored to an older state; else nil.
 	Back error
-	// HelperBack says how a helper's signatures on releases contradict each other, which proves that
-	// the helper was restored to an older state and may have drawn noise twice; else nil.
+	// HelperBack says how a helper's signatures on releases contradict each other, which proves
+	// that the helper was restored to an older state and may have drawn noise twice; else nil.
 	HelperBack error
 	// Forgot says why the coordinator's signed document could not be stored; else nil.
 	Forgot error
@@ -254,7 +258,8 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	if err := c.follow(SignedOf(reply.Successions)); err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", err)
 	}
-	if l.Addresses, err = addressesOf(reply.Addresses, reply.Replicas, c.Keys().Newest()); err != nil {
+	if l.Addresses, err = addressesOf(reply.Addresses, reply.Replicas,
+		c.Keys().Newest()); err != nil {
 		return Listing{}, fmt.Errorf("list studies: %w", err)
 	}
 	l.HelperBack = c.HelperBack()
@@ -272,8 +277,8 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	return l, nil
 }
 
-// PingEvery is the least time between a client's questions whether its connection is there. A server must
-// allow it (keepalive.EnforcementPolicy).
+// PingEvery is the least time between a client's questions whether its connection is there. A
+// server must allow it (keepalive.EnforcementPolicy).
 const PingEvery = 10 * time.Second
 
 // listTime bounds the answer of one of several replicas. The system of a paused replica keeps its
@@ -284,8 +289,8 @@ const listTime = 4 * time.Second
 // shortLists is how many questions have listTime each. A new leader is there by then.
 const shortLists = 3
 
-// list asks again, on a new connection, while one of several replicas does not answer. The last question has
-// the rest of the time, for a slow network.
+// list asks again, on a new connection, while one of several replicas does not answer. The last
+// question has the rest of the time, for a slow network.
 func (c *Client) list(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	for range shortLists {
 		if !several(c.coordinator) {
@@ -304,8 +309,8 @@ func (c *Client) list(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 	return c.studies.List(ctx, r)
 }
 
-// untold is a context whose deadline gRPC does not tell the server. The server would end the call a moment before
-// the client does, with an error of its own.
+// untold is a context whose deadline gRPC does not tell the server. The server would end the call a
+// moment before the client does, with an error of its own.
 type untold struct{ context.Context }
 
 // Deadline reports that there is none.
@@ -314,10 +319,11 @@ func (untold) Deadline() (time.Time, bool) { return time.Time{}, false }
 // several reports whether an address has several replicas.
 func several(address string) bool { return strings.Contains(address, ",") }
 
-// compare checks the ledger head in signed against held, the document that this client showed the coordinator, and
-// before, the head in held. It stores signed if the ledger continues from before. back says how the ledger
-// contradicts held.
-func (c *Client) compare(signed *pb.Signed, held Shown, before privacy.Head) (back, forgot, err error) {
+// compare checks the ledger head in signed against held, the document that this client showed the
+// coordinator, and before, the head in held. It stores signed if the ledger continues from before.
+// back says how the ledger contradicts held.
+func (c *Client) compare(signed *pb.Signed, held Shown,
+	before privacy.Head) (back, forgot, err error) {
 	if signed == nil {
 		return fmt.Errorf("the coordinator knows that its ledger was put back to an older state (it was at entry %d), and releases nothing", before.Sequence), nil, nil
 	}
@@ -376,10 +382,12 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 				return Study{}, err
 			}
 			s.PoolBytes = part.PoolBytes
-			if s.Helper, err = signedWithin(part.Helper, MaxAcceptance, "a helper's acceptance"); err != nil {
+			if s.Helper, err = signedWithin(part.Helper, MaxAcceptance,
+				"a helper's acceptance"); err != nil {
 				return Study{}, err
 			}
-			if s.Forecast, err = signedWithin(part.Forecast, MaxForecast+ed25519.SignatureSize, "a forecast"); err != nil {
+			if s.Forecast, err = signedWithin(part.Forecast, MaxForecast+ed25519.SignatureSize,
+				"a forecast"); err != nil {
 				return Study{}, err
 			}
 			s.Amendments = append(s.Amendments, SignedOf(part.Amendments)...)
@@ -387,7 +395,8 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 		if part.Plan != nil {
 			if plan.Data == nil {
 				if part.Plan.Size > MaxPlan {
-					return Study{}, fmt.Errorf("%w: a plan of %d bytes is announced", ErrTooLarge, part.Plan.Size)
+					return Study{}, fmt.Errorf("%w: a plan of %d bytes is announced", ErrTooLarge,
+						part.Plan.Size)
 				}
 				plan.Size, s.PlanSignature = part.Plan.Size, part.Plan.Signature
 			}
@@ -400,7 +409,8 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 		s.Declined = append(s.Declined, part.Declined...)
 		s.Awaited = append(s.Awaited, part.Awaited...)
 		for _, p := range part.Statuses {
-			s.Statuses = append(s.Statuses, PartyStatus{p.Party, Wait(p.What), timeOf(p.SeenUnixMillis)})
+			s.Statuses = append(s.Statuses,
+				PartyStatus{p.Party, Wait(p.What), timeOf(p.SeenUnixMillis)})
 		}
 	}
 	if s.PlanBytes, err = plan.Whole(); err != nil {
@@ -410,7 +420,8 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 		return Study{}, err
 	}
 	if s.Forecast.Document != nil {
-		if err := c.Keys().Verify(ForecastDocument, s.Forecast.Document, s.Forecast.Signature); err != nil {
+		if err := c.Keys().Verify(ForecastDocument, s.Forecast.Document,
+			s.Forecast.Signature); err != nil {
 			return Study{}, err
 		}
 	}
@@ -425,12 +436,13 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 		return Study{}, err
 	}
 	// The signed values replace the summary's values.
-	s.Summary.Amendments, s.Deadline, s.Minimum = s.Chain.Len(), s.Chain.Ending().Deadline, s.Chain.Ending().Minimum
+	s.Summary.Amendments, s.Deadline, s.Minimum = s.Chain.Len(), s.Chain.Ending().Deadline,
+		s.Chain.Ending().Minimum
 	return s, nil
 }
 
-// signedWithin reads a document and its signature. If they have more than most bytes together, it returns
-// ErrTooLarge.
+// signedWithin reads a document and its signature. If they have more than most bytes together, it
+// returns ErrTooLarge.
 func signedWithin(p *pb.Signed, most int, what string) (Signed, error) {
 	s := Signed{Document: p.GetDocument(), Signature: p.GetSignature()}
 	if n := len(s.Document) + len(s.Signature); n > most {
@@ -439,8 +451,9 @@ func signedWithin(p *pb.Signed, most int, what string) (Signed, error) {
 	return s, nil
 }
 
-// Contribute sends a party's contribution and returns the signed receipt once the contribution is stored. A repeated
-// call with the same bytes returns the same receipt; other bytes fail with study.ErrOtherBytes.
+// Contribute sends a party's contribution and returns the signed receipt once the contribution is
+// stored. A repeated call with the same bytes returns the same receipt; other bytes fail with
+// study.ErrOtherBytes.
 func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (Receipt, error) {
 	fail := func(err error) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("contribute to study %s: %w", plan, err)
@@ -472,13 +485,15 @@ func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (
 	if err != nil {
 		return fail(err)
 	}
-	// This copy only helps later calls to prove a restore. The caller stores the receipt too, so an error here is no
-	// reason to send again.
-	_ = c.memory.keep(Shown{ReceiptDocument, receipt.Document, receipt.Signature}, receipt.Ledger, c.Keys())
+	// This copy only helps later calls to prove a restore. The caller stores the receipt too, so an
+	// error here is no reason to send again.
+	_ = c.memory.keep(Shown{ReceiptDocument, receipt.Document, receipt.Signature}, receipt.Ledger,
+		c.Keys())
 	return receipt, nil
 }
 
-// Decline says that this party does not take part in an open study. A repeated call changes nothing.
+// Decline says that this party does not take part in an open study. A repeated call changes
+// nothing.
 func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -491,8 +506,8 @@ func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 // HelperBack returns the error that Listing.HelperBack reports.
 func (c *Client) HelperBack() error { return c.memory.helperBack() }
 
-// Release fetches a study's release. If the release has another form (version of its format), Release returns its
-// bytes and study.ErrForm.
+// Release fetches a study's release. If the release has another form (version of its format),
+// Release returns its bytes and study.ErrForm.
 func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("fetch release of study %s: %w", ref, err)
@@ -518,7 +533,8 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 	if r.Document, err = a.Whole(); err != nil {
 		return fail(err)
 	}
-	if r.Release, err = ParseRelease(r.Document, r.Signature, keys); err != nil && !errors.Is(err, study.ErrForm) {
+	if r.Release, err = ParseRelease(r.Document, r.Signature, keys); err != nil &&
+		!errors.Is(err, study.ErrForm) {
 		return fail(err)
 	}
 	anotherForm := err
@@ -528,7 +544,8 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 		}
 	}
 	shown := Shown{ReleaseDocument, r.Document, r.Signature}
-	if head, err := shown.Head(keys); err == nil { // this fails for a release that is too long to show
+	// this fails for a release that is too long to show
+	if head, err := shown.Head(keys); err == nil {
 		_ = c.memory.keep(shown, head, keys)
 	}
 	_ = c.memory.keepHelper(r.Release, keys)
@@ -537,8 +554,10 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 
 const maxDownload = 1 << 30
 
-// receive joins a download's chunks, and calls the function added after each. The first contains the total size.
-func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added func(*pb.Chunk) error) error {
+// receive joins a download's chunks, and calls the function added after each. The first contains
+// the total size.
+func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly,
+	added func(*pb.Chunk) error) error {
 	for begun := false; ; {
 		chunk, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -563,8 +582,10 @@ func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added fun
 	}
 }
 
-// notices fetches a study's notices for parties, in order, and the public key to which their answers are encrypted.
-func (c *Client) notices(ctx context.Context, ref string, parties []study.PartyID) (all []carriedNotice, key []byte, err error) {
+// notices fetches a study's notices for parties, in order, and the public key to which their
+// answers are encrypted.
+func (c *Client) notices(ctx context.Context, ref string,
+	parties []study.PartyID) (all []carriedNotice, key []byte, err error) {
 	for some := range slices.Chunk(parties, noticesAtOnce) {
 		r := &pb.NoticesRequest{Study: ref}
 		for _, p := range some {

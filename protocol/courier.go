@@ -30,7 +30,8 @@ var (
 type CourierOptions struct {
 	// Out is the file for the answer; empty means that no answer is written.
 	Out string
-	// Notice and Answer return the paths of a study's newest notice, and of its first answer, which is secret.
+	// Notice and Answer return the paths of a study's newest notice, and of its first answer, which
+	// is secret.
 	Notice, Answer func(study.Hash) string
 	// Memory is as in DialOptions.
 	Memory string
@@ -50,7 +51,8 @@ type Courier struct {
 	answers, declined bool // answers: the answer was written; declined: the answer is a refusal
 }
 
-// OpenCourier reads a pack as one party and checks all signatures. It refuses one older than a pack read before.
+// OpenCourier reads a pack as one party and checks all signatures. It refuses one older than a pack
+// read before.
 func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if o.Wrote == nil {
 		o.Wrote = func(string) {}
@@ -75,13 +77,15 @@ func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if c.memory, err = openMemory(o.Memory, c.keys); err != nil {
 		return nil, fmt.Errorf("read %s: %w", PackFile, err)
 	}
-	if c.Answers() && c.study.State == study.Open && c.keyless() { // fail now, before the ledger is charged
+	// fail now, before the ledger is charged
+	if c.Answers() && c.study.State == study.Open && c.keyless() {
 		return nil, fmt.Errorf("read %s: %w", PackFile, errNoKey)
 	}
 	return c, c.keepNotice()
 }
 
-// errNoKey is a fault of the file. The study itself stays open to this party, which may answer by another file.
+// errNoKey is a fault of the file. The study itself stays open to this party, which may answer by
+// another file.
 var errNoKey = fmt.Errorf("%w: there is no key to seal an answer to: a carrier took it out, or this is a receipt: ask the operator for a new one (caucus study pack)", ErrDamaged)
 
 func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealKey) == 0 }
@@ -89,8 +93,9 @@ func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealK
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
 func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
 
-// farAhead is how far a notice's time may be ahead of this machine's clock. A notice from further ahead is not
-// stored. The agent's ledger has the same limit for dates (MaxDatedSkew in agent/site).
+// farAhead is how far a notice's time may be ahead of this machine's clock. A notice from further
+// ahead is not stored. The agent's ledger has the same limit for dates (MaxDatedSkew in
+// agent/site).
 const farAhead = time.Hour
 
 // keepNotice stores the pack's notice, and refuses a notice that is older than the stored one.
@@ -111,7 +116,8 @@ func (c *Courier) keepNotice() error {
 		}
 		if c.notice.At.Before(before.At) {
 			return fmt.Errorf("read %s: %w: it was made on %s, and one of %s was read here: ask the operator for a new one",
-				PackFile, ErrOlder, c.notice.At.Format(time.RFC3339), before.At.Format(time.RFC3339))
+				PackFile, ErrOlder, c.notice.At.Format(time.RFC3339),
+				before.At.Format(time.RFC3339))
 		}
 		if bytes.Equal(held.Document, c.signed.Document) {
 			return nil
@@ -146,7 +152,8 @@ func (c *Courier) About() Study { return c.study }
 // Studies lists the pack's study. Skew shows only whether the coordinator's clock is ahead. Whether
 // it is behind cannot be known, because files take time.
 func (c *Courier) Studies(context.Context) (Listing, error) {
-	l := Listing{Studies: []Summary{c.study.Summary}, Skew: c.notice.aheadOf(c.options.Now()), HelperBack: c.memory.helperBack()}
+	l := Listing{Studies: []Summary{c.study.Summary}, Skew: c.notice.aheadOf(c.options.Now()),
+		HelperBack: c.memory.helperBack()}
 	shown := Shown{NoticeDocument, c.signed.Document, c.signed.Signature}
 	// A file about another study may be older than the stored document, and that is no fault.
 	if _, before := c.memory.newest(); before.Sequence != c.notice.Ledger.Sequence {
@@ -179,17 +186,19 @@ func (c *Courier) Pool(_ context.Context, s Study, folder string) ([]byte, error
 }
 
 type keptAnswer struct {
-	// Body is the SHA-256 of the answer's content, and Certificate that of the signer's certificate.
+	// Body is the SHA-256 of the answer's content, and Certificate that of the signer's
+	// certificate.
 	Body        keyDigest `json:"body"`
 	SealKey     keyDigest `json:"seal_key"`
 	Certificate keyDigest `json:"certificate"`
-	// ReceiptKeys decrypt the receipt, newest last. There is one for each answer that was written, because any of
-	// them may have reached the coordinator.
+	// ReceiptKeys decrypt the receipt, newest last. There is one for each answer that was written,
+	// because any of them may have reached the coordinator.
 	ReceiptKeys [][]byte `json:"receipt_keys"`
 	File        []byte   `json:"file"`
 }
 
-// mostReceiptKeys bounds the stored keys. A new key is needed only for a resumed study or a new certificate.
+// mostReceiptKeys bounds the stored keys. A new key is needed only for a resumed study or a new
+// certificate.
 const mostReceiptKeys = 16
 
 func (c *Courier) kept() (*keptAnswer, error) {
@@ -221,12 +230,14 @@ func (c *Courier) answer(a answered) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if had != nil && bytes.Equal(had.Body, body[:]) && bytes.Equal(had.SealKey, c.notice.SealKey) && bytes.Equal(had.Certificate, certificate[:]) {
+	if had != nil && bytes.Equal(had.Body, body[:]) && bytes.Equal(had.SealKey, c.notice.SealKey) &&
+		bytes.Equal(had.Certificate, certificate[:]) {
 		return had.File, nil
 	}
 	var newest privacy.Head
 	if a.Shown, newest = c.memory.newest(); a.Shown.Kind == "" || newest == c.notice.Ledger {
-		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature} // has the same ledger head, and names the run of the coordinator too
+		// has the same ledger head, and names the run of the coordinator too
+		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature}
 	}
 	k := keptAnswer{Body: body[:], SealKey: c.notice.SealKey, Certificate: certificate[:]}
 	sealed, key, err := a.seal(c.sealKey, c.notice.Plan, string(c.party))
@@ -267,8 +278,8 @@ func (c *Courier) carry(a answered) error {
 	return ErrCarried
 }
 
-// Contribute returns the receipt, if the file has one. Otherwise it writes the answer, always the same
-// bytes, and fails with ErrCarried.
+// Contribute returns the receipt, if the file has one. Otherwise it writes the answer, always the
+// same bytes, and fails with ErrCarried.
 func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (Receipt, error) {
 	fail := func(err error) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("contribute to study %s: %w", plan, err)
@@ -294,7 +305,8 @@ func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (R
 	if err != nil {
 		return fail(err)
 	}
-	_ = c.memory.keep(Shown{ReceiptDocument, r.Document, r.Signature}, r.Ledger, c.keys) // an error is ignored, as in Client.Contribute
+	// an error is ignored, as in Client.Contribute
+	_ = c.memory.keep(Shown{ReceiptDocument, r.Document, r.Signature}, r.Ledger, c.keys)
 	return r, nil
 }
 
@@ -305,13 +317,15 @@ func (c *Courier) Decline(context.Context, study.Hash) error { return c.carry(an
 // not name as a reader, with ErrNotFound if the file has none, and with ErrDamaged if no known key
 // signed it.
 func (c *Courier) Release(context.Context, string) (SignedRelease, error) {
-	if readers := c.study.Plan.Readers; len(readers) > 0 && !slices.Contains(readers, string(c.party)) {
+	if readers := c.study.Plan.Readers; len(readers) > 0 &&
+		!slices.Contains(readers, string(c.party)) {
 		return SignedRelease{}, fmt.Errorf("%w: the plan names who reads the release, and not %s", ErrDenied, c.party)
 	}
 	if c.release.Document == nil {
 		return SignedRelease{}, fmt.Errorf("%w: the release of study %s is not in this file: ask the operator for one that caucus study pack made", ErrNotFound, c.study.Name)
 	}
-	r := SignedRelease{Document: c.release.Document, Signature: c.release.Signature, Signer: c.keys.Newest(), Successions: c.keys.Successions()}
+	r := SignedRelease{Document: c.release.Document, Signature: c.release.Signature,
+		Signer: c.keys.Newest(), Successions: c.keys.Successions()}
 	var err error
 	if r.Release, err = ParseRelease(r.Document, r.Signature, c.keys); err != nil {
 		return SignedRelease{}, err

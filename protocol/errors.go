@@ -14,8 +14,8 @@ import (
 
 // These errors keep their meaning across the wire, as the errors of package study do.
 var (
-	// ErrUnavailable says that the other end is down, restarting, or cannot store now. Callers decide
-	// about retries; a command for people does not retry.
+	// ErrUnavailable says that the other end is down, restarting, or cannot store now. Callers
+	// decide about retries; a command for people does not retry.
 	ErrUnavailable = errors.New("the coordinator is not available")
 	ErrHelper      = errors.New("the helper is not available")
 	// ErrBusy says that the caller exceeds a limit on rate or concurrency.
@@ -24,7 +24,8 @@ var (
 	ErrDenied  = errors.New("access denied")
 	ErrExpired = errors.New("expired")
 	ErrClock   = errors.New("the clocks disagree")
-	// ErrNotFound says that there is no such study, pool or member, or that the caller may not see it.
+	// ErrNotFound says that there is no such study, pool or member, or that the caller may not see
+	// it.
 	ErrNotFound = errors.New("not found")
 	ErrExists   = errors.New("exists already")
 	ErrTooLarge = errors.New("too large")
@@ -61,7 +62,8 @@ var reasons = []struct {
 
 const domain = "caucus"
 
-// Status converts an error for the wire. One that is not in reasons becomes internal, without text: log it first.
+// Status converts an error for the wire. One that is not in reasons becomes internal, without text:
+// log it first.
 func Status(err error) error {
 	if err == nil {
 		return nil
@@ -71,7 +73,8 @@ func Status(err error) error {
 	}
 	for _, r := range reasons {
 		if errors.Is(err, r.err) {
-			s, failed := status.New(r.code, err.Error()).WithDetails(&errdetails.ErrorInfo{Domain: domain, Reason: r.reason})
+			s, failed := status.New(r.code,
+				err.Error()).WithDetails(&errdetails.ErrorInfo{Domain: domain, Reason: r.reason})
 			if failed != nil {
 				return status.Error(r.code, err.Error())
 			}
@@ -84,7 +87,8 @@ func Status(err error) error {
 	return status.Error(codes.Internal, "internal error: the coordinator's log says more")
 }
 
-// Reason is an error's name on the wire, "" if Status hides the error. It may appear in logs and metrics.
+// Reason is an error's name on the wire, "" if Status hides the error. It may appear in logs and
+// metrics.
 func Reason(err error) string {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return "CANCELLED"
@@ -137,11 +141,13 @@ func FromStatus(err error) error {
 	case codes.Unavailable:
 		return unavailable(s.Message())
 	}
-	// Internal errors, deadlines and aborted streams may be retried: a repeated call stores nothing twice.
+	// Internal errors, deadlines and aborted streams may be retried: a repeated call stores nothing
+	// twice.
 	return &remoteError{s.Message(), ErrUnavailable}
 }
 
-// unavailable explains a failed connection. TLS tells a refused certificate by text alone, which a test checks.
+// unavailable explains a failed connection. TLS tells a refused certificate by text alone, which a
+// test checks.
 func unavailable(text string) error {
 	if _, tls, found := strings.Cut(text, "handshake failed: tls: "); found {
 		text = strings.TrimSuffix(tls, `"`)
@@ -153,14 +159,16 @@ func unavailable(text string) error {
 		return &remoteError{"by its clock, the coordinator finds this certificate expired or not yet valid: check both clocks, else enrol again with a new invitation", ErrClock}
 	case strings.Contains(text, "remote error: tls: bad certificate"):
 		return &remoteError{"the coordinator does not admit this certificate: it is unknown or revoked, or its invitation was withdrawn, used or has expired: ask the operator for a new invitation", ErrDenied}
-	case strings.Contains(text, "remote error: tls: unknown certificate"), strings.Contains(text, "remote error: tls: certificate required"):
+	case strings.Contains(text, "remote error: tls: unknown certificate"), strings.Contains(text,
+		"remote error: tls: certificate required"):
 		return &remoteError{"the coordinator does not know this certificate's authority: enrol with an invitation of this coordinator", ErrDenied}
 	case strings.Contains(text, "name resolver error"), strings.Contains(text, "no such host"):
 		return &remoteError{"the name of the coordinator's address is not known here: check the address, the network, and HTTPS_PROXY where there is a proxy (" + text + ")", ErrUnavailable}
 	case strings.Contains(text, "connection refused"):
 		_, at, _ := strings.Cut(text, "dial tcp ")
 		at, _, _ = strings.Cut(at, ": ")
-		return &remoteError{"nothing listens at " + at + ": start the coordinator, or check the address", ErrUnavailable}
+		return &remoteError{"nothing listens at " + at +
+			": start the coordinator, or check the address", ErrUnavailable}
 	case strings.Contains(text, "failed to verify certificate"):
 		return &remoteError{"whoever answers there is not the coordinator that invited: check the address, and whose profile or identity this is (" + text + ")", ErrDenied}
 	}
@@ -169,5 +177,6 @@ func unavailable(text string) error {
 
 // Retry reports whether a later attempt may succeed.
 func Retry(err error) bool {
-	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrHelper) || errors.Is(err, ErrBusy) || errors.Is(err, ErrClock) || errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrHelper) || errors.Is(err, ErrBusy) ||
+		errors.Is(err, ErrClock) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// A coordinator's receipt convinces third parties: its signature covers the received bytes, as a receipt
-// and nothing else.
+// A coordinator's receipt convinces third parties: its signature covers the received bytes, as a
+// receipt and nothing else.
 func Example() {
 	coordinator, err := protocol.NewSigner()
 	if err != nil {
@@ -25,7 +25,8 @@ func Example() {
 		panic(err)
 	}
 	read, err := protocol.ParseReceipt(receipt.Document, receipt.Signature, coordinator.Key())
-	fmt.Println(read.Party, read.Received.Format(time.DateOnly), "ledger at", read.Ledger.Sequence, err)
+	fmt.Println(read.Party, read.Received.Format(time.DateOnly), "ledger at", read.Ledger.Sequence,
+		err)
 
 	other, err := protocol.NewSigner()
 	if err != nil {

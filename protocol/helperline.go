@@ -22,19 +22,23 @@ type HelperLine struct {
 // HelperLineOf returns the helper's state from a release, if the helper signed it.
 func HelperLineOf(r study.Release) (l HelperLine, ok bool) {
 	a := r.Aggregated
-	if a == nil || a.Line == nil || len(r.Published) != study.Servers || l.Key.UnmarshalText([]byte(a.Keys[1])) != nil {
+	if a == nil || a.Line == nil || len(r.Published) != study.Servers ||
+		l.Key.UnmarshalText([]byte(a.Keys[1])) != nil {
 		return l, false
 	}
 	share := AggregateShareOf(r, 1)
 	l.Step, l.Line, l.Previous = a.Step, a.Line.Head(), a.Line.Prev
-	return l, l.Key.Verify(ShareDocument, share.Document, share.Signature) == nil && a.Line.Check() == nil
+	return l, l.Key.Verify(ShareDocument, share.Document, share.Signature) == nil &&
+		a.Line.Check() == nil
 }
 
-// CheckHelperLines detects a helper that was restored to an older state between two signatures: it signed a number
-// twice, its steps and its ledger's numbers are in different orders, or a line does not follow the line before.
+// CheckHelperLines detects a helper that was restored to an older state between two signatures: it
+// signed a number twice, its steps and its ledger's numbers are in different orders, or a line does
+// not follow the line before.
 func CheckHelperLines(all []HelperLine) error {
 	all = slices.SortedFunc(slices.Values(all), func(a, b HelperLine) int {
-		return cmp.Or(bytes.Compare(a.Key[:], b.Key[:]), cmp.Compare(a.Line.Sequence, b.Line.Sequence))
+		return cmp.Or(bytes.Compare(a.Key[:], b.Key[:]),
+			cmp.Compare(a.Line.Sequence, b.Line.Sequence))
 	})
 	for i := 1; i < len(all); i++ {
 		a, b := all[i-1], all[i]
@@ -42,7 +46,8 @@ func CheckHelperLines(all []HelperLine) error {
 			continue
 		}
 		next := a.Line.Sequence + 1
-		if b.Line.Sequence < next || b.Step <= a.Step || b.Line.Sequence == next && b.Previous != a.Line.Hash {
+		if b.Line.Sequence < next || b.Step <= a.Step || b.Line.Sequence == next &&
+			b.Previous != a.Line.Hash {
 			return fmt.Errorf("the helper with key %s signed two releases, lines %s and %s of its ledger (steps %d and %d), of which one was forgotten when it signed the other: it was put back to an older state, and may have drawn noise twice for one study", a.Key, a.Line, b.Line, a.Step, b.Step)
 		}
 	}

@@ -51,7 +51,8 @@ type Caller struct {
 // identityURI begins the only URI in a certificate. The common name repeats the name for people.
 const identityURI = "urn:caucus:"
 
-// CheckName refuses names that a certificate, a file name, a log or a roster could not contain unchanged.
+// CheckName refuses names that a certificate, a file name, a log or a roster could not contain
+// unchanged.
 func CheckName(name string) error {
 	ok := len(name) >= 1 && len(name) <= 63
 	for i, c := range []byte(name) {
@@ -161,13 +162,15 @@ type Addresses struct {
 type Identity struct {
 	// Coordinator is the host:port to dial; for replicas, all addresses with commas between them.
 	Coordinator string `yaml:"coordinator"`
-	// AddressesNumber is the number of the list that Coordinator was taken from (Addresses); 0: none.
+	// AddressesNumber is the number of the list that Coordinator was taken from (Addresses); 0:
+	// none.
 	AddressesNumber int64 `yaml:"addresses_number,omitempty"`
 	// CA, Certificate and Key are PEM.
 	CA          string `yaml:"ca"`
 	Certificate string `yaml:"certificate"`
 	Key         string `yaml:"key"`
-	// Signer is the coordinator's first key for documents. Successions lead from it to the present key.
+	// Signer is the coordinator's first key for documents. Successions lead from it to the present
+	// key.
 	Signer      SignerKey `yaml:"signer"`
 	Successions []Signed  `yaml:"successions,omitempty"`
 }
@@ -175,8 +178,8 @@ type Identity struct {
 // Keys returns the coordinator's signing keys that this identity knows.
 func (id Identity) Keys() (Keys, error) { return FollowKeys(id.Signer, id.Successions) }
 
-// Follow returns the identity with the coordinator's newer keys and addresses, as a Listing has them, and
-// whether it changed. The new identity trusts only the new authority.
+// Follow returns the identity with the coordinator's newer keys and addresses, as a Listing has
+// them, and whether it changed. The new identity trusts only the new authority.
 func (id Identity) Follow(k Keys, addresses Addresses) (_ Identity, news bool) {
 	if news = id.moves(addresses); news {
 		id.Coordinator, id.AddressesNumber = addresses.List, addresses.Number
@@ -187,13 +190,15 @@ func (id Identity) Follow(k Keys, addresses Addresses) (_ Identity, news bool) {
 	return id, news
 }
 
-// moves reports whether the identity should take these addresses, which the coordinator signed. One of them must be
-// in the identity already, because an identity that was given another address, such as that of a tunnel, keeps it. A
-// list with a lower number is an old one.
+// moves reports whether the identity should take these addresses, which the coordinator signed. One
+// of them must be in the identity already, because an identity that was given another address, such
+// as that of a tunnel, keeps it. A list with a lower number is an old one.
 func (id Identity) moves(a Addresses) bool {
 	known := strings.Split(id.Coordinator, ",")
 	return a.List != id.Coordinator && a.Number >= id.AddressesNumber &&
-		slices.ContainsFunc(strings.Split(a.List, ","), func(a string) bool { return slices.Contains(known, a) })
+		slices.ContainsFunc(strings.Split(a.List, ","), func(a string) bool {
+			return slices.Contains(known, a)
+		})
 }
 
 // Outdated reports whether a former authority issued the certificate, which should then be renewed.
@@ -226,8 +231,8 @@ func LoadIdentity(path string) (Identity, error) {
 	return id, nil
 }
 
-// Save writes the file with mode 0600 and replaces an old file. After Save returns, the file survives
-// a crash. A crash before leaves the old file.
+// Save writes the file with mode 0600 and replaces an old file. After Save returns, the file
+// survives a crash. A crash before leaves the old file.
 func (id Identity) Save(path string) error {
 	text, err := yaml.Marshal(id)
 	if err == nil {
@@ -314,7 +319,8 @@ func writeSecret(path string, text []byte) error {
 // CheckSecret refuses a file that other users may open.
 func CheckSecret(path string) error {
 	info, err := os.Stat(path)
-	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // on Windows the folder's access list decides
+	// on Windows the folder's access list decides
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return fmt.Errorf("%s has mode %04o, so others may open it: run chmod 600 on it", path, info.Mode().Perm())
 	}
 	return err

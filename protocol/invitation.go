@@ -18,8 +18,8 @@ import (
 )
 
 // Invitation lets its holder enrol once before it expires. With RoleToken it is a join token, which
-// enrols parties up to its quota (Join). An invitation is a secret: it contains a certificate that is
-// valid for a short time, the certificate's key, and the authority to trust.
+// enrols parties up to its quota (Join). An invitation is a secret: it contains a certificate that
+// is valid for a short time, the certificate's key, and the authority to trust.
 type Invitation struct {
 	Coordinator string `json:"coordinator"`
 	Name        string `json:"name"`
@@ -30,15 +30,16 @@ type Invitation struct {
 	CA          []byte    `json:"ca"`          // DER
 	Certificate []byte    `json:"certificate"` // DER
 	Key         []byte    `json:"key"`         // PKCS #8
-	// Signer is the coordinator's first key. Successions lead to the present key. Each of these keys may sign.
+	// Signer is the coordinator's first key. Successions lead to the present key. Each of these
+	// keys may sign.
 	Signer      SignerKey `json:"signer"`
 	Successions []Signed  `json:"successions,omitempty"`
 }
 
 const invitationPrefix = "caucus-invitation-1."
 
-// Invite completes an invitation with a certificate. It also returns the certificate's serial, by which the store
-// finds the invitation.
+// Invite completes an invitation with a certificate. It also returns the certificate's serial, by
+// which the store finds the invitation.
 func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, error) {
 	fail := func(err error) (Invitation, string, error) {
 		return Invitation{}, "", fmt.Errorf("make invitation: %w", err)
@@ -51,7 +52,8 @@ func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, err
 	if v.Role == RoleToken {
 		role = RoleToken
 	}
-	c, err := a.issue(v.Name, role, key.Public(), now, v.Expires.Sub(now)+invitationCertificate, x509.ExtKeyUsageClientAuth)
+	c, err := a.issue(v.Name, role, key.Public(), now, v.Expires.Sub(now)+invitationCertificate,
+		x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return fail(err)
 	}
@@ -88,7 +90,8 @@ func ParseInvitation(text string) (Invitation, error) {
 	return v, CheckName(v.Name)
 }
 
-// Enrolment is a new key that asks for a certificate. Save it before use, to ask again if the reply is lost.
+// Enrolment is a new key that asks for a certificate. Save it before use, to ask again if the reply
+// is lost.
 type Enrolment struct{ key any }
 
 // NewEnrolment makes the key, which never leaves this machine.
@@ -128,7 +131,8 @@ func (e Enrolment) Request() ([]byte, error) {
 	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, e.key)
 }
 
-func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byte) (Identity, error) {
+func (e Enrolment) identity(coordinator, ca string, keys Keys,
+	certificate []byte) (Identity, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(e.key)
 	if err != nil {
 		return Identity{}, err
@@ -157,7 +161,8 @@ func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Ident
 }
 
 // redeem calls with the invitation's certificate. It asks for a name if name is not empty.
-func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
+func redeem(ctx context.Context, v Invitation, e Enrolment, name string,
+	o DialOptions) (Identity, error) {
 	key, err := x509.ParsePKCS8PrivateKey(v.Key)
 	if err != nil {
 		return Identity{}, fmt.Errorf("%w: the invitation's key: %v", ErrInvalid, err)
@@ -168,13 +173,15 @@ func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialO
 	}
 	ca := pemOf("CERTIFICATE", v.CA)
 	o.Coordinator = cmp.Or(o.Coordinator, v.Coordinator)
-	c, err := dial(ca, tls.Certificate{Certificate: [][]byte{v.Certificate}, PrivateKey: key}, keys, o)
+	c, err := dial(ca, tls.Certificate{Certificate: [][]byte{v.Certificate}, PrivateKey: key}, keys,
+		o)
 	if err != nil {
 		return Identity{}, err
 	}
 	defer c.Close()
 	certificate, err := c.enrol(ctx, e, name, c.enrolment.Enrol)
-	if errors.Is(err, ErrDenied) && !c.now().Before(v.Expires) { // a refusal at the handshake gives no reason
+	// a refusal at the handshake gives no reason
+	if errors.Is(err, ErrDenied) && !c.now().Before(v.Expires) {
 		err = fmt.Errorf("%w: the invitation was good until %s: ask for a new one", ErrExpired, v.Expires.Format("2006-01-02 15:04 MST"))
 	}
 	if err != nil {
@@ -197,7 +204,8 @@ func (c *Client) Renew(ctx context.Context) (Identity, error) {
 }
 
 // IssueOwn makes an identity without an invitation, for the first operator.
-func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey, now time.Time) (Identity, *x509.Certificate, error) {
+func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey,
+	now time.Time) (Identity, *x509.Certificate, error) {
 	e, err := NewEnrolment()
 	if err != nil {
 		return Identity{}, nil, err
@@ -215,7 +223,8 @@ func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey
 }
 
 // enrol requests a certificate for e's key, under name if name is not empty.
-func (c *Client) enrol(ctx context.Context, e Enrolment, name string, call enrolCall) ([]byte, error) {
+func (c *Client) enrol(ctx context.Context, e Enrolment, name string, call enrolCall) ([]byte,
+	error) {
 	request, err := e.Request()
 	if err != nil {
 		return nil, err

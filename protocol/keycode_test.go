@@ -14,14 +14,16 @@ import (
 func TestKeyCode(t *testing.T) {
 	form := regexp.MustCompile(`^([0-9A-HJKMNP-TV-Z]{4}-){4}[0-9A-HJKMNP-TV-Z]{4}$`)
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "a"), rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "b")
+		a, b := rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "a"), rapid.SliceOfN(rapid.Byte(), 32,
+			32).Draw(t, "b")
 		code := KeyCode(a, b)
 		if !form.MatchString(code) || KeyCode(a, b) != code {
 			t.Fatalf("code %s", code)
 		}
 		i := rapid.IntRange(0, 31).Draw(t, "i")
 		[][]byte{a, b}[rapid.IntRange(0, 1).Draw(t, "key")][i] ^= 1
-		if KeyCode(a, b) == code || KeyCode(append(a, b...)) == KeyCode(a, b) || string(a) != string(b) && KeyCode(a, b) == KeyCode(b, a) {
+		if KeyCode(a, b) == code || KeyCode(append(a, b...)) == KeyCode(a, b) ||
+			string(a) != string(b) && KeyCode(a, b) == KeyCode(b, a) {
 			t.Fatal("two sets of keys have one code")
 		}
 	})

@@ -11,7 +11,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// line is a client's connection to its coordinator. hangUp closes it, and the next call makes a new one.
+// line is a client's connection to its coordinator. hangUp closes it, and the next call makes a new
+// one.
 type line struct {
 	make func(*sockets) (*grpc.ClientConn, error)
 
@@ -27,11 +28,13 @@ func newLine(make func(*sockets) (*grpc.ClientConn, error)) (*line, error) {
 	return l, err
 }
 
-func (l *line) Invoke(ctx context.Context, method string, args, reply any, o ...grpc.CallOption) error {
+func (l *line) Invoke(ctx context.Context, method string, args, reply any,
+	o ...grpc.CallOption) error {
 	return l.current().Invoke(ctx, method, args, reply, o...)
 }
 
-func (l *line) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, o ...grpc.CallOption) (grpc.ClientStream, error) {
+func (l *line) NewStream(ctx context.Context, d *grpc.StreamDesc, method string,
+	o ...grpc.CallOption) (grpc.ClientStream, error) {
 	return l.current().NewStream(ctx, d, method, o...)
 }
 
@@ -92,7 +95,8 @@ func (s *sockets) opened(c net.Conn) (*socket, error) {
 	return one, nil
 }
 
-// leaveNothing makes each socket drop unsent data when it closes, so that the system resends nothing.
+// leaveNothing makes each socket drop unsent data when it closes, so that the system resends
+// nothing.
 func (s *sockets) leaveNothing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

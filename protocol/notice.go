@@ -12,7 +12,8 @@ import (
 	"caucus/study"
 )
 
-// Notice is a study's state for one party. Client.Studies lists them; a carried file has one signed.
+// Notice is a study's state for one party. Client.Studies lists them; a carried file has one
+// signed.
 type Notice struct {
 	Plan  study.Hash    `json:"plan"`
 	Party study.PartyID `json:"party"`
@@ -25,10 +26,11 @@ type Notice struct {
 	Lost        bool         `json:"lost"`
 	Amendments  int          `json:"amendments"`
 	Ledger      privacy.Head `json:"ledger"`
-	// SealKey is the SHA-256 of the public key to which answers are encrypted, empty if the study takes none.
+	// SealKey is the SHA-256 of the public key to which answers are encrypted, empty if the study
+	// takes none.
 	SealKey keyDigest `json:"seal_key"`
-	// Run identifies the coordinator's process that signed. A party that shows this notice has received everything
-	// that the coordinator sent to it before that process started.
+	// Run identifies the coordinator's process that signed. A party that shows this notice has
+	// received everything that the coordinator sent to it before that process started.
 	Run keyDigest `json:"run"`
 }
 
@@ -51,8 +53,8 @@ func (n Notice) Sign(s *Signer) (Signed, error) {
 	return Signed{Document: document, Signature: s.Sign(NoticeDocument, document)}, nil
 }
 
-// ParseNotice reads a notice that the coordinator signed with its newest key. It refuses earlier keys, because a
-// notice states the present, and an earlier key may be in other hands.
+// ParseNotice reads a notice that the coordinator signed with its newest key. It refuses earlier
+// keys, because a notice states the present, and an earlier key may be in other hands.
 func ParseNotice(s Signed, keys Keys) (Notice, error) {
 	var n Notice
 	if err := keys.Newest().Verify(NoticeDocument, s.Document, s.Signature); err != nil {
@@ -81,5 +83,6 @@ type carriedNotice struct {
 }
 
 func noticeOf(n *pb.Notice) carriedNotice {
-	return carriedNotice{Signed{Document: n.GetSigned().GetDocument(), Signature: n.GetSigned().GetSignature()}, n.GetReceipt()}
+	return carriedNotice{Signed{Document: n.GetSigned().GetDocument(),
+		Signature: n.GetSigned().GetSignature()}, n.GetReceipt()}
 }

@@ -13,16 +13,18 @@ import (
 	"caucus/study"
 )
 
-// pack is a study in a carried file, with all that parties get over the network. Each part or its hash is signed.
+// pack is a study in a carried file, with all that parties get over the network. Each part or its
+// hash is signed.
 type pack struct {
 	notices     []carriedNotice
 	successions []Signed
 	plan        Signed
 	amendments  []Signed
-	helper      []Signed // the helper's acceptance, at most one; the party checks the helper's signature
-	sealKey     []byte   // its digest is in the notices
-	pool        []byte   // nil if the party has the pool
-	release     Signed   // without a document if there is no release
+	// the helper's acceptance, at most one; the party checks the helper's signature
+	helper  []Signed
+	sealKey []byte // its digest is in the notices
+	pool    []byte // nil if the party has the pool
+	release Signed // without a document if there is no release
 }
 
 func (p pack) encode() ([]byte, error) {
@@ -63,12 +65,14 @@ func decodePack(file []byte) (p pack, err error) {
 		receipt, _ := r.maybe("notice.receipt", maxCarriedDocument)
 		p.notices = append(p.notices, carriedNotice{one[0], receipt})
 	}
-	p.plan = Signed{Document: r.take("plan", MaxPlan), Signature: r.take("plan.signature", maxCarriedDocument)}
+	p.plan = Signed{Document: r.take("plan", MaxPlan),
+		Signature: r.take("plan.signature", maxCarriedDocument)}
 	p.amendments = r.documents("amendment", study.MaxAmendments)
 	p.helper = r.documents("helper", 1)
 	p.sealKey, _ = r.maybe("seal", maxCarriedDocument)
 	if document, found := r.maybe("release", maxCarriedRelease); found {
-		p.release = Signed{Document: document, Signature: r.take("release.signature", maxCarriedDocument)}
+		p.release = Signed{Document: document,
+			Signature: r.take("release.signature", maxCarriedDocument)}
 	}
 	p.pool, _ = r.maybe("pool", MaxPool)
 	if err := r.end(); err != nil {
@@ -83,11 +87,14 @@ func decodePack(file []byte) (p pack, err error) {
 	return p, nil
 }
 
-// Pack makes the file that carries a study to parties of its roster, or to all of them if parties is
-// nil. It contains the study's state for each party, plan, amendments, pool, and the release if each
-// of the parties may read it.
-func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) (file []byte, s Study, err error) {
-	fail := func(err error) ([]byte, Study, error) { return nil, Study{}, fmt.Errorf("pack study %s: %w", ref, err) }
+// Pack makes the file that carries a study to parties of its roster, or to all of them if parties
+// is nil. It contains the study's state for each party, plan, amendments, pool, and the release if
+// each of the parties may read it.
+func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) (file []byte,
+	s Study, err error) {
+	fail := func(err error) ([]byte, Study, error) {
+		return nil, Study{}, fmt.Errorf("pack study %s: %w", ref, err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.transfer)
 	defer cancel()
 	if s, err = c.show(ctx, ref); err != nil {
@@ -111,7 +118,10 @@ func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) 
 	if p.pool, err = c.Pool(ctx, s, ""); err != nil {
 		return fail(err)
 	}
-	readable := len(s.Plan.Readers) == 0 || !slices.ContainsFunc(parties, func(p study.PartyID) bool { return !slices.Contains(s.Plan.Readers, string(p)) })
+	readable := len(s.Plan.Readers) == 0 ||
+		!slices.ContainsFunc(parties, func(p study.PartyID) bool {
+			return !slices.Contains(s.Plan.Readers, string(p))
+		})
 	if s.State == study.Released && readable {
 		r, err := c.Release(ctx, s.Hash.String())
 		if err != nil && !errors.Is(err, ErrDenied) { // this operator may not read the release
@@ -123,7 +133,8 @@ func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) 
 }
 
 func (p *pack) ofStudy(s Study) {
-	p.plan, p.amendments = Signed{Document: s.PlanBytes, Signature: s.PlanSignature}, slices.Clone(s.Amendments)
+	p.plan, p.amendments = Signed{Document: s.PlanBytes,
+		Signature: s.PlanSignature}, slices.Clone(s.Amendments)
 	if p.helper = nil; s.Helper.Document != nil {
 		p.helper = []Signed{s.Helper}
 	}
@@ -160,7 +171,9 @@ type Accepted struct {
 
 // Accept submits an answer file, which counts like the party's own call. It may be repeated.
 func (c *Client) Accept(ctx context.Context, answer []byte) (Accepted, error) {
-	fail := func(err error) (Accepted, error) { return Accepted{}, fmt.Errorf("accept answer: %w", err) }
+	fail := func(err error) (Accepted, error) {
+		return Accepted{}, fmt.Errorf("accept answer: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.transfer)
 	defer cancel()
 	stream, err := c.admin.AcceptAnswer(ctx)
@@ -181,7 +194,8 @@ func (c *Client) Accept(ctx context.Context, answer []byte) (Accepted, error) {
 	if len(reply.PlanHash) != len(study.Hash{}) || reply.Notice == nil {
 		return fail(fmt.Errorf("%w: the reply names no study", ErrDamaged))
 	}
-	a := Accepted{Party: study.PartyID(reply.Party), Study: study.Hash(reply.PlanHash), Declined: reply.Declined}
+	a := Accepted{Party: study.PartyID(reply.Party), Study: study.Hash(reply.PlanHash),
+		Declined: reply.Declined}
 	p := pack{successions: c.Keys().Successions(), notices: []carriedNotice{noticeOf(reply.Notice)}}
 	s, err := c.show(ctx, a.Study.String())
 	if err != nil {
@@ -208,7 +222,9 @@ type opened struct {
 // openPack checks a pack for a party that knows these keys of the coordinator.
 func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	o := opened{pack: p, keys: keys}
-	fail := func(err error) (opened, error) { return opened{}, fmt.Errorf("read %s: %w", PackFile, err) }
+	fail := func(err error) (opened, error) {
+		return opened{}, fmt.Errorf("read %s: %w", PackFile, err)
+	}
 	for _, s := range p.successions {
 		next, err := o.keys.Follow(s)
 		if err != nil {
@@ -247,9 +263,11 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 		return fail(err)
 	}
 	if chain.Len() != o.notice.Amendments {
-		return fail(fmt.Errorf("%w: it has %d amendments, its notice counts %d", ErrDamaged, chain.Len(), o.notice.Amendments))
+		return fail(fmt.Errorf("%w: it has %d amendments, its notice counts %d", ErrDamaged,
+			chain.Len(), o.notice.Amendments))
 	}
-	if len(o.notice.SealKey) > 0 && p.sealKey != nil && !slices.Equal(SealKeyDigest(p.sealKey), o.notice.SealKey) {
+	if len(o.notice.SealKey) > 0 && p.sealKey != nil &&
+		!slices.Equal(SealKeyDigest(p.sealKey), o.notice.SealKey) {
 		return fail(fmt.Errorf("%w: the key for answers is not the one that its notice names", ErrDamaged))
 	}
 	if p.pool != nil && sha256.Sum256(p.pool) != plan.Pool {
@@ -278,5 +296,6 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	return o, nil
 }
 
-// aheadOf returns how far a notice is ahead of a clock, at least 0. A notice behind the clock proves nothing.
+// aheadOf returns how far a notice is ahead of a clock, at least 0. A notice behind the clock
+// proves nothing.
 func (n Notice) aheadOf(now time.Time) time.Duration { return max(0, n.At.Sub(now)) }

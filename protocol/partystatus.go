@@ -11,8 +11,8 @@ import (
 // Wait is the public reason why a party has not contributed to an open study.
 type Wait string
 
-// Each reason follows from the plan, from the party's policy, ledger, declaration, people and clock,
-// and from the helper's acceptance that this coordinator passes on.
+// Each reason follows from the plan, from the party's policy, ledger, declaration, people and
+// clock, and from the helper's acceptance that this coordinator passes on.
 const (
 	WaitApproval Wait = "approval"
 	WaitSource   Wait = "source"
@@ -73,7 +73,9 @@ func (c *Client) reported(to *pb.ListRequest) {
 	for _, h := range c.heartbeat.Holds[:min(len(c.heartbeat.Holds), MaxWaits)] {
 		to.Holds = append(to.Holds, h[:])
 	}
-	slices.SortFunc(to.Waits, func(a, b *pb.Wait) int { return slices.Compare(a.PlanHash, b.PlanHash) })
+	slices.SortFunc(to.Waits, func(a, b *pb.Wait) int {
+		return slices.Compare(a.PlanHash, b.PlanHash)
+	})
 }
 
 // PartyStatus is the coordinator's knowledge of a party that has not contributed.

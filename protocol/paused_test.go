@@ -84,7 +84,8 @@ func serve(t *testing.T, l leader) (string, Identity) {
 	go server.Serve(listener)
 	t.Cleanup(server.Stop)
 	who := Caller{Name: "site", Role: RoleParty}
-	id, _, err := authority.IssueOwn(listener.Addr().String(), who, must(NewSigner()).Key(), time.Now())
+	id, _, err := authority.IssueOwn(listener.Addr().String(), who, must(NewSigner()).Key(),
+		time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,8 +157,8 @@ func TestSlowLeader(t *testing.T) {
 	}
 }
 
-// TestSlowReplicas: over a network on which a list takes longer than the first bound, the second or third question
-// is answered; where no replica answers, the list ends with its time.
+// TestSlowReplicas: over a network on which a list takes longer than the first bound, the second or
+// third question is answered; where no replica answers, the list ends with its time.
 func TestSlowReplicas(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCheckPerson: a name has letters of any script, and single spaces; names that only a machine would
-// have, and names that a line or a path would be read wrongly by, are none.
+// TestCheckPerson: a name has letters of any script, and single spaces; names that only a machine
+// would have, and names that a line or a path would be read wrongly by, are none.
 func TestCheckPerson(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"alice": true, "Anna Schmidt": true, "Müller": true, "O'Brien-Müller": true, "O’Brien": true,

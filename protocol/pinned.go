@@ -42,7 +42,8 @@ func tlsBy(
 ) (*tls.Config, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Caucus " + own.Key().String()[:16]},
-		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // no end date, by RFC 5280
+		// no end date, by RFC 5280
+		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
 		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
 	}
 	if sealing != (KeyPin{}) {

@@ -11,12 +11,13 @@ import (
 // parties, and a projection from 784 columns to 50.
 const MaxPlan = 3 << 20
 
-// ParsePlan reads the canonical bytes of a plan that daemons may run, and returns its hash. It checks
-// the plan like kinds.ParsePlan. It also refuses simulated plans, and plans without roster, deadline
-// or terms. Errors wrap study.ErrPlan.
+// ParsePlan reads the canonical bytes of a plan that daemons may run, and returns its hash. It
+// checks the plan like kinds.ParsePlan. It also refuses simulated plans, and plans without roster,
+// deadline or terms. Errors wrap study.ErrPlan.
 func ParsePlan(canonical []byte) (study.Plan, study.Hash, error) {
 	refuse := func(format string, args ...any) (study.Plan, study.Hash, error) {
-		return study.Plan{}, study.Hash{}, fmt.Errorf("%w: %s", study.ErrPlan, fmt.Sprintf(format, args...))
+		return study.Plan{}, study.Hash{}, fmt.Errorf("%w: %s", study.ErrPlan,
+			fmt.Sprintf(format, args...))
 	}
 	if len(canonical) > MaxPlan {
 		return refuse("it has %d bytes, at most %d are taken: use a smaller map or roster", len(canonical), MaxPlan)

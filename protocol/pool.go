@@ -16,11 +16,13 @@ import (
 // MaxPool bounds a pool's canonical bytes.
 const MaxPool = 512 << 20
 
-// Pool fetches a study's pool in canonical bytes (auxdata.ReadCSV reads them) and checks them against
-// the plan's digest. If folder is not empty, it stores the pool there as pool-DIGEST.csv, uses the
-// file again, and resumes an interrupted download.
+// Pool fetches a study's pool in canonical bytes (auxdata.ReadCSV reads them) and checks them
+// against the plan's digest. If folder is not empty, it stores the pool there as pool-DIGEST.csv,
+// uses the file again, and resumes an interrupted download.
 func (c *Client) Pool(ctx context.Context, s Study, folder string) ([]byte, error) {
-	fail := func(err error) ([]byte, error) { return nil, fmt.Errorf("fetch pool of study %s: %w", s.Name, err) }
+	fail := func(err error) ([]byte, error) {
+		return nil, fmt.Errorf("fetch pool of study %s: %w", s.Name, err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.transfer)
 	defer cancel()
 	var a Assembly
@@ -60,14 +62,16 @@ func (c *Client) Pool(ctx context.Context, s Study, folder string) ([]byte, erro
 	return data, nil
 }
 
-func (c *Client) downloadPool(ctx context.Context, s Study, a *Assembly, file io.Writer) ([]byte, error) {
-	stream, err := c.studies.DownloadPool(ctx, &pb.DownloadRequest{Study: s.Hash.String(), Offset: uint64(len(a.Data))})
+func (c *Client) downloadPool(ctx context.Context, s Study, a *Assembly, file io.Writer) ([]byte,
+	error) {
+	stream, err := c.studies.DownloadPool(ctx,
+		&pb.DownloadRequest{Study: s.Hash.String(), Offset: uint64(len(a.Data))})
 	if err != nil {
 		return nil, FromStatus(err)
 	}
 	have := len(a.Data)
-	// keep writes each chunk before the next one is read, so that a later process can resume there. At the end the
-	// whole pool is checked against its digest.
+	// keep writes each chunk before the next one is read, so that a later process can resume there.
+	// At the end the whole pool is checked against its digest.
 	keep := func(*pb.Chunk) error {
 		_, err := file.Write(a.Data[have:])
 		have = len(a.Data)

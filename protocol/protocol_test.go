@@ -63,7 +63,8 @@ func TestSignatures(t *testing.T) {
 // TestChunks: data sent from any offset arrives unchanged.
 func TestChunks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		data := make([]byte, rapid.SampledFrom([]int{0, 1, ChunkSize - 1, ChunkSize, ChunkSize + 1, 3*ChunkSize + 7}).Draw(t, "size"))
+		data := make([]byte, rapid.SampledFrom([]int{0, 1, ChunkSize - 1, ChunkSize, ChunkSize + 1,
+			3*ChunkSize + 7}).Draw(t, "size"))
 		rng := rand.New(rand.NewPCG(1, 2))
 		for i := range data {
 			data[i] = byte(rng.Uint32())
@@ -109,7 +110,8 @@ func FuzzAssembly(f *testing.F) {
 	f.Add([]byte("data"), uint64(0), uint32(1), uint64(4))
 	f.Fuzz(func(t *testing.T, data []byte, offset uint64, crc uint32, size uint64) {
 		a := Assembly{Size: size}
-		for _, c := range []*pb.Chunk{nil, {Offset: offset, Data: data, Crc32C: crc}, {Data: data, Crc32C: crc}} {
+		for _, c := range []*pb.Chunk{nil, {Offset: offset, Data: data, Crc32C: crc},
+			{Data: data, Crc32C: crc}} {
 			_ = a.Add(c)
 		}
 		if uint64(len(a.Data)) > size {
@@ -123,7 +125,8 @@ func TestErrorsTravel(t *testing.T) {
 	for _, r := range reasons {
 		there := fmt.Errorf("contribute: %w: resend the first", r.err)
 		here := FromStatus(Status(there))
-		if !errors.Is(here, r.err) || here.Error() != there.Error() || status.Code(Status(there)) != r.code {
+		if !errors.Is(here, r.err) || here.Error() != there.Error() ||
+			status.Code(Status(there)) != r.code {
 			t.Errorf("%v arrives as %v", there, here)
 		}
 		for _, other := range reasons {
@@ -132,7 +135,8 @@ func TestErrorsTravel(t *testing.T) {
 			}
 		}
 	}
-	if here := FromStatus(Status(errors.New("secret"))); strings.Contains(here.Error(), "secret") || !Retry(here) {
+	if here := FromStatus(Status(errors.New("secret"))); strings.Contains(here.Error(), "secret") ||
+		!Retry(here) {
 		t.Errorf("an internal error arrives as %v", here)
 	}
 	for code, want := range map[codes.Code]error{
@@ -154,7 +158,8 @@ func TestIdentityFiles(t *testing.T) {
 	dir := t.TempDir()
 	must(0, a.Save(filepath.Join(dir, "ca"), filepath.Join(dir, "key")))
 	again := must(LoadAuthority(filepath.Join(dir, "ca"), filepath.Join(dir, "key")))
-	id, leaf, err := again.IssueOwn("host:1", Caller{Name: "site.one", Role: RoleParty}, SignerKey{1}, now)
+	id, leaf, err := again.IssueOwn("host:1", Caller{Name: "site.one", Role: RoleParty},
+		SignerKey{1}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,10 +168,12 @@ func TestIdentityFiles(t *testing.T) {
 	if got := must(LoadIdentity(path)); !reflect.DeepEqual(got, id) {
 		t.Errorf("identity %+v", got)
 	}
-	if caller := must(id.Caller()); caller != (Caller{"site.one", RoleParty, leaf.SerialNumber.Text(16)}) {
+	if caller := must(id.Caller()); caller != (Caller{"site.one", RoleParty,
+		leaf.SerialNumber.Text(16)}) {
 		t.Errorf("caller %+v", caller)
 	}
-	if from, to, err := id.Validity(); err != nil || now.Sub(from) < 24*time.Hour || to.Sub(now) < 300*24*time.Hour {
+	if from, to, err := id.Validity(); err != nil || now.Sub(from) < 24*time.Hour ||
+		to.Sub(now) < 300*24*time.Hour {
 		t.Errorf("valid from %v to %v, %v", from, to, err)
 	}
 	must(0, os.Chmod(path, 0o640))
@@ -178,7 +185,8 @@ func TestIdentityFiles(t *testing.T) {
 	}
 	other := must(NewAuthority(now))
 	must(0, other.Save(filepath.Join(dir, "other"), filepath.Join(dir, "other-key")))
-	if _, err := LoadAuthority(filepath.Join(dir, "ca"), filepath.Join(dir, "other-key")); err == nil {
+	if _, err := LoadAuthority(filepath.Join(dir, "ca"),
+		filepath.Join(dir, "other-key")); err == nil {
 		t.Error("an authority with another's key")
 	}
 	if left := must(filepath.Glob(filepath.Join(dir, ".*"))); len(left) > 0 {
@@ -202,7 +210,8 @@ func TestIdentityFiles(t *testing.T) {
 
 // FuzzInvitation: any pasted text is read or refused.
 func FuzzInvitation(f *testing.F) {
-	v, _, err := must(NewAuthority(time.Now())).Invite(Invitation{Coordinator: "h:1", Name: "n", Role: RoleParty, Expires: time.Now().Add(time.Hour)}, time.Now())
+	v, _, err := must(NewAuthority(time.Now())).Invite(Invitation{Coordinator: "h:1", Name: "n",
+		Role: RoleParty, Expires: time.Now().Add(time.Hour)}, time.Now())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -213,7 +222,8 @@ func FuzzInvitation(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := ParseInvitation(v.String()); err != nil || again.Name != v.Name || !bytes.Equal(again.Key, v.Key) {
+		if again, err := ParseInvitation(v.String()); err != nil || again.Name != v.Name ||
+			!bytes.Equal(again.Key, v.Key) {
 			t.Errorf("%q reads as %+v, then %+v, %v", text, v, again, err)
 		}
 	})
@@ -221,12 +231,15 @@ func FuzzInvitation(f *testing.F) {
 
 func TestReceipts(t *testing.T) {
 	s := must(NewSigner())
-	r := must(Receipt{Plan: study.Hash{1}, Party: "p", Body: study.BodyDigest{2}, Size: 3, Received: time.Unix(9, 0).UTC()}.Sign(s))
+	r := must(Receipt{Plan: study.Hash{1}, Party: "p", Body: study.BodyDigest{2}, Size: 3,
+		Received: time.Unix(9, 0).UTC()}.Sign(s))
 	got := must(ParseReceipt(r.Document, r.Signature, s.Key()))
-	if got.Plan != r.Plan || got.Party != r.Party || got.Body != r.Body || got.Size != 3 || !got.Received.Equal(r.Received) {
+	if got.Plan != r.Plan || got.Party != r.Party || got.Body != r.Body || got.Size != 3 ||
+		!got.Received.Equal(r.Received) {
 		t.Errorf("receipt %+v", got)
 	}
-	if _, err := ParseReceipt(append(r.Document, ' '), r.Signature, s.Key()); !errors.Is(err, ErrDamaged) {
+	if _, err := ParseReceipt(append(r.Document, ' '), r.Signature, s.Key()); !errors.Is(err,
+		ErrDamaged) {
 		t.Errorf("changed: %v", err)
 	}
 }

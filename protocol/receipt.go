@@ -16,7 +16,8 @@ type Receipt struct {
 	Body     study.BodyDigest `json:"body"`
 	Size     int              `json:"size"` // size of the body, in bytes
 	Received time.Time        `json:"received"`
-	// Ledger is the head of the coordinator's ledger. With it, a party can prove that the ledger was restored.
+	// Ledger is the head of the coordinator's ledger. With it, a party can prove that the ledger
+	// was restored.
 	Ledger privacy.Head `json:"ledger"`
 
 	Document  []byte `json:"-"`

@@ -12,12 +12,14 @@ import (
 	"caucus/study/kinds"
 )
 
-// SignedRelease is a release with its signed bytes. As JSON it is one file that can be checked offline:
+// SignedRelease is a release with its signed bytes. As JSON it is one file that can be checked
+// offline:
 //
 //	{"release": …, "signature": base64, "signer": hexadecimal}
 //
-// After a change of keys, "successions" lead from the coordinator's first key to the signing key. The signature
-// is over the release's compact bytes, so indentation does not matter. A simulated release has no signature.
+// After a change of keys, "successions" lead from the coordinator's first key to the signing key.
+// The signature is over the release's compact bytes, so indentation does not matter. A simulated
+// release has no signature.
 type SignedRelease struct {
 	Release   study.Release
 	Document  []byte
@@ -27,7 +29,8 @@ type SignedRelease struct {
 	Successions []Signed
 }
 
-// File returns the release's file, with everything that "caucus release verify" needs except the pool.
+// File returns the release's file, with everything that "caucus release verify" needs except the
+// pool.
 func (r SignedRelease) File() ([]byte, error) {
 	b, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
@@ -82,7 +85,8 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	if err := json.Compact(&compact, f.Release); err != nil {
 		return fail(err)
 	}
-	r := SignedRelease{Document: compact.Bytes(), Signature: f.Signature, Successions: f.Successions}
+	r := SignedRelease{Document: compact.Bytes(), Signature: f.Signature,
+		Successions: f.Successions}
 	if f.Signer != nil {
 		r.Signer = *f.Signer
 	}
@@ -92,7 +96,8 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	if err := study.DecodeStrictly(r.Document, &r.Release); err != nil {
 		return fail(err)
 	}
-	// Refuse repeated names and names in another case, because other programs would read them differently.
+	// Refuse repeated names and names in another case, because other programs would read them
+	// differently.
 	var whole bytes.Buffer
 	if err := json.Compact(&whole, file); err != nil {
 		return fail(err)
@@ -120,8 +125,9 @@ func (r SignedRelease) Check(key Verifier) error {
 	return key.Verify(ReleaseDocument, r.Document, r.Signature)
 }
 
-// checkForm returns study.ErrForm for a release of another form, which is the version of its format. It returns the
-// manifest's fields that all forms share: form, software version, and the ledger's lines.
+// checkForm returns study.ErrForm for a release of another form, which is the version of its
+// format. It returns the manifest's fields that all forms share: form, software version, and the
+// ledger's lines.
 func checkForm(document []byte) (study.Manifest, error) {
 	var release struct {
 		Manifest struct {

@@ -18,7 +18,8 @@ func signedSample(t testing.TB) (SignedRelease, *Signer) {
 	r := study.Release{Plan: []byte(`{"name":"<a & b>"}`)}
 	r.Unit, r.Software, r.Contributed = privacy.Record, "<1>", []study.PartyID{"a", "b"}
 	document := must(json.Marshal(r))
-	return SignedRelease{Release: r, Document: document, Signature: s.Sign(ReleaseDocument, document), Signer: s.Key()}, s
+	return SignedRelease{Release: r, Document: document,
+		Signature: s.Sign(ReleaseDocument, document), Signer: s.Key()}, s
 }
 
 // TestReleaseFile: a release file keeps the signed bytes under any change of white space; any other
@@ -46,7 +47,8 @@ func TestReleaseFile(t *testing.T) {
 	if err := changed.Check(s.Key()); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a party left out: %v", err)
 	}
-	plan := SignedRelease{Document: r.Document, Signature: s.Sign(PlanDocument, r.Document), Signer: s.Key()}
+	plan := SignedRelease{Document: r.Document, Signature: s.Sign(PlanDocument, r.Document),
+		Signer: s.Key()}
 	if err := plan.Check(s.Key()); !errors.Is(err, ErrDamaged) {
 		t.Errorf("signed as a plan: %v", err)
 	}

@@ -25,7 +25,8 @@ func (c *Client) StudyKeys(ctx context.Context, take func(map[study.Hash][]byte)
 		all := map[study.Hash][]byte{}
 		for _, k := range part.Keys {
 			if len(k.PlanHash) != len(study.Hash{}) || len(k.Key) != 32 {
-				return fail(fmt.Errorf("%w: a key has %d bytes, its study's hash %d", ErrDamaged, len(k.Key), len(k.PlanHash)))
+				return fail(fmt.Errorf("%w: a key has %d bytes, its study's hash %d", ErrDamaged,
+					len(k.Key), len(k.PlanHash)))
 			}
 			all[study.Hash(k.PlanHash)] = k.Key
 		}

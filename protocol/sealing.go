@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// A helper's share is encrypted by HPKE (RFC 9180) to a combined key of ML-KEM-768 and X25519, so that a copied
-// share stays unreadable even if one of the two is broken.
+// A helper's share is encrypted by HPKE (RFC 9180) to a combined key of ML-KEM-768 and X25519, so
+// that a copied share stays unreadable even if one of the two is broken.
 var (
 	sealingKEM  = hpke.MLKEM768X25519()
 	sealingKDF  = hpke.HKDFSHA256()
@@ -71,7 +71,8 @@ func (k *SealingKey) Save(path string) error {
 // Public returns the public key, 1216 bytes.
 func (k *SealingKey) Public() []byte { return k.key.PublicKey().Bytes() }
 
-// KeyPin is the SHA-256 of a helper's public sealing key. Parties' policies contain it, in hexadecimal.
+// KeyPin is the SHA-256 of a helper's public sealing key. Parties' policies contain it, in
+// hexadecimal.
 type KeyPin [sha256.Size]byte
 
 // SealingPin returns the SHA-256 of a public key of 1216 bytes.
@@ -96,8 +97,9 @@ func (p *KeyPin) UnmarshalText(text []byte) error {
 // ShareBinding names the context of an encrypted share, which opens only with the same binding.
 type ShareBinding struct {
 	Plan study.Hash
-	// Acceptance is the digest of the helper's acceptance under which the share was made. A helper that was restored
-	// to an older state accepts the plan again, with another verify key, and then opens no earlier share.
+	// Acceptance is the digest of the helper's acceptance under which the share was made. A helper
+	// that was restored to an older state accepts the plan again, with another verify key, and then
+	// opens no earlier share.
 	Acceptance study.Hash
 	Party      study.PartyID
 	Weight     int64 // ballots or records, public
@@ -107,7 +109,8 @@ type ShareBinding struct {
 	Other [sha256.Size]byte
 }
 
-// bytes returns HPKE's associated data. Each field has a fixed length, or its length comes before it.
+// bytes returns HPKE's associated data. Each field has a fixed length, or its length comes before
+// it.
 func (b ShareBinding) bytes() []byte {
 	out := append(append([]byte("helper"), b.Plan[:]...), b.Acceptance[:]...)
 	for _, field := range [][]byte{[]byte(b.Party), b.Head} {
@@ -142,7 +145,8 @@ func (k *SealingKey) OpenShare(b ShareBinding, sealed []byte) ([]byte, error) {
 	if len(sealed) < SealOverhead {
 		return nil, fmt.Errorf("%w: a sealed share has %d bytes, at least %d are needed", ErrDamaged, len(sealed), SealOverhead)
 	}
-	from, err := hpke.NewRecipient(sealed[:enc], k.key, sealingKDF, sealingAEAD, []byte(sealingInfo))
+	from, err := hpke.NewRecipient(sealed[:enc], k.key, sealingKDF, sealingAEAD,
+		[]byte(sealingInfo))
 	if err != nil {
 		return nil, fmt.Errorf("%w: a sealed share: %w", ErrDamaged, err)
 	}

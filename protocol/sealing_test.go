@@ -9,8 +9,8 @@ import (
 	"caucus/study"
 )
 
-// TestSealedShare: a share opens only with the key that it was sealed to, read back from a file, and
-// under its own binding. Its size is the share's plus a constant.
+// TestSealedShare: a share opens only with the key that it was sealed to, read back from a file,
+// and under its own binding. Its size is the share's plus a constant.
 func TestSealedShare(t *testing.T) {
 	made, err := NewSealingKey()
 	if err != nil {
@@ -24,7 +24,8 @@ func TestSealedShare(t *testing.T) {
 	if err != nil || !bytes.Equal(key.Public(), made.Public()) {
 		t.Fatalf("another key was read: %v", err)
 	}
-	binding := ShareBinding{Plan: study.Hash{1}, Party: "north", Weight: 7, Head: []byte("nonce and public share"), Other: [32]byte{2}}
+	binding := ShareBinding{Plan: study.Hash{1}, Party: "north", Weight: 7,
+		Head: []byte("nonce and public share"), Other: [32]byte{2}}
 	share := []byte("144 bytes of a share")
 	sealed, err := SealShare(key.Public(), binding, share)
 	if err != nil {

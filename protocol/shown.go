@@ -14,8 +14,8 @@ import (
 	"caucus/study"
 )
 
-// Shown is a document in which a coordinator signed its ledger's head. A client shows it to the coordinator. If the
-// ledger lacks the signed entry, the ledger was restored from an old backup.
+// Shown is a document in which a coordinator signed its ledger's head. A client shows it to the
+// coordinator. If the ledger lacks the signed entry, the ledger was restored from an old backup.
 type Shown struct {
 	Kind      Document `json:"kind"`
 	Document  []byte   `json:"document"`
@@ -108,9 +108,9 @@ func ShownOf(s *pb.Shown) Shown {
 	return Shown{Document(s.Kind), s.Document, s.Signature}
 }
 
-// memory keeps the newest document that the coordinator signed, in a file if path is set. The newest is the one
-// whose head has the highest number. Of two documents with the same number it keeps the first: if the second
-// contradicts the first, the two prove a restore.
+// memory keeps the newest document that the coordinator signed, in a file if path is set. The
+// newest is the one whose head has the highest number. Of two documents with the same number it
+// keeps the first: if the second contradicts the first, the two prove a restore.
 type memory struct {
 	path string
 
@@ -164,7 +164,8 @@ func (m *memory) newest() (Shown, privacy.Head) {
 	return m.held, m.head
 }
 
-// keep stores a newer document. It also keeps documents that other processes of this identity stored.
+// keep stores a newer document. It also keeps documents that other processes of this identity
+// stored.
 func (m *memory) keep(s Shown, head privacy.Head, keys Verifier) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

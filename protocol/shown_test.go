@@ -16,17 +16,19 @@ import (
 	"caucus/study"
 )
 
-// TestShown: a head, a receipt and a release show the ledger's head, if the coordinator signed them as
-// such documents.
+// TestShown: a head, a receipt and a release show the ledger's head, if the coordinator signed them
+// as such documents.
 func TestShown(t *testing.T) {
 	signer := must(NewSigner())
 	head := privacy.Head{Sequence: 7, Hash: privacy.Digest{7}}
 	receipt := must(Receipt{Plan: study.Hash{1}, Party: "p", Ledger: head}.Sign(signer))
 	signed := SignedHead(head, signer)
-	if again := SignedHead(head, signer); string(again.Document) != string(signed.Document) || string(again.Signature) != string(signed.Signature) {
+	if again := SignedHead(head, signer); string(again.Document) != string(signed.Document) ||
+		string(again.Signature) != string(signed.Signature) {
 		t.Error("the same head is signed as other bytes")
 	}
-	for what, s := range map[string]Shown{"head": signed, "receipt": {ReceiptDocument, receipt.Document, receipt.Signature}} {
+	for what, s := range map[string]Shown{"head": signed,
+		"receipt": {ReceiptDocument, receipt.Document, receipt.Signature}} {
 		if have, err := s.Head(signer.Key()); err != nil || have != head {
 			t.Errorf("%s: %v, %v", what, have, err)
 		}
@@ -36,7 +38,8 @@ func TestShown(t *testing.T) {
 		other.Kind = PlanDocument
 		long := s
 		long.Document = append(make([]byte, 0, MaxShown+1), s.Document...)[:MaxShown+1]
-		for how, bad := range map[string]Shown{"a made-up number": made, "another kind": other, "nothing": {}, "too long": long} {
+		for how, bad := range map[string]Shown{"a made-up number": made, "another kind": other,
+			"nothing": {}, "too long": long} {
 			if have, err := bad.Head(signer.Key()); !errors.Is(err, ErrDamaged) {
 				t.Errorf("%s, %s: %v, %v", what, how, have, err)
 			}
@@ -47,14 +50,17 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestHelperLines: two lines of one helper contradict each other if the helper had forgotten one when it
-// signed the other, whatever lies between them. Remembered lines survive a restart, and several
-// processes share them.
+// TestHelperLines: two lines of one helper contradict each other if the helper had forgotten one
+// when it signed the other, whatever lies between them. Remembered lines survive a restart, and
+// several processes share them.
 func TestHelperLines(t *testing.T) {
 	at := func(key, step, sequence, hash, previous byte) HelperLine {
-		return HelperLine{Key: SignerKey{key}, Step: int64(step), Line: privacy.Head{Sequence: int64(sequence), Hash: privacy.Digest{hash}}, Previous: privacy.Digest{previous}}
+		return HelperLine{Key: SignerKey{key}, Step: int64(step),
+			Line: privacy.Head{Sequence: int64(sequence),
+				Hash: privacy.Digest{hash}}, Previous: privacy.Digest{previous}}
 	}
-	good := []HelperLine{at(1, 9, 2, 2, 1), at(2, 5, 2, 7, 1), at(1, 30, 3, 3, 2), at(1, 40, 9, 9, 8)}
+	good := []HelperLine{at(1, 9, 2, 2, 1), at(2, 5, 2, 7, 1), at(1, 30, 3, 3, 2),
+		at(1, 40, 9, 9, 8)}
 	for name, c := range map[string]struct {
 		more HelperLine
 		back bool
@@ -77,11 +83,13 @@ func TestHelperLines(t *testing.T) {
 	helper, keys := must(NewSigner()), must(NewSigner()).Key()
 	made := func(id string) (r study.Release) {
 		ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
-		must(0, ledger.Spend(t.Context(), id, privacy.Cost{Unit: privacy.Record, Pure: big.NewRat(1, 1), Rho: big.NewRat(1, 2)}))
+		must(0, ledger.Spend(t.Context(), id,
+			privacy.Cost{Unit: privacy.Record, Pure: big.NewRat(1, 1), Rho: big.NewRat(1, 2)}))
 		line, _, err := ledger.Line(t.Context(), id)
 		must(0, err)
 		r.Published = [][]byte{{1}, []byte(id)}
-		r.Aggregated = &study.Aggregated{Line: &line, Step: 3, Keys: [2]string{"", helper.Key().String()}}
+		r.Aggregated = &study.Aggregated{Line: &line, Step: 3,
+			Keys: [2]string{"", helper.Key().String()}}
 		r.Aggregated.Shares[1] = helper.Sign(ShareDocument, AggregateShareOf(r, 1).Document)
 		return r
 	}
@@ -93,7 +101,8 @@ func TestHelperLines(t *testing.T) {
 	must(0, m.keepHelper(made("a"), keys))
 	must(0, m.helperBack())
 	must(0, other.keepHelper(made("b"), keys))
-	for name, m := range map[string]*memory{"that saw the second": other, "that starts": must(openMemory(path, keys))} {
+	for name, m := range map[string]*memory{"that saw the second": other,
+		"that starts": must(openMemory(path, keys))} {
 		if m.helperBack() == nil || len(m.helpers) != 2 {
 			t.Errorf("a process %s says nothing of a helper that went back, and keeps %d", name, len(m.helpers))
 		}
@@ -131,7 +140,8 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	must(0, os.WriteFile(path, []byte("{"), 0o600))
-	if _, err := openMemory(path, signer.Key()); err == nil || !strings.Contains(err.Error(), "remove it if") {
+	if _, err := openMemory(path, signer.Key()); err == nil ||
+		!strings.Contains(err.Error(), "remove it if") {
 		t.Errorf("a damaged file: %v", err)
 	}
 }
@@ -142,7 +152,8 @@ func TestKeys(t *testing.T) {
 	signers := []*Signer{must(NewSigner()), must(NewSigner()), must(NewSigner()), must(NewSigner())}
 	authority := must(NewAuthority(now)).certificate.Raw
 	link := func(from, to, by int) Signed {
-		return must(Succession{From: signers[from].Key(), To: signers[to].Key(), Authority: authority, At: now}.Sign(signers[by]))
+		return must(Succession{From: signers[from].Key(), To: signers[to].Key(),
+			Authority: authority, At: now}.Sign(signers[by]))
 	}
 	good := []Signed{link(0, 1, 0), link(1, 2, 1)}
 	k := must(FollowKeys(signers[0].Key(), good))
@@ -160,7 +171,8 @@ func TestKeys(t *testing.T) {
 			t.Errorf("since key %d: %d successions, want %d", i, have, want)
 		}
 	}
-	back := must(json.Marshal(Succession{From: signers[2].Key(), To: signers[0].Key(), Authority: authority}))
+	back := must(json.Marshal(Succession{From: signers[2].Key(), To: signers[0].Key(),
+		Authority: authority}))
 	for what, all := range map[string][]Signed{
 		"signed by another":         {link(0, 1, 3)},
 		"signed by the new one":     {link(0, 1, 1)},
@@ -175,7 +187,8 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if again := must(FollowKeys(signers[0].Key(), append(good[:2:2], good[0]))); len(again.Successions()) != 2 {
+	if again := must(FollowKeys(signers[0].Key(),
+		append(good[:2:2], good[0]))); len(again.Successions()) != 2 {
 		t.Error("a step that is known already is taken twice")
 	}
 }
@@ -184,7 +197,8 @@ func TestKeys(t *testing.T) {
 // party's disk.
 func TestSignedWithin(t *testing.T) {
 	p := &pb.Signed{Document: make([]byte, MaxForecast), Signature: make([]byte, 64)}
-	if s, err := signedWithin(p, MaxForecast+64, "a forecast"); err != nil || len(s.Document) != MaxForecast {
+	if s, err := signedWithin(p, MaxForecast+64, "a forecast"); err != nil ||
+		len(s.Document) != MaxForecast {
 		t.Errorf("the largest: %v", err)
 	}
 	if _, err := signedWithin(p, MaxForecast+63, "a forecast"); !errors.Is(err, ErrTooLarge) {

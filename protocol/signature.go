@@ -11,8 +11,8 @@ import (
 	"fmt"
 )
 
-// Document is a kind of signed document. The kind is the signature's context (Ed25519ctx, RFC 8032),
-// so a signature of one kind is never valid for another.
+// Document is a kind of signed document. The kind is the signature's context (Ed25519ctx, RFC
+// 8032), so a signature of one kind is never valid for another.
 type Document string
 
 const (
@@ -36,7 +36,8 @@ const (
 	AmendmentDocument Document = "caucus amendment 1"
 	// AcceptanceDocument: an Acceptance, which each of the two servers makes and signs for itself.
 	AcceptanceDocument Document = "caucus acceptance 1"
-	// RevealDocument reveals an aggregator's half of a study's verify key, to which the aggregator had committed.
+	// RevealDocument reveals an aggregator's half of a study's verify key, to which the aggregator
+	// had committed.
 	RevealDocument Document = "caucus reveal 1"
 	// SetDocument: a Set, whose contributions make the sum. Both servers sign the same bytes.
 	SetDocument Document = "caucus set 1"
@@ -48,7 +49,8 @@ const (
 	ApprovalDocument Document = "caucus approval 1"
 )
 
-// SignerKey is a public key for documents: a coordinator's, or an approving person's. Its text is hexadecimal.
+// SignerKey is a public key for documents: a coordinator's, or an approving person's. Its text is
+// hexadecimal.
 type SignerKey [ed25519.PublicKeySize]byte
 
 // MarshalText writes 64 lower-case hexadecimal digits. It never fails.
@@ -58,7 +60,8 @@ func (k SignerKey) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, 
 // curve: Verify fails if not.
 func (k *SignerKey) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(k)) {
-		return fmt.Errorf("read signer key: have %d characters, want %d", len(text), hex.EncodedLen(len(k)))
+		return fmt.Errorf("read signer key: have %d characters, want %d", len(text),
+			hex.EncodedLen(len(k)))
 	}
 	_, err := hex.Decode(k[:], text)
 	return err
@@ -76,7 +79,8 @@ type Verifier interface {
 // Verify implements Verifier for one key, by Ed25519ctx with d as the context. The error wraps
 // ErrDamaged.
 func (k SignerKey) Verify(d Document, document, signature []byte) error {
-	if ed25519.VerifyWithOptions(k[:], document, signature, &ed25519.Options{Context: string(d)}) != nil {
+	if ed25519.VerifyWithOptions(k[:], document, signature,
+		&ed25519.Options{Context: string(d)}) != nil {
 		return fmt.Errorf("%w: the signature of this %s is not the coordinator's", ErrDamaged, d)
 	}
 	return nil
@@ -138,16 +142,19 @@ func (s *Signer) Key() SignerKey { return SignerKey(s.key.Public().(ed25519.Publ
 // Sign returns 64 bytes, the same for the same document. It panics only for a kind of more than 255
 // bytes, and there is none.
 func (s *Signer) Sign(d Document, document []byte) []byte {
-	signature, err := s.key.Sign(nil, document, &ed25519.Options{Hash: crypto.Hash(0), Context: string(d)})
+	signature, err := s.key.Sign(nil, document,
+		&ed25519.Options{Hash: crypto.Hash(0), Context: string(d)})
 	if err != nil {
 		panic(err) // only a context of more than 255 bytes fails
 	}
 	return signature
 }
 
-// ParseAmendments reads a plan's amendments. The coordinator must have signed each, each must follow
-// the one before, and the plan must allow all of them. Errors wrap ErrDamaged or study.ErrAmendment.
-func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed, key Verifier) (*study.Chain, error) {
+// ParseAmendments reads a plan's amendments. The coordinator must have signed each, each must
+// follow the one before, and the plan must allow all of them. Errors wrap ErrDamaged or
+// study.ErrAmendment.
+func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed, key Verifier) (*study.Chain,
+	error) {
 	if len(all) > study.MaxAmendments {
 		return nil, fmt.Errorf("%w: %d amendments of one plan", ErrDamaged, len(all))
 	}

@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// Succession hands over from a coordinator's signing key and authority to new ones. The old key signs
-// it, so whoever trusts the old key can trust the new key.
+// Succession hands over from a coordinator's signing key and authority to new ones. The old key
+// signs it, so whoever trusts the old key can trust the new key.
 type Succession struct {
 	From SignerKey `json:"from"`
 	To   SignerKey `json:"to"`
@@ -34,10 +34,12 @@ func (s Succession) Sign(old *Signer) (Signed, error) {
 	return Signed{Document: document, Signature: old.Sign(SuccessionDocument, document)}, nil
 }
 
-// MaxSuccessions bounds the key changes, which are years apart; an identity with all of them takes 31 KB.
+// MaxSuccessions bounds the key changes, which are years apart; an identity with all of them takes
+// 31 KB.
 const MaxSuccessions = 32
 
-// Keys are a coordinator's signing keys, from a trusted key to the newest. A signature by any of them is valid.
+// Keys are a coordinator's signing keys, from a trusted key to the newest. A signature by any of
+// them is valid.
 type Keys struct {
 	first  SignerKey
 	signed []Signed
@@ -72,10 +74,13 @@ func (k Keys) Follow(s Signed) (Keys, error) {
 		return k, fmt.Errorf("%w: succession: its authority: %v", ErrDamaged, err)
 	}
 	switch {
-	case slices.ContainsFunc(k.signed, func(had Signed) bool { return string(had.Document) == string(s.Document) }):
+	case slices.ContainsFunc(k.signed, func(had Signed) bool {
+		return string(had.Document) == string(s.Document)
+	}):
 		return k, nil
 	case link.From != k.Newest():
-		return k, fmt.Errorf("%w: a succession from key %s, and not from %s", ErrDamaged, link.From, k.Newest())
+		return k, fmt.Errorf("%w: a succession from key %s, and not from %s", ErrDamaged, link.From,
+			k.Newest())
 	case k.Hold(link.To):
 		return k, fmt.Errorf("%w: a succession back to key %s", ErrDamaged, link.To)
 	}
@@ -107,7 +112,9 @@ func (k Keys) Newest() SignerKey {
 
 // Hold reports whether key is, or once was, the coordinator's.
 func (k Keys) Hold(key SignerKey) bool {
-	return key == k.first || slices.ContainsFunc(k.links, func(l Succession) bool { return l.To == key })
+	return key == k.first || slices.ContainsFunc(k.links, func(l Succession) bool {
+		return l.To == key
+	})
 }
 
 func (k Keys) after() (all []SignerKey) {
@@ -120,7 +127,8 @@ func (k Keys) after() (all []SignerKey) {
 // Successions returns the signed successions from the first key.
 func (k Keys) Successions() []Signed { return k.signed }
 
-// Authority returns the newest authority's certificate, DER. It is nil if the authority never changed.
+// Authority returns the newest authority's certificate, DER. It is nil if the authority never
+// changed.
 func (k Keys) Authority() []byte {
 	if n := len(k.links); n > 0 {
 		return k.links[n-1].Authority

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Tags group parties, for example site=ward, region=north. An operator sets them, never the party. A
-// roster that is chosen by tags reveals them to the study's members.
+// Tags group parties, for example site=ward, region=north. An operator sets them, never the party.
+// A roster that is chosen by tags reveals them to the study's members.
 type Tags map[string]string
 
 const mostTags = 16

@@ -13,9 +13,10 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// ServerTLS returns the coordinator's configuration of TLS 1.3. It admits callers whose certificate the authority
-// issued and whom admit allows at the handshake. A refused caller gets no reason, because TLS alerts have no text.
-// The server's certificate is made again each day, so it never expires.
+// ServerTLS returns the coordinator's configuration of TLS 1.3. It admits callers whose certificate
+// the authority issued and whom admit allows at the handshake. A refused caller gets no reason,
+// because TLS alerts have no text. The server's certificate is made again each day, so it never
+// expires.
 func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*tls.Config, error) {
 	certificate := daily(now, a.ServerCertificate)
 	if _, err := certificate(); err != nil {
@@ -33,7 +34,8 @@ func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*t
 			if err != nil {
 				return err
 			}
-			if caller.Role == RoleReplica { // no list has its certificate, so a former authority's key must not suffice
+			// no list has its certificate, so a former authority's key must not suffice
+			if caller.Role == RoleReplica {
 				if err := s.PeerCertificates[0].CheckSignatureFrom(a.certificate); err != nil {
 					return err
 				}
@@ -43,8 +45,8 @@ func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*t
 	}, nil
 }
 
-// ClientTLS returns a caller's configuration of TLS 1.3. It trusts the authority in ca, PEM, alone, and
-// shows the certificate in pair.
+// ClientTLS returns a caller's configuration of TLS 1.3. It trusts the authority in ca, PEM, alone,
+// and shows the certificate in pair.
 func ClientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Config, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM([]byte(ca)) {
@@ -58,7 +60,8 @@ func ClientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Conf
 }
 
 // daily returns a function that makes a certificate again each day, so that it never expires.
-func daily(now func() time.Time, issue func(time.Time) (tls.Certificate, error)) func() (*tls.Certificate, error) {
+func daily(now func() time.Time,
+	issue func(time.Time) (tls.Certificate, error)) func() (*tls.Certificate, error) {
 	var (
 		mu      sync.Mutex // guards current and made
 		current tls.Certificate
@@ -79,15 +82,16 @@ func daily(now func() time.Time, issue func(time.Time) (tls.Certificate, error))
 	}
 }
 
-// firstWord is a client's TLS that waits for the coordinator's first byte before it sends data. A TLS
-// 1.3 client finishes the handshake before the server has checked the client's certificate. Because
-// it waits, the client sees a refusal as a refusal and not as a broken connection.
+// firstWord is a client's TLS that waits for the coordinator's first byte before it sends data. A
+// TLS 1.3 client finishes the handshake before the server has checked the client's certificate.
+// Because it waits, the client sees a refusal as a refusal and not as a broken connection.
 type firstWord struct {
 	credentials.TransportCredentials
 	sockets *sockets
 }
 
-func (f firstWord) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (f firstWord) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn,
+	credentials.AuthInfo, error) {
 	under, err := f.sockets.opened(raw)
 	if err != nil {
 		return nil, nil, err

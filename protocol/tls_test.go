@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// TestDialledAgain: a resumed session saves most of the handshake, but admit is asked again: a caller
-// revoked in between is refused.
+// TestDialledAgain: a resumed session saves most of the handshake, but admit is asked again: a
+// caller revoked in between is refused.
 func TestDialledAgain(t *testing.T) {
 	authority := must(NewAuthority(time.Now()))
-	id, _, err := authority.IssueOwn("127.0.0.1:1", Caller{Name: "site", Role: RoleParty}, must(NewSigner()).Key(), time.Now())
+	id, _, err := authority.IssueOwn("127.0.0.1:1", Caller{Name: "site", Role: RoleParty},
+		must(NewSigner()).Key(), time.Now())
 	must(0, err)
 	asked, put := 0, false // put: callers revoked
 	server := must(ServerTLS(authority, time.Now, func(c Caller) error {
@@ -22,13 +23,15 @@ func TestDialledAgain(t *testing.T) {
 	}))
 	listener := must(tls.Listen("tcp", "127.0.0.1:0", server))
 	defer listener.Close()
-	client := must(ClientTLS(id.CA, must(tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key))), time.Now))
+	client := must(ClientTLS(id.CA, must(tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key))),
+		time.Now))
 	dial := func() (resumed bool, err error) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			conn := must(listener.Accept())
-			_, _ = conn.Write([]byte{1}) // the byte that clients wait for; a refused client gets none
+			// the byte that clients wait for; a refused client gets none
+			_, _ = conn.Write([]byte{1})
 			conn.Close()
 		}()
 		conn := must(tls.Dial("tcp", listener.Addr().String(), client))

@@ -12,9 +12,9 @@ import (
 	"caucus/protocol/pb"
 )
 
-// A join token is an invitation for many parties: its holder enrols parties up to the token's quota.
-// It is an Invitation with the token's name and RoleToken. The coordinator stores the serial of the
-// token's certificate, but not its key.
+// A join token is an invitation for many parties: its holder enrols parties up to the token's
+// quota. It is an Invitation with the token's name and RoleToken. The coordinator stores the serial
+// of the token's certificate, but not its key.
 
 // TokenOptions say how many parties may enrol by one join token, for how long, and how they are
 // named. Quota counts enrolments, also of members revoked since.
@@ -110,10 +110,11 @@ func (c *Client) Tag(ctx context.Context, name string, tags Tags) error {
 // joinPatience bounds Join's retries. The coordinator takes 20 calls a second for each token.
 const joinPatience = 2 * time.Minute
 
-// Join redeems one place of a join token, under a name with the token's prefix. If name is empty, the
-// coordinator chooses one. The same enrolment gets the same certificate again and takes no second
-// place. Join retries while the coordinator is busy.
-func Join(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
+// Join redeems one place of a join token, under a name with the token's prefix. If name is empty,
+// the coordinator chooses one. The same enrolment gets the same certificate again and takes no
+// second place. Join retries while the coordinator is busy.
+func Join(ctx context.Context, v Invitation, e Enrolment, name string,
+	o DialOptions) (Identity, error) {
 	if v.Role != RoleToken {
 		return Identity{}, fmt.Errorf("join: %w: this is no join token, but an invitation of %s %s", ErrInvalid, v.Role, v.Name)
 	}
@@ -130,7 +131,8 @@ func Join(ctx context.Context, v Invitation, e Enrolment, name string, o DialOpt
 			return Identity{}, fmt.Errorf("join by token %s: %w", v.Name, err)
 		}
 		waited += wait
-		if !sleeper.Sleep(ctx, wait/2+rand.N(wait/2)) { // so that parties refused at the same time do not all retry at the same time
+		// so that parties refused at the same time do not all retry at the same time
+		if !sleeper.Sleep(ctx, wait/2+rand.N(wait/2)) {
 			return Identity{}, ctx.Err()
 		}
 	}

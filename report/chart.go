@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Chart draws numbers against a budget, as an SVG that needs no other file. Text has the page's colour. Words
-// describes the drawing for people who cannot see it. The legend is separate HTML, so that it wraps on a phone.
+// Chart draws numbers against a budget, as an SVG that needs no other file. Text has the page's
+// colour. Words describes the drawing for people who cannot see it. The legend is separate HTML, so
+// that it wraps on a phone.
 type Chart struct {
 	Title, Words string
 	X, Y         string
@@ -44,7 +45,8 @@ const (
 	Shaded
 )
 
-// Colours can be distinguished with all kinds of colour vision, on white and black (Okabe & Ito 2008).
+// Colours can be distinguished with all kinds of colour vision, on white and black (Okabe & Ito
+// 2008).
 var Colours = []string{"#2c8fd1", "#d55e00", "#009e73", "#cc79a7"}
 
 // Grey draws what is there for comparison, such as one site alone.
@@ -154,7 +156,8 @@ func (c Chart) Legend() string {
 	return b.String()
 }
 
-// Poster draws charts as one picture, two per row and without shaded areas, above the first chart's legend.
+// Poster draws charts as one picture, two per row and without shaded areas, above the first chart's
+// legend.
 func Poster(charts []Chart, title, words string) string {
 	const legendHeight = 30
 	height := chartHeight * float64((len(charts)+1)/2)
@@ -166,7 +169,9 @@ func Poster(charts []Chart, title, words string) string {
 	for i, s := range charts[0].Series[1:] {
 		x := 60 + float64(i)*290
 		same := func(v float64) float64 { return v }
-		Series{Colour: s.Colour, Style: s.Style, Points: []Point{{X: x, Y: height + 12}, {X: x + 40, Y: height + 12}}}.draw(&b, same, same)
+		Series{Colour: s.Colour, Style: s.Style,
+			Points: []Point{{X: x, Y: height + 12}, {X: x + 40, Y: height + 12}}}.draw(&b, same,
+			same)
 		label(&b, x+50, height+17, "start", s.Name)
 	}
 	b.WriteString("</svg>\n")

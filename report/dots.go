@@ -9,8 +9,9 @@ import (
 	"caucus/study"
 )
 
-// Dots shows a study.ReportChart as a table with a row for each number: its name, the number, and a dot with an
-// interval on an axis that all rows share. The pictures have no text, so they fit every width.
+// Dots shows a study.ReportChart as a table with a row for each number: its name, the number, and a
+// dot with an interval on an axis that all rows share. The pictures have no text, so they fit every
+// width.
 type Dots struct {
 	Title, Note string
 	Rows        []dotsRow
@@ -33,7 +34,10 @@ func NewDots(c *study.ReportChart) *Dots {
 		low, high = min(low, b.Low, b.Value), max(high, b.High, b.Value)
 	}
 	step := niceStep(max(high-low, 1e-9))
-	from, to, scale := step*math.Floor(low/step), step*math.Ceil(high/step), func(v float64) float64 { return v }
+	from, to, scale := step*math.Floor(low/step), step*math.Ceil(high/step),
+		func(v float64) float64 {
+			return v
+		}
 	switch {
 	case c.Ratio: // the axis always includes 1, and stays between 1/mostRatio and mostRatio
 		from, to, scale = max(min(low, 1), 1/mostRatio), min(max(high, 1), mostRatio), math.Log
@@ -66,7 +70,9 @@ func NewDots(c *study.ReportChart) *Dots {
 			strip += fmt.Sprintf(`<line class="range" x1="%.2f%%" x2="%.2f%%" y1="11" y2="11" stroke-width="4"/>`, place(b.Low), place(b.High))
 		}
 		strip += fmt.Sprintf(`<circle class="at" cx="%.2f%%" cy="11" r="6"/></svg>`, place(b.Value))
-		d.Rows = append(d.Rows, dotsRow{Name: b.Name, Value: value, Main: b.Main, Strip: template.HTML(strip)}) // safe: strip has no text of a release
+		// safe: strip has no text of a release
+		d.Rows = append(d.Rows, dotsRow{Name: b.Name, Value: value, Main: b.Main,
+			Strip: template.HTML(strip)})
 	}
 	return d
 }

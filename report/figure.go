@@ -28,7 +28,9 @@ func newFigures(all []study.ReportFigure) (groups []figureGroup) {
 		if len(groups) == 0 || groups[len(groups)-1].Title != f.Group {
 			groups = append(groups, figureGroup{Title: f.Group})
 		}
-		drawn := figure{Picture: template.HTML(figureSVG(f)), Caption: f.Caption, Plotted: newTable(f.Table)} // safe: figureSVG escapes its texts
+		// safe: figureSVG escapes its texts
+		drawn := figure{Picture: template.HTML(figureSVG(f)), Caption: f.Caption,
+			Plotted: newTable(f.Table)}
 		for i, line := range f.Lines {
 			drawn.Legend = append(drawn.Legend, legendEntry{line.Name, Colours[i%len(Colours)]})
 		}
@@ -50,7 +52,8 @@ func figureSVG(f study.ReportFigure) string {
 	for _, p := range f.Lines[0].Points {
 		fmt.Fprintf(&words, "%.3g: %.2f; ", f.From+p.X*(f.To-f.From), p.Y)
 	}
-	OpenSVG(&b, squareWidth, squareHeight, f.Title, f.Lines[0].Name+", "+f.Y+" by "+f.X+": "+words.String())
+	OpenSVG(&b, squareWidth, squareHeight, f.Title,
+		f.Lines[0].Name+", "+f.Y+" by "+f.X+": "+words.String())
 	for k := range 6 {
 		v := float64(k) / 5
 		fmt.Fprintf(&b, `<path d="M%.1f %.1fh%.0fM%.1f %.1fv%.0f" stroke="currentColor" stroke-opacity=".15"/>`, acrossOf(0), downOf(v), squareSize, acrossOf(v), downOf(1), squareSize)

@@ -25,11 +25,12 @@ import (
 //go:embed pages.html
 var pages string
 
-// Template returns the templates that all pages share, together with own, the caller's templates. Those can call
-// "head", which begins a page with a title, and "dots", which shows Dots.
+// Template returns the templates that all pages share, together with own, the caller's templates.
+// Those can call "head", which begins a page with a title, and "dots", which shows Dots.
 func Template(own string) (*template.Template, error) {
 	t := template.New("pages").Funcs(template.FuncMap{
-		"style": func() template.CSS { return template.CSS(webpage.Style) }, // the style is our own text
+		// the style is our own text
+		"style": func() template.CSS { return template.CSS(webpage.Style) },
 		"percent": func(v any) string {
 			if p, ok := v.(*float64); ok {
 				return fmt.Sprintf("%.1f %%", 100**p)
@@ -59,7 +60,8 @@ type Page struct {
 	Title, Answer string
 	// Failed holds the failed findings, which replace the answer.
 	Failed []evidence.Finding
-	// OtherPool says that the given pool is not the study's; "" if it is. The page shows it before the answer.
+	// OtherPool says that the given pool is not the study's; "" if it is. The page shows it before
+	// the answer.
 	OtherPool string
 	// Simulated reports that no party took part and nothing is protected. The page says so first.
 	Simulated        bool
@@ -93,7 +95,8 @@ type table struct {
 	folded bool
 }
 
-// Long reports whether the page shows a table closed, because a chart shows the numbers or it has many rows.
+// Long reports whether the page shows a table closed, because a chart shows the numbers or it has
+// many rows.
 func (t table) Long() bool { return t.folded || len(t.Rows) > mostOpenRows }
 
 // Long reports whether the page shows the dots closed, because they have many rows.
@@ -114,7 +117,8 @@ const mostOpenRows = 40
 
 // Options hold what a page shows in addition to the release.
 type Options struct {
-	Measured *Measurement       // made by a simulation; its conclusion and chart come first on the page
+	// made by a simulation; its conclusion and chart come first on the page
+	Measured *Measurement
 	Findings []evidence.Finding // made by verify; failed findings replace the answer
 	Software string             // version of the program that makes the page
 }
@@ -140,11 +144,12 @@ func (m Measurement) Words() string {
 	if len(others) > 0 {
 		main += "; " + strings.Join(others, ", ")
 	}
-	return m.Conclusion + " " + strings.ToUpper(m.Chart.Title[:1]) + m.Chart.Title[1:] + ": " + main + "."
+	return m.Conclusion + " " + strings.ToUpper(m.Chart.Title[:1]) + m.Chart.Title[1:] + ": " +
+		main + "."
 }
 
-// New makes the page of a release. If the release cannot be used (results.Usable), the page shows what can be read.
-// html/template escapes a release's texts.
+// New makes the page of a release. If the release cannot be used (results.Usable), the page shows
+// what can be read. html/template escapes a release's texts.
 func New(r study.Release, o Options) (Page, error) {
 	measured, found := o.Measured, o.Findings
 	p, err := results.Usable(r)
@@ -168,8 +173,11 @@ func New(r study.Release, o Options) (Page, error) {
 	switch {
 	case failed:
 		page.Title = "Study " + p.Name + ": what the file says came out"
-		page.Failed = slices.DeleteFunc(slices.Clone(found), func(f evidence.Finding) bool { return f.Verdict != evidence.Fails })
-		page.Answer = fmt.Sprintf("Do not believe this release: %s: %s", page.Failed[0].About, page.Failed[0].Says)
+		page.Failed = slices.DeleteFunc(slices.Clone(found), func(f evidence.Finding) bool {
+			return f.Verdict != evidence.Fails
+		})
+		page.Answer = fmt.Sprintf("Do not believe this release: %s: %s", page.Failed[0].About,
+			page.Failed[0].Says)
 	case measured != nil:
 		page.Answer, drawn = measured.Words(), measured.Chart
 	case page.Answer == "":
@@ -202,7 +210,8 @@ func New(r study.Release, o Options) (Page, error) {
 	}
 	var counted []string
 	for _, v := range evidence.Verdicts {
-		g := foundGroup{Title: v.Title(), Class: map[evidence.Verdict]string{evidence.Fails: "fails", evidence.Holds: "holds"}[v]}
+		g := foundGroup{Title: v.Title(),
+			Class: map[evidence.Verdict]string{evidence.Fails: "fails", evidence.Holds: "holds"}[v]}
 		for _, f := range found {
 			if f.Verdict == v {
 				g.All = append(g.All, f)
@@ -244,7 +253,8 @@ func sentence(s string) string {
 
 const longWord = 32
 
-// inCell lets a text break in a table. A number stays with its ±, and only a word longer than a column breaks.
+// inCell lets a text break in a table. A number stays with its ±, and only a word longer than a
+// column breaks.
 func inCell(text string) string {
 	var out strings.Builder
 	letters := 0

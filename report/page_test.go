@@ -16,12 +16,13 @@ import (
 // longName is a long name without places to break, with markup that a browser must not interpret.
 const longName = `<script>alert(1)</script>an-exceedingly-long-name-without-any-place-to-break-it-which-somebody-chose-0123456789`
 
-// samplePages are three pages: of a release with everything that a page can show, of the same release
-// that does not hold, and of the same beside another study's pool.
+// samplePages are three pages: of a release with everything that a page can show, of the same
+// release that does not hold, and of the same beside another study's pool.
 var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
-	chart := &study.ReportChart{Title: "accuracy on test records", Note: "± is the standard deviation over 3 draws", Percent: true, Bars: []study.ReportBar{
-		{Name: "released", Value: .8, Low: .75, High: .85, Main: true}, study.Bar(longName, .7, 0), {Name: "skewed", Value: .6, Low: .2, High: .65},
-	}}
+	chart := &study.ReportChart{Title: "accuracy on test records",
+		Note: "± is the standard deviation over 3 draws", Percent: true, Bars: []study.ReportBar{
+			{Name: "released", Value: .8, Low: .75, High: .85, Main: true}, study.Bar(longName, .7, 0), {Name: "skewed", Value: .6, Low: .2, High: .65},
+		}}
 	odds := &study.ReportChart{Title: "odds ratios", Ratio: true, Bars: []study.ReportBar{
 		{Name: "age: 10 more", Value: 1.6, Low: 1.4, High: 1.9}, {Name: longName, Value: .02, Low: 1e-9, High: 1e9},
 	}}
@@ -35,17 +36,22 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 		Findings: []foundGroup{{"DOES NOT HOLD", "fails", []evidence.Finding{{About: "signature", Verdict: evidence.Fails, Says: longName}}}},
 		Study:    "s", Kind: "classify", Mechanism: "cross", Plan: strings.Repeat("0123456789abcdef", 4), Command: "caucus simulate " + longName,
 	}
-	many := study.ReportTable{Title: "columns by ward " + longName, Head: []string{"", "north", "south", "east", "west"}}
+	many := study.ReportTable{Title: "columns by ward " + longName,
+		Head: []string{"", "north", "south", "east", "west"}}
 	for i := range mostOpenRows + 1 {
-		many.Rows = append(many.Rows, []string{fmt.Sprintf("level %d", i), "12 (3.4)", "56 (7.8)", "90 (1.2)", "34 (5.6)"})
+		many.Rows = append(many.Rows,
+			[]string{fmt.Sprintf("level %d", i), "12 (3.4)", "56 (7.8)", "90 (1.2)", "34 (5.6)"})
 	}
 	release.Tables = append(release.Tables, newTable(many))
 	refused := release
 	otherPool := release
 	otherPool.OtherPool = longName + " is not the pool of this study"
-	refused.Failed = []evidence.Finding{{About: "signature", Verdict: evidence.Fails, Says: "the release was changed, said " + longName}}
+	refused.Failed =
+		[]evidence.Finding{{About: "signature", Verdict: evidence.Fails,
+			Says: "the release was changed, said " + longName}}
 	pages := map[string][]byte{}
-	for name, page := range map[string]Page{"release": release, "refused": refused, "pool": otherPool} {
+	for name, page := range map[string]Page{"release": release, "refused": refused,
+		"pool": otherPool} {
 		var b bytes.Buffer
 		if err := page.Write(&b); err != nil {
 			return nil, err
@@ -69,7 +75,8 @@ func sampleFigure() study.ReportFigure {
 // TestFigure: an open interval reaches the ends of the axis, and every known bin is a point.
 func TestFigure(t *testing.T) {
 	picture := string(newFigures([]study.ReportFigure{sampleFigure()})[0].Figures[0].Picture)
-	if bar := fmt.Sprintf("M%.1f %.1fV%.1f", acrossOf(1), downOf(0), downOf(1)); !strings.Contains(picture, bar) {
+	if bar := fmt.Sprintf("M%.1f %.1fV%.1f", acrossOf(1), downOf(0),
+		downOf(1)); !strings.Contains(picture, bar) {
 		t.Errorf("no interval %s in the picture", bar)
 	}
 	if n := strings.Count(picture, "<circle"); n != 3 {
@@ -79,14 +86,17 @@ func TestFigure(t *testing.T) {
 
 // TestRatios: an axis of ratios contains 1, and an interval beyond its ends is cut there.
 func TestRatios(t *testing.T) {
-	d := NewDots(&study.ReportChart{Ratio: true, Bars: []study.ReportBar{{Name: "a", Value: 4, Low: 2, High: 1e9}, {Name: "b", Value: 2, Low: 2, High: 2}}})
-	if d.From != "1" || d.To != "100" || !strings.Contains(string(d.Rows[1].Strip), `cx="16.45%"`) || d.Rows[0].Value != "4 (2 to 1e+09)" { // log 2 / log 100 of 96 %, from 2 %
+	d := NewDots(&study.ReportChart{Ratio: true,
+		Bars: []study.ReportBar{{Name: "a", Value: 4, Low: 2, High: 1e9},
+			{Name: "b", Value: 2, Low: 2, High: 2}}})
+	// log 2 / log 100 of 96 %, from 2 %
+	if d.From != "1" || d.To != "100" || !strings.Contains(string(d.Rows[1].Strip), `cx="16.45%"`) || d.Rows[0].Value != "4 (2 to 1e+09)" {
 		t.Errorf("the axis runs from %s to %s: %+v", d.From, d.To, d.Rows)
 	}
 }
 
-// TestPages: whatever a release says, pages hold no script and load nothing from elsewhere. Long tables
-// are folded, and failed findings lead.
+// TestPages: whatever a release says, pages hold no script and load nothing from elsewhere. Long
+// tables are folded, and failed findings lead.
 func TestPages(t *testing.T) {
 	pages, err := samplePages()
 	if err != nil {
@@ -94,11 +104,14 @@ func TestPages(t *testing.T) {
 	}
 	testpages.StandAlone(t, pages)
 	for name, page := range pages {
-		if folded := fmt.Sprintf(": %d rows</summary>", mostOpenRows+1); name == "release" && (strings.Count(string(page), folded) != 1 || strings.Count(string(page), "<details><summary>columns") != 1) {
+		if folded := fmt.Sprintf(": %d rows</summary>", mostOpenRows+1); name == "release" &&
+			(strings.Count(string(page), folded) != 1 ||
+				strings.Count(string(page), "<details><summary>columns") != 1) {
 			t.Errorf("%s folds another table than the long one", name)
 		}
 		banner, answer := bytes.Index(page, []byte(`class="bad" role="alert"`)), bytes.Index(page, []byte("It works."))
-		if name == "refused" && (banner < 0 || answer >= 0 || banner > bytes.Index(page, []byte("<section"))) || name != "refused" && banner >= 0 {
+		if name == "refused" && (banner < 0 || answer >= 0 ||
+			banner > bytes.Index(page, []byte("<section"))) || name != "refused" && banner >= 0 {
 			t.Errorf("%s: what does not hold leads a page, and no other (%d, %d)", name, banner, answer)
 		}
 	}

@@ -21,7 +21,8 @@ func guarantee(p study.Plan, m study.Manifest) string {
 	return s + " " + p.Noise.Trust().Against
 }
 
-// RemovalWords say what replacing one unit costs, and what adding or removing one costs, or why that is unknown.
+// RemovalWords say what replacing one unit costs, and what adding or removing one costs, or why
+// that is unknown.
 func RemovalWords(p study.Plan, costs []study.ReleaseCost) string {
 	epsilon, why := kinds.UnderRemoval(p, costs)
 	words := fmt.Sprintf("replacing one %s costs ε = %g", p.Unit, p.Epsilon)
@@ -33,6 +34,7 @@ func RemovalWords(p study.Plan, costs []study.ReleaseCost) string {
 	case p.Unit == privacy.Party:
 		return words + fmt.Sprintf("; adding or removing one costs ε = %.3g", epsilon)
 	}
-	// At a site with spare records, another record takes the place of a removed record (study.Remover).
+	// At a site with spare records, another record takes the place of a removed record
+	// (study.Remover).
 	return words + fmt.Sprintf("; adding or removing one costs ε = %.3g, the convention of many tools. A site with more records than it declared uses only as many: if one is removed, another takes its place, which costs ε = %g", epsilon, p.Epsilon)
 }

@@ -4,19 +4,23 @@ import (
 	"caucus/privacy"
 )
 
-// Aggregated holds what two servers signed in a study where both add noise (NoiseAggregators), and their
-// signatures. Arrays begin with the coordinator. Package protocol defines the documents.
+// Aggregated holds what two servers signed in a study where both add noise (NoiseAggregators), and
+// their signatures. Arrays begin with the coordinator. Package protocol defines the documents.
 type Aggregated struct {
-	Keys        [Servers]string `json:"keys"`        // the servers' signing keys, hexadecimal
-	Acceptances [Servers]Signed `json:"acceptances"` // the servers' agreements to the plan, before the study opened
-	Set         []byte          `json:"set"`         // the list of the contributions that both servers added up
-	Sets        [Servers][]byte `json:"set_signatures"`
-	Shares      [Servers][]byte `json:"share_signatures"` // each server's signature on the share that it released
-	// Line is the helper's ledger line for the release of its share. Step is the number of the transaction
-	// that stored Line. The helper signed both.
+	Keys [Servers]string `json:"keys"` // the servers' signing keys, hexadecimal
+	// the servers' agreements to the plan, before the study opened
+	Acceptances [Servers]Signed `json:"acceptances"`
+	// the list of the contributions that both servers added up
+	Set  []byte          `json:"set"`
+	Sets [Servers][]byte `json:"set_signatures"`
+	// each server's signature on the share that it released
+	Shares [Servers][]byte `json:"share_signatures"`
+	// Line is the helper's ledger line for the release of its share. Step is the number of the
+	// transaction that stored Line. The helper signed both.
 	Line *privacy.Line `json:"helper_line,omitempty"`
 	Step int64         `json:"helper_step,omitempty"`
 	// Members[i] is the digest of the contribution of party Manifest.Contributed[i].
-	Members []Hash    `json:"members"`
-	Refused []PartyID `json:"refused,omitempty"` // parties whose contributions both servers refused; the manifest calls them missing
+	Members []Hash `json:"members"`
+	// parties whose contributions both servers refused; the manifest calls them missing
+	Refused []PartyID `json:"refused,omitempty"`
 }

@@ -16,13 +16,15 @@ type Charge struct {
 	Mechanism  string
 	Parameters map[string]string
 	// Bound is the bound that the noise was calibrated to. Exact is the cost that the proof gives.
-	Bound  privacy.Bound
-	Exact  privacy.Cost
-	Matrix privacy.Digest // digest of the public integers that multiply contributions; zero if there are none
-	Cost   privacy.Cost   // what the ledger is charged, never below Exact
+	Bound privacy.Bound
+	Exact privacy.Cost
+	// digest of the public integers that multiply contributions; zero if there are none
+	Matrix privacy.Digest
+	Cost   privacy.Cost // what the ledger is charged, never below Exact
 }
 
-// ChargeAll charges a party's ledger once for all releases that servers make of its contribution to a plan.
+// ChargeAll charges a party's ledger once for all releases that servers make of its contribution to
+// a plan.
 func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Charge) error {
 	for _, c := range charges {
 		if err := l.Spend(ctx, ReleaseID(plan, c.Output), c.Cost); err != nil {
@@ -41,8 +43,8 @@ func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	}
 }
 
-// AtEpsilon replaces the ε of a pure cost by the plan's ε, for which the noise was calibrated. It multiplies
-// ρ by (plan's ε / cost's ε)².
+// AtEpsilon replaces the ε of a pure cost by the plan's ε, for which the noise was calibrated. It
+// multiplies ρ by (plan's ε / cost's ε)².
 func AtEpsilon(p Plan, c privacy.Cost) privacy.Cost {
 	if c.Pure == nil || c.Pure.Sign() == 0 {
 		return c
@@ -66,8 +68,8 @@ type ReleaseTerms struct {
 	Matrix privacy.Digest
 }
 
-// Squared returns the square of an L2 bound, or 0 (no bound) if int64 cannot hold the square. Bounds
-// are integers, so that plans made on different processors agree.
+// Squared returns the square of an L2 bound, or 0 (no bound) if int64 cannot hold the square.
+// Bounds are integers, so that plans made on different processors agree.
 func Squared(l2 int64) int64 {
 	if l2 < 0 || l2 >= 1<<31 {
 		return 0

@@ -11,25 +11,30 @@ import (
 	"caucus/privacy"
 )
 
-// Ending says when a study seals or fails. The plan gives the first ending, and amendments change it.
+// Ending says when a study seals or fails. The plan gives the first ending, and amendments change
+// it.
 //
 // Proof note: no sensitivity bound, noise, charge or δ depends on the ending.
-//   - A task follows from plan and pool alone. So noise, charges and contributions are the same under every
-//     ending that the plan allows. A release costs the same for every number of contributions (Charges).
-//   - δ is at most 1/(10n) for n units that are publicly known to be in the study (MostDelta). n is counted at
-//     the plan's minimum, the largest minimum of any ending, because amendments only lower the minimum. They
-//     cannot lower it below the floor (Plan.Floor), where n would be smaller and δ could be larger. A party's
-//     policy on the minimum applies to the floor, because a small study hides less about who is in it.
-//   - The number of contributions M is fixed when the study seals, before noise, and a sealed study is never
-//     amended. Amending, closing and sealing by rule depend only on receipts, which are public, so no ending
-//     depends on records.
-//   - All endings share one charge and one answer, because the plan's hash names the release in every ledger.
+//   - A task follows from plan and pool alone. So noise, charges and contributions are the same
+//     under every ending that the plan allows. A release costs the same for every number of
+//     contributions (Charges).
+//   - δ is at most 1/(10n) for n units that are publicly known to be in the study (MostDelta). n is
+//     counted at the plan's minimum, the largest minimum of any ending, because amendments only
+//     lower the minimum. They cannot lower it below the floor (Plan.Floor), where n would be
+//     smaller and δ could be larger. A party's policy on the minimum applies to the floor, because
+//     a small study hides less about who is in it.
+//   - The number of contributions M is fixed when the study seals, before noise, and a sealed study
+//     is never amended. Amending, closing and sealing by rule depend only on receipts, which are
+//     public, so no ending depends on records.
+//   - All endings share one charge and one answer, because the plan's hash names the release in
+//     every ledger.
 //
 // TestEndingsMoveNoTerms checks this.
 type Ending struct {
 	Deadline time.Time `json:"deadline"` // when the study seals, or fails below Minimum
 	Minimum  int       `json:"minimum"`
-	Seal     *SealRule `json:"seal,omitempty"` // rule to seal early; nil: early only when all parties have contributed
+	// rule to seal early; nil: early only when all parties have contributed
+	Seal *SealRule `json:"seal,omitempty"`
 }
 
 const longestQuiet = 30 * 24 * 3600 // in seconds
@@ -42,7 +47,8 @@ func (r *SealRule) check(field string) error {
 	case !(r.Share > 0 && r.Share <= 1):
 		return PlanError(field+".share", "%v is not in (0,1]: give the share of the roster that has to have contributed, such as 0.95", r.Share)
 	case r.QuietSeconds < 0 || r.QuietSeconds > longestQuiet:
-		return PlanError(field+".quiet_seconds", "%d is not between 0 and %d", r.QuietSeconds, longestQuiet)
+		return PlanError(field+".quiet_seconds", "%d is not between 0 and %d", r.QuietSeconds,
+			longestQuiet)
 	}
 	return nil
 }
@@ -55,8 +61,8 @@ func (r *SealRule) Quiet() time.Duration {
 	return time.Duration(r.QuietSeconds) * time.Second
 }
 
-// Enough returns how many contributions from a roster of this size seal the study early. Without the
-// 1e-9, a rounding error could make Ceil add one.
+// Enough returns how many contributions from a roster of this size seal the study early. Without
+// the 1e-9, a rounding error could make Ceil add one.
 func (e Ending) Enough(roster int) int {
 	if e.Seal == nil {
 		return roster
@@ -85,7 +91,9 @@ func (e Ending) equal(o Ending) bool {
 }
 
 // Ending is the ending before any amendment. Chain.Ending is the one in force.
-func (p Plan) Ending() Ending { return Ending{Deadline: p.Deadline, Minimum: p.Minimum, Seal: p.Seal} }
+func (p Plan) Ending() Ending {
+	return Ending{Deadline: p.Deadline, Minimum: p.Minimum, Seal: p.Seal}
+}
 
 // LeastParties returns the fewest contributions that can seal the study, under any amendment.
 func (p Plan) LeastParties() int {
@@ -114,13 +122,15 @@ var ErrAmendment = errors.New("amendment refused")
 
 // Amendment changes a study's ending. Amendments form a hash chain that starts at the plan.
 type Amendment struct {
-	Plan     Hash         `json:"plan"`
-	Number   int          `json:"number"` // counts from 1
-	Previous Hash         `json:"previous"`
-	Ending   Ending       `json:"ending"`
-	Reopens  bool         `json:"reopens,omitempty"` // reopens a failed study
-	At       time.Time    `json:"at"`
-	Ledger   privacy.Head `json:"ledger"` // the head of the coordinator's ledger at that time; its holders notice if the ledger is restored to an older state
+	Plan     Hash      `json:"plan"`
+	Number   int       `json:"number"` // counts from 1
+	Previous Hash      `json:"previous"`
+	Ending   Ending    `json:"ending"`
+	Reopens  bool      `json:"reopens,omitempty"` // reopens a failed study
+	At       time.Time `json:"at"`
+	// the head of the coordinator's ledger at that time; its holders notice if the ledger is
+	// restored to an older state
+	Ledger privacy.Head `json:"ledger"`
 }
 
 // DecodeAmendment reads an amendment and refuses unknown fields and non-canonical bytes.
@@ -147,7 +157,9 @@ type Chain struct {
 }
 
 // NewChain starts a chain without amendments. h must be the hash of p's canonical bytes.
-func NewChain(p Plan, h Hash) *Chain { return &Chain{plan: p, hash: h, last: h, ending: p.Ending()} }
+func NewChain(p Plan, h Hash) *Chain {
+	return &Chain{plan: p, hash: h, last: h, ending: p.Ending()}
+}
 
 // ChainOf checks amendments and chains them to a plan. The caller checks their signatures.
 func ChainOf(p Plan, h Hash, documents [][]byte) (*Chain, error) {
@@ -160,7 +172,8 @@ func ChainOf(p Plan, h Hash, documents [][]byte) (*Chain, error) {
 	return c, nil
 }
 
-// Add appends an amendment. It refuses amendments that are out of order or that the plan does not allow.
+// Add appends an amendment. It refuses amendments that are out of order or that the plan does not
+// allow.
 func (c *Chain) Add(document []byte) (Amendment, error) {
 	a, err := DecodeAmendment(document)
 	switch {
@@ -231,7 +244,9 @@ func (c *Chain) Changes(from int) (lines []string) {
 			if a.Reopens {
 				what = "reopened"
 			}
-			lines = append(lines, fmt.Sprintf("%s on %s: %s (before: %s)", what, a.At.Format(time.RFC3339), a.Ending.Words(len(c.plan.Roster)), before.Words(len(c.plan.Roster))))
+			lines = append(lines,
+				fmt.Sprintf("%s on %s: %s (before: %s)", what, a.At.Format(time.RFC3339),
+					a.Ending.Words(len(c.plan.Roster)), before.Words(len(c.plan.Roster))))
 		}
 		before = a.Ending
 	}

@@ -100,8 +100,8 @@ func (c counts) Sensitive(v []int64, _ int64, t study.ReleaseTerms) (privacy.Sen
 }
 func (c counts) Noise(float64, int) (aggregation.Noise, error) { return aggregation.Noise{}, nil }
 
-// A new kind runs through the real machine: each party charges its ledger and releases its counts; the
-// coordinator adds them, seals the study and makes the release.
+// A new kind runs through the real machine: each party charges its ledger and releases its counts;
+// the coordinator adds them, seals the study and makes the release.
 func Example() {
 	must := func(err error) {
 		if err != nil {
@@ -154,16 +154,20 @@ features:
 	}
 	_, err = s.Step(life.FoldDone{Contributions: len(s.Received)})
 	must(err)
-	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{}) // the coordinator's ledger, charged nothing
+	// the coordinator's ledger, charged nothing
+	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
 	must(err)
-	release, err := life.Conclude(ctx, s, countingFinisher{task.(countingTask)}, study.Summed{Sum: sum}, ledger)
+	release, err := life.Conclude(ctx, s, countingFinisher{task.(countingTask)},
+		study.Summed{Sum: sum}, ledger)
 	must(err)
 
 	var counted []float64
 	must(release.Result.DecodeBody(&counted))
 	// The sum of two discrete Laplace noises of scale 1 reaches ±50 with probability below 1e-19.
-	fmt.Printf("about %.0f well, %.0f ill\n", 100*math.Round(counted[0]/100), 100*math.Round(counted[1]/100))
-	fmt.Println(release.Parties, "parties, each", release.Unit, "hidden at epsilon", release.Costs[0].Cost.Pure.RatString())
+	fmt.Printf("about %.0f well, %.0f ill\n", 100*math.Round(counted[0]/100),
+		100*math.Round(counted[1]/100))
+	fmt.Println(release.Parties, "parties, each", release.Unit, "hidden at epsilon",
+		release.Costs[0].Cost.Pure.RatString())
 	// Output:
 	// about 1400 well, 600 ill
 	// 2 parties, each record hidden at epsilon 2

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestInTime: work that ends after its time, or panics, is not done, and is not filled up once the time is over.
+// TestInTime: work that ends after its time, or panics, is not done, and is not filled up once the
+// time is over.
 func TestInTime(t *testing.T) {
 	for name, test := range map[string]struct {
 		work func(context.CancelFunc)

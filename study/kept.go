@@ -10,11 +10,13 @@ import (
 	"slices"
 )
 
-// Keeper is a task whose Finish reads the stored bodies of all contributions, because they are not added up.
+// Keeper is a task whose Finish reads the stored bodies of all contributions, because they are not
+// added up.
 type Keeper interface {
 	Task
 	Checker
-	// PublicBodies reports whether every reader may see the bodies, because each passed a party's own ledger.
+	// PublicBodies reports whether every reader may see the bodies, because each passed a party's
+	// own ledger.
 	PublicBodies() bool
 }
 
@@ -23,7 +25,8 @@ var ErrKept = errors.New("its contributions are kept and not added up: read thei
 
 // Checker decides whether contributions are valid.
 type Checker interface {
-	// Check returns an error that wraps ErrContribution if a body is invalid. It is called when a body arrives.
+	// Check returns an error that wraps ErrContribution if a body is invalid. It is called when a
+	// body arrives.
 	Check(body []byte) error
 }
 
@@ -63,7 +66,8 @@ func BodiesOf(all [][]byte) Bodies {
 	}
 }
 
-// MarshalBinary writes the number of bodies, and then the length and bytes of each. All lengths are uvarints.
+// MarshalBinary writes the number of bodies, and then the length and bytes of each. All lengths are
+// uvarints.
 func (b Bodies) MarshalBinary() ([]byte, error) {
 	var out []byte
 	count := uint64(0)
@@ -77,10 +81,12 @@ func (b Bodies) MarshalBinary() ([]byte, error) {
 	return append(binary.AppendUvarint(nil, count), out...), nil
 }
 
-// ParseBodies reads the output of MarshalBinary and also returns the number of bodies. Another encoding
-// of the same bodies is refused, because it could hide further data.
+// ParseBodies reads the output of MarshalBinary and also returns the number of bodies. Another
+// encoding of the same bodies is refused, because it could hide further data.
 func ParseBodies(b []byte) (Bodies, int, error) {
-	fail := func(what string) (Bodies, int, error) { return nil, 0, fmt.Errorf("read bodies: %s", what) }
+	fail := func(what string) (Bodies, int, error) {
+		return nil, 0, fmt.Errorf("read bodies: %s", what)
+	}
 	count, n := binary.Uvarint(b)
 	if n <= 0 || count > uint64(len(b)) {
 		return fail("they are truncated")
@@ -113,7 +119,9 @@ type Summed struct {
 	Weight        int64 // total of ballots or records; 0 if contributions have no weight
 	Sum           Sum
 	Bodies        Bodies
-	Senders       []PartyID // the sender of each body, in the order of Bodies; nil if readers may not see senders (Words.Named)
+	// the sender of each body, in the order of Bodies; nil if readers may not see senders
+	// (Words.Named)
+	Senders []PartyID
 }
 
 // MarshalBinary returns the canonical bytes of the sum or the bodies.

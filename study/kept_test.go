@@ -22,9 +22,9 @@ func walked(all study.Bodies) (out []string, err error) {
 	return out, nil
 }
 
-// TestBodies: bodies come in the order of their digests, duplicates twice, on every walk. Their bytes
-// are the same for every order of arrival and can be read back; truncated, padded, reordered or
-// differently encoded bytes are refused.
+// TestBodies: bodies come in the order of their digests, duplicates twice, on every walk. Their
+// bytes are the same for every order of arrival and can be read back; truncated, padded, reordered
+// or differently encoded bytes are refused.
 func TestBodies(t *testing.T) {
 	given := [][]byte{[]byte("b"), {}, []byte("a"), []byte("b"), bytes.Repeat([]byte("long"), 100)}
 	all := study.BodiesOf(given)
@@ -42,7 +42,8 @@ func TestBodies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, _ := study.BodiesOf([][]byte{given[4], given[3], given[2], given[0], given[1]}).MarshalBinary()
+	other, _ := study.BodiesOf([][]byte{given[4], given[3], given[2], given[0],
+		given[1]}).MarshalBinary()
 	if !bytes.Equal(other, want) {
 		t.Error("the order of arrival changes the bytes")
 	}
@@ -79,7 +80,8 @@ func TestHeld(t *testing.T) {
 	for p, b := range map[study.PartyID]string{"a": "1", "b": "2", "c": "2"} {
 		received[p] = sha256.Sum256([]byte(b))
 	}
-	s := life.Restore(study.Plan{}, study.Hash{}, life.Snapshot{State: study.Sealed, Received: received})
+	s := life.Restore(study.Plan{}, study.Hash{},
+		life.Snapshot{State: study.Sealed, Received: received})
 	of := func(all ...string) study.Bodies {
 		var b [][]byte
 		for _, text := range all {
@@ -106,14 +108,17 @@ func TestHeld(t *testing.T) {
 		}
 	}
 	full := errors.New("the disk cannot be read")
-	if _, err := walked(s.Held(func(yield func([]byte, error) bool) { yield(nil, full) })); !errors.Is(err, full) {
+	if _, err := walked(s.Held(func(yield func([]byte, error) bool) {
+		yield(nil, full)
+	})); !errors.Is(err, full) {
 		t.Errorf("an error of the store: %v", err)
 	}
 	for b := range s.Held(of("1", "2", "2")) { // a walk may stop early
 		_ = b
 		break
 	}
-	if got := s.ByBody(); len(got) != 3 || received[got[0]] != sha256.Sum256([]byte(right[0])) || received[got[2]] != sha256.Sum256([]byte(right[2])) {
+	if got := s.ByBody(); len(got) != 3 || received[got[0]] != sha256.Sum256([]byte(right[0])) ||
+		received[got[2]] != sha256.Sum256([]byte(right[2])) {
 		t.Errorf("in the order of bodies: %v", got)
 	}
 }

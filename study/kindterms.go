@@ -29,8 +29,8 @@ func TermsOf[T any](p Plan) (t T) {
 }
 
 // DecodeTerms reads the plan's kind terms into terms, which stay unchanged if the plan has none. It
-// refuses unknown fields, deceptive text (CheckText), and any encoding except SetTerms', because the
-// plan's hash covers the bytes.
+// refuses unknown fields, deceptive text (CheckText), and any encoding except SetTerms', because
+// the plan's hash covers the bytes.
 func (p Plan) DecodeTerms(terms any) error {
 	if p.KindTerms == nil {
 		return nil

@@ -14,39 +14,44 @@ import (
 )
 
 // Manifest holds a release's claims. Most follow from plan and pool, and verify.Claims recomputes
-// them. Parties, weight, ledger lines and software do not follow. Its canonical bytes, JSON in the order of
-// the fields, are signed with the release.
+// them. Parties, weight, ledger lines and software do not follow. Its canonical bytes, JSON in the
+// order of the fields, are signed with the release.
 type Manifest struct {
-	Form        int            `json:"form"` // see ManifestForm
-	PlanHash    Hash           `json:"plan_hash"`
-	Kind        string         `json:"kind"`
-	Mechanism   string         `json:"mechanism"`
-	Where       string         `json:"where,omitempty"` // condition on records, "" for all; records that fail it count as empty
-	Unit        privacy.Unit   `json:"unit"`
-	Neighbours  string         `json:"neighbours"` // datasets that a reader cannot tell apart
-	Epsilon     float64        `json:"epsilon"`
-	Delta       float64        `json:"delta"`
-	Noise       Noise          `json:"noise"`
-	Parties     int            `json:"parties"` // M, the number of contributions
-	Contributed []PartyID      `json:"contributed"`
-	Missing     []PartyID      `json:"missing"`
-	Sealed      string         `json:"sealed,omitempty"` // what sealed the study early (SealedBy…), if not the last contribution
-	Weight      int64          `json:"weight,omitempty"` // ballots or records in the sum, as declared; 0: no sum
-	Pool        auxdata.Digest `json:"pool"`             // digest of the pool with its weights
+	Form      int    `json:"form"` // see ManifestForm
+	PlanHash  Hash   `json:"plan_hash"`
+	Kind      string `json:"kind"`
+	Mechanism string `json:"mechanism"`
+	// condition on records, "" for all; records that fail it count as empty
+	Where       string       `json:"where,omitempty"`
+	Unit        privacy.Unit `json:"unit"`
+	Neighbours  string       `json:"neighbours"` // datasets that a reader cannot tell apart
+	Epsilon     float64      `json:"epsilon"`
+	Delta       float64      `json:"delta"`
+	Noise       Noise        `json:"noise"`
+	Parties     int          `json:"parties"` // M, the number of contributions
+	Contributed []PartyID    `json:"contributed"`
+	Missing     []PartyID    `json:"missing"`
+	// what sealed the study early (SealedBy…), if not the last contribution
+	Sealed string `json:"sealed,omitempty"`
+	// ballots or records in the sum, as declared; 0: no sum
+	Weight      int64          `json:"weight,omitempty"`
+	Pool        auxdata.Digest `json:"pool"` // digest of the pool with its weights
 	WeightsPlan *Hash          `json:"weights_plan,omitempty"`
 	Inputs      BoundInputs    `json:"bound_inputs"` // public numbers from which the bounds follow
 	Costs       []ReleaseCost  `json:"costs"`
 	// Totals are the privacy costs, for each unit, of everything in the release. They are empty if
 	// the source of the pool's weights is unknown.
-	Totals       []UnitTotal    `json:"totals"`
-	NotProtected []string       `json:"not_protected"`
-	Ledger       []privacy.Line `json:"ledger,omitempty"`    // the aggregator's ledger lines, in the order of Costs; none if the parties added the noise
-	Simulated    bool           `json:"simulated,omitempty"` // virtual parties: nobody is protected
-	Software     string         `json:"software,omitempty"`
+	Totals       []UnitTotal `json:"totals"`
+	NotProtected []string    `json:"not_protected"`
+	// the aggregator's ledger lines, in the order of Costs; none if the parties added the noise
+	Ledger    []privacy.Line `json:"ledger,omitempty"`
+	Simulated bool           `json:"simulated,omitempty"` // virtual parties: nobody is protected
+	Software  string         `json:"software,omitempty"`
 }
 
-// ManifestForm is the only form that this version reads and writes. Raise the number with every change of the
-// manifest, its words, the noise for a plan and pool, or a kind's result. Never use a number twice.
+// ManifestForm is the only form that this version reads and writes. Raise the number with every
+// change of the manifest, its words, the noise for a plan and pool, or a kind's result. Never use a
+// number twice.
 const ManifestForm = 14
 
 // ErrForm says that another version made the release, in another form.
@@ -74,7 +79,8 @@ type ReleaseCost struct {
 	Mechanism  string            `json:"mechanism"`
 	Parameters map[string]string `json:"parameters"` // exact rationals
 	// Bound says how far one unit moves the integers before noise is added. It omits the bound's
-	// weights, which follow from the pool. Weights is the SHA-256 of them, as eight big-endian bytes each.
+	// weights, which follow from the pool. Weights is the SHA-256 of them, as eight big-endian
+	// bytes each.
 	Bound   privacy.Bound   `json:"bound"`
 	Weights *privacy.Digest `json:"bound_weights,omitempty"`
 	Cost    privacy.Cost    `json:"cost"` // exact
@@ -84,7 +90,8 @@ type ReleaseCost struct {
 }
 
 // CostOf describes a publication with the plan's ε and δ.
-func CostOf(output, mechanism string, parameters map[string]string, b privacy.Bound, cost privacy.Cost, plan Plan) ReleaseCost {
+func CostOf(output, mechanism string, parameters map[string]string, b privacy.Bound,
+	cost privacy.Cost, plan Plan) ReleaseCost {
 	c := ReleaseCost{
 		Output: output, Mechanism: mechanism, Parameters: parameters, Bound: b, Cost: cost,
 		Epsilon: plan.Epsilon, Delta: plan.Delta,
@@ -130,16 +137,21 @@ type Release struct {
 	Plan       json.RawMessage `json:"plan"` // the canonical bytes, with hash PlanHash
 	Amendments []Signed        `json:"amendments,omitempty"`
 	Result     Result          `json:"result"`
-	// Published are the aggregator's publications from its ledger (privacy.ParsePublished). If each party
-	// released its part, Sum holds the sum of the parts or, for a Keeper, their bodies (Bodies.MarshalBinary)
-	// if every reader may see them. The result follows from Published or Sum. A simulated release has neither.
-	Published  [][]byte    `json:"published,omitempty"`
-	Sum        []byte      `json:"sum,omitempty"`
-	Aggregated *Aggregated `json:"aggregated,omitempty"` // signatures of two servers, if each released its share of the sum
-	Senders    []PartyID   `json:"senders,omitempty"`    // who sent each body in Sum, if public (Words.Named); only the coordinator's word stands for this
+	// Published are the aggregator's publications from its ledger (privacy.ParsePublished). If each
+	// party released its part, Sum holds the sum of the parts or, for a Keeper, their bodies
+	// (Bodies.MarshalBinary) if every reader may see them. The result follows from Published or
+	// Sum. A simulated release has neither.
+	Published [][]byte `json:"published,omitempty"`
+	Sum       []byte   `json:"sum,omitempty"`
+	// signatures of two servers, if each released its share of the sum
+	Aggregated *Aggregated `json:"aggregated,omitempty"`
+	// who sent each body in Sum, if public (Words.Named); only the coordinator's word stands for
+	// this
+	Senders []PartyID `json:"senders,omitempty"`
 }
 
-// DecodedPlan returns a release's plan if its hash and its common part are valid. The kind checks the rest.
+// DecodedPlan returns a release's plan if its hash and its common part are valid. The kind checks
+// the rest.
 func (r Release) DecodedPlan() (Plan, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, r.Plan); err != nil {
@@ -155,7 +167,8 @@ func (r Release) DecodedPlan() (Plan, error) {
 	return p, p.CheckCommon()
 }
 
-// CostsOf returns the costs of a task's publications. weight is the public total of ballots or records.
+// CostsOf returns the costs of a task's publications. weight is the public total of ballots or
+// records.
 func CostsOf(t Task, weight int64) ([]ReleaseCost, error) {
 	charges, err := t.Charges(weight)
 	if err != nil {

@@ -10,9 +10,11 @@ import (
 type Noise string
 
 const (
-	NoiseSite        Noise = "site"        // each agent adds noise, through its ledger, before anything leaves
+	// each agent adds noise, through its ledger, before anything leaves
+	NoiseSite        Noise = "site"
 	NoiseCoordinator Noise = "coordinator" // the coordinator adds noise once, to the sum
-	NoiseAggregators Noise = "aggregators" // coordinator and helper each add enough noise, to their secret shares of the sum
+	// coordinator and helper each add enough noise, to their secret shares of the sum
+	NoiseAggregators Noise = "aggregators"
 )
 
 // Servers is the number of servers of NoiseAggregators. Each adds noise, so the sum has two noises.
@@ -35,7 +37,8 @@ func (n Noise) Validate() error {
 	return fmt.Errorf("%q: want %s or %q", n, want, all[last])
 }
 
-// AtSite reports whether each agent adds noise through its ledger. Servers then add released numbers, uncharged.
+// AtSite reports whether each agent adds noise through its ledger. Servers then add released
+// numbers, uncharged.
 func (n Noise) AtSite() bool { return n == NoiseSite }
 
 // Shared reports whether a contribution is split into secret shares for two servers. Each server
@@ -67,5 +70,6 @@ func (n Noise) Charged(output string) string {
 // ServerNames has the order of the arrays in Aggregated.
 var ServerNames = [Servers]string{"coordinator", "helper"}
 
-// ShareOutput names a server's release of its share, so that the two servers' releases have different IDs.
+// ShareOutput names a server's release of its share, so that the two servers' releases have
+// different IDs.
 func ShareOutput(output string, server int) string { return output + "/" + ServerNames[server] }

@@ -50,8 +50,8 @@ func TestEveryNoise(t *testing.T) {
 		NoiseAggregators: {shares: true, draws: Servers, charged: "table/coordinator"},
 	}
 	// These texts are empty: where each site adds noise, the guarantee holds against everybody, the
-	// numbers have noise when they leave, and no server vouches for any. A single coordinator sees no
-	// shares.
+	// numbers have noise when they leave, and no server vouches for any. A single coordinator sees
+	// no shares.
 	empty := map[Noise][]string{
 		NoiseSite:        {"NotProtected", "Gets", "Sees", "NoiseWord"},
 		NoiseCoordinator: {"Sees"},
@@ -61,10 +61,13 @@ func TestEveryNoise(t *testing.T) {
 		if err := n.Validate(); err != nil {
 			t.Errorf("%s: %v", n, err)
 		}
-		if f, ok := facts[n]; !ok || n.AtSite() != f.noisy || n.Shared() != f.shares || n.InClear() != f.exact || n.Draws(parties) != f.draws || n.Charged("table") != f.charged {
+		if f, ok := facts[n]; !ok || n.AtSite() != f.noisy || n.Shared() != f.shares ||
+			n.InClear() != f.exact || n.Draws(parties) != f.draws ||
+			n.Charged("table") != f.charged {
 			t.Errorf("%s: at site %t, shared %t, in clear %t, %d draws of %d parties, charged as %s: want %+v", n, n.AtSite(), n.Shared(), n.InClear(), n.Draws(parties), parties, n.Charged("table"), f)
 		}
-		if kinds := fmt.Sprint(n.AtSite(), n.Shared(), n.InClear()); strings.Count(kinds, "true") != 1 {
+		if kinds := fmt.Sprint(n.AtSite(), n.Shared(), n.InClear()); strings.Count(kinds,
+			"true") != 1 {
 			t.Errorf("%s: a contribution has noise, is shares, or is exact: %s", n, kinds)
 		}
 		words, ok := trusts[n]
@@ -76,21 +79,24 @@ func TestEveryNoise(t *testing.T) {
 			if (text.String() == "") != slices.Contains(empty[n], field.Name) {
 				t.Errorf("%s: %s is %q", n, field.Name, text)
 			}
-			if have := strings.Count(text.String(), "%"); text.String() != "" && have != formats[field.Name] {
-				t.Errorf("%s: %s is a format of %d things, want %d: %q", n, field.Name, have, formats[field.Name], text)
+			if have := strings.Count(text.String(), "%"); text.String() != "" &&
+				have != formats[field.Name] {
+				t.Errorf("%s: %s is a format of %d things, want %d: %q", n, field.Name, have,
+					formats[field.Name], text)
 			}
 		}
 	}
 }
 
-// TestUnknownNoise: a setting that this version does not know has no property that a proof or a server
-// relies on, and its refusal lists the known settings.
+// TestUnknownNoise: a setting that this version does not know has no property that a proof or a
+// server relies on, and its refusal lists the known settings.
 func TestUnknownNoise(t *testing.T) {
 	for _, n := range []Noise{"", "x", "Site", "site "} {
 		if err, want := n.Validate(), fmt.Sprintf(`%q: want "site", "coordinator" or "aggregators"`, n); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", n, err, want)
 		}
-		if n.AtSite() || n.Shared() || n.InClear() || n.Draws(7) != 1 || n.Trust() != trusts[NoiseCoordinator] {
+		if n.AtSite() || n.Shared() || n.InClear() || n.Draws(7) != 1 ||
+			n.Trust() != trusts[NoiseCoordinator] {
 			t.Errorf("%q is taken for a setting", n)
 		}
 	}

@@ -38,47 +38,58 @@ func PlanError(field, format string, args ...any) error {
 	return &Refusal{field, fmt.Sprintf(format, args...)}
 }
 
-// Plan is the agreement of all parties of a study. Every contribution carries the SHA-256 of its bytes.
+// Plan is the agreement of all parties of a study. Every contribution carries the SHA-256 of its
+// bytes.
 type Plan struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
-	// Form is the version of contributions, FormCommitted for new plans. Plans of earlier versions have 0
-	// and keep the cells, steps and bytes that they were agreed with.
+	// Form is the version of contributions, FormCommitted for new plans. Plans of earlier versions
+	// have 0 and keep the cells, steps and bytes that they were agreed with.
 	Form    int    `json:"form,omitempty"`
 	Purpose string `json:"purpose,omitempty"`
 	Contact string `json:"contact,omitempty"`
-	Data    string `json:"data,omitempty"` // name of a data source, which each agent's configuration maps to its data
-	// Schema gives the meaning of columns, never the format of a file. If a plan could choose a delimiter, then
-	// the number of records read, or whether the file can be read at all, would reveal the file's content.
+	// name of a data source, which each agent's configuration maps to its data
+	Data string `json:"data,omitempty"`
+	// Schema gives the meaning of columns, never the format of a file. If a plan could choose a
+	// delimiter, then the number of records read, or whether the file can be read at all, would
+	// reveal the file's content.
 	Schema dataset.Schema `json:"schema"`
-	// Where is a condition on records (dataset.ParseCondition), "" for none. A record that fails it counts as empty.
-	Where   string         `json:"where,omitempty"`
-	Map     dataset.Map    `json:"map"`
-	Pool    auxdata.Digest `json:"pool"`
-	Roster  []PartyID      `json:"roster"`
-	Records int            `json:"records,omitempty"` // least number of records at each site, publicly known; bounds δ
+	// Where is a condition on records (dataset.ParseCondition), "" for none. A record that fails it
+	// counts as empty.
+	Where  string         `json:"where,omitempty"`
+	Map    dataset.Map    `json:"map"`
+	Pool   auxdata.Digest `json:"pool"`
+	Roster []PartyID      `json:"roster"`
+	// least number of records at each site, publicly known; bounds δ
+	Records int `json:"records,omitempty"`
 
 	Unit      privacy.Unit `json:"unit"`
 	Epsilon   float64      `json:"epsilon"`
 	Delta     float64      `json:"delta"`
 	Mechanism string       `json:"mechanism"`
 	Noise     Noise        `json:"noise"`
-	// ByL2 says that pure noise costs a ρ that follows from the L2 bound (privacy.ByL2). Without ByL2, as
-	// in plans of earlier versions, pure noise costs ρ = ε²/2.
+	// ByL2 says that pure noise costs a ρ that follows from the L2 bound (privacy.ByL2). Without
+	// ByL2, as in plans of earlier versions, pure noise costs ρ = ε²/2.
 	ByL2   bool    `json:"rho_by_l2,omitempty"`
 	Lambda float64 `json:"lambda"` // ridge of the central fit; 0: chosen after the release
 
-	KindTerms json.RawMessage `json:"kind_terms,omitempty"` // canonical JSON, read by the kind (DecodeTerms)
-	Weights   *WeightSource   `json:"weights,omitempty"`    // where the pool's weights, or its rows, come from
+	// canonical JSON, read by the kind (DecodeTerms)
+	KindTerms json.RawMessage `json:"kind_terms,omitempty"`
+	// where the pool's weights, or its rows, come from
+	Weights *WeightSource `json:"weights,omitempty"`
 
-	Minimum     int       `json:"minimum"`
-	Floor       int       `json:"floor,omitempty"` // lowest minimum that an amendment can set; 0: Minimum
-	Deadline    time.Time `json:"deadline,omitzero"`
-	Seal        *SealRule `json:"seal,omitempty"`    // see Ending
-	Readers     []string  `json:"readers,omitempty"` // who may fetch the release; empty: parties and operators
-	Seed        uint64    `json:"seed"`              // drives public randomness (the choice of λ)
-	TermsDigest string    `json:"terms,omitempty"`   // computed by the plan's author (see the function TermsDigest)
-	// Simulated plans use a simulation ledger and may name mechanisms without proof. Daemons refuse them.
+	Minimum int `json:"minimum"`
+	// lowest minimum that an amendment can set; 0: Minimum
+	Floor    int       `json:"floor,omitempty"`
+	Deadline time.Time `json:"deadline,omitzero"`
+	Seal     *SealRule `json:"seal,omitempty"` // see Ending
+	// who may fetch the release; empty: parties and operators
+	Readers []string `json:"readers,omitempty"`
+	Seed    uint64   `json:"seed"` // drives public randomness (the choice of λ)
+	// computed by the plan's author (see the function TermsDigest)
+	TermsDigest string `json:"terms,omitempty"`
+	// Simulated plans use a simulation ledger and may name mechanisms without proof. Daemons refuse
+	// them.
 	Simulated bool `json:"simulated,omitempty"`
 }
 
@@ -144,7 +155,8 @@ func DecodeStrictly(b []byte, into any) error {
 	if err := d.Decode(into); err != nil {
 		return err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) { // d.More would take a stray closing brace for the end
+	// d.More would take a stray closing brace for the end
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("bytes follow the document")
 	}
 	return nil
@@ -158,8 +170,9 @@ func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
 	return p.Map.Apply(records.X)
 }
 
-// Units returns the publicly known number of units: at unit party the parties of the roster (or Minimum, if more), else
-// Minimum × Records. With Floor, which is lower, in place of Minimum, there would be fewer units, and δ could be larger.
+// Units returns the publicly known number of units: at unit party the parties of the roster (or
+// Minimum, if more), else Minimum × Records. With Floor, which is lower, in place of Minimum, there
+// would be fewer units, and δ could be larger.
 func (p Plan) Units() int {
 	if p.Unit == privacy.Party {
 		return max(len(p.Roster), p.Minimum)
@@ -173,7 +186,8 @@ const maxUnits = 1 << 30
 // MostParties returns the largest possible number of contributions, at least 1.
 func (p Plan) MostParties() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
 
-// WeightSource describes the plan whose release gave the pool's weights or rows. Totals adds its cost.
+// WeightSource describes the plan whose release gave the pool's weights or rows. Totals adds its
+// cost.
 type WeightSource struct {
 	Plan     Hash         `json:"plan" yaml:"plan" help:"hash of the reweigh plan that the weights of the pool come from; pool_release fills it in"`
 	Unit     privacy.Unit `json:"unit" yaml:"unit" help:"that plan's unit"`
@@ -198,7 +212,8 @@ func (w *WeightSource) check() error {
 
 // Guarantee is what the earlier release cost, to be added to a plan's own (Plan.Totals).
 func (w WeightSource) Guarantee() privacy.Guarantee {
-	return privacy.Guarantee{Unit: w.Unit, Budget: privacy.Budget{Epsilon: w.Epsilon, Delta: w.Delta}, PerParty: w.PerParty}
+	return privacy.Guarantee{Unit: w.Unit,
+		Budget: privacy.Budget{Epsilon: w.Epsilon, Delta: w.Delta}, PerParty: w.PerParty}
 }
 
 // SealRule seals a study before its deadline.

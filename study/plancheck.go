@@ -32,7 +32,8 @@ func (p Plan) CheckCommon() error {
 		return PlanError("map", "%v", err)
 	}
 	if p.Map.Columns() != p.Schema.Dim() {
-		return PlanError("map", "it takes %d encoded features, the schema has %d", p.Map.Columns(), p.Schema.Dim())
+		return PlanError("map", "it takes %d encoded features, the schema has %d", p.Map.Columns(),
+			p.Schema.Dim())
 	}
 	if !(p.Epsilon > 0) || math.IsInf(p.Epsilon, 1) {
 		return PlanError("epsilon", "%v is not positive and finite: typical values are 0.1 to 3", p.Epsilon)
@@ -62,7 +63,8 @@ func (p Plan) CheckCommon() error {
 		return PlanError("records", "%d: give how many records each site is publicly known to hold at least", p.Records)
 	}
 	if len(p.Roster) > 0 && p.Minimum > len(p.Roster) {
-		return PlanError("minimum", "%d is more than the %d parties on the roster", p.Minimum, len(p.Roster))
+		return PlanError("minimum", "%d is more than the %d parties on the roster", p.Minimum,
+			len(p.Roster))
 	}
 	sorted := slices.Sorted(slices.Values(p.Roster))
 	for i := 1; i < len(sorted); i++ {
@@ -76,9 +78,9 @@ func (p Plan) CheckCommon() error {
 	return p.checkDelta()
 }
 
-// CheckDelta refuses a δ above 1/(10·units), because (ε,δ) allows a mechanism to publish each of n units
-// with probability δ, so n·δ must be far below 1. about describes the units in the error. A coordinator
-// can overstate the plan's numbers, so each site also checks δ against its own count.
+// CheckDelta refuses a δ above 1/(10·units), because (ε,δ) allows a mechanism to publish each of n
+// units with probability δ, so n·δ must be far below 1. about describes the units in the error. A
+// coordinator can overstate the plan's numbers, so each site also checks δ against its own count.
 func (p Plan) CheckDelta(units int, about string) error {
 	if most := MostDelta(units); p.Delta > most {
 		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) %s: it would allow giving a whole unit away; give less, such as %.3g", p.Delta, most, units, p.Unit, about, DefaultDelta(units))

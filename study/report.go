@@ -1,6 +1,7 @@
 package study
 
-// Report is a kind's text for people about a release, most important first. Texts may be hostile: escape them.
+// Report is a kind's text for people about a release, most important first. Texts may be hostile:
+// escape them.
 type Report struct {
 	Answer  string
 	Charts  []*ReportChart
@@ -17,7 +18,8 @@ type ReportTable struct {
 	Title string     `json:"title"`
 	Head  []string   `json:"head"`
 	Rows  [][]string `json:"rows"`
-	// Folded tables are shown closed, because a chart shows the same numbers or few readers need them.
+	// Folded tables are shown closed, because a chart shows the same numbers or few readers need
+	// them.
 	Folded bool `json:"-"`
 }
 
@@ -63,8 +65,8 @@ type ReportCurve struct {
 // ReportPoint is a point of a curve. Without an interval, Low and High are equal.
 type ReportPoint struct{ X, Y, Low, High float64 }
 
-// Results is the half of a Kind for who releases, verifies or reads: what is made of the contributions, and how it
-// is told. It is stateless and safe for concurrent use.
+// Results is the half of a Kind for who releases, verifies or reads: what is made of the
+// contributions, and how it is told. It is stateless and safe for concurrent use.
 type Results interface {
 	Finisher(Task) Finisher // of a task that the kind made
 	Body() any              // returns a pointer to a zero value of the result's body

@@ -7,15 +7,18 @@ import (
 	"caucus/privacy"
 )
 
-// Reservation is a release that a party will make, on terms that are known before the party reads a record.
+// Reservation is a release that a party will make, on terms that are known before the party reads a
+// record.
 type Reservation struct {
 	Output string
 	Terms  privacy.Terms
 }
 
 // Reserve charges a party's ledger once for a plan, before the party reads records. It charges the
-// party's own releases (reserved), which Settle makes later, or else the servers' releases (charges).
-func Reserve(ctx context.Context, l *privacy.Ledger, plan Hash, reserved []Reservation, charges []Charge) error {
+// party's own releases (reserved), which Settle makes later, or else the servers' releases
+// (charges).
+func Reserve(ctx context.Context, l *privacy.Ledger, plan Hash, reserved []Reservation,
+	charges []Charge) error {
 	if len(reserved) == 0 {
 		return ChargeAll(ctx, l, plan, charges)
 	}
@@ -29,5 +32,6 @@ func Reserve(ctx context.Context, l *privacy.Ledger, plan Hash, reserved []Reser
 
 // Reserve makes the one reservation for a vector of this length. With no matrix the source is zero.
 func (t ReleaseTerms) Reserve(length int) []Reservation {
-	return []Reservation{{t.Output, privacy.Terms{Mechanism: t.Mechanism, Bound: t.Bound, Length: length, Source: t.Matrix}}}
+	return []Reservation{{t.Output,
+		privacy.Terms{Mechanism: t.Mechanism, Bound: t.Bound, Length: length, Source: t.Matrix}}}
 }

@@ -8,7 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Signed is a document with a signature. Package protocol checks the signer and the kind of document.
+// Signed is a document with a signature. Package protocol checks the signer and the kind of
+// document.
 type Signed struct {
 	Document  []byte `json:"document"`
 	Signature []byte `json:"signature"`

@@ -19,7 +19,8 @@ var (
 // State is a step in a study's life.
 type State string
 
-// Draft → Open → Sealed → Folded → Released. Each may become Failed, which can open again if no noise was drawn.
+// Draft → Open → Sealed → Folded → Released. Each may become Failed, which can open again if no
+// noise was drawn.
 const (
 	InDraft  State = "draft"
 	Open     State = "open"

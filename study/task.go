@@ -19,26 +19,30 @@ import (
 // Before a party reads records, it calls Charges, Reservations and Work, and its ledger is charged.
 // Then it calls Contribute once, Settle with the requests, and Body. An aggregator checks each body
 // on receipt with NewSum's Check. After sealing it adds all bodies, Conclude releases what the sum
-// requests, and the task's Finisher makes the result. Readers call Charges, and Finish or Recompute, again.
+// requests, and the task's Finisher makes the result. Readers call Charges, and Finish or
+// Recompute, again.
 //
-// Errors of Charges, Reservations, Work and NewSum follow from public inputs, never from a record, before any charge.
+// Errors of Charges, Reservations, Work and NewSum follow from public inputs, never from a record,
+// before any charge.
 type Task interface {
 	Plan() Plan
 	Hash() Hash
 	Pool() *auxdata.Pool
 	Words() Words
-	// Charges bound the releases' costs, from plan and pool alone, wherever noise is added. weight is
-	// the public total of ballots or records, 0 if it is not known yet.
+	// Charges bound the releases' costs, from plan and pool alone, wherever noise is added. weight
+	// is the public total of ballots or records, 0 if it is not known yet.
 	Charges(weight int64) ([]Charge, error)
-	// Reservations announce Contribute's requests for exactly this number of records; none if servers add
-	// the noise. A request that differs from them is charged again or fails with privacy.ErrConflict.
+	// Reservations announce Contribute's requests for exactly this number of records; none if
+	// servers add the noise. A request that differs from them is charged again or fails with
+	// privacy.ErrConflict.
 	Reservations(records int) ([]Reservation, error)
-	// Work bounds the work of Contribute, in steps (learners.Reference), for this number of records,
-	// whatever their values. From this bound an agent computes when its answer leaves. The bound omits a party's
-	// own classifier (Voter), whose time the party limits.
+	// Work bounds the work of Contribute, in steps (learners.Reference), for this number of
+	// records, whatever their values. From this bound an agent computes when its answer leaves. The
+	// bound omits a party's own classifier (Voter), whose time the party limits.
 	Work(records int) (Work, error)
-	// Contribute makes a party's contribution. Too few records, a missing class or a failing learner
-	// give a valid, constant contribution. Contribute stores and charges nothing and adds no noise.
+	// Contribute makes a party's contribution. Too few records, a missing class or a failing
+	// learner give a valid, constant contribution. Contribute stores and charges nothing and adds
+	// no noise.
 	Contribute(Inputs) (Contribution, error)
 	MaxBody() int         // bounds a body's bytes for all records; a coordinator reads no more
 	NewSum() (Sum, error) // an empty sum; a Keeper returns ErrKept
@@ -53,13 +57,15 @@ type Finisher interface {
 	Finish(s Summed, released []privacy.Published) (Result, error)
 }
 
-// Recomputer is a Finisher with a result that readers cannot compute again by Finish, because the fit used data
-// that readers do not get, or because the result contains only a digest of fitted numbers.
+// Recomputer is a Finisher with a result that readers cannot compute again by Finish, because the
+// fit used data that readers do not get, or because the result contains only a digest of fitted
+// numbers.
 type Recomputer interface {
 	// Recompute is Finish with help from a release's claimed result. It copies as few numbers as
 	// possible from the claim, each in its required place and shape, so that no other data can hide
 	// there. unseen describes the numbers that were copied without a check, "" for none.
-	Recompute(s Summed, released []privacy.Published, claimed Result) (made Result, unseen string, err error)
+	Recompute(s Summed, released []privacy.Published, claimed Result) (made Result, unseen string,
+		err error)
 }
 
 // ErrNoForecast says that a forecast of accuracy does not cover the mechanism's noise.
@@ -72,16 +78,18 @@ type ShareForecaster interface {
 	ShareError() (off float64, warning string, err error)
 }
 
-// NoiseForecaster is a task that releases its numbers as they are but for noise, which is known beforehand.
+// NoiseForecaster is a task that releases its numbers as they are but for noise, which is known
+// beforehand.
 type NoiseForecaster interface {
-	// ForecastNoise follows from public inputs alone. warning says why the noise is too large, else "".
+	// ForecastNoise follows from public inputs alone. warning says why the noise is too large, else
+	// "".
 	ForecastNoise(Size) (words, warning string, err error)
 }
 
 // Counter is a task whose output counts records in named cells.
 type Counter interface {
-	// Counts describes one site's output before noise: a line for each column, with its cells and counts.
-	// record is the integer by which one record raises a cell of values.
+	// Counts describes one site's output before noise: a line for each column, with its cells and
+	// counts. record is the integer by which one record raises a cell of values.
 	Counts(values []int64) (lines []string, record int64)
 }
 
@@ -117,23 +125,25 @@ func (a Agreed) Words() Words { return a.words }
 // CommonWork bounds the work that every kind has: decode this number of records, check the plan's
 // condition on each, map them, and work on the pool.
 //
-// Mechanisms that send sums (cross, means, entropy, embeddings, counts, labels) read each record once,
-// at a cost that does not depend on its values. learners.Work bounds classifiers. For mechanism logistic,
-// the bound counts the iterations that aggregation.SolveSurely takes in practice; SolveSurely itself
-// stops after a larger public number.
+// Mechanisms that send sums (cross, means, entropy, embeddings, counts, labels) read each record
+// once, at a cost that does not depend on its values. learners.Work bounds classifiers. For
+// mechanism logistic, the bound counts the iterations that aggregation.SolveSurely takes in
+// practice; SolveSurely itself stops after a larger public number.
 func (a Agreed) CommonWork(records int) float64 {
 	n, columns := float64(records), float64(a.plan.Schema.Dim())
-	dim, rows, classes := float64(a.plan.Map.Dim()), float64(a.pool.Rows()), float64(len(a.plan.Schema.Classes()))
-	return n*(columns*columnSteps+a.plan.whereSteps()+3*keySteps+MapSteps(a.plan.Map)) + rows*dim*(dim+classes)*4
+	dim, rows, classes := float64(a.plan.Map.Dim()), float64(a.pool.Rows()),
+		float64(len(a.plan.Schema.Classes()))
+	return n*(columns*columnSteps+a.plan.whereSteps()+3*keySteps+MapSteps(a.plan.Map)) +
+		rows*dim*(dim+classes)*4
 }
 
-// formBefore is the form that the terms digest names for plans without one. The digest covers the form,
-// so a party refuses a plan of another version before any charge.
+// formBefore is the form that the terms digest names for plans without one. The digest covers the
+// form, so a party refuses a plan of another version before any charge.
 const formBefore = 2
 
-// TermsDigest digests the release terms that this machine computes from plan and pool (outputs, bounds,
-// mechanisms, parameters, matrices), and the contribution format. Some terms follow from floating-point
-// sums over the pool, which two kinds of processor may round differently.
+// TermsDigest digests the release terms that this machine computes from plan and pool (outputs,
+// bounds, mechanisms, parameters, matrices), and the contribution format. Some terms follow from
+// floating-point sums over the pool, which two kinds of processor may round differently.
 func TermsDigest(t Task) (string, error) {
 	charges, err := t.Charges(0)
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 // MaxText bounds each text of a plan, in bytes.
 const MaxText = 1000
 
-// CheckText refuses text that could mislead the person who approves it on a screen: invisible characters
-// (controls, line breaks, escapes, marks that reverse the writing direction), and text too long to read.
+// CheckText refuses text that could mislead the person who approves it on a screen: invisible
+// characters (controls, line breaks, escapes, marks that reverse the writing direction), and text
+// too long to read.
 func CheckText(text string) error {
 	if len(text) > MaxText {
 		return fmt.Errorf("it has %d bytes, at most %d are shown to whoever approves it: shorten it", len(text), MaxText)
@@ -30,7 +31,8 @@ func CheckText(text string) error {
 	return nil
 }
 
-// checkTexts applies CheckText to every string inside v, so that later fields are checked too. at is v's JSON path.
+// checkTexts applies CheckText to every string inside v, so that later fields are checked too. at
+// is v's JSON path.
 func checkTexts(at string, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.String:
@@ -63,7 +65,9 @@ func checkTexts(at string, v reflect.Value) error {
 		}
 	case reflect.Map:
 		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		slices.SortFunc(keys, func(a, b reflect.Value) int {
+			return strings.Compare(a.String(), b.String())
+		})
 		for _, key := range keys {
 			if err := checkTexts(at, key); err != nil {
 				return err

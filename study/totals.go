@@ -20,7 +20,8 @@ func (p Plan) Guarantee(perParty int64) privacy.Guarantee {
 	return privacy.Guarantee{Unit: p.Unit, Budget: p.Budget(), PerParty: perParty}
 }
 
-// Totals returns the guarantee that the release and the pool's weights have together, for each unit.
+// Totals returns the guarantee that the release and the pool's weights have together, for each
+// unit.
 func Totals(p Plan, words Words) []UnitTotal {
 	whats, parts := []string{"this study"}, []privacy.Guarantee{p.Guarantee(words.PerParty)}
 	if w := p.Weights; w != nil {

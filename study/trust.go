@@ -1,18 +1,21 @@
 package study
 
-// Trust describes in words who adds a study's noise, and whom a party and a reader must trust. An agent's
-// review, a release's page and its verification show these words.
+// Trust describes in words who adds a study's noise, and whom a party and a reader must trust. An
+// agent's review, a release's page and its verification show these words.
 type Trust struct {
-	By           string // who adds the noise
-	Added        string // ends a sentence on the numbers that leave a party
-	Hidden       string // says from whom a unit is hidden
-	Against      string // says whom the guarantee holds against
-	NotProtected string // says whom the guarantee does not hold against, "" for nobody; a format for Words.Received
+	By      string // who adds the noise
+	Added   string // ends a sentence on the numbers that leave a party
+	Hidden  string // says from whom a unit is hidden
+	Against string // says whom the guarantee holds against
+	// says whom the guarantee does not hold against, "" for nobody; a format for Words.Received
+	NotProtected string
 	Gets         string // says how servers see the numbers that leave; "" if those have noise
-	// Sees says what each server learns, and then what both together learn. It formats Words.Received and the budget.
+	// Sees says what each server learns, and then what both together learn. It formats
+	// Words.Received and the budget.
 	Sees string
-	// NoiseWord and SumWord are claims of a release that only its servers can know to be true. NoiseWord
-	// is about their noise, "" if they add none. SumWord is a format for the number of parties in the sum.
+	// NoiseWord and SumWord are claims of a release that only its servers can know to be true.
+	// NoiseWord is about their noise, "" if they add none. SumWord is a format for the number of
+	// parties in the sum.
 	NoiseWord, SumWord    string
 	Trusted, TrustedAbout string // a claim that a reader has to believe, and its topic
 	// LiarInRecords, LiarInVectors and LiarInBallots say what a lying party can do to a sum over
@@ -75,7 +78,8 @@ var trusts = map[Noise]Trust{
 	},
 }
 
-// Trust describes a study that adds noise as n says. An unknown n, which no valid plan has, gets the weakest promises.
+// Trust describes a study that adds noise as n says. An unknown n, which no valid plan has, gets
+// the weakest promises.
 func (n Noise) Trust() Trust {
 	if t, known := trusts[n]; known {
 		return t

@@ -9,8 +9,8 @@ import (
 )
 
 // checkWhere refuses an invalid condition. At unit label it also refuses a condition on the label.
-// There, neighbours share all features and differ in one label, so the label must not decide whether
-// a record's features are used.
+// There, neighbours share all features and differ in one label, so the label must not decide
+// whether a record's features are used.
 func (p Plan) checkWhere() error {
 	if p.Where == "" {
 		return nil
@@ -41,7 +41,8 @@ func (p Plan) WhereReadsLabel() bool {
 // Encode turns a table into one record for each row, under the plan's schema or the part of it that
 // an agent needs. Rows that fail the plan's condition become empty records. Only Encode and Decode
 // apply the condition, before any computation (proof: dataset.Schema.EncodeWhere).
-func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []dataset.Remark, error) {
+func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []dataset.Remark,
+	error) {
 	h, remarks, err := p.Hold(s, t)
 	if err != nil {
 		return nil, nil, err
@@ -59,7 +60,8 @@ func (p Plan) Hold(s dataset.Schema, t *dataset.Table) (*dataset.Held, []dataset
 }
 
 // Decode is Encode for records in coded form, under a schema that has all columns of s.
-func (p Plan) Decode(s dataset.Schema, coding *dataset.Coding, b dataset.CodedBlock) (*dataset.Records, error) {
+func (p Plan) Decode(s dataset.Schema, coding *dataset.Coding,
+	b dataset.CodedBlock) (*dataset.Records, error) {
 	c, err := p.condition(s)
 	if err != nil {
 		return nil, err
@@ -81,8 +83,8 @@ func (p Plan) condition(s dataset.Schema) (*dataset.Condition, error) {
 	return &c, nil
 }
 
-// whereSteps bounds the steps of the condition on one record. Most records take fewer steps, but the time
-// of an answer must not show how many, so Work counts the most for each.
+// whereSteps bounds the steps of the condition on one record. Most records take fewer steps, but
+// the time of an answer must not show how many, so Work counts the most for each.
 func (p Plan) whereSteps() float64 {
 	if p.Where == "" {
 		return 0

@@ -4,26 +4,33 @@ import (
 	"caucus/privacy"
 )
 
-// Words explain a plan to the persons who approve it and to readers of its release. The fields after
-// Liar are facts that an agent's policy checks. A kind writes every text for each of its mechanisms.
+// Words explain a plan to the persons who approve it and to readers of its release. The fields
+// after Liar are facts that an agent's policy checks. A kind writes every text for each of its
+// mechanisms.
 type Words struct {
-	Leaves       string // what a party sends, and whether it has noise
-	Received     string // exact data that the coordinator gets of each party, if the coordinator adds the noise
+	Leaves string // what a party sends, and whether it has noise
+	// exact data that the coordinator gets of each party, if the coordinator adds the noise
+	Received     string
 	Trained      string
 	InClear      []string // columns whose cells leave a party in clear
 	Neighbours   string   // datasets that a reader cannot tell apart
 	NotProtected []string // this kind's gaps in the guarantee, most important first
 	Liar         string   // what a lying party can do to the result
 
-	Learner       string // classifier that trains on, or scores, a party's records; "" without one
-	Shards        int    // number of disjoint shards of a party's records; each shard has a ballot if parties vote; 0: no shards
-	WholePatients bool   // a patient's records are all in one shard, so the bound counts whole patients
-	Scored        bool   // the party's own program scores its records (Inputs.Scorer)
-	SetColumn     bool   // the schema's party column names each record's set
-	CountsMissing bool   // missing cells have cells of their own (dataset.Schema.MarkMissing)
-	Numbers       int    // most numbers made from a mapped record; 0: at most those of the map
-	Named         bool   // readers see each party's contribution under the party's name; the contribution passed the party's ledger
-	PerParty      int64  // most records of one party that count; 0: unknown
+	Learner string // classifier that trains on, or scores, a party's records; "" without one
+	// number of disjoint shards of a party's records; each shard has a ballot if parties vote; 0:
+	// no shards
+	Shards int
+	// a patient's records are all in one shard, so the bound counts whole patients
+	WholePatients bool
+	Scored        bool // the party's own program scores its records (Inputs.Scorer)
+	SetColumn     bool // the schema's party column names each record's set
+	CountsMissing bool // missing cells have cells of their own (dataset.Schema.MarkMissing)
+	Numbers       int  // most numbers made from a mapped record; 0: at most those of the map
+	// readers see each party's contribution under the party's name; the contribution passed the
+	// party's ledger
+	Named    bool
+	PerParty int64 // most records of one party that count; 0: unknown
 }
 
 // NothingTrained is the text of Words.Trained for kinds that only count or add up. A policy looks
@@ -34,7 +41,8 @@ const NothingTrained = "none: nothing is trained here"
 func OneUnit(p Plan) string {
 	switch p.Unit {
 	case privacy.Party:
-		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 { // Totals guarantees something for a party, these weights included
+		// Totals guarantees something for a party, these weights included
+		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 {
 			return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same, and for the weights of the pool how many records each party has"
 		}
 		return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same"

@@ -4,8 +4,8 @@ import (
 	"caucus/dataset"
 )
 
-// Work bounds a contribution's work in steps (learners.Reference), whatever the records' values. The bound
-// follows from plan, pool and the public number of records.
+// Work bounds a contribution's work in steps (learners.Reference), whatever the records' values.
+// The bound follows from plan, pool and the public number of records.
 type Work struct {
 	Shards int     // number of shards that a party trains on, one after the other
 	Shard  float64 // bounds the steps of training on one shard
@@ -19,7 +19,8 @@ const (
 	CosineSteps = 50   // steps of an exponential or cosine in a map
 )
 
-// MapSteps bounds the work of Map.Apply on one record, in steps, with the map before this one (Map.First).
+// MapSteps bounds the work of Map.Apply on one record, in steps, with the map before this one
+// (Map.First).
 func MapSteps(m dataset.Map) float64 {
 	steps := float64(m.Inputs)*float64(m.Dim()) + CosineSteps*float64(m.Dim())
 	if m.Kind == dataset.IdentityMap || m.Kind == dataset.StandardMap {

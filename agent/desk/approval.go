@@ -15,10 +15,10 @@ import (
 // Disallowed begins a message that lists the policy's objections to a study.
 const Disallowed = "the policy does not allow it: "
 
-// Approve stores a person's approval and returns the review. The study takes place once as many people as the
-// policy requires have approved. An approval covers this plan only. It does not help a study while the policy
-// refuses the study, or after a person refused it. The records for the review are read
-// after the approval is stored, so the approval does not wait for them.
+// Approve stores a person's approval and returns the review. The study takes place once as many
+// people as the policy requires have approved. An approval covers this plan only. It does not help
+// a study while the policy refuses the study, or after a person refused it. The records for the
+// review are read after the approval is stored, so the approval does not wait for them.
 func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, error) {
 	offline := k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)
@@ -49,7 +49,8 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 	case !strings.HasPrefix(r.Shown, who.Shown):
 		return fail(fmt.Errorf("its source was declared anew, and is %s now: look at it again (caucus agent preview %s)", r.Shown[:16], textpage.Printable(r.Study)))
 	}
-	yes := site.Approval{Name: as, Account: who.account(), At: k.site.Config.Now().UTC(), Shown: r.Shown}
+	yes := site.Approval{Name: as, Account: who.account(), At: k.site.Config.Now().UTC(),
+		Shown: r.Shown}
 	if key, named := p.Approvers[as]; len(p.Approvers) > 0 {
 		switch {
 		case !named:
@@ -59,17 +60,23 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 		case who.Key.Key() != key:
 			return fail(fmt.Errorf("this is not the key that the policy names for %s", as))
 		}
-		yes.Signature = who.Key.Sign(protocol.ApprovalDocument, site.ApprovalText(r.Plan, r.Shown, as))
+		yes.Signature = who.Key.Sign(protocol.ApprovalDocument,
+			site.ApprovalText(r.Plan, r.Shown, as))
 	}
-	if slices.ContainsFunc(r.ApprovedBy, func(by string) bool { return strings.EqualFold(by, as) }) {
+	if slices.ContainsFunc(r.ApprovedBy, func(by string) bool {
+		return strings.EqualFold(by, as)
+	}) {
 		r.Before = true
 		return r, nil
 	}
-	if r.Progress == ProgressReceived || r.Progress == ProgressReleased || r.Progress == ProgressClosed {
+	if r.Progress == ProgressReceived || r.Progress == ProgressReleased ||
+		r.Progress == ProgressClosed {
 		return fail(fmt.Errorf("it is %s: there is nothing left to approve", r.Progress))
 	}
-	// The audit log omits Shown: the log may leave the machine, and Shown depends on the source's digest.
-	if err := k.site.Audit.Record(site.AuditApproved, r.Plan, r.Study, "by", as, "account", yes.Account, "signed", yes.Signature != nil); err != nil {
+	// The audit log omits Shown: the log may leave the machine, and Shown depends on the source's
+	// digest.
+	if err := k.site.Audit.Record(site.AuditApproved, r.Plan, r.Study, "by", as, "account",
+		yes.Account, "signed", yes.Signature != nil); err != nil {
 		return fail(err)
 	}
 	if err := k.site.Studies.Of(r.Plan).WriteJSON(site.ApprovalFile(as), yes); err != nil {
@@ -78,10 +85,12 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 	return k.review(ctx, r.Plan)
 }
 
-// Refuse keeps a study from ever taking place here, and returns how far it had come. The reason stays in this
-// site's folder; the coordinator gets the same message as for a refusal by policy or ledger. A contribution
-// that the coordinator received cannot be taken back, and one that is being sent may still arrive.
-func (k *Desk) Refuse(ctx context.Context, name string, who Approver, reason string) (Review, error) {
+// Refuse keeps a study from ever taking place here, and returns how far it had come. The reason
+// stays in this site's folder; the coordinator gets the same message as for a refusal by policy or
+// ledger. A contribution that the coordinator received cannot be taken back, and one that is being
+// sent may still arrive.
+func (k *Desk) Refuse(ctx context.Context, name string, who Approver,
+	reason string) (Review, error) {
 	offline := k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)
 	if err != nil {
@@ -106,8 +115,10 @@ func (k *Desk) Refuse(ctx context.Context, name string, who Approver, reason str
 	case d.Has(site.FileClosed):
 		return fail(fmt.Errorf("it is closed already: %s", r.Closed))
 	}
-	no := site.Refusal{Name: as, Account: who.account(), At: k.site.Config.Now().UTC(), Reason: strings.TrimSpace(reason)}
-	if err := k.site.Audit.Record(site.AuditRefused, h, r.Study, "by", as, "account", no.Account); err != nil {
+	no := site.Refusal{Name: as, Account: who.account(), At: k.site.Config.Now().UTC(),
+		Reason: strings.TrimSpace(reason)}
+	if err := k.site.Audit.Record(site.AuditRefused, h, r.Study, "by", as, "account",
+		no.Account); err != nil {
 		return fail(err)
 	}
 	if err := d.WriteJSON(site.FileRefused, no); err != nil {

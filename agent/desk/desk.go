@@ -15,7 +15,8 @@ import (
 	"caucus/study"
 )
 
-// Desk shows a person of a site the studies that ask for its data, and takes approvals and refusals.
+// Desk shows a person of a site the studies that ask for its data, and takes approvals and
+// refusals.
 type Desk struct {
 	site *site.Site
 	// refresh fetches new plans from the coordinator, unless a running agent does that.
@@ -28,7 +29,8 @@ func New(s *site.Site, refresh func(context.Context) error) *Desk { return &Desk
 
 // Approver is a person who approves or refuses a study.
 type Approver struct {
-	// Name is one of the policy's approvers. If the policy names none, an empty name means the account.
+	// Name is one of the policy's approvers. If the policy names none, an empty name means the
+	// account.
 	Name string
 	// Key signs the approval, if the policy names approvers.
 	Key *protocol.Signer
@@ -81,13 +83,15 @@ func (k *Desk) CheckSource(ctx context.Context, name string) (source.Report, err
 }
 
 // DeclareSource stores a person's declaration of a source (source.Sources.Declare).
-func (k *Desk) DeclareSource(ctx context.Context, name string, who Approver, how source.How) (source.Report, error) {
+func (k *Desk) DeclareSource(ctx context.Context, name string, who Approver,
+	how source.How) (source.Report, error) {
 	return k.site.Sources.Declare(ctx, name, how, func(d *source.Declaration) (err error) {
 		if d.By, err = who.name(); err != nil {
 			return err
 		}
 		d.Account, d.At = account(), k.site.Config.Now().UTC()
-		return k.site.Audit.RecordSource(site.AuditDeclared, name, "records", d.Records, "from", d.From(), "vouched", strings.Join(d.Vouched, " "), "by", d.By, "account", d.Account)
+		return k.site.Audit.RecordSource(site.AuditDeclared, name, "records", d.Records, "from",
+			d.From(), "vouched", strings.Join(d.Vouched, " "), "by", d.By, "account", d.Account)
 	})
 }
 
@@ -106,8 +110,9 @@ func (k *Desk) ForgetSource(name string, who Approver) error {
 	return k.site.Sources.Forget(name)
 }
 
-// Records returns this site's records in the encoding of a plan's schema, for this site only: nothing is charged,
-// so none may leave. The source must be declared. A plan's least number of records does not apply.
+// Records returns this site's records in the encoding of a plan's schema, for this site only:
+// nothing is charged, so none may leave. The source must be declared. A plan's least number of
+// records does not apply.
 func (k *Desk) Records(p study.Plan) (*dataset.Records, error) {
 	records, err := k.site.Sources.Own(p)
 	if err != nil {

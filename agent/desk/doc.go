@@ -1,7 +1,7 @@
 // Package desk lets a person of a site decide. It shows what a study would take, guarantee and
-// cost, and how the study sees the site's records. It takes approvals and refusals, and declarations
-// of sources. The command line and a web page offer the same. The package works on an open state
-// folder, also while an agent runs there.
+// cost, and how the study sees the site's records. It takes approvals and refusals, and
+// declarations of sources. The command line and a web page offer the same. The package works on an
+// open state folder, also while an agent runs there.
 //
 // It guarantees:
 //

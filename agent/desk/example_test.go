@@ -8,7 +8,8 @@ import (
 
 // A person at a terminal reads a study's progress and what it waits for.
 func Example() {
-	review := desk.Review{Study: "illness", Progress: desk.ProgressWaiting, Purpose: "a test\nprotects     everything", NeedsPerson: true, Allowed: true}
+	review := desk.Review{Study: "illness", Progress: desk.ProgressWaiting,
+		Purpose: "a test\nprotects     everything", NeedsPerson: true, Allowed: true}
 	if err := firstLines(review); err != nil {
 		panic(err)
 	}

@@ -28,15 +28,17 @@ import (
 //go:embed page.html
 var deskText string
 
-// Page is the web page on which a person of the site reads what studies ask, and approves or refuses.
+// Page is the web page on which a person of the site reads what studies ask, and approves or
+// refuses.
 //
 //   - It works like another process that runs the commands: it opens the state folder once more and
-//     calls Studies, Preview, Approve and Refuse. There is no second way to an approval, and the page
-//     allows nothing that policy and ledger refuse.
-//   - An approval covers what was shown. The form carries the plan's hash and the whole digest of the
-//     source's declaration (Review.Shown). If either is missing or has changed, nothing is approved.
-//   - If the policy names approvers, each signs with their own key, which no daemon should hold. The
-//     page then shows the command to type instead.
+//     calls Studies, Preview, Approve and Refuse. There is no second way to an approval, and the
+//     page allows nothing that policy and ledger refuse.
+//   - An approval covers what was shown. The form carries the plan's hash and the whole digest of
+//     the source's declaration (Review.Shown). If either is missing or has changed, nothing is
+//     approved.
+//   - If the policy names approvers, each signs with their own key, which no daemon should hold.
+//     The page then shows the command to type instead.
 //   - Records are read when the person asks to see them, and for the review after an approval. The
 //     list and a study's page read none.
 //   - The holder of a link may write in the state folder. Package webpage says who can get a link.
@@ -44,7 +46,8 @@ type Page struct {
 	guard     *webpage.Guard
 	templates *template.Template
 
-	under context.Context // the context of decisions; it ends with the page, not when a browser tab is closed
+	// the context of decisions; it ends with the page, not when a browser tab is closed
+	under context.Context
 	stop  context.CancelFunc
 	grace time.Duration // how long Close waits for a file that is being read
 
@@ -54,7 +57,8 @@ type Page struct {
 	desk *Desk
 }
 
-// deskGrace bounds how long a stopping agent waits for a file, because a network disk may take forever.
+// deskGrace bounds how long a stopping agent waits for a file, because a network disk may take
+// forever.
 const deskGrace = 3 * time.Second
 
 // deskLasts is the lifetime of a session.
@@ -83,25 +87,31 @@ func (p *Page) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", p.load(p.list))
 	mux.HandleFunc("GET /study/{hash}", p.load(p.one))
-	mux.HandleFunc("POST /study/{hash}/approve", p.decide(func(ctx context.Context, r *http.Request, h string) error {
-		shown := r.PostForm.Get("shown")
-		if len(shown) != 2*len(privacy.Digest{}) {
-			return errors.New("the form does not say what was shown: open the study's page again")
-		}
-		_, err := p.desk.Approve(ctx, h, Approver{Name: r.PostForm.Get("name"), Shown: shown, Through: "the agent's page"})
-		return err
-	}))
-	mux.HandleFunc("POST /study/{hash}/refuse", p.decide(func(ctx context.Context, r *http.Request, h string) error {
-		_, err := p.desk.Refuse(ctx, h, Approver{Name: r.PostForm.Get("name"), Through: "the agent's page"}, r.PostForm.Get("reason"))
-		return err
-	}))
+	mux.HandleFunc("POST /study/{hash}/approve",
+		p.decide(func(ctx context.Context, r *http.Request, h string) error {
+			shown := r.PostForm.Get("shown")
+			if len(shown) != 2*len(privacy.Digest{}) {
+				return errors.New("the form does not say what was shown: open the study's page again")
+			}
+			_, err := p.desk.Approve(ctx, h,
+				Approver{Name: r.PostForm.Get("name"), Shown: shown, Through: "the agent's page"})
+			return err
+		}))
+	mux.HandleFunc("POST /study/{hash}/refuse",
+		p.decide(func(ctx context.Context, r *http.Request, h string) error {
+			_, err := p.desk.Refuse(ctx, h,
+				Approver{Name: r.PostForm.Get("name"),
+					Through: "the agent's page"}, r.PostForm.Get("reason"))
+			return err
+		}))
 	return p.guard.Protect(mux)
 }
 
 var errNoStudy = errors.New("no such study")
 
 // load answers with the text that the function make wrote, or with its error.
-func (p *Page) load(make func(ctx context.Context, r *http.Request, to *bytes.Buffer) error) http.HandlerFunc {
+func (p *Page) load(make func(ctx context.Context, r *http.Request,
+	to *bytes.Buffer) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, stop := patient(w, r)
 		defer stop()
@@ -113,7 +123,8 @@ func (p *Page) load(make func(ctx context.Context, r *http.Request, to *bytes.Bu
 		case errors.Is(err, errNoStudy):
 			webpage.Say(w, http.StatusNotFound, "There is no such study here", "It may be of another agent, or gone with an older state folder.")
 		case err != nil:
-			webpage.Say(w, http.StatusInternalServerError, "The page could not be made", textpage.Printable(err.Error()))
+			webpage.Say(w, http.StatusInternalServerError, "The page could not be made",
+				textpage.Printable(err.Error()))
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_, _ = w.Write(text.Bytes()) // a client that went away gets nothing
@@ -127,25 +138,29 @@ const mostForm = 16 << 10
 // filled is a form as a person sent it, and why nothing was decided.
 type filled struct{ Name, Reason, Problem string }
 
-// decide carries out a person's decision about the study in the request's path, and redirects to the
-// study's page. If nothing was decided, it shows that page, with why and the form as it was filled in.
+// decide carries out a person's decision about the study in the request's path, and redirects to
+// the study's page. If nothing was decided, it shows that page, with why and the form as it was
+// filled in.
 func (p *Page) decide(
 	do func(ctx context.Context, r *http.Request, h string) error,
 ) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 		if err := r.ParseForm(); err != nil {
-			webpage.Say(w, http.StatusBadRequest, "The form could not be read", "Open the study's page again.")
+			webpage.Say(w, http.StatusBadRequest, "The form could not be read",
+				"Open the study's page again.")
 			return
 		}
 		var h study.Hash
 		if h.UnmarshalText([]byte(r.PathValue("hash"))) != nil {
-			webpage.Say(w, http.StatusNotFound, "There is no such study here", "A study is named by its plan's whole hash.")
+			webpage.Say(w, http.StatusNotFound, "There is no such study here",
+				"A study is named by its plan's whole hash.")
 			return
 		}
 		_, done := patient(w, r)
 		defer done()
-		ctx, stop := context.WithTimeout(p.under, sawRecords) // closing the tab now does not undo the decision
+		// closing the tab now does not undo the decision
+		ctx, stop := context.WithTimeout(p.under, sawRecords)
 		defer stop()
 		var text bytes.Buffer
 		var problem string
@@ -178,7 +193,8 @@ func (p *Page) decide(
 func patient(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
 	c := http.NewResponseController(w)
 	var none time.Time
-	_, _ = c.SetReadDeadline(none), c.SetWriteDeadline(none) // deadlines that cannot be moved stay as they are
+	// deadlines that cannot be moved stay as they are
+	_, _ = c.SetReadDeadline(none), c.SetWriteDeadline(none)
 	return context.WithTimeout(r.Context(), sawRecords)
 }
 
@@ -197,7 +213,9 @@ type deskStudy struct {
 type deskBudget struct{ Unit, When, Spent, Limit, Delta string }
 
 // deskOrder lists studies that wait for a person first, and finished studies last.
-var deskOrder = []Progress{ProgressWaiting, ProgressUndeclared, ProgressHelper, ProgressReady, ProgressPreparing, ProgressPrepared, ProgressReceived, ProgressReleased, ProgressRefused, ProgressDeclined, ProgressClosed}
+var deskOrder = []Progress{ProgressWaiting, ProgressUndeclared, ProgressHelper, ProgressReady,
+	ProgressPreparing, ProgressPrepared, ProgressReceived, ProgressReleased, ProgressRefused,
+	ProgressDeclined, ProgressClosed}
 
 func (p *Page) list(ctx context.Context, r *http.Request, to *bytes.Buffer) error {
 	all, _, err := p.desk.Studies(ctx)
@@ -243,7 +261,8 @@ func (p *Page) list(ctx context.Context, r *http.Request, to *bytes.Buffer) erro
 
 func (p *Page) one(ctx context.Context, r *http.Request, to *bytes.Buffer) error {
 	var h study.Hash
-	if h.UnmarshalText([]byte(r.PathValue("hash"))) != nil || !p.desk.site.Studies.Of(h).Has(site.FilePlan) {
+	if h.UnmarshalText([]byte(r.PathValue("hash"))) != nil ||
+		!p.desk.site.Studies.Of(h).Has(site.FilePlan) {
 		return errNoStudy
 	}
 	return p.study(ctx, r, h, filled{}, to)
@@ -265,7 +284,8 @@ func (p *Page) study(
 		return err
 	}
 	allowed := p.desk.site.Config.Policy
-	undecided := review.Refused == "" && review.Closed == "" && !slices.Contains([]Progress{ProgressReceived, ProgressReleased}, review.Progress)
+	undecided := review.Refused == "" && review.Closed == "" &&
+		!slices.Contains([]Progress{ProgressReceived, ProgressReleased}, review.Progress)
 	page := struct {
 		Top         webpage.Top
 		Form        filled
@@ -274,7 +294,8 @@ func (p *Page) study(
 		Review      Review
 		Lines       []textpage.Line
 		Records     bool
-		// Approve shows the form. Signers are the people who approve by command instead, each with a key.
+		// Approve shows the form. Signers are the people who approve by command instead, each with
+		// a key.
 		Approve, Refuse bool
 		Signers         string
 		Release         string
@@ -305,8 +326,8 @@ func classOf(p Progress) string {
 	return "open"
 }
 
-// Close ends requests to the coordinator at once. It waits up to grace for a file that is being read.
-// The reading may go on after that, because it changes nothing.
+// Close ends requests to the coordinator at once. It waits up to grace for a file that is being
+// read. The reading may go on after that, because it changes nothing.
 func (p *Page) Close() {
 	p.stop()
 	over, stop := p.desk.site.Config.Clock.After(p.grace)

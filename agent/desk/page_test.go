@@ -15,8 +15,8 @@ import (
 	"caucus/study"
 )
 
-// TestDeskEnds: a stopping agent does not wait for a file that somebody reads on the page, nor for a
-// decision that asks the coordinator.
+// TestDeskEnds: a stopping agent does not wait for a file that somebody reads on the page, nor for
+// a decision that asks the coordinator.
 func TestDeskEnds(t *testing.T) {
 	c := site.DefaultConfig()
 	c.State, c.Clock = t.TempDir(), c.Clock.Complete()
@@ -25,7 +25,10 @@ func TestDeskEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	d, err := NewPage(New(s, nil), func() error { s.Close(); return nil }, slog.New(slog.NewTextHandler(&log, nil)))
+	d, err := NewPage(New(s, nil), func() error {
+		s.Close()
+		return nil
+	}, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// TestForPatients: k records of a patient cost k·ε of a pure mechanism, ε if shards keep them together,
-// and otherwise the cost proved for ρ.
+// TestForPatients: k records of a patient cost k·ε of a pure mechanism, ε if shards keep them
+// together, and otherwise the cost proved for ρ.
 func TestForPatients(t *testing.T) {
 	p := study.Plan{Kind: "classify", Unit: privacy.Record, Epsilon: 1}
 	pure := privacy.PureCost(privacy.Record, 0, exactly(1))
@@ -38,7 +38,8 @@ func TestForPatients(t *testing.T) {
 		several := []PatientSight{{Patients: 1, Records: 3}}
 		forPatients(plan, test.charges, several)
 		got := several[0].Epsilon
-		if math.IsNaN(test.want) != (got == nil) || got != nil && math.Abs(*got-test.want) > 1e-3*test.want {
+		if math.IsNaN(test.want) != (got == nil) || got != nil &&
+			math.Abs(*got-test.want) > 1e-3*test.want {
 			t.Errorf("%s: ε = %s, want %g", test.name, show(got), test.want)
 		}
 	}
@@ -46,14 +47,17 @@ func TestForPatients(t *testing.T) {
 
 // TestCountsUnits: noise is stated in records if a number counts records.
 func TestCountsUnits(t *testing.T) {
-	counts := study.Reservation{Output: "counts", Terms: privacy.Terms{Bound: privacy.CountBound(privacy.Label, 3), Length: 3}}
+	counts := study.Reservation{Output: "counts",
+		Terms: privacy.Terms{Bound: privacy.CountBound(privacy.Label, 3), Length: 3}}
 	m, err := privacy.CalibrateLaplace(counts.Terms.Bound, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
 	counts.Terms.Mechanism = m
 	got := noiseOf(nil, []study.Reservation{counts})[0]
-	if !got.Counts || got.Units != got.SD || !strings.HasPrefix(got.words(), "standard deviation 5.6") || !strings.HasSuffix(got.words(), " labels on each of this site's counts") {
+	if !got.Counts || got.Units != got.SD ||
+		!strings.HasPrefix(got.words(), "standard deviation 5.6") ||
+		!strings.HasSuffix(got.words(), " labels on each of this site's counts") {
 		t.Errorf("%+v: %s", got, got.words())
 	}
 }

@@ -46,12 +46,14 @@ type Review struct {
 	Study    string     `json:"study"`
 	Plan     study.Hash `json:"plan"`
 	Progress Progress   `json:"progress"`
-	Closed   string     `json:"closed,omitempty"` // why the study was closed here, or cannot be read
-	Purpose  string     `json:"purpose,omitempty"`
-	Contact  string     `json:"contact,omitempty"`
-	Readers  []string   `json:"readers,omitempty"`
-	// Deadline and Minimum are the values in force. Ends describes the whole ending. Amended lists the changes,
-	// one on each line. Floor is the least minimum that amendments may set, 0 if they may set none.
+	// why the study was closed here, or cannot be read
+	Closed  string   `json:"closed,omitempty"`
+	Purpose string   `json:"purpose,omitempty"`
+	Contact string   `json:"contact,omitempty"`
+	Readers []string `json:"readers,omitempty"`
+	// Deadline and Minimum are the values in force. Ends describes the whole ending. Amended lists
+	// the changes, one on each line. Floor is the least minimum that amendments may set, 0 if they
+	// may set none.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Ends     string    `json:"ends"`
 	Amended  []string  `json:"amended,omitempty"`
@@ -69,8 +71,8 @@ type Review struct {
 	Parameters map[string]string `json:"parameters"`
 	// Leaves describes the data that leave. Protects describes the guarantee.
 	Leaves string `json:"leaves"`
-	// Where is the plan's condition on records, "" for all records. About describes the condition. Inside is
-	// the number of the source's records that meet the condition.
+	// Where is the plan's condition on records, "" for all records. About describes the condition.
+	// Inside is the number of the source's records that meet the condition.
 	Where string `json:"where,omitempty"`
 	About string `json:"about"`
 	// Filled says what stands for missing cells, "" if the study counts them.
@@ -78,18 +80,20 @@ type Review struct {
 	Inside   *int   `json:"inside,omitempty"`
 	Protects string `json:"protects"`
 	// Helper names the second server of this site's policy, "" if the plan has no helper. It also
-	// says whether the helper's acceptance of this plan is here (Agreed), or why not. Sees says what
-	// each server alone, and both together, learn.
+	// says whether the helper's acceptance of this plan is here (Agreed), or why not. Sees says
+	// what each server alone, and both together, learn.
 	Helper string   `json:"helper,omitempty"`
 	Agreed bool     `json:"helper_agreed,omitempty"`
 	Sees   []string `json:"who_sees,omitempty"`
-	// Bytes is the size of the upload: an upper bound before the upload is prepared, and exact afterwards (Exact).
+	// Bytes is the size of the upload: an upper bound before the upload is prepared, and exact
+	// afterwards (Exact).
 	Bytes        int      `json:"bytes"`
 	Exact        bool     `json:"bytes_exact"`
 	Columns      []string `json:"columns"`
 	ClearColumns []string `json:"clear_columns"`
 
-	// Label, Learner, Map and Pool describe the label, the classifier, the features and the public rows.
+	// Label, Learner, Map and Pool describe the label, the classifier, the features and the public
+	// rows.
 	Label   string `json:"label"`
 	Learner string `json:"learner"`
 	Map     string `json:"map"`
@@ -105,8 +109,8 @@ type Review struct {
 	Shown string `json:"shown,omitempty"`
 	// Undeclared says what a person has to do before the study can take place.
 	Undeclared string `json:"undeclared,omitempty"`
-	// Records is the number of records for the study, as declared when the study was charged or, before
-	// that, now. Found is the number in the file now.
+	// Records is the number of records for the study, as declared when the study was charged or,
+	// before that, now. Found is the number in the file now.
 	Records int      `json:"records"`
 	Found   int      `json:"records_found"`
 	Remarks []string `json:"remarks,omitempty"`
@@ -116,7 +120,8 @@ type Review struct {
 	// Values are this site's own numbers before noise. They are there if a person asked for them.
 	Values []Output `json:"values,omitempty"`
 
-	// Seconds is the approximate time from charge to upload, from public numbers and this machine's speed.
+	// Seconds is the approximate time from charge to upload, from public numbers and this machine's
+	// speed.
 	Seconds float64 `json:"seconds"`
 	// Budgets are the units of the ledger that the study is charged to.
 	Budgets []UnitBudget `json:"ledger"`
@@ -142,7 +147,8 @@ type Review struct {
 	charged bool // the ledger holds the study's charge
 }
 
-// UnitBudget is the spending at one unit, before and after the study, and its limit: for all time, or for a year.
+// UnitBudget is the spending at one unit, before and after the study, and its limit: for all time,
+// or for a year.
 type UnitBudget struct {
 	Year  string       `json:"year,omitempty"`
 	Unit  privacy.Unit `json:"unit"`
@@ -175,7 +181,8 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 		r.Problems = append(r.Problems, fmt.Sprintf("its amendments cannot be read: %v", err))
 	} else {
 		e := chain.Ending()
-		r.Deadline, r.Minimum, r.Floor, r.Ends, r.Amended = e.Deadline, e.Minimum, p.Floor, e.Words(len(p.Roster)), chain.Changes(0)
+		r.Deadline, r.Minimum, r.Floor, r.Ends, r.Amended = e.Deadline, e.Minimum, p.Floor,
+			e.Words(len(p.Roster)), chain.Changes(0)
 		if no := k.site.Config.Policy.EndingObjection(p, e); no != "" {
 			r.Objections = append(r.Objections, no)
 		}
@@ -184,7 +191,8 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 		r.Undeclared = err.Error()
 	} else {
 		r.Shown = source.Shown()
-		r.Source, r.Claims, r.Records = source.From(), source.Claims(), cmp.Or(d.Declared(), source.Records)
+		r.Source, r.Claims, r.Records = source.From(), source.Claims(), cmp.Or(d.Declared(),
+			source.Records)
 		r.Objections = append(r.Objections, source.Objections(p)...)
 	}
 	r.Forecast = forecastIn(d, h)
@@ -209,7 +217,8 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 	r.NeedsPerson, r.Approved = r.Needed > 0, len(r.ApprovedBy) >= r.Needed
 	if no := k.site.Refused(d); no != nil {
 		r.Refused = fmt.Sprintf("refused by %s on %s", no.Name, no.At.Format(time.DateOnly))
-		if d.Has(site.FileUpload) && d.Has(site.FileAnswer) && !d.Has(site.FileReceipt) { // an answer that was written to a file can no longer be refused
+		// an answer that was written to a file can no longer be refused
+		if d.Has(site.FileUpload) && d.Has(site.FileAnswer) && !d.Has(site.FileReceipt) {
 			r.Refused += "; an answer was written to a file before that, and counts if whoever has it hands it in: get it back and destroy it"
 		}
 	}
@@ -217,13 +226,15 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 		r.Closed = strings.TrimSpace(string(b))
 	}
 	// JSON gets empty lists in place of null.
-	r.Objections, r.ClearColumns = append([]string{}, r.Objections...), append([]string{}, r.ClearColumns...)
+	r.Objections, r.ClearColumns = append([]string{}, r.Objections...), append([]string{},
+		r.ClearColumns...)
 	r.Allowed = len(r.Objections) == 0
 	r.Progress = k.progress(d, r)
 	return r
 }
 
-// forecastIn reads the operator's forecast of a study. Nil if there is none that this version can read.
+// forecastIn reads the operator's forecast of a study. Nil if there is none that this version can
+// read.
 func forecastIn(d site.Dossier, h study.Hash) *stated.Statement {
 	var signed protocol.Signed
 	b, err := d.Read(site.FileForecast)
@@ -237,7 +248,8 @@ func forecastIn(d site.Dossier, h study.Hash) *stated.Statement {
 	return &operator
 }
 
-// Outline reviews a study without reading records. It checks an undecided study against the ledger too.
+// Outline reviews a study without reading records. It checks an undecided study against the ledger
+// too.
 func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
 	d := k.site.Studies.Of(h)
 	p, err := d.Plan()
@@ -245,7 +257,8 @@ func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
 		return Review{}, err
 	}
 	r := k.describe(d, h, p)
-	if r.Progress == ProgressUndeclared || r.Progress == ProgressWaiting || r.Progress == ProgressHelper || r.Progress == ProgressReady {
+	if r.Progress == ProgressUndeclared || r.Progress == ProgressWaiting ||
+		r.Progress == ProgressHelper || r.Progress == ProgressReady {
 		_, err = k.reviewCosts(ctx, &r, d, p)
 	}
 	return r, err
@@ -264,8 +277,10 @@ func (k *Desk) unreadable(h study.Hash, why error) Review {
 	return r
 }
 
-// reviewCosts adds the study's costs and whether the ledger can bear them. task is nil if the pool is missing.
-func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p study.Plan) (study.Task, error) {
+// reviewCosts adds the study's costs and whether the ledger can bear them. task is nil if the pool
+// is missing.
+func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier,
+	p study.Plan) (study.Task, error) {
 	t, err := k.site.Task(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.Problems = append(r.Problems, "the public pool is not here yet: it is fetched while the agent runs")
@@ -307,8 +322,10 @@ func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p stu
 	return t, nil
 }
 
-// reviewLedger adds the ledger's budgets. For a study that is not charged yet, it adds the ledger's objections.
-func (k *Desk) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost, charged bool) error {
+// reviewLedger adds the ledger's budgets. For a study that is not charged yet, it adds the ledger's
+// objections.
+func (k *Desk) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost,
+	charged bool) error {
 	all, err := k.site.Spending(ctx)
 	if err != nil {
 		return err
@@ -393,9 +410,11 @@ func poolWords(t study.Task) string {
 	weights := "all of one weight"
 	switch {
 	case p.Weights != nil:
-		weights = fmt.Sprintf("made or weighted by the release of study %s", p.Weights.Plan.String()[:16])
+		weights = fmt.Sprintf("made or weighted by the release of study %s",
+			p.Weights.Plan.String()[:16])
 	case pool.Weight != nil:
 		weights = "each with a weight of its own"
 	}
-	return fmt.Sprintf("%d public rows of %d columns, %s", pool.Rows(), len(p.Schema.FeatureColumns()), weights)
+	return fmt.Sprintf("%d public rows of %d columns, %s", pool.Rows(),
+		len(p.Schema.FeatureColumns()), weights)
 }

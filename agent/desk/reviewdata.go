@@ -14,11 +14,11 @@ import (
 
 // reviewData reads the records and describes them in r. r.Problems lists what the site must repair.
 //
-// Proof note: a preview draws no noise. A person who sees several draws and sends one of them chooses among draws,
-// and a chosen draw no longer has the distribution that the proof assumes. So no mechanism releases anything here,
-// not even in a ledger in memory, and no randomness of the system is read. Sizes are the plan's bound
-// (study.Task.MaxBody), and Values are the numbers before noise. TestPreviewTouchesNoDice fails at the first random
-// byte.
+// Proof note: a preview draws no noise. A person who sees several draws and sends one of them
+// chooses among draws, and a chosen draw no longer has the distribution that the proof assumes. So
+// no mechanism releases anything here, not even in a ledger in memory, and no randomness of the
+// system is read. Sizes are the plan's bound (study.Task.MaxBody), and Values are the numbers
+// before noise. TestPreviewTouchesNoDice fails at the first random byte.
 func (k *Desk) reviewData(r *Review, d site.Dossier, p study.Plan, t study.Task) {
 	if body, err := d.Read(site.FileUpload); err == nil {
 		r.Bytes, r.Exact = len(body), true
@@ -77,8 +77,9 @@ func (k *Desk) review(ctx context.Context, h study.Hash) (Review, error) {
 	return r, nil
 }
 
-// Preview reviews a study by its name or the start of its hash. It sends and spends nothing. If no agent
-// runs on the state folder, it first asks the coordinator for new plans; offline says why that failed.
+// Preview reviews a study by its name or the start of its hash. It sends and spends nothing. If no
+// agent runs on the state folder, it first asks the coordinator for new plans; offline says why
+// that failed.
 func (k *Desk) Preview(ctx context.Context, name string) (r Review, offline, err error) {
 	offline = k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)

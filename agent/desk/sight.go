@@ -19,12 +19,13 @@ import (
 	"caucus/study/kinds"
 )
 
-// Sight describes a study's records before any processing. All fields except Added are computed from
-// the records and are for the site only. They are not sent, logged or stored.
+// Sight describes a study's records before any processing. All fields except Added are computed
+// from the records and are for the site only. They are not sent, logged or stored.
 type Sight struct {
 	// Cells describes the columns, in the plan's order.
 	Cells []ColumnSight `json:"cells,omitempty"`
-	// Classes counts the records of each class, in the plan's order. Unlabelled counts those without a class.
+	// Classes counts the records of each class, in the plan's order. Unlabelled counts those
+	// without a class.
 	Classes    []ClassSight `json:"classes,omitempty"`
 	Unlabelled int          `json:"unlabelled,omitempty"`
 	// Persons is the number of patients, 0 if the source's schema names none. Patients groups the
@@ -44,8 +45,9 @@ type ColumnSight struct {
 	UnknownLevels int `json:"unknown_levels"`
 	Missing       int `json:"missing"`
 	Outside       int `json:"outside"`
-	// Here and Pool describe a column here and in the public pool: the mean of a number in the column's own
-	// unit, or the shares of the most frequent levels. Pool is "" before the pool is here.
+	// Here and Pool describe a column here and in the public pool: the mean of a number in the
+	// column's own unit, or the shares of the most frequent levels. Pool is "" before the pool is
+	// here.
 	Here string `json:"here,omitempty"`
 	Pool string `json:"pool,omitempty"`
 	// distance is the largest difference between the two means, over the column's encoded columns.
@@ -58,7 +60,8 @@ type ClassSight struct {
 	Records int    `json:"records"`
 }
 
-// PatientSight counts patients with the same number of records, and gives the guarantee for each of them.
+// PatientSight counts patients with the same number of records, and gives the guarantee for each of
+// them.
 type PatientSight struct {
 	Patients int `json:"patients"`
 	Records  int `json:"records"`
@@ -70,8 +73,8 @@ type PatientSight struct {
 type NoiseSight struct {
 	Output string  `json:"output"`
 	SD     float64 `json:"standard_deviation"` // standard deviation of the noise on each number
-	// Units is the number of units (labels, records or parties) that together could change a number by SD; 0 if
-	// the numbers have weights. Counts says that each number counts units.
+	// Units is the number of units (labels, records or parties) that together could change a number
+	// by SD; 0 if the numbers have weights. Counts says that each number counts units.
 	Units  float64      `json:"units"`
 	Counts bool         `json:"counts,omitempty"`
 	Unit   privacy.Unit `json:"unit"`
@@ -81,7 +84,9 @@ func noiseOf(t study.Task, all []study.Reservation) []NoiseSight {
 	var out []NoiseSight
 	for _, r := range all {
 		b := r.Terms.Bound
-		n := NoiseSight{Output: r.Output, SD: math.Sqrt(privacy.VarianceOf(r.Terms.Mechanism, b, 0, r.Terms.Length)), Unit: b.Unit}
+		n := NoiseSight{Output: r.Output,
+			SD:   math.Sqrt(privacy.VarianceOf(r.Terms.Mechanism, b, 0, r.Terms.Length)),
+			Unit: b.Unit}
 		counter, counts := t.(study.Counter)
 		n.Counts = counts || countsUnits(b)
 		if counts {
@@ -95,8 +100,8 @@ func noiseOf(t study.Task, all []study.Reservation) []NoiseSight {
 	return out
 }
 
-// mostMoved bounds how far one unit can change a single number; 0 if the numbers have weights. b bounds how far the
-// unit can change all numbers together.
+// mostMoved bounds how far one unit can change a single number; 0 if the numbers have weights. b
+// bounds how far the unit can change all numbers together.
 func mostMoved(b privacy.Bound) float64 {
 	switch {
 	case len(b.Weight) > 0:
@@ -139,7 +144,8 @@ func sightOf(p study.Plan, seen source.Seen, records *dataset.Records, pool *mat
 	return s
 }
 
-func cellsOf(s dataset.Schema, odd []dataset.Remark, records *dataset.Records, pool *mat.Dense) []ColumnSight {
+func cellsOf(s dataset.Schema, odd []dataset.Remark, records *dataset.Records,
+	pool *mat.Dense) []ColumnSight {
 	columns := s.FeatureColumns()
 	out := make([]ColumnSight, len(columns))
 	place := map[string]*ColumnSight{}
@@ -172,7 +178,8 @@ func cellsOf(s dataset.Schema, odd []dataset.Remark, records *dataset.Records, p
 			continue
 		}
 		for j := b.Start; j < b.Start+b.Width; j++ {
-			if off := math.Abs(here[j] - there[j]); off > c.distance { // not where a column is all missing
+			// not where a column is all missing
+			if off := math.Abs(here[j] - there[j]); off > c.distance {
 				c.distance = off
 			}
 		}
@@ -202,8 +209,8 @@ func means(x *mat.Dense) []float64 {
 
 const shownLevels = 3
 
-// meanWords describes, for each column of the file, the means of its encoded columns: a number in its own unit, or
-// the shares of the most frequent levels.
+// meanWords describes, for each column of the file, the means of its encoded columns: a number in
+// its own unit, or the shares of the most frequent levels.
 func meanWords(s dataset.Schema, mean []float64) map[string]string {
 	out := map[string]string{}
 	if mean == nil {
@@ -215,7 +222,8 @@ func meanWords(s dataset.Schema, mean []float64) map[string]string {
 	}
 	names := s.FeatureNames()
 	for _, b := range s.Blocks() {
-		if _, said := out[b.Column]; said { // b flags missing numbers of a column that is described already
+		// b flags missing numbers of a column that is described already
+		if _, said := out[b.Column]; said {
 			continue
 		}
 		if !b.OneHot {
@@ -231,7 +239,8 @@ func meanWords(s dataset.Schema, mean []float64) map[string]string {
 		slices.SortStableFunc(levels, func(i, j int) int { return cmp.Compare(mean[j], mean[i]) })
 		var words []string
 		for _, j := range levels[:min(len(levels), shownLevels)] {
-			words = append(words, fmt.Sprintf("%s %.1f %%", strings.TrimPrefix(names[j], b.Column+"="), 100*mean[j]))
+			words = append(words,
+				fmt.Sprintf("%s %.1f %%", strings.TrimPrefix(names[j], b.Column+"="), 100*mean[j]))
 		}
 		out[b.Column] = strings.Join(words, ", ")
 	}
@@ -259,9 +268,9 @@ func patientsOf(records *dataset.Records) (persons int, several []PatientSight) 
 	return len(counts), several
 }
 
-// forPatients adds a plan's guarantee for patients with several records. Replacing k records costs k·ε and k²·ρ
-// (privacy.Cost.At), where ε and ρ are the costs of replacing one. If the plan keeps all records of a patient in one
-// shard, its bound counts them as a whole.
+// forPatients adds a plan's guarantee for patients with several records. Replacing k records costs
+// k·ε and k²·ρ (privacy.Cost.At), where ε and ρ are the costs of replacing one. If the plan keeps
+// all records of a patient in one shard, its bound counts them as a whole.
 func forPatients(p study.Plan, charges []study.Charge, several []PatientSight) {
 	whole := p.Unit == privacy.Party || kinds.WordsOf(p).WholePatients
 	for i := range several {
@@ -294,7 +303,9 @@ func (s Sight) writeTo(b *textpage.Page) {
 	columns := slices.Clone(s.Cells)
 	more := len(columns) - shownColumns
 	if more > 0 { // show the columns that differ most from the pool
-		slices.SortStableFunc(columns, func(a, b ColumnSight) int { return cmp.Compare(b.distance, a.distance) })
+		slices.SortStableFunc(columns, func(a, b ColumnSight) int {
+			return cmp.Compare(b.distance, a.distance)
+		})
 		columns = columns[:shownColumns]
 	}
 	for i, c := range columns {
@@ -343,7 +354,8 @@ func (c ColumnSight) words() string {
 	for _, n := range []struct {
 		count int
 		what  string
-	}{{c.Unreadable, "cannot be read"}, {c.UnknownLevels, "of no known level"}, {c.Missing, "missing"}, {c.Outside, "outside the bounds"}} {
+	}{{c.Unreadable, "cannot be read"}, {c.UnknownLevels, "of no known level"},
+		{c.Missing, "missing"}, {c.Outside, "outside the bounds"}} {
 		if n.count > 0 {
 			words += fmt.Sprintf("; %d %s", n.count, n.what)
 		}
@@ -359,7 +371,8 @@ func (g PatientSight) words() string {
 	if g.Epsilon == nil {
 		return fmt.Sprintf("%d %s %d records: for them nothing is guaranteed", g.Patients, have, g.Records)
 	}
-	return fmt.Sprintf("%d %s %d records: for them ε = %.4g", g.Patients, have, g.Records, *g.Epsilon)
+	return fmt.Sprintf("%d %s %d records: for them ε = %.4g", g.Patients, have, g.Records,
+		*g.Epsilon)
 }
 
 func (n NoiseSight) words() string {

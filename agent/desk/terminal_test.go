@@ -59,7 +59,9 @@ func TestReviewOnATerminal(t *testing.T) {
 	if want := strings.Count(show("x"), "\n"); strings.Count(got, "\n") != want {
 		t.Errorf("%d lines, want %d:\n%s", strings.Count(got, "\n"), want, got)
 	}
-	if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }); i >= 0 {
+	if i := strings.IndexFunc(got, func(r rune) bool {
+		return r != '\n' && !unicode.IsGraphic(r)
+	}); i >= 0 {
 		t.Errorf("%q reaches the terminal", got[i:i+4])
 	}
 }
@@ -70,7 +72,8 @@ func TestPoolWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := dataset.ReadCSV(strings.NewReader("age\n"+strings.Repeat("30\n71\n", 30)), dataset.Format{})
+	rows, err := dataset.ReadCSV(strings.NewReader("age\n"+strings.Repeat("30\n71\n", 30)),
+		dataset.Format{})
 	if err != nil {
 		t.Fatal(err)
 	}

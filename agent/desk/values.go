@@ -19,22 +19,25 @@ type Output struct {
 	Name string `json:"output"`
 	// Values are exact and private. They are those that a study gets, before any noise.
 	Values []int64 `json:"values"`
-	// SD is the standard deviation of the noise on each number, nil if this site does not add the noise.
+	// SD is the standard deviation of the noise on each number, nil if this site does not add the
+	// noise.
 	SD []float64 `json:"standard_deviation,omitempty"`
-	// Most bounds how far one unit (Unit, such as a record) can change a number; 0 if the numbers have weights.
+	// Most bounds how far one unit (Unit, such as a record) can change a number; 0 if the numbers
+	// have weights.
 	Most float64      `json:"one_moves,omitempty"`
 	Unit privacy.Unit `json:"unit"`
 	// Shared says that the numbers leave as two secret shares, so that nobody gets them in clear.
 	Shared bool `json:"in_shares,omitempty"`
 
-	// Lines shows counts of records as text, a line for each column; nil if the numbers are not such counts.
+	// Lines shows counts of records as text, a line for each column; nil if the numbers are not
+	// such counts.
 	Lines []string `json:"lines,omitempty"`
 
 	noise study.Noise
 }
 
-// Values returns this site's numbers for a study, before noise. If the site adds the noise, these are
-// the numbers that it would release, else those that it would send. They are for the site only.
+// Values returns this site's numbers for a study, before noise. If the site adds the noise, these
+// are the numbers that it would release, else those that it would send. They are for the site only.
 // Values sends, spends and stores nothing, and draws no noise.
 func (k *Desk) Values(ctx context.Context, h study.Hash) ([]Output, error) {
 	all, err := k.values(ctx, h)
@@ -86,10 +89,13 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	return unperturbed(ctx, t, asked, Output{noise: p.Noise})
 }
 
-// alone returns the requests that an aggregator would make of its ledger if this were the only contribution.
+// alone returns the requests that an aggregator would make of its ledger if this were the only
+// contribution.
 func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	if _, keeps := t.(study.Keeper); keeps {
-		return nil, nil // parties of a Keeper release everything themselves, so a party without requests has no records
+		// parties of a Keeper release everything themselves, so a party without requests has no
+		// records
+		return nil, nil
 	}
 	body, err := c.Body(nil)
 	if err != nil {
@@ -105,9 +111,11 @@ func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	return sum.Requests(1)
 }
 
-// unperturbed returns the values that the requests would release if no noise were drawn. It uses a simulated ledger
-// and a mechanism whose results cannot be sent (privacy.Unperturbed). like gives the fields that all outputs share.
-func unperturbed(ctx context.Context, t study.Task, asked []study.Request, like Output) ([]Output, error) {
+// unperturbed returns the values that the requests would release if no noise were drawn. It uses a
+// simulated ledger and a mechanism whose results cannot be sent (privacy.Unperturbed). like gives
+// the fields that all outputs share.
+func unperturbed(ctx context.Context, t study.Task, asked []study.Request, like Output) ([]Output,
+	error) {
 	var out []Output
 	exact := make([]study.Request, len(asked))
 	for i, r := range asked {
@@ -115,7 +123,9 @@ func unperturbed(ctx context.Context, t study.Task, asked []study.Request, like 
 		o.Name, o.Most, o.Unit = r.Output, mostMoved(r.Sensitive.Bound()), r.Sensitive.Bound().Unit
 		for j := range r.Sensitive.Len() {
 			if o.noise.AtSite() {
-				o.SD = append(o.SD, math.Sqrt(privacy.VarianceOf(r.Mechanism, r.Sensitive.Bound(), j, r.Sensitive.Len())))
+				o.SD = append(o.SD,
+					math.Sqrt(privacy.VarianceOf(r.Mechanism, r.Sensitive.Bound(), j,
+						r.Sensitive.Len())))
 			}
 		}
 		out = append(out, o)

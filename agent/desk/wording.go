@@ -94,7 +94,8 @@ func (r Review) page() textpage.Page {
 	case r.Found == 0:
 		line("data", "%s, declared with %s", r.Source, textpage.Count(r.Records, "record"))
 	default:
-		line("data", "%s, declared with %s, now %d", r.Source, textpage.Count(r.Records, "record"), r.Found)
+		line("data", "%s, declared with %s, now %d", r.Source, textpage.Count(r.Records, "record"),
+			r.Found)
 	}
 	if r.Claims != "" {
 		line("", "the declaring person states: %s", r.Claims)

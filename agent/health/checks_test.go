@@ -19,8 +19,8 @@ import (
 	"caucus/study"
 )
 
-// TestCheckCertificate: a certificate is fine until a sixth of its life is left; a running agent renews
-// it earlier.
+// TestCheckCertificate: a certificate is fine until a sixth of its life is left; a running agent
+// renews it earlier.
 func TestCheckCertificate(t *testing.T) {
 	begins := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	authority, err := protocol.NewAuthority(begins)
@@ -31,7 +31,8 @@ func TestCheckCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _, err := authority.IssueOwn("127.0.0.1:7443", protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), begins)
+	id, _, err := authority.IssueOwn("127.0.0.1:7443",
+		protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), begins)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,8 @@ func TestCheckCertificate(t *testing.T) {
 		{until.Add(-life/6 + time.Hour), Warning, "renews it by itself"},
 		{until, Problem, "enrol again"},
 	} {
-		if got := checkCertificate(id, test.now); got.Status != test.want || !strings.Contains(got.Says, test.says) {
+		if got := checkCertificate(id, test.now); got.Status != test.want ||
+			!strings.Contains(got.Says, test.says) {
 			t.Errorf("at %v: %+v, want %s and %q", test.now, got, test.want, test.says)
 		}
 	}
@@ -72,7 +74,8 @@ func TestCheckSkew(t *testing.T) {
 		site.MaxDatedSkew + time.Second:  {Problem, "nothing is charged"},
 		-site.MaxDatedSkew - time.Second: {Problem, "nothing is charged"},
 	} {
-		if got := checkSkew(skew); got.Status != want.status || !strings.Contains(got.Says, want.says) {
+		if got := checkSkew(skew); got.Status != want.status ||
+			!strings.Contains(got.Says, want.says) {
 			t.Errorf("%v: %+v, want %+v", skew, got, want)
 		}
 	}
@@ -89,7 +92,8 @@ func (l *listed) Studies(context.Context) (protocol.Listing, error) { return l.l
 func TestAskLink(t *testing.T) {
 	r := &listed{listing: protocol.Listing{Studies: []protocol.Summary{{State: study.Open}}}}
 	got := askLink(context.Background(), r, "caucus.example.org:7443")
-	if len(got) != 2 || got[0].Status != OK || !strings.Contains(got[0].Says, "1 studies are open") || got[1].Status != OK {
+	if len(got) != 2 || got[0].Status != OK ||
+		!strings.Contains(got[0].Says, "1 studies are open") || got[1].Status != OK {
 		t.Errorf("%+v", got)
 	}
 	long := strings.Repeat("x509 ", 80)
@@ -113,17 +117,20 @@ func TestAskLink(t *testing.T) {
 
 // TestCheckPolicy: a policy that allows nothing gives a warning.
 func TestCheckPolicy(t *testing.T) {
-	if got := checkPolicy(policy.DefaultPolicy()); got.Status != Warning || !strings.Contains(got.Says, "kinds") {
+	if got := checkPolicy(policy.DefaultPolicy()); got.Status != Warning ||
+		!strings.Contains(got.Says, "kinds") {
 		t.Errorf("%+v", got)
 	}
 	most := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}}
-	allowing := policy.Policy{Kinds: []string{"classify"}, Mechanisms: []string{"cross"}, Noise: []study.Noise{study.NoiseSite}, Study: most, Total: most}
+	allowing := policy.Policy{Kinds: []string{"classify"}, Mechanisms: []string{"cross"},
+		Noise: []study.Noise{study.NoiseSite}, Study: most, Total: most}
 	if got := checkPolicy(allowing); got.Status != OK {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestCheckLearner: a missing program is a problem; a program that no study will use gives a warning.
+// TestCheckLearner: a missing program is a problem; a program that no study will use gives a
+// warning.
 func TestCheckLearner(t *testing.T) {
 	var c site.Config
 	c.Policy.Learners = []string{"any"}
@@ -132,12 +139,14 @@ func TestCheckLearner(t *testing.T) {
 		t.Errorf("check says %+v", f)
 	}
 	c.Learner.Command, c.Policy.Learners = []string{os.Args[0]}, nil
-	if f := checkLearner(c); len(f) != 1 || f[0].Status != Warning || !strings.Contains(f[0].Says, "no study will use it") {
+	if f := checkLearner(c); len(f) != 1 || f[0].Status != Warning ||
+		!strings.Contains(f[0].Says, "no study will use it") {
 		t.Errorf("check says %+v", f)
 	}
 }
 
-// TestSilentIsNotAsked: while a contribution is prepared on the folder, no check calls the coordinator.
+// TestSilentIsNotAsked: while a contribution is prepared on the folder, no check calls the
+// coordinator.
 func TestSilentIsNotAsked(t *testing.T) {
 	c := site.DefaultConfig()
 	c.State = t.TempDir()
@@ -146,7 +155,8 @@ func TestSilentIsNotAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	if found := askCoordinator(t.Context(), c, protocol.Identity{}); len(found) != 1 || found[0].Status != OK || !strings.Contains(found[0].Says, "not asked") {
+	if found := askCoordinator(t.Context(), c, protocol.Identity{}); len(found) != 1 ||
+		found[0].Status != OK || !strings.Contains(found[0].Says, "not asked") {
 		t.Errorf("check says %+v", found)
 	}
 }

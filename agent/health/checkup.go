@@ -23,9 +23,10 @@ import (
 	"caucus/study"
 )
 
-// Check checks everything that an agent with this configuration needs. path is the configuration's file, and err the
-// error of loading it. Check asks the coordinator for its list of studies, as each poll does, and reads a source
-// only afterwards, so that nothing it sends depends on the file. It spends and declares nothing.
+// Check checks everything that an agent with this configuration needs. path is the configuration's
+// file, and err the error of loading it. Check asks the coordinator for its list of studies, as
+// each poll does, and reads a source only afterwards, so that nothing it sends depends on the file.
+// It spends and declares nothing.
 func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 	if err != nil {
 		return checkupOf([]Result{problem("config", "%v", err)})
@@ -45,7 +46,8 @@ func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 		}
 		all = append(all, checkCertificate(id, c.Now()), checkPolicy(c.Policy),
 			problem(about, "%v", err), checkDisk(c.State))
-		return checkupOf(append(append(all, askCoordinator(ctx, c, id)...), CheckSources(c.Sources(), true)...))
+		return checkupOf(append(append(all, askCoordinator(ctx, c, id)...),
+			CheckSources(c.Sources(), true)...))
 	}
 	defer s.Close()
 	all = append(all, checkFolder(ctx, s, id)...)
@@ -61,7 +63,8 @@ func Locally(ctx context.Context, s *site.Site, id protocol.Identity) []Result {
 }
 
 func checkFolder(ctx context.Context, s *site.Site, id protocol.Identity) []Result {
-	all := append([]Result{checkCertificate(id, s.Config.Now()), checkPolicy(s.Config.Policy)}, checkHelper(s.Config.Policy.Helper, id)...)
+	all := append([]Result{checkCertificate(id, s.Config.Now()), checkPolicy(s.Config.Policy)},
+		checkHelper(s.Config.Policy.Helper, id)...)
 	all = append(all, checkLedger(ctx, s), checkDisk(s.Config.State), Constants(s))
 	return append(append(all, checkLearner(s.Config)...), checkScorer(s.Config)...)
 }
@@ -82,8 +85,10 @@ func checkCertificate(id protocol.Identity, now time.Time) Result {
 	case left <= 0:
 		return problem(about, "it ended on %s: ask the operator for an invitation and enrol again", until.Format(time.DateOnly))
 	case now.Before(from):
-		return problem(about, "it begins on %s: set this machine's clock", from.Format(time.DateTime))
-	case left < until.Sub(from)/6: // a running agent renews the certificate when a third of its life is left
+		return problem(about, "it begins on %s: set this machine's clock",
+			from.Format(time.DateTime))
+	// a running agent renews the certificate when a third of its life is left
+	case left < until.Sub(from)/6:
 		return warning(about, "for %s, %d days left: an agent that runs renews it by itself; see in its log why it did not", who.Name, days)
 	}
 	return fine(about, "for %s, %d days left", who.Name, days)
@@ -93,7 +98,8 @@ func checkPolicy(p policy.Policy) Result {
 	for _, list := range []struct {
 		name string
 		n    int
-	}{{"kinds", len(p.Kinds)}, {"mechanisms", len(p.Mechanisms)}, {"noise", len(p.Noise)}, {"study", len(p.Study)}} {
+	}{{"kinds", len(p.Kinds)}, {"mechanisms", len(p.Mechanisms)}, {"noise", len(p.Noise)},
+		{"study", len(p.Study)}} {
 		if list.n == 0 {
 			return warning("policy", "it allows no study: name what it allows under policy: %s:", list.name)
 		}
@@ -104,8 +110,11 @@ func checkPolicy(p policy.Policy) Result {
 			most = append(most, fmt.Sprintf("ε ≤ %g at unit %s", b.Epsilon, u))
 		}
 	}
-	who := map[string]string{policy.ApproveByPolicy: "no person has to approve", policy.ApproveByPerson: "a person approves", policy.ApproveByTwo: "two persons approve"}[p.Approval]
-	return fine("policy", "%s; noise: %s; %s; %s", strings.Join(p.Kinds, ", "), textpage.List(p.Noise), strings.Join(most, ", "), who)
+	who := map[string]string{policy.ApproveByPolicy: "no person has to approve",
+		policy.ApproveByPerson: "a person approves",
+		policy.ApproveByTwo:    "two persons approve"}[p.Approval]
+	return fine("policy", "%s; noise: %s; %s; %s", strings.Join(p.Kinds, ", "),
+		textpage.List(p.Noise), strings.Join(most, ", "), who)
 }
 
 func checkHelper(h policy.Helper, id protocol.Identity) []Result {
@@ -147,7 +156,8 @@ func checkLedger(ctx context.Context, s *site.Site) Result {
 			if !(spent < most.Epsilon) {
 				return warning(about, "nothing is left%s of ε = %g at unit %s: studies at this unit are refused", when, most.Epsilon, u)
 			}
-			left = append(left, fmt.Sprintf("ε = %.3g of %g left%s at unit %s", most.Epsilon-spent, most.Epsilon, when, u))
+			left = append(left, fmt.Sprintf("ε = %.3g of %g left%s at unit %s", most.Epsilon-spent,
+				most.Epsilon, when, u))
 		}
 	}
 	if len(left) == 0 {
@@ -156,8 +166,9 @@ func checkLedger(ctx context.Context, s *site.Site) Result {
 	return fine(about, "whole; %s", strings.Join(left, ", "))
 }
 
-// With less than littleDisk bytes free, a check warns; with less than noDisk, it fails. A study's pool and upload
-// take some megabytes each. A contribution that cannot be written is neither charged nor sent.
+// With less than littleDisk bytes free, a check warns; with less than noDisk, it fails. A study's
+// pool and upload take some megabytes each. A contribution that cannot be written is neither
+// charged nor sent.
 const (
 	littleDisk = 1 << 30
 	noDisk     = 64 << 20
@@ -181,7 +192,8 @@ func checkDisk(dir string) Result {
 
 const patience = 10 * time.Second
 
-// askCoordinator checks that the coordinator answers and invited this site, and that both clocks agree.
+// askCoordinator checks that the coordinator answers and invited this site, and that both clocks
+// agree.
 func askCoordinator(ctx context.Context, c site.Config, id protocol.Identity) []Result {
 	if c.Courier {
 		return []Result{fine("coordinator", "is not called (courier: true): what would be sent is carried in files")}
@@ -256,7 +268,8 @@ func Advice(err error) string {
 		return "this machine's clock and the certificates disagree: set the clock; the agent tries again"
 	case errors.Is(err, protocol.ErrExpired):
 		return "this agent's certificate has expired: ask the operator for an invitation and enrol again"
-	case errors.Is(err, protocol.ErrDenied) && strings.Contains(err.Error(), "is not the coordinator that invited"):
+	case errors.Is(err, protocol.ErrDenied) &&
+		strings.Contains(err.Error(), "is not the coordinator that invited"):
 		return "whoever answers is not the coordinator that invited this agent, by its certificate: check the address, ask the operator; nothing is sent, the agent tries again"
 	case errors.Is(err, protocol.ErrDenied):
 		return "the coordinator does not admit this agent: ask its operator; the agent tries again"
@@ -264,7 +277,8 @@ func Advice(err error) string {
 	return "the coordinator cannot be reached; nothing is lost, the agent tries again"
 }
 
-// MaxSkew is the largest tolerated difference of clocks. Certificates live for months, and deadlines are hours away.
+// MaxSkew is the largest tolerated difference of clocks. Certificates live for months, and
+// deadlines are hours away.
 const MaxSkew = 2 * time.Minute
 
 func checkScorer(c site.Config) []Result {
@@ -315,7 +329,8 @@ func CheckSources(s source.Sources, read bool) []Result {
 		var r source.Report
 		if read {
 			r = s.Check(context.Background(), name)
-		} else if r = s.Report(name); r.Declared != nil && r.Declared.Redeclare == source.RedeclareDaily {
+		} else if r = s.Report(name); r.Declared != nil &&
+			r.Declared.Redeclare == source.RedeclareDaily {
 			if _, err := os.Stat(r.File); err != nil {
 				r.Problem = err.Error()
 			}
@@ -331,9 +346,12 @@ func checkSource(r source.Report) Result {
 	about := "source " + r.Source
 	switch {
 	case r.Declared == nil && r.Problem != "":
-		return problem(about, "%s", strings.Join(append([]string{r.Problem}, r.Remarks[:min(mostRemarks, len(r.Remarks))]...), "; "))
+		return problem(about, "%s",
+			strings.Join(append([]string{r.Problem},
+				r.Remarks[:min(mostRemarks, len(r.Remarks))]...), "; "))
 	case r.Declared == nil:
-		return problem(about, "no study can use it yet: %s", strings.TrimPrefix(r.Waits, source.ErrUndeclared.Error()+": source "+r.Source+": "))
+		return problem(about, "no study can use it yet: %s",
+			strings.TrimPrefix(r.Waits, source.ErrUndeclared.Error()+": source "+r.Source+": "))
 	case r.Problem != "":
 		return problem(about, "%s; see caucus agent check --source %s", r.Problem, r.Source)
 	case !r.Read:
@@ -348,8 +366,11 @@ func checkSource(r source.Report) Result {
 	if r.Changed {
 		now = "written anew since"
 	}
-	says := fmt.Sprintf("declared with %s on %s, %s: %s", textpage.Count(r.Declared.Records, "record"), r.Declared.At.Format(time.DateOnly), now, textpage.Count(r.Found, "record"))
-	return fine(about, "%s", strings.Join(append([]string{says}, r.Remarks[:min(mostRemarks, len(r.Remarks))]...), "; "))
+	says := fmt.Sprintf("declared with %s on %s, %s: %s",
+		textpage.Count(r.Declared.Records,
+			"record"), r.Declared.At.Format(time.DateOnly), now, textpage.Count(r.Found, "record"))
+	return fine(about, "%s", strings.Join(append([]string{says},
+		r.Remarks[:min(mostRemarks, len(r.Remarks))]...), "; "))
 }
 
 func checkMapping(s source.Sources, r source.Report) Result {

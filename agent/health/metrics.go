@@ -19,16 +19,17 @@ import (
 
 // Counts holds the metrics and the readiness of an agent, for monitoring of its machine.
 //
-// Proof note. Claim: the metrics and the readiness are a function of plans, policy, ledger, declarations,
-// persons, clocks and the coordinator's answers, and of no record.
-//   - A study's progress is read only from files of its dossier that people or the coordinator make, or that
-//     are made at moments fixed before the records are read. The files about an odd source or missing votes
-//     (FileUnread, FileOdd, FileNoVotes) are not read. The number of late contributions is published. It is
-//     assumed (window) to follow from the machine alone, and all statements about time rest on that assumption.
-//   - Counts reads at the end of a poll, never in a window. A scrape gets the values of that moment, and
-//     touches neither state nor ledger.
-//   - There are no metrics of the process, because its time and memory depend on learning from the records
-//     (agent/window.go says why nobody may see them).
+// Proof note. Claim: the metrics and the readiness are a function of plans, policy, ledger,
+// declarations, persons, clocks and the coordinator's answers, and of no record.
+//   - A study's progress is read only from files of its dossier that people or the coordinator
+//     make, or that are made at moments fixed before the records are read. The files about an odd
+//     source or missing votes (FileUnread, FileOdd, FileNoVotes) are not read. The number of late
+//     contributions is published. It is assumed (window) to follow from the machine alone, and all
+//     statements about time rest on that assumption.
+//   - Counts reads at the end of a poll, never in a window. A scrape gets the values of that
+//     moment, and touches neither state nor ledger.
+//   - There are no metrics of the process, because its time and memory depend on learning from the
+//     records (agent/window.go says why nobody may see them).
 //
 // TestMetricsTellNothing would catch a violation.
 type Counts struct {
@@ -60,8 +61,9 @@ var (
 	limitMetric   = prometheus.NewDesc("caucus_agent_budget_epsilon", "What it may spend at a unit, in all or in a year.", []string{"unit", "period"}, nil)
 	lateMetric    = prometheus.NewDesc("caucus_agent_late_contributions", "Contributions that were not ready in time, so that all or a part of each was a constant.", nil, nil)
 	behindMetric  = prometheus.NewDesc("caucus_agent_ledger_behind", "1 where the ledger cannot be read or is behind what was contributed, so that nothing is charged.", nil, nil)
-	expiryMetric  = prometheus.NewDesc("caucus_agent_certificate_expiry_seconds", "Time until this agent's certificate is over.", nil, nil)
-	answerMetric  = prometheus.NewDesc("caucus_agent_answered_timestamp_seconds", "When the coordinator answered last; not there where it has not since the start.", nil, nil)
+	expiryMetric  = prometheus.NewDesc("caucus_agent_certificate_expiry_seconds",
+		"Time until this agent's certificate is over.", nil, nil)
+	answerMetric = prometheus.NewDesc("caucus_agent_answered_timestamp_seconds", "When the coordinator answered last; not there where it has not since the start.", nil, nil)
 )
 
 // NewCounts starts all counters at 0, each with all its labels, so that an alert sees the first
@@ -82,7 +84,8 @@ func NewCounts() *Counts {
 	return c
 }
 
-// Refused counts a refusal. args are those of its audit line, names and values in turn; "by" is who refused.
+// Refused counts a refusal. args are those of its audit line, names and values in turn; "by" is who
+// refused.
 func (c *Counts) Refused(args []any) {
 	for i := 0; i+1 < len(args); i += 2 {
 		if by, ok := args[i+1].(string); ok && args[i] == "by" {
@@ -94,7 +97,8 @@ func (c *Counts) Refused(args []any) {
 // Describe implements prometheus.Collector: it names all metrics that Collect may send, also those
 // without a value yet.
 func (c *Counts) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{studiesMetric, spentMetric, limitMetric, lateMetric, behindMetric, expiryMetric, answerMetric} {
+	for _, d := range []*prometheus.Desc{studiesMetric, spentMetric, limitMetric, lateMetric,
+		behindMetric, expiryMetric, answerMetric} {
 		out <- d
 	}
 }
@@ -131,7 +135,8 @@ func (c *Counts) Collect(out chan<- prometheus.Metric) {
 }
 
 // Polled counts a poll. If metrics are served, it also reads the state for them.
-func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity, failed error, refused func(study.Hash) bool) {
+func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity, failed error,
+	refused func(study.Hash) bool) {
 	outcome := "answered"
 	if failed != nil {
 		outcome = "failed"
@@ -172,7 +177,9 @@ func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity,
 			}
 			for _, u := range privacy.Units() {
 				if most, ok := limit.Most[u]; ok {
-					seen.budgets = append(seen.budgets, budgetSeen{u.String(), period, limit.Spent[u].Epsilon(most.Delta), most.Epsilon})
+					seen.budgets = append(seen.budgets,
+						budgetSeen{u.String(), period, limit.Spent[u].Epsilon(most.Delta),
+							most.Epsilon})
 				}
 			}
 		}
@@ -180,7 +187,8 @@ func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity,
 	c.last.Store(seen)
 }
 
-// Ready answers 200 if this agent could take part at its last poll, else 503 and the reasons, one on each line.
+// Ready answers 200 if this agent could take part at its last poll, else 503 and the reasons, one
+// on each line.
 func (c *Counts) Ready(w http.ResponseWriter, _ *http.Request) {
 	faults := []string{"it has not polled yet"}
 	if s := c.last.Load(); s != nil {

@@ -26,7 +26,8 @@ type Result struct {
 	Says   string `json:"says"`
 }
 
-// Checkup reports whether an agent can do its work. It depends on the records, so it is for the site only.
+// Checkup reports whether an agent can do its work. It depends on the records, so it is for the
+// site only.
 type Checkup struct {
 	Checks []Result `json:"checks"`
 	Worst  Status   `json:"worst"`
@@ -73,15 +74,17 @@ func (c Checkup) WriteText(w io.Writer) error {
 		wide = max(wide, len([]rune(textpage.Printable(f.About))))
 	}
 	for _, f := range c.Checks {
-		if _, err := fmt.Fprintf(w, "%-8s %-*s  %s\n", f.Status, wide, textpage.Printable(f.About), textpage.Printable(f.Says)); err != nil {
+		if _, err := fmt.Fprintf(w, "%-8s %-*s  %s\n", f.Status, wide, textpage.Printable(f.About),
+			textpage.Printable(f.Says)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// constants counts this site's contributions and, for each reason, those in which a constant replaced all or a
-// part. The counts are for the site only; metrics publish only the late contributions (Counts has the proof).
+// constants counts this site's contributions and, for each reason, those in which a constant
+// replaced all or a part. The counts are for the site only; metrics publish only the late
+// contributions (Counts has the proof).
 type constants struct{ made, late, unread, unvoted int }
 
 func constantsOf(s *site.Site) (c constants, err error) {

@@ -31,42 +31,47 @@ const (
 
 // Policy holds a site's rules. It allows only what its lists name; the zero Policy allows nothing.
 type Policy struct {
-	// Kinds, Mechanisms and Noise list the allowed names: Kinds for example "classify", Mechanisms "cross" and
-	// "tally", Noise "site", "coordinator" or "aggregators". With "coordinator", the coordinator gets the site's
-	// exact votes or sums. With "aggregators" it gets them only if it colludes with the helper.
+	// Kinds, Mechanisms and Noise list the allowed names: Kinds for example "classify", Mechanisms
+	// "cross" and "tally", Noise "site", "coordinator" or "aggregators". With "coordinator", the
+	// coordinator gets the site's exact votes or sums. With "aggregators" it gets them only if it
+	// colludes with the helper.
 	Kinds      []string      `yaml:"kinds"`
 	Mechanisms []string      `yaml:"mechanisms"`
 	Noise      []study.Noise `yaml:"noise"`
 	// Helper is the second server that this site trusts, for noise: aggregators.
 	Helper Helper `yaml:"helper"`
-	// Learners are the classifiers that this site trains, by default only "softmax". All of them end within
-	// public bounds. The entry "any" allows plans that let each site choose its classifier, which may be a
-	// program (learner and scorer in the configuration).
+	// Learners are the classifiers that this site trains, by default only "softmax". All of them
+	// end within public bounds. The entry "any" allows plans that let each site choose its
+	// classifier, which may be a program (learner and scorer in the configuration).
 	Learners []string `yaml:"learners"`
-	// MaxPoolRows and MaxFeatures bound the public pool and the features of a record, mapped or not,
-	// that a study may use. 0 means 50,000 and 10,000.
+	// MaxPoolRows and MaxFeatures bound the public pool and the features of a record, mapped or
+	// not, that a study may use. 0 means 50,000 and 10,000.
 	MaxPoolRows int `yaml:"max_pool_rows"`
 	MaxFeatures int `yaml:"max_features"`
-	// MaxTime is the longest time for preparing one study, during which the agent is silent. 0 means an hour.
+	// MaxTime is the longest time for preparing one study, during which the agent is silent. 0
+	// means an hour.
 	MaxTime time.Duration `yaml:"max_time"`
 	// Study is the most that one study may cost, at each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
 	// LeastEpsilon is the least ε of a study. It makes a budget pay for a few questions and not for
 	// thousands of cheap ones. 0 means 0.05.
 	LeastEpsilon float64 `yaml:"least_epsilon"`
-	// StudiesADay bounds how many studies start here in a day (UTC). Further ones wait for the next day. 0 means 20.
+	// StudiesADay bounds how many studies start here in a day (UTC). Further ones wait for the next
+	// day. 0 means 20.
 	StudiesADay int `yaml:"studies_a_day"`
-	// Total is the most that all studies may cost together: the limits of the site's ledger. A study
-	// without a guarantee at a limited unit is refused. So limit the finest unit that Study allows;
-	// costs at coarser units count there too. Its δ should be several times a study's δ, because
-	// counting different kinds of cost in one ledger uses up some of it.
+	// Total is the most that all studies may cost together: the limits of the site's ledger. A
+	// study without a guarantee at a limited unit is refused. So limit the finest unit that Study
+	// allows; costs at coarser units count there too. Its δ should be several times a study's δ,
+	// because counting different kinds of cost in one ledger uses up some of it.
 	Total map[privacy.Unit]privacy.Budget `yaml:"total"`
-	// Year is the most that all studies of a calendar year (UTC) may cost together, in addition to Total. A charge
-	// counts for the newest year that has begun before it. A year begins once, when this machine's clock and the
-	// coordinator's agree on it. While they differ by more than an hour, nothing is charged. Charges made before the
-	// first charge with a year count for that year.
+	// Year is the most that all studies of a calendar year (UTC) may cost together, in addition to
+	// Total. A charge counts for the newest year that has begun before it. A year begins once, when
+	// this machine's clock and the coordinator's agree on it. While they differ by more than an
+	// hour, nothing is charged. Charges made before the first charge with a year count for that
+	// year.
 	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
-	// MaxExtension is the longest extension of a plan's deadline by amendments: by default 60 days; 0s is no limit.
+	// MaxExtension is the longest extension of a plan's deadline by amendments: by default 60 days;
+	// 0s is no limit.
 	MaxExtension time.Duration `yaml:"max_extension"`
 	// MinimumParties is the least number of contributions, at least 2, that a study must promise. A
 	// study promises its plan's floor, or its minimum if there is no floor.
@@ -77,8 +82,9 @@ type Policy struct {
 	NamedResults bool `yaml:"named_results"`
 	// Approval is "person", "two-persons" or "policy".
 	Approval string `yaml:"approval"`
-	// Approvers are the people who may approve, each with name and public key (see "caucus agent approver"). Approval
-	// "two-persons" needs at least two. With "person" and no approvers, anybody with access to the folder may approve.
+	// Approvers are the people who may approve, each with name and public key (see "caucus agent
+	// approver"). Approval "two-persons" needs at least two. With "person" and no approvers,
+	// anybody with access to the folder may approve.
 	Approvers map[string]protocol.SignerKey `yaml:"approvers"`
 }
 
@@ -103,10 +109,14 @@ func (p Policy) Validate() error {
 	}
 	for u := range p.Study {
 		// A cost counts in full at every finer unit, so a limit there bounds it.
-		if !slices.ContainsFunc(privacy.Units(), func(at privacy.Unit) bool { _, ok := p.Total[at]; return ok && at <= u }) {
+		if !slices.ContainsFunc(privacy.Units(), func(at privacy.Unit) bool {
+			_, ok := p.Total[at]
+			return ok && at <= u
+		}) {
 			return fmt.Errorf("total: unit %s is allowed under study but has no limit at that unit or a finer one: give the most that all studies may cost together", u)
 		}
-		for field, limits := range map[string]map[privacy.Unit]privacy.Budget{"total": p.Total, "year": p.Year} {
+		for field, limits := range map[string]map[privacy.Unit]privacy.Budget{"total": p.Total,
+			"year": p.Year} {
 			for limited := range limits {
 				if u < limited {
 					return fmt.Errorf("%s: unit %s is limited, but studies at unit %s, which the policy allows, guarantee nothing there: drop one of the two", field, limited, u)
@@ -124,12 +134,14 @@ func (p Policy) Validate() error {
 	}
 	for _, m := range p.Mechanisms {
 		if !slices.Contains(kinds.Mechanisms(), m) {
-			return fmt.Errorf("mechanisms: %q is none of %s", m, strings.Join(kinds.Mechanisms(), ", "))
+			return fmt.Errorf("mechanisms: %q is none of %s", m,
+				strings.Join(kinds.Mechanisms(), ", "))
 		}
 	}
 	for _, l := range p.Learners {
 		if l != learners.Any && !slices.Contains(learners.Names(), l) {
-			return fmt.Errorf("learners: %q is none of %s, %s", l, strings.Join(learners.Names(), ", "), learners.Any)
+			return fmt.Errorf("learners: %q is none of %s, %s", l,
+				strings.Join(learners.Names(), ", "), learners.Any)
 		}
 	}
 	if !(p.LeastEpsilon >= 0) || p.StudiesADay < 0 {
@@ -142,7 +154,8 @@ func (p Policy) Validate() error {
 		return fmt.Errorf("minimum_parties: %d: give at least 2; a study of one party releases that party", p.MinimumParties)
 	}
 	if !slices.Contains([]string{ApproveByPerson, ApproveByTwo, ApproveByPolicy}, p.Approval) {
-		return fmt.Errorf("approval: %q: want %s, %s or %s", p.Approval, ApproveByPerson, ApproveByTwo, ApproveByPolicy)
+		return fmt.Errorf("approval: %q: want %s, %s or %s", p.Approval, ApproveByPerson,
+			ApproveByTwo, ApproveByPolicy)
 	}
 	keys := map[protocol.SignerKey]string{}
 	for _, name := range p.ApproverNames() {
@@ -164,8 +177,8 @@ func (p Policy) Validate() error {
 // ApproverNames is sorted, so that pages and messages do not change from call to call.
 func (p Policy) ApproverNames() []string { return slices.Sorted(maps.Keys(p.Approvers)) }
 
-// Objections lists the reasons for which this policy refuses a plan, one a line. They depend on plan and policy alone.
-// An empty list allows the plan.
+// Objections lists the reasons for which this policy refuses a plan, one a line. They depend on
+// plan and policy alone. An empty list allows the plan.
 func (p Policy) Objections(plan study.Plan) []string {
 	var out []string
 	object := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -180,7 +193,8 @@ func (p Policy) Objections(plan study.Plan) []string {
 		object("%s", no)
 	}
 	if most, ok := p.Study[plan.Unit]; !ok {
-		object("unit %s is not allowed: the policy allows %s", plan.Unit, textpage.List(unitNames(p.Study)))
+		object("unit %s is not allowed: the policy allows %s", plan.Unit,
+			textpage.List(unitNames(p.Study)))
 	} else {
 		if plan.Epsilon > most.Epsilon {
 			object("ε = %g is more than the %g that one study may cost at unit %s", plan.Epsilon, most.Epsilon, plan.Unit)
@@ -201,7 +215,8 @@ func (p Policy) Objections(plan study.Plan) []string {
 	if plan.TermsDigest == "" {
 		object("the plan does not say its terms: bounds and noise that are agreed on before any record is read")
 	}
-	if _, err := kinds.Named(plan.Kind); err != nil { // an unknown kind could ask for anything in clear
+	// an unknown kind could ask for anything in clear
+	if _, err := kinds.Named(plan.Kind); err != nil {
 		object("%v", err)
 		return out
 	}
@@ -270,7 +285,8 @@ func (p Policy) noiseObjection(plan study.Plan) string {
 	case !slices.Contains(p.Noise, plan.Noise) && aggregators:
 		return fmt.Sprintf("noise %q is not allowed: the policy allows %s; to allow it, name the helper that this site trusts under policy: helper: (%s) and add %s to policy: noise:", plan.Noise, textpage.List(p.Noise), getKeys, plan.Noise)
 	case !slices.Contains(p.Noise, plan.Noise):
-		return fmt.Sprintf("noise %q is not allowed: the policy allows %s", plan.Noise, textpage.List(p.Noise))
+		return fmt.Sprintf("noise %q is not allowed: the policy allows %s", plan.Noise,
+			textpage.List(p.Noise))
 	case aggregators && !p.Helper.Named():
 		return fmt.Sprintf("noise %q needs a helper, and the policy names none under helper: %s", plan.Noise, getKeys)
 	}
@@ -297,16 +313,18 @@ func (p Policy) Needed() int {
 	return 1
 }
 
-// Helper is the second server, which this site trusts not to collude with the coordinator. Another organisation
-// runs it, where "caucus helper init" printed its two keys. Get the keys from that organisation, on paper or
-// by telephone. Do not take them from the coordinator: a coordinator that invented them could be both servers.
+// Helper is the second server, which this site trusts not to collude with the coordinator. Another
+// organisation runs it, where "caucus helper init" printed its two keys. Get the keys from that
+// organisation, on paper or by telephone. Do not take them from the coordinator: a coordinator that
+// invented them could be both servers.
 type Helper struct {
 	// Name says who runs the helper, for the people here who approve.
 	Name string `yaml:"name"`
 	// Signing is the helper's signing key, 64 hexadecimal digits.
 	Signing protocol.SignerKey `yaml:"signing"`
-	// Sealing is the fingerprint of the key to which the helper's shares are encrypted, 64 hexadecimal digits.
-	// After its files were restored from a backup, a helper has a new sealing key and tells each site.
+	// Sealing is the fingerprint of the key to which the helper's shares are encrypted, 64
+	// hexadecimal digits. After its files were restored from a backup, a helper has a new sealing
+	// key and tells each site.
 	Sealing protocol.KeyPin `yaml:"sealing"`
 }
 
@@ -324,10 +342,12 @@ func (h Helper) Named() bool { return h.Pins() != uploading.Pins{} }
 // Words tells a person who the helper is and the short code of its two keys, to compare by
 // telephone.
 func (h Helper) Words() string {
-	return fmt.Sprintf("%s, whose keys have the code %s", cmp.Or(h.Name, "a helper without a name"), protocol.KeyCode(h.Signing[:], h.Sealing[:]))
+	return fmt.Sprintf("%s, whose keys have the code %s", cmp.Or(h.Name, "a helper without a name"),
+		protocol.KeyCode(h.Signing[:], h.Sealing[:]))
 }
 
-// validate's error names the wrong field and says what to do. needed says that studies may need a helper.
+// validate's error names the wrong field and says what to do. needed says that studies may need a
+// helper.
 func (h Helper) validate(needed bool) error {
 	switch none := (uploading.Pins{}); {
 	case !h.Named() && h.Name == "" && !needed:

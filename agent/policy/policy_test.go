@@ -18,7 +18,8 @@ func allowing(t *testing.T) (Policy, study.Plan) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := dataset.ReadCSV(strings.NewReader("age,sex\n"+strings.Repeat("30,f\n71,m\n", 30)), dataset.Format{})
+	pool, err := dataset.ReadCSV(strings.NewReader("age,sex\n"+strings.Repeat("30,f\n71,m\n", 30)),
+		dataset.Format{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,12 +103,13 @@ func TestObjections(t *testing.T) {
 	}
 }
 
-// TestHelperPolicy: noise by aggregators is refused if the policy does not name it, or names no helper;
-// the reason says what to do.
+// TestHelperPolicy: noise by aggregators is refused if the policy does not name it, or names no
+// helper; the reason says what to do.
 func TestHelperPolicy(t *testing.T) {
 	_, plan := allowing(t)
 	plan.Noise = study.NoiseAggregators
-	pinned := Helper{Name: "Data Trust", Signing: protocol.SignerKey{1}, Sealing: protocol.KeyPin{2}}
+	pinned := Helper{Name: "Data Trust", Signing: protocol.SignerKey{1},
+		Sealing: protocol.KeyPin{2}}
 	objection := func(change func(*Policy)) string {
 		p, _ := allowing(t)
 		change(&p)
@@ -116,13 +118,20 @@ func TestHelperPolicy(t *testing.T) {
 	if no := objection(func(*Policy) {}); !strings.Contains(no, `noise "aggregators" is not allowed: the policy allows site, coordinator; to allow it, name the helper`) {
 		t.Errorf("not named: %q", no)
 	}
-	if no := objection(func(p *Policy) { p.Helper = pinned }); !strings.Contains(no, "is not allowed") {
+	if no := objection(func(p *Policy) {
+		p.Helper = pinned
+	}); !strings.Contains(no, "is not allowed") {
 		t.Errorf("a helper alone allows it: %q", no)
 	}
-	if no := objection(func(p *Policy) { p.Noise = []study.Noise{study.NoiseAggregators} }); !strings.Contains(no, "names none under helper") || !strings.Contains(no, "not from the coordinator") {
+	if no := objection(func(p *Policy) {
+		p.Noise = []study.Noise{study.NoiseAggregators}
+	}); !strings.Contains(no, "names none under helper") ||
+		!strings.Contains(no, "not from the coordinator") {
 		t.Errorf("no helper: %q", no)
 	}
-	if no := objection(func(p *Policy) { p.Noise, p.Helper = []study.Noise{study.NoiseAggregators}, pinned }); no != "" {
+	if no := objection(func(p *Policy) {
+		p.Noise, p.Helper = []study.Noise{study.NoiseAggregators}, pinned
+	}); no != "" {
 		t.Errorf("named and with a helper: %q", no)
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"caucus/study"
 )
 
-// These are the events of audit lines. A line is on the disk before its event takes effect (allowed, sending,
-// approved, refused, declared), or before the agent relies on the event (charged, receipt). A crash
-// may leave a line twice, but none is missing.
+// These are the events of audit lines. A line is on the disk before its event takes effect
+// (allowed, sending, approved, refused, declared), or before the agent relies on the event
+// (charged, receipt). A crash may leave a line twice, but none is missing.
 const (
 	AuditApproved = "approved" // a person approved
 	AuditRefused  = "refused"  // a person, the policy or the ledger refused
@@ -46,10 +46,11 @@ const (
 // AuditFile is the path of the log in the state folder, which backups must contain.
 func AuditFile(c Config) string { return filepath.Join(c.State, "audit.log") }
 
-// AuditLog is the append-only log of decisions: a line of JSON each, with keys time, level, msg (the event), party,
-// study (the plan's hash), name (of the study) and by. It never holds a feature, a label, an unreleased number or
-// the words of a refusal. It does not hold the digest of an upload either, because whoever can list the possible
-// uploads would find the right one by its digest. Several processes may append, because a line is one write.
+// AuditLog is the append-only log of decisions: a line of JSON each, with keys time, level, msg
+// (the event), party, study (the plan's hash), name (of the study) and by. It never holds a
+// feature, a label, an unreleased number or the words of a refusal. It does not hold the digest of
+// an upload either, because whoever can list the possible uploads would find the right one by its
+// digest. Several processes may append, because a line is one write.
 type AuditLog struct {
 	mu     sync.Mutex // guards the fields below except warn and now, and keeps lines apart
 	file   *os.File
@@ -80,7 +81,8 @@ func openAudit(c Config, party study.PartyID) (*AuditLog, error) {
 		file.Close()
 		return fail(err)
 	}
-	a.lines = slog.NewJSONHandler(a, nil).WithAttrs([]slog.Attr{slog.String("party", string(party))})
+	a.lines = slog.NewJSONHandler(a,
+		nil).WithAttrs([]slog.Attr{slog.String("party", string(party))})
 	return a, nil
 }
 

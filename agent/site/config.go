@@ -28,39 +28,42 @@ type Config struct {
 	Courier bool `yaml:"courier"`
 	// State is the agent's own folder: identity, ledger, studies. Only its owner may read it.
 	State string `yaml:"state"`
-	// Imports is the folder of the records that "caucus agent source declare" imports. It needs no backup. By
-	// default it is named like the state folder with "-imports" appended.
+	// Imports is the folder of the records that "caucus agent source declare" imports. It needs no
+	// backup. By default it is named like the state folder with "-imports" appended.
 	Imports string `yaml:"imports"`
-	// Poll is the interval at which the agent asks for new studies. A longer interval spares a coordinator with many
-	// parties; on average a study starts at a site after half an interval.
+	// Poll is the interval at which the agent asks for new studies. A longer interval spares a
+	// coordinator with many parties; on average a study starts at a site after half an interval.
 	Poll time.Duration `yaml:"poll"`
-	// MaxBackoff is the longest wait between attempts while the coordinator cannot be reached. Waits start at Poll,
-	// if that is shorter, and double each time. Each is then shortened at random, by up to half, so that agents do
-	// not return all at once.
+	// MaxBackoff is the longest wait between attempts while the coordinator cannot be reached.
+	// Waits start at Poll, if that is shorter, and double each time. Each is then shortened at
+	// random, by up to half, so that agents do not return all at once.
 	MaxBackoff time.Duration `yaml:"max_backoff"`
-	// Margin is the factor by which preparing a contribution may take longer than estimated. The estimate follows
-	// from public numbers and this machine's speed. The upload leaves at the end of that time. A contribution that
-	// is not ready by then is replaced by a constant: raise Margin if the agent reports such contributions.
+	// Margin is the factor by which preparing a contribution may take longer than estimated. The
+	// estimate follows from public numbers and this machine's speed. The upload leaves at the end
+	// of that time. A contribution that is not ready by then is replaced by a constant: raise
+	// Margin if the agent reports such contributions.
 	Margin float64 `yaml:"margin"`
 	// LeastWindow is the least time for preparing a contribution, for machines that are busy at
 	// times. It delays only the study itself.
 	LeastWindow time.Duration `yaml:"least_window"`
 	// Data names the sources that a plan may use.
 	Data map[string]source.Source `yaml:"data"`
-	// Learner is the classifier that votes here if a plan leaves the choice to sites (learner: any):
-	// the name of a built-in classifier, or the site's own program, as in {command: [python3,
+	// Learner is the classifier that votes here if a plan leaves the choice to sites (learner:
+	// any): the name of a built-in classifier, or the site's own program, as in {command: [python3,
 	// vote.py], timeout: 10m, memory: 4GiB}. See docs/site.md.
 	Learner Learner `yaml:"learner"`
-	// Scorer is the site's own program that scores records for plans that ask for scores (evaluate: {program:
-	// true}), as in {command: [python3, score.py], timeout: 10m, memory: 4GiB}. See docs/site.md.
+	// Scorer is the site's own program that scores records for plans that ask for scores (evaluate:
+	// {program: true}), as in {command: [python3, score.py], timeout: 10m, memory: 4GiB}. See
+	// docs/site.md.
 	Scorer Program `yaml:"scorer"`
-	// Quiet hides why a study waits here. Without it, each poll gives the coordinator's operator one
-	// of a few reasons: a person has to approve, no source is declared, the site does not take part,
-	// the clocks differ, the deadline is too near.
+	// Quiet hides why a study waits here. Without it, each poll gives the coordinator's operator
+	// one of a few reasons: a person has to approve, no source is declared, the site does not take
+	// part, the clocks differ, the deadline is too near.
 	Quiet bool `yaml:"quiet"`
-	// Page is a loopback host:port for a web page on which a person of this site reads what studies ask, and
-	// approves or refuses. The page opens by a link that "caucus agent page" makes. Metrics is a loopback host:port
-	// for /metrics and /readyz, without TLS; they name no study. An empty address turns page or metrics off.
+	// Page is a loopback host:port for a web page on which a person of this site reads what studies
+	// ask, and approves or refuses. The page opens by a link that "caucus agent page" makes.
+	// Metrics is a loopback host:port for /metrics and /readyz, without TLS; they name no study. An
+	// empty address turns page or metrics off.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
 	// Policy holds the site's rules.
@@ -70,17 +73,19 @@ type Config struct {
 
 	// Log receives events; never a feature, a label or an unreleased number. nil logs nothing.
 	Log *slog.Logger `yaml:"-"`
-	// Checkpoint, if not nil, is called just after each durable or visible effect. Tests crash the agent there.
+	// Checkpoint, if not nil, is called just after each durable or visible effect. Tests crash the
+	// agent there.
 	Checkpoint func(effect string) `yaml:"-"`
-	// Clock is the machine's clock if zero. Now checks certificates and dates charges; windows use Elapsed.
+	// Clock is the machine's clock if zero. Now checks certificates and dates charges; windows use
+	// Elapsed.
 	Clock clock.Clock `yaml:"-"`
 }
 
 // Audit says where the audit log goes besides its file, which remains the record.
 type Audit struct {
-	// Syslog, if not empty, sends every line to syslog too: "local" is the machine's, any other value
-	// is the path of a Unix datagram socket. The file remains the record. If syslog does not answer,
-	// the log says so and nothing stops.
+	// Syslog, if not empty, sends every line to syslog too: "local" is the machine's, any other
+	// value is the path of a Unix datagram socket. The file remains the record. If syslog does not
+	// answer, the log says so and nothing stops.
 	Syslog string `yaml:"syslog"`
 }
 
@@ -90,11 +95,12 @@ func (c Config) Now() time.Time { return c.Clock.Complete().Now() }
 
 // DefaultConfig allows nothing and has no source.
 func DefaultConfig() Config {
-	return Config{Poll: 15 * time.Second, MaxBackoff: 5 * time.Minute, Margin: 8, LeastWindow: 15 * time.Second, Policy: policy.DefaultPolicy()}
+	return Config{Poll: 15 * time.Second, MaxBackoff: 5 * time.Minute, Margin: 8,
+		LeastWindow: 15 * time.Second, Policy: policy.DefaultPolicy()}
 }
 
-// LoadConfig reads a YAML file over the defaults and validates it. An unknown key is an error. Relative
-// paths are relative to the file's folder.
+// LoadConfig reads a YAML file over the defaults and validates it. An unknown key is an error.
+// Relative paths are relative to the file's folder.
 func LoadConfig(path string) (Config, error) {
 	c, _, err := yamlfile.ReadConfig(path, DefaultConfig(), rules)
 	if err != nil {
@@ -176,5 +182,6 @@ func (c Config) Studies() Dossiers { return Dossiers{filepath.Join(c.State, "stu
 // Sources are the configured sources, with their declarations.
 func (c Config) Sources() source.Sources {
 	imports := cmp.Or(c.Imports, filepath.Clean(c.State)+"-imports")
-	return source.Sources{Dir: filepath.Join(c.State, "sources"), Imports: imports, Named: c.Data, Now: c.Now}
+	return source.Sources{Dir: filepath.Join(c.State, "sources"), Imports: imports, Named: c.Data,
+		Now: c.Now}
 }

@@ -48,8 +48,8 @@ func TestLoadConfig(t *testing.T) {
 	}
 }
 
-// TestConfigOfSources: a mapping is in its source's entry or in a separate file, beside the expectations
-// about the file.
+// TestConfigOfSources: a mapping is in its source's entry or in a separate file, beside the
+// expectations about the file.
 func TestConfigOfSources(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.yaml")
 	text := strings.Replace(goodConfig, "  ward.a: {file: ward.csv, schema: ward.yaml}\n", `  ward.a:
@@ -78,7 +78,9 @@ func TestConfigOfSources(t *testing.T) {
 		t.Errorf("the mapping's file is %q", b.Mapping.File)
 	}
 	m := a.Mapping.Inline
-	if a.Mapping.File != "" || m.Delimiter != ";" || len(m.Missing) != 2 || m.Missing[1] != "NULL" || m.Columns["sex"].Levels["1"] != "M" || m.Columns["died"].From != "Tot" {
+	if a.Mapping.File != "" || m.Delimiter != ";" || len(m.Missing) != 2 ||
+		m.Missing[1] != "NULL" || m.Columns["sex"].Levels["1"] != "M" ||
+		m.Columns["died"].From != "Tot" {
 		t.Errorf("the mapping is %+v", a.Mapping)
 	}
 	if *a.Unreadable != 0.05 || *a.Unlabelled != 0.2 || a.Records[1] != 1000 {
@@ -151,7 +153,8 @@ func TestConfigErrors(t *testing.T) {
 		if text == goodConfig {
 			t.Fatalf("%q is not in the config", test.from)
 		}
-		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := ParseConfig([]byte(text)); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: error %v, want one about %q", test.to, err, test.want)
 		}
 	}
@@ -167,13 +170,15 @@ func TestLearnerConfig(t *testing.T) {
 		return LoadConfig(path)
 	}
 	c, err := load("learner: {command: [python3, vote.py], timeout: 5m, memory: 2GiB}\n")
-	if err != nil || c.Learner.Memory != 2<<30 || c.Learner.Timeout != 5*time.Minute || !slices.Equal(c.Learner.Command, []string{"python3", "vote.py"}) {
+	if err != nil || c.Learner.Memory != 2<<30 || c.Learner.Timeout != 5*time.Minute ||
+		!slices.Equal(c.Learner.Command, []string{"python3", "vote.py"}) {
 		t.Errorf("%+v: %v", c.Learner, err)
 	}
 	if p := c.Learner.program("x"); p.Dir != filepath.Dir(path) || p.Scratch != "x" {
 		t.Errorf("it is run in %q", p.Dir)
 	}
-	if c, err = load("learner: forest\n"); err != nil || c.Learner.Name != "forest" || c.Learner.Brought() {
+	if c, err = load("learner: forest\n"); err != nil || c.Learner.Name != "forest" ||
+		c.Learner.Brought() {
 		t.Errorf("%+v: %v", c.Learner, err)
 	}
 	for text, want := range map[string]string{
@@ -186,7 +191,8 @@ func TestLearnerConfig(t *testing.T) {
 		"learner: {command: [x], memory: 1000}\n":          "at least 16MiB",
 		"learner: {command: [x], memory: 9999999999GiB}\n": "512MiB",
 	} {
-		if _, err := load(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "learner") {
+		if _, err := load(text); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "learner") {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -121,7 +121,8 @@ func lasting(nanoseconds float64) time.Duration {
 // Chosen reports whether a study lets this site choose the classifier or the scorer of its records.
 func Chosen(p study.Plan) bool { return kinds.WordsOf(p).Learner == learners.Any }
 
-// ChosenHere names the classifier or scorer that this site chose. The error says why the site does not take part.
+// ChosenHere names the classifier or scorer that this site chose. The error says why the site does
+// not take part.
 func (c Config) ChosenHere(p study.Plan) (words string, err error) {
 	switch {
 	case !kinds.WordsOf(p).Scored:
@@ -132,16 +133,19 @@ func (c Config) ChosenHere(p study.Plan) (words string, err error) {
 	return "none is trained; records are scored by " + c.Scorer.String(), nil
 }
 
-// learnerTime returns the time for the classifier or scorer that this site chose (Chosen): the steps of a built-in
-// classifier, and the time limit of a program. Both follow from the configuration and public numbers.
-func (c Config) learnerTime(t study.Task, records int) (steps float64, program time.Duration, err error) {
+// learnerTime returns the time for the classifier or scorer that this site chose (Chosen): the
+// steps of a built-in classifier, and the time limit of a program. Both follow from the
+// configuration and public numbers.
+func (c Config) learnerTime(t study.Task, records int) (steps float64, program time.Duration,
+	err error) {
 	if !Chosen(t.Plan()) {
 		return 0, 0, nil
 	}
 	p := t.Plan()
 	if kinds.WordsOf(p).Scored {
 		_, err := c.ChosenHere(p)
-		return study.CellSteps * float64(records) * float64(len(p.Schema.FeatureColumns())), c.Scorer.program("").Limit(), err
+		return study.CellSteps * float64(records) * float64(len(p.Schema.FeatureColumns())),
+			c.Scorer.program("").Limit(), err
 	}
 	if c.Learner.Brought() { // all cells are written to files, which the program reads
 		cells := float64(records+t.Pool().Rows()) * float64(len(p.Schema.FeatureColumns())+1)
@@ -153,13 +157,15 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 	return steps, 0, err
 }
 
-// Voter returns the classifier that votes here. It tells failed why votes are missing; only the site may see that.
+// Voter returns the classifier that votes here. It tells failed why votes are missing; only the
+// site may see that.
 func (s *Site) Voter(failed func(error)) study.Voter {
 	l := s.Config.Learner
 	if !l.Brought() {
 		return study.Voter{Learner: l.Name}
 	}
-	return study.Voter{Vote: func(ctx context.Context, schema dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error) {
+	return study.Voter{Vote: func(ctx context.Context, schema dataset.Schema,
+		labelled *dataset.Records, rows *mat.Dense) ([]int, error) {
 		votes, err := l.program(s.scratch).Vote(ctx, schema, labelled, rows)
 		if err != nil {
 			failed(err)
@@ -168,9 +174,10 @@ func (s *Site) Voter(failed func(error)) study.Voter {
 	}}
 }
 
-// Scorer returns the function that scores this site's records. It tells failed why scores are missing; only the site
-// may see that.
-func (s *Site) Scorer(failed func(error)) func(context.Context, dataset.Schema, *mat.Dense) ([]float64, error) {
+// Scorer returns the function that scores this site's records. It tells failed why scores are
+// missing; only the site may see that.
+func (s *Site) Scorer(failed func(error)) func(context.Context, dataset.Schema,
+	*mat.Dense) ([]float64, error) {
 	if !s.Config.Scorer.Brought() {
 		return nil
 	}

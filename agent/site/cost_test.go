@@ -10,8 +10,9 @@ import (
 	"caucus/study"
 )
 
-// TestBestOfDays: the same plan gets the same time whatever else runs during a measurement. The best of
-// a week counts, also after a restart; after that week a machine that became slower gets more time.
+// TestBestOfDays: the same plan gets the same time whatever else runs during a measurement. The
+// best of a week counts, also after a restart; after that week a machine that became slower gets
+// more time.
 func TestBestOfDays(t *testing.T) {
 	c := DefaultConfig()
 	c.State = t.TempDir()
@@ -24,7 +25,9 @@ func TestBestOfDays(t *testing.T) {
 	}
 	s.Measure(now)
 	quiet := given()
-	for _, took = range []time.Duration{40 * time.Millisecond, 12 * time.Millisecond, 9 * time.Millisecond} { // while other programs run
+	// while other programs run
+	for _, took = range []time.Duration{40 * time.Millisecond, 12 * time.Millisecond,
+		9 * time.Millisecond} {
 		s.Measure(now.Add(time.Hour))
 		if got := given(); got != quiet {
 			t.Errorf("a busy moment of %v a million steps moves a window from %v to %v", took, quiet, got)
@@ -49,7 +52,8 @@ func TestBestOfDays(t *testing.T) {
 	if got := given(); got <= quiet {
 		t.Errorf("a machine that was slow for a week is given %v, as when it was fast", got)
 	}
-	if err := os.WriteFile(filepath.Join(c.State, "speed.json"), []byte("{\"2030"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(c.State, "speed.json"), []byte("{\"2030"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if s = openSpeed(c); len(s.best) > 0 {
@@ -57,15 +61,16 @@ func TestBestOfDays(t *testing.T) {
 	}
 }
 
-// TestNoSpanOverflows: more work gives a longer window, up to any amount. An amount beyond every policy
-// must not overflow into a short window, in which only some records would be ready.
+// TestNoSpanOverflows: more work gives a longer window, up to any amount. An amount beyond every
+// policy must not overflow into a short window, in which only some records would be ready.
 func TestNoSpanOverflows(t *testing.T) {
 	c, step := DefaultConfig(), time.Millisecond
 	for _, shards := range []int{0, 1, 3, 1 << 10, 1 << 19, 1 << 20} {
 		before := Span{}
 		for steps := 1.0; ; steps *= 1.25 {
 			s := c.spanOf(step, study.Work{Shards: shards, Shard: steps, Rest: steps}, steps)
-			if s.Prepare < before.Prepare || s.Shard < before.Shard || s.Draw < before.Draw || s.Prepare+s.Draw < s.Prepare {
+			if s.Prepare < before.Prepare || s.Shard < before.Shard || s.Draw < before.Draw ||
+				s.Prepare+s.Draw < s.Prepare {
 				t.Fatalf("%d shards of %g steps are given %v, less of them %v", shards, steps, s, before)
 			}
 			if before = s; math.IsInf(steps, 1) {
@@ -78,8 +83,8 @@ func TestNoSpanOverflows(t *testing.T) {
 	}
 }
 
-// TestLateHasTime: the constant that replaces a late contribution has, after the window's end, the time
-// of a pass over that number of records.
+// TestLateHasTime: the constant that replaces a late contribution has, after the window's end, the
+// time of a pass over that number of records.
 func TestLateHasTime(t *testing.T) {
 	c, step := DefaultConfig(), time.Millisecond
 	for _, rest := range []float64{1e6, 1e9, 1e12} {

@@ -41,11 +41,12 @@ const (
 	FileReceipt  = "receipt.json"  // the coordinator's receipt
 	FileClosed   = "closed"        // how the study ended for this site without a release
 	FileRelease  = "release.json"
-	// FileAmendments holds the plan's signed amendments. FileEnded holds their number when the study ended
-	// (Dossier.EndedAfter).
+	// FileAmendments holds the plan's signed amendments. FileEnded holds their number when the
+	// study ended (Dossier.EndedAfter).
 	FileAmendments = "amendments.json"
 	FileEnded      = "ended"
-	// FileNotice is the newest notice carried here. FileAnswer is the first answer to carry away (protocol.Courier).
+	// FileNotice is the newest notice carried here. FileAnswer is the first answer to carry away
+	// (protocol.Courier).
 	FileNotice = "notice.json"
 	FileAnswer = "answer.json"
 )
@@ -57,15 +58,17 @@ type Due struct {
 	Leaves time.Time `json:"leaves"`
 }
 
-// Early reports whether an upload still waits for its moment. A clock that was set back delays nothing.
+// Early reports whether an upload still waits for its moment. A clock that was set back delays
+// nothing.
 func (d Dossier) Early(now time.Time) bool {
 	var fixed Due
 	b, err := d.Read(FileDue)
-	return err == nil && json.Unmarshal(b, &fixed) == nil && now.After(fixed.From) && now.Before(fixed.Leaves)
+	return err == nil && json.Unmarshal(b, &fixed) == nil && now.After(fixed.From) &&
+		now.Before(fixed.Leaves)
 }
 
-// Declared is the number of records declared when the ledger was charged for the study, 0 before. If
-// the source was declared again after a crash, the charged number is still prepared.
+// Declared is the number of records declared when the ledger was charged for the study, 0 before.
+// If the source was declared again after a crash, the charged number is still prepared.
 func (d Dossier) Declared() int {
 	b, err := d.Read(FileRecords)
 	if err != nil {
@@ -140,8 +143,8 @@ func (d Dossiers) Folders() ([]Dossier, error) {
 	return out, nil
 }
 
-// LedgerEntry is the sequence number that the ledger must have reached, 0 before any upload. charged
-// reports whether there must be a ledger at all.
+// LedgerEntry is the sequence number that the ledger must have reached, 0 before any upload.
+// charged reports whether there must be a ledger at all.
 func (d Dossiers) LedgerEntry() (last int64, charged bool, err error) {
 	heads, charged, err := d.heads()
 	for _, h := range heads {
@@ -189,7 +192,10 @@ func (d Dossiers) Tidy() error {
 		return err
 	}
 	for _, f := range all {
-		for _, name := range []string{FilePlan, FilePlanSign, FileDeclined, FileUnread, FileOdd, FileNoVotes, fileLedger, FileRecords, fileHelper, FileForecast, FileDue, FileLate, FileUpload, FileReceipt, FileClosed, FileRelease, FileAmendments, FileEnded, FileNotice, FileAnswer} {
+		for _, name := range []string{FilePlan, FilePlanSign, FileDeclined, FileUnread, FileOdd,
+			FileNoVotes, fileLedger, FileRecords, fileHelper, FileForecast, FileDue, FileLate,
+			FileUpload, FileReceipt, FileClosed, FileRelease, FileAmendments, FileEnded, FileNotice,
+			FileAnswer} {
 			stale, err := filepath.Glob(filepath.Join(f.Dir, "."+name+"-*"))
 			if err != nil {
 				return err
@@ -214,7 +220,8 @@ func (d Dossiers) Find(name string) (study.Hash, error) {
 	for _, h := range all {
 		var p struct{ Name string } // a plan that this version cannot read is found too
 		b, err := d.Of(h).Read(FilePlan)
-		if err == nil && json.Unmarshal(b, &p) == nil && (p.Name == name || len(name) >= 6 && strings.HasPrefix(h.String(), name)) {
+		if err == nil && json.Unmarshal(b, &p) == nil &&
+			(p.Name == name || len(name) >= 6 && strings.HasPrefix(h.String(), name)) {
 			found = append(found, h)
 		}
 	}
@@ -234,7 +241,8 @@ func (d Dossier) Plan() (study.Plan, error) {
 		return study.Plan{}, err
 	}
 	if got := study.HashOf(b).String(); got != filepath.Base(d.Dir) {
-		return study.Plan{}, fmt.Errorf("read %s: it has hash %s: it was changed", filepath.Join(d.Dir, FilePlan), got)
+		return study.Plan{}, fmt.Errorf("read %s: it has hash %s: it was changed",
+			filepath.Join(d.Dir, FilePlan), got)
 	}
 	return kinds.ParsePlan(b)
 }
@@ -246,7 +254,9 @@ func (d Dossier) Has(name string) bool {
 }
 
 // Read returns a fact's bytes. Without the fact the error wraps fs.ErrNotExist.
-func (d Dossier) Read(name string) ([]byte, error) { return os.ReadFile(filepath.Join(d.Dir, name)) }
+func (d Dossier) Read(name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(d.Dir, name))
+}
 
 // Write stores a fact whole. After it has returned nil, the fact survives a crash of the machine.
 func (d Dossier) Write(name string, b []byte) error {

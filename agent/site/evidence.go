@@ -20,10 +20,12 @@ import (
 	"caucus/study/verify/evidence"
 )
 
-// Evidence is what a state folder can prove about a release or a ledger: signed receipts, uploads, and the ledger's
-// head at each upload. Reading changes nothing, and is possible while the agent runs.
+// Evidence is what a state folder can prove about a release or a ledger: signed receipts, uploads,
+// and the ledger's head at each upload. Reading changes nothing, and is possible while the agent
+// runs.
 type Evidence struct {
-	// Party is the agent's party. Keys are the coordinator's signing keys, starting with the invitation's.
+	// Party is the agent's party. Keys are the coordinator's signing keys, starting with the
+	// invitation's.
 	Party  study.PartyID
 	Keys   protocol.Keys
 	config Config
@@ -41,7 +43,8 @@ func ReadEvidence(c Config) (*Evidence, error) {
 		return nil, err
 	}
 	e := &Evidence{Party: party, Keys: keys, config: c}
-	e.state = Site{Config: c, Party: party, Studies: c.Studies(), Pools: filepath.Join(c.State, "pools")}
+	e.state = Site{Config: c, Party: party, Studies: c.Studies(),
+		Pools: filepath.Join(c.State, "pools")}
 	return e, nil
 }
 
@@ -53,7 +56,8 @@ func (s *Site) Evidence(keys protocol.Keys) *Evidence {
 // PoolFile is where this site stores the pool of this digest; it need not be there.
 func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.PoolFile(d) }
 
-// Kept collects a study's facts from the state folder for verify.Release, which calls Ledger to read the ledger.
+// Kept collects a study's facts from the state folder for verify.Release, which calls Ledger to
+// read the ledger.
 func (e *Evidence) Kept(ctx context.Context, r study.Release) evidence.Party {
 	d := e.state.Studies.Of(r.PlanHash)
 	s := evidence.Party{Party: e.Party, Keys: e.Keys}
@@ -96,16 +100,18 @@ func openJournal(c Config) (*journal.Journal, error) {
 	return journal.OpenSQLite(LedgerFile(c))
 }
 
-// Remembered returns the heads of this site's ledger that its dossiers hold, one for each upload, in
-// order. Heads stored by older versions have no hash.
+// Remembered returns the heads of this site's ledger that its dossiers hold, one for each upload,
+// in order. Heads stored by older versions have no hash.
 func (e *Evidence) Remembered() ([]privacy.Head, error) {
 	heads, _, err := e.state.Studies.heads()
-	slices.SortFunc(heads, func(a, b privacy.Head) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	slices.SortFunc(heads, func(a, b privacy.Head) int {
+		return cmp.Compare(a.Sequence, b.Sequence)
+	})
 	return heads, err
 }
 
-// Coordinator returns the heads of the coordinator's ledger in receipts and releases signed for this
-// site. It returns an error if two of them prove that the ledger was restored or rewritten.
+// Coordinator returns the heads of the coordinator's ledger in receipts and releases signed for
+// this site. It returns an error if two of them prove that the ledger was restored or rewritten.
 func (e *Evidence) Coordinator() ([]privacy.Head, error) {
 	folders, err := e.state.Studies.Folders()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -118,7 +124,8 @@ func (e *Evidence) Coordinator() ([]privacy.Head, error) {
 	var heads []privacy.Head
 	for _, d := range folders {
 		if signed, err := d.receipt(); err == nil {
-			if r, err := protocol.ParseReceipt(signed.Document, signed.Signature, e.Keys); err == nil {
+			if r, err := protocol.ParseReceipt(signed.Document, signed.Signature,
+				e.Keys); err == nil {
 				receipts = append(receipts, r)
 			}
 		}

@@ -43,8 +43,9 @@ func (d Dossier) receipt() (protocol.Receipt, error) {
 	return protocol.Receipt{Document: kept.Signed, Signature: kept.Signature}, nil
 }
 
-// releaseHeads lists the ledger entries that a dossier's release names, if the coordinator signed the release.
-// named, if not nil, caches them, because a site with years of releases reads them at each receipt.
+// releaseHeads lists the ledger entries that a dossier's release names, if the coordinator signed
+// the release. named, if not nil, caches them, because a site with years of releases reads them at
+// each receipt.
 func (d Dossier) releaseHeads(key protocol.Verifier, named *sync.Map) (heads []privacy.Head) {
 	info, err := os.Stat(filepath.Join(d.Dir, FileRelease))
 	if err != nil {
@@ -112,8 +113,8 @@ func (d Dossier) Ending(p study.Plan, h study.Hash) study.Ending {
 	return p.Ending()
 }
 
-// EndedAfter is the number of amendments that the study had when it ended. If it did not end, or this site closed it
-// for a reason of its own, the result exceeds any possible number.
+// EndedAfter is the number of amendments that the study had when it ended. If it did not end, or
+// this site closed it for a reason of its own, the result exceeds any possible number.
 func (d Dossier) EndedAfter() int {
 	b, err := d.Read(FileEnded)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(b)))
@@ -172,8 +173,8 @@ func (s *Site) HelperWords(d Dossier, t study.Task) (words string, agreed bool) 
 //
 // A signature proves that the holder of the key that the policy lists under Name approved this plan
 // and declaration, whoever can write the state folder. It does not prove that two keys are in the
-// hands of two people, and it does not stop a person who can change the policy. An approval without a
-// signature is a note that anybody with write access to the state folder could have made.
+// hands of two people, and it does not stop a person who can change the policy. An approval without
+// a signature is a note that anybody with write access to the state folder could have made.
 type Approval struct {
 	Name string `json:"name"`
 	// Account is the operating system's user who ran the command.
@@ -214,11 +215,12 @@ func (s *Site) counts(h study.Hash, a Approval) bool {
 		return true
 	}
 	key, named := all[a.Name]
-	return named && key.Verify(protocol.ApprovalDocument, ApprovalText(h, a.Shown, a.Name), a.Signature) == nil
+	return named && key.Verify(protocol.ApprovalDocument, ApprovalText(h, a.Shown, a.Name),
+		a.Signature) == nil
 }
 
-// Approvers returns the names of people whose approval of a plan counts, and of those whose approval
-// lapsed because the plan's source was declared again or is not declared.
+// Approvers returns the names of people whose approval of a plan counts, and of those whose
+// approval lapsed because the plan's source was declared again or is not declared.
 func (s *Site) Approvers(d Dossier, h study.Hash, p study.Plan) (names, lapsed []string) {
 	files, err := filepath.Glob(filepath.Join(d.Dir, fileApproval+"*.json")) // the result is sorted
 	if err != nil || len(files) == 0 {
@@ -232,7 +234,8 @@ func (s *Site) Approvers(d Dossier, h study.Hash, p study.Plan) (names, lapsed [
 		var a Approval
 		b, err := d.Read(filepath.Base(file))
 		switch {
-		case err != nil || json.Unmarshal(b, &a) != nil || filepath.Base(file) != ApprovalFile(a.Name) || !s.counts(h, a):
+		case err != nil || json.Unmarshal(b, &a) != nil ||
+			filepath.Base(file) != ApprovalFile(a.Name) || !s.counts(h, a):
 		case shown == "" || a.Shown != shown:
 			lapsed = append(lapsed, a.Name)
 		default:

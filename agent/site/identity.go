@@ -14,7 +14,8 @@ import (
 // IdentityFile is the path of an agent's key and certificate.
 func IdentityFile(c Config) string { return filepath.Join(c.State, "identity.yaml") }
 
-// MemoryFile holds the newest document that the coordinator signed. Each poll sends it back to the coordinator.
+// MemoryFile holds the newest document that the coordinator signed. Each poll sends it back to the
+// coordinator.
 func MemoryFile(c Config) string { return filepath.Join(c.State, "coordinator.json") }
 
 // Identity reads this agent's identity and party name.
@@ -38,15 +39,17 @@ func Identity(c Config) (protocol.Identity, study.PartyID, error) {
 
 // Dial makes a client of the coordinator. The first call connects.
 func Dial(c Config, id protocol.Identity) (*protocol.Client, error) {
-	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now, Memory: MemoryFile(c)})
+	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now,
+		Memory: MemoryFile(c)})
 }
 
-// ErrSilent says that an agent prepares a contribution on the state folder. Until the contribution has left, no
-// other process may call the coordinator, because the time of the call could reveal something about the records.
+// ErrSilent says that an agent prepares a contribution on the state folder. Until the contribution
+// has left, no other process may call the coordinator, because the time of the call could reveal
+// something about the records.
 var ErrSilent = errors.New("a contribution is being prepared on this state folder, and until it has left nothing here calls the coordinator: try again then")
 
-// Speak lets this process call the coordinator until it calls hungUp. Several processes may do so at
-// once, but none while an agent on the folder is silent.
+// Speak lets this process call the coordinator until it calls hungUp. Several processes may do so
+// at once, but none while an agent on the folder is silent.
 func Speak(c Config) (hungUp func(), err error) {
 	release, err := folder.ShareFile(VoiceFile(c))
 	if errors.Is(err, folder.ErrHeld) {

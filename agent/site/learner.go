@@ -23,8 +23,8 @@ type Learner struct {
 	Program
 }
 
-// Program is the site's own program that votes or scores records; command.Program describes its input
-// and output. The zero Program means none.
+// Program is the site's own program that votes or scores records; command.Program describes its
+// input and output. The zero Program means none.
 type Program struct {
 	// Command is the program and its first arguments. It runs in the configuration file's folder.
 	Command []string `yaml:"command"`
@@ -73,13 +73,15 @@ func (p Program) Check() error {
 func (p Program) Brought() bool { return len(p.Command) > 0 }
 
 func (p Program) program(scratch string) command.Program {
-	return command.Program{Command: p.Command, Timeout: p.Timeout, Memory: int64(p.Memory), Dir: p.dir, Scratch: scratch}
+	return command.Program{Command: p.Command, Timeout: p.Timeout, Memory: int64(p.Memory),
+		Dir: p.dir, Scratch: scratch}
 }
 
 // String tells a person the command line and its time limit. Command lines in the configuration
 // must hold no secret.
 func (p Program) String() string {
-	return fmt.Sprintf("this site's own program, %s, for at most %v", strings.Join(p.Command, " "), cmp.Or(p.Timeout, command.DefaultTimeout))
+	return fmt.Sprintf("this site's own program, %s, for at most %v", strings.Join(p.Command, " "),
+		cmp.Or(p.Timeout, command.DefaultTimeout))
 }
 
 // String names what votes here when a plan leaves the choice to sites: the site's program, a
@@ -112,6 +114,7 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 
 func (p *Program) below(folder string) {
 	if p.Brought() {
-		p.dir, _ = filepath.Abs(folder) // an error concerns only this process's working directory; dir is "" then
+		// an error concerns only this process's working directory; dir is "" then
+		p.dir, _ = filepath.Abs(folder)
 	}
 }

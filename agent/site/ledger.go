@@ -32,7 +32,8 @@ func (s Spending) After(costs []privacy.Cost) privacy.Totals {
 	return after
 }
 
-// Objections predicts which limits a charge would exceed, one on each line. The ledger decides at the charge.
+// Objections predicts which limits a charge would exceed, one on each line. The ledger decides at
+// the charge.
 func (s Spending) Objections(costs []privacy.Cost) []string {
 	after, when := s.After(costs), ""
 	if s.Year != "" {
@@ -42,7 +43,8 @@ func (s Spending) Objections(costs []privacy.Cost) []string {
 	for _, u := range privacy.Units() {
 		if most, ok := s.Most[u]; ok && !(after[u].Epsilon(most.Delta) <= most.Epsilon) {
 			out = append(out, fmt.Sprintf("the ledger has ε = %.3g of %g left %sat unit %s (δ = %g), too little for this study",
-				max(0, most.Epsilon-s.Spent[u].Epsilon(most.Delta)), most.Epsilon, when, u, most.Delta))
+				max(0, most.Epsilon-s.Spent[u].Epsilon(most.Delta)), most.Epsilon, when, u,
+				most.Delta))
 		}
 	}
 	return out
@@ -68,14 +70,15 @@ func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 	return []Spending{{"", s.Config.Policy.Total, spent}, {year, s.Config.Policy.Year, inYear}}, nil
 }
 
-// MaxDatedSkew is the largest difference between this machine's clock and the coordinator's at which a
-// charge is dated. So a coordinator can move the end of a year by at most this much.
+// MaxDatedSkew is the largest difference between this machine's clock and the coordinator's at
+// which a charge is dated. So a coordinator can move the end of a year by at most this much.
 const MaxDatedSkew = time.Hour
 
-// YearOf is the UTC year on which this clock and the coordinator's agree. Around a new year it is the earlier
-// one, so that a fast clock begins no year early. It is "" if the clocks differ by more than MaxDatedSkew.
-// Without this bound, a coordinator whose clock is years behind could begin one old year after another, each
-// with its own budget. Setting a clock back returns no budget (privacy.Ledger.Begin).
+// YearOf is the UTC year on which this clock and the coordinator's agree. Around a new year it is
+// the earlier one, so that a fast clock begins no year early. It is "" if the clocks differ by more
+// than MaxDatedSkew. Without this bound, a coordinator whose clock is years behind could begin one
+// old year after another, each with its own budget. Setting a clock back returns no budget
+// (privacy.Ledger.Begin).
 func YearOf(now time.Time, skew time.Duration) string {
 	if skew.Abs() > MaxDatedSkew {
 		return ""
@@ -88,8 +91,9 @@ type dayTaken struct {
 	Studies []study.Hash `json:"studies"`
 }
 
-// TakeUp counts a study among this day's studies, once. Call it before the study is charged. It returns false if the
-// policy allows no more studies today. Days are this machine's, and setting its clock back repeats none.
+// TakeUp counts a study among this day's studies, once. Call it before the study is charged. It
+// returns false if the policy allows no more studies today. Days are this machine's, and setting
+// its clock back repeats none.
 func (s *Site) TakeUp(d Dossier, h study.Hash) (bool, error) {
 	if d.Has(FileRecords) { // counted on another day, and now prepared again
 		return true, nil

@@ -14,14 +14,14 @@ type Lost struct {
 	Study study.Hash     `json:"study"`
 	Name  string         `json:"name"`
 	Costs []privacy.Cost `json:"costs"`
-	// Answer says that the ledger holds the charge without the released result, which may be among the lost entries.
-	// So the study is charged again.
+	// Answer says that the ledger holds the charge without the released result, which may be among
+	// the lost entries. So the study is charged again.
 	Answer bool `json:"answer,omitempty"`
 }
 
-// Reconcile corrects the ledger of a stopped agent after the ledger was restored from a backup. It charges the costs
-// in others, and charges again each study whose folder remembers a head that the ledger lacks. It returns these studies,
-// none if the ledger is not behind.
+// Reconcile corrects the ledger of a stopped agent after the ledger was restored from a backup. It
+// charges the costs in others, and charges again each study whose folder remembers a head that the
+// ledger lacks. It returns these studies, none if the ledger is not behind.
 func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, error) {
 	fail := func(err error) ([]Lost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
 	_, party, err := Identity(c)
@@ -61,8 +61,8 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 			continue
 		}
 		last = max(last, heads[0].Sequence)
-		// A folder whose costs are charged below gets the new head. So if a folder still remembers a head that an
-		// earlier reconciliation skipped, its costs are not charged yet.
+		// A folder whose costs are charged below gets the new head. So if a folder still remembers
+		// a head that an earlier reconciliation skipped, its costs are not charged yet.
 		if passed, err := chain.Recall(heads[0]); err == nil && !passed {
 			continue
 		}
@@ -79,10 +79,11 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	if len(forgotten) == 0 && len(others) == 0 {
 		return nil, nil
 	}
-	// After a restore the ledger may have gone on and used the lost numbers for other entries. New entries get
-	// numbers beyond both.
+	// After a restore the ledger may have gone on and used the lost numbers for other entries. New
+	// entries get numbers beyond both.
 	last = max(last, chain.Head().Sequence+1)
-	ledger, err := privacy.Open(s.Journal, privacy.Config{Limits: c.Policy.Total, LastSequence: last})
+	ledger, err := privacy.Open(s.Journal,
+		privacy.Config{Limits: c.Policy.Total, LastSequence: last})
 	if err != nil {
 		return fail(err)
 	}
@@ -97,7 +98,8 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	return all, nil
 }
 
-// unanswered lists the charged studies without a released result. A reconciliation charges them again.
+// unanswered lists the charged studies without a released result. A reconciliation charges them
+// again.
 func (s *Site) unanswered(ctx context.Context, folders []Dossier) (all []Lost, err error) {
 	open, err := s.Ledger.Unanswered(ctx)
 	if err != nil || len(open) == 0 {

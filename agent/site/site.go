@@ -22,7 +22,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// Site holds this machine's state: configuration, ledger, shard key and dossiers. It uses no network.
+// Site holds this machine's state: configuration, ledger, shard key and dossiers. It uses no
+// network.
 type Site struct {
 	Config   Config
 	Journal  *journal.Journal
@@ -40,7 +41,8 @@ type Site struct {
 	named       *sync.Map // cache of releaseHeads, by file
 }
 
-// Open opens the state folder. Several processes may: writes are atomic, and the ledger serves one at a time.
+// Open opens the state folder. Several processes may: writes are atomic, and the ledger serves one
+// at a time.
 func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	s := &Site{
 		Config: c, Party: party, named: new(sync.Map),
@@ -63,13 +65,15 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state folder: %w", err)
 	}
-	if _, err := os.Stat(LedgerFile(c)); charged && err != nil { // an empty ledger would have forgotten all spending
+	// an empty ledger would have forgotten all spending
+	if _, err := os.Stat(LedgerFile(c)); charged && err != nil {
 		return nil, fmt.Errorf("the ledger is missing, but %s holds contributions that were charged to it: restore the whole state folder from a backup: %w", s.Studies.dir, err)
 	}
 	if s.Journal, err = journal.OpenSQLite(LedgerFile(c)); err != nil {
 		return nil, err
 	}
-	s.Ledger, err = privacy.Open(s.Journal, privacy.Config{Limits: c.Policy.Total, PeriodLimits: c.Policy.Year, LastSequence: last})
+	s.Ledger, err = privacy.Open(s.Journal,
+		privacy.Config{Limits: c.Policy.Total, PeriodLimits: c.Policy.Year, LastSequence: last})
 	if err == nil {
 		s.Audit, err = openAudit(c, party)
 	}
@@ -99,7 +103,8 @@ func (s *Site) Close() {
 	s.Journal.Close()
 }
 
-// NoteLedger stores the ledger's head with an upload. An older ledger then charges nothing (ErrBehind).
+// NoteLedger stores the ledger's head with an upload. An older ledger then charges nothing
+// (ErrBehind).
 func (s *Site) NoteLedger(ctx context.Context, d Dossier) error {
 	head, err := privacy.HeadOf(ctx, s.Journal)
 	if err != nil {
@@ -108,7 +113,8 @@ func (s *Site) NoteLedger(ctx context.Context, d Dossier) error {
 	return d.Write(fileLedger, fmt.Appendln(nil, head))
 }
 
-// shardKey reads or makes the secret key by which records are selected and assigned to shards (study.Inputs).
+// shardKey reads or makes the secret key by which records are selected and assigned to shards
+// (study.Inputs).
 func shardKey(path string) ([]byte, error) {
 	key, err := os.ReadFile(path)
 	if err == nil && len(key) == sha256.Size {
@@ -176,13 +182,15 @@ func (s *Site) PoolFile(d auxdata.Digest) string {
 	return filepath.Join(s.Pools, "pool-"+d.String()+".csv")
 }
 
-// Records returns this site's records for a study, in blocks if the task reads blocks (study.InBlocks). Only the
-// study's folder learns what was unexpected, or why the records are empty; the agent logs it later (Agent.flaws).
+// Records returns this site's records for a study, in blocks if the task reads blocks
+// (study.InBlocks). Only the study's folder learns what was unexpected, or why the records are
+// empty; the agent logs it later (Agent.flaws).
 func (s *Site) Records(h study.Hash, p study.Plan, n int, blocks bool) study.Inputs {
 	in, odd, unread := s.Sources.Records(p, n, blocks)
 	d := s.Studies.Of(h)
 	if len(odd) > 0 {
-		_ = d.Write(FileOdd, []byte(strings.Join(odd, "; ")+"\n")) // a failed write is not reported, because the report would reveal that the file is odd
+		// a failed write is not reported, because the report would reveal that the file is odd
+		_ = d.Write(FileOdd, []byte(strings.Join(odd, "; ")+"\n"))
 	}
 	if unread != nil {
 		_ = d.Write(FileUnread, []byte(unread.Error()+"\n")) // a failed write changes nothing
@@ -195,8 +203,10 @@ func (s *Site) Empty(p study.Plan, n int, blocks bool) study.Inputs {
 	return source.Empty(p, n, s.ShardKey, blocks)
 }
 
-// NoVotes stores, only in the study's folder, why this site's program gave no votes or scores. The reason may
-// depend on a record, and logs may leave the machine. (Package source proves that such notes are safe.)
+// NoVotes stores, only in the study's folder, why this site's program gave no votes or scores. The
+// reason may depend on a record, and logs may leave the machine. (Package source proves that such
+// notes are safe.)
 func (s *Site) NoVotes(h study.Hash, why error) {
-	_ = s.Studies.Of(h).Write(FileNoVotes, []byte(why.Error()+"\n")) // a failed write is not reported
+	// a failed write is not reported
+	_ = s.Studies.Of(h).Write(FileNoVotes, []byte(why.Error()+"\n"))
 }

@@ -13,12 +13,13 @@ import (
 	"caucus/protocol"
 )
 
-// Speed is the machine's speed, from which windows are computed: the best measurement of the last days. By a single
-// measurement on a busy machine, the same plan once got six times as much time.
+// Speed is the machine's speed, from which windows are computed: the best measurement of the last
+// days. By a single measurement on a busy machine, the same plan once got six times as much time.
 //
-// The speed is measured on made data with the machine's own clock, when the agent starts and about once an hour.
-// This happens between polls, while no contribution is prepared and no late one is still computed. So no study
-// chooses the time, and no record was read just before. A busy moment does not improve a day's best.
+// The speed is measured on made data with the machine's own clock, when the agent starts and about
+// once an hour. This happens between polls, while no contribution is prepared and no late one is
+// still computed. So no study chooses the time, and no record was read just before. A busy moment
+// does not improve a day's best.
 type Speed struct {
 	file string
 	Look func() time.Duration // stepTime, replaced in tests
@@ -27,7 +28,8 @@ type Speed struct {
 }
 
 func openSpeed(c Config) *Speed {
-	s := &Speed{file: filepath.Join(c.State, "speed.json"), Look: stepTime, best: map[string]time.Duration{}}
+	s := &Speed{file: filepath.Join(c.State, "speed.json"), Look: stepTime,
+		best: map[string]time.Duration{}}
 	if b, err := os.ReadFile(s.file); err != nil || json.Unmarshal(b, &s.best) != nil {
 		s.best = map[string]time.Duration{} // unreadable: measure again
 	}
@@ -35,7 +37,8 @@ func openSpeed(c Config) *Speed {
 	return s
 }
 
-// speedDays is the number of days of which the best measurement counts. Then a slower machine is noticed.
+// speedDays is the number of days of which the best measurement counts. Then a slower machine is
+// noticed.
 const speedDays = 7
 
 // MeasureEvery is the interval at which a running agent measures.
@@ -71,8 +74,8 @@ func (s *Speed) Measure(now time.Time) {
 
 var looked = sync.OnceValue(stepTime)
 
-// stepTime measures how long stepsCounted steps of learners.Reference take on this machine now. It is
-// the least of a few tries, which excludes other work.
+// stepTime measures how long stepsCounted steps of learners.Reference take on this machine now. It
+// is the least of a few tries, which excludes other work.
 func stepTime() time.Duration {
 	least := time.Hour
 	steps := 1.0
@@ -84,5 +87,6 @@ func stepTime() time.Duration {
 	return max(1, time.Duration(float64(least)*stepsCounted/steps))
 }
 
-// stepsCounted is the number of steps timed together, because one step takes less than a nanosecond.
+// stepsCounted is the number of steps timed together, because one step takes less than a
+// nanosecond.
 const stepsCounted = 1e6

@@ -86,7 +86,8 @@ func (d Declaration) From() string {
 	if d.Query == nil {
 		return d.File
 	}
-	return fmt.Sprintf("a query of %s (SHA-256 %s)", d.Query.Driver, d.Digest[:min(16, len(d.Digest))])
+	return fmt.Sprintf("a query of %s (SHA-256 %s)", d.Query.Driver,
+		d.Digest[:min(16, len(d.Digest))])
 }
 
 func (d Declaration) form() string {
@@ -159,7 +160,8 @@ func (d Declaration) Objections(p study.Plan) []string {
 	}
 	// At unit party, δ depends on the number of parties, which the plan's own check has compared
 	// with δ.
-	if err := p.CheckDelta(d.uses(p), "of source "+d.Source+" that the study uses"); err != nil && p.Unit != privacy.Party {
+	if err := p.CheckDelta(d.uses(p), "of source "+d.Source+" that the study uses"); err != nil &&
+		p.Unit != privacy.Party {
 		out = append(out, err.Error())
 	}
 	return out

@@ -9,7 +9,8 @@ import (
 )
 
 func TestRoundDown(t *testing.T) {
-	for n, want := range map[int]int{0: 0, 7: 7, 42: 42, 99: 99, 100: 100, 109: 100, 1286: 1200, 99999: 99000, 1000000: 1000000} {
+	for n, want := range map[int]int{0: 0, 7: 7, 42: 42, 99: 99, 100: 100, 109: 100, 1286: 1200,
+		99999: 99000, 1000000: 1000000} {
 		if got := RoundDown(n, dailyDigits); got != want {
 			t.Errorf("%d is rounded to %d, want %d", n, got, want)
 		}
@@ -37,7 +38,8 @@ func TestDeclareErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), w.Named["ward"].File) {
 			t.Fatalf("%s: declare = %v, want a refusal that names the file", name, err)
 		}
-		for _, cell := range []string{"smith", "syphilis", "berlin", "jones", "influenza", "paris"} {
+		for _, cell := range []string{"smith", "syphilis", "berlin", "jones", "influenza",
+			"paris"} {
 			if strings.Contains(err.Error(), cell) {
 				t.Errorf("%s: the record's %q is in the error: %v", name, cell, err)
 			}
@@ -52,14 +54,17 @@ func TestDeclareErrors(t *testing.T) {
 func TestRedeclareIsForText(t *testing.T) {
 	w := newWard(t)
 	w.say(func(s *Source) { s.Redeclare = RedeclareDaily })
-	table, err := dataset.NewTable([]string{"age", "sex", "ill"}, slices.Repeat([][]string{{"30", "f", "no"}}, 60))
+	table, err := dataset.NewTable([]string{"age", "sex", "ill"},
+		slices.Repeat([][]string{{"30", "f", "no"}}, 60))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for kind, file := range containers(t, table) {
 		w.put(string(file))
 		err := w.declare()
-		if container := kind == "xlsx" || kind == "parquet"; container != (err != nil && strings.Contains(err.Error(), "have it written as CSV")) {
+		if container := kind == "xlsx" ||
+			kind == "parquet"; container != (err != nil &&
+			strings.Contains(err.Error(), "have it written as CSV")) {
 			t.Errorf("%s: declare = %v", kind, err)
 		}
 	}

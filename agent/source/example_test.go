@@ -14,8 +14,8 @@ import (
 	"caucus/study"
 )
 
-// A person declares a file once; a study then gets the declared number of records, whatever happens to
-// the file.
+// A person declares a file once; a study then gets the declared number of records, whatever happens
+// to the file.
 func Example() {
 	dir, err := os.MkdirTemp("", "source")
 	if err != nil {
@@ -31,8 +31,14 @@ func Example() {
 	}
 	write(schema, meaning)
 	write(file, "age,ill\n"+strings.Repeat("30,no\n", 1237))
-	sources := source.Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("the site's secret"), Named: map[string]source.Source{"ward": {File: file, Schema: schema}}, Now: time.Now}
-	report, err := sources.Declare(context.Background(), "ward", source.How{}, func(d *source.Declaration) error { d.By = "alice"; return nil })
+	sources := source.Sources{Dir: dir, Imports: filepath.Join(dir, "imports"),
+		Key:   []byte("the site's secret"),
+		Named: map[string]source.Source{"ward": {File: file, Schema: schema}}, Now: time.Now}
+	report, err := sources.Declare(context.Background(), "ward", source.How{},
+		func(d *source.Declaration) error {
+			d.By = "alice"
+			return nil
+		})
 	if err != nil {
 		panic(err)
 	}
@@ -43,7 +49,8 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	in, _, _ := sources.Records(study.Plan{Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Delta: 1e-6, Schema: asked}, report.Declared.Records, false)
+	in, _, _ := sources.Records(study.Plan{Kind: "classify", Mechanism: "cross",
+		Unit: privacy.Record, Delta: 1e-6, Schema: asked}, report.Declared.Records, false)
 	fmt.Println("a study gets", in.Records.Len(), "records, whatever became of the file")
 	// Output:
 	// 1237 records were found, 1230 declared

@@ -8,7 +8,8 @@ import (
 // TestExpected: the configuration says what a person expects of a file.
 func TestExpected(t *testing.T) {
 	share := func(s Fraction) *Fraction { return &s }
-	rows := "age,sex,ill\n" + strings.Repeat("30,x,no\n30,f,\n", 30) // a quarter of the cells, half of the labels
+	// a quarter of the cells, half of the labels
+	rows := "age,sex,ill\n" + strings.Repeat("30,x,no\n30,f,\n", 30)
 	for name, c := range map[string]struct {
 		expected Expected
 		want     string
@@ -24,7 +25,8 @@ func TestExpected(t *testing.T) {
 		w.put(rows)
 		w.say(func(s *Source) { s.Expected = c.expected })
 		err := w.declare()
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -46,20 +48,23 @@ func TestExpected(t *testing.T) {
 			t.Errorf("%q is a share of %v", bad, s)
 		}
 	}
-	if (Expected{Records: []int{5, 1}}).validate() == nil || (Expected{Records: []int{5}}).validate() == nil {
+	if (Expected{Records: []int{5, 1}}).validate() == nil ||
+		(Expected{Records: []int{5}}).validate() == nil {
 		t.Error("bounds the wrong way round are taken")
 	}
 }
 
-// TestOneColumn: a column with hardly any readable cell, in an otherwise good file, is refused unless
-// the configuration expects that.
+// TestOneColumn: a column with hardly any readable cell, in an otherwise good file, is refused
+// unless the configuration expects that.
 func TestOneColumn(t *testing.T) {
-	for most, want := range map[Fraction]string{0.6: "98.3% of the cells of sex cannot be read", 1: ""} {
+	for most, want := range map[Fraction]string{0.6: "98.3% of the cells of sex cannot be read",
+		1: ""} {
 		w := newWard(t)
 		w.put("age,sex,ill\n" + strings.Repeat("30,x,no\n", 59) + "30,f,no\n")
 		w.say(func(s *Source) { s.Unreadable = &most })
 		err := w.declare()
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != nil || want != "" &&
+			(err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("at most %v: %v, want %q", most, err, want)
 		}
 	}
@@ -90,14 +95,16 @@ func TestAnotherUnit(t *testing.T) {
 			w.say(func(s *Source) { s.Clamped = &c.most })
 		}
 		err := w.declare()
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 		if c.most == 0 {
 			continue
 		}
 		w.say(func(s *Source) { s.Clamped = nil }) // as if it was imported before there was a limit
-		if r := w.Check(t.Context(), "ward"); !strings.Contains(r.Problem, "100% of the numbers of age") {
+		if r := w.Check(t.Context(), "ward"); !strings.Contains(r.Problem,
+			"100% of the numbers of age") {
 			t.Errorf("%s: a check says %q", name, r.Problem)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestImportFullDisk: a full disk during an import is an error; the last import stays valid and nothing
-// is left of the new one.
+// TestImportFullDisk: a full disk during an import is an error; the last import stays valid and
+// nothing is left of the new one.
 func TestImportFullDisk(t *testing.T) {
 	w := newWard(t)
 	w.put(visitsHeader + strings.Repeat("30,f,no\n", 1000))
@@ -23,7 +23,8 @@ func TestImportFullDisk(t *testing.T) {
 	defer func() { inMemory = old }()
 	for _, memory := range []int{64 << 20, 100_000} {
 		inMemory = memory
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 20, Max: was.Max}); err != nil {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE,
+			&syscall.Rlimit{Cur: 1 << 20, Max: was.Max}); err != nil {
 			t.Fatal(err)
 		}
 		err := w.declare()
@@ -37,7 +38,8 @@ func TestImportFullDisk(t *testing.T) {
 		if err != nil || d.Import != before.Import {
 			t.Errorf("%+v, %v", d, err)
 		}
-		if in, _, unread := w.Records(plan(d), d.Records, false); unread != nil || in.Records.Len() != 1000 {
+		if in, _, unread := w.Records(plan(d), d.Records, false); unread != nil ||
+			in.Records.Len() != 1000 {
 			t.Errorf("a study gets %d records, %v", in.Records.Len(), unread)
 		}
 	}

@@ -27,7 +27,8 @@ func (s Sources) seenFile(d Declaration) string {
 // importName with an empty digest is the prefix of all imports of a source, because an escaped name
 // has no comma.
 func importName(source, digest string) string {
-	return strings.ReplaceAll(url.PathEscape(source), ",", "%2C") + "," + digest[:min(16, len(digest))]
+	return strings.ReplaceAll(url.PathEscape(source), ",", "%2C") + "," +
+		digest[:min(16, len(digest))]
 }
 
 // seen reads the Seen of an import. No study depends on it. If the file is lost, a note says so.
@@ -78,7 +79,8 @@ func (s Sources) newImport(name string) (*newImport, error) {
 		unlock()
 		return nil, err
 	}
-	return &newImport{sorter: newSorter(own.Coding(), s.Key, dir), sources: s, folder: dir, unlock: unlock}, nil
+	return &newImport{sorter: newSorter(own.Coding(), s.Key, dir), sources: s, folder: dir,
+		unlock: unlock}, nil
 }
 
 func (n *newImport) table() string { return filepath.Join(n.folder, "table") }

@@ -24,7 +24,9 @@ import (
 func visits(n int, seed uint64) []string {
 	rng, out := rand.New(rand.NewPCG(seed, 0)), make([]string, n)
 	for i := range out {
-		out[i] = fmt.Sprintf("%s,%s,%s", []string{"", "x", fmt.Sprint(rng.IntN(120))}[min(rng.IntN(8), 2)], []string{"f", "m", "d", ""}[rng.IntN(4)], []string{"yes", "no", "?"}[rng.IntN(3)])
+		out[i] = fmt.Sprintf("%s,%s,%s",
+			[]string{"", "x", fmt.Sprint(rng.IntN(120))}[min(rng.IntN(8), 2)], []string{"f", "m",
+				"d", ""}[rng.IntN(4)], []string{"yes", "no", "?"}[rng.IntN(3)])
 	}
 	return out
 }
@@ -38,7 +40,8 @@ var all = func() Expected {
 const visitsHeader = "age,sex,ill\n"
 
 func plan(d Declaration) study.Plan {
-	return study.Plan{Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Delta: 1e-6, Schema: d.Schema}
+	return study.Plan{Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Delta: 1e-6,
+		Schema: d.Schema}
 }
 
 // TestImportsAreEqual: the same records in any order make the same table, byte for byte, sorted in
@@ -64,7 +67,8 @@ func TestImportsAreEqual(t *testing.T) {
 	if d.Found != 9000 || d.Records != 9000 {
 		t.Errorf("%d of %d records are declared", d.Records, d.Found)
 	}
-	if names, err := os.ReadDir(w.Imports); err != nil || len(names) != 3 { // table, Seen file, lock
+	// table, Seen file, lock
+	if names, err := os.ReadDir(w.Imports); err != nil || len(names) != 3 {
 		t.Errorf("the folder of imports holds %v, %v", names, err)
 	}
 	for i := range lines {
@@ -82,8 +86,8 @@ func TestImportsAreEqual(t *testing.T) {
 	}
 }
 
-// TestBlocks: the blocks together are all records, also under a condition; a smaller number gives the
-// first records, a larger one fills up with empty records.
+// TestBlocks: the blocks together are all records, also under a condition; a smaller number gives
+// the first records, a larger one fills up with empty records.
 func TestBlocks(t *testing.T) {
 	w := newWard(t)
 	w.say(func(s *Source) { s.Expected = all })
@@ -97,7 +101,8 @@ func TestBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		whole, err := h.All()
-		if err != nil || whole.Len() != 9000 || (where != "") != slices.Contains(whole.Outside, true) {
+		if err != nil || whole.Len() != 9000 ||
+			(where != "") != slices.Contains(whole.Outside, true) {
 			t.Fatalf("%q: %d records, %v", where, whole.Len(), err)
 		}
 		for _, n := range []int{9000, 8999, 4096, 1, 0, 9500} {
@@ -172,8 +177,8 @@ func TestCutOfBlocks(t *testing.T) {
 	}
 }
 
-// TestLineBreaks: line breaks in quoted cells of an unused column lose no record in an import; a file
-// that is written anew is read line by line and loses them.
+// TestLineBreaks: line breaks in quoted cells of an unused column lose no record in an import; a
+// file that is written anew is read line by line and loses them.
 func TestLineBreaks(t *testing.T) {
 	var with, without strings.Builder
 	with.WriteString("age,sex,letter,ill\n")
@@ -227,7 +232,8 @@ func TestImportFaults(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(d, before) || !slices.Equal(files(), want) {
 			t.Errorf("%s: %+v, %v; files %q, want %q", what, d, err, files(), want)
 		}
-		if in, _, unread := w.Records(plan(d), d.Records, false); unread != nil || in.Records.Len() != 1000 {
+		if in, _, unread := w.Records(plan(d), d.Records, false); unread != nil ||
+			in.Records.Len() != 1000 {
 			t.Errorf("%s: a study gets %d records, %v", what, in.Records.Len(), unread)
 		}
 	}
@@ -262,7 +268,8 @@ func TestImportFaults(t *testing.T) {
 		t.Errorf("another import: %q", files())
 	}
 	for _, file := range files() {
-		if info, err := os.Stat(filepath.Join(w.Imports, file)); err != nil || info.Mode().Perm() != 0o600 {
+		if info, err := os.Stat(filepath.Join(w.Imports, file)); err != nil ||
+			info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", file, info.Mode(), err)
 		}
 	}
@@ -320,8 +327,8 @@ func TestDamagedImport(t *testing.T) {
 	}
 }
 
-// TestCodesAreBounded: codes outside the schema's range do not cause a panic; the checksum cannot detect
-// them.
+// TestCodesAreBounded: codes outside the schema's range do not cause a panic; the checksum cannot
+// detect them.
 func TestCodesAreBounded(t *testing.T) {
 	s, err := dataset.ParseSchema(strings.NewReader(wardSchema))
 	if err != nil {
@@ -341,8 +348,8 @@ func TestCodesAreBounded(t *testing.T) {
 	}
 }
 
-// TestDailyIsCutByContent: of a file that is written anew, n records are chosen by content, in any order
-// of the file, also for a study that reads blocks.
+// TestDailyIsCutByContent: of a file that is written anew, n records are chosen by content, in any
+// order of the file, also for a study that reads blocks.
 func TestDailyIsCutByContent(t *testing.T) {
 	w := newWard(t)
 	w.say(func(s *Source) { s.Redeclare, s.Expected = RedeclareDaily, all })
@@ -391,7 +398,8 @@ func TestImportAnewMeanwhile(t *testing.T) {
 	}
 }
 
-// TestManyEmptyRecords: records without a cell are counted, sorted with the others, and take no memory.
+// TestManyEmptyRecords: records without a cell are counted, sorted with the others, and take no
+// memory.
 func TestManyEmptyRecords(t *testing.T) {
 	old := inMemory
 	defer func() { inMemory = old }()
@@ -423,7 +431,8 @@ func TestManyEmptyRecords(t *testing.T) {
 func TestNamesOfSources(t *testing.T) {
 	w := newWard(t)
 	w.put(visitsHeader + strings.Repeat("30,f,no\n", 500))
-	names := []string{"ward", "unfinished-ward", "unfinished-", "lock", ".", "a,b", "a%2Cb", "ward,"}
+	names := []string{"ward", "unfinished-ward", "unfinished-", "lock", ".", "a,b", "a%2Cb",
+		"ward,"}
 	for _, name := range names {
 		w.Named[name] = w.Named["ward"]
 	}
@@ -443,8 +452,8 @@ func TestNamesOfSources(t *testing.T) {
 	}
 }
 
-// TestForgetCleansUp: forgetting removes the leftovers of a kill between any two files, also for names
-// with odd characters.
+// TestForgetCleansUp: forgetting removes the leftovers of a kill between any two files, also for
+// names with odd characters.
 func TestForgetCleansUp(t *testing.T) {
 	w := newWard(t)
 	w.Imports = filepath.Join(w.Dir, "site [a]*?")
@@ -482,13 +491,15 @@ func TestLostNotes(t *testing.T) {
 	if err := os.Remove(w.seenFile(d)); err != nil {
 		t.Fatal(err)
 	}
-	if in, _, unread := w.Records(plan(d), d.Records, false); unread != nil || in.Records.Y[0] != 0 {
+	if in, _, unread := w.Records(plan(d), d.Records, false); unread != nil ||
+		in.Records.Y[0] != 0 {
 		t.Errorf("a study gets empty records: %v", unread)
 	}
 	if err := os.RemoveAll(w.Imports); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Of(study.Plan{Data: "ward"}); !errors.Is(err, ErrUndeclared) || !strings.Contains(err.Error(), "its import is gone") {
+	if _, err := w.Of(study.Plan{Data: "ward"}); !errors.Is(err, ErrUndeclared) ||
+		!strings.Contains(err.Error(), "its import is gone") {
 		t.Errorf("a source without its import: %v", err)
 	}
 }

@@ -44,7 +44,8 @@ func cdm(t *testing.T, db *sql.DB) {
 	do("CREATE TABLE condition_occurrence (condition_occurrence_id integer PRIMARY KEY, person_id integer NOT NULL, condition_concept_id integer NOT NULL)")
 	do("CREATE TABLE death (person_id integer PRIMARY KEY)")
 	for i := range 200 {
-		do(fmt.Sprintf("INSERT INTO person VALUES (%d, %d, %d)", i, []int{8507, 8532, 0}[i%3], 1930+i%60))
+		do(fmt.Sprintf("INSERT INTO person VALUES (%d, %d, %d)", i, []int{8507, 8532, 0}[i%3],
+			1930+i%60))
 		for j := range i % 3 { // creatinine .8, or .8 and 1.3; other tests too
 			do(fmt.Sprintf("INSERT INTO measurement VALUES (%d, %d, 3016723, %g)", 10*i+j, i, []float64{0.8, 1.3}[j]))
 			do(fmt.Sprintf("INSERT INTO measurement VALUES (%d, %d, 3013682, 99)", 10*i+5+j, i))
@@ -75,21 +76,25 @@ func TestOMOP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Columns: age, sex=F, sex=M, sex=other, creatinine, creatinine?, diabetes=no, =yes, =other.
+		// Columns: age, sex=F, sex=M, sex=other, creatinine, creatinine?, diabetes=no, =yes,
+		// =other.
 		got, want := map[string]int{}, map[string]int{}
 		for i := range records.Len() {
 			x := records.X.RawRowView(i)
-			got[fmt.Sprintf("%.4f %v %v %.3f %v %v %d", x[0], x[1], x[2], x[4], x[5], x[7], records.Y[i])]++
+			got[fmt.Sprintf("%.4f %v %v %.3f %v %v %d", x[0], x[1], x[2], x[4], x[5], x[7],
+				records.Y[i])]++
 		}
 		for i := range 200 {
-			sex, creatinine, none := [][2]int{{0, 1}, {1, 0}, {0, 0}}[i%3], []float64{0.5, 0.08, 0.13}[i%3], []int{1, 0, 0}[i%3]
+			sex, creatinine, none := [][2]int{{0, 1}, {1, 0}, {0, 0}}[i%3], []float64{0.5, 0.08,
+				0.13}[i%3], []int{1, 0, 0}[i%3]
 			is := func(yes bool) int {
 				if yes {
 					return 1
 				}
 				return 0
 			}
-			want[fmt.Sprintf("%.4f %v %v %.3f %v %v %d", float64(94-i%60)/110, sex[0], sex[1], creatinine, none, is(i%4 == 0), is(i%5 == 0))]++
+			want[fmt.Sprintf("%.4f %v %v %.3f %v %v %d", float64(94-i%60)/110, sex[0], sex[1],
+				creatinine, none, is(i%4 == 0), is(i%5 == 0))]++
 		}
 		for k, n := range want {
 			if got[k] != n {
@@ -115,7 +120,8 @@ func TestOMOP(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		server := testserver.Postgres(t)
 		cdm(t, server.DB)
-		if _, err := server.DB.Exec("GRANT SELECT ON ALL TABLES IN SCHEMA public TO " + testserver.Name); err != nil {
+		if _, err := server.DB.Exec("GRANT SELECT ON ALL TABLES IN SCHEMA public TO " +
+			testserver.Name); err != nil {
 			t.Fatal(err)
 		}
 		check(t, database.Postgres, server.DSN)

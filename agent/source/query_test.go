@@ -37,7 +37,8 @@ func fill(t *testing.T, db *sql.DB, table *dataset.Table, mark func(int) string)
 	t.Helper()
 	columns := table.Columns()
 	quoted := strings.Join(columns, ", ")
-	if _, err := db.Exec("CREATE TABLE visits (" + strings.Join(columns, " varchar(60), ") + " varchar(60))"); err != nil {
+	if _, err := db.Exec("CREATE TABLE visits (" + strings.Join(columns, " varchar(60), ") +
+		" varchar(60))"); err != nil {
 		t.Fatal(err)
 	}
 	tx, err := db.Begin()
@@ -75,12 +76,16 @@ func askedOf(t *testing.T, driver, dsn, schema, text string) Sources {
 		}
 	}
 	q := database.Query{Driver: driver, DSNFile: filepath.Join(dir, "dsn"), SQL: text}
-	return Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("key"), Now: time.Now,
+	return Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("key"),
+		Now:   time.Now,
 		Named: map[string]Source{"ward": {Query: q, Schema: filepath.Join(dir, "schema.yaml")}}}
 }
 
 func declare(s Sources, how How) (Report, error) {
-	return s.Declare(context.Background(), "ward", how, func(d *Declaration) error { d.By = "tester"; return nil })
+	return s.Declare(context.Background(), "ward", how, func(d *Declaration) error {
+		d.By = "tester"
+		return nil
+	})
 }
 
 // imported is the table of a source's import, without its temporary name.
@@ -93,8 +98,8 @@ func imported(t *testing.T, s Sources, r Report) string {
 	return string(b)
 }
 
-// TestQueriesAreFiles: the same records from CSV, Parquet, SQLite, PostgreSQL and MariaDB, under one
-// schema, give equal imports, byte for byte.
+// TestQueriesAreFiles: the same records from CSV, Parquet, SQLite, PostgreSQL and MariaDB, under
+// one schema, give equal imports, byte for byte.
 func TestQueriesAreFiles(t *testing.T) {
 	table, schema := hospital(t)
 	w := newWard(t)
@@ -125,16 +130,20 @@ func TestQueriesAreFiles(t *testing.T) {
 		if imported(t, s, r) != want {
 			t.Error("another import than that of the file")
 		}
-		if d := r.Declared; d.Found != table.Rows() || d.Query.Driver != driver || len(d.Vouched) != len(d.Schema.AllColumns()) || !strings.Contains(d.From(), d.Digest[:16]) {
+		if d := r.Declared; d.Found != table.Rows() || d.Query.Driver != driver ||
+			len(d.Vouched) != len(d.Schema.AllColumns()) ||
+			!strings.Contains(d.From(), d.Digest[:16]) {
 			t.Errorf("declared %+v", d)
 		}
-		if c := s.Check(t.Context(), "ward"); c.Problem != "" || c.Changed || c.Found != table.Rows() {
+		if c := s.Check(t.Context(), "ward"); c.Problem != "" || c.Changed ||
+			c.Found != table.Rows() {
 			t.Errorf("check says %+v", c)
 		}
 		other := s.Named["ward"]
 		other.Query.SQL += " WHERE 1 = 1"
 		s.Named["ward"] = other
-		if _, err := s.declaration("ward"); !errors.Is(err, ErrUndeclared) || !strings.Contains(err.Error(), "another query") {
+		if _, err := s.declaration("ward"); !errors.Is(err, ErrUndeclared) ||
+			!strings.Contains(err.Error(), "another query") {
 			t.Errorf("another query holds as declared: %v", err)
 		}
 		return s
@@ -166,14 +175,16 @@ func TestQueriesAreFiles(t *testing.T) {
 		if _, err := declare(s, How{Vouch: true}); err == nil {
 			t.Error("a database that is gone is imported")
 		}
-		if after, err := fs.Glob(os.DirFS(s.Imports), "*"); err != nil || !slices.Equal(before, after) {
+		if after, err := fs.Glob(os.DirFS(s.Imports), "*"); err != nil ||
+			!slices.Equal(before, after) {
 			t.Errorf("imports %q, before %q", after, before)
 		}
 	})
 	t.Run("mariadb", func(t *testing.T) {
 		server := testserver.MariaDB(t)
 		fill(t, server.DB, table, func(int) string { return "?" })
-		if _, err := server.DB.Exec("GRANT SELECT ON visits TO '" + testserver.Name + "'@'localhost'"); err != nil {
+		if _, err := server.DB.Exec("GRANT SELECT ON visits TO '" + testserver.Name +
+			"'@'localhost'"); err != nil {
 			t.Fatal(err)
 		}
 		check(t, database.MySQL, server.DSN)

@@ -137,7 +137,8 @@ var errOther = errors.New("its columns are not those that were declared: put the
 // take maps and encodes all rows, and passes each encoded record to keep. From time to time it
 // calls progress with the number of records so far; an error from progress stops the reading.
 // Without a person who waits, progress is nil.
-func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
+func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapping.Mapping,
+	own dataset.Schema, key []byte, keep func([]byte) error) error {
 	r.columns = in.Columns()
 	var err error
 	if r.bound, err = m.Bind(r.columns, own); err != nil {
@@ -152,7 +153,8 @@ func (r *reading) take(progress func(records int) error, in dataset.Rows, m mapp
 	if err != nil {
 		return err
 	}
-	c := &codedRows{Rows: rows, progress: progress, coder: coder, record: make([]byte, coding.Width()), keep: keep}
+	c := &codedRows{Rows: rows, progress: progress, coder: coder,
+		record: make([]byte, coding.Width()), keep: keep}
 	sample := dataset.Lines{}
 	if progress != nil { // a person reads this advice
 		sample, err = dataset.Collect(dataset.First(c, mapping.Advised))
@@ -215,7 +217,8 @@ func (c *codedRows) Next() ([]string, bool, error) {
 type Progress func(records int, read, size int64)
 
 // survey reads a source for a person's import. Its errors are for the person on this machine.
-func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mapping, key []byte, keep func([]byte) error, progress Progress) (r reading, err error) {
+func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mapping, key []byte,
+	keep func([]byte) error, progress Progress) (r reading, err error) {
 	take := func(rows dataset.Rows, read func() (n, size int64)) error {
 		every := func(records int) error {
 			if progress != nil {
@@ -403,12 +406,14 @@ func (e Expected) problems(r Seen, own dataset.Schema) []string {
 		ofColumn = max(usualColumn, *e.Unreadable)
 	}
 	for _, name := range slices.Sorted(maps.Keys(column)) {
-		if share := Fraction(float64(column[name]) / float64(records)); share > ofColumn && len(out) == 0 {
+		if share := Fraction(float64(column[name]) / float64(records)); share > ofColumn &&
+			len(out) == 0 {
 			out = append(out, fmt.Sprintf("%v of the cells of %s cannot be read as what the schema says: look at the remarks; a mapping may be missing, or write unreadable: 100%% in the source's entry if that is as it should be", share, name))
 		}
 	}
 	for _, f := range own.Features {
-		names, _ := dataset.ExpandNames(append(f.Columns, f.Column)) // no error: the schema was checked
+		// no error: the schema was checked
+		names, _ := dataset.ExpandNames(append(f.Columns, f.Column))
 		for _, name := range names {
 			say(clamped[name], max(records-none[name], 1), e.Clamped, usualClamped,
 				"%[1]v of the numbers of %[3]s are outside its bounds %[4]g to %[5]g, "+

@@ -43,7 +43,10 @@ func export(t *testing.T, clean string) string {
 		if _, err := fmt.Sscan(cells[0], &age); err == nil {
 			born = fmt.Sprintf("01.%02d.%d", 1+i%12, 2024-age)
 		}
-		fmt.Fprintf(&out, "%d;%s;%s;%s\n", i, born, map[string]string{"f": "weiblich", "m": "männlich"}[cells[1]], map[string]string{"yes": "krank", "no": "gesund"}[cells[2]])
+		fmt.Fprintf(&out, "%d;%s;%s;%s\n", i, born,
+			map[string]string{"f": "weiblich",
+				"m": "männlich"}[cells[1]], map[string]string{"yes": "krank",
+				"no": "gesund"}[cells[2]])
 	}
 	latin, err := charmap.ISO8859_1.NewEncoder().String(out.String())
 	if err != nil {
@@ -52,8 +55,8 @@ func export(t *testing.T, clean string) string {
 	return latin
 }
 
-// TestMappedSource: a site's own export, under a mapping, gives the records of a clean file, and the
-// declaration says so.
+// TestMappedSource: a site's own export, under a mapping, gives the records of a clean file, and
+// the declaration says so.
 func TestMappedSource(t *testing.T) {
 	clean := "age,sex,ill\n" + strings.Repeat("30,f,no\n71,m,yes\n,f,yes\n", 20)
 	w := newWard(t)
@@ -71,7 +74,8 @@ func TestMappedSource(t *testing.T) {
 	if err := os.WriteFile(file, []byte(wardMapping), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, m := range map[string]MappingSource{"inline": {Inline: german}, "file": {File: file}} {
+	for name, m := range map[string]MappingSource{"inline": {Inline: german},
+		"file": {File: file}} {
 		w.put(clean)
 		w.say(func(s *Source) { s.Mapping = MappingSource{} })
 		if err := w.declare(); err != nil {
@@ -111,7 +115,8 @@ func TestMappedSource(t *testing.T) {
 func TestFilesAsTheyAre(t *testing.T) {
 	var rows [][]string
 	for i := range 90 {
-		rows = append(rows, [][]string{{"30", "f", "no"}, {"71", "m", "yes"}, {"", "f", "yes"}}[i%3])
+		rows = append(rows, [][]string{{"30", "f", "no"}, {"71", "m", "yes"},
+			{"", "f", "yes"}}[i%3])
 	}
 	table, err := dataset.NewTable([]string{"age", "sex", "ill"}, rows)
 	if err != nil {
@@ -129,11 +134,13 @@ func TestFilesAsTheyAre(t *testing.T) {
 		if d.Import != want || d.Import == "" {
 			t.Errorf("%s: another import than that of text", name)
 		}
-		p := study.Plan{Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Delta: 1e-6, Schema: d.Schema}
+		p := study.Plan{Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Delta: 1e-6,
+			Schema: d.Schema}
 		before, _, _ := w.Records(p, d.Records, false)
 		w.put("something else")
 		after, odd, unread := w.Records(p, d.Records, false)
-		if !reflect.DeepEqual(before, after) || len(odd) > 0 || unread != nil || before.Records.Len() != d.Records {
+		if !reflect.DeepEqual(before, after) || len(odd) > 0 || unread != nil ||
+			before.Records.Len() != d.Records {
 			t.Errorf("%s: other records once the file changed: %q, %v", name, odd, unread)
 		}
 		if r := w.Check(t.Context(), "ward"); !r.Changed || r.Problem != "" {
@@ -142,8 +149,8 @@ func TestFilesAsTheyAre(t *testing.T) {
 	}
 }
 
-// stepTime is the time of a step on this machine in nanoseconds: the least of some tries, which leaves
-// out other work.
+// stepTime is the time of a step on this machine in nanoseconds: the least of some tries, which
+// leaves out other work.
 func stepTime() float64 {
 	least := math.Inf(1)
 	for range 5 {
@@ -154,8 +161,8 @@ func stepTime() float64 {
 	return least
 }
 
-// TestExpressionsBoundTime: the costliest allowed expressions on the costliest cells take at most the
-// steps counted for them.
+// TestExpressionsBoundTime: the costliest allowed expressions on the costliest cells take at most
+// the steps counted for them.
 func TestExpressionsBoundTime(t *testing.T) {
 	for name, expression := range map[string]string{
 		"copies":       strings.Repeat("sex + ", 90) + "sex",
@@ -177,7 +184,8 @@ func TestExpressionsBoundTime(t *testing.T) {
 		const records = 300
 		text := "age,sex,ill\n" + strings.Repeat("30,"+strings.Repeat("aÄ", 85)+",no\n", records)
 		least, cells, given, step := time.Hour, 0.0, time.Duration(0), stepTime()
-		for tries := 0; tries < 5 || least > given && tries < 200; tries++ { // other work on the machine only adds
+		// other work on the machine only adds
+		for tries := 0; tries < 5 || least > given && tries < 200; tries++ {
 			start := time.Now()
 			rows, err := dataset.NewLines(strings.NewReader(text), dataset.Format{})
 			if err != nil {
@@ -200,13 +208,14 @@ func TestExpressionsBoundTime(t *testing.T) {
 	}
 }
 
-// TestCellsBoundTime: reading an import, or text that is written anew, takes at most the steps that a
-// window counts, of which it then gives several times as many. The least of some tries leaves out other
-// work.
+// TestCellsBoundTime: reading an import, or text that is written anew, takes at most the steps that
+// a window counts, of which it then gives several times as many. The least of some tries leaves out
+// other work.
 func TestCellsBoundTime(t *testing.T) {
 	var rows [][]string
 	for i := range 4000 {
-		rows = append(rows, []string{fmt.Sprint(20 + i%70), []string{"f", "m"}[i%2], []string{"yes", "no"}[i/7%2]})
+		rows = append(rows, []string{fmt.Sprint(20 + i%70), []string{"f", "m"}[i%2],
+			[]string{"yes", "no"}[i/7%2]})
 	}
 	table, err := dataset.NewTable([]string{"age", "sex", "ill"}, rows)
 	if err != nil {
@@ -236,7 +245,8 @@ func TestCellsBoundTime(t *testing.T) {
 		}
 		given := time.Duration(study.CellSteps * d.Cells() * float64(d.Records) * step)
 		least := time.Hour
-		for tries := 0; tries < 5 || least > given && tries < 200; tries++ { // other work on the machine only adds
+		// other work on the machine only adds
+		for tries := 0; tries < 5 || least > given && tries < 200; tries++ {
 			start := time.Now()
 			if err := read(); err != nil {
 				t.Fatal(err)
@@ -245,7 +255,8 @@ func TestCellsBoundTime(t *testing.T) {
 		}
 		t.Logf("%s: %v, given %v", name, least, given)
 		if least > given {
-			t.Errorf("%s: reading %d records takes %v, %v are counted", name, d.Records, least, given)
+			t.Errorf("%s: reading %d records takes %v, %v are counted", name, d.Records, least,
+				given)
 		}
 	}
 }

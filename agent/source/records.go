@@ -55,7 +55,8 @@ func (h *Held) All() (*dataset.Records, error) {
 	if t.head.Rows == 0 {
 		return none(h.plan), nil
 	}
-	all := &dataset.Records{X: mat.NewDense(t.head.Rows, s.Dim(), nil), Y: make([]int, 0, t.head.Rows)}
+	all := &dataset.Records{X: mat.NewDense(t.head.Rows, s.Dim(), nil),
+		Y: make([]int, 0, t.head.Rows)}
 	for i := range t.head.blocks() {
 		b, err := t.block(i)
 		if err != nil {
@@ -69,7 +70,8 @@ func (h *Held) All() (*dataset.Records, error) {
 			copy(all.X.RawRowView(len(all.Y)+row), r.X.RawRowView(row))
 		}
 		all.Y = append(all.Y, r.Y...)
-		all.Party, all.Patient, all.Outside = append(all.Party, r.Party...), append(all.Patient, r.Patient...), append(all.Outside, r.Outside...)
+		all.Party, all.Patient, all.Outside = append(all.Party, r.Party...), append(all.Patient,
+			r.Patient...), append(all.Outside, r.Outside...)
 	}
 	return all, nil
 }

@@ -75,20 +75,23 @@ func (r Report) WriteText(w io.Writer) error {
 	t.Add("source", "%s, %s", r.Source, r.File)
 	switch {
 	case r.Declared != nil:
-		t.Add("declared", "%s for every study%s%s", textpage.Count(r.Declared.Records, "record"), leftOut(*r.Declared), declaredBy(*r.Declared))
+		t.Add("declared", "%s for every study%s%s", textpage.Count(r.Declared.Records, "record"),
+			leftOut(*r.Declared), declaredBy(*r.Declared))
 		t.Add("claims", "%s", r.Declared.Claims())
 	default:
 		t.Add("waits", "%s", r.Waits)
 	}
 	if r.Read {
-		t.Add("found", "%s: %s, %s", r.Form, textpage.Count(r.Found, "record"), textpage.Count(len(r.Columns), "column"))
+		t.Add("found", "%s: %s, %s", r.Form, textpage.Count(r.Found, "record"),
+			textpage.Count(len(r.Columns), "column"))
 		t.Add("columns", "%s", strings.Join(r.Columns, ", "))
 	}
 	for _, m := range r.Remarks {
 		t.Add("", "%s", m)
 	}
 	if t0 := r.Taken; t0 != nil {
-		t.Add("taken", "on %s: %s (file %s)", t0.Day, textpage.Count(t0.Records, "record"), t0.Digest[:min(16, len(t0.Digest))])
+		t.Add("taken", "on %s: %s (file %s)", t0.Day, textpage.Count(t0.Records, "record"),
+			t0.Digest[:min(16, len(t0.Digest))])
 		for _, p := range t0.Problems {
 			t.Add("", "%s", p)
 		}

@@ -56,7 +56,8 @@ func wideStudies(t *testing.T, schema dataset.Schema, records int) (all []study.
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := evaluate.Coefficients{Coefficients: map[string]float64{"n0": .002, "t1=b": .5}}.Model(schema)
+	model, err := evaluate.Coefficients{Coefficients: map[string]float64{"n0": .002,
+		"t1=b": .5}}.Model(schema)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,8 @@ func wideStudies(t *testing.T, schema dataset.Schema, records int) (all []study.
 	for _, of := range []study.Proposal{
 		{Kind: "classify", Mechanism: "cross"}, {Kind: "describe"}, {Kind: "evaluate", KindTerms: terms}, {Kind: "reweigh"}, {Kind: "classify", Mechanism: "means"},
 	} {
-		of.Name, of.Data, of.Unit, of.Epsilon, of.Records, of.Roster, of.Minimum = "wide", "ward", privacy.Record, 1, records, []study.PartyID{"a", "b"}, 2
+		of.Name, of.Data, of.Unit, of.Epsilon, of.Records, of.Roster, of.Minimum = "wide", "ward",
+			privacy.Record, 1, records, []study.PartyID{"a", "b"}, 2
 		if of.Mechanism == "means" {
 			of.Unit = privacy.Party
 		}
@@ -85,9 +87,9 @@ func wideStudies(t *testing.T, schema dataset.Schema, records int) (all []study.
 	return all
 }
 
-// TestSize imports many rows of thirty columns, reads them back in blocks, and makes the contributions
-// that take blocks, from CSV and from Parquet, in little memory. CAUCUS_ROWS sets the number of rows:
-// 20000000 took 307 MB of heap, 446 MB of memory in all.
+// TestSize imports many rows of thirty columns, reads them back in blocks, and makes the
+// contributions that take blocks, from CSV and from Parquet, in little memory. CAUCUS_ROWS sets the
+// number of rows: 20000000 took 307 MB of heap, 446 MB of memory in all.
 func TestSize(t *testing.T) {
 	rows := testlevel.N(t, 20_000, 500_000)
 	if text := os.Getenv("CAUCUS_ROWS"); text != "" {
@@ -124,9 +126,12 @@ func TestSize(t *testing.T) {
 				}
 			}
 		}()
-		s := Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("key"), Named: map[string]Source{"ward": {File: file, Schema: schema}}, Now: time.Now}
+		s := Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("key"),
+			Named: map[string]Source{"ward": {File: file, Schema: schema}}, Now: time.Now}
 		start := time.Now()
-		r, err := s.Declare(context.Background(), "ward", How{}, func(d *Declaration) error { return nil })
+		r, err := s.Declare(context.Background(), "ward", How{}, func(d *Declaration) error {
+			return nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,12 +161,14 @@ func TestSize(t *testing.T) {
 			if _, err := task.Contribute(in); err != nil {
 				t.Fatal(err)
 			}
-			made = append(made, fmt.Sprintf("%s by %s %.1f s", p.Kind, p.Mechanism, time.Since(start).Seconds()))
+			made = append(made, fmt.Sprintf("%s by %s %.1f s", p.Kind, p.Mechanism,
+				time.Since(start).Seconds()))
 		}
 		close(done)
 		<-watched
 		t.Logf("%s: %d rows: imported in %.1f s (%.0f a second), read in %.1f s (%.0f a second); heap %d MB at most", form, rows,
-			took.Seconds(), float64(rows)/took.Seconds(), read.Seconds(), float64(n)/read.Seconds(), most>>20)
+			took.Seconds(), float64(rows)/took.Seconds(), read.Seconds(), float64(n)/read.Seconds(),
+			most>>20)
 		t.Logf("%s: contributions: %s", form, strings.Join(made, ", "))
 		if n != r.Declared.Records || r.Found != rows || most > 500<<20 {
 			t.Errorf("%s: %d of %d records, %d MB", form, n, r.Found, most>>20)

@@ -108,7 +108,8 @@ func (s Source) queries() bool { return s.Query != database.Query{} }
 
 // Below makes a source's relative paths relative to a folder.
 func (s Source) Below(folder string) Source {
-	s.File, s.Schema, s.Mapping.File = yamlfile.Below(folder, s.File), yamlfile.Below(folder, s.Schema), yamlfile.Below(folder, s.Mapping.File)
+	s.File, s.Schema, s.Mapping.File = yamlfile.Below(folder, s.File), yamlfile.Below(folder,
+		s.Schema), yamlfile.Below(folder, s.Mapping.File)
 	s.Query = s.Query.Below(folder)
 	return s
 }
@@ -187,7 +188,8 @@ const (
 )
 
 func (e Expected) validate() error {
-	if len(e.Records) != 0 && (len(e.Records) != 2 || e.Records[0] < 0 || e.Records[1] < e.Records[0]) {
+	if len(e.Records) != 0 && (len(e.Records) != 2 || e.Records[0] < 0 ||
+		e.Records[1] < e.Records[0]) {
 		return fmt.Errorf("records: write the fewest and the most, such as [1000, 100000]")
 	}
 	return nil

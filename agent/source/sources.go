@@ -52,7 +52,8 @@ func (s Sources) Of(p study.Plan) (Declaration, error) {
 func (s Sources) declaration(name string) (d Declaration, err error) {
 	again := "caucus agent source declare " + name
 	fail := func(format string, args ...any) (Declaration, error) {
-		return Declaration{}, fmt.Errorf("%w: source %s: %s: %s", ErrUndeclared, name, fmt.Sprintf(format, args...), again)
+		return Declaration{}, fmt.Errorf("%w: source %s: %s: %s", ErrUndeclared, name,
+			fmt.Sprintf(format, args...), again)
 	}
 	b, err := os.ReadFile(s.declarationFile(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +88,8 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 		return fail("the configuration has another query than was declared on %s", d.At.Format(time.DateOnly))
 	case d.Import != "" && !exists(s.importFile(d)):
 		return fail("its import is gone, as after a restored backup")
-	case len(own.Within(d.Schema)) > 0 || len(d.Schema.Within(own)) > 0 || !reflect.DeepEqual(own.Format(), d.Schema.Format()):
+	case len(own.Within(d.Schema)) > 0 || len(d.Schema.Within(own)) > 0 ||
+		!reflect.DeepEqual(own.Format(), d.Schema.Format()):
 		return fail("its schema is not what was declared on %s", d.At.Format(time.DateOnly))
 	case source.Redeclare != d.Redeclare:
 		return fail("redeclare is not what was declared on %s", d.At.Format(time.DateOnly))
@@ -145,7 +147,8 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 	} else if now, err := open(d.File, func(*hashed, int64) error { return nil }); err == nil {
 		digest = now
 	}
-	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, d.form(), h.Seen.Records, d.Columns, h.Remarks()
+	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, d.form(), h.Seen.Records, d.Columns,
+		h.Remarks()
 	if q := d.Query; q != nil && q.Zone == "" && q.Driver != database.SQLite {
 		r.Remarks = append(r.Remarks, "imported when sessions were in UTC: if a date hangs on "+
 			"the time zone, declare the source again")
@@ -158,7 +161,8 @@ func discard([]byte) error { return nil }
 
 // survey reads a source for a declaration, passes its encoded records to keep, and completes the
 // report.
-func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([]byte) error, progress Progress) (Declaration, error) {
+func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([]byte) error,
+	progress Progress) (Declaration, error) {
 	source := s.Named[name]
 	own, err := ReadSchema(source.Schema)
 	if err != nil {
@@ -175,7 +179,8 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	if n := read.Records; n > 0 && read.Malformed == n {
 		return Declaration{}, fmt.Errorf("%s: none of its %d lines is a row of %d cells: check delimiter and quotes", source.File, n, len(read.columns))
 	}
-	r.Read, r.Found, r.Columns, r.Remarks, r.seen = true, read.Records, read.columns, read.Remarks(), read.Seen
+	r.Read, r.Found, r.Columns, r.Remarks, r.seen = true, read.Records, read.columns,
+		read.Remarks(), read.Seen
 	d := Declaration{
 		Vouched: read.bound.Derived, Redeclare: source.Redeclare,
 		Source: name, File: source.File, Digest: read.digest, Form: read.form,
@@ -211,8 +216,11 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 //
 // The declaration is stored after the person agreed (How.Ask), and after sign wrote who declared it
 // and when.
-func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*Declaration) error) (Report, error) {
-	fail := func(r Report, err error) (Report, error) { return r, fmt.Errorf("declare source %s: %w", name, err) }
+func (s Sources) Declare(ctx context.Context, name string, how How,
+	sign func(*Declaration) error) (Report, error) {
+	fail := func(r Report, err error) (Report, error) {
+		return r, fmt.Errorf("declare source %s: %w", name, err)
+	}
 	if _, err := s.Find(name); err != nil {
 		return fail(Report{}, err)
 	}
@@ -276,7 +284,8 @@ func (s Sources) keep(d Declaration, into *newImport) error {
 		_ = s.forgetImports(d.Source, old.Import) // restore the state before the call
 		return err
 	}
-	_ = s.forgetImports(d.Source, d.Import) // a table that an agent still reads is removed by the next import
+	// a table that an agent still reads is removed by the next import
+	_ = s.forgetImports(d.Source, d.Import)
 	return nil
 }
 
@@ -340,7 +349,8 @@ func (s Sources) takenFile(name string) string {
 // records and its schema (dataset.Coding).
 //
 // TestTurnedToGarbage would catch a violation.
-func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd []string, unread error) {
+func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd []string,
+	unread error) {
 	in, d, h, err := s.Exact(p, n, blocks)
 	if errors.Is(err, fs.ErrNotExist) { // a person has just imported the source again
 		in, d, h, err = s.Exact(p, n, blocks)
@@ -350,14 +360,16 @@ func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd
 	}
 	if d.Redeclare == RedeclareDaily {
 		odd = s.Problems(d, h.Seen)
-		_ = s.noteDay(d, Taken{Digest: h.digest, Records: h.Seen.Records, Problems: odd}) // a failed write is not reported
+		// a failed write is not reported
+		_ = s.noteDay(d, Taken{Digest: h.digest, Records: h.Seen.Records, Problems: odd})
 	}
 	return in, odd, nil
 }
 
 // Exact returns exactly the n records that a study gets, with their declaration and what was
 // noticed when they were read. All are for the site only. It stores no notes.
-func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Declaration, h *Held, err error) {
+func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Declaration, h *Held,
+	err error) {
 	in = study.NewInputs(nil, s.Key)
 	d, err = s.Of(p)
 	if err == nil { // the declaration is the same as when the study was decided

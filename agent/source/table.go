@@ -76,7 +76,8 @@ type sorter struct {
 var inMemory = 64 << 20
 
 func newSorter(c *dataset.Coding, key []byte, folder string) *sorter {
-	return &sorter{coding: c, folder: folder, mac: hmac.New(sha256.New, append([]byte("order\x00"), key...)), empty: c.Empty()}
+	return &sorter{coding: c, folder: folder,
+		mac: hmac.New(sha256.New, append([]byte("order\x00"), key...)), empty: c.Empty()}
 }
 
 func (s *sorter) entry() int { return orderSize + s.coding.Width() }
@@ -115,7 +116,8 @@ func (s *sorter) put(parts ...[]byte) error {
 
 func (s *sorter) spill() error {
 	for i := range 1 << 8 {
-		file, err := os.OpenFile(filepath.Join(s.folder, fmt.Sprintf("%02x", i)), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		file, err := os.OpenFile(filepath.Join(s.folder, fmt.Sprintf("%02x", i)),
+			os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 		if err != nil {
 			return err
 		}
@@ -176,7 +178,9 @@ func (s *sorter) each(entries []byte, each func(record []byte) error) error {
 	for i := range at {
 		at[i] = i * size
 	}
-	slices.SortFunc(at, func(i, j int) int { return bytes.Compare(entries[i:i+size], entries[j:j+size]) })
+	slices.SortFunc(at, func(i, j int) int {
+		return bytes.Compare(entries[i:i+size], entries[j:j+size])
+	})
 	for _, i := range at {
 		record, times := entries[i+orderSize:i+size], 1
 		if bytes.Equal(record, s.empty) {
@@ -254,11 +258,14 @@ func openTable(path string, c *dataset.Coding) (table, error) {
 		err = json.Unmarshal(line, &t.head)
 	}
 	info, errStat := file.Stat()
-	if cmp.Or(err, errStat) != nil || t.head.Version != tableVersion || t.head.Rows < 0 || !slices.Equal(t.head.Widths, c.Columns()) ||
+	if cmp.Or(err, errStat) != nil || t.head.Version != tableVersion || t.head.Rows < 0 ||
+		!slices.Equal(t.head.Widths, c.Columns()) ||
 		info.Size() != int64(len(line))+t.head.offset(t.head.blocks()) {
 		return table{}, errors.Join(errTable, file.Close())
 	}
-	t.block = func(i int) (dataset.CodedBlock, error) { return t.head.read(file, int64(len(line)), i) }
+	t.block = func(i int) (dataset.CodedBlock, error) {
+		return t.head.read(file, int64(len(line)), i)
+	}
 	return t, nil
 }
 
@@ -302,7 +309,10 @@ func (m *memory) add(record []byte) error {
 }
 
 func (m *memory) table() table {
-	t := table{coding: m.coding, head: tableHead{tableVersion, m.all.Rows, m.coding.Columns()}, close: func() error { return nil }}
+	t := table{coding: m.coding, head: tableHead{tableVersion, m.all.Rows, m.coding.Columns()},
+		close: func() error {
+			return nil
+		}}
 	t.block = func(i int) (dataset.CodedBlock, error) {
 		return m.coding.Slice(m.all, i*blockRows, min((i+1)*blockRows, m.all.Rows)), nil
 	}

@@ -36,7 +36,9 @@ type ward struct {
 func newWard(t *testing.T) ward {
 	t.Helper()
 	dir := t.TempDir()
-	w := ward{Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("key"), Named: map[string]Source{"ward": {File: filepath.Join(dir, "ward.csv"), Schema: filepath.Join(dir, "ward.yaml")}}, Now: time.Now}, t}
+	w := ward{Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("key"),
+		Named: map[string]Source{"ward": {File: filepath.Join(dir, "ward.csv"),
+			Schema: filepath.Join(dir, "ward.yaml")}}, Now: time.Now}, t}
 	if err := os.WriteFile(w.Named["ward"].Schema, []byte(wardSchema), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,10 @@ func (w ward) say(change func(*Source)) {
 }
 
 func (w ward) declare() error {
-	_, err := w.Declare(context.Background(), "ward", How{}, func(d *Declaration) error { d.By = "tester"; return nil })
+	_, err := w.Declare(context.Background(), "ward", How{}, func(d *Declaration) error {
+		d.By = "tester"
+		return nil
+	})
 	return err
 }
 
@@ -117,7 +122,8 @@ func containers(t *testing.T, table *dataset.Table) map[string][]byte {
 		x.SetCellStr("Sheet1", fmt.Sprintf("%c1", 'A'+j), name)
 		for i := range rows {
 			cell, _ := table.Cell(i, name)
-			if err := x.SetCellDefault("Sheet1", fmt.Sprintf("%c%d", 'A'+j, i+2), cell); err != nil {
+			if err := x.SetCellDefault("Sheet1", fmt.Sprintf("%c%d", 'A'+j, i+2),
+				cell); err != nil {
 				t.Fatal(err)
 			}
 			switch name {

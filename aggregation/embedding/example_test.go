@@ -8,7 +8,8 @@ import (
 	"caucus/aggregation/embedding"
 )
 
-// A row's integers lie in a ball of known size, whatever the row: that bounds what one record can move.
+// A row's integers lie in a ball of known size, whatever the row: that bounds what one record can
+// move.
 func Example() {
 	f := embedding.Fourier{Dim: 2, Features: 4, Gamma: 1, Seed: 1}
 	l := embedding.DefaultLattice()

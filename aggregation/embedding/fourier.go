@@ -57,7 +57,8 @@ func NewEmbedder(f Fourier) (*Embedder, error) {
 
 // Copy returns an embedder with the same frequencies, for another core.
 func (e *Embedder) Copy() *Embedder {
-	return &Embedder{spec: e.spec, frequencies: e.frequencies.Copy(), phases: make([]float64, len(e.phases))}
+	return &Embedder{spec: e.spec, frequencies: e.frequencies.Copy(),
+		phases: make([]float64, len(e.phases))}
 }
 
 // AddTo adds Σ_i φ(x_i) to sum (length Features). x is n×Dim; large sets can be added in blocks.
@@ -83,8 +84,8 @@ func (e *Embedder) Mean(x *mat.Dense) []float64 {
 	return sum
 }
 
-// Scores returns ⟨φ(x_i), anchor_j⟩, n × a, for anchors a × Features, and the rows' mean embedding. It
-// holds one embedding at a time.
+// Scores returns ⟨φ(x_i), anchor_j⟩, n × a, for anchors a × Features, and the rows' mean embedding.
+// It holds one embedding at a time.
 func (e *Embedder) Scores(x, anchors *mat.Dense) (scores *mat.Dense, mean []float64) {
 	n, _ := x.Dims()
 	a, _ := anchors.Dims()
@@ -124,17 +125,17 @@ type Lattice struct {
 // DefaultLattice has a rounding error below 2⁻²⁰ of a row and keeps sums of 2^40 rows inside int64.
 func DefaultLattice() Lattice { return Lattice{Radius: 1 << 20} }
 
-// IntegerBound bounds how far replacing one row moves an integer embedding sum. Scale/n times the sum of
-// n rows is a mean embedding.
+// IntegerBound bounds how far replacing one row moves an integer embedding sum. Scale/n times the
+// sum of n rows is a mean embedding.
 type IntegerBound struct {
 	L1, L2sq int64
 	Cells    int
 	Scale    float64
 }
 
-// Bound returns the bounds for the map. Each of p = Features/2 pairs has norm at most R, so two rows
-// differ by at most 2R per pair: ‖Δ‖₂² ≤ p(2R)² and ‖Δ‖₁ ≤ p·√2·2R, rounded up. The bounds hold for any
-// integers of such norms, independently of kernel, floating point and data.
+// Bound returns the bounds for the map. Each of p = Features/2 pairs has norm at most R, so two
+// rows differ by at most 2R per pair: ‖Δ‖₂² ≤ p(2R)² and ‖Δ‖₁ ≤ p·√2·2R, rounded up. The bounds
+// hold for any integers of such norms, independently of kernel, floating point and data.
 func (l Lattice) Bound(f Fourier) (IntegerBound, error) {
 	if err := f.Validate(); err != nil {
 		return IntegerBound{}, fmt.Errorf("bound embedding: %w", err)
@@ -155,8 +156,9 @@ func (l Lattice) Bound(f Fourier) (IntegerBound, error) {
 	}, nil
 }
 
-// AddIntegersTo adds Σ_i z(x_i) to sum (length Features), z(x) the row's embedding on the lattice, truncated
-// towards zero, each pair's norm checked in integers. The order of rows does not change the sum.
+// AddIntegersTo adds Σ_i z(x_i) to sum (length Features), z(x) the row's embedding on the lattice,
+// truncated towards zero, each pair's norm checked in integers. The order of rows does not change
+// the sum.
 func (e *Embedder) AddIntegersTo(sum []int64, x *mat.Dense, l Lattice) {
 	radius := float64(l.Radius)
 	e.each(x, func(_ int, phases []float64) {

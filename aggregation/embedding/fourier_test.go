@@ -41,7 +41,9 @@ func TestFourierNormAndKernel(t *testing.T) {
 			b := e.Mean(rowsOf(x, j, j+1))
 			// A mean of 4,000 cosines has sd ≤ 1/√8000·√2 < .0159; by Hoeffding an error of .1 has
 			// probability below 2e^{−20} for each of 15 pairs.
-			if got, want := Dot(a, b), math.Exp(-0.1*squaredDistance(x.RawRowView(i), x.RawRowView(j))); math.Abs(got-want) > 0.1 {
+			if got, want := Dot(a,
+				b), math.Exp(-0.1*squaredDistance(x.RawRowView(i),
+				x.RawRowView(j))); math.Abs(got-want) > 0.1 {
 				t.Errorf("⟨φ,φ⟩ = %.3f, kernel %.3f", got, want)
 			}
 		}
@@ -109,7 +111,8 @@ func TestIntegerBound(t *testing.T) {
 			}
 		}
 		if top1 > b.L1 || top2 > b.L2sq {
-			t.Errorf("radius %d: moved L1 %d L2² %d, bound %d and %d", radius, top1, top2, b.L1, b.L2sq)
+			t.Errorf("radius %d: moved L1 %d L2² %d, bound %d and %d", radius, top1, top2, b.L1,
+				b.L2sq)
 		}
 		if radius >= 1000 && float64(top2) < 0.8*float64(b.L2sq) {
 			t.Errorf("radius %d: largest L2² %d is far below the bound %d", radius, top2, b.L2sq)
@@ -122,7 +125,8 @@ func TestLatticePair(t *testing.T) {
 	for _, c := range []struct {
 		c, s float64
 		r    int64
-	}{{3.0000000001, 4.0000000001, 5}, {5, 1, 5}, {math.NaN(), 0, 5}, {math.Inf(1), 2, 5}, {-5, -1, 5}} {
+	}{{3.0000000001, 4.0000000001, 5}, {5, 1, 5}, {math.NaN(), 0, 5}, {math.Inf(1), 2, 5},
+		{-5, -1, 5}} {
 		a, b := latticePair(c.c, c.s, c.r)
 		if a*a+b*b > c.r*c.r {
 			t.Errorf("(%g, %g) → (%d, %d), outside radius %d", c.c, c.s, a, b, c.r)
@@ -131,7 +135,8 @@ func TestLatticePair(t *testing.T) {
 }
 
 func TestFourierRefuses(t *testing.T) {
-	for _, f := range []Fourier{{0, 2, 1, 1}, {1, 3, 1, 1}, {1, 0, 1, 1}, {1, 2, 0, 1}, {1, 2, math.NaN(), 1}, {1, 2, math.Inf(1), 1}} {
+	for _, f := range []Fourier{{0, 2, 1, 1}, {1, 3, 1, 1}, {1, 0, 1, 1}, {1, 2, 0, 1},
+		{1, 2, math.NaN(), 1}, {1, 2, math.Inf(1), 1}} {
 		if _, err := NewEmbedder(f); err == nil {
 			t.Errorf("%+v: no error", f)
 		}

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MedianSquaredDistance returns the median of ‖x−y‖² over pairs of at most 400 rows of x, chosen by rng.
-// It is the usual scale for a kernel's width (the median heuristic): gamma = 2^k/scale with k in −5..5. x
-// must be public (the pool), or rows given in clear.
+// MedianSquaredDistance returns the median of ‖x−y‖² over pairs of at most 400 rows of x, chosen by
+// rng. It is the usual scale for a kernel's width (the median heuristic): gamma = 2^k/scale with k
+// in −5..5. x must be public (the pool), or rows given in clear.
 func MedianSquaredDistance(x *mat.Dense, rng *rand.Rand) (float64, error) {
 	n, _ := x.Dims()
 	rows := rng.Perm(n)[:min(n, 400)]

@@ -83,7 +83,8 @@ func benchmarkRatio(b *testing.B, sets []Set, features int) {
 	}
 	o := Options{Kernel: RBF(3 / scale)}
 	if features > 0 {
-		o = Options{Fourier: &embedding.Fourier{Dim: 784, Features: features, Gamma: 3 / scale, Seed: 1}}
+		o = Options{Fourier: &embedding.Fourier{Dim: 784, Features: features, Gamma: 3 / scale,
+			Seed: 1}}
 	}
 	b.ResetTimer()
 	for b.Loop() {

@@ -83,7 +83,8 @@ func readHeart(t testing.TB) (bags []labelled, test labelled) {
 	}
 	slices.Sort(names)
 	for _, b := range names {
-		l := labelled{mat.NewDense(len(rows[b]), len(rows[b][0]), slices.Concat(rows[b]...)), labels[b]}
+		l := labelled{mat.NewDense(len(rows[b]), len(rows[b][0]), slices.Concat(rows[b]...)),
+			labels[b]}
 		if b == "test" {
 			test = l
 		} else {
@@ -94,7 +95,8 @@ func readHeart(t testing.TB) (bags []labelled, test labelled) {
 }
 
 // adultNumeric: column → public minimum and maximum, round numbers.
-var adultNumeric = map[int][2]float64{0: {17, 90}, 4: {1, 16}, 10: {0, 100000}, 11: {0, 4500}, 12: {1, 99}}
+var adultNumeric = map[int][2]float64{0: {17, 90}, 4: {1, 16}, 10: {0, 100000}, 11: {0, 4500},
+	12: {1, 99}}
 
 // readAdult one-hot encodes all other columns, except fnlwgt and the duplicate of education.
 func readAdult(t testing.TB) (train, test labelled) {

@@ -25,9 +25,10 @@ type Estimate struct {
 	Warnings   []Warning `json:"warnings,omitempty"`
 }
 
-// Goodness tests whether a mixture of the classes explains the target. Statistic is the squared distance between
-// the target's embedding and the fitted mixture, over its expectation from sampling and noise. If target and
-// sets share P(x|y) it is near 1, and exceeds Threshold with probability about 1e-3: see nullQuantile.
+// Goodness tests whether a mixture of the classes explains the target. Statistic is the squared
+// distance between the target's embedding and the fitted mixture, over its expectation from
+// sampling and noise. If target and sets share P(x|y) it is near 1, and exceeds Threshold with
+// probability about 1e-3: see nullQuantile.
 type Goodness struct {
 	Statistic float64 `json:"statistic"`
 	Threshold float64 `json:"threshold"`
@@ -36,9 +37,10 @@ type Goodness struct {
 
 func (g Goodness) doubted() bool { return g.Tested && g.Statistic > g.Threshold }
 
-// spread is the factor by which a badly fitting target increases a variance. If the target's class means are
-// shifted at random, as by sampling (the random shifts of Jeong & Rothenhäusler 2022), Statistic and variance
-// grow by the same factor. Shifts along the differences between classes count shiftWeight times as much.
+// spread is the factor by which a badly fitting target increases a variance. If the target's class
+// means are shifted at random, as by sampling (the random shifts of Jeong & Rothenhäusler 2022),
+// Statistic and variance grow by the same factor. Shifts along the differences between classes
+// count shiftWeight times as much.
 func (g Goodness) spread() float64 {
 	if !g.Tested {
 		return 1
@@ -49,25 +51,28 @@ func (g Goodness) spread() float64 {
 // shiftWeight was chosen on digits of other writers, and tested on other data sets: docs/ratio.md.
 const shiftWeight = 2
 
-// faintError is the largest standard error of a share with an interval. Above it, an interval of ± two standard
-// errors covers most of [0,1] and nearly always contains the truth: on HIGGS, 84 of 84 at errors of .15 to .25.
+// faintError is the largest standard error of a share with an interval. Above it, an interval of ±
+// two standard errors covers most of [0,1] and nearly always contains the truth: on HIGGS, 84 of 84
+// at errors of .15 to .25.
 const faintError = 0.15
 
 // fitAlarm is the probability that a valid target is reported as not fitting.
 const fitAlarm = 1e-3
 
-// maxFreedom exceeds any model's degrees of freedom. gonum's χ² does not return for far more, or for none.
+// maxFreedom exceeds any model's degrees of freedom. gonum's χ² does not return for far more, or
+// for none.
 const maxFreedom = 1e9
 
 type ratioPoint struct {
 	h, free, shares []float64
-	coefs           []float64 // weights of the model's functions (see ratioSystem) in the fitted mean
-	setWeights      []float64 // weights of the sets in the fitted mean
-	gap             float64
+	// weights of the model's functions (see ratioSystem) in the fitted mean
+	coefs      []float64
+	setWeights []float64 // weights of the sets in the fitted mean
+	gap        float64
 }
 
-// estimate returns the class shares of a target set. g has the inner products of the set's mean embedding with
-// the model's anchors (the embeddings with which a target is compared).
+// estimate returns the class shares of a target set. g has the inner products of the set's mean
+// embedding with the model's anchors (the embeddings with which a target is compared).
 func (s ratioSystem) estimate(g []float64) ratioPoint {
 	h := ratioMulT(s.read, g)
 	out := ratioPoint{h: h, free: ratioMul(s.linear, h)}
@@ -95,16 +100,17 @@ func (s ratioSystem) estimate(g []float64) ratioPoint {
 
 // Estimate returns the class ratios of an unlabelled set. It ignores target.Shares.
 //
-// The interval is for the ratios of this very set. It covers sampling of the target, sampling of the
-// training sets, and the stated privacy noise on shares and embeddings:
+// The interval is for the ratios of this very set. It covers sampling of the target, sampling of
+// the training sets, and the stated privacy noise on shares and embeddings:
 //
 //	Cov = V_U/n_U + Σ a_i²(V_i/n_i + C_i) + L Q Lᵀ(s_U + Σ a_i² s_i),
 //
-// for target U and sets i of n rows. V is the covariance of one row's effect within its class, a_i the weight of
-// set i, C_i the covariance of the noise in its shares, s the noise variance of an embedding's coordinate, L and
-// Q are ratioSystem's linear and quadratic. For class-means, secondOrder adds the covariance of products of
-// noise with noise. For the ratios of the population that the set was drawn from, add (diag ρ − ρρᵀ)/n_U. If the
-// target has rows, V_U is estimated from them.
+// for target U and sets i of n rows. V is the covariance of one row's effect within its class, a_i
+// the weight of set i, C_i the covariance of the noise in its shares, s the noise variance of an
+// embedding's coordinate, L and Q are ratioSystem's linear and quadratic. For class-means,
+// secondOrder adds the covariance of products of noise with noise. For the ratios of the population
+// that the set was drawn from, add (diag ρ − ρρᵀ)/n_U. If the target has rows, V_U is estimated
+// from them.
 func (m *Model) Estimate(target Set) (Estimate, error) {
 	view, err := m.look(target)
 	if err != nil {
@@ -117,8 +123,9 @@ func (m *Model) Estimate(target Set) (Estimate, error) {
 	}
 	cov, loose := m.covariance(point, view)
 	if loose {
-		out.Warnings = append(out.Warnings, Warning{LooseInterval, float64(len(m.sets)), float64(2*m.classes + 2),
-			"nothing tells how far rows scatter but an upper bound, so there are no intervals: give the target's rows, 30 or more, or more sets"})
+		out.Warnings = append(out.Warnings,
+			Warning{LooseInterval, float64(len(m.sets)), float64(2*m.classes + 2),
+				"nothing tells how far rows scatter but an upper bound, so there are no intervals: give the target's rows, 30 or more, or more sets"})
 		out.NoInterval = "too few rows and sets tell how far records scatter"
 	}
 	if out.Fit = m.fit(point, view); out.Fit.doubted() {
@@ -164,7 +171,8 @@ func (m *Model) look(t Set) (ratioView, error) {
 		}
 		_, d := t.Rows.Dims()
 		if _, want := m.rows[0].Dims(); d != want {
-			return v, &Refusal{Shape, float64(d), fmt.Sprintf("the target has not the %d columns of the sets", want)}
+			return v, &Refusal{Shape, float64(d),
+				fmt.Sprintf("the target has not the %d columns of the sets", want)}
 		}
 		return m.lookByKernel(v, t.Rows), nil
 	case t.Rows != nil:
@@ -173,16 +181,19 @@ func (m *Model) look(t Set) (ratioView, error) {
 			return v, err
 		}
 		if _, d := t.Rows.Dims(); d != m.options.Fourier.Dim {
-			return v, &Refusal{Shape, float64(d), fmt.Sprintf("the target has not the %d columns of the map", m.options.Fourier.Dim)}
+			return v, &Refusal{Shape, float64(d),
+				fmt.Sprintf("the target has not the %d columns of the map", m.options.Fourier.Dim)}
 		}
 		v.scores, mean = embedder.Scores(t.Rows, m.anchors)
 		v.rank, v.third = spectrumOf(RBF(m.options.Fourier.Gamma), []*mat.Dense{t.Rows})
 	case len(t.Embedding) != m.options.Fourier.Features:
-		return v, &Refusal{Shape, float64(len(t.Embedding)), "the target's embedding was made by another map"}
+		return v, &Refusal{Shape, float64(len(t.Embedding)),
+			"the target's embedding was made by another map"}
 	default:
 		mean = t.Embedding
 		v.rank = m.rank
-		v.third = math.Pow(max(v.rank, 1), -1.5) // the least possible value, which equal eigenvalues give
+		// the least possible value, which equal eigenvalues give
+		v.third = math.Pow(max(v.rank, 1), -1.5)
 	}
 	v.g = ratioMul(m.anchors, mean)
 	v.measure(kernelNorm(mean)-float64(len(mean))*t.Noise, self)
@@ -223,7 +234,8 @@ func (v *ratioView) measure(norm, self float64) {
 	}
 }
 
-// covariance returns the covariance of the unconstrained ratios. loose says that a bound replaced an unknown spread.
+// covariance returns the covariance of the unconstrained ratios. loose says that a bound replaced
+// an unknown spread.
 func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, loose bool) {
 	cov = knownCovariance(m.system, m.sets, point.setWeights, v.noise)
 	var dim float64
@@ -234,7 +246,8 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 	if m.rank == unknownRank && v.scores != nil && v.n >= 30 {
 		rank = v.rank
 	}
-	cov.AddSym(cov, secondOrder(m.system, m.sets, point.setWeights, float64(v.n), v.noise, rank, dim))
+	cov.AddSym(cov, secondOrder(m.system, m.sets, point.setWeights, float64(v.n), v.noise, rank,
+		dim))
 	own := m.spread
 	if v.scores != nil && v.n >= 30 { // fewer rows estimate a variance badly
 		own = m.system.withinCovariance(m.system.rowEffects(v.scores), point.shares)
@@ -248,8 +261,8 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 		fromSets += w * w / float64(m.sets[i].N)
 	}
 	if own == nil {
-		// The covariance of a row's embedding is at most its trace times I, and knownCovariance carries that to
-		// the ratios.
+		// The covariance of a row's embedding is at most its trace times I, and knownCovariance
+		// carries that to the ratios.
 		trace := v.trace
 		for _, s := range m.sets {
 			trace = max(trace, s.Variance)
@@ -267,10 +280,11 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 	return cov, loose
 }
 
-// interval sets Sd, Low and High: Free ± (z·Sd + pull), limited to [0,1], and extended to contain the estimate.
-// There is no interval for a target that no mixture fits, for a standard error above faintError, or for a pull
-// above half a class's standard error. The pull is a bound without a probability distribution, so intervals
-// without it would cover the truth too rarely, and intervals with it always.
+// interval sets Sd, Low and High: Free ± (z·Sd + pull), limited to [0,1], and extended to contain
+// the estimate. There is no interval for a target that no mixture fits, for a standard error above
+// faintError, or for a pull above half a class's standard error. The pull is a bound without a
+// probability distribution, so intervals without it would cover the truth too rarely, and intervals
+// with it always.
 func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float64) {
 	e.Sd, e.Low, e.High = nil, nil, nil
 	z := distuv.UnitNormal.Quantile(0.5 + confidence/2)
@@ -299,7 +313,8 @@ func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float6
 	}
 }
 
-// fit estimates the target's squared distance from the fitted mean without bias, over its expectation.
+// fit estimates the target's squared distance from the fitted mean without bias, over its
+// expectation.
 func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 	if v.n < 2 {
 		return Goodness{}
@@ -321,7 +336,8 @@ func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 		dim = float64(m.options.Fourier.Features)
 	}
 	noise *= dim
-	for i, a := range point.setWeights { // noise in a set's shares moves the fitted mean along the differences of classes
+	// noise in a set's shares moves the fitted mean along the differences of classes
+	for i, a := range point.setWeights {
 		if c := m.sets[i].ShareCov; c != nil && m.system.coefLinear == nil {
 			for k := range m.classes {
 				for l := range m.classes {
@@ -335,7 +351,8 @@ func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 		return Goodness{}
 	}
 	square := (sampling*sampling/rank + noise*noise/dim) / (total * total)
-	cube := (sampling*sampling*sampling*v.third + noise*noise*noise/(dim*dim)) / (total * total * total)
+	cube := (sampling*sampling*sampling*v.third +
+		noise*noise*noise/(dim*dim)) / (total * total * total)
 	threshold := nullQuantile(square, cube, 1-fitAlarm)
 	if !(threshold > 1 && threshold < maxThreshold) { // only in a damaged model
 		return Goodness{}
@@ -346,10 +363,10 @@ func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 // maxThreshold is above every threshold: a single direction has the largest, 10.8.
 const maxThreshold = 20
 
-// nullQuantile returns a quantile of Σ λz² over Σ λ, z standard normal, where Σ λ² over (Σ λ)² is square
-// and Σ λ³ over (Σ λ)³ is cube. This is the law of a squared distance due to sampling and noise. A χ²
-// fits it by three moments (Hall 1983, Buckley & Eagleson 1988). With two moments the tail is too light:
-// an event of probability 1/1,000 happens twice as often or more.
+// nullQuantile returns a quantile of Σ λz² over Σ λ, z standard normal, where Σ λ² over (Σ λ)² is
+// square and Σ λ³ over (Σ λ)³ is cube. This is the law of a squared distance due to sampling and
+// noise. A χ² fits it by three moments (Hall 1983, Buckley & Eagleson 1988). With two moments the
+// tail is too light: an event of probability 1/1,000 happens twice as often or more.
 func nullQuantile(square, cube, q float64) float64 {
 	freedom := square * square * square / (cube * cube)
 	if !(freedom > 0 && freedom <= maxFreedom) {

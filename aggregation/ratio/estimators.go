@@ -9,15 +9,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ratioSystem is an estimator reduced to linear algebra. With h = readᵀg, g the inner products of the target
-// with the sets:
+// ratioSystem is an estimator reduced to linear algebra. With h = readᵀg, g the inner products of
+// the target with the sets:
 //
 //	free  = offset + linear·h              unconstrained ratios
 //	coefs = coefOffset + coefLinear·h      weights of the model's functions in the fitted mean
 //	a     = spread·coefs                   weights of the sets in the fitted mean
 //	ratio = argmin over the simplex (ρ−free)ᵀ·metric·(ρ−free)
 //
-// For class-means the b functions are the class means, and coefs = ratio. For the mixture they are the sets.
+// For class-means the b functions are the class means, and coefs = ratio. For the mixture they are
+// the sets.
 type ratioSystem struct {
 	read       *mat.Dense // M×b
 	quadratic  *mat.Dense // b×b, inner products of the functions, unbiased
@@ -27,7 +28,9 @@ type ratioSystem struct {
 	coefLinear *mat.Dense // b×b; nil: coefs are the ratios themselves
 	coefOffset []float64
 	spread     *mat.Dense // M×b
-	slope      *mat.Dense // c×c: mean effect of a row of each class on the ratios; the identity if nothing pulls to the training shares
+	// c×c: mean effect of a row of each class on the ratios; the identity if nothing pulls to the
+	// training shares
+	slope *mat.Dense
 }
 
 // spectrumFloor is the smallest eigenvalue kept, relative to the largest. Smaller ones are noise.
@@ -40,26 +43,28 @@ func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
 	case embedding.Mixture:
 		return p.solveMixture(), nil, nil
 	}
-	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator, embedding.Estimators())
+	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator,
+		embedding.Estimators())
 }
 
-// Noise adds to the squared distance between class means. Only the mean of what it adds is known, and takeOff
-// subtracts this mean ν. For a squared distance of 1 and noise in r directions, what it adds has standard
-// deviation ν√(2/r): large for the sampling of a wide kernel (r of 5 to 50), small for privacy noise (r = D).
-// What remains never falls below a floor of classMeanDeviations of these deviations, at most classMeanSignal,
-// because the estimate divides by what remains (Fuller 1980 modifies errors in variables likewise). Of .02, .1,
-// .25, .5 and 1 (no correction) for classMeanSignal, .5 was best on small simulated sets. On one draw of MNIST
-// embeddings hidden at ρ = .05, 4 and 8 deviations were about equally good, and clearly better than 2.
-// Directions at the floor pull the estimate towards the training shares; intervals are widened by as much.
+// Noise adds to the squared distance between class means. Only the mean of what it adds is known,
+// and takeOff subtracts this mean ν. For a squared distance of 1 and noise in r directions, what it
+// adds has standard deviation ν√(2/r): large for the sampling of a wide kernel (r of 5 to 50),
+// small for privacy noise (r = D). What remains never falls below a floor of classMeanDeviations of
+// these deviations, at most classMeanSignal, because the estimate divides by what remains (Fuller
+// 1980 modifies errors in variables likewise). Of .02, .1, .25, .5 and 1 (no correction) for
+// classMeanSignal, .5 was best on small simulated sets. On one draw of MNIST embeddings hidden at ρ
+// = .05, 4 and 8 deviations were about equally good, and clearly better than 2. Directions at the
+// floor pull the estimate towards the training shares; intervals are widened by as much.
 const (
 	classMeanDeviations = 5
 	classMeanSignal     = 0.5
 )
 
-// solveClassMeans uses the class means B = ΦA, A = WP̃ᵀS⁻¹, with weights W and S = P̃WP̃ᵀ − Σv_iw_iC_i (v from
-// unfitted, C_i the noise covariance of set i's shares). With Gram's V, U, D and s, BᵀB is Aᵀ(V + D·s)A − N. N =
-// Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A is the mean addition of sampling, of privacy noise on embeddings, and of noise in
-// P̃ (errors in variables).
+// solveClassMeans uses the class means B = ΦA, A = WP̃ᵀS⁻¹, with weights W and S = P̃WP̃ᵀ −
+// Σv_iw_iC_i (v from unfitted, C_i the noise covariance of set i's shares). With Gram's V, U, D and
+// s, BᵀB is Aᵀ(V + D·s)A − N. N = Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A is the mean addition of sampling, of
+// privacy noise on embeddings, and of noise in P̃ (errors in variables).
 func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	c, m := p.shares.Dims()
 	var warnings []Warning
@@ -99,7 +104,8 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	}
 	read.Mul(pw.T(), &inverse)
 	sampling, private := p.noiseParts()
-	seen, sampled, perturbed := sandwich(p.seen(), &read), sandwich(sampling, &read), sandwich(private, &read)
+	seen, sampled, perturbed := sandwich(p.seen(), &read), sandwich(sampling,
+		&read), sandwich(private, &read)
 	var unbiased mat.Dense
 	unbiased.Sub(seen, sampled)
 	unbiased.Sub(&unbiased, perturbed)
@@ -133,10 +139,10 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	return out, warnings, nil
 }
 
-// unfitted returns which part of the noise in each of M sets' shares p̃_i a correction of S = Σw_ip̃_ip̃_iᵀ
-// should remove: 1 − h_i − w_i, with h_i = w_ip̃_iᵀS⁻¹p̃_i the set's leverage. The fit follows the rest of the
-// noise. Removing all noise would make differences between c classes too large by 2(c+1)/M of the noise's share
-// of S, to second order (Fuller 1980 has 1 − (c+1)/M).
+// unfitted returns which part of the noise in each of M sets' shares p̃_i a correction of S =
+// Σw_ip̃_ip̃_iᵀ should remove: 1 − h_i − w_i, with h_i = w_ip̃_iᵀS⁻¹p̃_i the set's leverage. The
+// fit follows the rest of the noise. Removing all noise would make differences between c classes
+// too large by 2(c+1)/M of the noise's share of S, to second order (Fuller 1980 has 1 − (c+1)/M).
 func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	out := make([]float64, len(w))
 	var inverse mat.Dense
@@ -150,9 +156,10 @@ func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	return out
 }
 
-// shareNoise returns what the noise in P̃ adds to BᵀB (square) on average. To first order the noise Δ moves B by
-// −BΔA, A = WP̃ᵀS⁻¹ (read), because S moves with P̃. So the noise adds Σ_i tr(BᵀB·C_i)·a_ia_iᵀ, a_i row i of A.
-// Each C_i has row sums 0, so only differences between classes enter.
+// shareNoise returns what the noise in P̃ adds to BᵀB (square) on average. To first order the noise
+// Δ moves B by −BΔA, A = WP̃ᵀS⁻¹ (read), because S moves with P̃. So the noise adds Σ_i
+// tr(BᵀB·C_i)·a_ia_iᵀ, a_i row i of A. Each C_i has row sums 0, so only differences between classes
+// enter.
 func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
 	each := mat.NewDense(p.sets(), p.sets(), nil)
 	for i, cov := range p.cov {
@@ -165,7 +172,8 @@ func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
 	return sandwich(each, read)
 }
 
-// seen returns the Gram of the noisy embeddings, positive semidefinite. noiseParts returns its noise.
+// seen returns the Gram of the noisy embeddings, positive semidefinite. noiseParts returns its
+// noise.
 func (p ratioProblem) seen() *mat.Dense {
 	out := mat.DenseCopyOf(p.gram.V)
 	for i, s := range p.noise {
@@ -191,9 +199,11 @@ func sandwich(q, a *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// takeOff returns seen − sampled − perturbed, with the floor of classMeanDeviations in each joint eigenvector
-// of signal and noise. floored is the largest share of noise at the floor; 0 if no direction is there.
-func takeOff(seen, sampled, perturbed *mat.Dense, rank, dim float64) (q *mat.Dense, floored float64) {
+// takeOff returns seen − sampled − perturbed, with the floor of classMeanDeviations in each joint
+// eigenvector of signal and noise. floored is the largest share of noise at the floor; 0 if no
+// direction is there.
+func takeOff(seen, sampled, perturbed *mat.Dense, rank, dim float64) (q *mat.Dense,
+	floored float64) {
 	c, _ := seen.Dims()
 	root := pseudoRoot(seen)
 	var inverse mat.Dense
@@ -209,7 +219,8 @@ func takeOff(seen, sampled, perturbed *mat.Dense, rank, dim float64) (q *mat.Den
 		vector := mat.Col(nil, e, vectors)
 		s := max(embedding.Dot(vector, ratioMul(sampling, vector)), 0)
 		p := max(embedding.Dot(vector, ratioMul(private, vector)), 0)
-		floor := min(classMeanDeviations*math.Sqrt(2*(s*s/max(rank, 1)+p*p/max(dim, 1))), classMeanSignal)
+		floor := min(classMeanDeviations*math.Sqrt(2*(s*s/max(rank, 1)+p*p/max(dim, 1))),
+			classMeanSignal)
 		left := 1 - v
 		if left < floor {
 			left = floor
@@ -259,8 +270,8 @@ func symmetricEigen(d *mat.Dense) ([]float64, *mat.Dense) {
 	return eigen.Values(nil), &vectors
 }
 
-// slope returns the mean effect of a row of each class if linear (c×M) maps scores to ratios: linear·ΦᵀB,
-// B the least-squares class means.
+// slope returns the mean effect of a row of each class if linear (c×M) maps scores to ratios:
+// linear·ΦᵀB, B the least-squares class means.
 func (p ratioProblem) slope(linear *mat.Dense) *mat.Dense {
 	var square, back, t, out mat.Dense
 	square.Mul(p.shares, p.shares.T())
@@ -277,8 +288,8 @@ func (p ratioProblem) slope(linear *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// pull bounds, for each class, how far the estimate is drawn from the truth ρ towards the training shares p̄:
-// (slope − I)(ρ − p̄), where the entries of ρ − p̄ sum to zero.
+// pull bounds, for each class, how far the estimate is drawn from the truth ρ towards the training
+// shares p̄: (slope − I)(ρ − p̄), where the entries of ρ − p̄ sum to zero.
 func (s ratioSystem) pull() []float64 {
 	c, _ := s.slope.Dims()
 	out := make([]float64, c)
@@ -310,8 +321,8 @@ func (p ratioProblem) solveMixture() ratioSystem {
 }
 
 // ratioTangent restricts q to the directions that sum to zero and raises small eigenvalues there to
-// spectrumFloor times the largest. It returns the result, its pseudo-inverse, and the smallest eigenvalue over
-// the largest before.
+// spectrumFloor times the largest. It returns the result, its pseudo-inverse, and the smallest
+// eigenvalue over the largest before.
 func ratioTangent(q *mat.Dense) (metric, pinv *mat.SymDense, ratio float64) {
 	c, _ := q.Dims()
 	centred := mat.NewSymDense(c, nil)
@@ -331,7 +342,8 @@ func ratioTangent(q *mat.Dense) (metric, pinv *mat.SymDense, ratio float64) {
 			centred.SetSym(i, j, (a+b)/2)
 		}
 	}
-	// A lift makes the constant direction the last eigenvector, separate from other null directions.
+	// A lift makes the constant direction the last eigenvector, separate from other null
+	// directions.
 	metric, pinv = mat.NewSymDense(c, nil), mat.NewSymDense(c, nil)
 	lift := 1e-300
 	for i := range c {

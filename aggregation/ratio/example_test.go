@@ -8,8 +8,8 @@ import (
 	"caucus/aggregation/ratio"
 )
 
-// Two sets with known class shares show what records of each class look like. With them, the shares of a
-// third set without labels can be estimated.
+// Two sets with known class shares show what records of each class look like. With them, the shares
+// of a third set without labels can be estimated.
 func Example() {
 	sick, well := []float64{1, 0.2}, []float64{0, 0.8}
 	set := func(sicks, wells int) *mat.Dense {

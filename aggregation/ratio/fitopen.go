@@ -24,11 +24,13 @@ type OpenOptions struct {
 // mostSearched limits the length of embeddings in the search. This is enough to compare widths.
 const mostSearched = 1000
 
-// FitOpen fits a model, and returns its width and the search for the width. A *Refusal gives the reason
-// if the sets support no model. rng splits the sets and is public.
-func FitOpen(sets []Set, o OpenOptions, rng *rand.Rand) (model *Model, gamma float64, widths []WidthPoint, err error) {
+// FitOpen fits a model, and returns its width and the search for the width. A *Refusal gives the
+// reason if the sets support no model. rng splits the sets and is public.
+func FitOpen(sets []Set, o OpenOptions, rng *rand.Rand) (model *Model, gamma float64,
+	widths []WidthPoint, err error) {
 	if len(sets) == 0 {
-		return nil, o.Gamma, nil, &Refusal{Reason: TooFewSets, Advice: "no set has two records or more"}
+		return nil, o.Gamma, nil, &Refusal{Reason: TooFewSets,
+			Advice: "no set has two records or more"}
 	}
 	if gamma = o.Gamma; gamma == 0 {
 		w := WidthOptions{Estimator: o.Estimator, Scale: o.Scale}

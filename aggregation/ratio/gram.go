@@ -11,20 +11,21 @@ import (
 //
 //	V_ij = ⟨Φ_i, Φ_j⟩ = mean of k(x,y) over x in set i, y in set j.
 //
-// On the diagonal V counts each row against itself and so exceeds E k(x,x') by (Self − U)/N. U leaves
-// these pairs out (u-statistic) and is unbiased for independently drawn rows. Privacy noise of variance
-// s_i a coordinate adds D·s_i to both diagonals, which is subtracted.
+// On the diagonal V counts each row against itself and so exceeds E k(x,x') by (Self − U)/N. U
+// leaves these pairs out (u-statistic) and is unbiased for independently drawn rows. Privacy noise
+// of variance s_i a coordinate adds D·s_i to both diagonals, which is subtracted.
 type Gram struct {
 	V, U *mat.SymDense // M×M, differing only on the diagonal
 	Self []float64     // mean of k(x,x) in each set
 	N    []int         // rows of each set
 }
 
-// NewGram compares the sets (each n_i×d, n_i ≥ 2) by kernel values, block by block. scores[i] (n_i×M)
-// holds the mean kernel value of each row of set i with each set, for the intervals.
+// NewGram compares the sets (each n_i×d, n_i ≥ 2) by kernel values, block by block. scores[i]
+// (n_i×M) holds the mean kernel value of each row of set i with each set, for the intervals.
 func NewGram(k Kernel, sets []*mat.Dense) (g Gram, scores []*mat.Dense) {
 	m := len(sets)
-	g = Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: make([]float64, m), N: make([]int, m)}
+	g = Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: make([]float64, m),
+		N: make([]int, m)}
 	for i, x := range sets {
 		n, _ := x.Dims()
 		g.N[i] = n
@@ -54,8 +55,9 @@ func NewGram(k Kernel, sets []*mat.Dense) (g Gram, scores []*mat.Dense) {
 	return g, scores
 }
 
-// EmbeddingGram compares sets by their mean embeddings, the rows of phi (M×D). Set i has n[i] ≥ 2 rows, whose
-// mean k(x,x) is self[i]. noise[i] is the variance of the privacy noise on each coordinate of embedding i.
+// EmbeddingGram compares sets by their mean embeddings, the rows of phi (M×D). Set i has n[i] ≥ 2
+// rows, whose mean k(x,x) is self[i]. noise[i] is the variance of the privacy noise on each
+// coordinate of embedding i.
 func EmbeddingGram(phi *mat.Dense, n []int, self, noise []float64) Gram {
 	m, d := phi.Dims()
 	g := Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: self, N: n}
@@ -85,7 +87,8 @@ func withoutSelf(v, self float64, n int) float64 { return (float64(n)*v - self) 
 // Select returns the Gram of some sets, by index and in that order. It copies, so g stays as it is.
 func (g Gram) Select(sets []int) Gram {
 	m := len(sets)
-	out := Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: make([]float64, m), N: make([]int, m)}
+	out := Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: make([]float64, m),
+		N: make([]int, m)}
 	for a, i := range sets {
 		out.Self[a], out.N[a] = g.Self[i], g.N[i]
 		for b, j := range sets[:a+1] {

@@ -10,13 +10,15 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// coverageResult counts how often the 95 % intervals of class 0 are printed and contain the truth. bias
-// is the mean error of Free; stated and real are the mean stated and the real standard deviation.
+// coverageResult counts how often the 95 % intervals of class 0 are printed and contain the truth.
+// bias is the mean error of Free; stated and real are the mean stated and the real standard
+// deviation.
 type coverageResult struct {
 	printed, covered, bias, stated, real float64
 }
 
-func measureCoverage(t *testing.T, reps int, trial func(seed uint64) (Estimate, float64)) coverageResult {
+func measureCoverage(t *testing.T, reps int,
+	trial func(seed uint64) (Estimate, float64)) coverageResult {
 	t.Helper()
 	var r coverageResult
 	n := float64(reps)
@@ -37,10 +39,10 @@ func measureCoverage(t *testing.T, reps int, trial func(seed uint64) (Estimate, 
 	return r
 }
 
-// TestCoverage simulates whole studies for every kind of interval. The seeds are fixed, so there are no
-// false alarms. 150 trials measure a coverage of .95 to ±.018; .90 to .99 is accepted, and the same
-// number of standard errors for fewer trials. A few embeddings without rows do not show the scatter, and
-// have no interval.
+// TestCoverage simulates whole studies for every kind of interval. The seeds are fixed, so there
+// are no false alarms. 150 trials measure a coverage of .95 to ±.018; .90 to .99 is accepted, and
+// the same number of standard errors for fewer trials. A few embeddings without rows do not show
+// the scatter, and have no interval.
 func TestCoverage(t *testing.T) {
 	reps := testlevel.N(t, 40, 150)
 	fewer := math.Sqrt(150 / float64(reps))
@@ -56,7 +58,8 @@ func TestCoverage(t *testing.T) {
 		return e
 	}
 	fourier := func(sets []Set, target Set) Estimate {
-		m, err := Fit(sets, Options{Fourier: &embedding.Fourier{Dim: 4, Features: 200, Gamma: 0.15, Seed: 5}})
+		m, err := Fit(sets, Options{Fourier: &embedding.Fourier{Dim: 4, Features: 200, Gamma: 0.15,
+			Seed: 5}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,10 +92,12 @@ func TestCoverage(t *testing.T) {
 			return fourier(embedded(t, small, w.sets(6, 60)), w.set(60, .3, .7))
 		}},
 		{"embeddings only", func(w world) Estimate {
-			return fourier(embedded(t, small, w.sets(20, 60)), embedded(t, small, []Set{w.set(60, .3, .7)})[0])
+			return fourier(embedded(t, small, w.sets(20, 60)),
+				embedded(t, small, []Set{w.set(60, .3, .7)})[0])
 		}},
 		{"few embeddings only", func(w world) Estimate {
-			return fourier(embedded(t, small, w.sets(4, 60)), embedded(t, small, []Set{w.set(60, .3, .7)})[0])
+			return fourier(embedded(t, small, w.sets(4, 60)),
+				embedded(t, small, []Set{w.set(60, .3, .7)})[0])
 		}},
 		{"noisy embeddings", func(w world) Estimate {
 			sets := embedded(t, small, w.sets(10, 60))
@@ -115,7 +120,8 @@ func TestCoverage(t *testing.T) {
 			return c.trial(w), 0.3
 		})
 		t.Logf("%s: %.3f have intervals, covered %.3f, bias %.4f, standard error stated %.4f, real %.4f", c.name, r.printed, r.covered, r.bias, r.stated, r.real)
-		if few := c.name == "few embeddings only"; few != (r.printed == 0) || !few && (r.printed < .9 || r.covered < .95-.05*fewer || r.covered > .95+.04*fewer) {
+		if few := c.name == "few embeddings only"; few != (r.printed == 0) || !few &&
+			(r.printed < .9 || r.covered < .95-.05*fewer || r.covered > .95+.04*fewer) {
 			t.Errorf("%s: %.3f have intervals, and %.3f of those hold the truth, want .95", c.name, r.printed, r.covered)
 		}
 		if math.Abs(r.bias) > r.real*fewer/3+0.01 {
@@ -161,8 +167,8 @@ func TestClassMeanSignal(t *testing.T) {
 	}
 }
 
-// Noisy shares weaken the class means, so estimates spread too far or too little. Knowing the covariance
-// of the noise removes this bias.
+// Noisy shares weaken the class means, so estimates spread too far or too little. Knowing the
+// covariance of the noise removes this bias.
 func TestShareNoiseCorrection(t *testing.T) {
 	var with, without float64
 	const sd = 0.15

@@ -10,7 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// jsonMatrix is a row-major matrix in JSON, exact: Go's shortest decimals read back to the same float64.
+// jsonMatrix is a row-major matrix in JSON, exact: Go's shortest decimals read back to the same
+// float64.
 type jsonMatrix struct {
 	Rows    int       `json:"rows"`
 	Columns int       `json:"columns"`
@@ -33,8 +34,10 @@ func (j *jsonMatrix) dense(rows, columns int) (*mat.Dense, error) {
 		return nil, errors.New("a matrix is missing")
 	}
 	if (rows >= 0 && j.Rows != rows) || (columns >= 0 && j.Columns != columns) ||
-		j.Rows < 1 || j.Columns < 1 || len(j.Data)/j.Columns != j.Rows || len(j.Data)%j.Columns != 0 {
-		return nil, fmt.Errorf("a matrix is %d×%d with %d numbers, want %d×%d", j.Rows, j.Columns, len(j.Data), rows, columns)
+		j.Rows < 1 || j.Columns < 1 || len(j.Data)/j.Columns != j.Rows ||
+		len(j.Data)%j.Columns != 0 {
+		return nil, fmt.Errorf("a matrix is %d×%d with %d numbers, want %d×%d", j.Rows, j.Columns,
+			len(j.Data), rows, columns)
 	}
 	for _, v := range j.Data {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -91,7 +94,8 @@ type jsonRatioModel struct {
 
 const modelVersion = 1
 
-// MarshalJSON writes what Estimate needs: with a kernel the sets' rows too, with a Fourier map no rows.
+// MarshalJSON writes what Estimate needs: with a kernel the sets' rows too, with a Fourier map no
+// rows.
 func (m *Model) MarshalJSON() ([]byte, error) {
 	s := m.system
 	out := jsonRatioModel{
@@ -124,7 +128,8 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads a model and checks that its parts fit together, so that Estimate cannot panic.
+// UnmarshalJSON reads a model and checks that its parts fit together, so that Estimate cannot
+// panic.
 func (m *Model) UnmarshalJSON(data []byte) error {
 	var in jsonRatioModel
 	if err := json.Unmarshal(data, &in); err != nil {
@@ -171,7 +176,8 @@ func (in jsonRatioModel) model() (*Model, error) {
 		return d
 	}
 	s := &out.system
-	s.read, s.quadratic = dense(in.Read, anchors, functions), dense(in.Quadratic, functions, functions)
+	s.read, s.quadratic = dense(in.Read, anchors, functions), dense(in.Quadratic, functions,
+		functions)
 	s.linear, s.spread = dense(in.Linear, c, functions), dense(in.Weights, sets, functions)
 	s.offset, s.coefOffset, s.slope = in.Offset, in.CoefOffset, dense(in.Slope, c, c)
 	metric, err := in.Metric.symmetric(c)

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Kernel compares two rows: "rbf", k(x,y) = exp(−Gamma‖x−y‖²), or "linear", k(x,y) = ⟨x,y⟩ (without Gamma).
+// Kernel compares two rows: "rbf", k(x,y) = exp(−Gamma‖x−y‖²), or "linear", k(x,y) = ⟨x,y⟩ (without
+// Gamma).
 type Kernel struct {
 	Name  string  `json:"name"`
 	Gamma float64 `json:"gamma,omitempty"`
@@ -42,9 +43,9 @@ func (k Kernel) Self(row []float64) float64 {
 // kernelBlock bounds the rows held at once: 512×512 kernel values are 2 MiB.
 const kernelBlock = 512
 
-// Sums adds Σ_j k(x_i, y_j) to row[i] and Σ_i k(x_i, y_j) to column[j]; either may be nil. It works in
-// blocks, so memory does not grow with n·m. x is n×d, y is m×d. For several cores, split x into slices
-// with separate column sums.
+// Sums adds Σ_j k(x_i, y_j) to row[i] and Σ_i k(x_i, y_j) to column[j]; either may be nil. It works
+// in blocks, so memory does not grow with n·m. x is n×d, y is m×d. For several cores, split x into
+// slices with separate column sums.
 func (k Kernel) Sums(x, y *mat.Dense, row, column []float64) {
 	n, _ := x.Dims()
 	m, _ := y.Dims()

@@ -76,7 +76,8 @@ func TestGram(t *testing.T) {
 					u = v
 				}
 				if math.Abs(g.V.At(i, j)-v) > 1e-10 || math.Abs(g.U.At(i, j)-u) > 1e-10 {
-					t.Fatalf("%s: G(%d,%d) = %g, %g; want %g, %g", k.Name, i, j, g.V.At(i, j), g.U.At(i, j), v, u)
+					t.Fatalf("%s: G(%d,%d) = %g, %g; want %g, %g", k.Name, i, j, g.V.At(i, j),
+						g.U.At(i, j), v, u)
 				}
 			}
 		}
@@ -106,7 +107,8 @@ func TestEmbeddingGramWithNoise(t *testing.T) {
 }
 
 func TestKernelRefuses(t *testing.T) {
-	for _, k := range []Kernel{{}, {Name: "poly"}, RBF(0), RBF(-1), RBF(math.NaN()), RBF(math.Inf(1))} {
+	for _, k := range []Kernel{{}, {Name: "poly"}, RBF(0), RBF(-1), RBF(math.NaN()),
+		RBF(math.Inf(1))} {
 		if k.Validate() == nil {
 			t.Errorf("%+v: no error", k)
 		}
@@ -115,13 +117,15 @@ func TestKernelRefuses(t *testing.T) {
 
 func TestMedianSquaredDistance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
-	if m, err := embedding.MedianSquaredDistance(mat.NewDense(3, 1, []float64{0, 1, 3}), rng); err != nil || m != 4 {
+	if m, err := embedding.MedianSquaredDistance(mat.NewDense(3, 1, []float64{0, 1, 3}),
+		rng); err != nil || m != 4 {
 		t.Errorf("got %g, %v; want 4", m, err)
 	}
 	if _, err := embedding.MedianSquaredDistance(mat.NewDense(3, 1, nil), rng); err == nil {
 		t.Error("equal rows: no error")
 	}
-	if m, err := embedding.MedianSquaredDistance(mat.NewDense(6, 1, []float64{0, 0, 0, 0, 0, 2}), rng); err != nil || m != 4 {
+	if m, err := embedding.MedianSquaredDistance(mat.NewDense(6, 1, []float64{0, 0, 0, 0, 0, 2}),
+		rng); err != nil || m != 4 {
 		t.Errorf("mostly equal rows: got %g, %v; want the largest, 4", m, err)
 	}
 }

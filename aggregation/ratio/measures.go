@@ -11,8 +11,8 @@ type Error struct {
 	Bias []float64 `json:"bias"` // estimate − truth
 }
 
-// Measure compares shares of c classes. n is the size of the target. It sets the smoothing (p + ε)/(1 +
-// cε), ε = 1/(2n), without which RAE and NKLD are infinite if a share is zero.
+// Measure compares shares of c classes. n is the size of the target. It sets the smoothing (p +
+// ε)/(1 + cε), ε = 1/(2n), without which RAE and NKLD are infinite if a share is zero.
 func Measure(truth, estimate []float64, n int) Error {
 	c := float64(len(truth))
 	smoothing := 1 / (2 * float64(n))

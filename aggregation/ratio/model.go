@@ -11,7 +11,8 @@ import (
 	"caucus/aggregation/embedding"
 )
 
-// Set is one set of records with known or noisy label shares. The target has no shares. Give Rows or Embedding.
+// Set is one set of records with known or noisy label shares. The target has no shares. Give Rows
+// or Embedding.
 type Set struct {
 	Rows      *mat.Dense // n×d
 	Embedding []float64  // mean Fourier embedding, length Features
@@ -21,9 +22,9 @@ type Set struct {
 	// variance v on the integer sum.
 	Noise float64
 
-	// Shares are the label shares of this very set, length c, sum 1. Noisy shares may be given before projection
-	// onto the simplex (unbiased; best for class-means) or after it. ShareCov is the covariance of their noise,
-	// with row sums zero because shares sum to 1; nil if exact.
+	// Shares are the label shares of this very set, length c, sum 1. Noisy shares may be given
+	// before projection onto the simplex (unbiased; best for class-means) or after it. ShareCov is
+	// the covariance of their noise, with row sums zero because shares sum to 1; nil if exact.
 	Shares   []float64
 	ShareCov *mat.SymDense
 }
@@ -36,8 +37,9 @@ type Options struct {
 	Fourier    *embedding.Fourier
 	Confidence float64 // confidence of each class's interval; 0 means 0.95
 
-	// Rank is the EffectiveRank of public rows, for sets given as embeddings alone. It determines how much
-	// sampling noise varies around its mean. 0: computed from the sets' rows, or a cautious guess without rows.
+	// Rank is the EffectiveRank of public rows, for sets given as embeddings alone. It determines
+	// how much sampling noise varies around its mean. 0: computed from the sets' rows, or a
+	// cautious guess without rows.
 	Rank float64
 }
 
@@ -59,18 +61,21 @@ func (o Options) Validate() error {
 	return o.Kernel.Validate()
 }
 
-// Model estimates the class ratios of unlabelled sets. Fit makes it; it is read-only and marshals to
-// JSON. With a Fourier map it holds mean embeddings (for class-means those of the classes), never rows.
+// Model estimates the class ratios of unlabelled sets. Fit makes it; it is read-only and marshals
+// to JSON. With a Fourier map it holds mean embeddings (for class-means those of the classes),
+// never rows.
 type Model struct {
-	options  Options
-	classes  int
-	system   ratioSystem
-	anchors  *mat.Dense   // embeddings, b×D, with which a target is compared; nil with a kernel
-	rows     []*mat.Dense // with a kernel: the rows of the sets, with which a target is compared
-	sets     []ratioSetLaw
-	spread   *mat.SymDense // within-class covariance of one set row's effect on the ratios, c×c; nil if unknown
-	indirect bool          // spread was estimated by leaving sets out; a target's rows give a better estimate
-	rank     float64       // effective rank of the rows' embeddings, ≥ 1
+	options Options
+	classes int
+	system  ratioSystem
+	anchors *mat.Dense   // embeddings, b×D, with which a target is compared; nil with a kernel
+	rows    []*mat.Dense // with a kernel: the rows of the sets, with which a target is compared
+	sets    []ratioSetLaw
+	// within-class covariance of one set row's effect on the ratios, c×c; nil if unknown
+	spread *mat.SymDense
+	// spread was estimated by leaving sets out; a target's rows give a better estimate
+	indirect bool
+	rank     float64 // effective rank of the rows' embeddings, ≥ 1
 	warnings []Warning
 	number   float64 // see Condition
 
@@ -105,8 +110,8 @@ func (m *Model) Classes() int { return m.classes }
 // model's own.
 func (m *Model) Warnings() []Warning { return m.warnings }
 
-// Condition returns the factor by which errors of the embeddings grow in the published error bound: the largest
-// singular value of the shares P̂ over the smallest of Â, the Gram of the sets.
+// Condition returns the factor by which errors of the embeddings grow in the published error bound:
+// the largest singular value of the shares P̂ over the smallest of Â, the Gram of the sets.
 func (m *Model) Condition() float64 { return m.number }
 
 // TrainingShares returns the class shares of all sets together, the baseline of every estimate.
@@ -129,9 +134,11 @@ func (m *Model) TrainingShares() []float64 {
 // *Refusal if no estimate is possible: a class in no set, equal shares in all sets, fewer sets than
 // classes, or a set of fewer than two rows.
 //
-// It assumes that P(x|y) is the same in every set and in the target, and only shares differ. Estimate tests this.
+// It assumes that P(x|y) is the same in every set and in the target, and only shares differ.
+// Estimate tests this.
 func Fit(sets []Set, o Options) (*Model, error) {
-	o.Estimator, o.Confidence = cmp.Or(o.Estimator, embedding.ClassMeans), cmp.Or(o.Confidence, 0.95)
+	o.Estimator, o.Confidence = cmp.Or(o.Estimator, embedding.ClassMeans), cmp.Or(o.Confidence,
+		0.95)
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("fit ratio: %w", err)
 	}
@@ -174,7 +181,9 @@ func (m *Model) describe(sets []Set) error {
 			return err
 		}
 		if len(s.Shares) != m.classes {
-			return &Refusal{Shape, float64(i), fmt.Sprintf("set %d has shares of %d classes, set 0 of %d", i, len(s.Shares), m.classes)}
+			return &Refusal{Shape, float64(i),
+				fmt.Sprintf("set %d has shares of %d classes, set 0 of %d", i, len(s.Shares),
+					m.classes)}
 		}
 		var sum float64
 		for k, v := range s.Shares {
@@ -185,7 +194,8 @@ func (m *Model) describe(sets []Set) error {
 			return &Refusal{Shape, sum, fmt.Sprintf("the shares of set %d do not sum to 1: divide the counts by the set's size", i)}
 		}
 		if s.ShareCov != nil && s.ShareCov.SymmetricDim() != m.classes {
-			return &Refusal{Shape, float64(i), fmt.Sprintf("the share covariance of set %d is not %d×%d", i, m.classes, m.classes)}
+			return &Refusal{Shape, float64(i),
+				fmt.Sprintf("the share covariance of set %d is not %d×%d", i, m.classes, m.classes)}
 		}
 		p.cov = append(p.cov, s.ShareCov)
 		p.noise = append(p.noise, s.Noise)
@@ -194,7 +204,8 @@ func (m *Model) describe(sets []Set) error {
 		_, d := sets[0].Rows.Dims()
 		for i, s := range sets {
 			if _, di := s.Rows.Dims(); di != d {
-				return &Refusal{Shape, float64(i), fmt.Sprintf("set %d has %d columns, set 0 has %d", i, di, d)}
+				return &Refusal{Shape, float64(i),
+					fmt.Sprintf("set %d has %d columns, set 0 has %d", i, di, d)}
 			}
 			m.rows = append(m.rows, s.Rows)
 		}
@@ -216,7 +227,8 @@ func (m *Model) describe(sets []Set) error {
 	return nil
 }
 
-// unknownRank is the effective rank assumed without rows, cautiously below that of any useful RBF kernel.
+// unknownRank is the effective rank assumed without rows, cautiously below that of any useful RBF
+// kernel.
 const unknownRank = 4
 
 func (m *Model) embed(sets []Set, p *ratioProblem) error {
@@ -290,7 +302,8 @@ func checkSet(s Set, i, least int, o Options) error {
 	}
 	for _, v := range s.Embedding {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return &Refusal{Shape, float64(i), fmt.Sprintf("the embedding of set %d is not finite", i)}
+			return &Refusal{Shape, float64(i),
+				fmt.Sprintf("the embedding of set %d is not finite", i)}
 		}
 	}
 	return nil

@@ -103,15 +103,16 @@ func TestRecovers(t *testing.T) {
 			}
 			for k, s := range e.Shares {
 				if e.Low[k] > s || e.High[k] < s || e.Low[k] < 0 || e.High[k] > 1 {
-					t.Errorf("%s %s: [%g, %g] does not hold %g", form, estimator, e.Low[k], e.High[k], s)
+					t.Errorf("%s %s: [%g, %g] does not hold %g", form, estimator, e.Low[k],
+						e.High[k], s)
 				}
 			}
 		}
 	}
 }
 
-// A model read back gives the same answers. With embeddings it holds no rows, and for class-means at most
-// c embeddings.
+// A model read back gives the same answers. With embeddings it holds no rows, and for class-means
+// at most c embeddings.
 func TestJSON(t *testing.T) {
 	w := newWorld(2, 4, 1.5, 2)
 	sets := w.sets(5, 60)
@@ -162,7 +163,9 @@ func FuzzModelJSON(f *testing.F) {
 	small := testFourier
 	small.Features = 4
 	target := w.set(4, .5, .5)
-	for _, o := range []Options{{Kernel: RBF(1)}, {Kernel: Kernel{Name: "linear"}, Estimator: embedding.Mixture}, {Fourier: &small, Estimator: embedding.Mixture}} {
+	for _, o := range []Options{{Kernel: RBF(1)},
+		{Kernel: Kernel{Name: "linear"}, Estimator: embedding.Mixture},
+		{Fourier: &small, Estimator: embedding.Mixture}} {
 		m, err := Fit(sets, o)
 		if err != nil {
 			f.Fatal(err)
@@ -220,7 +223,9 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]Set{"empty": {}, "columns": {Rows: mat.NewDense(5, 3, nil)}, "embedding": {Embedding: []float64{1}, N: 5}, "noise of one row": {Rows: mat.NewDense(1, 2, nil), Noise: -1}} {
+	for name, target := range map[string]Set{"empty": {},
+		"columns": {Rows: mat.NewDense(5, 3, nil)}, "embedding": {Embedding: []float64{1}, N: 5},
+		"noise of one row": {Rows: mat.NewDense(1, 2, nil), Noise: -1}} {
 		var refusal *Refusal
 		if _, err := m.Estimate(target); !errors.As(err, &refusal) {
 			t.Errorf("target %s: got %v", name, err)
@@ -229,8 +234,8 @@ func TestRefusals(t *testing.T) {
 	if e, err := m.Estimate(w.set(1, 1, 0, 0)); err != nil || e.Fit.Tested {
 		t.Errorf("target of one row: %+v, %v; want an untested estimate", e.Fit, err)
 	}
-	// A class seen only through noise gets a warning with its largest share; a class above the noise gets
-	// none.
+	// A class seen only through noise gets a warning with its largest share; a class above the
+	// noise gets none.
 	for share, want := range map[float64]bool{.02: true, .04: false} {
 		sets := w.sets(4, 30)
 		for i := range sets {
@@ -247,10 +252,14 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	// The published estimator estimates the classes that it has seen.
-	if m, err := Fit(w.sets(2, 30), Options{Kernel: RBF(0.2), Estimator: embedding.Mixture}); err != nil || len(m.Warnings()) == 0 {
+	if m, err := Fit(w.sets(2, 30),
+		Options{Kernel: RBF(0.2), Estimator: embedding.Mixture}); err != nil ||
+		len(m.Warnings()) == 0 {
 		t.Errorf("mixture of two sets: %v; want a warning and no error", err)
 	}
-	for _, o := range []Options{{}, {Kernel: RBF(1), Fourier: &testFourier}, {Kernel: RBF(1), Confidence: 1}, {Kernel: RBF(1), Estimator: "best"}, {Kernel: RBF(-1)}, {Kernel: RBF(1), Rank: 0.5}} {
+	for _, o := range []Options{{}, {Kernel: RBF(1), Fourier: &testFourier},
+		{Kernel: RBF(1), Confidence: 1}, {Kernel: RBF(1), Estimator: "best"}, {Kernel: RBF(-1)},
+		{Kernel: RBF(1), Rank: 0.5}} {
 		if _, err := Fit(good, o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
@@ -293,10 +302,12 @@ func TestWarnsOfMisfit(t *testing.T) {
 	}
 }
 
-// Identical classes cannot be separated: the model must warn, and the interval must be all of [0,1].
+// Identical classes cannot be separated: the model must warn, and the interval must be all of
+// [0,1].
 func TestWarnsOfFaintClasses(t *testing.T) {
 	w := newWorld(2, 4, 0, 5)
-	m, err := Fit([]Set{w.set(50, .4, .6), w.set(50, .5, .5), w.set(50, .6, .4)}, Options{Kernel: RBF(0.15)})
+	m, err := Fit([]Set{w.set(50, .4, .6), w.set(50, .5, .5), w.set(50, .6, .4)},
+		Options{Kernel: RBF(0.15)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +325,8 @@ func TestWarnsOfFaintClasses(t *testing.T) {
 
 func TestMeasures(t *testing.T) {
 	e := Measure([]float64{.5, .5}, []float64{.3, .7}, 100)
-	if math.Abs(e.AE-.2) > 1e-12 || math.Abs(e.L1-.4) > 1e-12 || math.Abs(e.Bias[0]+.2) > 1e-12 || !(e.NKLD > 0 && e.NKLD < 1) {
+	if math.Abs(e.AE-.2) > 1e-12 || math.Abs(e.L1-.4) > 1e-12 || math.Abs(e.Bias[0]+.2) > 1e-12 ||
+		!(e.NKLD > 0 && e.NKLD < 1) {
 		t.Errorf("%+v", e)
 	}
 	// (.3+.005)/(1.01) against .5: |.30198−.5|/.5 = .39604, both classes alike.

@@ -8,12 +8,13 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// TestNullQuantile: sums of weighted squares, very uneven ones included, exceed the threshold as often as
-// the level says. 400,000 draws at 1e-3 give 400 ± 20; the tolerance of half the level is 10 standard
-// errors. With two moments alone the rate would double.
+// TestNullQuantile: sums of weighted squares, very uneven ones included, exceed the threshold as
+// often as the level says. 400,000 draws at 1e-3 give 400 ± 20; the tolerance of half the level is
+// 10 standard errors. With two moments alone the rate would double.
 func TestNullQuantile(t *testing.T) {
 	const draws, level = 400_000, 1e-3
-	for name, decay := range map[string]float64{"even": 1, "uneven": 0.7, "one direction rules": 0.3} {
+	for name, decay := range map[string]float64{"even": 1, "uneven": 0.7,
+		"one direction rules": 0.3} {
 		r := rand.New(rand.NewPCG(4, 4))
 		values := make([]float64, 10)
 		total, square, cube := 0.0, 0.0, 0.0
@@ -26,7 +27,8 @@ func TestNullQuantile(t *testing.T) {
 			square += values[i] * values[i]
 			cube += values[i] * values[i] * values[i]
 		}
-		at, two := nullQuantile(square, cube, 1-level), distuv.ChiSquared{K: 1 / square}.Quantile(1-level)*square
+		at, two := nullQuantile(square, cube,
+			1-level), distuv.ChiSquared{K: 1 / square}.Quantile(1-level)*square
 		above, aboveTwo := 0, 0
 		for range draws {
 			sum := 0.0
@@ -41,7 +43,8 @@ func TestNullQuantile(t *testing.T) {
 				aboveTwo++
 			}
 		}
-		t.Logf("%s: %.2g above, by two moments %.2g", name, float64(above)/draws, float64(aboveTwo)/draws)
+		t.Logf("%s: %.2g above, by two moments %.2g", name, float64(above)/draws,
+			float64(aboveTwo)/draws)
 		if share := float64(above) / draws; share < level/2 || share > 1.5*level {
 			t.Errorf("%s: a share of %.2g is above the quantile for %g", name, share, level)
 		}

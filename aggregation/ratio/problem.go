@@ -7,21 +7,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Reason says why class ratios cannot be estimated, or only badly. Comments name the number reported with each.
+// Reason says why class ratios cannot be estimated, or only badly. Comments name the number
+// reported with each.
 type Reason string
 
 const (
-	ClassAbsent   Reason = "class-absent"    // no set contains the class; number: its largest share
-	IllPosed      Reason = "ill-conditioned" // the sets' shares are (nearly) alike; number: condition number of P
-	TooFewSets    Reason = "too-few-sets"    // number: sets given
-	TinySet       Reason = "tiny-set"        // number: rows of the set
-	EmptyTarget   Reason = "empty-target"    // number: rows
-	Shape         Reason = "shape"           // sets disagree in columns or classes
-	NoFit         Reason = "no-mixture-fits" // number: fit statistic
-	FaintClasses  Reason = "faint-classes"   // classes hardly differ under this kernel
-	NoisyShares   Reason = "noisy-shares"    // the count noise swamps the differences between sets
-	Indefinite    Reason = "indefinite-gram" // number: share of noise in a difference between classes
-	LooseInterval Reason = "loose-interval"  // only an upper bound on the spread was available
+	ClassAbsent Reason = "class-absent" // no set contains the class; number: its largest share
+	// the sets' shares are (nearly) alike; number: condition number of P
+	IllPosed     Reason = "ill-conditioned"
+	TooFewSets   Reason = "too-few-sets"    // number: sets given
+	TinySet      Reason = "tiny-set"        // number: rows of the set
+	EmptyTarget  Reason = "empty-target"    // number: rows
+	Shape        Reason = "shape"           // sets disagree in columns or classes
+	NoFit        Reason = "no-mixture-fits" // number: fit statistic
+	FaintClasses Reason = "faint-classes"   // classes hardly differ under this kernel
+	NoisyShares  Reason = "noisy-shares"    // the count noise swamps the differences between sets
+	// number: share of noise in a difference between classes
+	Indefinite    Reason = "indefinite-gram"
+	LooseInterval Reason = "loose-interval" // only an upper bound on the spread was available
 )
 
 // Refusal is the error of an impossible estimate. Number is the quantity that explains it.
@@ -44,14 +47,15 @@ type Warning struct {
 	Advice string  `json:"advice"`
 }
 
-// Limits on the condition number of the share matrix P, which multiplies errors in a mean embedding.
-// Beyond 1e6 the sets' shares are practically equal.
+// Limits on the condition number of the share matrix P, which multiplies errors in a mean
+// embedding. Beyond 1e6 the sets' shares are practically equal.
 const (
 	ratioWarnCondition   = 20
 	ratioRefuseCondition = 1e6
 )
 
-// absentDeviations bounds the noisy share of an absent class, in standard deviations. Noise exceeds it once in 1,000.
+// absentDeviations bounds the noisy share of an absent class, in standard deviations. Noise exceeds
+// it once in 1,000.
 const absentDeviations = 3
 
 // ratioProblem is the input of every estimator: the sets' Gram and shares, with their noises.
@@ -67,8 +71,9 @@ type ratioProblem struct {
 func (p ratioProblem) sets() int    { _, m := p.shares.Dims(); return m }
 func (p ratioProblem) classes() int { c, _ := p.shares.Dims(); return c }
 
-// weights are inverse variances of the embeddings up to a factor: sampling noise of a unit-norm map falls
-// as 1/n, privacy noise adds D·s, and share noise of covariance C moves the fit by at most tr C.
+// weights are inverse variances of the embeddings up to a factor: sampling noise of a unit-norm map
+// falls as 1/n, privacy noise adds D·s, and share noise of covariance C moves the fit by at most tr
+// C.
 func (p ratioProblem) weights() []float64 {
 	w := make([]float64, p.sets())
 	var sum float64
@@ -111,7 +116,8 @@ func (p ratioProblem) singular() (high, low float64) {
 	return values[0], values[p.classes()-1]
 }
 
-// check refuses sets from which no estimate is possible. full says that the estimator must separate all classes.
+// check refuses sets from which no estimate is possible. full says that the estimator must separate
+// all classes.
 func (p ratioProblem) check(full bool) ([]Warning, error) {
 	c, m := p.shares.Dims()
 	if m < 2 {
@@ -119,7 +125,8 @@ func (p ratioProblem) check(full bool) ([]Warning, error) {
 	}
 	var warnings []Warning
 	for k := range c {
-		top, sure := 0., 0. // the class's largest share in a set, before and after subtracting noise
+		// the class's largest share in a set, before and after subtracting noise
+		top, sure := 0., 0.
 		exact := true
 		for i := range m {
 			share, sd := p.shares.At(k, i), 0.
@@ -152,13 +159,14 @@ func (p ratioProblem) check(full bool) ([]Warning, error) {
 		return nil, &Refusal{IllPosed, min(condition, 1e300), advice}
 	}
 	if condition > ratioWarnCondition {
-		warnings = append(warnings, Warning{IllPosed, min(condition, 1e300), ratioWarnCondition, advice})
+		warnings = append(warnings,
+			Warning{IllPosed, min(condition, 1e300), ratioWarnCondition, advice})
 	}
 	return warnings, nil
 }
 
-// condition returns the factor in the paper's error bound: the largest singular value of P̂ over the
-// smallest of Â, the (V-statistic) Gram of the sets.
+// condition returns the factor in the paper's error bound: the largest singular value of P̂ over
+// the smallest of Â, the (V-statistic) Gram of the sets.
 func (p ratioProblem) condition() float64 {
 	high, _ := p.singular()
 	var eigen mat.EigenSym

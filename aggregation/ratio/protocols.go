@@ -19,9 +19,9 @@ type Sampling struct {
 	Sets    int
 }
 
-// SampleSets draws test sets from rows with labels y (0..c−1; others are never drawn), at shares drawn
-// uniformly on the simplex. Within a set, rows of a class are drawn without replacement until the class
-// is exhausted, then again from the start, so sizes and shares are always met.
+// SampleSets draws test sets from rows with labels y (0..c−1; others are never drawn), at shares
+// drawn uniformly on the simplex. Within a set, rows of a class are drawn without replacement until
+// the class is exhausted, then again from the start, so sizes and shares are always met.
 func SampleSets(y []int, s Sampling, rng *rand.Rand) ([]Sample, error) {
 	if s.Classes < 2 || s.Size < 1 || s.Sets < 1 {
 		return nil, fmt.Errorf("sample sets: classes %d, size %d, sets %d: give at least 2, 1 and 1", s.Classes, s.Size, s.Sets)
@@ -57,7 +57,9 @@ func SampleAtShares(y []int, shares []float64, size int, rng *rand.Rand) (Sample
 			out.Rows = append(out.Rows, rows[a%len(rows)])
 		}
 	}
-	rng.Shuffle(len(out.Rows), func(a, b int) { out.Rows[a], out.Rows[b] = out.Rows[b], out.Rows[a] })
+	rng.Shuffle(len(out.Rows), func(a, b int) {
+		out.Rows[a], out.Rows[b] = out.Rows[b], out.Rows[a]
+	})
 	out.Shares = SharesOfLabels(y, out.Rows, len(shares))
 	return out, nil
 }

@@ -8,13 +8,15 @@ import (
 
 // quadraticOnSimplex minimises ½xᵀHx − bᵀx over {x ≥ 0, Σx = 1}.
 //
-// H must be positive definite along directions that sum to zero (callers raise small eigenvalues). The method is
-// a primal active set (Lawson & Hanson 1974, ch. 23, plus the sum constraint): each step adds the coordinate
-// that violates optimality most and solves exactly on the support, so it ends after finitely many steps. gap =
-// max_k gᵀ(x − e_k), g = Hx − b, certifies f(x) − min f ≤ gap even if the loop ends early.
+// H must be positive definite along directions that sum to zero (callers raise small eigenvalues).
+// The method is a primal active set (Lawson & Hanson 1974, ch. 23, plus the sum constraint): each
+// step adds the coordinate that violates optimality most and solves exactly on the support, so it
+// ends after finitely many steps. gap = max_k gᵀ(x − e_k), g = Hx − b, certifies f(x) − min f ≤ gap
+// even if the loop ends early.
 func quadraticOnSimplex(h mat.Symmetric, b []float64) (x []float64, gap float64) {
 	c := len(b)
-	// Adding lift·11ᵀ to H makes it definite, and adds only a constant to the objective, because Σx = 1.
+	// Adding lift·11ᵀ to H makes it definite, and adds only a constant to the objective, because Σx
+	// = 1.
 	lift := 0.0
 	size := 1e-300
 	for i := range c {

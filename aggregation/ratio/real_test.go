@@ -22,8 +22,8 @@ func fitKernel(t testing.TB, sets []Set, estimator string, k Kernel) *Model {
 	return m
 }
 
-// Four bags have nearly equal shares (.375 to .547). The true test share is .4375, and every estimator
-// must be within .06 of it at the chosen width.
+// Four bags have nearly equal shares (.375 to .547). The true test share is .4375, and every
+// estimator must be within .06 of it at the chosen width.
 func TestHeart(t *testing.T) {
 	bags, test := readHeart(t)
 	var sets []Set
@@ -47,15 +47,16 @@ func TestHeart(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%s: γ·scale %.3g, share %.4f in [%.2f, %.2f], truth %.4f, training %.4f, condition %.3g, fit %.2f (limit %.2f)", estimator,
-			gamma*scale, e.Shares[1], e.Low[1], e.High[1], truth, m.TrainingShares()[1], e.Condition, e.Fit.Statistic, e.Fit.Threshold)
+			gamma*scale, e.Shares[1], e.Low[1], e.High[1], truth, m.TrainingShares()[1],
+			e.Condition, e.Fit.Statistic, e.Fit.Threshold)
 		if math.Abs(e.Shares[1]-truth) > 0.06 {
 			t.Errorf("%s: share %.4f is not within .06 of %.4f", estimator, e.Shares[1], truth)
 		}
 	}
 }
 
-// Sets of 600 at shares .1, .1, .9, .9; targets of 600 at .1 or .9, as published. The prototype had L1
-// .085 and .058 (mean of 10 seeds).
+// Sets of 600 at shares .1, .1, .9, .9; targets of 600 at .1 or .9, as published. The prototype had
+// L1 .085 and .058 (mean of 10 seeds).
 func TestAdult(t *testing.T) {
 	train, test := readAdult(t)
 	seeds, widths := testlevel.N(t, 2, 10), testlevel.Long()
@@ -82,11 +83,13 @@ func TestAdult(t *testing.T) {
 				}
 				gamma := 1 / scale
 				if widths {
-					if gamma, _, err = SelectWidth(sets, WidthOptions{Scale: scale, Estimator: estimator}, rng); err != nil {
+					if gamma, _, err = SelectWidth(sets,
+						WidthOptions{Scale: scale, Estimator: estimator}, rng); err != nil {
 						t.Fatal(err)
 					}
 				}
-				e, err := fitKernel(t, sets, estimator, RBF(gamma)).Estimate(Set{Rows: test.rows(s.Rows)})
+				e, err := fitKernel(t, sets, estimator,
+					RBF(gamma)).Estimate(Set{Rows: test.rows(s.Rows)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -104,14 +107,14 @@ func TestAdult(t *testing.T) {
 	}
 }
 
-// 20 disjoint sets of 2,500 with shares uniform on the simplex (smaller where a digit ran out), 2,000
-// Fourier features of PCA-50, 20 targets of 1,000 at shares uniform on the simplex. The prototype had L1
-// .086, and .087 with counts at ε = .5. Hiding the embeddings too (unit record, ρ = .05 a set) costs
-// more.
+// 20 disjoint sets of 2,500 with shares uniform on the simplex (smaller where a digit ran out),
+// 2,000 Fourier features of PCA-50, 20 targets of 1,000 at shares uniform on the simplex. The
+// prototype had L1 .086, and .087 with counts at ε = .5. Hiding the embeddings too (unit record, ρ
+// = .05 a set) costs more.
 //
-// The test file's digits are by other writers, so P(x|y) is not quite shared. Targets from the training
-// file are tried too; there the intervals must be right. A short run takes a fifth of the digits and
-// features, and allows √5 times the L1 distance for targets of the same writers.
+// The test file's digits are by other writers, so P(x|y) is not quite shared. Targets from the
+// training file are tried too; there the intervals must be right. A short run takes a fifth of the
+// digits and features, and allows √5 times the L1 distance for targets of the same writers.
 func TestMNIST(t *testing.T) {
 	tenths := testlevel.N(t, 2, 10)
 	larger := math.Sqrt(10 / float64(tenths))
@@ -129,7 +132,9 @@ func TestMNIST(t *testing.T) {
 	free := rng.Perm(len(train.y))
 	same := labelled{train.rows(free[:800*tenths]), pick(train.y, free[:800*tenths])}
 	sets := disjointSets(t, train, free[800*tenths:], 250*tenths, rng)
-	gamma, path, err := SelectWidth(sets, WidthOptions{Scale: scale, Fourier: &embedding.Fourier{Dim: 50, Features: 100 * tenths, Seed: 8}}, rng)
+	gamma, path, err := SelectWidth(sets,
+		WidthOptions{Scale: scale,
+			Fourier: &embedding.Fourier{Dim: 50, Features: 100 * tenths, Seed: 8}}, rng)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +160,8 @@ func TestMNIST(t *testing.T) {
 		{"counts and embeddings", 1, 2000, .2},
 		{"counts and embeddings", 1, 500, .2},
 	}, 3) {
-		f := embedding.Fourier{Dim: 50, Features: c.features * tenths / 10, Gamma: c.width / scale, Seed: 7}
+		f := embedding.Fourier{Dim: 50, Features: c.features * tenths / 10, Gamma: c.width / scale,
+			Seed: 7}
 		given := sets
 		if c.noise != "none" {
 			given = privatised(t, f, sets, c.noise != "counts", rng)
@@ -170,7 +176,8 @@ func TestMNIST(t *testing.T) {
 			}
 			e, coverage, sd, fit := tryTargets(t, m, target, 100*tenths)
 			t.Logf("noise on %s, γ·scale %g, %d features, targets from the %s file: L1 %.4f NKLD %.4f, coverage %.3f, standard error %.4f, fit %.2f, %d warnings",
-				c.noise, c.width, f.Features, name, e.L1, e.NKLD, coverage, sd, fit, len(m.Warnings()))
+				c.noise, c.width, f.Features, name, e.L1, e.NKLD, coverage, sd, fit,
+				len(m.Warnings()))
 			if same := name == "training"; e.L1 > c.limit*larger || same && coverage < 0.9 {
 				t.Errorf("L1 %.4f above %.2f, or coverage %.3f", e.L1, c.limit*larger, coverage)
 			}
@@ -223,9 +230,10 @@ func disjointSets(t *testing.T, train labelled, free []int, size int, rng *rand.
 	return sets
 }
 
-// privatised adds normal noise with the variances of counts at ε = .5 (Laplace, scale 4) and embeddings
-// at ρ = .05.
-func privatised(t *testing.T, f embedding.Fourier, sets []Set, embeddings bool, rng *rand.Rand) []Set {
+// privatised adds normal noise with the variances of counts at ε = .5 (Laplace, scale 4) and
+// embeddings at ρ = .05.
+func privatised(t *testing.T, f embedding.Fourier, sets []Set, embeddings bool,
+	rng *rand.Rand) []Set {
 	embedder, err := embedding.NewEmbedder(f)
 	if err != nil {
 		t.Fatal(err)
@@ -260,8 +268,10 @@ func privatised(t *testing.T, f embedding.Fourier, sets []Set, embeddings bool, 
 	return out
 }
 
-func tryTargets(t *testing.T, m *Model, from labelled, size int) (mean Error, coverage, sd, fit float64) {
-	samples, err := SampleSets(from.y, Sampling{Classes: 10, Size: size, Sets: 20}, rand.New(rand.NewPCG(6, 6)))
+func tryTargets(t *testing.T, m *Model, from labelled, size int) (mean Error,
+	coverage, sd, fit float64) {
+	samples, err := SampleSets(from.y, Sampling{Classes: 10, Size: size, Sets: 20},
+		rand.New(rand.NewPCG(6, 6)))
 	if err != nil {
 		t.Fatal(err)
 	}

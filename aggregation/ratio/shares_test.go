@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestNoiseInSharesTakenOff: embeddings are exact; the shares have noise of known covariance and sum
-// zero. Over draws, class-means' squared distances between class means equal the true ones within a tenth
-// of the noise's addition and 6.2 standard errors (false alarms 1e-9). A large part that all classes
-// share must not matter.
+// TestNoiseInSharesTakenOff: embeddings are exact; the shares have noise of known covariance and
+// sum zero. Over draws, class-means' squared distances between class means equal the true ones
+// within a tenth of the noise's addition and 6.2 standard errors (false alarms 1e-9). A large part
+// that all classes share must not matter.
 func TestNoiseInSharesTakenOff(t *testing.T) {
 	const c, sets, draws, sigma = 3, 9, 4000, 0.08
 	for _, common := range []float64{0, 1, 100} {
@@ -48,7 +48,9 @@ func TestNoiseInSharesTakenOff(t *testing.T) {
 		for i := range sets {
 			p.gram.Self[i], p.gram.N[i], p.cov[i] = 1, 1e9, law
 		}
-		between := func(q *mat.Dense, k, l int) float64 { return q.At(k, k) - q.At(k, l) - q.At(l, k) + q.At(l, l) }
+		between := func(q *mat.Dense, k, l int) float64 {
+			return q.At(k, k) - q.At(k, l) - q.At(l, k) + q.At(l, l)
+		}
 		var sum, squares, raw [c][c]float64
 		for range draws {
 			for i := range sets {
@@ -91,7 +93,8 @@ func TestNoiseInSharesTakenOff(t *testing.T) {
 func TestSwampedShares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, sets := range []int{3, 4, 9} {
-		p := ratioProblem{cov: make([]*mat.SymDense, sets), noise: make([]float64, sets), rank: 10, shares: mat.NewDense(3, sets, nil)}
+		p := ratioProblem{cov: make([]*mat.SymDense, sets), noise: make([]float64, sets), rank: 10,
+			shares: mat.NewDense(3, sets, nil)}
 		phi := mat.NewDense(5, sets, nil)
 		law := mat.NewSymDense(3, nil)
 		for k := range 3 {

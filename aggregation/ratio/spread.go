@@ -13,8 +13,8 @@ import (
 // spreadRows is the number of rows that estimate a variance: its relative error is √(2/500) = 6 %.
 const spreadRows = 500
 
-// rowEffects maps scores of rows (n×b) to their effects on the ratios, n×c. The unconstrained estimate is offset
-// plus the mean effect.
+// rowEffects maps scores of rows (n×b) to their effects on the ratios, n×c. The unconstrained
+// estimate is offset plus the mean effect.
 func (s ratioSystem) rowEffects(scores *mat.Dense) *mat.Dense {
 	var h, out mat.Dense
 	h.Mul(scores, s.read)
@@ -22,10 +22,10 @@ func (s ratioSystem) rowEffects(scores *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// withinCovariance returns the covariance of the rows of effects (n×c) minus the classes' contribution. On
-// average a row of class k moves the ratios by column k of K = slope (e_k, unless the estimate is pulled towards
-// the training shares). So classes of shares p contribute K(diag(p) − ppᵀ)Kᵀ. This is not an error, because the
-// ratios wanted are those of this very set.
+// withinCovariance returns the covariance of the rows of effects (n×c) minus the classes'
+// contribution. On average a row of class k moves the ratios by column k of K = slope (e_k, unless
+// the estimate is pulled towards the training shares). So classes of shares p contribute K(diag(p)
+// − ppᵀ)Kᵀ. This is not an error, because the ratios wanted are those of this very set.
 func (s ratioSystem) withinCovariance(effects *mat.Dense, p []float64) *mat.SymDense {
 	n, c := effects.Dims()
 	if n < 2 {
@@ -69,7 +69,8 @@ func (m *Model) rowSpread() *mat.SymDense {
 		total += float64(s.N)
 	}
 	for i, scores := range m.scores {
-		w := m.system.withinCovariance(m.system.rowEffects(everyRow(scores, spreadRows)), m.sets[i].Shares)
+		w := m.system.withinCovariance(m.system.rowEffects(everyRow(scores, spreadRows)),
+			m.sets[i].Shares)
 		w.ScaleSym(float64(m.sets[i].N)/total, w)
 		out.AddSym(out, w)
 	}
@@ -78,9 +79,9 @@ func (m *Model) rowSpread() *mat.SymDense {
 
 const leaveOneOutLimit = 50
 
-// leaveOneOutSpread estimates the covariance of one row's effect from embeddings alone: the other sets estimate
-// each set's shares. The squared error, minus known noise, over 1/n_i + Σa_j²/n_j is one draw of the covariance.
-// It returns nil for fewer than 2c + 2 sets.
+// leaveOneOutSpread estimates the covariance of one row's effect from embeddings alone: the other
+// sets estimate each set's shares. The squared error, minus known noise, over 1/n_i + Σa_j²/n_j is
+// one draw of the covariance. It returns nil for fewer than 2c + 2 sets.
 func (m *Model) leaveOneOutSpread() *mat.SymDense {
 	p := m.problem
 	total := p.sets()
@@ -112,14 +113,16 @@ func (m *Model) leaveOneOutSpread() *mat.SymDense {
 		law := part.laws()
 		est := system.estimate(g)
 		known := knownCovariance(system, law, est.setWeights, p.noise[i])
-		known.AddSym(known, secondOrder(system, law, est.setWeights, float64(p.gram.N[i]), p.noise[i], p.rank, float64(p.dim)))
+		known.AddSym(known, secondOrder(system, law, est.setWeights, float64(p.gram.N[i]),
+			p.noise[i], p.rank, float64(p.dim)))
 		factor := 1 / float64(p.gram.N[i])
 		for a, w := range est.setWeights {
 			factor += w * w / float64(law[a].N)
 		}
 		for k := range m.classes {
 			for l := range k + 1 {
-				e := (est.free[k]-p.shares.At(k, i))*(est.free[l]-p.shares.At(l, i)) - known.At(k, l)
+				e := (est.free[k]-p.shares.At(k, i))*(est.free[l]-p.shares.At(l, i)) - known.At(k,
+					l)
 				if c := p.cov[i]; c != nil {
 					e -= c.At(k, l)
 				}
@@ -145,20 +148,22 @@ func (m *Model) leaveOneOutSpread() *mat.SymDense {
 func (p ratioProblem) laws() []ratioSetLaw {
 	out := make([]ratioSetLaw, p.sets())
 	for i := range out {
-		out[i] = ratioSetLaw{N: p.gram.N[i], Noise: p.noise[i], Shares: mat.Col(nil, i, p.shares), ShareCov: p.cov[i],
+		out[i] = ratioSetLaw{N: p.gram.N[i], Noise: p.noise[i], Shares: mat.Col(nil, i, p.shares),
+			ShareCov: p.cov[i],
 			Variance: max(p.gram.Self[i]-p.gram.U.At(i, i), 0)}
 	}
 	return out
 }
 
-// knownCovariance returns the part of the covariance of the unconstrained ratios that is known exactly.
-// With a the weights of the sets it is
+// knownCovariance returns the part of the covariance of the unconstrained ratios that is known
+// exactly. With a the weights of the sets it is
 //
 //	L Q Lᵀ (s_U + Σ a_i² s_i) + Σ a_i² C_i,
 //
-// L and Q the system's linear and quadratic, s the noise variance of embeddings, C_i the covariance of the noise
-// in shares.
-func knownCovariance(s ratioSystem, sets []ratioSetLaw, a []float64, targetNoise float64) *mat.SymDense {
+// L and Q the system's linear and quadratic, s the noise variance of embeddings, C_i the covariance
+// of the noise in shares.
+func knownCovariance(s ratioSystem, sets []ratioSetLaw, a []float64,
+	targetNoise float64) *mat.SymDense {
 	c, _ := s.linear.Dims()
 	noise := targetNoise
 	for i, w := range a {
@@ -183,7 +188,8 @@ func knownCovariance(s ratioSystem, sets []ratioSetLaw, a []float64, targetNoise
 	return out
 }
 
-// EffectiveRank returns (tr C)²/tr C², at least 1, of the covariance C of public rows (n×d) under a kernel.
+// EffectiveRank returns (tr C)²/tr C², at least 1, of the covariance C of public rows (n×d) under a
+// kernel.
 func EffectiveRank(k Kernel, x *mat.Dense) float64 { return effectiveRank(k, []*mat.Dense{x}) }
 
 func effectiveRank(k Kernel, sets []*mat.Dense) float64 {
@@ -191,8 +197,8 @@ func effectiveRank(k Kernel, sets []*mat.Dense) float64 {
 	return rank
 }
 
-// spectrumOf returns, for the covariance C of at most 300 embedded rows, (tr C)²/tr C² (the number of
-// directions that share the sampling noise) and tr C³/(tr C)³ (how unevenly they share it).
+// spectrumOf returns, for the covariance C of at most 300 embedded rows, (tr C)²/tr C² (the number
+// of directions that share the sampling noise) and tr C³/(tr C)³ (how unevenly they share it).
 func spectrumOf(k Kernel, sets []*mat.Dense) (rank, third float64) {
 	_, d := sets[0].Dims()
 	each := max(2, 300/len(sets))
@@ -257,16 +263,17 @@ func spectrumOf(k Kernel, sets []*mat.Dense) (rank, third float64) {
 	return rank, min(max(cube/(trace*trace*trace), 1/(rank*rank)), math.Pow(rank, -1.5))
 }
 
-// secondOrder returns the covariance that products of noise with noise add for class-means. The error of
-// Bᵀ(Φ_U − Bρ) is Bᵀe plus the product of the noise in B with the noise in the residual. With Cov_i =
-// s_iI + C/n_i, tr C = τ and tr C² = τ²/r,
+// secondOrder returns the covariance that products of noise with noise add for class-means. The
+// error of Bᵀ(Φ_U − Bρ) is Bᵀe plus the product of the noise in B with the noise in the residual.
+// With Cov_i = s_iI + C/n_i, tr C = τ and tr C² = τ²/r,
 //
 //	tr(Cov_i Cov_j) = D·s_is_j + (s_i/n_j + s_j/n_i)τ + τ²/(r·n_in_j).
 //
-// With R the weights of the sets in the class means (M×c), a their weights in the fitted mean, E and e_U the
-// errors of Φ and Φ_U, and x = (Cov_U + Σa_i²Cov_i), the covariance of RᵀEᵀ(e_U − Ea) is Σ_i R_ikR_il tr(Cov_i
-// x) + Σ_ij R_ika_iR_jla_j tr(Cov_iCov_j), mapped through L.
-func secondOrder(s ratioSystem, sets []ratioSetLaw, a []float64, n, targetNoise, rank, dim float64) *mat.SymDense {
+// With R the weights of the sets in the class means (M×c), a their weights in the fitted mean, E
+// and e_U the errors of Φ and Φ_U, and x = (Cov_U + Σa_i²Cov_i), the covariance of RᵀEᵀ(e_U − Ea)
+// is Σ_i R_ikR_il tr(Cov_i x) + Σ_ij R_ika_iR_jla_j tr(Cov_iCov_j), mapped through L.
+func secondOrder(s ratioSystem, sets []ratioSetLaw, a []float64,
+	n, targetNoise, rank, dim float64) *mat.SymDense {
 	c, _ := s.linear.Dims()
 	out := mat.NewSymDense(c, nil)
 	if s.coefLinear != nil || n < 1 { // other estimators weight sets, not class means
@@ -298,7 +305,8 @@ func secondOrder(s ratioSystem, sets []ratioSetLaw, a []float64, n, targetNoise,
 	}
 	for k := range c {
 		for l := range c {
-			product.Set(k, l, product.At(k, l)+dim*alpha[k]*alpha[l]+alpha[k]*beta[l]+beta[k]*alpha[l]+beta[k]*beta[l]/rank)
+			product.Set(k, l, product.At(k,
+				l)+dim*alpha[k]*alpha[l]+alpha[k]*beta[l]+beta[k]*alpha[l]+beta[k]*beta[l]/rank)
 		}
 	}
 	seen := sandwich(product, mat.DenseCopyOf(s.linear.T()))

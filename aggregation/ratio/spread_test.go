@@ -24,9 +24,9 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestShiftedCoverage: intervals still cover if the target's class means are shifted by less than the fit
-// test doubts. The seeds are fixed; 250 trials measure a coverage of .95 to ±.014, and at least .9 is
-// required, or the same number of standard errors for fewer trials.
+// TestShiftedCoverage: intervals still cover if the target's class means are shifted by less than
+// the fit test doubts. The seeds are fixed; 250 trials measure a coverage of .95 to ±.014, and at
+// least .9 is required, or the same number of standard errors for fewer trials.
 func TestShiftedCoverage(t *testing.T) {
 	const shift = .15
 	trials := testlevel.N(t, 50, 250)
@@ -69,24 +69,27 @@ func TestShiftedCoverage(t *testing.T) {
 	}
 }
 
-// TestPulled: a pull above half a standard error leaves no interval, a smaller one widens it. A NaN error
-// leaves none.
+// TestPulled: a pull above half a standard error leaves no interval, a smaller one widens it. A NaN
+// error leaves none.
 func TestPulled(t *testing.T) {
 	for _, c := range []struct {
 		variance, pull float64
 		none           bool
-	}{{.0025, .02, false}, {.0025, .03, true}, {.0025, .055, true}, {.04, 0, true}, {math.NaN(), 0, true}} {
+	}{{.0025, .02, false}, {.0025, .03, true}, {.0025, .055, true}, {.04, 0, true},
+		{math.NaN(), 0, true}} {
 		e := Estimate{Free: []float64{.4, .6}, Shares: []float64{.4, .6}}
-		e.interval(mat.NewSymDense(2, []float64{c.variance, 0, 0, c.variance}), .95, []float64{c.pull, c.pull})
+		e.interval(mat.NewSymDense(2, []float64{c.variance, 0, 0, c.variance}), .95,
+			[]float64{c.pull, c.pull})
 		want := .4 - 1.959964*math.Sqrt(c.variance) - c.pull
-		if none := e.NoInterval != ""; none != c.none || none && e.Low[0] != 0 || !none && math.Abs(e.Low[0]-want) > 1e-6 {
+		if none := e.NoInterval != ""; none != c.none || none && e.Low[0] != 0 || !none &&
+			math.Abs(e.Low[0]-want) > 1e-6 {
 			t.Errorf("variance %v, pull %v: low %v, %q", c.variance, c.pull, e.Low[0], e.NoInterval)
 		}
 	}
 }
 
-// TestNoInterval: if noise pulls the estimate, or the classes hardly differ, there is no interval, and
-// NoInterval gives the reason.
+// TestNoInterval: if noise pulls the estimate, or the classes hardly differ, there is no interval,
+// and NoInterval gives the reason.
 func TestNoInterval(t *testing.T) {
 	reasons := map[string]int{}
 	for seed := range uint64(40) {
@@ -100,7 +103,8 @@ func TestNoInterval(t *testing.T) {
 			t.Fatal(err)
 		}
 		faint, pulled := e.Sd[0] > faintError, m.system.pull()[0] > e.Sd[0]/2
-		if none := e.NoInterval != ""; none != (faint || pulled || e.Fit.doubted()) || none && (e.Low[0] != 0 || e.High[1] != 1) {
+		if none := e.NoInterval != ""; none != (faint || pulled || e.Fit.doubted()) || none &&
+			(e.Low[0] != 0 || e.High[1] != 1) {
 			t.Errorf("%+v, pull %v", e, m.system.pull())
 		}
 		for _, of := range []string{"nobody knows how much", "hardly differ"} {

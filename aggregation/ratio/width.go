@@ -17,8 +17,8 @@ type WidthOptions struct {
 	Scale  float64
 	Splits int // averaged held-out splits; 0 means 20, because one or two choose erratically
 	Rows   int // most rows used of each set, evenly spaced; 0 means 400
-	// Fourier, if set, compares all rows by this map (its Gamma is ignored). Use it for large sets, where
-	// a sample of rows would favour too wide kernels. 500 features are enough.
+	// Fourier, if set, compares all rows by this map (its Gamma is ignored). Use it for large sets,
+	// where a sample of rows would favour too wide kernels. 500 features are enough.
 	Fourier *embedding.Fourier
 }
 
@@ -38,14 +38,16 @@ func Widths(scale float64) (all []float64) {
 	return all
 }
 
-// SelectWidth chooses the width of an RBF kernel: it estimates held-out training sets with known shares
-// from the other sets, and averages over random splits, the same for every width. It redraws splits whose
-// remaining sets cannot separate the classes. All sets need rows.
+// SelectWidth chooses the width of an RBF kernel: it estimates held-out training sets with known
+// shares from the other sets, and averages over random splits, the same for every width. It redraws
+// splits whose remaining sets cannot separate the classes. All sets need rows.
 //
-// The minimum over few sets is mostly luck, so among the widths within one standard error of the least
-// error it takes the one nearest to 1/Scale.
-func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path []WidthPoint, err error) {
-	o.Estimator, o.Splits, o.Rows = cmp.Or(o.Estimator, embedding.ClassMeans), cmp.Or(o.Splits, 20), cmp.Or(o.Rows, 400)
+// The minimum over few sets is mostly luck, so among the widths within one standard error of the
+// least error it takes the one nearest to 1/Scale.
+func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path []WidthPoint,
+	err error) {
+	o.Estimator, o.Splits, o.Rows = cmp.Or(o.Estimator, embedding.ClassMeans), cmp.Or(o.Splits,
+		20), cmp.Or(o.Rows, 400)
 	if !(o.Scale > 0) {
 		return 0, nil, fmt.Errorf("select width: scale = %g: give MedianSquaredDistance of public rows", o.Scale)
 	}
@@ -116,8 +118,8 @@ func drawSplits(p ratioProblem, o WidthOptions, rng *rand.Rand) ([][]bool, error
 	return splits, nil
 }
 
-// judgeWidth averages the L1 error of each set over the splits that held it out. The standard error is
-// over sets, because splits share them.
+// judgeWidth averages the L1 error of each set over the splits that held it out. The standard error
+// is over sets, because splits share them.
 func judgeWidth(p ratioProblem, estimator string, gamma float64, splits [][]bool) WidthPoint {
 	sums, times := make([]float64, p.sets()), make([]float64, p.sets())
 	for _, held := range splits {
@@ -146,7 +148,8 @@ func judgeWidth(p ratioProblem, estimator string, gamma float64, splits [][]bool
 		}
 	}
 	mean /= n
-	return WidthPoint{Gamma: gamma, L1: mean, Error: sqrtOrZero((squares/n - mean*mean) / max(n-1, 1))}
+	return WidthPoint{Gamma: gamma, L1: mean,
+		Error: sqrtOrZero((squares/n - mean*mean) / max(n-1, 1))}
 }
 
 func chosen(marks []bool, want bool) []int {

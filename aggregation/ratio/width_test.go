@@ -40,7 +40,8 @@ func TestSelectWidthRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	sets := []Set{w.set(20, .2, .8), w.set(20, .8, .2)}
 	var refusal *Refusal
-	if _, _, err := SelectWidth(sets, WidthOptions{Scale: 1}, rng); !errors.As(err, &refusal) || refusal.Reason != TooFewSets {
+	if _, _, err := SelectWidth(sets, WidthOptions{Scale: 1}, rng); !errors.As(err, &refusal) ||
+		refusal.Reason != TooFewSets {
 		t.Errorf("two sets: %v", err)
 	}
 	if _, _, err := SelectWidth(sets, WidthOptions{}, rng); err == nil {

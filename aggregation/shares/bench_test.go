@@ -65,7 +65,8 @@ func TestMemory(t *testing.T) {
 	}
 	add := func(parties int) {
 		for range parties {
-			if err := sum.Add(must(must(f.Prepare(testKey, testContext, Coordinator, parts[0])).Finish(other))); err != nil {
+			if err := sum.Add(must(must(f.Prepare(testKey, testContext, Coordinator,
+				parts[0])).Finish(other))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -37,8 +37,8 @@ func bitsOf(f Form, vector []int64) (out fp128.Vec) {
 	return out
 }
 
-// TestLiars: a party that follows the protocol except for its vector, with the best possible proof, is
-// refused by both servers. The other parties' contributions count.
+// TestLiars: a party that follows the protocol except for its vector, with the best possible proof,
+// is refused by both servers. The other parties' contributions count.
 func TestLiars(t *testing.T) {
 	two, five, signed := Ballots(7, 2, 1), Ballots(4, 5, 1), Integers(5, 100)
 	shards := Ballots(4, 3, 6)
@@ -105,8 +105,8 @@ func wrapped(x *big.Int) (e fp128.Fp) {
 	return e
 }
 
-// TestStolenAndSwapped: parts of another party or study, replayed, mixed, cut or changed, give no share
-// at either server.
+// TestStolenAndSwapped: parts of another party or study, replayed, mixed, cut or changed, give no
+// share at either server.
 func TestStolenAndSwapped(t *testing.T) {
 	for name, f := range forms() {
 		t.Run(name, func(t *testing.T) {
@@ -161,14 +161,17 @@ func TestStolenAndSwapped(t *testing.T) {
 			}
 			for r, part := range mine {
 				for _, n := range []int{0, 1, headSize, len(part) - 1} {
-					if _, err := f.Prepare(testKey, testContext, Role(r), part[:n]); !errors.Is(err, ErrPart) {
+					if _, err := f.Prepare(testKey, testContext, Role(r), part[:n]); !errors.Is(err,
+						ErrPart) {
 						t.Errorf("a part cut to %d bytes: %v", n, err)
 					}
 				}
-				if _, err := f.Prepare(testKey, testContext, Role(r), append(bytes.Clone(part), 0)); !errors.Is(err, ErrPart) {
+				if _, err := f.Prepare(testKey, testContext, Role(r),
+					append(bytes.Clone(part), 0)); !errors.Is(err, ErrPart) {
 					t.Errorf("a part that is too long: %v", err)
 				}
-				if _, err := f.Prepare(testKey, testContext, Role(1-r), part); !errors.Is(err, ErrPart) {
+				if _, err := f.Prepare(testKey, testContext, Role(1-r), part); !errors.Is(err,
+					ErrPart) {
 					t.Errorf("a part for the other server: %v", err)
 				}
 			}
@@ -176,20 +179,23 @@ func TestStolenAndSwapped(t *testing.T) {
 			for k := range fp128.Size {
 				large[headSize+k] = 0xff // 2¹²⁸ − 1 is no element
 			}
-			if _, err := f.Prepare(testKey, testContext, Coordinator, large); !errors.Is(err, ErrPart) {
+			if _, err := f.Prepare(testKey, testContext, Coordinator, large); !errors.Is(err,
+				ErrPart) {
 				t.Errorf("an element above the modulus: %v", err)
 			}
 		})
 	}
 }
 
-// TestOtherServer: a message that is not the other server's for the same part gives no share: cut, made
-// under another key, a server's own message, or of another party.
+// TestOtherServer: a message that is not the other server's for the same part gives no share: cut,
+// made under another key, a server's own message, or of another party.
 func TestOtherServer(t *testing.T) {
 	for name, f := range forms() {
 		rng := rand.New(rand.NewPCG(8, 8))
 		parts := must(f.Split(testContext, drawn(f, rng), seeded(1)))
-		prepared := func(r Role, key Key) *Preparation { return must(f.Prepare(key, testContext, r, parts[r])) }
+		prepared := func(r Role, key Key) *Preparation {
+			return must(f.Prepare(key, testContext, r, parts[r]))
+		}
 		for r := Coordinator; r <= Helper; r++ {
 			honest := prepared(1-r, testKey).Message()
 			wrong := map[string][]byte{
@@ -204,7 +210,8 @@ func TestOtherServer(t *testing.T) {
 			}
 			for what, m := range wrong {
 				p := prepared(r, testKey)
-				if out, err := p.Finish(m); !errors.Is(err, ErrProof) && !errors.Is(err, ErrPart) || out.elements != nil {
+				if out, err := p.Finish(m); !errors.Is(err, ErrProof) && !errors.Is(err, ErrPart) ||
+					out.elements != nil {
 					t.Errorf("%s: a message that is %s: %v", name, what, err)
 				}
 				if _, err := p.Finish(honest); err != nil { // a refusal spoils nothing
@@ -221,8 +228,8 @@ func TestOtherServer(t *testing.T) {
 	}
 }
 
-// TestRowsAlone: the check of rows refuses every error of one or two in two rows, and accepts correct
-// rows, under any key.
+// TestRowsAlone: the check of rows refuses every error of one or two in two rows, and accepts
+// correct rows, under any key.
 func TestRowsAlone(t *testing.T) {
 	f := Form{Cells: 6, Bits: 3, Row: 3, Total: 2}
 	for code := range 3 * 3 * 3 * 3 * 3 * 3 {

@@ -7,8 +7,8 @@ import (
 	"caucus/aggregation/shares"
 )
 
-// Two parties vote on four rows. Each server holds one part of each ballot. Together the servers check
-// that every row has one vote of 0 or 1, and each adds up its shares.
+// Two parties vote on four rows. Each server holds one part of each ballot. Together the servers
+// check that every row has one vote of 0 or 1, and each adds up its shares.
 func Example() {
 	form := shares.Ballots(4, 2, 1)
 	key := shares.Key{} // drawn by both servers, known to no party

@@ -11,20 +11,22 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/sumvec"
 )
 
-// Form says what a contribution's proof shows. It follows from a plan and its pool, so it is public.
+// Form says what a contribution's proof shows. It follows from a plan and its pool, so it is
+// public.
 type Form struct {
 	Cells int
 	// Each cell is an integer from Least to Least + 2^Bits − 1.
 	Bits  int
 	Least int64
-	// Row is the number of cells in a row. The cells of each row sum to Total. 0 means that there are no rows.
+	// Row is the number of cells in a row. The cells of each row sum to Total. 0 means that there
+	// are no rows.
 	Row   int
 	Total int64
 }
 
-// Ballots returns the form of counted ballots on the rows of a pool. With two classes it has one count
-// per row, from 0 to 2^⌈log₂(ballots+1)⌉ − 1. With more it has a count for each class, and each row sums
-// to ballots. So one ballot is proved to be exactly one vote per row.
+// Ballots returns the form of counted ballots on the rows of a pool. With two classes it has one
+// count per row, from 0 to 2^⌈log₂(ballots+1)⌉ − 1. With more it has a count for each class, and
+// each row sums to ballots. So one ballot is proved to be exactly one vote per row.
 func Ballots(rows, classes, ballots int) Form {
 	f := Form{Cells: rows, Bits: bits.Len(uint(max(ballots, 0)))}
 	if classes > 2 {
@@ -33,8 +35,8 @@ func Ballots(rows, classes, ballots int) Form {
 	return f
 }
 
-// Integers returns the form of integers of magnitude at most limit. The proof covers the next power of
-// two, −2^(b−1) to 2^(b−1) − 1 with 2^(b−1) > limit: a lying party can move each cell that far.
+// Integers returns the form of integers of magnitude at most limit. The proof covers the next power
+// of two, −2^(b−1) to 2^(b−1) − 1 with 2^(b−1) > limit: a lying party can move each cell that far.
 func Integers(cells int, limit int64) Form {
 	b := bits.Len64(uint64(max(limit, 0))) + 1
 	if b > maxBits {
@@ -43,7 +45,8 @@ func Integers(cells int, limit int64) Form {
 	return Form{Cells: cells, Bits: b, Least: -1 << (b - 1)}
 }
 
-// Counts returns the form of integers from 0 to limit. The proof covers up to the next power of two.
+// Counts returns the form of integers from 0 to limit. The proof covers up to the next power of
+// two.
 func Counts(cells int, limit int64) Form {
 	return Form{Cells: cells, Bits: bits.Len64(uint64(max(limit, 1)))}
 }
@@ -65,10 +68,11 @@ var modulus = new(big.Int).SetBytes(fp128.Fp{}.Order())
 
 // Check refuses a form that cannot be proved, or whose sum could wrap.
 //
-// Proof note: each cell is in (−2^b, 2^b), so a sum over M parties is in (−M·2^b, M·2^b). Each of the two
-// servers adds noise, which exceeds 2⁶² with probability below e^(−2¹³) at the largest scale (privacy's
-// maxScaleBits); only decoding depends on this, not privacy. With M·2^b + 2·2⁶² < p/2 the sum with both
-// noises is in (−p/2, p/2), where reading a residue as the integer nearest to zero is exact.
+// Proof note: each cell is in (−2^b, 2^b), so a sum over M parties is in (−M·2^b, M·2^b). Each of
+// the two servers adds noise, which exceeds 2⁶² with probability below e^(−2¹³) at the largest
+// scale (privacy's maxScaleBits); only decoding depends on this, not privacy. With M·2^b + 2·2⁶² <
+// p/2 the sum with both noises is in (−p/2, p/2), where reading a residue as the integer nearest to
+// zero is exact.
 func (f Form) Check(parties int64) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", ErrForm, fmt.Sprintf(format, args...))
@@ -97,21 +101,25 @@ func (f Form) Check(parties int64) error {
 	return nil
 }
 
-// wraps reports whether a sum of magnitude most, with both noises, can reach p/2. It overwrites most.
+// wraps reports whether a sum of magnitude most, with both noises, can reach p/2. It overwrites
+// most.
 func wraps(most *big.Int) bool {
 	most.Add(most, new(big.Int).Lsh(big.NewInt(1), 63))
 	return most.Lsh(most, 1).Cmp(modulus) >= 0
 }
 
-// circuit holds the parameters of a Prio3SumVec. Each use opens a new one, because use changes its state.
+// circuit holds the parameters of a Prio3SumVec. Each use opens a new one, because use changes its
+// state.
 type circuit struct {
 	cells, bits, chunk uint
 	context            []byte
 }
 
-// circuit returns the form's parameters. The chunk √bits gives the shortest proof (draft-irtf-cfrg-vdaf).
+// circuit returns the form's parameters. The chunk √bits gives the shortest proof
+// (draft-irtf-cfrg-vdaf).
 func (f Form) circuit(c Context) circuit {
-	return circuit{uint(f.Cells), uint(f.Bits), max(1, uint(math.Sqrt(float64(f.Cells*f.Bits)))), c[:]}
+	return circuit{uint(f.Cells), uint(f.Bits), max(1, uint(math.Sqrt(float64(f.Cells*f.Bits)))),
+		c[:]}
 }
 
 func (c circuit) open() (*sumvec.SumVec, error) {
@@ -143,8 +151,8 @@ const (
 	digestSize = 32
 )
 
-// PartSize returns the size in bytes of a party's part for a server. The coordinator's part grows with
-// the form, the helper's does not. The form must pass Check.
+// PartSize returns the size in bytes of a party's part for a server. The coordinator's part grows
+// with the form, the helper's does not. The form must pass Check.
 func (f Form) PartSize(r Role) int {
 	if r == Helper {
 		return headSize + 2*seedSize

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzPrepare: no part makes a server panic. If both servers accept, they hold the vector that was split.
+// FuzzPrepare: no part makes a server panic. If both servers accept, they hold the vector that was
+// split.
 func FuzzPrepare(f *testing.F) {
 	form := Ballots(3, 3, 1)
 	v := drawn(form, rand.New(rand.NewPCG(1, 1)))

@@ -10,11 +10,13 @@ import (
 // Matrix is a public integer matrix A, Rows × Width, applied to each column of a vector of Rows ×
 // Columns cells: cell (j,k) of the image, Width × Columns, is Σᵢ Aᵢⱼ·vᵢₖ.
 //
-// Each server computes the image of its own share. The images of both shares add up to the vector's image (mod
-// p), because the map is linear. The other server's image reveals no more about the vector than its share.
+// Each server computes the image of its own share. The images of both shares add up to the vector's
+// image (mod p), because the map is linear. The other server's image reveals no more about the
+// vector than its share.
 type Matrix struct {
 	Rows, Width, Columns int
-	Row                  func(i int) []int64 // returns Width numbers, which the caller must not change
+	// returns Width numbers, which the caller must not change
+	Row func(i int) []int64
 }
 
 // Times returns the image of a share.
@@ -47,7 +49,8 @@ func (m Matrix) Times(s SecretShare) (SecretShare, error) {
 
 // Check refuses a matrix if the image of a sum of this form could wrap.
 //
-// Proof note: a cell of the image is at most Σᵢ|Aᵢⱼ|·M·2^b in magnitude; the rest as for Form.Check.
+// Proof note: a cell of the image is at most Σᵢ|Aᵢⱼ|·M·2^b in magnitude; the rest as for
+// Form.Check.
 func (m Matrix) Check(f Form, parties int64) error {
 	if err := f.Check(parties); err != nil {
 		return err

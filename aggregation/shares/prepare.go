@@ -28,8 +28,8 @@ type Preparation struct {
 	message []byte
 }
 
-// Prepare reads a server's part and makes its message to the other server. Refusals wrap ErrPart, or
-// ErrProof if the part was not made for this context and role.
+// Prepare reads a server's part and makes its message to the other server. Refusals wrap ErrPart,
+// or ErrProof if the part was not made for this context and role.
 func (f Form) Prepare(key Key, c Context, r Role, part []byte) (*Preparation, error) {
 	if err := f.Check(1); err != nil {
 		return nil, err
@@ -65,8 +65,9 @@ func (f Form) Prepare(key Key, c Context, r Role, part []byte) (*Preparation, er
 	return p, nil
 }
 
-// given is the digest of the data that both servers must have received identically: form, context, nonce and
-// public share. With different nonces the servers would query the proof at two points, which proves nothing.
+// given is the digest of the data that both servers must have received identically: form, context,
+// nonce and public share. With different nonces the servers would query the proof at two points,
+// which proves nothing.
 func (f Form) given(c Context, part []byte) [digestSize]byte {
 	b, err := json.Marshal(f)
 	if err != nil { // cannot happen: a Form is five integers
@@ -75,7 +76,8 @@ func (f Form) given(c Context, part []byte) [digestSize]byte {
 	return sha256.Sum256(append(append(b, c[:]...), part[:headSize]...))
 }
 
-func (c circuit) prepare(key Key, r Role, part []byte) (*sumvec.SumVec, *sumvec.PrepState, []byte, error) {
+func (c circuit) prepare(key Key, r Role, part []byte) (*sumvec.SumVec, *sumvec.PrepState, []byte,
+	error) {
 	vdaf, err := c.open()
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("prepare contribution: %w", err)
@@ -88,7 +90,8 @@ func (c circuit) prepare(key Key, r Role, part []byte) (*sumvec.SumVec, *sumvec.
 		return nil, nil, nil, fmt.Errorf("%w: the %v's is no list of field elements", ErrPart, r)
 	}
 	verify := sumvec.VerifyKey(key)
-	state, ours, err := vdaf.PrepInit(&verify, &nonce, uint8(r), sumvec.PublicShare(part[nonceSize:headSize]), input)
+	state, ours, err := vdaf.PrepInit(&verify, &nonce, uint8(r),
+		sumvec.PublicShare(part[nonceSize:headSize]), input)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("%w: the %v's share is not the one that was committed to: %w", ErrProof, r, err)
 	}
@@ -110,12 +113,13 @@ func outputOf(vdaf *sumvec.SumVec, state *sumvec.PrepState) (fp128.Vec, error) {
 	return share, nil
 }
 
-// Message returns this server's message to the other server. Made under one key, it reveals nothing about
-// an honest party's vector except its form.
+// Message returns this server's message to the other server. Made under one key, it reveals nothing
+// about an honest party's vector except its form.
 func (p *Preparation) Message() []byte { return bytes.Clone(p.message) }
 
-// Finish checks the whole proof with the other server's message and returns this server's share of the
-// vector. Each server checks everything here, because circl's last step does not compare the proof.
+// Finish checks the whole proof with the other server's message and returns this server's share of
+// the vector. Each server checks everything here, because circl's last step does not compare the
+// proof.
 func (p *Preparation) Finish(other []byte) (SecretShare, error) {
 	if p.share == nil {
 		return SecretShare{}, errors.New("finish preparation: it was finished before; prepare the part again")
@@ -139,15 +143,18 @@ func (p *Preparation) Finish(other []byte) (SecretShare, error) {
 		for _, m := range messages {
 			var c fp128.Fp
 			if err := c.UnmarshalBinary(m[end:]); err != nil {
-				return SecretShare{}, fmt.Errorf("%w: the check of rows is no field element", ErrPart)
+				return SecretShare{}, fmt.Errorf("%w: the check of rows is no field element",
+					ErrPart)
 			}
 			sum.AddAssign(&c)
 		}
 		if !sum.IsZero() {
-			return SecretShare{}, fmt.Errorf("%w: a row does not add up to %d", ErrProof, p.form.Total)
+			return SecretShare{}, fmt.Errorf("%w: a row does not add up to %d", ErrProof,
+				p.form.Total)
 		}
 	}
-	if err := decide(p.vdaf, p.state, [2][]byte{messages[0][digestSize:end], messages[1][digestSize:end]}); err != nil {
+	if err := decide(p.vdaf, p.state,
+		[2][]byte{messages[0][digestSize:end], messages[1][digestSize:end]}); err != nil {
 		return SecretShare{}, err
 	}
 	out := SecretShare{p.share}

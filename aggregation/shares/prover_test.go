@@ -7,9 +7,9 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
 )
 
-// liar is a party that follows the draft (draft-irtf-cfrg-vdaf, sections 6 and 7) except that it measures
-// any field elements and proves them as if they were bits. It is written independently of circl, as
-// simply as possible, so it checks circl's prover too.
+// liar is a party that follows the draft (draft-irtf-cfrg-vdaf, sections 6 and 7) except that it
+// measures any field elements and proves them as if they were bits. It is written independently of
+// circl, as simply as possible, so it checks circl's prover too.
 type liar struct {
 	circuit
 	seeds [128]byte // helper's share and blind, coordinator's blind, prover
@@ -43,8 +43,8 @@ func (l liar) part(role byte, blind []byte, share fp128.Vec) []byte {
 	return l.xof(7, blind, binder, 32)
 }
 
-// prove evaluates the range check and proves its products: the wires as polynomials through their values
-// at the roots of unity, and the polynomial of their products.
+// prove evaluates the range check and proves its products: the wires as polynomials through their
+// values at the roots of unity, and the polynomial of their products.
 func (l liar) prove(measured, joint, seeds fp128.Vec) fp128.Vec {
 	n := 1 << bits.Len(uint(l.calls()))
 	wires := make([]fp128.Vec, 2*l.chunk)

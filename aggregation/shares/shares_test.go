@@ -106,15 +106,18 @@ func TestSumsAreExact(t *testing.T) {
 						wide[j].Add(wide[j], big.NewInt(x))
 					}
 					c := ContextOf([32]byte{9}, fmt.Sprint(i))
-					out, errs := both(f, testKey, twice(c), must(f.Split(c, v, seeded(seed+uint64(i)))))
+					out, errs := both(f, testKey, twice(c),
+						must(f.Split(c, v, seeded(seed+uint64(i)))))
 					for r := range out {
 						if errs[r] != nil {
-							t.Fatalf("an honest contribution is refused by the %v: %v", Role(r), errs[r])
+							t.Fatalf("an honest contribution is refused by the %v: %v", Role(r),
+								errs[r])
 						}
 						if err := sums[r].Add(out[r]); err != nil {
 							t.Fatal(err)
 						}
-						sums[r] = must(f.ParseShare(must(sums[r].MarshalBinary()))) // as after a restart
+						// as after a restart
+						sums[r] = must(f.ParseShare(must(sums[r].MarshalBinary())))
 					}
 				}
 				for j := range want { // Combine cuts at 2⁶¹
@@ -123,7 +126,8 @@ func TestSumsAreExact(t *testing.T) {
 						want[j] = largest * int64(wide[j].Sign())
 					}
 				}
-				if got := must(Combine(must(sums[0].Residues()), must(sums[1].Residues()))); !slices.Equal(got, want) {
+				if got := must(Combine(must(sums[0].Residues()),
+					must(sums[1].Residues()))); !slices.Equal(got, want) {
 					t.Fatalf("the sum is %v, want %v", got, want)
 				}
 			})
@@ -139,16 +143,19 @@ func TestLeastAndMost(t *testing.T) {
 	if errs != [2]error{} {
 		t.Fatal(errs)
 	}
-	if got := must(Combine(must(out[0].Residues()), must(out[1].Residues()))); !slices.Equal(got, v) {
+	if got := must(Combine(must(out[0].Residues()), must(out[1].Residues()))); !slices.Equal(got,
+		v) {
 		t.Errorf("combined %v, want %v", got, v)
 	}
-	for _, wrong := range [][]int64{{-129, 0, 0, 0}, {128, 0, 0, 0}, {math.MinInt64, 0, 0, 0}, {math.MaxInt64, 0, 0, 0}, {0, 0, 0}} {
+	for _, wrong := range [][]int64{{-129, 0, 0, 0}, {128, 0, 0, 0}, {math.MinInt64, 0, 0, 0},
+		{math.MaxInt64, 0, 0, 0}, {0, 0, 0}} {
 		if _, err := f.Split(testContext, wrong, seeded(1)); err == nil {
 			t.Errorf("%v was split, which is not of the form", wrong)
 		}
 	}
 	k := Ballots(2, 3, 1)
-	for _, wrong := range [][]int64{{1, 1, 0, 1, 0, 0}, {0, 0, 0, 1, 0, 0}, {2, 0, 0, 1, 0, 0}, {1, 1, -1, 1, 0, 0}} {
+	for _, wrong := range [][]int64{{1, 1, 0, 1, 0, 0}, {0, 0, 0, 1, 0, 0}, {2, 0, 0, 1, 0, 0},
+		{1, 1, -1, 1, 0, 0}} {
 		if _, err := k.Split(testContext, wrong, seeded(1)); err == nil {
 			t.Errorf("%v was split, which has not one vote a row", wrong)
 		}
@@ -175,7 +182,8 @@ func TestCheck(t *testing.T) {
 		"no parties":         {Ballots(4, 2, 1), 0, "0 parties"},
 		"too many parties":   {Ballots(4, 2, 1), 1 << 31, "parties"},
 	} {
-		if err := c.form.Check(c.parties); !errors.Is(err, ErrForm) || !strings.Contains(err.Error(), c.says) {
+		if err := c.form.Check(c.parties); !errors.Is(err, ErrForm) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
 		}
 	}
@@ -185,14 +193,15 @@ func TestCheck(t *testing.T) {
 		}
 		// The sums of every accepted form stay below half the modulus.
 		most := new(big.Int).Lsh(big.NewInt(maxParties), uint(f.Bits))
-		if most.Add(most, new(big.Int).Lsh(big.NewInt(1), 63)).Cmp(new(big.Int).Rsh(modulus, 1)) >= 0 {
+		if most.Add(most, new(big.Int).Lsh(big.NewInt(1), 63)).Cmp(new(big.Int).Rsh(modulus,
+			1)) >= 0 {
 			t.Errorf("%s: it could wrap", name)
 		}
 	}
 }
 
-// TestMatrix: for any matrix, the images of both shares add up to the image over the integers. A matrix
-// that could make a sum wrap is refused.
+// TestMatrix: for any matrix, the images of both shares add up to the image over the integers. A
+// matrix that could make a sum wrap is refused.
 func TestMatrix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2))
@@ -221,17 +230,21 @@ func TestMatrix(t *testing.T) {
 		for r := range out {
 			out[r] = must(m.Times(out[r]))
 		}
-		if got := must(Combine(must(out[0].Residues()), must(out[1].Residues()))); !slices.Equal(got, want) {
+		if got := must(Combine(must(out[0].Residues()),
+			must(out[1].Residues()))); !slices.Equal(got, want) {
 			t.Fatalf("the image is %v, want %v", got, want)
 		}
 	})
-	largest := Matrix{Rows: 2, Width: 1, Columns: 1, Row: func(int) []int64 { return []int64{math.MinInt64} }}
+	largest := Matrix{Rows: 2, Width: 1, Columns: 1, Row: func(int) []int64 {
+		return []int64{math.MinInt64}
+	}}
 	f := Form{Cells: 2, Bits: 62, Least: -1 << 61}
 	// 2·2⁶³·2⁶² is 2¹²⁶ for one party, 2¹²⁷ for two, and p/2 is between.
 	if err := largest.Check(f, 1); err != nil {
 		t.Error(err)
 	}
-	if err := largest.Check(f, 2); !errors.Is(err, ErrForm) || !strings.Contains(err.Error(), "matrix") {
+	if err := largest.Check(f, 2); !errors.Is(err, ErrForm) ||
+		!strings.Contains(err.Error(), "matrix") {
 		t.Errorf("a matrix that could wrap: %v", err)
 	}
 	if err := largest.Check(f, 0); !errors.Is(err, ErrForm) {
@@ -240,7 +253,8 @@ func TestMatrix(t *testing.T) {
 	if _, err := largest.Times(Clear([]int64{1, 2, 3})); err == nil {
 		t.Error("a share of another length was multiplied")
 	}
-	if got := must(Combine(must(must(largest.Times(Clear([]int64{1, -1}))).Residues()), make([][2]uint64, 1))); got[0] != 0 {
+	if got := must(Combine(must(must(largest.Times(Clear([]int64{1, -1}))).Residues()),
+		make([][2]uint64, 1))); got[0] != 0 {
 		t.Errorf("the least integer times 1 and −1 is %d", got[0])
 	}
 }
@@ -258,14 +272,16 @@ func messageSize(f Form) int {
 func TestSizes(t *testing.T) {
 	for name, f := range forms() {
 		for seed := range uint64(3) {
-			parts := must(f.Split(testContext, drawn(f, rand.New(rand.NewPCG(seed, 0))), seeded(seed)))
+			parts := must(f.Split(testContext, drawn(f, rand.New(rand.NewPCG(seed, 0))),
+				seeded(seed)))
 			for r, part := range parts {
 				if len(part) != f.PartSize(Role(r)) {
 					t.Errorf("%s: the %v's part has %d bytes, PartSize says %d", name, Role(r), len(part), f.PartSize(Role(r)))
 				}
 				p := must(f.Prepare(testKey, testContext, Role(r), part))
 				if len(p.Message()) != messageSize(f) {
-					t.Errorf("%s: a message has %d bytes, messageSize says %d", name, len(p.Message()), messageSize(f))
+					t.Errorf("%s: a message has %d bytes, messageSize says %d", name,
+						len(p.Message()), messageSize(f))
 				}
 			}
 		}
@@ -276,8 +292,8 @@ func TestSizes(t *testing.T) {
 }
 
 // TestOneShareSaysNothing: for two vectors as far apart as possible, the bytes that either server
-// receives are uniform. With 255 degrees of freedom the statistic exceeds 500 with probability below
-// 1e-17, for each of eight.
+// receives are uniform. With 255 degrees of freedom the statistic exceeds 500 with probability
+// below 1e-17, for each of eight.
 func TestOneShareSaysNothing(t *testing.T) {
 	f := Ballots(3000, 2, 1)
 	for vote := range int64(2) {
@@ -330,15 +346,17 @@ type vector struct {
 	} `json:"prep"`
 }
 
-// TestVectorsOfTheDraft: circl and this test's own prover reproduce the draft's test vectors byte for
-// byte: parts, messages and output shares of two servers. The vectors are read from circl's module, whose
-// licence allows their use.
+// TestVectorsOfTheDraft: circl and this test's own prover reproduce the draft's test vectors byte
+// for byte: parts, messages and output shares of two servers. The vectors are read from circl's
+// module, whose licence allows their use.
 func TestVectorsOfTheDraft(t *testing.T) {
-	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cloudflare/circl").Output()
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/cloudflare/circl").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := must(filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "vdaf", "prio3", "testdata", "Prio3SumVec_*.json.gz")))
+	files := must(filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "vdaf", "prio3",
+		"testdata", "Prio3SumVec_*.json.gz")))
 	checked := 0
 	for _, name := range files {
 		file := must(os.Open(name))
@@ -358,7 +376,8 @@ func TestVectorsOfTheDraft(t *testing.T) {
 			head := unhex(prep.Nonce + prep.Public)
 			random := bytes.NewReader(unhex(prep.Nonce + prep.Rand))
 			parts := must(c.split(prep.Measurement, random))
-			l := liar{circuit: c, seeds: [128]byte(unhex(prep.Rand)), nonce: [16]byte(unhex(prep.Nonce))}
+			l := liar{circuit: c, seeds: [128]byte(unhex(prep.Rand)),
+				nonce: [16]byte(unhex(prep.Nonce))}
 			var measured fp128.Vec
 			for _, m := range prep.Measurement {
 				b := make(fp128.Vec, v.Bits)
@@ -372,15 +391,19 @@ func TestVectorsOfTheDraft(t *testing.T) {
 			var states [2]*sumvec.PrepState
 			var vdafs [2]*sumvec.SumVec
 			for r := range parts {
-				if want := append(bytes.Clone(head), unhex(prep.Inputs[r])...); !bytes.Equal(parts[r], want) || !bytes.Equal(ours[r], want) {
+				if want := append(bytes.Clone(head),
+					unhex(prep.Inputs[r])...); !bytes.Equal(parts[r], want) ||
+					!bytes.Equal(ours[r], want) {
 					t.Errorf("%s: the %v's part is not the draft's", filepath.Base(name), Role(r))
 				}
-				vdafs[r], states[r], messages[r], err = c.prepare(Key(unhex(v.Key)), Role(r), parts[r])
+				vdafs[r], states[r], messages[r], err = c.prepare(Key(unhex(v.Key)), Role(r),
+					parts[r])
 				if err != nil {
 					t.Fatal(err)
 				}
 				if !bytes.Equal(messages[r], unhex(prep.PrepShares[0][r])) {
-					t.Errorf("%s: the %v's message is not the draft's", filepath.Base(name), Role(r))
+					t.Errorf("%s: the %v's message is not the draft's", filepath.Base(name),
+						Role(r))
 				}
 			}
 			for r := range parts {
@@ -388,8 +411,10 @@ func TestVectorsOfTheDraft(t *testing.T) {
 					t.Errorf("%s: %v", filepath.Base(name), err)
 				}
 				out := must(outputOf(vdafs[r], states[r]))
-				if got := hex.EncodeToString(encode(out)); got != strings.Join(prep.OutShares[r], "") {
-					t.Errorf("%s: the %v's output share is not the draft's", filepath.Base(name), Role(r))
+				if got := hex.EncodeToString(encode(out)); got != strings.Join(prep.OutShares[r],
+					"") {
+					t.Errorf("%s: the %v's output share is not the draft's", filepath.Base(name),
+						Role(r))
 				}
 				if err := sums[r].Add(SecretShare{out}); err != nil {
 					t.Fatal(err)
@@ -402,7 +427,8 @@ func TestVectorsOfTheDraft(t *testing.T) {
 				t.Errorf("%s: the %v's sum is not the draft's", filepath.Base(name), Role(r))
 			}
 		}
-		if got := must(Combine(must(sums[0].Residues()), must(sums[1].Residues()))); !slices.Equal(got, v.AggResult) {
+		if got := must(Combine(must(sums[0].Residues()),
+			must(sums[1].Residues()))); !slices.Equal(got, v.AggResult) {
 			t.Errorf("%s: the result is %v, want %v", filepath.Base(name), got, v.AggResult)
 		}
 	}

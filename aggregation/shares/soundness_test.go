@@ -7,12 +7,13 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// TestSoundness: every form that passes Check has degrees within those of the proof in soundness.go, and
-// circl's circuit has these degrees.
+// TestSoundness: every form that passes Check has degrees within those of the proof in
+// soundness.go, and circl's circuit has these degrees.
 func TestSoundness(t *testing.T) {
 	for m := 1; m <= maxProved; m++ {
 		c := Form{Cells: m, Bits: 1}.circuit(Context{})
-		if calls, n := c.calls(); c.chunk > 1<<11 || n > 1<<12 || n <= calls || n > 2*calls || calls*c.chunk < uint(m) {
+		if calls, n := c.calls(); c.chunk > 1<<11 || n > 1<<12 || n <= calls || n > 2*calls ||
+			calls*c.chunk < uint(m) {
 			t.Fatalf("%d bits: chunk %d, %d calls, order %d", m, c.chunk, calls, n)
 		}
 	}
@@ -21,17 +22,18 @@ func TestSoundness(t *testing.T) {
 		vdaf := must(c.open())
 		params := vdaf.Params()
 		calls, _ := c.calls()
-		// One joint random element a call, an element of query randomness; the verifier gets the output,
-		// both wires of each product, and the polynomial.
-		if params.JointRandLength() != calls || params.QueryRandLength() != 2 || params.ProofLength() != c.proof() || params.VerifierLength() != 2+2*c.chunk {
+		// One joint random element a call, an element of query randomness; the verifier gets the
+		// output, both wires of each product, and the polynomial.
+		if params.JointRandLength() != calls || params.QueryRandLength() != 2 ||
+			params.ProofLength() != c.proof() || params.VerifierLength() != 2+2*c.chunk {
 			t.Errorf("%s: circl's circuit is another: %+v, want %d calls of %d", name, params, calls, c.chunk)
 		}
 	}
 }
 
-// TestFalseProofs counts, in the field of 97 elements, for how many values of the joint randomness the
-// circuit is 0 though a bit is wrong, and at how many points the best false proof passes: never more than
-// the degrees allow, and as many for some.
+// TestFalseProofs counts, in the field of 97 elements, for how many values of the joint randomness
+// the circuit is 0 though a bit is wrong, and at how many points the best false proof passes: never
+// more than the degrees allow, and as many for some.
 func TestFalseProofs(t *testing.T) {
 	const p, chunk, calls, order = 97, 3, 3, 4
 	alpha := 22 // 22² = −1: of order 4
@@ -75,8 +77,8 @@ func TestFalseProofs(t *testing.T) {
 	if most <= p*p { // a circuit linear in r could not be 0 so often
 		t.Errorf("at most %d pass: the search is too weak to say anything", most)
 	}
-	// e = q − G(w) is any polynomial of degree 2(order−1) with the sum −V(r) ≠ 0 over the calls. Count
-	// the points at which it passes.
+	// e = q − G(w) is any polynomial of degree 2(order−1) with the sum −V(r) ≠ 0 over the calls.
+	// Count the points at which it passes.
 	degree := 2 * (order - 1)
 	most = 0
 	for range 20_000 {

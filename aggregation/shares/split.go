@@ -12,7 +12,8 @@ import (
 // Context binds a contribution to a plan and a party. Under another context its proof fails.
 type Context [sha256.Size]byte
 
-// ContextOf returns a party's context: SHA-256 of a fixed name, the plan's hash and the party's name.
+// ContextOf returns a party's context: SHA-256 of a fixed name, the plan's hash and the party's
+// name.
 func ContextOf(plan [32]byte, party string) Context {
 	h := sha256.New()
 	h.Write([]byte("caucus shares 1"))
@@ -24,15 +25,17 @@ func ContextOf(plan [32]byte, party string) Context {
 // ErrPart is wrapped by every refusal of a part or message that cannot be read.
 var ErrPart = errors.New("invalid share")
 
-// Parts holds a party's uploads, by server: nonce (16 bytes), public share (64), the draft's input share.
+// Parts holds a party's uploads, by server: nonce (16 bytes), public share (64), the draft's input
+// share.
 type Parts [2][]byte
 
 // Head returns the common head of both parts: nonce and public share.
 func Head(part []byte) []byte { return part[:min(headSize, len(part))] }
 
-// Split splits a vector of the form. The random bytes, 16 for the nonce and 128 for the shares, must come from
-// the operating system. The same bytes give the same parts. The error for a vector of another form names no
-// value. It shows a mistake in the program, because whoever makes a vector must have proved its form.
+// Split splits a vector of the form. The random bytes, 16 for the nonce and 128 for the shares,
+// must come from the operating system. The same bytes give the same parts. The error for a vector
+// of another form names no value. It shows a mistake in the program, because whoever makes a vector
+// must have proved its form.
 func (f Form) Split(c Context, vector []int64, random io.Reader) (Parts, error) {
 	if err := f.Check(1); err != nil {
 		return Parts{}, err

@@ -27,13 +27,15 @@ func (s SecretShare) Add(o SecretShare) error {
 // none, give an error and leave s unchanged.
 func (s SecretShare) Subtract(o SecretShare) error {
 	if len(s.elements) != len(o.elements) || len(s.elements) == 0 {
-		return fmt.Errorf("subtract shares: they have %d and %d cells", len(s.elements), len(o.elements))
+		return fmt.Errorf("subtract shares: they have %d and %d cells", len(s.elements),
+			len(o.elements))
 	}
 	s.elements.SubAssign(o.elements)
 	return nil
 }
 
-// Clear returns a vector as a share whose counterpart is zero. It hides nothing, and is for simulations.
+// Clear returns a vector as a share whose counterpart is zero. It hides nothing, and is for
+// simulations.
 func Clear(vector []int64) SecretShare {
 	s := SecretShare{make(fp128.Vec, len(vector))}
 	for j, v := range vector {
@@ -59,8 +61,8 @@ func (f Form) ParseShare(data []byte) (SecretShare, error) {
 	return s, nil
 }
 
-// Residues returns the cells as integers below the modulus (high and low half). A ledger adds noise to
-// them. They are as secret as the share.
+// Residues returns the cells as integers below the modulus (high and low half). A ledger adds noise
+// to them. They are as secret as the share.
 func (s SecretShare) Residues() ([][2]uint64, error) {
 	b, err := s.MarshalBinary()
 	if err != nil {
@@ -79,8 +81,9 @@ func (s SecretShare) Residues() ([][2]uint64, error) {
 // largest is the largest magnitude of a decoded cell. Package privacy clamps to the same value.
 const largest = int64(1) << 61
 
-// Combine adds both servers' residues, reads each cell as the integer nearest to zero and clamps it to
-// ±2⁶¹ (post-processing). If Form.Check passed, the result is the exact sum of vectors and noises.
+// Combine adds both servers' residues, reads each cell as the integer nearest to zero and clamps it
+// to ±2⁶¹ (post-processing). If Form.Check passed, the result is the exact sum of vectors and
+// noises.
 func Combine(coordinator, helper [][2]uint64) ([]int64, error) {
 	if len(coordinator) != len(helper) {
 		return nil, fmt.Errorf("combine shares: %d and %d cells", len(coordinator), len(helper))

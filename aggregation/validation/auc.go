@@ -2,21 +2,22 @@ package validation
 
 import "math"
 
-// auc estimates the probability that a record of the class scores above another record; ties count half.
+// auc estimates the probability that a record of the class scores above another record; ties count
+// half.
 //
-// Let P(b) and N(b) count the records of the class and the others in bin b, P and N be their sums, and s² a
-// count's variance. Let h(b,c) be 1 for b > c, 0 for b < c, and Aᵦ for b = c. The AUC is θ = U/(PN), U = Σ
-// P(b)N(c)h(b,c). T(θ) = U − θPN is linear in the counts of each class, so independent noise on counts leaves
-// its mean 0 at the true θ, and
+// Let P(b) and N(b) count the records of the class and the others in bin b, P and N be their sums,
+// and s² a count's variance. Let h(b,c) be 1 for b > c, 0 for b < c, and Aᵦ for b = c. The AUC is θ
+// = U/(PN), U = Σ P(b)N(c)h(b,c). T(θ) = U − θPN is linear in the counts of each class, so
+// independent noise on counts leaves its mean 0 at the true θ, and
 //
 //	Var T = Σ s²(P(b))·(H(b) − θN)² + Σ s²(N(c))·(G(c) − θP)²
 //
-// with H(b) = Σ N(c)h(b,c), G(c) = Σ P(b)h(b,c). Both use noisy counts, which overstates the variance by
-// less than a fifth if both totals are at least four deviations of their noise. The interval holds all θ
-// with T² ≤ z²·Var T.
+// with H(b) = Σ N(c)h(b,c), G(c) = Σ P(b)h(b,c). Both use noisy counts, which overstates the
+// variance by less than a fifth if both totals are at least four deviations of their noise. The
+// interval holds all θ with T² ≤ z²·Var T.
 //
-// Aᵦ, the AUC inside a bin, follows from the pool's scores there and the fitted calibration. Half of its
-// distance from ½ counts as uncertain.
+// Aᵦ, the AUC inside a bin, follows from the pool's scores there and the fitted calibration. Half
+// of its distance from ½ counts as uncertain.
 func (s Scale) auc(h Histogram, fit line) Number {
 	if why := h.drowned(); why != "" {
 		return unknown("%s", why)
@@ -60,7 +61,8 @@ func (s Scale) auc(h Histogram, fit line) Number {
 	return out.within(0, 1)
 }
 
-// concordance returns the AUC inside a bin for records with the pool's scores and the line's probabilities.
+// concordance returns the AUC inside a bin for records with the pool's scores and the line's
+// probabilities.
 func (b bin) concordance(fit line) float64 {
 	if !fit.known {
 		return 0.5

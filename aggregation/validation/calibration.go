@@ -13,9 +13,10 @@ type fitting struct {
 	h Histogram
 }
 
-// equations returns s = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ), which the fitted line makes 0, and its derivatives. Bin b
-// has n(b) records, P(b) of the class. The pool's scores in it have mean z̄ᵦ and, by the line, mean probability μᵦ. s
-// is linear in the counts, so noise leaves its mean 0 at the true line, even if counts are below 0.
+// equations returns s = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ), which the fitted line makes 0, and its
+// derivatives. Bin b has n(b) records, P(b) of the class. The pool's scores in it have mean z̄ᵦ
+// and, by the line, mean probability μᵦ. s is linear in the counts, so noise leaves its mean 0 at
+// the true line, even if counts are below 0.
 func (f fitting) equations(a, b float64) (s [2]float64, j [2][2]float64) {
 	for k, of := range f.bins {
 		mu, da, db := of.at(a, b)
@@ -28,7 +29,8 @@ func (f fitting) equations(a, b float64) (s [2]float64, j [2][2]float64) {
 	return s, j
 }
 
-// at returns a line's mean probability over a bin's points, with derivatives by intercept and slope.
+// at returns a line's mean probability over a bin's points, with derivatives by intercept and
+// slope.
 func (b bin) at(intercept, slope float64) (mu, da, db float64) {
 	for _, p := range b.points {
 		q := sigmoid(intercept + slope*p.z)
@@ -38,8 +40,8 @@ func (b bin) at(intercept, slope float64) (mu, da, db float64) {
 	return mu, da, db
 }
 
-// level returns the intercept that makes s[0] of equations zero at a given slope. Both classes have records, so
-// s[0] has opposite signs at very small and very large intercepts.
+// level returns the intercept that makes s[0] of equations zero at a given slope. Both classes have
+// records, so s[0] has opposite signs at very small and very large intercepts.
 func (f fitting) level(slope, start float64) float64 {
 	spread := 1.0
 	for _, of := range f.bins {
@@ -66,8 +68,9 @@ func (f fitting) level(slope, start float64) float64 {
 	return a
 }
 
-// tension returns s[1] of equations in its standard deviations, at a slope and the intercept that makes s[0]
-// zero. An error of s[0] moves that intercept, and through it s[1] by kappa times as much, which is subtracted.
+// tension returns s[1] of equations in its standard deviations, at a slope and the intercept that
+// makes s[0] zero. An error of s[0] moves that intercept, and through it s[1] by kappa times as
+// much, which is subtracted.
 func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, deviation float64) {
 	a := f.level(slope, start)
 	s, j := f.equations(a, slope)
@@ -90,17 +93,20 @@ func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, de
 	return s[1] / deviation, a, deviation
 }
 
-// hidden returns the standard deviation of the difference between the mean scores of a bin's records and
-// of its pool rows: the pool has few rows, and records may be distributed differently. In a bin of width
-// w, a uniform density and one twice as high at one end as at the other have means w/18 apart, which is
-// √12/18 of the uniform deviation.
+// hidden returns the standard deviation of the difference between the mean scores of a bin's
+// records and of its pool rows: the pool has few rows, and records may be distributed differently.
+// In a bin of width w, a uniform density and one twice as high at one end as at the other have
+// means w/18 apart, which is √12/18 of the uniform deviation.
 func (b bin) hidden() float64 { return b.sd * math.Sqrt(1/math.Max(b.rows, 1)+12./(18*18)) }
 
 const mostSlope = 1e3
 
-// fit returns the line, its slope and its intercept. The interval holds the slopes with tension within ±z95.
+// fit returns the line, its slope and its intercept. The interval holds the slopes with tension
+// within ±z95.
 func (s Scale) fit(h Histogram) (line, Number, Number) {
-	none := func(why string) (line, Number, Number) { return line{}, unknown("%s", why), unknown("%s", why) }
+	none := func(why string) (line, Number, Number) {
+		return line{}, unknown("%s", why), unknown("%s", why)
+	}
 	if why := h.drowned(); why != "" {
 		return none(why)
 	}
@@ -163,7 +169,8 @@ func (s Scale) unit() float64 {
 	return 4 / (high - low)
 }
 
-// end returns one end of the slope's interval. It takes growing steps until tension exceeds z95, then bisects.
+// end returns one end of the slope's interval. It takes growing steps until tension exceeds z95,
+// then bisects.
 func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	inside, outside := b, b
 	for range 40 {
@@ -197,8 +204,8 @@ func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	return outside, true
 }
 
-// intercept returns the line's intercept. Its deviation is a sandwich estimate, from the errors of s
-// and the derivatives of s (method equations).
+// intercept returns the line's intercept. Its deviation is a sandwich estimate, from the errors of
+// s and the derivatives of s (method equations).
 func (f fitting) intercept(a, b float64) Number {
 	_, j := f.equations(a, b)
 	det := j[0][0]*j[1][1] - j[0][1]*j[1][0]
@@ -224,7 +231,8 @@ func (f fitting) intercept(a, b float64) Number {
 	return out
 }
 
-// inTheLarge returns the intercept at slope 1: above 0 if the class is more frequent than the scores predict.
+// inTheLarge returns the intercept at slope 1: above 0 if the class is more frequent than the
+// scores predict.
 func (s Scale) inTheLarge(h Histogram) Number {
 	if why := h.drowned(); why != "" {
 		return unknown("%s", why)

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Exact holds Performance's numbers, from scores without bins or noise, for comparison. NaN is a missing number.
+// Exact holds Performance's numbers, from scores without bins or noise, for comparison. NaN is a
+// missing number.
 type Exact struct {
 	Records    int              `json:"records"`
 	Prevalence float64          `json:"prevalence"`
@@ -85,7 +86,8 @@ func ExactOf(z []float64, positive []bool, logOdds bool, thresholds ...float64) 
 	return out
 }
 
-// Logistic fits the log-odds of the class as intercept + slope·z by maximum likelihood. NaN if no finite line fits.
+// Logistic fits the log-odds of the class as intercept + slope·z by maximum likelihood. NaN if no
+// finite line fits.
 func Logistic(z []float64, positive []bool) (intercept, slope float64) {
 	for range 100 {
 		var s0, s1, h00, h01, h11 float64

@@ -15,14 +15,16 @@ func Example() {
 		pool = append(pool, float64(i-499)/125)
 	}
 	scale := validation.NewScale(validation.Quantiles(pool, nil, 20, nil), pool, nil, true)
-	h := validation.Histogram{Noise: 200, Sampling: true} // a standard deviation of 14 on each count
+	// a standard deviation of 14 on each count
+	h := validation.Histogram{Noise: 200, Sampling: true}
 	for b := range scale.Bins() {
 		share := 1 / (1 + math.Exp(-(float64(b)-9.5)/5)) // probability of the class
 		h.Positive = append(h.Positive, 500*share)
 		h.Negative = append(h.Negative, 500*(1-share))
 	}
 	p := scale.Of(h, nil)
-	fmt.Printf("AUC %.2f ± %.3f, slope %.1f ± %.2f\n", p.AUC.Value, p.AUC.SD, p.Slope.Value, p.Slope.SD)
+	fmt.Printf("AUC %.2f ± %.3f, slope %.1f ± %.2f\n", p.AUC.Value, p.AUC.SD, p.Slope.Value,
+		p.Slope.SD)
 	h.Noise = 1e6
 	fmt.Println("or:", scale.Of(h, nil).AUC.Unknown)
 	// Output:

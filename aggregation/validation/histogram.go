@@ -56,8 +56,8 @@ func (h Histogram) count(of func(b int) (positive, negative float64)) Number {
 
 // ratio estimates Σ c·count / Σ d·count. of returns the weights c, d of a bin's two counts.
 //
-// With x = Σ c·count and y = Σ d·count over independent counts with variance s², Var(x − θy) = Σ s²(c −
-// θd)². The interval is Fieller's.
+// With x = Σ c·count and y = Σ d·count over independent counts with variance s², Var(x − θy) = Σ
+// s²(c − θd)². The interval is Fieller's.
 func (h Histogram) ratio(of func(b int) (c, d [2]float64)) Number {
 	var x, y, vxx, vxy, vyy, dd float64
 	for b := range h.Positive {
@@ -84,6 +84,7 @@ func (h Histogram) ratio(of func(b int) (c, d [2]float64)) Number {
 			noise += h.Noise * (c[k] - out.Value*d[k]) * (c[k] - out.Value*d[k])
 		}
 	}
-	out.SD, out.NoiseSD = math.Sqrt(math.Max(0, vxx-2*out.Value*vxy+out.Value*out.Value*vyy))/y, math.Sqrt(noise)/y
+	out.SD, out.NoiseSD = math.Sqrt(math.Max(0, vxx-2*out.Value*vxy+out.Value*out.Value*vyy))/y,
+		math.Sqrt(noise)/y
 	return out
 }

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestNothingInfinite: for any noisy counts and any pool scores within a plan's limits, every number is
-// finite or unknown. A document cannot hold other numbers, and a release that cannot be written would
-// still be paid for.
+// TestNothingInfinite: for any noisy counts and any pool scores within a plan's limits, every
+// number is finite or unknown. A document cannot hold other numbers, and a release that cannot be
+// written would still be paid for.
 func TestNothingInfinite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	odd := []float64{0, 1, -1, 1e-9, 0.5, 5, 30, -30, 1e6, -1e6, 1e12, -1e12}
@@ -29,7 +29,8 @@ func TestNothingInfinite(t *testing.T) {
 		}
 		h := Histogram{Noise: []float64{0, 1, 1e6, 1e30}[rng.IntN(4)], Sampling: rng.IntN(2) == 0}
 		count := func() float64 {
-			return []float64{0, -rng.Float64() * 100, rng.Float64() * 1e18, float64(rng.IntN(1000))}[rng.IntN(4)]
+			return []float64{0, -rng.Float64() * 100, rng.Float64() * 1e18,
+				float64(rng.IntN(1000))}[rng.IntN(4)]
 		}
 		for range s.Bins() {
 			h.Positive, h.Negative = append(h.Positive, count()), append(h.Negative, count())

@@ -11,7 +11,8 @@ type Number struct {
 	// SD is the standard deviation of all uncertainty, NoiseSD of the noise alone.
 	SD      float64 `json:"sd"`
 	NoiseSD float64 `json:"noise_sd"`
-	// Low and High are a 95 % interval. With NoLow or NoHigh, noise leaves that side open, and the end is 0.
+	// Low and High are a 95 % interval. With NoLow or NoHigh, noise leaves that side open, and the
+	// end is 0.
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 	NoLow  bool    `json:"no_low,omitempty"`
@@ -20,7 +21,9 @@ type Number struct {
 	Unknown string `json:"unknown,omitempty"`
 }
 
-func unknown(format string, args ...any) Number { return Number{Unknown: fmt.Sprintf(format, args...)} }
+func unknown(format string, args ...any) Number {
+	return Number{Unknown: fmt.Sprintf(format, args...)}
+}
 
 // Known reports whether there is a value; if not, Unknown gives the reason.
 func (n Number) Known() bool { return n.Unknown == "" }
@@ -70,8 +73,8 @@ func (n Number) Ends() (low, high float64) {
 	return low, high
 }
 
-// finite returns an unknown number if a field is not finite, which happens after a division by almost
-// 0. JSON cannot hold infinities.
+// finite returns an unknown number if a field is not finite, which happens after a division by
+// almost 0. JSON cannot hold infinities.
 func (n Number) finite() Number {
 	for _, v := range []float64{n.Value, n.SD, n.NoiseSD, n.Low, n.High} {
 		if v-v != 0 {
@@ -85,9 +88,11 @@ func (n Number) finite() Number {
 const z95 = 1.959963984540054
 
 const (
-	// leastSignal is the least total that may be a denominator, in standard deviations of its noise.
+	// leastSignal is the least total that may be a denominator, in standard deviations of its
+	// noise.
 	leastSignal = 4
-	// mostAUCSD is the largest standard deviation of an AUC. With a larger one the AUC is reported as unknown.
+	// mostAUCSD is the largest standard deviation of an AUC. With a larger one the AUC is reported
+	// as unknown.
 	mostAUCSD = 0.1
 )
 

@@ -9,8 +9,8 @@ type Performance struct {
 	Positives  Number `json:"positives"`
 	Prevalence Number `json:"prevalence"`
 	AUC        Number `json:"auc"`
-	// Slope and Intercept give the log-odds of the class as Intercept + Slope·score. They are 1 and 0 for
-	// calibrated scores in log-odds. InTheLarge is the intercept at slope 1.
+	// Slope and Intercept give the log-odds of the class as Intercept + Slope·score. They are 1 and
+	// 0 for calibrated scores in log-odds. InTheLarge is the intercept at slope 1.
 	Slope      Number `json:"slope"`
 	Intercept  Number `json:"intercept"`
 	InTheLarge Number `json:"in_the_large"`
@@ -40,7 +40,8 @@ type BinShare struct {
 
 const noProbability = "the score is no probability"
 
-// Of computes all measures. thresholds must be edges of the scale: probabilities for log-odds, else scores.
+// Of computes all measures. thresholds must be edges of the scale: probabilities for log-odds, else
+// scores.
 func (s Scale) Of(h Histogram, thresholds []float64) Performance {
 	all := func(int) (c, d [2]float64) { return [2]float64{1, 0}, [2]float64{1, 1} }
 	out := Performance{
@@ -104,9 +105,9 @@ func (s Scale) threshold(h Histogram, at float64) Threshold {
 	return out
 }
 
-// brier assumes that records within a bin have the pool's scores, weighted towards each class by the fitted
-// line. To first order, an error δ in the mean score of a bin with n records, P of the class, and mean
-// probability p̄ moves the sum of squares by 2(n·p̄ − P)·p̄(1−p̄)·δ.
+// brier assumes that records within a bin have the pool's scores, weighted towards each class by
+// the fitted line. To first order, an error δ in the mean score of a bin with n records, P of the
+// class, and mean probability p̄ moves the sum of squares by 2(n·p̄ − P)·p̄(1−p̄)·δ.
 func (s Scale) brier(h Histogram, fit line) Number {
 	type moments struct{ yes, no float64 } // mean of (1−p)² over the class, of p² over the others
 	of := make([]moments, len(s.bins))
@@ -134,12 +135,14 @@ func (s Scale) brier(h Histogram, fit line) Number {
 		d := 2 * (n*mean - h.Positive[b]) * mean * (1 - mean) * bin.hidden()
 		hidden, records = hidden+d*d, records+n
 	}
-	out := h.ratio(func(b int) (c, d [2]float64) { return [2]float64{of[b].yes, of[b].no}, [2]float64{1, 1} })
+	out := h.ratio(func(b int) (c, d [2]float64) {
+		return [2]float64{of[b].yes, of[b].no}, [2]float64{1, 1}
+	})
 	return out.widen(math.Sqrt(hidden)/math.Max(records, 1)).within(0, 1)
 }
 
-// Expected returns the histogram of records like the pool's rows, with classes by their log-odds. Without
-// log-odds it uses standardised scores.
+// Expected returns the histogram of records like the pool's rows, with classes by their log-odds.
+// Without log-odds it uses standardised scores.
 func (s Scale) Expected(records, noise float64) Histogram {
 	h := Histogram{Noise: noise, Sampling: true}
 	var mean, square float64

@@ -28,7 +28,8 @@ func (w world) laplace(scale float64) float64 {
 
 // histogram counts records and adds this number of noise draws to each count.
 func (w world) histogram(s Scale, z []float64, yes []bool, scale float64, draws int) Histogram {
-	h := Histogram{Positive: make([]float64, s.Bins()), Negative: make([]float64, s.Bins()), Noise: 2 * scale * scale * float64(draws)}
+	h := Histogram{Positive: make([]float64, s.Bins()), Negative: make([]float64, s.Bins()),
+		Noise: 2 * scale * scale * float64(draws)}
 	for i, v := range z {
 		if b := s.Bin(v); yes[i] {
 			h.Positive[b]++
@@ -50,9 +51,9 @@ func (w world) scale(bins int) Scale {
 	return NewScale(Quantiles(pool, nil, bins, nil), pool, nil, true)
 }
 
-// TestIntervalsCover: over many histograms, about 95 % of the intervals contain the truth: with sampling
-// the population's, without it that of the same records. Draws are seeded, so the test always passes or
-// always fails.
+// TestIntervalsCover: over many histograms, about 95 % of the intervals contain the truth: with
+// sampling the population's, without it that of the same records. Draws are seeded, so the test
+// always passes or always fails.
 func TestIntervalsCover(t *testing.T) {
 	draws, chance := testlevel.N(t, 50, 2000), 0.
 	if draws == 50 {
@@ -86,11 +87,13 @@ func TestIntervalsCover(t *testing.T) {
 			brier.add(of.Brier, population.Brier)
 			intercept.add(of.Intercept, population.Intercept)
 		}
-		for name, of := range map[string]tally{"AUC": auc, "slope": slope, "Brier": brier, "AUC of these": here, "slope of these": hereSlope} {
+		for name, of := range map[string]tally{"AUC": auc, "slope": slope, "Brier": brier,
+			"AUC of these": here, "slope of these": hereSlope} {
 			if c.scale == 0 && (name == "slope of these" || name == "AUC of these") {
 				continue // only the scatter within bins is uncertain
 			}
-			if held := float64(of.held) / float64(max(of.known, 1)); held < .9-chance || held > .99+chance || of.known < draws/2 {
+			if held := float64(of.held) / float64(max(of.known, 1)); held < .9-chance ||
+				held > .99+chance || of.known < draws/2 {
 				t.Errorf("%s: %s: %s", c.name, name, of)
 			}
 		}
@@ -98,8 +101,8 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// TestBinsAlone: without noise and sampling, only the scatter within bins is uncertain. The coverage
-// depends on the pool, which is drawn anew each time. Draws are seeded.
+// TestBinsAlone: without noise and sampling, only the scatter within bins is uncertain. The
+// coverage depends on the pool, which is drawn anew each time. Draws are seeded.
 func TestBinsAlone(t *testing.T) {
 	draws := testlevel.N(t, 100, 2000)
 	w := world{rand.New(rand.NewPCG(3, 4))}
@@ -112,8 +115,8 @@ func TestBinsAlone(t *testing.T) {
 		slope.add(of.Slope, truth.Slope)
 	}
 	t.Logf("auc %s; slope %s", auc, slope)
-	// The AUC's interval contains the truth in less than 95 %. This matters little: its error is about a
-	// twentieth of the sampling error of as many records.
+	// The AUC's interval contains the truth in less than 95 %. This matters little: its error is
+	// about a twentieth of the sampling error of as many records.
 	for name, of := range map[string]tally{"AUC": auc, "slope": slope} {
 		if held := float64(of.held) / float64(draws); held < 0.75 || of.off/float64(draws) > 0.01 {
 			t.Errorf("%s: %s", name, of)

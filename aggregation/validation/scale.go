@@ -23,10 +23,12 @@ type bin struct {
 	rows   float64 // effective number of pool rows
 }
 
-// point stands for some of a bin's scores: mean z, mean probability p, and weight. A bin's weights sum to 1.
+// point stands for some of a bin's scores: mean z, mean probability p, and weight. A bin's weights
+// sum to 1.
 type point struct{ z, p, weight float64 }
 
-// slicesOfABin is the number of points of a bin. Six lose less than a hundredth of the scatter within a bin.
+// slicesOfABin is the number of points of a bin. Six lose less than a hundredth of the scatter
+// within a bin.
 const slicesOfABin = 6
 
 // NewScale makes bins with these edges from a pool's scores and the weights of its rows (nil:
@@ -90,7 +92,8 @@ func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total flo
 			p.weight += w(i)
 		}
 		if p.weight > 0 {
-			out.points = append(out.points, point{p.z / p.weight, p.p / p.weight, p.weight / inside})
+			out.points = append(out.points,
+				point{p.z / p.weight, p.p / p.weight, p.weight / inside})
 		}
 	}
 	for _, p := range out.points {
@@ -106,7 +109,8 @@ func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total flo
 // Bins is one more than the edges: scores below the first and from the last on have bins too.
 func (s Scale) Bins() int { return len(s.Edges) + 1 }
 
-// Bin returns the bin of a finite score. A score that differs from an edge only by rounding is on the edge.
+// Bin returns the bin of a finite score. A score that differs from an edge only by rounding is on
+// the edge.
 func (s Scale) Bin(z float64) int {
 	at, found := slices.BinarySearch(s.Edges, z+1e-9*(1+math.Abs(z)))
 	if found {
@@ -119,7 +123,8 @@ func (s Scale) Bin(z float64) int {
 // bin without rows has 0.
 func (s Scale) Share(b int) float64 { return s.bins[b].share }
 
-// Mean returns the mean probability of the pool's rows in bin b; without log-odds, their mean score.
+// Mean returns the mean probability of the pool's rows in bin b; without log-odds, their mean
+// score.
 func (s Scale) Mean(b int) float64 {
 	if !s.LogOdds {
 		return s.bins[b].mean
@@ -160,8 +165,8 @@ func (s Scale) width(b int) float64 {
 	return s.Edges[b] - s.Edges[b-1]
 }
 
-// Quantiles returns the inner edges that cut a pool into parts of equal weight, together with the edges given by
-// with. It returns fewer if scores coincide.
+// Quantiles returns the inner edges that cut a pool into parts of equal weight, together with the
+// edges given by with. It returns fewer if scores coincide.
 func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	type row struct{ z, w float64 }
 	rows := make([]row, len(pool))
@@ -193,7 +198,9 @@ func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	slices.Sort(edges)
 	edges = slices.Compact(edges)
 	if len(rows) > 0 { // drop edges that have no score below them
-		edges = slices.DeleteFunc(edges, func(z float64) bool { return z <= rows[0].z && !slices.Contains(with, z) })
+		edges = slices.DeleteFunc(edges, func(z float64) bool {
+			return z <= rows[0].z && !slices.Contains(with, z)
+		})
 	}
 	return edges
 }

@@ -19,10 +19,13 @@ func ExampleCheckPins() {
 		panic(err)
 	}
 	document := []byte(`{"plan":"…"}`)
-	signed := protocol.Signed{Document: document, Signature: coordinator.Sign(protocol.AcceptanceDocument, document)}
+	signed := protocol.Signed{Document: document,
+		Signature: coordinator.Sign(protocol.AcceptanceDocument, document)}
 	var plan study.Hash
-	_, err = uploading.CheckPins(plan, signed, uploading.Pins{Signing: helper.Key()}, coordinator.Key())
+	_, err = uploading.CheckPins(plan, signed, uploading.Pins{Signing: helper.Key()},
+		coordinator.Key())
 	fmt.Println(err)
 	// Output:
-	// the helper's acceptance: it is signed by the coordinator itself: a coordinator that is its own helper sees everything
+	// the helper's acceptance: it is signed by the coordinator itself: a coordinator that is its
+	// own helper sees everything
 }

@@ -14,14 +14,16 @@ type PrepareRequest struct {
 	Head   []byte            `json:"head"`  // nonce and public share
 	Other  [sha256.Size]byte `json:"other"` // digest of the coordinator's part
 	Sealed []byte            `json:"sealed"`
-	// Message is the coordinator's preparation message, empty if the coordinator cannot prepare its part.
+	// Message is the coordinator's preparation message, empty if the coordinator cannot prepare its
+	// part.
 	Message []byte `json:"message,omitempty"`
 }
 
 // Digest identifies the upload at both servers.
 func (o PrepareRequest) Digest() study.Hash {
 	d := protocol.NewFields("caucus contribution 1")
-	for _, field := range [][]byte{[]byte(o.Party), binary.BigEndian.AppendUint64(nil, uint64(o.Weight)), o.Head, o.Other[:], o.Sealed} {
+	for _, field := range [][]byte{[]byte(o.Party),
+		binary.BigEndian.AppendUint64(nil, uint64(o.Weight)), o.Head, o.Other[:], o.Sealed} {
 		d.Add(field)
 	}
 	return d.Digest()

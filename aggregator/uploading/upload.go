@@ -33,7 +33,8 @@ func (u Upload) Bytes() []byte {
 	return slices.Concat(out, u.Part, u.Sealed, u.Acceptance[:])
 }
 
-// Parse reads an upload. The declared weight determines the upload's size, and the plan must allow the weight.
+// Parse reads an upload. The declared weight determines the upload's size, and the plan must allow
+// the weight.
 func Parse(t bodies.Task, data []byte) (Upload, error) {
 	fail := func(format string, args ...any) (Upload, error) {
 		return Upload{}, fmt.Errorf("%w: %s", study.ErrContribution, fmt.Sprintf(format, args...))
@@ -46,20 +47,24 @@ func Parse(t bodies.Task, data []byte) (Upload, error) {
 	if err != nil {
 		return Upload{}, err
 	}
-	own, sealed := form.PartSize(shares.Coordinator), form.PartSize(shares.Helper)+protocol.SealOverhead
+	own, sealed := form.PartSize(shares.Coordinator),
+		form.PartSize(shares.Helper)+protocol.SealOverhead
 	size := 9 + own + sealed + len(u.Acceptance)
 	if len(data) != size {
 		return fail("it has %d bytes, one of %d ballots or records has %d", len(data), u.Weight, size)
 	}
-	u.Part, u.Sealed, u.Acceptance = bytes.Clone(data[9:9+own]), bytes.Clone(data[9+own:9+own+sealed]), study.Hash(data[9+own+sealed:])
+	u.Part, u.Sealed, u.Acceptance = bytes.Clone(data[9:9+own]),
+		bytes.Clone(data[9+own:9+own+sealed]), study.Hash(data[9+own+sealed:])
 	return u, nil
 }
 
-// CheckUpload refuses an upload whose size does not fit its declared weight, or that was made under another
-// acceptance of the helper. A coordinator calls it for each upload on arrival. Both servers check the content's proof later.
+// CheckUpload refuses an upload whose size does not fit its declared weight, or that was made under
+// another acceptance of the helper. A coordinator calls it for each upload on arrival. Both servers
+// check the content's proof later.
 //
-// Why the acceptance matters: a restored coordinator may have prepared such an upload before, under the verify key
-// of that other acceptance. Preparing the upload again under the present key would reveal its content to the helper.
+// Why the acceptance matters: a restored coordinator may have prepared such an upload before, under
+// the verify key of that other acceptance. Preparing the upload again under the present key would
+// reveal its content to the helper.
 func CheckUpload(t study.Task, acceptance protocol.Signed, data []byte) error {
 	of, ok := bodies.Of(t)
 	if !ok {
@@ -83,7 +88,8 @@ func MaxUpload(t study.Task) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return 9 + form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper) + protocol.SealOverhead + len(study.Hash{}), nil
+	return 9 + form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper) +
+		protocol.SealOverhead + len(study.Hash{}), nil
 }
 
 // FormOf returns the form of the shares of an upload with this weight, which the plan must allow.
@@ -93,26 +99,31 @@ func FormOf(t bodies.Task, weight int64) (shares.Form, error) {
 	}
 	q, ok := t.Statistic.(bodies.Provable)
 	if !ok {
-		return shares.Form{}, fmt.Errorf("nothing is proved of a share of what %s sends", t.Plan().Mechanism)
+		return shares.Form{}, fmt.Errorf("nothing is proved of a share of what %s sends",
+			t.Plan().Mechanism)
 	}
 	return bodies.FormOf(q, weight, t.Plan().MostParties())
 }
 
 // Offer describes the upload to the helper, with the coordinator's preparation message.
 func (u Upload) Offer(party study.PartyID, message []byte) PrepareRequest {
-	return PrepareRequest{Party: party, Weight: u.Weight, Head: bytes.Clone(shares.Head(u.Part)), Other: sha256.Sum256(u.Part), Sealed: u.Sealed, Message: message}
+	return PrepareRequest{Party: party, Weight: u.Weight, Head: bytes.Clone(shares.Head(u.Part)),
+		Other: sha256.Sum256(u.Part), Sealed: u.Sealed, Message: message}
 }
 
-// Binding is the associated data with which the helper's part is encrypted. It includes the digest of
-// the helper's acceptance, so after a new acceptance no earlier part opens.
+// Binding is the associated data with which the helper's part is encrypted. It includes the digest
+// of the helper's acceptance, so after a new acceptance no earlier part opens.
 func (o PrepareRequest) Binding(plan study.Hash, acceptance study.Hash) protocol.ShareBinding {
-	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: o.Party, Weight: o.Weight, Head: o.Head, Other: o.Other}
+	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: o.Party,
+		Weight: o.Weight, Head: o.Head, Other: o.Other}
 }
 
-// Contribute makes a party's upload under the agreement that CheckAcceptance returned: the party's statistic in
-// two shares, of which the helper's is encrypted to its key. The shares are random, so a second call makes a
-// different upload. Store the first upload before sending any of it, and never send another.
-func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreement) ([]byte, error) {
+// Contribute makes a party's upload under the agreement that CheckAcceptance returned: the party's
+// statistic in two shares, of which the helper's is encrypted to its key. The shares are random, so
+// a second call makes a different upload. Store the first upload before sending any of it, and
+// never send another.
+func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreement) ([]byte,
+	error) {
 	of, ok := bodies.Of(t)
 	if !ok || !t.Plan().Noise.Shared() {
 		return nil, fmt.Errorf("contribute shares: the plan is none for two aggregators")
@@ -122,18 +133,24 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreem
 		return nil, err
 	}
 	u := Upload{Weight: weight, Part: parts[shares.Coordinator], Acceptance: under.Acceptance}
-	u.Sealed, err = protocol.SealShare(under.Sealing, u.Offer(party, nil).Binding(t.Hash(), u.Acceptance), parts[shares.Helper])
+	u.Sealed, err = protocol.SealShare(under.Sealing,
+		u.Offer(party, nil).Binding(t.Hash(), u.Acceptance), parts[shares.Helper])
 	return u.Bytes(), err
 }
 
-// KnownBy returns the digest that identifies a party's upload at both servers and in the set that they sign.
+// KnownBy returns the digest that identifies a party's upload at both servers and in the set that
+// they sign.
 func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
-	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead // the size is the same for every form
+	// the size is the same for every form
+	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead
 	if len(data) < 9+sealed+len(study.Hash{}) || data[0] != uploadVersion {
-		return study.Hash{}, fmt.Errorf("%w: it is cut off, or no upload of this version", study.ErrContribution)
+		return study.Hash{}, fmt.Errorf("%w: it is cut off, or no upload of this version",
+			study.ErrContribution)
 	}
-	data = data[:len(data)-len(study.Hash{})] // without the acceptance's digest, which the helper never gets
-	u := Upload{Weight: int64(binary.BigEndian.Uint64(data[1:])), Part: data[9 : len(data)-sealed], Sealed: data[len(data)-sealed:]}
+	// without the acceptance's digest, which the helper never gets
+	data = data[:len(data)-len(study.Hash{})]
+	u := Upload{Weight: int64(binary.BigEndian.Uint64(data[1:])), Part: data[9 : len(data)-sealed],
+		Sealed: data[len(data)-sealed:]}
 	return u.Offer(party, nil).Digest(), nil
 }
 
@@ -147,7 +164,8 @@ func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
 	return bodies.Requests(of.Statistic, vector, weight)
 }
 
-// sealSteps is the work of encrypting a share: a third of a millisecond as measured, mostly for the key exchange.
+// sealSteps is the work of encrypting a share: a third of a millisecond as measured, mostly for the
+// key exchange.
 const sealSteps = 2e6
 
 // Steps bounds the work of Contribute beyond study.Task.Work, in the same unit.
@@ -172,9 +190,11 @@ type Agreement struct {
 	Acceptance study.Hash // digest of the helper's acceptance
 }
 
-// CheckAcceptance checks that a party may contribute: the helper that the party pinned agreed to this
-// plan with exactly the noise that the party computes, and both servers committed to the verify key.
-func CheckAcceptance(t study.Task, a protocol.Signed, pins Pins, coordinator protocol.Verifier) (Agreement, error) {
+// CheckAcceptance checks that a party may contribute: the helper that the party pinned agreed to
+// this plan with exactly the noise that the party computes, and both servers committed to the
+// verify key.
+func CheckAcceptance(t study.Task, a protocol.Signed, pins Pins,
+	coordinator protocol.Verifier) (Agreement, error) {
 	said, err := CheckPins(t.Hash(), a, pins, coordinator)
 	if err != nil {
 		return Agreement{}, err
@@ -189,10 +209,13 @@ func CheckAcceptance(t study.Task, a protocol.Signed, pins Pins, coordinator pro
 	return Agreement{said.Sealing, a.Digest()}, nil
 }
 
-// CheckPins makes the checks of CheckAcceptance that need no pool: signatures, plan and keys, but not the noise.
-func CheckPins(plan study.Hash, a protocol.Signed, pins Pins, coordinator protocol.Verifier) (said protocol.Acceptance, err error) {
+// CheckPins makes the checks of CheckAcceptance that need no pool: signatures, plan and keys, but
+// not the noise.
+func CheckPins(plan study.Hash, a protocol.Signed, pins Pins,
+	coordinator protocol.Verifier) (said protocol.Acceptance, err error) {
 	fail := func(format string, args ...any) (protocol.Acceptance, error) {
-		return protocol.Acceptance{}, fmt.Errorf("the helper's acceptance: %w", fmt.Errorf(format, args...))
+		return protocol.Acceptance{}, fmt.Errorf("the helper's acceptance: %w",
+			fmt.Errorf(format, args...))
 	}
 	if a.Document == nil {
 		return fail("there is none: the coordinator passes none on, as while the helper does not answer")
@@ -213,7 +236,8 @@ func CheckPins(plan study.Hash, a protocol.Signed, pins Pins, coordinator protoc
 		return fail("it is a %s's", said.Role)
 	case said.Step < 1:
 		return fail("it was made by an earlier version, whose helper opens what was sealed under another acceptance: its operator upgrades the helper, and the study takes a new plan")
-	case said.Coordinator == nil || *said.Coordinator == study.Hash{} || said.Commitment == study.Hash{}:
+	case said.Coordinator == nil || *said.Coordinator == study.Hash{} ||
+		said.Commitment == study.Hash{}:
 		return fail("the servers have not committed to a verify key")
 	case protocol.SealingPin(said.Sealing) != pins.Sealing:
 		return fail("it names another sealing key than this site's policy: get the helper's new one from its operator, not from the coordinator")

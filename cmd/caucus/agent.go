@@ -18,7 +18,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// agentCommand holds what all agent verbs share: the console and the name of the configuration file.
+// agentCommand holds what all agent verbs share: the console and the name of the configuration
+// file.
 type agentCommand struct {
 	*console
 	config string
@@ -26,7 +27,9 @@ type agentCommand struct {
 
 func newAgent(c *console) *cobra.Command {
 	a := &agentCommand{console: c}
-	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.check(), a.run(), a.source(), a.mapFile(), a.preview(), a.approver(), a.approve(), a.refuse(), a.page(), a.answer(), a.unpack())
+	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.check(), a.run(),
+		a.source(), a.mapFile(), a.preview(), a.approver(), a.approve(), a.refuse(), a.page(),
+		a.answer(), a.unpack())
 	a.flag(g.PersistentFlags())
 	return g
 }
@@ -182,7 +185,8 @@ down, the agent waits.`,
 			if err != nil {
 				return err
 			}
-			return a.runs(cmd.Context(), map[string]string{"party": string(ag.Party())}, "running for "+string(ag.Party()), ag)
+			return a.runs(cmd.Context(), map[string]string{"party": string(ag.Party())},
+				"running for "+string(ag.Party()), ag)
 		},
 	}
 }
@@ -199,13 +203,15 @@ func (a *agentCommand) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
 		}
 	}
 	return a.print(listed(all), func(w io.Writer) {
-		t := newTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here", "approved by")
+		t := newTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here",
+			"approved by")
 		for _, r := range all {
 			if r.Progress == desk.ProgressUnreadable {
 				t.add(r.Study, r.Plan.String()[:16], "", "", "", "", string(r.Progress), "")
 				continue
 			}
-			t.add(r.Study, r.Plan.String()[:16], r.Unit.String(), fmt.Sprint(r.Epsilon), r.Mechanism, string(r.Noise), string(r.Progress), strings.Join(r.ApprovedBy, ", "))
+			t.add(r.Study, r.Plan.String()[:16], r.Unit.String(), fmt.Sprint(r.Epsilon),
+				r.Mechanism, string(r.Noise), string(r.Progress), strings.Join(r.ApprovedBy, ", "))
 		}
 		t.render()
 	})
@@ -219,7 +225,8 @@ func (a *agentCommand) noteOffline(err error) {
 
 type previewDocument struct {
 	desk.Review
-	// Again is the operator's forecast as this agent drew it again. Agrees says both differ by no more than chance.
+	// Again is the operator's forecast as this agent drew it again. Agrees says both differ by no
+	// more than chance.
 	Again  *forecast.Forecast `json:"forecast_again,omitempty"`
 	Agrees bool               `json:"forecast_agrees,omitempty"`
 }
@@ -247,7 +254,8 @@ func (a *agentCommand) drawAgain(ctx context.Context, ag *agent.Agent, p *previe
 	}
 	bar := newProgress(a.console)
 	defer bar.stop()
-	if p.Again, err = forecast.Again(ctx, *p.Forecast, task.Plan(), task.Pool(), bar.set); err != nil {
+	if p.Again, err = forecast.Again(ctx, *p.Forecast, task.Plan(), task.Pool(),
+		bar.set); err != nil {
 		return err
 	}
 	p.Agrees = p.Forecast.Forecast.Agrees(&p.Again.Forecast)

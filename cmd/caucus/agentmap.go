@@ -30,8 +30,8 @@ type draftedMapping struct {
 	Unplaced []string          `json:"unplaced"`
 	Idle     []string          `json:"idle"`
 	Notes    []string          `json:"notes"`
-	// Records counts all records of the file. Malformed counts those that are not rows of the table, and
-	// FirstMalformed is the line or row number of the first one.
+	// Records counts all records of the file. Malformed counts those that are not rows of the
+	// table, and FirstMalformed is the line or row number of the first one.
 	Records        int `json:"records"`
 	Malformed      int `json:"malformed,omitempty"`
 	FirstMalformed int `json:"first_malformed,omitempty"`
@@ -103,7 +103,8 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 			}
 			if n := read.Table.Rows(); n < records {
 				a.note("look at: the draft goes by %s of %s, spread over the file: its numbers of "+
-					"cells are of these", textpage.Count(n, "record"), textpage.Count(records, "record"))
+					"cells are of these", textpage.Count(n, "record"), textpage.Count(records,
+					"record"))
 			}
 			drafted := mapping.Suggest(read.Table, s, m, typed...)
 			text, err := drafted.Mapping.YAML()
@@ -271,7 +272,8 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 	return lines, typed, err
 }
 
-// seemsWindows reports whether a file read as UTF-8 has letters of another encoding, and of UTF-8 only ASCII.
+// seemsWindows reports whether a file read as UTF-8 has letters of another encoding, and of UTF-8
+// only ASCII.
 func seemsWindows(lines mapping.Sample) bool {
 	const few = 10 // up to this number of odd cells may be damage
 	odd := 0

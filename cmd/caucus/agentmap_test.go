@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestMapReads: agent map reads a file as an import does, and says which records are no rows and which
-// cells are no text. A stricter verb refuses the same file and names the line.
+// TestMapReads: agent map reads a file as an import does, and says which records are no rows and
+// which cells are no text. A stricter verb refuses the same file and names the line.
 func TestMapReads(t *testing.T) {
 	dir := t.TempDir()
 	schema := filepath.Join(dir, "schema.yaml")
@@ -58,11 +58,15 @@ func TestMapReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if code := Main(context.Background(), []string{"agent", "map", "--json", "--schema", schema, "--file", file}, &out, &out); code != c.code || !strings.Contains(out.String(), c.says) {
+		if code := Main(context.Background(),
+			[]string{"agent", "map", "--json", "--schema", schema, "--file",
+				file}, &out, &out); code != c.code || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%s: agent map: %d, %s, want %d, %q", name, code, out.String(), c.code, c.says)
 		}
 		out.Reset()
-		if code := Main(context.Background(), []string{"dataset", "schema", file, "--label", "ill"}, &out, &out); (code != 0) != (c.other != "") || !strings.Contains(out.String(), c.other) {
+		if code := Main(context.Background(), []string{"dataset", "schema", file, "--label", "ill"},
+			&out, &out); (code != 0) != (c.other != "") ||
+			!strings.Contains(out.String(), c.other) {
 			t.Errorf("%s: dataset schema: %d, %s, want %q", name, code, out.String(), c.other)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 )
 
 func (a *agentCommand) source() *cobra.Command {
-	cmd := &cobra.Command{Use: "source", Short: "List the site's data sources, and declare them", Args: noArguments,
+	cmd := &cobra.Command{Use: "source", Short: "List the site's data sources, and declare them",
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error { return a.listSources() }}
 	cmd.AddCommand(a.sourceDeclare(), a.sourceForget())
 	return cmd
@@ -56,7 +57,9 @@ nothing.`,
 			}
 			defer ag.Close()
 			bar := newProgress(a.console)
-			how := source.How{Vouch: vouch, Progress: func(records int, read, of int64) { bar.bytes(records, read, of) }}
+			how := source.How{Vouch: vouch, Progress: func(records int, read, of int64) {
+				bar.bytes(records, read, of)
+			}}
 			in := cmd.InOrStdin()
 			if !yes && !isTerminal(in) {
 				return usagef("there is no terminal to ask on: add --yes, " +
@@ -116,7 +119,8 @@ audit log records the removal.`,
 	return cmd
 }
 
-// confirmSource shows the report on a source and waits until the person says yes, or until ctx ends.
+// confirmSource shows the report on a source and waits until the person says yes, or until ctx
+// ends.
 func (a *agentCommand) confirmSource(ctx context.Context, in io.Reader, r source.Report) error {
 	if err := r.WriteText(a.err); err != nil {
 		return err

@@ -152,7 +152,8 @@ back. If caucus agent answer wrote a file for somebody to carry, get the file ba
 			if err != nil {
 				return err
 			}
-			return a.say(r, "%s (%s) is %s\n", textpage.Printable(r.Study), r.Plan.String()[:16], r.Refused)
+			return a.say(r, "%s (%s) is %s\n", textpage.Printable(r.Study), r.Plan.String()[:16],
+				r.Refused)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for this site's own records")

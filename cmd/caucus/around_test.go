@@ -24,7 +24,8 @@ func TestMapAround(t *testing.T) {
 	table := func(row, delimiter string) string {
 		text := ""
 		for i := range 40 {
-			text += fmt.Sprintf(strings.ReplaceAll(row, " ", delimiter), 30+i, "1.2", "MF"[i%2:i%2+1],
+			text += fmt.Sprintf(strings.ReplaceAll(row, " ", delimiter), 30+i, "1.2",
+				"MF"[i%2:i%2+1],
 				[]string{"no", "yes"}[i%2])
 		}
 		return text
@@ -72,7 +73,8 @@ func TestMapAround(t *testing.T) {
 	if code != 0 || !strings.Contains(out.String(), "rows with more cells") {
 		t.Errorf("simulate: %d, %s", code, out.String())
 	}
-	if err := os.WriteFile(file, []byte("age,crea,sex,died\n1;2;M;no\n3;4;M;no\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("age,crea,sex,died\n1;2;M;no\n3;4;M;no\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	out.Reset()

@@ -17,7 +17,8 @@ import (
 	"caucus/protocol"
 )
 
-// Tests set these variables. A daemon calls checkpoint between two effects, and tests kill the process there.
+// Tests set these variables. A daemon calls checkpoint between two effects, and tests kill the
+// process there.
 var (
 	checkpoint  func(effect string)
 	witnessWait time.Duration    // 0 means the configured time
@@ -25,8 +26,11 @@ var (
 )
 
 func newCoordinator(c *console) *cobra.Command {
-	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c), newCoordinatorPage(c), newCoordinatorOperator(c), newCoordinatorClock(c),
-		newCoordinatorRotate(c), newCoordinatorBackup(c), newCoordinatorRestore(c), newCoordinatorMove(c), newCoordinatorMembers(c))
+	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c),
+		newCoordinatorRun(c), newCoordinatorPage(c), newCoordinatorOperator(c),
+		newCoordinatorClock(c),
+		newCoordinatorRotate(c), newCoordinatorBackup(c), newCoordinatorRestore(c),
+		newCoordinatorMove(c), newCoordinatorMembers(c))
 }
 
 func newCoordinatorInit(c *console) *cobra.Command {
@@ -56,7 +60,8 @@ to an older state, and the coordinator then releases nothing twice.`,
 				Config  string `json:"config"`
 				Profile string `json:"profile"`
 				Head    string `json:"head"`
-			}{o.Dir, filepath.Join(o.Dir, folder.ConfigFile), filepath.Join(o.Dir, folder.OperatorFile), o.HeadFile()}
+			}{o.Dir, filepath.Join(o.Dir, folder.ConfigFile),
+				filepath.Join(o.Dir, folder.OperatorFile), o.HeadFile()}
 			return c.say(document, "configuration  %s\nprofile        %s\nhead           %s (leave it out of backups)\nstart it with: caucus coordinator run --dir %s\n", document.Config, document.Profile, document.Head, o.Dir)
 		},
 	}
@@ -88,7 +93,8 @@ others wait.`,
 			if err != nil {
 				return err
 			}
-			config.Log, config.Checkpoint, config.Clock.Now, config.Software, config.Report, config.Single = c.logger(), checkpoint, now, version(), writeReport, single
+			config.Log, config.Checkpoint, config.Clock.Now, config.Software, config.Report,
+				config.Single = c.logger(), checkpoint, now, version(), writeReport, single
 			if witnessWait > 0 {
 				config.WitnessWait = witnessWait
 			}
@@ -127,9 +133,10 @@ the time that has passed, or an operator vouches for it.`,
 				return err
 			}
 			document := struct {
-				Time    time.Time `json:"time"`
-				Seconds float64   `json:"ahead_seconds"` // how far the coordinator is ahead of this machine's clock
-				Doubt   string    `json:"doubt,omitempty"`
+				Time time.Time `json:"time"`
+				// how far the coordinator is ahead of this machine's clock
+				Seconds float64 `json:"ahead_seconds"`
+				Doubt   string  `json:"doubt,omitempty"`
 			}{report.Now, report.Skew.Seconds(), report.Doubt}
 			return c.print(document, func(w io.Writer) {
 				fmt.Fprintf(w, "the coordinator's clock says %s, %v ahead of this machine's\n", report.Now.Format(time.DateTime), report.Skew.Round(time.Second))
@@ -189,7 +196,8 @@ those under join: does. It needs neither PostgreSQL nor a leader.`,
 }
 
 func printReplicas(w io.Writer, all []cluster.Member) {
-	t := newTable(w, "replica", "agents dial", "state", "since", "role", "keys", "schemas", "version", "database")
+	t := newTable(w, "replica", "agents dial", "state", "since", "role", "keys", "schemas",
+		"version", "database")
 	for _, m := range all {
 		state, role := "gone", ""
 		if m.Alive {

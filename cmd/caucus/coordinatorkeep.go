@@ -62,7 +62,8 @@ file back, because the head file shows how old a backup is.`,
 			if err != nil {
 				return err
 			}
-			return c.say(report, "%d files in %s\nledger head %s\n", len(report.Files), out, report.Ledger)
+			return c.say(report, "%d files in %s\nledger head %s\n", len(report.Files), out,
+				report.Ledger)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
@@ -101,7 +102,8 @@ revoked since the backup are members again: revoke them again. Keep the old fold
 				return err
 			}
 			return c.print(report, func(w io.Writer) {
-				fmt.Fprintf(w, "backup of %s: %d files, whole\nledger head %s\n", report.Made.Format(time.DateTime), len(report.Files), report.Ledger)
+				fmt.Fprintf(w, "backup of %s: %d files, whole\nledger head %s\n",
+					report.Made.Format(time.DateTime), len(report.Files), report.Ledger)
 				if report.Behind > 0 {
 					fmt.Fprintf(w, "%d entries were made since: charge them with caucus ledger reconcile before it releases anything\n", report.Behind)
 				}

@@ -15,7 +15,8 @@ import (
 	"caucus/study"
 )
 
-// The verbs in this file exchange files between a coordinator and a party without a network (docs/site.md).
+// The verbs in this file exchange files between a coordinator and a party without a network
+// (docs/site.md).
 
 func (a *agentCommand) enrolRequest(config site.Config, out string) error {
 	file, key, err := agent.EnrolRequest(config)
@@ -28,7 +29,8 @@ func (a *agentCommand) enrolRequest(config site.Config, out string) error {
 	return a.say(map[string]string{"file": out, "key": string(key)}, "wrote %s: have it carried to the coordinator's operator\nkey %s: read this to the operator yourself\n", out, key)
 }
 
-func (a *agentCommand) enrolAccept(stdin io.Reader, config site.Config, name, coordinator string) error {
+func (a *agentCommand) enrolAccept(stdin io.Reader, config site.Config,
+	name, coordinator string) error {
 	if coordinator == "" {
 		return usagef("agent enrol --accept needs --coordinator: the fingerprint that the operator reads to you, so that whoever carried the file cannot be the coordinator")
 	}
@@ -43,7 +45,8 @@ func (a *agentCommand) enrolAccept(stdin io.Reader, config site.Config, name, co
 	return a.say(map[string]string{"party": who.Name, "state": config.State}, "enrolled as %s; next: caucus agent source declare, then caucus agent answer PACK\n"+twoLedgers, who.Name)
 }
 
-// certify sends the coordinator a party's request for a certificate, read from a file, and writes the answer to out.
+// certify sends the coordinator a party's request for a certificate, read from a file, and writes
+// the answer to out.
 func (o *operator) certify(cmd *cobra.Command, name, request, key, out string) error {
 	switch {
 	case request == "" || out == "":
@@ -121,7 +124,8 @@ one of them carry the file. Pack the study again after each change.`,
 				Bytes   int             `json:"bytes"`
 				Parties []study.PartyID `json:"parties"`
 			}{s.Name, s.Hash, s.State, out, len(file), of}
-			return o.say(document, "wrote %s: study %s, %s, for %s\n", out, s.Name, s.State, counted(len(of), "parties"))
+			return o.say(document, "wrote %s: study %s, %s, for %s\n", out, s.Name, s.State,
+				counted(len(of), "parties"))
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file to write")
@@ -156,7 +160,8 @@ caucus study pack holds the receipt too.`,
 				return err
 			}
 			if receipt != "" {
-				if err := protocol.WriteCarried(receipt, protocol.PackFile, accepted.File); err != nil {
+				if err := protocol.WriteCarried(receipt, protocol.PackFile,
+					accepted.File); err != nil {
 					return err
 				}
 			}
@@ -201,7 +206,8 @@ func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
 	if r.Wrote {
 		d.File = out
 	}
-	r.Study, r.Why = textpage.Printable(r.Study), textpage.Printable(strings.TrimSpace(r.Why)) // Why may quote the coordinator
+	// Why may quote the coordinator
+	r.Study, r.Why = textpage.Printable(r.Study), textpage.Printable(strings.TrimSpace(r.Why))
 	if r.Declined {
 		return a.say(d, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator that this site takes no part, but not why: have the file carried, or solve the problem and answer again\n", r.Study, r.Why, out)
 	}
@@ -210,7 +216,8 @@ func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
 	}
 	said := fmt.Sprintf("study %s: %s", r.Study, r.Progress)
 	if r.Why != "" {
-		said += ": " + strings.TrimPrefix(r.Why, desk.Disallowed) // r.Progress says that the policy refuses
+		// r.Progress says that the policy refuses
+		said += ": " + strings.TrimPrefix(r.Why, desk.Disallowed)
 	}
 	if r.Progress == desk.ProgressRefused {
 		said += "; change the policy, or say no with caucus agent answer"
@@ -248,9 +255,11 @@ twice charges once and writes the same bytes.`,
 				return err
 			}
 			if r.Declined && r.Progress == desk.ProgressRefused {
-				return fmt.Errorf("this site takes no part in study %s: %s", textpage.Printable(r.Study), textpage.Printable(r.Why))
+				return fmt.Errorf("this site takes no part in study %s: %s",
+					textpage.Printable(r.Study), textpage.Printable(r.Why))
 			}
-			if r.Wrote || r.Progress == desk.ProgressReceived || r.Progress == desk.ProgressReleased {
+			if r.Wrote || r.Progress == desk.ProgressReceived ||
+				r.Progress == desk.ProgressReleased {
 				return nil
 			}
 			return fmt.Errorf("no answer was written: study %s is %s", r.Study, r.Progress)

@@ -23,8 +23,8 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// field keeps a text of the last command's JSON in a variable, as if one person read a fingerprint to
-// another.
+// field keeps a text of the last command's JSON in a variable, as if one person read a fingerprint
+// to another.
 func field(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: field key variable")
@@ -38,15 +38,16 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[1], text)
 }
 
-// swapSealed makes a file with the content of one answer and the signature of another: swap FROM SIGNED
-// TO.
+// swapSealed makes a file with the content of one answer and the signature of another: swap FROM
+// SIGNED TO.
 func swapSealed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: swap from signed to")
 	}
 	const part = "\nsealed "
 	from, signed := []byte(ts.ReadFile(args[0])), []byte(ts.ReadFile(args[1]))
-	made := append(signed[:bytes.Index(signed, []byte(part)):bytes.Index(signed, []byte(part))], from[bytes.Index(from, []byte(part)):]...)
+	made := append(signed[:bytes.Index(signed, []byte(part)):bytes.Index(signed, []byte(part))],
+		from[bytes.Index(from, []byte(part)):]...)
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), made, 0o600))
 }
 
@@ -76,8 +77,8 @@ policy:
 
 var carriedParties = []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"}
 
-// carriedWorld is a folder with a stopped coordinator, four enrolled hospitals, an open study with noise
-// at the sites, and its pack.
+// carriedWorld is a folder with a stopped coordinator, four enrolled hospitals, an open study with
+// noise at the sites, and its pack.
 func carriedWorld(ctx context.Context, t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -89,20 +90,27 @@ func carriedWorld(ctx context.Context, t *testing.T) (dir string) {
 		t.Fatal(err)
 	}
 	must := patiently(ctx, t, dir)
-	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen", "127.0.0.1:"+port)
+	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen",
+		"127.0.0.1:"+port)
 	stop := background(ctx, t, dir, "coordinator", "run", "--dir", "coordinator")
 	for _, name := range carriedParties {
-		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), fmt.Appendf(nil, carriedAgent, name, name), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+".yaml"),
+			fmt.Appendf(nil, carriedAgent, name, name), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var asks, gets map[string]string
-		unmarshal(t, must("agent", "enrol", "--config", name+".yaml", "--request", name+".request", "--json"), &asks)
-		unmarshal(t, must("party", "invite", name, "--request", name+".request", "--key", asks["key"], "--out", name+".enrolment", "--json"), &gets)
-		must("agent", "enrol", "--config", name+".yaml", "--accept", name+".enrolment", "--coordinator", gets["coordinator"])
+		unmarshal(t, must("agent", "enrol", "--config", name+".yaml", "--request", name+".request",
+			"--json"), &asks)
+		unmarshal(t, must("party", "invite", name, "--request", name+".request", "--key",
+			asks["key"], "--out", name+".enrolment", "--json"), &gets)
+		must("agent", "enrol", "--config", name+".yaml", "--accept", name+".enrolment",
+			"--coordinator", gets["coordinator"])
 		must("agent", "source", "declare", "ward", "--yes", "--config", name+".yaml")
 	}
-	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv", "--set", "project=5",
-		"--noise", "site", "--mechanism", "cross", "--records", "70", "--force", "--closes-in", "24h", "--minimum", "4")
+	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv",
+		"--set", "project=5",
+		"--noise", "site", "--mechanism", "cross", "--records", "70", "--force", "--closes-in",
+		"24h", "--minimum", "4")
 	must("study", "open", "ward")
 	must("study", "pack", "ward", "--out", "ward.pack")
 	stop()
@@ -130,8 +138,8 @@ func background(ctx context.Context, t *testing.T, dir string, args ...string) (
 	return stop
 }
 
-// TestCarriedIsSent: four hospitals have made their contributions to a study. The release is the same to
-// the last byte, whether two of them are carried in files or all four are sent by wire.
+// TestCarriedIsSent: four hospitals have made their contributions to a study. The release is the
+// same to the last byte, whether two of them are carried in files or all four are sent by wire.
 func TestCarriedIsSent(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -147,14 +155,16 @@ func TestCarriedIsSent(t *testing.T) {
 	if !found {
 		t.Fatal("the pack has no key")
 	}
-	if err := os.WriteFile(filepath.Join(dir, "keyless.pack"), slices.Concat(before, after[keySize+1:]), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "keyless.pack"),
+		slices.Concat(before, after[keySize+1:]), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var answering sync.WaitGroup
 	for _, name := range carriedParties {
 		answering.Go(func() {
 			// A carrier who takes the key out causes no charge and closes nothing.
-			out, err := caucus(ctx, dir, "agent", "answer", "keyless.pack", "--out", name+".answer", "--config", name+".yaml").CombinedOutput()
+			out, err := caucus(ctx, dir, "agent", "answer", "keyless.pack", "--out", name+".answer",
+				"--config", name+".yaml").CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "no key to seal an answer to") {
 				t.Errorf("%s, without a key: %v\n%s", name, err, out)
 			}
@@ -168,7 +178,8 @@ func TestCarriedIsSent(t *testing.T) {
 					t.Errorf("%s, without a key: %d charges, %v", name, u.Charges, err)
 				}
 			}
-			out, err = caucus(ctx, dir, "agent", "answer", "ward.pack", "--out", name+".answer", "--config", name+".yaml").CombinedOutput()
+			out, err = caucus(ctx, dir, "agent", "answer", "ward.pack", "--out", name+".answer",
+				"--config", name+".yaml").CombinedOutput()
 			if err != nil {
 				t.Errorf("%s: %v\n%s", name, err, out)
 			}
@@ -183,18 +194,21 @@ func TestCarriedIsSent(t *testing.T) {
 		}
 		must := patiently(ctx, t, world)
 		var stops []func()
-		stops = append(stops, background(ctx, t, world, "coordinator", "run", "--dir", "coordinator"))
+		stops = append(stops, background(ctx, t, world, "coordinator", "run", "--dir",
+			"coordinator"))
 		must("party", "list")
 		for _, name := range carried {
 			must("study", "accept", name+".answer", "--receipt", name+".receipt")
 			must("agent", "unpack", name+".receipt", "--config", name+".yaml")
 		}
 		for _, name := range carriedParties[:len(carriedParties)-len(carried)] {
-			stops = append(stops, background(ctx, t, world, "agent", "run", "--config", name+".yaml"))
+			stops = append(stops,
+				background(ctx, t, world, "agent", "run", "--config", name+".yaml"))
 		}
-		// Carried answers belong to a pack from before the start. Once all are in, the parties that sent
-		// them are waived.
-		for len(carried) > 0 && ctx.Err() == nil && caucus(ctx, world, "study", "waive", "ward").Run() != nil {
+		// Carried answers belong to a pack from before the start. Once all are in, the parties that
+		// sent them are waived.
+		for len(carried) > 0 && ctx.Err() == nil &&
+			caucus(ctx, world, "study", "waive", "ward").Run() != nil {
 			time.Sleep(50 * time.Millisecond)
 		}
 		must("study", "wait", "ward")
@@ -203,7 +217,8 @@ func TestCarriedIsSent(t *testing.T) {
 			stop()
 		}
 		for _, name := range carried {
-			if b, err := filepath.Glob(filepath.Join(world, "state-"+name, "studies", "*", "receipt.json")); err != nil || len(b) != 1 {
+			if b, err := filepath.Glob(filepath.Join(world, "state-"+name, "studies", "*",
+				"receipt.json")); err != nil || len(b) != 1 {
 				t.Errorf("%s has no receipt: %v", name, err)
 			}
 		}
@@ -213,8 +228,9 @@ func TestCarriedIsSent(t *testing.T) {
 	}
 }
 
-// TestCarriedAnswerKilled: an agent that is killed at any effect of an answer goes on when it is started
-// again. The ledger is charged once, and every later answer has the same bytes as the first.
+// TestCarriedAnswerKilled: an agent that is killed at any effect of an answer goes on when it is
+// started again. The ledger is charged once, and every later answer has the same bytes as the
+// first.
 func TestCarriedAnswerKilled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -234,7 +250,8 @@ func TestCarriedAnswerKilled(t *testing.T) {
 				return
 			}
 			answer := filepath.Join(world, "c.answer")
-			args := []string{"agent", "answer", "ward.pack", "--out", "c.answer", "--config", "hospital-c.yaml"}
+			args := []string{"agent", "answer", "ward.pack", "--out", "c.answer", "--config",
+				"hospital-c.yaml"}
 			cmd := caucus(ctx, world, args...)
 			cmd.Env = append(cmd.Env, fmt.Sprintf("CAUCUS_TEST_KILL_AT=%d", n))
 			err := cmd.Run()
@@ -243,12 +260,14 @@ func TestCarriedAnswerKilled(t *testing.T) {
 			case err == nil:
 				ends[n] = true
 				return
-			case !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL:
+			case !errors.As(err, &exit) ||
+				exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL:
 				t.Errorf("life %d ended: %v", n, err)
 				return
 			}
 			before, _ := os.ReadFile(answer)
-			kept, _ := filepath.Glob(filepath.Join(world, "state-hospital-c", "studies", "*", "upload"))
+			kept, _ := filepath.Glob(filepath.Join(world, "state-hospital-c", "studies", "*",
+				"upload"))
 			var upload []byte
 			if len(kept) == 1 {
 				upload, _ = os.ReadFile(kept[0])
@@ -261,12 +280,15 @@ func TestCarriedAnswerKilled(t *testing.T) {
 			if err != nil || before != nil && !bytes.Equal(before, after) {
 				t.Errorf("killed at effect %d: another answer is written, %v", n, err)
 			}
-			kept, _ = filepath.Glob(filepath.Join(world, "state-hospital-c", "studies", "*", "upload"))
-			if b, err := os.ReadFile(kept[0]); err != nil || upload != nil && !bytes.Equal(b, upload) {
+			kept, _ = filepath.Glob(filepath.Join(world, "state-hospital-c", "studies", "*",
+				"upload"))
+			if b, err := os.ReadFile(kept[0]); err != nil || upload != nil &&
+				!bytes.Equal(b, upload) {
 				t.Errorf("killed at effect %d: another contribution is made, %v", n, err)
 			}
 			var doc ledgerDocument
-			out, err := caucus(ctx, world, "ledger", "show", "--dir", "state-hospital-c", "--json").Output()
+			out, err := caucus(ctx, world, "ledger", "show", "--dir", "state-hospital-c",
+				"--json").Output()
 			if err != nil || json.Unmarshal(out, &doc) != nil {
 				t.Errorf("ledger: %v", err)
 			}
@@ -289,7 +311,9 @@ func TestCarriedAnswerKilled(t *testing.T) {
 func TestAnsweredIsPrintable(t *testing.T) {
 	var out bytes.Buffer
 	a := &agentCommand{console: &console{out: &out}}
-	if err := a.printAnswered(agent.Answered{Study: "ward", Progress: desk.ProgressClosed, Why: "failed: \x1b[2Jreleased\n"}, ""); err != nil || strings.ContainsRune(out.String(), '\x1b') || !strings.Contains(out.String(), "failed") {
+	if err := a.printAnswered(agent.Answered{Study: "ward", Progress: desk.ProgressClosed,
+		Why: "failed: \x1b[2Jreleased\n"}, ""); err != nil ||
+		strings.ContainsRune(out.String(), '\x1b') || !strings.Contains(out.String(), "failed") {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }

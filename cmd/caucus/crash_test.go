@@ -26,15 +26,16 @@ import (
 func caucus(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Args[0], cmd.Dir = "caucus", dir
-	cmd.Env = append(os.Environ(), "CAUCUS_PROFILE=coordinator/operator.yaml", "CAUCUS_TEST_KILL_AT=")
+	cmd.Env = append(os.Environ(), "CAUCUS_PROFILE=coordinator/operator.yaml",
+		"CAUCUS_TEST_KILL_AT=")
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	return cmd
 }
 
 // keep runs a daemon again and again. Its n-th life is killed with SIGKILL at its n-th effect; in a
-// short run, two effects later than the life before. It returns the number of killed lives and the whole
-// log.
+// short run, two effects later than the life before. It returns the number of killed lives and the
+// whole log.
 func keep(ctx context.Context, dir string, args ...string) (lives int, log string, err error) {
 	step := 2
 	if testlevel.Long() {
@@ -57,12 +58,12 @@ func keep(ctx context.Context, dir string, args ...string) (lives int, log strin
 	}
 }
 
-// TestKilledEverywhere: coordinator and agents are killed again and again, all at the same time. Still
-// there is one release of all contributions, each charged once and counted once.
+// TestKilledEverywhere: coordinator and agents are killed again and again, all at the same time.
+// Still there is one release of all contributions, each charged once and counted once.
 func TestKilledEverywhere(t *testing.T) { killedEverywhere(t, study.NoiseCoordinator) }
 
-// TestKilledWithHelper is the same for two servers: the helper is also killed, at its own effects, and
-// each server's ledger has one charge.
+// TestKilledWithHelper is the same for two servers: the helper is also killed, at its own effects,
+// and each server's ledger has one charge.
 func TestKilledWithHelper(t *testing.T) { killedEverywhere(t, study.NoiseAggregators) }
 
 func killedEverywhere(t *testing.T, noise study.Noise) {
@@ -78,7 +79,8 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	must := patiently(ctx, t, dir)
-	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen", "127.0.0.1:"+port)
+	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen",
+		"127.0.0.1:"+port)
 
 	var wg sync.WaitGroup
 	type end struct {
@@ -101,14 +103,17 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 			t.Fatal(err)
 		}
 		var named folder.HelperReport
-		if err := json.Unmarshal(must("helper", "keys", "--dir", "coordinator", "--json"), &named); err != nil {
+		if err := json.Unmarshal(must("helper", "keys", "--dir", "coordinator", "--json"),
+			&named); err != nil {
 			t.Fatal(err)
 		}
 		var made helper.Pins
-		if err := json.Unmarshal(must("helper", "init", "--dir", "helper", "--listen", "127.0.0.1:"+port, "--coordinator", named.Key.String(), "--json"), &made); err != nil {
+		if err := json.Unmarshal(must("helper", "init", "--dir", "helper", "--listen",
+			"127.0.0.1:"+port, "--coordinator", named.Key.String(), "--json"), &made); err != nil {
 			t.Fatal(err)
 		}
-		must("helper", "keys", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--key", made.Signing.String())
+		must("helper", "keys", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--key",
+			made.Signing.String())
 		servers, pins = append(servers, "helper"), fmt.Sprintf("  helper: {name: trust, signing: %s, sealing: %s}\n", made.Signing, made.Sealing)
 		start("helper", "helper", "run", "--dir", "helper")
 	}
@@ -117,18 +122,22 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 	sites := []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"}
 	for _, name := range sites {
 		config := fmt.Sprintf(crashAgent, name, name, noise) + pins
-		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(config), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(config),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		invitation := must("party", "invite", name)
-		if err := os.WriteFile(filepath.Join(dir, name+".invitation"), invitation, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+".invitation"), invitation,
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		must("agent", "enrol", "--config", name+".yaml", "--invitation", name+".invitation")
 		must("agent", "source", "declare", "ward", "--yes", "--config", name+".yaml")
 	}
-	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv", "--set", "project=5",
-		"--noise", string(noise), "--mechanism", "tally", "--records", "70", "--force", "--closes-in", "10m", "--minimum", "4")
+	must("study", "create", "--name", "ward", "--schema", "schema.yaml", "--pool", "pool.csv",
+		"--set", "project=5",
+		"--noise", string(noise), "--mechanism", "tally", "--records", "70", "--force",
+		"--closes-in", "10m", "--minimum", "4")
 	for _, name := range sites {
 		start(name, "agent", "run", "--config", name+".yaml")
 	}
@@ -141,7 +150,8 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 	release := signed.Release
 	for _, name := range sites { // each site gets the release too
 		for {
-			found, err := filepath.Glob(filepath.Join(dir, "state-"+name, "studies", "*", "release.json"))
+			found, err := filepath.Glob(filepath.Join(dir, "state-"+name, "studies", "*",
+				"release.json"))
 			if err != nil || ctx.Err() != nil {
 				t.Fatal(name, err, ctx.Err())
 			}
@@ -174,11 +184,13 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 	}
 	for _, ledger := range append(servers, prefixed("state-", sites)...) {
 		var doc ledgerDocument
-		if err := json.Unmarshal(must("ledger", "show", "--dir", ledger, "--json"), &doc); err != nil {
+		if err := json.Unmarshal(must("ledger", "show", "--dir", ledger, "--json"),
+			&doc); err != nil {
 			t.Fatal(err)
 		}
 		for _, u := range doc.Units {
-			if want := map[string]int64{"label": 1, "record": 1, "party": 0}[u.Unit.String()]; u.Charges != want {
+			if want := map[string]int64{"label": 1, "record": 1,
+				"party": 0}[u.Unit.String()]; u.Charges != want {
 				t.Errorf("%s: %d charges at unit %s, want %d", ledger, u.Charges, u.Unit, want)
 			}
 		}
@@ -207,8 +219,8 @@ policy:
   approval: policy
 `
 
-// patiently runs command lines in a folder, and repeats one while the coordinator is unavailable. Any
-// other failure ends the test.
+// patiently runs command lines in a folder, and repeats one while the coordinator is unavailable.
+// Any other failure ends the test.
 func patiently(ctx context.Context, t *testing.T, dir string) func(args ...string) []byte {
 	return func(args ...string) []byte {
 		t.Helper()

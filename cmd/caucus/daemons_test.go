@@ -29,8 +29,8 @@ import (
 	"caucus/study/terms"
 )
 
-// network is a coordinator and everything needed to start agents, in this process, with mutual TLS over
-// loopback.
+// network is a coordinator and everything needed to start agents, in this process, with mutual TLS
+// over loopback.
 type network struct {
 	t        *testing.T
 	dir      string
@@ -81,7 +81,8 @@ func newNetwork(t *testing.T, change func(*folder.Config)) *network {
 	port, err := testlevel.FreePort()
 	n.check(err)
 	at := filepath.Join(dir, "coordinator")
-	n.check(folder.Init(folder.InitOptions{Dir: at, Address: "127.0.0.1:" + port, Listen: "127.0.0.1:" + port}))
+	n.check(folder.Init(folder.InitOptions{Dir: at, Address: "127.0.0.1:" + port,
+		Listen: "127.0.0.1:" + port}))
 	config, err := folder.LoadConfig(filepath.Join(at, folder.ConfigFile))
 	n.check(err)
 	config.Log, config.WitnessWait = slog.New(slog.NewTextHandler(n.log, nil)), 100*time.Millisecond
@@ -113,15 +114,18 @@ func (n *network) check(err error) {
 func (n *network) enrol(name string) site.Config {
 	n.t.Helper()
 	c := site.DefaultConfig()
-	c.State, c.Poll, c.MaxBackoff, c.LeastWindow = filepath.Join(n.dir, "state-"+name), 50*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond
-	c.Data = map[string]source.Source{"ward": {File: filepath.Join(n.dir, name+".csv"), Schema: filepath.Join(n.dir, "schema.yaml")}}
+	c.State, c.Poll, c.MaxBackoff, c.LeastWindow = filepath.Join(n.dir,
+		"state-"+name), 50*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond
+	c.Data = map[string]source.Source{"ward": {File: filepath.Join(n.dir, name+".csv"),
+		Schema: filepath.Join(n.dir, "schema.yaml")}}
 	limit := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 3, Delta: 1e-5}}
 	c.Policy = policy.Policy{
 		Kinds: []string{"classify"}, Mechanisms: []string{"cross"}, Noise: []study.Noise{study.NoiseSite},
 		Study: limit, Total: limit, MinimumParties: 2, Approval: policy.ApproveByPolicy,
 	}
 	c.Log = slog.New(slog.NewTextHandler(n.log, nil))
-	invitation, _, err := n.operator.Invite(n.ctx, protocol.InviteOptions{Name: name, Role: protocol.RoleParty})
+	invitation, _, err := n.operator.Invite(n.ctx,
+		protocol.InviteOptions{Name: name, Role: protocol.RoleParty})
 	n.check(err)
 	_, err = agent.Enrol(n.ctx, c, invitation)
 	n.check(err)
@@ -144,7 +148,8 @@ func (n *network) declare(c site.Config) {
 // open creates and opens a study for these parties.
 func (n *network) open(name string, minimum int, parties ...study.PartyID) study.Hash {
 	n.t.Helper()
-	s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
+	s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"),
+		Pool: filepath.Join(n.dir, "pool.csv")}
 	s.Proposal = study.Proposal{
 		Name: name, Map: dataset.Components{Project: 4}, Roster: parties, Minimum: minimum, Deadline: time.Now().Add(time.Hour), Records: 70,
 	}
@@ -185,8 +190,8 @@ func (n *network) run(c site.Config) {
 	n.background(a.Run)
 }
 
-// TestClockOff: an agent whose clock is two years ahead says so, waits, and takes part when the clock is
-// right.
+// TestClockOff: an agent whose clock is two years ahead says so, waits, and takes part when the
+// clock is right.
 func TestClockOff(t *testing.T) {
 	n := newNetwork(t, nil)
 	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
@@ -256,8 +261,8 @@ func TestTwoStudies(t *testing.T) {
 	}
 }
 
-// TestEnrolAgain: a revoked party that is invited again keeps its folder and ledger. One party cannot
-// use another's folder.
+// TestEnrolAgain: a revoked party that is invited again keeps its folder and ledger. One party
+// cannot use another's folder.
 func TestEnrolAgain(t *testing.T) {
 	n := newNetwork(t, nil)
 	a := n.enrol("hospital-a")
@@ -267,15 +272,17 @@ func TestEnrolAgain(t *testing.T) {
 	n.check(err)
 	n.check(again.Round(n.ctx))
 	n.check(again.Close())
-	invitation, _, err := n.operator.Invite(n.ctx, protocol.InviteOptions{Name: "hospital-b", Role: protocol.RoleParty})
+	invitation, _, err := n.operator.Invite(n.ctx,
+		protocol.InviteOptions{Name: "hospital-b", Role: protocol.RoleParty})
 	n.check(err)
-	if _, err := agent.Enrol(n.ctx, a, invitation); err == nil || !strings.Contains(err.Error(), "belongs to party hospital-a") {
+	if _, err := agent.Enrol(n.ctx, a, invitation); err == nil ||
+		!strings.Contains(err.Error(), "belongs to party hospital-a") {
 		t.Errorf("enrolling another party over a folder: %v", err)
 	}
 }
 
-// TestMeansByDaemons: a study of means at unit party, with agents and a coordinator. A party's charge
-// covers the cost that the release states.
+// TestMeansByDaemons: a study of means at unit party, with agents and a coordinator. A party's
+// charge covers the cost that the release states.
 func TestMeansByDaemons(t *testing.T) {
 	n := newNetwork(t, nil)
 	limit := map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 3, Delta: 1e-5}}
@@ -283,11 +290,13 @@ func TestMeansByDaemons(t *testing.T) {
 	var agents []site.Config
 	for _, name := range roster {
 		c := n.enrol(string(name))
-		c.Policy.Mechanisms, c.Policy.Noise = []string{"means"}, []study.Noise{study.NoiseCoordinator}
+		c.Policy.Mechanisms, c.Policy.Noise = []string{"means"},
+			[]study.Noise{study.NoiseCoordinator}
 		c.Policy.Study, c.Policy.Total = limit, limit
 		agents = append(agents, c)
 	}
-	s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
+	s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"),
+		Pool: filepath.Join(n.dir, "pool.csv")}
 	s.Proposal = study.Proposal{
 		Name: "fleet", Map: dataset.Components{Project: 4}, Roster: roster, Minimum: 3, Deadline: time.Now().Add(time.Hour),
 		Unit: privacy.Party, Mechanism: "means", Epsilon: 2, Records: 70,
@@ -299,7 +308,8 @@ func TestMeansByDaemons(t *testing.T) {
 		n.run(c)
 	}
 	r := n.wait(made.Hash)
-	if r.Parties != 3 || r.Simulated || len(r.Costs) != 1 || r.Costs[0].Output != "means" || r.Costs[0].Bound.Unit != privacy.Party || r.Costs[0].Epsilon != 2 {
+	if r.Parties != 3 || r.Simulated || len(r.Costs) != 1 || r.Costs[0].Output != "means" ||
+		r.Costs[0].Bound.Unit != privacy.Party || r.Costs[0].Epsilon != 2 {
 		t.Errorf("released %+v", r)
 	}
 	if _, ok := classifier.Of(r.Result); !ok {

@@ -38,7 +38,8 @@ only the report and the releases stay.`,
 			if dataDir != "" {
 				o.Known = c.folder(dataDir)
 			}
-			o.Log = slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelError}))
+			o.Log = slog.New(slog.NewTextHandler(c.err,
+				&slog.HandlerOptions{Level: slog.LevelError}))
 			bar := newProgress(c)
 			defer bar.stop()
 			bar.what, o.Progress = "contributions", bar.set
@@ -61,7 +62,9 @@ only the report and the releases stay.`,
 			if err := c.writeText(filepath.Join(out, "report.json"), append(b, '\n')); err != nil {
 				return err
 			}
-			if err := c.write(filepath.Join(out, "report.html"), func(w io.Writer) error { return demo.WritePage(w, r) }); err != nil {
+			if err := c.write(filepath.Join(out, "report.html"), func(w io.Writer) error {
+				return demo.WritePage(w, r)
+			}); err != nil {
 				return err
 			}
 			return c.print(r, func(w io.Writer) { printDemo(w, r, out) })
@@ -81,10 +84,13 @@ only the report and the releases stay.`,
 
 func printDemo(w io.Writer, r demo.Report, out string) {
 	fmt.Fprintf(w, "\n%d clinics and %d devices with %d records of %s; a pool of %d rows; %d test records\n\n", r.Parties, r.Devices, r.Records, r.Data, r.Pool, r.Test)
-	t := newTable(w, "study", "kind", "hides", "noise by", "measure", "released", "one party alone", "no study", "verdict")
+	t := newTable(w, "study", "kind", "hides", "noise by", "measure", "released", "one party alone",
+		"no study", "verdict")
 	for _, s := range r.Ordered() {
 		t.add(s.Name, s.Kind, "a "+s.Unit.String(), string(s.Noise), s.Measure.Name,
-			fmt.Sprintf("%.3f", s.Measure.Released), fmt.Sprintf("%.3f", s.Measure.OneAlone()), fmt.Sprintf("%.3f", s.Measure.Baseline), s.Measure.Comparison().String())
+			fmt.Sprintf("%.3f", s.Measure.Released), fmt.Sprintf("%.3f",
+				s.Measure.OneAlone()), fmt.Sprintf("%.3f",
+				s.Measure.Baseline), s.Measure.Comparison().String())
 	}
 	t.render()
 	fmt.Fprintf(w, "\nEach study at ε = %g. Better and worse mean: by more than chance moves a figure on %d test records.\n", r.Epsilon, r.Test)
@@ -95,5 +101,6 @@ func printDemo(w io.Writer, r demo.Report, out string) {
 	}
 	best := r.Best()
 	fmt.Fprintf(w, "\n%.0f s. Read %s. The best classifier is that of %s; check it, see what it holds, and use it:\n  caucus release verify %[4]s --pool %[5]s\n  caucus release show %[4]s\n  caucus release predict %[4]s --data FILE\n",
-		r.Seconds, filepath.Join(out, "report.html"), best.Name, filepath.Join(out, best.Release), filepath.Join(out, demo.PoolFile))
+		r.Seconds, filepath.Join(out, "report.html"), best.Name, filepath.Join(out,
+			best.Release), filepath.Join(out, demo.PoolFile))
 }

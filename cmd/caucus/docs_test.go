@@ -37,7 +37,8 @@ var aCommand = regexp.MustCompile(`^(?:\$ |#\s+)?(?:sudo -u \S+ |runuser -u \S+ 
 // pagesWithCommands are README, the pages of docs, and the files of deploy.
 func pagesWithCommands(t *testing.T) (pages []string) {
 	t.Helper()
-	for _, pattern := range []string{"README.md", "python/README.md", "docs/*.md", "docs/generated/*.md", "deploy/*.service", "deploy/examples/*.yaml"} {
+	for _, pattern := range []string{"README.md", "python/README.md", "docs/*.md",
+		"docs/generated/*.md", "deploy/*.service", "deploy/examples/*.yaml"} {
 		more, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
 		if err != nil || len(more) == 0 {
 			t.Fatal(pattern, err)
@@ -47,8 +48,8 @@ func pagesWithCommands(t *testing.T) (pages []string) {
 	return pages
 }
 
-// commandsOf returns the commands of a page, from code blocks and from between backticks. Flags alone
-// between backticks, as in tables, belong to the command before them.
+// commandsOf returns the commands of a page, from code blocks and from between backticks. Flags
+// alone between backticks, as in tables, belong to the command before them.
 func commandsOf(t *testing.T, page string) (found []pageCommand) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -58,7 +59,8 @@ func commandsOf(t *testing.T, page string) (found []pageCommand) {
 	name := strings.TrimPrefix(filepath.ToSlash(page), "../../")
 	add := func(text string, block bool) {
 		m := aCommand.FindStringSubmatch(strings.TrimSpace(text))
-		beside := !block && strings.HasPrefix(text, "--") && strings.ContainsAny(text, " =") && len(found) > 0
+		beside := !block && strings.HasPrefix(text, "--") && strings.ContainsAny(text, " =") &&
+			len(found) > 0
 		if m == nil && !beside {
 			return
 		}
@@ -124,15 +126,17 @@ func shellWords(line string) (words []string, err error) {
 	if quote != 0 {
 		return nil, errors.New("a quote does not end")
 	}
-	if at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, ">") }); at >= 0 {
+	if at := slices.IndexFunc(words, func(w string) bool {
+		return strings.HasPrefix(w, ">")
+	}); at >= 0 {
 		words = words[:at]
 	}
 	return words, nil
 }
 
-// TestCommandsOfPages checks every caucus command in README, in docs/ and in deploy, in a code block or
-// between backticks: the verb exists, takes this number of arguments and these flags, and each term that
-// the command sets is a term of the study's kind with a valid value.
+// TestCommandsOfPages checks every caucus command in README, in docs/ and in deploy, in a code
+// block or between backticks: the verb exists, takes this number of arguments and these flags, and
+// each term that the command sets is a term of the study's kind with a valid value.
 func TestCommandsOfPages(t *testing.T) {
 	checked := 0
 	for _, page := range pagesWithCommands(t) {
@@ -148,8 +152,8 @@ func TestCommandsOfPages(t *testing.T) {
 	}
 }
 
-// TestCommandsOfCompose: every command of the compose files, of a service or at the top, is one that caucus knows, and
-// every service that the top names is there.
+// TestCommandsOfCompose: every command of the compose files, of a service or at the top, is one
+// that caucus knows, and every service that the top names is there.
 func TestCommandsOfCompose(t *testing.T) {
 	for _, name := range []string{"compose.yaml", "replicas.yaml"} {
 		text := must(os.ReadFile(filepath.Join("..", "..", "deploy", name)))
@@ -219,8 +223,8 @@ func TestCommandsThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestStudyFilesOfPages: simulate, forecast and study create can read every study file in README and
-// docs/.
+// TestStudyFilesOfPages: simulate, forecast and study create can read every study file in README
+// and docs/.
 func TestStudyFilesOfPages(t *testing.T) {
 	block := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
 	read := 0
@@ -235,7 +239,8 @@ func TestStudyFilesOfPages(t *testing.T) {
 				t.Errorf("%s: %v\n%s", page, err, m[1])
 				continue
 			}
-			if file.Find("kind") == nil && (file.Find("name") == nil || file.Find("epsilon") == nil) {
+			if file.Find("kind") == nil &&
+				(file.Find("name") == nil || file.Find("epsilon") == nil) {
 				continue // a daemon's configuration, or a schema
 			}
 			read++
@@ -249,8 +254,8 @@ func TestStudyFilesOfPages(t *testing.T) {
 	}
 }
 
-// TestFirstStudyIsRun: the script firststudy has every file of docs/first-study.md, and every command in
-// the same order, apart from names of files, folders, addresses and parties.
+// TestFirstStudyIsRun: the script firststudy has every file of docs/first-study.md, and every
+// command in the same order, apart from names of files, folders, addresses and parties.
 func TestFirstStudyIsRun(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("testdata", "script", "firststudy.txtar"))
 	if err != nil {
@@ -273,11 +278,15 @@ func TestFirstStudyIsRun(t *testing.T) {
 	run := typedIn(t, string(script))
 	at, shown := 0, 0
 	for _, c := range commandsOf(t, filepath.Join("..", "..", "docs", "first-study.md")) {
-		if !c.block && !slices.ContainsFunc(c.words, func(w string) bool { return strings.HasPrefix(w, "--") }) {
+		if !c.block && !slices.ContainsFunc(c.words, func(w string) bool {
+			return strings.HasPrefix(w, "--")
+		}) {
 			continue // only the name of a verb
 		}
 		shown++
-		next := slices.IndexFunc(run[at:], func(have []string) bool { return standAmong(shapeOf(c.words), have) })
+		next := slices.IndexFunc(run[at:], func(have []string) bool {
+			return standAmong(shapeOf(c.words), have)
+		})
 		if next < 0 {
 			t.Errorf("%s: the script does not run it, or not in this order", c)
 			continue
@@ -337,7 +346,9 @@ func TestServersProceduresAreTyped(t *testing.T) {
 	lost := page("operator.md", "## 7. Run a helper", "## When things go wrong")
 	for _, path := range []string{page("aggregators.md", "", "Rehearse with"), lost} {
 		for _, c := range commandsOf(t, path) {
-			if !c.block && !slices.ContainsFunc(c.words, func(w string) bool { return strings.HasPrefix(w, "--") }) {
+			if !c.block && !slices.ContainsFunc(c.words, func(w string) bool {
+				return strings.HasPrefix(w, "--")
+			}) {
 				continue // only the name of a verb
 			}
 			shown++
@@ -389,8 +400,8 @@ func standAmong(words, others []string) bool {
 	return true
 }
 
-// TestVerbsThatMoved: docs/operator.md has the table of moved verbs. Each old name is refused with the
-// new one, and the new verb exists.
+// TestVerbsThatMoved: docs/operator.md has the table of moved verbs. Each old name is refused with
+// the new one, and the new verb exists.
 func TestVerbsThatMoved(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operator.md"))
 	if err != nil {
@@ -404,19 +415,22 @@ func TestVerbsThatMoved(t *testing.T) {
 			t.Errorf("%s: %s", m[1], wrong)
 		}
 		var said strings.Builder
-		if code := Main(t.Context(), append(strings.Fields(m[0]), "--dir", "x"), io.Discard, &said); code != 2 || !strings.HasSuffix(said.String(), " is now caucus "+m[1]+"\n") {
+		if code := Main(t.Context(), append(strings.Fields(m[0]), "--dir", "x"), io.Discard,
+			&said); code != 2 || !strings.HasSuffix(said.String(), " is now caucus "+m[1]+"\n") {
 			t.Errorf("%s: %d %s", m[0], code, said.String())
 		}
 	}
 }
 
-// wrongCommand says what is wrong with a command line; "" if nothing. The verb or a flag may not exist,
-// a complete line may have wrong arguments, or the study may not have a term.
+// wrongCommand says what is wrong with a command line; "" if nothing. The verb or a flag may not
+// exist, a complete line may have wrong arguments, or the study may not have a term.
 func wrongCommand(words []string, whole bool) string {
 	cmd, rest := newRoot(&console{out: io.Discard, err: io.Discard}), words
 	cmd.InitDefaultCompletionCmd()
 	for len(rest) > 0 {
-		at := slices.IndexFunc(cmd.Commands(), func(sub *cobra.Command) bool { return sub.Name() == rest[0] })
+		at := slices.IndexFunc(cmd.Commands(), func(sub *cobra.Command) bool {
+			return sub.Name() == rest[0]
+		})
 		if at < 0 {
 			break
 		}
@@ -432,7 +446,8 @@ func wrongCommand(words []string, whole bool) string {
 	if err := cmd.ParseFlags(rest); err != nil {
 		return err.Error()
 	}
-	if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil && !cmd.HasSubCommands() && (whole || cmd.Flags().NArg() > 0) {
+	if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil && !cmd.HasSubCommands() &&
+		(whole || cmd.Flags().NArg() > 0) {
 		return err.Error()
 	}
 	if cmd.Flags().Lookup("set") == nil {
@@ -450,7 +465,9 @@ func wrongTerms(cmd *cobra.Command) string {
 	var settings []terms.Setting
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if of, ok := f.Value.(*termFlag); ok && of.given && !placeholder(of.value) {
-			settings = append(settings, terms.Setting{Name: of.name, Value: of.value, Typed: "--" + f.Name + " " + of.value})
+			settings = append(settings,
+				terms.Setting{Name: of.name, Value: of.value,
+					Typed: "--" + f.Name + " " + of.value})
 		}
 	})
 	set, err := cmd.Flags().GetStringArray("set")

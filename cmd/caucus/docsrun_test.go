@@ -15,8 +15,8 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// TestPagesRun skips a command if one of its words contains a key of notRunHere. The value says why, and
-// which script runs the command.
+// TestPagesRun skips a command if one of its words contains a key of notRunHere. The value says
+// why, and which script runs the command.
 var notRunHere = map[string]string{
 	"--config": "it asks an agent: the scripts firststudy, study and verify",
 	"verify":   "a simulated release never verifies: the scripts firststudy and verify",
@@ -26,8 +26,8 @@ var notRunHere = map[string]string{
 }
 
 // TestPagesRun runs the commands of README, docs and deploy for simulate, forecast and everything
-// without a daemon. Rules make them small: few records, one repeat, one draw. Commands on data sets need
-// CAUCUS_DATA: a few run always, all in long tests.
+// without a daemon. Rules make them small: few records, one repeat, one draw. Commands on data sets
+// need CAUCUS_DATA: a few run always, all in long tests.
 func TestPagesRun(t *testing.T) {
 	var made, light, heavy []pageCommand
 	seen := map[string]bool{}
@@ -45,7 +45,8 @@ func TestPagesRun(t *testing.T) {
 			switch of := valueOf(c.words, "--dataset"); {
 			case of == "":
 				made = append(made, c)
-			case of == "heart_disease" || of == "adult" && c.words[1] != "reweigh" && folderOf(c) == ".":
+			case of == "heart_disease" || of == "adult" && c.words[1] != "reweigh" &&
+				folderOf(c) == ".":
 				light = append(light, c)
 			default:
 				heavy = append(heavy, c)
@@ -74,7 +75,10 @@ func TestPagesRun(t *testing.T) {
 	}
 	for _, model := range []string{"model.json", "votes.json"} {
 		var out, problems bytes.Buffer
-		if code := Main(t.Context(), []string{"simulate", "--dataset", "adult", "--parties", "10", "--set", "train_rows=1500", "--out", filepath.Join(dir, "adult", model)}, &out, &problems); code != 0 {
+		if code := Main(t.Context(),
+			[]string{"simulate", "--dataset", "adult", "--parties", "10", "--set",
+				"train_rows=1500", "--out", filepath.Join(dir, "adult",
+					model)}, &out, &problems); code != 0 {
 			t.Fatal(problems.String())
 		}
 	}
@@ -85,10 +89,13 @@ func TestPagesRun(t *testing.T) {
 
 // offline says whether a command does something without a daemon and without another program.
 func offline(c pageCommand) bool {
-	if len(c.words) < 2 || !slices.Contains([]string{"simulate", "forecast", "release", "pool", "privacy", "dataset"}, c.words[0]) {
+	if len(c.words) < 2 || !slices.Contains([]string{"simulate", "forecast", "release", "pool",
+		"privacy", "dataset"}, c.words[0]) {
 		return false
 	}
-	if !c.block && !slices.ContainsFunc(c.words[1:], func(w string) bool { return strings.ContainsAny(w, "-.") }) && c.words[0] != "privacy" {
+	if !c.block && !slices.ContainsFunc(c.words[1:], func(w string) bool {
+		return strings.ContainsAny(w, "-.")
+	}) && c.words[0] != "privacy" {
 		return false // only the name of a verb
 	}
 	for part := range notRunHere {
@@ -97,7 +104,8 @@ func offline(c pageCommand) bool {
 		}
 	}
 	// A flag that a page explains may stand without the rest of its command.
-	return c.words[0] != "forecast" || strings.HasPrefix(c.words[1], "readmission") || strings.HasPrefix(c.words[1], "study") || slices.Contains(c.words, "--parties")
+	return c.words[0] != "forecast" || strings.HasPrefix(c.words[1], "readmission") ||
+		strings.HasPrefix(c.words[1], "study") || slices.Contains(c.words, "--parties")
 }
 
 // scaled returns the command on less data.
@@ -134,9 +142,12 @@ func scaled(words []string) []string {
 			return w == "--dataset" || w == "--train"
 		})
 		drop := func(term string) {
-			words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, term+"=") })
+			words = slices.DeleteFunc(words, func(w string) bool {
+				return strings.HasPrefix(w, term+"=")
+			})
 			for i := len(words) - 1; i >= 0; i-- { // --set without a value
-				if words[i] == "--set" && (i+1 == len(words) || !strings.Contains(words[i+1], "=")) {
+				if words[i] == "--set" &&
+					(i+1 == len(words) || !strings.Contains(words[i+1], "=")) {
 					words = slices.Delete(words, i, i+1)
 				}
 			}
@@ -172,10 +183,13 @@ func valueOf(words []string, flag string) (value string) {
 	return value
 }
 
-// folderOf returns the folder in which a page's command runs. The page of reweigh has its own pool and
-// schema; a model that is judged has the schema of the records.
+// folderOf returns the folder in which a page's command runs. The page of reweigh has its own pool
+// and schema; a model that is judged has the schema of the records.
 func folderOf(c pageCommand) string {
-	if valueOf(c.words, "--dataset") == "adult" && slices.ContainsFunc(c.words, func(w string) bool { return strings.HasPrefix(w, "model=") }) {
+	if valueOf(c.words, "--dataset") == "adult" &&
+		slices.ContainsFunc(c.words, func(w string) bool {
+			return strings.HasPrefix(w, "model=")
+		}) {
 		return "adult"
 	}
 	if c.page == "docs/reweigh.md" {
@@ -209,7 +223,8 @@ func pageFolder(t *testing.T) string {
 	}
 	files := map[string][]byte{"readmission.yaml": regexp.MustCompile("(?ms)^```yaml\n(# readmission.*?)^```").FindSubmatch(page)[1]}
 	for _, name := range []string{"schema.yaml", "study.yaml"} {
-		if files[name], err = os.ReadFile(filepath.Join("..", "..", "deploy", "examples", name)); err != nil {
+		if files[name], err = os.ReadFile(filepath.Join("..", "..", "deploy", "examples",
+			name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -226,7 +241,8 @@ func pageFolder(t *testing.T) string {
 	config := dataset.DefaultHospitalConfig()
 	config.Records = 800
 	table, schema := dataset.Hospitals(config)
-	for _, name := range []string{"records.csv", "our-patients.csv", "patients.csv", "ward.csv", "public.csv"} {
+	for _, name := range []string{"records.csv", "our-patients.csv", "patients.csv", "ward.csv",
+		"public.csv"} {
 		if err := writeHospital(name, schema, table, false); err != nil {
 			t.Fatal(err)
 		}

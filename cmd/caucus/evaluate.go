@@ -16,8 +16,8 @@ import (
 	"caucus/study/kinds/results"
 )
 
-// readModel reads the model that an evaluate study judges. The file is a release, a release's JSON export, or a list
-// of a linear model's coefficients.
+// readModel reads the model that an evaluate study judges. The file is a release, a release's JSON
+// export, or a list of a linear model's coefficients.
 func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
 	m, err := modelIn(name, schema)
 	if err != nil {
@@ -62,9 +62,10 @@ func isExported(text []byte) bool {
 	return json.Unmarshal(text, &of) == nil && of.Form != nil
 }
 
-// recalibrated applies a calibration line to the classifier of release r. The line comes from an evaluation's release,
-// in the file called name. Use the result at once and do not store it, because r's signature does not cover it. about
-// describes the line and the evaluation's guarantee. The result's warnings contain about.
+// recalibrated applies a calibration line to the classifier of release r. The line comes from an
+// evaluation's release, in the file called name. Use the result at once and do not store it,
+// because r's signature does not cover it. about describes the line and the evaluation's guarantee.
+// The result's warnings contain about.
 func recalibrated(r study.Release, name string) (out study.Release, about []string, err error) {
 	by, p, err := usableRelease(name)
 	if err != nil {
@@ -81,15 +82,20 @@ func recalibrated(r study.Release, name string) (out study.Release, about []stri
 		also = "that study was simulated: its noise protected nobody"
 	}
 	about = []string{said + "; the release itself is as it was signed", also}
-	warnings := slices.DeleteFunc(slices.Clone(r.Result.Warnings), func(w string) bool { return strings.HasPrefix(w, classifier.NotProbabilities) })
+	warnings := slices.DeleteFunc(slices.Clone(r.Result.Warnings), func(w string) bool {
+		return strings.HasPrefix(w, classifier.NotProbabilities)
+	})
 	r.Result, err = withClassifier(r, model, append(warnings, about...))
 	return r, about, err
 }
 
-// withClassifier returns a release's result with another classifier and other warnings, and without numbers about the
-// old classifier.
-func withClassifier(r study.Release, c classifier.Classifier, warnings []string) (study.Result, error) {
-	fail := func(err error) (study.Result, error) { return r.Result, fmt.Errorf("recalibrate: %w", err) }
+// withClassifier returns a release's result with another classifier and other warnings, and without
+// numbers about the old classifier.
+func withClassifier(r study.Release, c classifier.Classifier, warnings []string) (study.Result,
+	error) {
+	fail := func(err error) (study.Result, error) {
+		return r.Result, fmt.Errorf("recalibrate: %w", err)
+	}
 	var body map[string]any
 	if err := json.Unmarshal(r.Result.Body, &body); err != nil {
 		return fail(err)

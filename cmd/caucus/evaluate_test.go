@@ -11,13 +11,17 @@ import (
 	"caucus/study/labels"
 )
 
-// TestWithClassifier: a release with a recalibrated classifier still has its kind's form, so that it can
-// be exported, and no words about the old numbers.
+// TestWithClassifier: a release with a recalibrated classifier still has its kind's form, so that
+// it can be exported, and no words about the old numbers.
 func TestWithClassifier(t *testing.T) {
-	old := classifier.Classifier{Classes: []string{"no", "yes"}, Weights: [][]float64{{1}, {2}}, Output: classifier.Score, Lambda: .1}
-	line := &classifier.Calibration{Intercept: []float64{.5}, Slope: 2, SlopeSD: .1, Low: 1.8, High: 2.2}
-	recalibrated := classifier.Classifier{Classes: old.Classes, Weights: [][]float64{{2}, {4.5}}, Output: classifier.Probability, Calibration: line, Lambda: .1}
-	shares := aggregation.LabelShares{Share: []float64{.5, .5}, Projected: []float64{.5, .5}, Error: []float64{.1, .1}}
+	old := classifier.Classifier{Classes: []string{"no", "yes"}, Weights: [][]float64{{1}, {2}},
+		Output: classifier.Score, Lambda: .1}
+	line := &classifier.Calibration{Intercept: []float64{.5}, Slope: 2, SlopeSD: .1, Low: 1.8,
+		High: 2.2}
+	recalibrated := classifier.Classifier{Classes: old.Classes, Weights: [][]float64{{2}, {4.5}},
+		Output: classifier.Probability, Calibration: line, Lambda: .1}
+	shares := aggregation.LabelShares{Share: []float64{.5, .5}, Projected: []float64{.5, .5},
+		Error: []float64{.1, .1}}
 	for kind, body := range map[string]any{
 		"classify": classify.Result{Classifier: old, Coefficients: &classifier.Coefficients{Class: "yes"}},
 		"labels":   labels.Result{Classifier: old, Records: 10, Keep: .7, Loss: "logistic", Risk: "accuracy", Correction: "backward", Shares: shares, SlopeError: .2},
@@ -37,7 +41,8 @@ func TestWithClassifier(t *testing.T) {
 		if err := r.Result.DecodeBody(named.Body()); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
-		if c, ok := classifier.Of(r.Result); !ok || c.Output != classifier.Probability || c.Weights[1][0] != 4.5 {
+		if c, ok := classifier.Of(r.Result); !ok || c.Output != classifier.Probability ||
+			c.Weights[1][0] != 4.5 {
 			t.Errorf("%s: %+v", kind, c)
 		}
 		if classify.CoefficientsOf(r) != nil {

@@ -22,9 +22,9 @@ import (
 	"caucus/dataset/dates"
 )
 
-// exports writes schema.yaml, pool.csv and test.csv. For each of five hospitals it also writes a file in
-// the form of the hospital's own system, and clean-X.csv with the same records in the schema's form; and
-// garbage.csv.
+// exports writes schema.yaml, pool.csv and test.csv. For each of five hospitals it also writes a
+// file in the form of the hospital's own system, and clean-X.csv with the same records in the
+// schema's form; and garbage.csv.
 func exports(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: exports")
@@ -44,7 +44,8 @@ func exports(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(writeHospital(ts.MkAbs("pool.csv"), schema, table.Select(rows["hospital-1"]), true))
 	ts.Check(writeHospital(ts.MkAbs("test.csv"), schema, table.Select(rows["hospital-2"]), false))
-	for i, export := range []func(*dataset.Table) ([]byte, error){german, births, codes, visits, workbook} {
+	for i, export := range []func(*dataset.Table) ([]byte,
+		error){german, births, codes, visits, workbook} {
 		name := string(rune('a' + i))
 		of := table.Select(rows[fmt.Sprintf("hospital-%d", i+3)])
 		ts.Check(writeHospital(ts.MkAbs("clean-"+name+".csv"), schema, of, false))
@@ -53,7 +54,8 @@ func exports(ts *testscript.TestScript, neg bool, args []string) {
 		write(name+".csv", b)
 	}
 	r := rand.New(rand.NewPCG(3, 5))
-	garbage := []byte(strings.Join(append(schema.FeatureColumns(), "patient", "readmitted"), ",") + "\n")
+	garbage := []byte(strings.Join(append(schema.FeatureColumns(), "patient", "readmitted"), ",") +
+		"\n")
 	for range 500 {
 		for range 11 {
 			garbage = append(garbage, byte('!'+r.IntN(60)), ',')
@@ -64,7 +66,8 @@ func exports(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // each writes a header and a line for each record, cells by column.
-func each(t *dataset.Table, delimiter, header string, line func(cell func(string) string) []string) string {
+func each(t *dataset.Table, delimiter, header string,
+	line func(cell func(string) string) []string) string {
 	var out strings.Builder
 	out.WriteString(header + "\r\n")
 	for i := range t.Rows() {
@@ -113,8 +116,8 @@ func german(t *dataset.Table) ([]byte, error) {
 	return []byte(latin), err
 }
 
-// stay returns a birth date for this age at the end of 2024, and the first and last day of a stay of
-// this length.
+// stay returns a birth date for this age at the end of 2024, and the first and last day of a stay
+// of this length.
 func stay(i int, age, days string) (born, in, out dates.Date) {
 	born, _ = dates.Of(2024-int(number(age)), 1+i%12, 1+i%28)
 	in, _ = dates.Of(2024, 1+i%10, 1+i%28)
@@ -126,7 +129,8 @@ func british(d dates.Date) string {
 	return fmt.Sprintf("%02d/%02d/%04d", day, m, y)
 }
 
-// births returns birth dates and dates of stays, in UTF-16 with tabs, as Excel writes "Unicode text".
+// births returns birth dates and dates of stays, in UTF-16 with tabs, as Excel writes "Unicode
+// text".
 func births(t *dataset.Table) ([]byte, error) {
 	i := 0
 	text := each(t, "\t", "patient\tborn\tsex\tsystolic_bp\tglucose\tcreatinine\tbmi\tsmoker\tdiagnosis\tadmissions_before\tadmitted\tdischarged\treadmitted", func(cell func(string) string) []string {
@@ -164,18 +168,19 @@ func codes(t *dataset.Table) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// visits returns a file with several rows for each patient, a column of person numbers, no header and
-// extra columns, packed with zstd.
+// visits returns a file with several rows for each patient, a column of person numbers, no header
+// and extra columns, packed with zstd.
 func visits(t *dataset.Table) ([]byte, error) {
 	i := 0
-	text := each(t, "|", "# exported by the ward's system", func(cell func(string) string) []string {
-		i++
-		bmi := number(cell("bmi"))
-		return []string{
-			fmt.Sprint(i), cell("patient"), cell("age"), cell("sex"), cell("systolic_bp"), cell("glucose"), cell("creatinine"), fmt.Sprintf("%.4f", bmi*1.7*1.7), "170",
-			cell("smoker"), cell("diagnosis"), cell("admissions_before"), cell("days"), cell("readmitted"), `"a remark, | and all"`,
-		}
-	})
+	text := each(t, "|", "# exported by the ward's system",
+		func(cell func(string) string) []string {
+			i++
+			bmi := number(cell("bmi"))
+			return []string{
+				fmt.Sprint(i), cell("patient"), cell("age"), cell("sex"), cell("systolic_bp"), cell("glucose"), cell("creatinine"), fmt.Sprintf("%.4f", bmi*1.7*1.7), "170",
+				cell("smoker"), cell("diagnosis"), cell("admissions_before"), cell("days"), cell("readmitted"), `"a remark, | and all"`,
+			}
+		})
 	z, err := zstd.NewWriter(nil)
 	if err != nil {
 		return nil, err
@@ -201,7 +206,9 @@ func workbook(t *dataset.Table) ([]byte, error) {
 	}
 	err = errors.Join(
 		f.SetCellStr("Sheet1", "A1", "Cover"),
-		f.SetSheetRow("Fälle", "A1", &[]string{"patient", "born", "sex", "systolic_bp", "glucose", "creatinine", "bmi", "smoker", "diagnosis", "admissions_before", "days", "readmitted"}),
+		f.SetSheetRow("Fälle", "A1",
+			&[]string{"patient", "born", "sex", "systolic_bp", "glucose", "creatinine", "bmi",
+				"smoker", "diagnosis", "admissions_before", "days", "readmitted"}),
 	)
 	for i := range t.Rows() {
 		cell := func(name string) string {
@@ -220,7 +227,8 @@ func workbook(t *dataset.Table) ([]byte, error) {
 			}
 			err = errors.Join(err, f.SetCellValue("Fälle", at, v))
 		}
-		err = errors.Join(err, f.SetCellStyle("Fälle", "B"+row, "B"+row, dates), f.SetCellStyle("Fälle", "F"+row, "G"+row, rounded))
+		err = errors.Join(err, f.SetCellStyle("Fälle", "B"+row, "B"+row, dates),
+			f.SetCellStyle("Fälle", "F"+row, "G"+row, rounded))
 	}
 	var out bytes.Buffer
 	err = errors.Join(err, f.Write(&out), f.Close())

@@ -41,10 +41,11 @@ features:
   - {column: st_depression, kind: numeric, min: -3, max: 7, missing: true}
 `
 
-var agreedColumns = []string{"patient", "age", "sex", "chest_pain", "systolic_bp", "cholesterol", "heart_rate", "exercise_angina", "st_depression", "disease"}
+var agreedColumns = []string{"patient", "age", "sex", "chest_pain", "systolic_bp", "cholesterol",
+	"heart_rate", "exercise_angina", "st_depression", "disease"}
 
-// heartRecords returns the records of the UCI hospitals, with the agreed schema's columns and names.
-// Every tenth patient has two records.
+// heartRecords returns the records of the UCI hospitals, with the agreed schema's columns and
+// names. Every tenth patient has two records.
 func heartRecords(t *testing.T) map[string][][]string {
 	dir := os.Getenv("CAUCUS_DATA")
 	if dir == "" {
@@ -83,8 +84,8 @@ func heartRecords(t *testing.T) map[string][][]string {
 	return out
 }
 
-// hospital is one of the five: its records, the form in which its system writes them, and the lines that
-// a person adds to the draft.
+// hospital is one of the five: its records, the form in which its system writes them, and the lines
+// that a person adds to the draft.
 type hospital struct {
 	of        string
 	write     func(t *testing.T, rows [][]string) []byte
@@ -94,7 +95,8 @@ type hospital struct {
 }
 
 // asText returns rows as text: a header, and cells by column name.
-func asText(rows [][]string, delimiter rune, header []string, line func(i int, cell func(string) string) []string) string {
+func asText(rows [][]string, delimiter rune, header []string,
+	line func(i int, cell func(string) string) []string) string {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
 	w.Comma, w.UseCRLF = delimiter, true
@@ -116,7 +118,8 @@ func word(of map[string]string) func(string) string {
 }
 
 var (
-	inCodes  = word(map[string]string{"typical": "1", "atypical": "2", "non-anginal": "3", "none": "4", "no": "0", "yes": "1", "female": "F", "male": "M"})
+	inCodes = word(map[string]string{"typical": "1", "atypical": "2", "non-anginal": "3",
+		"none": "4", "no": "0", "yes": "1", "female": "F", "male": "M"})
 	germanly = word(map[string]string{
 		"typical": "typisch", "atypical": "atypisch", "non-anginal": "nicht anginös", "none": "keiner", "no": "nein", "yes": "ja", "female": "weiblich", "male": "männlich",
 	})
@@ -124,7 +127,9 @@ var (
 
 // germanHospital: German words, semicolons, decimal commas, Windows-1252.
 func germanHospital(t *testing.T, rows [][]string) []byte {
-	text := asText(rows, ';', []string{"Patientennummer", "Alter", "Geschlecht", "Brustschmerz", "RR syst. (mmHg)", "Cholesterin (mg/dl)", "Herzfrequenz", "Belastungsangina", "ST-Senkung", "Kosten (€)", "Erkrankung"},
+	text := asText(rows, ';', []string{"Patientennummer", "Alter", "Geschlecht", "Brustschmerz",
+		"RR syst. (mmHg)", "Cholesterin (mg/dl)", "Herzfrequenz", "Belastungsangina", "ST-Senkung",
+		"Kosten (€)", "Erkrankung"},
 		func(i int, cell func(string) string) []string {
 			return []string{
 				cell("patient"), cell("age"), germanly(cell("sex")), germanly(cell("chest_pain")), cell("systolic_bp"), cell("cholesterol"), cell("heart_rate"),
@@ -147,7 +152,10 @@ func born(i int, age string) dates.Date {
 
 // birthsHospital: birth dates in place of ages, j and n, codes for pain.
 func birthsHospital(_ *testing.T, rows [][]string) []byte {
-	return []byte(asText(rows, ';', []string{"Fall-Nr", "Pat-ID", "Geburtsdatum", "Geschlecht", "Thoraxschmerz", "Blutdruck systolisch", "Cholesterin", "Puls", "Angina bei Belastung", "ST", "Erkrankung"},
+	return []byte(asText(rows, ';',
+		[]string{"Fall-Nr", "Pat-ID", "Geburtsdatum", "Geschlecht", "Thoraxschmerz",
+			"Blutdruck systolisch", "Cholesterin", "Puls", "Angina bei Belastung", "ST",
+			"Erkrankung"},
 		func(i int, cell func(string) string) []string {
 			y, m, d := born(i, cell("age")).Civil()
 			german := germanly(cell("sex"))
@@ -177,10 +185,12 @@ func codesHospital(_ *testing.T, rows [][]string) []byte {
 	}))
 }
 
-// lettersHospital: no patient number, and free text in a column that no study uses. The text has line
-// breaks, quotes, and lines that look like records.
+// lettersHospital: no patient number, and free text in a column that no study uses. The text has
+// line breaks, quotes, and lines that look like records.
 func lettersHospital(_ *testing.T, rows [][]string) []byte {
-	return []byte(asText(rows, ',', []string{"Case", "Age", "Sex", "ChestPain", "RestingBP", "Cholesterol", "MaxHR", "ExerciseAngina", "Oldpeak", "Letter", "HeartDisease"},
+	return []byte(asText(rows, ',',
+		[]string{"Case", "Age", "Sex", "ChestPain", "RestingBP", "Cholesterol", "MaxHR",
+			"ExerciseAngina", "Oldpeak", "Letter", "HeartDisease"},
 		func(i int, cell func(string) string) []string {
 			letter := []string{
 				"", "no complaints", "Dear colleague,\n\nthe patient said \"it hurts\", twice.\n\"\nYours,\nDr. A, B, C", "seen in the ward; discharged",
@@ -209,7 +219,8 @@ type visit struct {
 func parquetHospital(t *testing.T, rows [][]string) []byte {
 	var all []visit
 	asText(rows, ',', nil, func(i int, cell func(string) string) []string {
-		v := visit{Born: int32(born(i, cell("age"))), Gender: inCodes(cell("sex")), Ill: cell("disease") == "yes"}
+		v := visit{Born: int32(born(i, cell("age"))), Gender: inCodes(cell("sex")),
+			Ill: cell("disease") == "yes"}
 		pain, _ := strconv.Atoi(inCodes(cell("chest_pain")))
 		v.Pain = int32(pain)
 		number := func(name string) *float64 {
@@ -227,7 +238,8 @@ func parquetHospital(t *testing.T, rows [][]string) []byte {
 			n := int32(*x)
 			return &n
 		}
-		v.BP, v.Chol, v.HR, v.ST = whole("systolic_bp"), number("cholesterol"), whole("heart_rate"), number("st_depression")
+		v.BP, v.Chol, v.HR, v.ST = whole("systolic_bp"), number("cholesterol"), whole("heart_rate"),
+			number("st_depression")
 		if text := cell("exercise_angina"); text != "" {
 			yes := text == "yes"
 			v.Angina = &yes
@@ -242,9 +254,9 @@ func parquetHospital(t *testing.T, rows [][]string) []byte {
 	return out.Bytes()
 }
 
-// TestFiveHospitals: five hospitals with one agreed schema bring files in the form of their systems.
-// With the draft of agent map, and at most three lines by hand that the draft asks for, an import gives
-// exactly the records of a clean file, in the same order.
+// TestFiveHospitals: five hospitals with one agreed schema bring files in the form of their
+// systems. With the draft of agent map, and at most three lines by hand that the draft asks for, an
+// import gives exactly the records of a clean file, in the same order.
 func TestFiveHospitals(t *testing.T) {
 	records := heartRecords(t)
 	s, err := dataset.ParseSchema(strings.NewReader(agreed))
@@ -285,7 +297,9 @@ func TestFiveHospitals(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out, said bytes.Buffer
-			if code := Main(context.Background(), []string{"agent", "map", "--json", "--schema", schemaFile, "--file", file}, &out, &said); code != 0 {
+			if code := Main(context.Background(),
+				[]string{"agent", "map", "--json", "--schema", schemaFile, "--file",
+					file}, &out, &said); code != 0 {
 				t.Fatalf("agent map: %d, %s", code, said.String())
 			}
 			var draft draftedMapping
@@ -302,13 +316,18 @@ func TestFiveHospitals(t *testing.T) {
 				t.Errorf("%d lines by hand", len(h.byHand))
 			}
 			all += len(h.byHand)
-			t.Logf("%d records, %d lines by hand: %s\n%s", len(rows), len(h.byHand), strings.Join(h.byHand, " | "), said.String())
-			hand, err := mapping.Parse(strings.NewReader("columns:\n  " + strings.Join(h.byHand, "\n  ") + "\n"))
+			t.Logf("%d records, %d lines by hand: %s\n%s", len(rows), len(h.byHand),
+				strings.Join(h.byHand, " | "), said.String())
+			hand, err := mapping.Parse(strings.NewReader("columns:\n  " + strings.Join(h.byHand,
+				"\n  ") + "\n"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			for name := range hand.Columns {
-				if !slices.Contains(draft.Unplaced, name) && !slices.ContainsFunc(draft.Notes, func(n string) bool { return strings.HasPrefix(n, name+":") }) {
+				if !slices.Contains(draft.Unplaced, name) &&
+					!slices.ContainsFunc(draft.Notes, func(n string) bool {
+						return strings.HasPrefix(n, name+":")
+					}) {
 					t.Errorf("nothing asked for %s", name)
 				}
 			}
@@ -333,9 +352,11 @@ func TestFiveHospitals(t *testing.T) {
 			if lines.Malformed > 0 || got.Len() != len(rows) {
 				t.Errorf("%d records, %d malformed, of %d", got.Len(), lines.Malformed, len(rows))
 			}
-			if !slices.Equal(got.Y, want.Y) || !slices.Equal(got.Patient, want.Patient) || !slices.Equal(got.X.RawMatrix().Data, want.X.RawMatrix().Data) {
+			if !slices.Equal(got.Y, want.Y) || !slices.Equal(got.Patient, want.Patient) ||
+				!slices.Equal(got.X.RawMatrix().Data, want.X.RawMatrix().Data) {
 				for i := range min(got.Len(), want.Len()) {
-					if got.Y[i] != want.Y[i] || got.Patient[i] != want.Patient[i] || !slices.Equal(got.X.RawRowView(i), want.X.RawRowView(i)) {
+					if got.Y[i] != want.Y[i] || got.Patient[i] != want.Patient[i] ||
+						!slices.Equal(got.X.RawRowView(i), want.X.RawRowView(i)) {
 						t.Fatalf("record %d is %v, %d, %q, of the clean file %v, %d, %q", i, got.X.RawRowView(i), got.Y[i], got.Patient[i], want.X.RawRowView(i), want.Y[i], want.Patient[i])
 					}
 				}
@@ -344,7 +365,8 @@ func TestFiveHospitals(t *testing.T) {
 			if lost := byLine.Malformed > 0; lost != h.multiline {
 				t.Errorf("by lines %d records are malformed", byLine.Malformed)
 			} else if lost {
-				t.Logf("read by lines: %d records, %d of them malformed", byLine.Table.Rows(), byLine.Malformed)
+				t.Logf("read by lines: %d records, %d of them malformed", byLine.Table.Rows(),
+					byLine.Malformed)
 			}
 		})
 	}
@@ -352,7 +374,8 @@ func TestFiveHospitals(t *testing.T) {
 }
 
 // imported returns the encoded records of a file under a mapping.
-func imported(t *testing.T, file string, s dataset.Schema, m mapping.Mapping, open opener) (*dataset.Records, dataset.Lines) {
+func imported(t *testing.T, file string, s dataset.Schema, m mapping.Mapping,
+	open opener) (*dataset.Records, dataset.Lines) {
 	t.Helper()
 	rows, done, err := openRows(file, m, open)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// peak runs a command on one processor, and returns its largest memory in megabytes and its processor
-// seconds.
+// peak runs a command on one processor, and returns its largest memory in megabytes and its
+// processor seconds.
 func peak(t *testing.T, dir string, args ...string) (megabytes, seconds float64) {
 	t.Helper()
 	cmd := caucus(t.Context(), dir, args...)
@@ -42,7 +42,8 @@ func peak(t *testing.T, dir string, args ...string) (megabytes, seconds float64)
 			if err != nil {
 				t.Fatalf("%v: %v: %s", args, err, said.String())
 			}
-			return megabytes, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+			return megabytes, (cmd.ProcessState.UserTime() +
+				cmd.ProcessState.SystemTime()).Seconds()
 		default:
 		}
 	}
@@ -71,36 +72,44 @@ func records(t *testing.T, file string, n int, seed uint64) {
 func made(t *testing.T, dir string) {
 	t.Helper()
 	var said bytes.Buffer
-	if code := Main(context.Background(), []string{"simulate", "classify", "--parties", "10", "--set", "simulate.generate=2000", "--out", filepath.Join(dir, "release.json")}, io.Discard, &said); code != 0 {
+	if code := Main(context.Background(),
+		[]string{"simulate", "classify", "--parties", "10", "--set", "simulate.generate=2000",
+			"--out", filepath.Join(dir, "release.json")}, io.Discard, &said); code != 0 {
 		t.Fatal(said.String())
 	}
 }
 
-// TestPredictIsFlat: release predict holds below 100 MB for any number of rows, and the rows on stdout are
-// those in a file.
+// TestPredictIsFlat: release predict holds below 100 MB for any number of rows, and the rows on
+// stdout are those in a file.
 func TestPredictIsFlat(t *testing.T) {
 	dir := t.TempDir()
 	made(t, dir)
 	n := testlevel.N(t, 60_000, 2_000_000)
 	records(t, filepath.Join(dir, "records.csv"), n, 1)
-	for _, args := range [][]string{{"--id", "patient"}, {"--keep"}, {"--out", "answer.csv"}, {"--out", "answer.parquet"}} {
-		megabytes, seconds := peak(t, dir, append([]string{"release", "predict", "release.json", "--data", "records.csv"}, args...)...)
+	for _, args := range [][]string{{"--id", "patient"}, {"--keep"}, {"--out", "answer.csv"},
+		{"--out", "answer.parquet"}} {
+		megabytes, seconds := peak(t, dir,
+			append([]string{"release", "predict", "release.json", "--data", "records.csv"},
+				args...)...)
 		t.Logf("%v: %.0f MB, %.0f rows a second of one processor", args, megabytes, float64(n)/seconds)
 		if megabytes > 100 {
 			t.Errorf("%v: %.0f MB", args, megabytes)
 		}
 	}
 	var out, said bytes.Buffer
-	if code := Main(context.Background(), []string{"release", "predict", filepath.Join(dir, "release.json"), "--data", filepath.Join(dir, "records.csv")}, &out, &said); code != 0 {
+	if code := Main(context.Background(),
+		[]string{"release", "predict", filepath.Join(dir, "release.json"), "--data",
+			filepath.Join(dir, "records.csv")}, &out, &said); code != 0 {
 		t.Fatal(said.String())
 	}
-	if file, err := os.ReadFile(filepath.Join(dir, "answer.csv")); err != nil || !bytes.Equal(file, out.Bytes()) || bytes.Count(file, []byte("\n")) != n+1 {
+	if file, err := os.ReadFile(filepath.Join(dir, "answer.csv")); err != nil ||
+		!bytes.Equal(file, out.Bytes()) || bytes.Count(file, []byte("\n")) != n+1 {
 		t.Errorf("the file has %d bytes, stdout %d, %v", len(file), out.Len(), err)
 	}
 }
 
-// TestPredictBroken: a file with a broken line near its end, after many parts, leaves no answer: nothing
-// on stdout, no new file, an old one as it was.
+// TestPredictBroken: a file with a broken line near its end, after many parts, leaves no answer:
+// nothing on stdout, no new file, an old one as it was.
 func TestPredictBroken(t *testing.T) {
 	dir := t.TempDir()
 	made(t, dir)
@@ -110,7 +119,8 @@ func TestPredictBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(data, append(text, strings.Repeat("cell,", 13)+"too many\n"...), 0o600); err != nil {
+	if err := os.WriteFile(data, append(text, strings.Repeat("cell,", 13)+"too many\n"...),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(old, []byte("old"), 0o600); err != nil {
@@ -122,8 +132,11 @@ func TestPredictBroken(t *testing.T) {
 			out = filepath.Join(dir, out)
 		}
 		var printed, said bytes.Buffer
-		code := Main(context.Background(), []string{"release", "predict", filepath.Join(dir, "release.json"), "--data", data, "--out", out}, &printed, &said)
-		if code != 1 || printed.Len() > 0 || !strings.Contains(said.String(), want) || strings.Contains(said.String(), "write") {
+		code := Main(context.Background(),
+			[]string{"release", "predict", filepath.Join(dir, "release.json"), "--data", data,
+				"--out", out}, &printed, &said)
+		if code != 1 || printed.Len() > 0 || !strings.Contains(said.String(), want) ||
+			strings.Contains(said.String(), "write") {
 			t.Errorf("%s: %d, %d bytes, %q, want %q", out, code, printed.Len(), said.String(), want)
 		}
 	}
@@ -140,7 +153,8 @@ func TestPredictStopped(t *testing.T) {
 	dir := t.TempDir()
 	made(t, dir)
 	records(t, filepath.Join(dir, "records.csv"), 400_000, 1)
-	cmd := caucus(t.Context(), dir, "release", "predict", "release.json", "--data", "records.csv", "--out", "answer.csv")
+	cmd := caucus(t.Context(), dir, "release", "predict", "release.json", "--data", "records.csv",
+		"--out", "answer.csv")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,8 @@ import (
 	"caucus/study/forecast"
 )
 
-// printForecasts writes a classifier's forecast or, for other kinds, how far the noise moves the numbers.
+// printForecasts writes a classifier's forecast or, for other kinds, how far the noise moves the
+// numbers.
 func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise string) {
 	if f != nil {
 		fmt.Fprintf(w, "forecast   %s\n", strings.Join(f.Lines(), "\n           "))
@@ -28,7 +29,8 @@ func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise
 	if len(f.Coefficients.Of) == 0 {
 		return
 	}
-	t := newTable(w, "coefficient", "95 % interval expected", "none because", "what would change it")
+	t := newTable(w, "coefficient", "95 % interval expected", "none because",
+		"what would change it")
 	for _, row := range f.Coefficients.Rows() {
 		t.add(row...)
 	}

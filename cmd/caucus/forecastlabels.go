@@ -8,10 +8,12 @@ import (
 	"caucus/study/labels"
 )
 
-var labelMechanisms = map[string]string{"em": "em (exponential mechanism)", "rr": "rr (randomised response)"}
+var labelMechanisms = map[string]string{"em": "em (exponential mechanism)",
+	"rr": "rr (randomised response)"}
 
-// writeLabelGuide writes how much the noisy labels of a labels study are worth. rr is randomised response. em
-// is the published exponential mechanism, which equals rr at ε/2 and so spends only ε/2.
+// writeLabelGuide writes how much the noisy labels of a labels study are worth. rr is randomised
+// response. em is the published exponential mechanism, which equals rr at ε/2 and so spends only
+// ε/2.
 func writeLabelGuide(w io.Writer, g labels.Guide) {
 	fmt.Fprintf(w, "%d labels of %d classes at ε = %g\n", g.Labels, g.Classes, g.Epsilon)
 	for _, m := range g.Mechanisms {

@@ -45,7 +45,8 @@ var forecastAxes = map[string]string{
 	"epsilon": "privacy budget ε (smaller protects more)", "parties": "parties", "records": "records of each party",
 }
 
-func forecastChart(curve forecastCurve, measure string, of func(stated.Line) stated.Drawn, majority func(forecastPoint) float64) report.Chart {
+func forecastChart(curve forecastCurve, measure string, of func(stated.Line) stated.Drawn,
+	majority func(forecastPoint) float64) report.Chart {
 	c := report.Chart{
 		Title: strings.ToUpper(measure[:1]) + measure[1:] + " against " + forecastAxes[curve.Against], X: forecastAxes[curve.Against], Y: measure,
 		Ticks: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000, 100000}, Low: 1,
@@ -66,13 +67,16 @@ func forecastChart(curve forecastCurve, measure string, of func(stated.Line) sta
 			c.Low, c.High = math.Min(c.Low, at.Y-at.SD), math.Max(c.High, at.Y+at.SD)
 		}
 	}
-	if c.Series = lines; !slices.ContainsFunc(curve.Points, func(p forecastPoint) bool { return p.Draws > 1 }) {
+	if c.Series = lines; !slices.ContainsFunc(curve.Points, func(p forecastPoint) bool {
+		return p.Draws > 1
+	}) {
 		c.Series = lines[1:] // one draw has no range
 	}
 	c.Low, c.High = math.Max(0, math.Floor(20*c.Low-1e-9)/20), math.Min(1, c.High+.01)
 	first, last := curve.Points[0], curve.Points[len(curve.Points)-1]
 	c.Words = fmt.Sprintf("Released %.3f at %g and %.3f at %g; one party alone %.3f and %.3f; all records pooled %.3f and %.3f; the largest class %.3f",
-		of(first.Released).Mean, first.At, of(last.Released).Mean, last.At, of(first.Alone).Mean, of(last.Alone).Mean, of(first.Pooled).Mean, of(last.Pooled).Mean, majority(first))
+		of(first.Released).Mean, first.At, of(last.Released).Mean, last.At, of(first.Alone).Mean,
+		of(last.Alone).Mean, of(first.Pooled).Mean, of(last.Pooled).Mean, majority(first))
 	return c
 }
 
@@ -104,7 +108,8 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 	var figures []forecastFigure
 	var legend template.HTML
 	for _, c := range forecastCharts(doc) {
-		figures = append(figures, forecastFigure{c.Title, template.HTML(c.SVG())}) // safe: SVG escapes its texts
+		// safe: SVG escapes its texts
+		figures = append(figures, forecastFigure{c.Title, template.HTML(c.SVG())})
 		legend = template.HTML(c.Legend())
 	}
 	return t.ExecuteTemplate(w, "forecast", struct {
@@ -112,5 +117,8 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 		Title, Answer, Words, Assumed, Largest, Separation, Sweep string
 		Figures                                                   []forecastFigure
 		Legend                                                    template.HTML
-	}{doc, "Would a study help?", doc.Forecast.Verdict(), doc.sizeWords() + ", " + doc.featureWords(), doc.assumed(), doc.Forecast.Largest(), doc.Forecast.Separation(), sweepWords, figures, legend})
+	}{doc, "Would a study help?", doc.Forecast.Verdict(),
+		doc.sizeWords() + ", " +
+			doc.featureWords(), doc.assumed(), doc.Forecast.Largest(), doc.Forecast.Separation(),
+		sweepWords, figures, legend})
 }

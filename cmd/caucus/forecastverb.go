@@ -100,7 +100,8 @@ were right.`,
 		}
 		return refused(cmd, p.run(cmd))
 	}
-	t.add(cmd, "parties", "records", "unit", "epsilon", "delta", "noise", "mechanism", "learner", "schema", "pool", "class_shares", "auc", "seed")
+	t.add(cmd, "parties", "records", "unit", "epsilon", "delta", "noise", "mechanism", "learner",
+		"schema", "pool", "class_shares", "auc", "seed")
 	f := cmd.Flags()
 	drawsFlag(f, &p.draws)
 	f.StringSliceVar(&p.sweep, "sweep", nil, "also forecast other values of epsilon, parties, records, or several of these")
@@ -171,7 +172,8 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 	bar := newProgress(p.console)
 	defer bar.stop()
 	done := 0
-	draw := func(epsilon float64, parties, records int) (kinds.Proposed, *forecast.Forecast, error) {
+	draw := func(epsilon float64, parties, records int) (kinds.Proposed, *forecast.Forecast,
+		error) {
 		s := p.Proposal
 		s.Epsilon, s.Records, s.Roster = epsilon, records, nil
 		if parties != p.Parties || !p.Gives("minimum") {
@@ -185,8 +187,12 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 			return made, nil, err
 		}
 		made.Size = study.Size{Parties: parties, Records: parties * records}
-		drawn, err := forecast.Draw(cmd.Context(), made.Plan, made.Pool, forecast.Public{Size: made.Size, AUC: s.AUC},
-			forecast.Options{Draws: drawsOf(f, p.draws), Coefficients: done == 0 && p.Schema != "", Progress: func(i, of int) { bar.set(done*of+i, all*of) }})
+		drawn, err := forecast.Draw(cmd.Context(), made.Plan, made.Pool,
+			forecast.Public{Size: made.Size, AUC: s.AUC},
+			forecast.Options{Draws: drawsOf(f, p.draws), Coefficients: done == 0 && p.Schema != "",
+				Progress: func(i, of int) {
+					bar.set(done*of+i, all*of)
+				}})
 		done++
 		return made, drawn, err
 	}
@@ -203,7 +209,8 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		ShareError: made.ShareError, NoiseWords: made.Noise, Warning: made.Warning,
 	}
 	if p.Kind == "labels" {
-		guide, err := labels.MakeGuide(p.Parties*p.Records, len(schema.Classes()), made.Plan.Epsilon)
+		guide, err := labels.MakeGuide(p.Parties*p.Records, len(schema.Classes()),
+			made.Plan.Epsilon)
 		if err != nil {
 			return usageError{err}
 		}
@@ -212,7 +219,8 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 	for _, against := range p.sweep {
 		curve := forecastCurve{Against: against}
 		for _, v := range p.swept(against) {
-			at := map[string]float64{"epsilon": p.Epsilon, "parties": float64(p.Parties), "records": float64(p.Records)}
+			at := map[string]float64{"epsilon": p.Epsilon, "parties": float64(p.Parties),
+				"records": float64(p.Records)}
 			at[against] = v
 			_, drawn, err := draw(at["epsilon"], int(at["parties"]), int(at["records"]))
 			if err != nil {
@@ -237,7 +245,8 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 	return p.print(doc, func(w io.Writer) {
 		printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords)
 		fmt.Fprintf(w, "plan       %s, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise added by %s\n",
-			doc.sizeWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism, doc.Noise.Trust().By)
+			doc.sizeWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism,
+			doc.Noise.Trust().By)
 		fmt.Fprintf(w, "           %s\n", removal)
 		if doc.Labels != nil {
 			writeLabelGuide(w, *doc.Labels)
@@ -253,16 +262,20 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 }
 
 func (curve forecastCurve) table(w io.Writer) {
-	t := newTable(w, curve.Against, "released", "one party alone", "all records pooled", "AUC released", "AUC one party alone", "AUC all records pooled", "helps")
+	t := newTable(w, curve.Against, "released", "one party alone", "all records pooled",
+		"AUC released", "AUC one party alone", "AUC all records pooled", "helps")
 	for _, p := range curve.Points {
 		three := func(d stated.Drawn) string { return fmt.Sprintf("%.3f", d.Mean) }
-		t.add(fmt.Sprint(p.At), three(p.Released.Accuracy), three(p.Alone.Accuracy), three(p.Pooled.Accuracy), three(p.Released.AUC), three(p.Alone.AUC), three(p.Pooled.AUC), string(p.Helps))
+		t.add(fmt.Sprint(p.At), three(p.Released.Accuracy), three(p.Alone.Accuracy),
+			three(p.Pooled.Accuracy), three(p.Released.AUC), three(p.Alone.AUC),
+			three(p.Pooled.AUC), string(p.Helps))
 	}
 	t.render()
 }
 
 func (d forecastDocument) sizeWords() string {
-	return fmt.Sprintf("%s of %s each", counted(d.Parties, "parties"), counted(d.Records, "records"))
+	return fmt.Sprintf("%s of %s each", counted(d.Parties, "parties"),
+		counted(d.Records, "records"))
 }
 
 // sweepWords warns how exact the numbers of a sweep are.
@@ -300,8 +313,8 @@ const (
 	defaultMadeUp = 12
 	mostMadeUp    = 200
 	madeUpRows    = 1000
-	// madeUpShared is the share of a made-up feature's variance that comes from one number that all features of
-	// a record share, because in real records age influences many features.
+	// madeUpShared is the share of a made-up feature's variance that comes from one number that all
+	// features of a record share, because in real records age influences many features.
 	madeUpShared = 0.2
 )
 
@@ -314,7 +327,8 @@ func madeUp(features, classes int) (dataset.Schema, *dataset.Table, error) {
 	var columns []string
 	for j := range features {
 		columns = append(columns, fmt.Sprintf("x%d", j+1))
-		s.Features = append(s.Features, dataset.Feature{Column: columns[j], Kind: dataset.Numeric, Min: -3, Max: 3})
+		s.Features = append(s.Features,
+			dataset.Feature{Column: columns[j], Kind: dataset.Numeric, Min: -3, Max: 3})
 	}
 	rng := rand.New(rand.NewPCG(1, 1)) // fixed, so that everybody gets the same pool
 	rows := make([][]string, madeUpRows)
@@ -335,7 +349,8 @@ var forecastSweeps = map[string][]float64{
 }
 
 func (p *forecastCommand) swept(against string) []float64 {
-	own := map[string]float64{"epsilon": p.Epsilon, "parties": float64(p.Parties), "records": float64(p.Records)}[against]
+	own := map[string]float64{"epsilon": p.Epsilon, "parties": float64(p.Parties),
+		"records": float64(p.Records)}[against]
 	at := append(slices.Clone(forecastSweeps[against]), own)
 	slices.Sort(at)
 	return slices.Compact(at)
@@ -345,5 +360,6 @@ func (c *console) writeForecastDrawing(name string, doc forecastDocument) error 
 	if !strings.EqualFold(filepath.Ext(name), ".svg") {
 		return c.write(name, func(w io.Writer) error { return writeForecastPage(w, doc) })
 	}
-	return c.writeText(name, []byte(report.Poster(forecastCharts(doc), "What a study would be worth", doc.Forecast.Verdict())))
+	return c.writeText(name, []byte(report.Poster(forecastCharts(doc),
+		"What a study would be worth", doc.Forecast.Verdict())))
 }

@@ -30,9 +30,9 @@ import (
 // goldenDay is the day on which the golden folders were made; their certificates are from that day.
 var goldenDay = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
-// TestGolden: this version opens the folders of earlier versions (made by .ci/golden). The coordinator
-// lists its studies, runs a new one, hands out the old release unchanged, and says which version can
-// check it. All ledgers hold, the helper's too. An agent lists its studies.
+// TestGolden: this version opens the folders of earlier versions (made by .ci/golden). The
+// coordinator lists its studies, runs a new one, hands out the old release unchanged, and says
+// which version can check it. All ledgers hold, the helper's too. An agent lists its studies.
 func TestGolden(t *testing.T) {
 	archives, err := filepath.Glob("testdata/golden/*.tar.gz")
 	if err != nil || len(archives) < 2 {
@@ -63,7 +63,8 @@ func goldenCoordinator(t *testing.T, dir string) {
 		config, err = folder.LoadConfig(name)
 	}
 	n.check(err)
-	config.Listen, config.Page, config.Metrics, config.Log = "127.0.0.1:0", "", "", slog.New(slog.NewTextHandler(n.log, nil))
+	config.Listen, config.Page, config.Metrics, config.Log = "127.0.0.1:0", "", "",
+		slog.New(slog.NewTextHandler(n.log, nil))
 	config.Clock.Now = func() time.Time { return goldenDay }
 	server, err := coordinator.New(config)
 	n.check(err)
@@ -75,7 +76,8 @@ func goldenCoordinator(t *testing.T, dir string) {
 	go func() { done <- server.Run(running) }()
 	profile, err := protocol.LoadIdentity(filepath.Join(at, folder.OperatorFile))
 	n.check(err)
-	n.operator, err = protocol.Dial(profile, protocol.DialOptions{Coordinator: server.Addr(), Now: config.Clock.Now})
+	n.operator, err = protocol.Dial(profile,
+		protocol.DialOptions{Coordinator: server.Addr(), Now: config.Clock.Now})
 	n.check(err)
 
 	listing, err := n.operator.Studies(ctx)
@@ -91,11 +93,13 @@ func goldenCoordinator(t *testing.T, dir string) {
 	if !errors.Is(err, study.ErrForm) || len(r.Document) == 0 || r.Check(r.Signer) != nil {
 		t.Errorf("the old release: %v", err)
 	}
-	if all := verify.Claims(r.Release, nil); len(all) != 1 || !strings.Contains(all[0].Says, "use the version that made it") {
+	if all := verify.Claims(r.Release, nil); len(all) != 1 ||
+		!strings.Contains(all[0].Says, "use the version that made it") {
 		t.Errorf("verify says of the old release: %v", all)
 	}
 
-	s := terms.Study{Schema: filepath.Join(dir, "schema.yaml"), Pool: filepath.Join(dir, "pool.csv")}
+	s := terms.Study{Schema: filepath.Join(dir, "schema.yaml"),
+		Pool: filepath.Join(dir, "pool.csv")}
 	s.Proposal = study.Proposal{
 		Name: "another", Map: dataset.Components{Project: 2}, Roster: []study.PartyID{"hospital-a", "hospital-b"}, Minimum: 2,
 		Deadline: goldenDay.Add(time.Hour), Records: 400, Epsilon: 1,

@@ -20,7 +20,8 @@ func newHelper(c *console) *cobra.Command {
 	return group("helper", "Run the second server of studies with noise by two aggregators", newHelperInit(c), newHelperRun(c), newHelperKeys(c), newHelperStudies(c))
 }
 
-// helperDocument is the JSON document of "caucus helper init", and of "caucus helper keys" for a helper's folder.
+// helperDocument is the JSON document of "caucus helper init", and of "caucus helper keys" for a
+// helper's folder.
 type helperDocument struct {
 	Dir    string `json:"dir"`
 	Config string `json:"config"`
@@ -59,8 +60,8 @@ func writeCoordinator(w io.Writer, key string) {
 	}
 }
 
-// keyIn returns a key that was typed, or the field of a JSON document of caucus helper keys in a file, with the code of
-// all keys there, "" if there are none.
+// keyIn returns a key that was typed, or the field of a JSON document of caucus helper keys in a
+// file, with the code of all keys there, "" if there are none.
 func keyIn(text, field string) (key, code string, err error) {
 	b, err := os.ReadFile(text)
 	if err != nil {
@@ -75,7 +76,8 @@ func keyIn(text, field string) (key, code string, err error) {
 		return "", "", fmt.Errorf("read %s: it is no document of caucus helper keys --json: %w", text, err)
 	}
 	var pins helper.Pins
-	if errors.Join(pins.Signing.UnmarshalText([]byte(d.Signing)), pins.Sealing.UnmarshalText([]byte(d.Sealing))) == nil {
+	if errors.Join(pins.Signing.UnmarshalText([]byte(d.Signing)),
+		pins.Sealing.UnmarshalText([]byte(d.Sealing))) == nil {
 		code = pins.Code()
 	}
 	key = map[string]string{"key": d.Key, "signing": d.Signing}[field]
@@ -114,7 +116,8 @@ and then no contribution is checked twice.`,
 			if err != nil {
 				return err
 			}
-			document := helperDocument{o.Dir, filepath.Join(o.Dir, helper.ConfigFile), o.HeadFile(), pins, pins.Code(), o.Coordinator}
+			document := helperDocument{o.Dir, filepath.Join(o.Dir, helper.ConfigFile), o.HeadFile(),
+				pins, pins.Code(), o.Coordinator}
 			return c.print(document, func(w io.Writer) {
 				fmt.Fprintf(w, "configuration  %s\nhead           %s (leave it out of backups)\n", document.Config, document.Head)
 				writePins(w, pins)
@@ -219,7 +222,9 @@ coordinator fails it as soon as it asks. What sites were charged for it stays ch
 				}
 				for _, p := range all {
 					fmt.Fprintf(w, "%s  %s  %d contributions checked  until %s  %s\n",
-						cmp.Or(p.Name, "(plan not stored)"), p.State, p.Contributions, untilText(p.Deadline), p.Plan)
+						cmp.Or(p.Name,
+							"(plan not stored)"), p.State, p.Contributions, untilText(p.Deadline),
+						p.Plan)
 					for _, cost := range p.Costs {
 						fmt.Fprintf(w, "  promised: %s\n", cost)
 					}

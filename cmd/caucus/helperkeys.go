@@ -106,7 +106,8 @@ func (c *console) helperKeys(dir string) error {
 	if err != nil {
 		return err
 	}
-	document := helperDocument{dir, filepath.Join(dir, helper.ConfigFile), config.Head, pins, pins.Code(), config.CoordinatorCode}
+	document := helperDocument{dir, filepath.Join(dir, helper.ConfigFile), config.Head, pins,
+		pins.Code(), config.CoordinatorCode}
 	if config.Pinned() {
 		document.Coordinator = config.Coordinator.String()
 	}

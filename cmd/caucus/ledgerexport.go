@@ -51,10 +51,13 @@ caucus ledger verify --export checks it offline.`,
 			}
 			doc.Head = chain.Head().String()
 			if out != "" {
-				if err := c.write(out, func(w io.Writer) error { return evidence.WriteLines(w, doc.Lines) }); err != nil {
+				if err := c.write(out, func(w io.Writer) error {
+					return evidence.WriteLines(w, doc.Lines)
+				}); err != nil {
 					return err
 				}
-				c.note("wrote %s to %s; the head is %s", counted(len(doc.Lines), "entries"), out, doc.Head)
+				c.note("wrote %s to %s; the head is %s", counted(len(doc.Lines), "entries"), out,
+					doc.Head)
 			}
 			return c.print(doc, func(w io.Writer) {
 				if out == "" {

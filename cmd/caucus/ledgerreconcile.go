@@ -20,7 +20,8 @@ import (
 // reconciled is the JSON document of "caucus ledger reconcile".
 type reconciled struct {
 	Ledger string `json:"ledger"`
-	// Studies are an agent's studies whose charges were lost. Charged has all costs that were charged again.
+	// Studies are an agent's studies whose charges were lost. Charged has all costs that were
+	// charged again.
 	Studies []site.Lost    `json:"studies,omitempty"`
 	Charged []privacy.Cost `json:"charged"`
 	// Releases are releases that a coordinator had lost and that were put into its store again.
@@ -100,11 +101,13 @@ to them by another way than through the coordinator.`,
 					}
 					published, lines = append(published, r), append(lines, named...)
 				}
-				if doc.Releases, err = folder.PutBack(cmd.Context(), place.dir, published, time.Now()); err != nil {
+				if doc.Releases, err = folder.PutBack(cmd.Context(), place.dir, published,
+					time.Now()); err != nil {
 					return err
 				}
 				doc.Ledger = place.dir
-				if doc.Charged, err = folder.Reconcile(cmd.Context(), place.dir, lines, lost); err != nil {
+				if doc.Charged, err = folder.Reconcile(cmd.Context(), place.dir, lines,
+					lost); err != nil {
 					return err
 				}
 			}
@@ -147,7 +150,8 @@ func (d reconciled) writeText(w io.Writer) {
 		if s.Why != "" {
 			fmt.Fprintf(w, "study %s (%s): its release is not put back: %s\n", s.Name, s.Study, s.Why)
 		} else {
-			fmt.Fprintf(w, "study %s (%s) is released; it was %s\n", s.Name, s.Study, cmp.Or(string(s.Was), "not known"))
+			fmt.Fprintf(w, "study %s (%s) is released; it was %s\n", s.Name, s.Study,
+				cmp.Or(string(s.Was), "not known"))
 		}
 	}
 	if !d.Behind {

@@ -21,7 +21,8 @@ type ledgerDocument struct {
 	Units  []journal.Spending `json:"units"`
 }
 
-// defaultLedgerDelta is the δ at which ε is shown if no limit names a δ. It equals a plan's default δ.
+// defaultLedgerDelta is the δ at which ε is shown if no limit names a δ. It equals a plan's default
+// δ.
 const defaultLedgerDelta = 1e-6
 
 func newLedger(c *console) *cobra.Command {
@@ -61,7 +62,8 @@ daemon may run meanwhile.`,
 		},
 	}
 	place.flags(cmd.Flags())
-	cmd.Flags().Float64Var(&delta, "delta", defaultLedgerDelta, "δ at which ε is shown, if no limit names a δ")
+	cmd.Flags().Float64Var(&delta, "delta", defaultLedgerDelta,
+		"δ at which ε is shown, if no limit names a δ")
 	return cmd
 }
 
@@ -116,7 +118,8 @@ func (d ledgerDocument) writeText(w io.Writer) {
 		if u.Limit != nil {
 			limit = fmt.Sprint(*u.Limit)
 		}
-		t.add(u.Unit.String(), fmt.Sprint(u.Charges+u.Unproven), fmt.Sprintf("%.4g", u.Pure), fmt.Sprintf("%.4g", u.Rho), epsilon, fmt.Sprint(u.Delta), limit)
+		t.add(u.Unit.String(), fmt.Sprint(u.Charges+u.Unproven), fmt.Sprintf("%.4g", u.Pure),
+			fmt.Sprintf("%.4g", u.Rho), epsilon, fmt.Sprint(u.Delta), limit)
 	}
 	t.render()
 	if limited {

@@ -93,7 +93,8 @@ the noise, and no entry, if each site did.
 }
 
 // follow reads the ledger and checks its chain of entries. It returns nil if the chain is broken.
-func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export string) (*privacy.Chain, error) {
+func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace,
+	export string) (*privacy.Chain, error) {
 	count := func(privacy.Line) error { d.Entries++; return nil }
 	var chain *privacy.Chain
 	var broken error
@@ -122,9 +123,10 @@ func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export str
 	return chain, nil
 }
 
-// recall compares the chain with what others remember of the ledger: heads in --expect, in the head file, and from
-// parties and operators, and the lines in releases.
-func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *ledgerPlace, expect, releases []string) error {
+// recall compares the chain with what others remember of the ledger: heads in --expect, in the head
+// file, and from parties and operators, and the lines in releases.
+func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *ledgerPlace,
+	expect, releases []string) error {
 	var m evidence.Memory
 	for _, text := range expect {
 		h, err := privacy.ParseHead(text)
@@ -135,7 +137,8 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 	}
 	var key protocol.Verifier
 	switch {
-	case place.dir != "" && helper.In(place.dir): // a helper stores no releases, and checks its head file by itself
+	// a helper stores no releases, and checks its head file by itself
+	case place.dir != "" && helper.In(place.dir):
 	case place.dir != "":
 		e, err := folder.ReadEvidence(ctx, place.dir)
 		if err != nil {
@@ -143,11 +146,14 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		}
 		key = e.Keys
 		m.Heads = append(m.Heads, evidence.Remembered{Head: e.Kept, Who: e.KeptAt},
-			evidence.Remembered{Head: privacy.Head{Sequence: e.Last}, Who: "the coordinator's store"})
+			evidence.Remembered{Head: privacy.Head{Sequence: e.Last},
+				Who: "the coordinator's store"})
 		for _, h := range e.Witnessed {
-			m.Heads = append(m.Heads, evidence.Remembered{Head: h, Who: "a party or an operator showed it"})
+			m.Heads = append(m.Heads,
+				evidence.Remembered{Head: h, Who: "a party or an operator showed it"})
 		}
-		m.Releases = append(m.Releases, evidence.ReleasedLines{Lines: e.Lines, Who: "a stored release"})
+		m.Releases = append(m.Releases,
+			evidence.ReleasedLines{Lines: e.Lines, Who: "a stored release"})
 	case place.config != "":
 		c, err := site.LoadConfig(place.config)
 		if err != nil {
@@ -167,7 +173,9 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		m.Quoted, m.QuoteError = e.Coordinator()
 	}
 	for _, name := range releases {
-		if place.config != "" { // compare reports on these releases, because their lines are of the coordinator's ledger and not of the agent's
+		// compare reports on these releases, because their lines are of the coordinator's ledger
+		// and not of the agent's
+		if place.config != "" {
 			break
 		}
 		lines, err := signedLines(name, key)
@@ -181,8 +189,10 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 }
 
 // compare checks a site's or a coordinator's ledger against one release.
-func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Chain, place *ledgerPlace, name, pool string) error {
-	if place.config == "" && (place.dir == "" || helper.In(place.dir)) { // for an export or a helper's ledger, only the lines can be compared
+func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Chain,
+	place *ledgerPlace, name, pool string) error {
+	// for an export or a helper's ledger, only the lines can be compared
+	if place.config == "" && (place.dir == "" || helper.In(place.dir)) {
 		return nil
 	}
 	r, err := readSigned(name)
@@ -203,9 +213,11 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Ch
 			return err
 		}
 		defer j.Close()
-		d.Findings = append(d.Findings, evidence.CompareCoordinator(r, e.Keys, chain, func(id string) (privacy.Line, bool, error) {
-			return privacy.LineOf(ctx, j, id)
-		})...)
+		d.Findings = append(d.Findings,
+			evidence.CompareCoordinator(r, e.Keys, chain,
+				func(id string) (privacy.Line, bool, error) {
+					return privacy.LineOf(ctx, j, id)
+				})...)
 		return nil
 	}
 	config, err := site.LoadConfig(place.config)
@@ -224,7 +236,8 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Ch
 	return nil
 }
 
-// signedLines returns the ledger lines in a release file. It checks the signature first, by key if not nil.
+// signedLines returns the ledger lines in a release file. It checks the signature first, by key if
+// not nil.
 func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
 	r, err := readSigned(name)
 	if err != nil {

@@ -47,7 +47,8 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// plain returns an error's text, and puts the operating system's words about files into plain English.
+// plain returns an error's text, and puts the operating system's words about files into plain
+// English.
 func plain(err error) string {
 	text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error())
 	for _, of := range fileErrors(err) {
@@ -64,7 +65,8 @@ func plain(err error) string {
 		case errors.Is(of, syscall.ENOTDIR):
 			says = filepath.Dir(of.Path) + " is no folder"
 		case errors.Is(of, syscall.ENOSPC):
-			says = "the disk of folder " + filepath.Dir(of.Path) + " is full: make room, then try again"
+			says = "the disk of folder " + filepath.Dir(of.Path) +
+				" is full: make room, then try again"
 		}
 		text = strings.Replace(text, of.Error(), says, 1)
 	}
@@ -97,8 +99,8 @@ type console struct {
 	unfinished string
 }
 
-// print writes the document as JSON with --json, and the text otherwise. Its error says that the output could not be
-// written, as on a full disk.
+// print writes the document as JSON with --json, and the text otherwise. Its error says that the
+// output could not be written, as on a full disk.
 func (c *console) print(document any, text func(io.Writer)) error {
 	if !c.json {
 		var b bytes.Buffer
@@ -134,7 +136,8 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// environmentFlag adds a flag whose default is an environment variable. Help shows the variable's name only.
+// environmentFlag adds a flag whose default is an environment variable. Help shows the variable's
+// name only.
 func environmentFlag(f *pflag.FlagSet, v *string, name, variable, usage string) {
 	f.StringVar(v, name, os.Getenv(variable), usage+" (default $"+variable+")")
 	f.Lookup(name).DefValue = ""
@@ -149,7 +152,8 @@ func newRoot(c *console) *cobra.Command {
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: c.checkOutputs,
 	}
-	root.PersistentFlags().BoolVar(&c.json, "json", false, "write exactly one JSON document to stdout")
+	root.PersistentFlags().BoolVar(&c.json, "json", false,
+		"write exactly one JSON document to stdout")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if was := wasMoved(cmd, cmd.Flags().Args()); was != nil {
 			return was
@@ -158,7 +162,8 @@ func newRoot(c *console) *cobra.Command {
 	})
 	root.Version = version()
 	root.SetVersionTemplate("caucus {{.Version}}\n")
-	root.AddCommand(newCoordinator(c), newHelper(c), newAgent(c), newParty(c), newStudy(c), newForecast(c),
+	root.AddCommand(newCoordinator(c), newHelper(c), newAgent(c), newParty(c), newStudy(c),
+		newForecast(c),
 		newDemo(c), newSimulate(c), newRelease(c), newPool(c), newDataset(c), newLedger(c))
 	return root
 }
@@ -196,7 +201,8 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
 		return usagef("%s has no verb %q; did you mean %s? See %s --help", cmd.CommandPath(), args[0], strings.Join(meant, " or "), cmd.CommandPath())
 	}
-	return usagef("%s takes no argument %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
+	return usagef("%s takes no argument %q; see %s --help", cmd.CommandPath(), args[0],
+		cmd.CommandPath())
 }
 
 // group makes a verb that does nothing but group other verbs.

@@ -59,9 +59,9 @@ func killAt(text string) {
 	}
 }
 
-// TestScripts runs the scripts in testdata/script, which read as user documentation. Each script gets
-// four hospitals' records, a public pool, a fifth file that takes no part, four wards' triage in three
-// classes, and a free port.
+// TestScripts runs the scripts in testdata/script, which read as user documentation. Each script
+// gets four hospitals' records, a public pool, a fifth file that takes no part, four wards' triage
+// in three classes, and a free port.
 func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
 
 // TestDemo runs the demo. It takes longest, so it starts early.
@@ -72,7 +72,8 @@ func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
 		Dir:   dir,
 		Setup: setup,
-		// [long] marks a line that repeats for another case what a line without the mark already checks.
+		// [long] marks a line that repeats for another case what a line without the mark already
+		// checks.
 		Condition: func(name string) (bool, error) { return name == "long" && testlevel.Long(), nil },
 		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "says": says, "complains": complains, "append": appendLine, "admissions": admissions, "untouched": untouched, "doctor": doctor, "exports": exports, "proxy": proxy(), "field": field, "swap": swapSealed, "cut": cutFile},
 	})
@@ -177,14 +178,16 @@ func hospitals(dir string) (group string, err error) {
 		return "", err
 	}
 	for name, rows := range files {
-		if err := writeHospital(filepath.Join(dir, name+".csv"), schema, table.Select(rows), name == "pool"); err != nil {
+		if err := writeHospital(filepath.Join(dir, name+".csv"), schema, table.Select(rows),
+			name == "pool"); err != nil {
 			return "", err
 		}
 	}
 	return group, nil
 }
 
-// writeHospital writes records with labels, or a pool without. A hospital's first number is planted.
+// writeHospital writes records with labels, or a pool without. A hospital's first number is
+// planted.
 func writeHospital(path string, s dataset.Schema, t *dataset.Table, pool bool) error {
 	columns := s.FeatureColumns()
 	if !pool {
@@ -217,8 +220,8 @@ func writeHospital(path string, s dataset.Schema, t *dataset.Table, pool bool) e
 	return out.Error()
 }
 
-// patience is how long a script waits for a daemon. On a busy machine an agent's window grows with the
-// machine's slowness, to a minute and more.
+// patience is how long a script waits for a daemon. On a busy machine an agent's window grows with
+// the machine's slowness, to a minute and more.
 const patience = 3 * time.Minute
 
 // until tries again and again, with growing pauses, for patience at most.
@@ -234,7 +237,8 @@ func until(done func() bool) bool {
 	return true
 }
 
-// eventually runs a command until it succeeds, for effects that a daemon's work or start brings about.
+// eventually runs a command until it succeeds, for effects that a daemon's work or start brings
+// about.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: eventually command...")
@@ -255,7 +259,8 @@ func says(ts *testscript.TestScript, neg bool, args []string) {
 		err = ts.Exec(args[1], args[2:]...)
 		return err == nil && strings.Contains(ts.ReadFile("stdout"), args[0])
 	}) {
-		ts.Fatalf("%s: does not say %q after %v: %v", strings.Join(args[1:], " "), args[0], patience, err)
+		ts.Fatalf("%s: does not say %q after %v: %v", strings.Join(args[1:], " "), args[0],
+			patience, err)
 	}
 }
 
@@ -265,14 +270,16 @@ func complains(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: complains text command...")
 	}
 	if !until(func() bool {
-		return ts.Exec(args[1], args[2:]...) != nil && strings.Contains(ts.ReadFile("stderr"), args[0])
+		return ts.Exec(args[1], args[2:]...) != nil &&
+			strings.Contains(ts.ReadFile("stderr"), args[0])
 	}) {
-		ts.Fatalf("%s: does not complain of %q after %v", strings.Join(args[1:], " "), args[0], patience)
+		ts.Fatalf("%s: does not complain of %q after %v", strings.Join(args[1:], " "), args[0],
+			patience)
 	}
 }
 
-// appendLine appends the last line of the last command's stdout to a file, as a person pastes it into a
-// configuration.
+// appendLine appends the last line of the last command's stdout to a file, as a person pastes it
+// into a configuration.
 func appendLine(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: append file")
@@ -303,5 +310,6 @@ func doctor(ts *testscript.TestScript, neg bool, args []string) {
 	if !strings.Contains(text, args[2]) {
 		ts.Fatalf("%s does not hold %q", args[0], args[2])
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Replace(text, args[2], args[3], 1)), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Replace(text, args[2], args[3], 1)),
+		0o600))
 }

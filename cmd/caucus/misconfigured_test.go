@@ -37,7 +37,8 @@ func TestMisconfigured(t *testing.T) {
 	for _, c := range configs[:4] { // nobody has started the fifth agent
 		n.run(c)
 	}
-	want := map[string]protocol.Wait{name(0): protocol.WaitDeclined, name(1): protocol.WaitSource, name(2): protocol.WaitApproval, name(3): protocol.WaitClock, name(4): ""}
+	want := map[string]protocol.Wait{name(0): protocol.WaitDeclined, name(1): protocol.WaitSource,
+		name(2): protocol.WaitApproval, name(3): protocol.WaitClock, name(4): ""}
 	for {
 		s, err := n.operator.Study(n.ctx, h.String())
 		n.check(err)

@@ -231,8 +231,8 @@ policy:
   approval: person
 `
 
-// TestMistakes makes people's mistakes, and compares the messages with testdata/mistakes.md, a table for
-// reading.
+// TestMistakes makes people's mistakes, and compares the messages with testdata/mistakes.md, a
+// table for reading.
 func TestMistakes(t *testing.T) {
 	golden, err := filepath.Abs("testdata/mistakes.md")
 	if err != nil {
@@ -252,7 +252,8 @@ func TestMistakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &mistakes{t: t, ctx: t.Context(), golden: golden, hide: strings.NewReplacer(dir, "/home/me", port, "7443", other, "7444")}
+	m := &mistakes{t: t, ctx: t.Context(), golden: golden,
+		hide: strings.NewReplacer(dir, "/home/me", port, "7443", other, "7444")}
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 300
 	table, schema := dataset.Hospitals(c)
@@ -266,7 +267,8 @@ func TestMistakes(t *testing.T) {
 		for j := range 100 {
 			rows = append(rows, i+j)
 		}
-		if err := writeHospital(name+".csv", schema, table.Select(rows), name == "pool"); err != nil {
+		if err := writeHospital(name+".csv", schema, table.Select(rows),
+			name == "pool"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -415,8 +417,8 @@ func (m *mistakes) stopped(mistake, line string) {
 	m.ctx = before
 }
 
-// forbidden runs a command with the rights of another account. Root has all rights, so this thread gives
-// its rights up.
+// forbidden runs a command with the rights of another account. Root has all rights, so this thread
+// gives its rights up.
 func (m *mistakes) forbidden(mistake, line, file string) {
 	m.t.Helper()
 	if err := os.Chmod(file, 0); err != nil {
@@ -432,8 +434,8 @@ func (m *mistakes) forbidden(mistake, line, file string) {
 	m.wrong(mistake, line)
 }
 
-// full runs a command with a full disk at the folder full. Only root can make one; other accounts keep
-// the table's row as it is.
+// full runs a command with a full disk at the folder full. Only root can make one; other accounts
+// keep the table's row as it is.
 func (m *mistakes) full(mistake, line string) {
 	m.t.Helper()
 	if err := os.MkdirAll("full", 0o700); err != nil {
@@ -470,7 +472,8 @@ func (m *mistakes) studies() {
 	try("name that no study has", "name: ward", "name: Ward A")
 	try("minimum above the parties", "minimum: 2", "minimum: 3")
 	try("party that is named twice", "[a, b]", "[a, a]")
-	try("condition that reads the label", "epsilon: 1", "mechanism: tally\nwhere: readmitted == yes")
+	try("condition that reads the label", "epsilon: 1",
+		"mechanism: tally\nwhere: readmitted == yes")
 	try("closing time that is over", "closes_in: 10m", "deadline: 2020-01-01T00:00:00Z")
 }
 
@@ -539,7 +542,8 @@ func (m *mistakes) federation(port, other string) {
 	m.right("study create study.yaml --force --name costly --epsilon 2")
 	m.right("study open costly")
 	m.wrong("study that the policy refuses", "agent approve costly --config a.yaml")
-	m.found("study that the policy refuses", "agent preview costly --config a.yaml", "policy ", "progress", "ε = 2 is")
+	m.found("study that the policy refuses", "agent preview costly --config a.yaml", "policy ",
+		"progress", "ε = 2 is")
 	m.right("study pack costly --out costly.pack")
 	m.wrong("study that the policy refuses", "agent answer costly.pack --out costly.answer --config a.yaml")
 	m.wrong("study that the policy refuses", "agent approve costly --config a.yaml")
@@ -564,7 +568,8 @@ func (m *mistakes) federation(port, other string) {
 	m.wrong("tag that is none", "party tag a north")
 	m.wrong("folder without a ledger", "ledger show --dir backup")
 	m.wrong("invitation of an operator for an agent", "coordinator operator --invitation c.invitation --out c.operator")
-	m.wrong("study under way carried to an agent that calls", "agent unpack costly.pack --config b.yaml")
+	m.wrong("study under way carried to an agent that calls",
+		"agent unpack costly.pack --config b.yaml")
 	m.wrong("pack given as a release", "release show costly.pack")
 	m.wrong("release given as a pack", "agent answer signed.json --out x.answer --config a.yaml")
 	m.wrong("released study refused", "agent refuse ward --config a.yaml")
@@ -573,7 +578,8 @@ func (m *mistakes) federation(port, other string) {
 	m.right("study create study.yaml --force --name more")
 	m.right("study open more")
 	m.wrong("budget that is spent", "agent approve more --config a.yaml")
-	m.found("budget that is spent", "agent preview more --config a.yaml", "ledger", "policy ", "progress")
+	m.found("budget that is spent", "agent preview more --config a.yaml", "ledger", "policy ",
+		"progress")
 	m.right("party revoke b")
 	m.found("party that was revoked", "agent preview --config b.yaml", "note:")
 	m.found("party that was revoked", "agent check --config b.yaml", "coordinator", "caucus:")

@@ -34,8 +34,8 @@ var moved = [][2]string{
 	{"version", "--version"},
 }
 
-// flagsThatMoved has, for each verb, its former flags and what replaced them. It leaves out flags that became
-// terms of the same name.
+// flagsThatMoved has, for each verb, its former flags and what replaced them. It leaves out flags
+// that became terms of the same name.
 var flagsThatMoved = map[string]map[string]string{
 	"forecast": {"sites": "--parties"},
 	"simulate": {

@@ -16,9 +16,9 @@ import (
 	"caucus/protocol"
 )
 
-// dial connects with the profile's identity, and renews a profile that is about to expire. A file beside the profile
-// holds what this operator knows of the coordinator (Memory). From this file the client notices that a coordinator was
-// restored from an old backup.
+// dial connects with the profile's identity, and renews a profile that is about to expire. A file
+// beside the profile holds what this operator knows of the coordinator (Memory). From this file the
+// client notices that a coordinator was restored from an old backup.
 func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	if o.profile == "" {
 		return nil, usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")
@@ -80,7 +80,8 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 }
 
 // dialled makes a command from a function that calls the coordinator.
-func (o *operator) dialled(call func(*cobra.Command, []string, *protocol.Client) error) func(*cobra.Command, []string) error {
+func (o *operator) dialled(call func(*cobra.Command, []string,
+	*protocol.Client) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		client, err := o.dial(cmd.Context())
 		if err != nil {
@@ -137,7 +138,8 @@ func mayReplace(file, name string) error {
 	}
 	if err == nil {
 		var had protocol.Caller
-		if had, err = id.Caller(); err == nil && (had.Name != name || had.Role != protocol.RoleOperator) {
+		if had, err = id.Caller(); err == nil &&
+			(had.Name != name || had.Role != protocol.RoleOperator) {
 			err = fmt.Errorf("it is the profile of %s %s", had.Role, had.Name)
 		}
 	}
@@ -163,7 +165,8 @@ command is interrupted, run it again with the same --out. Parties enrol with cau
 		Example: `  caucus coordinator operator second --dir /var/lib/caucus --out second.yaml
   caucus coordinator operator --invitation second.invitation --out second.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
-			byFolder, byInvitation := len(args) == 1 && dir != "" && invitation == "", len(args) == 0 && dir == "" && invitation != "" && out != ""
+			byFolder, byInvitation := len(args) == 1 && dir != "" &&
+				invitation == "", len(args) == 0 && dir == "" && invitation != "" && out != ""
 			if !byFolder && !byInvitation {
 				return usagef("coordinator operator needs NAME and --dir DIR, or --invitation FILE (- for standard input) and --out FILE")
 			}

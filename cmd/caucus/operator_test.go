@@ -14,8 +14,8 @@ import (
 	"caucus/protocol"
 )
 
-// TestProfilesRenew: a profile in the last third of its life renews itself in place. An expired profile
-// says how to get another.
+// TestProfilesRenew: a profile in the last third of its life renews itself in place. An expired
+// profile says how to get another.
 func TestProfilesRenew(t *testing.T) {
 	n := newNetwork(t, nil)
 	for _, test := range []struct {
@@ -24,7 +24,8 @@ func TestProfilesRenew(t *testing.T) {
 		says    string
 	}{{10, false, ""}, {300, true, ""}, {400, false, "caucus coordinator operator old --dir"}} {
 		profile := filepath.Join(n.dir, "old.yaml")
-		made, err := folder.NewOperator(n.ctx, filepath.Join(n.dir, "coordinator"), "old", time.Now().AddDate(0, 0, -test.days))
+		made, err := folder.NewOperator(n.ctx, filepath.Join(n.dir, "coordinator"), "old",
+			time.Now().AddDate(0, 0, -test.days))
 		n.check(err)
 		n.check(made.Save(profile))
 		var out, errs bytes.Buffer
@@ -36,8 +37,10 @@ func TestProfilesRenew(t *testing.T) {
 		n.check(err)
 		_, until, err := now.Validity()
 		n.check(err)
-		if left := time.Until(until); (!reflect.DeepEqual(now, made)) != test.renewed || test.renewed && left < 360*24*time.Hour {
-			t.Errorf("after %d days: renewed %v, %v left", test.days, !reflect.DeepEqual(now, made), left)
+		if left := time.Until(until); (!reflect.DeepEqual(now, made)) != test.renewed ||
+			test.renewed && left < 360*24*time.Hour {
+			t.Errorf("after %d days: renewed %v, %v left", test.days, !reflect.DeepEqual(now, made),
+				left)
 		}
 	}
 }
@@ -50,14 +53,17 @@ func TestInterruptedOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	if err := folder.Init(folder.InitOptions{Dir: dir, Listen: silent.Addr().String()}); err != nil {
+	if err := folder.Init(folder.InitOptions{Dir: dir,
+		Listen: silent.Addr().String()}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, interrupt := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer interrupt()
 	begun := time.Now()
 	var out, errs bytes.Buffer
-	if code := Main(ctx, []string{"study", "list", "--profile", filepath.Join(dir, folder.OperatorFile)}, &out, &errs); code != 1 || time.Since(begun) > 5*time.Second {
+	if code := Main(ctx, []string{"study", "list", "--profile",
+		filepath.Join(dir, folder.OperatorFile)}, &out, &errs); code != 1 ||
+		time.Since(begun) > 5*time.Second {
 		t.Errorf("exit %d after %v: %s", code, time.Since(begun), &errs)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Annotations of flags. outputTakes marks a flag that names an output, and lists the names it accepts: endings,
-// asStdout, asFolder. inputFile marks a flag that names an input.
+// Annotations of flags. outputTakes marks a flag that names an output, and lists the names it
+// accepts: endings, asStdout, asFolder. inputFile marks a flag that names an input.
 const (
 	outputTakes = "caucus_output_takes"
 	inputFile   = "caucus_input_file"
@@ -39,7 +39,8 @@ func writes(f *pflag.FlagSet, name string, takes ...string) {
 	}
 }
 
-// reads marks flags that name input files. It is not for folders, because readFolder records the files opened there.
+// reads marks flags that name input files. It is not for folders, because readFolder records the
+// files opened there.
 func reads(f *pflag.FlagSet, flags ...string) {
 	for _, name := range flags {
 		if err := f.SetAnnotation(name, inputFile, nil); err != nil {
@@ -48,13 +49,17 @@ func reads(f *pflag.FlagSet, flags ...string) {
 	}
 }
 
-// checkEnding refuses an ending that belongs to another format. Unknown endings, such as .bin, pass.
+// checkEnding refuses an ending that belongs to another format. Unknown endings, such as .bin,
+// pass.
 func checkEnding(flag, name string, takes ...string) error {
 	const known = " .csv .tsv .gz .zst .zip .xls .xlsx .parquet .json .jsonl .yaml .yml .html .htm .svg .png .jpg .jpeg .pdf .onnx .py .r .sql "
-	endings := slices.DeleteFunc(slices.Clone(takes), func(t string) bool { return t == asStdout || t == asFolder })
+	endings := slices.DeleteFunc(slices.Clone(takes), func(t string) bool {
+		return t == asStdout || t == asFolder
+	})
 	ending := filepath.Ext(name)
 	same := func(e string) bool { return strings.EqualFold(e, ending) }
-	if len(endings) == 0 || slices.ContainsFunc(endings, same) || !strings.Contains(known, " "+strings.ToLower(ending)+" ") {
+	if len(endings) == 0 || slices.ContainsFunc(endings, same) ||
+		!strings.Contains(known, " "+strings.ToLower(ending)+" ") {
 		return nil
 	}
 	return usagef("--%s %s: this command writes no %s file: give a name that ends in %s", flag, name, ending, strings.Join(endings, " or "))
@@ -63,8 +68,9 @@ func checkEnding(flag, name string, takes ...string) error {
 // given is a file's name and the flag that named the file, "" for an argument.
 type given struct{ flag, name string }
 
-// checkOutputs runs before any work. It refuses an output that would overwrite an input or another output, that
-// cannot be written, or whose name has another format's ending. It also records the inputs, which write must spare.
+// checkOutputs runs before any work. It refuses an output that would overwrite an input or another
+// output, that cannot be written, or whose name has another format's ending. It also records the
+// inputs, which write must spare.
 func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 	var outputs []*pflag.Flag
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -144,7 +150,8 @@ func checkPlace(name string, folder bool) error {
 	if info, err := os.Stat(in); err != nil || !info.IsDir() {
 		return fmt.Errorf("there is no folder %s", in)
 	}
-	file, err := os.CreateTemp(in, "."+filepath.Base(name)+"000000000*") // as long as the names that write makes
+	// as long as the names that write makes
+	file, err := os.CreateTemp(in, "."+filepath.Base(name)+"000000000*")
 	if err != nil {
 		return fmt.Errorf("no file can be made in %s: %w", in, errors.Unwrap(err))
 	}
@@ -154,10 +161,12 @@ func checkPlace(name string, folder bool) error {
 // reads records an input file that no flag names.
 func (c *console) reads(name string) { c.inputs = append(c.inputs, given{name: name}) }
 
-// owns records a daemon's folder that the command reads. Outputs must not be written beside keys and ledger.
+// owns records a daemon's folder that the command reads. Outputs must not be written beside keys
+// and ledger.
 func (c *console) owns(dir string) { c.owned = append(c.owned, dir) }
 
-// notRead refuses a name that leads to an input file, also through a link, or into a daemon's folder.
+// notRead refuses a name that leads to an input file, also through a link, or into a daemon's
+// folder.
 func (c *console) notRead(name string) error {
 	for _, dir := range c.owned {
 		if in, err := filepath.Rel(where(dir), where(name)); err == nil && filepath.IsLocal(in) {
@@ -165,7 +174,8 @@ func (c *console) notRead(name string) error {
 		}
 	}
 	for _, in := range c.inputs {
-		if info, err := os.Stat(in.name); err != nil || !info.Mode().IsRegular() || !same(in.name, name) {
+		if info, err := os.Stat(in.name); err != nil || !info.Mode().IsRegular() ||
+			!same(in.name, name) {
 			continue
 		}
 		if in.flag == "" {
@@ -209,9 +219,9 @@ func (r readFolder) Open(name string) (fs.File, error) {
 	return r.FS.Open(name)
 }
 
-// write writes a file completely or not at all. It replaces an existing file, unless the command reads that
-// file. If a file cannot be replaced, because it is mounted or its folder is not writable, write overwrites it.
-// Devices and pipes are written directly.
+// write writes a file completely or not at all. It replaces an existing file, unless the command
+// reads that file. If a file cannot be replaced, because it is mounted or its folder is not
+// writable, write overwrites it. Devices and pipes are written directly.
 func (c *console) write(name string, write func(io.Writer) error) error {
 	return c.writeNew(name, newFileMode, write)
 }
@@ -234,7 +244,9 @@ func (c *console) writeNew(name string, mode fs.FileMode, write func(io.Writer) 
 		err = c.replace(where(name), info, mode, write)
 	}
 	held := func(is error) bool { return errors.Is(err, is) }
-	if there && (!info.Mode().IsRegular() || slices.ContainsFunc([]error{fs.ErrPermission, fs.ErrNotExist, syscall.EBUSY, syscall.EROFS}, held)) {
+	if there && (!info.Mode().IsRegular() ||
+		slices.ContainsFunc([]error{fs.ErrPermission, fs.ErrNotExist, syscall.EBUSY, syscall.EROFS},
+			held)) {
 		var all bytes.Buffer
 		if err = write(&all); err == nil {
 			c.writing.Lock()
@@ -288,7 +300,8 @@ func (c *console) replace(
 	return err
 }
 
-// stop removes an unfinished file. It keeps the lock, so that no other file is begun before the process ends.
+// stop removes an unfinished file. It keeps the lock, so that no other file is begun before the
+// process ends.
 func (c *console) stop() {
 	c.writing.Lock()
 	if c.unfinished != "" {

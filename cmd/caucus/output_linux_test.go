@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWriteInPlace: a file in a folder that takes no new file is overwritten, and keeps its content if
-// the new content cannot be made. Here the file is the name of this process.
+// TestWriteInPlace: a file in a folder that takes no new file is overwritten, and keeps its content
+// if the new content cannot be made. Here the file is the name of this process.
 func TestWriteInPlace(t *testing.T) {
 	const file = "/proc/self/comm"
 	before, err := os.ReadFile(file)
@@ -51,7 +51,8 @@ func TestWriteOpen(t *testing.T) {
 
 // TestPlaceIsTried: an unwritable place is found before any work.
 func TestPlaceIsTried(t *testing.T) {
-	if err := checkPlace("/proc/new", false); err == nil || !strings.Contains(err.Error(), "no file can be made in /proc: ") {
+	if err := checkPlace("/proc/new", false); err == nil ||
+		!strings.Contains(err.Error(), "no file can be made in /proc: ") {
 		t.Errorf("have %v", err)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestWrite: a file is written completely or keeps its content, place and mode, also through a link, and
-// no temporary file stays beside it.
+// TestWrite: a file is written completely or keeps its content, place and mode, also through a
+// link, and no temporary file stays beside it.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "a.txt"), filepath.Join(dir, "link.txt")
@@ -90,7 +90,11 @@ func TestStopWhileWriting(t *testing.T) {
 	dir := t.TempDir()
 	c, writing, done, left := &console{}, make(chan bool), make(chan bool), make(chan error)
 	go func() {
-		left <- c.write(filepath.Join(dir, "a.txt"), func(io.Writer) error { writing <- true; <-done; return nil })
+		left <- c.write(filepath.Join(dir, "a.txt"), func(io.Writer) error {
+			writing <- true
+			<-done
+			return nil
+		})
 	}()
 	<-writing
 	c.stop() // as endsAtOnce does
@@ -113,7 +117,8 @@ func TestStopWhileWriting(t *testing.T) {
 func TestFolderNotesWhatIsRead(t *testing.T) {
 	dir := t.TempDir()
 	read, other := filepath.Join(dir, "read.csv"), filepath.Join(dir, "other.csv")
-	if err := errors.Join(os.WriteFile(read, nil, 0o600), os.WriteFile(other, nil, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(read, nil, 0o600),
+		os.WriteFile(other, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	c := &console{}
@@ -130,12 +135,13 @@ func TestFolderNotesWhatIsRead(t *testing.T) {
 	}
 }
 
-// TestOutputs: for every command, no output overwrites an input, by name or by link; and no output takes
-// a name of another format.
+// TestOutputs: for every command, no output overwrites an input, by name or by link; and no output
+// takes a name of another format.
 func TestOutputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const file, link = "there.bin", "link.bin"
-	if err := errors.Join(os.WriteFile(file, []byte("mine"), 0o600), os.Symlink(file, link), os.Mkdir("folder", 0o700), os.Symlink("missing/file", "dangling")); err != nil {
+	if err := errors.Join(os.WriteFile(file, []byte("mine"), 0o600), os.Symlink(file, link),
+		os.Mkdir("folder", 0o700), os.Symlink("missing/file", "dangling")); err != nil {
 		t.Fatal(err)
 	}
 	refused := func(cmd *cobra.Command, args ...string) error {
@@ -185,7 +191,8 @@ func TestOutputs(t *testing.T) {
 				}
 				return
 			}
-			for _, name := range []string{"folder", "missing/new", "there.bin/new", "dangling", strings.Repeat("n", 250)} {
+			for _, name := range []string{"folder", "missing/new", "there.bin/new", "dangling",
+				strings.Repeat("n", 250)} {
 				set(out, name)
 				if refused(cmd) == nil {
 					t.Errorf("%s --%s %s is taken", cmd.CommandPath(), out.Name, name)
@@ -218,13 +225,17 @@ func TestOutputs(t *testing.T) {
 				for _, name := range []string{file, "./" + file, link} {
 					set(in, name)
 					if err := refused(cmd); (err != nil) != (read || written) {
-						t.Errorf("%s --%s %s --%s %s: %v", cmd.CommandPath(), in.Name, name, out.Name, file, err)
+						t.Errorf("%s --%s %s --%s %s: %v", cmd.CommandPath(), in.Name, name,
+							out.Name, file, err)
 					}
 				}
 				set(in, strings.Trim(was, "[]"))
 			})
-			for _, ending := range []string{".csv", ".xlsx", ".parquet", ".json", ".YAML", ".html", ".svg", ".r"} {
-				every := !slices.ContainsFunc(takes, func(t string) bool { return strings.HasPrefix(t, ".") })
+			for _, ending := range []string{".csv", ".xlsx", ".parquet", ".json", ".YAML", ".html",
+				".svg", ".r"} {
+				every := !slices.ContainsFunc(takes, func(t string) bool {
+					return strings.HasPrefix(t, ".")
+				})
 				own := every || slices.Contains(takes, strings.ToLower(ending))
 				set(out, "new"+ending)
 				if err := refused(cmd); (err == nil) != own {
@@ -249,8 +260,8 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-// TestOutputsAreKnown: each flag whose help text names a file to write is marked as an output, or has a
-// rule of its own that overwrites nothing.
+// TestOutputsAreKnown: each flag whose help text names a file to write is marked as an output, or
+// has a rule of its own that overwrites nothing.
 func TestOutputsAreKnown(t *testing.T) {
 	ownRule := []string{"caucus coordinator operator --out"}
 	found, verb := 0, regexp.MustCompile(`\bwrite\b`)
@@ -272,8 +283,8 @@ func TestOutputsAreKnown(t *testing.T) {
 	}
 }
 
-// TestInputsAreKnown: in a command that writes a file, each flag with a text is an input, an output, or
-// no file.
+// TestInputsAreKnown: in a command that writes a file, each flag with a text is an input, an
+// output, or no file.
 func TestInputsAreKnown(t *testing.T) {
 	noFile := strings.Fields(`address as authority classes coordinator data-dir dataset decimal delimiter dir encoding helper id key label mechanism
 		name part party prefix query role set sheet tag sweep table to unit where`)
@@ -284,7 +295,8 @@ func TestInputsAreKnown(t *testing.T) {
 			_, read := f.Annotations[inputFile]
 			_, written := f.Annotations[outputTakes]
 			writes = writes || written
-			if strings.HasPrefix(f.Value.Type(), "string") && !read && !written && !slices.Contains(noFile, f.Name) {
+			if strings.HasPrefix(f.Value.Type(), "string") && !read && !written &&
+				!slices.Contains(noFile, f.Name) {
 				unknown = append(unknown, f.Name)
 			}
 		})
@@ -294,8 +306,8 @@ func TestInputsAreKnown(t *testing.T) {
 	})
 }
 
-// TestOneWayOut: the command line makes files for people with write alone. Secrets, which are new files,
-// have another way.
+// TestOneWayOut: the command line makes files for people with write alone. Secrets, which are new
+// files, have another way.
 func TestOneWayOut(t *testing.T) {
 	otherwise := map[string]string{"output.go": "write itself", "party.go": "secrets"}
 	files, err := filepath.Glob("*.go")

@@ -13,8 +13,8 @@ import (
 	"caucus/internal/testpages"
 )
 
-// samplePages returns pages of a forecast, and of a simulated classifier, table one and scores. It makes
-// them once.
+// samplePages returns pages of a forecast, and of a simulated classifier, table one and scores. It
+// makes them once.
 var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	dir, err := os.MkdirTemp("", "pages")
 	if err != nil {
@@ -48,7 +48,8 @@ func TestPagesStandAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	testpages.StandAlone(t, pages)
-	for _, want := range []string{"shares are assumed, 0.75 and 0.25", "largest class, assumed", "what nine of ten of 4 draws lie between"} {
+	for _, want := range []string{"shares are assumed, 0.75 and 0.25", "largest class, assumed",
+		"what nine of ten of 4 draws lie between"} {
 		if !strings.Contains(string(pages["forecast"]), want) {
 			t.Errorf("the forecast does not say %q", want)
 		}

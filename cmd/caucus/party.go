@@ -13,21 +13,24 @@ import (
 	"caucus/protocol"
 )
 
-// operator holds what all operator verbs share: the console, and the profile with which they call the coordinator.
+// operator holds what all operator verbs share: the console, and the profile with which they call
+// the coordinator.
 type operator struct {
 	*console
 	profile string
 }
 
 func (o *operator) flag(g *cobra.Command) *cobra.Command {
-	environmentFlag(g.PersistentFlags(), &o.profile, "profile", "CAUCUS_PROFILE", "operator profile, as coordinator init wrote it")
+	environmentFlag(g.PersistentFlags(), &o.profile, "profile", "CAUCUS_PROFILE",
+		"operator profile, as coordinator init wrote it")
 	reads(g.PersistentFlags(), "profile")
 	return g
 }
 
 func newParty(c *console) *cobra.Command {
 	o := &operator{console: c}
-	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.token(), o.list(), o.tag(), o.revoke()))
+	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.token(),
+		o.list(), o.tag(), o.revoke()))
 }
 
 func (o *operator) invite() *cobra.Command {
@@ -48,7 +51,8 @@ telephone: it shows that nobody exchanged the key on the way.`,
 		Args: one("party invite", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if request != "" || key != "" {
-				if role != string(protocol.RoleParty) || options.Valid != 0 || options.Address != "" {
+				if role != string(protocol.RoleParty) || options.Valid != 0 ||
+					options.Address != "" {
 					return usagef("--request certifies a party's key: it takes no --role, --valid or --address")
 				}
 				return o.certify(cmd, args[0], request, key, out)
@@ -59,10 +63,15 @@ telephone: it shows that nobody exchanged the key on the way.`,
 			}
 			defer client.Close()
 			options.Name, options.Role = args[0], protocol.Role(role)
-			if all, err := client.Members(cmd.Context()); err == nil && slices.ContainsFunc(all, func(m protocol.Member) bool { return m.Name == args[0] && m.Status == protocol.StatusEnrolled }) {
+			if all, err := client.Members(cmd.Context()); err == nil &&
+				slices.ContainsFunc(all, func(m protocol.Member) bool {
+					return m.Name == args[0] && m.Status == protocol.StatusEnrolled
+				}) {
 				o.note("%s is enrolled already: who uses this invitation acts under that name too, until caucus party revoke %s", args[0], args[0])
 			}
-			invitation, expires, err := withSecretFile(out, func() (string, time.Time, error) { return client.Invite(cmd.Context(), options) })
+			invitation, expires, err := withSecretFile(out, func() (string, time.Time, error) {
+				return client.Invite(cmd.Context(), options)
+			})
 			if err != nil {
 				return err
 			}
@@ -152,7 +161,9 @@ func (o *operator) list() *cobra.Command {
 
 // printMembers lists members; it has columns of tags and tokens only if somebody has any.
 func printMembers(w io.Writer, all []protocol.Member) {
-	groups := slices.ContainsFunc(all, func(m protocol.Member) bool { return len(m.Tags) > 0 || m.Token != "" })
+	groups := slices.ContainsFunc(all, func(m protocol.Member) bool {
+		return len(m.Tags) > 0 || m.Token != ""
+	})
 	header := []string{"name", "role", "status", "expires"}
 	if groups {
 		header = append(header, "tags", "token")
@@ -183,8 +194,11 @@ func (o *operator) revoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// Look among the tokens first, because an agent may have chosen a token's ID as its name.
-			if members || slices.ContainsFunc(all, func(k protocol.Token) bool { return k.ID == args[0] }) {
+			// Look among the tokens first, because an agent may have chosen a token's ID as its
+			// name.
+			if members || slices.ContainsFunc(all, func(k protocol.Token) bool {
+				return k.ID == args[0]
+			}) {
 				revoked, err := client.RevokeToken(cmd.Context(), args[0], members)
 				if err != nil {
 					return err

@@ -45,7 +45,9 @@ made again.`,
 				return err
 			}
 			defer client.Close()
-			text, made, err := withSecretFile(out, func() (string, protocol.Token, error) { return client.MakeToken(cmd.Context(), options) })
+			text, made, err := withSecretFile(out, func() (string, protocol.Token, error) {
+				return client.MakeToken(cmd.Context(), options)
+			})
 			if err != nil {
 				return err
 			}
@@ -85,8 +87,10 @@ func tagged(l protocol.Tags) string {
 	return ", tagged " + l.String()
 }
 
-// withSecretFile creates the file before it makes the secret, so that no secret is made that cannot be stored.
-func withSecretFile[T any](out string, made func() (string, T, error)) (text string, what T, err error) {
+// withSecretFile creates the file before it makes the secret, so that no secret is made that cannot
+// be stored.
+func withSecretFile[T any](out string, made func() (string, T, error)) (text string, what T,
+	err error) {
 	if out == "" {
 		return made()
 	}
@@ -110,7 +114,8 @@ func (o *operator) printTokens(all []protocol.Token) error {
 	return o.print(listed(all), func(w io.Writer) {
 		t := newTable(w, "token", "status", "enrolled", "names", "tags", "expires", "made by")
 		for _, k := range all {
-			t.add(k.ID, k.Status, fmt.Sprintf("%d of %d", k.Used, k.Quota), k.Prefix+"…", k.Tags.String(), k.Expires.Format(time.RFC3339), k.By)
+			t.add(k.ID, k.Status, fmt.Sprintf("%d of %d", k.Used, k.Quota), k.Prefix+"…",
+				k.Tags.String(), k.Expires.Format(time.RFC3339), k.By)
 		}
 		t.render()
 	})
@@ -124,7 +129,8 @@ func (o *operator) printRevoked(token string, revoked []string, members bool) er
 	if !members {
 		return o.say(document, "revoked join token %s; the members that it enrolled stay: caucus party list --token %s\n", token, token)
 	}
-	return o.say(document, "revoked join token %s and %d members: %s\n", token, len(revoked), strings.Join(revoked, ", "))
+	return o.say(document, "revoked join token %s and %d members: %s\n", token, len(revoked),
+		strings.Join(revoked, ", "))
 }
 
 func (o *operator) tag() *cobra.Command {

@@ -29,9 +29,10 @@ type madePool struct {
 	Weights       *study.WeightSource `json:"weights,omitempty"`
 }
 
-// poolSource reads the reweigh release that gave a pool its weights or rows, and returns what a plan must state about
-// that release. It refuses weights of another release, and the reweigh study's own pool without weights, because
-// the user probably forgot the weights. Only simulations accept a simulated release, because such a release protects nobody.
+// poolSource reads the reweigh release that gave a pool its weights or rows, and returns what a
+// plan must state about that release. It refuses weights of another release, and the reweigh
+// study's own pool without weights, because the user probably forgot the weights. Only simulations
+// accept a simulated release, because such a release protects nobody.
 func poolSource(release string, pool *dataset.Table, simulation bool) (*study.WeightSource, error) {
 	r, p, err := usableRelease(release)
 	if err != nil {
@@ -98,7 +99,8 @@ informative means; see caucus simulate classify --pool.`,
 			if err := c.write(out, table.WriteCSV); err != nil {
 				return err
 			}
-			return c.say(doc, "wrote %s to %s, drawn from %s\n", counted(rows, "rows"), out, doc.From)
+			return c.say(doc, "wrote %s to %s, drawn from %s\n", counted(rows, "rows"), out,
+				doc.From)
 		},
 	}
 	f := cmd.Flags()
@@ -147,7 +149,8 @@ pool has, but cannot make missing rows.`,
 				doc.Warnings = append(doc.Warnings, "in place of missing cells stand: "+words)
 			}
 			return c.print(doc, func(w io.Writer) {
-				fmt.Fprintf(w, "%s, %d of them distinct; %s\n", counted(doc.Rows, "rows"), doc.Distinct, counted(doc.Features, "features"))
+				fmt.Fprintf(w, "%s, %d of them distinct; %s\n", counted(doc.Rows, "rows"),
+					doc.Distinct, counted(doc.Features, "features"))
 				for _, g := range doc.Gaps {
 					fmt.Fprintf(w, "gap: %s\n", g)
 				}

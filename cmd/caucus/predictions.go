@@ -70,11 +70,13 @@ func (a *answering) read(to io.Writer) error {
 	}
 	for _, name := range keep {
 		if !slices.Contains(rows.Columns(), name) {
-			return usagef("--id %s: the file has no such column; it has %s", name, strings.Join(rows.Columns(), ", "))
+			return usagef("--id %s: the file has no such column; it has %s", name,
+				strings.Join(rows.Columns(), ", "))
 		}
 	}
 	doc := &a.doc
-	doc.Rows, doc.Counts, doc.Labels, doc.Values, doc.Kept = 0, map[string]int{}, []string{}, [][]float64{}, nil
+	doc.Rows, doc.Counts, doc.Labels, doc.Values, doc.Kept = 0, map[string]int{}, []string{},
+		[][]float64{}, nil
 	if a.right, a.known = 0, 0; len(keep) > 0 {
 		doc.Kept = map[string][]string{}
 	}
@@ -93,7 +95,8 @@ func (a *answering) read(to io.Writer) error {
 		for i, k := range p.labels {
 			doc.Counts[doc.Classes[k]]++
 			if a.json {
-				doc.Labels, doc.Values = append(doc.Labels, doc.Classes[k]), append(doc.Values, p.values.RawRowView(i))
+				doc.Labels, doc.Values = append(doc.Labels, doc.Classes[k]), append(doc.Values,
+					p.values.RawRowView(i))
 			}
 		}
 		for i, name := range keep {
@@ -119,7 +122,8 @@ func (a *answering) read(to io.Writer) error {
 	return err
 }
 
-// part holds the predictions of consecutive records: a class and a row of values for each, and the kept columns.
+// part holds the predictions of consecutive records: a class and a row of values for each, and the
+// kept columns.
 type part struct {
 	first  int // index of the first record
 	labels []int
@@ -133,8 +137,8 @@ type answers struct {
 	end  func() error
 }
 
-// answer begins a table of the kept columns and the predictions: Parquet if the output's name ends in
-// .parquet, else CSV. If to is nil, nothing is written.
+// answer begins a table of the kept columns and the predictions: Parquet if the output's name ends
+// in .parquet, else CSV. If to is nil, nothing is written.
 func (a *answering) answer(to io.Writer, keep []string) (answers, error) {
 	names := append(append([]string{"row"}, keep...), "predicted")
 	for _, class := range a.doc.Classes {
@@ -183,7 +187,9 @@ type inOrder struct {
 
 func (g inOrder) Fields() []parquet.Field {
 	all := g.Group.Fields()
-	slices.SortFunc(all, func(a, b parquet.Field) int { return slices.Index(g.names, a.Name()) - slices.Index(g.names, b.Name()) })
+	slices.SortFunc(all, func(a, b parquet.Field) int {
+		return slices.Index(g.names, a.Name()) - slices.Index(g.names, b.Name())
+	})
 	return all
 }
 
@@ -202,7 +208,8 @@ func inParquet(to io.Writer, names []string, kept int, classes []string) answers
 			group.Group[name] = parquet.Leaf(parquet.DoubleType)
 		}
 	}
-	out := parquet.NewWriter(to, parquet.NewSchema("predictions", group), parquet.MaxRowsPerRowGroup(groupRows))
+	out := parquet.NewWriter(to, parquet.NewSchema("predictions", group),
+		parquet.MaxRowsPerRowGroup(groupRows))
 	wrapped := func(err error) error {
 		if err != nil {
 			return fmt.Errorf("write Parquet: %w", err)

@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// proxy starts a proxy for CONNECT, as sites have, and sets HTTPS_PROXY. The proxy alone knows the name
-// HOST, as this machine. "proxy used" fails if no connection went through the proxy.
+// proxy starts a proxy for CONNECT, as sites have, and sets HTTPS_PROXY. The proxy alone knows the
+// name HOST, as this machine. "proxy used" fails if no connection went through the proxy.
 func proxy() func(*testscript.TestScript, bool, []string) {
 	var passed atomic.Int64
 	return func(ts *testscript.TestScript, neg bool, args []string) {

@@ -16,7 +16,8 @@ func TestPythonPackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests := exec.CommandContext(t.Context(), python, "-m", "unittest", "discover", "--start-directory", "../../python/tests")
+	tests := exec.CommandContext(t.Context(), python, "-m", "unittest", "discover",
+		"--start-directory", "../../python/tests")
 	tests.Env = append(os.Environ(), "CAUCUS_BINARY="+binary)
 	if said, err := tests.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, said)

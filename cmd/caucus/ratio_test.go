@@ -25,10 +25,11 @@ import (
 	"caucus/study/terms"
 )
 
-// clinics writes files for ratio studies: north.csv and south.csv, the records of two regions, each with
-// four clinics of 500 patients with different shares of readmitted patients; clinics.yaml, the schema,
-// with the clinic as party column; clinic-pool.csv; ward.csv, unlabelled, 40 % of whose patients were
-// readmitted; odd.csv, unlabelled, with one age and impossible glucose; nobody.csv, without records.
+// clinics writes files for ratio studies: north.csv and south.csv, the records of two regions, each
+// with four clinics of 500 patients with different shares of readmitted patients; clinics.yaml, the
+// schema, with the clinic as party column; clinic-pool.csv; ward.csv, unlabelled, 40 % of whose
+// patients were readmitted; odd.csv, unlabelled, with one age and impossible glucose; nobody.csv,
+// without records.
 func clinics(dir string) error {
 	c := dataset.DefaultHospitalConfig()
 	c.Sites, c.Records, c.Seed = 1, 10_000, 7
@@ -45,7 +46,8 @@ func clinics(dir string) error {
 		return rows
 	}
 	features := schema.FeatureColumns()
-	write := func(name string, labelled bool, clinics map[string][]int, change func([]string)) error {
+	write := func(name string, labelled bool, clinics map[string][]int,
+		change func([]string)) error {
 		columns := slices.Clone(features)
 		if labelled {
 			columns = append(columns, schema.Label.Column)
@@ -106,14 +108,15 @@ func clinics(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "clinics.yaml"), text, 0o600)
 }
 
-// TestRatioByDaemons: an agent refuses exact features until its policy grants the columns. Then three
-// agents publish sets with private counts, and caucus release predict estimates a file's class ratios
-// from the checked release.
+// TestRatioByDaemons: an agent refuses exact features until its policy grants the columns. Then
+// three agents publish sets with private counts, and caucus release predict estimates a file's
+// class ratios from the checked release.
 func TestRatioByDaemons(t *testing.T) {
 	n := newNetwork(t, nil)
 	schema, err := source.ReadSchema(filepath.Join(n.dir, "schema.yaml"))
 	n.check(err)
-	s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
+	s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"),
+		Pool: filepath.Join(n.dir, "pool.csv")}
 	parties := []study.PartyID{"hospital-a", "hospital-b", "hospital-c"}
 	s.Proposal = study.Proposal{
 		Name: "ratios", Kind: "ratio", Roster: parties, Minimum: 3, Deadline: time.Now().Add(time.Hour),
@@ -129,7 +132,9 @@ func TestRatioByDaemons(t *testing.T) {
 			Kinds: []string{"ratio"}, Mechanisms: []string{"auto", "gaussian-zcdp"}, Noise: []study.Noise{study.NoiseSite},
 			Study: limit, Total: limit, MinimumParties: 2, Approval: policy.ApproveByPolicy,
 		}
-		if got := c.Policy.Objections(made.Plan); !slices.ContainsFunc(got, func(o string) bool { return strings.Contains(o, "leave in clear") }) {
+		if got := c.Policy.Objections(made.Plan); !slices.ContainsFunc(got, func(o string) bool {
+			return strings.Contains(o, "leave in clear")
+		}) {
 			t.Errorf("without a grant the policy says %v", got)
 		}
 		c.Policy.ClearColumns = schema.FeatureColumns()
@@ -144,13 +149,16 @@ func TestRatioByDaemons(t *testing.T) {
 	}
 	r := n.wait(made.Hash)
 	result, err := estimated.ResultOf(r)
-	if err != nil || r.Parties != 3 || len(result.Sets) != 3 || len(r.Costs) != 1 || r.Costs[0].Mechanism != "zero-sum-laplace" {
+	if err != nil || r.Parties != 3 || len(result.Sets) != 3 || len(r.Costs) != 1 ||
+		r.Costs[0].Mechanism != "zero-sum-laplace" {
 		t.Fatalf("release %+v", r)
 	}
 	release, plot := filepath.Join(n.dir, "release.json"), filepath.Join(n.dir, "plot.svg")
 	n.check((&console{}).writeRelease(release, &r))
 	var out, errs bytes.Buffer
-	code := Main(context.Background(), []string{"release", "predict", release, "--data", filepath.Join(n.dir, "hospital-a.csv"), "--plot", plot, "--json"}, &out, &errs)
+	code := Main(context.Background(),
+		[]string{"release", "predict", release, "--data", filepath.Join(n.dir, "hospital-a.csv"),
+			"--plot", plot, "--json"}, &out, &errs)
 	if result.Model == nil { // the hospitals' shares happen to be equal
 		if code != 1 || !strings.Contains(errs.String(), "support no estimate") {
 			t.Errorf("exit %d, %s", code, &errs)
@@ -158,7 +166,8 @@ func TestRatioByDaemons(t *testing.T) {
 		return
 	}
 	var doc ratioEstimate
-	if code != 0 || json.Unmarshal(out.Bytes(), &doc) != nil || len(doc.Classes) != len(schema.Classes()) || doc.Assumption == "" {
+	if code != 0 || json.Unmarshal(out.Bytes(), &doc) != nil ||
+		len(doc.Classes) != len(schema.Classes()) || doc.Assumption == "" {
 		t.Fatalf("exit %d: %s\n%s", code, &out, &errs)
 	}
 	sum := 0.
@@ -175,7 +184,10 @@ func TestRatioByDaemons(t *testing.T) {
 		t.Errorf("plot: %v %.40s", err, svg)
 	}
 	out.Reset()
-	if code := Main(context.Background(), []string{"release", "predict", release, "--data", filepath.Join(n.dir, "hospital-a.csv")}, &out, &errs); code != 0 || !strings.Contains(out.String(), "assumes") {
+	if code := Main(context.Background(),
+		[]string{"release", "predict", release, "--data",
+			filepath.Join(n.dir, "hospital-a.csv")}, &out, &errs); code != 0 ||
+		!strings.Contains(out.String(), "assumes") {
 		t.Errorf("exit %d: %s", code, &out)
 	}
 	if strings.Contains(n.log.String(), planted) {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// ratioPlot draws an SVG of each class's share with its interval, and a tick at its share in the study's sets.
+// ratioPlot draws an SVG of each class's share with its interval, and a tick at its share in the
+// study's sets.
 func ratioPlot(d ratioEstimate) string {
 	const left, width, line = 160, 480, 28
 	height := line*len(d.Classes) + 70
@@ -16,16 +17,19 @@ func ratioPlot(d ratioEstimate) string {
 	words := make([]string, len(d.Classes))
 	for k, c := range d.Classes {
 		if d.NoInterval != "" {
-			words[k] = fmt.Sprintf("%s %.3f (no interval; %.3f in the sets)", c.Class, c.Share, c.Training)
+			words[k] = fmt.Sprintf("%s %.3f (no interval; %.3f in the sets)", c.Class, c.Share,
+				c.Training)
 			continue
 		}
-		words[k] = fmt.Sprintf("%s %.3f (%.3f to %.3f; %.3f in the sets)", c.Class, c.Share, c.Low, c.High, c.Training)
+		words[k] = fmt.Sprintf("%s %.3f (%.3f to %.3f; %.3f in the sets)", c.Class, c.Share, c.Low,
+			c.High, c.Training)
 	}
 	interval := "95 % interval"
 	if d.NoInterval != "" {
 		interval = "no interval"
 	}
-	report.OpenSVG(&b, left+width+40, float64(height), "Class shares with 95 % intervals", strings.Join(words, "; "))
+	report.OpenSVG(&b, left+width+40, float64(height), "Class shares with 95 % intervals",
+		strings.Join(words, "; "))
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="white"/>`+"\n")
 	for i := range 6 {
 		at := x(float64(i) / 5)

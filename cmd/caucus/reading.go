@@ -18,8 +18,9 @@ import (
 	"caucus/dataset/mapping"
 )
 
-// reading says how to read a command's files of records. Flags override the mapping, which overrides the schema's
-// format. An unreadable line is an error, because a person reads the message.
+// reading says how to read a command's files of records. Flags override the mapping, which
+// overrides the schema's format. An unreadable line is an error, because a person reads the
+// message.
 type reading struct {
 	mapping string
 	written files.Written
@@ -40,7 +41,8 @@ func (r *reading) given() bool {
 	return r.mapping+r.decimal+r.written.Delimiter+r.written.Encoding+r.written.Sheet != ""
 }
 
-// howTo returns the mapping. Values of flags replace values of the mapping, and f fills in what both leave open.
+// howTo returns the mapping. Values of flags replace values of the mapping, and f fills in what
+// both leave open.
 func (r *reading) howTo(f dataset.Format) (mapping.Mapping, error) {
 	var m mapping.Mapping
 	if r.mapping != "" {
@@ -93,8 +95,10 @@ func (r *reading) open(name string, f dataset.Format) (*recordFile, error) {
 	return file, nil
 }
 
-// table reads a file (- for standard input) under a schema. It keeps columns that the schema does not name.
-func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.Format) (*dataset.Table, error) {
+// table reads a file (- for standard input) under a schema. It keeps columns that the schema does
+// not name.
+func (r *reading) table(c *console, name string, s dataset.Schema,
+	f dataset.Format) (*dataset.Table, error) {
 	file, err := r.open(name, f)
 	if err != nil {
 		return nil, err
@@ -134,7 +138,8 @@ func (r *reading) mapped(c *console, file *recordFile, s dataset.Schema) (*datas
 		return nil, err
 	}
 	if n := lines.Malformed; n > 0 && n == lines.Table.Rows() {
-		return nil, fmt.Errorf("no line is a row of %d cells: %s", len(lines.Columns), lines.Remarks[0])
+		return nil, fmt.Errorf("no line is a row of %d cells: %s", len(lines.Columns),
+			lines.Remarks[0])
 	}
 	for _, note := range bound.Notes {
 		c.note("note: %s", note)
@@ -151,7 +156,8 @@ func (r *reading) mapped(c *console, file *recordFile, s dataset.Schema) (*datas
 // opener is files.OpenStrict or files.OpenForPerson.
 type opener func(in io.ReaderAt, size int64, f files.Format, w files.Written) (dataset.Rows, error)
 
-func openRows(name string, m mapping.Mapping, open opener) (rows dataset.Rows, done func() error, err error) {
+func openRows(name string, m mapping.Mapping, open opener) (rows dataset.Rows, done func() error,
+	err error) {
 	in, err := os.Open(name)
 	if err != nil {
 		return nil, nil, err
@@ -176,8 +182,8 @@ type recordFile struct {
 	close func() error
 }
 
-// openRecords recognises the format of a file, and closes the file on an error. It reads pipes and standard
-// input into memory, because their length is not known and they can be read only once.
+// openRecords recognises the format of a file, and closes the file on an error. It reads pipes and
+// standard input into memory, because their length is not known and they can be read only once.
 func openRecords(file *os.File, m mapping.Mapping, open opener) (*recordFile, error) {
 	f := &recordFile{in: file, m: m, open: open, close: file.Close}
 	info, err := file.Stat()
@@ -199,7 +205,9 @@ func openRecords(file *os.File, m mapping.Mapping, open opener) (*recordFile, er
 	return f, err
 }
 
-func (f *recordFile) rows() (dataset.Rows, error) { return f.open(f.in, f.size, f.form, f.m.Written) }
+func (f *recordFile) rows() (dataset.Rows, error) {
+	return f.open(f.in, f.size, f.form, f.m.Written)
+}
 
 // mapped begins to read the file, with its mapping to the schema's columns.
 func (f *recordFile) mapped(s dataset.Schema) (dataset.Rows, *mapping.Bound, error) {

@@ -12,17 +12,20 @@ import (
 // flagsOf maps plan fields to flags where the two names differ.
 var flagsOf = map[string][]string{"minimum": {"parties"}, "roster": {"parties"}}
 
-// refused turns the refusal of a plan's field into a usage error about the flag that set it. Other errors pass.
+// refused turns the refusal of a plan's field into a usage error about the flag that set it. Other
+// errors pass.
 func refused(cmd *cobra.Command, err error) error {
 	var plan *study.Refusal
 	if !errors.As(err, &plan) {
 		return err
 	}
-	_, last, _ := strings.Cut(plan.Field, ".") // fields of a kind's terms begin with the kind, as in classify.shards
+	// fields of a kind's terms begin with the kind, as in classify.shards
+	_, last, _ := strings.Cut(plan.Field, ".")
 	if set, err := cmd.Flags().GetStringArray("set"); err == nil {
 		for _, s := range set {
 			name, _, _ := strings.Cut(s, "=")
-			if name = strings.TrimSpace(name); name == plan.Field || name == last || strings.HasSuffix(plan.Field, "."+name) {
+			if name = strings.TrimSpace(name); name == plan.Field || name == last ||
+				strings.HasSuffix(plan.Field, "."+name) {
 				return usagef("--set %s: %s", s, plan.Why)
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"caucus/study"
 )
 
-// TestRefusedPlansAreUsageErrors: the same mistake exits with 2 in every verb, and the message names the
-// flag.
+// TestRefusedPlansAreUsageErrors: the same mistake exits with 2 in every verb, and the message
+// names the flag.
 func TestRefusedPlansAreUsageErrors(t *testing.T) {
 	for _, c := range []struct{ line, says string }{
 		{"forecast --parties 3 --class-shares .7,.2", "caucus: --class-shares: they add up to 0.9, not to 1"},
@@ -43,14 +43,16 @@ func TestRefusedPlansAreUsageErrors(t *testing.T) {
 		{"simulate reweigh --set generate=400 --set split=sex=female --set query=age>=65 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
 	} {
 		var out, problems bytes.Buffer
-		if code := Main(t.Context(), strings.Fields(c.line), &out, &problems); code != 2 || !strings.Contains(problems.String(), c.says) || out.Len() > 0 {
-			t.Errorf("caucus %s: have %d, %q and %q; want 2 and %q", c.line, code, out.String(), problems.String(), c.says)
+		if code := Main(t.Context(), strings.Fields(c.line), &out, &problems); code != 2 ||
+			!strings.Contains(problems.String(), c.says) || out.Len() > 0 {
+			t.Errorf("caucus %s: have %d, %q and %q; want 2 and %q", c.line, code, out.String(),
+				problems.String(), c.says)
 		}
 	}
 }
 
-// TestExportOfAPredictedColumn: a query whose answer would have two columns with the same name is wrong
-// usage; --id avoids it.
+// TestExportOfAPredictedColumn: a query whose answer would have two columns with the same name is
+// wrong usage; --id avoids it.
 func TestExportOfAPredictedColumn(t *testing.T) {
 	t.Chdir(t.TempDir())
 	records := "predicted,y\n"
@@ -76,14 +78,16 @@ func TestExportOfAPredictedColumn(t *testing.T) {
 		{"release export release.json --out model.sql --id y", "", 0},
 	} {
 		var out, problems bytes.Buffer
-		if code := Main(t.Context(), strings.Fields(c.line), &out, &problems); code != c.code || !strings.Contains(problems.String(), c.says) {
-			t.Errorf("caucus %s: have %d and %q; want %d and %q", c.line, code, problems.String(), c.code, c.says)
+		if code := Main(t.Context(), strings.Fields(c.line), &out, &problems); code != c.code ||
+			!strings.Contains(problems.String(), c.says) {
+			t.Errorf("caucus %s: have %d and %q; want %d and %q", c.line, code, problems.String(),
+				c.code, c.says)
 		}
 	}
 }
 
-// TestDamagedRelease: every verb that uses a release refuses one that contradicts its plan, names the
-// file, and says what to do.
+// TestDamagedRelease: every verb that uses a release refuses one that contradicts its plan, names
+// the file, and says what to do.
 func TestDamagedRelease(t *testing.T) {
 	t.Chdir(t.TempDir())
 	run := func(line string) (int, string) {
@@ -128,15 +132,16 @@ func TestCounted(t *testing.T) {
 	for _, c := range []struct {
 		n            int
 		things, want string
-	}{{1, "sites", "1 site"}, {2, "sites", "2 sites"}, {0, "parties", "0 parties"}, {1, "parties", "1 party"}, {1, "classes", "1 class"}, {1, "entries", "1 entry"}} {
+	}{{1, "sites", "1 site"}, {2, "sites", "2 sites"}, {0, "parties", "0 parties"},
+		{1, "parties", "1 party"}, {1, "classes", "1 class"}, {1, "entries", "1 entry"}} {
 		if have := counted(c.n, c.things); have != c.want {
 			t.Errorf("%d %s: have %q, want %q", c.n, c.things, have, c.want)
 		}
 	}
 }
 
-// TestReleaseIsNoCommand: text from a release's maker reaches the terminal as plain text, in answers,
-// notes and errors. It cannot move the cursor or change the direction of writing.
+// TestReleaseIsNoCommand: text from a release's maker reaches the terminal as plain text, in
+// answers, notes and errors. It cannot move the cursor or change the direction of writing.
 func TestReleaseIsNoCommand(t *testing.T) {
 	t.Chdir(t.TempDir())
 	run := func(line string) string {
@@ -155,12 +160,15 @@ func TestReleaseIsNoCommand(t *testing.T) {
 	changed.Contributed = append([]study.PartyID{evil}, whole.Contributed[1:]...)
 	damaged := whole
 	damaged.Result.Body = bytes.Replace(whole.Result.Body, []byte(`"classes":["no"`), []byte(`"classes":["\u001b[2Jall holds"`), 1)
-	for name, r := range map[string]study.Release{"changed.json": changed, "damaged.json": damaged} {
+	for name, r := range map[string]study.Release{"changed.json": changed,
+		"damaged.json": damaged} {
 		if err := (&console{}).writeRelease(name, &r); err != nil {
 			t.Fatal(err)
 		}
-		for _, line := range []string{"release show " + name, "release export --to python " + name} {
-			if said := run(line); strings.ContainsAny(said, "\x1b\u202e") || !strings.Contains(said, "all holds") {
+		for _, line := range []string{"release show " + name,
+			"release export --to python " + name} {
+			if said := run(line); strings.ContainsAny(said, "\x1b\u202e") ||
+				!strings.Contains(said, "all holds") {
 				t.Errorf("caucus %s: %.400q", line, said)
 			}
 		}

@@ -10,7 +10,8 @@ import (
 	"caucus/study/kinds/results"
 )
 
-// mostWhole bounds the bytes of a file that is read into memory: one with tables of all sites has about 100 MB.
+// mostWhole bounds the bytes of a file that is read into memory: one with tables of all sites has
+// about 100 MB.
 const mostWhole = 512 << 20
 
 func readWhole(name string) ([]byte, error) {
@@ -56,7 +57,8 @@ func unusable(name string, err error) error {
 	return fmt.Errorf("%s cannot be used: it was damaged or changed, or another version of caucus wrote it: fetch it again with caucus study result STUDY --out FILE (%v)", name, err)
 }
 
-// writeSigned writes a release file: everything that "caucus release verify" needs, except the pool.
+// writeSigned writes a release file: everything that "caucus release verify" needs, except the
+// pool.
 func (c *console) writeSigned(name string, r protocol.SignedRelease) error {
 	text, err := r.File()
 	if err != nil {

@@ -60,8 +60,8 @@ naming the largest class                 %.3f     0.500
 	return cmd
 }
 
-// comparedWords interpret a comparison. The release counts as better only if Gain minus Flattered exceeds
-// half the width of Gain's 95 % interval.
+// comparedWords interpret a comparison. The release counts as better only if Gain minus Flattered
+// exceeds half the width of Gain's 95 % interval.
 func comparedWords(c classifier.Comparison) string {
 	switch {
 	case c.Gain-c.Flattered > c.Sure:

@@ -73,7 +73,9 @@ they come from (printed here), so that its release states what both cost togethe
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&x.to, "to", "", strings.Join(append(export.Names(), poolForm), ", ")+" (default as the ending of --out says)")
+	f.StringVar(&x.to, "to", "",
+		strings.Join(append(export.Names(), poolForm),
+			", ")+" (default as the ending of --out says)")
 	f.StringVar(&x.out, "out", "", "file to write; - is stdout")
 	writes(f, "out", asStdout)
 	f.StringVar(&x.calibration, "calibration", "", "release of an evaluate study of the classifier, whose calibration line turns the numbers into probabilities")
@@ -108,7 +110,8 @@ func (x *exporting) model(release string, sql bool) error {
 		return err
 	}
 	if x.calibration != "" {
-		if r, _, err = recalibrated(r, x.calibration); err != nil { // the warnings are printed below
+		// the warnings are printed below
+		if r, _, err = recalibrated(r, x.calibration); err != nil {
 			return err
 		}
 	}
@@ -123,7 +126,8 @@ func (x *exporting) model(release string, sql bool) error {
 	if err != nil {
 		return err
 	}
-	doc := exportedModel{Release: release, To: name, File: x.out, Bytes: len(b), Output: m.Output, Classes: m.Classes, Simulated: m.About.Simulated, Warnings: m.Warnings}
+	doc := exportedModel{Release: release, To: name, File: x.out, Bytes: len(b), Output: m.Output,
+		Classes: m.Classes, Simulated: m.About.Simulated, Warnings: m.Warnings}
 	for _, column := range m.Columns {
 		doc.Columns = append(doc.Columns, column.Name)
 	}
@@ -160,7 +164,9 @@ func (x *exporting) weighted(release string) error {
 	if err := q.load(x.console); err != nil {
 		return err
 	}
-	if err := x.write(x.out, func(w io.Writer) error { return auxdata.WriteWeighted(w, q.table, q.weighed.Said.Weight) }); err != nil {
+	if err := x.write(x.out, func(w io.Writer) error {
+		return auxdata.WriteWeighted(w, q.table, q.weighed.Said.Weight)
+	}); err != nil {
 		return err
 	}
 	source, err := reweigh.SourceOf(q.document)
@@ -168,7 +174,8 @@ func (x *exporting) weighted(release string) error {
 		return err
 	}
 	weighted := q.weighed.Weighted
-	doc := madePool{Out: x.out, Rows: q.table.Rows(), From: q.pool, Digest: &weighted.Digest, EffectiveRows: weighted.EffectiveRows(), Weights: source}
+	doc := madePool{Out: x.out, Rows: q.table.Rows(), From: q.pool, Digest: &weighted.Digest,
+		EffectiveRows: weighted.EffectiveRows(), Weights: source}
 	return x.print(doc, func(w io.Writer) {
 		fmt.Fprintf(w, "wrote %s to %s\n", counted(doc.Rows, "rows"), x.out)
 		printWeights(w, q.document)

@@ -66,7 +66,9 @@ estimate, but compared with it afterwards.`,
   caucus release predict by-clinic.json --data ward.csv --plot ward.svg`,
 		Args: one("release predict", "FILE"),
 	}
-	cmd.RunE = endsAtOnce(c, func(cmd *cobra.Command, args []string) error { return q.run(cmd, args[0]) })
+	cmd.RunE = endsAtOnce(c, func(cmd *cobra.Command, args []string) error {
+		return q.run(cmd, args[0])
+	})
 	f := cmd.Flags()
 	f.StringVar(&q.data, "data", "", "file of records: CSV (also packed), Excel, Parquet; - is standard input")
 	q.how.flags(f)
@@ -129,7 +131,8 @@ func (q *predicting) run(cmd *cobra.Command, release string) error {
 }
 
 // rows predicts the class of every record. It reads the file part by part.
-func (q *predicting) rows(release string, r study.Release, p study.Plan, format dataset.Format) error {
+func (q *predicting) rows(release string, r study.Release, p study.Plan,
+	format dataset.Format) error {
 	var about []string
 	var err error
 	if q.calibration != "" {

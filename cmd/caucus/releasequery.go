@@ -24,7 +24,8 @@ type queryAnswer struct {
 	Estimate      float64 `json:"estimate"`
 	Unweighted    float64 `json:"unweighted"`
 	EffectiveRows float64 `json:"effective_rows"`
-	// Answer holds the interval and the errors of Estimate; NoInterval says why there is no interval.
+	// Answer holds the interval and the errors of Estimate; NoInterval says why there is no
+	// interval.
 	Answer     aggregation.QueryAnswer `json:"answer"`
 	NoInterval string                  `json:"no_interval,omitempty"`
 	// Bias says which bias no interval covers.

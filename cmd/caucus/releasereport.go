@@ -24,10 +24,11 @@ type reported struct {
 	Study  string `json:"study"`
 	File   string `json:"file"`
 	Answer string `json:"answer"`
-	// Verified reports that the study's pool was given and that all checks hold. It is null without that pool,
-	// and false if any check fails.
+	// Verified reports that the study's pool was given and that all checks hold. It is null without
+	// that pool, and false if any check fails.
 	Verified *bool `json:"verified"`
-	// Simulated reports that a simulation made the release: there is nothing to verify, and Verified is never true.
+	// Simulated reports that a simulation made the release: there is nothing to verify, and
+	// Verified is never true.
 	Simulated bool `json:"simulated"`
 }
 
@@ -62,8 +63,9 @@ about the release. For a simulated release, the page first says so, and the exit
 			}
 			doc := reported{Study: p.Name, File: out, Simulated: p.Simulated}
 			var found []evidence.Finding
-			var other error                   // not nil if the given pool is not the study's
-			if v.pool != "" || !p.Simulated { // for a simulation, the page says that there is nothing to verify
+			var other error // not nil if the given pool is not the study's
+			// for a simulation, the page says that there is nothing to verify
+			if v.pool != "" || !p.Simulated {
 				if found, other, err = v.checked(cmd.Context(), r, p); err != nil {
 					return err
 				}
@@ -107,15 +109,17 @@ about the release. For a simulated release, the page first says so, and the exit
 	return cmd
 }
 
-// saysSimulated recognises the finding that a release is simulated. A report does not count this finding as a
-// failure, because the page says first that the release is simulated.
+// saysSimulated recognises the finding that a release is simulated. A report does not count this
+// finding as a failure, because the page says first that the release is simulated.
 func saysSimulated(f evidence.Finding) bool {
 	return f.About == verify.AboutSimulated && f.Verdict == evidence.Fails
 }
 
-// checked verifies a release with the known keys and with the pool, if there is one. If the pool is not the study's,
-// checked verifies without the pool, because the release may still be good, and other describes the mismatch.
-func (v *checker) checked(ctx context.Context, r protocol.SignedRelease, p study.Plan) (found []evidence.Finding, other, err error) {
+// checked verifies a release with the known keys and with the pool, if there is one. If the pool is
+// not the study's, checked verifies without the pool, because the release may still be good, and
+// other describes the mismatch.
+func (v *checker) checked(ctx context.Context, r protocol.SignedRelease,
+	p study.Plan) (found []evidence.Finding, other, err error) {
 	known, err := v.trusted(ctx, r.Release)
 	if err != nil {
 		return nil, nil, err

@@ -20,9 +20,9 @@ type ratioEstimate struct {
 	Fit     ratio.Goodness `json:"fit"`
 	// Drift reports that no mixture of the study's classes explains the file.
 	Drift bool `json:"drift"`
-	// Condition is the factor by which errors grow in the paper's bound (Iyer, Nath & Sarawagi 2016): the
-	// largest singular value of the sets' class shares, divided by the smallest singular value of the sets'
-	// Gram matrix. (The warning "ill-conditioned" depends on the shares alone.)
+	// Condition is the factor by which errors grow in the paper's bound (Iyer, Nath & Sarawagi
+	// 2016): the largest singular value of the sets' class shares, divided by the smallest singular
+	// value of the sets' Gram matrix. (The warning "ill-conditioned" depends on the shares alone.)
 	Condition  float64 `json:"condition"`
 	Assumption string  `json:"assumption"`
 	// Together says that the errors of several files are related, and how.
@@ -33,7 +33,8 @@ type ratioEstimate struct {
 	Error *ratio.Error `json:"error,omitempty"`
 }
 
-// ratioClass is one class's share with its 95 % interval. Without one, low is 0, high 1, and no standard error.
+// ratioClass is one class's share with its 95 % interval. Without one, low is 0, high 1, and no
+// standard error.
 type ratioClass struct {
 	Class    string  `json:"class"`
 	Share    float64 `json:"share"`
@@ -46,7 +47,8 @@ type ratioClass struct {
 // together is the note for all files that are estimated from one release.
 const together = "Other files asked of this release are off together with this one: its noise and its sets are the same for all, so an average over files does not cancel them, and 95 % of the intervals hold over releases, not over the files of one."
 
-func (q *predicting) shares(release string, r study.Release, p study.Plan, result estimated.Result, records *dataset.Records) error {
+func (q *predicting) shares(release string, r study.Release, p study.Plan, result estimated.Result,
+	records *dataset.Records) error {
 	if p.Where != "" {
 		q.note("note: the study is about records for which %s: its estimate holds only for a file of such records", textpage.Printable(p.Where))
 	}
@@ -106,7 +108,8 @@ func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) {
 		fmt.Fprintf(w, "The file fits this assumption: statistic %.2f; above %.2f the estimate would be doubtful.\n", d.Fit.Statistic, d.Fit.Threshold)
 	}
 	for _, m := range d.Warnings {
-		fmt.Fprintf(w, "warning: %s (%.4g, limit %.4g): %s\n", m.Reason, m.Number, m.Limit, m.Advice)
+		fmt.Fprintf(w, "warning: %s (%.4g, limit %.4g): %s\n", m.Reason, m.Number, m.Limit,
+			m.Advice)
 	}
 	if d.Error != nil {
 		fmt.Fprintf(w, "The file's labels were not used; from their shares, the estimates differ by %.3f in all (L1 distance).\n", d.Error.L1)

@@ -23,8 +23,8 @@ type shownRelease struct {
 	Mechanism string `json:"mechanism"`
 	Answer    string `json:"answer"`
 	Guarantee string `json:"guarantee"`
-	// ByRemoval is the ε of the same noise if neighbours differ by removing a unit instead of replacing it;
-	// absent if unknown. ByRemovalIs describes it, or says why it is unknown.
+	// ByRemoval is the ε of the same noise if neighbours differ by removing a unit instead of
+	// replacing it; absent if unknown. ByRemovalIs describes it, or says why it is unknown.
 	ByRemoval   *float64 `json:"epsilon_add_or_remove,omitempty"`
 	ByRemovalIs string   `json:"add_or_remove"`
 	Parties     int      `json:"parties"`
@@ -40,7 +40,8 @@ type shownRelease struct {
 	Costs        []study.ReleaseCost      `json:"costs"`
 	Totals       []study.UnitTotal        `json:"totals"`
 	NotProtected []string                 `json:"not_protected"`
-	// Tables are the report's tables; ROC holds the curves of an evaluation; Result is the kind's own JSON.
+	// Tables are the report's tables; ROC holds the curves of an evaluation; Result is the kind's
+	// own JSON.
 	Tables []study.ReportTable `json:"tables,omitempty"`
 	ROC    []evaluate.Curve    `json:"roc,omitempty"`
 	Result json.RawMessage     `json:"result"`
@@ -48,7 +49,8 @@ type shownRelease struct {
 
 func newRelease(c *console) *cobra.Command {
 	return group("release", "Read a release's file, check it and use it, here and offline",
-		newReleaseShow(c), newReleaseReport(c), newReleaseVerify(c), newReleasePredict(c), newReleaseQuery(c), newReleaseExport(c), newReleaseCompare(c))
+		newReleaseShow(c), newReleaseReport(c), newReleaseVerify(c), newReleasePredict(c),
+		newReleaseQuery(c), newReleaseExport(c), newReleaseCompare(c))
 }
 
 func newReleaseShow(c *console) *cobra.Command {
@@ -84,7 +86,8 @@ noise and sampling; a column has one only if its coverage was measured
 				doc.ByRemoval = &epsilon
 			}
 			if of, ok := classifier.Of(r.Result); ok {
-				doc.Output, doc.Calibrated, doc.Coefficients = of.Output, of.Calibration, classify.CoefficientsOf(r)
+				doc.Output, doc.Calibrated, doc.Coefficients = of.Output, of.Calibration,
+					classify.CoefficientsOf(r)
 			}
 			for _, l := range told.Lines {
 				if l.Name == "coefficients" {

@@ -24,8 +24,8 @@ import (
 
 type verification struct {
 	Release string `json:"release"`
-	// Holds reports that no check fails. Findings also name claims that rest on the coordinator's word, and
-	// claims that must be trusted.
+	// Holds reports that no check fails. Findings also name claims that rest on the coordinator's
+	// word, and claims that must be trusted.
 	Holds    bool               `json:"holds"`
 	Findings []evidence.Finding `json:"findings"`
 	Manifest study.Manifest     `json:"manifest"`
@@ -76,7 +76,8 @@ func (v *checker) flags(f *pflag.FlagSet) {
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal")
 	f.StringVar(&v.helper, "helper", "", "the helper's signing key, in hexadecimal, for a study with noise: aggregators")
-	environmentFlag(f, &v.profile, "profile", "CAUCUS_PROFILE", "operator profile that names the key")
+	environmentFlag(f, &v.profile, "profile", "CAUCUS_PROFILE",
+		"operator profile that names the key")
 	reads(f, "pool", "schema", "profile")
 }
 
@@ -102,8 +103,8 @@ func (v *checker) run(cmd *cobra.Command) error {
 	return v.tell(r, verify.Release(r, known))
 }
 
-// trusted returns the known coordinator keys with their sources, and an agent's record of the study. A source is a
-// file's name without its folder, because people pass findings on.
+// trusted returns the known coordinator keys with their sources, and an agent's record of the
+// study. A source is a file's name without its folder, because people pass findings on.
 func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known, err error) {
 	if v.config != "" {
 		c, err := site.LoadConfig(v.config)
@@ -149,7 +150,8 @@ func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known,
 	return k, nil
 }
 
-// readPool reads the pool under the plan's schema and map, from the operator's file or an agent's canonical copy.
+// readPool reads the pool under the plan's schema and map, from the operator's file or an agent's
+// canonical copy.
 func (v *checker) readPool(p study.Plan) (*auxdata.Pool, error) {
 	file := v.pool
 	if file == "" {
@@ -162,8 +164,10 @@ func (v *checker) readPool(p study.Plan) (*auxdata.Pool, error) {
 	return poolUnder(v.console, &v.how, file, format, p)
 }
 
-// poolUnder reads a pool file under a plan's schema and map. It does not check that this is the plan's pool.
-func poolUnder(c *console, how *reading, file string, format dataset.Format, p study.Plan) (*auxdata.Pool, error) {
+// poolUnder reads a pool file under a plan's schema and map. It does not check that this is the
+// plan's pool.
+func poolUnder(c *console, how *reading, file string, format dataset.Format,
+	p study.Plan) (*auxdata.Pool, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -182,7 +186,8 @@ func poolUnder(c *console, how *reading, file string, format dataset.Format, p s
 }
 
 func (v *checker) tell(r protocol.SignedRelease, found []evidence.Finding) error {
-	doc := verification{Release: v.release, Holds: !evidence.AnyFails(found), Findings: found, Manifest: r.Release.Manifest}
+	doc := verification{Release: v.release, Holds: !evidence.AnyFails(found), Findings: found,
+		Manifest: r.Release.Manifest}
 	if err := v.print(doc, doc.writeText); err != nil {
 		return err
 	}
@@ -201,7 +206,8 @@ func failure(name string, found []evidence.Finding) error {
 func (d verification) writeText(w io.Writer) {
 	w = textpage.Plain{Writer: w}
 	m := d.Manifest
-	fmt.Fprintf(w, "%s: %s by %s, %d of %d parties\n", d.Release, m.Kind, m.Mechanism, m.Parties, len(m.Contributed)+len(m.Missing))
+	fmt.Fprintf(w, "%s: %s by %s, %d of %d parties\n", d.Release, m.Kind, m.Mechanism, m.Parties,
+		len(m.Contributed)+len(m.Missing))
 	fmt.Fprintf(w, "It claims that each %s is hidden at ε = %g, δ = %g; noise added by %s\n", m.Unit, m.Epsilon, m.Delta, m.Noise.Trust().By)
 	writeFindings(w, d.Findings)
 	fmt.Fprintln(w, "\nNot protected, whatever holds")

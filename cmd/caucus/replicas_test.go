@@ -62,7 +62,8 @@ func startThreeReplicas(t *testing.T) *threeReplicas {
 	must(0, os.Chmod(r.dir, 0o777))
 	for _, name := range []string{"initdb", "pg_ctl", "createdb", "pg_basebackup"} {
 		run := filepath.Join(programs[len(programs)-1], name)
-		if _, err := user.Lookup("postgres"); err == nil && os.Getuid() == 0 { // initdb refuses root
+		// initdb refuses root
+		if _, err := user.Lookup("postgres"); err == nil && os.Getuid() == 0 {
 			run = "setpriv --reuid=postgres --regid=postgres --clear-groups " + run
 		}
 		r.functions += fmt.Sprintf("%s() { %s \"$@\"; }\n", name, run)
@@ -119,7 +120,8 @@ func (r *threeReplicas) folder(name string) string {
 
 // members asks a replica for the members that it knows.
 func (r *threeReplicas) members(name string) (all []cluster.Member) {
-	out, _ := exec.Command("caucus", "coordinator", "members", "--dir", r.folder(name), "--json").Output()
+	out, _ := exec.Command("caucus", "coordinator", "members", "--dir", r.folder(name),
+		"--json").Output()
 	_ = json.Unmarshal(out, &all)
 	return all
 }
@@ -145,7 +147,8 @@ func TestThreeReplicas(t *testing.T) {
 	r := startThreeReplicas(t)
 	r.answers()
 	r.run(r.fourth)
-	for until := time.Now().Add(time.Minute); len(r.members("two")) != 4; time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); len(r.members("two")) !=
+		4; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("the replicas are %+v\n%s", r.members("two"), r.log())
 		}

@@ -33,15 +33,20 @@ type trialAgents struct {
 }
 
 func (r *threeReplicas) agents(n int) *trialAgents {
-	operator := must(protocol.Dial(must(protocol.LoadIdentity(filepath.Join(r.folder("one"), "operator.yaml"))), protocol.DialOptions{}))
+	operator := must(protocol.Dial(must(protocol.LoadIdentity(filepath.Join(r.folder("one"),
+		"operator.yaml"))), protocol.DialOptions{}))
 	defer operator.Close()
 	ctx, end := context.WithCancel(context.Background())
 	var under sync.WaitGroup
-	a := &trialAgents{waits: make([]map[time.Time]time.Duration, n), stop: func() { end(); under.Wait() }}
+	a := &trialAgents{waits: make([]map[time.Time]time.Duration, n), stop: func() {
+		end()
+		under.Wait()
+	}}
 	for i := range n {
 		text, _, err := operator.Invite(ctx, protocol.InviteOptions{Name: fmt.Sprint("p", i)})
 		must(0, err)
-		id := must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{}))
+		id := must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)),
+			must(protocol.NewEnrolment()), protocol.DialOptions{}))
 		a.waits[i] = map[time.Time]time.Duration{}
 		under.Go(func() {
 			c := must(protocol.Dial(id, protocol.DialOptions{}))
@@ -133,7 +138,9 @@ func TestReplicaTrials(t *testing.T) {
 					alive++
 				}
 				for _, name := range replicaNames[:3] {
-					if c, err := folder.LoadConfig(filepath.Join(r.folder(name), folder.ConfigFile)); err == nil && m.Alive && m.Leads && m.At == c.Replicas.At() {
+					if c, err := folder.LoadConfig(filepath.Join(r.folder(name),
+						folder.ConfigFile)); err == nil && m.Alive && m.Leads &&
+						m.At == c.Replicas.At() {
 						leads = name
 					}
 				}
@@ -168,15 +175,26 @@ func TestReplicaTrials(t *testing.T) {
 		agentsMedian, agentsWorst time.Duration
 	}
 	trials := []trial{
-		{name: "the leader is paused", times: testlevel.N(t, 1, 10), fault: func(l string) { r.signal(r.pid(l, "pid"), syscall.SIGSTOP) },
-			median: 2200 * time.Millisecond, worst: 2800 * time.Millisecond, agentsMedian: 4500 * time.Millisecond, agentsWorst: 8 * time.Second},
+		{name: "the leader is paused", times: testlevel.N(t, 1, 10), fault: func(l string) {
+			r.signal(r.pid(l, "pid"), syscall.SIGSTOP)
+		},
+			median: 2200 * time.Millisecond, worst: 2800 * time.Millisecond,
+			agentsMedian: 4500 * time.Millisecond, agentsWorst: 8 * time.Second},
 	}
 	if testlevel.Long() {
 		trials = append(trials,
-			trial{name: "it is killed", times: 6, fault: func(l string) { r.signal(r.pid(l, "pid"), syscall.SIGKILL) },
-				median: 300 * time.Millisecond, worst: time.Second, agentsMedian: 4500 * time.Millisecond, agentsWorst: 8 * time.Second},
-			trial{name: "PostgreSQL is frozen for 2 s", times: 10, needless: true, fault: func(string) { during(tree(r.pid("primary", "postmaster.pid")), 2*time.Second) }},
-			trial{name: "it is paused for .9 s", times: 10, needless: true, fault: func(l string) { during([]int{r.pid(l, "pid")}, 900*time.Millisecond) }},
+			trial{name: "it is killed", times: 6, fault: func(l string) {
+				r.signal(r.pid(l, "pid"), syscall.SIGKILL)
+			},
+				median: 300 * time.Millisecond, worst: time.Second,
+				agentsMedian: 4500 * time.Millisecond, agentsWorst: 8 * time.Second},
+			trial{name: "PostgreSQL is frozen for 2 s", times: 10, needless: true,
+				fault: func(string) {
+					during(tree(r.pid("primary", "postmaster.pid")), 2*time.Second)
+				}},
+			trial{name: "it is paused for .9 s", times: 10, needless: true, fault: func(l string) {
+				during([]int{r.pid(l, "pid")}, 900*time.Millisecond)
+			}},
 		)
 	}
 	for _, trial := range trials {
@@ -221,7 +239,8 @@ func TestReplicaTrials(t *testing.T) {
 		agentsMedian, agentsWorst := waits[len(waits)/2], waits[len(waits)-1]
 		t.Logf("%s: the next epoch after %v, median %v; agents wait at the median %v, at most %v", trial.name, took, median,
 			agentsMedian.Round(10*time.Millisecond), agentsWorst.Round(10*time.Millisecond))
-		if testlevel.Long() && (median > trial.median || worst > trial.worst || agentsMedian > trial.agentsMedian || agentsWorst > trial.agentsWorst) {
+		if testlevel.Long() && (median > trial.median || worst > trial.worst ||
+			agentsMedian > trial.agentsMedian || agentsWorst > trial.agentsWorst) {
 			t.Errorf("%s: promised are %v, at most %v; agents %v, at most %v", trial.name, trial.median, trial.worst, trial.agentsMedian, trial.agentsWorst)
 		}
 	}

@@ -19,7 +19,8 @@ func (c *console) writeReport(p report.Page, name string) error {
 }
 
 // reportSimulated writes the page of a simulation's release and accuracy, if --report names a file.
-func (c *console) reportSimulated(name string, r *study.Release, measured *report.Measurement) error {
+func (c *console) reportSimulated(name string, r *study.Release,
+	measured *report.Measurement) error {
 	if name == "" {
 		return nil
 	}
@@ -38,7 +39,8 @@ func (c *console) reportSimulated(name string, r *study.Release, measured *repor
 	return nil
 }
 
-// commandLine quotes a process's arguments for a shell and leaves folders out, because the page is passed on.
+// commandLine quotes a process's arguments for a shell and leaves folders out, because the page is
+// passed on.
 func commandLine(args []string) string {
 	words := []string{"caucus"}
 	for _, arg := range args[min(1, len(args)):] {
@@ -47,9 +49,9 @@ func commandLine(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// withoutFolders keeps only the last part of each path in an argument. A path may be the whole argument, the
-// part after its first =, an entry of a list, or a word of an entry that is a command. A path is absolute, or
-// its folder exists.
+// withoutFolders keeps only the last part of each path in an argument. A path may be the whole
+// argument, the part after its first =, an entry of a list, or a word of an entry that is a
+// command. A path is absolute, or its folder exists.
 func withoutFolders(arg string) string {
 	if last, ok := lastName(arg); ok {
 		return last

@@ -10,8 +10,8 @@ import (
 )
 
 // TestConcluded: a release is better or worse only if the difference exceeds its own deviation over
-// repeats. A single draw gives the difference without certainty. Both results are full sentences, for
-// readers who know no flag.
+// repeats. A single draw gives the difference without certainty. Both results are full sentences,
+// for readers who know no flag.
 func TestConcluded(t *testing.T) {
 	const repeated, once = "; ± is its standard deviation.", "; other draws may differ."
 	for _, c := range []struct {
@@ -41,8 +41,8 @@ func TestConcluded(t *testing.T) {
 	}
 }
 
-// TestMeasuredRatio: the headline has balanced brackets, and its comparison agrees with the chart, where
-// less is better.
+// TestMeasuredRatio: the headline has balanced brackets, and its comparison agrees with the chart,
+// where less is better.
 func TestMeasuredRatio(t *testing.T) {
 	var s simulate.RatioSummary
 	s.Targets, s.Repeats = 10, 2
@@ -56,8 +56,8 @@ func TestMeasuredRatio(t *testing.T) {
 	}
 }
 
-// TestCommandLine: a command line on a page keeps the last part of each file name, and arguments that
-// only look like paths. Pasted into a shell, it gives the same arguments.
+// TestCommandLine: a command line on a page keeps the last part of each file name, and arguments
+// that only look like paths. Pasted into a shell, it gives the same arguments.
 func TestCommandLine(t *testing.T) {
 	dir := t.TempDir()
 	for _, folder := range []string{"in", "my dir", "my dir/sub x"} {
@@ -78,7 +78,8 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--data-dir", "/nowhere/at/all", "--set", "split=sex=male"}, "--data-dir all --set split=sex=male"},
 		{[]string{"--query", `age >= 65 and sex == "male"`, "--name", "it's", ""}, `--query 'age >= 65 and sex == "male"' --name 'it'\''s' ''`},
 	} {
-		if got := commandLine(append([]string{"/usr/bin/caucus"}, c.args...)); got != "caucus "+c.want {
+		if got := commandLine(append([]string{"/usr/bin/caucus"},
+			c.args...)); got != "caucus "+c.want {
 			t.Errorf("%q became %q, want %q", c.args, got, c.want)
 		}
 	}

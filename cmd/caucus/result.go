@@ -36,7 +36,8 @@ func describeRelease(w io.Writer, r study.Release, p study.Plan, told study.Repo
 		line("simulated", "its noise protected nobody")
 	}
 	if c, ok := classifier.Of(r.Result); ok {
-		line("classifier", "%s; %s; ridge λ = %.3g", counted(len(c.Classes), "classes"), columnWords(p), c.Lambda)
+		line("classifier", "%s; %s; ridge λ = %.3g", counted(len(c.Classes), "classes"),
+			columnWords(p), c.Lambda)
 		line("", "the classifier's numbers are %s", c.Words())
 		if of := c.Calibration; of != nil {
 			line("", "calibration factor of the scores: %.3f (95 %% interval %.3f to %.3f)", of.Slope, of.Low, of.High)
@@ -56,7 +57,8 @@ func describeRelease(w io.Writer, r study.Release, p study.Plan, told study.Repo
 }
 
 func columnWords(p study.Plan) string {
-	words := fmt.Sprintf("%s, encoded as %d numbers", counted(len(p.Schema.FeatureColumns()), "columns"), p.Schema.Dim())
+	words := fmt.Sprintf("%s, encoded as %d numbers",
+		counted(len(p.Schema.FeatureColumns()), "columns"), p.Schema.Dim())
 	if n := p.Map.Dim() - 1; n != p.Schema.Dim() {
 		words += fmt.Sprintf(", mapped to %d", n)
 	}
@@ -75,8 +77,8 @@ func guaranteeOf(p study.Plan) string {
 	return s
 }
 
-// removalOf returns report.RemovalWords, which stand below a plan's guarantee. They are the same for any weight of
-// the sums.
+// removalOf returns report.RemovalWords, which stand below a plan's guarantee. They are the same
+// for any weight of the sums.
 func removalOf(p study.Plan, pool *auxdata.Pool) (string, error) {
 	task, err := results.NewTask(p, pool)
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 	"caucus/study"
 )
 
-// roster returns the enrolled parties that have all the wanted tags. The plan lists them by name, so
-// later changes of tags do not affect the study.
-func (o *operator) roster(ctx context.Context, client *protocol.Client, tags map[string]string) ([]study.PartyID, error) {
+// roster returns the enrolled parties that have all the wanted tags. The plan lists them by name,
+// so later changes of tags do not affect the study.
+func (o *operator) roster(ctx context.Context, client *protocol.Client,
+	tags map[string]string) ([]study.PartyID, error) {
 	wanted := protocol.Tags(tags)
 	if err := wanted.Check(); err != nil {
 		return nil, study.PlanError("roster", "%v", err)

@@ -28,8 +28,8 @@ const (
 	clockFile   = "CAUCUS_TEST_CLOCK"     // file with the error of a process's clock
 )
 
-// underFaults prepares this process for faults of a schedule: a file says how wrong its clock is, and
-// writing to a file that may not grow is an error instead of a signal.
+// underFaults prepares this process for faults of a schedule: a file says how wrong its clock is,
+// and writing to a file that may not grow is an error instead of a signal.
 func underFaults() {
 	growthIsAnError()
 	if path := os.Getenv(clockFile); path != "" {
@@ -104,8 +104,8 @@ func (d *daemon) room(most uint64) {
 	limitFiles(d.proc.Pid, most)
 }
 
-// federated is the subject of a schedule: a coordinator, its agents, and a wire between them that can be
-// cut.
+// federated is the subject of a schedule: a coordinator, its agents, and a wire between them that
+// can be cut.
 type federated struct {
 	t           *testing.T
 	dir         string
@@ -143,8 +143,8 @@ policy:
   approval: policy
 `
 
-// basis makes a folder with a coordinator, three enrolled agents and two draft studies: tally with the
-// coordinator's noise, and cross with the sites' noise.
+// basis makes a folder with a coordinator, three enrolled agents and two draft studies: tally with
+// the coordinator's noise, and cross with the sites' noise.
 func basis(t *testing.T, dir, dialled, listens string) {
 	t.Helper()
 	if _, err := hospitals(dir); err != nil {
@@ -154,7 +154,8 @@ func basis(t *testing.T, dir, dialled, listens string) {
 	defer stop()
 	must := patiently(ctx, t, dir)
 	must("coordinator", "init", "--dir", "coordinator", "--address", dialled, "--listen", listens)
-	c := &daemon{name: "coordinator", args: []string{"coordinator", "run", "--dir", "coordinator"}, dir: dir}
+	c := &daemon{name: "coordinator", args: []string{"coordinator", "run", "--dir", "coordinator"},
+		dir: dir}
 	running, end := context.WithCancel(ctx)
 	var under sync.WaitGroup
 	under.Go(func() { c.run(running) })
@@ -165,9 +166,12 @@ func basis(t *testing.T, dir, dialled, listens string) {
 		must("agent", "enrol", "--config", name+".yaml", "--invitation", name+".invitation")
 		must("agent", "source", "declare", "ward", "--yes", "--config", name+".yaml")
 	}
-	plan := []string{"study", "create", "--schema", "schema.yaml", "--pool", "pool.csv", "--set", "project=4", "--records", "70", "--force", "--closes-in", "240h", "--minimum", "2"}
-	must(append(slices.Clone(plan), "--name", "tally", "--noise", "coordinator", "--mechanism", "tally")...)
-	must(append(slices.Clone(plan), "--name", "cross", "--noise", "site", "--mechanism", "cross")...)
+	plan := []string{"study", "create", "--schema", "schema.yaml", "--pool", "pool.csv", "--set",
+		"project=4", "--records", "70", "--force", "--closes-in", "240h", "--minimum", "2"}
+	must(append(slices.Clone(plan), "--name", "tally", "--noise", "coordinator", "--mechanism",
+		"tally")...)
+	must(append(slices.Clone(plan), "--name", "cross", "--noise", "site", "--mechanism",
+		"cross")...)
 	end()
 	c.down(func() {})
 	under.Wait()
@@ -222,7 +226,8 @@ var events = []struct {
 	}},
 	{"extension of a study", func(f *federated, r *rand.Rand) {
 		f.ask(r, func(ctx context.Context, name string) error {
-			_, err := f.operator.Amend(ctx, name, protocol.AmendOptions{Deadline: time.Now().Add(time.Duration(240+r.IntN(100)) * time.Hour)})
+			_, err := f.operator.Amend(ctx, name,
+				protocol.AmendOptions{Deadline: time.Now().Add(time.Duration(240+r.IntN(100)) * time.Hour)})
 			return err
 		})
 	}},
@@ -260,7 +265,8 @@ func (f *federated) takeUp() {
 	f.reopen = slices.DeleteFunc(f.reopen, func(name string) bool {
 		ctx, stop := f.context()
 		defer stop()
-		s, err := f.operator.Amend(ctx, name, protocol.AmendOptions{Deadline: time.Now().Add(240 * time.Hour)})
+		s, err := f.operator.Amend(ctx, name,
+			protocol.AmendOptions{Deadline: time.Now().Add(240 * time.Hour)})
 		if err == nil {
 			f.reopened[name] = true
 		}
@@ -268,7 +274,9 @@ func (f *federated) takeUp() {
 	})
 }
 
-func (f *federated) all() []*daemon           { return append([]*daemon{f.coordinator}, f.agents...) }
+func (f *federated) all() []*daemon {
+	return append([]*daemon{f.coordinator}, f.agents...)
+}
 func (f *federated) any(r *rand.Rand) *daemon { return f.all()[r.IntN(len(f.agents)+1)] }
 func (f *federated) folder(d *daemon) string  { return filepath.Join(f.dir, d.name) }
 func (f *federated) context() (context.Context, context.CancelFunc) {
@@ -285,21 +293,22 @@ func (f *federated) backup(d *daemon) {
 	})
 }
 
-// restore puts a folder back to an older state. The coordinator's head file is beside the folder, so it
-// stays.
+// restore puts a folder back to an older state. The coordinator's head file is beside the folder,
+// so it stays.
 func (f *federated) restore(r *rand.Rand) {
 	b := f.backups[r.IntN(len(f.backups))]
 	b.of.down(func() {
-		if err := errors.Join(os.RemoveAll(f.folder(b.of)), copyFolder(b.path, f.folder(b.of))); err != nil {
+		if err := errors.Join(os.RemoveAll(f.folder(b.of)),
+			copyFolder(b.path, f.folder(b.of))); err != nil {
 			f.t.Error(err)
 		}
 		f.restored[b.of.name] = true
 	})
 }
 
-// TestProcessSchedules plays random schedules. The processes are a coordinator and three agents, run by
-// the real command line. They are killed, run out of disk, get wrong clocks, are cut off, and are put
-// back to older states.
+// TestProcessSchedules plays random schedules. The processes are a coordinator and three agents,
+// run by the real command line. They are killed, run out of disk, get wrong clocks, are cut off,
+// and are put back to older states.
 func TestProcessSchedules(t *testing.T) {
 	t.Parallel()
 	schedules := testlevel.N(t, 1, 40)
@@ -318,16 +327,21 @@ func TestProcessSchedules(t *testing.T) {
 	totals := map[string]int{}
 	for seed := first; seed < first+schedules; seed++ {
 		began := time.Now()
-		f := &federated{t: t, dir: filepath.Join(t.TempDir(), "run"), wire: wire, restored: map[string]bool{}, reopened: map[string]bool{}, counts: totals}
+		f := &federated{t: t, dir: filepath.Join(t.TempDir(), "run"), wire: wire,
+			restored: map[string]bool{}, reopened: map[string]bool{}, counts: totals}
 		if err := copyFolder(base, f.dir); err != nil {
 			t.Fatal(err)
 		}
-		f.coordinator = &daemon{name: "coordinator", args: []string{"coordinator", "run", "--dir", "coordinator"}, dir: f.dir}
+		f.coordinator = &daemon{name: "coordinator",
+			args: []string{"coordinator", "run", "--dir", "coordinator"}, dir: f.dir}
 		for _, name := range wards {
-			f.agents = append(f.agents, &daemon{name: "state-" + name, args: []string{"agent", "run", "--config", name + ".yaml"}, dir: f.dir})
+			f.agents = append(f.agents,
+				&daemon{name: "state-" + name,
+					args: []string{"agent", "run", "--config", name + ".yaml"}, dir: f.dir})
 		}
 		f.play(rand.New(rand.NewPCG(uint64(seed), 1)), seed%2 == 1)
-		t.Logf("schedule %d: %v, restored %v", seed, time.Since(began).Round(100*time.Millisecond), f.restored)
+		t.Logf("schedule %d: %v, restored %v", seed, time.Since(began).Round(100*time.Millisecond),
+			f.restored)
 		if t.Failed() {
 			for _, d := range f.all() {
 				t.Logf("%s\n%s", d.name, d.log.String())
@@ -364,11 +378,13 @@ func (f *federated) play(r *rand.Rand, restores bool) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if f.operator, err = protocol.Dial(profile, protocol.DialOptions{Coordinator: f.wire.to, Timeout: 3 * time.Second}); err != nil {
+	if f.operator, err = protocol.Dial(profile,
+		protocol.DialOptions{Coordinator: f.wire.to, Timeout: 3 * time.Second}); err != nil {
 		f.t.Fatal(err)
 	}
 	defer f.operator.Close()
-	opens := map[string]time.Duration{"tally": time.Duration(r.IntN(3000)) * time.Millisecond, "cross": time.Duration(r.IntN(3000)) * time.Millisecond}
+	opens := map[string]time.Duration{"tally": time.Duration(r.IntN(3000)) * time.Millisecond,
+		"cross": time.Duration(r.IntN(3000)) * time.Millisecond}
 	began, length := time.Now(), 12*time.Second
 	for time.Since(began) < length {
 		for name, at := range opens {
@@ -381,7 +397,8 @@ func (f *federated) play(r *rand.Rand, restores bool) {
 		if restores && r.IntN(3) == 0 { // backups and restores come in pairs
 			e = events[len(events)-2+r.IntN(2)]
 		}
-		if !restores && strings.HasPrefix(e.name, "restore") || len(f.backups) == 0 && strings.HasPrefix(e.name, "restore") {
+		if !restores && strings.HasPrefix(e.name, "restore") || len(f.backups) == 0 &&
+			strings.HasPrefix(e.name, "restore") {
 			continue
 		}
 		f.counts[e.name]++
@@ -404,9 +421,9 @@ func (f *federated) open(name string) bool {
 	return err == nil || errors.Is(err, study.ErrNotOpen)
 }
 
-// settle waits until both studies have ended and every agent knows. Its operator vouches for the clock
-// and waives parties that do not call. A restored coordinator may stop for good, or may never hear from
-// an agent again; then a study ends only at its deadline.
+// settle waits until both studies have ended and every agent knows. Its operator vouches for the
+// clock and waives parties that do not call. A restored coordinator may stop for good, or may never
+// hear from an agent again; then a study ends only at its deadline.
 func (f *federated) settle(most time.Duration) {
 	if f.restored["coordinator"] {
 		most = 30 * time.Second

@@ -64,7 +64,8 @@ func (f *federated) rules() {
 		}
 	}
 	entries := f.ledger("coordinator")
-	if draws := len(entries); draws > 1 || draws == 1 && answers["tally"] == nil && len(f.restored) == 0 {
+	if draws := len(entries); draws > 1 || draws == 1 && answers["tally"] == nil &&
+		len(f.restored) == 0 {
 		t.Errorf("the coordinator's ledger has %d releases, agents have %d", draws, len(answers["tally"]))
 	}
 	for _, d := range f.agents {
@@ -80,7 +81,8 @@ func (f *federated) ledger(name string) (lines []privacy.Line) {
 	}
 	defer j.Close()
 	_, err = privacy.Walk(context.Background(), j, func(l privacy.Line) error {
-		if l.Kind == privacy.KindRelease || l.Kind == privacy.KindCharge || l.Kind == privacy.KindReservation {
+		if l.Kind == privacy.KindRelease || l.Kind == privacy.KindCharge ||
+			l.Kind == privacy.KindReservation {
 			lines = append(lines, l)
 		}
 		return nil
@@ -91,8 +93,8 @@ func (f *federated) ledger(name string) (lines []privacy.Line) {
 	return lines
 }
 
-// agent checks an agent: it paid once for each study that counts it; each of its receipts was counted;
-// and the coordinator's signed documents that it holds are in the coordinator's ledger.
+// agent checks an agent: it paid once for each study that counts it; each of its receipts was
+// counted; and the coordinator's signed documents that it holds are in the coordinator's ledger.
 func (f *federated) agent(ctx context.Context, d *daemon, contributed map[string][]study.PartyID) {
 	party := study.PartyID(d.name[len("state-"):])
 	charges := len(f.ledger(d.name))
@@ -109,7 +111,8 @@ func (f *federated) agent(ctx context.Context, d *daemon, contributed map[string
 		return
 	}
 	receipts, _ := filepath.Glob(filepath.Join(f.folder(d), "studies", "*", "receipt.json"))
-	if len(receipts) != counts && !(len(f.reopened) > 0 && len(receipts) > counts) { // a contribution to a reopened study may not be sent again
+	// a contribution to a reopened study may not be sent again
+	if len(receipts) != counts && !(len(f.reopened) > 0 && len(receipts) > counts) {
 		f.t.Errorf("%s has %d receipts, and is in %d releases", party, len(receipts), counts)
 	}
 	f.counts["receipts, each counted once"] += counts
@@ -146,8 +149,8 @@ func (f *federated) agent(ctx context.Context, d *daemon, contributed map[string
 	}
 }
 
-// sumOf checks that the public sum of a release, with noise at the sites, adds up each contributor's
-// upload once.
+// sumOf checks that the public sum of a release, with noise at the sites, adds up each
+// contributor's upload once.
 func (f *federated) sumOf(plan study.Plan, r study.Release) {
 	if len(r.Sum) == 0 || len(f.restored) > 0 {
 		return
@@ -158,7 +161,8 @@ func (f *federated) sumOf(plan study.Plan, r study.Release) {
 		return
 	}
 	for _, p := range r.Contributed {
-		body, err := os.ReadFile(filepath.Join(f.dir, "state-"+string(p), "studies", r.PlanHash.String(), "upload"))
+		body, err := os.ReadFile(filepath.Join(f.dir, "state-"+string(p), "studies",
+			r.PlanHash.String(), "upload"))
 		if err == nil {
 			err = sum.Add(body)
 		}

@@ -33,14 +33,15 @@ var silentTerms = map[string]string{
 
 const pureNoise = "it decides how large δ is, and δ is 0 here"
 
-// TestNoTermIsSilent: each term that a kind's rehearsal offers is refused, or changes the output or the
-// release (including its plan). The test uses made-up records and a file of records.
+// TestNoTermIsSilent: each term that a kind's rehearsal offers is refused, or changes the output or
+// the release (including its plan). The test uses made-up records and a file of records.
 func TestNoTermIsSilent(t *testing.T) {
 	dir := pageFolder(t)
 	t.Chdir(dir)
 	schema, err := os.ReadFile("schema.yaml")
 	if err == nil {
-		err = os.WriteFile("other.yaml", bytes.Replace(schema, []byte("max: 50}"), []byte("max: 60}"), 1), 0o600)
+		err = os.WriteFile("other.yaml",
+			bytes.Replace(schema, []byte("max: 50}"), []byte("max: 60}"), 1), 0o600)
 	}
 	rows, err2 := os.ReadFile("records.csv")
 	if err := errors.Join(err, err2); err != nil {
@@ -86,7 +87,8 @@ func TestNoTermIsSilent(t *testing.T) {
 			maps.Copy(base, own[kind])
 			before := map[string]string{} // output, by the other terms
 			for _, term := range offered {
-				if records == "file" && !testlevel.Long() && !term.IsFile() && !strings.HasPrefix(term.Key, "simulate.") {
+				if records == "file" && !testlevel.Long() && !term.IsFile() &&
+					!strings.HasPrefix(term.Key, "simulate.") {
 					continue // the same as with made-up records
 				}
 				all, value := maps.Clone(base), valueFor(kind, term)
@@ -147,7 +149,8 @@ var besides = map[string][]string{
 	"describe.count": {"where=age > 30"}, "ratio.features": {"ratio.fourier=0"}, "ratio.skew": {"skew=.6", "features=noisy-embedding", "sets=made", "ratio.fourier=20"},
 }
 
-// silentValues are values of terms that do not take their type's usual value. Files are from pageFolder.
+// silentValues are values of terms that do not take their type's usual value. Files are from
+// pageFolder.
 var silentValues = map[string]string{
 	"kind": "labels", "where": "age > 30", "map.project": "2", "map.analysis": "pca", "unit": "party", "noise": "aggregators", "records": "40",
 	"weights.plan": strings.Repeat("ab", 32), "weights.unit": "record", "minimum": "2", "parties": "5", "largest": "100000000", "readers": "parties",

@@ -54,8 +54,10 @@ var rehearsals = map[string]func(*rehearsal, context.Context) (rehearsed, error)
 	"reweigh":  (*rehearsal).reweigh,
 }
 
-// usualParties is the number of parties of a rehearsal if neither --parties nor the records give one.
-var usualParties = map[string]int{"classify": 100, "describe": 10, "evaluate": 10, "labels": 10, "ratio": 10, "reweigh": 1}
+// usualParties is the number of parties of a rehearsal if neither --parties nor the records give
+// one.
+var usualParties = map[string]int{"classify": 100, "describe": 10, "evaluate": 10, "labels": 10,
+	"ratio": 10, "reweigh": 1}
 
 func newSimulate(c *console) *cobra.Command {
 	var t termFlags
@@ -90,7 +92,8 @@ simulate.NAME=VALUE sets the terms that only a simulation has.`,
 		}
 		return refused(cmd, r.run(cmd.Context()))
 	})
-	t.add(cmd, "parties", "records", "unit", "epsilon", "delta", "noise", "mechanism", "learner", "where", "dataset", "train", "test", "schema", "pool", "repeats", "seed")
+	t.add(cmd, "parties", "records", "unit", "epsilon", "delta", "noise", "mechanism", "learner",
+		"where", "dataset", "train", "test", "schema", "pool", "repeats", "seed")
 	f := cmd.Flags()
 	r.reading.flags(f)
 	f.StringVar(&r.poolMapping, "pool-mapping", "", "mapping of the pool's file (--mapping and the format flags are for --train and --test)")
@@ -113,7 +116,8 @@ func (r *rehearsal) run(ctx context.Context) error {
 		{"simulate.generate", common.Generate, 100, mostGenerated}, {"simulate.pool_rows", common.PoolRows, 0, mostGenerated}, {"simulate.train_rows", common.TrainRows, 0, mostGenerated},
 	} {
 		if r.Gives(of.key) && (of.have < of.least || of.have > of.most) {
-			return study.PlanError(of.key, "%d: give at least %d, at most %d", of.have, of.least, of.most)
+			return study.PlanError(of.key, "%d: give at least %d, at most %d", of.have, of.least,
+				of.most)
 		}
 	}
 	if err := r.passedOver(); err != nil {
@@ -158,7 +162,8 @@ func (r *rehearsal) run(ctx context.Context) error {
 // passedOver refuses terms that have no effect, because of another term or of the kind.
 func (r *rehearsal) passedOver() error {
 	common := r.Simulate.Common()
-	counts, pool := r.Kind == "describe" || r.Kind == "evaluate", r.Pool != "" || common.PoolWhere != ""
+	counts, pool := r.Kind == "describe" || r.Kind == "evaluate", r.Pool != "" ||
+		common.PoolWhere != ""
 	const asTheyAre = "the study counts columns as they are"
 	for _, of := range []struct {
 		key  string
@@ -181,10 +186,12 @@ func (r *rehearsal) passedOver() error {
 	return nil
 }
 
-// mostVirtual bounds parties, each party's records, and repeats; mostGenerated bounds made-up records.
+// mostVirtual bounds parties, each party's records, and repeats; mostGenerated bounds made-up
+// records.
 const mostVirtual, mostGenerated = 1_000_000, 100_000_000
 
-// warnDelta warns of a δ that daemons would refuse for the plan's units or, if unknown, for the records dealt.
+// warnDelta warns of a δ that daemons would refuse for the plan's units or, if unknown, for the
+// records dealt.
 func (r *rehearsal) warnDelta(found rehearsed) error {
 	p, err := found.release.DecodedPlan()
 	if err != nil {
@@ -218,7 +225,8 @@ func ran[S any](ctx context.Context, sim interface {
 
 func (r *rehearsal) seconds() float64 { return time.Since(r.start).Seconds() }
 
-// virtual returns the number of parties, by default the kind's usual one; 0 if a column names the parties.
+// virtual returns the number of parties, by default the kind's usual one; 0 if a column names the
+// parties.
 func (r *rehearsal) virtual(train *dataset.Held) int {
 	if r.Parties == 0 && !train.HasParty() {
 		return usualParties[r.Kind]
@@ -237,7 +245,8 @@ func (r *rehearsal) split(data loaded) simulate.Split {
 	}
 }
 
-// generate returns the number of records to make up: enough for the parties, the test records and the pool.
+// generate returns the number of records to make up: enough for the parties, the test records and
+// the pool.
 func generate(s terms.Study) int {
 	common := s.Simulate.Common()
 	const usual, test = 24_000, .25
@@ -266,9 +275,10 @@ func printTotals(w io.Writer, totals []study.UnitTotal) {
 	}
 }
 
-// endsAtOnce ends a verb that keeps no state as soon as its context ends, because reading a file and long fits do
-// not check the context. Every file is then complete or absent.
-func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+// endsAtOnce ends a verb that keeps no state as soon as its context ends, because reading a file
+// and long fits do not check the context. Every file is then complete or absent.
+func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobra.Command,
+	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		done := make(chan error, 1)
 		go func() { done <- run(cmd, args) }()
@@ -332,21 +342,27 @@ func (p *progress) set(done, total int) {
 	}
 	if p.bar == nil {
 		p.bars = mpb.New(mpb.WithOutput(p.on), mpb.WithWidth(40))
-		p.bar = p.bars.AddBar(int64(total), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(cmp.Or(p.what, "parties")+" "), decor.CountersNoUnit("%d / %d")),
+		p.bar = p.bars.AddBar(int64(total), mpb.BarRemoveOnComplete(),
+			mpb.PrependDecorators(decor.Name(cmp.Or(p.what, "parties")+" "),
+				decor.CountersNoUnit("%d / %d")),
 			mpb.AppendDecorators(decor.AverageETA(decor.ET_STYLE_GO)))
 	}
 	p.bar.SetTotal(int64(total), false)
 	p.bar.SetCurrent(int64(done))
 }
 
-// bytes shows how many bytes of a file were read. For a source without a size it shows how many records.
+// bytes shows how many bytes of a file were read. For a source without a size it shows how many
+// records.
 func (p *progress) bytes(records int, read, of int64) {
 	if p.on == nil {
 		return
 	}
 	if p.bar == nil {
 		p.bars = mpb.New(mpb.WithOutput(p.on), mpb.WithWidth(40))
-		p.bar = p.bars.AddBar(of, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return fmt.Sprint(p.records.Load(), " records ") })),
+		p.bar = p.bars.AddBar(of, mpb.BarRemoveOnComplete(),
+			mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
+				return fmt.Sprint(p.records.Load(), " records ")
+			})),
 			mpb.AppendDecorators(decor.OnCondition(decor.Percentage(), of > 0)))
 	}
 	p.records.Store(int64(records))

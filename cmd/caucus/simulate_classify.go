@@ -28,8 +28,10 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 	if err != nil {
 		return found, err
 	}
-	sim := simulate.Classify{Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats, Shares: own.RealShares, Progress: r.bar.set}
-	if named := r.partyColumn != "" || r.known != "" || r.train != ""; r.Parties == 0 && !named { // hospitals that are made up are no named parties
+	sim := simulate.Classify{Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats,
+		Shares: own.RealShares, Progress: r.bar.set}
+	// hospitals that are made up are no named parties
+	if named := r.partyColumn != "" || r.known != "" || r.train != ""; r.Parties == 0 && !named {
 		sim.Parties = usualParties[r.Kind]
 	}
 	sim.TestParties, sim.Voters = own.HoldOutParties, voting
@@ -42,7 +44,9 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 	}
 	programs.warn(r.console)
 	summary.Seconds = r.seconds()
-	return rehearsed{summary, func(w io.Writer) { printClassify(w, summary) }, summary.Release, measuredClassify(summary), data.train.Len()}, nil
+	return rehearsed{summary, func(w io.Writer) {
+		printClassify(w, summary)
+	}, summary.Release, measuredClassify(summary), data.train.Len()}, nil
 }
 
 func printClassify(w io.Writer, s simulate.ClassifySummary) {
@@ -50,9 +54,11 @@ func printClassify(w io.Writer, s simulate.ClassifySummary) {
 	if c, ok := classifier.Of(s.Release.Result); ok && s.Repeats == 1 {
 		numbers = c.Words()
 	}
-	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s\n", s.Study, s.Mechanism, s.Unit, s.Noise.Trust().By)
+	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s\n", s.Study, s.Mechanism, s.Unit,
+		s.Noise.Trust().By)
 	fmt.Fprintf(w, "ε = %g, δ = %g; %s, each with its records in %s; pool of %s; %s\n",
-		s.Epsilon, s.Delta, counted(s.Parties, "parties"), counted(s.Shards, "parts"), counted(s.PoolRows, "rows"), counted(s.Classes, "classes"))
+		s.Epsilon, s.Delta, counted(s.Parties, "parties"), counted(s.Shards,
+			"parts"), counted(s.PoolRows, "rows"), counted(s.Classes, "classes"))
 	fmt.Fprintf(w, "map: %s\n", s.Map)
 	if words := dataset.KeptWords(s.Kept); words != "" {
 		fmt.Fprintf(w, "  %s\n", words)
@@ -83,7 +89,8 @@ func printClassify(w io.Writer, s simulate.ClassifySummary) {
 		{"calibration slope", s.Slope, "1 if the numbers are probabilities, less if they are too extreme"},
 		{"Brier score", s.Brier, "mean squared error of the numbers as probabilities"},
 	} {
-		fmt.Fprintf(w, "  %-18s %.3f  %swithout noise %.3f; %s\n", r.name, r.value.Released, plusMinus(r.value.ReleasedSD, s.Repeats, "; "), r.value.Unperturbed, r.about)
+		fmt.Fprintf(w, "  %-18s %.3f  %swithout noise %.3f; %s\n", r.name, r.value.Released,
+			plusMinus(r.value.ReleasedSD, s.Repeats, "; "), r.value.Unperturbed, r.about)
 	}
 	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
 	endRehearsal(w, s.Totals, s.Warnings)

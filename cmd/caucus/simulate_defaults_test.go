@@ -14,13 +14,14 @@ import (
 	"caucus/study/kinds"
 )
 
-// TestSimulateDefaults: without flags, simulate runs the same plan as a study file that names only its
-// kind, except for virtual parties and pools. If a flag's default stands for an empty field, both mean
-// the same.
+// TestSimulateDefaults: without flags, simulate runs the same plan as a study file that names only
+// its kind, except for virtual parties and pools. If a flag's default stands for an empty field,
+// both mean the same.
 func TestSimulateDefaults(t *testing.T) {
 	_, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
 	// Sizes depend on the simulation; an open width or open edges follow from the pool.
-	sizes := map[string]bool{"max_records": true, "set_size": true, "gamma": true, "per_party": true, "parts": true, "edges": true}
+	sizes := map[string]bool{"max_records": true, "set_size": true, "gamma": true,
+		"per_party": true, "parts": true, "edges": true}
 	for kind, flags := range map[string][]string{
 		"classify": nil, "ratio": {"--parties", "4", "--records", "60", "--set", "targets=2"}, "labels": nil, "describe": nil,
 		"reweigh": {"--set", "split=sex=male", "--set", "query=age > 60", "--repeats", "1"},
@@ -28,7 +29,8 @@ func TestSimulateDefaults(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "release")
 			root := newRoot(&console{out: io.Discard, err: io.Discard})
-			root.SetArgs(append([]string{"simulate", kind, "--set", "generate=600", "--out", file}, flags...))
+			root.SetArgs(append([]string{"simulate", kind, "--set", "generate=600", "--out", file},
+				flags...))
 			if err := root.Execute(); err != nil {
 				t.Fatal(err)
 			}
@@ -40,7 +42,8 @@ func TestSimulateDefaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := kinds.Complete(study.Proposal{Kind: kind, Roster: got.Roster, Minimum: got.Minimum}, schema)
+			want, err := kinds.Complete(study.Proposal{Kind: kind, Roster: got.Roster,
+				Minimum: got.Minimum}, schema)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,13 +15,16 @@ func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
 	if err != nil {
 		return found, err
 	}
-	sim := simulate.Describe{Split: r.split(data), Proposal: r.Proposal, Repeats: r.Simulate.Common().Repeats}
+	sim := simulate.Describe{Split: r.split(data), Proposal: r.Proposal,
+		Repeats: r.Simulate.Common().Repeats}
 	summary, err := ran(ctx, sim)
 	if err != nil {
 		return found, err
 	}
 	summary.Seconds = r.seconds()
-	return rehearsed{summary, func(w io.Writer) { printDescribe(w, summary) }, summary.Release, nil, data.train.Len()}, nil
+	return rehearsed{summary, func(w io.Writer) {
+		printDescribe(w, summary)
+	}, summary.Release, nil, data.train.Len()}, nil
 }
 
 func printDescribe(w io.Writer, d simulate.DescribeSummary) {
@@ -30,15 +33,19 @@ func printDescribe(w io.Writer, d simulate.DescribeSummary) {
 		fmt.Fprintf(w, "of the records for which %s\n", d.Where)
 	}
 	fmt.Fprintf(w, "%s of %s, %s; noise of standard deviation %.3g on each count, %.2g as a share\n",
-		counted(int(d.Released.Records), "records"), counted(d.Parties, "parties"), counted(len(d.Released.Columns), "columns"), d.Released.NoiseSD, d.Released.ShareSD)
+		counted(int(d.Released.Records), "records"), counted(d.Parties,
+			"parties"), counted(len(d.Released.Columns),
+			"columns"), d.Released.NoiseSD, d.Released.ShareSD)
 	fmt.Fprintf(w, "%s\n\n", forecastLines(d.Forecast))
-	t := newTable(w, "column", "", "group", "true", "released", "95 %, "+described.SampleInterval, "95 %, "+described.NoiseInterval)
+	t := newTable(w, "column", "", "group", "true", "released", "95 %, "+described.SampleInterval,
+		"95 %, "+described.NoiseInterval)
 	truth := d.True.Estimates()
 	for i, e := range d.Released.Estimates() {
 		if e.Estimate == nil && truth[i].Estimate == nil {
 			continue
 		}
-		row := []string{e.Column, e.What, e.Group, e.Show(truth[i].Estimate), e.Show(e.Estimate), "", ""}
+		row := []string{e.Column, e.What, e.Group, e.Show(truth[i].Estimate), e.Show(e.Estimate),
+			"", ""}
 		if e.Estimate != nil {
 			row[5], row[6] = e.Interval()
 		}
@@ -48,9 +55,13 @@ func printDescribe(w io.Writer, d simulate.DescribeSummary) {
 	fmt.Fprintf(w, "\nroot mean square error of a count: %.3g records after the counts are adjusted so that they add up, %.3g records as released; %.1f s\n", d.RMSE, d.NoisyRMSE, d.Seconds)
 	if len(d.Coverage) > 0 {
 		fmt.Fprintf(w, "\nhow often 95 %% intervals held the truth in %d draws, other than the table's; error: root mean square change by noise (means and sds: in ranges of their columns)\n", d.Repeats)
-		t := newTable(w, "", "estimates", "of a population", "of these records", "least of a population", "namely of", "unknown", "error")
+		t := newTable(w, "", "estimates", "of a population", "of these records",
+			"least of a population", "namely of", "unknown", "error")
 		for _, c := range d.Coverage {
-			row := []string{string(c.Measure), fmt.Sprint(c.Estimates), fmt.Sprintf("%.3f", c.Population), fmt.Sprintf("%.3f", c.Records), fmt.Sprintf("%.3f", c.Least), c.LeastOf, fmt.Sprintf("%.3f", c.Unknown), ""}
+			row := []string{string(c.Measure), fmt.Sprint(c.Estimates),
+				fmt.Sprintf("%.3f", c.Population), fmt.Sprintf("%.3f",
+					c.Records), fmt.Sprintf("%.3f", c.Least), c.LeastOf, fmt.Sprintf("%.3f",
+					c.Unknown), ""}
 			if c.Error > 0 {
 				row[7] = fmt.Sprintf("%.2g", c.Error)
 			}

@@ -23,13 +23,16 @@ func (r *rehearsal) evaluate(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	summary.Seconds = r.seconds()
-	return rehearsed{summary, func(w io.Writer) { printEvaluate(w, summary) }, summary.Release, measuredEvaluate(summary), summary.Records}, nil
+	return rehearsed{summary, func(w io.Writer) {
+		printEvaluate(w, summary)
+	}, summary.Release, measuredEvaluate(summary), summary.Records}, nil
 }
 
 func printEvaluate(w io.Writer, d simulate.EvaluateSummary) {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
 	fmt.Fprintf(w, "%s of %s in %s; noise of standard deviation %.3g on each count\n%s\n\n",
-		counted(d.Records, "records"), counted(d.Parties, "parties"), counted(d.Bins, "bins"), d.Released.NoiseSD, forecastLines(d.Forecast))
+		counted(d.Records, "records"), counted(d.Parties, "parties"), counted(d.Bins,
+			"bins"), d.Released.NoiseSD, forecastLines(d.Forecast))
 	head := []string{"class", "records", "number", "true", "released", "95 % interval"}
 	if d.Repeats > 1 {
 		head = append(head, "mean error", "bias", "± noise", "known", "covered", "anew")
@@ -45,8 +48,10 @@ func printEvaluate(w io.Writer, d simulate.EvaluateSummary) {
 					row[4], row[5] = fmt.Sprintf("%.3f", n.First.Value), n.First.Interval(3)
 				}
 				if d.Repeats > 1 {
-					row = append(row, fmt.Sprintf("%.4f", n.Error), fmt.Sprintf("%+.4f", n.Bias), fmt.Sprintf("%.4f", n.SD),
-						fmt.Sprintf("%.3f", n.Known), fmt.Sprintf("%.3f", n.Covered), fmt.Sprintf("%.3f", n.CoveredPopulation))
+					row = append(row, fmt.Sprintf("%.4f", n.Error), fmt.Sprintf("%+.4f", n.Bias),
+						fmt.Sprintf("%.4f", n.SD),
+						fmt.Sprintf("%.3f", n.Known), fmt.Sprintf("%.3f",
+							n.Covered), fmt.Sprintf("%.3f", n.CoveredPopulation))
 				}
 				t.add(row...)
 				name, group = "", ""
@@ -56,7 +61,8 @@ func printEvaluate(w io.Writer, d simulate.EvaluateSummary) {
 	t.render()
 	if r := d.Recalibrated; r != nil {
 		fmt.Fprintf(w, "\nrecalibrated by the release, on %d other records: slope %.3f before, %.3f after; intercept %.3f, %.3f; Brier %.4f, %.4f\n",
-			r.Records, r.Before.Slope, r.After.Slope, r.Before.Intercept, r.After.Intercept, r.Before.Brier, r.After.Brier)
+			r.Records, r.Before.Slope, r.After.Slope, r.Before.Intercept, r.After.Intercept,
+			r.Before.Brier, r.After.Brier)
 	}
 	if d.Repeats > 1 {
 		fmt.Fprintf(w, "\nover %d draws, counting those with a number (known): covered is how often the 95 %% interval of noise holds the exact value on the same records; anew, how often the 95 %% interval of noise and sampling holds it on newly drawn records\n", d.Repeats)

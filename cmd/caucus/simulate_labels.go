@@ -15,8 +15,12 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 	if err != nil {
 		return found, err
 	}
-	if !r.Gives("labels.max_records") { // by default, a virtual party may hold the most records that a plan allows
-		if err := changeTerms(&r.Proposal, func(t *labels.Terms) error { t.MaxRecords = labels.MostRecords; return nil }); err != nil {
+	// by default, a virtual party may hold the most records that a plan allows
+	if !r.Gives("labels.max_records") {
+		if err := changeTerms(&r.Proposal, func(t *labels.Terms) error {
+			t.MaxRecords = labels.MostRecords
+			return nil
+		}); err != nil {
 			return found, err
 		}
 	}
@@ -29,13 +33,16 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	summary.Seconds = r.seconds()
-	return rehearsed{summary, func(w io.Writer) { printLabels(w, summary, data.schema.Classes()) }, summary.Release, measuredLabels(summary), summary.Records}, nil
+	return rehearsed{summary, func(w io.Writer) {
+		printLabels(w, summary, data.schema.Classes())
+	}, summary.Release, measuredLabels(summary), summary.Records}, nil
 }
 
 func printLabels(w io.Writer, s simulate.LabelsSummary, classes []string) {
 	fmt.Fprintf(w, "%s, mechanism %s at ε = %g a label: each label is sent unchanged with probability %.3f\n", s.Study, s.Mechanism, s.Epsilon, s.Keep)
 	fmt.Fprintf(w, "%s of %s, encoded as %s and a constant; %s; loss %s, risk %s, correction %s, ridge λ = %.3g\n\n",
-		counted(s.Records, "records"), counted(s.Parties, "parties"), counted(s.Features-1, "numbers"), counted(s.Classes, "classes"), s.Loss, s.Risk, s.Correction, s.Lambda)
+		counted(s.Records, "records"), counted(s.Parties, "parties"), counted(s.Features-1,
+			"numbers"), counted(s.Classes, "classes"), s.Loss, s.Risk, s.Correction, s.Lambda)
 	t := newTable(w, "on test records", "released", "standard deviation", "without noise")
 	row := func(name string, got, sd, clear float64) {
 		t.add(name, fmt.Sprintf("%.3f", got), deviation(sd, s.Repeats), fmt.Sprintf("%.3f", clear))
@@ -53,7 +60,8 @@ func printLabels(w io.Writer, s simulate.LabelsSummary, classes []string) {
 	fmt.Fprintf(w, "always naming the largest class: accuracy %.3f; over %s\n\nclass shares of the records\n", s.MajorityClass, counted(s.Repeats, "repeats"))
 	shares := newTable(w, "class", "true", "estimated", "standard error")
 	for k, name := range classes {
-		shares.add(name, fmt.Sprintf("%.3f", s.TrueShares[k]), fmt.Sprintf("%.3f", s.Shares.Share[k]), fmt.Sprintf("%.3f", s.Shares.Error[k]))
+		shares.add(name, fmt.Sprintf("%.3f", s.TrueShares[k]),
+			fmt.Sprintf("%.3f", s.Shares.Share[k]), fmt.Sprintf("%.3f", s.Shares.Error[k]))
 	}
 	shares.render()
 	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)

@@ -29,7 +29,8 @@ func (r *rehearsal) ratio(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	sim.Split, sim.Proposal = r.split(data), r.Proposal
-	sim.Schema.Party, sim.Split.Parties, sim.Split.Records = "", 0, 0 // the sets decide which party gets which records
+	// the sets decide which party gets which records
+	sim.Schema.Party, sim.Split.Parties, sim.Split.Records = "", 0, 0
 	if sim.Terms.Sets == studyratio.SetsColumn {
 		return found, usagef("ratio.sets: column: a simulation deals each party one set, or has it make some: party or made")
 	}
@@ -38,7 +39,9 @@ func (r *rehearsal) ratio(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	summary.Seconds = r.seconds()
-	return rehearsed{summary, func(w io.Writer) { printRatio(w, summary) }, summary.Release, measuredRatio(summary), sim.Sets * sim.SetSize}, nil
+	return rehearsed{summary, func(w io.Writer) {
+		printRatio(w, summary)
+	}, summary.Release, measuredRatio(summary), sim.Sets * sim.SetSize}, nil
 }
 
 func printRatio(w io.Writer, s simulate.RatioSummary) {
@@ -53,7 +56,8 @@ func printRatio(w io.Writer, s simulate.RatioSummary) {
 	}
 	fmt.Fprintf(w, "%s of about %.0f records, %d classes, features: %s, estimator %s, kernel width %.3g\n\n", sets, s.SetSize, s.Classes, s.Features, s.Estimator, s.Width)
 	fmt.Fprintf(w, "mean L1 distance (sum over classes of absolute errors of shares) to the true shares of %s of %s, %s\n",
-		counted(s.Targets*max(1, len(s.ByShare)), "test sets"), counted(s.TargetSize, "records"), counted(s.Repeats, "repeats"))
+		counted(s.Targets*max(1, len(s.ByShare)), "test sets"), counted(s.TargetSize,
+			"records"), counted(s.Repeats, "repeats"))
 	line := func(name string, l simulate.RatioL1) {
 		fmt.Fprintf(w, "  %-18s released %.3f (standard deviation %.3f)   without noise %.3f   naming the study's own shares for every set %.3f\n", name, l.Released, l.ReleasedSD, l.Unperturbed, l.TrainingRatio)
 	}

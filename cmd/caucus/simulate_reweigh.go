@@ -71,7 +71,9 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 		}
 	}
 	summary.Seconds = r.seconds()
-	return rehearsed{summary, func(w io.Writer) { printReweigh(w, summary, own.Query, column+"="+value) }, summary.Release, measuredReweigh(summary), table.Rows()}, nil
+	return rehearsed{summary, func(w io.Writer) {
+		printReweigh(w, summary, own.Query, column+"="+value)
+	}, summary.Release, measuredReweigh(summary), table.Rows()}, nil
 }
 
 // groupOf marks the rows of a table that a split COLUMN=VALUE selects.
@@ -104,10 +106,13 @@ func groupOf(split string, t *dataset.Table) (column, value string, marks []bool
 	return column, value, marks, nil
 }
 
-var reweighFiles = []string{"release.json", "schema.yaml", "pool.csv", "weighted.csv", "private.csv", "test.csv"}
+var reweighFiles = []string{"release.json", "schema.yaml", "pool.csv", "weighted.csv",
+	"private.csv", "test.csv"}
 
-// writeFiles writes the first repeat's files, for caucus release query and for a study on the weighted pool.
-func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Table, summary simulate.ReweighSummary) error {
+// writeFiles writes the first repeat's files, for caucus release query and for a study on the
+// weighted pool.
+func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Table,
+	summary simulate.ReweighSummary) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -149,7 +154,8 @@ func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Tab
 func printReweigh(w io.Writer, d simulate.ReweighSummary, query, split string) {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
 	fmt.Fprintf(w, "%s (mostly %s) of %s; pool of %s (mostly the others); %s\n\n",
-		counted(d.PrivateRows, "private records"), split, counted(d.Parties, "parties"), counted(d.PoolRows, "rows"), counted(d.Features, "features"))
+		counted(d.PrivateRows, "private records"), split, counted(d.Parties,
+			"parties"), counted(d.PoolRows, "rows"), counted(d.Features, "features"))
 	fmt.Fprintf(w, "share of %s\n", query)
 	for _, r := range []struct {
 		name        string
@@ -161,7 +167,8 @@ func printReweigh(w io.Writer, d simulate.ReweighSummary, query, split string) {
 		{"without noise", d.Unperturbed, d.UnperturbedRMSE, "the same study"},
 		{"unweighted", d.Unweighted, d.UnweightedRMSE, "on the pool as it is"},
 	} {
-		fmt.Fprintf(w, "  %-13s %.3f  root mean square error %.3f  %s\n", r.name, r.value, r.rmse, r.about)
+		fmt.Fprintf(w, "  %-13s %.3f  root mean square error %.3f  %s\n", r.name, r.value, r.rmse,
+			r.about)
 	}
 	if d.Intervals == 0 {
 		fmt.Fprintf(w, "  no answer has an interval; features explain a share %.2f of the query's variance in the pool (R²)\n", d.R2)

@@ -27,14 +27,17 @@ type compared struct {
 // byAccuracy compares shares of right predictions, and byError compares errors.
 var (
 	byAccuracy = compared{func(v float64) string { return fmt.Sprintf("%.1f points", 100*v) },
-		"%[2]s more accurate than %[1]s", "%[2]s less accurate than %[1]s", "level in accuracy with %[1]s (%[2]s apart)"}
+		"%[2]s more accurate than %[1]s", "%[2]s less accurate than %[1]s",
+		"level in accuracy with %[1]s (%[2]s apart)"}
 	byError = compared{func(v float64) string { return fmt.Sprintf("%.3g", v) },
-		"better than %[1]s (its error is less by %[2]s)", "worse than %[1]s (its error is more by %[2]s)", "level with %[1]s (their errors differ by %[2]s)"}
+		"better than %[1]s (its error is less by %[2]s)",
+		"worse than %[1]s (its error is more by %[2]s)",
+		"level with %[1]s (their errors differ by %[2]s)"}
 )
 
-// concluded says whether a release is better than each alternative, worse or level. A difference counts if it
-// exceeds sd, the release's standard deviation over repeats. A single repeat has none, so then only numbers that
-// are equal as printed are called level.
+// concluded says whether a release is better than each alternative, worse or level. A difference
+// counts if it exceeds sd, the release's standard deviation over repeats. A single repeat has none,
+// so then only numbers that are equal as printed are called level.
 func concluded(repeats int, sd float64, by compared, others ...against) string {
 	var all []string
 	for _, o := range others {
@@ -72,8 +75,10 @@ func measuredClassify(s simulate.ClassifySummary) *report.Measurement {
 	return &report.Measurement{
 		Conclusion: constantly(s.Release) + concluded(s.Repeats, a.ReleasedSD, byAccuracy, against{"one party alone", a.Released - a.LocalMean}, against{"naming the largest class", a.Released - a.MajorityClass}),
 		Chart: accuracyChart(study.Bar("released", a.Released, a.ReleasedSD), s.Repeats,
-			study.Bar("the same without noise", a.Unperturbed, 0), study.Bar("all records pooled", a.Pooled, 0),
-			study.Bar("one party alone", a.LocalMean, 0), study.Bar("largest class", a.MajorityClass, 0)),
+			study.Bar("the same without noise", a.Unperturbed, 0), study.Bar("all records pooled",
+				a.Pooled, 0),
+			study.Bar("one party alone", a.LocalMean, 0), study.Bar("largest class",
+				a.MajorityClass, 0)),
 	}
 }
 
@@ -85,11 +90,13 @@ func measuredLabels(s simulate.LabelsSummary) *report.Measurement {
 	return &report.Measurement{
 		Conclusion: said + concluded(s.Repeats, s.SD.Accuracy, byAccuracy, against{"naming the largest class", s.Accuracy - s.MajorityClass}),
 		Chart: accuracyChart(study.Bar("released", s.Accuracy, s.SD.Accuracy), s.Repeats,
-			study.Bar("the same without noise", s.Unperturbed.Accuracy, 0), study.Bar("largest class", s.MajorityClass, 0)),
+			study.Bar("the same without noise", s.Unperturbed.Accuracy,
+				0), study.Bar("largest class", s.MajorityClass, 0)),
 	}
 }
 
-func accuracyChart(released study.ReportBar, repeats int, others ...study.ReportBar) *study.ReportChart {
+func accuracyChart(released study.ReportBar, repeats int,
+	others ...study.ReportBar) *study.ReportChart {
 	released.Main = true
 	return &study.ReportChart{Title: "accuracy on test records that nobody learnt from", Note: spread(repeats), Percent: true, Bars: append([]study.ReportBar{released}, others...)}
 }
@@ -113,7 +120,8 @@ func measuredRatio(s simulate.RatioSummary) *report.Measurement {
 	}
 }
 
-// measuredEvaluate compares the first release's AUC with the exact AUC. It is nil if the noise left no AUC.
+// measuredEvaluate compares the first release's AUC with the exact AUC. It is nil if the noise left
+// no AUC.
 func measuredEvaluate(s simulate.EvaluateSummary) *report.Measurement {
 	of := s.Classes[0]
 	for _, n := range of.Subgroups[0].Numbers {
@@ -145,5 +153,6 @@ func measuredReweigh(s simulate.ReweighSummary) *report.Measurement {
 	}
 	c.Bars = append(c.Bars, study.Bar("the raw pool", s.Unweighted, 0))
 	sd := math.Sqrt(math.Max(s.RMSE*s.RMSE-s.Bias*s.Bias, 0))
-	return &report.Measurement{Conclusion: concluded(s.Repeats, sd, byError, against{"the raw pool", s.UnweightedRMSE - s.RMSE}), Chart: c}
+	return &report.Measurement{Conclusion: concluded(s.Repeats, sd, byError,
+		against{"the raw pool", s.UnweightedRMSE - s.RMSE}), Chart: c}
 }

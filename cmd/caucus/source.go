@@ -11,7 +11,8 @@ import (
 	"caucus/study/terms"
 )
 
-// recordsFrom says where records come from: files with a schema, a known data set, or made-up hospitals.
+// recordsFrom says where records come from: files with a schema, a known data set, or made-up
+// hospitals.
 type recordsFrom struct {
 	train, test, pool, schema string
 	known, dataDir            string
@@ -24,14 +25,17 @@ type recordsFrom struct {
 
 	format  dataset.Format // format of the files, set by tables
 	reading reading
-	// poolMapping is the mapping of the pool's file, which may have another format than the records' files.
+	// poolMapping is the mapping of the pool's file, which may have another format than the
+	// records' files.
 	poolMapping string
 }
 
 func (s *recordsFrom) of(of terms.Study) {
 	common := of.Simulate.Common()
-	s.train, s.test, s.pool, s.schema, s.known = common.Train, common.Test, of.Pool, of.Schema, common.Dataset
-	s.partyColumn, s.poolWhere, s.where, s.holdOut = common.PartyColumn, common.PoolWhere, of.Where, common.HoldOut
+	s.train, s.test, s.pool, s.schema, s.known = common.Train, common.Test, of.Pool, of.Schema,
+		common.Dataset
+	s.partyColumn, s.poolWhere, s.where, s.holdOut = common.PartyColumn, common.PoolWhere, of.Where,
+		common.HoldOut
 	s.records, s.seed = generate(of), of.Seed
 }
 
@@ -52,13 +56,15 @@ func (s *recordsFrom) load(c *console) (loaded, error) {
 	if s.partyColumn != "" {
 		schema.Party = s.partyColumn
 		if !train.Has(s.partyColumn) {
-			return loaded{}, fmt.Errorf("there is no party column %q; the columns are %s", s.partyColumn, strings.Join(train.Columns(), ", "))
+			return loaded{}, fmt.Errorf("there is no party column %q; the columns are %s",
+				s.partyColumn, strings.Join(train.Columns(), ", "))
 		}
 	}
 	out := loaded{schema: schema}
 	var pool *dataset.Table
 	if s.pool != "" {
-		if pool, err = (&reading{mapping: s.poolMapping}).table(c, s.pool, schema, s.format); err != nil {
+		if pool, err = (&reading{mapping: s.poolMapping}).table(c, s.pool, schema,
+			s.format); err != nil {
 			return loaded{}, err
 		}
 		out.poolTable = pool
@@ -87,7 +93,8 @@ func (s *recordsFrom) load(c *console) (loaded, error) {
 		table    *dataset.Table
 		to       **dataset.Held
 		labelled bool
-	}{{"train", train, &out.train, true}, {"test", test, &out.test, true}, {"pool", pool, &out.pool, false}} {
+	}{{"train", train, &out.train, true}, {"test", test, &out.test, true},
+		{"pool", pool, &out.pool, false}} {
 		if part.table == nil {
 			continue
 		}
@@ -115,7 +122,8 @@ func (s *recordsFrom) load(c *console) (loaded, error) {
 }
 
 // tables reads the files, or generates records, and returns the schema of their columns.
-func (s *recordsFrom) tables(c *console) (schema dataset.Schema, train, test *dataset.Table, err error) {
+func (s *recordsFrom) tables(c *console) (schema dataset.Schema, train, test *dataset.Table,
+	err error) {
 	switch {
 	case s.known != "" && s.train != "":
 		return schema, nil, nil, usagef("give --dataset or --train, not both")

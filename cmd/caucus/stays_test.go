@@ -47,9 +47,10 @@ var stayers = []string{
 	"{kind: describe, noise: coordinator, name: cancelled}",
 }
 
-// TestWhatStays: after studies of every kind with every place of noise, released and cancelled, the files on
-// each machine are those that docs/what-stays.md names, tables and columns included. No file of coordinator or helper
-// holds a site's exact numbers or their digest, except while the study is open.
+// TestWhatStays: after studies of every kind with every place of noise, released and cancelled, the
+// files on each machine are those that docs/what-stays.md names, tables and columns included. No
+// file of coordinator or helper holds a site's exact numbers or their digest, except while the
+// study is open.
 func TestWhatStays(t *testing.T) {
 	var second helper.Config
 	var pins helper.Pins
@@ -63,12 +64,14 @@ func TestWhatStays(t *testing.T) {
 		made, err := folder.MakeHelper(c.Dir, "", "")
 		must(err)
 		dir := filepath.Join(filepath.Dir(c.Dir), "helper")
-		pins, err = helper.Init(helper.InitOptions{Dir: dir, Listen: "127.0.0.1:0", Coordinator: made.Key.String()})
+		pins, err = helper.Init(helper.InitOptions{Dir: dir, Listen: "127.0.0.1:0",
+			Coordinator: made.Key.String()})
 		must(err)
 		second, err = helper.LoadConfig(dir)
 		must(err)
 		budget := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 60, Delta: 1e-3}}
-		second.Log, second.Policy.Study, second.Policy.MinimumParties = slog.New(slog.NewTextHandler(log, nil)), budget, 2
+		second.Log, second.Policy.Study,
+			second.Policy.MinimumParties = slog.New(slog.NewTextHandler(log, nil)), budget, 2
 		server, err := helper.New(second)
 		must(err)
 		_, err = folder.MakeHelper(c.Dir, server.Addr(), pins.Signing.String())
@@ -106,7 +109,8 @@ func TestWhatStays(t *testing.T) {
 	if score == nil {
 		score = regexp.MustCompile(`column: (\w+)\n\s+kind: numeric`).FindSubmatch(schema)
 	}
-	n.check(os.WriteFile(filepath.Join(n.dir, "model.yaml"), fmt.Appendf(nil, "coefficients: {%s: 0.05}", score[1]), 0o600))
+	n.check(os.WriteFile(filepath.Join(n.dir, "model.yaml"),
+		fmt.Appendf(nil, "coefficients: {%s: 0.05}", score[1]), 0o600))
 	for i, text := range stayers {
 		file, err := yamlfile.Parse("study.yaml", []byte(text))
 		n.check(err)
@@ -118,7 +122,8 @@ func TestWhatStays(t *testing.T) {
 			name, parties = s.Name, append(slices.Clone(roster), "hospital-c")
 		}
 		s.Name = name
-		s.Schema, s.Pool, s.Roster, s.Minimum = filepath.Join(n.dir, "schema.yaml"), filepath.Join(n.dir, "pool.csv"), parties, 2
+		s.Schema, s.Pool, s.Roster, s.Minimum = filepath.Join(n.dir,
+			"schema.yaml"), filepath.Join(n.dir, "pool.csv"), parties, 2
 		s.Records, s.Epsilon, s.Deadline = 70, 2, time.Now().Add(time.Hour)
 		p, err := quiet().propose(s)
 		if err != nil {
@@ -148,7 +153,8 @@ func TestWhatStays(t *testing.T) {
 	_, err = n.operator.Cancel(n.ctx, cancelled.String(), "the protocol was amended")
 	n.check(err)
 	var in []string
-	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+	for until :=
+		time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 		if in = n.holding(clear); len(in) == 0 {
 			break // overwriting follows the last state
 		}
@@ -171,10 +177,13 @@ func TestWhatStays(t *testing.T) {
 	}
 	// A machine hears of an end some time after it.
 	var untold, gone []string
-	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+	for until :=
+		time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
 		left := n.left()
 		without := func(all, these []string) []string {
-			return slices.DeleteFunc(slices.Clone(all), func(row string) bool { return slices.Contains(these, row) })
+			return slices.DeleteFunc(slices.Clone(all), func(row string) bool {
+				return slices.Contains(these, row)
+			})
 		}
 		if untold, gone = without(left, said), without(said, left); len(untold)+len(gone) == 0 {
 			break
@@ -188,8 +197,8 @@ func TestWhatStays(t *testing.T) {
 	}
 }
 
-// clearUploads returns the exact numbers that sites sent, without their commitments: those of plans with noise
-// at the coordinator.
+// clearUploads returns the exact numbers that sites sent, without their commitments: those of plans
+// with noise at the coordinator.
 func (n *network) clearUploads(made []kinds.Proposed, agents []site.Config) (all [][]byte) {
 	n.t.Helper()
 	for _, p := range made {
@@ -198,7 +207,8 @@ func (n *network) clearUploads(made []kinds.Proposed, agents []site.Config) (all
 				continue
 			}
 			upload := filepath.Join(c.State, "studies", p.Hash.String(), "upload")
-			for _, err := os.Stat(upload); err != nil && n.ctx.Err() == nil; _, err = os.Stat(upload) {
+			for _, err := os.Stat(upload); err != nil &&
+				n.ctx.Err() == nil; _, err = os.Stat(upload) {
 				time.Sleep(20 * time.Millisecond)
 			}
 			body, err := os.ReadFile(upload)
@@ -209,8 +219,9 @@ func (n *network) clearUploads(made []kinds.Proposed, agents []site.Config) (all
 	return all
 }
 
-// files calls see with each file of coordinator, helper and agents but SQLite's own beside a database: machine and place below its folder, with HASH for
-// the hash of a plan or pool and ID for an import's number.
+// files calls see with each file of coordinator, helper and agents but SQLite's own beside a
+// database: machine and place below its folder, with HASH for the hash of a plan or pool and ID for
+// an import's number.
 func (n *network) files(see func(machine, name, path string)) {
 	hash, id := regexp.MustCompile("[0-9a-f]{64}"), regexp.MustCompile("[0-9a-f]{16}")
 	n.check(filepath.WalkDir(n.dir, func(path string, e fs.DirEntry, err error) error {
@@ -220,7 +231,8 @@ func (n *network) files(see func(machine, name, path string)) {
 		below, err := filepath.Rel(n.dir, path)
 		machine, name, _ := strings.Cut(filepath.ToSlash(below), "/")
 		if strings.HasPrefix(machine, "state-") {
-			machine = map[bool]string{false: "agent", true: "imports"}[strings.HasSuffix(machine, "-imports")]
+			machine = map[bool]string{false: "agent",
+				true: "imports"}[strings.HasSuffix(machine, "-imports")]
 		}
 		if name != "" && !strings.HasSuffix(name, "-shm") && !strings.HasSuffix(name, "-wal") {
 			see(machine, id.ReplaceAllString(hash.ReplaceAllString(name, "HASH"), "ID"), path)
@@ -229,30 +241,35 @@ func (n *network) files(see func(machine, name, path string)) {
 	}))
 }
 
-// holding lists the files of coordinator and helper, and the log, that hold one of the texts or its SHA-256.
+// holding lists the files of coordinator and helper, and the log, that hold one of the texts or its
+// SHA-256.
 func (n *network) holding(texts [][]byte) (in []string) {
 	var needles [][]byte
 	for _, text := range texts {
 		d := sha256.Sum256(text)
-		needles = append(needles, text, d[:], []byte(hex.EncodeToString(d[:])), []byte(base64.StdEncoding.EncodeToString(d[:])))
+		needles = append(needles, text, d[:], []byte(hex.EncodeToString(d[:])),
+			[]byte(base64.StdEncoding.EncodeToString(d[:])))
 	}
 	look := func(name string, content []byte) {
-		if slices.ContainsFunc(needles, func(needle []byte) bool { return bytes.Contains(content, needle) }) {
+		if slices.ContainsFunc(needles, func(needle []byte) bool {
+			return bytes.Contains(content, needle)
+		}) {
 			in = append(in, name)
 		}
 	}
 	for _, machine := range []string{"coordinator", "helper"} {
-		n.check(fs.WalkDir(os.DirFS(n.dir), machine, func(path string, e fs.DirEntry, err error) error {
-			if err != nil || !e.Type().IsRegular() {
-				return err
-			}
-			content, err := os.ReadFile(filepath.Join(n.dir, path))
-			if !errors.Is(err, fs.ErrNotExist) { // a file that was there for a moment
-				n.check(err)
-			}
-			look(path, content)
-			return nil
-		}))
+		n.check(fs.WalkDir(os.DirFS(n.dir), machine,
+			func(path string, e fs.DirEntry, err error) error {
+				if err != nil || !e.Type().IsRegular() {
+					return err
+				}
+				content, err := os.ReadFile(filepath.Join(n.dir, path))
+				if !errors.Is(err, fs.ErrNotExist) { // a file that was there for a moment
+					n.check(err)
+				}
+				look(path, content)
+				return nil
+			}))
 	}
 	look("log", []byte(n.log.String()))
 	return in

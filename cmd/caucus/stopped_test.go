@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestStops: a simulation, or a prediction, that is told to stop ends within seconds, with status 1 and
-// without a document. This also holds while it waits for input that checks no context: here a file that
-// never comes.
+// TestStops: a simulation, or a prediction, that is told to stop ends within seconds, with status 1
+// and without a document. This also holds while it waits for input that checks no context: here a
+// file that never comes.
 func TestStops(t *testing.T) {
 	for _, verb := range [][]string{
 		{"simulate", "classify", "--train", "train.csv", "--schema", "train.csv"},
@@ -30,8 +30,8 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestStoppedFile: a verb that is stopped while it writes its answer ends, and leaves no file, complete
-// or partial, even if its writer goes on for a while.
+// TestStoppedFile: a verb that is stopped while it writes its answer ends, and leaves no file,
+// complete or partial, even if its writer goes on for a while.
 func TestStoppedFile(t *testing.T) {
 	for _, name := range []string{"answer.csv", "answer.parquet"} {
 		dir := t.TempDir()
@@ -63,8 +63,8 @@ func TestStoppedFile(t *testing.T) {
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("%s: %v is left", name, left)
 		}
-		// Release the writer: it waits for the end of the process, if the process did not end before the
-		// stop.
+		// Release the writer: it waits for the end of the process, if the process did not end
+		// before the stop.
 		c.writing.TryLock()
 		c.writing.Unlock()
 		<-returned
@@ -95,8 +95,10 @@ func stops(t *testing.T, verb []string, by os.Signal) {
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(said.String(), "stopped before it was done") || document.Len() > 0 {
-		t.Errorf("%v, %v: %v, on stdout %q, on stderr %q", verb, by, err, document.String(), said.String())
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 ||
+		!strings.Contains(said.String(), "stopped before it was done") || document.Len() > 0 {
+		t.Errorf("%v, %v: %v, on stdout %q, on stderr %q", verb, by, err, document.String(),
+			said.String())
 	}
 	slow.Stop()
 }

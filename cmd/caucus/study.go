@@ -19,7 +19,9 @@ import (
 func newStudy(c *console) *cobra.Command {
 	o := &operator{console: c}
 	return o.flag(group("study", "Create studies and fetch what they release",
-		o.createStudy(), o.listStudies(), o.showStudy(), o.openStudy(), o.waitStudy(), o.resultStudy(), o.closeStudy(), o.extendStudy(), o.cancelStudy(), o.waiveStudy(), o.packStudy(), o.acceptAnswer()))
+		o.createStudy(), o.listStudies(), o.showStudy(), o.openStudy(), o.waitStudy(),
+		o.resultStudy(), o.closeStudy(), o.extendStudy(), o.cancelStudy(), o.waiveStudy(),
+		o.packStudy(), o.acceptAnswer()))
 }
 
 func (o *operator) listStudies() *cobra.Command {
@@ -33,7 +35,9 @@ func (o *operator) listStudies() *cobra.Command {
 			return o.print(listed(listing.Studies), func(w io.Writer) {
 				t := newTable(w, "study", "plan", "kind", "state", "contributed", "deadline")
 				for _, s := range listing.Studies {
-					t.add(s.Name, s.Hash.String()[:16], s.Kind, string(s.State), fmt.Sprintf("%d of %d", s.Contributed, s.Roster), s.Deadline.Format(time.RFC3339))
+					t.add(s.Name, s.Hash.String()[:16], s.Kind, string(s.State),
+						fmt.Sprintf("%d of %d", s.Contributed,
+							s.Roster), s.Deadline.Format(time.RFC3339))
 				}
 				t.render()
 			})
@@ -51,7 +55,8 @@ type studyDocument struct {
 	Declined      []string   `json:"declined"`
 	Awaited       []string   `json:"awaited"`
 	Ends          string     `json:"ends"` // when the study seals
-	// Statuses say what the coordinator knows of the missing parties. Amended has a line for each amendment.
+	// Statuses say what the coordinator knows of the missing parties. Amended has a line for each
+	// amendment.
 	Statuses []protocol.PartyStatus `json:"statuses"`
 	Amended  []string               `json:"amended"`
 	// Forecast is the forecast that the operator stated when creating the study.
@@ -59,8 +64,11 @@ type studyDocument struct {
 }
 
 func (o *operator) printStudy(s protocol.Study) error {
-	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes, ContributedBy: listed(s.ContributedBy), Missing: listed(s.Missing), Declined: listed(s.Declined), Awaited: listed(s.Awaited),
-		Statuses: listed(s.Statuses), Ends: s.Chain.Ending().Words(s.Roster), Amended: listed(s.Chain.Changes(0))}
+	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes,
+		ContributedBy: listed(s.ContributedBy), Missing: listed(s.Missing),
+		Declined: listed(s.Declined), Awaited: listed(s.Awaited),
+		Statuses: listed(s.Statuses), Ends: s.Chain.Ending().Words(s.Roster),
+		Amended: listed(s.Chain.Changes(0))}
 	var worth []string
 	if s.Forecast.Document != nil {
 		if operator, err := stated.Parse(s.Forecast.Document, s.Hash); err != nil {
@@ -86,7 +94,10 @@ func (o *operator) printStudy(s protocol.Study) error {
 			lines = append(lines, [2]string{"forecast", strings.Join(worth, "\n             ")})
 		}
 		if len(s.ContributedBy)+len(s.Missing) > 0 { // only operators get these lists
-			lines = append(lines, [][2]string{{"contributed", strings.Join(s.ContributedBy, ", ")}, {"missing", strings.Join(s.Missing, ", ")}, {"declined", strings.Join(s.Declined, ", ")}}...)
+			lines = append(lines,
+				[][2]string{{"contributed", strings.Join(s.ContributedBy, ", ")},
+					{"missing", strings.Join(s.Missing, ", ")},
+					{"declined", strings.Join(s.Declined, ", ")}}...)
 		}
 		if s.State == study.Open && s.Chain != nil {
 			if must, can := s.Chain.Ending().Minimum, s.Roster-len(s.Declined); can < must {
@@ -118,7 +129,8 @@ func listed[T any](all []T) []T {
 }
 
 // about makes a verb that calls the coordinator about one study, and prints the study.
-func (o *operator) about(verb, short string, call func(context.Context, *protocol.Client, string) (protocol.Study, error)) *cobra.Command {
+func (o *operator) about(verb, short string,
+	call func(context.Context, *protocol.Client, string) (protocol.Study, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " STUDY", Short: short, Args: one("study "+verb, "STUDY"),
 		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *protocol.Client) error {
@@ -132,9 +144,10 @@ func (o *operator) about(verb, short string, call func(context.Context, *protoco
 }
 
 func (o *operator) showStudy() *cobra.Command {
-	return o.about("show", "Show a study: plan, state, who has contributed", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
-		return c.Study(ctx, ref)
-	})
+	return o.about("show", "Show a study: plan, state, who has contributed",
+		func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+			return c.Study(ctx, ref)
+		})
 }
 
 func (o *operator) openStudy() *cobra.Command {
@@ -149,10 +162,12 @@ func (o *operator) openStudy() *cobra.Command {
 
 func (o *operator) cancelStudy() *cobra.Command {
 	var reason string
-	cmd := o.about("cancel", "Give a study up that is not released yet", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
-		return c.Cancel(ctx, ref, reason)
-	})
-	cmd.Flags().StringVar(&reason, "reason", "cancelled by an operator", "what the parties are told")
+	cmd := o.about("cancel", "Give a study up that is not released yet",
+		func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+			return c.Cancel(ctx, ref, reason)
+		})
+	cmd.Flags().StringVar(&reason, "reason", "cancelled by an operator",
+		"what the parties are told")
 	return cmd
 }
 
@@ -173,47 +188,49 @@ const waitEvery = time.Second
 
 func (o *operator) waitStudy() *cobra.Command {
 	var timeout time.Duration
-	cmd := o.about("wait", "Wait until a study is released or has failed", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
-		if timeout > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, timeout)
-			defer cancel()
-		}
-		last, waits := "", ""
-		for {
-			s, err := c.Study(ctx, ref)
-			if err == nil {
-				waits = waitsFor(s)
+	cmd := o.about("wait", "Wait until a study is released or has failed",
+		func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+			if timeout > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, timeout)
+				defer cancel()
 			}
-			switch {
-			case err == nil && s.State == study.Released:
-				return s, nil
-			case err == nil && s.State == study.Failed:
-				return s, fmt.Errorf("the study failed: %s", s.Reason)
-			case err != nil && ctx.Err() == nil && !protocol.Retry(err):
-				return s, err
-			}
-			now := fmt.Sprintf("%s, %d of %d contributions", s.State, s.Contributed, s.Roster)
-			if len(s.Awaited) > 0 {
-				now += fmt.Sprintf(", waits for %s to call (caucus study waive)", strings.Join(s.Awaited, ", "))
-			}
-			if err != nil {
-				now = "the coordinator cannot be reached; trying again"
-			}
-			if now != last && ctx.Err() == nil {
-				o.note("%s", now)
-				last = now
-			}
-			select {
-			case <-ctx.Done():
-				if timeout > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-					return s, fmt.Errorf("gave up after %v: %s%s", timeout, last, waits)
+			last, waits := "", ""
+			for {
+				s, err := c.Study(ctx, ref)
+				if err == nil {
+					waits = waitsFor(s)
 				}
-				return s, fmt.Errorf("stopped waiting: %s%s: %w", last, waits, ctx.Err())
-			case <-time.After(waitEvery):
+				switch {
+				case err == nil && s.State == study.Released:
+					return s, nil
+				case err == nil && s.State == study.Failed:
+					return s, fmt.Errorf("the study failed: %s", s.Reason)
+				case err != nil && ctx.Err() == nil && !protocol.Retry(err):
+					return s, err
+				}
+				now := fmt.Sprintf("%s, %d of %d contributions", s.State, s.Contributed, s.Roster)
+				if len(s.Awaited) > 0 {
+					now += fmt.Sprintf(", waits for %s to call (caucus study waive)",
+						strings.Join(s.Awaited, ", "))
+				}
+				if err != nil {
+					now = "the coordinator cannot be reached; trying again"
+				}
+				if now != last && ctx.Err() == nil {
+					o.note("%s", now)
+					last = now
+				}
+				select {
+				case <-ctx.Done():
+					if timeout > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+						return s, fmt.Errorf("gave up after %v: %s%s", timeout, last, waits)
+					}
+					return s, fmt.Errorf("stopped waiting: %s%s: %w", last, waits, ctx.Err())
+				case <-time.After(waitEvery):
+				}
 			}
-		}
-	})
+		})
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long (default: never)")
 	return cmd
 }
@@ -228,12 +245,14 @@ func waitsFor(s protocol.Study) string {
 	var who []string
 	for i, p := range s.Statuses {
 		if i == shownWaits {
-			who = append(who, fmt.Sprintf("and %d more: caucus study show %s", len(s.Statuses)-i, s.Name))
+			who = append(who, fmt.Sprintf("and %d more: caucus study show %s", len(s.Statuses)-i,
+				s.Name))
 			break
 		}
 		who = append(who, p.Words(time.Now()))
 	}
-	return fmt.Sprintf("; waiting for %s; it %s", strings.Join(who, "; "), s.Chain.Ending().Words(s.Roster))
+	return fmt.Sprintf("; waiting for %s; it %s", strings.Join(who, "; "),
+		s.Chain.Ending().Words(s.Roster))
 }
 
 func (o *operator) resultStudy() *cobra.Command {

@@ -19,7 +19,8 @@ func FuzzStudyFile(f *testing.F) {
 		Label:    dataset.Label{Column: "y", Classes: []string{"a", "b"}},
 		Features: []dataset.Feature{{Column: "n", Kind: dataset.Numeric, Max: 1}, {Column: "t", Kind: dataset.Categorical, Levels: []string{"u", "v"}}},
 	}
-	pool, err := dataset.NewTable([]string{"n", "t"}, [][]string{{"0", "u"}, {"1", "v"}, {"0.5", "u"}, {"0.2", "w"}})
+	pool, err := dataset.NewTable([]string{"n", "t"},
+		[][]string{{"0", "u"}, {"1", "v"}, {"0.5", "u"}, {"0.2", "w"}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -32,10 +33,12 @@ func FuzzStudyFile(f *testing.F) {
 		if err != nil || s.Map.Project > 3 || len(s.Roster) > 64 {
 			return
 		}
-		if p, err := kinds.Complete(s.Proposal, schema); err != nil || kinds.WordsOf(p).Shards > 64 {
+		if p, err := kinds.Complete(s.Proposal, schema); err != nil ||
+			kinds.WordsOf(p).Shards > 64 {
 			return
 		}
-		if p, err := kinds.Propose(s.Proposal, schema, pool); err == nil && kinds.Check(p.Plan) != nil {
+		if p, err := kinds.Propose(s.Proposal, schema, pool); err == nil &&
+			kinds.Check(p.Plan) != nil {
 			t.Fatalf("a plan is proposed that does not check: %v", kinds.Check(p.Plan))
 		}
 	})

@@ -70,7 +70,8 @@ study. Before that, caucus simulate and caucus forecast take the same file.`,
   caucus study create describe --name elderly --schema schema.yaml --pool pool.csv --where 'age >= 65' --set count=true`,
 	}
 	f := cmd.Flags()
-	t.add(cmd, "name", "schema", "pool", "data", "where", "roster", "records", "unit", "epsilon", "delta", "noise", "mechanism", "learner", "minimum", "closes_in")
+	t.add(cmd, "name", "schema", "pool", "data", "where", "roster", "records", "unit", "epsilon",
+		"delta", "noise", "mechanism", "learner", "minimum", "closes_in")
 	drawsFlag(f, &draws)
 	f.BoolVar(&force, "force", false, "create the study even if it is not expected to be useful; skips the forecast of a classify study")
 	f.BoolVar(&dry, "dry-run", false, "make the plan and its forecast, store nothing; of a useless plan only warn")
@@ -84,7 +85,8 @@ study. Before that, caucus simulate and caucus forecast take the same file.`,
 		case draws < 0 || draws > mostDraws:
 			return usagef("--draws %d: give 1 to %d, or 0 for no forecast", draws, mostDraws)
 		}
-		return refused(cmd, o.create(cmd.Context(), s, forecast.Options{Draws: drawsOf(f, draws)}, draws > 0 && (!force || f.Changed("draws")), force, dry))
+		return refused(cmd, o.create(cmd.Context(), s, forecast.Options{Draws: drawsOf(f, draws)},
+			draws > 0 && (!force || f.Changed("draws")), force, dry))
 	}
 	return cmd
 }
@@ -104,11 +106,15 @@ func (c *console) propose(s terms.Study) (kinds.Proposed, error) {
 	return kinds.Propose(s.Proposal, schema, pool)
 }
 
-// readNamed reads two files if a study names them: the model, and the release that the pool's weights come
-// from. Only a rehearsal accepts a simulated release.
-func readNamed(s *terms.Study, schema dataset.Schema, pool *dataset.Table, rehearsed bool) (err error) {
+// readNamed reads two files if a study names them: the model, and the release that the pool's
+// weights come from. Only a rehearsal accepts a simulated release.
+func readNamed(s *terms.Study, schema dataset.Schema, pool *dataset.Table,
+	rehearsed bool) (err error) {
 	if s.Model != "" {
-		read := func(t *evaluate.Terms) (err error) { t.Model, err = readModel(s.Model, schema); return err }
+		read := func(t *evaluate.Terms) (err error) {
+			t.Model, err = readModel(s.Model, schema)
+			return err
+		}
 		if err := changeTerms(&s.Proposal, read); err != nil {
 			return err
 		}
@@ -135,7 +141,8 @@ func changeTerms[T any](p *study.Proposal, change func(*T) error) error {
 	return err
 }
 
-func (o *operator) create(ctx context.Context, s terms.Study, options forecast.Options, foresee, force, dry bool) error {
+func (o *operator) create(ctx context.Context, s terms.Study, options forecast.Options,
+	foresee, force, dry bool) error {
 	client, err := o.dial(ctx)
 	if err != nil {
 		return err
@@ -148,10 +155,12 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	}
 	now, when := time.Now(), "deadline"
 	if s.Deadline.IsZero() {
-		s.Deadline, when = now.Add(cmp.Or(s.ClosesIn, 7*24*time.Hour)), "closes_in" // a week, which has working days
+		// a week, which has working days
+		s.Deadline, when = now.Add(cmp.Or(s.ClosesIn, 7*24*time.Hour)), "closes_in"
 	}
 	if !now.Before(s.Deadline) {
-		return study.PlanError(when, "%s is over: give a later time", s.Deadline.Format(time.RFC3339))
+		return study.PlanError(when, "%s is over: give a later time",
+			s.Deadline.Format(time.RFC3339))
 	}
 	if s.Seed == 0 {
 		var seed [8]byte
@@ -174,7 +183,8 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	if p.Kind == "classify" && foresee {
 		bar := newProgress(o.console)
 		options.Progress, options.Coefficients = bar.set, true
-		drawn, err = forecast.Draw(ctx, p, made.Pool, forecast.Public{Size: made.Size, AUC: s.AUC}, options)
+		drawn, err = forecast.Draw(ctx, p, made.Pool, forecast.Public{Size: made.Size, AUC: s.AUC},
+			options)
 		bar.stop()
 		if err != nil {
 			return err
@@ -199,7 +209,8 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		}
 		var document []byte
 		if drawn != nil {
-			if document, err = (stated.Statement{Plan: made.Hash, AUC: s.AUC, Forecast: &drawn.Forecast}).Document(); err != nil {
+			if document, err = (stated.Statement{Plan: made.Hash, AUC: s.AUC,
+				Forecast: &drawn.Forecast}).Document(); err != nil {
 				return err
 			}
 		}
@@ -222,7 +233,8 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\n", doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta)
 		fmt.Fprintf(w, "           %s\n", removal)
 		fmt.Fprintf(w, "parties    at least %d of %d must contribute by %s\npool       %s of %s\nmap        %s\n",
-			doc.Minimum, doc.Parties, doc.Deadline.Format(time.RFC3339), counted(doc.PoolRows, "rows"), columnWords(p), doc.Map)
+			doc.Minimum, doc.Parties, doc.Deadline.Format(time.RFC3339), counted(doc.PoolRows,
+				"rows"), columnWords(p), doc.Map)
 		if doc.Where != "" {
 			fmt.Fprintf(w, "about      %s\n", p.About())
 		}

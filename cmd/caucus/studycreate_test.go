@@ -36,8 +36,8 @@ func TestExampleStudy(t *testing.T) {
 	}
 }
 
-// TestStudyFileKeys: an unknown key is an error that names the key. If the key is a term of the kind,
-// the error says where it belongs. A kind takes no terms of another kind.
+// TestStudyFileKeys: an unknown key is an error that names the key. If the key is a term of the
+// kind, the error says where it belongs. A kind takes no terms of another kind.
 func TestStudyFileKeys(t *testing.T) {
 	for text, says := range map[string]string{
 		"name: x\nepsilom: 2\n":                                    `line 2: unknown key "epsilom": do you mean "epsilon"?`,
@@ -56,7 +56,8 @@ func TestStudyFileKeys(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readStudyFile(path); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+		if _, err := readStudyFile(path); (err == nil) != (says == "") || err != nil &&
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%q: error %v, want %q", text, err, says)
 		}
 	}

@@ -77,7 +77,8 @@ it: its parties send the same bytes again, which costs them nothing more.`
 	f.StringVar(&deadline, "deadline", "", "new deadline, as 2026-12-31T17:00:00Z")
 	f.DurationVar(&closesIn, "closes-in", 0, "new deadline from now")
 	f.IntVar(&options.Minimum, "minimum", 0, "least number of contributions, not below the plan's floor")
-	f.BoolVar(&options.SealWhenAll, "seal-when-all", false, "drop the rule that seals it before its deadline")
+	f.BoolVar(&options.SealWhenAll, "seal-when-all", false,
+		"drop the rule that seals it before its deadline")
 	seal.add(f)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {

@@ -16,7 +16,8 @@ import (
 	"caucus/study/terms"
 )
 
-// termFlags read a study from a command line: [KIND] [STUDY.yaml], --set for every term, flags for common terms.
+// termFlags read a study from a command line: [KIND] [STUDY.yaml], --set for every term, flags for
+// common terms.
 type termFlags struct {
 	flags []*termFlag
 	set   []string
@@ -31,15 +32,18 @@ func (f *termFlag) String() string     { return f.value }
 func (f *termFlag) Type() string       { return f.kind }
 func (f *termFlag) Set(v string) error { f.value, f.given = v, true; return nil }
 
-// add declares a flag for each named term. A flag has the term's name, with dashes, and its help text.
+// add declares a flag for each named term. A flag has the term's name, with dashes, and its help
+// text.
 func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 	f := cmd.Flags()
 	for _, name := range names {
 		of := offered(name)
-		flag := &termFlag{name: name, kind: strings.ReplaceAll(strings.Fields(of.Type)[0], "whole", "number")}
+		flag := &termFlag{name: name,
+			kind: strings.ReplaceAll(strings.Fields(of.Type)[0], "whole", "number")}
 		help := of.Help
 		for part := range strings.SplitSeq(of.Help, "; ") {
-			if own, is := strings.CutPrefix(part, cmd.Name()+": "); is { // the help of this verb alone
+			// the help of this verb alone
+			if own, is := strings.CutPrefix(part, cmd.Name()+": "); is {
 				help = own
 			}
 		}
@@ -59,13 +63,15 @@ func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 	if err := cmd.RegisterFlagCompletionFunc("set", completeTerm); err != nil {
 		panic(err) // a bug: the flag was just made
 	}
-	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string,
+		cobra.ShellCompDirective) {
 		return append(kinds.Names(), "yaml", "yml"), cobra.ShellCompDirectiveDefault
 	}
 	cmd.Args = cobra.ArbitraryArgs
 }
 
-// offered returns a flag's term from the first kind that has it, without a default if kinds differ in the default.
+// offered returns a flag's term from the first kind that has it, without a default if kinds differ
+// in the default.
 func offered(name string) (found terms.Term) {
 	for _, kind := range slices.Concat([]string{kinds.Default}, kinds.Names()) {
 		t, err := terms.Find(kind, name)
@@ -83,7 +89,8 @@ func offered(name string) (found terms.Term) {
 	return found
 }
 
-// asTerm adds advice to an error about an unknown flag, which may be a term or almost the name of a flag.
+// asTerm adds advice to an error about an unknown flag, which may be a term or almost the name of a
+// flag.
 func asTerm(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -126,7 +133,8 @@ func kindTyped(args []string) string {
 }
 
 // completeTerm completes terms of the typed kind.
-func completeTerm(_ *cobra.Command, args []string, _ string) (keys []string, how cobra.ShellCompDirective) {
+func completeTerm(_ *cobra.Command, args []string, _ string) (keys []string,
+	how cobra.ShellCompDirective) {
 	all, err := terms.Of(kindTyped(args))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
@@ -199,7 +207,8 @@ func kindAndFile(cmd *cobra.Command, args []string) (kind, path string, err erro
 func (t *termFlags) settings() (all []terms.Setting, err error) {
 	for _, f := range t.flags {
 		if f.given {
-			all = append(all, terms.Setting{Name: f.name, Value: f.value, Typed: "--" + strings.ReplaceAll(f.name, "_", "-") + " " + f.value})
+			all = append(all, terms.Setting{Name: f.name, Value: f.value,
+				Typed: "--" + strings.ReplaceAll(f.name, "_", "-") + " " + f.value})
 		}
 	}
 	for _, s := range t.set {
@@ -207,7 +216,8 @@ func (t *termFlags) settings() (all []terms.Setting, err error) {
 		if !ok || name == "" {
 			return nil, usagef("--set %s: write TERM=VALUE, such as --set epsilon=0.5", s)
 		}
-		all = append(all, terms.Setting{Name: strings.TrimSpace(name), Value: value, Typed: "--set " + s})
+		all = append(all, terms.Setting{Name: strings.TrimSpace(name), Value: value,
+			Typed: "--set " + s})
 	}
 	return all, nil
 }

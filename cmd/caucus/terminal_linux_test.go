@@ -24,14 +24,16 @@ func terminal(t *testing.T) (screen, end *os.File) {
 	if err := unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100}); err != nil {
+	if err := unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ,
+		&unix.Winsize{Row: 24, Col: 100}); err != nil {
 		t.Fatal(err)
 	}
 	n, err := unix.IoctlGetUint32(int(screen.Fd()), unix.TIOCGPTN)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if end, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+	if end, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY,
+		0); err != nil {
 		t.Fatal(err)
 	}
 	return screen, end
@@ -65,7 +67,8 @@ func TestEndsOnTerminal(t *testing.T) {
 		select {
 		case have := <-code:
 			end.Close()
-			if text := <-shown; have != c.code || strings.Contains(text, "parties ") && strings.Contains(text, "\x1b[") != c.bar || text == "" {
+			if text := <-shown; have != c.code || strings.Contains(text, "parties ") &&
+				strings.Contains(text, "\x1b[") != c.bar || text == "" {
 				t.Errorf("%s: ended with %d, want %d, and showed %q", c.line, have, c.code, text)
 			}
 		case <-time.After(time.Minute):

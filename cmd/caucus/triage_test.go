@@ -18,10 +18,11 @@ features:
   - {column: arrival, kind: categorical, levels: [walked, ambulance]}
 `
 
-// triage writes triage.yaml, a pool without labels, test records, and the records of three wards and a
-// fourth. Ward b has labels that are no class; ward c has one class only.
+// triage writes triage.yaml, a pool without labels, test records, and the records of three wards
+// and a fourth. Ward b has labels that are no class; ward c has one class only.
 func triage(dir string) error {
-	if err := os.WriteFile(filepath.Join(dir, "triage.yaml"), []byte(triageSchema), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "triage.yaml"), []byte(triageSchema),
+		0o600); err != nil {
 		return err
 	}
 	rng := rand.New(rand.NewPCG(3, 3))
@@ -40,8 +41,10 @@ func triage(dir string) error {
 		}
 		out.Write(columns)
 		for i := 0; i < f.rows; {
-			age, pulse, pain, arrival := 18+rng.IntN(80), 50+rng.IntN(100), rng.IntN(11), []string{"walked", "ambulance"}[rng.IntN(2)]
-			need := 0.02*float64(age) + 0.04*float64(pulse) + 0.3*float64(pain) + 0.3*rng.NormFloat64()
+			age, pulse, pain, arrival := 18+rng.IntN(80), 50+rng.IntN(100), rng.IntN(11),
+				[]string{"walked", "ambulance"}[rng.IntN(2)]
+			need := 0.02*float64(age) + 0.04*float64(pulse) + 0.3*float64(pain) +
+				0.3*rng.NormFloat64()
 			if arrival == "ambulance" {
 				need++
 			}

@@ -47,10 +47,10 @@ minimum: 4
 closes_in: 10m
 `
 
-// TestTwoServersSum, with real daemons, coordinator, helper and four sites: two servers release the same
-// sum as one coordinator, and the same sum as a count in the files. At ε = 30 a count has discrete
-// Laplace noise of scale 1/30, which is not 0 with probability 2/(e³⁰ + 1) < 2e-13. There are three
-// draws, so the test fails wrongly with probability below 6e-13.
+// TestTwoServersSum, with real daemons, coordinator, helper and four sites: two servers release the
+// same sum as one coordinator, and the same sum as a count in the files. At ε = 30 a count has
+// discrete Laplace noise of scale 1/30, which is not 0 with probability 2/(e³⁰ + 1) < 2e-13. There
+// are three draws, so the test fails wrongly with probability below 6e-13.
 func TestTwoServersSum(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -69,16 +69,20 @@ func TestTwoServersSum(t *testing.T) {
 	check(err)
 	second, err := testlevel.FreePort()
 	check(err)
-	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen", "127.0.0.1:"+port)
+	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen",
+		"127.0.0.1:"+port)
 	var named folder.HelperReport
 	check(json.Unmarshal(must("helper", "keys", "--dir", "coordinator", "--json"), &named))
 	var pins helper.Pins
-	check(json.Unmarshal(must("helper", "init", "--dir", "helper", "--listen", "127.0.0.1:"+second, "--coordinator", named.Key.String(), "--json"), &pins))
-	must("helper", "keys", "--dir", "coordinator", "--address", "127.0.0.1:"+second, "--key", pins.Signing.String())
+	check(json.Unmarshal(must("helper", "init", "--dir", "helper", "--listen", "127.0.0.1:"+second,
+		"--coordinator", named.Key.String(), "--json"), &pins))
+	must("helper", "keys", "--dir", "coordinator", "--address", "127.0.0.1:"+second, "--key",
+		pins.Signing.String())
 	policy := filepath.Join(dir, "helper", helper.ConfigFile)
 	text, err := os.ReadFile(policy)
 	check(err)
-	check(os.WriteFile(policy, bytes.Replace(text, []byte("record: {epsilon: 1,"), []byte("record: {epsilon: 30,"), 1), 0o600))
+	check(os.WriteFile(policy, bytes.Replace(text, []byte("record: {epsilon: 1,"),
+		[]byte("record: {epsilon: 30,"), 1), 0o600))
 
 	var wg sync.WaitGroup
 	running, stop := context.WithCancel(ctx)
@@ -96,7 +100,8 @@ func TestTwoServersSum(t *testing.T) {
 	}
 	start("helper", "run", "--dir", "helper")
 	start("coordinator", "run", "--dir", "coordinator")
-	want, records := 0, 70 // exactly the declared number: more would be cut, differently in each study
+	// exactly the declared number: more would be cut, differently in each study
+	want, records := 0, 70
 	for _, name := range []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"} {
 		file := filepath.Join(dir, name+".csv")
 		text, err := os.ReadFile(file)
@@ -110,13 +115,16 @@ func TestTwoServersSum(t *testing.T) {
 			}
 		}
 		for _, line := range lines[1:] {
-			if years, err := strconv.ParseFloat(strings.Split(line, ",")[age], 64); err == nil && years >= 60 {
+			if years, err := strconv.ParseFloat(strings.Split(line, ",")[age], 64); err == nil &&
+				years >= 60 {
 				want++
 			}
 		}
 		config := name + ".yaml"
-		check(os.WriteFile(filepath.Join(dir, config), fmt.Appendf(nil, countingAgent, name, pins.Signing, pins.Sealing), 0o600))
-		check(os.WriteFile(filepath.Join(dir, name+".invitation"), must("party", "invite", name), 0o600))
+		check(os.WriteFile(filepath.Join(dir, config),
+			fmt.Appendf(nil, countingAgent, name, pins.Signing, pins.Sealing), 0o600))
+		check(os.WriteFile(filepath.Join(dir, name+".invitation"), must("party", "invite", name),
+			0o600))
 		must("agent", "enrol", "--config", config, "--invitation", name+".invitation")
 		must("agent", "source", "declare", "ward", "--yes", "--config", config)
 		start("agent", "run", "--config", config)
@@ -126,7 +134,8 @@ func TestTwoServersSum(t *testing.T) {
 	}
 	noises := []string{string(study.NoiseAggregators), string(study.NoiseCoordinator)}
 	for _, noise := range noises {
-		check(os.WriteFile(filepath.Join(dir, noise+".yaml"), []byte("name: "+noise+countingStudy), 0o600))
+		check(os.WriteFile(filepath.Join(dir, noise+".yaml"), []byte("name: "+noise+countingStudy),
+			0o600))
 		must("study", "create", noise+".yaml", "--noise", noise)
 		must("study", "open", noise)
 	}
@@ -143,7 +152,8 @@ func TestTwoServersSum(t *testing.T) {
 		result, err := json.Marshal(signed.Release.Result)
 		check(err)
 		check(json.Unmarshal(result, &counted))
-		if got := counted.Body; got.Inside.Noisy != float64(want) || got.Records != int64(4*records) || signed.Release.Parties != 4 {
+		if got := counted.Body; got.Inside.Noisy != float64(want) ||
+			got.Records != int64(4*records) || signed.Release.Parties != 4 {
 			t.Errorf("noise: %s: %g of %d records match, want %d of %d", noise, got.Inside.Noisy, got.Records, want, 4*records)
 		}
 	}

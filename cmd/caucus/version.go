@@ -2,8 +2,8 @@ package main
 
 import "runtime/debug"
 
-// programVersion is the version of this program, by semantic versioning. CHANGELOG.md says what each
-// version changed; deploy/release reads the number here.
+// programVersion is the version of this program, by semantic versioning. CHANGELOG.md says what
+// each version changed; deploy/release reads the number here.
 const programVersion = "0.4.0"
 
 // version is what --version, pages and releases say: the release, with the commit of a build from

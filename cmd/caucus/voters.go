@@ -45,8 +45,10 @@ func (v *voters) of(lines []string) ([]simulate.Voter, error) {
 }
 
 // vote runs a program, and counts its failures.
-func (v *voters) vote(p command.Program) func(context.Context, dataset.Schema, *dataset.Records, *mat.Dense) ([]int, error) {
-	return func(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error) {
+func (v *voters) vote(p command.Program) func(context.Context, dataset.Schema, *dataset.Records,
+	*mat.Dense) ([]int, error) {
+	return func(ctx context.Context, s dataset.Schema, labelled *dataset.Records,
+		rows *mat.Dense) ([]int, error) {
 		votes, err := p.Vote(ctx, s, labelled, rows)
 		if err != nil {
 			v.mu.Lock()

@@ -15,7 +15,8 @@ import (
 	"caucus/study"
 )
 
-// printLink makes a link to a daemon's page and prints it. The link is a secret until somebody opens it.
+// printLink makes a link to a daemon's page and prints it. The link is a secret until somebody
+// opens it.
 func (c *console) printLink(dir, address string) error {
 	link, err := webpage.NewLink(dir, address, time.Now())
 	if err != nil {

@@ -28,10 +28,13 @@ import (
 )
 
 // Checks of a page that a daemon serves.
-var daemonLooks = []testpages.Look{{Name: "phone", Width: 390, Scheme: "light", Media: "screen"}, {Name: "phone-dark", Width: 390, Scheme: "dark", Media: "screen"}, {Name: "desk-dark", Width: 1280, Scheme: "dark", Media: "screen"}, {Name: "desk", Width: 1280, Scheme: "light", Media: "screen"}}
+var daemonLooks = []testpages.Look{{Name: "phone", Width: 390, Scheme: "light", Media: "screen"},
+	{Name: "phone-dark", Width: 390, Scheme: "dark", Media: "screen"},
+	{Name: "desk-dark", Width: 1280, Scheme: "dark", Media: "screen"},
+	{Name: "desk", Width: 1280, Scheme: "light", Media: "screen"}}
 
-// keyboard presses Tab until the focus is back at the start. It checks that Tab reaches every control,
-// and that each has a name and a visible focus.
+// keyboard presses Tab until the focus is back at the start. It checks that Tab reaches every
+// control, and that each has a name and a visible focus.
 func keyboard(t *testing.T, ctx context.Context) {
 	t.Helper()
 	const here = `(() => { const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary")]; const e = document.activeElement;
@@ -72,7 +75,8 @@ func TestCoordinatorPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 20, Delta: 1e-5}, privacy.Party: {Epsilon: 20, Delta: 1e-5}}
+	limit := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 20, Delta: 1e-5},
+		privacy.Party: {Epsilon: 20, Delta: 1e-5}}
 	directory := ""
 	n := newNetwork(t, func(c *folder.Config) {
 		c.Limits.Rate, c.Limits.Burst = 1e4, 10000
@@ -85,8 +89,10 @@ func TestCoordinatorPage(t *testing.T) {
 	var configs []site.Config
 	for _, name := range []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"} {
 		c := n.enrol(name)
-		c.Policy.Mechanisms, c.Policy.Noise = []string{"cross", "means"}, []study.Noise{study.NoiseSite, study.NoiseCoordinator}
-		c.Policy.Study, c.Policy.Total = limit, map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 20, Delta: 1e-5}}
+		c.Policy.Mechanisms, c.Policy.Noise = []string{"cross",
+			"means"}, []study.Noise{study.NoiseSite, study.NoiseCoordinator}
+		c.Policy.Study, c.Policy.Total = limit,
+			map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 20, Delta: 1e-5}}
 		roster, configs = append(roster, study.PartyID(name)), append(configs, c)
 	}
 	for _, c := range configs[:2] {
@@ -94,8 +100,10 @@ func TestCoordinatorPage(t *testing.T) {
 	}
 	configs[2].Policy.Approval = policy.ApproveByPerson
 	var charged []study.Hash
-	for _, name := range []string{"first", "second", "third"} { // the coordinator's ledger is charged for these
-		s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
+	// the coordinator's ledger is charged for these
+	for _, name := range []string{"first", "second", "third"} {
+		s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"),
+			Pool: filepath.Join(n.dir, "pool.csv")}
 		s.Proposal = study.Proposal{
 			Name: name, Purpose: "who stays longer", Contact: "ward@example.org", Map: dataset.Components{Project: 4}, Roster: roster[:2], Minimum: 2, Deadline: time.Now().Add(time.Hour),
 			Unit: privacy.Party, Mechanism: "means", Epsilon: 2, Records: 70,
@@ -122,7 +130,8 @@ func TestCoordinatorPage(t *testing.T) {
 		return url
 	}
 	text := func() string {
-		all, err := chromedp.Run(browser, chromedp.Evaluate[string]("document.body ? document.body.innerText : ''"))
+		all, err := chromedp.Run(browser,
+			chromedp.Evaluate[string]("document.body ? document.body.innerText : ''"))
 		if err != nil {
 			return "" // the page is loading
 		}
@@ -145,7 +154,9 @@ func TestCoordinatorPage(t *testing.T) {
 	until("2 of 4 have contributed")
 	n.run(configs[2])
 	until("readmission: a person there has to approve it")
-	for _, says := range []string{"What this coordinator does", "open", "released", "failed", "the board said no", "4 enrolled", "not since the coordinator started", "operator", "spent ε", "3 charges"} {
+	for _, says := range []string{"What this coordinator does", "open", "released", "failed",
+		"the board said no", "4 enrolled", "not since the coordinator started", "operator",
+		"spent ε", "3 charges"} {
 		if !strings.Contains(text(), says) {
 			t.Errorf("the page does not say %q:\n%s", says, text())
 		}
@@ -164,18 +175,22 @@ func TestCoordinatorPage(t *testing.T) {
 		if name != "report" { // the report's only control is the link past its head
 			keyboard(t, browser)
 		}
-		if style, err := chromedp.Run(browser, chromedp.Evaluate[string]("getComputedStyle(document.body).maxWidth")); err != nil || style != "832px" {
+		if style, err := chromedp.Run(browser,
+			chromedp.Evaluate[string]("getComputedStyle(document.body).maxWidth")); err != nil ||
+			style != "832px" {
 			t.Errorf("%s: our style does not hold: %s, %v", name, style, err)
 		}
 	}
 	n.check(chromedp.Do(browser, chromedp.Navigate(pages["study"])))
-	for _, says := range []string{"hospital-c: a person there has to approve it", "hospital-d: has not called", "at least 3 must", "hospital-a", "2 of 4"} {
+	for _, says := range []string{"hospital-c: a person there has to approve it",
+		"hospital-d: has not called", "at least 3 must", "hospital-a", "2 of 4"} {
 		if !strings.Contains(text(), says) {
 			t.Errorf("the study's page does not say %q:\n%s", says, text())
 		}
 	}
 	n.check(chromedp.Do(browser, chromedp.Navigate(pages["report"])))
-	if says := text(); !strings.Contains(says, "Study third: what came out") || !strings.Contains(says, "What is not") {
+	if says := text(); !strings.Contains(says, "Study third: what came out") ||
+		!strings.Contains(says, "What is not") {
 		t.Errorf("the report: %s", says)
 	}
 	// Without a link, without its cookie, or with a used link, there is no page.
@@ -188,11 +203,13 @@ func TestCoordinatorPage(t *testing.T) {
 			t.Errorf("%s without a session: %d %s", url, reply.StatusCode, body)
 		}
 	}
-	n.check(chromedp.Do(browser, chromedp.Navigate(base), chromedp.Click(chromedp.CSS("nav button"))))
+	n.check(chromedp.Do(browser, chromedp.Navigate(base),
+		chromedp.Click(chromedp.CSS("nav button"))))
 	until("You have left the page")
 	n.check(chromedp.Do(browser, chromedp.Navigate(base)))
 	until("opens with a link")
-	if log := n.log.String(); strings.Contains(log, "link=") || strings.Contains(log, strings.TrimSuffix(base[strings.Index(base, "/at/")+4:], "/")) {
+	if log := n.log.String(); strings.Contains(log, "link=") ||
+		strings.Contains(log, strings.TrimSuffix(base[strings.Index(base, "/at/")+4:], "/")) {
 		t.Error("a link or a session is in the log")
 	}
 }
@@ -209,13 +226,15 @@ func TestAgentPage(t *testing.T) {
 	browser := testpages.Browse(t)
 	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
 	a.Policy.Approval, a.Page = policy.ApproveByPerson, "127.0.0.1:"+port
-	yes, no := n.open("readmission", 2, "hospital-a", "hospital-b"), n.open("unwanted", 2, "hospital-a", "hospital-b")
+	yes, no := n.open("readmission", 2, "hospital-a", "hospital-b"), n.open("unwanted", 2,
+		"hospital-a", "hospital-b")
 	n.run(a)
 	n.run(b)
 	link, err := webpage.NewLink(a.State, a.Page, time.Now())
 	n.check(err)
 	text := func() string {
-		all, err := chromedp.Run(browser, chromedp.Evaluate[string]("document.body ? document.body.innerText : ''"))
+		all, err := chromedp.Run(browser,
+			chromedp.Evaluate[string]("document.body ? document.body.innerText : ''"))
 		if err != nil {
 			return "" // the page is loading
 		}
@@ -245,7 +264,8 @@ func TestAgentPage(t *testing.T) {
 	n.check(err)
 	until(base, "2 studies wait for you")
 	study := base + "study/" + yes.String()
-	for name, url := range map[string]string{"list": base, "study": study, "records": study + "?records=1"} {
+	for name, url := range map[string]string{"list": base, "study": study,
+		"records": study + "?records=1"} {
 		for _, as := range testlevel.Of(t, daemonLooks, 2) {
 			testpages.Lay(t, browser, url, "agent-"+name, as)
 		}
@@ -254,21 +274,28 @@ func TestAgentPage(t *testing.T) {
 	// The browser sends the forms of two other pages, one of them at another port; the agent's page
 	// refuses both.
 	for _, host := range []string{"127.0.0.1", "localhost"} {
-		elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+			r *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprintf(w, `<form id="f" method="post" action="%sstudy/%s/refuse"><input name="name" value="mallory"></form><iframe src="%s"></iframe><script>document.getElementById("f").submit()</script>`, base, no, base)
 		}))
-		n.check(chromedp.Do(browser, chromedp.Navigate(strings.Replace(elsewhere.URL, "127.0.0.1", host, 1))))
+		n.check(chromedp.Do(browser,
+			chromedp.Navigate(strings.Replace(elsewhere.URL, "127.0.0.1", host, 1))))
 		until("", "This came from elsewhere")
 		elsewhere.Close()
 	}
 	if _, err := os.Stat(filepath.Join(a.State, "studies", no.String(), "refused")); err == nil {
 		t.Fatal("another page's form refused a study")
 	}
-	n.check(chromedp.Do(browser, chromedp.Navigate(study), chromedp.SendKeys(chromedp.CSS("form.act input[name=name]"), "alice\r")))
+	n.check(chromedp.Do(browser, chromedp.Navigate(study),
+		chromedp.SendKeys(chromedp.CSS("form.act input[name=name]"), "alice\r")))
 	until("", "approved by alice")
-	n.check(chromedp.Do(browser, chromedp.Navigate(base+"study/"+no.String()), chromedp.SendKeys(chromedp.CSS("form.act input[name=name]:not([form])"), "alice")))
-	n.check(chromedp.Do(browser, chromedp.SendKeys(chromedp.CSS("form[action$=refuse] input[name=name]"), "bob"), chromedp.SendKeys(chromedp.CSS("input[name=reason]"), "the board meets in May"), chromedp.Click(chromedp.CSS("button.no"))))
+	n.check(chromedp.Do(browser, chromedp.Navigate(base+"study/"+no.String()),
+		chromedp.SendKeys(chromedp.CSS("form.act input[name=name]:not([form])"), "alice")))
+	n.check(chromedp.Do(browser,
+		chromedp.SendKeys(chromedp.CSS("form[action$=refuse] input[name=name]"),
+			"bob"), chromedp.SendKeys(chromedp.CSS("input[name=reason]"),
+			"the board meets in May"), chromedp.Click(chromedp.CSS("button.no"))))
 	until("", "refused by a person")
 	if r := n.wait(yes); r.Parties != 2 {
 		t.Errorf("%d parties", r.Parties)
@@ -277,7 +304,8 @@ func TestAgentPage(t *testing.T) {
 	for _, as := range testlevel.Of(t, daemonLooks, 2) {
 		testpages.Lay(t, browser, base, "agent-after", as)
 	}
-	if log := n.log.String(); strings.Contains(log, "link=") || strings.Contains(log, "the board meets") {
+	if log := n.log.String(); strings.Contains(log, "link=") ||
+		strings.Contains(log, "the board meets") {
 		t.Error("a link or a reason is in the log")
 	}
 }
@@ -285,7 +313,8 @@ func TestAgentPage(t *testing.T) {
 // TestPageCommands: the command for a link says what is missing.
 func TestPageCommands(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
-	if err := folder.Init(folder.InitOptions{Dir: dir, Address: "127.0.0.1:1", Listen: "127.0.0.1:1"}); err != nil {
+	if err := folder.Init(folder.InitOptions{Dir: dir, Address: "127.0.0.1:1",
+		Listen: "127.0.0.1:1"}); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, folder.ConfigFile)
@@ -293,13 +322,17 @@ func TestPageCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for page, says := range map[string]string{"": "has no page", "metrics: 127.0.0.1:9\n": "has no page", "page: 127.0.0.1:0\n": "names no port", "page: 127.0.0.1:9\n": "http://127.0.0.1:9/open?link="} {
+	for page, says := range map[string]string{"": "has no page",
+		"metrics: 127.0.0.1:9\n": "has no page", "page: 127.0.0.1:0\n": "names no port",
+		"page: 127.0.0.1:9\n": "http://127.0.0.1:9/open?link="} {
 		if err := os.WriteFile(file, slices.Concat(before, []byte(page)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var out, log strings.Builder
-		code := Main(context.Background(), []string{"coordinator", "page", "--dir", dir}, &out, &log)
-		if all := fmt.Sprint(out.String(), log.String()); !strings.Contains(all, says) || (code == 0) != strings.Contains(says, "link=") {
+		code := Main(context.Background(), []string{"coordinator", "page", "--dir", dir}, &out,
+			&log)
+		if all := fmt.Sprint(out.String(), log.String()); !strings.Contains(all, says) ||
+			(code == 0) != strings.Contains(says, "link=") {
 			t.Errorf("%q: %d %s", page, code, all)
 		}
 	}

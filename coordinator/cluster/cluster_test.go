@@ -52,7 +52,8 @@ func (w wire) WriteTo(packet []byte, to string) (time.Time, error) {
 
 func (w wire) WriteToAddress(packet []byte, to memberlist.Address) (time.Time, error) {
 	if to.Name = ""; !w.lost(to.Addr) {
-		go w.MockTransport.WriteToAddress(append([]byte{}, packet...), to) // the mock waits for its reader
+		// the mock waits for its reader
+		go w.MockTransport.WriteToAddress(append([]byte{}, packet...), to)
 	}
 	return time.Now(), nil
 }
@@ -68,7 +69,8 @@ func (w wire) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (
 func (w *world) add(at string, n int) *Cluster {
 	i := len(w.replicas)
 	name := fmt.Sprint("r", i)
-	c := Config{Name: name, Places: Places{Join: []string{fmt.Sprint("127.0.0.1:", n+1)}}, Log: slog.New(slog.DiscardHandler)}
+	c := Config{Name: name, Places: Places{Join: []string{fmt.Sprint("127.0.0.1:", n+1)}},
+		Log: slog.New(slog.DiscardHandler)}
 	own := State{Address: at, Database: "1/1/c"}
 	r, err := open(c, own, w.wires[i])
 	if err != nil {
@@ -166,14 +168,17 @@ func TestGoneAndBack(t *testing.T) {
 		w.isolate(0, true, oneWay)
 		took := w.until("it is gone", func() bool { return !w.led(1) && !w.led(2) })
 		t.Logf("gone after %v (one way: %t)", took.Round(10*time.Millisecond), oneWay)
-		if v := w.replicas[1].View(); v.Newest != 7 || len(v.Members) != len(w.replicas) || !strings.Contains(v.Addresses(), "10.0.0.0:1") {
-			t.Errorf("the others forgot it: epoch %d, %d members, %s", v.Newest, len(v.Members), v.Addresses())
+		if v := w.replicas[1].View(); v.Newest != 7 || len(v.Members) != len(w.replicas) ||
+			!strings.Contains(v.Addresses(), "10.0.0.0:1") {
+			t.Errorf("the others forgot it: epoch %d, %d members, %s", v.Newest, len(v.Members),
+				v.Addresses())
 		}
 		if !oneWay {
 			late := w.add("10.0.0.9:1", 1)
 			w.until("the late one hears who went", func() bool {
 				v := late.View()
-				return v.Newest == 7 && len(v.Members) == 4 && strings.Contains(v.Addresses(), "10.0.0.0:1")
+				return v.Newest == 7 && len(v.Members) == 4 &&
+					strings.Contains(v.Addresses(), "10.0.0.0:1")
 			})
 		}
 		w.isolate(0, false, false)
@@ -208,7 +213,9 @@ func TestLoss(t *testing.T) {
 			w.until("all are back", w.whole)
 			w.loss.Store(loss)
 			w.isolate(0, true, false)
-			took = append(took, w.until("the dead one is gone", func() bool { return !w.led(1) }).Round(10*time.Millisecond))
+			took = append(took, w.until("the dead one is gone", func() bool {
+				return !w.led(1)
+			}).Round(10*time.Millisecond))
 			w.isolate(0, false, false)
 		}
 		t.Logf("%d %% lost: a living leader was called gone %d times in %v; a dead one after %v", loss/10, falls, watch, took)
@@ -229,7 +236,8 @@ func TestForged(t *testing.T) {
 		}
 		garbage[0] = byte(rand.Uint32N(16)) // a kind of message that there is
 		for i := range w.replicas {
-			mallory.WriteToAddress(append([]byte{}, garbage...), memberlist.Address{Name: fmt.Sprint("r", i)})
+			mallory.WriteToAddress(append([]byte{}, garbage...),
+				memberlist.Address{Name: fmt.Sprint("r", i)})
 		}
 	}
 	for n := range 20 {
@@ -244,11 +252,13 @@ func TestForged(t *testing.T) {
 // TestOnePlace: the process that comes after another one at its place takes it; the epoch of before
 // stays known.
 func TestOnePlace(t *testing.T) {
-	r := &Cluster{config: Config{Name: "own"}, all: map[string]Member{}, newest: map[string]int64{}, changed: make(chan struct{})}
+	r := &Cluster{config: Config{Name: "own"}, all: map[string]Member{}, newest: map[string]int64{},
+		changed: make(chan struct{})}
 	now := time.Now()
 	for _, m := range []Member{
 		{Name: "first", At: "a", Alive: true, Since: now, State: State{Epoch: 4}},
-		{Name: "second", At: "a", Since: now.Add(-time.Hour)}, // heard of late: it went before the first came
+		// heard of late: it went before the first came
+		{Name: "second", At: "a", Since: now.Add(-time.Hour)},
 		{Name: "third", At: "b", Since: now.Add(-KeepGone - time.Second)},
 		{Name: "fourth", At: "c", Since: now.Add(-time.Hour)},
 		{Name: "fifth", At: "c", Since: now.Add(-time.Minute)},
@@ -270,9 +280,13 @@ func TestOnePlace(t *testing.T) {
 // TestFits: what a replica says of itself fits into memberlist's bound, whatever the version is
 // called.
 func TestFits(t *testing.T) {
-	long := State{Address: strings.Repeat("a", 100), Version: strings.Repeat("v", 600), Database: strings.Repeat("d", 110), Epoch: 1 << 62, Leads: true, Keys: 1 << 30, Schemas: []int{99, 99, 99}, Head: strings.Repeat("h", 90)}
+	long := State{Address: strings.Repeat("a", 100), Version: strings.Repeat("v", 600),
+		Database: strings.Repeat("d",
+			110), Epoch: 1 << 62, Leads: true, Keys: 1 << 30, Schemas: []int{99, 99,
+			99}, Head: strings.Repeat("h", 90)}
 	r := &Cluster{own: long}
-	if text := string(r.NodeMeta(memberlist.MetaMaxSize)); len(text) > memberlist.MetaMaxSize || !strings.HasSuffix(text, "}") || !strings.Contains(text, "epoch") {
+	if text := string(r.NodeMeta(memberlist.MetaMaxSize)); len(text) > memberlist.MetaMaxSize ||
+		!strings.HasSuffix(text, "}") || !strings.Contains(text, "epoch") {
 		t.Errorf("%d bytes: %s", len(text), text)
 	}
 }

@@ -27,7 +27,10 @@ func must[T any](x T, err error) T {
 
 // side is what one replica has of a coordinator's authority.
 func config(a *protocol.Authority, name string, join ...string) Config {
-	c := Config{Name: name, Places: Places{Listen: "127.0.0.1:0", Join: join}, Log: slog.New(slog.DiscardHandler), Keys: func() []byte { return []byte("keys of " + name) }}
+	c := Config{Name: name, Places: Places{Listen: "127.0.0.1:0", Join: join},
+		Log: slog.New(slog.DiscardHandler), Keys: func() []byte {
+			return []byte("keys of " + name)
+		}}
 	var err error
 	c.Server, c.Client, err = TLS(a, name, time.Now)
 	must(0, err)
@@ -72,14 +75,20 @@ func TestPort(t *testing.T) {
 		defer conn.Close()
 	}
 	second := must(Open(config(authority, "second", at), State{Address: "second.example.org:1"}))
-	soon(t, "both see both", func() bool { return len(first.living()) == 2 && len(second.living()) == 2 })
+	soon(t, "both see both", func() bool {
+		return len(first.living()) == 2 && len(second.living()) == 2
+	})
 	second.Say(func(s *State) { s.Leads, s.Epoch = true, 3 })
-	soon(t, "the first hears what the second says", func() bool { l, _ := first.View().Leader(); return l.Name == "second" && l.Epoch == 3 })
+	soon(t, "the first hears what the second says", func() bool {
+		l, _ := first.View().Leader()
+		return l.Name == "second" && l.Epoch == 3
+	})
 
 	ctx := context.Background()
 	asks := config(authority, "asks").Client
 	all := must(Ask(ctx, asks, at))
-	if len(all) != 2 || all[1].Address != "second.example.org:1" || !all[1].Leads || all[1].At != second.View().Own.At {
+	if len(all) != 2 || all[1].Address != "second.example.org:1" || !all[1].Leads ||
+		all[1].At != second.View().Own.At {
 		t.Errorf("members %+v", all)
 	}
 	if text := must(AskKeys(ctx, asks, at)); string(text) != "keys of first" {
@@ -89,10 +98,12 @@ func TestPort(t *testing.T) {
 	succeeded := must(authority.Succeed(time.Now()))
 	after, afterAt := opened(t, config(succeeded, "after"))
 	pair := func(role protocol.Role) *tls.Config {
-		id, _, err := authority.IssueOwn("", protocol.Caller{Name: "some", Role: role}, protocol.SignerKey{}, time.Now())
+		id, _, err := authority.IssueOwn("", protocol.Caller{Name: "some", Role: role},
+			protocol.SignerKey{}, time.Now())
 		must(0, err)
 		c := asks.Clone()
-		c.ClientSessionCache, c.GetClientCertificate, c.Certificates = nil, nil, []tls.Certificate{must(tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key)))}
+		c.ClientSessionCache, c.GetClientCertificate, c.Certificates = nil, nil,
+			[]tls.Certificate{must(tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key)))}
 		return c
 	}
 	noWord, unchecked, nobody := pair(protocol.RoleReplica), asks.Clone(), asks.Clone()
@@ -128,12 +139,14 @@ func TestPort(t *testing.T) {
 		_, _ = io.Copy(io.Discard, conn)
 		conn.Close()
 	}
-	for _, text := range []string{"p\x00\x00", "p\xff\xff", "x", "p\x00\x03ab"} { // no length, too long, no such question, cut short
+	// no length, too long, no such question, cut short
+	for _, text := range []string{"p\x00\x00", "p\xff\xff", "x", "p\x00\x03ab"} {
 		conn := must(tls.Dial("tcp", at, asks))
 		_, _ = conn.Write([]byte(text))
 		conn.CloseWrite()
 		_ = conn.SetDeadline(time.Now().Add(time.Minute))
-		if _, err := io.Copy(io.Discard, conn); err != nil && strings.Contains(err.Error(), "timeout") {
+		if _, err := io.Copy(io.Discard, conn); err != nil &&
+			strings.Contains(err.Error(), "timeout") {
 			t.Errorf("%q keeps a connection", text)
 		}
 		conn.Close()

@@ -46,7 +46,8 @@ func TestLed(t *testing.T) {
 	} {
 		epoch, led := c.view.Led()
 		leader, known := c.view.Leader()
-		if epoch != c.epoch || led != c.led || leader.Name != c.leader || known != (c.leader != "") {
+		if epoch != c.epoch || led != c.led || leader.Name != c.leader ||
+			known != (c.leader != "") {
 			t.Errorf("%s: epoch %d, led %t, leader %q", name, epoch, led, leader.Name)
 		}
 	}
@@ -96,9 +97,15 @@ func TestOlder(t *testing.T) {
 // TestAddresses: agents get the addresses of all replicas of this coordinator, each once, and
 // nothing that cannot be dialled. Holders are asked for keys in the order of what they hold.
 func TestAddresses(t *testing.T) {
-	at := func(m Member, address string, keys int) Member { m.Address, m.Keys = address, keys; return m }
-	v := heard(1, at(leads("a", 1), "c.example.org:1", 0), at(gone(stands("b")), "b.example.org:1,c.example.org:1", 7),
-		at(stands("d"), ":7443", 2), over("2/1/c", at(stands("e"), "evil.example.org:1", 9)), over("1/2/c", at(stands("f"), "f.example.org:1", 0)),
+	at := func(m Member, address string, keys int) Member {
+		m.Address, m.Keys = address, keys
+		return m
+	}
+	v := heard(1, at(leads("a", 1), "c.example.org:1", 0),
+		at(gone(stands("b")), "b.example.org:1,c.example.org:1", 7),
+		at(stands("d"), ":7443", 2), over("2/1/c",
+			at(stands("e"), "evil.example.org:1", 9)), over("1/2/c",
+			at(stands("f"), "f.example.org:1", 0)),
 		at(stands("g"), "g.example.org:1", 3))
 	if got, want := v.Addresses(), "b.example.org:1,c.example.org:1,f.example.org:1,g.example.org:1"; got != want {
 		t.Errorf("%s, want %s", got, want)

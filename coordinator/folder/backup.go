@@ -37,13 +37,15 @@ type BackupReport struct {
 	Behind int64 `json:"behind,omitempty"`
 }
 
-// Backup copies a coordinator's folder to a new folder, as of one moment. The coordinator may be running. Backup
-// leaves out the head file beside the folder, because it must not be restored with the rest.
+// Backup copies a coordinator's folder to a new folder, as of one moment. The coordinator may be
+// running. Backup leaves out the head file beside the folder, because it must not be restored with
+// the rest.
 //
-// Why the copies fit together: the store is copied first, then the store of shares, then the ledger. So the copied
-// store of shares holds all contributions that the copied store has given to it, and any others are given again. The
-// copied ledger holds all entries that the copied store knows. Further entries look as if the coordinator was killed
-// just after its ledger's commit; a restored coordinator asks the ledger again and gets the same answer.
+// Why the copies fit together: the store is copied first, then the store of shares, then the
+// ledger. So the copied store of shares holds all contributions that the copied store has given to
+// it, and any others are given again. The copied ledger holds all entries that the copied store
+// knows. Further entries look as if the coordinator was killed just after its ledger's commit; a
+// restored coordinator asks the ledger again and gets the same answer.
 func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("back up coordinator in %s: %w", dir, err)
@@ -120,7 +122,8 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 // inBackup excludes databases, which are copied separately, and temporary files of processes.
 func inBackup(name string) bool {
 	return name != "lock" && name != BackupFile && !strings.HasPrefix(name, ".") &&
-		!strings.HasPrefix(name, StoreFile) && !strings.HasPrefix(name, LedgerFile) && !strings.HasPrefix(name, SharesFile)
+		!strings.HasPrefix(name, StoreFile) && !strings.HasPrefix(name, LedgerFile) &&
+		!strings.HasPrefix(name, SharesFile)
 }
 
 func (c Config) copyShares(ctx context.Context, to string) error {
@@ -159,9 +162,12 @@ func digests(dir string) (map[string]string, error) {
 	return all, folder.Sync(dir)
 }
 
-// tryOut copies these files, opens the copy as a starting coordinator does, and returns the ledger's head.
-func tryOut(ctx context.Context, from string, files map[string]string) (head privacy.Head, err error) {
-	dir, err := os.MkdirTemp("", "caucus-backup-*") // mode 0700; not beside the backup, whose medium may be read-only
+// tryOut copies these files, opens the copy as a starting coordinator does, and returns the
+// ledger's head.
+func tryOut(ctx context.Context, from string, files map[string]string) (head privacy.Head,
+	err error) {
+	// mode 0700; not beside the backup, whose medium may be read-only
+	dir, err := os.MkdirTemp("", "caucus-backup-*")
 	if err != nil {
 		return head, err
 	}
@@ -190,7 +196,10 @@ func tryOut(ctx context.Context, from string, files map[string]string) (head pri
 		return head, err
 	}
 	var last int64
-	if err := stores.Store.View(ctx, func(tx records.Tx) (err error) { last, err = tx.LedgerEntry(); return err }); err != nil {
+	if err := stores.Store.View(ctx, func(tx records.Tx) (err error) {
+		last, err = tx.LedgerEntry()
+		return err
+	}); err != nil {
 		return head, err
 	}
 	if head = chain.Head(); last > head.Sequence {
@@ -219,8 +228,9 @@ func copyFiles(from, to string, files map[string]string) error {
 	return nil
 }
 
-// CheckBackup checks that a backup is whole and that a coordinator could start from it. If dir is not "", it reports
-// how far the backup's ledger is behind the head file of the coordinator in dir. It changes nothing.
+// CheckBackup checks that a backup is whole and that a coordinator could start from it. If dir is
+// not "", it reports how far the backup's ledger is behind the head file of the coordinator in dir.
+// It changes nothing.
 func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("check backup %s: %w", from, err)
@@ -279,8 +289,9 @@ func headBeside(from, dir string) (privacy.Head, error) {
 	return privacy.ParseHead(string(text))
 }
 
-// Restore checks a backup and copies it to a new folder. It leaves the head file alone. If the ledger
-// made entries after the backup, the head file or a caller tells the coordinator so after its start.
+// Restore checks a backup and copies it to a new folder. It leaves the head file alone. If the
+// ledger made entries after the backup, the head file or a caller tells the coordinator so after
+// its start.
 func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("restore coordinator to %s: %w", dir, err)

@@ -27,33 +27,38 @@ type Config struct {
 	// Dir is the coordinator's folder, as Init made it.
 	Dir string `yaml:"dir"`
 	// Store is the address of the PostgreSQL database that several replicas share:
-	// postgres://user@host/database. Empty means files in Dir. "caucus coordinator move" writes this field.
+	// postgres://user@host/database. Empty means files in Dir. "caucus coordinator move" writes
+	// this field.
 	Store string `yaml:"store"`
 	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
 	// Address is the host:port that invitations tell parties to dial; for replicas, all addresses
 	// with commas between them. Empty means the address on which the coordinator listens.
 	Address string `yaml:"address"`
-	// Replicas is how this replica finds the others that share Store. Then Address is this replica's
-	// own, and agents learn those of all. Without it PostgreSQL alone notices that a leader is gone.
+	// Replicas is how this replica finds the others that share Store. Then Address is this
+	// replica's own, and agents learn those of all. Without it PostgreSQL alone notices that a
+	// leader is gone.
 	Replicas cluster.Places `yaml:"replicas"`
 	// MinimumParties is the least number of contributors that a plan may have as its minimum.
 	MinimumParties int `yaml:"minimum_parties"`
-	// InvitationValid is how long an invitation lasts, unless the command that makes it says otherwise.
+	// InvitationValid is how long an invitation lasts, unless the command that makes it says
+	// otherwise.
 	InvitationValid time.Duration `yaml:"invitation_valid"`
-	// Budget limits the cost of all releases in this coordinator's own ledger, for each unit. Nil is no limit, which
-	// a file states as "budget: none". A file without a budget is refused, because it may be an incomplete copy.
+	// Budget limits the cost of all releases in this coordinator's own ledger, for each unit. Nil
+	// is no limit, which a file states as "budget: none". A file without a budget is refused,
+	// because it may be an incomplete copy.
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
 	// Limits bound what callers can make the coordinator do.
 	Limits Limits `yaml:"limits"`
-	// WitnessWait is the time after a start in which nothing is released, so that agents can show the newest
-	// state of the ledger that they know. It should be two of their poll intervals.
+	// WitnessWait is the time after a start in which nothing is released, so that agents can show
+	// the newest state of the ledger that they know. It should be two of their poll intervals.
 	WitnessWait time.Duration `yaml:"witness_wait"`
-	// Repair is the longest time that a study waits for the bytes of a damaged contribution. It then goes on
-	// without the contribution.
+	// Repair is the longest time that a study waits for the bytes of a damaged contribution. It
+	// then goes on without the contribution.
 	Repair time.Duration `yaml:"repair"`
-	// LongestStop is the longest time that the coordinator may have been stopped with studies open, by its clock. After a
-	// longer stop an operator must vouch for the clock (caucus coordinator clock) before any study is sealed.
+	// LongestStop is the longest time that the coordinator may have been stopped with studies open,
+	// by its clock. After a longer stop an operator must vouch for the clock (caucus coordinator
+	// clock) before any study is sealed.
 	LongestStop time.Duration `yaml:"longest_stop"`
 	// Tick is the interval at which deadlines are checked.
 	Tick time.Duration `yaml:"tick"`
@@ -63,33 +68,35 @@ type Config struct {
 	Health     bool `yaml:"health"`
 	Reflection bool `yaml:"reflection"`
 	// Page is a loopback host:port, or a Unix socket as unix:/run/caucus/page.sock, for a web page
-	// that names parties and studies. The page opens by a link (caucus coordinator page). Metrics is
-	// an address of the same form for /metrics, /livez and /readyz, without TLS; they name no party
-	// and no study. Both may be the same. Empty is off.
+	// that names parties and studies. The page opens by a link (caucus coordinator page). Metrics
+	// is an address of the same form for /metrics, /livez and /readyz, without TLS; they name no
+	// party and no study. Both may be the same. Empty is off.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
-	// Helper is the second server, which studies with noise by aggregators need. See "caucus helper keys".
+	// Helper is the second server, which studies with noise by aggregators need. See "caucus helper
+	// keys".
 	Helper Helper `yaml:"helper"`
 
 	// Head is a file outside of Dir and of its backups, best on another disk. The coordinator keeps
-	// the number and hash of its last ledger entry there, and releases nothing after the whole folder
-	// was restored to an older state. Empty: only callers can notice that. A relative path is
-	// relative to Dir. Init names a file beside the folder.
+	// the number and hash of its last ledger entry there, and releases nothing after the whole
+	// folder was restored to an older state. Empty: only callers can notice that. A relative path
+	// is relative to Dir. Init names a file beside the folder.
 	Head string `yaml:"head"`
 
 	// Single allows PostgreSQL without a synchronous standby.
 	Single bool `yaml:"-"`
-	// Stores are the databases that LeadStores opened. If nil, New opens them. The coordinator closes them.
+	// Stores are the databases that LeadStores opened. If nil, New opens them. The coordinator
+	// closes them.
 	Stores *Stores `yaml:"-"`
 	// Report writes the web page of a release. Nil leaves such pages out of the coordinator's page.
 	Report func(io.Writer, study.Release) error `yaml:"-"`
 	// Software names this program's version in releases.
 	Software string `yaml:"-"`
-	// Log receives events, with keys study, party and release; never a feature, a label or an unreleased
-	// number. Nil logs nothing.
+	// Log receives events, with keys study, party and release; never a feature, a label or an
+	// unreleased number. Nil logs nothing.
 	Log *slog.Logger `yaml:"-"`
-	// Clock is the machine's clock if zero. Dates, deadlines, invitations and certificates use Now; rates and waits
-	// use Elapsed. If the two disagree, the clock is not trusted.
+	// Clock is the machine's clock if zero. Dates, deadlines, invitations and certificates use Now;
+	// rates and waits use Elapsed. If the two disagree, the clock is not trusted.
 	Clock clock.Clock `yaml:"-"`
 	// Checkpoint, if not nil, is called with the name of each durable or visible effect, before the
 	// commit and just after. Tests kill the process there.
@@ -108,20 +115,22 @@ type Limits struct {
 	Uploads int `yaml:"uploads"`
 	// Streams bounds how many uploads of one member may be in memory at once.
 	Streams int `yaml:"streams"`
-	// Silence is the longest pause of a sender within an upload. Slowest is the least rate, in bytes a second: an
-	// upload ends with an error after Silence plus its time at Slowest. A connection without a call closes after
-	// Silence too. So an agent that polls less often connects anew for each poll and takes no memory in between.
+	// Silence is the longest pause of a sender within an upload. Slowest is the least rate, in
+	// bytes a second: an upload ends with an error after Silence plus its time at Slowest. A
+	// connection without a call closes after Silence too. So an agent that polls less often
+	// connects anew for each poll and takes no memory in between.
 	Silence time.Duration `yaml:"silence"`
 	Slowest int           `yaml:"slowest"`
-	// Bytes bounds the bytes that one member may send and fetch in an hour, on average. After a rest, a whole
-	// hour's bytes are allowed at once. A transfer that has begun may finish; the next one waits.
+	// Bytes bounds the bytes that one member may send and fetch in an hour, on average. After a
+	// rest, a whole hour's bytes are allowed at once. A transfer that has begun may finish; the
+	// next one waits.
 	Bytes int64 `yaml:"bytes"`
-	// Calls bounds one member's open calls, and AllCalls those of all members. A call takes less than
-	// 400 KB before its message is read.
+	// Calls bounds one member's open calls, and AllCalls those of all members. A call takes less
+	// than 400 KB before its message is read.
 	Calls    int `yaml:"calls"`
 	AllCalls int `yaml:"all_calls"`
-	// Connections bounds one member's connections, and AllConnections those of all members. A further
-	// connection closes the least recently used one. A connection takes about 50 KB.
+	// Connections bounds one member's connections, and AllConnections those of all members. A
+	// further connection closes the least recently used one. A connection takes about 50 KB.
 	Connections    int `yaml:"connections"`
 	AllConnections int `yaml:"all_connections"`
 	// Rate is the number of calls a second that one member may make on average. Burst is the number
@@ -139,8 +148,9 @@ type Helper struct {
 	// ("caucus helper init" prints the key). The coordinator talks only to the holder of that key.
 	Address string             `yaml:"address" json:"address"`
 	Key     protocol.SignerKey `yaml:"key" json:"key"`
-	// Head is a file that remembers the progress of this coordinator's shares. It lies outside of the coordinator's
-	// folder and of its backups; "caucus helper keys" makes it. A relative path is relative to the folder.
+	// Head is a file that remembers the progress of this coordinator's shares. It lies outside of
+	// the coordinator's folder and of its backups; "caucus helper keys" makes it. A relative path
+	// is relative to the folder.
 	Head string `yaml:"head" json:"head"`
 }
 
@@ -153,10 +163,11 @@ const (
 	CAFile       = "ca.pem"
 	CAKeyFile    = "ca.key"
 	SignerFile   = "signer.key"
-	KeyringFile  = "keyring.json"   // tells which generation of these three files is in use
-	ReplicasFile = "replicas.json"  // the other replicas that this one heard of
-	SharesFile   = "shares.db"      // shares of studies with noise: aggregators, if there is a helper
-	SharesKey    = "aggregator.key" // this coordinator's signing key for its helper
+	KeyringFile  = "keyring.json"  // tells which generation of these three files is in use
+	ReplicasFile = "replicas.json" // the other replicas that this one heard of
+	// shares of studies with noise: aggregators, if there is a helper
+	SharesFile = "shares.db"
+	SharesKey  = "aggregator.key" // this coordinator's signing key for its helper
 )
 
 // DefaultConfig holds the values of all keys that a file leaves out. It has no budget, address,
@@ -196,7 +207,8 @@ func rules(file *yamlfile.Document) error {
 	return errors.Join(file.RefuseRemoved("gossip"), file.RequireLimits("budget"))
 }
 
-// Complete fills nil Log, Clock and Checkpoint: nothing is logged, the machine's clock, nothing to do at an effect.
+// Complete fills nil Log, Clock and Checkpoint: nothing is logged, the machine's clock, nothing to
+// do at an effect.
 func (c Config) Complete() Config {
 	c.Log, c.Clock = cmp.Or(c.Log, slog.New(slog.DiscardHandler)), c.Clock.Complete()
 	if c.Checkpoint == nil {
@@ -236,7 +248,8 @@ func (c Config) Validate() error {
 	for _, at := range []struct {
 		field, value string
 		check        func(string) error
-	}{{"page", c.Page, webpage.CheckAddress}, {"metrics", c.Metrics, webpage.CheckAddress}, {"store", c.Store, database.CheckAddress}, {"head", c.Head, outside}} {
+	}{{"page", c.Page, webpage.CheckAddress}, {"metrics", c.Metrics, webpage.CheckAddress},
+		{"store", c.Store, database.CheckAddress}, {"head", c.Head, outside}} {
 		if at.value == "" {
 			continue
 		}

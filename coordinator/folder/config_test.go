@@ -56,7 +56,8 @@ func TestConfigRefuses(t *testing.T) {
 		}
 	}
 	c := must(ParseConfig([]byte("listen: 127.0.0.1:1\nlimits: {burst: 5}\nbudget: {record: {epsilon: 3, delta: 1e-6}}\ngrace: 3s\n")))
-	if c.Limits.Burst != 5 || c.Limits.Rate != DefaultConfig("").Limits.Rate || c.Grace != 3*time.Second || len(c.Budget) != 1 {
+	if c.Limits.Burst != 5 || c.Limits.Rate != DefaultConfig("").Limits.Rate ||
+		c.Grace != 3*time.Second || len(c.Budget) != 1 {
 		t.Errorf("config %+v", c)
 	}
 }

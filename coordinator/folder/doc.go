@@ -1,20 +1,24 @@
-// Package folder manages a coordinator's folder: it makes the folder, backs it up, restores and reconciles it, and
-// changes its keys. While a coordinator runs on a folder, calls that change the folder are refused. The package
-// serves the operators' commands, and the coordinator, which opens the folder.
+// Package folder manages a coordinator's folder: it makes the folder, backs it up, restores and
+// reconciles it, and changes its keys. While a coordinator runs on a folder, calls that change the
+// folder are refused. The package serves the operators' commands, and the coordinator, which opens
+// the folder.
 //
-// A folder holds coordinator.yaml (Config), caucus.db (records), ledger.db (the privacy ledger's journal), the keys
-// of the authority and the signer (Keyring), keyring.json after the first change of keys, shares.db and
-// aggregator.key if there is a helper, and operator.yaml, the first operator's profile. Only its owner may read it.
-// One process at a time works on it (Hold). The head file (Head) lies beside it.
+// A folder holds coordinator.yaml (Config), caucus.db (records), ledger.db (the privacy ledger's
+// journal), the keys of the authority and the signer (Keyring), keyring.json after the first change
+// of keys, shares.db and aggregator.key if there is a helper, and operator.yaml, the first
+// operator's profile. Only its owner may read it. One process at a time works on it (Hold). The
+// head file (Head) lies beside it.
 //
 // It guarantees:
 //
-//   - Init, Backup, Restore, Move and Rotate are atomic: a killed call has taken full effect or none.
-//   - A backup shows one moment, even if the coordinator runs. It gets its name only after it was checked.
+//   - Init, Backup, Restore, Move and Rotate are atomic: a killed call has taken full effect or
+//     none.
+//   - A backup shows one moment, even if the coordinator runs. It gets its name only after it was
+//     checked.
 //   - NewOperator grants nothing new, because whoever holds the folder holds its authority.
-//   - No restore changes the head file. So the head file proves that a folder was restored from an older
-//     backup. Reconcile then charges the releases that the ledger lost, and PutBack stores releases that the
-//     store lost.
+//   - No restore changes the head file. So the head file proves that a folder was restored from an
+//     older backup. Reconcile then charges the releases that the ledger lost, and PutBack stores
+//     releases that the store lost.
 //   - No noise is drawn here, and nothing is released.
 //
 // # In which order to read it

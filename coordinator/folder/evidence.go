@@ -15,18 +15,20 @@ import (
 	"caucus/study"
 )
 
-// Evidence is what a coordinator's folder and head file prove about its ledger. It can be read while the coordinator
-// runs.
+// Evidence is what a coordinator's folder and head file prove about its ledger. It can be read
+// while the coordinator runs.
 type Evidence struct {
 	Keys protocol.Keys // all keys that this coordinator ever signed with
-	// Kept is the head in the file at KeptAt (Config.Head). It is the zero Head without such a file,
-	// or before the first release.
+	// Kept is the head in the file at KeptAt (Config.Head). It is the zero Head without such a
+	// file, or before the first release.
 	Kept   privacy.Head
 	KeptAt string
-	// Lines are the ledger lines of stored releases. Last is the highest ledger entry that the store knows.
+	// Lines are the ledger lines of stored releases. Last is the highest ledger entry that the
+	// store knows.
 	Lines []privacy.Line
 	Last  int64
-	// Witnessed are the heads that the ledger lacked when callers showed documents with them (records.Testimony).
+	// Witnessed are the heads that the ledger lacked when callers showed documents with them
+	// (records.Testimony).
 	Witnessed []privacy.Head
 }
 
@@ -93,11 +95,15 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 	return e, nil
 }
 
-// Reconcile corrects the ledger of a stopped coordinator after the ledger or the whole folder was restored from
-// a backup. It charges the published lines that the ledger lacks, and the costs in lost. New entries get numbers
-// above every published one. It returns the charged costs, nil if the ledger is not behind.
-func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost []privacy.Cost) ([]privacy.Cost, error) {
-	fail := func(err error) ([]privacy.Cost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
+// Reconcile corrects the ledger of a stopped coordinator after the ledger or the whole folder was
+// restored from a backup. It charges the published lines that the ledger lacks, and the costs in
+// lost. New entries get numbers above every published one. It returns the charged costs, nil if the
+// ledger is not behind.
+func Reconcile(ctx context.Context, dir string, published []privacy.Line,
+	lost []privacy.Cost) ([]privacy.Cost, error) {
+	fail := func(err error) ([]privacy.Cost, error) {
+		return nil, fmt.Errorf("reconcile ledger: %w", err)
+	}
 	c, _, release, err := stopped(dir)
 	if err != nil {
 		return fail(err)
@@ -129,7 +135,8 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 			numbers[l.Sequence] = true
 		}
 	}
-	if missing := int(max(0, last-chain.Head().Sequence)) - len(numbers) + len(unknown); missing > len(lost) {
+	if missing := int(max(0, last-chain.Head().Sequence)) - len(numbers) +
+		len(unknown); missing > len(lost) {
 		return fail(fmt.Errorf("%d entries were published and are lost of which nothing is known: give the releases that they made, or their costs", missing-len(lost)))
 	}
 	if len(lost)+len(lines) == 0 {
@@ -138,18 +145,19 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 		}
 		return nil, err
 	}
-	// After a restore the ledger may have gone on and used the lost numbers for other entries. New entries get
-	// numbers beyond both.
+	// After a restore the ledger may have gone on and used the lost numbers for other entries. New
+	// entries get numbers beyond both.
 	last = max(last, chain.Head().Sequence+1)
 	ledger, err := privacy.Open(j, privacy.Config{Limits: c.Budget, LastSequence: last})
 	if err != nil {
 		return fail(err)
 	}
-	// Of some lost entries only the head is known. The charge for such an entry names the head, so that the head no
-	// longer counts as proof of a restore.
+	// Of some lost entries only the head is known. The charge for such an entry names the head, so
+	// that the head no longer counts as proof of a restore.
 	named := lines
 	for i, h := range unknown {
-		named = append(named[:len(named):len(named)], privacy.Line{Sequence: h.Sequence, Hash: h.Hash, Costs: lost[i : i+1]})
+		named = append(named[:len(named):len(named)],
+			privacy.Line{Sequence: h.Sequence, Hash: h.Hash, Costs: lost[i : i+1]})
 	}
 	if err := ledger.Reconcile(ctx, lost[len(unknown):], named); err != nil {
 		return nil, err
@@ -166,7 +174,8 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 // lostLines returns the known lines that the ledger lacks and has not paid for. unknown are lost
 // entries of which only the head is known: the entry before a lost line, and entries in heads whose
 // number the ledger gave to another entry.
-func lostLines(chain *privacy.Chain, known []privacy.Line, heads []privacy.Head) (lines []privacy.Line, unknown []privacy.Head) {
+func lostLines(chain *privacy.Chain, known []privacy.Line,
+	heads []privacy.Head) (lines []privacy.Line, unknown []privacy.Head) {
 	seen := map[privacy.Digest]bool{}
 	for _, l := range known {
 		if _, err := chain.Recall(l.Head()); err != nil && !seen[l.Hash] {

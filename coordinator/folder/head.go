@@ -24,11 +24,12 @@ type Head struct {
 	kept privacy.Head // the head in the file
 }
 
-// OpenHead reads the file and compares the ledger with it. It returns the sequence number that the ledger must have
-// reached. It writes the file at once, so that a failure to write is noticed before anything is charged.
+// OpenHead reads the file and compares the ledger with it. It returns the sequence number that the
+// ledger must have reached. It writes the file at once, so that a failure to write is noticed
+// before anything is charged.
 //
-// A ledger that is behind may be opened, but releases nothing (ErrBehind). A ledger with a different entry under the
-// remembered number was restored and went on, and is refused.
+// A ledger that is behind may be opened, but releases nothing (ErrBehind). A ledger with a
+// different entry under the remembered number was restored and went on, and is refused.
 func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64, error) {
 	now, err := privacy.HeadOf(ctx, j)
 	if err != nil {
@@ -56,7 +57,8 @@ func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64
 	if there.Sequence == kept.Sequence && there.Hash != kept.Hash {
 		return nil, 0, fmt.Errorf("head: %s remembers another entry %d than the ledger has: the ledger was put back to an older state and went on from there, or was written anew; restore the newest backup, or make a new coordinator", path, kept.Sequence)
 	}
-	if now.Sequence > kept.Sequence { // the process was killed after a charge, before it wrote the file
+	// the process was killed after a charge, before it wrote the file
+	if now.Sequence > kept.Sequence {
 		kept = now
 	}
 	if err := h.keep(kept); err != nil {

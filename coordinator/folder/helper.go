@@ -124,7 +124,8 @@ func withoutHelper(text []byte) (kept []byte) {
 	inside := false
 	for line := range bytes.Lines(text) {
 		key := bytes.HasPrefix(line, []byte("helper:"))
-		if inside = key || inside && bytes.HasPrefix(line, []byte(" ")); !inside && !bytes.HasPrefix([]byte(helperText), line) {
+		if inside = key || inside && bytes.HasPrefix(line, []byte(" ")); !inside &&
+			!bytes.HasPrefix([]byte(helperText), line) {
 			kept = append(kept, line...)
 		}
 	}
@@ -139,7 +140,8 @@ helper:
   head: %q
 `
 
-// makeShares makes the store, then the head file, and the key last, so a folder with the key has all three.
+// makeShares makes the store, then the head file, and the key last, so a folder with the key has
+// all three.
 func makeShares(c Config, head string) (*protocol.Signer, error) {
 	if c.Store != "" {
 		return nil, errors.New("its databases are in PostgreSQL, without one of shares: run caucus helper keys before caucus coordinator move")
@@ -164,9 +166,10 @@ func makeShares(c Config, head string) (*protocol.Signer, error) {
 	return signer, signer.Save(c.Path(SharesKey))
 }
 
-// ReconcileShares lets a coordinator go on with studies of two servers after its folder was restored from an older
-// backup, or their head file was lost, which it makes anew. Studies that were running fail. Call Reconcile first,
-// which corrects the ledger. behind reports whether the shares were older than their head file.
+// ReconcileShares lets a coordinator go on with studies of two servers after its folder was
+// restored from an older backup, or their head file was lost, which it makes anew. Studies that
+// were running fail. Call Reconcile first, which corrects the ledger. behind reports whether the
+// shares were older than their head file.
 func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 	fail := func(err error) (bool, error) { return false, fmt.Errorf("reconcile shares: %w", err) }
 	c, _, release, err := stopped(dir)

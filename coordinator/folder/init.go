@@ -60,7 +60,8 @@ func Init(o InitOptions) error {
 	if err := c.Validate(); err != nil {
 		return fail(err)
 	}
-	home := folder.Home{Dir: o.Dir, Daemon: "coordinator", Config: ConfigFile, Left: []string{StoreFile + "*", LedgerFile + "*"}}
+	home := folder.Home{Dir: o.Dir, Daemon: "coordinator", Config: ConfigFile,
+		Left: []string{StoreFile + "*", LedgerFile + "*"}}
 	err = home.Make(protocol.WriteSecret, func() ([]byte, error) {
 		if err := initSecrets(c, o); err != nil {
 			return nil, err
@@ -87,8 +88,9 @@ head: %q
 budget: none
 `
 
-// initHead writes the head of an empty ledger and returns the file's name for the configuration. It refuses to
-// overwrite an existing head file: the ledger that it belonged to may be lost, but its budget is spent.
+// initHead writes the head of an empty ledger and returns the file's name for the configuration. It
+// refuses to overwrite an existing head file: the ledger that it belonged to may be lost, but its
+// budget is spent.
 func initHead(o InitOptions) (named string, err error) {
 	path, err := filepath.Abs(o.HeadFile())
 	if err != nil {
@@ -140,5 +142,7 @@ func initSecrets(c Config, o InitOptions) error {
 		return err
 	}
 	defer store.Close()
-	return store.Update(context.Background(), func(tx records.Tx) error { return addOperator(tx, caller.Name, leaf, now) })
+	return store.Update(context.Background(), func(tx records.Tx) error {
+		return addOperator(tx, caller.Name, leaf, now)
+	})
 }

@@ -38,7 +38,8 @@ func TestInitWritesHead(t *testing.T) {
 	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))
 	must(0, os.RemoveAll(dir))
 	must(0, os.WriteFile(head, []byte("3:"+strings.Repeat("ab", 32)), 0o600))
-	if err := Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}); err == nil || !strings.Contains(err.Error(), "3 entries") {
+	if err := Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}); err == nil ||
+		!strings.Contains(err.Error(), "3 entries") {
 		t.Errorf("a coordinator whose ledger had 3 entries is made anew: %v", err)
 	}
 }
@@ -48,7 +49,9 @@ func TestInitWritesHead(t *testing.T) {
 func TestTroubleSaysWhatToDo(t *testing.T) {
 	h := &Head{path: filepath.Join(t.TempDir(), "gone", "head")}
 	err := h.keep(privacy.Head{})
-	if !errors.Is(err, protocol.ErrUnavailable) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "make its folder") || strings.Contains(err.Error(), "available") {
+	if !errors.Is(err, protocol.ErrUnavailable) || !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "make its folder") ||
+		strings.Contains(err.Error(), "available") {
 		t.Errorf("a head file without its folder: %v", err)
 	}
 }
@@ -57,8 +60,10 @@ func TestTroubleSaysWhatToDo(t *testing.T) {
 // remember nothing.
 func TestHeadIsOutside(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "coordinator")
-	for _, head := range []string{filepath.Join(dir, "ledger.head"), filepath.Join(dir, "..", "coordinator", "a", "head")} {
-		if err := Init(InitOptions{Dir: dir, Head: head}); err == nil || !strings.Contains(err.Error(), "name a file outside") {
+	for _, head := range []string{filepath.Join(dir, "ledger.head"),
+		filepath.Join(dir, "..", "coordinator", "a", "head")} {
+		if err := Init(InitOptions{Dir: dir, Head: head}); err == nil ||
+			!strings.Contains(err.Error(), "name a file outside") {
 			t.Errorf("init with %s: %v", head, err)
 		}
 	}
@@ -73,14 +78,16 @@ func TestHeadIsOutside(t *testing.T) {
 	}
 }
 
-// TestHelperAfterMove: a coordinator whose databases are in PostgreSQL, without one of shares, says that the helper
-// comes before the move.
+// TestHelperAfterMove: a coordinator whose databases are in PostgreSQL, without one of shares, says
+// that the helper comes before the move.
 func TestHelperAfterMove(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "coordinator")
 	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))
 	path := filepath.Join(dir, ConfigFile)
-	must(0, os.WriteFile(path, append(must(os.ReadFile(path)), "store: postgres://localhost/caucus\n"...), 0o600))
-	if _, err := MakeHelper(dir, "", ""); err == nil || !strings.Contains(err.Error(), "before caucus coordinator move") {
+	must(0, os.WriteFile(path, append(must(os.ReadFile(path)),
+		"store: postgres://localhost/caucus\n"...), 0o600))
+	if _, err := MakeHelper(dir, "", ""); err == nil ||
+		!strings.Contains(err.Error(), "before caucus coordinator move") {
 		t.Error(err)
 	}
 }

@@ -23,9 +23,10 @@ type Keyring struct {
 	Keys      protocol.Keys // all keys that this coordinator ever signed with
 }
 
-// keyringDocument is the keyring file: the signed handover from each generation of keys to the next, oldest first.
-// Before the first handover there is no file. The number of handovers tells which generation's key files are in use,
-// so a handover takes effect when the file is renamed into place.
+// keyringDocument is the keyring file: the signed handover from each generation of keys to the
+// next, oldest first. Before the first handover there is no file. The number of handovers tells
+// which generation's key files are in use, so a handover takes effect when the file is renamed into
+// place.
 type keyringDocument struct {
 	Successions []protocol.Signed `json:"successions"`
 	Former      []protocol.Former `json:"former"`
@@ -50,7 +51,8 @@ func LoadKeyring(c Config) (k Keyring, err error) {
 		return k, err
 	}
 	n := len(document.Successions)
-	authority, err := protocol.LoadAuthority(c.Path(generation(CAFile, n)), c.Path(generation(CAKeyFile, n)))
+	authority, err := protocol.LoadAuthority(c.Path(generation(CAFile, n)),
+		c.Path(generation(CAKeyFile, n)))
 	if err != nil {
 		return k, err
 	}
@@ -89,7 +91,8 @@ func readKeyring(c Config) (d keyringDocument, err error) {
 	return d, nil
 }
 
-// stopped reads the configuration and keys of a stopped coordinator. It locks the folder until release is called.
+// stopped reads the configuration and keys of a stopped coordinator. It locks the folder until
+// release is called.
 func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
 	if c, err = LoadConfig(filepath.Join(dir, ConfigFile)); err != nil {
 		return c, ring, nil, err
@@ -112,11 +115,12 @@ func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
 	return c, ring, release, err
 }
 
-// Rotate gives a stopped coordinator a new signing key and a new authority, and returns the new signing key. The old
-// key signs the new one, and the old authority certifies the new authority's key. So agents and operators trust the
-// new keys from their next call on, and "caucus release verify" reads the handover in a release. Rotate then deletes
-// the old secrets. Old signatures stay valid; certificates are renewed with the next call. A killed Rotate has taken
-// full effect or none.
+// Rotate gives a stopped coordinator a new signing key and a new authority, and returns the new
+// signing key. The old key signs the new one, and the old authority certifies the new authority's
+// key. So agents and operators trust the new keys from their next call on, and "caucus release
+// verify" reads the handover in a release. Rotate then deletes the old secrets. Old signatures stay
+// valid; certificates are renewed with the next call. A killed Rotate has taken full effect or
+// none.
 func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	fail := func(err error) (protocol.SignerKey, error) {
 		return protocol.SignerKey{}, fmt.Errorf("rotate keys of %s: %w", dir, err)
@@ -138,11 +142,13 @@ func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	if err != nil {
 		return fail(err)
 	}
-	succession, err := protocol.Succession{From: old.Signer.Key(), To: signer.Key(), Authority: authority.DER(), At: now.UTC()}.Sign(old.Signer)
+	succession, err := protocol.Succession{From: old.Signer.Key(), To: signer.Key(),
+		Authority: authority.DER(), At: now.UTC()}.Sign(old.Signer)
 	if err != nil {
 		return fail(err)
 	}
-	document := keyringDocument{append(slices.Clone(old.Keys.Successions()), succession), authority.Former()}
+	document := keyringDocument{append(slices.Clone(old.Keys.Successions()), succession),
+		authority.Former()}
 	text, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
 		return fail(err)
@@ -166,7 +172,8 @@ func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 func ForgetOldKeys(c Config, n int) error {
 	for i := range n {
 		for _, file := range keyFiles {
-			if err := os.Remove(c.Path(generation(file, i))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := os.Remove(c.Path(generation(file, i))); err != nil &&
+				!errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

@@ -16,17 +16,19 @@ import (
 	"caucus/protocol"
 )
 
-// moved is the suffix of files whose content Move has copied. They are as secret as before, and out of date.
+// moved is the suffix of files whose content Move has copied. They are as secret as before, and out
+// of date.
 const moved = ".moved"
 
-// Move copies the databases of a stopped coordinator to PostgreSQL and names it in the configuration.
-// The files stay under another name. A killed Move can be repeated. The address must name an empty
-// database, or the database that the configuration names already.
+// Move copies the databases of a stopped coordinator to PostgreSQL and names it in the
+// configuration. The files stay under another name. A killed Move can be repeated. The address must
+// name an empty database, or the database that the configuration names already.
 func Move(ctx context.Context, dir, to string) (rows int, err error) {
 	fail := func(err error) (int, error) {
 		return 0, fmt.Errorf("move coordinator in %s to %s: %w", dir, database.Shown(to), err)
 	}
-	if err := database.CheckAddress(to); err != nil { // this may show a password in no form that is known
+	// this may show a password in no form that is known
+	if err := database.CheckAddress(to); err != nil {
 		return 0, fmt.Errorf("move coordinator in %s: %w", dir, err)
 	}
 	c, _, release, err := stopped(dir)
@@ -44,7 +46,8 @@ func Move(ctx context.Context, dir, to string) (rows int, err error) {
 		return fail(fmt.Errorf("%s names %s already", ConfigFile, database.Shown(c.Store)))
 	}
 	for _, file := range []string{StoreFile, LedgerFile, SharesFile} {
-		if err := os.Rename(c.Path(file), c.Path(file)+moved); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(c.Path(file), c.Path(file)+moved); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return fail(err)
 		}
 	}
@@ -52,7 +55,8 @@ func Move(ctx context.Context, dir, to string) (rows int, err error) {
 }
 
 func (c Config) carry(ctx context.Context, to string) (rows int, err error) {
-	files := []database.File{{SQLite: records.File, Path: c.Path(StoreFile)}, journal.SQLite(c.Path(LedgerFile))}
+	files := []database.File{{SQLite: records.File, Path: c.Path(StoreFile)},
+		journal.SQLite(c.Path(LedgerFile))}
 	if _, err := os.Stat(c.Path(SharesFile)); err == nil {
 		files = append(files, aggregators.SQLite(c.Path(SharesFile)))
 	}
@@ -65,7 +69,9 @@ func (c Config) carry(ctx context.Context, to string) (rows int, err error) {
 	if _, err := ParseConfig(text); err != nil {
 		return 0, err
 	}
-	store, err := records.Open(c.Path(StoreFile)) // PostgreSQL does not overwrite deleted rows, so AskAgain deletes ballots in clear before the copy
+	// PostgreSQL does not overwrite deleted rows, so AskAgain deletes ballots in clear before the
+	// copy
+	store, err := records.Open(c.Path(StoreFile))
 	if err == nil {
 		_, err = store.AskAgain(ctx, c.Complete().Clock.Now())
 		err = errors.Join(err, store.Close())

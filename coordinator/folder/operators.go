@@ -12,9 +12,10 @@ import (
 	"caucus/protocol"
 )
 
-// NewOperator makes an operator's profile from a coordinator's folder: for a new operator, or again if a
-// profile expired or was lost. Whoever holds the folder holds its authority, so this grants nothing new. The
-// coordinator may be running. Earlier profiles stay valid until they expire or are revoked.
+// NewOperator makes an operator's profile from a coordinator's folder: for a new operator, or again
+// if a profile expired or was lost. Whoever holds the folder holds its authority, so this grants
+// nothing new. The coordinator may be running. Earlier profiles stay valid until they expire or are
+// revoked.
 func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol.Identity, error) {
 	fail := func(err error) (protocol.Identity, error) {
 		return protocol.Identity{}, fmt.Errorf("make profile of operator %s: %w", name, err)
@@ -41,7 +42,9 @@ func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol
 	if err != nil {
 		return fail(err)
 	}
-	err = stores.Store.Update(ctx, func(tx records.Tx) error { return addOperator(tx, name, leaf, now) })
+	err = stores.Store.Update(ctx, func(tx records.Tx) error {
+		return addOperator(tx, name, leaf, now)
+	})
 	if err := errors.Join(err, stores.Close()); err != nil {
 		return fail(err)
 	}
@@ -53,14 +56,15 @@ func addOperator(tx records.Tx, name string, leaf *x509.Certificate, now time.Ti
 	if err := EnsureMember(tx, name, protocol.RoleOperator, now); err != nil {
 		return err
 	}
-	return tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16), Name: name, Expires: leaf.NotAfter})
+	return tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16), Name: name,
+		Expires: leaf.NotAfter})
 }
 
 // EnsureMember makes a member, or finds the member of that name and role. It refuses a name that
 // differs from a member's only in case: the two would share a file name, and look like one name to
 // most people. It also refuses a name that was taken with a join token, as long as that member may
-// call, because anybody with a token can choose names and may have chosen this one first. After that
-// member was revoked, the name belongs to the new member and no longer to the token's.
+// call, because anybody with a token can choose names and may have chosen this one first. After
+// that member was revoked, the name belongs to the new member and no longer to the token's.
 func EnsureMember(tx records.Tx, name string, role protocol.Role, now time.Time) error {
 	had, err := tx.Namesake(name)
 	switch {

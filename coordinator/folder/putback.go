@@ -24,16 +24,20 @@ type Returned struct {
 	Why string `json:"why,omitempty"`
 }
 
-// PutBack stores releases that this stopped coordinator signed and that its store lost when it was restored
-// from a backup. It ends their studies as released. Otherwise the coordinator would take such a study for open
-// or failed, and release it again with other noise, or report it as failed. Either all releases are stored or
-// none. Call Reconcile after PutBack. If the process is killed in between, the coordinator knows that its
-// ledger is behind, and finds the missing charges in its store.
-func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease, now time.Time) (all []Returned, err error) {
+// PutBack stores releases that this stopped coordinator signed and that its store lost when it was
+// restored from a backup. It ends their studies as released. Otherwise the coordinator would take
+// such a study for open or failed, and release it again with other noise, or report it as failed.
+// Either all releases are stored or none. Call Reconcile after PutBack. If the process is killed in
+// between, the coordinator knows that its ledger is behind, and finds the missing charges in its
+// store.
+func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease,
+	now time.Time) (all []Returned, err error) {
 	if len(published) == 0 {
 		return nil, nil
 	}
-	fail := func(err error) ([]Returned, error) { return nil, fmt.Errorf("put releases back: %w", err) }
+	fail := func(err error) ([]Returned, error) {
+		return nil, fmt.Errorf("put releases back: %w", err)
+	}
 	c, ring, release, err := stopped(dir)
 	if err != nil {
 		return fail(err)
@@ -68,7 +72,8 @@ func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease
 	return all, nil
 }
 
-func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer, now time.Time) (Returned, error) {
+func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer,
+	now time.Time) (Returned, error) {
 	h := r.Release.PlanHash
 	done := Returned{Study: h}
 	row, err := tx.Study(h)
@@ -87,7 +92,8 @@ func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer, n
 			done.Why = "another study has its name by now"
 			return done, nil
 		}
-		err = tx.AddStudy(records.Study{Hash: h, Name: plan.Name, Plan: r.Release.Plan, Signature: signer.Sign(protocol.PlanDocument, r.Release.Plan), Created: now})
+		err = tx.AddStudy(records.Study{Hash: h, Name: plan.Name, Plan: r.Release.Plan,
+			Signature: signer.Sign(protocol.PlanDocument, r.Release.Plan), Created: now})
 		if err != nil {
 			return done, err
 		}
@@ -106,10 +112,12 @@ func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer, n
 	case !errors.Is(err, records.ErrNone):
 		return done, err
 	}
-	if err := errors.Join(amendAsReleased(tx, r.Release), receivedAsReleased(tx, r.Release)); err != nil {
+	if err := errors.Join(amendAsReleased(tx, r.Release),
+		receivedAsReleased(tx, r.Release)); err != nil {
 		return done, err
 	}
-	if err := tx.AddRelease(h, records.Release{Document: r.Document, Signature: r.Signature, LedgerEntry: entry}); err != nil {
+	if err := tx.AddRelease(h, records.Release{Document: r.Document, Signature: r.Signature,
+		LedgerEntry: entry}); err != nil {
 		return done, err
 	}
 	return done, tx.SetState(h, done.Was, study.Released, r.Release.Sealed)
@@ -164,7 +172,8 @@ func receivedAsReleased(tx records.Tx, r study.Release) error {
 		if _, ok := had[p]; ok {
 			continue
 		}
-		if err := tx.AddContribution(protocol.Receipt{Plan: r.PlanHash, Party: p, Document: []byte{}, Signature: []byte{}}, nil); err != nil {
+		if err := tx.AddContribution(protocol.Receipt{Plan: r.PlanHash, Party: p,
+			Document: []byte{}, Signature: []byte{}}, nil); err != nil {
 			return err
 		}
 	}

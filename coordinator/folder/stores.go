@@ -15,7 +15,8 @@ import (
 	"caucus/privacy/journal"
 )
 
-// Stores are a coordinator's databases, either files in its folder or all in one PostgreSQL database.
+// Stores are a coordinator's databases, either files in its folder or all in one PostgreSQL
+// database.
 type Stores struct {
 	Store   *records.SQL
 	Journal *journal.Journal
@@ -28,8 +29,8 @@ type Stores struct {
 	unlock  func()
 }
 
-// OpenStores opens the databases, also while a coordinator runs. It refuses a missing or empty database, because the
-// record of what was spent would be lost with it.
+// OpenStores opens the databases, also while a coordinator runs. It refuses a missing or empty
+// database, because the record of what was spent would be lost with it.
 func OpenStores(c Config) (*Stores, error) {
 	s := &Stores{Shares: c.at(SharesFile), unlock: func() {}}
 	var err error
@@ -64,7 +65,8 @@ func LeadStores(ctx context.Context, c Config, may func(*database.Lease) error) 
 	var lease *database.Lease
 	if c.Store != "" {
 		host, _ := os.Hostname()
-		if lease, err = database.Acquire(ctx, c.Store, fmt.Sprintf("%s (%s)", host, c.Listen), c.Single, true); err == nil {
+		if lease, err = database.Acquire(ctx, c.Store, fmt.Sprintf("%s (%s)", host, c.Listen),
+			c.Single, true); err == nil {
 			free := unlock
 			unlock = func() { lease.Release(); free() }
 			if may != nil {
@@ -72,7 +74,8 @@ func LeadStores(ctx context.Context, c Config, may func(*database.Lease) error) 
 			}
 		}
 	} else {
-		err = database.Upgrade(ctx, database.File{SQLite: records.File, Path: c.Path(StoreFile)}, journal.SQLite(c.Path(LedgerFile)), aggregators.SQLite(c.Path(SharesFile)))
+		err = database.Upgrade(ctx, database.File{SQLite: records.File, Path: c.Path(StoreFile)},
+			journal.SQLite(c.Path(LedgerFile)), aggregators.SQLite(c.Path(SharesFile)))
 	}
 	var s *Stores
 	if err == nil {

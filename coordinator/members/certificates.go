@@ -12,9 +12,10 @@ import (
 	"caucus/protocol"
 )
 
-// Certificates decides which certificates are valid. Every revocation raises the store's revision number in its own
-// transaction, and the cache holds the certificates of one revision. So a cached certificate is valid as long as the
-// revision is unchanged, and a transaction that reads the revision needs no other look-up.
+// Certificates decides which certificates are valid. Every revocation raises the store's revision
+// number in its own transaction, and the cache holds the certificates of one revision. So a cached
+// certificate is valid as long as the revision is unchanged, and a transaction that reads the
+// revision needs no other look-up.
 type Certificates struct {
 	store records.Store
 	now   func() time.Time
@@ -24,7 +25,8 @@ type Certificates struct {
 	known    map[string]records.Certificate
 }
 
-// mostKnown bounds the certificates in memory, about 200 bytes each. A further one clears the cache.
+// mostKnown bounds the certificates in memory, about 200 bytes each. A further one clears the
+// cache.
 const mostKnown = 1 << 17
 
 // NewCertificates starts with an empty cache. now is the clock against which certificates expire.
@@ -34,7 +36,8 @@ func NewCertificates(store records.Store, now func() time.Time) *Certificates {
 
 // Of returns the time until which a caller's certificate or invitation is valid, and the revision.
 // Errors that wrap ErrDenied or ErrExpired are final; other errors are problems of this machine.
-func (s *Certificates) Of(ctx context.Context, caller protocol.Caller) (until time.Time, revision int64, err error) {
+func (s *Certificates) Of(ctx context.Context, caller protocol.Caller) (until time.Time,
+	revision int64, err error) {
 	s.mu.Lock()
 	c, ok := s.known[caller.Serial]
 	revision = s.revision
@@ -42,7 +45,8 @@ func (s *Certificates) Of(ctx context.Context, caller protocol.Caller) (until ti
 	if ok {
 		return c.Expires, revision, holds(c, caller, s.now())
 	}
-	if caller.Role == protocol.RoleReplica { // whoever has the authority's key makes its own certificate (protocol.ServerTLS)
+	// whoever has the authority's key makes its own certificate (protocol.ServerTLS)
+	if caller.Role == protocol.RoleReplica {
 		return s.now().Add(protocol.MemberValidity), revision, nil
 	}
 	err = s.store.View(ctx, func(tx records.Tx) (err error) {
@@ -96,10 +100,14 @@ func (s *Certificates) seenLocked(revision int64) {
 	}
 }
 
-// refresh reads the revision again after a revocation that failed, because it may still have been committed.
+// refresh reads the revision again after a revocation that failed, because it may still have been
+// committed.
 func (s *Certificates) refresh(ctx context.Context) {
 	var revision int64
-	err := s.store.View(ctx, func(tx records.Tx) (err error) { revision, err = tx.Revision(); return err })
+	err := s.store.View(ctx, func(tx records.Tx) (err error) {
+		revision, err = tx.Revision()
+		return err
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -164,7 +172,8 @@ func revoked(name string) error {
 	return fmt.Errorf("%w: the certificate of %s was revoked: ask the operator", protocol.ErrDenied, name)
 }
 
-// lostAnswer is the time in which a redeemed invitation still gives its certificate, in case the reply was lost.
+// lostAnswer is the time in which a redeemed invitation still gives its certificate, in case the
+// reply was lost.
 const lostAnswer = 24 * time.Hour
 
 // invited checks an invitation, and returns the time when it ends.

@@ -20,9 +20,10 @@ import (
 	"caucus/protocol"
 )
 
-// connections bounds three numbers: connections that have not finished their handshake, connections of one member,
-// and all connections. If a member opens one too many, or all places are taken, the least recently used connection
-// closes. So a member that reconnects is never locked out by its old connections.
+// connections bounds three numbers: connections that have not finished their handshake, connections
+// of one member, and all connections. If a member opens one too many, or all places are taken, the
+// least recently used connection closes. So a member that reconnects is never locked out by its old
+// connections.
 type connections struct {
 	net.Listener
 	credentials.TransportCredentials
@@ -36,8 +37,10 @@ type connections struct {
 	all      int
 }
 
-func newConnections(l net.Listener, t credentials.TransportCredentials, limits folder.Limits, clock clock.Clock, counts *callCounts) *connections {
-	return &connections{Listener: l, TransportCredentials: t, limits: limits, clock: clock, counts: counts, greets: map[*connection]bool{}, byMember: map[string]map[*connection]bool{}}
+func newConnections(l net.Listener, t credentials.TransportCredentials, limits folder.Limits,
+	clock clock.Clock, counts *callCounts) *connections {
+	return &connections{Listener: l, TransportCredentials: t, limits: limits, clock: clock,
+		counts: counts, greets: map[*connection]bool{}, byMember: map[string]map[*connection]bool{}}
 }
 
 type connection struct {
@@ -53,10 +56,11 @@ type connection struct {
 	closed bool
 }
 
-// greeting is the number of places for connections that have not finished their handshake. They take no other
-// places, so a caller without a certificate takes no member's place. When all are taken, the network that has most
-// of them loses one, unless the new connection comes from that network. So a machine that opens connections and says
-// nothing keeps out only its own network, and members that reconnect at the same time lose no handshake.
+// greeting is the number of places for connections that have not finished their handshake. They
+// take no other places, so a caller without a certificate takes no member's place. When all are
+// taken, the network that has most of them loses one, unless the new connection comes from that
+// network. So a machine that opens connections and says nothing keeps out only its own network, and
+// members that reconnect at the same time lose no handshake.
 func greeting(l folder.Limits) int { return max(16, l.AllConnections/4) }
 
 // Accept waits for a connection that gets a place.
@@ -99,7 +103,8 @@ func (s *connections) greet(c *connection) bool {
 	return true
 }
 
-// networkOf returns the network that counts as one caller: an IPv4 address, or the first 64 bits of an IPv6 address.
+// networkOf returns the network that counts as one caller: an IPv4 address, or the first 64 bits of
+// an IPv6 address.
 func networkOf(a net.Addr) netip.Prefix {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {

@@ -73,16 +73,19 @@ func (s *Registrar) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolRep
 	}
 	var der []byte
 	err := s.store.Update(ctx, func(tx records.Tx) error {
-		// Check again in the transaction: a member revoked meanwhile must not come back by renewing.
+		// Check again in the transaction: a member revoked meanwhile must not come back by
+		// renewing.
 		if err := s.certificates.Within(tx, caller); err != nil {
 			return err
 		}
-		n, err := tx.Outlasting(caller.Name, s.config.Clock.Now().Add(protocol.MemberValidity-24*time.Hour))
+		n, err := tx.Outlasting(caller.Name,
+			s.config.Clock.Now().Add(protocol.MemberValidity-24*time.Hour))
 		if err != nil {
 			return err
 		}
 		if n >= mostRenewals {
-			return fmt.Errorf("%w: %s has had %d certificates in a day", protocol.ErrBusy, caller.Name, n)
+			return fmt.Errorf("%w: %s has had %d certificates in a day", protocol.ErrBusy,
+				caller.Name, n)
 		}
 		c, err := s.issue(tx, caller, r.SigningRequest)
 		if err == nil {
@@ -97,12 +100,14 @@ func (s *Registrar) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolRep
 	return &pb.EnrolReply{Certificate: der}, nil
 }
 
-func (s *Registrar) issue(tx records.Tx, c protocol.Caller, request []byte) (*x509.Certificate, error) {
+func (s *Registrar) issue(tx records.Tx, c protocol.Caller, request []byte) (*x509.Certificate,
+	error) {
 	leaf, err := s.authority.IssueMember(c, request, s.config.Clock.Now())
 	if err != nil {
 		return nil, err
 	}
-	return leaf, tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16), Name: c.Name, Expires: leaf.NotAfter})
+	return leaf, tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16),
+		Name: c.Name, Expires: leaf.NotAfter})
 }
 
 func signingKey(request []byte) ([32]byte, error) {
@@ -113,8 +118,9 @@ func signingKey(request []byte) ([32]byte, error) {
 	return sha256.Sum256(r.RawSubjectPublicKeyInfo), nil
 }
 
-// Certify makes a certificate for a key that came in a carried file. The operator who calls vouches that the key
-// belongs to the named party. A second call for the same key makes another certificate.
+// Certify makes a certificate for a key that came in a carried file. The operator who calls vouches
+// that the key belongs to the named party. A second call for the same key makes another
+// certificate.
 func (s *Registrar) Certify(ctx context.Context, r *pb.CertifyRequest) (*pb.CertifyReply, error) {
 	if err := protocol.CheckName(r.Name); err != nil {
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
@@ -124,10 +130,12 @@ func (s *Registrar) Certify(ctx context.Context, r *pb.CertifyRequest) (*pb.Cert
 	}
 	var der []byte
 	err := s.store.Update(ctx, func(tx records.Tx) error {
-		if err := folder.EnsureMember(tx, r.Name, protocol.RoleParty, s.config.Clock.Now()); err != nil {
+		if err := folder.EnsureMember(tx, r.Name, protocol.RoleParty,
+			s.config.Clock.Now()); err != nil {
 			return err
 		}
-		c, err := s.issue(tx, protocol.Caller{Name: r.Name, Role: protocol.RoleParty}, r.SigningRequest)
+		c, err := s.issue(tx, protocol.Caller{Name: r.Name, Role: protocol.RoleParty},
+			r.SigningRequest)
 		if err == nil {
 			der = c.Raw
 		}

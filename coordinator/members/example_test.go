@@ -32,7 +32,8 @@ func Example() {
 	defer store.Close()
 	config := folder.DefaultConfig(dir)
 	config.Clock, config.Log = clock.Clock{}.Complete(), slog.New(slog.DiscardHandler)
-	gate := members.NewGate(members.NewCertificates(store, config.Clock.Now), config, prometheus.NewRegistry())
+	gate := members.NewGate(members.NewCertificates(store, config.Clock.Now), config,
+		prometheus.NewRegistry())
 	ctx := context.Background()
 	stranger := protocol.Caller{Name: "hospital-a", Role: protocol.RoleParty, Serial: "1"}
 	_, err = gate.Begin(ctx, stranger, pb.Studies_List_FullMethodName)
@@ -50,7 +51,10 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	registrar := members.NewRegistrar(config, store, folder.Keyring{Authority: authority, Keys: keys}, gate, func() string { return "caucus.example.org:7443" })
+	registrar := members.NewRegistrar(config, store,
+		folder.Keyring{Authority: authority, Keys: keys}, gate, func() string {
+			return "caucus.example.org:7443"
+		})
 	reply, err := registrar.Invite(ctx, &pb.InviteRequest{Name: "hospital-a"})
 	if err != nil {
 		panic(err)

@@ -28,10 +28,11 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Gate checks every connection and call. At the handshake it refuses invalid certificates. On a call's header,
-// before a byte of the message is read, it checks that the certificate is still valid, that the role allows the
-// call, and that neither the member nor all members together call too much. An admitted call must send its
-// message within a time limit. It ends when the caller goes away, or its certificate expires or is revoked.
+// Gate checks every connection and call. At the handshake it refuses invalid certificates. On a
+// call's header, before a byte of the message is read, it checks that the certificate is still
+// valid, that the role allows the call, and that neither the member nor all members together call
+// too much. An admitted call must send its message within a time limit. It ends when the caller
+// goes away, or its certificate expires or is revoked.
 type Gate struct {
 	certificates *Certificates
 	connections  *connections
@@ -58,8 +59,10 @@ func NewGate(s *Certificates, c folder.Config, registry prometheus.Registerer) *
 	return g
 }
 
-// Before puts the gate in front of a listener. It returns the listener to serve and the server's options.
-func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []grpc.ServerOption, error) {
+// Before puts the gate in front of a listener. It returns the listener to serve and the server's
+// options.
+func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []grpc.ServerOption,
+	error) {
 	tls, err := protocol.ServerTLS(a, g.clock.Now, g.handshake)
 	if err != nil {
 		return nil, nil, err
@@ -71,12 +74,14 @@ func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []gr
 }
 
 // Begin checks a call's handshake and header without a network, for tests.
-func (g *Gate) Begin(ctx context.Context, caller protocol.Caller, method string) (context.Context, error) {
+func (g *Gate) Begin(ctx context.Context, caller protocol.Caller, method string) (context.Context,
+	error) {
 	if err := g.handshake(caller); err != nil {
 		return nil, err
 	}
 	c := &connection{home: g.connections, caller: caller}
-	return g.header(peer.NewContext(ctx, &peer.Peer{AuthInfo: introduced{connection: c}}), &tap.Info{FullMethodName: method})
+	return g.header(peer.NewContext(ctx, &peer.Peer{AuthInfo: introduced{connection: c}}),
+		&tap.Info{FullMethodName: method})
 }
 
 // Traffic is the traffic through the gate at one moment.
@@ -147,8 +152,9 @@ type call struct {
 	message clock.Timer             // ends the call if a message takes too long
 }
 
-// memberOf returns the name under which calls and connections are counted. An invitation is no member yet and
-// is counted by its serial, so that a lost or stolen invitation uses no share of the party with the same name.
+// memberOf returns the name under which calls and connections are counted. An invitation is no
+// member yet and is counted by its serial, so that a lost or stolen invitation uses no share of the
+// party with the same name.
 func memberOf(c protocol.Caller) string {
 	if enrols(c.Role) {
 		return string(c.Role) + "/" + c.Serial
@@ -156,8 +162,9 @@ func memberOf(c protocol.Caller) string {
 	return string(c.Role) + "/" + c.Name
 }
 
-// An invitation needs one call; its second connection is for a retry. A join token has many holders,
-// which call at once when machines are set up together; a holder without a place tries again.
+// An invitation needs one call; its second connection is for a retry. A join token has many
+// holders, which call at once when machines are set up together; a holder without a place tries
+// again.
 const (
 	invitationConnections = 2
 	invitationCalls       = 2
@@ -181,18 +188,22 @@ func allowed(method string) []protocol.Role {
 		return []protocol.Role{protocol.RoleReplica}
 	case pb.Administration_ServiceDesc.ServiceName:
 		return []protocol.Role{protocol.RoleOperator}
-	case pb.Studies_ServiceDesc.ServiceName, "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection":
+	case pb.Studies_ServiceDesc.ServiceName, "grpc.health.v1.Health",
+		"grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection":
 		return members
 	}
 	return nil
 }
 
-// moves reports whether a call moves much data. Such a call waits while its member has moved more than Limits.Bytes
-// allows.
+// moves reports whether a call moves much data. Such a call waits while its member has moved more
+// than Limits.Bytes allows.
 func moves(method string) bool {
 	switch method {
-	case pb.Studies_Show_FullMethodName, pb.Studies_DownloadPool_FullMethodName, pb.Studies_DownloadRelease_FullMethodName,
-		pb.Studies_Contribute_FullMethodName, pb.Administration_UploadPool_FullMethodName, pb.Administration_CreateStudy_FullMethodName, pb.Administration_AcceptAnswer_FullMethodName:
+	case pb.Studies_Show_FullMethodName, pb.Studies_DownloadPool_FullMethodName,
+		pb.Studies_DownloadRelease_FullMethodName,
+		pb.Studies_Contribute_FullMethodName, pb.Administration_UploadPool_FullMethodName,
+		pb.Administration_CreateStudy_FullMethodName,
+		pb.Administration_AcceptAnswer_FullMethodName:
 		return true
 	}
 	return strings.HasPrefix(method, "/grpc.reflection.")
@@ -200,8 +211,9 @@ func moves(method string) bool {
 
 const handshakeTime = 10 * time.Second
 
-// handshake refuses an invalid certificate before there is a connection. If this machine cannot look the certificate
-// up now, handshake admits the caller, because each call's header is checked again.
+// handshake refuses an invalid certificate before there is a connection. If this machine cannot
+// look the certificate up now, handshake admits the caller, because each call's header is checked
+// again.
 func (g *Gate) handshake(caller protocol.Caller) error {
 	g.mu.Lock()
 	if b := g.failed[caller.Serial]; b != nil {
@@ -240,14 +252,15 @@ func (g *Gate) failedHandshake(serial string) {
 	b.left--
 }
 
-// mostRefused is the number of refused calls after which a connection is closed, because grpc keeps data about each
-// of them until then.
+// mostRefused is the number of refused calls after which a connection is closed, because grpc keeps
+// data about each of them until then.
 const mostRefused = 1000
 
 func (g *Gate) header(ctx context.Context, info *tap.Info) (context.Context, error) {
 	connection := connectionOf(ctx)
 	if connection == nil {
-		return ctx, protocol.Status(fmt.Errorf("%w: the connection has no verified certificate", protocol.ErrDenied))
+		return ctx, protocol.Status(fmt.Errorf("%w: the connection has no verified certificate",
+			protocol.ErrDenied))
 	}
 	connection.touch()
 	c := &call{
@@ -270,14 +283,16 @@ func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 		return nil, fmt.Errorf("%w: there is no such call: the coordinator runs another version", protocol.ErrInvalid)
 	}
 	if !slices.Contains(allowed(c.method), c.caller.Role) {
-		return nil, fmt.Errorf("%w: role %s may not call %s", protocol.ErrDenied, c.caller.Role, path.Base(c.method))
+		return nil, fmt.Errorf("%w: role %s may not call %s", protocol.ErrDenied, c.caller.Role,
+			path.Base(c.method))
 	}
-	// cut ends grpc's own context of the call, and grpc then answers "cancelled". So cut is called only while no
-	// handler has the call, because a handler can give the caller the real reason.
+	// cut ends grpc's own context of the call, and grpc then answers "cancelled". So cut is called
+	// only while no handler has the call, because a handler can give the caller the real reason.
 	outer, cut := context.WithCancel(context.WithValue(ctx, callKey{}, c))
 	c.ctx, c.end = context.WithCancelCause(outer)
-	// Check the certificate first, so that a call with an invalid one counts against no member's limit. enter
-	// compares the revision, and so notices a revocation after this check. After a later one, evict ends the call.
+	// Check the certificate first, so that a call with an invalid one counts against no member's
+	// limit. enter compares the revision, and so notices a revocation after this check. After a
+	// later one, evict ends the call.
 	until, err := g.enterOnce(ctx, c)
 	if err != nil {
 		cut()
@@ -285,9 +300,11 @@ func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	}
 	c.expiry = g.clock.AfterFunc(until.Sub(g.clock.Now()), func() { c.end(expired(c.caller)) })
 	late := g.limits.Allowance(protocol.MaxMessage)
-	c.message = g.clock.AfterFunc(late, func() { c.end(fmt.Errorf("%w: a message did not pass within %v", protocol.ErrBusy, late)) })
-	// From here on, whoever takes the call also ends it and frees its place: the handler or, if no handler has
-	// it yet, the end of the call's context.
+	c.message = g.clock.AfterFunc(late, func() {
+		c.end(fmt.Errorf("%w: a message did not pass within %v", protocol.ErrBusy, late))
+	})
+	// From here on, whoever takes the call also ends it and frees its place: the handler or, if no
+	// handler has it yet, the end of the call's context.
 	context.AfterFunc(c.ctx, func() {
 		if c.taken.CompareAndSwap(false, true) {
 			g.leave(c)
@@ -327,7 +344,8 @@ func (g *Gate) enter(c *call, revision int64) error {
 	now := g.clock.Elapsed()
 	m, ok := g.meter[c.member]
 	if !ok {
-		m = &meter{calls: map[*call]bool{}, starts: bucket{float64(g.limits.Burst), now}, bytes: bucket{float64(g.limits.Bytes), now}}
+		m = &meter{calls: map[*call]bool{}, starts: bucket{float64(g.limits.Burst), now},
+			bytes: bucket{float64(g.limits.Bytes), now}}
 		g.meter[c.member] = m
 	}
 	m.starts.fill(now, float64(g.limits.Burst), g.limits.Rate)
@@ -341,7 +359,8 @@ func (g *Gate) enter(c *call, revision int64) error {
 	}
 	switch {
 	case len(m.calls) >= most:
-		return fmt.Errorf("%w: %d calls are open, at most %d may be", protocol.ErrBusy, len(m.calls), most)
+		return fmt.Errorf("%w: %d calls are open, at most %d may be", protocol.ErrBusy,
+			len(m.calls), most)
 	case m.starts.left < 1:
 		return fmt.Errorf("%w: more than %g calls a second", protocol.ErrBusy, g.limits.Rate)
 	case c.moves && m.bytes.left <= 0:
@@ -364,16 +383,16 @@ func (g *Gate) leave(c *call) {
 	g.calls--
 }
 
-// moved counts a call's bytes. A running transfer goes on, even if its member has moved more than Limits.Bytes
-// allows.
+// moved counts a call's bytes. A running transfer goes on, even if its member has moved more than
+// Limits.Bytes allows.
 func (g *Gate) moved(c *call, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.meter[c.member].bytes.left -= float64(n)
 }
 
-// evict ends the calls and connections of members and tokens that were revoked. revision is the revision after the
-// revocation.
+// evict ends the calls and connections of members and tokens that were revoked. revision is the
+// revision after the revocation.
 func (g *Gate) evict(revision int64, names ...string) {
 	g.certificates.seen(revision)
 	gone := map[string]bool{}
@@ -447,9 +466,12 @@ func (g *Gate) report(c *call, err error) error {
 	}
 	switch {
 	case err == nil:
-		g.log.Debug("call", "call", path.Base(c.method), "party", c.caller.Name, "took", g.clock.Elapsed()-c.begun)
-	case status.Code(travels) == codes.Internal, reason == "UNAVAILABLE": // a bug, or a problem of this machine
-		g.log.Error("call fails", "call", path.Base(c.method), "party", c.caller.Name, "took", g.clock.Elapsed()-c.begun, "reason", reason, "error", err)
+		g.log.Debug("call", "call", path.Base(c.method), "party", c.caller.Name, "took",
+			g.clock.Elapsed()-c.begun)
+	// a bug, or a problem of this machine
+	case status.Code(travels) == codes.Internal, reason == "UNAVAILABLE":
+		g.log.Error("call fails", "call", path.Base(c.method), "party", c.caller.Name, "took",
+			g.clock.Elapsed()-c.begun, "reason", reason, "error", err)
 	default: // the log gets less than the caller, because the text may be about its data
 		g.refusals.log(g.log, path.Base(c.method), c.caller, err)
 	}
@@ -458,7 +480,8 @@ func (g *Gate) report(c *call, err error) error {
 
 // Unary runs an admitted call under the call's own context, which ends when the caller is revoked.
 // Errors leave in the form of protocol.Status.
-func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (reply any, err error) {
+func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo,
+	handler grpc.UnaryHandler) (reply any, err error) {
 	c := callOf(ctx)
 	c.message.Stop()
 	err = g.handle(c, func() (err error) {
@@ -470,7 +493,10 @@ func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, hand
 
 // Stream runs an admitted call whose messages count towards the caller's bytes, silence and pace.
 // Errors leave in the form of protocol.Status.
-func (g *Gate) Stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (g *Gate) Stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo,
+	handler grpc.StreamHandler) error {
 	c := callOf(ss.Context())
-	return g.handle(c, func() error { return handler(srv, &admittedStream{ss, c, connectionOf(c.ctx), g}) })
+	return g.handle(c, func() error {
+		return handler(srv, &admittedStream{ss, c, connectionOf(c.ctx), g})
+	})
 }

@@ -12,8 +12,8 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Registrar issues and revokes the identities of callers: invitations, join tokens and certificates. It
-// answers the calls about them that operators and parties make.
+// Registrar issues and revokes the identities of callers: invitations, join tokens and
+// certificates. It answers the calls about them that operators and parties make.
 type Registrar struct {
 	config       folder.Config
 	store        records.Store
@@ -25,18 +25,21 @@ type Registrar struct {
 }
 
 // NewRegistrar makes a Registrar whose revocations take effect at a gate.
-func NewRegistrar(c folder.Config, store records.Store, ring folder.Keyring, g *Gate, address func() string) *Registrar {
+func NewRegistrar(c folder.Config, store records.Store, ring folder.Keyring, g *Gate,
+	address func() string) *Registrar {
 	return &Registrar{c, store, ring.Authority, ring.Keys, g.certificates, g, address}
 }
 
-// Invite makes an invitation, and stores it before sending its text. An invited member keeps its certificates.
+// Invite makes an invitation, and stores it before sending its text. An invited member keeps its
+// certificates.
 func (s *Registrar) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteReply, error) {
 	role := protocol.Role(r.Role)
 	if role == "" {
 		role = protocol.RoleParty
 	}
 	if role != protocol.RoleParty && role != protocol.RoleOperator {
-		return nil, fmt.Errorf("%w: role %q: want %s or %s", protocol.ErrInvalid, r.Role, protocol.RoleParty, protocol.RoleOperator)
+		return nil, fmt.Errorf("%w: role %q: want %s or %s", protocol.ErrInvalid, r.Role,
+			protocol.RoleParty, protocol.RoleOperator)
 	}
 	if err := protocol.CheckName(r.Name); err != nil {
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
@@ -57,7 +60,8 @@ func (s *Registrar) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.Invite
 		if err := folder.EnsureMember(tx, r.Name, role, now); err != nil {
 			return err
 		}
-		return tx.AddInvitation(records.Invitation{Serial: serial, Name: r.Name, Expires: v.Expires})
+		return tx.AddInvitation(records.Invitation{Serial: serial, Name: r.Name,
+			Expires: v.Expires})
 	})
 	if err != nil {
 		return nil, err
@@ -67,7 +71,8 @@ func (s *Registrar) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.Invite
 }
 
 // invites returns the lifetime of an invitation or token, and the address for parties to dial.
-func (s *Registrar) invites(seconds int64, address string) (valid time.Duration, dial string, err error) {
+func (s *Registrar) invites(seconds int64, address string) (valid time.Duration, dial string,
+	err error) {
 	valid = time.Duration(seconds) * time.Second
 	if seconds == 0 {
 		valid = s.config.InvitationValid
@@ -98,7 +103,8 @@ func (s *Registrar) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.Revoke
 		return err
 	})
 	if errors.Is(err, records.ErrNone) {
-		return nil, fmt.Errorf("%w: no member %q: caucus party list names them", protocol.ErrNotFound, r.Name)
+		return nil, fmt.Errorf("%w: no member %q: caucus party list names them",
+			protocol.ErrNotFound, r.Name)
 	}
 	if err != nil {
 		s.certificates.refresh(context.WithoutCancel(ctx))

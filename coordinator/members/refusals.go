@@ -27,14 +27,16 @@ type lastLine struct {
 	more  int           // refusals since the last line
 }
 
-// quiet is the time between two log lines for the same refusal. mostLines bounds the different refusals
-// in that time; all further ones count as one.
+// quiet is the time between two log lines for the same refusal. mostLines bounds the different
+// refusals in that time; all further ones count as one.
 const (
 	quiet     = time.Minute
 	mostLines = 1000
 )
 
-func newRefusals(c clock.Clock) *refusals { return &refusals{clock: c, lines: map[refusal]*lastLine{}} }
+func newRefusals(c clock.Clock) *refusals {
+	return &refusals{clock: c, lines: map[refusal]*lastLine{}}
+}
 
 // log writes a refusal's reason to the log, unless the same refusal was logged within quiet.
 func (r *refusals) log(log *slog.Logger, what string, caller protocol.Caller, err error) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestRefusals: one line a minute for each certificate and reason. If there are too many, all others
-// share one line.
+// TestRefusals: one line a minute for each certificate and reason. If there are too many, all
+// others share one line.
 func TestRefusals(t *testing.T) {
 	var log bytes.Buffer
 	out := slog.New(slog.NewJSONHandler(&log, nil))

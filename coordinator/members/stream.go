@@ -14,8 +14,8 @@ import (
 	"caucus/protocol"
 )
 
-// codec decodes messages like grpc's own codec, except into a Parsed, which keeps a decoding error. grpc
-// would report an internal error to the caller, and agents retry internal errors for ever.
+// codec decodes messages like grpc's own codec, except into a Parsed, which keeps a decoding error.
+// grpc would report an internal error to the caller, and agents retry internal errors for ever.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
@@ -39,7 +39,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// Services registers a server's services, so that a call whose bytes do not parse gets an error that says so.
+// Services registers a server's services, so that a call whose bytes do not parse gets an error
+// that says so.
 func (g *Gate) Services(server *grpc.Server) grpc.ServiceRegistrar { return strict{server, g} }
 
 type strict struct {
@@ -51,7 +52,8 @@ func (s strict) RegisterService(d *grpc.ServiceDesc, server any) {
 	service := *d
 	service.Methods = slices.Clone(d.Methods)
 	for i, m := range d.Methods {
-		service.Methods[i].Handler = func(server any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+		service.Methods[i].Handler = func(server any, ctx context.Context, decode func(any) error,
+			interceptor grpc.UnaryServerInterceptor) (any, error) {
 			var p Parsed
 			reply, err := m.Handler(server, ctx, func(into any) error {
 				p.Into = into
@@ -69,7 +71,8 @@ func (s strict) RegisterService(d *grpc.ServiceDesc, server any) {
 	s.ServiceRegistrar.RegisterService(&service, server)
 }
 
-// admittedStream ends when its call ends, even if the other side does not react, and counts its bytes.
+// admittedStream ends when its call ends, even if the other side does not react, and counts its
+// bytes.
 type admittedStream struct {
 	grpc.ServerStream
 	call       *call
@@ -98,8 +101,8 @@ func (s *admittedStream) SendMsg(m any) error {
 	return err
 }
 
-// move calls the function do, which sends or receives a message and cannot be interrupted. If the call ends, move
-// returns at once, and do goes on until the handler has returned.
+// move calls the function do, which sends or receives a message and cannot be interrupted. If the
+// call ends, move returns at once, and do goes on until the handler has returned.
 func (s *admittedStream) move(do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()

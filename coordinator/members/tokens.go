@@ -56,7 +56,8 @@ func tokenState(k records.Token, now time.Time) *pb.TokenState {
 }
 
 // MakeToken makes a join token, and stores it, without its key, before sending its text.
-func (s *Registrar) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.MakeTokenReply, error) {
+func (s *Registrar) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.MakeTokenReply,
+	error) {
 	now := s.config.Clock.Now()
 	valid, address, err := s.invites(r.ValidSeconds, r.Address)
 	if err != nil {
@@ -87,17 +88,20 @@ func (s *Registrar) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.
 	if err != nil {
 		return nil, err
 	}
-	k := records.Token{ID: id, Serial: serial, Prefix: prefix, Tags: tags, Quota: int(r.Quota), Created: now, Expires: v.Expires, By: CallerOf(ctx).Name}
+	k := records.Token{ID: id, Serial: serial, Prefix: prefix, Tags: tags, Quota: int(r.Quota),
+		Created: now, Expires: v.Expires, By: CallerOf(ctx).Name}
 	if err := s.store.Update(ctx, func(tx records.Tx) error { return tx.AddToken(k) }); err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("join token made", "token", id, "prefix", prefix, "tags", tags.String(), "quota", k.Quota, "expires", v.Expires, "by", k.By)
+	s.config.Log.Info("join token made", "token", id, "prefix", prefix, "tags", tags.String(),
+		"quota", k.Quota, "expires", v.Expires, "by", k.By)
 	return &pb.MakeTokenReply{Token: v.String(), State: tokenState(k, now)}, nil
 }
 
 // ListTokens serves operators: all tokens, newest first, also those that are full, expired or
 // revoked. No token's secret is stored, so none is listed.
-func (s *Registrar) ListTokens(ctx context.Context, _ *pb.ListTokensRequest) (*pb.ListTokensReply, error) {
+func (s *Registrar) ListTokens(ctx context.Context, _ *pb.ListTokensRequest) (*pb.ListTokensReply,
+	error) {
 	var all []records.Token
 	err := s.store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Tokens(); return err })
 	if err != nil {
@@ -110,9 +114,10 @@ func (s *Registrar) ListTokens(ctx context.Context, _ *pb.ListTokensRequest) (*p
 	return reply, nil
 }
 
-// RevokeToken ends a token and, on request, every member that joined by it, in one transaction. A party
-// that joins meanwhile is either among these members, or finds the token revoked.
-func (s *Registrar) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (*pb.RevokeTokenReply, error) {
+// RevokeToken ends a token and, on request, every member that joined by it, in one transaction. A
+// party that joins meanwhile is either among these members, or finds the token revoked.
+func (s *Registrar) RevokeToken(ctx context.Context,
+	r *pb.RevokeTokenRequest) (*pb.RevokeTokenReply, error) {
 	reply := &pb.RevokeTokenReply{}
 	var revision int64
 	err := s.store.Update(ctx, func(tx records.Tx) error {
@@ -146,11 +151,13 @@ func (s *Registrar) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (
 		return nil, err
 	}
 	s.gate.evict(revision, append([]string{r.Id}, reply.Revoked...)...)
-	s.config.Log.Info("join token revoked", "token", r.Id, "members", len(reply.Revoked), "by", CallerOf(ctx).Name)
+	s.config.Log.Info("join token revoked", "token", r.Id, "members", len(reply.Revoked), "by",
+		CallerOf(ctx).Name)
 	return reply, nil
 }
 
-// Label replaces a party's tags. A plan lists its parties by name, so later changes of tags do not change the plan.
+// Label replaces a party's tags. A plan lists its parties by name, so later changes of tags do not
+// change the plan.
 func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelReply, error) {
 	tags := protocol.Tags(r.Tags)
 	if err := tags.Check(); err != nil {
@@ -160,24 +167,28 @@ func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelRep
 		role, err := tx.Member(r.Name)
 		switch {
 		case errors.Is(err, records.ErrNone):
-			return fmt.Errorf("%w: no member %q: caucus party list names them", protocol.ErrNotFound, r.Name)
+			return fmt.Errorf("%w: no member %q: caucus party list names them",
+				protocol.ErrNotFound, r.Name)
 		case err != nil:
 			return err
 		case role != protocol.RoleParty:
-			return fmt.Errorf("%w: %s is an %s: tags are of parties", protocol.ErrInvalid, r.Name, role)
+			return fmt.Errorf("%w: %s is an %s: tags are of parties", protocol.ErrInvalid, r.Name,
+				role)
 		}
 		return tx.SetTags(r.Name, tags)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("party tagged", "party", r.Name, "tags", tags.String(), "by", CallerOf(ctx).Name)
+	s.config.Log.Info("party tagged", "party", r.Name, "tags", tags.String(), "by",
+		CallerOf(ctx).Name)
 	return &pb.LabelReply{}, nil
 }
 
 // join gives a key one place of a join token. One transaction stores member, certificate and place
 // before the certificate is sent. The same key gets the same certificate again.
-func (s *Registrar) join(ctx context.Context, caller protocol.Caller, key [32]byte, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
+func (s *Registrar) join(ctx context.Context, caller protocol.Caller, key [32]byte,
+	r *pb.EnrolRequest) (*pb.EnrolReply, error) {
 	now := s.config.Clock.Now()
 	var der []byte
 	var name string
@@ -206,7 +217,8 @@ func (s *Registrar) join(ctx context.Context, caller protocol.Caller, key [32]by
 		if err := tx.SetTags(name, k.Tags); err != nil {
 			return err
 		}
-		c, err := s.issue(tx, protocol.Caller{Name: name, Role: protocol.RoleParty}, r.SigningRequest)
+		c, err := s.issue(tx, protocol.Caller{Name: name, Role: protocol.RoleParty},
+			r.SigningRequest)
 		if err != nil {
 			return err
 		}
@@ -240,8 +252,8 @@ func again(tx records.Tx, name string, der []byte, wish string) error {
 	return err
 }
 
-// nameFor returns the name of a new party: the name that it asks for, if that has the token's prefix and
-// is free, else a random name. It is never an existing member's name.
+// nameFor returns the name of a new party: the name that it asks for, if that has the token's
+// prefix and is free, else a random name. It is never an existing member's name.
 func nameFor(tx records.Tx, k records.Token, wish string) (string, error) {
 	if wish == "" {
 		for {
@@ -296,8 +308,8 @@ func tokenExpired(k records.Token) error {
 	return fmt.Errorf("%w: the join token was good until %s: ask for a new one", protocol.ErrExpired, k.Expires.Format("2006-01-02 15:04 MST"))
 }
 
-// joining returns the time until which calls with a join token are admitted. It is later than the token's expiry by
-// lostAnswer, so that a party whose reply was lost can ask again.
+// joining returns the time until which calls with a join token are admitted. It is later than the
+// token's expiry by lostAnswer, so that a party whose reply was lost can ask again.
 func (s *Certificates) joining(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	k, err := heldToken(tx, caller)
 	if err != nil {

@@ -18,7 +18,8 @@ func (g *Gate) Uploading(ctx context.Context) (done func(), err error) {
 	defer g.mu.Unlock()
 	m := g.meter[callOf(ctx).member]
 	if m.uploads >= g.limits.Streams {
-		return nil, fmt.Errorf("%w: %d uploads are under way, at most %d may be", protocol.ErrBusy, m.uploads, g.limits.Streams)
+		return nil, fmt.Errorf("%w: %d uploads are under way, at most %d may be", protocol.ErrBusy,
+			m.uploads, g.limits.Streams)
 	}
 	m.uploads++
 	return func() {
@@ -30,11 +31,16 @@ func (g *Gate) Uploading(ctx context.Context) (done func(), err error) {
 
 // Receive receives the chunks of an upload until the sender is done. It ends the call if the upload
 // stops, or is slower than the limits allow.
-func Receive[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func() (M, error), size uint64, l folder.Limits, clock clock.Clock) ([]byte, error) {
+func Receive[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func() (M, error),
+	size uint64, l folder.Limits, clock clock.Clock) ([]byte, error) {
 	end, all := callOf(ctx).end, l.Allowance(size)
-	late := clock.AfterFunc(all, func() { end(fmt.Errorf("%w: %d bytes did not arrive within %v", protocol.ErrBusy, size, all)) })
+	late := clock.AfterFunc(all, func() {
+		end(fmt.Errorf("%w: %d bytes did not arrive within %v", protocol.ErrBusy, size, all))
+	})
 	defer late.Stop()
-	quiet := clock.AfterFunc(l.Silence, func() { end(fmt.Errorf("%w: nothing arrived for %v", protocol.ErrBusy, l.Silence)) })
+	quiet := clock.AfterFunc(l.Silence, func() {
+		end(fmt.Errorf("%w: nothing arrived for %v", protocol.ErrBusy, l.Silence))
+	})
 	defer quiet.Stop()
 	body := protocol.Assembly{Size: size}
 	for {
@@ -52,7 +58,8 @@ func Receive[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func
 	}
 }
 
-// FirstError converts an error of the first Recv: a stream that ends before the header is ErrDamaged.
+// FirstError converts an error of the first Recv: a stream that ends before the header is
+// ErrDamaged.
 func FirstError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: it ended before its header", protocol.ErrDamaged)

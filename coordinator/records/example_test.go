@@ -24,10 +24,13 @@ func Example() {
 	}
 	defer store.Close()
 	ctx := context.Background()
-	err = store.Update(ctx, func(tx records.Tx) error { return tx.AddMember("hospital-a", protocol.RoleParty) })
+	err = store.Update(ctx, func(tx records.Tx) error {
+		return tx.AddMember("hospital-a", protocol.RoleParty)
+	})
 	fmt.Println("hospital-a is stored:", err == nil)
 	err = store.Update(ctx, func(tx records.Tx) error {
-		return errors.Join(tx.AddMember("hospital-b", protocol.RoleParty), errors.New("changed our mind"))
+		return errors.Join(tx.AddMember("hospital-b", protocol.RoleParty),
+			errors.New("changed our mind"))
 	})
 	fmt.Println(err)
 	err = store.View(ctx, func(tx records.Tx) error {

@@ -32,8 +32,8 @@ func TestStoresPostgres(t *testing.T) {
 // TestCallerGoesAwayPostgres is TestCallerGoesAway over PostgreSQL.
 func TestCallerGoesAwayPostgres(t *testing.T) { goesAway(t, onServer(t, testserver.Database(t))) }
 
-// TestStoreRefusesPostgres: a database without a store is none, a second one is not made over the first, and
-// a newer one is refused.
+// TestStoreRefusesPostgres: a database without a store is none, a second one is not made over the
+// first, and a newer one is refused.
 func TestStoreRefusesPostgres(t *testing.T) {
 	at := testserver.Database(t)
 	if _, err := Open(at); err == nil || !strings.Contains(err.Error(), "move brings one") {
@@ -50,8 +50,8 @@ func TestStoreRefusesPostgres(t *testing.T) {
 	}
 }
 
-// TestSealed: no table of PostgreSQL has a ballot or a sum in clear where the noise is added here, and the key is gone
-// once the study is over; with noise at the sites both are as they were sent.
+// TestSealed: no table of PostgreSQL has a ballot or a sum in clear where the noise is added here,
+// and the key is gone once the study is over; with noise at the sites both are as they were sent.
 func TestSealed(t *testing.T) {
 	ctx := context.Background()
 	s := onServer(t, testserver.Database(t))
@@ -59,15 +59,18 @@ func TestSealed(t *testing.T) {
 	h := study.Hash{1}
 	clear := []byte("a ballot in clear, which nobody else may read")
 	update(t, s, func(tx Tx) error { // its plan cannot be read, so it counts as one with noise here
-		must(0, tx.AddStudy(Study{Hash: h, Name: "s", Plan: []byte("plan"), Signature: []byte{}, State: study.Sealed}))
+		must(0, tx.AddStudy(Study{Hash: h, Name: "s", Plan: []byte("plan"), Signature: []byte{},
+			State: study.Sealed}))
 		for _, p := range []study.PartyID{"a", "b"} {
-			must(0, tx.AddContribution(protocol.Receipt{Plan: h, Party: p, Document: []byte{}, Signature: []byte{}}, clear))
+			must(0, tx.AddContribution(protocol.Receipt{Plan: h, Party: p, Document: []byte{},
+				Signature: []byte{}}, clear))
 		}
 		return nil
 	})
 	update(t, s, func(tx Tx) error {
 		some := must(tx.Unfolded(h, "", 1))
-		if len(some) != 1 || !bytes.Equal(some[0].Body, clear) || !bytes.Equal(must(tx.Body(h, "b")), clear) {
+		if len(some) != 1 || !bytes.Equal(some[0].Body, clear) ||
+			!bytes.Equal(must(tx.Body(h, "b")), clear) {
 			t.Errorf("it reads %q", some)
 		}
 		return tx.SetSum(h, clear, 1, some)
@@ -87,7 +90,8 @@ func TestSealed(t *testing.T) {
 		t.Errorf("with the key, %v is asked for again", asked)
 	}
 	view(t, next, func(tx Tx) {
-		if sum, n, err := tx.Sum(h); !bytes.Equal(must(tx.Body(h, "b")), clear) || !bytes.Equal(sum, clear) || n != 1 || err != nil {
+		if sum, n, err := tx.Sum(h); !bytes.Equal(must(tx.Body(h, "b")), clear) ||
+			!bytes.Equal(sum, clear) || n != 1 || err != nil {
 			t.Errorf("with the key, the sum is %q of %d (%v)", sum, n, err)
 		}
 	})
@@ -120,7 +124,8 @@ func TestSealed(t *testing.T) {
 		t.Error("replicas are not told that the key is gone")
 	}
 	if err := s.Update(ctx, func(tx Tx) error {
-		return tx.AddContribution(protocol.Receipt{Plan: h, Party: "c", Document: []byte{}, Signature: []byte{}}, clear)
+		return tx.AddContribution(protocol.Receipt{Plan: h, Party: "c", Document: []byte{},
+			Signature: []byte{}}, clear)
 	}); err == nil {
 		t.Error("a ballot of a study that is over is stored")
 	}

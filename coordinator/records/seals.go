@@ -16,13 +16,14 @@ import (
 	"caucus/study"
 )
 
-// Keys holds one key for each running study with noise at the coordinator. The key encrypts the study's ballots
-// and running sum in PostgreSQL, which does not overwrite deleted rows. Keys are never on a disk. The leader makes
-// them and sends them to the replicas that stand by (coordinator/studykeys.go), so any of them can go on. While a
-// study runs, each of these machines can thus read its ballots. Once the study is over, the leader forgets its key, and
-// so does each replica when it hears of that: one that is cut off, when it hears a leader again, leads or ends.
-// After that, nobody can read a ballot from PostgreSQL's disk, log or backup. A leader that lacks keys asks the
-// parties for the same bytes again (AskAgain).
+// Keys holds one key for each running study with noise at the coordinator. The key encrypts the
+// study's ballots and running sum in PostgreSQL, which does not overwrite deleted rows. Keys are
+// never on a disk. The leader makes them and sends them to the replicas that stand by
+// (coordinator/studykeys.go), so any of them can go on. While a study runs, each of these machines
+// can thus read its ballots. Once the study is over, the leader forgets its key, and so does each
+// replica when it hears of that: one that is cut off, when it hears a leader again, leads or ends.
+// After that, nobody can read a ballot from PostgreSQL's disk, log or backup. A leader that lacks
+// keys asks the parties for the same bytes again (AskAgain).
 type Keys struct {
 	mu      sync.Mutex            // guards the rest
 	of      map[study.Hash][]byte // empty for a study that needs no key
@@ -76,8 +77,9 @@ func (k *Keys) change() {
 	k.changed = make(chan struct{})
 }
 
-// key returns the key that encrypts a study's ballots and sum in PostgreSQL. It returns nil if the store is a file,
-// if the study's noise is not added at the coordinator, or if there is no key and create is false.
+// key returns the key that encrypts a study's ballots and sum in PostgreSQL. It returns nil if the
+// store is a file, if the study's noise is not added at the coordinator, or if there is no key and
+// create is false.
 func (t *sqlTx) key(h study.Hash, create bool) (cipher.AEAD, error) {
 	if t.keys == nil {
 		return nil, nil
@@ -125,8 +127,8 @@ func (t *sqlTx) sealed(h study.Hash, clear []byte) ([]byte, error) {
 	return key.Seal(nil, nil, clear, h[:]), nil
 }
 
-// opened decrypts what sealed encrypted. Bytes under another key are returned unchanged; their digest then shows that
-// they are no contribution.
+// opened decrypts what sealed encrypted. Bytes under another key are returned unchanged; their
+// digest then shows that they are no contribution.
 func (t *sqlTx) opened(h study.Hash, stored []byte) ([]byte, error) {
 	key, err := t.key(h, false)
 	if err != nil || key == nil {
@@ -138,9 +140,10 @@ func (t *sqlTx) opened(h study.Hash, stored []byte) ([]byte, error) {
 	return stored, nil
 }
 
-// unreadable returns the running studies with noise at the coordinator of which something is stored that this process
-// cannot decrypt. All of a study is under one key, because AskAgain deletes everything before the study gets another
-// key. So it is enough to decrypt one thing, and damage to another is found by its digest.
+// unreadable returns the running studies with noise at the coordinator of which something is stored
+// that this process cannot decrypt. All of a study is under one key, because AskAgain deletes
+// everything before the study gets another key. So it is enough to decrypt one thing, and damage to
+// another is found by its digest.
 func (t *sqlTx) unreadable() (rows []Study, err error) {
 	all, err := t.Studies()
 	for _, row := range all {
@@ -173,7 +176,10 @@ func (t *sqlTx) readable(h study.Hash) (bool, error) {
 	if key == nil || err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(stored, func(b []byte) bool { _, failed := key.Open(nil, nil, b, h[:]); return failed == nil }), nil
+	return slices.ContainsFunc(stored, func(b []byte) bool {
+		_, failed := key.Open(nil, nil, b, h[:])
+		return failed == nil
+	}), nil
 }
 
 // Unreadable reports whether AskAgain would ask for anything.
@@ -185,9 +191,10 @@ func (s *SQL) Unreadable(ctx context.Context) (is bool, err error) {
 	})
 }
 
-// AskAgain deletes all ballots and sums of running studies with noise at the coordinator that this process cannot
-// decrypt. It stores that the contributions are lost, so that parties send the bytes that they kept. Answers carried
-// by file must be encrypted again under a new key. It returns the studies.
+// AskAgain deletes all ballots and sums of running studies with noise at the coordinator that this
+// process cannot decrypt. It stores that the contributions are lost, so that parties send the bytes
+// that they kept. Answers carried by file must be encrypted again under a new key. It returns the
+// studies.
 func (s *SQL) AskAgain(ctx context.Context, now time.Time) (asked []string, err error) {
 	return asked, s.Update(ctx, func(tx Tx) error {
 		t := tx.(*sqlTx)

@@ -42,9 +42,9 @@ func Create(path string) (*SQL, error) {
 	return Over(path, db), nil
 }
 
-// Open opens the store at a file's path or a database's address. It refuses a database that is empty,
-// is not a store, or was written by a newer version. An empty one is refused because a store that
-// lost its members, studies and budget must not pass for a new one.
+// Open opens the store at a file's path or a database's address. It refuses a database that is
+// empty, is not a store, or was written by a newer version. An empty one is refused because a store
+// that lost its members, studies and budget must not pass for a new one.
 func Open(path string) (*SQL, error) {
 	if err := database.Check(path); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -94,7 +94,8 @@ func (s *SQL) View(ctx context.Context, fn func(Tx) error) error {
 	return s.transact(ctx, s.DB.View, fn)
 }
 
-func (s *SQL) transact(ctx context.Context, run func(context.Context, func(*sql.Tx) error) error, fn func(Tx) error) error {
+func (s *SQL) transact(ctx context.Context, run func(context.Context, func(*sql.Tx) error) error,
+	fn func(Tx) error) error {
 	t := &sqlTx{ctx: ctx, keys: s.Keys}
 	err := Explain(run(ctx, func(tx *sql.Tx) error { t.tx = tx; return fn(t) }))
 	for _, h := range t.over {
@@ -114,8 +115,8 @@ func (s *SQL) transact(ctx context.Context, run func(context.Context, func(*sql.
 // abandoned reports whether the caller went away.
 func abandoned(err error) bool { return errors.Is(err, sql.ErrTxDone) || database.Interrupted(err) }
 
-// Scrub writes the log back into the file, then empties the log. Deleted rows were overwritten in the
-// file already; emptying the log removes their remaining copies.
+// Scrub writes the log back into the file, then empties the log. Deleted rows were overwritten in
+// the file already; emptying the log removes their remaining copies.
 func (s *SQL) Scrub(ctx context.Context) error {
 	if err := s.DB.Scrub(ctx); err != nil {
 		return fmt.Errorf("scrub store: %w", Explain(err))
@@ -123,8 +124,8 @@ func (s *SQL) Scrub(ctx context.Context) error {
 	return nil
 }
 
-// Explain adds advice to a database's error. Most errors are problems of this machine that may pass, so
-// callers try again. A broken constraint is a bug, and no retry helps.
+// Explain adds advice to a database's error. Most errors are problems of this machine that may
+// pass, so callers try again. A broken constraint is a bug, and no retry helps.
 func Explain(err error) error {
 	advice := database.Advice(err, "store")
 	if advice == "" || errors.Is(err, protocol.ErrUnavailable) {
@@ -133,8 +134,9 @@ func Explain(err error) error {
 	return &trouble{advice, err}
 }
 
-// trouble is a problem of this machine that may pass. Callers see protocol.ErrUnavailable and try again. The
-// error's text is the advice, which is all that a daemon needs to print when it cannot start.
+// trouble is a problem of this machine that may pass. Callers see protocol.ErrUnavailable and try
+// again. The error's text is the advice, which is all that a daemon needs to print when it cannot
+// start.
 type trouble struct {
 	advice string
 	cause  error

@@ -21,7 +21,8 @@ const tokenColumns = `SELECT id, serial, prefix, labels, quota, created, expires
 	(SELECT count(*) FROM joined j WHERE j.token = tokens.id) FROM tokens `
 
 func (k *Token) columns() []any {
-	return []any{&k.ID, &k.Serial, &k.Prefix, tagged{&k.Tags}, &k.Quota, millis{&k.Created}, millis{&k.Expires}, &k.By, &k.Revoked, &k.Used}
+	return []any{&k.ID, &k.Serial, &k.Prefix, tagged{&k.Tags}, &k.Quota, millis{&k.Created},
+		millis{&k.Expires}, &k.By, &k.Revoked, &k.Used}
 }
 
 func (t *sqlTx) Token(id string) (k Token, err error) {
@@ -39,7 +40,8 @@ func (t *sqlTx) RevokeToken(id string) error {
 	return t.exec("UPDATE revision SET revocations = revocations + 1")
 }
 
-func (t *sqlTx) Joined(id string, signingKey [32]byte) (name string, certificate []byte, err error) {
+func (t *sqlTx) Joined(id string, signingKey [32]byte) (name string, certificate []byte,
+	err error) {
 	err = t.one([]any{&name, &certificate}, "SELECT name, certificate FROM joined WHERE token = $1 AND signing_key = $2", id, signingKey[:])
 	return name, certificate, err
 }

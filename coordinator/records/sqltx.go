@@ -186,7 +186,8 @@ func (t *sqlTx) Revoke(name string) error {
 		return err
 	}
 	for _, table := range []string{"certificates", "invitations"} {
-		if _, err := t.run("UPDATE "+table+" SET revoked = TRUE WHERE name = $1", name); err != nil {
+		if _, err := t.run("UPDATE "+table+" SET revoked = TRUE WHERE name = $1",
+			name); err != nil {
 			return err
 		}
 	}
@@ -279,9 +280,10 @@ func (t *sqlTx) SetState(h study.Hash, from, s study.State, reason string) error
 	return nil
 }
 
-// forgetDigests blanks digests and receipts of an ended study that confirm a guess of exact numbers: those of
-// plans of earlier versions, whose bodies in clear begin with no commitment (package bodies). Migration 13 did
-// the same to studies that had ended before. A party that lost its receipt collects the release without one.
+// forgetDigests blanks digests and receipts of an ended study that confirm a guess of exact
+// numbers: those of plans of earlier versions, whose bodies in clear begin with no commitment
+// (package bodies). Migration 13 did the same to studies that had ended before. A party that lost
+// its receipt collects the release without one.
 func (t *sqlTx) forgetDigests(h study.Hash) error {
 	row, err := t.Study(h)
 	if err != nil {
@@ -440,13 +442,15 @@ func (t *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []Con
 func (t *sqlTx) AddWitnessed(w Testimony) error {
 	_, err := t.run(`INSERT INTO witnessed (hash, sequence, kind, document, signature, shown_by, shown)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-		w.Head.Hash[:], w.Head.Sequence, w.Shown.Kind, w.Shown.Document, w.Shown.Signature, w.By, w.At.UnixMilli())
+		w.Head.Hash[:], w.Head.Sequence, w.Shown.Kind, w.Shown.Document, w.Shown.Signature, w.By,
+		w.At.UnixMilli())
 	return err
 }
 
 func (t *sqlTx) Witnessed() ([]Testimony, error) {
 	return database.All(t.ctx, t.tx, func(w *Testimony) []any {
-		return []any{database.Hash(&w.Head.Hash), &w.Head.Sequence, &w.Shown.Kind, &w.Shown.Document, &w.Shown.Signature, &w.By, millis{&w.At}}
+		return []any{database.Hash(&w.Head.Hash), &w.Head.Sequence, &w.Shown.Kind,
+			&w.Shown.Document, &w.Shown.Signature, &w.By, millis{&w.At}}
 	}, "SELECT hash, sequence, kind, document, signature, shown_by, shown FROM witnessed ORDER BY sequence, hash")
 }
 

@@ -14,9 +14,9 @@ import (
 
 // Store keeps everything but the ledger. One suite of tests checks every Store.
 type Store interface {
-	// Update runs fn in one exclusive transaction, and returns nil only once the writes survive a crash of the
-	// machine. If fn fails, nothing of it remains. After an error of the commit the writes may be stored or not, so
-	// read again before going on.
+	// Update runs fn in one exclusive transaction, and returns nil only once the writes survive a
+	// crash of the machine. If fn fails, nothing of it remains. After an error of the commit the
+	// writes may be stored or not, so read again before going on.
 	Update(ctx context.Context, fn func(Tx) error) error
 	// View runs fn on a snapshot; fn must not write. View and Update do not wait for each other.
 	View(ctx context.Context, fn func(Tx) error) error
@@ -63,7 +63,8 @@ type Tx interface {
 	Revision() (int64, error)
 
 	AddToken(Token) error
-	// Token returns a token or ErrNone; Tokens lists all, newest first. Token.Used counts the places that Join took.
+	// Token returns a token or ErrNone; Tokens lists all, newest first. Token.Used counts the
+	// places that Join took.
 	Token(id string) (Token, error)
 	Tokens() ([]Token, error)
 	// RevokeToken ends a token, and raises the revision.
@@ -74,8 +75,8 @@ type Tx interface {
 	Join(id string, signingKey [32]byte, name string, certificate []byte) error
 	// Came returns the token by which a member joined, or ErrNone.
 	Came(name string) (id string, err error)
-	// Replace separates a name from the token by which it joined, because another member has the name
-	// now. Came no longer returns the token. The token's place stays taken.
+	// Replace separates a name from the token by which it joined, because another member has the
+	// name now. Came no longer returns the token. The token's place stays taken.
 	Replace(name string) error
 	SetTags(name string, l protocol.Tags) error
 
@@ -93,8 +94,8 @@ type Tx interface {
 	// AddForecast stores the operator's forecast of a study; Forecast is ErrNone if there is none.
 	AddForecast(study.Hash, study.Signed) error
 	Forecast(study.Hash) (study.Signed, error)
-	// SetState changes a study's state. It fails with ErrNone unless the study is in the state from.
-	// A final state also deletes ballots, sum and the key for carried answers.
+	// SetState changes a study's state. It fails with ErrNone unless the study is in the state
+	// from. A final state also deletes ballots, sum and the key for carried answers.
 	SetState(h study.Hash, from, s study.State, reason string) error
 	AddRelease(study.Hash, Release) error
 	Release(study.Hash) (Release, error)
@@ -114,10 +115,12 @@ type Tx interface {
 	// Decline records that a party takes no part. first is false if it was recorded before.
 	Decline(study.Hash, study.PartyID) (first bool, err error)
 	Declined(study.Hash) ([]study.PartyID, error)
-	// Unfolded returns up to n contributions that are neither in the sum nor lost, in the order of their parties. It
-	// begins with the party that follows after. It returns fewer if they are large, and none only at the end.
+	// Unfolded returns up to n contributions that are neither in the sum nor lost, in the order of
+	// their parties. It begins with the party that follows after. It returns fewer if they are
+	// large, and none only at the end.
 	Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error)
-	// Body returns a contribution's bytes. It returns ErrNone if they are in the sum, lost or deleted.
+	// Body returns a contribution's bytes. It returns ErrNone if they are in the sum, lost or
+	// deleted.
 	Body(study.Hash, study.PartyID) ([]byte, error)
 	// Lose deletes the bodies of parties and stores when their loss was noticed.
 	Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error
@@ -137,7 +140,8 @@ type Tx interface {
 	// was made, or ErrNone.
 	SealKey(study.Hash) (private []byte, signer protocol.SignerKey, err error)
 	SetSealKey(h study.Hash, private []byte, signer protocol.SignerKey) error
-	// ReceiptKey is the key that encrypts a party's receipt, ErrNone if the party's answer was not carried by file.
+	// ReceiptKey is the key that encrypts a party's receipt, ErrNone if the party's answer was not
+	// carried by file.
 	ReceiptKey(study.Hash, study.PartyID) ([]byte, error)
 	SetReceiptKey(h study.Hash, p study.PartyID, key []byte) error
 

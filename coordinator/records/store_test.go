@@ -24,7 +24,9 @@ import (
 
 // TestStores: every Store keeps the promises of Store and Tx.
 func TestStores(t *testing.T) {
-	suite(t, func(t *testing.T) Store { return must(Create(filepath.Join(t.TempDir(), "a store?#%41.db"))) })
+	suite(t, func(t *testing.T) Store {
+		return must(Create(filepath.Join(t.TempDir(), "a store?#%41.db")))
+	})
 }
 
 func suite(t *testing.T, open func(t *testing.T) Store) {
@@ -82,7 +84,9 @@ func storeTransactions(t *testing.T, s Store) {
 			t.Errorf("a failed transaction left something: %v", err)
 		}
 	})
-	if err := s.View(context.Background(), func(tx Tx) error { return tx.AddMember("a", protocol.RoleParty) }); err == nil {
+	if err := s.View(context.Background(), func(tx Tx) error {
+		return tx.AddMember("a", protocol.RoleParty)
+	}); err == nil {
 		t.Error("a view wrote")
 	}
 	gone, cancel := context.WithCancel(context.Background())
@@ -123,10 +127,12 @@ func storeTransactions(t *testing.T, s Store) {
 
 func storeTokens(t *testing.T, s Store) {
 	now := time.UnixMilli(1e12).UTC()
-	made := Token{ID: "k", Serial: "5", Prefix: "dev-", Tags: protocol.Tags{"site": "ward"}, Quota: 2, Created: now, Expires: now.Add(time.Hour), By: "op"}
+	made := Token{ID: "k", Serial: "5", Prefix: "dev-", Tags: protocol.Tags{"site": "ward"},
+		Quota: 2, Created: now, Expires: now.Add(time.Hour), By: "op"}
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddToken(made))
-		must(0, tx.AddToken(Token{ID: "l", Serial: "6", Prefix: "l-", Quota: 1, Created: now.Add(time.Second), Expires: now.Add(time.Hour), By: "op"}))
+		must(0, tx.AddToken(Token{ID: "l", Serial: "6", Prefix: "l-", Quota: 1,
+			Created: now.Add(time.Second), Expires: now.Add(time.Hour), By: "op"}))
 		must(0, tx.AddMember("dev-1", protocol.RoleParty))
 		must(0, tx.SetTags("dev-1", made.Tags))
 		return tx.Join("k", [32]byte{1}, "dev-1", []byte("certificate"))
@@ -152,7 +158,8 @@ func storeTokens(t *testing.T, s Store) {
 		if k := must(tx.Token("k")); !reflect.DeepEqual(k, made) {
 			t.Errorf("token %+v, want %+v", k, made)
 		}
-		if all := must(tx.Tokens()); len(all) != 2 || all[0].ID != "l" || !reflect.DeepEqual(all[1], made) {
+		if all := must(tx.Tokens()); len(all) != 2 || all[0].ID != "l" ||
+			!reflect.DeepEqual(all[1], made) {
 			t.Errorf("tokens %+v", all)
 		}
 		name, certificate, err := tx.Joined("k", [32]byte{1})
@@ -198,29 +205,36 @@ func storeMembers(t *testing.T, s Store) {
 		must(0, tx.AddMember("op", protocol.RoleOperator))
 		must(0, tx.AddMember("p", protocol.RoleParty))
 		must(0, tx.AddInvitation(Invitation{Serial: "1", Name: "p", Expires: now.Add(time.Hour)}))
-		must(0, tx.AddCertificate(Certificate{Serial: "9", Name: "op", Expires: now.Add(time.Hour)}))
+		must(0, tx.AddCertificate(Certificate{Serial: "9", Name: "op",
+			Expires: now.Add(time.Hour)}))
 		return nil
 	})
-	if err := s.Update(context.Background(), func(tx Tx) error { return tx.AddMember("p", protocol.RoleOperator) }); err == nil {
+	if err := s.Update(context.Background(), func(tx Tx) error {
+		return tx.AddMember("p", protocol.RoleOperator)
+	}); err == nil {
 		t.Error("a name was taken twice")
 	}
 	update(t, s, func(tx Tx) error {
 		v := must(tx.Invitation("1"))
-		if v.Name != "p" || v.Role != protocol.RoleParty || v.Certificate != nil || !v.Expires.Equal(now.Add(time.Hour)) {
+		if v.Name != "p" || v.Role != protocol.RoleParty || v.Certificate != nil ||
+			!v.Expires.Equal(now.Add(time.Hour)) {
 			t.Errorf("invitation %+v", v)
 		}
 		must(0, tx.Redeem("1", [32]byte{7}, []byte("certificate")))
 		if err := tx.Redeem("1", [32]byte{8}, []byte("another")); !errors.Is(err, ErrNone) {
 			t.Errorf("redeemed twice: %v", err)
 		}
-		must(0, tx.AddCertificate(Certificate{Serial: "2", Name: "p", Expires: now.Add(2 * time.Hour)}))
+		must(0, tx.AddCertificate(Certificate{Serial: "2", Name: "p",
+			Expires: now.Add(2 * time.Hour)}))
 		return nil
 	})
 	view(t, s, func(tx Tx) {
-		if v := must(tx.Invitation("1")); v.SigningKey != [32]byte{7} || string(v.Certificate) != "certificate" {
+		if v := must(tx.Invitation("1")); v.SigningKey != [32]byte{7} ||
+			string(v.Certificate) != "certificate" {
 			t.Errorf("invitation %+v", v)
 		}
-		if c := must(tx.Certificate("2")); c.Name != "p" || c.Role != protocol.RoleParty || c.Revoked {
+		if c := must(tx.Certificate("2")); c.Name != "p" || c.Role != protocol.RoleParty ||
+			c.Revoked {
 			t.Errorf("certificate %+v", c)
 		}
 		for _, err := range []error{
@@ -270,7 +284,8 @@ func storePools(t *testing.T, s Store) {
 			if n := must(tx.PoolSize(d.digest)); n != uint64(len(d.data)) {
 				t.Errorf("size %d of %d", n, len(d.data))
 			}
-			for _, offset := range []int{0, 1, protocol.ChunkSize - 1, protocol.ChunkSize, protocol.ChunkSize + 5, len(d.data) - 1, len(d.data)} {
+			for _, offset := range []int{0, 1, protocol.ChunkSize - 1, protocol.ChunkSize,
+				protocol.ChunkSize + 5, len(d.data) - 1, len(d.data)} {
 				for _, n := range []int{1, 10, protocol.ChunkSize, len(data)} {
 					if offset < 0 || offset > len(d.data) {
 						continue
@@ -288,7 +303,8 @@ func storePools(t *testing.T, s Store) {
 	}
 }
 
-// storeDigests: the upgrade blanks digests and receipts of exact numbers where a study is over, and no others.
+// storeDigests: the upgrade blanks digests and receipts of exact numbers where a study is over, and
+// no others.
 func storeDigests(t *testing.T, s Store) {
 	db := s.(*SQL).DB
 	var want []protocol.Receipt
@@ -303,9 +319,11 @@ func storeDigests(t *testing.T, s Store) {
 	} {
 		plan := must(study.Plan{Name: fmt.Sprint(i), Unit: privacy.Record, Purpose: `"noise":"coordinator"`, Noise: c.noise}.Canonical())
 		h := study.HashOf(plan)
-		r := protocol.Receipt{Plan: h, Party: "a", Body: study.BodyDigest{9}, Document: []byte("document"), Signature: []byte("signature")}
+		r := protocol.Receipt{Plan: h, Party: "a", Body: study.BodyDigest{9},
+			Document: []byte("document"), Signature: []byte("signature")}
 		update(t, s, func(tx Tx) error {
-			must(0, tx.AddStudy(Study{Hash: h, Name: fmt.Sprint(i), Plan: plan, Signature: []byte{1}, State: study.Open}))
+			must(0, tx.AddStudy(Study{Hash: h, Name: fmt.Sprint(i), Plan: plan,
+				Signature: []byte{1}, State: study.Open}))
 			return tx.AddContribution(r, []byte("body"))
 		})
 		must(db.Write.Exec("UPDATE studies SET state = $1 WHERE hash = $2", c.state, h[:]))
@@ -330,11 +348,13 @@ func storeDigests(t *testing.T, s Store) {
 
 func storeStudies(t *testing.T, s Store) {
 	h, g := study.Hash{1}, study.Hash{2}
-	row := Study{Hash: h, Name: "s", Plan: []byte("plan"), Signature: []byte("signature"), Created: time.UnixMilli(5).UTC(), State: study.InDraft}
+	row := Study{Hash: h, Name: "s", Plan: []byte("plan"), Signature: []byte("signature"),
+		Created: time.UnixMilli(5).UTC(), State: study.InDraft}
 	other := row
 	other.Hash, other.Name, other.Created = g, "t", time.UnixMilli(6).UTC()
 	receipt := func(p study.PartyID) protocol.Receipt {
-		return protocol.Receipt{Plan: h, Party: p, Body: study.BodyDigest{byte(len(p))}, Document: []byte("document " + p), Signature: []byte("signature")}
+		return protocol.Receipt{Plan: h, Party: p, Body: study.BodyDigest{byte(len(p))},
+			Document: []byte("document " + p), Signature: []byte("signature")}
 	}
 	stated := study.Signed{Document: []byte("forecast"), Signature: []byte("signature")}
 	update(t, s, func(tx Tx) error {
@@ -346,10 +366,14 @@ func storeStudies(t *testing.T, s Store) {
 		}
 		return tx.SetState(h, study.InDraft, study.Open, "")
 	})
-	if err := s.Update(context.Background(), func(tx Tx) error { return tx.AddContribution(receipt("a"), []byte("again")) }); err == nil {
+	if err := s.Update(context.Background(), func(tx Tx) error {
+		return tx.AddContribution(receipt("a"), []byte("again"))
+	}); err == nil {
 		t.Error("a party contributed twice")
 	}
-	if err := s.Update(context.Background(), func(tx Tx) error { return tx.AddStudy(Study{Hash: study.Hash{3}, Name: "s"}) }); err == nil {
+	if err := s.Update(context.Background(), func(tx Tx) error {
+		return tx.AddStudy(Study{Hash: study.Hash{3}, Name: "s"})
+	}); err == nil {
 		t.Error("two studies have a name")
 	}
 	view(t, s, func(tx Tx) {
@@ -369,7 +393,8 @@ func storeStudies(t *testing.T, s Store) {
 		if got := must(tx.Forecast(h)); !reflect.DeepEqual(got, stated) {
 			t.Errorf("forecast %+v", got)
 		}
-		for _, err := range []error{second(tx.Forecast(g)), second(tx.Study(study.Hash{9})), second(tx.Receipt(h, "d")), second(tx.Release(h))} {
+		for _, err := range []error{second(tx.Forecast(g)), second(tx.Study(study.Hash{9})),
+			second(tx.Receipt(h, "d")), second(tx.Release(h))} {
 			if !errors.Is(err, ErrNone) {
 				t.Errorf("what is not there: %v", err)
 			}
@@ -393,7 +418,8 @@ func storeStudies(t *testing.T, s Store) {
 	})
 	update(t, s, func(tx Tx) error {
 		first := must(tx.Unfolded(h, "", 2))
-		if len(first) != 2 || first[0].Party != "a" || string(first[1].Body) != "body bb" || first[1].Digest != (study.BodyDigest{2}) {
+		if len(first) != 2 || first[0].Party != "a" || string(first[1].Body) != "body bb" ||
+			first[1].Digest != (study.BodyDigest{2}) {
 			t.Errorf("batch %+v", first)
 		}
 		must(0, tx.SetSum(h, []byte("sum"), 2, first))
@@ -408,21 +434,26 @@ func storeStudies(t *testing.T, s Store) {
 			t.Errorf("sum is %q of %d, %v", sum, n, err)
 		}
 	})
-	if err := s.Update(context.Background(), func(tx Tx) error { return tx.SetState(h, study.Sealed, study.Folded, "") }); !errors.Is(err, ErrNone) {
+	if err := s.Update(context.Background(), func(tx Tx) error {
+		return tx.SetState(h, study.Sealed, study.Folded, "")
+	}); !errors.Is(err, ErrNone) {
 		t.Errorf("a study that is open was folded: %v", err)
 	}
 	release := Release{Document: []byte("d"), Signature: []byte("s"), LedgerEntry: 7}
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddRelease(h, release))
-		must(0, tx.AddContribution(protocol.Receipt{Plan: g, Party: "a", Document: []byte("d"), Signature: []byte("s")}, []byte("x")))
+		must(0, tx.AddContribution(protocol.Receipt{Plan: g, Party: "a", Document: []byte("d"),
+			Signature: []byte("s")}, []byte("x")))
 		must(0, tx.SetState(h, study.Open, study.Released, ""))
 		return tx.SetState(g, study.InDraft, study.Failed, "why")
 	})
 	view(t, s, func(tx Tx) {
-		if got := must(tx.Release(h)); !reflect.DeepEqual(got, release) || must(tx.LedgerEntry()) != 7 {
+		if got := must(tx.Release(h)); !reflect.DeepEqual(got, release) ||
+			must(tx.LedgerEntry()) != 7 {
 			t.Errorf("release %+v", got)
 		}
-		if _, n, _ := tx.Sum(h); n != 0 || len(must(tx.Unfolded(g, "", 9))) != 0 || len(must(tx.Received(g))) != 1 {
+		if _, n, _ := tx.Sum(h); n != 0 || len(must(tx.Unfolded(g, "", 9))) != 0 ||
+			len(must(tx.Received(g))) != 1 {
 			t.Error("a study that is over keeps a sum or a ballot, or lost a receipt")
 		}
 		if got := must(tx.Study(g)); got.State != study.Failed || got.Reason != "why" {
@@ -444,7 +475,8 @@ func TestStoreRefuses(t *testing.T) {
 	s = must(Create(other))
 	must(s.DB.Write.Exec("PRAGMA application_id = 5"))
 	s.Close()
-	for path, want := range map[string]string{text: "not a Caucus store", newer: "newer program", other: "not a Caucus store", filepath.Join(dir, "none", "x"): "no such file"} {
+	for path, want := range map[string]string{text: "not a Caucus store", newer: "newer program",
+		other: "not a Caucus store", filepath.Join(dir, "none", "x"): "no such file"} {
 		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", filepath.Base(path), err, want)
 		}
@@ -475,10 +507,12 @@ func TestAuthoritiesEnded(t *testing.T) {
 	s := must(Open(path))
 	defer s.Close()
 	view(t, s, func(tx Tx) {
-		if theirs, ours := must(tx.Token("theirs")), must(tx.Token("ours")); !theirs.Revoked || ours.Revoked {
+		if theirs, ours := must(tx.Token("theirs")), must(tx.Token("ours")); !theirs.Revoked ||
+			ours.Revoked {
 			t.Errorf("tokens %+v and %+v", theirs, ours)
 		}
-		if dev, guest := must(tx.Certificate("1")), must(tx.Certificate("2")); !dev.Revoked || guest.Revoked {
+		if dev, guest := must(tx.Certificate("1")), must(tx.Certificate("2")); !dev.Revoked ||
+			guest.Revoked {
 			t.Errorf("certificates %+v and %+v", dev, guest)
 		}
 	})
@@ -505,7 +539,8 @@ func goesAway(t *testing.T, store Store) {
 		},
 		"rolled back meanwhile": func(tx Tx, cancel func()) error {
 			cancel()
-			for until := time.Now().Add(5 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
+			for until :=
+				time.Now().Add(5 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
 				if err := tx.(*sqlTx).tx.Rollback(); err != nil {
 					break
 				}

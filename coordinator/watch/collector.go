@@ -12,28 +12,37 @@ import (
 	"caucus/study"
 )
 
-// collector reads the coordinator's state from snapshots when Prometheus asks. It waits for no fold.
+// collector reads the coordinator's state from snapshots when Prometheus asks. It waits for no
+// fold.
 type collector struct{ server *Watched }
 
 var (
-	membersMetric  = prometheus.NewDesc("caucus_members", "Parties and operators.", []string{"role", "status"}, nil)
-	studiesMetric  = prometheus.NewDesc("caucus_studies", "Studies by state.", []string{"state"}, nil)
+	membersMetric = prometheus.NewDesc("caucus_members", "Parties and operators.",
+		[]string{"role", "status"}, nil)
+	studiesMetric = prometheus.NewDesc("caucus_studies", "Studies by state.", []string{"state"},
+		nil)
 	deadlineMetric = prometheus.NewDesc("caucus_next_deadline_seconds", "Time to the next deadline of an open study; not there where none is open.", nil, nil)
-	awaitedMetric  = prometheus.NewDesc("caucus_contributions_awaited", "Contributions that open studies still wait for.", nil, nil)
-	uploadsMetric  = prometheus.NewDesc("caucus_uploads_under_way", "Contributions and pools in memory.", nil, nil)
-	spentMetric    = prometheus.NewDesc("caucus_budget_spent_epsilon", "What this coordinator's own ledger has spent at a unit, at the budget's delta.", []string{"unit"}, nil)
-	limitMetric    = prometheus.NewDesc("caucus_budget_epsilon", "What it may spend at a unit.", []string{"unit"}, nil)
-	ledgerMetric   = prometheus.NewDesc("caucus_ledger_behind", "1 where the ledger is behind what was published, so that nothing is released.", nil, nil)
-	clockMetric    = prometheus.NewDesc("caucus_clock_doubted", "1 where the clock is not believed, so that no deadline is over by it.", nil, nil)
-	damagedMetric  = prometheus.NewDesc("caucus_files_damaged", "1 where a file of this coordinator was found damaged.", nil, nil)
-	freeMetric     = prometheus.NewDesc("caucus_disk_free_bytes", "Room on the volume of the coordinator's folder.", nil, nil)
-	helperMetric   = prometheus.NewDesc("caucus_helper_out_of_reach", "1 where the helper does not answer what it is asked; not there where none is named.", nil, nil)
-	expiryMetric   = prometheus.NewDesc("caucus_certificate_expiry_seconds", "Time until the certificate that ends first is over: the authority's, or an enrolled member's newest.", []string{"whose"}, nil)
-	unknownMetric  = prometheus.NewDesc("caucus_standing_unknown", "1 where the store or the ledger could not be read for these metrics.", nil, nil)
+	awaitedMetric  = prometheus.NewDesc("caucus_contributions_awaited",
+		"Contributions that open studies still wait for.", nil, nil)
+	uploadsMetric = prometheus.NewDesc("caucus_uploads_under_way",
+		"Contributions and pools in memory.", nil, nil)
+	spentMetric = prometheus.NewDesc("caucus_budget_spent_epsilon", "What this coordinator's own ledger has spent at a unit, at the budget's delta.", []string{"unit"}, nil)
+	limitMetric = prometheus.NewDesc("caucus_budget_epsilon", "What it may spend at a unit.",
+		[]string{"unit"}, nil)
+	ledgerMetric  = prometheus.NewDesc("caucus_ledger_behind", "1 where the ledger is behind what was published, so that nothing is released.", nil, nil)
+	clockMetric   = prometheus.NewDesc("caucus_clock_doubted", "1 where the clock is not believed, so that no deadline is over by it.", nil, nil)
+	damagedMetric = prometheus.NewDesc("caucus_files_damaged", "1 where a file of this coordinator was found damaged.", nil, nil)
+	freeMetric    = prometheus.NewDesc("caucus_disk_free_bytes",
+		"Room on the volume of the coordinator's folder.", nil, nil)
+	helperMetric  = prometheus.NewDesc("caucus_helper_out_of_reach", "1 where the helper does not answer what it is asked; not there where none is named.", nil, nil)
+	expiryMetric  = prometheus.NewDesc("caucus_certificate_expiry_seconds", "Time until the certificate that ends first is over: the authority's, or an enrolled member's newest.", []string{"whose"}, nil)
+	unknownMetric = prometheus.NewDesc("caucus_standing_unknown", "1 where the store or the ledger could not be read for these metrics.", nil, nil)
 )
 
 func (s collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{membersMetric, studiesMetric, deadlineMetric, awaitedMetric, uploadsMetric, spentMetric, limitMetric, ledgerMetric, clockMetric, damagedMetric, freeMetric, helperMetric, expiryMetric, unknownMetric} {
+	for _, d := range []*prometheus.Desc{membersMetric, studiesMetric, deadlineMetric,
+		awaitedMetric, uploadsMetric, spentMetric, limitMetric, ledgerMetric, clockMetric,
+		damagedMetric, freeMetric, helperMetric, expiryMetric, unknownMetric} {
 		out <- d
 	}
 }
@@ -81,14 +90,19 @@ type gauges func(d *prometheus.Desc, v float64, labels ...string)
 
 func (s collector) members(ctx context.Context, now time.Time, gauge gauges) error {
 	var all []protocol.Member
-	err := s.server.Store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Members(now); return err })
+	err := s.server.Store.View(ctx, func(tx records.Tx) (err error) {
+		all, err = tx.Members(now)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	type kind struct{ role, status string }
 	count := map[kind]float64{}
-	for _, status := range []string{protocol.StatusInvited, protocol.StatusEnrolled, protocol.StatusExpired, protocol.StatusRevoked} {
-		count[kind{string(protocol.RoleParty), status}] = 0 // so that an alert always finds the series
+	for _, status := range []string{protocol.StatusInvited, protocol.StatusEnrolled,
+		protocol.StatusExpired, protocol.StatusRevoked} {
+		// so that an alert always finds the series
+		count[kind{string(protocol.RoleParty), status}] = 0
 	}
 	var first time.Time
 	for _, m := range all {

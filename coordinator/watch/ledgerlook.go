@@ -11,9 +11,9 @@ import (
 	"caucus/privacy"
 )
 
-// ledgerLook holds the last reading of the ledger, for the page. A reading waits like a writer of the
-// ledger, so a release that draws noise delays it. So only one goroutine reads at a time, only when
-// somebody opens the page, and a page load waits for the reading at most patience.
+// ledgerLook holds the last reading of the ledger, for the page. A reading waits like a writer of
+// the ledger, so a release that draws noise delays it. So only one goroutine reads at a time, only
+// when somebody opens the page, and a page load waits for the reading at most patience.
 type ledgerLook struct {
 	server *Watched
 	under  sync.WaitGroup
@@ -85,7 +85,8 @@ func (l *ledgerLook) close() {
 	l.under.Wait()
 }
 
-// look starts a reading, unless one is running or recent, and waits for its end, but at most for patience.
+// look starts a reading, unless one is running or recent, and waits for its end, but at most for
+// patience.
 func (l *ledgerLook) look() {
 	clock := l.server.Config.Clock
 	l.mu.Lock()
@@ -188,7 +189,8 @@ func (l *ledgerLook) show(o *overview) {
 		if u.limit == 0 && spent.Charges == 0 {
 			continue
 		}
-		unit := ledgerUnit{Unit: u.unit.String(), Spent: epsilonWords(spent.Epsilon(u.delta)), Limit: "none", Delta: fmt.Sprintf("%g", u.delta), Class: fmt.Sprintf("u%d", i%4)}
+		unit := ledgerUnit{Unit: u.unit.String(), Spent: epsilonWords(spent.Epsilon(u.delta)),
+			Limit: "none", Delta: fmt.Sprintf("%g", u.delta), Class: fmt.Sprintf("u%d", i%4)}
 		if u.limit > 0 {
 			unit.Limit, highest = fmt.Sprintf("%g", u.limit), max(highest, u.limit)
 		}
@@ -202,7 +204,8 @@ func (l *ledgerLook) show(o *overview) {
 	if len(l.points) == 0 || highest == 0 {
 		return
 	}
-	o.From, o.To = fmt.Sprintf("charge %d", l.points[0].entry), fmt.Sprintf("charge %d", l.points[len(l.points)-1].entry)
+	o.From, o.To = fmt.Sprintf("charge %d", l.points[0].entry), fmt.Sprintf("charge %d",
+		l.points[len(l.points)-1].entry)
 	for i, u := range l.units {
 		if u.limit == 0 && l.totals[u.unit].Charges == 0 {
 			continue
@@ -222,10 +225,13 @@ func (l *ledgerLook) curve(i int, u unitLimit, highest float64) ledgerCurve {
 			break
 		}
 		at := y(p.epsilon[i]) // draw a step: up to this spending at x(k), then level until x(k+1)
-		points = append(points, fmt.Sprintf("%.1f,%.1f %.1f,%.1f %.1f,%.1f", x(k), before, x(k), at, x(k+1), at))
+		points = append(points, fmt.Sprintf("%.1f,%.1f %.1f,%.1f %.1f,%.1f", x(k), before, x(k), at,
+			x(k+1), at))
 		before = at
 	}
-	c := ledgerCurve{Class: fmt.Sprintf("u%d", i%4), Points: strings.Join(points, " "), Limit: -1, Words: fmt.Sprintf("%s: ε = %s now", u.unit, epsilonWords(l.totals[u.unit].Epsilon(u.delta)))}
+	c := ledgerCurve{Class: fmt.Sprintf("u%d", i%4), Points: strings.Join(points, " "), Limit: -1,
+		Words: fmt.Sprintf("%s: ε = %s now", u.unit,
+			epsilonWords(l.totals[u.unit].Epsilon(u.delta)))}
 	if u.limit > 0 {
 		c.Limit = y(u.limit)
 		c.Words += fmt.Sprintf(" of %g", u.limit)

@@ -6,9 +6,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Counts holds the coordinator's counters and timings since its start. It names no party or study, and
-// for a contribution it counts only the size. So a reader of metrics learns the coordinator's state, and
-// about a study no more than its members learn.
+// Counts holds the coordinator's counters and timings since its start. It names no party or study,
+// and for a contribution it counts only the size. So a reader of metrics learns the coordinator's
+// state, and about a study no more than its members learn.
 type Counts struct {
 	Registry *prometheus.Registry
 
@@ -26,17 +26,20 @@ func NewCounts() *Counts {
 		return m
 	}
 	seconds := func(name, help string, buckets []float64) prometheus.Histogram {
-		m := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+		m := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help,
+			Buckets: buckets})
 		c.Registry.MustRegister(m)
 		return m
 	}
 	c.Contributions = counter("caucus_contributions_total", "Contributions stored.")
-	c.ContributionBytes = counter("caucus_contribution_bytes_total", "Bytes of contributions stored.")
+	c.ContributionBytes = counter("caucus_contribution_bytes_total",
+		"Bytes of contributions stored.")
 	c.Releases = counter("caucus_releases_total", "Studies released.")
 	c.BadWitnesses = counter("caucus_bad_witnesses_total", "Documents shown that this coordinator did not sign.")
 	// A commit waits for the disk, for milliseconds. A fold adds up one study.
 	c.Commits = seconds("caucus_commit_seconds", "Time from a contribution's last byte to its receipt.", prometheus.ExponentialBuckets(.001, 2, 14))
-	c.Folds = seconds("caucus_fold_seconds", "Time to add up and release a sealed study.", prometheus.ExponentialBuckets(.01, 4, 10))
+	c.Folds = seconds("caucus_fold_seconds", "Time to add up and release a sealed study.",
+		prometheus.ExponentialBuckets(.01, 4, 10))
 	return c
 }
 

@@ -19,18 +19,19 @@ import (
 //go:embed page.html
 var pageText embed.FS
 
-// page shows an operator the output of "caucus study list", "study show", "party list" and "ledger show". It is for
-// those with access to the coordinator's folder.
+// page shows an operator the output of "caucus study list", "study show", "party list" and "ledger
+// show". It is for those with access to the coordinator's folder.
 //
 // Privacy and load:
 //
-//   - The page shows nothing beyond those commands: names, states, counts, public terms, and why studies wait
-//     for members. It does not show when a contribution came. It shows a release's page only if the plan names
-//     no readers; otherwise only the readers get the release.
+//   - The page shows nothing beyond those commands: names, states, counts, public terms, and why
+//     studies wait for members. It does not show when a contribution came. It shows a release's
+//     page only if the plan names no readers; otherwise only the readers get the release.
 //   - It changes nothing. Its only form is the one that logs out.
-//   - A load reads snapshots of the store, which wait for no writer, and takes no lock of a study: it neither
-//     waits for a fold nor delays one. The ledger is read separately (ledgerLook): its reader waits for a draw,
-//     and a load then shows the last reading. The cost of a load is bounded (places, lookTime, mostShown).
+//   - A load reads snapshots of the store, which wait for no writer, and takes no lock of a study:
+//     it neither waits for a fold nor delays one. The ledger is read separately (ledgerLook): its
+//     reader waits for a draw, and a load then shows the last reading. The cost of a load is
+//     bounded (places, lookTime, mostShown).
 type page struct {
 	server    *Watched
 	guard     *webpage.Guard
@@ -79,13 +80,15 @@ func (p *page) routes() http.Handler {
 var errNotHere = errors.New("there is no such study here")
 
 // load answers with the page that the function make wrote, or with its error.
-func (p *page) load(make func(ctx context.Context, r *http.Request, to *bytes.Buffer) error) http.HandlerFunc {
+func (p *page) load(make func(ctx context.Context, r *http.Request,
+	to *bytes.Buffer) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case p.places <- struct{}{}:
 			defer func() { <-p.places }()
 		default:
-			webpage.Say(w, http.StatusServiceUnavailable, "Too many pages are open at once", "Load it again in a moment.")
+			webpage.Say(w, http.StatusServiceUnavailable, "Too many pages are open at once",
+				"Load it again in a moment.")
 			return
 		}
 		ctx, stop := context.WithTimeout(r.Context(), lookTime)
@@ -150,7 +153,10 @@ func (p *page) report(ctx context.Context, r *http.Request, to *bytes.Buffer) er
 		return errNotHere
 	}
 	var row records.Release
-	err = p.server.Store.View(ctx, func(tx records.Tx) (err error) { row, err = tx.Release(one.hash); return err })
+	err = p.server.Store.View(ctx, func(tx records.Tx) (err error) {
+		row, err = tx.Release(one.hash)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,8 @@ type studyLine struct {
 	Unit                         string
 	Epsilon, Delta               float64
 	Ends                         string
-	// Have and Mark are the contributions and the minimum, in thousandths of the roster, for the meter.
+	// Have and Mark are the contributions and the minimum, in thousandths of the roster, for the
+	// meter.
 	Have, Mark int
 	Report     bool // the release's page is shown here
 
@@ -73,7 +74,8 @@ func replicas(all []cluster.Member) []replicaLine {
 		case m.Alive:
 			state = "stands by"
 		}
-		lines = append(lines, replicaLine{m.Address, state, m.Since.UTC().Format(time.DateTime), m.Version})
+		lines = append(lines, replicaLine{m.Address, state, m.Since.UTC().Format(time.DateTime),
+			m.Version})
 	}
 	return lines
 }
@@ -83,7 +85,8 @@ type memberLine struct {
 	Waits                               []string
 }
 
-// planCache caches the parts of plans that the page needs. Plans never change and may have megabytes.
+// planCache caches the parts of plans that the page needs. Plans never change and may have
+// megabytes.
 type planCache struct {
 	mu  sync.Mutex // guards all
 	all map[study.Hash]study.Plan
@@ -137,7 +140,9 @@ func (p *page) look(ctx context.Context) (o overview, err error) {
 			return err
 		}
 		// Open studies come first; within each part, the newest come first.
-		slices.SortStableFunc(rows, func(a, b records.Study) int { return watchRank(a.State) - watchRank(b.State) })
+		slices.SortStableFunc(rows, func(a, b records.Study) int {
+			return watchRank(a.State) - watchRank(b.State)
+		})
 		o.MoreStudies = max(0, len(rows)-mostShownStudies)
 		for _, row := range rows[:len(rows)-o.MoreStudies] {
 			line, err := p.line(tx, row)
@@ -213,7 +218,8 @@ func chainOf(tx records.Tx, plan study.Plan, h study.Hash) (*study.Chain, error)
 }
 
 // members adds the members and why studies wait for each.
-func (p *page) members(o *overview, all []protocol.Member, open map[study.Hash]string, now time.Time) {
+func (p *page) members(o *overview, all []protocol.Member, open map[study.Hash]string,
+	now time.Time) {
 	counts := map[string]int{}
 	for _, m := range all {
 		if m.Role == protocol.RoleParty {
@@ -221,7 +227,8 @@ func (p *page) members(o *overview, all []protocol.Member, open map[study.Hash]s
 		}
 	}
 	var words []string
-	for _, status := range []string{protocol.StatusEnrolled, protocol.StatusInvited, protocol.StatusExpired, protocol.StatusRevoked} {
+	for _, status := range []string{protocol.StatusEnrolled, protocol.StatusInvited,
+		protocol.StatusExpired, protocol.StatusRevoked} {
 		if n := counts[status]; n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n, status))
 		}
@@ -234,9 +241,12 @@ func (p *page) members(o *overview, all []protocol.Member, open map[study.Hash]s
 			m.Seen = time.UnixMilli(seen)
 		}
 		m.Twice = runs > 1
-		line := memberLine{Name: m.Name, Role: string(m.Role), Status: m.Status, Expires: m.Expires.Format(time.DateOnly), Called: m.Called(now)}
+		line := memberLine{Name: m.Name, Role: string(m.Role), Status: m.Status,
+			Expires: m.Expires.Format(time.DateOnly), Called: m.Called(now)}
 		waits := p.server.Presence.waiting(m.Name)
-		for _, h := range slices.SortedFunc(maps.Keys(waits), func(a, b study.Hash) int { return strings.Compare(open[a], open[b]) }) {
+		for _, h := range slices.SortedFunc(maps.Keys(waits), func(a, b study.Hash) int {
+			return strings.Compare(open[a], open[b])
+		}) {
 			if name := open[h]; name != "" {
 				line.Waits = append(line.Waits, name+": "+waits[h].Words())
 			}
@@ -298,8 +308,10 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 		return l, err
 	}
 	plan := l.plan
-	l.Purpose, l.Contact, l.Data, l.Readers = plan.Purpose, plan.Contact, plan.Data, strings.Join(plan.Readers, ", ")
-	l.Released, l.IsDraft, l.ReadersNamed = l.State == study.Released, l.State == study.InDraft, len(plan.Readers) > 0
+	l.Purpose, l.Contact, l.Data, l.Readers = plan.Purpose, plan.Contact, plan.Data,
+		strings.Join(plan.Readers, ", ")
+	l.Released, l.IsDraft, l.ReadersNamed = l.State == study.Released, l.State == study.InDraft,
+		len(plan.Readers) > 0
 	l.ContributedBy, l.MoreContributed = some(have)
 	l.Missing, l.MoreMissing = some(missing)
 	if l.State == study.Sealed || l.State == study.Folded {

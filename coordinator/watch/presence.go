@@ -41,8 +41,8 @@ func NewPresence(log *slog.Logger) *Presence {
 	return &Presence{log: log, members: map[string]*present{}}
 }
 
-// Note records a member's call. A restarted process never comes back. So if a process calls again after another
-// process with the same identity, the two run side by side.
+// Note records a member's call. A restarted process never comes back. So if a process calls again
+// after another process with the same identity, the two run side by side.
 func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time) {
 	if caller.Role != protocol.RoleParty {
 		return
@@ -59,7 +59,8 @@ func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time
 	}
 	m.waits = nil
 	for _, w := range r.Waits[:min(len(r.Waits), protocol.MaxWaits)] {
-		if what := protocol.Wait(w.GetWhat()); what.Known() && len(w.GetPlanHash()) == len(study.Hash{}) {
+		if what := protocol.Wait(w.GetWhat()); what.Known() &&
+			len(w.GetPlanHash()) == len(study.Hash{}) {
 			if m.waits == nil {
 				m.waits = map[study.Hash]protocol.Wait{}
 			}
@@ -108,7 +109,8 @@ func (p *Presence) waiting(name string) map[study.Hash]protocol.Wait {
 }
 
 // Statuses returns the last call and the reported wait of each party in a study.
-func (p *Presence) Statuses(h study.Hash, parties []string, declined []string) (out []*pb.PartyStatus) {
+func (p *Presence) Statuses(h study.Hash, parties []string,
+	declined []string) (out []*pb.PartyStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	no := make(map[string]bool, len(declined))

@@ -15,7 +15,8 @@ func TestTwoPlaces(t *testing.T) {
 	p, now := NewPresence(slog.New(slog.DiscardHandler)), time.Now()
 	call := func(name, run string) uint32 {
 		now = now.Add(time.Second)
-		p.Note(protocol.Caller{Name: name, Role: protocol.RoleParty}, &pb.ListRequest{Run: []byte(run)}, now)
+		p.Note(protocol.Caller{Name: name, Role: protocol.RoleParty},
+			&pb.ListRequest{Run: []byte(run)}, now)
 		_, runs := p.Member(name, now)
 		return runs
 	}

@@ -40,7 +40,8 @@ type Health struct {
 	Behind  bool  // the ledger lacks entries that were published
 	Damaged bool  // a damaged file was found
 	Uploads int   // contributions and pools in memory
-	// Helped: a helper is configured. Silent is since when the helper has not answered; zero: it answers.
+	// Helped: a helper is configured. Silent is since when the helper has not answered; zero: it
+	// answers.
 	Helped bool
 	// Rival says which other leader keeps this one from releasing; nil: none.
 	Rival error
@@ -100,7 +101,8 @@ func Listen(s Watched) (w *Watcher, err error) {
 		if err := s.answerMachines(machines); err != nil {
 			return w, err
 		}
-		if w.metricsAt, err = w.listen("metrics", s.Config.Metrics, machines, s.Config.Log); err != nil {
+		if w.metricsAt, err = w.listen("metrics", s.Config.Metrics, machines,
+			s.Config.Log); err != nil {
 			return w, err
 		}
 	}
@@ -114,7 +116,8 @@ func Listen(s Watched) (w *Watcher, err error) {
 	return w, err
 }
 
-func (w *Watcher) listen(what, address string, mux *http.ServeMux, log *slog.Logger) (net.Listener, error) {
+func (w *Watcher) listen(what, address string, mux *http.ServeMux, log *slog.Logger) (net.Listener,
+	error) {
 	l, err := webpage.Listen(address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for %s: %w", what, err)
@@ -124,13 +127,17 @@ func (w *Watcher) listen(what, address string, mux *http.ServeMux, log *slog.Log
 }
 
 func (s *Watched) answerMachines(mux *http.ServeMux) error {
-	for _, c := range []prometheus.Collector{collector{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+	for _, c := range []prometheus.Collector{collector{s}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := s.Counts.Registry.Register(c); err != nil {
 			return fmt.Errorf("serve metrics: %w", err)
 		}
 	}
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.Counts.Registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTime}))
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.Counts.Registry,
+		promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTime}))
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "ok")
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := s.ready(r.Context()); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -197,7 +204,10 @@ func (s *Watched) ready(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, lookTime)
 	defer stop()
-	if err := s.Store.View(ctx, func(tx records.Tx) error { _, err := tx.Revision(); return err }); err != nil {
+	if err := s.Store.View(ctx, func(tx records.Tx) error {
+		_, err := tx.Revision()
+		return err
+	}); err != nil {
 		causes = append(causes, errors.New("the store cannot be read; the log says why"))
 	}
 	return errors.Join(causes...)

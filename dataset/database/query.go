@@ -34,10 +34,10 @@ const (
 type Query struct {
 	// Driver is the kind of the database: postgres, mysql, mariadb or sqlite.
 	Driver string `yaml:"driver"`
-	// DSNFile is a file with the address of the database, the account's name and its password, which
-	// never stand here: postgres://name:password@host:5432/database,
-	// name:password@tcp(host:3306)/database for mysql, the path of the file for sqlite. Its owner alone
-	// may read it (mode 0600). The account should have the right to read and no other.
+	// DSNFile is a file with the address of the database, the account's name and its password,
+	// which never stand here: postgres://name:password@host:5432/database,
+	// name:password@tcp(host:3306)/database for mysql, the path of the file for sqlite. Its owner
+	// alone may read it (mode 0600). The account should have the right to read and no other.
 	DSNFile string `yaml:"dsn_file"`
 	// SQL is the one statement, a SELECT. A record is a row, in any order.
 	SQL string `yaml:"sql"`
@@ -123,7 +123,8 @@ func read(key, path string, secret os.FileMode) (string, error) {
 	if err == nil && info.Size() <= longestText {
 		content, err = os.ReadFile(path)
 	}
-	text := strings.TrimSpace(strings.TrimPrefix(string(content), "\ufeff")) // without the byte order mark of some editors
+	// without the byte order mark of some editors
+	text := strings.TrimSpace(strings.TrimPrefix(string(content), "\ufeff"))
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", key, err)
@@ -137,11 +138,13 @@ func read(key, path string, secret os.FileMode) (string, error) {
 	return text, nil
 }
 
-// tokens finds the words and signs of a statement outside comments, texts and quoted names. It ignores
-// PostgreSQL's nested comments and $tag$ texts, so Derives may name too much or too little there.
+// tokens finds the words and signs of a statement outside comments, texts and quoted names. It
+// ignores PostgreSQL's nested comments and $tag$ texts, so Derives may name too much or too little
+// there.
 var tokens = map[string]*regexp.Regexp{
 	Postgres: besides("--[^\n]*", comment, `[eE]'(?:\\.|''|[^'\\])*'?`, `'[^']*'?`, `"[^"]*"?`, `\$\$.*?(?:\$\$|$)`),
-	MySQL: besides("--(?:[ \t][^\n]*|\\s|$)", "#[^\n]*", `/\*M?!`, comment, // MySQL runs what follows /*!
+	// MySQL runs what follows /*!
+	MySQL: besides("--(?:[ \t][^\n]*|\\s|$)", "#[^\n]*", `/\*M?!`, comment,
 		`'(?:\\.|[^'\\])*'?`, `"(?:\\.|[^"\\])*"?`, "`[^`]*`?"),
 	SQLite: besides("--[^\n]*", comment, `'[^']*'?`, `"[^"]*"?`, "`[^`]*`?", `\[[^\]]*\]?`),
 }
@@ -162,19 +165,21 @@ func words(sql, driver string) (all []string) {
 	return all
 }
 
-// changes finds words that write, except as names of columns or functions; places finds placeholders.
+// changes finds words that write, except as names of columns or functions; places finds
+// placeholders.
 var (
 	selects = []string{"SELECT", "WITH", "VALUES", "TABLE"}
 	changes = regexp.MustCompile(`[^.] (INTO|INSERT|UPDATE|DELETE|MERGE)( [^(]|$)`)
 	places  = map[string]string{Postgres: ` \$\d+`, MySQL: ` \?`, SQLite: ` [?:@$]`}
 )
 
-// reads refuses anything but one statement that reads. The database refuses other statements as well, except
-// MySQL's INTO, which would write a file.
+// reads refuses anything but one statement that reads. The database refuses other statements as
+// well, except MySQL's INTO, which would write a file.
 func (q Query) reads(sql string) error {
 	text := strings.TrimRight(strings.Join(words(sql, q.Driver), " "), "; ")
 	first, _, _ := strings.Cut(strings.TrimLeft(text, "( "), " ")
-	place, change := regexp.MustCompile(places[q.Driver]).FindString(text), changes.FindStringSubmatch(text)
+	place, change := regexp.MustCompile(places[q.Driver]).FindString(text),
+		changes.FindStringSubmatch(text)
 	switch {
 	case first == "":
 		return errors.New("sql: it has no statement: write a SELECT")
@@ -190,7 +195,8 @@ func (q Query) reads(sql string) error {
 	return nil
 }
 
-// clauses maps a clause's first word, which ends a list of tables, to what Derives reports ("": nothing).
+// clauses maps a clause's first word, which ends a list of tables, to what Derives reports ("":
+// nothing).
 var clauses = map[string]string{
 	"DISTINCT": "DISTINCT", "JOIN": "JOIN", "STRAIGHT_JOIN": "JOIN", "GROUP": "GROUP BY", "LIMIT": "LIMIT",
 	"OFFSET": "OFFSET", "FETCH": "FETCH", "OVER": "OVER", "UNION": "UNION", "INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT",
@@ -201,9 +207,10 @@ var aggregates = regexp.MustCompile(`^(ANY_VALUE|AVG|BIT_(AND|OR|XOR)|BOOL_(AND|
 	`GROUP_CONCAT|JSON_(ARRAYAGG|OBJECTAGG|GROUP_\w+)|MAX|MEDIAN|MIN|MODE|PERCENTILE_\w+|REGR_\w+|STD|STDDEV\w*|` +
 	`SUM|TOTAL|VAR_\w+|VARIANCE|XMLAGG|\w+_AGG)$`)
 
-// Derives lists the parts of a statement through which a row may depend on other rows or tables, for the person
-// who vouches that no row does: clauses by their words, "comma join", "sub-query" and "aggregate count". It is
-// only advice: it sees words, not meanings, knows no view or function of the site, and may name too much.
+// Derives lists the parts of a statement through which a row may depend on other rows or tables,
+// for the person who vouches that no row does: clauses by their words, "comma join", "sub-query"
+// and "aggregate count". It is only advice: it sees words, not meanings, knows no view or function
+// of the site, and may name too much.
 func Derives(sql string) (found []string) {
 	for _, driver := range []string{Postgres, MySQL} {
 		all := append(append([]string{""}, words(sql, driver)...), "")

@@ -30,10 +30,12 @@ func TestValidate(t *testing.T) {
 		q := fine
 		change(&q)
 		err := q.Validate()
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != nil || want != "" &&
+			(err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%+v: %v, want %q", q, err, want)
 		}
-		if _, opened := Open(context.Background(), q); want != "" && (opened == nil || !strings.Contains(opened.Error(), want)) {
+		if _, opened := Open(context.Background(), q); want != "" &&
+			(opened == nil || !strings.Contains(opened.Error(), want)) {
 			t.Errorf("Open: %v, want %q", opened, want)
 		}
 	}
@@ -42,11 +44,13 @@ func TestValidate(t *testing.T) {
 // TestYAML: the keys are those of the fields.
 func TestYAML(t *testing.T) {
 	q, err := yamlfile.ParseConfig([]byte("driver: sqlite\ndsn_file: dsn\nsql_file: /records.sql\ntimeout: 2h\nrows: 1000\n"), Query{})
-	if want := (Query{Driver: SQLite, DSNFile: "dsn", SQLFile: "/records.sql", Timeout: 2 * time.Hour, Rows: 1000}); err != nil || q != want {
+	if want := (Query{Driver: SQLite, DSNFile: "dsn", SQLFile: "/records.sql",
+		Timeout: 2 * time.Hour, Rows: 1000}); err != nil || q != want {
 		t.Errorf("%+v, %v, want %+v", q, err, want)
 	}
 	folder := filepath.Join(t.TempDir(), "etc")
-	if below := q.Below(folder); below.DSNFile != filepath.Join(folder, "dsn") || below.SQLFile != "/records.sql" {
+	if below := q.Below(folder); below.DSNFile != filepath.Join(folder, "dsn") ||
+		below.SQLFile != "/records.sql" {
 		t.Errorf("below a folder: %+v", below)
 	}
 }

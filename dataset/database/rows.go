@@ -61,11 +61,13 @@ func Open(ctx context.Context, q Query) (*Rows, error) {
 
 // run starts the prepared statement (MySQL sends all digits only then) in a read-only transaction.
 func (r *Rows) run(text string) (err error) {
-	r.tx, err = r.db.BeginTx(r.ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	r.tx, err = r.db.BeginTx(r.ctx,
+		&sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err == nil {
 		end, _ := r.ctx.Deadline()
 		limit := fmt.Sprint(time.Until(end).Milliseconds())
-		_, err = r.tx.ExecContext(r.ctx, strings.ReplaceAll(settings[r.query.Driver], "LIMIT", limit))
+		_, err = r.tx.ExecContext(r.ctx,
+			strings.ReplaceAll(settings[r.query.Driver], "LIMIT", limit))
 	}
 	if err == nil {
 		err = r.setZone()
@@ -217,7 +219,8 @@ const (
 	moment  // a moment, which is written in the session's zone
 )
 
-// forms says how each type is written as text. Others are refused, but SQLite's columns are all plain.
+// forms says how each type is written as text. Others are refused, but SQLite's columns are all
+// plain.
 var forms = map[string]map[string]form{
 	Postgres: {
 		"bool": plain, "int2": plain, "int4": plain, "int8": plain, "oid": plain, "float4": single, "float8": plain,

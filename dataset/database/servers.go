@@ -46,14 +46,17 @@ func (r *Rows) open(address string) (*sql.DB, error) {
 		connector, err := mysql.NewConnector(config)
 		return sql.OpenDB(connector), err
 	}
-	// mode=ro makes a missing file an error; with _dqs=0 a name in double quotes is never read as a text.
+	// mode=ro makes a missing file an error; with _dqs=0 a name in double quotes is never read as a
+	// text.
 	path := filepath.ToSlash(yamlfile.Below(filepath.Dir(r.query.DSNFile), address))
-	file := url.URL{Scheme: "file", Path: path, OmitHost: true, RawQuery: "mode=ro&_dqs=0&_timeout=20000"}
+	file := url.URL{Scheme: "file", Path: path, OmitHost: true,
+		RawQuery: "mode=ro&_dqs=0&_timeout=20000"}
 	return sql.Open("sqlite", file.String())
 }
 
-// settings make the database end the query in time (LIMIT in milliseconds) and write values independently
-// of its own settings. A comment with M! is for MariaDB alone, with !50708 for MySQL alone.
+// settings make the database end the query in time (LIMIT in milliseconds) and write values
+// independently of its own settings. A comment with M! is for MariaDB alone, with !50708 for MySQL
+// alone.
 var settings = map[string]string{
 	Postgres: `SET LOCAL statement_timeout = LIMIT; SET LOCAL datestyle = 'ISO';
 		SET LOCAL extra_float_digits = 3; SET LOCAL client_encoding = 'UTF8'`,
@@ -76,8 +79,8 @@ var (
 const typeNames = `SELECT json_object_agg(oid, CASE WHEN typtype = 'e' OR typcategory = 'S' THEN 'text'
 	ELSE typname END) FROM pg_catalog.pg_type WHERE typrelid = 0`
 
-// Errors with their remedies. A driver's message may show the address, a database's may show a record, so
-// none is passed on, except a database's message about the statement's text.
+// Errors with their remedies. A driver's message may show the address, a database's may show a
+// record, so none is passed on, except a database's message about the statement's text.
 const (
 	denied     = "the database refuses the account: check the name, the password and the database in dsn_file"
 	mayNotRead = "there is nothing of that name, or the account may not read it: check the names, or GRANT SELECT"
@@ -99,8 +102,8 @@ const (
 		"for mysql name:password@tcp(host:3306)/database, for sqlite the path of the file"
 )
 
-// causes maps the code of an error to its message: SQLSTATE or its first two characters, MySQL's number, or
-// SQLite's primary code.
+// causes maps the code of an error to its message: SQLSTATE or its first two characters, MySQL's
+// number, or SQLite's primary code.
 var causes = map[string]string{
 	"08": goneAway, "0A": ofText, "21": ofText, "22": unfit, "23": ofText, "25": writes, "28": denied, "3D": denied,
 	"40": busy, "42": ofText, "42501": mayNotRead, "53": noRoom, "55": busy, "57": goneAway, "57014": tooLong,
@@ -121,7 +124,8 @@ func (r *Rows) explained(err error) error {
 	if e, is := errors.AsType[*pgconn.PgError](err); is {
 		its, codes = e.Message, []string{fmt.Sprintf("%.2s", e.Code), e.Code}
 	} else if e, is := errors.AsType[*mysql.MySQLError](err); is {
-		its, codes = e.Message, []string{string(e.SQLState[:2]), string(e.SQLState[:]), fmt.Sprint(e.Number)}
+		its, codes = e.Message, []string{string(e.SQLState[:2]), string(e.SQLState[:]),
+			fmt.Sprint(e.Number)}
 	} else if e, is := errors.AsType[*sqlite.Error](err); is {
 		its, codes = e.Error(), []string{fmt.Sprintf("sqlite %d", e.Code()&0xff)}
 	}

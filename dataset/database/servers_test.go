@@ -65,7 +65,8 @@ func TestPostgres(t *testing.T) {
 
 	t.Run("owner", func(t *testing.T) { // an account that may write
 		k := k
-		k.dsn = strings.NewReplacer("user=reader", "user=owner", testserver.Password, testserver.Password+"-owner").Replace(k.dsn)
+		k.dsn = strings.NewReplacer("user=reader", "user=owner", testserver.Password,
+			testserver.Password+"-owner").Replace(k.dsn)
 		for _, text := range k.writes {
 			k.says(t, text, k.unchecked(t, text), writes)
 		}
@@ -118,8 +119,11 @@ func TestPostgres(t *testing.T) {
 		_, err = all(ctx, k.query(t, text))
 		k.says(t, "a zone without a name", err, "write zone: in the mapping")
 	})
-	t.Run("settings", func(t *testing.T) { // settings of the account change no cell, except its time zone
-		k.do(t, "ALTER ROLE reader SET timezone = 'Asia/Tokyo'", "ALTER ROLE reader SET datestyle = 'German'", "ALTER ROLE reader SET extra_float_digits = -15")
+	// settings of the account change no cell, except its time zone
+	t.Run("settings", func(t *testing.T) {
+		k.do(t, "ALTER ROLE reader SET timezone = 'Asia/Tokyo'",
+			"ALTER ROLE reader SET datestyle = 'German'",
+			"ALTER ROLE reader SET extra_float_digits = -15")
 		rows, err := all(ctx, k.query(t, "SELECT '2024-12-31 08:30Z'::timestamptz AS a, '2024-12-31'::date AS b, 0.1::float8 + 0.2 AS c"))
 		if want := "2024-12-31 17:30:00|2024-12-31|0.30000000000000004"; err != nil || strings.Join(rows[0], "|") != want {
 			t.Errorf("%q, %v, want %s", rows, err, want)
@@ -182,7 +186,8 @@ func TestMariaDB(t *testing.T) {
 		},
 	}
 	k.do(t, "SET GLOBAL time_zone = '+09:00'", "CREATE TABLE photos (id INT, photo BLOB, bits BIT(3))", "GRANT ALL ON caucus.photos TO reader@localhost", "CREATE SEQUENCE counter",
-		"GRANT ALL ON caucus.counter TO reader@localhost", "CREATE TABLE bumped (x INT)", "GRANT CREATE ON caucus.* TO reader@localhost",
+		"GRANT ALL ON caucus.counter TO reader@localhost", "CREATE TABLE bumped (x INT)",
+		"GRANT CREATE ON caucus.* TO reader@localhost",
 		"CREATE FUNCTION bump() RETURNS INT BEGIN INSERT INTO bumped VALUES (1); RETURN 1; END",
 		"CREATE FUNCTION tell(t TEXT) RETURNS INT BEGIN SIGNAL SQLSTATE '42S02' SET MESSAGE_TEXT = t, MYSQL_ERRNO = 1146; RETURN 1; END",
 		"GRANT EXECUTE ON FUNCTION caucus.bump TO reader@localhost", "GRANT EXECUTE ON FUNCTION caucus.tell TO reader@localhost",
@@ -201,7 +206,8 @@ func TestMariaDB(t *testing.T) {
 			t.Errorf("%q, %v, want %s", rows, err, want)
 		}
 		rows, err = all(ctx, k.query(t, "SELECT FROM_UNIXTIME(0) AS a, FROM_UNIXTIME(1735633800) AS b"))
-		if want := "1970-01-01 09:00:00|2024-12-31 17:30:00"; err != nil || strings.Join(rows[0], "|") != want {
+		if want := "1970-01-01 09:00:00|2024-12-31 17:30:00"; err != nil ||
+			strings.Join(rows[0], "|") != want {
 			t.Errorf("%q, %v, want %s", rows, err, want)
 		}
 		rows, err = all(ctx, k.query(t, "SELECT @@max_statement_time > 1700 AS a, @@net_write_timeout > 1700 AS b, @@tx_isolation AS c"))
@@ -209,12 +215,14 @@ func TestMariaDB(t *testing.T) {
 			t.Errorf("%q, %v, want %s", rows, err, want)
 		}
 		rows, err = all(ctx, k.query(t, "SELECT CAST('0000-00-00' AS DATE) AS a, NULL AS b, 1.50 AS c, 1 = 1 AS d, TIMESTAMP'2024-12-31 08:30:00.5' AS e, TIME'08:30:00' AS f"))
-		if want := "||1.50|1|2024-12-31 08:30:00.5|08:30:00"; err != nil || strings.Join(rows[0], "|") != want {
+		if want := "||1.50|1|2024-12-31 08:30:00.5|08:30:00"; err != nil ||
+			strings.Join(rows[0], "|") != want {
 			t.Errorf("%q, %v, want %s", rows, err, want)
 		}
 	})
 	t.Run("zone", func(t *testing.T) {
-		const text = "SELECT FROM_UNIXTIME(1735597800) AS v, CAST(DATE(FROM_UNIXTIME(1735597800)) AS CHAR) AS d" // 22:30 UTC
+		// 22:30 UTC
+		const text = "SELECT FROM_UNIXTIME(1735597800) AS v, CAST(DATE(FROM_UNIXTIME(1735597800)) AS CHAR) AS d"
 		k.inZone(t, text, "", "2024-12-31 07:30:00|2024-12-31|+09:00")
 		q := k.query(t, text)
 		q.Zone = "Europe/Berlin"

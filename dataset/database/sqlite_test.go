@@ -16,7 +16,9 @@ import (
 func sqliteFile(t testing.TB) (path string, db *sql.DB) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "clinic?#%41.db")
-	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)+"?_journal=WAL&_timeout=20000")
+	db, err := sql.Open("sqlite",
+		"file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#",
+			"%23").Replace(path)+"?_journal=WAL&_timeout=20000")
 	if err != nil {
 		t.Fatal(err)
 	}

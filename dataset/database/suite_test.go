@@ -130,7 +130,8 @@ func (k kind) suite(t *testing.T) {
 			t.Errorf("columns %q, place %d", r.Columns(), r.Place())
 		}
 		rows, err := rest(r)
-		if want := [][]string{{"1", cell}, {"2", ""}}; err != nil || !reflect.DeepEqual(rows, want) || r.Place() != 2 {
+		if want := [][]string{{"1", cell}, {"2", ""}}; err != nil ||
+			!reflect.DeepEqual(rows, want) || r.Place() != 2 {
 			t.Errorf("rows %q, place %d, %v", rows, r.Place(), err)
 		}
 		if _, _, err := r.Next(); err != io.EOF {
@@ -141,7 +142,8 @@ func (k kind) suite(t *testing.T) {
 		if _, _, err := r.Next(); err != io.EOF {
 			t.Errorf("after Close: %v", err)
 		}
-		if rows, err := all(ctx, k.query(t, "SELECT id FROM people ; -- all")); len(rows) != 2 || err != nil {
+		if rows, err := all(ctx, k.query(t, "SELECT id FROM people ; -- all")); len(rows) != 2 ||
+			err != nil {
 			t.Errorf("with a comment behind: %q, %v", rows, err)
 		}
 		none, err := all(ctx, k.query(t, "SELECT id FROM people WHERE id > 9"))
@@ -173,7 +175,8 @@ func (k kind) suite(t *testing.T) {
 		for _, text := range k.writes {
 			k.says(t, text, k.unchecked(t, text), writes)
 		}
-		if rows, err := all(ctx, k.query(t, "SELECT count(*) AS n FROM people")); err != nil || rows[0][0] != "2" {
+		if rows, err := all(ctx, k.query(t, "SELECT count(*) AS n FROM people")); err != nil ||
+			rows[0][0] != "2" {
 			t.Errorf("after all that writes there are %q people, %v", rows, err)
 		}
 	})
@@ -300,16 +303,19 @@ func (k kind) snapshot(t *testing.T) {
 	if rows, err := rest(r); err != nil || len(rows) != n-1 || rows[n-2][0] != strconv.Itoa(n) {
 		t.Errorf("%d rows after the first, %v, want %d", len(rows), err, n-1)
 	}
-	if rows, err := all(context.Background(), k.query(t, "SELECT count(*) AS n FROM growing")); err != nil || rows[0][0] != strconv.Itoa(n+99) {
+	if rows, err := all(context.Background(),
+		k.query(t, "SELECT count(*) AS n FROM growing")); err != nil ||
+		rows[0][0] != strconv.Itoa(n+99) {
 		t.Errorf("a second query: %q, %v", rows, err)
 	}
 }
 
 // columnsOf are those of the table of every type.
-var columnsOf = []string{"id", "big", "little", "flag", "single", "many", "price", "born", "seen", "at_utc", "clock", "name", "code"}
+var columnsOf = []string{"id", "big", "little", "flag", "single", "many", "price", "born", "seen",
+	"at_utc", "clock", "name", "code"}
 
-// made returns a record with a value of every type, each sometimes nil, and the cells of the same record
-// in a CSV file.
+// made returns a record with a value of every type, each sometimes nil, and the cells of the same
+// record in a CSV file.
 func made(id int, r *rand.Rand, zone *time.Location) (values map[string]any, cells []string) {
 	micro := func(fine bool) int64 {
 		s := r.Int64N(2_100_000_000) // until 2036, because MySQL's timestamps end in 2038
@@ -332,8 +338,10 @@ func made(id int, r *rand.Rand, zone *time.Location) (values map[string]any, cel
 	const full = "2006-01-02 15:04:05.999999"
 	seen, utc, clock := micro(true), micro(true), r.Int64N(86400e6)
 	big, little, flag := int64(r.Uint64()), r.IntN(65536)-32768, r.IntN(2) == 0
-	single := []float32{0, 0.1, -2.5, 16777216, 3.4e38, 1e-30, r.Float32(), float32(r.NormFloat64() * 1e6)}[r.IntN(8)]
-	many := []float64{0, 0.1, -1e300, 5e-324, 1e21, 123456789.125, r.Float64(), math.Exp(r.NormFloat64() * 50)}[r.IntN(8)]
+	single := []float32{0, 0.1, -2.5, 16777216, 3.4e38, 1e-30, r.Float32(),
+		float32(r.NormFloat64() * 1e6)}[r.IntN(8)]
+	many := []float64{0, 0.1, -1e300, 5e-324, 1e21, 123456789.125, r.Float64(),
+		math.Exp(r.NormFloat64() * 50)}[r.IntN(8)]
 	price := fmt.Sprintf("%d.%03d", r.Int64N(1e9)-5e8, r.IntN(1000))
 	name := []string{cell, "Zoë, \"the\" Größe", "  spaces  ", "it's", "病人", `back\slash`, "NULL", "line\nbreak", "🏥"}[r.IntN(9)]
 	code := fmt.Sprintf("C%02d", r.IntN(100))

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestWords: texts, quoted names and comments contain no words, by the rules of each kind of database.
+// TestWords: texts, quoted names and comments contain no words, by the rules of each kind of
+// database.
 func TestWords(t *testing.T) {
 	for _, c := range []struct{ driver, sql, want string }{
 		{Postgres, "SELECT a, b2 FROM t;", "SELECT A , B2 FROM T ;"},
@@ -69,13 +70,15 @@ func TestReads(t *testing.T) {
 	} {
 		for _, driver := range []string{Postgres, MySQL, SQLite} {
 			err := Query{Driver: driver}.reads(sql)
-			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			if want == "" && err != nil || want != "" &&
+				(err == nil || !strings.Contains(err.Error(), want)) {
 				t.Errorf("%s: %q: %v, want %q", driver, sql, err, want)
 			}
 		}
 	}
 	for driver, sql := range map[string]string{MySQL: "SELECT ?", SQLite: "SELECT :a"} {
-		if err := (Query{Driver: driver}).reads(sql); err == nil || !strings.Contains(err.Error(), "place for a value") {
+		if err := (Query{Driver: driver}).reads(sql); err == nil ||
+			!strings.Contains(err.Error(), "place for a value") {
 			t.Errorf("%s: %q: %v", driver, sql, err)
 		}
 	}
@@ -115,8 +118,8 @@ func TestDerives(t *testing.T) {
 	}
 }
 
-// FuzzWords: any text is cut without a panic, its words occur in it in order, and a quoted copy of it
-// contains no word.
+// FuzzWords: any text is cut without a panic, its words occur in it in order, and a quoted copy of
+// it contains no word.
 func FuzzWords(f *testing.F) {
 	for _, seed := range []string{"SELECT 'a''b' FROM t", "$a$ x $a$ /* /* */ */ -- y\n z", "E'\\' [x] `y` \"z\" # 1", "(((("} {
 		f.Add(seed)

@@ -43,7 +43,8 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// Civil returns year, month and day of the month, for years 1 to 9999 (civil_from_days, source in Of).
+// Civil returns year, month and day of the month, for years 1 to 9999 (civil_from_days, source in
+// Of).
 func (d Date) Civil() (year, month, day int) {
 	z := int(d) + 719468
 	era := z / 146097
@@ -66,8 +67,8 @@ func (d Date) String() string {
 	return fmt.Sprintf("%04d-%02d-%02d", y, m, day)
 }
 
-// YearsUntil counts whole years until a later day, like an age. A person born on 29 February is a year
-// older on 1 March. For an earlier day the result is negative.
+// YearsUntil counts whole years until a later day, like an age. A person born on 29 February is a
+// year older on 1 March. For an earlier day the result is negative.
 func (d Date) YearsUntil(later Date) int {
 	y, m, day := d.Civil()
 	ly, lm, lday := later.Civil()

@@ -10,7 +10,8 @@ import (
 // TestDatesAgree compares with the standard library, both ways.
 func TestDatesAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		y, m, d := rapid.IntRange(1, 9999).Draw(t, "year"), rapid.IntRange(1, 12).Draw(t, "month"), rapid.IntRange(1, 31).Draw(t, "day")
+		y, m, d := rapid.IntRange(1, 9999).Draw(t, "year"), rapid.IntRange(1, 12).Draw(t,
+			"month"), rapid.IntRange(1, 31).Draw(t, "day")
 		want := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
 		got, ok := Of(y, m, d)
 		if ok != (want.Day() == d) {

@@ -252,7 +252,8 @@ func TestContradiction(t *testing.T) {
 	}
 }
 
-// TestContradictionOfEachGroup: a text is compared in each row group, also if an earlier one has it.
+// TestContradictionOfEachGroup: a text is compared in each row group, also if an earlier one has
+// it.
 func TestContradictionOfEachGroup(t *testing.T) {
 	type row struct {
 		Sex string `parquet:"sex"`
@@ -334,8 +335,8 @@ func TestBooleanRuns(t *testing.T) {
 	}
 }
 
-// TestLastHalfSecond: a moment of Excel is of the day of its number's whole part, in both calendars;
-// what is less than half a millisecond before a day is an error of binary fractions.
+// TestLastHalfSecond: a moment of Excel is of the day of its number's whole part, in both
+// calendars; what is less than half a millisecond before a day is an error of binary fractions.
 func TestLastHalfSecond(t *testing.T) {
 	for _, c := range []struct {
 		serial float64

@@ -59,7 +59,8 @@ func workbook(t testing.TB, sheet string, fill func(*excelize.File)) []byte {
 // read detects and reads a file.
 func read(b []byte, w Written) (Format, [][]string, int, error) { return readBy(Open, b, w) }
 
-func readBy(open func(io.ReaderAt, int64, Format, Written) (dataset.Rows, error), b []byte, w Written) (Format, [][]string, int, error) {
+func readBy(open func(io.ReaderAt, int64, Format, Written) (dataset.Rows, error), b []byte,
+	w Written) (Format, [][]string, int, error) {
 	in := bytes.NewReader(b)
 	form, err := Detect(in, in.Size(), w)
 	if err != nil {
@@ -119,7 +120,8 @@ func TestText(t *testing.T) {
 		"utf-16, zstd": {zstded(t, big), "utf-16", Format{Text, Zstd, "utf-16be", 2}},
 	} {
 		form, rows, malformed, err := read(c.b, Written{Encoding: c.encoding, Delimiter: ";"})
-		if err != nil || form != c.form || malformed > 0 || !slices.EqualFunc(rows, want, slices.Equal) {
+		if err != nil || form != c.form || malformed > 0 ||
+			!slices.EqualFunc(rows, want, slices.Equal) {
 			t.Errorf("%s: %+v, %q, %d malformed, %v", name, form, rows, malformed, err)
 		}
 	}
@@ -153,7 +155,8 @@ func TestText(t *testing.T) {
 		"empty sheet":      {workbook(t, "A", func(*excelize.File) {}), Written{}, "the sheet is empty"},
 		"workbook of junk": {zipped(t, "xl/workbook.xml", "<x"), Written{}, "damaged"},
 	} {
-		if _, _, _, err := read(c.b, c.written); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, _, err := read(c.b, c.written); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
 	}
@@ -249,7 +252,8 @@ func TestWorkbook(t *testing.T) {
 
 // TestWorkbookAgrees compares texts and numbers with excelize.
 func TestWorkbookAgrees(t *testing.T) {
-	table, _ := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 200, Seed: 3, Skew: 1, Returns: .25, Missing: .1})
+	table, _ := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 200, Seed: 3, Skew: 1,
+		Returns: .25, Missing: .1})
 	b := workbook(t, "S", func(f *excelize.File) {
 		for j, name := range table.Columns() {
 			for i := -1; i < table.Rows(); i++ {
@@ -258,7 +262,8 @@ func TestWorkbookAgrees(t *testing.T) {
 				if i >= 0 {
 					text, _ = table.Cell(i, name)
 				}
-				if err := f.SetCellDefault("S", cell, text); err != nil { // numbers are stored as numbers
+				// numbers are stored as numbers
+				if err := f.SetCellDefault("S", cell, text); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -306,8 +311,8 @@ func visits(t testing.TB, rows []visit) []byte {
 	return out.Bytes()
 }
 
-// TestParquetTimes: moments and times of day keep all digits, and a Z if they are in UTC. A moment at
-// midnight is a date.
+// TestParquetTimes: moments and times of day keep all digits, and a Z if they are in UTC. A moment
+// at midnight is a date.
 func TestParquetTimes(t *testing.T) {
 	type times struct {
 		Local  int64            `parquet:"local,timestamp(microsecond:local)"`
@@ -375,7 +380,8 @@ func TestParquetOldTimes(t *testing.T) {
 
 func TestParquet(t *testing.T) {
 	crea := 0.30000000000000004
-	one := visit{Name: " Ann", Age: -3, Crea: &crea, Short: 0.1, Born: -7234, Came: 1678869000123, Price: -5, Alive: true, Big: 1 << 63, Codes: []string{"x", "y"}}
+	one := visit{Name: " Ann", Age: -3, Crea: &crea, Short: 0.1, Born: -7234, Came: 1678869000123,
+		Price: -5, Alive: true, Big: 1 << 63, Codes: []string{"x", "y"}}
 	one.Address.Town = "Köln"
 	rows := []visit{one, {Born: 1 << 30, Came: -1, Price: 12345}, {}, {}, {Age: 7}}
 	form, got, _, err := read(visits(t, rows), Written{})
@@ -477,7 +483,8 @@ func TestBombs(t *testing.T) {
 		"odd indexes": {`<worksheet><row><c t="str"><v>a</v></c></row><row><c t="s"><v>99999999999</v></c><c s="-1"><v>x</v></c></row></worksheet>`, ""},
 	} {
 		_, _, _, err := read(bookOf(t, c.body), Written{})
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -487,8 +494,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestForPerson: an import reads line breaks in quoted cells, in any packing and encoding, and files that
-// are not text as Open does. OpenStrict reports a wrong line as an error.
+// TestForPerson: an import reads line breaks in quoted cells, in any packing and encoding, and
+// files that are not text as Open does. OpenStrict reports a wrong line as an error.
 func TestForPerson(t *testing.T) {
 	const text = "größe;ort\r\n1,7;\"Köln\r\nam Rhein\"\r\n1,8\r\n1,9;Ulm\r\n"
 	latin, err := charmap.ISO8859_1.NewEncoder().String(text)
@@ -503,16 +510,19 @@ func TestForPerson(t *testing.T) {
 	for name, c := range map[string]struct {
 		b        []byte
 		encoding string
-	}{"plain": {[]byte(text), ""}, "zstd, latin1": {zstded(t, []byte(latin)), "latin1"}, "gzip, utf-16": {gzipped(t, []byte(wide)), "utf-16"}} {
+	}{"plain": {[]byte(text), ""}, "zstd, latin1": {zstded(t, []byte(latin)), "latin1"},
+		"gzip, utf-16": {gzipped(t, []byte(wide)), "utf-16"}} {
 		w := Written{Encoding: c.encoding, Delimiter: ";"}
-		if _, rows, malformed, err := readBy(OpenForPerson, c.b, w); err != nil || malformed != 1 || !slices.EqualFunc(rows, want, slices.Equal) {
+		if _, rows, malformed, err := readBy(OpenForPerson, c.b, w); err != nil || malformed != 1 ||
+			!slices.EqualFunc(rows, want, slices.Equal) {
 			t.Errorf("%s: %q, %d malformed, %v", name, rows, malformed, err)
 		}
 		if _, _, _, err := readBy(OpenStrict, c.b, w); err == nil || !strings.Contains(err.Error(), "line 4 is no row of 2 cells: check its quotes and delimiters") {
 			t.Errorf("%s, strictly: %v", name, err)
 		}
 	}
-	if _, _, _, err := readBy(OpenStrict, []byte("a;b\n1,5;2\n"), Written{}); err == nil || !strings.Contains(err.Error(), "the delimiter, which looks like ';'") {
+	if _, _, _, err := readBy(OpenStrict, []byte("a;b\n1,5;2\n"), Written{}); err == nil ||
+		!strings.Contains(err.Error(), "the delimiter, which looks like ';'") {
 		t.Errorf("another delimiter: %v", err)
 	}
 	for name, b := range map[string][]byte{
@@ -520,7 +530,8 @@ func TestForPerson(t *testing.T) {
 		"parquet":  visits(t, []visit{{}, {Name: "x"}}),
 	} {
 		_, want, _, errWant := read(b, Written{})
-		if _, rows, _, err := readBy(OpenForPerson, b, Written{}); err != nil || errWant != nil || len(rows) < 2 || !slices.EqualFunc(rows, want, slices.Equal) {
+		if _, rows, _, err := readBy(OpenForPerson, b, Written{}); err != nil || errWant != nil ||
+			len(rows) < 2 || !slices.EqualFunc(rows, want, slices.Equal) {
 			t.Errorf("%s: %q, %v, want %q, %v", name, rows, err, want, errWant)
 		}
 	}
@@ -530,7 +541,8 @@ func TestForPerson(t *testing.T) {
 func TestDamagedParquet(t *testing.T) {
 	whole := visits(t, []visit{{}, {Name: "x"}})
 	for n := range len(whole) {
-		if _, rows, _, err := read(whole[:n], Written{Header: []string{"a"}}); err == nil && n >= 4 {
+		if _, rows, _, err := read(whole[:n], Written{Header: []string{"a"}}); err == nil &&
+			n >= 4 {
 			t.Fatalf("the first %d of %d bytes have %d rows", n, len(whole), len(rows))
 		}
 	}
@@ -548,7 +560,10 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("a,b\n1,2"))
 	f.Add(gzipped(f, []byte("a,b\n1,2")))
 	f.Add(zstded(f, []byte("a,b\n1,2")))
-	f.Add(workbook(f, "A", func(x *excelize.File) { x.SetCellValue("A", "A1", "x"); x.SetCellValue("A", "A2", 7) }))
+	f.Add(workbook(f, "A", func(x *excelize.File) {
+		x.SetCellValue("A", "A1", "x")
+		x.SetCellValue("A", "A2", 7)
+	}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if !bytes.HasPrefix(b, []byte("PAR1")) {
 			_, _, _, _ = read(b, Written{})

@@ -117,7 +117,8 @@ func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
 			start, err = firstBytes(plain)
 		}
 		if err != nil {
-			return Format{}, fmt.Errorf("it begins as %s does and cannot be unpacked: %w", f.Packing, err)
+			return Format{}, fmt.Errorf("it begins as %s does and cannot be unpacked: %w",
+				f.Packing, err)
 		}
 	}
 	switch {
@@ -194,7 +195,8 @@ var stata = regexp.MustCompile(`^(?:[\x71-\x73][\x01\x02]\x01|<stata_dta>)`)
 var jsonText = regexp.MustCompile(`^\s*(?:\[\s*)?\{\s*"[^"]*"\s*:`)
 
 func knownOther(start []byte) error {
-	if markup.Match(bytes.TrimPrefix(start, []byte("\ufeff"))) { // many programs name such a file .xls
+	// many programs name such a file .xls
+	if markup.Match(bytes.TrimPrefix(start, []byte("\ufeff"))) {
 		return errors.New("it is an HTML page: save it as .xlsx or CSV")
 	}
 	if stata.Match(start) {
@@ -293,7 +295,8 @@ func unpacked(r io.Reader, p Packing, most budget) (io.Reader, error) {
 		}
 		return &limited{z, most}, nil
 	case Zstd:
-		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, err
 		}
@@ -416,5 +419,6 @@ func (s strict) Next() ([]string, bool, error) {
 	if d, ok := dataset.LikelyDelimiter(names); ok {
 		hint = fmt.Sprintf("the delimiter, which looks like %q", d)
 	}
-	return nil, false, fmt.Errorf("line %d is no row of %d cells: check %s", s.Place(), len(names), hint)
+	return nil, false, fmt.Errorf("line %d is no row of %d cells: check %s", s.Place(), len(names),
+		hint)
 }

@@ -28,9 +28,9 @@ type hostile struct {
 	says string
 }
 
-// tried is the budget of the hostile files here. mostHeap is what a reader may take with it: a tag or
-// a line of 4 MiB, its cells and the copies made while they grow. Without bounds, each file takes
-// several times as much, or some seconds.
+// tried is the budget of the hostile files here. mostHeap is what a reader may take with it: a tag
+// or a line of 4 MiB, its cells and the copies made while they grow. Without bounds, each file
+// takes several times as much, or some seconds.
 const (
 	tried    = 5 << 20
 	mostHeap = 128 << 20
@@ -178,7 +178,8 @@ func hostileBooks(t testing.TB) []hostile {
 		{"many sheets", part("xl/workbook.xml", `<workbook><sheets><sheet name="A" r:id="i"/>`,
 			times{`<sheet name="B" state="hidden"/><sheet name="C"/>`, 100_000},
 			"</sheets></workbook>"), "more than 4096 sheets"},
-		{"spaces", sheet(times{" ", 3 << 20}, "<row/>", times{strings.Repeat(" ", 1<<20) + "<row/>", 8}),
+		{"spaces", sheet(times{" ", 3 << 20}, "<row/>",
+			times{strings.Repeat(" ", 1<<20) + "<row/>", 8}),
 			much},
 		{"empty rows", sheet(times{"<row/>", 3 << 19}), much},
 		{"rows far below", sheet(times{`<row r="999999999"><c t="str"><v>x</v></c></row>`, 200}, end), ""},
@@ -220,8 +221,8 @@ func hostileTexts(t testing.TB) []hostile {
 	}
 }
 
-// TestHostileFiles: what a file makes its reader hold is bounded, also where a few bytes of it stand
-// for many. A file that exceeds its budget is refused, and the error says so.
+// TestHostileFiles: what a file makes its reader hold is bounded, also where a few bytes of it
+// stand for many. A file that exceeds its budget is refused, and the error says so.
 func TestHostileFiles(t *testing.T) {
 	all := slices.Concat(hostileBooks(t), hostileTexts(t), hostileParquets(t))
 	t.Logf("%d files, each with a budget of %d MiB", len(all), tried>>20)
@@ -242,12 +243,14 @@ func TestHostileFiles(t *testing.T) {
 
 // FuzzHostile: no file takes more than its budget allows.
 func FuzzHostile(f *testing.F) {
-	f.Add(bookWith(f, map[string][]any{"xl/sharedStrings.xml": {"<sst>", times{"<si/>", 9}, "</sst>"}}))
+	f.Add(bookWith(f,
+		map[string][]any{"xl/sharedStrings.xml": {"<sst>", times{"<si/>", 9}, "</sst>"}}))
 	f.Add(gzipped(f, []byte("a,b\n1,2\n")))
 	f.Add(zstded(f, []byte("a,b\n\"1\n,2\n")))
 	f.Add(rawParquet(f, format.Int64, format.Required, format.Uncompressed, 100,
 		page1(format.Plain, 100, 0, make([]byte, 800))))
-	f.Add(rawParquet(f, format.ByteArray, format.Required, format.Uncompressed, 100, dictionaryOf("x"),
+	f.Add(rawParquet(f, format.ByteArray, format.Required, format.Uncompressed, 100,
+		dictionaryOf("x"),
 		page1(format.RLEDictionary, 100, 0, []byte{1, 200, 1, 0})))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if heap, _ := peak(func() { _ = readWithin(b, tried) }); heap > mostHeap {
@@ -267,7 +270,8 @@ func readWithin(b []byte, most int64) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := proposeWithin(in, in.Size(), form, w, []string{"a"}, budget{most, most}); err != nil {
+	if _, _, err := proposeWithin(in, in.Size(), form, w, []string{"a"},
+		budget{most, most}); err != nil {
 		return err
 	}
 	rows, err := open(in, in.Size(), form, w, true, budget{most, most})

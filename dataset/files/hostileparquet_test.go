@@ -75,7 +75,8 @@ func rawParquet(t testing.TB, kind format.Type, repetition format.FieldRepetitio
 	}
 	one := format.SchemaElement{Name: "a", Type: thrift.Null[format.Type]{V: kind, Valid: true},
 		RepetitionType: thrift.Null[format.FieldRepetitionType]{V: repetition, Valid: true}}
-	schema := []format.SchemaElement{{Name: "m", NumChildren: thrift.Null[int32]{V: 1, Valid: true}}, one}
+	schema := []format.SchemaElement{{Name: "m",
+		NumChildren: thrift.Null[int32]{V: 1, Valid: true}}, one}
 	footer := marshalled(t, &format.FileMetaData{Version: 1, NumRows: rows, Schema: schema,
 		RowGroups: []format.RowGroup{{NumRows: rows, TotalByteSize: int64(len(body)),
 			Columns: []format.ColumnChunk{{MetaData: format.ColumnMetaData{Type: kind, Codec: codec,
@@ -105,7 +106,8 @@ func hostileParquets(t testing.TB) []hostile {
 	// A list's head in Thrift: of type struct, with its length behind.
 	list := append([]byte{0x19, 0xfc}, varints(many)...)
 	var wide, deep []format.SchemaElement
-	leaf := format.SchemaElement{Name: "a", Type: thrift.Null[format.Type]{V: format.Int64, Valid: true}}
+	leaf := format.SchemaElement{Name: "a",
+		Type: thrift.Null[format.Type]{V: format.Int64, Valid: true}}
 	wide = append(wide, format.SchemaElement{Name: "m",
 		NumChildren: thrift.Null[int32]{V: 50_000, Valid: true}})
 	for range 50_000 {
@@ -155,10 +157,12 @@ func hostileParquets(t testing.TB) []hostile {
 			page1(format.Plain, many, 0, make([]byte, 800))), much},
 		{"a run of many indices", texts(format.Uncompressed, dictionaryOf("x"),
 			page1(format.RLEDictionary, 100, 0, run)), damaged},
-		{"a run of many levels", rawParquet(t, format.Int64, format.Optional, format.Uncompressed, 100,
-			page1(format.Plain, 100, 0, append(levels, make([]byte, 800)...))), damaged},
-		{"a run of many booleans", rawParquet(t, format.Boolean, format.Required, format.Uncompressed,
-			100, page1(format.RLE, 100, 0, levels)), damaged},
+		{"a run of many levels",
+			rawParquet(t, format.Int64, format.Optional, format.Uncompressed, 100,
+				page1(format.Plain, 100, 0, append(levels, make([]byte, 800)...))), damaged},
+		{"a run of many booleans",
+			rawParquet(t, format.Boolean, format.Required, format.Uncompressed,
+				100, page1(format.RLE, 100, 0, levels)), damaged},
 		{"many deltas", int64s(format.Uncompressed,
 			page1(format.DeltaBinaryPacked, 100, 0, varints(128, 1, many, 0))), damaged},
 		{"many delta lengths", texts(format.Uncompressed,
@@ -174,9 +178,12 @@ func hostileParquets(t testing.TB) []hostile {
 		{"brotli", int64s(format.Brotli, packed(format.Brotli)), damaged},
 		{"one long text of many rows", rawParquet(t, format.ByteArray, format.Required,
 			format.Uncompressed, 1000, dictionaryOf(text),
-			page1(format.RLEDictionary, 1000, 0, append([]byte{1}, append(varints(2000), 0)...))), much},
-		{"a list of many values", rawParquet(t, format.Int64, format.Repeated, format.Uncompressed, 1,
-			page1(format.Plain, 400_000, 0, bytes.Repeat([]byte{0}, 3200_000))), "a list or map"},
+			page1(format.RLEDictionary, 1000, 0,
+				append([]byte{1}, append(varints(2000), 0)...))), much},
+		{"a list of many values",
+			rawParquet(t, format.Int64, format.Repeated, format.Uncompressed, 1,
+				page1(format.Plain, 400_000, 0,
+					bytes.Repeat([]byte{0}, 3200_000))), "a list or map"},
 		{"as it should be", int64s(format.Snappy, snap), ""},
 	}
 }

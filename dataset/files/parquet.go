@@ -80,12 +80,14 @@ func (l *leaf) read(v *parquet.Value) string {
 }
 
 func openParquet(r io.ReaderAt, size int64, most budget) (dataset.Rows, error) {
-	p := &parquetRows{file: r, pages: pages{r: r, most: most.most}, holds: most, buffer: make([]parquet.Row, 64)}
+	p := &parquetRows{file: r, pages: pages{r: r, most: most.most}, holds: most,
+		buffer: make([]parquet.Row, 64)}
 	err := guarded(func() error {
 		if err := checkFooter(r, size, most); err != nil {
 			return err
 		}
-		file, err := parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
+		file, err := parquet.OpenFile(r, size, parquet.SkipBloomFilters(true),
+			parquet.SkipPageIndex(true))
 		if err != nil {
 			return err
 		}
@@ -124,7 +126,8 @@ func checkFooter(r io.ReaderAt, size int64, most budget) error {
 	if _, err := r.ReadAt(tail[:], size-8); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if string(tail[4:]) != "PAR1" || int64(binary.LittleEndian.Uint32(tail[:])) > min(size-12, small) {
+	if string(tail[4:]) != "PAR1" ||
+		int64(binary.LittleEndian.Uint32(tail[:])) > min(size-12, small) {
 		return errDamaged
 	}
 	length := int64(binary.LittleEndian.Uint32(tail[:]))

@@ -229,13 +229,15 @@ func (p *pages) check(h format.PageHeader, codec format.CompressionCodec, of lev
 		for _, level := range []struct {
 			most     int
 			encoding format.Encoding
-		}{{of.repetition, v1.RepetitionLevelEncoding}, {of.definition, v1.DefinitionLevelEncoding}} {
+		}{{of.repetition, v1.RepetitionLevelEncoding},
+			{of.definition, v1.DefinitionLevelEncoding}} {
 			if level.most == 0 {
 				continue
 			}
 			n := 4 + int(binary.LittleEndian.Uint32(plain))
 			if level.encoding == format.RLE {
-				err = errors.Join(err, runs(plain[4:n], bits.Len(uint(level.most)), int(v1.NumValues)))
+				err = errors.Join(err,
+					runs(plain[4:n], bits.Len(uint(level.most)), int(v1.NumValues)))
 			}
 			plain = plain[n:]
 		}

@@ -214,7 +214,8 @@ func zoneOf(utc bool) string {
 // zonedText writes moments as they were shown in a zone, with its offset from UTC, as programs
 // export them to text. The zone is named, or an offset such as +05:30; since counts a moment's
 // units from 1970.
-func zonedText(unit int64, name string, since func(parquet.Value) int64) (text func(parquet.Value) string, why string) {
+func zonedText(unit int64, name string,
+	since func(parquet.Value) int64) (text func(parquet.Value) string, why string) {
 	in, err := dates.ZoneNamed(name)
 	if sign, hours, minutes := 0, 0, 0; err != nil {
 		if n, _ := fmt.Sscanf(name, "%3d:%2d", &hours, &minutes); n != 2 || len(name) != 6 {

@@ -228,7 +228,8 @@ func (s *sheet) readCells() error {
 func (s *sheet) text(start xml.StartElement, at int, value, inline string) string {
 	switch attribute(start, "t") {
 	case "s":
-		if i, err := strconv.Atoi(strings.TrimSpace(value)); err == nil && i >= 0 && i < len(s.shared) {
+		if i, err := strconv.Atoi(strings.TrimSpace(value)); err == nil && i >= 0 &&
+			i < len(s.shared) {
 			return s.shared[i]
 		}
 		return ""

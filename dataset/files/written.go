@@ -57,7 +57,8 @@ func (w Written) Or(f dataset.Format) Written {
 // Validate checks each setting by itself and the rows against each other. Its error begins with the
 // setting's name. Whether a file fits shows when it is opened.
 func (w Written) Validate() error {
-	if w.Encoding != "" && canonicalEncoding(w.Encoding) != utf16Any && encodingOf(w.Encoding) == nil {
+	if w.Encoding != "" && canonicalEncoding(w.Encoding) != utf16Any &&
+		encodingOf(w.Encoding) == nil {
 		return fmt.Errorf("encoding: %q is none that is read: use one of %s", w.Encoding, strings.Join(encodingNames(), ", "))
 	}
 	if utf8.RuneCountInString(w.Delimiter) > 1 && w.Delimiter != `\t` {
@@ -146,7 +147,8 @@ func encodingNames() []string {
 func decoded(r io.Reader, name string) (io.Reader, error) {
 	e := encodingOf(name)
 	if e == nil {
-		return nil, fmt.Errorf("encoding %q is none that is read: use one of %s", name, strings.Join(encodingNames(), ", "))
+		return nil, fmt.Errorf("encoding %q is none that is read: use one of %s", name,
+			strings.Join(encodingNames(), ", "))
 	}
 	if e == encoding.Nop {
 		return r, nil

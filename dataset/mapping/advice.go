@@ -54,7 +54,8 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 	}
 	var strangers []stranger
 	for text, n := range t.Distinct(name) {
-		if text == "" || text == missing || slices.Contains(levels, text) || n < adviceLeast || float64(n) < adviceShare*float64(t.Rows()) {
+		if text == "" || text == missing || slices.Contains(levels, text) || n < adviceLeast ||
+			float64(n) < adviceShare*float64(t.Rows()) {
 			continue
 		}
 		if v, ok := parseNumber(text, ""); ok && slices.ContainsFunc(levels, func(l string) bool {
@@ -65,7 +66,9 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 		}
 		strangers = append(strangers, stranger{text, n})
 	}
-	slices.SortFunc(strangers, func(a, b stranger) int { return cmp.Or(b.n-a.n, strings.Compare(a.text, b.text)) })
+	slices.SortFunc(strangers, func(a, b stranger) int {
+		return cmp.Or(b.n-a.n, strings.Compare(a.text, b.text))
+	})
 	var out []string
 	texts := t.Distinct(name)
 	maps.DeleteFunc(texts, func(text string, _ int) bool { return text == "" || text == missing })

@@ -28,9 +28,10 @@ type Bound struct {
 	patient string   // the schema's patient column
 	columns []string // the file's columns
 	free    bool     // there is no schema, so every column may have numbers
-	known   bool     // a column has a name that the mapping or the schema asks for, so the first line is a header
-	used    []input  // columns that expressions read
-	typed   typed    // the rows that are mapped; nil if all their cells are texts
+	// a column has a name that the mapping or the schema asks for, so the first line is a header
+	known bool
+	used  []input // columns that expressions read
+	typed typed   // the rows that are mapped; nil if all their cells are texts
 }
 
 type target struct {
@@ -138,12 +139,14 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 		}
 		if !found {
 			if told {
-				return nil, fmt.Errorf("mapping: columns: %s: %w%s", name, b.noColumn(cmp.Or(rule.From, name)), b.hint(name))
+				return nil, fmt.Errorf("mapping: columns: %s: %w%s", name,
+					b.noColumn(cmp.Or(rule.From, name)), b.hint(name))
 			}
 			b.Missing = append(b.Missing, name)
 			continue
 		}
-		t.plain = t.expression == nil && t.decimal == "" && rule.Multiply == 0 && rule.Offset == 0 && rule.Round == nil &&
+		t.plain = t.expression == nil && t.decimal == "" && rule.Multiply == 0 &&
+			rule.Offset == 0 && rule.Round == nil &&
 			rule.Unit == "" && rule.YearsUntil == "" && rule.DaysSince == ""
 		t.numeric = b.free || numeric[name] || rule.Multiply != 0 || rule.Offset != 0 ||
 			rule.Round != nil || rule.Unit != ""
@@ -185,7 +188,8 @@ func (b *Bound) otherMarks(m Mapping) {
 	}
 	for i := range b.targets {
 		if t := &b.targets[i]; t.numeric && t.expression == nil {
-			t.elsewhere = newWords(marks, t.decimal) // its own are missing before they are looked for
+			// its own are missing before they are looked for
+			t.elsewhere = newWords(marks, t.decimal)
 		}
 	}
 }
@@ -204,7 +208,8 @@ func nonEmpty(text string) []string {
 	return []string{text}
 }
 
-func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t target, found bool, err error) {
+func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t target, found bool,
+	err error) {
 	t = target{
 		name: name, at: -1, levels: map[string]string{}, round: -1,
 		decimal: cmp.Or(rule.Decimal, m.Decimal), layout: cmp.Or(rule.Dates, m.Dates, dates.ISO),
@@ -237,7 +242,8 @@ func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t targ
 		if rule.Decimal != "" || len(rule.Missing) > 0 {
 			read.name = name
 		}
-		t.decimal, t.missing = "", newWords(rule.Missing, "") // an expression's value has no local number format
+		// an expression's value has no local number format
+		t.decimal, t.missing = "", newWords(rule.Missing, "")
 		t.expression, err = b.compile(rule.Expression, read)
 		return t, true, err
 	}

@@ -289,7 +289,8 @@ func TestSuggestDecimals(t *testing.T) {
 		}
 		if text, err := m.YAML(); err != nil {
 			t.Error(err)
-		} else if _, err := Parse(strings.NewReader(string(text))); (err != nil) != (c.here == undecidedSign) {
+		} else if _, err := Parse(strings.NewReader(string(text))); (err != nil) !=
+			(c.here == undecidedSign) {
 			t.Errorf("%s: the draft as a mapping: %v", name, err)
 		}
 	}
@@ -432,7 +433,8 @@ func TestPlusMinus(t *testing.T) {
 		text := "age;creatinine;sex;died;id\n"
 		texts := strings.Fields(cells)
 		for i := range 40 {
-			text += fmt.Sprintf("50;1.1;%s;%s;%d\n", []string{"F", "M"}[i%2], texts[i%len(texts)], i)
+			text += fmt.Sprintf("50;1.1;%s;%s;%d\n", []string{"F", "M"}[i%2], texts[i%len(texts)],
+				i)
 		}
 		table := tableOf(t, text)
 		m := Suggest(table, ward(t), Mapping{}).Mapping
@@ -475,7 +477,8 @@ func TestDraftMessages(t *testing.T) {
 		for i := range cells {
 			cells[i] = `"` + strings.ReplaceAll(strings.ReplaceAll(cells[i], "_", " "), `"`, `""`) + `"`
 		}
-		notes := strings.Join(Suggest(tableOf(t, column(c.column, cells...)), s, Mapping{}).Notes, "\n")
+		notes := strings.Join(Suggest(tableOf(t, column(c.column, cells...)), s, Mapping{}).Notes,
+			"\n")
 		if !strings.Contains(notes, c.want) {
 			t.Errorf("%s: %s is not said: %s", c.cells, c.want, notes)
 		}

@@ -8,8 +8,8 @@ import (
 	"caucus/dataset/mapping"
 )
 
-// A hospital's file has its own column names, dates and decimal comma. The mapping, which stays at the
-// hospital, turns them into the study's columns.
+// A hospital's file has its own column names, dates and decimal comma. The mapping, which stays at
+// the hospital, turns them into the study's columns.
 func Example() {
 	schema, err := dataset.ParseSchema(strings.NewReader(`
 label: {column: readmitted, classes: ["no", "yes"]}

@@ -37,7 +37,8 @@ const (
 
 // functions lists the permitted functions of expr-lang. None reads a clock, makes a list or
 // lengthens a text.
-var functions = []string{"abs", "ceil", "float", "floor", "int", "len", "lower", "max", "min", "round", "string", "trim", "upper"}
+var functions = []string{"abs", "ceil", "float", "floor", "int", "len", "lower", "max", "min",
+	"round", "string", "trim", "upper"}
 
 // operators lists the permitted operators, without ranges and pipes.
 var operators = []string{
@@ -90,7 +91,8 @@ func parseExpression(text string) (parsed, error) {
 		return fail(err)
 	}
 	if c.nodes > maxNodes {
-		return fail(fmt.Errorf("it has %d parts, of at most %d: make it shorter", c.nodes, maxNodes))
+		return fail(fmt.Errorf("it has %d parts, of at most %d: make it shorter", c.nodes,
+			maxNodes))
 	}
 	c.cost += baseCost + textCost*float64(len(text))
 	return c.parsed, nil
@@ -140,7 +142,8 @@ func (c *checker) check(n ast.Node, depth int) error {
 		return err
 	case *ast.BuiltinNode:
 		if !slices.Contains(functions, n.Name) {
-			return fmt.Errorf("%s() cannot be used: use %s, column or text", n.Name, strings.Join(functions, ", "))
+			return fmt.Errorf("%s() cannot be used: use %s, column or text", n.Name,
+				strings.Join(functions, ", "))
 		}
 		c.cost += functionCost
 		return all(n.Arguments...)
@@ -220,7 +223,8 @@ func (v *namer) Visit(n *ast.Node) {
 	column, asText := "", false
 	switch node := (*n).(type) {
 	case *ast.IdentifierNode:
-		if node.Value == columnFunction || node.Value == textFunction || strings.HasPrefix(node.Value, inputMark) {
+		if node.Value == columnFunction || node.Value == textFunction ||
+			strings.HasPrefix(node.Value, inputMark) {
 			return // part of a call, which is replaced as a whole, or replaced already
 		}
 		column = node.Value

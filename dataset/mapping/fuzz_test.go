@@ -23,8 +23,8 @@ columns:
   id: {from: c, multiply: 2, offset: 1, round: 1}
 `
 
-// FuzzMapping: a file is mapped like each of its lines alone, in any order, and mapping it again gives
-// the same result. No record changes the result of another.
+// FuzzMapping: a file is mapped like each of its lines alone, in any order, and mapping it again
+// gives the same result. No record changes the result of another.
 func FuzzMapping(f *testing.F) {
 	for _, seed := range []string{
 		"12.03.1950;31.12.2024;1.234,5;weiblich\n;;;\n-9;-9;-9;-9", "a;b\n\"1;2\n1;2;3;4", "1;1;9;x\n1;1;\xff;\x00\n1.1.1900;1.1.2000;1e308;ab", "29.02.1952;28.02.2024;0;" + strings.Repeat("ab", 100),

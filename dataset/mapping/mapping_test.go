@@ -41,7 +41,8 @@ func parse(t testing.TB, text string) Mapping {
 }
 
 // read maps a text and returns its rows.
-func read(t testing.TB, m Mapping, s dataset.Schema, text string) (rows [][]string, lines dataset.Lines, b *Bound) {
+func read(t testing.TB, m Mapping, s dataset.Schema, text string) (rows [][]string,
+	lines dataset.Lines, b *Bound) {
 	t.Helper()
 	f := dataset.Format{Delimiter: ';', Columns: m.Header}
 	in, err := dataset.NewLines(strings.NewReader(text), f)
@@ -246,8 +247,8 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// TestExpressionsRefused: expressions that need a clock, a list, a state, or unbounded steps are refused
-// before any record is read.
+// TestExpressionsRefused: expressions that need a clock, a list, a state, or unbounded steps are
+// refused before any record is read.
 func TestExpressionsRefused(t *testing.T) {
 	for _, text := range []string{
 		`now()`, `date("2024-01-01")`, `duration("1h")`, `1..1000000000`, `map([1,2], # * 2)`, `filter(1..9, true)`, `sum(1..1000000)`,
@@ -263,7 +264,10 @@ func TestExpressionsRefused(t *testing.T) {
 	}
 	// Further functions of expr-lang.
 	b := &Bound{columns: []string{"age"}}
-	for _, name := range []string{"all", "none", "any", "one", "count", "find", "groupBy", "sortBy", "type", "concat", "flatten", "uniq", "keys", "values", "median", "mean", "first", "last", "take", "bitand", "join", "indexOf", "trimPrefix", "timezone", "fromJSON", "toPairs", "mapValues"} {
+	for _, name := range []string{"all", "none", "any", "one", "count", "find", "groupBy", "sortBy",
+		"type", "concat", "flatten", "uniq", "keys", "values", "median", "mean", "first", "last",
+		"take", "bitand", "join", "indexOf", "trimPrefix", "timezone", "fromJSON", "toPairs",
+		"mapValues"} {
 		if _, err := b.compile(name+"(age)", input{}); err == nil {
 			t.Errorf("%s() is taken", name)
 		}
@@ -308,10 +312,12 @@ func TestBind(t *testing.T) {
 			}
 			continue
 		}
-		if notes := strings.Join(b.Notes, "\n"); c.want == "" && notes != "" || !strings.Contains(notes, c.want) {
+		if notes := strings.Join(b.Notes, "\n"); c.want == "" && notes != "" ||
+			!strings.Contains(notes, c.want) {
 			t.Errorf("%s: notes %q, want %q", name, notes, c.want)
 		}
-		if got := strings.Join(b.Missing, ","); got != c.missing || b.Has("age") == slices.Contains(b.Missing, "age") {
+		if got := strings.Join(b.Missing, ","); got != c.missing ||
+			b.Has("age") == slices.Contains(b.Missing, "age") {
 			t.Errorf("%s: missing %q, want %q", name, got, c.missing)
 		}
 	}
@@ -324,17 +330,22 @@ func TestNoPatient(t *testing.T) {
 	const text = "age;creatinine;sex;died\n70;1.2;F;no\n30;1.1;M;yes\n"
 	_, lines, b := read(t, parse(t, "patient: none"), s, text)
 	records, _, err := s.EncodeLabelled(lines.Table)
-	if err != nil || !slices.Equal(records.Patient, []string{"", ""}) || !b.Has("id") || b.Hint() != "" || len(b.Remarks()) > 0 {
+	if err != nil || !slices.Equal(records.Patient, []string{"", ""}) || !b.Has("id") ||
+		b.Hint() != "" || len(b.Remarks()) > 0 {
 		t.Errorf("%v, patients %q, %+v", err, records.Patient, b)
 	}
 	_, lines, b = read(t, Mapping{}, s, text)
-	for _, said := range []error{errors.New(b.Hint()), func() error { _, _, err := s.EncodeLabelled(lines.Table); return err }()} {
+	for _, said := range []error{errors.New(b.Hint()), func() error {
+		_, _, err := s.EncodeLabelled(lines.Table)
+		return err
+	}()} {
 		if said == nil || !strings.Contains(said.Error(), "write patient: none") {
 			t.Errorf("without a word: %v", said)
 		}
 	}
 	s.Party = s.Patient
-	if _, err := parse(t, "patient: none").Bind([]string{"age", "creatinine", "sex", "died"}, s); err == nil || !strings.Contains(err.Error(), "party column too") {
+	if _, err := parse(t, "patient: none").Bind([]string{"age", "creatinine", "sex", "died"},
+		s); err == nil || !strings.Contains(err.Error(), "party column too") {
 		t.Errorf("of a schema whose patients are its parties: %v", err)
 	}
 }
@@ -354,10 +365,12 @@ columns:
 derived: [Rang]
 `
 	m := parse(t, text)
-	if want := (Texts{"-9", "NULL", "~", "true", ""}); !slices.Equal(m.Missing, want) || m.Encoding != "latin1" {
+	if want := (Texts{"-9", "NULL", "~", "true", ""}); !slices.Equal(m.Missing, want) ||
+		m.Encoding != "latin1" {
 		t.Errorf("missing %q, encoding %q", m.Missing, m.Encoding)
 	}
-	if got := m.Columns["sex"].Levels; !reflect.DeepEqual(got, map[string]string{"weiblich": "F", "1": "M", "true": "F"}) {
+	if got := m.Columns["sex"].Levels; !reflect.DeepEqual(got,
+		map[string]string{"weiblich": "F", "1": "M", "true": "F"}) {
 		t.Errorf("levels %v", got)
 	}
 	if m.Columns["age"].YearsUntil != "2024-12-31" || m.Columns["died"].From != "Verstorben" {
@@ -399,7 +412,8 @@ derived: [Rang]
 		"first_row: -1":                                   "first_row -1 must be at least 1",
 		"escape: ab":                                      "is not one ASCII character",
 	} {
-		if _, err := Parse(strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse(strings.NewReader(bad)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", bad, err, want)
 		}
 	}

@@ -24,14 +24,18 @@ func (m Mapping) AllRows(in dataset.Rows, s dataset.Schema) (dataset.Rows, *Boun
 
 func (b *Bound) changes(m Mapping) bool {
 	return len(m.Columns) > 0 || len(m.Missing) > 0 || m.Decimal != "" ||
-		slices.ContainsFunc(b.targets, func(t target) bool { return t.at < 0 || b.columns[t.at] != t.name })
+		slices.ContainsFunc(b.targets, func(t target) bool {
+			return t.at < 0 || b.columns[t.at] != t.name
+		})
 }
 
 // keepOthers adds the unused columns unchanged. Without a schema, which would say which columns are
 // numbers, it applies the mapping's missing values and decimal sign to them.
 func (b *Bound) keepOthers(m Mapping) {
 	for i, name := range b.columns {
-		if !b.Has(name) && !slices.ContainsFunc(b.targets, func(t target) bool { return t.at == i }) {
+		if !b.Has(name) && !slices.ContainsFunc(b.targets, func(t target) bool {
+			return t.at == i
+		}) {
 			t := target{name: name, at: i, round: -1, multiply: 1}
 			if b.free {
 				t.numeric, t.decimal, t.missing = true, m.Decimal, newWords(m.Missing, m.Decimal)
@@ -190,7 +194,8 @@ func (t *target) without(problem int) string {
 func (t *target) scaled(v float64) float64 {
 	v = v*t.multiply + t.offset
 	if t.round >= 0 {
-		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'f', t.round, 64), 64) // an overflow gives ±Inf, which no schema takes for a number
+		// an overflow gives ±Inf, which no schema takes for a number
+		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'f', t.round, 64), 64)
 	}
 	return v
 }

@@ -19,17 +19,17 @@ type Sample struct {
 	Records int
 }
 
-// Limits of a sample: rows, and bytes with those of Go's strings and slices. Files below them are kept
-// whole.
+// Limits of a sample: rows, and bytes with those of Go's strings and slices. Files below them are
+// kept whole.
 const (
 	sampleRows  = 100_000
 	sampleBytes = 256 << 20
 	cellBytes   = 32
 )
 
-// Draw reads rows to their end, and keeps the first, the last, and as many of the others as the limits
-// allow. Which ones hangs on their number alone, and is as if drawn: rows that alternate are kept
-// alike. An error is about the file.
+// Draw reads rows to their end, and keeps the first, the last, and as many of the others as the
+// limits allow. Which ones hangs on their number alone, and is as if drawn: rows that alternate are
+// kept alike. An error is about the file.
 func Draw(rows dataset.Rows) (s Sample, err error) {
 	fail := func(err error) (Sample, error) { return s, fmt.Errorf("read records: %w", err) }
 	s.Columns = rows.Columns()
@@ -86,8 +86,9 @@ func Draw(rows dataset.Rows) (s Sample, err error) {
 	s.Remarks = rows.Remarks()
 	for i, n := range noText {
 		if n > 0 {
-			s.Remarks = append(s.Remarks, dataset.Remark{Column: s.Columns[i], Problem: dataset.NoText,
-				Count: n})
+			s.Remarks = append(s.Remarks,
+				dataset.Remark{Column: s.Columns[i], Problem: dataset.NoText,
+					Count: n})
 		}
 	}
 	if s.Table, err = dataset.NewTable(s.Columns, table); err != nil {

@@ -99,7 +99,8 @@ func differing(texts map[string]int, a, b string) (first string) {
 		v, isA := parseNumber(text, a)
 		w, isB := parseNumber(text, b)
 		both := isA && isB && v != w
-		if (isA != isB || both) && (first == "" || both && !shown || both == shown && text < first) {
+		if (isA != isB || both) &&
+			(first == "" || both && !shown || both == shown && text < first) {
 			first, shown = text, both
 		}
 	}

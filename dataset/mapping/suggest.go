@@ -47,7 +47,8 @@ func Suggest(t *dataset.Table, s dataset.Schema, written Mapping, typed ...strin
 		}
 	}
 	d.kinds[s.Label.Column] = dataset.Feature{Kind: dataset.Categorical, Levels: s.Label.Classes}
-	for _, match := range []func(string) string{d.sameName, d.synonym, d.patientNumber, d.nearName, d.sameLevels} {
+	for _, match := range []func(string) string{d.sameName, d.synonym, d.patientNumber, d.nearName,
+		d.sameLevels} {
 		for _, name := range s.AllColumns() {
 			if _, placed := d.out.Placed[name]; !placed {
 				if column := match(name); column != "" {
@@ -712,7 +713,8 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 			numberText(middle))
 	case outside:
 		d.note("%s: the middle value of %q is %s, outside of %s to %s: is it in another unit? write multiply (and offset)", name, column,
-			strconv.FormatFloat(middle, 'g', 4, 64), strconv.FormatFloat(f.Min, 'g', -1, 64), strconv.FormatFloat(f.Max, 'g', -1, 64))
+			strconv.FormatFloat(middle, 'g', 4, 64), strconv.FormatFloat(f.Min, 'g', -1,
+				64), strconv.FormatFloat(f.Max, 'g', -1, 64))
 	}
 }
 

@@ -19,8 +19,8 @@ func tableOf(t *testing.T, text string) *dataset.Table {
 	return table
 }
 
-// TestSuggest: a German export is mapped by names, types and levels. Notes list uncertain and missing
-// matches.
+// TestSuggest: a German export is mapped by names, types and levels. Notes list uncertain and
+// missing matches.
 func TestSuggest(t *testing.T) {
 	s := ward(t)
 	got := Suggest(tableOf(t, `Fall-Nr;Patient-ID;Geburtsdatum;Krea (µmol/l);Geschlecht;Ausgang
@@ -29,7 +29,8 @@ func TestSuggest(t *testing.T) {
 3;8;01.11.1940;-9;divers;nein
 4;9;02.01.1980;NULL;weiblich;ja
 `), s, Mapping{})
-	want := map[string]string{"age": "Geburtsdatum", "creatinine": "Krea (µmol/l)", "sex": "Geschlecht", "died": "Ausgang", "id": "Patient-ID"}
+	want := map[string]string{"age": "Geburtsdatum", "creatinine": "Krea (µmol/l)",
+		"sex": "Geschlecht", "died": "Ausgang", "id": "Patient-ID"}
 	for name, column := range want {
 		if got.Placed[name] != column {
 			t.Errorf("%s is taken to be %q, want %q", name, got.Placed[name], column)
@@ -42,7 +43,9 @@ func TestSuggest(t *testing.T) {
 	if m.Decimal != "," || !slices.Equal(m.Missing, Texts{"-9", "NULL"}) {
 		t.Errorf("decimal %q, missing %q", m.Decimal, m.Missing)
 	}
-	if !reflect.DeepEqual(m.Columns["sex"].Levels, map[string]string{"weiblich": "F", "männlich": "M"}) || !reflect.DeepEqual(m.Columns["died"].Levels, map[string]string{"ja": "yes", "nein": "no"}) {
+	if !reflect.DeepEqual(m.Columns["sex"].Levels,
+		map[string]string{"weiblich": "F", "männlich": "M"}) ||
+		!reflect.DeepEqual(m.Columns["died"].Levels, map[string]string{"ja": "yes", "nein": "no"}) {
 		t.Errorf("%+v", m.Columns)
 	}
 	if r := m.Columns["age"]; r.Dates != "DD.MM.YYYY" || r.YearsUntil == "" {
@@ -65,13 +68,14 @@ func TestSuggest(t *testing.T) {
 	parse(t, strings.ReplaceAll(string(text), "YYYY-MM-DD", "2024-12-31"))
 
 	same := Suggest(tableOf(t, "AGE;creatinin;sex;died;id\n70;1.2;F;no;7\n30;1.1;M;yes;8\n"), s, Mapping{})
-	if len(same.Unplaced) > 0 || same.Mapping.Columns["age"].From != "AGE" || same.Mapping.Columns["creatinine"].From != "creatinin" || len(same.Mapping.Columns) != 2 {
+	if len(same.Unplaced) > 0 || same.Mapping.Columns["age"].From != "AGE" ||
+		same.Mapping.Columns["creatinine"].From != "creatinin" || len(same.Mapping.Columns) != 2 {
 		t.Errorf("%+v", same)
 	}
 }
 
-// TestSuggestNoPatient: without a patient's number the draft says patient: none and explains it. If one
-// or two columns may be the number, it asks.
+// TestSuggestNoPatient: without a patient's number the draft says patient: none and explains it. If
+// one or two columns may be the number, it asks.
 func TestSuggestNoPatient(t *testing.T) {
 	s := ward(t)
 	for header, c := range map[string]struct {
@@ -86,29 +90,37 @@ func TestSuggestNoPatient(t *testing.T) {
 		"age;creatinine;sex;died;Patientenkennung (HIS)": {"", "", "if none is, write patient: none", []string{"id"}},
 	} {
 		line := "70;1.2;F;no;7;8"
-		got := Suggest(tableOf(t, header+"\n"+line[:len("70;1.2;F;no")+2*(strings.Count(header, ";")-3)]+"\n"), s, Mapping{})
-		if m := got.Mapping; m.Patient != c.patient || m.Columns["id"].From != c.from || !slices.Equal(got.Unplaced, c.unplaced) {
+		got := Suggest(tableOf(t,
+			header+"\n"+line[:len("70;1.2;F;no")+2*(strings.Count(header, ";")-3)]+"\n"), s,
+			Mapping{})
+		if m := got.Mapping; m.Patient != c.patient || m.Columns["id"].From != c.from ||
+			!slices.Equal(got.Unplaced, c.unplaced) {
 			t.Errorf("%s: patient %q, %+v, unplaced %q", header, m.Patient, m.Columns, got.Unplaced)
 		}
-		if notes := strings.Join(got.Notes, "\n"); !strings.Contains(notes, c.note) || c.note == "" && notes != "" {
+		if notes := strings.Join(got.Notes, "\n"); !strings.Contains(notes, c.note) ||
+			c.note == "" && notes != "" {
 			t.Errorf("%s: notes %q, want %q", header, notes, c.note)
 		}
 	}
 	alone := s
 	alone.Patient = ""
-	if got := Suggest(tableOf(t, "age;creatinine;sex;died\n70;1.2;F;no\n"), alone, Mapping{}); got.Mapping.Patient != "" || len(got.Notes) > 0 {
+	if got := Suggest(tableOf(t, "age;creatinine;sex;died\n70;1.2;F;no\n"), alone,
+		Mapping{}); got.Mapping.Patient != "" || len(got.Notes) > 0 {
 		t.Errorf("without a patient column in the schema: %+v", got)
 	}
 }
 
-// TestSuggestElsewhere: a decimal comma is also found in a column that is not placed, because a person
-// may place it; 1,234 is not one. A code for missing values in one column is not a level of another, in
-// any order.
+// TestSuggestElsewhere: a decimal comma is also found in a column that is not placed, because a
+// person may place it; 1,234 is not one. A code for missing values in one column is not a level of
+// another, in any order.
 func TestSuggestElsewhere(t *testing.T) {
 	s := ward(t)
 	for cell, want := range map[string]string{"1,5": ",", "1,234": "", "a,5": ""} {
-		if got := Suggest(tableOf(t, "age;Laborwert;sex;died;id\n70;1;F;no;7\n60;"+cell+";M;yes;8\n"), s, Mapping{}); got.Mapping.Decimal != want {
-			t.Errorf("%s: decimal %q, want %q; notes %q", cell, got.Mapping.Decimal, want, got.Notes)
+		if got := Suggest(tableOf(t,
+			"age;Laborwert;sex;died;id\n70;1;F;no;7\n60;"+cell+";M;yes;8\n"), s,
+			Mapping{}); got.Mapping.Decimal != want {
+			t.Errorf("%s: decimal %q, want %q; notes %q", cell, got.Mapping.Decimal, want,
+				got.Notes)
 		}
 	}
 	s.Features[0], s.Features[2] = s.Features[2], s.Features[0]
@@ -191,7 +203,8 @@ func TestMarksAmongOtherUnits(t *testing.T) {
 			text += fmt.Sprintf("70;%s;F;no;%d\n", v, i)
 		}
 		m := Suggest(tableOf(t, text), s, Mapping{}).Mapping
-		got := slices.Sorted(slices.Values(slices.Concat(m.Missing, m.Columns["creatinine"].Missing)))
+		got := slices.Sorted(slices.Values(slices.Concat(m.Missing,
+			m.Columns["creatinine"].Missing)))
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: missing %q, want %q", values, got, want)
 		}

@@ -26,7 +26,8 @@ func TestSpanDays(t *testing.T) {
 			t.Errorf("%q is %v days, %v, want %v", text, got, ok, want)
 		}
 	}
-	for _, text := range []string{"", "P", "PT", "5", "36:75", "P1Y", "P2M", "1 mon 3 days", "10.5", "-",
+	for _, text := range []string{"", "P", "PT", "5", "36:75", "P1Y", "P2M", "1 mon 3 days", "10.5",
+		"-",
 		"05:", "1950-03-12", "4:5:6:7", "5 h", "5m", "5 s", "3.5:00:00"} {
 		if got, ok := spanDays(text); ok {
 			t.Errorf("%q is %v days", text, got)
@@ -52,7 +53,8 @@ func TestUnits(t *testing.T) {
 		draft := Suggest(tableOf(t, text), ward(t), Mapping{})
 		r := draft.Mapping.Columns["creatinine"]
 		if sign := r.Decimal + draft.Mapping.Decimal; r.Unit != c.unit || sign != c.decimal {
-			t.Errorf("%s: unit %q, decimal %q\n%s", c.cells, r.Unit, sign, strings.Join(draft.Notes, "\n"))
+			t.Errorf("%s: unit %q, decimal %q\n%s", c.cells, r.Unit, sign,
+				strings.Join(draft.Notes, "\n"))
 		}
 		in, err := dataset.NewLines(strings.NewReader(text), dataset.Format{Delimiter: ';'})
 		if err != nil {
@@ -71,7 +73,8 @@ func TestUnits(t *testing.T) {
 			cell, _ := mapped.Table.Cell(i, "creatinine")
 			got = append(got, strings.ReplaceAll(cell, " ", "_"))
 		}
-		if strings.Join(got, " ") != c.want || !strings.Contains(fmt.Sprint(b.Remarks()), c.remarks) {
+		if strings.Join(got, " ") != c.want ||
+			!strings.Contains(fmt.Sprint(b.Remarks()), c.remarks) {
 			t.Errorf("%s: %q, want %q; %v", c.cells, got, c.want, b.Remarks())
 		}
 	}
@@ -172,7 +175,8 @@ func TestThousands(t *testing.T) {
 		"3,25 4.201 4.202 1 000": "[crp: 2 cells " + string(Thousands) + " (the first in line 3)]",
 		"3,25 4.201 1.234,5":     "[]", "4.201 1.234.567": "[]", "3,25 4,5": "[]",
 	} {
-		text := "crp;b\n" + strings.ReplaceAll(strings.ReplaceAll(cells, "1 000", "1\u00a0000"), " ",
+		text := "crp;b\n" + strings.ReplaceAll(strings.ReplaceAll(cells, "1 000", "1\u00a0000"),
+			" ",
 			";1\n") + ";1\n"
 		_, _, b := read(t, parse(t, `{delimiter: ;, decimal: ","}`), s, text)
 		if got := fmt.Sprint(b.Remarks()); got != want {

@@ -15,8 +15,11 @@ import (
 
 // sameThing lists column names with the same meaning, without case, spaces and signs.
 var sameThing = [][]string{
-	{"age", "alter", "lebensalter", "alterinjahren", "ageyears", "ageatadmission", "edad", "eta", "leeftijd", "geburtsdatum", "geburtstag", "gebdat", "birthdate", "dateofbirth", "dob", "born", "birthday", "birthdatetime", "geboren", "datedenaissance",
-		"geboortedatum", "fechadenacimiento", "fechanacimiento", "nacimiento", "datadinascita", "nascita", "naissance"},
+	{"age", "alter", "lebensalter", "alterinjahren", "ageyears", "ageatadmission", "edad", "eta",
+		"leeftijd", "geburtsdatum", "geburtstag", "gebdat", "birthdate", "dateofbirth", "dob",
+		"born", "birthday", "birthdatetime", "geboren", "datedenaissance",
+		"geboortedatum", "fechadenacimiento", "fechanacimiento", "nacimiento", "datadinascita",
+		"nascita", "naissance"},
 	{"sex", "gender", "geschlecht", "geschl", "sexe", "sexo", "sesso", "geslacht", "genderconceptid"},
 	{"weight", "gewicht", "körpergewicht", "koerpergewicht", "weightkg", "gewichtkg", "poids", "peso"},
 	{"height", "größe", "groesse", "körpergröße", "koerpergroesse", "heightcm", "taille"},
@@ -46,7 +49,8 @@ var sameWord = [][][]string{
 		{"m", "male", "man", "männlich", "maennlich", "mann", "homme", "masculin", "hombre", "masculino", "maschio", "8507"},
 	},
 	{
-		{"yes", "y", "ja", "j", "true", "wahr", "oui", "si", "sí", "sim", "tak", "ano", "kyllä", "evet", "1",
+		{"yes", "y", "ja", "j", "true", "wahr", "oui", "si", "sí", "sim", "tak", "ano", "kyllä",
+			"evet", "1",
 			"t"},
 		{"no", "n", "nein", "false", "falsch", "non", "nee", "nej", "nei", "não", "nie", "ne", "ei",
 			"hayır", "0", "f"},

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Clock is the time of one daemon. [Clock.Complete] fills nil fields with the machine's functions. All
-// functions may be called concurrently.
+// Clock is the time of one daemon. [Clock.Complete] fills nil fields with the machine's functions.
+// All functions may be called concurrently.
 type Clock struct {
 	// Now returns the date and time. It may jump when somebody sets the clock.
 	Now func() time.Time

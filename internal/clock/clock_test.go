@@ -31,9 +31,11 @@ func TestSleep(t *testing.T) {
 		for _, test := range []struct {
 			wait, took time.Duration
 			whole      bool
-		}{{time.Second, time.Second, true}, {-time.Second, 0, true}, {time.Hour, 59 * time.Second, false}, {time.Hour, 0, false}} {
+		}{{time.Second, time.Second, true}, {-time.Second, 0, true},
+			{time.Hour, 59 * time.Second, false}, {time.Hour, 0, false}} {
 			began := c.Elapsed()
-			if whole := c.Sleep(ctx, test.wait); whole != test.whole || c.Elapsed()-began != test.took {
+			if whole := c.Sleep(ctx, test.wait); whole != test.whole ||
+				c.Elapsed()-began != test.took {
 				t.Errorf("a sleep of %v took %v and was whole: %v; want %v, %v", test.wait, c.Elapsed()-began, whole, test.took, test.whole)
 			}
 		}
@@ -68,7 +70,10 @@ func TestAfter(t *testing.T) {
 // TestInjected: Sleep uses the given clock, not the machine's.
 func TestInjected(t *testing.T) {
 	calls := make(chan func(), 1)
-	c := Clock{AfterFunc: func(_ time.Duration, f func()) Timer { calls <- f; return time.NewTimer(time.Hour) }}.Complete()
+	c := Clock{AfterFunc: func(_ time.Duration, f func()) Timer {
+		calls <- f
+		return time.NewTimer(time.Hour)
+	}}.Complete()
 	woke := make(chan bool)
 	go func() { woke <- c.Sleep(t.Context(), time.Hour) }()
 	(<-calls)()

@@ -10,7 +10,9 @@ import (
 
 // A test sets some of a daemon's clock; the machine supplies the rest.
 func Example() {
-	c := clock.Clock{Now: func() time.Time { return time.Date(2030, 6, 30, 12, 0, 0, 0, time.UTC) }}.Complete()
+	c := clock.Clock{Now: func() time.Time {
+		return time.Date(2030, 6, 30, 12, 0, 0, 0, time.UTC)
+	}}.Complete()
 	fmt.Println(c.Now().Format(time.DateTime))
 	fmt.Println("slept:", c.Sleep(context.Background(), time.Millisecond))
 	ended, end := context.WithCancel(context.Background())

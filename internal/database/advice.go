@@ -8,9 +8,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Advice says what failed in the database called name, such as "ledger", and what to do. It is "" for errors
-// that are not this machine's problem: errors that do not come from SQLite or PostgreSQL, and broken
-// constraints, which are bugs in the caller.
+// Advice says what failed in the database called name, such as "ledger", and what to do. It is ""
+// for errors that are not this machine's problem: errors that do not come from SQLite or
+// PostgreSQL, and broken constraints, which are bugs in the caller.
 func Advice(err error, name string) string {
 	switch code(err) {
 	case 0:
@@ -45,7 +45,9 @@ func Damaged(err error) bool {
 }
 
 // Interrupted reports whether a statement ended because its context ended.
-func Interrupted(err error) bool { return code(err) == sqlite3.SQLITE_INTERRUPT || interrupted(err) }
+func Interrupted(err error) bool {
+	return code(err) == sqlite3.SQLITE_INTERRUPT || interrupted(err)
+}
 
 // code returns SQLite's primary code, the low byte, and 0 for any other error.
 func code(err error) int {

@@ -14,9 +14,9 @@ import (
 const leases = `CREATE SCHEMA caucus; CREATE TABLE caucus.lease (one BOOLEAN PRIMARY KEY CHECK (one), epoch BIGINT NOT NULL, leader TEXT NOT NULL);
 	INSERT INTO caucus.lease VALUES (TRUE, 0, '')`
 
-// Carry copies all rows of files, in one transaction, into new tables in a PostgreSQL database; to is its address.
-// Nobody may write to the files meanwhile. Carry refuses a database that has such tables already, and returns the
-// number of rows.
+// Carry copies all rows of files, in one transaction, into new tables in a PostgreSQL database; to
+// is its address. Nobody may write to the files meanwhile. Carry refuses a database that has such
+// tables already, and returns the number of rows.
 func Carry(ctx context.Context, to string, files ...File) (rows int, err error) {
 	c, err := settings(to)
 	if err != nil {
@@ -72,7 +72,8 @@ func (f File) carry(ctx context.Context, to *sql.Tx) (rows int, err error) {
 }
 
 func carryTable(ctx context.Context, from, to *sql.Tx, table string) (n int, err error) {
-	if _, err := to.ExecContext(ctx, "DELETE FROM "+table); err != nil { // delete what the migrations wrote
+	// delete what the migrations wrote
+	if _, err := to.ExecContext(ctx, "DELETE FROM "+table); err != nil {
 		return 0, err
 	}
 	rows, err := from.QueryContext(ctx, "SELECT * FROM "+table)
@@ -89,7 +90,9 @@ func carryTable(ctx context.Context, from, to *sql.Tx, table string) (n int, err
 	for i, t := range types {
 		names[i], places[i], at[i] = t.Name(), fmt.Sprint("$", i+1), &values[i]
 	}
-	insert, err := to.PrepareContext(ctx, fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, strings.Join(names, ", "), strings.Join(places, ", ")))
+	insert, err := to.PrepareContext(ctx,
+		fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, strings.Join(names, ", "),
+			strings.Join(places, ", ")))
 	if err != nil {
 		return 0, err
 	}

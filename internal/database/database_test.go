@@ -63,13 +63,14 @@ func texts(t testing.TB, d *DB) (all []string) {
 	return all
 }
 
-// TestSettings: the settings for durable commits, and a user's pragmas, hold on every connection, readers
-// included.
+// TestSettings: the settings for durable commits, and a user's pragmas, hold on every connection,
+// readers included.
 func TestSettings(t *testing.T) {
 	s := notes(1)
 	s.Readers, s.Pragmas = 2, []string{"foreign_keys(1)", "secure_delete(1)"}
 	d := opened(t, s, filepath.Join(t.TempDir(), "notes"))
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "20000", "foreign_keys": "1", "secure_delete": "1"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2",
+		"busy_timeout": "20000", "foreign_keys": "1", "secure_delete": "1"} {
 		first, second := must(d.Read.Conn(ctx)), must(d.Read.Conn(ctx))
 		writer := must(d.Write.Conn(ctx))
 		var got [3]string
@@ -107,7 +108,8 @@ func TestMigrations(t *testing.T) {
 		}
 		must(0, d.Close())
 	}
-	if _, err := notes(2).Open(path); err == nil || !strings.Contains(err.Error(), "newer program") {
+	if _, err := notes(2).Open(path); err == nil ||
+		!strings.Contains(err.Error(), "newer program") {
 		t.Errorf("a newer file: %v", err)
 	}
 }
@@ -135,7 +137,8 @@ func TestRefuses(t *testing.T) {
 		if err == nil {
 			_, err = notes(1).Open(path)
 		}
-		if said := fmt.Sprint(err, Advice(err, "notebook")); err == nil || !strings.Contains(said, want) {
+		if said := fmt.Sprint(err, Advice(err, "notebook")); err == nil ||
+			!strings.Contains(said, want) {
 			if filepath.Base(path) != "shut" || os.Geteuid() != 0 { // root writes all files
 				t.Errorf("%s: %s, want %q", filepath.Base(path), said, want)
 			}
@@ -147,13 +150,14 @@ func TestRefuses(t *testing.T) {
 	if err := Create(filepath.Join(dir, "text")); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("made over a file: %v", err)
 	}
-	if err := Create(filepath.Join(dir, "no folder", "new")); err == nil || !strings.Contains(err.Error(), "folder must exist") {
+	if err := Create(filepath.Join(dir, "no folder", "new")); err == nil ||
+		!strings.Contains(err.Error(), "folder must exist") {
 		t.Errorf("made in no folder: %v", err)
 	}
 }
 
-// TestModes: file and side files have mode 0600 and lie side by side, even with odd characters in the
-// name.
+// TestModes: file and side files have mode 0600 and lie side by side, even with odd characters in
+// the name.
 func TestModes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes?#%41&_pragma=x.db")
 	d := opened(t, notes(1), path)
@@ -163,7 +167,8 @@ func TestModes(t *testing.T) {
 		t.Errorf("%d files, want the database, its log and its index", len(files))
 	}
 	for _, f := range files {
-		if mode := must(f.Info()).Mode(); mode != 0o600 || !strings.HasPrefix(f.Name(), filepath.Base(path)) {
+		if mode := must(f.Info()).Mode(); mode != 0o600 ||
+			!strings.HasPrefix(f.Name(), filepath.Base(path)) {
 			t.Errorf("%s has mode %v", f.Name(), mode)
 		}
 	}
@@ -246,7 +251,8 @@ func TestAdvice(t *testing.T) {
 	} {
 		if c.err == nil {
 			t.Errorf("%s: no error was made", name)
-		} else if got := Advice(c.err, "notebook"); !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
+		} else if got := Advice(c.err, "notebook"); !strings.Contains(got, c.want) ||
+			(c.want == "") != (got == "") {
 			t.Errorf("%s: advice is %q, want %q; SQLite says %v", name, got, c.want, c.err)
 		}
 	}
@@ -254,12 +260,14 @@ func TestAdvice(t *testing.T) {
 		t.Error("advice on nothing")
 	}
 	if !Full(full) || Full(busy) || !Damaged(corrupt) || !Damaged(noDatabase) || Damaged(full) {
-		t.Errorf("full %t %t, damaged %t %t %t", Full(full), Full(busy), Damaged(corrupt), Damaged(noDatabase), Damaged(full))
+		t.Errorf("full %t %t, damaged %t %t %t", Full(full), Full(busy), Damaged(corrupt),
+			Damaged(noDatabase), Damaged(full))
 	}
 	if damaged == nil {
 		t.Error("a damaged file passes Verify")
 	}
-	if !Interrupted(interrupted) && !errors.Is(interrupted, context.DeadlineExceeded) || Interrupted(full) {
+	if !Interrupted(interrupted) && !errors.Is(interrupted, context.DeadlineExceeded) ||
+		Interrupted(full) {
 		t.Errorf("interrupted: %v", interrupted)
 	}
 }
@@ -276,7 +284,8 @@ func TestCopy(t *testing.T) {
 	if err := d.Copy(ctx, filepath.Join(dir, "copy")); err == nil {
 		t.Error("a copy was made over a file")
 	}
-	if got := texts(t, opened(t, s, filepath.Join(dir, "copy"))); !reflect.DeepEqual(got, []string{"first"}) {
+	if got := texts(t, opened(t, s, filepath.Join(dir, "copy"))); !reflect.DeepEqual(got,
+		[]string{"first"}) {
 		t.Errorf("the copy has %q", got)
 	}
 }
@@ -290,7 +299,8 @@ func TestScrub(t *testing.T) {
 	const secret = "a ballot that was added up"
 	there := func() (all []string) {
 		for _, f := range must(os.ReadDir(filepath.Dir(path))) {
-			if strings.Contains(string(must(os.ReadFile(filepath.Join(filepath.Dir(path), f.Name())))), secret) {
+			if strings.Contains(string(must(os.ReadFile(filepath.Join(filepath.Dir(path),
+				f.Name())))), secret) {
 				all = append(all, f.Name())
 			}
 		}

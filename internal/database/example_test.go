@@ -34,7 +34,8 @@ func ExampleSQLite_Open() {
 	_, err = db.Write.Exec("INSERT INTO days VALUES ($1)", "nothing happened")
 	fmt.Println(err)
 	_, err = db.Write.Exec("INSERT INTO days VALUES (NULL)")
-	fmt.Println(err != nil, database.Advice(err, "diary") == "") // the caller's mistake, not the machine's fault
+	// the caller's mistake, not the machine's fault
+	fmt.Println(err != nil, database.Advice(err, "diary") == "")
 	// Output:
 	// <nil>
 	// true true

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Create makes an empty file of mode 0600, which SQLite fills. SQLite gives its side files the same mode. If
-// the file exists, the error is fs.ErrExist.
+// Create makes an empty file of mode 0600, which SQLite fills. SQLite gives its side files the same
+// mode. If the file exists, the error is fs.ErrExist.
 func Create(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
@@ -20,8 +20,9 @@ func Create(path string) error {
 	return f.Close()
 }
 
-// Check refuses a file that is missing (fs.ErrNotExist), empty, open to other users or not writable, because a
-// lost file must not pass for a new one. Open makes the same check for tables in PostgreSQL.
+// Check refuses a file that is missing (fs.ErrNotExist), empty, open to other users or not
+// writable, because a lost file must not pass for a new one. Open makes the same check for tables
+// in PostgreSQL.
 func Check(path string) error {
 	if Server(path) {
 		return nil

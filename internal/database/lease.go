@@ -14,15 +14,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrLost says that this process no longer leads, or does not know what it committed. It writes nothing more
-// and ends.
+// ErrLost says that this process no longer leads, or does not know what it committed. It writes
+// nothing more and ends.
 var ErrLost = errors.New("this replica leads no more: another one does, or PostgreSQL was away")
 
 // ErrLed says that another process leads.
 var ErrLed = errors.New("a replica of this coordinator leads: stop all of them first")
 
-// errPooler refuses a program that stands before PostgreSQL and hands out its sessions. The lease is
-// a lock of one session, which such a program may give to somebody else.
+// errPooler refuses a program that stands before PostgreSQL and hands out its sessions. The lease
+// is a lock of one session, which such a program may give to somebody else.
 var errPooler = errors.New("store: a pooler of connections stands between this replica and PostgreSQL, so no lease holds there: name PostgreSQL itself, on its own port")
 
 // leaderLock is the advisory lock of a leader's session, "Caul" in ASCII.
@@ -39,9 +39,9 @@ type Lease struct {
 	once  sync.Once
 }
 
-// Acquire waits until this process leads, and commits a new epoch. If wait is false, it returns ErrLed at once when
-// another process leads. leader names this process to others. If single is false, PostgreSQL must have a synchronous
-// standby with a name.
+// Acquire waits until this process leads, and commits a new epoch. If wait is false, it returns
+// ErrLed at once when another process leads. leader names this process to others. If single is
+// false, PostgreSQL must have a synchronous standby with a name.
 func Acquire(ctx context.Context, at, leader string, single, wait bool) (*Lease, error) {
 	for {
 		l, err := acquire(ctx, at, leader, single, wait)
@@ -60,9 +60,12 @@ func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Leas
 	if err != nil {
 		return nil, err
 	}
-	c.RuntimeParams["idle_session_timeout"] = fmt.Sprint(idle.Milliseconds()) // so that a paused leader loses its lock
+	// so that a paused leader loses its lock
+	c.RuntimeParams["idle_session_timeout"] = fmt.Sprint(idle.Milliseconds())
 	var unconfirmed atomic.Bool
-	c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { unconfirmed.Store(unconfirmed.Load() || doubts(n)) }
+	c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		unconfirmed.Store(unconfirmed.Load() || doubts(n))
+	}
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {
 		return nil, err
@@ -95,8 +98,8 @@ func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Leas
 	if !led {
 		return nil, ErrLed
 	}
-	// The update waits for transactions that the last leader is committing. Once it is confirmed, so is everything
-	// that was committed before.
+	// The update waits for transactions that the last leader is committing. Once it is confirmed,
+	// so is everything that was committed before.
 	l = &Lease{Lost: make(chan struct{}), conn: conn}
 	if err = conn.QueryRow(ctx, "UPDATE caucus.lease SET epoch = epoch + 1, leader = $1 RETURNING epoch", leader).Scan(&l.epoch); err != nil {
 		return nil, err
@@ -139,13 +142,15 @@ func (l *Lease) Release() {
 	l.over.Wait()
 }
 
-// fence returns an error if this process no longer leads. Otherwise no other process can lead until tx ends.
+// fence returns an error if this process no longer leads. Otherwise no other process can lead until
+// tx ends.
 func (l *Lease) fence(ctx context.Context, tx *sql.Tx) error {
 	if l == nil {
 		return nil
 	}
 	var epoch int64
-	if err := tx.QueryRowContext(ctx, "SELECT epoch FROM caucus.lease FOR SHARE").Scan(&epoch); err != nil {
+	if err := tx.QueryRowContext(ctx,
+		"SELECT epoch FROM caucus.lease FOR SHARE").Scan(&epoch); err != nil {
 		return err
 	}
 	if epoch != l.epoch {

@@ -24,7 +24,8 @@ func led(t *testing.T) (at string, lead func(name string) (*Lease, *DB), open fu
 }
 
 func leads(t *testing.T, at string) (lead func(name string) (*Lease, *DB), open func(*Lease) *DB) {
-	kind := SQLite{Schema: Schema{Name: "notes", Application: 7, Migrations: fstest.MapFS{"migrations/1.sql": {Data: []byte("CREATE TABLE notes (text TEXT NOT NULL)")}}}}
+	kind := SQLite{Schema: Schema{Name: "notes", Application: 7,
+		Migrations: fstest.MapFS{"migrations/1.sql": {Data: []byte("CREATE TABLE notes (text TEXT NOT NULL)")}}}}
 	path := filepath.Join(t.TempDir(), "notes")
 	must(0, must(kind.Make(path)).Close())
 	must(Carry(ctx, at, File{kind, path}))
@@ -41,12 +42,17 @@ func leads(t *testing.T, at string) (lead func(name string) (*Lease, *DB), open 
 }
 
 func add(text string) func(*sql.Tx) error {
-	return func(tx *sql.Tx) error { _, err := tx.Exec("INSERT INTO notes VALUES ($1)", text); return err }
+	return func(tx *sql.Tx) error {
+		_, err := tx.Exec("INSERT INTO notes VALUES ($1)", text)
+		return err
+	}
 }
 
 func notesIn(d *DB) (all []string) {
 	must(0, d.View(ctx, func(tx *sql.Tx) (err error) {
-		all, err = All(ctx, tx, func(s *string) []any { return []any{s} }, "SELECT text FROM notes ORDER BY text")
+		all, err = All(ctx, tx, func(s *string) []any {
+			return []any{s}
+		}, "SELECT text FROM notes ORDER BY text")
 		return err
 	}))
 	return all
@@ -59,8 +65,8 @@ func end(t *testing.T, at, where string) {
 	must(db.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database() AND " + where))
 }
 
-// TestOldLeader: a leader that lost its lock without noticing, as one that was paused, is waited for in the middle
-// of a transaction, and commits nothing afterwards.
+// TestOldLeader: a leader that lost its lock without noticing, as one that was paused, is waited
+// for in the middle of a transaction, and commits nothing afterwards.
 func TestOldLeader(t *testing.T) {
 	at, lead, open := led(t)
 	old, first := lead("old")
@@ -71,7 +77,8 @@ func TestOldLeader(t *testing.T) {
 	inside, took := make(chan bool), make(chan *Lease, 1)
 	go func() {
 		<-inside
-		end(t, at, "query LIKE '%advisory_lock%' OR query = 'SELECT 1' AND state = 'idle'") // the session of the lock
+		// the session of the lock
+		end(t, at, "query LIKE '%advisory_lock%' OR query = 'SELECT 1' AND state = 'idle'")
 		took <- must(Acquire(ctx, at, "new", true, true))
 	}()
 	err := first.Update(ctx, func(tx *sql.Tx) error {
@@ -107,8 +114,8 @@ func TestOldLeader(t *testing.T) {
 	}
 }
 
-// TestPausedInside: a leader that is paused within a transaction does not stop the next one for long: PostgreSQL
-// ends its sessions. A transaction that merely computes is not ended.
+// TestPausedInside: a leader that is paused within a transaction does not stop the next one for
+// long: PostgreSQL ends its sessions. A transaction that merely computes is not ended.
 func TestPausedInside(t *testing.T) {
 	t.Cleanup(func() { idle = 5 * time.Second }) // after the leases' own
 	inside := func() error {
@@ -125,7 +132,8 @@ func TestPausedInside(t *testing.T) {
 			return err
 		}
 		defer conn.Close()
-		if _, err := conn.ExecContext(ctx, "BEGIN; SELECT epoch FROM caucus.lease FOR SHARE"); err != nil {
+		if _, err := conn.ExecContext(ctx,
+			"BEGIN; SELECT epoch FROM caucus.lease FOR SHARE"); err != nil {
 			return err
 		}
 		time.Sleep(idle + time.Second)
@@ -143,8 +151,9 @@ func TestPausedInside(t *testing.T) {
 	}
 }
 
-// TestUnknownCommit: after a commit whose outcome is unknown a leader leads no more, and reads nothing; the next one
-// finds all of it or nothing. So it is after a commit that the standby did not confirm.
+// TestUnknownCommit: after a commit whose outcome is unknown a leader leads no more, and reads
+// nothing; the next one finds all of it or nothing. So it is after a commit that the standby did
+// not confirm.
 func TestUnknownCommit(t *testing.T) {
 	set := func(t *testing.T, at, how string) {
 		db := must(sql.Open("pgx", at))
@@ -196,13 +205,14 @@ func TestUnknownCommit(t *testing.T) {
 
 // TestNeedsStandby: nobody leads over a PostgreSQL whose disk alone has what was released.
 func TestNeedsStandby(t *testing.T) {
-	if _, err := Acquire(ctx, testserver.Database(t), "one", false, true); err == nil || !strings.Contains(err.Error(), "--single") {
+	if _, err := Acquire(ctx, testserver.Database(t), "one", false, true); err == nil ||
+		!strings.Contains(err.Error(), "--single") {
 		t.Errorf("without a standby: %v", err)
 	}
 }
 
-// TestPromoted: what a leader was told to be committed is there when the standby takes over from a primary that died,
-// under a higher epoch; and the leader of before knows that it leads no more.
+// TestPromoted: what a leader was told to be committed is there when the standby takes over from a
+// primary that died, under a higher epoch; and the leader of before knows that it leads no more.
 func TestPromoted(t *testing.T) {
 	pair := testserver.NewPair(t)
 	lead, _ := leads(t, pair.Addresses())
@@ -225,7 +235,8 @@ func TestPromoted(t *testing.T) {
 	pair.Promote()
 	next, found := lead("next")
 	got := notesIn(found)
-	if len(said) < 10 || len(got) < len(said) || len(got) > len(said)+1 || !slices.Equal(got[:len(said)], said) {
+	if len(said) < 10 || len(got) < len(said) || len(got) > len(said)+1 ||
+		!slices.Equal(got[:len(said)], said) {
 		t.Errorf("%d notes were confirmed, and the standby has %d", len(said), len(got))
 	}
 	if next.epoch <= old.epoch {

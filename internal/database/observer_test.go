@@ -98,7 +98,8 @@ func TestIdentity(t *testing.T) {
 	pair.Primary.Kill()
 	pair.Promote()
 	after := before
-	for until := time.Now().Add(time.Minute); after == before && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); after == before &&
+		time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		o := NewObserver(pair.Addresses())
 		if id, err := o.Identity(ctx); err == nil {
 			after = id
@@ -106,7 +107,8 @@ func TestIdentity(t *testing.T) {
 		o.Close()
 	}
 	system, _, _ := strings.Cut(before, "/")
-	if after == before || !strings.HasPrefix(after, system+"/") || strings.HasPrefix(plain, system) {
+	if after == before || !strings.HasPrefix(after, system+"/") ||
+		strings.HasPrefix(plain, system) {
 		t.Errorf("identities %s, promoted %s, another server %s", before, after, plain)
 	}
 }

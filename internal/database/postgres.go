@@ -31,7 +31,8 @@ func Server(at string) bool {
 // such as with / in the password. Of that only the scheme is shown.
 func Shown(at string) string {
 	if !Server(at) {
-		if near := strings.ToLower(at); strings.HasPrefix(near, "postgres") || strings.Contains(near, "password=") {
+		if near := strings.ToLower(at); strings.HasPrefix(near, "postgres") ||
+			strings.Contains(near, "password=") {
 			return "postgres://…" // an address that is written wrongly, and no path
 		}
 		return at
@@ -52,8 +53,8 @@ func CheckAddress(at string) error {
 	return nil
 }
 
-// idle is the time that a transaction, or the session of a leader, may be silent before PostgreSQL ends it. Tests
-// shorten it.
+// idle is the time that a transaction, or the session of a leader, may be silent before PostgreSQL
+// ends it. Tests shorten it.
 var idle = 5 * time.Second
 
 // process names all sessions of this process to PostgreSQL.
@@ -61,7 +62,8 @@ var process = named + rand.Text()
 
 const named = "caucus "
 
-// settings reads an address. Sessions with these settings notice within seconds that the other side is gone.
+// settings reads an address. Sessions with these settings notice within seconds that the other side
+// is gone.
 func settings(at string) (*pgx.ConnConfig, error) {
 	c, err := pgx.ParseConfig(at)
 	if err != nil {
@@ -70,7 +72,8 @@ func settings(at string) (*pgx.ConnConfig, error) {
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = idle
 	}
-	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 4}}).DialContext
+	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second,
+		Interval: time.Second, Count: 4}}).DialContext
 	for name, value := range map[string]string{
 		"application_name": process, "synchronous_commit": "on", "idle_in_transaction_session_timeout": fmt.Sprint(idle.Milliseconds()),
 		"tcp_keepalives_idle": "1", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "4", "bytea_output": "hex",
@@ -133,8 +136,9 @@ func (s Schema) migrateServer(tx *sql.Tx) error {
 	return err
 }
 
-// awake sends an empty query each second until the function that it returns is called. So PostgreSQL
-// does not end a transaction whose process computes, but ends a transaction whose process is paused.
+// awake sends an empty query each second until the function that it returns is called. So
+// PostgreSQL does not end a transaction whose process computes, but ends a transaction whose
+// process is paused.
 func awake(tx *sql.Tx) func() {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -205,7 +209,9 @@ func serverAdvice(err error) string {
 		return "PostgreSQL ended a transaction of a process that was paused: it will be tried again"
 	case errors.As(err, &p), errors.As(err, &connect):
 		return "PostgreSQL refuses: see its log"
-	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), pgconn.Timeout(err), errors.Is(err, net.ErrClosed),
+	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err,
+		sql.ErrConnDone), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err,
+		io.EOF), pgconn.Timeout(err), errors.Is(err, net.ErrClosed),
 		err != nil && strings.Contains(err.Error(), "conn closed"):
 		return "PostgreSQL does not answer: see that it runs and can be reached"
 	}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 )
 
-// All reads each row of a query into a new T. The function to returns pointers to the fields that take the columns.
-func All[T any](ctx context.Context, tx *sql.Tx, to func(*T) []any, query string, args ...any) (all []T, err error) {
+// All reads each row of a query into a new T. The function to returns pointers to the fields that
+// take the columns.
+func All[T any](ctx context.Context, tx *sql.Tx, to func(*T) []any, query string,
+	args ...any) (all []T, err error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

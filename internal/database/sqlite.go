@@ -21,20 +21,22 @@ type Schema struct {
 	// Migrations holds migrations/*.sql. Each runs once, in the order of their names; the file's
 	// user_version counts them. None is ever changed or removed.
 	Migrations fs.FS
-	// Version, if not nil, returns the true version of a file. said is its user_version, which may be wrong.
+	// Version, if not nil, returns the true version of a file. said is its user_version, which may
+	// be wrong.
 	Version func(tx *sql.Tx, said int) (int, error)
-	// Before is SQL that runs before the migrations of a new schema in PostgreSQL. It makes functions that SQLite
-	// has.
+	// Before is SQL that runs before the migrations of a new schema in PostgreSQL. It makes
+	// functions that SQLite has.
 	Before string
 }
 
 // SQLite describes how a kind of file is opened.
 type SQLite struct {
 	Schema
-	// Pragmas are set on each connection, besides those of all files: for example "foreign_keys(1)".
+	// Pragmas are set on each connection, besides those of all files: for example
+	// "foreign_keys(1)".
 	Pragmas []string
-	// Readers is the number of snapshots that can be read while a transaction writes. With 0, reading
-	// takes turns with writing.
+	// Readers is the number of snapshots that can be read while a transaction writes. With 0,
+	// reading takes turns with writing.
 	Readers int
 }
 
@@ -43,21 +45,23 @@ type SQLite struct {
 type DB struct {
 	// Write has one connection, so goroutines queue for it and need not poll a lock.
 	Write *sql.DB
-	// Read has read-only connections, each with a snapshot from the beginning of its transaction. Without
-	// readers it is the same as Write.
+	// Read has read-only connections, each with a snapshot from the beginning of its transaction.
+	// Without readers it is the same as Write.
 	Read *sql.DB
 	onServer
 }
 
-// Open opens a file that Create made or Check accepted, and brings its schema up to date. With the address
-// of a PostgreSQL database, it opens the tables there that Carry made.
+// Open opens a file that Create made or Check accepted, and brings its schema up to date. With the
+// address of a PostgreSQL database, it opens the tables there that Carry made.
 func (s SQLite) Open(path string) (*DB, error) {
 	if Server(path) {
 		return s.openServer(path)
 	}
-	// busy_timeout: milliseconds to wait for another process's transaction. immediate: take the write
-	// lock at BEGIN, so that no other writer comes between reading and writing in one transaction.
-	pragmas := append([]string{"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)"}, s.Pragmas...)
+	// busy_timeout: milliseconds to wait for another process's transaction. immediate: take the
+	// write lock at BEGIN, so that no other writer comes between reading and writing in one
+	// transaction.
+	pragmas := append([]string{"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)"},
+		s.Pragmas...)
 	db, err := &DB{}, error(nil)
 	if db.Write, err = connect(path, "immediate", pragmas); err != nil {
 		return nil, err
@@ -65,7 +69,8 @@ func (s SQLite) Open(path string) (*DB, error) {
 	db.Write.SetMaxOpenConns(1)
 	db.Read = db.Write
 	if s.Readers > 0 {
-		if db.Read, err = connect(path, "deferred", append([]string{"query_only(1)"}, pragmas...)); err != nil {
+		if db.Read, err = connect(path, "deferred",
+			append([]string{"query_only(1)"}, pragmas...)); err != nil {
 			db.Write.Close()
 			return nil, err
 		}
@@ -87,8 +92,9 @@ func (s SQLite) Make(path string) (*DB, error) {
 	return s.Open(path)
 }
 
-// Update runs fn in one exclusive transaction. It returns nil only once the transaction survives a crash of the
-// machine. If fn fails, nothing of it remains. After an error of the commit the transaction may be stored or not.
+// Update runs fn in one exclusive transaction. It returns nil only once the transaction survives a
+// crash of the machine. If fn fails, nothing of it remains. After an error of the commit the
+// transaction may be stored or not.
 func (d *DB) Update(ctx context.Context, fn func(*sql.Tx) error) error {
 	if d.server {
 		return d.updateServer(ctx, fn)
@@ -102,7 +108,8 @@ func (d *DB) View(ctx context.Context, fn func(*sql.Tx) error) error {
 		return err
 	}
 	if d.server {
-		return within(ctx, d.Read, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, fn)
+		return within(ctx, d.Read,
+			&sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, fn)
 	}
 	return within(ctx, d.Read, nil, fn)
 }
@@ -133,8 +140,8 @@ func connect(path, lock string, pragmas []string) (*sql.DB, error) {
 	return sql.Open("sqlite", name.String())
 }
 
-// Migrate runs the migrations that a database lacks, in one transaction, so an error leaves it unchanged. It
-// refuses the database of another program, or of a newer version.
+// Migrate runs the migrations that a database lacks, in one transaction, so an error leaves it
+// unchanged. It refuses the database of another program, or of a newer version.
 func Migrate(db *sql.DB, s Schema) error { return within(context.Background(), db, nil, s.migrate) }
 
 func (s Schema) migrate(tx *sql.Tx) error {
@@ -175,8 +182,8 @@ func (s Schema) Known() int {
 	return len(files)
 }
 
-// versionOf returns the number of migrations that a database states (0 if new), and the number corrected
-// by Version. It refuses a database of another kind, or of a newer version.
+// versionOf returns the number of migrations that a database states (0 if new), and the number
+// corrected by Version. It refuses a database of another kind, or of a newer version.
 func (s Schema) versionOf(tx *sql.Tx) (said, version int, err error) {
 	var application, tables int
 	err = tx.QueryRow(`SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
@@ -213,8 +220,8 @@ func (d *DB) Copy(ctx context.Context, path string) error {
 	return err
 }
 
-// Verify reads every page and index. It fails if one differs from what was written. PostgreSQL checks pages by
-// itself when it reads them.
+// Verify reads every page and index. It fails if one differs from what was written. PostgreSQL
+// checks pages by itself when it reads them.
 func (d *DB) Verify(ctx context.Context) error {
 	if d.server {
 		return nil
@@ -229,8 +236,9 @@ func (d *DB) Verify(ctx context.Context) error {
 	})
 }
 
-// Scrub writes the log back into the file and empties the log. With the pragma secure_delete, SQLite overwrites
-// the file's deleted rows, and Scrub removes their copies in the log. PostgreSQL cannot do this.
+// Scrub writes the log back into the file and empties the log. With the pragma secure_delete,
+// SQLite overwrites the file's deleted rows, and Scrub removes their copies in the log. PostgreSQL
+// cannot do this.
 func (d *DB) Scrub(ctx context.Context) error {
 	if d.server {
 		return nil

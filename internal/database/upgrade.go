@@ -14,8 +14,9 @@ type File struct {
 	Path string
 }
 
-// Upgrade brings files that belong together up to date for a newer program: either all of them or none. It ignores a
-// missing file; whoever opens the file decides. If it is killed between two commits, the next start repeats it.
+// Upgrade brings files that belong together up to date for a newer program: either all of them or
+// none. It ignores a missing file; whoever opens the file decides. If it is killed between two
+// commits, the next start repeats it.
 func Upgrade(ctx context.Context, files ...File) error {
 	var all []*sql.Tx
 	for _, f := range files {

@@ -22,7 +22,8 @@ func TestLock(t *testing.T) {
 		t.Fatalf("after its release: %v", err)
 	}
 	again()
-	if _, err := Lock(dir + "/none"); err == nil || errors.Is(err, ErrHeld) || !errors.Is(err, os.ErrNotExist) {
+	if _, err := Lock(dir + "/none"); err == nil || errors.Is(err, ErrHeld) ||
+		!errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
 	}
 }

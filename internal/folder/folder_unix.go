@@ -20,8 +20,8 @@ func lockFile(f *os.File, shared bool) error {
 	return syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 }
 
-// unlockFile ends the lock at once. A close alone would not: a child forked meanwhile holds the lock until it
-// executes its program.
+// unlockFile ends the lock at once. A close alone would not: a child forked meanwhile holds the
+// lock until it executes its program.
 func unlockFile(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
 // mine reports whether a file belongs to this process's account, or to root.

@@ -15,7 +15,8 @@ func lockFile(f *os.File, shared bool) error {
 	if shared {
 		how = 0
 	}
-	return windows.LockFileEx(windows.Handle(f.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, new(windows.Overlapped))
+	return windows.LockFileEx(windows.Handle(f.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1,
+		0, new(windows.Overlapped))
 }
 
 // unlockFile does nothing, because closing ends the lock.

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestReleasedBesideForks: a released lock can be taken at once, even while this process starts others.
+// TestReleasedBesideForks: a released lock can be taken at once, even while this process starts
+// others.
 func TestReleasedBesideForks(t *testing.T) {
 	dir := t.TempDir()
 	stop := time.Now().Add(500 * time.Millisecond)

@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Hold locks the folder for a daemon. Its error names the program that may hold the folder, such as "another agent".
+// Hold locks the folder for a daemon. Its error names the program that may hold the folder, such as
+// "another agent".
 func Hold(dir, daemon string) (release func(), err error) {
 	release, err = Lock(dir)
 	if errors.Is(err, ErrHeld) {
@@ -31,8 +32,9 @@ type Home struct {
 	Left []string
 }
 
-// Make makes the folder with mode 0700. It refuses a folder with a config file, and replaces an unfinished
-// folder. fill makes all other files and returns the config file's text, which Make stores with write.
+// Make makes the folder with mode 0700. It refuses a folder with a config file, and replaces an
+// unfinished folder. fill makes all other files and returns the config file's text, which Make
+// stores with write.
 func (h Home) Make(write func(path string, text []byte) error, fill func() ([]byte, error)) error {
 	if err := os.MkdirAll(h.Dir, 0o700); err != nil {
 		return err
@@ -64,7 +66,8 @@ func (h Home) Make(write func(path string, text []byte) error, fill func() ([]by
 	return write(config, text)
 }
 
-// Path returns the path of a file that a config file names. A relative name is relative to dir; "" stays "".
+// Path returns the path of a file that a config file names. A relative name is relative to dir; ""
+// stays "".
 func Path(dir, name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name
@@ -72,7 +75,8 @@ func Path(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// Beside returns the path given. If that is empty, it returns the folder's path with the ending appended.
+// Beside returns the path given. If that is empty, it returns the folder's path with the ending
+// appended.
 func Beside(dir, ending, given string) string {
 	if given != "" {
 		return given
@@ -83,7 +87,8 @@ func Beside(dir, ending, given string) string {
 	return filepath.Clean(dir) + ending
 }
 
-// Named returns how a config file in dir names a path: relative if it lies beside the folder, so that both can move.
+// Named returns how a config file in dir names a path: relative if it lies beside the folder, so
+// that both can move.
 func Named(dir, path string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -95,8 +100,8 @@ func Named(dir, path string) (string, error) {
 	return path, err
 }
 
-// Outside refuses a file inside a daemon's folder, because a restore of the folder would restore the file
-// too. name is the file's name in the config file.
+// Outside refuses a file inside a daemon's folder, because a restore of the folder would restore
+// the file too. name is the file's name in the config file.
 func Outside(dir, name, daemon string) error {
 	in, err := filepath.Abs(dir)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMake: a folder is made once, its config file last. An unfinished folder is made anew, without its
-// leftovers.
+// TestMake: a folder is made once, its config file last. An unfinished folder is made anew, without
+// its leftovers.
 func TestMake(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "home")
 	home := Home{Dir: dir, Daemon: "helper", Config: "helper.yaml", Left: []string{"store*"}}
@@ -20,7 +20,8 @@ func TestMake(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(dir, "store*")); len(left) > 0 {
 				t.Errorf("it finds %v", left)
 			}
-			if _, err := Hold(dir, "another helper"); !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "another helper runs on it: stop it first") {
+			if _, err := Hold(dir, "another helper"); !errors.Is(err, ErrHeld) ||
+				!strings.Contains(err.Error(), "another helper runs on it: stop it first") {
 				t.Errorf("the folder is not held: %v", err)
 			}
 			if err := os.WriteFile(filepath.Join(dir, "store.db"), nil, 0o600); err != nil {
@@ -38,10 +39,12 @@ func TestMake(t *testing.T) {
 	if err := home.Make(write, fill(nil)); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, "helper.yaml")); err != nil || string(text) != "listen: :1\n" {
+	if text, err := os.ReadFile(filepath.Join(dir, "helper.yaml")); err != nil ||
+		string(text) != "listen: :1\n" {
 		t.Errorf("have %q, %v", text, err)
 	}
-	if err := home.Make(write, fill(nil)); err == nil || !strings.Contains(err.Error(), "there is a helper already") {
+	if err := home.Make(write, fill(nil)); err == nil ||
+		!strings.Contains(err.Error(), "there is a helper already") {
 		t.Errorf("a second time: %v", err)
 	}
 }
@@ -62,12 +65,14 @@ func TestNames(t *testing.T) {
 			t.Errorf("have %q, want %q", c.have, c.want)
 		}
 	}
-	for path, want := range map[string]string{"home.head": filepath.Join("..", "home.head"), filepath.Join("far", "head"): filepath.Join(top, "far", "head")} {
+	for path, want := range map[string]string{"home.head": filepath.Join("..", "home.head"),
+		filepath.Join("far", "head"): filepath.Join(top, "far", "head")} {
 		if have, err := Named("home", path); err != nil || have != want {
 			t.Errorf("%s is named %q, %v; want %q", path, have, err, want)
 		}
 	}
-	for name, outside := range map[string]bool{"head": false, "../home/head": false, filepath.Join(dir, "head"): false, "../home.head": true, filepath.Join(top, "head"): true} {
+	for name, outside := range map[string]bool{"head": false, "../home/head": false,
+		filepath.Join(dir, "head"): false, "../home.head": true, filepath.Join(top, "head"): true} {
 		if err := Outside("home", name, "helper"); (err == nil) != outside {
 			t.Errorf("%s: %v", name, err)
 		}

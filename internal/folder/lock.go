@@ -11,15 +11,16 @@ import (
 // ErrHeld is wrapped where a lock was refused, also if the file system cannot lock at all.
 var ErrHeld = errors.New("another process holds it")
 
-// Lock takes a folder's lock file, so that only one process works there. It does not wait: the error wraps ErrHeld
-// if another process holds the lock. The lock ends with release or with the process, also if that is killed.
+// Lock takes a folder's lock file, so that only one process works there. It does not wait: the
+// error wraps ErrHeld if another process holds the lock. The lock ends with release or with the
+// process, also if that is killed.
 func Lock(dir string) (release func(), err error) { return LockFile(filepath.Join(dir, "lock")) }
 
 // ErrShared says that other accounts may write in a folder.
 var ErrShared = errors.New("other accounts of this machine may write in it")
 
-// Private refuses a folder in which another account than this process's and root may write: it could
-// put there what a daemon takes for its own. Root may look at the folder of any account.
+// Private refuses a folder in which another account than this process's and root may write: it
+// could put there what a daemon takes for its own. Root may look at the folder of any account.
 func Private(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

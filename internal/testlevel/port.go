@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// FreePort returns a free TCP port on 127.0.0.1. It is below the ports that systems give to outgoing connections, so
-// that no other test takes it before a daemon listens there.
+// FreePort returns a free TCP port on 127.0.0.1. It is below the ports that systems give to
+// outgoing connections, so that no other test takes it before a daemon listens there.
 func FreePort() (string, error) {
 	for range 100 {
 		port := fmt.Sprint(10_000 + rand.IntN(22_000))

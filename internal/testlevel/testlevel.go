@@ -10,7 +10,8 @@ import (
 // Variable is the environment variable of the level: empty for few cases, "long" for many.
 const Variable = "CAUCUS_TEST"
 
-// Long reports whether this run does many cases. It panics at an unknown level, so that a misspelt level is noticed.
+// Long reports whether this run does many cases. It panics at an unknown level, so that a misspelt
+// level is noticed.
 var Long = sync.OnceValue(func() bool {
 	switch level := os.Getenv(Variable); level {
 	case "":

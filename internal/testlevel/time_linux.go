@@ -11,7 +11,8 @@ import (
 func ThreadTime() time.Duration {
 	const clock = 3 // CLOCK_THREAD_CPUTIME_ID
 	var at syscall.Timespec
-	if _, _, e := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clock, uintptr(unsafe.Pointer(&at)), 0); e != 0 {
+	if _, _, e := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clock, uintptr(unsafe.Pointer(&at)),
+		0); e != 0 {
 		panic(e)
 	}
 	return time.Duration(at.Nano())

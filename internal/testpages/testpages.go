@@ -17,8 +17,8 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// pageFaults runs in a browser and lists a page's faults: elements beyond its edge, pictures without
-// words, tables without heads, texts outside a drawing, a legend over a drawing.
+// pageFaults runs in a browser and lists a page's faults: elements beyond its edge, pictures
+// without words, tables without heads, texts outside a drawing, a legend over a drawing.
 const pageFaults = `(() => {
 	const faults = [], width = document.documentElement.clientWidth;
 	if (document.documentElement.scrollWidth > width) faults.push("the page is " + document.documentElement.scrollWidth + " wide on " + width);
@@ -64,7 +64,8 @@ func Browse(t *testing.T) context.Context {
 	if err != nil {
 		t.Skip("there is no chromium (apt-get install chromium): .ci/run installs it")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.WSURLReadTimeout(2*time.Minute))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser),
+		chromedp.NoSandbox, chromedp.WSURLReadTimeout(2*time.Minute))
 	root, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
 	ctx, stop := chromedp.NewContext(root)
@@ -75,13 +76,18 @@ func Browse(t *testing.T) context.Context {
 	return ctx
 }
 
-// Lay opens a page in a view and reports the faults that a browser finds. CAUCUS_PICTURES names a folder
-// for screenshots.
+// Lay opens a page in a view and reports the faults that a browser finds. CAUCUS_PICTURES names a
+// folder for screenshots.
 func Lay(t *testing.T, ctx context.Context, url, name string, as Look) {
 	t.Helper()
-	_, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: as.Width, Height: 844, DeviceScaleFactor: 1, Mobile: as.Width < 600})
+	_, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride,
+		emulation.SetDeviceMetricsOverrideParams{Width: as.Width, Height: 844, DeviceScaleFactor: 1,
+			Mobile: as.Width < 600})
 	if err == nil {
-		_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: as.Media, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: as.Scheme}}})
+		_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia,
+			emulation.SetEmulatedMediaParams{Media: as.Media,
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
+					Value: as.Scheme}}})
 	}
 	if err == nil {
 		err = chromedp.Do(ctx, chromedp.Navigate(url))
@@ -102,7 +108,8 @@ func Lay(t *testing.T, ctx context.Context, url, name string, as Look) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(to, fmt.Sprintf("%s-%s.png", name, as.Name)), picture, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(to, fmt.Sprintf("%s-%s.png", name, as.Name)), picture,
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,7 +125,12 @@ func Fit(t *testing.T, pages map[string][]byte) {
 		if err := os.WriteFile(file, page, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, as := range testlevel.Of(t, []Look{{Name: "small", Width: 320, Scheme: "light", Media: "screen"}, {Name: "phone", Width: 390, Scheme: "light", Media: "screen"}, {Name: "desk", Width: 1280, Scheme: "light", Media: "screen"}, {Name: "dark", Width: 390, Scheme: "dark", Media: "screen"}, {Name: "paper", Width: 718, Scheme: "light", Media: "print"}}, 3) {
+		for _, as := range testlevel.Of(t,
+			[]Look{{Name: "small", Width: 320, Scheme: "light", Media: "screen"},
+				{Name: "phone", Width: 390, Scheme: "light", Media: "screen"},
+				{Name: "desk", Width: 1280, Scheme: "light", Media: "screen"},
+				{Name: "dark", Width: 390, Scheme: "dark", Media: "screen"},
+				{Name: "paper", Width: 718, Scheme: "light", Media: "print"}}, 3) {
 			Lay(t, ctx, "file://"+file, name, as)
 		}
 	}

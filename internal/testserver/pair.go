@@ -33,16 +33,20 @@ type Node struct {
 // NewPair starts both servers. They do not wait for their disks, unless a setting is fsync=on.
 func NewPair(t testing.TB, settings ...string) *Pair {
 	t.Helper()
-	initdb, server, backup := program(t, "initdb", "postgresql"), program(t, "postgres", "postgresql"), program(t, "pg_basebackup", "postgresql-client")
+	initdb, server, backup := program(t, "initdb", "postgresql"), program(t, "postgres",
+		"postgresql"), program(t, "pg_basebackup", "postgresql-client")
 	p := &Pair{t: t, folder: folderOf(t, "postgres"), server: server, settings: settings}
 	p.Primary = &Node{pair: p, data: filepath.Join(p.folder, "primary"), port: 5432}
 	p.Standby = &Node{pair: p, data: filepath.Join(p.folder, "standby"), port: 5433}
-	done(t, as("postgres", initdb, "-D", p.Primary.data, "-U", "owner", "--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8"))
+	done(t, as("postgres", initdb, "-D", p.Primary.data, "-U", "owner", "--auth=trust", "--no-sync",
+		"--locale=C", "--encoding=UTF8"))
 	p.Primary.Start()
 	p.Do("CREATE DATABASE caucus")
-	done(t, as("postgres", backup, "-h", p.folder, "-p", "5432", "-U", "owner", "-D", p.Standby.data, "--no-sync", "-c", "fast", "-X", "stream"))
+	done(t, as("postgres", backup, "-h", p.folder, "-p", "5432", "-U", "owner", "-D",
+		p.Standby.data, "--no-sync", "-c", "fast", "-X", "stream"))
 	standby := fmt.Sprintf("primary_conninfo = 'host=%s port=5432 user=owner application_name=second'\nwal_retrieve_retry_interval = 500ms\n", p.folder)
-	for name, text := range map[string]string{"postgresql.auto.conf": standby, "standby.signal": ""} {
+	for name, text := range map[string]string{"postgresql.auto.conf": standby,
+		"standby.signal": ""} {
 		path := filepath.Join(p.Standby.data, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -71,7 +75,8 @@ func (p *Pair) Addresses() string {
 // Promote makes the standby the primary.
 func (p *Pair) Promote() {
 	p.t.Helper()
-	db, err := sql.Open("pgx", fmt.Sprintf("postgres://owner@/postgres?host=%s&port=5433", p.folder))
+	db, err := sql.Open("pgx", fmt.Sprintf("postgres://owner@/postgres?host=%s&port=5433",
+		p.folder))
 	if err == nil {
 		_, err = db.Exec("SELECT pg_promote()")
 		db.Close()
@@ -96,15 +101,17 @@ func (p *Pair) Do(all ...string) {
 	}
 }
 
-// Start starts a server and waits until it answers. After a kill it tries again until the remains of killed
-// processes are gone.
+// Start starts a server and waits until it answers. After a kill it tries again until the remains
+// of killed processes are gone.
 func (n *Node) Start() {
 	n.pair.t.Helper()
 	var log bytes.Buffer
-	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+	for until :=
+		time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		log.Reset()
 		args := []string{"-D", n.data, "-k", n.pair.folder, "-p", fmt.Sprint(n.port)}
-		for _, s := range append([]string{"listen_addresses=", "fsync=off", "wal_receiver_status_interval=1"}, n.pair.settings...) {
+		for _, s := range append([]string{"listen_addresses=", "fsync=off",
+			"wal_receiver_status_interval=1"}, n.pair.settings...) {
 			args = append(args, "-c", s)
 		}
 		n.run = as("postgres", n.pair.server, args...)
@@ -116,7 +123,8 @@ func (n *Node) Start() {
 		go func() { run.Wait(); close(ended) }()
 		n.pair.t.Cleanup(func() { syscall.Kill(run.Process.Pid, syscall.SIGKILL) })
 		for alive := true; alive; {
-			db, err := sql.Open("pgx", fmt.Sprintf("postgres://owner@/postgres?host=%s&port=%d", n.pair.folder, n.port))
+			db, err := sql.Open("pgx",
+				fmt.Sprintf("postgres://owner@/postgres?host=%s&port=%d", n.pair.folder, n.port))
 			if err == nil {
 				err = db.Ping()
 				db.Close()

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// shared is the PostgreSQL of this process's tests. It ends with its standard input, and so with this process.
+// shared is the PostgreSQL of this process's tests. It ends with its standard input, and so with
+// this process.
 var shared struct {
 	sync.Once
 	folder  string
@@ -23,8 +24,8 @@ var shared struct {
 	made    atomic.Int64
 }
 
-// Database is the address of a new, empty database in the PostgreSQL that all tests of this process share. Its
-// account may do anything there.
+// Database is the address of a new, empty database in the PostgreSQL that all tests of this process
+// share. Its account may do anything there.
 func Database(t testing.TB) string {
 	t.Helper()
 	initdb, server := program(t, "initdb", "postgresql"), program(t, "postgres", "postgresql")
@@ -62,11 +63,13 @@ func startShared(initdb, server string) (err error) {
 		}
 	}
 	data := filepath.Join(shared.folder, "data")
-	if out, err := as("postgres", initdb, "-D", data, "-U", "owner", "--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8").CombinedOutput(); err != nil {
+	if out, err := as("postgres", initdb, "-D", data, "-U", "owner", "--auth=trust", "--no-sync",
+		"--locale=C", "--encoding=UTF8").CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
 	run := as("postgres", "/bin/sh", "-c", `folder=$1; shift; "$@" >"$folder/log" 2>&1 & read nothing; kill -QUIT $!; wait; rm -r "$folder"`,
-		"sh", shared.folder, server, "-D", data, "-k", shared.folder, "-c", "listen_addresses=", "-c", "fsync=off")
+		"sh", shared.folder, server, "-D", data, "-k", shared.folder, "-c", "listen_addresses=",
+		"-c", "fsync=off")
 	if shared.input, err = run.StdinPipe(); err != nil {
 		return err
 	}

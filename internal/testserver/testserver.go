@@ -47,11 +47,14 @@ func Postgres(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	data := filepath.Join(folder, "data")
-	done(t, as("postgres", initdb, "-D", data, "-U", "owner", "--auth=scram-sha-256", "--pwfile="+password, "--no-sync", "--locale=C", "--encoding=UTF8"))
-	s := started(t, as("postgres", server, "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off"), "pgx",
+	done(t, as("postgres", initdb, "-D", data, "-U", "owner", "--auth=scram-sha-256",
+		"--pwfile="+password, "--no-sync", "--locale=C", "--encoding=UTF8"))
+	s := started(t, as("postgres", server, "-D", data, "-k", folder, "-c", "listen_addresses=",
+		"-c", "fsync=off"), "pgx",
 		fmt.Sprintf("host=%s user=owner password=%s-owner dbname=postgres", folder, Password))
 	s.DSN = fmt.Sprintf("host=%s user=%s password=%s dbname=caucus", folder, Name, Password)
-	s.do(t, "CREATE DATABASE caucus", fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s'", Name, Password))
+	s.do(t, "CREATE DATABASE caucus",
+		fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s'", Name, Password))
 	s.open(t, "pgx", fmt.Sprintf("host=%s user=owner password=%s-owner dbname=caucus", folder, Password))
 	return s
 }
@@ -60,15 +63,21 @@ func Postgres(t testing.TB) *Server {
 // test where MariaDB is not installed.
 func MariaDB(t testing.TB) *Server {
 	t.Helper()
-	install, server := program(t, "mariadb-install-db", "mariadb-server"), program(t, "mariadbd", "mariadb-server")
+	install, server := program(t, "mariadb-install-db", "mariadb-server"), program(t, "mariadbd",
+		"mariadb-server")
 	folder := folderOf(t, "mysql")
 	data, socket := filepath.Join(folder, "data"), filepath.Join(folder, "socket")
-	common := []string{"--no-defaults", "--datadir=" + data, "--tmpdir=" + folder, "--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=0"}
-	done(t, as("mysql", install, append(common, "--auth-root-authentication-method=normal", "--skip-test-db")...))
-	s := started(t, as("mysql", server, append(common, "--socket="+socket, "--skip-networking", "--pid-file="+filepath.Join(folder, "pid"))...), "mysql",
+	common := []string{"--no-defaults", "--datadir=" + data, "--tmpdir=" + folder,
+		"--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=0"}
+	done(t, as("mysql", install,
+		append(common, "--auth-root-authentication-method=normal", "--skip-test-db")...))
+	s := started(t, as("mysql", server,
+		append(common, "--socket="+socket, "--skip-networking",
+			"--pid-file="+filepath.Join(folder, "pid"))...), "mysql",
 		fmt.Sprintf("root@unix(%s)/mysql", socket))
 	s.DSN = fmt.Sprintf("%s:%s@unix(%s)/caucus", Name, Password, socket)
-	s.do(t, "CREATE DATABASE caucus", fmt.Sprintf("CREATE USER %s@localhost IDENTIFIED BY '%s'", Name, Password))
+	s.do(t, "CREATE DATABASE caucus",
+		fmt.Sprintf("CREATE USER %s@localhost IDENTIFIED BY '%s'", Name, Password))
 	s.open(t, "mysql", fmt.Sprintf("root@unix(%s)/caucus", socket))
 	return s
 }
@@ -88,7 +97,8 @@ func program(t testing.TB, name, debian string) string {
 	return ""
 }
 
-// folderOf makes a folder for a server. Its name is short, because a socket's path has at most 107 bytes.
+// folderOf makes a folder for a server. Its name is short, because a socket's path has at most 107
+// bytes.
 func folderOf(t testing.TB, account string) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "db")
@@ -104,7 +114,8 @@ func folderOf(t testing.TB, account string) string {
 	return folder
 }
 
-// credential returns the account that runs a server, because servers refuse root; nil unless we are root.
+// credential returns the account that runs a server, because servers refuse root; nil unless we are
+// root.
 func credential(account string) *syscall.Credential {
 	u, err := user.Lookup(account)
 	if err != nil || os.Getuid() != 0 {

@@ -10,7 +10,8 @@ import (
 func Example() {
 	var page textpage.Page
 	page.Add("study", "%s", "illness\nprotects     everything")
-	page.Add("data", "%s from %s", textpage.Count(60, "record"), textpage.List([]string{"ward", "lab"}))
+	page.Add("data", "%s from %s", textpage.Count(60, "record"),
+		textpage.List([]string{"ward", "lab"}))
 	if err := page.WriteText(os.Stdout); err != nil {
 		panic(err)
 	}

@@ -31,8 +31,8 @@ func (p Page) WriteText(w io.Writer) error {
 	return err
 }
 
-// Printable makes any text safe for a terminal: it spells out everything except visible characters and
-// plain spaces (line breaks, escapes, marks that change the direction of writing).
+// Printable makes any text safe for a terminal: it spells out everything except visible characters
+// and plain spaces (line breaks, escapes, marks that change the direction of writing).
 func Printable(text string) string {
 	var out strings.Builder
 	for i, r := range text {
@@ -69,8 +69,8 @@ func List[T ~string](list []T) string {
 	return words
 }
 
-// Plain drops control characters and marks that change the direction of writing, with which a text could
-// falsify the lines around it on a terminal. It keeps line breaks.
+// Plain drops control characters and marks that change the direction of writing, with which a text
+// could falsify the lines around it on a terminal. It keeps line breaks.
 type Plain struct{ io.Writer }
 
 // Write reports len(b) as written although it may pass on less, and returns w's error. A b that

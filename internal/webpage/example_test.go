@@ -9,8 +9,8 @@ import (
 	"caucus/internal/webpage"
 )
 
-// A link is made in the daemon's folder, by someone who may write there, and names an address of this
-// machine.
+// A link is made in the daemon's folder, by someone who may write there, and names an address of
+// this machine.
 func Example() {
 	dir, err := os.MkdirTemp("", "daemon")
 	if err != nil {
@@ -27,5 +27,6 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// http://127.0.0.1:9443/open?link true
-	// make link: "0.0.0.0:9443" is not a loopback address: there is no TLS; give 127.0.0.1:PORT, and carry the port to another machine with ssh -L
+	// make link: "0.0.0.0:9443" is not a loopback address: there is no TLS; give 127.0.0.1:PORT,
+	// and carry the port to another machine with ssh -L
 }

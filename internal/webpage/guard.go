@@ -54,8 +54,9 @@ func Base(r *http.Request) string {
 	return base
 }
 
-// Protect serves pages below a session's path to those who opened a link. Everybody else gets a hint about links.
-// The pages see paths without the session's prefix. POSTs are accepted from the page's own forms only.
+// Protect serves pages below a session's path to those who opened a link. Everybody else gets a
+// hint about links. The pages see paths without the session's prefix. POSTs are accepted from the
+// page's own forms only.
 func (g *Guard) Protect(pages http.Handler) http.Handler {
 	g.Clock = g.Clock.Complete()
 	return Loopback(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -95,8 +96,9 @@ func (g *Guard) Protect(pages http.Handler) http.Handler {
 	}))
 }
 
-// sameOrigin refuses requests that another page made a browser send. Browsers send Sec-Fetch-Site, and the Origin
-// of a form. A program that sends neither may read, because it knows the session's path, which another page cannot.
+// sameOrigin refuses requests that another page made a browser send. Browsers send Sec-Fetch-Site,
+// and the Origin of a form. A program that sends neither may read, because it knows the session's
+// path, which another page cannot.
 func sameOrigin(r *http.Request) error {
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "", "none", "same-origin":
@@ -104,14 +106,15 @@ func sameOrigin(r *http.Request) error {
 		return fmt.Errorf("another page (%s) asked for this: open it by itself, in the address line", site)
 	}
 	origin := r.Header.Get("Origin")
-	if r.Method != http.MethodGet && r.Method != http.MethodHead && origin != "http://"+r.Host || origin != "" && origin != "http://"+r.Host {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && origin != "http://"+r.Host ||
+		origin != "" && origin != "http://"+r.Host {
 		return errors.New("a form of another page sent this, or none did")
 	}
 	return nil
 }
 
-// byPerson reports whether a request is a person's, who typed or pasted an address. A browser says of
-// itself when it fetches in advance, when another page asks, and when the answer is no page.
+// byPerson reports whether a request is a person's, who typed or pasted an address. A browser says
+// of itself when it fetches in advance, when another page asks, and when the answer is no page.
 func byPerson(r *http.Request) bool {
 	for _, purpose := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		if r.Header.Get(purpose) != "" {
@@ -133,11 +136,13 @@ func (g *Guard) open(w http.ResponseWriter, r *http.Request) {
 	}
 	g.mu.Unlock()
 	if err != nil {
-		Say(w, http.StatusForbidden, "This link does not open the page", err.Error()+" ("+g.Command+").")
+		Say(w, http.StatusForbidden, "This link does not open the page",
+			err.Error()+" ("+g.Command+").")
 		return
 	}
 	g.Log.Info("the page was opened with a link")
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: s.key, Path: s.path + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: s.key, Path: s.path + "/",
+		HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	http.Redirect(w, r, s.path+"/", http.StatusSeeOther)
 }
 
@@ -151,7 +156,9 @@ func (g *Guard) session(r *http.Request) (path string, ok bool) {
 	defer g.mu.Unlock()
 	now := g.Clock.Elapsed()
 	for _, s := range g.sessions {
-		same := subtle.ConstantTimeCompare([]byte(s.path), []byte(sessionPath+name)) & subtle.ConstantTimeCompare([]byte(s.key), []byte(cookie.Value))
+		same := subtle.ConstantTimeCompare([]byte(s.path),
+			[]byte(sessionPath+name)) & subtle.ConstantTimeCompare([]byte(s.key),
+			[]byte(cookie.Value))
 		if same == 1 && now < s.ends {
 			return s.path, true
 		}
@@ -169,8 +176,10 @@ func (g *Guard) leave(w http.ResponseWriter, path string) {
 	}
 	g.mu.Unlock()
 	g.Log.Info("the page was left")
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: path + "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	Say(w, http.StatusOK, "You have left the page", "It opens again with a new link: "+g.Command+".")
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: path + "/", MaxAge: -1, HttpOnly: true,
+		SameSite: http.SameSiteStrictMode})
+	Say(w, http.StatusOK, "You have left the page",
+		"It opens again with a new link: "+g.Command+".")
 }
 
 // Say answers with a title and a sentence.
@@ -179,7 +188,8 @@ func Say(w http.ResponseWriter, code int, title, says string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
 	if err == nil {
-		_ = t.ExecuteTemplate(w, "words", struct{ Title, Says string }{title, says}) // the reader may have gone away, so the error does not matter
+		// the reader may have gone away, so the error does not matter
+		_ = t.ExecuteTemplate(w, "words", struct{ Title, Says string }{title, says})
 	}
 }
 
@@ -205,15 +215,16 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// Loopback answers only requests that name a loopback host, so that a page of another site in a browser
-// here cannot read the answers (DNS rebinding).
+// Loopback answers only requests that name a loopback host, so that a page of another site in a
+// browser here cannot read the answers (DNS rebinding).
 func Loopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
 		if err != nil {
 			host = r.Host
 		}
-		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" &&
+			(ip == nil || !ip.IsLoopback()) {
 			http.Error(w, "ask for 127.0.0.1 or localhost: this page is for this machine", http.StatusForbidden)
 			return
 		}

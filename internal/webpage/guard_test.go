@@ -37,14 +37,20 @@ func newDoor(t *testing.T) *door {
 		Clock: clock.Clock{Now: func() time.Time { return time.Unix(1e9, 0).Add(d.ahead) }, Elapsed: func() time.Duration { return d.ahead }},
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "the page ", Base(r)) })
-	mux.HandleFunc("POST /act", func(w http.ResponseWriter, r *http.Request) { d.posts++; fmt.Fprint(w, "done") })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "the page ", Base(r))
+	})
+	mux.HandleFunc("POST /act", func(w http.ResponseWriter, r *http.Request) {
+		d.posts++
+		fmt.Fprint(w, "done")
+	})
 	d.serve = g.Protect(mux)
 	return d
 }
 
 // ask sends one request as a browser with our page would; change modifies it.
-func (d *door) ask(method, target string, cookies []*http.Cookie, change func(*http.Request)) *http.Response {
+func (d *door) ask(method, target string, cookies []*http.Cookie,
+	change func(*http.Request)) *http.Response {
 	r := httptest.NewRequest(method, "http://"+doorAt+target, nil)
 	for _, c := range cookies {
 		r.AddCookie(c)
@@ -68,7 +74,9 @@ func (d *door) enter(link string) (string, []*http.Cookie, int) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	reply := d.ask("GET", u.RequestURI(), nil, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "none") })
+	reply := d.ask("GET", u.RequestURI(), nil, func(r *http.Request) {
+		r.Header.Set("Sec-Fetch-Site", "none")
+	})
 	return strings.TrimSuffix(reply.Header.Get("Location"), "/"), reply.Cookies(), reply.StatusCode
 }
 
@@ -81,8 +89,8 @@ func (d *door) link() string {
 	return link
 }
 
-// TestLinksWaitForAPerson: what a browser fetches in advance, and what another page asks for, does not
-// use up a link. Its person still opens it.
+// TestLinksWaitForAPerson: what a browser fetches in advance, and what another page asks for, does
+// not use up a link. Its person still opens it.
 func TestLinksWaitForAPerson(t *testing.T) {
 	d := newDoor(t)
 	u, err := url.Parse(d.link())
@@ -111,26 +119,30 @@ func TestLinksWaitForAPerson(t *testing.T) {
 	}
 }
 
-// TestLinksOpenOnce: a link opens one session. A used, expired, replaced or guessed link opens none, and
-// does not use up the valid link.
+// TestLinksOpenOnce: a link opens one session. A used, expired, replaced or guessed link opens
+// none, and does not use up the valid link.
 func TestLinksOpenOnce(t *testing.T) {
 	d := newDoor(t)
 	replaced := d.link()
 	link := d.link()
-	if info, err := os.Stat(filepath.Join(d.dir, linkFile)); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(d.dir, linkFile)); err != nil ||
+		info.Mode().Perm() != 0o600 {
 		t.Errorf("the link's file: %v %v", info, err)
 	}
 	text, err := os.ReadFile(filepath.Join(d.dir, linkFile))
 	if _, token, _ := strings.Cut(link, "="); err != nil || strings.Contains(string(text), token) {
 		t.Errorf("the file holds the link itself: %s %v", text, err)
 	}
-	for _, bad := range []string{replaced, "http://" + doorAt + "/open?link=", "http://" + doorAt + "/open?link=guess", "http://" + doorAt + "/open"} {
+	for _, bad := range []string{replaced, "http://" + doorAt + "/open?link=",
+		"http://" + doorAt + "/open?link=guess", "http://" + doorAt + "/open"} {
 		if _, cookies, code := d.enter(bad); code != http.StatusForbidden || len(cookies) > 0 {
 			t.Errorf("%s opens: %d", bad, code)
 		}
 	}
 	path, cookies, code := d.enter(link)
-	if code != http.StatusSeeOther || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || cookies[0].Path != path+"/" || strings.Contains(path, "link") {
+	if code != http.StatusSeeOther || len(cookies) != 1 || !cookies[0].HttpOnly ||
+		cookies[0].SameSite != http.SameSiteStrictMode || cookies[0].Path != path+"/" ||
+		strings.Contains(path, "link") {
 		t.Fatalf("a link opens %d %s %+v", code, path, cookies)
 	}
 	reply := d.ask("GET", path+"/", cookies, nil)
@@ -151,7 +163,8 @@ func TestLinksOpenOnce(t *testing.T) {
 	if _, _, code := d.enter(ahead); code != http.StatusForbidden {
 		t.Error("a link of a clock that ran ahead opens")
 	}
-	if log := d.log.String(); strings.Contains(log, "link=") || strings.Contains(log, path) || strings.Contains(log, cookies[0].Value) {
+	if log := d.log.String(); strings.Contains(log, "link=") || strings.Contains(log, path) ||
+		strings.Contains(log, cookies[0].Value) {
 		t.Errorf("the log tells of links or sessions: %s", log)
 	}
 }
@@ -162,13 +175,16 @@ func TestGuardRefuses(t *testing.T) {
 	d := newDoor(t)
 	path, cookies, _ := d.enter(d.link())
 	other, others, _ := d.enter(d.link())
-	if code := d.ask("POST", path+"/act", cookies, nil).StatusCode; code != http.StatusOK || d.posts != 1 {
+	if code := d.ask("POST", path+"/act", cookies, nil).StatusCode; code != http.StatusOK ||
+		d.posts != 1 {
 		t.Fatalf("the page's own form: %d", code)
 	}
 	set := func(key, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(key, value) }
 	}
-	drop := func(key string) func(*http.Request) { return func(r *http.Request) { r.Header.Del(key) } }
+	drop := func(key string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Del(key) }
+	}
 	host := func(name string) func(*http.Request) {
 		return func(r *http.Request) { r.Host = name; r.Header.Set("Origin", "http://"+name) }
 	}
@@ -197,7 +213,8 @@ func TestGuardRefuses(t *testing.T) {
 	} {
 		reply := d.ask(bad.method, bad.path, bad.cookies, bad.change)
 		body, _ := io.ReadAll(reply.Body)
-		if reply.StatusCode != http.StatusForbidden || bytes.Contains(body, []byte("the page ")) || len(reply.Cookies()) > 0 {
+		if reply.StatusCode != http.StatusForbidden || bytes.Contains(body, []byte("the page ")) ||
+			len(reply.Cookies()) > 0 {
 			t.Errorf("%s: %d %s", name, reply.StatusCode, body)
 		}
 	}
@@ -223,14 +240,16 @@ func TestGuardRefuses(t *testing.T) {
 	}
 }
 
-// TestPagesAreClosedIn: pages and refusals run no script, allow no frame, are not cached, and tell no
-// other site their address.
+// TestPagesAreClosedIn: pages and refusals run no script, allow no frame, are not cached, and tell
+// no other site their address.
 func TestPagesAreClosedIn(t *testing.T) {
 	d := newDoor(t)
 	path, cookies, _ := d.enter(d.link())
-	for _, reply := range []*http.Response{d.ask("GET", path+"/", cookies, nil), d.ask("GET", "/", nil, nil), d.ask("GET", "/open?link=no", nil, nil)} {
+	for _, reply := range []*http.Response{d.ask("GET", path+"/", cookies, nil),
+		d.ask("GET", "/", nil, nil), d.ask("GET", "/open?link=no", nil, nil)} {
 		csp := reply.Header.Get("Content-Security-Policy")
-		for _, says := range []string{"default-src 'none'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'", "style-src 'sha256-"} {
+		for _, says := range []string{"default-src 'none'", "form-action 'self'", "base-uri 'none'",
+			"frame-ancestors 'none'", "style-src 'sha256-"} {
 			if !strings.Contains(csp, says) {
 				t.Errorf("%q lacks %s", csp, says)
 			}
@@ -238,7 +257,9 @@ func TestPagesAreClosedIn(t *testing.T) {
 		if strings.Contains(csp, "script") || strings.Contains(csp, "unsafe") {
 			t.Errorf("%q allows too much", csp)
 		}
-		for key, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin"} {
+		for key, want := range map[string]string{"Cache-Control": "no-store",
+			"Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff",
+			"X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin"} {
 			if got := reply.Header.Get(key); got != want {
 				t.Errorf("%s: %q", key, got)
 			}
@@ -249,8 +270,8 @@ func TestPagesAreClosedIn(t *testing.T) {
 	}
 }
 
-// TestSilentConnections: clients that connect and send nothing, or send slowly, hold a bounded number of
-// connections for a bounded time.
+// TestSilentConnections: clients that connect and send nothing, or send slowly, hold a bounded
+// number of connections for a bounded time.
 func TestSilentConnections(t *testing.T) {
 	l, err := Listen("127.0.0.1:0")
 	if err != nil {
@@ -271,20 +292,25 @@ func TestSilentConnections(t *testing.T) {
 		silent = append(silent, c)
 	}
 	fmt.Fprint(silent[0], "GET / HTTP/1.1\r\nHost: local")
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true},
+		Timeout: time.Minute}
 	reply, err := client.Get("http://" + l.Addr().String() + "/")
 	if err != nil || reply.StatusCode != http.StatusNotFound {
 		t.Fatalf("nobody is served any more: %v %v", reply, err)
 	}
 	reply.Body.Close()
-	if full := Server(nil, slog.New(slog.DiscardHandler)); full.ReadHeaderTimeout == 0 || full.ReadTimeout == 0 || full.WriteTimeout == 0 || full.IdleTimeout == 0 || full.MaxHeaderBytes > 16<<10 {
+	if full := Server(nil, slog.New(slog.DiscardHandler)); full.ReadHeaderTimeout == 0 ||
+		full.ReadTimeout == 0 || full.WriteTimeout == 0 || full.IdleTimeout == 0 ||
+		full.MaxHeaderBytes > 16<<10 {
 		t.Error("a connection may be held without bound")
 	}
 }
 
 // TestAddresses: pages without TLS are only served on this machine.
 func TestAddresses(t *testing.T) {
-	for address, good := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, "127.9.9.9:1": true, ":1": false, "0.0.0.0:1": false, "10.0.0.1:1": false, "example.org:1": false, "127.0.0.1": false, "": false} {
+	for address, good := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true,
+		"[::1]:1": true, "127.9.9.9:1": true, ":1": false, "0.0.0.0:1": false, "10.0.0.1:1": false,
+		"example.org:1": false, "127.0.0.1": false, "": false} {
 		if err := CheckAddress(address); (err == nil) != good {
 			t.Errorf("%q: %v", address, err)
 		}

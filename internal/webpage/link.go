@@ -17,7 +17,8 @@ import (
 	"caucus/internal/folder"
 )
 
-// linkFile holds the digest and expiry of the newest unopened link. Only the person has the link itself.
+// linkFile holds the digest and expiry of the newest unopened link. Only the person has the link
+// itself.
 const linkFile = "page.link"
 
 // LinkValid is the time within which a link must be opened.
@@ -31,8 +32,9 @@ func secret() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// NewLink makes the link that opens, once, the page of a folder's daemon at an address: host:port, or
-// CarriedTo for a Unix socket. An older unopened link stops working. The daemon need not run yet.
+// NewLink makes the link that opens, once, the page of a folder's daemon at an address: host:port,
+// or CarriedTo for a Unix socket. An older unopened link stops working. The daemon need not run
+// yet.
 func NewLink(dir, address string, now time.Time) (string, error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("make link: %w", err) }
 	if err := CheckAddress(address); err != nil {
@@ -51,7 +53,8 @@ func NewLink(dir, address string, now time.Time) (string, error) {
 		return fail(err)
 	}
 	defer os.Remove(file.Name())
-	_, err = fmt.Fprintln(file, hex.EncodeToString(digest[:]), now.Add(LinkValid).UTC().Format(time.RFC3339))
+	_, err = fmt.Fprintln(file, hex.EncodeToString(digest[:]),
+		now.Add(LinkValid).UTC().Format(time.RFC3339))
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fail(err)
 	}
@@ -83,7 +86,9 @@ func useLink(dir, token string, now time.Time) error {
 	}
 	ends, err := time.Parse(time.RFC3339, until)
 	digest := sha256.Sum256([]byte(token))
-	if err != nil || subtle.ConstantTimeCompare([]byte(of), []byte(hex.EncodeToString(digest[:]))) != 1 || !now.Before(ends) || ends.Sub(now) > LinkValid+time.Minute {
+	if err != nil || subtle.ConstantTimeCompare([]byte(of),
+		[]byte(hex.EncodeToString(digest[:]))) != 1 || !now.Before(ends) ||
+		ends.Sub(now) > LinkValid+time.Minute {
 		return errLink
 	}
 	if err := os.Remove(path); err != nil { // remove the link before anything opens

@@ -36,8 +36,8 @@ type Top struct {
 	Title string
 	// Base is the session's path, with which links start: see [Base].
 	Base string
-	// Refresh is the number of seconds after which the browser loads the page again, 0 for never. Still reports
-	// that the person paused the reloading. Here is the page's path below Base.
+	// Refresh is the number of seconds after which the browser loads the page again, 0 for never.
+	// Still reports that the person paused the reloading. Here is the page's path below Base.
 	Refresh int
 	Still   bool
 	Here    string

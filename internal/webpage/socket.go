@@ -11,13 +11,14 @@ import (
 	"syscall"
 )
 
-// A page can be served on a Unix socket: unix:/run/caucus/page.sock. Then no other account of the machine can
-// connect. From another machine, forward a port to it: ssh -L 127.0.0.1:9443:/run/caucus/page.sock HOST.
+// A page can be served on a Unix socket: unix:/run/caucus/page.sock. Then no other account of the
+// machine can connect. From another machine, forward a port to it: ssh -L
+// 127.0.0.1:9443:/run/caucus/page.sock HOST.
 
 const (
 	socketPrefix = "unix:"
-	// mostSocket bounds a socket's path on every system, and mostFolder its folder, because the socket is
-	// first made in a new folder inside that one.
+	// mostSocket bounds a socket's path on every system, and mostFolder its folder, because the
+	// socket is first made in a new folder inside that one.
 	mostSocket = 100
 	mostFolder = mostSocket - len("/.s4294967295/s")
 )
@@ -26,10 +27,13 @@ const (
 const CarriedTo = "127.0.0.1:9443"
 
 // Socket returns the path of a Unix socket's address.
-func Socket(address string) (path string, is bool) { return strings.CutPrefix(address, socketPrefix) }
+func Socket(address string) (path string, is bool) {
+	return strings.CutPrefix(address, socketPrefix)
+}
 
 func checkSocket(path string) error {
-	if !filepath.IsAbs(path) || len(path) > mostSocket || len(filepath.Dir(path)) > mostFolder || strings.HasSuffix(path, "/") {
+	if !filepath.IsAbs(path) || len(path) > mostSocket || len(filepath.Dir(path)) > mostFolder ||
+		strings.HasSuffix(path, "/") {
 		return fmt.Errorf("%q is no path of a socket: give unix: and a whole path of at most %d letters, %d without its last part, such as unix:/run/caucus/page.sock", socketPrefix+path, mostSocket, mostFolder)
 	}
 	return nil
@@ -48,8 +52,9 @@ func (l socketListener) Close() error {
 	return err
 }
 
-// listenSocket makes a socket to which only this account can connect: it makes the socket where nobody else sees
-// it, and moves it into place. It replaces the socket of a killed process, but no socket in use and no other file.
+// listenSocket makes a socket to which only this account can connect: it makes the socket where
+// nobody else sees it, and moves it into place. It replaces the socket of a killed process, but no
+// socket in use and no other file.
 func listenSocket(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -62,7 +67,8 @@ func listenSocket(path string) (net.Listener, error) {
 		if err == nil {
 			c.Close()
 		}
-		// A listener with a full queue is in use too, and another account's socket is not ours to replace.
+		// A listener with a full queue is in use too, and another account's socket is not ours to
+		// replace.
 		if err == nil || errors.Is(err, syscall.EAGAIN) || errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("%s: another program listens there: stop it, or give another path", path)
 		}

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// TestSocket: only the serving account can use the socket. A leftover socket is replaced; a socket in use
-// and any other file are not. A link leads to the forwarded address.
+// TestSocket: only the serving account can use the socket. A leftover socket is replaced; a socket
+// in use and any other file are not. A link leads to the forwarded address.
 func TestSocket(t *testing.T) {
 	dir, err := os.MkdirTemp("", "s") // short, because a socket's path must be
 	if err != nil {
@@ -32,7 +32,8 @@ func TestSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	left.(*net.UnixListener).SetUnlinkOnClose(false)
-	if l, err := Listen(address); err == nil || !strings.Contains(err.Error(), "another program listens there") {
+	if l, err := Listen(address); err == nil ||
+		!strings.Contains(err.Error(), "another program listens there") {
 		t.Errorf("listens beside another: %v, %v", l, err)
 	}
 	left.Close()
@@ -43,13 +44,17 @@ func TestSocket(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the socket has mode %v, %v", info.Mode(), err)
 	}
-	s := Server(Loopback(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "page") })), slog.New(slog.DiscardHandler))
+	s := Server(Loopback(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "page")
+	})), slog.New(slog.DiscardHandler))
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
+		_ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}}
-	for host, want := range map[string]int{CarriedTo: http.StatusOK, "localhost": http.StatusOK, "example.org": http.StatusForbidden} {
+	for host, want := range map[string]int{CarriedTo: http.StatusOK, "localhost": http.StatusOK,
+		"example.org": http.StatusForbidden} {
 		reply, err := client.Get("http://" + host + "/")
 		if err != nil {
 			t.Fatal(err)
@@ -74,12 +79,14 @@ func TestSocket(t *testing.T) {
 	// A listener without room for another connection still counts as in use.
 	full := filepath.Join(dir, "full")
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err := errors.Join(err, syscall.Bind(fd, &syscall.SockaddrUnix{Name: full}), syscall.Listen(fd, 0)); err != nil {
+	if err := errors.Join(err, syscall.Bind(fd, &syscall.SockaddrUnix{Name: full}),
+		syscall.Listen(fd, 0)); err != nil {
 		t.Fatal(err)
 	}
 	defer syscall.Close(fd)
 	for range 3 {
-		if l, err := Listen("unix:" + full); err == nil || !strings.Contains(err.Error(), "another program listens there") {
+		if l, err := Listen("unix:" + full); err == nil ||
+			!strings.Contains(err.Error(), "another program listens there") {
 			t.Errorf("listens beside one that is busy: %v, %v", l, err)
 		}
 		if c, err := net.Dial("unix", full); err == nil {
@@ -91,7 +98,8 @@ func TestSocket(t *testing.T) {
 	if err := os.Mkdir(deep, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	longest, err := Listen("unix:" + filepath.Join(deep, strings.Repeat("y", mostSocket-mostFolder-1)))
+	longest, err := Listen("unix:" + filepath.Join(deep,
+		strings.Repeat("y", mostSocket-mostFolder-1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +111,8 @@ func TestSocket(t *testing.T) {
 	if err != nil || !strings.HasPrefix(link, "http://"+CarriedTo+"/open?link=") {
 		t.Errorf("link %s, %v", link, err)
 	}
-	for _, bad := range []string{"unix:", "unix:page", "unix:/" + strings.Repeat("x", 100), "unix:/run/"} {
+	for _, bad := range []string{"unix:", "unix:page", "unix:/" + strings.Repeat("x", 100),
+		"unix:/run/"} {
 		if err := CheckAddress(bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}

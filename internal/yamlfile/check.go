@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// check compares a document with a type. It accepts the documents that go.yaml.in/yaml/v3 accepts, except
-// some that it refuses, with an explanation.
+// check compares a document with a type. It accepts the documents that go.yaml.in/yaml/v3 accepts,
+// except some that it refuses, with an explanation.
 type check struct {
 	doc  *Document
 	root reflect.Type
@@ -37,7 +37,8 @@ func (d *Document) decode(n *yaml.Node, v any, path ...string) error {
 	if err := c.value(n, t.Elem(), path); err != nil {
 		return err
 	}
-	if err := n.Decode(v); err != nil { // catches errors that only the parser finds, such as too many aliases
+	// catches errors that only the parser finds, such as too many aliases
+	if err := n.Decode(v); err != nil {
 		return d.syntax(err)
 	}
 	return nil
@@ -95,10 +96,12 @@ func (c *check) self(n *yaml.Node, t reflect.Type, path []string) error {
 	var mismatch *yaml.TypeError
 	var inner *located
 	switch {
-	case errors.As(err, &inner) && inner.line > 0: // an error of DecodeNode, which does not know the file
+	// an error of DecodeNode, which does not know the file
+	case errors.As(err, &inner) && inner.line > 0:
 		return c.fail(&yaml.Node{Line: inner.line}, path, inner.err)
 	case errors.As(err, &mismatch):
-		return c.fail(n, path, fmt.Errorf("found %s, which does not fit: %s", found(n), strings.Join(mismatch.Errors, "; ")))
+		return c.fail(n, path, fmt.Errorf("found %s, which does not fit: %s", found(n),
+			strings.Join(mismatch.Errors, "; ")))
 	case err != nil:
 		return c.fail(n, path, err)
 	}
@@ -140,11 +143,13 @@ func (c *check) fields(n *yaml.Node, t reflect.Type, path []string) error {
 				return c.value(value, k.of, within(path, key.Value))
 			}
 		}
-		return c.fail(key, path, fmt.Errorf("unknown key %s: %s", quote(key.Value), c.suggest(key.Value, known)))
+		return c.fail(key, path,
+			fmt.Errorf("unknown key %s: %s", quote(key.Value), c.suggest(key.Value, known)))
 	})
 }
 
-// pairs calls each for every key and value of a mapping, and of those merged into it (<<). Keys are unique texts.
+// pairs calls each for every key and value of a mapping, and of those merged into it (<<). Keys are
+// unique texts.
 func (c *check) pairs(n *yaml.Node, path []string, each func(key, value *yaml.Node) error) error {
 	first := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -195,14 +200,16 @@ func (c *check) merged(n *yaml.Node, path []string, each func(key, value *yaml.N
 
 var days = regexp.MustCompile(`^[+-]?[0-9]+d$`)
 
-// scalar checks a single value. It converts a duration in days to hours, because the parser knows no days.
+// scalar checks a single value. It converts a duration in days to hours, because the parser knows
+// no days.
 func (c *check) scalar(n *yaml.Node, t reflect.Type, path []string) error {
 	if n.Kind != yaml.ScalarNode {
 		return c.wrong(n, t, path)
 	}
 	if t == durationType && days.MatchString(n.Value) {
 		whole, err := strconv.ParseInt(strings.TrimSuffix(n.Value, "d"), 10, 64)
-		if most := int64(math.MaxInt64 / (24 * time.Hour)); err != nil || whole > most || whole < -most {
+		if most := int64(math.MaxInt64 / (24 * time.Hour)); err != nil || whole > most ||
+			whole < -most {
 			return c.wrong(n, t, path)
 		}
 		n.Value = strconv.FormatInt(24*whole, 10) + "h"

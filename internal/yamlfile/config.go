@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 )
 
-// Config is a configuration. Validate returns an error that says which field is wrong and what to do.
+// Config is a configuration. Validate returns an error that says which field is wrong and what to
+// do.
 type Config interface{ Validate() error }
 
-// DecodeConfig reads a document, which each rule must accept, over the defaults and validates the result.
+// DecodeConfig reads a document, which each rule must accept, over the defaults and validates the
+// result.
 func DecodeConfig[C Config](d *Document, defaults C, rules ...func(*Document) error) (C, error) {
 	var none C
 	for _, rule := range rules {
@@ -33,7 +35,8 @@ func ParseConfig[C Config](text []byte, defaults C, rules ...func(*Document) err
 }
 
 // ReadConfig is DecodeConfig for a file. The returned document can locate later errors.
-func ReadConfig[C Config](path string, defaults C, rules ...func(*Document) error) (C, *Document, error) {
+func ReadConfig[C Config](path string, defaults C, rules ...func(*Document) error) (C, *Document,
+	error) {
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
 		return defaults, nil, fmt.Errorf("%s: it is empty: write it, or restore it from a backup of its folder", path)
 	}

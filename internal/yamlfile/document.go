@@ -62,8 +62,8 @@ func Parse(name string, text []byte) (*Document, error) {
 	return d, nil
 }
 
-// Decode reads the document into the value that v points to; absent keys leave it unchanged. After an
-// error the value may be partly overwritten.
+// Decode reads the document into the value that v points to; absent keys leave it unchanged. After
+// an error the value may be partly overwritten.
 func (d *Document) Decode(v any) error { return d.decode(d.root, v) }
 
 // DecodeNode is [Document.Decode] for a part of a document, for types that decode themselves.
@@ -96,7 +96,8 @@ func (d *Document) Remove(key string) {
 	}
 }
 
-// Take decodes a top-level key's value into what v points to, and removes the key. It reports whether it was there.
+// Take decodes a top-level key's value into what v points to, and removes the key. It reports
+// whether it was there.
 func (d *Document) Take(name string, v any) (found bool, err error) {
 	n := d.Find(name)
 	if n == nil {
@@ -116,8 +117,8 @@ func (d *Document) RefuseRemoved(key string) error {
 	return d.Locate(fmt.Errorf("%s: it was removed, and nothing takes its place: delete the line", key))
 }
 
-// RequireLimits requires spending limits, or "none" (which it removes), under a top-level key, because a forgotten
-// budget must not mean no limit.
+// RequireLimits requires spending limits, or "none" (which it removes), under a top-level key,
+// because a forgotten budget must not mean no limit.
 func (d *Document) RequireLimits(key string) error {
 	switch limits := d.Find(key); {
 	case limits == nil:
@@ -132,7 +133,8 @@ func (d *Document) RequireLimits(key string) error {
 	return nil
 }
 
-// Locate adds file and line to an error that begins with its keys: "limits: body: 0: give 1 or more". Nil stays nil.
+// Locate adds file and line to an error that begins with its keys: "limits: body: 0: give 1 or
+// more". Nil stays nil.
 func (d *Document) Locate(err error) error {
 	if err == nil {
 		return nil
@@ -236,21 +238,24 @@ func (d *Document) Put(value *yaml.Node, keys ...string) {
 			next.Anchor, next.Content = "", slices.Clone(next.Content)
 		}
 		switch {
-		case i == len(keys)-1 && next != nil: // replace the node and do not change it, because an alias may share it
+		// replace the node and do not change it, because an alias may share it
+		case i == len(keys)-1 && next != nil:
 			for at := 0; at+1 < len(n.Content); at += 2 {
 				if n.Content[at].Value == key {
 					n.Content[at+1] = value
 				}
 			}
 		case i == len(keys)-1:
-			n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value)
+			n.Content = append(n.Content,
+				&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value)
 		case next == nil || next.Kind != yaml.MappingNode:
 			made := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 			if next != nil {
 				*next = *made
 				made = next
 			} else {
-				n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, made)
+				n.Content = append(n.Content,
+					&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, made)
 			}
 			n = made
 		default:

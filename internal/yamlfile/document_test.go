@@ -105,7 +105,8 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	c := config{Count: 3, Inner: inner{Budget: 1, Size: 2}}
-	if err := decodeText("inner: {budget: 5}", &c); err != nil || c.Count != 3 || c.Inner != (inner{5, 2}) {
+	if err := decodeText("inner: {budget: 5}", &c); err != nil || c.Count != 3 ||
+		c.Inner != (inner{5, 2}) {
 		t.Errorf("over what was there: %+v, %v", c, err)
 	}
 }
@@ -185,7 +186,8 @@ func TestAliases(t *testing.T) {
 	text.WriteString("a0: &a0 [x]\n")
 	for i := 1; i < 60; i++ {
 		last := "*a" + strconv.Itoa(i-1)
-		text.WriteString("a" + strconv.Itoa(i) + ": &a" + strconv.Itoa(i) + " [" + last + ", " + last + ", " + last + "]\n")
+		text.WriteString("a" + strconv.Itoa(i) + ": &a" + strconv.Itoa(i) + " [" + last + ", " +
+			last + ", " + last + "]\n")
 	}
 	began := time.Now()
 	if err := decodeText(text.String(), new(map[string][]any)); err == nil {
@@ -223,7 +225,8 @@ func TestTake(t *testing.T) {
 			var c config
 			err = d.Decode(&c)
 		}
-		if found != want.found || (err == nil) != (want.says == "") || err != nil && err.Error() != want.says {
+		if found != want.found || (err == nil) != (want.says == "") || err != nil &&
+			err.Error() != want.says {
 			t.Errorf("%q: found %v, error %v, want %+v", text, found, err, want)
 		}
 		if err == nil && p.Tilt != want.found {
@@ -254,7 +257,8 @@ func TestLocate(t *testing.T) {
 	if d.Locate(nil) != nil {
 		t.Error("no error becomes one")
 	}
-	if d.Find("limits", "body").Value != "0" || d.Find("limits", "bytes") != nil || d.Find("state", "x") != nil {
+	if d.Find("limits", "body").Value != "0" || d.Find("limits", "bytes") != nil ||
+		d.Find("state", "x") != nil {
 		t.Error("Find finds other keys than there are")
 	}
 	d.Remove("limits")
@@ -273,7 +277,8 @@ func TestRead(t *testing.T) {
 	if _, err := Read(dir); err == nil {
 		t.Error("a folder is read")
 	}
-	for text, want := range map[string]string{"count: x": path + " line 1: count", strings.Repeat("#", maxBytes+1): "longer than"} {
+	for text, want := range map[string]string{"count: x": path + " line 1: count",
+		strings.Repeat("#", maxBytes+1): "longer than"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +311,9 @@ func FuzzDecode(f *testing.F) {
 		switch {
 		case err == nil && refused != nil && !strings.Contains(refused.Error(), "time.Duration"):
 			t.Fatalf("%q is read; the parser: %v", text, refused)
-		case err == nil && refused == nil && !reflect.DeepEqual(got, want) && !strings.Contains(text, "nan") && !strings.Contains(text, "NaN") && !strings.Contains(text, "NAN"):
+		case err == nil && refused == nil && !reflect.DeepEqual(got, want) &&
+			!strings.Contains(text, "nan") && !strings.Contains(text, "NaN") &&
+			!strings.Contains(text, "NAN"):
 			t.Fatalf("%q is read as %+v; the parser: %+v", text, got, want)
 		}
 	})

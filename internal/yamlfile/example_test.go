@@ -12,7 +12,8 @@ func Example() {
 		Kinds   []string `yaml:"kinds"`
 		Minimum int      `yaml:"minimum_parties"`
 	}
-	for _, text := range []string{"kinds: [classify]\nminimum_parties: 3\n", "kinds: [classify]\nminimum_partys: 3\n"} {
+	for _, text := range []string{"kinds: [classify]\nminimum_parties: 3\n",
+		"kinds: [classify]\nminimum_partys: 3\n"} {
 		d, err := yamlfile.Parse("agent.yaml", []byte(text))
 		if err != nil {
 			panic(err)

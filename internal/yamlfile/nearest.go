@@ -2,8 +2,8 @@ package yamlfile
 
 import "strings"
 
-// Nearest returns the text among others that is most similar to text, "" if none is near. Near means equal except
-// for case, spaces and punctuation, or no more than most edits away.
+// Nearest returns the text among others that is most similar to text, "" if none is near. Near
+// means equal except for case, spaces and punctuation, or no more than most edits away.
 func Nearest(text string, among []string, most int) string {
 	want, best := Bare(text), ""
 	for _, other := range among {
@@ -24,11 +24,12 @@ func Bare(text string) string {
 	}, strings.ToLower(text))
 }
 
-// edits returns the optimal string alignment distance of a and b: letters to change, add, remove or swap
-// with a neighbour. Above most, the result is any number above most.
+// edits returns the optimal string alignment distance of a and b: letters to change, add, remove or
+// swap with a neighbour. Above most, the result is any number above most.
 func edits(a, b string, most int) int {
 	x, y := []rune(a), []rune(b)
-	if max(len(x)-len(y), len(y)-len(x)) > most || len(x) > 200 || len(y) > 200 { // long texts are not compared
+	// long texts are not compared
+	if max(len(x)-len(y), len(y)-len(x)) > most || len(x) > 200 || len(y) > 200 {
 		return most + 1
 	}
 	rows := make([][]int, len(x)+1)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNearest: case, spaces and signs are ignored; a letter changed, added, removed or swapped with its
-// neighbour counts once.
+// TestNearest: case, spaces and signs are ignored; a letter changed, added, removed or swapped with
+// its neighbour counts once.
 func TestNearest(t *testing.T) {
 	for _, c := range []struct {
 		text, among, want string

@@ -33,7 +33,8 @@ func keysOf(t reflect.Type) []key {
 	return keys
 }
 
-// suggest explains an unknown key: a key of nearly the same spelling, the same key elsewhere, or all known keys.
+// suggest explains an unknown key: a key of nearly the same spelling, the same key elsewhere, or
+// all known keys.
 func (c *check) suggest(unknown string, known []key) string {
 	names := make([]string, len(known))
 	for i, k := range known {
@@ -111,7 +112,8 @@ func wanted(t reflect.Type) string {
 		return "a whole number"
 	case kind == reflect.Float32 || kind == reflect.Float64:
 		return "a number"
-	case kind == reflect.Slice || kind == reflect.Array && !reflect.PointerTo(t).Implements(readsTextType):
+	case kind == reflect.Slice || kind == reflect.Array &&
+		!reflect.PointerTo(t).Implements(readsTextType):
 		return "a list such as [one, two]"
 	case kind == reflect.Map:
 		return "names with values"

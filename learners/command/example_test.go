@@ -32,7 +32,8 @@ features: [{column: age, kind: numeric, min: 0, max: 100}]
 		return records
 	}
 	p := command.Program{Command: []string{"sh", "-c", `tail -n +2 "$1" | while read age; do [ "$age" -gt 60 ] && echo yes || echo no; done`}}
-	votes, err := p.Vote(context.Background(), schema, read("age,ill\n70,yes\n20,no\n"), read("age\n81\n33\n"+"64\n").X)
+	votes, err := p.Vote(context.Background(), schema, read("age,ill\n70,yes\n20,no\n"),
+		read("age\n81\n33\n"+"64\n").X)
 	fmt.Println(votes, err)
 	// Output: [1 0 1] <nil>
 }

@@ -14,7 +14,8 @@ func killGroup(cmd *exec.Cmd) error {
 	if cmd.Process == nil || cmd.ProcessState != nil { // the program did not start, or has ended
 		return nil
 	}
-	if err := exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(cmd.Process.Pid)).Run(); err != nil {
+	if err := exec.Command("taskkill", "/T", "/F", "/PID",
+		strconv.Itoa(cmd.Process.Pid)).Run(); err != nil {
 		return cmd.Process.Kill()
 	}
 	return nil

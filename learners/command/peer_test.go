@@ -24,8 +24,8 @@ features:
   - {column: code, kind: categorical, levels: ["007", "7", "NA", "größer"]}
 `
 
-// peerRecords returns records whose class follows from age and code, except one in fifty by chance. Some
-// ages are missing.
+// peerRecords returns records whose class follows from age and code, except one in fifty by chance.
+// Some ages are missing.
 func peerRecords(t *testing.T, s dataset.Schema, n int, rng *rand.Rand) *dataset.Records {
 	t.Helper()
 	var text strings.Builder
@@ -43,7 +43,8 @@ func peerRecords(t *testing.T, s dataset.Schema, n int, rng *rand.Rand) *dataset
 		if rng.IntN(50) == 0 {
 			k = rng.IntN(3)
 		}
-		row := []string{fmt.Sprintf("%.1f", age), fmt.Sprint(rng.Float64()), fmt.Sprint(rng.Float64()), fmt.Sprint(rng.Float64()), codes[code], s.Classes()[k]}
+		row := []string{fmt.Sprintf("%.1f", age), fmt.Sprint(rng.Float64()),
+			fmt.Sprint(rng.Float64()), fmt.Sprint(rng.Float64()), codes[code], s.Classes()[k]}
 		if rng.IntN(50) == 0 {
 			row[0] = ""
 		}
@@ -61,9 +62,9 @@ func peerRecords(t *testing.T, s dataset.Schema, n int, rng *rand.Rand) *dataset
 	return r
 }
 
-// TestPeer tries a foreign program, given in CAUCUS_VOTER: it must learn what can be learnt, with oddly
-// named columns and classes, and still vote if there is almost nothing to learn. .ci/peers runs it on the
-// examples.
+// TestPeer tries a foreign program, given in CAUCUS_VOTER: it must learn what can be learnt, with
+// oddly named columns and classes, and still vote if there is almost nothing to learn. .ci/peers
+// runs it on the examples.
 func TestPeer(t *testing.T) {
 	line := os.Getenv("CAUCUS_VOTER")
 	if line == "" {
@@ -89,8 +90,9 @@ func TestPeer(t *testing.T) {
 			right++
 		}
 	}
-	// One row in 75 has an unpredictable class, and one in 125 lacks the age where it counts, half of
-	// which are guessed: knowing the rule gives 393 of 400 rows on average, the majority class 240.
+	// One row in 75 has an unpredictable class, and one in 125 lacks the age where it counts, half
+	// of which are guessed: knowing the rule gives 393 of 400 rows on average, the majority class
+	// 240.
 	t.Logf("%d of 400 rows are right", right)
 	if right < 370 {
 		t.Errorf("%d of 400 rows are right: it has not learned", right)

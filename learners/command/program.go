@@ -30,7 +30,8 @@ type Program struct {
 	Timeout time.Duration
 	// Memory bounds the bytes of each process on Linux (LimitsMemory); 0 is DefaultMemory.
 	Memory int64
-	// Dir is the working folder, "" for that of this process. File names in Command are relative to it.
+	// Dir is the working folder, "" for that of this process. File names in Command are relative to
+	// it.
 	Dir string
 	// Scratch is the folder for the program's files; "" is the system's temporary folder.
 	Scratch string
@@ -78,7 +79,8 @@ func (p Program) Find() (string, error) {
 		name = filepath.Join(p.Dir, name)
 	}
 	path, err := exec.LookPath(name)
-	if errors.Is(err, exec.ErrDot) { // Go refuses a path relative to this folder, but this path was given on purpose
+	// Go refuses a path relative to this folder, but this path was given on purpose
+	if errors.Is(err, exec.ErrDot) {
 		err = nil
 	}
 	if err != nil {
@@ -87,25 +89,27 @@ func (p Program) Find() (string, error) {
 	return path, nil
 }
 
-// Vote runs the program on labelled records (N×Dim encoded) and the rows of a pool (as wide), and returns the
-// program's class for each row, 0..K-1.
+// Vote runs the program on labelled records (N×Dim encoded) and the rows of a pool (as wide), and
+// returns the program's class for each row, 0..K-1.
 //
 // The program runs in Dir as Command RECORDS POOL SCHEMA, the paths of three files:
-//   - RECORDS is CSV (comma, quotes where needed, UTF-8): a header with the schema's feature columns in its
-//     order and the label column last; then one labelled record per line.
+//   - RECORDS is CSV (comma, quotes where needed, UTF-8): a header with the schema's feature
+//     columns in its order and the label column last; then one labelled record per line.
 //   - POOL is CSV with the same columns except the label; one row per line.
-//   - SCHEMA is JSON: {"label": {"column", "classes"}, "features": [{"column", "kind": "numeric", "min",
-//     "max"}, {"column", "kind": "categorical", "levels"}]}, with all classes and levels, also those that no
-//     record has.
+//   - SCHEMA is JSON: {"label": {"column", "classes"}, "features": [{"column", "kind": "numeric",
+//     "min", "max"}, {"column", "kind": "categorical", "levels"}]}, with all classes and levels,
+//     also those that no record has.
 //
-// A number is in the schema's unit, clamped to its bounds and rounded to five digits of their range. A missing
-// number is empty if the schema keeps missing values (missing: true), otherwise the middle of the bounds. A
-// text is one of its levels or "other".
+// A number is in the schema's unit, clamped to its bounds and rounded to five digits of their
+// range. A missing number is empty if the schema keeps missing values (missing: true), otherwise
+// the middle of the bounds. A text is one of its levels or "other".
 //
-// The program prints one line for each row of the pool, in order: the class, by its name in the schema. A
-// different number of lines, another text, a nonzero exit code or a timeout is an error that contains the end
-// of the program's standard error. That text may contain data from the records: show it only to their owner.
-func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error) {
+// The program prints one line for each row of the pool, in order: the class, by its name in the
+// schema. A different number of lines, another text, a nonzero exit code or a timeout is an error
+// that contains the end of the program's standard error. That text may contain data from the
+// records: show it only to their owner.
+func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.Records,
+	rows *mat.Dense) ([]int, error) {
 	n, _ := rows.Dims()
 	answer, err := p.ask(ctx, "classifier", longest(s.Classes(), n), func(dir string) error {
 		return write(dir, s, labelled, rows)
@@ -116,9 +120,10 @@ func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.R
 	return parse(answer, s.Classes(), n)
 }
 
-// ask runs the program on files that write makes in a new folder, and removes the folder. It returns the
-// answer, of at most most bytes. what names the program in errors.
-func (p Program) ask(ctx context.Context, what string, most int, write func(dir string) error, files ...string) (answer []byte, err error) {
+// ask runs the program on files that write makes in a new folder, and removes the folder. It
+// returns the answer, of at most most bytes. what names the program in errors.
+func (p Program) ask(ctx context.Context, what string, most int, write func(dir string) error,
+	files ...string) (answer []byte, err error) {
 	dir, err := os.MkdirTemp(p.Scratch, what+"-")
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", what, err)
@@ -144,7 +149,8 @@ func write(dir string, s dataset.Schema, labelled *dataset.Records, rows *mat.De
 	for _, y := range labelled.Y {
 		label = append(label, classes[y])
 	}
-	if err := writeCSV(filepath.Join(dir, recordsFile), s, labelled.X, s.Label.Column, label); err != nil {
+	if err := writeCSV(filepath.Join(dir, recordsFile), s, labelled.X, s.Label.Column,
+		label); err != nil {
 		return err
 	}
 	if err := writeCSV(filepath.Join(dir, poolFile), s, rows, "", nil); err != nil {
@@ -190,7 +196,8 @@ func programSchema(s dataset.Schema) (out struct {
 const other = "other"
 
 // writeCSV writes encoded rows as the schema's columns, plus a last column if it is named.
-func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []string) (err error) {
+func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string,
+	cells []string) (err error) {
 	table, err := s.Decode(x)
 	if err != nil {
 		return err
@@ -254,7 +261,8 @@ func (p Program) run(ctx context.Context, dir string, most int, files ...string)
 	switch {
 	case ctx.Err() != nil:
 		err = fmt.Errorf("it was not done after %v", cmp.Or(p.Timeout, DefaultTimeout))
-	case errors.Is(err, exec.ErrWaitDelay): // the program ended without an error, but a process that it started did not end
+	// the program ended without an error, but a process that it started did not end
+	case errors.Is(err, exec.ErrWaitDelay):
 		err = nil
 	}
 	if err == nil && answer.over {
@@ -268,7 +276,8 @@ func (p Program) run(ctx context.Context, dir string, most int, files ...string)
 
 func environment(scratch string) []string {
 	out := []string{"TMPDIR=" + scratch, "TMP=" + scratch, "TEMP=" + scratch}
-	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "PATHEXT", "USERPROFILE"} {
+	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "PATHEXT",
+		"USERPROFILE"} {
 		if value, ok := os.LookupEnv(name); ok {
 			out = append(out, name+"="+value)
 		}

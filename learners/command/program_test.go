@@ -53,11 +53,12 @@ func page(t testing.TB) (dataset.Schema, *dataset.Records, *mat.Dense) {
 // shell returns a program of one line of shell, in its own folder.
 func shell(t testing.TB, line string) Program {
 	t.Helper()
-	return Program{Command: []string{"/bin/sh", "-c", line, "vote"}, Timeout: 30 * time.Second, Dir: t.TempDir(), Scratch: t.TempDir()}
+	return Program{Command: []string{"/bin/sh", "-c", line, "vote"}, Timeout: 30 * time.Second,
+		Dir: t.TempDir(), Scratch: t.TempDir()}
 }
 
-// TestVote: a program sees the schema's columns in the schema's units and words, and its classes come
-// back in the order of the pool.
+// TestVote: a program sees the schema's columns in the schema's units and words, and its classes
+// come back in the order of the pool.
 func TestVote(t *testing.T) {
 	s, records, pool := page(t)
 	p := shell(t, `cp "$1" "$2" "$3" . && printf 'no\r\nyes, badly\nno\n'`)
@@ -93,7 +94,8 @@ features: [{column: age, kind: numeric, min: 0, max: 100, missing: true}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := dataset.ReadCSV(strings.NewReader("age,ill\n41,no\n,yes\n7,no\n"), dataset.Format{})
+	table, err := dataset.ReadCSV(strings.NewReader("age,ill\n41,no\n,yes\n7,no\n"),
+		dataset.Format{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,19 +152,21 @@ func TestNoVotes(t *testing.T) {
 func TestTooMuch(t *testing.T) {
 	s, records, pool := page(t)
 	p := shell(t, `head -c 5000000 /dev/zero`)
-	if _, err := p.Vote(context.Background(), s, records, pool); err == nil || !strings.Contains(err.Error(), "more than a line for each row") {
+	if _, err := p.Vote(context.Background(), s, records, pool); err == nil ||
+		!strings.Contains(err.Error(), "more than a line for each row") {
 		t.Error(err)
 	}
 }
 
-// TestGroupIsKilled: after its end, all processes of a program are gone, whether it reached its time
-// limit or left a process behind.
+// TestGroupIsKilled: after its end, all processes of a program are gone, whether it reached its
+// time limit or left a process behind.
 func TestGroupIsKilled(t *testing.T) {
 	s, records, pool := page(t)
 	for line, ok := range map[string]bool{
 		`sleep 600 & echo $! > child; wait`:                                      false,
 		`sleep 600 >/dev/null 2>&1 & echo $! > child; echo no; echo no; echo no`: true,
-		`sleep 600 & echo $! > child; echo no; echo no; echo no`:                 true, // the child keeps the output open
+		// the child keeps the output open
+		`sleep 600 & echo $! > child; echo no; echo no; echo no`: true,
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
@@ -183,7 +187,8 @@ func TestGroupIsKilled(t *testing.T) {
 			}
 			for range 500 { // the process that adopted it must notice its end
 				state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
-				if syscall.Kill(child, 0) != nil || err == nil && strings.Contains(string(state), ") Z ") {
+				if syscall.Kill(child, 0) != nil || err == nil &&
+					strings.Contains(string(state), ") Z ") {
 					return
 				}
 				time.Sleep(10 * time.Millisecond)
@@ -193,8 +198,8 @@ func TestGroupIsKilled(t *testing.T) {
 	}
 }
 
-// TestNothingIsInherited: a program gets the paths of programs and temporary files from the environment,
-// and no variable that holds a secret.
+// TestNothingIsInherited: a program gets the paths of programs and temporary files from the
+// environment, and no variable that holds a secret.
 func TestNothingIsInherited(t *testing.T) {
 	t.Setenv("CAUCUS_SECRET", "planted-in-the-environment")
 	s, records, pool := page(t)
@@ -208,7 +213,8 @@ func TestNothingIsInherited(t *testing.T) {
 	}
 	for line := range strings.Lines(string(text)) {
 		name, _, _ := strings.Cut(line, "=")
-		if !slices.Contains([]string{"TMPDIR", "TMP", "TEMP", "PATH", "HOME", "LANG", "LC_ALL", "PWD", "SHLVL", "_", "OLDPWD"}, name) {
+		if !slices.Contains([]string{"TMPDIR", "TMP", "TEMP", "PATH", "HOME", "LANG", "LC_ALL",
+			"PWD", "SHLVL", "_", "OLDPWD"}, name) {
 			t.Errorf("it was told %s", line)
 		}
 	}

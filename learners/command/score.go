@@ -15,10 +15,12 @@ import (
 // longestScore bounds a score's line: 17 digits with sign, exponent and line end are 25 bytes.
 const longestScore = 40
 
-// Score runs the program on rows (N×Dim encoded) without labels, and returns a probability for each.
+// Score runs the program on rows (N×Dim encoded) without labels, and returns a probability for
+// each.
 //
-// The program runs in Dir as Command RECORDS SCHEMA, with RECORDS like POOL in Vote, and the same SCHEMA.
-// It prints one line for each row, in order: a decimal number from 0 to 1. Errors are as for Vote.
+// The program runs in Dir as Command RECORDS SCHEMA, with RECORDS like POOL in Vote, and the same
+// SCHEMA. It prints one line for each row, in order: a decimal number from 0 to 1. Errors are as
+// for Vote.
 func (p Program) Score(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error) {
 	s.Missing = "" // the program gets empty cells for missing values
 	n, _ := rows.Dims()

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestScore: a program sees the schema's columns without the label, and its numbers come back in the
-// order of the records.
+// TestScore: a program sees the schema's columns without the label, and its numbers come back in
+// the order of the records.
 func TestScore(t *testing.T) {
 	s, records, _ := page(t)
 	p := shell(t, `[ $# = 2 ] && cp "$1" "$2" . && printf '0.25\r\n1e-3\n'`)
@@ -71,8 +71,8 @@ func TestNoScores(t *testing.T) {
 	}
 }
 
-// FuzzParseScores: no answer makes the reader panic, and an accepted one has a number from 0 to 1 for
-// each record.
+// FuzzParseScores: no answer makes the reader panic, and an accepted one has a number from 0 to 1
+// for each record.
 func FuzzParseScores(f *testing.F) {
 	f.Add([]byte("0.5\r\n1\n0\n"), 3)
 	f.Add([]byte("NaN\n-0"), 2)

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Draw returns a new answer about neighbour 0 or 1. nil stands for a refusal, which counts as an answer.
+// Draw returns a new answer about neighbour 0 or 1. nil stands for a refusal, which counts as an
+// answer.
 type Draw func(neighbour int) []float64
 
 // Integers makes a Draw of integer answers, which are exact up to 2⁵³.
@@ -22,21 +23,22 @@ func Integers(draw func(neighbour int) []int64) Draw {
 	}
 }
 
-// Audit measures how well answers about two neighbours can be told apart, without knowing the mechanism. For
-// each of many views of an answer it learns an event E from one half of the samples and counts E on the other
-// half. As P₀[E] ≤ e^ε·P₁[E] + δ, and the same with the two exchanged,
+// Audit measures how well answers about two neighbours can be told apart, without knowing the
+// mechanism. For each of many views of an answer it learns an event E from one half of the samples
+// and counts E on the other half. As P₀[E] ≤ e^ε·P₁[E] + δ, and the same with the two exchanged,
 //
 //	ε ≥ log((p − δ)/q),  p a lower bound on P₀[E], q an upper one on P₁[E].
 //
-// The views are: each number, exactly and in bins; the position of its lowest set bit, which reveals floating
-// point; the sum; the direction between the data sets' means; the Laplace and the Euclidean privacy loss
-// between these means; the difference or sum of two numbers, if its variance is below half that of independent
-// numbers; and the whole answer.
+// The views are: each number, exactly and in bins; the position of its lowest set bit, which
+// reveals floating point; the sum; the direction between the data sets' means; the Laplace and the
+// Euclidean privacy loss between these means; the difference or sum of two numbers, if its variance
+// is below half that of independent numbers; and the whole answer.
 //
-// False alarms. Given the first half, the events are fixed and the counts of the second half are binomial. Each
-// of the 2E bounds (p and q for each of E events) is Clopper & Pearson's (1934) at level FalseAlarm/(2E). So
-// with probability 1−FalseAlarm all of them hold, and then so does every ε. A mechanism that is (ε,δ)-private
-// is found to exceed ε with probability at most FalseAlarm, whatever was learnt.
+// False alarms. Given the first half, the events are fixed and the counts of the second half are
+// binomial. Each of the 2E bounds (p and q for each of E events) is Clopper & Pearson's (1934) at
+// level FalseAlarm/(2E). So with probability 1−FalseAlarm all of them hold, and then so does every
+// ε. A mechanism that is (ε,δ)-private is found to exceed ε with probability at most FalseAlarm,
+// whatever was learnt.
 type Audit struct {
 	Samples    int     // answers about each data set
 	Delta      float64 // δ at which ε is bounded
@@ -64,8 +66,8 @@ func (a Audit) Validate() error {
 type LowerBound struct {
 	Epsilon float64 `json:"epsilon"` // lower bound on ε at Delta; 0 if nothing was found
 	Delta   float64 `json:"delta"`
-	// Event describes what tells the two data sets apart best. Of Tested answers about each data set, Likely
-	// show the event for the data set that favours it, and Other for the other.
+	// Event describes what tells the two data sets apart best. Of Tested answers about each data
+	// set, Likely show the event for the data set that favours it, and Other for the other.
 	Event  string `json:"event"`
 	Likely int    `json:"likely"`
 	Other  int    `json:"other"`
@@ -76,8 +78,8 @@ type LowerBound struct {
 // Exceeds reports whether the bound refutes a claimed ε at its δ.
 func (f LowerBound) Exceeds(epsilon float64) bool { return f.Epsilon > epsilon }
 
-// Most runs the audit repeats times and returns the largest bound. The probability of a false alarm is up to
-// repeats times FalseAlarm.
+// Most runs the audit repeats times and returns the largest bound. The probability of a false alarm
+// is up to repeats times FalseAlarm.
 func (a Audit) Most(ctx context.Context, repeats int, draw Draw) (LowerBound, error) {
 	most := LowerBound{Delta: a.Delta}
 	for range repeats {
@@ -124,7 +126,8 @@ func (a Audit) Run(draw Draw) (LowerBound, error) {
 				}
 			}
 			likely, other := hits[side], hits[1-side]
-			bound := math.Log((leastShare(likely, half, level) - a.Delta) / mostShare(other, half, level))
+			bound := math.Log((leastShare(likely, half, level) - a.Delta) / mostShare(other, half,
+				level))
 			if bound > f.Epsilon {
 				f.Epsilon, f.Likely, f.Other = bound, likely, other
 				f.Event = fmt.Sprintf("%s, more likely on data set %d", v.name, side)
@@ -134,8 +137,8 @@ func (a Audit) Run(draw Draw) (LowerBound, error) {
 	return f, nil
 }
 
-// learn returns an event: the values in seen whose counts favour data set side most, as many values as give the
-// largest bound on the learning half.
+// learn returns an event: the values in seen whose counts favour data set side most, as many values
+// as give the largest bound on the learning half.
 func (a Audit) learn(seen map[uint64][2]int, side, n int, level float64) map[uint64]bool {
 	type cell struct {
 		key   uint64
@@ -145,7 +148,9 @@ func (a Audit) learn(seen map[uint64][2]int, side, n int, level float64) map[uin
 	for k, c := range seen {
 		cells = append(cells, cell{k, (float64(c[side]) + 0.5) / (float64(c[1-side]) + 0.5)})
 	}
-	slices.SortFunc(cells, func(x, y cell) int { return cmp.Or(cmp.Compare(y.ratio, x.ratio), cmp.Compare(x.key, y.key)) })
+	slices.SortFunc(cells, func(x, y cell) int {
+		return cmp.Or(cmp.Compare(y.ratio, x.ratio), cmp.Compare(x.key, y.key))
+	})
 	z := math.Sqrt(-2 * math.Log(level)) // near the normal quantile of level
 	best, at, hits := math.Inf(-1), 0, [2]int{}
 	for i, c := range cells {
@@ -165,7 +170,8 @@ func (a Audit) learn(seen map[uint64][2]int, side, n int, level float64) map[uin
 	return event
 }
 
-// wilson returns Wilson's approximate interval after k successes of n. It affects only the choice of events.
+// wilson returns Wilson's approximate interval after k successes of n. It affects only the choice
+// of events.
 func wilson(k, n int, z float64) (low, high float64) {
 	x, m, zz := float64(k), float64(n), z*z
 	middle, half := x+zz/2, z*math.Sqrt(x*(1-x/m)+zz/4)

@@ -20,9 +20,9 @@ func coin(rng *rand.Rand, keep float64) Draw {
 }
 
 // TestAuditFalseAlarms: on answers whose ε is exact, of one coin and of sixteen, 300 audits with a
-// false-alarm rate of 0.2 raise 60 alarms on average at most; 121 or more have probability below 1e-13
-// (binomial tail), and draws are seeded. If each of the sixteen coins' events had the whole rate, most
-// audits would raise an alarm.
+// false-alarm rate of 0.2 raise 60 alarms on average at most; 121 or more have probability below
+// 1e-13 (binomial tail), and draws are seeded. If each of the sixteen coins' events had the whole
+// rate, most audits would raise an alarm.
 func TestAuditFalseAlarms(t *testing.T) {
 	for name, c := range map[string]struct {
 		draw    func(*rand.Rand) Draw
@@ -77,8 +77,8 @@ func TestAuditDelta(t *testing.T) {
 	}
 }
 
-// TestAuditFinds: the audit tells two data sets apart by each of these leaks. Draws are seeded, so that
-// no run misses a leak by bad luck.
+// TestAuditFinds: the audit tells two data sets apart by each of these leaks. Draws are seeded, so
+// that no run misses a leak by bad luck.
 func TestAuditFinds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	cases := map[string]struct {
@@ -107,7 +107,8 @@ func TestAuditFinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if f.Epsilon < c.least || f.Epsilon > c.most {
-			t.Errorf("%s: shows %.3f by %s, want %.3f to %.3f", name, f.Epsilon, f.Event, c.least, c.most)
+			t.Errorf("%s: shows %.3f by %s, want %.3f to %.3f", name, f.Epsilon, f.Event, c.least,
+				c.most)
 		}
 	}
 }
@@ -123,7 +124,10 @@ func TestAuditRefuses(t *testing.T) {
 		"a rate of 1":        {Samples: 100, FalseAlarm: 1},
 		"no number for rate": {Samples: 100, FalseAlarm: math.NaN()},
 	} {
-		if _, err := a.Run(func(int) []float64 { t.Fatalf("%s: draws", name); return nil }); err == nil {
+		if _, err := a.Run(func(int) []float64 {
+			t.Fatalf("%s: draws", name)
+			return nil
+		}); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
 	}
@@ -133,7 +137,8 @@ func TestAuditRefuses(t *testing.T) {
 func TestShareBounds(t *testing.T) {
 	tail := func(k, n int, p float64) float64 { // P[X ≥ k]
 		const precision = 300
-		sum, success := new(big.Float).SetPrec(precision), new(big.Float).SetPrec(precision).SetFloat64(p)
+		sum, success := new(big.Float).SetPrec(precision),
+			new(big.Float).SetPrec(precision).SetFloat64(p)
 		failure := new(big.Float).SetPrec(precision).Sub(big.NewFloat(1), success)
 		term := new(big.Float).SetPrec(precision).SetInt64(1) // P[X = n]
 		for range n {
@@ -147,14 +152,16 @@ func TestShareBounds(t *testing.T) {
 		out, _ := sum.Float64()
 		return out
 	}
-	for _, c := range []struct{ k, n int }{{1, 1}, {1, 10}, {5, 10}, {10, 10}, {1, 2000}, {3, 2000}, {1000, 2000}, {1999, 2000}, {2000, 2000}} {
+	for _, c := range []struct{ k, n int }{{1, 1}, {1, 10}, {5, 10}, {10, 10}, {1, 2000}, {3, 2000},
+		{1000, 2000}, {1999, 2000}, {2000, 2000}} {
 		for _, level := range []float64{0.1, 1e-6, 1e-13} {
 			low := leastShare(c.k, c.n, level)
 			if got := tail(c.k, c.n, low); got > level || got < 0.9999*level {
 				t.Errorf("%d of %d at %g: at %g the tail is %g", c.k, c.n, level, low, got)
 			}
 			if high := mostShare(c.n-c.k, c.n, level); math.Abs(high-(1-low)) > 1e-15 {
-				t.Errorf("%d of %d at %g: upper bound %g, want %g", c.n-c.k, c.n, level, high, 1-low)
+				t.Errorf("%d of %d at %g: upper bound %g, want %g", c.n-c.k, c.n, level, high,
+					1-low)
 			}
 		}
 	}

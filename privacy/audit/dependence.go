@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Noise is the noise in one answer about a vector that the auditor knows. It leaves out numbers that
-// depend on each other by design.
+// Noise is the noise in one answer about a vector that the auditor knows. It leaves out numbers
+// that depend on each other by design.
 type Noise struct {
 	// Law names the mechanism and its parameters. Repeats are sought across answers of one law.
 	Law string
@@ -17,10 +17,11 @@ type Noise struct {
 	Numbers []int64
 	// Score holds one number in [−1,1] for each of Numbers, with mean 0 given all earlier ones.
 	Score []float64
-	// Chance bounds the probability of any value of a number, given all other numbers. 1 says nothing.
+	// Chance bounds the probability of any value of a number, given all other numbers. 1 says
+	// nothing.
 	Chance float64
-	// Run is the length of the runs in which sizes depend on each other; 1 if all are independent. 0 skips the
-	// test of sizes, because the numbers' laws differ or are not symmetric.
+	// Run is the length of the runs in which sizes depend on each other; 1 if all are independent.
+	// 0 skips the test of sizes, because the numbers' laws differ or are not symmetric.
 	Run int
 }
 
@@ -42,8 +43,8 @@ func (n Noise) validate() error {
 	return nil
 }
 
-// sizes returns a score for the first number of each run in an answer's first half: 1, 0 or −1 if its
-// magnitude is larger than, equal to or smaller than that of its partner half an answer later.
+// sizes returns a score for the first number of each run in an answer's first half: 1, 0 or −1 if
+// its magnitude is larger than, equal to or smaller than that of its partner half an answer later.
 func (n Noise) sizes() []float64 {
 	if n.Run == 0 {
 		return nil
@@ -74,9 +75,9 @@ func (n Noise) sizes() []float64 {
 //     of symmetric noise; for responses and urns, an event of known probability minus that
 //     probability. For given i≠j, or lag L, the products s·s′ over n answers, or places, are
 //     martingale differences, so P[|Σ| ≥ t] ≤ 2e^{−t²/2n} (Azuma 1967).
-//   - Sizes. If two numbers have independent noise of one law, each is equally often the larger
-//     in magnitude. So the sign of that comparison is a score too, for each number of the first half and
-//     its partner in the second.
+//   - Sizes. If two numbers have independent noise of one law, each is equally often the larger in
+//     magnitude. So the sign of that comparison is a score too, for each number of the first half
+//     and its partner in the second.
 //   - The levels of all words, pairs and lags sum to FalseAlarm: independent noise is declared
 //     dependent with probability at most FalseAlarm.
 //
@@ -135,7 +136,8 @@ func (d Dependence) Run(answers []Noise) (DependenceFinding, error) {
 	return f, nil
 }
 
-// repeats finds the first two words (runs of numbers, see Dependence) that agree up to a shift and a sign.
+// repeats finds the first two words (runs of numbers, see Dependence) that agree up to a shift and
+// a sign.
 func (f *DependenceFinding) repeats(noise []int64, chance, level float64) {
 	n := float64(len(noise))
 	if n == 0 || chance >= 1 {
@@ -182,8 +184,9 @@ func sameWord(a, b []int64) bool {
 	return same || turned
 }
 
-// leaning tests whether scores are correlated: at each lag up to twice the longest answer, in the sequence of
-// all scores; between each two answers; and, if all answers are equally long, between each two places.
+// leaning tests whether scores are correlated: at each lag up to twice the longest answer, in the
+// sequence of all scores; between each two answers; and, if all answers are equally long, between
+// each two places.
 func (f *DependenceFinding) leaning(what string, rows [][]float64, level float64) {
 	var all []float64
 	even, longest := true, 0

@@ -86,8 +86,8 @@ func TestDependenceFinds(t *testing.T) {
 	}
 }
 
-// TestDependenceFalseAlarms: on independent noise, 150 audits with a false-alarm rate of 0.2 raise 30
-// alarms on average at most; 75 or more have probability below 1e-14 (binomial tail).
+// TestDependenceFalseAlarms: on independent noise, 150 audits with a false-alarm rate of 0.2 raise
+// 30 alarms on average at most; 75 or more have probability below 1e-14 (binomial tail).
 func TestDependenceFalseAlarms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	raised := 0
@@ -110,8 +110,8 @@ func TestDependenceFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestWordsUpToShiftAndSign: two words are the same if their differences are equal, or negated, and only
-// then.
+// TestWordsUpToShiftAndSign: two words are the same if their differences are equal, or negated, and
+// only then.
 func TestWordsUpToShiftAndSign(t *testing.T) {
 	word := []int64{4, 4, 1, 9, -3}
 	for name, c := range map[string]struct {
@@ -155,7 +155,8 @@ func TestDependenceRefuses(t *testing.T) {
 			t.Errorf("%s was accepted", name)
 		}
 	}
-	for name, answers := range map[string][]Noise{"no answers": nil, "empty answers": {{}, {Run: 1}}} {
+	for name, answers := range map[string][]Noise{"no answers": nil,
+		"empty answers": {{}, {Run: 1}}} {
 		if f, err := DefaultDependence().Run(answers); err != nil || f.Dependent || f.Numbers != 0 {
 			t.Errorf("%s: %+v, %v", name, f, err)
 		}

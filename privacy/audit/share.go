@@ -2,8 +2,9 @@ package audit
 
 import "math"
 
-// leastShare returns Clopper & Pearson's lower bound on a probability after k successes of n: the p at
-// which k or more successes have probability level. The errors of bisection and of atLeast only lower it.
+// leastShare returns Clopper & Pearson's lower bound on a probability after k successes of n: the p
+// at which k or more successes have probability level. The errors of bisection and of atLeast only
+// lower it.
 func leastShare(k, n int, level float64) float64 {
 	if k <= 0 {
 		return 0
@@ -19,19 +20,21 @@ func leastShare(k, n int, level float64) float64 {
 	return low
 }
 
-// mostShare returns Clopper & Pearson's upper bound: 1 minus the lower bound on the share of failures.
+// mostShare returns Clopper & Pearson's upper bound: 1 minus the lower bound on the share of
+// failures.
 func mostShare(k, n int, level float64) float64 { return 1 - leastShare(n-k, n, level) }
 
 // tailError bounds the relative error of atLeast for n up to 2²⁹. Its first term has three
 // log-gammas and two more logarithms, each at most 2·10¹⁰ and accurate to a relative 2·10⁻¹⁶.
 const tailError = 3e-5
 
-// atLeast returns P[X ≥ k], X ~ Binomial(n, p), p < k/n, 1 ≤ k ≤ n. After P[X = k], each probability is the one
-// before it times
+// atLeast returns P[X ≥ k], X ~ Binomial(n, p), p < k/n, 1 ≤ k ≤ n. After P[X = k], each
+// probability is the one before it times
 //
 //	(n−j)/(j+1) · p/(1−p),  j = k, k+1, …,
 //
-// which is below 1 and decreasing. So the omitted terms sum to less than a geometric series, which is added.
+// which is below 1 and decreasing. So the omitted terms sum to less than a geometric series, which
+// is added.
 func atLeast(k, n int, p float64) float64 {
 	if p <= 0 {
 		return 0

@@ -74,8 +74,12 @@ func viewsOf(learn [2][][]float64) []view {
 		}
 		views = append(views,
 			binned(fmt.Sprintf("number %d", j), learn, number),
-			view{fmt.Sprintf("number %d exactly", j), func(x []float64) uint64 { return math.Float64bits(number(x)) }},
-			view{fmt.Sprintf("the lowest bit of number %d", j), func(x []float64) uint64 { return lowestBit(number(x)) }},
+			view{fmt.Sprintf("number %d exactly", j), func(x []float64) uint64 {
+				return math.Float64bits(number(x))
+			}},
+			view{fmt.Sprintf("the lowest bit of number %d", j), func(x []float64) uint64 {
+				return lowestBit(number(x))
+			}},
 		)
 	}
 	for _, p := range closePairs(learn, mean, d) {
@@ -88,21 +92,25 @@ func viewsOf(learn [2][][]float64) []view {
 		what := map[float64]string{1: "plus", -1: "minus"}[p.sign]
 		views = append(views,
 			binned(fmt.Sprintf("number %d %s number %d", p.i, what, p.j), learn, combined),
-			view{fmt.Sprintf("number %d %s number %d exactly", p.i, what, p.j), func(x []float64) uint64 { return math.Float64bits(combined(x)) }},
+			view{fmt.Sprintf("number %d %s number %d exactly", p.i, what, p.j),
+				func(x []float64) uint64 {
+					return math.Float64bits(combined(x))
+				}},
 		)
 	}
 	return views
 }
 
-// pairOf is the view xᵢ + sign·xⱼ of an answer x, i < j. variance is relative to that of independent numbers.
+// pairOf is the view xᵢ + sign·xⱼ of an answer x, i < j. variance is relative to that of
+// independent numbers.
 type pairOf struct {
 	i, j     int
 	sign     float64
 	variance float64
 }
 
-// closePairs compares the first pairedCoordinates numbers of pairedSamples answers, and returns at most
-// mostPairs pairs.
+// closePairs compares the first pairedCoordinates numbers of pairedSamples answers, and returns at
+// most mostPairs pairs.
 const (
 	mostPairs         = 8
 	pairedCoordinates = 512
@@ -176,7 +184,8 @@ func dot(x, w []float64) float64 {
 // mostBins bounds the bins, so that each bin has enough counts to learn from.
 const mostBins = 64
 
-// binned views a number in bins between learnt quantiles, or each value alone if there are at most mostBins.
+// binned views a number in bins between learnt quantiles, or each value alone if there are at most
+// mostBins.
 func binned(name string, learn [2][][]float64, number func([]float64) float64) view {
 	var all []float64
 	for _, xs := range learn {

@@ -27,17 +27,20 @@ func ExampleOpenSQLite() {
 			return nil
 		}
 		defer j.Close()
-		ledger, err := privacy.Open(j, privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1}}})
+		ledger, err := privacy.Open(j,
+			privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1}}})
 		if err != nil {
 			fmt.Println(err)
 			return nil
 		}
-		count, err := privacy.NewSensitive([]int64{37, 12}, privacy.Bound{Unit: privacy.Record, L1: 2})
+		count, err := privacy.NewSensitive([]int64{37, 12},
+			privacy.Bound{Unit: privacy.Record, L1: 2})
 		if err != nil {
 			fmt.Println(err)
 			return nil
 		}
-		p, err := ledger.Release(context.Background(), "wards", count, privacy.DiscreteLaplace{Scale: big.NewRat(4, 1)})
+		p, err := ledger.Release(context.Background(), "wards", count,
+			privacy.DiscreteLaplace{Scale: big.NewRat(4, 1)})
 		if err != nil {
 			fmt.Println(err)
 		}

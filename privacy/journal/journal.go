@@ -12,7 +12,8 @@ import (
 	"caucus/privacy"
 )
 
-// Journal stores a ledger in a SQLite file. Goroutines may share a Journal, processes may share a file.
+// Journal stores a ledger in a SQLite file. Goroutines may share a Journal, processes may share a
+// file.
 type Journal struct {
 	db   *database.DB
 	path string
@@ -24,10 +25,11 @@ type Journal struct {
 var migrations embed.FS
 
 // file describes a ledger file. Its application id is "Cauc" in ASCII.
-var file = database.SQLite{Schema: database.Schema{Name: "ledger", Application: 0x43617563, Migrations: migrations, Version: version}}
+var file = database.SQLite{Schema: database.Schema{Name: "ledger", Application: 0x43617563,
+	Migrations: migrations, Version: version}}
 
-// version returns a file's true schema version. Of the files that say 1, some already have the column that the
-// second migration adds.
+// version returns a file's true schema version. Of the files that say 1, some already have the
+// column that the second migration adds.
 func version(tx *sql.Tx, said int) (int, error) {
 	if said != 1 {
 		return said, nil
@@ -40,8 +42,9 @@ func version(tx *sql.Tx, said int) (int, error) {
 // SQLite describes the ledger file at path, for database.Upgrade.
 func SQLite(path string) database.File { return database.File{SQLite: file, Path: path} }
 
-// OpenSQLite opens the ledger file at path, or creates it with mode 0600. It refuses a file that others
-// may read or write, that is empty or not a ledger, or that a newer version wrote. Close it when done.
+// OpenSQLite opens the ledger file at path, or creates it with mode 0600. It refuses a file that
+// others may read or write, that is empty or not a ledger, or that a newer version wrote. Close it
+// when done.
 func OpenSQLite(path string) (*Journal, error) {
 	fail := func(err error) (*Journal, error) {
 		return nil, fmt.Errorf("open ledger file %s: %w", path, explain(err))
@@ -115,7 +118,8 @@ func (t *transaction) Append(e privacy.Entry) error {
 	if body == nil {
 		body = []byte{}
 	}
-	_, err := t.tx.ExecContext(t.ctx, "INSERT INTO entries ("+columns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+	_, err := t.tx.ExecContext(t.ctx,
+		"INSERT INTO entries ("+columns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
 		e.Sequence, e.ID, e.Kind, e.Request[:], e.Salt[:], body, e.Totals, e.Prev[:], e.Hash[:])
 	if err != nil {
 		return fmt.Errorf("append ledger entry: %w", explain(err))
@@ -140,7 +144,8 @@ func (t *transaction) one(query string, args ...any) (e privacy.Entry, found boo
 }
 
 func places(e *privacy.Entry) []any {
-	return []any{&e.Sequence, &e.ID, &e.Kind, database.Hash(&e.Request), database.Hash(&e.Salt), &e.Body, &e.Totals, database.Hash(&e.Prev), database.Hash(&e.Hash)}
+	return []any{&e.Sequence, &e.ID, &e.Kind, database.Hash(&e.Request), database.Hash(&e.Salt),
+		&e.Body, &e.Totals, database.Hash(&e.Prev), database.Hash(&e.Hash)}
 }
 
 func explain(err error) error {

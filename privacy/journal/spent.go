@@ -38,9 +38,10 @@ func OpenExisting(file string) (*Journal, error) {
 	return OpenSQLite(file)
 }
 
-// Spent verifies the chain of the ledger in a file and sums its charges per unit. Each ε is at the δ of
-// the unit's limit, or at delta if the unit has no limit.
-func Spent(ctx context.Context, file string, limits map[privacy.Unit]privacy.Budget, delta float64) (all []Spending, err error) {
+// Spent verifies the chain of the ledger in a file and sums its charges per unit. Each ε is at the
+// δ of the unit's limit, or at delta if the unit has no limit.
+func Spent(ctx context.Context, file string, limits map[privacy.Unit]privacy.Budget,
+	delta float64) (all []Spending, err error) {
 	j, err := OpenExisting(file)
 	if err != nil {
 		return nil, err

@@ -70,7 +70,9 @@ func TestJournals(t *testing.T) {
 
 func journals(t *testing.T, j privacy.Journal) {
 	entry := func(n int64) privacy.Entry {
-		return privacy.Entry{Sequence: n, ID: fmt.Sprint("e", n), Kind: "k", Request: [32]byte{1}, Salt: [32]byte{3}, Body: []byte{2, 0}, Totals: []byte("{}"), Prev: [32]byte{byte(n)}, Hash: [32]byte{byte(n), 9}}
+		return privacy.Entry{Sequence: n, ID: fmt.Sprint("e", n), Kind: "k", Request: [32]byte{1},
+			Salt: [32]byte{3}, Body: []byte{2,
+				0}, Totals: []byte("{}"), Prev: [32]byte{byte(n)}, Hash: [32]byte{byte(n), 9}}
 	}
 	failure := errors.New("stop")
 	for _, n := range []int64{1, 2, 5} {
@@ -95,10 +97,12 @@ func journals(t *testing.T, j privacy.Journal) {
 		if e, found, err := tx.Find("e2"); err != nil || !found || !reflect.DeepEqual(e, entry(2)) {
 			t.Errorf("find: %+v, %t, %v", e, found, err)
 		}
-		if got := must(tx.After(1, 9)); !reflect.DeepEqual(got, []privacy.Entry{entry(2), entry(5)}) {
+		if got := must(tx.After(1, 9)); !reflect.DeepEqual(got,
+			[]privacy.Entry{entry(2), entry(5)}) {
 			t.Errorf("after 1: %+v", got)
 		}
-		if got := must(tx.After(0, 2)); len(got) != 2 || must(tx.After(5, 2)) != nil && len(must(tx.After(5, 2))) != 0 {
+		if got := must(tx.After(0, 2)); len(got) != 2 || must(tx.After(5, 2)) != nil &&
+			len(must(tx.After(5, 2))) != 0 {
 			t.Errorf("paging gives %d", len(got))
 		}
 		return nil
@@ -112,7 +116,9 @@ func journals(t *testing.T, j privacy.Journal) {
 	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := j.Update(gone, func(privacy.Tx) error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := j.Update(gone, func(privacy.Tx) error {
+		return nil
+	}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -192,8 +198,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestManyWriters: goroutines release through two handles on one file; each id has one answer and one
-// charge.
+// TestManyWriters: goroutines release through two handles on one file; each id has one answer and
+// one charge.
 func TestManyWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	manyWriters(t, openFile(t, path), openFile(t, path))
@@ -237,8 +243,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestKill: a process that keeps releasing is killed at random moments. Each answer that it printed is in
-// the ledger, unchanged; the chain verifies; each id has one entry and one charge.
+// TestKill: a process that keeps releasing is killed at random moments. Each answer that it printed
+// is in the ledger, unchanged; the chain verifies; each id has one entry and one charge.
 func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	said := map[string]string{}
@@ -257,7 +263,9 @@ func TestKill(t *testing.T) {
 				said[id] = values
 			}
 			once.Do(func() {
-				time.AfterFunc(time.Duration(rand.IntN(30000))*time.Microsecond, func() { cmd.Process.Kill() })
+				time.AfterFunc(time.Duration(rand.IntN(30000))*time.Microsecond, func() {
+					cmd.Process.Kill()
+				})
 			})
 		}
 		if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {

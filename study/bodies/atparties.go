@@ -15,8 +15,9 @@ import (
 
 // AtParties encodes and decodes parties' releases of one output of a plan.
 //
-// The encoding is unique. Its length depends only on the number of values, so the length reveals nothing
-// about noise or data. It has these fields; everything else in a release follows from the plan:
+// The encoding is unique. Its length depends only on the number of values, so the length reveals
+// nothing about noise or data. It has these fields; everything else in a release follows from the
+// plan:
 //
 //	 1  form of the values (form…)
 //	32  digest of plan and release terms; 0 in a simulation
@@ -56,18 +57,22 @@ func ReleasedAtParties(p study.Plan, t study.ReleaseTerms) (AtParties, error) {
 
 // claim returns the publication that a party claims under the plan's terms, without its values.
 func (k AtParties) claim() privacy.Published {
-	return privacy.Published{ID: k.id, Mechanism: k.Terms.Mechanism.Name(), Parameters: privacy.ParametersOf(k.Terms.Mechanism), Bound: k.Terms.Bound, Simulated: k.Plan.Simulated}
+	return privacy.Published{ID: k.id, Mechanism: k.Terms.Mechanism.Name(),
+		Parameters: privacy.ParametersOf(k.Terms.Mechanism), Bound: k.Terms.Bound,
+		Simulated: k.Plan.Simulated}
 }
 
 func releasedUnder(r privacy.Published) [sha256.Size]byte {
 	terms, err := json.Marshal([]any{r.ID, r.Mechanism, r.Parameters, r.Bound})
 	if err != nil {
-		panic(err) // only an invalid unit cannot be encoded, and no ledger releases under an invalid unit
+		// only an invalid unit cannot be encoded, and no ledger releases under an invalid unit
+		panic(err)
 	}
 	return sha256.Sum256(terms)
 }
 
-// Append appends a publication to b. It must be of the party's ledger and of exactly the plan's terms.
+// Append appends a publication to b. It must be of the party's ledger and of exactly the plan's
+// terms.
 func (k AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 	form, numbers := formReleased, r.Values
 	switch {
@@ -100,7 +105,8 @@ func (k AtParties) Published(b []byte, n int) (privacy.Published, error) {
 	if !bytes.Equal(b[1:1+sha256.Size], k.under[:]) {
 		return r, errors.New("it was released for another plan, or on other terms than plan and pool give")
 	}
-	r.Sequence, r.Entry = int64(binary.BigEndian.Uint64(b[1+sha256.Size:])), [sha256.Size]byte(b[publishedHead-sha256.Size:])
+	r.Sequence, r.Entry = int64(binary.BigEndian.Uint64(b[1+sha256.Size:])),
+		[sha256.Size]byte(b[publishedHead-sha256.Size:])
 	numbers, err := ParseFixed(b[publishedHead:], n)
 	if err != nil || form != formReal {
 		r.Values = numbers

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FeatureUnit is the factor that turns features, whose magnitude is below 1, into two-byte integers.
+// FeatureUnit is the factor that turns features, whose magnitude is below 1, into two-byte
+// integers.
 const FeatureUnit = 1 << 15
 
 // AppendFeatures appends mapped rows x, in [−1,1), as two big-endian bytes for each number: rounded

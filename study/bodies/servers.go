@@ -12,8 +12,8 @@ import (
 
 // Provable is a Statistic whose contributions can be split into secret shares for two servers.
 type Provable interface {
-	// Form describes all valid vectors with this public weight. The party proves to the servers that
-	// its vector has this form, without showing the vector.
+	// Form describes all valid vectors with this public weight. The party proves to the servers
+	// that its vector has this form, without showing the vector.
 	Form(weight int64) shares.Form
 }
 
@@ -22,7 +22,8 @@ type Multiplied interface {
 	Matrix() *shares.Matrix // nil: the sum itself is released
 }
 
-// FormOf returns q.Form(weight), or an error if this number of parties could make the released sum overflow.
+// FormOf returns q.Form(weight), or an error if this number of parties could make the released sum
+// overflow.
 func FormOf(q Provable, weight, parties int64) (shares.Form, error) {
 	form := q.Form(weight)
 	return form, check(q, form, parties)
@@ -42,8 +43,10 @@ func matrixOf(q any) *shares.Matrix {
 	return nil
 }
 
-// Split splits a party's local sum into one part per server (shares.Form.Split). The weight is public.
-func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (weight int64, parts shares.Parts, err error) {
+// Split splits a party's local sum into one part per server (shares.Form.Split). The weight is
+// public.
+func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (weight int64,
+	parts shares.Parts, err error) {
 	q, ok := s.Statistic.(Provable)
 	if !ok {
 		return 0, parts, errors.New("split contribution: nothing is proved of a share of it")
@@ -59,8 +62,8 @@ func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (wei
 
 var errShares = errors.New("contribute to a study with noise by aggregators: what leaves are shares, sealed for coordinator and helper (uploading.Contribute), and never the contribution itself")
 
-// shareSize bounds the bytes of both servers' parts, for the largest numbers that FormOf accepts. It is 0 for a
-// Statistic that is not Provable.
+// shareSize bounds the bytes of both servers' parts, for the largest numbers that FormOf accepts.
+// It is 0 for a Statistic that is not Provable.
 func (s Task) shareSize() int {
 	q, ok := s.Statistic.(Provable)
 	if !ok {
@@ -75,12 +78,12 @@ func (s Task) shareSize() int {
 	return 0
 }
 
-// bitSteps bounds the work of proving one bit, in steps of learners.Reference (about a nanosecond each).
-// Measurements gave 1.4 to 2.4 µs (docs/aggregators.md).
+// bitSteps bounds the work of proving one bit, in steps of learners.Reference (about a nanosecond
+// each). Measurements gave 1.4 to 2.4 µs (docs/aggregators.md).
 const bitSteps = 4000
 
-// SplitSteps bounds the work of Split, in steps (study.Work), whatever the records' values. It is 0 for a Statistic that
-// is not Provable.
+// SplitSteps bounds the work of Split, in steps (study.Work), whatever the records' values. It is 0
+// for a Statistic that is not Provable.
 func (s Task) SplitSteps(records int) float64 {
 	q, ok := s.Statistic.(Provable)
 	if !ok {
@@ -91,10 +94,11 @@ func (s Task) SplitSteps(records int) float64 {
 	return bitSteps * float64(form.Cells) * float64(form.Bits)
 }
 
-// ShareRequest asks for the release of a server's share of the sum, multiplied by the public matrix if there
-// is one. The output, and so the release ID, names the server. The bound is the bound of the sum, although
-// the share is a residue (privacy.NewShare has the proof).
-func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare, weight int64) (study.Request, error) {
+// ShareRequest asks for the release of a server's share of the sum, multiplied by the public matrix
+// if there is one. The output, and so the release ID, names the server. The bound is the bound of
+// the sum, although the share is a residue (privacy.NewShare has the proof).
+func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare,
+	weight int64) (study.Request, error) {
 	t, err := q.Terms(weight)
 	if err != nil {
 		return study.Request{}, err
@@ -109,7 +113,8 @@ func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare, weigh
 		return study.Request{}, err
 	}
 	s, err := privacy.NewShare(residues, t.Bound)
-	return study.Request{Output: study.ShareOutput(t.Output, int(role)), Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}, err
+	return study.Request{Output: study.ShareOutput(t.Output, int(role)), Sensitive: s,
+		Mechanism: t.Mechanism, From: t.Matrix}, err
 }
 
 // ShareID is the id under which one server's ledger knows its share of a release. The two servers
@@ -120,7 +125,8 @@ func ShareID(plan study.Hash, t study.ReleaseTerms, role shares.Role) string {
 
 func (s Task) joined(weight int64, r []privacy.Published) (Total, error) {
 	if len(r) != study.Servers {
-		return Total{}, fmt.Errorf("have %d releases, want one of each server, %d", len(r), study.Servers)
+		return Total{}, fmt.Errorf("have %d releases, want one of each server, %d", len(r),
+			study.Servers)
 	}
 	for i := range r {
 		if have, want := len(r[i].Residues), s.Statistic.ReleasedCells(); have != want {
@@ -128,7 +134,8 @@ func (s Task) joined(weight int64, r []privacy.Published) (Total, error) {
 		}
 	}
 	values, err := shares.Combine(r[shares.Coordinator].Residues, r[shares.Helper].Residues)
-	total := Total{Weight: float64(weight), Draws: study.Servers, Values: make([]float64, len(values))}
+	total := Total{Weight: float64(weight), Draws: study.Servers,
+		Values: make([]float64, len(values))}
 	for j, v := range values {
 		total.Values[j] = float64(v)
 	}

@@ -30,7 +30,8 @@ func (s *ClearSum) Check(body []byte) error {
 func (s *ClearSum) parse(body []byte) ([]int64, int64, error) {
 	if s.committed {
 		if len(body) < commitmentSize {
-			return nil, 0, fmt.Errorf("%w: it has no commitment before its numbers", study.ErrContribution)
+			return nil, 0, fmt.Errorf("%w: it has no commitment before its numbers",
+				study.ErrContribution)
 		}
 		body = body[commitmentSize:]
 	}
@@ -214,7 +215,8 @@ func (s *releasedSum) UnmarshalBinary(b []byte) error {
 }
 
 func (s *releasedSum) released() Total {
-	total := Total{Weight: float64(s.weight), Draws: s.draws, Values: make([]float64, len(s.vector))}
+	total := Total{Weight: float64(s.weight), Draws: s.draws,
+		Values: make([]float64, len(s.vector))}
 	for i, v := range s.vector {
 		total.Values[i] = float64(v)
 	}
@@ -271,7 +273,8 @@ func ParseFixed(b []byte, cells int) ([]int64, error) {
 	return v, nil
 }
 
-// AppendSums writes exact sums in a fixed width, because a variable length would reveal their magnitude.
+// AppendSums writes exact sums in a fixed width, because a variable length would reveal their
+// magnitude.
 func AppendSums(sums []int64, records int64) []byte {
 	return AppendFixed(binary.AppendVarint(nil, records), sums)
 }
@@ -283,7 +286,8 @@ func ParseSums(what string, body []byte, q Statistic) ([]int64, int64, error) {
 		return nil, 0, err
 	}
 	if least, most := q.Weights(); records < least || records > most {
-		return nil, 0, fmt.Errorf("read %s: %d records, at most %d are allowed", what, records, most)
+		return nil, 0, fmt.Errorf("read %s: %d records, at most %d are allowed", what, records,
+			most)
 	}
 	sums, err := ParseFixed(rest, q.Cells())
 	return sums, records, err

@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// Task is the task of a kind whose contributions are integer vectors that are added up (Statistic). The
-// parties or the servers release the total, and the result follows from the total.
+// Task is the task of a kind whose contributions are integer vectors that are added up (Statistic).
+// The parties or the servers release the total, and the result follows from the total.
 type Task struct {
 	study.Agreed
 	Statistic Statistic
@@ -26,23 +26,28 @@ func (NoForecast) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }
 
-// Statistic describes the vector that each party contributes, the release of their sum, and the result of that.
+// Statistic describes the vector that each party contributes, the release of their sum, and the
+// result of that.
 type Statistic interface {
-	// Local returns a party's vector, whose integers add up over parties, and its weight (ballots or records).
+	// Local returns a party's vector, whose integers add up over parties, and its weight (ballots
+	// or records).
 	Local(study.Inputs) (vector []int64, weight int64)
 	// AppendClear and ParseClear encode and decode a contribution without noise. ParseClear refuses
 	// contributions that no honest party could send.
 	AppendClear(vector []int64, weight int64) ([]byte, error)
 	ParseClear(body []byte) (vector []int64, weight int64, err error)
-	// Cells returns the length of Local's vector. ReleasedCells returns the length of the released vector.
+	// Cells returns the length of Local's vector. ReleasedCells returns the length of the released
+	// vector.
 	Cells() int
 	ReleasedCells() int
 	Weights() (least, most int64) // bound the weight of one contribution
-	// Terms follow from plan, pool and the public weight. If sites add noise, it must not change them.
+	// Terms follow from plan, pool and the public weight. If sites add noise, it must not change
+	// them.
 	Terms(weight int64) (study.ReleaseTerms, error)
-	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error) // wraps a private vector: one party's, or the sum
-	// Noise forecasts the noise on the released moments (means of label or vote × features), for a sum
-	// with this weight to which noise was added draws times.
+	// wraps a private vector: one party's, or the sum
+	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error)
+	// Noise forecasts the noise on the released moments (means of label or vote × features), for a
+	// sum with this weight to which noise was added draws times.
 	Noise(weight float64, draws int) (aggregation.Noise, error)
 }
 
@@ -53,8 +58,8 @@ type Finisher interface {
 	FinishTotal(total Total, rng *rand.Rand) (study.Result, error)
 }
 
-// ClearFinisher is a Finisher whose released vector is not the sum but a function of it. FinishClear makes
-// the result without noise, from the sum.
+// ClearFinisher is a Finisher whose released vector is not the sum but a function of it.
+// FinishClear makes the result without noise, from the sum.
 type ClearFinisher interface {
 	FinishClear(total Total, rng *rand.Rand) (study.Result, error)
 }
@@ -89,7 +94,8 @@ func Requests(q Statistic, vector []int64, weight int64) ([]study.Request, error
 	if err != nil {
 		return nil, err
 	}
-	return []study.Request{{Output: t.Output, Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}}, nil
+	return []study.Request{{Output: t.Output, Sensitive: s, Mechanism: t.Mechanism,
+		From: t.Matrix}}, nil
 }
 
 func (s Task) task() Task { return s }
@@ -156,9 +162,10 @@ func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
 		return study.Contribution{}, err
 	}
 	at, err := releasedOf(s.Plan(), s.Statistic)
-	return study.Contribution{Requests: requests, Body: func(r []privacy.Published) ([]byte, error) {
-		return at.Append(binary.BigEndian.AppendUint64(nil, uint64(weight)), r[0])
-	}}, err
+	return study.Contribution{Requests: requests,
+		Body: func(r []privacy.Published) ([]byte, error) {
+			return at.Append(binary.BigEndian.AppendUint64(nil, uint64(weight)), r[0])
+		}}, err
 }
 
 // Reservations is one release with noise at the site, none elsewhere. It does not depend on the
@@ -174,8 +181,8 @@ func (s Task) Reservations(int) ([]study.Reservation, error) {
 	return t.Reserve(s.Statistic.ReleasedCells()), nil
 }
 
-// Charges implements study.Task. If the weight is not known, it takes the smallest possible weight. The
-// noise of mechanism output depends on the weight, but its cost does not.
+// Charges implements study.Task. If the weight is not known, it takes the smallest possible weight.
+// The noise of mechanism output depends on the weight, but its cost does not.
 func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	if weight < 1 {
 		weight = int64(max(s.Plan().LeastParties(), 1) * max(s.Words().Shards, 1))
@@ -191,7 +198,8 @@ func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{t.Charge(cost, study.AtEpsilon(s.Plan(), cost))}, nil
 }
 
-// MaxBody implements study.Task. A release has a fixed size, and a number without noise has at most 10 bytes.
+// MaxBody implements study.Task. A release has a fixed size, and a number without noise has at most
+// 10 bytes.
 func (s Task) MaxBody() int {
 	switch noise := s.Plan().Noise; {
 	case noise.AtSite():
@@ -207,18 +215,20 @@ func (s Task) MaxBody() int {
 func (s Task) NewSum() (study.Sum, error) {
 	if s.Plan().Noise.AtSite() {
 		at, err := releasedOf(s.Plan(), s.Statistic)
-		return &releasedSum{q: s.Statistic, at: at, vector: make([]int64, s.Statistic.ReleasedCells())}, err
+		return &releasedSum{q: s.Statistic, at: at,
+			vector: make([]int64, s.Statistic.ReleasedCells())}, err
 	}
 	sum := NewClearSum(s.Statistic)
 	sum.committed = committed(s.Plan())
 	return sum, nil
 }
 
-// Total is what a result is made of, with public randomness for that: the sum if the parties added the noise, else
-// the servers' releases r.
+// Total is what a result is made of, with public randomness for that: the sum if the parties added
+// the noise, else the servers' releases r.
 func (s Task) Total(of study.Summed, r []privacy.Published) (Total, *rand.Rand, error) {
 	fail := func(format string, args ...any) (Total, *rand.Rand, error) {
-		return Total{}, nil, fmt.Errorf("finish %s: "+format, append([]any{s.Plan().Kind}, args...)...)
+		return Total{}, nil, fmt.Errorf("finish %s: "+format,
+			append([]any{s.Plan().Kind}, args...)...)
 	}
 	least, most := s.Statistic.Weights()
 	if m := int64(of.Contributions); of.Weight < m*least || of.Weight > m*most {

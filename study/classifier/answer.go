@@ -10,7 +10,8 @@ import (
 const HowGood = "How well it predicts is not known from this release: test it on records whose class you know (caucus release predict), or run a study of kind evaluate."
 
 // Answer says in a few sentences what a study made, and whether the noise left a useful classifier.
-// goesBy is the sentence from GoesBy, which may be empty. howGood says what is known of the accuracy.
+// goesBy is the sentence from GoesBy, which may be empty. howGood says what is known of the
+// accuracy.
 func Answer(c Classifier, r study.Release, goesBy, howGood string) string {
 	label := "the class"
 	if p, err := r.DecodedPlan(); err == nil {

@@ -7,12 +7,13 @@ import (
 	"caucus/study"
 )
 
-// Calibration says how a fit's scores became probabilities: a score s became log-odds Slope·s + Intercept.
-// The classifier's Weights already include the calibration, so do not apply it again.
+// Calibration says how a fit's scores became probabilities: a score s became log-odds Slope·s +
+// Intercept. The classifier's Weights already include the calibration, so do not apply it again.
 type Calibration struct {
 	Intercept []float64 `json:"intercept"` // one per column of Weights
 	Slope     float64   `json:"slope"`
-	// SlopeSD is the slope's standard deviation from noise and sampling. Low and High bound its 95 % interval.
+	// SlopeSD is the slope's standard deviation from noise and sampling. Low and High bound its 95
+	// % interval.
 	SlopeSD float64 `json:"slope_sd"`
 	Low     float64 `json:"slope_low"`
 	High    float64 `json:"slope_high"`
@@ -25,8 +26,9 @@ const NotProbabilities = "the classifier gives scores, not probabilities: "
 // 0.20 could be reported as 0.25.
 const mostSlopeSD = 0.15
 
-// WhyScores says why a slope gives no probabilities, "" if the slope gives them. slopeError is the slope's
-// relative standard deviation, 0 if there is no slope. from names the released numbers, for the text.
+// WhyScores says why a slope gives no probabilities, "" if the slope gives them. slopeError is the
+// slope's relative standard deviation, 0 if there is no slope. from names the released numbers, for
+// the text.
 func WhyScores(from string, slopeError float64) string {
 	switch {
 	case !(slopeError > 0):
@@ -46,15 +48,17 @@ func NewScores(p study.Plan, fit aggregation.Fit, why string) (Classifier, []str
 	return c, warnings
 }
 
-// NewCalibrated returns the classifier of a calibrated fit. It gives scores if the calibration is missing
-// (nil) or too uncertain (WhyScores). from names the released numbers, for a warning. last is the constant
-// in the last column of mapped rows.
-func NewCalibrated(p study.Plan, fit aggregation.Fit, of *aggregation.Calibration, from string, last float64) (Classifier, []string) {
+// NewCalibrated returns the classifier of a calibrated fit. It gives scores if the calibration is
+// missing (nil) or too uncertain (WhyScores). from names the released numbers, for a warning. last
+// is the constant in the last column of mapped rows.
+func NewCalibrated(p study.Plan, fit aggregation.Fit, of *aggregation.Calibration, from string,
+	last float64) (Classifier, []string) {
 	if why := WhyScores(from, of.Error()); why != "" {
 		return NewScores(p, fit, why)
 	}
 	fit.Model = of.Apply(fit.Model, last)
 	c, warnings := New(p, fit, Probability)
-	c.Calibration = &Calibration{Intercept: of.Intercept, Slope: of.Slope, SlopeSD: of.SlopeSD, Low: of.Low, High: of.High}
+	c.Calibration = &Calibration{Intercept: of.Intercept, Slope: of.Slope, SlopeSD: of.SlopeSD,
+		Low: of.Low, High: of.High}
 	return c, warnings
 }

@@ -15,9 +15,10 @@ import (
 
 // Classifier is a linear classifier on mapped features.
 type Classifier struct {
-	Classes     []string                  `json:"classes"`
-	Weights     [][]float64               `json:"weights"` // map.Dim() × 1 for two classes (score of the second), else map.Dim() × K
-	Output      Output                    `json:"output"`  // meaning of the numbers
+	Classes []string `json:"classes"`
+	// map.Dim() × 1 for two classes (score of the second), else map.Dim() × K
+	Weights     [][]float64               `json:"weights"`
+	Output      Output                    `json:"output"` // meaning of the numbers
 	Calibration *Calibration              `json:"calibration,omitempty"`
 	Lambda      float64                   `json:"lambda"`
 	Path        []aggregation.LambdaPoint `json:"path,omitempty"`
@@ -43,7 +44,8 @@ func New(p study.Plan, fit aggregation.Fit, gives Output) (Classifier, []string)
 	case fit.Lambda == 0:
 		warnings = append(warnings, sharesAlone)
 	}
-	return Classifier{Weights: w, Classes: p.Schema.Classes(), Output: gives, Lambda: fit.Lambda, Path: fit.Path}, warnings
+	return Classifier{Weights: w, Classes: p.Schema.Classes(), Output: gives, Lambda: fit.Lambda,
+		Path: fit.Path}, warnings
 }
 
 // Of returns the classifier in a result of any kind, and false if there is none.
@@ -95,15 +97,16 @@ func Right(predicted, y []int) (right, labelled int) {
 	return right, labelled
 }
 
-// Accuracy returns the share of labelled records that are predicted correctly, 0 if none has a label.
+// Accuracy returns the share of labelled records that are predicted correctly, 0 if none has a
+// label.
 func Accuracy(predicted, y []int) float64 {
 	right, labelled := Right(predicted, y)
 	return float64(right) / float64(max(labelled, 1))
 }
 
-// Sound returns a release's classifier, the same classifier as a linear model, and the plan. It refuses
-// weights of a wrong shape, an unknown Output, and a map or classes that differ from the plan's. All code
-// that uses or shows a classifier calls Sound.
+// Sound returns a release's classifier, the same classifier as a linear model, and the plan. It
+// refuses weights of a wrong shape, an unknown Output, and a map or classes that differ from the
+// plan's. All code that uses or shows a classifier calls Sound.
 func Sound(r study.Release) (c Classifier, model learners.Linear, p study.Plan, err error) {
 	c, ok := Of(r.Result)
 	if !ok {
@@ -115,14 +118,16 @@ func Sound(r study.Release) (c Classifier, model learners.Linear, p study.Plan, 
 	if model, err = c.Linear(); err != nil {
 		return c, model, p, err
 	}
-	if rows, _ := model.W.Dims(); rows != p.Map.Dim() || !slices.Equal(c.Classes, p.Schema.Classes()) {
+	if rows, _ := model.W.Dims(); rows != p.Map.Dim() ||
+		!slices.Equal(c.Classes, p.Schema.Classes()) {
 		return c, model, p, fmt.Errorf("read classifier: it has %d weights of classes %v, the plan's map and schema have %d and %v: the release was damaged", rows, c.Classes, p.Map.Dim(), p.Schema.Classes())
 	}
 	return c, model, p, nil
 }
 
-// Predict applies a release's classifier to records with the plan's schema and map. It returns, for each
-// record, the predicted class and one number per class, whose meaning is the classifier's Output.
+// Predict applies a release's classifier to records with the plan's schema and map. It returns, for
+// each record, the predicted class and one number per class, whose meaning is the classifier's
+// Output.
 func Predict(r study.Release, records *dataset.Records) ([]int, *mat.Dense, error) {
 	predict, err := Predictor(r)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"caucus/study"
 )
 
-// Coefficients explain a classifier's log-odds column by column, in the schema's units. A coefficient has
-// an interval only under the conditions below, for which the coverage of intervals was measured.
+// Coefficients explain a classifier's log-odds column by column, in the schema's units. A
+// coefficient has an interval only under the conditions below, for which the coverage of intervals
+// was measured.
 type Coefficients struct {
 	Class string        `json:"class"` // the class that the log-odds are for, the second of two
 	Of    []Coefficient `json:"of"`
@@ -20,7 +21,8 @@ type Coefficients struct {
 // Coefficient is the mean change in log-odds when a record changes by a contrast, all else equal.
 type Coefficient struct {
 	Contrast
-	LogOdds *Estimate `json:"log_odds,omitempty"` // with errors from noise and sampling; nil if Untold gives a reason
+	// with errors from noise and sampling; nil if Untold gives a reason
+	LogOdds *Estimate `json:"log_odds,omitempty"`
 	Untold  string    `json:"untold,omitempty"`
 }
 
@@ -32,16 +34,18 @@ type Estimate struct {
 	High  float64 `json:"high"`
 }
 
-// Conditions for an interval. They were chosen on some data sets so that intervals cover the truth, and tested
-// on other data sets (docs/analyst.md).
+// Conditions for an interval. They were chosen on some data sets so that intervals cover the truth,
+// and tested on other data sets (docs/analyst.md).
 const (
-	mostBent  = 0.1 // largest distance of contrasted.kept from 1
-	mostAgain = 0.5 // largest change of an estimate by a second Newton step, in the estimate's standard deviations
-	leastRows = 20  // fewest pool rows with a contrast's level
-	mostOdds  = 10  // an interval that includes 1 and is wider than 1/10 to 10 is useless
+	mostBent = 0.1 // largest distance of contrasted.kept from 1
+	// largest change of an estimate by a second Newton step, in the estimate's standard deviations
+	mostAgain = 0.5
+	leastRows = 20 // fewest pool rows with a contrast's level
+	mostOdds  = 10 // an interval that includes 1 and is wider than 1/10 to 10 is useless
 )
 
-// NewCoefficients returns nil for more than two classes, and for noise so large that no model is useful.
+// NewCoefficients returns nil for more than two classes, and for noise so large that no model is
+// useful.
 func NewCoefficients(p study.Plan, pool *auxdata.Pool, fit aggregation.CrossFit) *Coefficients {
 	all := Diagnose(p.Schema, p.Map, pool, fit)
 	if all == nil {
@@ -58,7 +62,8 @@ func (c contrasted) coefficient(along aggregation.Contrast) Coefficient {
 	out := Coefficient{Contrast: c.Contrast, Untold: Untold(along, c.kept, c.rows)}
 	if out.Untold == "" {
 		off := aggregation.Normal95 * along.SD
-		out.LogOdds = &Estimate{Value: along.Value, SD: along.SD, Low: along.Value - off, High: along.Value + off}
+		out.LogOdds = &Estimate{Value: along.Value, SD: along.SD, Low: along.Value - off,
+			High: along.Value + off}
 	}
 	return out
 }
@@ -79,7 +84,8 @@ func Untold(c aggregation.Contrast, kept float64, rows int) string {
 	return ""
 }
 
-// Diagnosed is a contrast with the numbers that decide whether it has an interval, for measurements of coverage.
+// Diagnosed is a contrast with the numbers that decide whether it has an interval, for measurements
+// of coverage.
 type Diagnosed struct {
 	Coefficient
 	aggregation.Contrast
@@ -88,9 +94,10 @@ type Diagnosed struct {
 	Rows int
 }
 
-// Diagnose returns what NewCoefficients computes for each contrast, with its intermediate values; nil without a
-// one-step estimate.
-func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool, fit aggregation.CrossFit) (all []Diagnosed) {
+// Diagnose returns what NewCoefficients computes for each contrast, with its intermediate values;
+// nil without a one-step estimate.
+func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool,
+	fit aggregation.CrossFit) (all []Diagnosed) {
 	of, ok := fit.OneStep()
 	if !ok {
 		return nil
@@ -102,10 +109,12 @@ func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool, fit aggregati
 	return all
 }
 
-// Foresee lists the contrasts that NewCoefficients will have. It sets Untold where map and pool rule out an interval.
+// Foresee lists the contrasts that NewCoefficients will have. It sets Untold where map and pool
+// rule out an interval.
 func Foresee(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) (all []Coefficient) {
 	for _, c := range contrastsOf(s, m, pool) {
-		all = append(all, Coefficient{Contrast: c.Contrast, Untold: Untold(aggregation.Contrast{Seen: true}, c.kept, c.rows)})
+		all = append(all, Coefficient{Contrast: c.Contrast,
+			Untold: Untold(aggregation.Contrast{Seen: true}, c.kept, c.rows)})
 	}
 	return all
 }

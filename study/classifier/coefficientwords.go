@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// Noise reports whether noise makes the interval of odds useless: it includes 1 (no effect) and spans a
-// factor of more than 100.
+// Noise reports whether noise makes the interval of odds useless: it includes 1 (no effect) and
+// spans a factor of more than 100.
 func (e Estimate) Noise() bool {
 	return e.Low <= 0 && e.High >= 0 && e.High-e.Low > 2*math.Log(mostOdds)
 }
@@ -61,14 +61,16 @@ func (of *Coefficients) Words(c Classifier) string {
 	return fmt.Sprintf("%d of %d have a 95 %% interval, which covers privacy noise and sampling; one interval in twenty misses. They say what occurs together with %s among these records, not what causes it", told, len(of.Of), of.Class)
 }
 
-// Chart shows the odds ratios that have an interval, the clearest effect first. It is nil if there are none.
+// Chart shows the odds ratios that have an interval, the clearest effect first. It is nil if there
+// are none.
 func (of *Coefficients) Chart(outcome string) *study.ReportChart {
 	c := &study.ReportChart{
 		Title: fmt.Sprintf("odds of %s, all else alike", outcome), Note: "odds ratios with 95 % intervals of privacy noise and sampling; the axis is logarithmic, its mark is 1, no difference; bold: the interval excludes 1", Ratio: true,
 	}
 	for _, e := range of.withInterval() {
 		v := e.LogOdds
-		c.Bars = append(c.Bars, study.ReportBar{Name: e.Words(), Value: math.Exp(v.Value), Low: math.Exp(v.Low), High: math.Exp(v.High), Main: v.clear()})
+		c.Bars = append(c.Bars, study.ReportBar{Name: e.Words(), Value: math.Exp(v.Value),
+			Low: math.Exp(v.Low), High: math.Exp(v.High), Main: v.clear()})
 	}
 	if len(c.Bars) == 0 {
 		return nil
@@ -84,18 +86,20 @@ func (of *Coefficients) withInterval() (all []Coefficient) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Coefficient) int {
-		return cmp.Compare(math.Abs(b.LogOdds.Value)/b.LogOdds.SD, math.Abs(a.LogOdds.Value)/a.LogOdds.SD)
+		return cmp.Compare(math.Abs(b.LogOdds.Value)/b.LogOdds.SD,
+			math.Abs(a.LogOdds.Value)/a.LogOdds.SD)
 	})
 	return all
 }
 
 func (e Estimate) clear() bool { return e.Low > 0 || e.High < 0 }
 
-// mostNamed bounds the contrasts that Answer names after "more often with", and after "less often with".
+// mostNamed bounds the contrasts that Answer names after "more often with", and after "less often
+// with".
 const mostNamed = 3
 
-// Answer says in one sentence with which contrasts an outcome is more or less frequent, the clearest effect
-// first. It is "" if every interval includes 1.
+// Answer says in one sentence with which contrasts an outcome is more or less frequent, the
+// clearest effect first. It is "" if every interval includes 1.
 func (of *Coefficients) Answer(outcome string, parties int) string {
 	var up, down []string
 	for _, e := range of.withInterval() {
@@ -129,7 +133,8 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 		Folded: true, Title: fmt.Sprintf("odds of %s, all else alike", of.Class),
 		Head: []string{"difference", "odds ratio", "95 % interval", "log-odds ± sd", "reading"},
 	}
-	untold := study.ReportTable{Title: "features without an odds ratio", Head: []string{"column", "because"}, Folded: true}
+	untold := study.ReportTable{Title: "features without an odds ratio",
+		Head: []string{"column", "because"}, Folded: true}
 	type reason struct{ column, why string }
 	counts := map[reason]int{}
 	first := map[reason]string{} // the first contrast with each reason, in words

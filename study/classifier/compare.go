@@ -14,18 +14,21 @@ import (
 	"caucus/study"
 )
 
-// Comparison compares a release with a site's own classifier. Its numbers have no noise: for the site only.
+// Comparison compares a release with a site's own classifier. Its numbers have no noise: for the
+// site only.
 type Comparison struct {
 	Records int `json:"records"` // labelled records
-	// Released measures the release. Alone measures the site's own by cross-validation, each patient in one fold.
+	// Released measures the release. Alone measures the site's own by cross-validation, each
+	// patient in one fold.
 	Released learners.Measures `json:"released"`
 	Alone    learners.Measures `json:"alone"`
 	Majority float64           `json:"majority_class"`
 	// Gain is Released's accuracy minus Alone's. Sure is half the width of its 95 % interval.
 	Gain float64 `json:"gain"`
 	Sure float64 `json:"gain_sure_to"`
-	// Fitted is the accuracy of the site's own classifier on its training records. If the records took part
-	// in the study, Released's accuracy on them is too high by up to about Flattered (function flattered).
+	// Fitted is the accuracy of the site's own classifier on its training records. If the records
+	// took part in the study, Released's accuracy on them is too high by up to about Flattered
+	// (function flattered).
 	Fitted    float64 `json:"alone_fitted"`
 	Flattered float64 `json:"released_flattered_by_up_to"`
 }
@@ -35,9 +38,9 @@ const (
 	leastCompared   = 20 // fewest records for a comparison
 )
 
-// Compare measures a release and the site's own classifier on the site's records, which are encoded by the
-// plan's schema. It measures the own classifier on records that were not used to train it. But the released
-// classifier may have been trained on all of them; Flattered bounds the effect.
+// Compare measures a release and the site's own classifier on the site's records, which are encoded
+// by the plan's schema. It measures the own classifier on records that were not used to train it.
+// But the released classifier may have been trained on all of them; Flattered bounds the effect.
 func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	c, model, p, err := Sound(r)
 	if err != nil {
@@ -54,7 +57,9 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	if len(labelled) < leastCompared {
 		return Comparison{}, fmt.Errorf("compare: at least %d records with a label are needed, there are %d", leastCompared, len(labelled))
 	}
-	if k := slices.IndexFunc(counts, func(n float64) bool { return n == float64(len(labelled)) }); k >= 0 {
+	if k := slices.IndexFunc(counts, func(n float64) bool {
+		return n == float64(len(labelled))
+	}); k >= 0 {
 		return Comparison{}, fmt.Errorf("compare: all %d records with a label are of class %q: naming it is always right here, which tells nothing of two classifiers", len(labelled), c.Classes[k])
 	}
 	records = records.Select(labelled)
@@ -115,15 +120,19 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	return out, nil
 }
 
-// flattered bounds the excess of the released classifier's accuracy on records of a party that took part. own is
-// the excess of the party's own classifier on its training records. The excess of a fit of p weights to n records
-// falls like p/n (Hastie, Tibshirani & Friedman, section 7.4). If all parties have n records each, the release is
-// a fit to parties·n records, so its excess is own/parties. Votes and noise make it smaller.
-func flattered(own float64, parties int) float64 { return math.Max(own, 0) / float64(max(parties, 1)) }
+// flattered bounds the excess of the released classifier's accuracy on records of a party that took
+// part. own is the excess of the party's own classifier on its training records. The excess of a
+// fit of p weights to n records falls like p/n (Hastie, Tibshirani & Friedman, section 7.4). If all
+// parties have n records each, the release is a fit to parties·n records, so its excess is
+// own/parties. Votes and noise make it smaller.
+func flattered(own float64, parties int) float64 {
+	return math.Max(own, 0) / float64(max(parties, 1))
+}
 
 func trueLabels(classes int) learners.Channel { return learners.Channel{Classes: classes, Keep: 1} }
 
-func alone(x *mat.Dense, y []int, train, test []int, classes, fold int) (learners.Measures, []int, error) {
+func alone(x *mat.Dense, y []int, train, test []int, classes, fold int) (learners.Measures, []int,
+	error) {
 	pick := func(rows []int) (*mat.Dense, []int) {
 		_, d := x.Dims()
 		px, py := mat.NewDense(max(len(rows), 1), d, nil), make([]int, len(rows))
@@ -138,7 +147,8 @@ func alone(x *mat.Dense, y []int, train, test []int, classes, fold int) (learner
 	}
 	trainX, trainY := pick(train)
 	testX, testY := pick(test)
-	model, err := learners.Softmax().Fit(context.Background(), trainX, trainY, classes, rand.New(rand.NewPCG(1, uint64(fold))))
+	model, err := learners.Softmax().Fit(context.Background(), trainX, trainY, classes,
+		rand.New(rand.NewPCG(1, uint64(fold))))
 	if err != nil {
 		return learners.Measures{}, nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"caucus/dataset"
 )
 
-// Each patient is on one side of a fold, each record is judged once, and the parts have about the same
-// size.
+// Each patient is on one side of a fold, each record is judged once, and the parts have about the
+// same size.
 func TestFoldsKeepPatients(t *testing.T) {
 	records := &dataset.Records{}
 	for i := range 200 {

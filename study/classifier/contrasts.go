@@ -10,8 +10,9 @@ import (
 	"caucus/dataset"
 )
 
-// Contrast is a difference between two records that are equal in all other columns: Column is larger by Per of
-// its units; or, on a log scale, 1 + Column is larger by the factor Times; or Column is Level instead of Against.
+// Contrast is a difference between two records that are equal in all other columns: Column is
+// larger by Per of its units; or, on a log scale, 1 + Column is larger by the factor Times; or
+// Column is Level instead of Against.
 type Contrast struct {
 	Column  string  `json:"column"`
 	Per     float64 `json:"per,omitempty"`
@@ -20,18 +21,18 @@ type Contrast struct {
 	Against string  `json:"against,omitempty"`
 }
 
-// contrasted is a contrast in mapped features. change, of map.Dim() numbers, is the mean change of the pool
-// rows' mapped features when the column changes. For any map (scaled, projected, clipped or non-linear), the
-// mean change of a linear classifier's log-odds is the inner product of change and the weights. If the map is
-// linear over the pool, the change is the same for all records.
+// contrasted is a contrast in mapped features. change, of map.Dim() numbers, is the mean change of
+// the pool rows' mapped features when the column changes. For any map (scaled, projected, clipped
+// or non-linear), the mean change of a linear classifier's log-odds is the inner product of change
+// and the weights. If the map is linear over the pool, the change is the same for all records.
 type contrasted struct {
 	Contrast
 	change []float64
-	// kept is the share of the contrast that the map keeps, 1 if the map loses nothing: the contrast's
-	// variance in a regression on mapped rows m, change'Cov(m)⁺change, divided by its variance in a
-	// regression on encoded rows x, e'Cov(x)⁺e, where e is the change of the encoded columns. A map may
-	// keep two correlated columns almost wholly and still drop the small difference between them. Then
-	// the contrast of one column with the other held fixed is lost.
+	// kept is the share of the contrast that the map keeps, 1 if the map loses nothing: the
+	// contrast's variance in a regression on mapped rows m, change'Cov(m)⁺change, divided by its
+	// variance in a regression on encoded rows x, e'Cov(x)⁺e, where e is the change of the encoded
+	// columns. A map may keep two correlated columns almost wholly and still drop the small
+	// difference between them. Then the contrast of one column with the other held fixed is lost.
 	kept float64
 	// rows is the number of pool rows that have the level. For a numeric column it is the number of
 	// rows that differ from the most frequent number.
@@ -39,9 +40,10 @@ type contrasted struct {
 }
 
 const (
-	contrastRows    = 500   // most pool rows to average over, evenly spaced
-	contrastColumns = 300   // with more encoded columns (images) there are no contrasts
-	contrastStep    = 0.005 // change up and down that measures a number's slope, as a share of its range
+	contrastRows    = 500 // most pool rows to average over, evenly spaced
+	contrastColumns = 300 // with more encoded columns (images) there are no contrasts
+	// change up and down that measures a number's slope, as a share of its range
+	contrastStep = 0.005
 )
 
 const (
@@ -49,13 +51,14 @@ const (
 	PoolMean = "its mean in the pool" // mean of the pool rows where the number is present
 )
 
-// contrastsOf lists the contrasts of a schema's columns. It compares each level with the pool's most
-// frequent level. Contrasts follow from map and pool, so they are public.
+// contrastsOf lists the contrasts of a schema's columns. It compares each level with the pool's
+// most frequent level. Contrasts follow from map and pool, so they are public.
 func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrasted {
 	if n, d := pool.Encoded.Dims(); n == 0 || d > contrastColumns {
 		return nil
 	}
-	keeps := keeping{aggregation.InverseCovariance(pool.X, pool.Weight), aggregation.InverseCovariance(pool.Encoded, pool.Weight)}
+	keeps := keeping{aggregation.InverseCovariance(pool.X, pool.Weight),
+		aggregation.InverseCovariance(pool.Encoded, pool.Weight)}
 	base, weight := sampleOf(pool)
 	mean := func(change func(row []float64)) []float64 {
 		x := mat.DenseCopyOf(base)
@@ -78,7 +81,8 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 		if f.Kind == dataset.Numeric {
 			up := mean(func(row []float64) { row[at] += contrastStep })
 			down := mean(func(row []float64) { row[at] -= contrastStep })
-			c := contrasted{Contrast: Contrast{Column: code.Column}, rows: differing(pool.Encoded, at)}
+			c := contrasted{Contrast: Contrast{Column: code.Column},
+				rows: differing(pool.Encoded, at)}
 			of := 0.0
 			c.Per, c.Times, of = unitOf(f)
 			c.change = difference(up, down, of/(2*contrastStep))
@@ -129,8 +133,9 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 	return all
 }
 
-// unitOf chooses the unit of a numeric contrast: the power of ten nearest to an eighth of the range (10
-// years for age), or a factor of 2 on a log scale. encoded is the same step in the encoded column.
+// unitOf chooses the unit of a numeric contrast: the power of ten nearest to an eighth of the range
+// (10 years for age), or a factor of 2 on a log scale. encoded is the same step in the encoded
+// column.
 func unitOf(f dataset.Feature) (per, times, encoded float64) {
 	if f.Log {
 		return 0, 2, math.Ln2 / (math.Log1p(f.Max) - math.Log1p(f.Min))
@@ -143,8 +148,8 @@ func unitOf(f dataset.Feature) (per, times, encoded float64) {
 // keeping computes contrasted.kept.
 type keeping struct{ mapped, columns *mat.Dense } // pseudo-inverses of covariances
 
-// share returns contrasted.kept for a contrast that changes mapped rows by mapped, and the encoded column c
-// by encoded[c].
+// share returns contrasted.kept for a contrast that changes mapped rows by mapped, and the encoded
+// column c by encoded[c].
 func (k keeping) share(mapped []float64, encoded map[int]float64) float64 {
 	v := mat.NewVecDense(len(mapped), mapped)
 	whole := 0.0

@@ -15,12 +15,13 @@ import (
 // contrastWorld returns a schema with every kind of column, and a pool in which b is nearly a.
 func contrastWorld(t *testing.T) (dataset.Schema, *mat.Dense) {
 	t.Helper()
-	s := dataset.Schema{Label: dataset.Label{Column: "y", Classes: []string{"no", "yes"}}, Features: []dataset.Feature{
-		{Column: "a", Kind: dataset.Numeric, Min: 20, Max: 100},
-		{Column: "b", Kind: dataset.Numeric, Min: 0, Max: 1},
-		{Column: "c", Kind: dataset.Numeric, Min: 0, Max: 1000, Log: true, Missing: true},
-		{Column: "d", Kind: dataset.Categorical, Levels: []string{"x", "y", "z"}},
-	}}
+	s := dataset.Schema{Label: dataset.Label{Column: "y", Classes: []string{"no", "yes"}},
+		Features: []dataset.Feature{
+			{Column: "a", Kind: dataset.Numeric, Min: 20, Max: 100},
+			{Column: "b", Kind: dataset.Numeric, Min: 0, Max: 1},
+			{Column: "c", Kind: dataset.Numeric, Min: 0, Max: 1000, Log: true, Missing: true},
+			{Column: "d", Kind: dataset.Categorical, Levels: []string{"x", "y", "z"}},
+		}}
 	rng := rand.New(rand.NewPCG(1, 2))
 	x := mat.NewDense(2000, s.Dim(), nil)
 	for i := range 2000 {
@@ -36,8 +37,8 @@ func contrastWorld(t *testing.T) (dataset.Schema, *mat.Dense) {
 	return s, x
 }
 
-// TestContrasts: with a map that keeps everything, a contrast is the difference of two mapped rows, in
-// the schema's units. Levels are compared with the most frequent level.
+// TestContrasts: with a map that keeps everything, a contrast is the difference of two mapped rows,
+// in the schema's units. Levels are compared with the most frequent level.
 func TestContrasts(t *testing.T) {
 	s, x := contrastWorld(t)
 	m := dataset.Identity(s)
@@ -73,7 +74,8 @@ func TestContrasts(t *testing.T) {
 		}
 		for j, v := range got.change {
 			// For level missing, the mean is taken over the sample of pool rows, not over all rows.
-			if math.Abs(v-w.by[j]*scale) > 1e-9 && !(w.Level == "missing" && math.Abs(v-w.by[j]*scale) < .02) {
+			if math.Abs(v-w.by[j]*scale) > 1e-9 &&
+				!(w.Level == "missing" && math.Abs(v-w.by[j]*scale) < .02) {
 				t.Errorf("%s: %g at %d, want %g", got.Words(), v, j, w.by[j]*scale)
 			}
 		}
@@ -86,8 +88,8 @@ func TestContrasts(t *testing.T) {
 	}
 }
 
-// TestContrastsLost: a map may keep two columns nearly whole and still lose the difference between them.
-// Other contrasts are unchanged.
+// TestContrastsLost: a map may keep two columns nearly whole and still lose the difference between
+// them. Other contrasts are unchanged.
 func TestContrastsLost(t *testing.T) {
 	s, x := contrastWorld(t)
 	all, err := dataset.FitPCA(x, 5, 0)
@@ -118,7 +120,8 @@ func TestContrastsLost(t *testing.T) {
 
 func TestCoefficientWords(t *testing.T) {
 	estimate := func(value, sd float64) *Estimate {
-		return &Estimate{value, sd, value - aggregation.Normal95*sd, value + aggregation.Normal95*sd}
+		return &Estimate{value, sd, value - aggregation.Normal95*sd,
+			value + aggregation.Normal95*sd}
 	}
 	c := Coefficients{Class: "yes", Of: []Coefficient{
 		{Contrast: Contrast{Column: "age", Per: 10}, LogOdds: estimate(math.Ln2, .1)},
@@ -136,7 +139,8 @@ func TestCoefficientWords(t *testing.T) {
 			t.Errorf("row %d says %q, want %q", i, got, want)
 		}
 	}
-	if got := tables[0].Rows[0]; got[0] != "age: 10 more" || got[1] != "2.00" || got[2] != "1.64 to 2.43" {
+	if got := tables[0].Rows[0]; got[0] != "age: 10 more" || got[1] != "2.00" ||
+		got[2] != "1.64 to 2.43" {
 		t.Errorf("%q", got)
 	}
 	if got := tables[1].Rows[0]; got[0] != "ward (2 levels)" || got[1] != "because" {

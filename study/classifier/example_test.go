@@ -11,10 +11,11 @@ import (
 	"caucus/study/simulate"
 )
 
-// A release holds what is needed to use it: its plan encodes and maps records, its classifier predicts
-// their classes.
+// A release holds what is needed to use it: its plan encodes and maps records, its classifier
+// predicts their classes.
 func Example() {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1, Skew: 1})
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
+		Skew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {
 		rows[i] = i
@@ -49,7 +50,8 @@ func Example() {
 	}
 	_, columns := values.Dims()
 	c, _ := classifier.Of(release.Result)
-	fmt.Println("a class and", columns, "numbers, each a", c.Output, "for each of", len(classes), "patients")
+	fmt.Println("a class and", columns, "numbers, each a", c.Output, "for each of", len(classes),
+		"patients")
 	fmt.Println("lambda", c.Lambda)
 	// Output:
 	// a class and 2 numbers, each a score for each of 3 patients

@@ -62,13 +62,14 @@ func TestCompareNeedsTwoClasses(t *testing.T) {
 
 // TestFlattered: with next to no noise, a release is more often right on the records of a party, to
 // which it was fitted, than on new records from the same source. A party's comparison must not
-// understate this difference. The mean over draws is off by more than 6.1 standard errors in one run of
-// 10⁹.
+// understate this difference. The mean over draws is off by more than 6.1 standard errors in one
+// run of 10⁹.
 func TestFlattered(t *testing.T) {
 	const parties, each, fresh, draws = 3, 60, 2000, 40
 	var gaps, said, sure, rest []float64
 	for seed := range uint64(draws) {
-		table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 1, Records: 400 + parties*each + fresh, Seed: seed + 1})
+		table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 1,
+			Records: 400 + parties*each + fresh, Seed: seed + 1})
 		next := 0
 		take := func(n int) *dataset.Table {
 			rows := make([]int, n)

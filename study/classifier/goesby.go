@@ -17,16 +17,18 @@ import (
 // mostMoves is the most differences that GoesBy shows.
 const mostMoves = 8
 
-// move says that a typical difference between two records (words) changes the second class's score by this number.
+// move says that a typical difference between two records (words) changes the second class's score
+// by this number.
 type move struct {
 	words string
 	by    float64
 }
 
-// GoesBy shows, as a chart and in a sentence, by which columns a classifier of two classes separates the
-// classes, largest change of the score first. It gives no intervals, although the weights contain privacy noise;
-// Coefficients gives some. GoesBy multiplies a level's change by √(p(1−p)), where p is the level's share in the
-// pool, because the weight of a rare level is mostly noise and should not come first.
+// GoesBy shows, as a chart and in a sentence, by which columns a classifier of two classes
+// separates the classes, largest change of the score first. It gives no intervals, although the
+// weights contain privacy noise; Coefficients gives some. GoesBy multiplies a level's change by
+// √(p(1−p)), where p is the level's share in the pool, because the weight of a rare level is mostly
+// noise and should not come first.
 //
 // Both results are empty for more than two classes, for images, and if the noise left nothing.
 func (c Classifier) GoesBy(p study.Plan, model learners.Linear) (*study.ReportChart, string) {
@@ -34,7 +36,9 @@ func (c Classifier) GoesBy(p study.Plan, model learners.Linear) (*study.ReportCh
 		return nil, ""
 	}
 	moves := movesOf(p, model)
-	slices.SortStableFunc(moves, func(a, b move) int { return cmp.Compare(math.Abs(b.by), math.Abs(a.by)) })
+	slices.SortStableFunc(moves, func(a, b move) int {
+		return cmp.Compare(math.Abs(b.by), math.Abs(a.by))
+	})
 	all := len(moves)
 	moves = moves[:min(all, mostMoves)]
 	if all == 0 || moves[0].by == 0 {
@@ -88,7 +92,9 @@ func movesOf(p study.Plan, model learners.Linear) (all []move) {
 		if f.Kind == dataset.Numeric {
 			_, _, of := unitOf(f)
 			step := min(of/2, .5)
-			up, down := score(func(row []float64) { row[at] += step }), score(func(row []float64) { row[at] -= step })
+			up, down := score(func(row []float64) {
+				row[at] += step
+			}), score(func(row []float64) { row[at] -= step })
 			all = append(all, move{"higher " + code.Column, (up - down) * of / (2 * step)})
 			continue
 		}
@@ -98,7 +104,8 @@ func movesOf(p study.Plan, model learners.Linear) (all []move) {
 				row[at+k] = 1
 			})
 			share := middle[at+k]
-			all = append(all, move{code.Column + ": " + level, (with - rest) * math.Sqrt(max(0, share*(1-share)))})
+			all = append(all, move{code.Column + ": " + level,
+				(with - rest) * math.Sqrt(max(0, share*(1-share)))})
 		}
 	}
 	return all

@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// TestGoesBy: the column with the largest weight comes first. More than two classes, or a classifier of
-// noise alone, show nothing.
+// TestGoesBy: the column with the largest weight comes first. More than two classes, or a
+// classifier of noise alone, show nothing.
 func TestGoesBy(t *testing.T) {
 	s, _ := contrastWorld(t)
 	p := study.Plan{Schema: s, Map: dataset.Identity(s)}
@@ -22,13 +22,15 @@ func TestGoesBy(t *testing.T) {
 	model := learners.Linear{W: w, Classes: 2}
 	c := Classifier{Classes: s.Classes(), Lambda: 1}
 	chart, words := c.GoesBy(p, model)
-	if chart == nil || chart.Bars[0].Name != "d: y" || chart.Bars[0].Value != 1 || chart.Bars[1].Name != "higher a" || chart.Bars[1].Value >= 0 {
+	if chart == nil || chart.Bars[0].Name != "d: y" || chart.Bars[0].Value != 1 ||
+		chart.Bars[1].Name != "higher a" || chart.Bars[1].Value >= 0 {
 		t.Fatalf("shows %+v", chart)
 	}
 	if want := " Its weights are not findings"; !strings.HasPrefix(words, want) {
 		t.Errorf("says %q, want %q", words, want)
 	}
-	for _, c := range []Classifier{{Classes: c.Classes}, {Classes: []string{"a", "b", "c"}, Lambda: 1}} {
+	for _, c := range []Classifier{{Classes: c.Classes},
+		{Classes: []string{"a", "b", "c"}, Lambda: 1}} {
 		if chart, words := c.GoesBy(p, model); chart != nil || words != "" {
 			t.Errorf("%+v shows %+v, %q", c, chart, words)
 		}

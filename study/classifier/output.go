@@ -11,12 +11,14 @@ import (
 type Output string
 
 const (
-	// Probability says that about a share p of the records with number p are of the class. Only numbers
-	// that were calibrated on outcomes of records are probabilities (Calibration).
+	// Probability says that about a share p of the records with number p are of the class. Only
+	// numbers that were calibrated on outcomes of records are probabilities (Calibration).
 	Probability Output = "probability"
-	// VoteShare is the share of the parties' classifiers that vote for a class; shares of outcomes may differ.
+	// VoteShare is the share of the parties' classifiers that vote for a class; shares of outcomes
+	// may differ.
 	VoteShare Output = "vote_share"
-	// Score has no unit and can only order records. For two classes, the first score is minus the second.
+	// Score has no unit and can only order records. For two classes, the first score is minus the
+	// second.
 	Score Output = "score"
 )
 
@@ -39,7 +41,9 @@ func (o Output) Words() string {
 func (c Classifier) Words() string {
 	model, err := c.Linear()
 	last := len(c.Weights) - 1
-	if err != nil || slices.ContainsFunc(c.Weights[:last], func(w []float64) bool { return slices.Max(w) != 0 || slices.Min(w) != 0 }) {
+	if err != nil || slices.ContainsFunc(c.Weights[:last], func(w []float64) bool {
+		return slices.Max(w) != 0 || slices.Min(w) != 0
+	}) {
 		return c.Output.Words()
 	}
 	x := mat.NewDense(1, last+1, nil)
@@ -47,8 +51,8 @@ func (c Classifier) Words() string {
 	return "the same for every record, and so is the class: " + c.Classes[model.Predict(x)[0]]
 }
 
-// Values returns the classifier's N×classes numbers for mapped rows x (N×d). The predicted class of a
-// row has the largest number; in a tie the first.
+// Values returns the classifier's N×classes numbers for mapped rows x (N×d). The predicted class of
+// a row has the largest number; in a tie the first.
 func (c Classifier) Values(x *mat.Dense) (*mat.Dense, error) {
 	model, err := c.Linear()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestValues: the numbers match the output, in the columns of their classes, and the predicted class has
-// the largest number.
+// TestValues: the numbers match the output, in the columns of their classes, and the predicted
+// class has the largest number.
 func TestValues(t *testing.T) {
 	x := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	two, three := [][]float64{{2}, {-1}}, [][]float64{{1, 3, -1}, {0, -2, 2}}
@@ -21,7 +21,8 @@ func TestValues(t *testing.T) {
 	}{
 		{Classifier{Classes: []string{"a", "b"}, Weights: two, Output: Score}, []float64{-2, 2}},
 		{Classifier{Classes: []string{"a", "b"}, Weights: two, Output: VoteShare}, []float64{p(-2), p(2)}},
-		{Classifier{Classes: []string{"a", "b"}, Weights: two, Output: Probability, Calibration: &Calibration{Slope: 3}}, []float64{p(-2), p(2)}}, // the weights include the calibration
+		// the weights include the calibration
+		{Classifier{Classes: []string{"a", "b"}, Weights: two, Output: Probability, Calibration: &Calibration{Slope: 3}}, []float64{p(-2), p(2)}},
 		{Classifier{Classes: []string{"a", "b", "c"}, Weights: three, Output: Score}, []float64{1, 3, -1}},
 		{Classifier{Classes: []string{"a", "b", "c"}, Weights: three, Output: VoteShare}, []float64{math.Exp(1) / sum, math.Exp(3) / sum, math.Exp(-1) / sum}},
 	} {
@@ -41,7 +42,8 @@ func TestValues(t *testing.T) {
 			}
 		}
 	}
-	if v, err := (Classifier{Classes: []string{"a", "b"}, Weights: two, Output: Score}).Values(&mat.Dense{}); err != nil || !v.IsEmpty() {
+	if v, err := (Classifier{Classes: []string{"a", "b"}, Weights: two,
+		Output: Score}).Values(&mat.Dense{}); err != nil || !v.IsEmpty() {
 		t.Errorf("no rows give %v, %v", v, err)
 	}
 }
@@ -53,7 +55,8 @@ func TestOutputRefused(t *testing.T) {
 		{}, {Output: "odds"}, {Output: Probability}, {Output: VoteShare, Calibration: &Calibration{}},
 	} {
 		c.Classes, c.Weights = []string{"a", "b"}, [][]float64{{1}}
-		if _, err := c.Linear(); err == nil || !strings.Contains(err.Error(), "the release was damaged") {
+		if _, err := c.Linear(); err == nil ||
+			!strings.Contains(err.Error(), "the release was damaged") {
 			t.Errorf("output %q: %v", c.Output, err)
 		}
 	}

@@ -36,14 +36,17 @@ const (
 	autoPoolRows = 1500
 )
 
-// ChooseMap handles plans with "map.project: auto". It returns the number of principal components with
-// the best forecast of accuracy under the plan's noise, and, unless c gives it, the best degree of whitening.
+// ChooseMap handles plans with "map.project: auto". It returns the number of principal components
+// with the best forecast of accuracy under the plan's noise, and, unless c gives it, the best
+// degree of whitening.
 //
-// The forecast (aggregation.Reference) assumes that the classes of the public pool's rows follow random
-// linear models ("teachers") of the encoded columns (for FAMD, each column divided by its standard
-// deviation). Half of the rows are for fitting a classifier and half for its accuracy. ChooseMap reads only the
-// plan's terms, the public size and x, the N×Dim encoded rows of the PUBLIC pool.
-func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
+// The forecast (aggregation.Reference) assumes that the classes of the public pool's rows follow
+// random linear models ("teachers") of the encoded columns (for FAMD, each column divided by its
+// standard deviation). Half of the rows are for fitting a classifier and half for its accuracy.
+// ChooseMap reads only the plan's terms, the public size and x, the N×Dim encoded rows of the
+// PUBLIC pool.
+func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components,
+	x *mat.Dense) (dataset.Components, error) {
 	c.Analysis = cmp.Or(c.Analysis, dataset.DefaultAnalysis(p.Schema))
 	if n, _ := x.Dims(); n < autoRows {
 		c.Project = 0
@@ -74,12 +77,14 @@ type autoMap struct {
 	testP     []*mat.Dense // class probabilities on test
 }
 
-func newAutoMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (*autoMap, error) {
+func newAutoMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (*autoMap,
+	error) {
 	whole, err := dataset.Components{Analysis: c.Analysis}.Columns(p.Schema, x)
 	if err != nil {
 		return nil, fmt.Errorf("choose the map: %w", err)
 	}
-	rng := rand.New(rand.NewPCG(7, 8)) // a public and fixed seed, so that the same plan gets the same map
+	// a public and fixed seed, so that the same plan gets the same map
+	rng := rand.New(rand.NewPCG(7, 8))
 	n, d := x.Dims()
 	rows := rng.Perm(n)[:min(n, autoPoolRows)]
 	half := len(rows) / 2
@@ -87,7 +92,8 @@ func newAutoMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dens
 	for i, row := range rows {
 		sample.SetRow(i, x.RawRowView(row))
 	}
-	a := &autoMap{plan: p, size: size, asked: c, fit: part(sample, 0, half), test: part(sample, half, len(rows))}
+	a := &autoMap{plan: p, size: size, asked: c, fit: part(sample, 0, half),
+		test: part(sample, half, len(rows))}
 	columns := whole.Features(sample)
 	_, width := columns.Dims()
 	z := mat.NewDense(len(rows), width+1, nil) // the last column is the intercept
@@ -97,7 +103,8 @@ func newAutoMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dens
 	}
 	for range autoTeachers {
 		t := aggregation.Teach(z, len(p.Schema.Classes()), rng)
-		a.fitP, a.testP = append(a.fitP, part(t, 0, half)), append(a.testP, part(t, half, len(rows)))
+		a.fitP, a.testP = append(a.fitP, part(t, 0, half)), append(a.testP,
+			part(t, half, len(rows)))
 	}
 	return a, nil
 }
@@ -107,7 +114,8 @@ func part(x *mat.Dense, from, to int) *mat.Dense {
 	return x.Slice(from, to, 0, d).(*mat.Dense)
 }
 
-// best adds components until the forecast accuracy falls. Then it tries whitening with the best number of components.
+// best adds components until the forecast accuracy falls. Then it tries whitening with the best
+// number of components.
 func (a *autoMap) best() (dataset.Components, error) {
 	var all []candidate
 	for _, project := range autoProject {
@@ -116,7 +124,8 @@ func (a *autoMap) best() (dataset.Components, error) {
 			return a.asked, err
 		}
 		all = append(all, c)
-		if c.outputs < int(project) || c.mean() < top(all).mean()-autoHarm { // no components are left, or the last ones reduced the accuracy
+		// no components are left, or the last ones reduced the accuracy
+		if c.outputs < int(project) || c.mean() < top(all).mean()-autoHarm {
 			break
 		}
 	}
@@ -173,7 +182,8 @@ func (a *autoMap) candidate(project dataset.Count, whiten float64) (candidate, e
 		if seen != nil {
 			r.Mu = seen(r.Mu)
 		}
-		out.accuracy = append(out.accuracy, r.UnderNoise(noise, 1, autoDraws, aggregation.Expected(test, a.testP[i])))
+		out.accuracy = append(out.accuracy,
+			r.UnderNoise(noise, 1, autoDraws, aggregation.Expected(test, a.testP[i])))
 	}
 	return out, nil
 }

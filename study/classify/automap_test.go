@@ -16,11 +16,12 @@ import (
 	"caucus/study/kinds"
 )
 
-// autoPlan returns a plan for this number of sites, and the encoded rows of a wide table of generated
-// hospitals.
+// autoPlan returns a plan for this number of sites, and the encoded rows of a wide table of
+// generated hospitals.
 func autoPlan(t *testing.T, sites int, epsilon float64) (study.Plan, *mat.Dense) {
 	t.Helper()
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 800, Seed: 3, Missing: 0.05})
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 800, Seed: 3,
+		Missing: 0.05})
 	r, _, err := schema.Encode(table)
 	if err != nil {
 		t.Fatal(err)
@@ -62,10 +63,13 @@ func TestAutoLeavesAlone(t *testing.T) {
 	p, x := autoPlan(t, 4, 1)
 	size := study.Size{Parties: 4, Records: 2000}
 	pixels := p
-	pixels.Schema = dataset.Schema{Label: p.Schema.Label, Features: []dataset.Feature{{Columns: []string{"p0..p63"}, Kind: dataset.Numeric, Max: 255}}}
+	pixels.Schema = dataset.Schema{Label: p.Schema.Label,
+		Features: []dataset.Feature{{Columns: []string{"p0..p63"}, Kind: dataset.Numeric,
+			Max: 255}}}
 	ratio, output := p, p
 	ratio.Kind = "ratio"
-	output.Mechanism, output.Unit, output.Noise, output.Lambda, output.Delta = "output", privacy.Party, study.NoiseCoordinator, 0.1, 0
+	output.Mechanism, output.Unit, output.Noise, output.Lambda, output.Delta = "output",
+		privacy.Party, study.NoiseCoordinator, 0.1, 0
 	few := x.Slice(0, 20-1, 0, x.RawMatrix().Cols).(*mat.Dense)
 	for _, c := range []struct {
 		name        string
@@ -94,8 +98,8 @@ func TestAutoLeavesAlone(t *testing.T) {
 	}
 }
 
-// The column dose looks small next to its bounds, and alone tells the classes apart. The default map
-// keeps it; principal components of columns scaled by their bounds would lose it.
+// The column dose looks small next to its bounds, and alone tells the classes apart. The default
+// map keeps it; principal components of columns scaled by their bounds would lose it.
 func TestDefaultMapKeepsSmallColumns(t *testing.T) {
 	schema := dataset.Schema{
 		Label: dataset.Label{Column: "y", Classes: []string{"no", "yes"}},
@@ -119,7 +123,8 @@ func TestDefaultMapKeepsSmallColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	share := func(c dataset.Components) float64 {
-		made, err := kinds.Propose(study.Proposal{Name: "small", Roster: roster(4), Records: 2000, Epsilon: 10, Map: c}, schema, table)
+		made, err := kinds.Propose(study.Proposal{Name: "small", Roster: roster(4), Records: 2000,
+			Epsilon: 10, Map: c}, schema, table)
 		if err != nil {
 			t.Fatal(err)
 		}

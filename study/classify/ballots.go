@@ -18,11 +18,12 @@ import (
 	"caucus/study/keyed"
 )
 
-// localTally trains one classifier on each of the party's shards and counts their votes on the pool. A shard's
-// ballot does not depend on other shards' records: preprocessing is public, and tuning and learner state stay
-// inside the shard. Nor does it depend on how long other shards took, because each shard gets its own time limit,
-// which begins after the previous shard has ended. A late shard casts a constant ballot. So being late follows
-// from a shard's own records and changes only that shard's ballot, which the bound for shards covers.
+// localTally trains one classifier on each of the party's shards and counts their votes on the
+// pool. A shard's ballot does not depend on other shards' records: preprocessing is public, and
+// tuning and learner state stay inside the shard. Nor does it depend on how long other shards took,
+// because each shard gets its own time limit, which begins after the previous shard has ended. A
+// late shard casts a constant ballot. So being late follows from a shard's own records and changes
+// only that shard's ballot, which the bound for shards covers.
 func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) *aggregation.Tally {
 	classes := len(p.Schema.Classes())
 	t := aggregation.NewTally(pool.Rows(), classes)
@@ -41,11 +42,13 @@ func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) 
 	return t
 }
 
-// voteOn trains on records and votes on every pool row. It always returns votes: a learner that fails
-// or is late votes for class 0 everywhere. If the learner used fewer records than usual, voteOn also trains
-// on made-up records and drops the result, so that the time depends less on how many records meet the
-// plan's condition. The caller must still hide the time: an agent sends at a moment fixed beforehand.
-func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, usual int, rng *rand.Rand) (votes []int) {
+// voteOn trains on records and votes on every pool row. It always returns votes: a learner that
+// fails or is late votes for class 0 everywhere. If the learner used fewer records than usual,
+// voteOn also trains on made-up records and drops the result, so that the time depends less on how
+// many records meet the plan's condition. The caller must still hide the time: an agent sends at a
+// moment fixed beforehand.
+func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs,
+	records *dataset.Records, usual int, rng *rand.Rand) (votes []int) {
 	left := usual
 	done := in.InTime(func(ctx context.Context) {
 		var learned int
@@ -53,7 +56,8 @@ func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, r
 		left -= learned
 	}, func(ctx context.Context) {
 		if left >= learners.MinimumRows {
-			votesOf(ctx, p, learner, pool, study.Voter{Learner: in.Voter.Learner}, madeUp(p.Schema, left, rng), rng)
+			votesOf(ctx, p, learner, pool, study.Voter{Learner: in.Voter.Learner},
+				madeUp(p.Schema, left, rng), rng)
 		}
 	})
 	if !done {
@@ -63,13 +67,15 @@ func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, r
 }
 
 // votesOf trains on records. It returns the votes, and the number of records that the learner used.
-func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Pool, voter study.Voter, records *dataset.Records, rng *rand.Rand) (votes []int, learned int) {
+func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Pool,
+	voter study.Voter, records *dataset.Records, rng *rand.Rand) (votes []int, learned int) {
 	if learner == learners.Any && voter.Vote != nil {
 		votes, err := voter.Vote(ctx, p.Schema, records, pool.Encoded)
 		if err != nil || len(votes) != pool.Rows() {
 			votes = make([]int, pool.Rows())
 		}
-		return votes, math.MaxInt // so that voteOn does no work on made-up records: the site bounds its program's time
+		// so that voteOn does no work on made-up records: the site bounds its program's time
+		return votes, math.MaxInt
 	}
 	model, features := TrainLocal(ctx, p, Chosen(learner, voter), records, rng, true)
 	if model == nil {
@@ -84,7 +90,8 @@ func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Po
 	return predict(ctx, model, pool.X), learned
 }
 
-// madeUp returns n records with random features, and random labels that are independent of the features.
+// madeUp returns n records with random features, and random labels that are independent of the
+// features.
 func madeUp(s dataset.Schema, n int, rng *rand.Rand) *dataset.Records {
 	r := &dataset.Records{X: mat.NewDense(n, s.Dim(), nil), Y: make([]int, n)}
 	for i := range n {
@@ -109,9 +116,11 @@ func predict(ctx context.Context, model learners.Model, x *mat.Dense) (votes []i
 	return votes
 }
 
-// TrainLocal trains the named learner ("" for the default) with a plan's map and classes. It returns nil if
-// training fails. With voting, the learner has its settings for one voter among many (learners.Voter).
-func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset.Records, rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
+// TrainLocal trains the named learner ("" for the default) with a plan's map and classes. It
+// returns nil if training fails. With voting, the learner has its settings for one voter among many
+// (learners.Voter).
+func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset.Records,
+	rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
 	learner, err := learners.Assign(cmp.Or(name, learners.Default), rng)
 	if err != nil {
 		return nil, learners.Mapped
@@ -131,12 +140,13 @@ func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset
 }
 
 // shardsOf returns the rows from which each shard's classifier learns (keyed.Records.Shards). It
-// leaves out records without a label, because nothing can be learned from them. The empty records of
-// keyed.Exactly, which have no label, may all be in one shard and could make that shard late.
+// leaves out records without a label, because nothing can be learned from them. The empty records
+// of keyed.Exactly, which have no label, may all be in one shard and could make that shard late.
 func shardsOf(u privacy.Unit, n int, in study.Inputs) [][]int {
 	shards := [][]int{dataset.Span(0, in.Records.Len())}
 	if n > 1 {
-		shards = keyed.Of(keyed.Rule{Study: in.Study, Unit: u, Shards: n}, in.Records, in.ShardKey()).Shards(in.Records)
+		shards = keyed.Of(keyed.Rule{Study: in.Study, Unit: u, Shards: n}, in.Records,
+			in.ShardKey()).Shards(in.Records)
 	}
 	for s, rows := range shards {
 		shards[s] = slices.DeleteFunc(rows, func(i int) bool { return in.Records.Y[i] < 0 })

@@ -43,13 +43,14 @@ func TestPatientsStayTogether(t *testing.T) {
 	}
 }
 
-// TestUnlabelledTrainNothing: every labelled record is in one shard, and no other record is in any. So
-// no shard takes longer because of the empty records that pad a file.
+// TestUnlabelledTrainNothing: every labelled record is in one shard, and no other record is in any.
+// So no shard takes longer because of the empty records that pad a file.
 func TestUnlabelledTrainNothing(t *testing.T) {
 	records := patients(30)
 	for _, shards := range []int{1, 4} {
 		var all []int
-		for _, rows := range shardsOf(privacy.Record, shards, study.NewInputs(records, []byte("key"))) {
+		for _, rows := range shardsOf(privacy.Record, shards,
+			study.NewInputs(records, []byte("key"))) {
 			all = append(all, rows...)
 		}
 		slices.Sort(all)
@@ -73,9 +74,9 @@ type counted struct {
 
 func (c *counted) Err() error { c.asked++; return c.Context.Err() }
 
-// TestWorkIsThere: the amount of training work stays within a fifth, however few of a site's records
-// meet a condition, and whatever their labels are. Without made-up records there would be no work below
-// eight records.
+// TestWorkIsThere: the amount of training work stays within a fifth, however few of a site's
+// records meet a condition, and whatever their labels are. Without made-up records there would be
+// no work below eight records.
 func TestWorkIsThere(t *testing.T) {
 	schema, err := dataset.ParseSchema(strings.NewReader("label: {column: ill, classes: [\"no\", \"yes\"]}\nfeatures: [{column: a, kind: numeric, min: 0, max: 1}, {column: b, kind: numeric, min: 0, max: 1}]\n"))
 	if err != nil {
@@ -106,7 +107,8 @@ func TestWorkIsThere(t *testing.T) {
 		for _, key := range []string{"a", "b", "c", "d"} { // each a forest of other draws
 			in := study.NewInputs(records, []byte(key))
 			in.Within = func() (context.Context, func(bool)) { return c, func(bool) {} }
-			if tally := localTally(p, Terms{Shards: 1, Learner: "forest"}, pool, in); tally.Ballots() != 1 {
+			if tally := localTally(p, Terms{Shards: 1, Learner: "forest"}, pool,
+				in); tally.Ballots() != 1 {
 				t.Fatalf("%d ballots", tally.Ballots())
 			}
 		}

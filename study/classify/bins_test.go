@@ -12,7 +12,8 @@ import (
 	"caucus/study/verify"
 )
 
-// A plan with bins has the bound of any other, its release verifies, and its coefficients are left out.
+// A plan with bins has the bound of any other, its release verifies, and its coefficients are left
+// out.
 func TestBins(t *testing.T) {
 	schema, pool, _, records := conformance.Hospital(t, 1200)
 	m, err := dataset.Components{Project: 8, Bins: true}.Fit(schema, pool.Encoded)
@@ -32,7 +33,8 @@ func TestBins(t *testing.T) {
 	if classify.NoCoefficients(p) == "" {
 		t.Error("a plan with bins promises coefficients")
 	}
-	if body := conformance.BodyOf[classify.Result](t, release.Result); body.Coefficients != nil || len(body.Classifier.Weights) != m.Dim() {
+	if body := conformance.BodyOf[classify.Result](t, release.Result); body.Coefficients != nil ||
+		len(body.Classifier.Weights) != m.Dim() {
 		t.Errorf("coefficients %v, %d weights", body.Coefficients, len(body.Classifier.Weights))
 	}
 	if bad := conformance.Fails(verify.Claims(release, pool)); len(bad) > 0 {

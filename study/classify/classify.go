@@ -17,7 +17,8 @@ import (
 	"caucus/study/bodies"
 )
 
-// Kind is the study kind classify: a classifier from votes on a pool, or from sums of label × features (see doc.go).
+// Kind is the study kind classify: a classifier from votes on a pool, or from sums of label ×
+// features (see doc.go).
 type Kind struct{}
 
 type mechanism struct {
@@ -25,14 +26,16 @@ type mechanism struct {
 	units []privacy.Unit
 	// site reports whether each party may add the noise itself.
 	site bool
-	// shared reports whether two servers can hold shares of a contribution, with a proof that it is valid.
+	// shared reports whether two servers can hold shares of a contribution, with a proof that it is
+	// valid.
 	shared bool
 	// needsDelta reports whether the guarantee is (ε,δ) with δ > 0.
 	needsDelta bool
-	// simulation reports that the code has no proof, so only simulated plans may name the mechanism.
+	// simulation reports that the code has no proof, so only simulated plans may name the
+	// mechanism.
 	simulation bool
-	// solved reports whether the mechanism adds noise to a fitted classifier. Its bound then depends
-	// on the solver's accuracy.
+	// solved reports whether the mechanism adds noise to a fitted classifier. Its bound then
+	// depends on the solver's accuracy.
 	solved       bool
 	newStatistic func(study.Plan, *auxdata.Pool) (bodies.Statistic, error)
 	words        statisticWords
@@ -64,10 +67,12 @@ var mechanisms = map[string]mechanism{
 
 var allUnits = []privacy.Unit{privacy.Party, privacy.Record, privacy.Label}
 
-// Computes describes what a party computes for a mechanism. A party computes the same for two mechanisms with equal texts.
+// Computes describes what a party computes for a mechanism. A party computes the same for two
+// mechanisms with equal texts.
 func Computes(mechanism string) string { return mechanisms[mechanism].words.leaves }
 
-// DefaultMechanism returns the mechanism of a plan that names none: tally for unit party, else cross.
+// DefaultMechanism returns the mechanism of a plan that names none: tally for unit party, else
+// cross.
 func DefaultMechanism(u privacy.Unit) string {
 	if u == privacy.Party {
 		return "tally"
@@ -85,10 +90,13 @@ func (Kind) Mechanisms() []string { return Mechanisms() }
 // Shared lists tally, moment, cross and means: of what they send, a server can check a share's
 // proof.
 func (Kind) Shared() []string {
-	return slices.DeleteFunc(Mechanisms(), func(name string) bool { return !mechanisms[name].shared })
+	return slices.DeleteFunc(Mechanisms(), func(name string) bool {
+		return !mechanisms[name].shared
+	})
 }
 
-// maxBallots bounds a study's ballots. More ballots would not help, and a site trains a classifier for each.
+// maxBallots bounds a study's ballots. More ballots would not help, and a site trains a classifier
+// for each.
 const maxBallots = 1 << 20
 
 // Check refuses units, noise and δ that the mechanism's proof does not cover, and conditions on the
@@ -96,7 +104,8 @@ const maxBallots = 1 << 20
 func (Kind) Check(p study.Plan) error {
 	m, ok := mechanisms[p.Mechanism]
 	if !ok {
-		return study.PlanError("mechanism", "%q is not one of classify's: %v", p.Mechanism, Mechanisms())
+		return study.PlanError("mechanism", "%q is not one of classify's: %v", p.Mechanism,
+			Mechanisms())
 	}
 	if m.simulation && !p.Simulated {
 		return study.PlanError("mechanism", "no proof covers %q as implemented, so it can only be simulated: use tally, means, moment, cross or output", p.Mechanism)
@@ -117,7 +126,8 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("delta", "mechanism %q gives (ε,δ) with δ > 0: give a δ far below 1/units, or use moment (at unit party also means) for pure ε", p.Mechanism)
 	}
 	if k := len(p.Schema.Classes()); k > aggregation.MaxClasses {
-		return study.PlanError("schema", "%d classes, at most %d are supported", k, aggregation.MaxClasses)
+		return study.PlanError("schema", "%d classes, at most %d are supported", k,
+			aggregation.MaxClasses)
 	}
 	if m.solved {
 		if err := bodies.CheckSolved(p); err != nil {
@@ -142,7 +152,8 @@ func (Kind) Terms() any { return new(Terms) }
 // shard.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
-	p.Mechanism, p.Noise = cmp.Or(p.Mechanism, DefaultMechanism(p.Unit)), cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
+	p.Mechanism, p.Noise = cmp.Or(p.Mechanism, DefaultMechanism(p.Unit)), cmp.Or(p.Noise,
+		study.DefaultNoise(p.Unit))
 	p.Delta = s.DefaultDelta(*p)
 	var t Terms
 	if err := s.DecodeTerms(&t); err != nil {
@@ -203,15 +214,19 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) { return n
 func newTask(p study.Plan, pool *auxdata.Pool) (task, error) {
 	m, ok := mechanisms[p.Mechanism]
 	if !ok {
-		return task{}, study.PlanError("mechanism", "%q is not one of classify's: %v", p.Mechanism, Mechanisms())
+		return task{}, study.PlanError("mechanism", "%q is not one of classify's: %v", p.Mechanism,
+			Mechanisms())
 	}
 	q, err := m.newStatistic(p, pool)
-	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6c616d626461}}, err
+	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q,
+		Fresh: 0x6c616d626461}}, err
 }
 
-// noiseOf returns the noise on the moments (means of label or vote × features) in a study of this size.
-// seen turns true moments into those that the release would have without noise; nil if they are equal.
-func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense, err error) {
+// noiseOf returns the noise on the moments (means of label or vote × features) in a study of this
+// size. seen turns true moments into those that the release would have without noise; nil if they
+// are equal.
+func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense,
+	err error) {
 	weight, draws := float64(size.Parties*t.Words().Shards), t.Plan().Noise.Draws(size.Parties)
 	switch q := t.Statistic.(type) {
 	case *cross:
@@ -227,7 +242,8 @@ func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.
 
 func (t task) Work(records int) (study.Work, error) {
 	p, n := t.Plan(), float64(records)
-	dim, rows, classes := float64(p.Map.Dim()), float64(t.Pool().Rows()), float64(len(p.Schema.Classes()))
+	dim, rows, classes := float64(p.Map.Dim()), float64(t.Pool().Rows()),
+		float64(len(p.Schema.Classes()))
 	w := study.Work{Rest: t.CommonWork(records)}
 	if !trains(p) {
 		w.Rest += n * dim * classes * 8
@@ -235,7 +251,8 @@ func (t task) Work(records int) (study.Work, error) {
 	}
 	w.Shards = t.Words().Shards
 	var err error
-	if learner := t.Words().Learner; learner != learners.Any { // with learners.Any, the party bounds the time of its own program
+	// with learners.Any, the party bounds the time of its own program
+	if learner := t.Words().Learner; learner != learners.Any {
 		w.Shard, err = learners.Work(learner, learners.Size{
 			Rows: shardRows(records, w.Shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: t.Pool().Rows(),
 		})
@@ -250,7 +267,8 @@ func (t task) Work(records int) (study.Work, error) {
 
 func trains(p study.Plan) bool { return p.Mechanism != "cross" && p.Mechanism != "means" }
 
-// shardRows bounds a shard's records. Unless a patient has many, a shard exceeds it with probability at most 1e-12.
+// shardRows bounds a shard's records. Unless a patient has many, a shard exceeds it with
+// probability at most 1e-12.
 func shardRows(records, shards int) int {
 	if shards == 1 {
 		return records

@@ -102,8 +102,8 @@ func TestPlanBytes(t *testing.T) {
 	}
 }
 
-// TestSums, for every mechanism and place of noise: the order of arrival and the merging of partial sums
-// change no bit of the sum, and a sum survives its encoding.
+// TestSums, for every mechanism and place of noise: the order of arrival and the merging of partial
+// sums change no bit of the sum, and a sum survives its encoding.
 func TestSums(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 600)
 	for _, c := range []struct {
@@ -182,8 +182,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestHostileSums: no accepted body makes the sum overflow, so the bound of the release holds whatever a
-// party sends.
+// TestHostileSums: no accepted body makes the sum overflow, so the bound of the release holds
+// whatever a party sends.
 func TestHostileSums(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 600)
 	p := conformance.ClassifyPlan(schema, pool, m)
@@ -192,7 +192,8 @@ func TestHostileSums(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sum.Add(conformance.Contributions(t, p, pool, conformance.Deal(records, 1))[0]); err != nil {
+	if err := sum.Add(conformance.Contributions(t, p, pool,
+		conformance.Deal(records, 1))[0]); err != nil {
 		t.Fatal(err)
 	}
 	q := conformance.StatisticOf(t, p, pool)
@@ -213,7 +214,8 @@ func TestHostileSums(t *testing.T) {
 			}
 		}
 	}
-	for name, data := range map[string][]byte{"nothing": nil, "negative weight": bodies.AppendVector([]byte{1}, make([]int64, q.Cells()))} {
+	for name, data := range map[string][]byte{"nothing": nil,
+		"negative weight": bodies.AppendVector([]byte{1}, make([]int64, q.Cells()))} {
 		before, _ := sum.MarshalBinary()
 		if err := sum.UnmarshalBinary(data); err == nil {
 			t.Errorf("%s: read as a sum", name)
@@ -233,8 +235,8 @@ func TestOtherPool(t *testing.T) {
 	}
 }
 
-// TestDataIndependence: a party contributes whatever its records are, and all ballots have bodies of the
-// same size.
+// TestDataIndependence: a party contributes whatever its records are, and all ballots have bodies
+// of the same size.
 func TestDataIndependence(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 600)
 	one := make([]int, 0, records.Len())
@@ -259,7 +261,8 @@ func TestDataIndependence(t *testing.T) {
 	for _, c := range []struct {
 		mechanism string
 		unit      privacy.Unit
-	}{{"tally", privacy.Party}, {"moment", privacy.Party}, {"output", privacy.Party}, {"means", privacy.Party}, {"cross", privacy.Record}} {
+	}{{"tally", privacy.Party}, {"moment", privacy.Party}, {"output", privacy.Party},
+		{"means", privacy.Party}, {"cross", privacy.Record}} {
 		for _, learner := range []string{"softmax", "svm", "cart", "forest", "naive-bayes", "knn"} {
 			p := conformance.ClassifyPlan(schema, pool, m)
 			p.Mechanism, p.Unit, p.Simulated = c.mechanism, c.unit, true
@@ -274,15 +277,16 @@ func TestDataIndependence(t *testing.T) {
 					t.Errorf("%s, %s, party %d: %v", c.mechanism, learner, i, err)
 				}
 				if c.mechanism != "cross" && len(b) != len(bodies[0]) {
-					t.Errorf("%s, %s, party %d: %d bytes, party 0 has %d", c.mechanism, learner, i, len(b), len(bodies[0]))
+					t.Errorf("%s, %s, party %d: %d bytes, party 0 has %d", c.mechanism, learner, i,
+						len(b), len(bodies[0]))
 				}
 			}
 		}
 	}
 }
 
-// TestTallyBound: replacing one record moves the released vector by no more than the declared bound.
-// With shards, a replacement by another patient may move two shards.
+// TestTallyBound: replacing one record moves the released vector by no more than the declared
+// bound. With shards, a replacement by another patient may move two shards.
 func TestTallyBound(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 300)
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -321,8 +325,8 @@ func TestTallyBound(t *testing.T) {
 	}
 }
 
-// TestSettleOnce: settling a plan twice gives the same answers and one charge. A plan that differs in
-// anything has other ids.
+// TestSettleOnce: settling a plan twice gives the same answers and one charge. A plan that differs
+// in anything has other ids.
 func TestSettleOnce(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	p := conformance.ClassifyPlan(schema, pool, m)
@@ -359,8 +363,8 @@ func TestSettleOnce(t *testing.T) {
 	}
 }
 
-// TestSimulatedNeverPasses: a real plan's sum refuses simulated publications, and a simulated plan's sum
-// refuses real ones.
+// TestSimulatedNeverPasses: a real plan's sum refuses simulated publications, and a simulated
+// plan's sum refuses real ones.
 func TestSimulatedNeverPasses(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	p := conformance.ClassifyPlan(schema, pool, m)
@@ -374,7 +378,8 @@ func TestSimulatedNeverPasses(t *testing.T) {
 	if err := real.Check(simulated); !errors.Is(err, study.ErrContribution) {
 		t.Errorf("a simulated contribution in a real study: have %v, want ErrContribution", err)
 	}
-	body, _, _ := conformance.Settled(t, p, pool, study.NewInputs(records, []byte("key")), privacy.Config{})
+	body, _, _ := conformance.Settled(t, p, pool, study.NewInputs(records, []byte("key")),
+		privacy.Config{})
 	if err := real.Check(body); err != nil {
 		t.Errorf("a genuine contribution: %v", err)
 	}
@@ -428,9 +433,9 @@ func TestDriftAndTilt(t *testing.T) {
 	}
 }
 
-// TestMomentBoundDoesNotWrap: if the squared movement overflows int64, the L2 bound proves nothing, and
-// the noise is Laplace under the L1 bound. The pool's heavy row makes the square of two ballots a little
-// more than 2⁶⁴.
+// TestMomentBoundDoesNotWrap: if the squared movement overflows int64, the L2 bound proves nothing,
+// and the noise is Laplace under the L1 bound. The pool's heavy row makes the square of two ballots
+// a little more than 2⁶⁴.
 func TestMomentBoundDoesNotWrap(t *testing.T) {
 	schema, _, _, _ := conformance.Hospital(t, 400)
 	schema.Label.Classes = []string{"a", "b", "c"}
@@ -443,16 +448,20 @@ func TestMomentBoundDoesNotWrap(t *testing.T) {
 	}
 	for _, heavy := range []float64{1, 5e5, 692616.525, 1e6, 1e9} {
 		weight[0] = heavy
-		p := study.Plan{Kind: "classify", Schema: schema, Unit: privacy.Record, Epsilon: 1, Mechanism: "moment", Noise: study.NoiseSite, KindTerms: conformance.Encoded(classify.Terms{Shards: 3})}
+		p := study.Plan{Kind: "classify", Schema: schema, Unit: privacy.Record, Epsilon: 1,
+			Mechanism: "moment", Noise: study.NoiseSite,
+			KindTerms: conformance.Encoded(classify.Terms{Shards: 3})}
 		terms, err := conformance.StatisticOf(t, p, &auxdata.Pool{X: x, Weight: weight}).Terms(0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		l2 := 2 * float64(aggregation.NewMomentDesign(x, weight, len(schema.Classes())).L2)
-		if have := float64(terms.Bound.L2sq); have != 0 && math.Abs(have/(l2*l2)-1) > 1e-9 || have == 0 && l2 < 1<<31 {
+		if have := float64(terms.Bound.L2sq); have != 0 && math.Abs(have/(l2*l2)-1) > 1e-9 ||
+			have == 0 && l2 < 1<<31 {
 			t.Errorf("weight %g: the bound is %g, two ballots move by %g²", heavy, have, l2)
 		}
-		if _, laplace := terms.Mechanism.(privacy.DiscreteLaplace); laplace != (terms.Bound.L2sq == 0) {
+		if _, laplace := terms.Mechanism.(privacy.DiscreteLaplace); laplace !=
+			(terms.Bound.L2sq == 0) {
 			t.Errorf("weight %g: noise is %s under %+v", heavy, terms.Mechanism.Name(), terms.Bound)
 		}
 	}

@@ -11,18 +11,21 @@ import (
 	"caucus/study/bodies"
 )
 
-// cross is the statistic of mechanism cross. Sites release the sum of features over their records of each class.
-// The risk that is minimised depends on labels only through these sums; its other part comes from the unlabelled
-// pool. Added over classes, the sums give the mean features of the records. Its difference from the pool's mean
-// shows drift, and the pool can be reweighted ("tilted") to the records' mean at no further privacy cost.
+// cross is the statistic of mechanism cross. Sites release the sum of features over their records
+// of each class. The risk that is minimised depends on labels only through these sums; its other
+// part comes from the unlabelled pool. Added over classes, the sums give the mean features of the
+// records. Its difference from the pool's mean shows drift, and the pool can be reweighted
+// ("tilted") to the records' mean at no further privacy cost.
 //
 // Proof note.
-//   - Neighbours: replace one record, or only its label. Public: plan, pool, and each site's number of records.
+//   - Neighbours: replace one record, or only its label. Public: plan, pool, and each site's number
+//     of records.
 //   - Lemma: aggregation.CrossL2sq and aggregation.CrossL1.
-//   - Numeric model: each record's row is truncated to integers by arithmetic that reads no other record, and
-//     the sums are exact.
-//   - The caller guarantees that the map is the plan's, fitted on public rows, and that records are clamped to
-//     the schema. The bound holds even if this fails, because a row of norm above 1 counts as zeros.
+//   - Numeric model: each record's row is truncated to integers by arithmetic that reads no other
+//     record, and the sums are exact.
+//   - The caller guarantees that the map is the plan's, fitted on public rows, and that records are
+//     clamped to the schema. The bound holds even if this fails, because a row of norm above 1
+//     counts as zeros.
 type cross struct {
 	plan    study.Plan
 	pool    *auxdata.Pool
@@ -46,7 +49,8 @@ func (c *cross) Local(in study.Inputs) ([]int64, int64) {
 	if in.Records.Len() == 0 {
 		return make([]int64, c.Cells()), 0
 	}
-	return aggregation.CrossSums(c.plan.Mapped(in.Records), in.Records.Y, c.classes), int64(in.Records.Len())
+	return aggregation.CrossSums(c.plan.Mapped(in.Records), in.Records.Y,
+		c.classes), int64(in.Records.Len())
 }
 
 func (c *cross) AppendClear(vector []int64, records int64) ([]byte, error) {
@@ -67,7 +71,8 @@ func (c *cross) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, records, nil
 }
 
-// Form returns the range of a sum over this public number of records. The party proves that its sums are in it.
+// Form returns the range of a sum over this public number of records. The party proves that its
+// sums are in it.
 func (c *cross) Form(records int64) shares.Form {
 	return shares.Integers(c.Cells(), aggregation.CrossMost(max(records, 1)))
 }
@@ -82,17 +87,20 @@ func (c *cross) Terms(int64) (study.ReleaseTerms, error) {
 	return t, err
 }
 
-func (c *cross) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+func (c *cross) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive,
+	error) {
 	return privacy.NewSensitive(vector, t.Bound)
 }
 
-// deviation returns the standard deviation of the noise on each entry of a class sum divided by records.
+// deviation returns the standard deviation of the noise on each entry of a class sum divided by
+// records.
 func (c *cross) deviation(records float64, draws int) (float64, error) {
 	t, err := c.Terms(int64(records))
 	if err != nil {
 		return 0, err
 	}
-	return aggregation.CrossDeviation(privacy.VarianceOf(t.Mechanism, t.Bound, 0, c.Cells()), draws, records), nil
+	return aggregation.CrossDeviation(privacy.VarianceOf(t.Mechanism, t.Bound, 0, c.Cells()), draws,
+		records), nil
 }
 
 func (c *cross) Noise(records float64, draws int) (aggregation.Noise, error) {
@@ -100,5 +108,6 @@ func (c *cross) Noise(records float64, draws int) (aggregation.Noise, error) {
 	if err != nil {
 		return aggregation.Noise{}, err
 	}
-	return aggregation.CrossNoise(c.classes, sd, c.pool.X, c.pool.Weight, c.pool.EffectiveRows(), records, make([]float64, c.pool.Dim())), nil
+	return aggregation.CrossNoise(c.classes, sd, c.pool.X, c.pool.Weight, c.pool.EffectiveRows(),
+		records, make([]float64, c.pool.Dim())), nil
 }

@@ -114,8 +114,8 @@ func finishOutput(o *output, total bodies.Total) (study.Result, error) {
 	})
 }
 
-// gives is the meaning of the numbers of each mechanism's classifier, unless a calibration makes them probabilities
-// (cross).
+// gives is the meaning of the numbers of each mechanism's classifier, unless a calibration makes
+// them probabilities (cross).
 var gives = map[string]classifier.Output{
 	"tally":        classifier.VoteShare,
 	"moment":       classifier.VoteShare,
@@ -133,14 +133,16 @@ func classifierResult(p study.Plan, fit aggregation.Fit) (study.Result, error) {
 }
 
 func fitTerms(p study.Plan) aggregation.FitTerms {
-	return aggregation.FitTerms{Classes: len(p.Schema.Classes()), Lambda: p.Lambda, Shares: TermsOf(p).ClassShares}
+	return aggregation.FitTerms{Classes: len(p.Schema.Classes()), Lambda: p.Lambda,
+		Shares: TermsOf(p).ClassShares}
 }
 
 // Result is a classifier, with what the release tells about how far pool and private records
 // differ.
 type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`
-	// Drift compares the mean features of the private records with the pool's; nil if no such mean is released.
+	// Drift compares the mean features of the private records with the pool's; nil if no such mean
+	// is released.
 	Drift *aggregation.Drift `json:"drift,omitempty"`
 	// EffectiveRows is Kish's effective sample size of a pool with tilted weights (see cross).
 	EffectiveRows float64 `json:"effective_rows,omitempty"`

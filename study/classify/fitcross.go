@@ -11,7 +11,8 @@ import (
 	"math/rand/v2"
 )
 
-// keepRows is the least effective sample size of a tilted pool (see cross), as a share of the pool's rows.
+// keepRows is the least effective sample size of a tilted pool (see cross), as a share of the
+// pool's rows.
 const keepRows = 0.1
 
 // crossFit fits a classifier to released sums.
@@ -47,7 +48,8 @@ func (c crossFit) finish(total bodies.Total, rng *rand.Rand) (study.Result, erro
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected) and the plan does not tilt it: expect a biased classifier", drift.Statistic, drift.Directions))
 	}
 	out := Result{Classifier: model, Drift: &fit.Drift, EffectiveRows: fit.EffectiveRows}
-	if model.Output == classifier.Probability && !fit.Tilted && NoCoefficients(c.plan) == "" { // how tilting affects intervals was not measured
+	// how tilting affects intervals was not measured
+	if model.Output == classifier.Probability && !fit.Tilted && NoCoefficients(c.plan) == "" {
 		out.Coefficients = classifier.NewCoefficients(c.plan, c.pool, fit)
 	}
 	return study.NewResult(out, warnings)
@@ -59,12 +61,14 @@ func (c crossFit) classifier(fit aggregation.CrossFit) (classifier.Classifier, [
 	if fit.Calibration != nil && fit.Remains.Found() {
 		return classifier.NewScores(c.plan, fit.Fit, "the pool differs from the private records, so it cannot say how its numbers are to be read")
 	}
-	return classifier.NewCalibrated(c.plan, fit.Fit, fit.Calibration, "the released sums", c.pool.X.At(0, c.pool.Dim()-1))
+	return classifier.NewCalibrated(c.plan, fit.Fit, fit.Calibration, "the released sums",
+		c.pool.X.At(0, c.pool.Dim()-1))
 }
 
-// records returns the number of summed records. If the plan has no condition, that is the declared number. Else
-// records estimates from the released sums how many labelled records meet the condition. An estimate below four
-// of its standard deviations is unsure, and records returns the declared number instead.
+// records returns the number of summed records. If the plan has no condition, that is the declared
+// number. Else records estimates from the released sums how many labelled records meet the
+// condition. An estimate below four of its standard deviations is unsure, and records returns the
+// declared number instead.
 func (c crossFit) records(total bodies.Total) (n float64, unsure bool, err error) {
 	if c.plan.Where == "" {
 		return total.Weight, false, nil

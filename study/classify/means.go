@@ -13,18 +13,19 @@ import (
 )
 
 // means is the statistic of mechanism means, for unit party. Each party sends its mean of label ×
-// features, scaled to a fixed norm. A linear classifier is fitted to the average of these directions.
-// Parties train nothing, so a party with few records does not send the votes of a poor classifier. But
-// a party cannot use another learner, as it can for votes.
+// features, scaled to a fixed norm. A linear classifier is fitted to the average of these
+// directions. Parties train nothing, so a party with few records does not send the votes of a poor
+// classifier. But a party cannot use another learner, as it can for votes.
 //
 // Proof note.
-//   - Neighbours: replace one party. Public: plan, pool, and the number of parties that contributed.
+//   - Neighbours: replace one party. Public: plan, pool, and the number of parties that
+//     contributed.
 //   - Lemma: aggregation.MeansL2sq and aggregation.MeansL1.
 //   - Numeric model: the last step checks in integers that a party's vector is in range, and sends
-//     zeros if not (aggregation.MeansInRange). The sum is exact. Earlier floating-point steps decide
-//     where in the range the vector lies, not how far it can move.
-//   - The caller guarantees that a party sends one vector. ParseClear refuses a vector out of range,
-//     so a lying party moves the result no further than an honest one may.
+//     zeros if not (aggregation.MeansInRange). The sum is exact. Earlier floating-point steps
+//     decide where in the range the vector lies, not how far it can move.
+//   - The caller guarantees that a party sends one vector. ParseClear refuses a vector out of
+//     range, so a lying party moves the result no further than an honest one may.
 type means struct {
 	plan   study.Plan
 	design *aggregation.MeansDesign
@@ -32,7 +33,8 @@ type means struct {
 }
 
 func newMeans(p study.Plan, pool *auxdata.Pool) (bodies.Statistic, error) {
-	return &means{plan: p, pool: pool, design: aggregation.NewMeansDesign(pool.X, pool.Weight, len(p.Schema.Classes()))}, nil
+	return &means{plan: p, pool: pool,
+		design: aggregation.NewMeansDesign(pool.X, pool.Weight, len(p.Schema.Classes()))}, nil
 }
 
 func (m *means) Cells() int                   { return m.design.Cells() }
@@ -84,7 +86,8 @@ func (m *means) Terms(int64) (study.ReleaseTerms, error) {
 	return t, err
 }
 
-func (m *means) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+func (m *means) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive,
+	error) {
 	return privacy.NewSensitive(vector, t.Bound)
 }
 
@@ -93,5 +96,6 @@ func (m *means) Noise(parties float64, draws int) (aggregation.Noise, error) {
 	if err != nil {
 		return aggregation.Noise{}, err
 	}
-	return m.design.Noise(float64(draws)*privacy.VarianceOf(t.Mechanism, t.Bound, 0, m.Cells()), parties), nil
+	return m.design.Noise(float64(draws)*privacy.VarianceOf(t.Mechanism, t.Bound, 0, m.Cells()),
+		parties), nil
 }

@@ -8,13 +8,14 @@ import (
 	"caucus/study/conformance"
 )
 
-// TestMeansBodies: a body has 16 bits per cell, whoever sends it. A vector that is longer than a party's
-// may be is refused, so a party that lies counts no more than an honest one.
+// TestMeansBodies: a body has 16 bits per cell, whoever sends it. A vector that is longer than a
+// party's may be is refused, so a party that lies counts no more than an honest one.
 func TestMeansBodies(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 600)
 	p := conformance.ClassifyPlan(schema, pool, m)
 	p.Mechanism = "means"
-	bodies := conformance.Contributions(t, p, pool, append(conformance.Deal(records, 3), records.Select(nil)))
+	bodies := conformance.Contributions(t, p, pool,
+		append(conformance.Deal(records, 3), records.Select(nil)))
 	sum, err := conformance.TaskOf(t, p, pool).NewSum()
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +39,8 @@ func TestMeansBodies(t *testing.T) {
 	lowest := make([]int64, cells)
 	lowest[0] = -1 << 15
 	below, _ := q.AppendClear(lowest, 1)
-	for name, b := range map[string][]byte{"longer than the bound": overlong, "the lowest 16 bits hold": below, "short": bodies[0][2:], "nothing": nil} {
+	for name, b := range map[string][]byte{"longer than the bound": overlong,
+		"the lowest 16 bits hold": below, "short": bodies[0][2:], "nothing": nil} {
 		if err := sum.Check(b); !errors.Is(err, study.ErrContribution) {
 			t.Errorf("%s: have %v, want ErrContribution", name, err)
 		}

@@ -14,34 +14,37 @@ import (
 	"caucus/study/bodies"
 )
 
-// output is the statistic of the mechanisms that perturb a solution: output (may be released), output-paper and
-// majority (simulation only).
+// output is the statistic of the mechanisms that perturb a solution: output (may be released),
+// output-paper and majority (simulation only).
 //
 // Proof note for output. No proof covers output-paper and majority in floating point.
 //
-//   - Neighbours: replace one unit of the plan, which moves ballotsMoved ballots. Public: plan, pool, λ, the
-//     number of ballots, the lattice.
+//   - Neighbours: replace one unit of the plan, which moves ballotsMoved ballots. Public: plan,
+//     pool, λ, the number of ballots, the lattice.
 //   - Lemma: see below.
-//   - Numeric model: the solver works in floating point and stops at a gradient norm that bounds its distance
-//     from the exact minimiser. The bound includes that distance and the rounding to the lattice. A failed
-//     search, impossible in exact arithmetic, gives zeros.
-//   - The caller guarantees what the note of type votes says, and that rows have norm at most 1 (auxdata).
+//   - Numeric model: the solver works in floating point and stops at a gradient norm that bounds
+//     its distance from the exact minimiser. The bound includes that distance and the rounding to
+//     the lattice. A failed search, impossible in exact arithmetic, gives zeros.
+//   - The caller guarantees what the note of type votes says, and that rows have norm at most 1
+//     (auxdata).
 //
-// The risk is λ-strongly convex in the weights W. So if one unit moves its gradient by at most g everywhere, the
-// unit moves the minimiser by at most Δ = g/λ (Hamm, Cao & Belkin 2016, Lemma 2). Let k be the number of columns
-// of W that a vote changes: 1 for two classes (W has one column), else 2, because the vote leaves one column and
-// enters another. One of M ballots moves the gradient by at most
+// The risk is λ-strongly convex in the weights W. So if one unit moves its gradient by at most g
+// everywhere, the unit moves the minimiser by at most Δ = g/λ (Hamm, Cao & Belkin 2016, Lemma 2).
+// Let k be the number of columns of W that a vote changes: 1 for two classes (W has one column),
+// else 2, because the vote leaves one column and enters another. One of M ballots moves the
+// gradient by at most
 //
-//   - for output: √k·r/M, where r = aggregation.Reach. For the logistic loss ℓ(z)−ℓ(−z) = −z, so only the
-//     moments move.
-//   - for output-paper, and output with bound "paper": 2·√k/M, because the loss is √k-Lipschitz in W for rows
-//     of norm ≤ 1.
-//   - for majority: 2·√k, without 1/M, because it replaces the vote shares with the winner's label, and one
-//     ballot can flip that label on every row at once (the paper's negative result).
+//   - for output: √k·r/M, where r = aggregation.Reach. For the logistic loss ℓ(z)−ℓ(−z) = −z, so
+//     only the moments move.
+//   - for output-paper, and output with bound "paper": 2·√k/M, because the loss is √k-Lipschitz in
+//     W for rows of norm ≤ 1.
+//   - for majority: 2·√k, without 1/M, because it replaces the vote shares with the winner's label,
+//     and one ballot can flip that label on every row at once (the paper's negative result).
 //
-// output rounds the minimiser to a lattice of public width γ ≈ Δ/2²⁰, a power of 2. The solver stops at a
-// gradient norm of at most τ = outputTolerance, which adds 2τ/λ to Δ, and rounding adds √p, where p is the number
-// of weights. So the integer vector moves by at most Δ₂ = (Δ+2τ/λ)/γ + √p in L2 and √p·Δ₂ in L1.
+// output rounds the minimiser to a lattice of public width γ ≈ Δ/2²⁰, a power of 2. The solver
+// stops at a gradient norm of at most τ = outputTolerance, which adds 2τ/λ to Δ, and rounding adds
+// √p, where p is the number of weights. So the integer vector moves by at most Δ₂ = (Δ+2τ/λ)/γ + √p
+// in L2 and √p·Δ₂ in L1.
 type output struct {
 	votes
 	mechanism string
@@ -53,14 +56,15 @@ const outputTolerance = 1e-7
 func newOutput(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statistic, error) {
 	return func(p study.Plan, pool *auxdata.Pool) (bodies.Statistic, error) {
 		v := votes{plan: p, terms: TermsOf(p), pool: pool, classes: len(p.Schema.Classes())}
-		return &output{votes: v, mechanism: mechanism, reach: aggregation.Reach(pool.X, pool.Weight)}, nil
+		return &output{votes: v, mechanism: mechanism,
+			reach: aggregation.Reach(pool.X, pool.Weight)}, nil
 	}
 }
 
 func (o *output) ReleasedCells() int { return o.pool.Dim() * learners.Columns(o.classes) }
 
-// lambda returns the plan's λ or, if the plan has none, the λ at which the noise has an expected norm of
-// 10, about the norm of a useful solution. The rule is public.
+// lambda returns the plan's λ or, if the plan has none, the λ at which the noise has an expected
+// norm of 10, about the norm of a useful solution. The rule is public.
 func (o *output) lambda(ballots int64) float64 {
 	if o.plan.Lambda > 0 {
 		return o.plan.Lambda
@@ -110,7 +114,8 @@ func (o *output) Terms(ballots int64) (study.ReleaseTerms, error) {
 	return t, err
 }
 
-func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) (privacy.Sensitive,
+	error) {
 	n, columns := o.pool.Rows(), learners.Columns(o.classes)
 	counts := make([]float64, len(vector))
 	for i, v := range vector {
@@ -121,10 +126,11 @@ func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) 
 		shares = hardShares(o.tally(vector, ballots), columns)
 	}
 	mu := learners.Moments(o.pool.X, shares, o.pool.Weight)
-	w, err := aggregation.SolveSurely(o.pool.X, o.pool.Weight, o.classes, mu, o.lambda(ballots), outputTolerance)
+	w, err := aggregation.SolveSurely(o.pool.X, o.pool.Weight, o.classes, mu, o.lambda(ballots),
+		outputTolerance)
 	if err != nil {
-		// Impossible in exact arithmetic (see SolveSurely). Release a constant, because a refusal, or
-		// a solution at an unknown distance from the minimiser, could reveal votes.
+		// Impossible in exact arithmetic (see SolveSurely). Release a constant, because a refusal,
+		// or a solution at an unknown distance from the minimiser, could reveal votes.
 		w = mat.NewDense(o.pool.Dim(), columns, nil)
 	}
 	raw := w.RawMatrix().Data

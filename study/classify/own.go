@@ -6,26 +6,26 @@ import (
 	"caucus/study"
 )
 
-// A plan with learner "any" (learners.Any) lets each party choose how it votes: with a built-in learner
-// or with a program of its own (study.Voter).
+// A plan with learner "any" (learners.Any) lets each party choose how it votes: with a built-in
+// learner or with a program of its own (study.Voter).
 //
 // Proof note.
-//   - Neighbours: replace one party and everything that the party holds. Public: plan, pool, and one
-//     ballot per party.
+//   - Neighbours: replace one party and everything that the party holds. Public: plan, pool, and
+//     one ballot per party.
 //   - Lemma: a party moves only its own ballot, from any value to any other; the proof note of type
-//     votes bounds how far this moves the release. A program may make the ballot in any way: from the
-//     party's records, chance, what it kept of earlier studies, and everything public, releases
-//     included. All of these are either the party's own, which neighbours replace, or public. The costs
-//     of several studies add up as for adaptively chosen mechanisms.
-//   - At unit record or with shards, the proof needs ballots that each follow from the records of one
-//     shard alone. Nobody would notice a program that reads another shard's file, or what it kept of the
-//     last study. Then one record would move more ballots than the bound counts. checkOwn refuses such
-//     plans.
-//   - Assumed of the site: a program serves one party. If the programs of two parties shared a memory,
-//     one party's records would move two ballots.
+//     votes bounds how far this moves the release. A program may make the ballot in any way: from
+//     the party's records, chance, what it kept of earlier studies, and everything public, releases
+//     included. All of these are either the party's own, which neighbours replace, or public. The
+//     costs of several studies add up as for adaptively chosen mechanisms.
+//   - At unit record or with shards, the proof needs ballots that each follow from the records of
+//     one shard alone. Nobody would notice a program that reads another shard's file, or what it
+//     kept of the last study. Then one record would move more ballots than the bound counts.
+//     checkOwn refuses such plans.
+//   - Assumed of the site: a program serves one party. If the programs of two parties shared a
+//     memory, one party's records would move two ballots.
 //   - An invalid ballot (a wrong number of votes, an unknown class, an error, too late) becomes a
-//     constant ballot: valid, of the same size, and sent at the same moment, which was fixed before the
-//     program ran (the agent's window).
+//     constant ballot: valid, of the same size, and sent at the same moment, which was fixed before
+//     the program ran (the agent's window).
 const ownWords = "what each party chooses: one of the built-in classifiers or a program of its own"
 
 // checkOwn refuses plans for which the proof does not cover parties' own programs.

@@ -19,10 +19,11 @@ import (
 	"caucus/study/reweigh"
 )
 
-// oddVisits lists records with every kind of odd cell, each alone and all together. Each record has its
-// own patient.
+// oddVisits lists records with every kind of odd cell, each alone and all together. Each record has
+// its own patient.
 func oddVisits(c clinic) (all []visit) {
-	numbers := []string{"", "?", "NaN", "Inf", "-Inf", "1e308", "-1e308", "5e-324", "-3", "11", "3", "3.0000000001", "0x10", "1_0"}
+	numbers := []string{"", "?", "NaN", "Inf", "-Inf", "1e308", "-1e308", "5e-324", "-3", "11", "3",
+		"3.0000000001", "0x10", "1_0"}
 	plain := visit{label: c.schema.Classes()[0], a: "3", b: "0.5", ward: "east", set: "s1"}
 	add := func(change func(*visit)) {
 		v := plain
@@ -67,7 +68,8 @@ func additive(c clinic) (plans []study.Plan) {
 	}
 	for _, p := range base {
 		plans = append(plans, p)
-		for _, where := range []string{"a > 3", "ward == east or b <= 0.5", "label == yes", "not (a > 3 and label == no)"} {
+		for _, where := range []string{"a > 3", "ward == east or b <= 0.5", "label == yes",
+			"not (a > 3 and label == no)"} {
 			plans = append(plans, conformance.About(p, where))
 		}
 	}
@@ -75,15 +77,16 @@ func additive(c clinic) (plans []study.Plan) {
 }
 
 // TestRecordsAddUp: the vector of two records is the sum of the vectors of each alone, so no record
-// changes what another adds. It pairs records with odd cells and conditions, in both orders, under every
-// additive plan.
+// changes what another adds. It pairs records with odd cells and conditions, in both orders, under
+// every additive plan.
 func TestRecordsAddUp(t *testing.T) {
 	others := testlevel.N(t, 1, 3) // partners of each record
 	for _, classes := range [][]string{{"no", "yes"}, {"no", "yes", "maybe"}} {
 		c := clinicOf(t, classes, 5, true)
 		odd := oddVisits(c)
 		for _, p := range testlevel.Of(t, additive(c), 20) {
-			name := strings.Join([]string{p.Kind, p.Mechanism, string(p.Noise), fmt.Sprint(p.Unit), p.Where, string(p.KindTerms)}, " ")
+			name := strings.Join([]string{p.Kind, p.Mechanism, string(p.Noise), fmt.Sprint(p.Unit),
+				p.Where, string(p.KindTerms)}, " ")
 			if len(name) > 160 {
 				name = name[:160]
 			}
@@ -119,7 +122,8 @@ func TestRecordsAddUp(t *testing.T) {
 						}
 						if !slices.Equal(together, want) {
 							failed++
-							t.Errorf("%s:\n%+v then\n%+v give\n%v, alone\n%v", name, odd[pair[0]], odd[pair[1]], together, want)
+							t.Errorf("%s:\n%+v then\n%+v give\n%v, alone\n%v", name, odd[pair[0]],
+								odd[pair[1]], together, want)
 						}
 					}
 				}
@@ -128,8 +132,8 @@ func TestRecordsAddUp(t *testing.T) {
 	}
 }
 
-// TestBlockwise: a task that reads records in parts gives the same vector for any division into parts.
-// Every plan whose vector follows from sums over a party's records has such a task.
+// TestBlockwise: a task that reads records in parts gives the same vector for any division into
+// parts. Every plan whose vector follows from sums over a party's records has such a task.
 func TestBlockwise(t *testing.T) {
 	c := clinicOf(t, []string{"no", "yes"}, 5, true)
 	odd := oddVisits(c)
@@ -163,7 +167,8 @@ func TestBlockwise(t *testing.T) {
 	}
 }
 
-func askOf(t testing.TB, c clinic, p study.Plan, task study.Task, r *dataset.Records) study.Request {
+func askOf(t testing.TB, c clinic, p study.Plan, task study.Task,
+	r *dataset.Records) study.Request {
 	t.Helper()
 	d, err := task.Contribute(c.inputs(r, 0))
 	if err != nil {

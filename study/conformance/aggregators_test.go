@@ -15,14 +15,15 @@ import (
 	"caucus/study/kinds/results"
 )
 
-// TestAggregators: noise by aggregators is allowed only for studies whose contributions can be split
-// with a proof, and no task of theirs makes a contribution in clear. A party is charged the guarantee of
-// one honest server, and the words for people say so.
+// TestAggregators: noise by aggregators is allowed only for studies whose contributions can be
+// split with a proof, and no task of theirs makes a contribution in clear. A party is charged the
+// guarantee of one honest server, and the words for people say so.
 func TestAggregators(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	plan := func(mechanism string) study.Plan {
 		p := conformance.ClassifyPlan(schema, pool, m)
-		p.Unit, p.Mechanism, p.Noise, p.Simulated = privacy.Record, mechanism, study.NoiseAggregators, true
+		p.Unit, p.Mechanism, p.Noise, p.Simulated = privacy.Record, mechanism,
+			study.NoiseAggregators, true
 		return p
 	}
 	mechanisms := []string{"tally", "cross", "moment", "means"}
@@ -40,7 +41,8 @@ func TestAggregators(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := task.Contribute(study.NewInputs(records, []byte("key"))); err == nil || !strings.Contains(err.Error(), "never the contribution itself") {
+		if _, err := task.Contribute(study.NewInputs(records, []byte("key"))); err == nil ||
+			!strings.Contains(err.Error(), "never the contribution itself") {
 			t.Errorf("%s: a party contributes in clear: %v", mechanism, err)
 		}
 		central := p
@@ -60,17 +62,22 @@ func TestAggregators(t *testing.T) {
 			t.Errorf("%s: a party reserves %v, %v: it releases nothing itself", mechanism, r, err)
 		}
 		w := task.Words()
-		if !strings.Contains(w.Leaves, "two secret shares") || !strings.Contains(strings.Join(study.NotProtected(p, w), "\n"), "work together") || !strings.Contains(w.Liar, "proof") && !strings.Contains(w.Liar, "proved") {
-			t.Errorf("%s: it is not said who learns what: %q, %q, %q", mechanism, w.Leaves, study.NotProtected(p, w), w.Liar)
+		if !strings.Contains(w.Leaves, "two secret shares") ||
+			!strings.Contains(strings.Join(study.NotProtected(p, w), "\n"), "work together") ||
+			!strings.Contains(w.Liar, "proof") && !strings.Contains(w.Liar, "proved") {
+			t.Errorf("%s: it is not said who learns what: %q, %q, %q", mechanism, w.Leaves,
+				study.NotProtected(p, w), w.Liar)
 		}
 	}
 	for _, mechanism := range []string{"output", "output-paper", "none", "majority"} {
-		if err := kinds.Check(plan(mechanism)); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "share") {
+		if err := kinds.Check(plan(mechanism)); !errors.Is(err, study.ErrPlan) ||
+			!strings.Contains(err.Error(), "share") {
 			t.Errorf("%s: %v, want a refusal: nothing is proved of its shares", mechanism, err)
 		}
 	}
 	for _, kind := range []string{"describe", "evaluate", "reweigh"} {
-		of := study.Proposal{Name: "s", Kind: kind, Epsilon: 1, Noise: study.NoiseAggregators, Minimum: 3, Records: 100}
+		of := study.Proposal{Name: "s", Kind: kind, Epsilon: 1, Noise: study.NoiseAggregators,
+			Minimum: 3, Records: 100}
 		if kind == "evaluate" {
 			of.KindTerms = json.RawMessage(`{"score":"creatinine"}`)
 		}
@@ -85,7 +92,8 @@ func TestAggregators(t *testing.T) {
 		if err := kinds.Check(p); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
-		if w := kinds.WordsOf(p); w.Liar != p.Noise.Trust().LiarInRecords || !strings.Contains(w.Leaves, "two secret shares") {
+		if w := kinds.WordsOf(p); w.Liar != p.Noise.Trust().LiarInRecords ||
+			!strings.Contains(w.Leaves, "two secret shares") {
 			t.Errorf("%s: it is not said what a liar can do, or what leaves: %q, %q", kind, w.Liar, w.Leaves)
 		}
 		if p.Simulated = false; kinds.Check(p) != nil {
@@ -95,7 +103,8 @@ func TestAggregators(t *testing.T) {
 	for _, kind := range []string{"labels", "ratio"} {
 		p := plan("gaussian")
 		p.Kind = kind
-		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "noise") {
+		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) ||
+			!strings.Contains(err.Error(), "noise") {
 			t.Errorf("%s: %v, want a refusal of its noise", kind, err)
 		}
 	}

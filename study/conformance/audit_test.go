@@ -27,8 +27,8 @@ import (
 	"caucus/study/reweigh"
 )
 
-// clinic is a small world for audits and searches: a schema of two numbers and a categorical column, two
-// or three classes, and a pool of a few rows.
+// clinic is a small world for audits and searches: a schema of two numbers and a categorical
+// column, two or three classes, and a pool of a few rows.
 type clinic struct {
 	schema dataset.Schema
 	pool   *auxdata.Pool
@@ -57,7 +57,9 @@ func clinicOf(t testing.TB, classes []string, poolRows int, missing bool) clinic
 	rng := rand.New(rand.NewPCG(11, 12))
 	var rows []visit
 	for range poolRows {
-		rows = append(rows, visit{"", strconv.Itoa(rng.IntN(11)), strconv.FormatFloat(rng.Float64(), 'f', 2, 64), []string{"east", "west", "north"}[rng.IntN(3)], "", ""})
+		rows = append(rows, visit{"", strconv.Itoa(rng.IntN(11)),
+			strconv.FormatFloat(rng.Float64(), 'f', 2, 64), []string{"east", "west",
+				"north"}[rng.IntN(3)], "", ""})
 	}
 	pool, _, err := auxdata.New(schema, dataset.Identity(schema), c.table(t, rows))
 	if err != nil {
@@ -104,7 +106,8 @@ func (c clinic) encoded(t testing.TB, p study.Plan, rows []visit) *dataset.Recor
 }
 
 // Small plans of each kind.
-func (c clinic) classify(mechanism string, u privacy.Unit, noise study.Noise, shards int) study.Plan {
+func (c clinic) classify(mechanism string, u privacy.Unit, noise study.Noise,
+	shards int) study.Plan {
 	p := c.plan
 	p.Mechanism, p.Unit, p.Noise = mechanism, u, noise
 	conformance.SetShards(&p, shards)
@@ -116,7 +119,8 @@ func (c clinic) classify(mechanism string, u privacy.Unit, noise study.Noise, sh
 
 func (c clinic) reweigh(mechanism string, terms reweigh.Terms) study.Plan {
 	p := c.plan
-	p.Kind, p.Mechanism, p.Unit, p.Noise, p.Delta = "reweigh", mechanism, privacy.Record, study.NoiseSite, 0
+	p.Kind, p.Mechanism, p.Unit, p.Noise, p.Delta = "reweigh", mechanism, privacy.Record,
+		study.NoiseSite, 0
 	p.KindTerms = conformance.Encoded(terms)
 	return p
 }
@@ -128,7 +132,8 @@ func (c clinic) ratio(features, sets, mechanism string) study.Plan {
 		t.Skew = 0.6
 	}
 	p := c.plan
-	p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms = "ratio", mechanism, privacy.Label, study.NoiseSite, conformance.Encoded(t)
+	p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms = "ratio", mechanism, privacy.Label,
+		study.NoiseSite, conformance.Encoded(t)
 	if features == ratio.FeaturesNoisyEmbedding {
 		p.Unit = privacy.Record
 	}
@@ -138,13 +143,15 @@ func (c clinic) ratio(features, sets, mechanism string) study.Plan {
 func (c clinic) labels(mechanism string) study.Plan {
 	t := labels.DefaultTerms()
 	p := c.plan
-	p.Kind, p.Mechanism, p.Unit, p.Noise, p.Delta, p.KindTerms = "labels", mechanism, privacy.Label, study.NoiseSite, 0, conformance.Encoded(t)
+	p.Kind, p.Mechanism, p.Unit, p.Noise, p.Delta, p.KindTerms = "labels", mechanism, privacy.Label,
+		study.NoiseSite, 0, conformance.Encoded(t)
 	return p
 }
 
 func (c clinic) describe(mechanism string, noise study.Noise, terms describe.Terms) study.Plan {
 	p := c.plan
-	p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms = "describe", mechanism, privacy.Record, noise, conformance.Encoded(terms)
+	p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms = "describe", mechanism, privacy.Record,
+		noise, conformance.Encoded(terms)
 	if mechanism == "laplace" {
 		p.Delta = 0
 	}
@@ -152,7 +159,8 @@ func (c clinic) describe(mechanism string, noise study.Noise, terms describe.Ter
 }
 
 // evaluate judges a linear model on every column, for the last class.
-func (c clinic) evaluate(mechanism string, noise study.Noise, change func(*evaluate.Terms)) study.Plan {
+func (c clinic) evaluate(mechanism string, noise study.Noise,
+	change func(*evaluate.Terms)) study.Plan {
 	classes := c.schema.Classes()
 	t := evaluate.Terms{
 		Model:   &evaluate.Model{Map: dataset.Identity(c.schema), Output: classifier.VoteShare},
@@ -169,7 +177,8 @@ func (c clinic) evaluate(mechanism string, noise study.Noise, change func(*evalu
 		change(&t)
 	}
 	p := c.plan
-	p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms = "evaluate", mechanism, privacy.Record, noise, conformance.Encoded(t)
+	p.Kind, p.Mechanism, p.Unit, p.Noise, p.KindTerms = "evaluate", mechanism, privacy.Record,
+		noise, conformance.Encoded(t)
 	if mechanism == "laplace" {
 		p.Delta = 0
 	}
@@ -193,8 +202,8 @@ func (c clinic) inputs(r *dataset.Records, party int) study.Inputs {
 	return study.NewInputs(r, []byte{byte(party)})
 }
 
-// asksOf returns the requests for parties' records: of the first party if sites add noise, else of the
-// sum.
+// asksOf returns the requests for parties' records: of the first party if sites add noise, else of
+// the sum.
 func (c clinic) asksOf(t testing.TB, p study.Plan, parties ...*dataset.Records) []study.Request {
 	t.Helper()
 	if err := kinds.Check(p); err != nil {
@@ -231,7 +240,8 @@ func (c clinic) asksOf(t testing.TB, p study.Plan, parties ...*dataset.Records) 
 // openAsk reads a private vector through a simulation without noise.
 func openAsk(t testing.TB, a study.Request) []int64 {
 	t.Helper()
-	r, err := privacy.Simulation(1).Release(context.Background(), a.Output, a.Sensitive, privacy.Unperturbed{})
+	r, err := privacy.Simulation(1).Release(context.Background(), a.Output, a.Sensitive,
+		privacy.Unperturbed{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,8 +261,8 @@ func trialOf(t testing.TB, first, second study.Request) trial {
 	return trialOn(t, first, openAsk(t, first), openAsk(t, second))
 }
 
-// trialOn audits vectors that a mutant made, under the terms of an honest request. For a cost in ρ it
-// tests ε at δ = 0.01, which samples can detect.
+// trialOn audits vectors that a mutant made, under the terms of an honest request. For a cost in ρ
+// it tests ε at δ = 0.01, which samples can detect.
 func trialOn(t testing.TB, a study.Request, first, second []int64) trial {
 	t.Helper()
 	b := a.Sensitive.Bound()
@@ -268,8 +278,8 @@ func trialOn(t testing.TB, a study.Request, first, second []int64) trial {
 	return trial{a.Mechanism, b, [2][]int64{first, second}, claim}
 }
 
-// draw releases a hundred copies of a vector at a time through ledgers: the noise of single numbers,
-// runs and blocks is independent (privacy.TestDrawIsTrials).
+// draw releases a hundred copies of a vector at a time through ledgers: the noise of single
+// numbers, runs and blocks is independent (privacy.TestDrawIsTrials).
 func (r trial) draw(t testing.TB, ledger func() *privacy.Ledger) audit.Draw {
 	t.Helper()
 	m, b, n, copies := r.mechanism, r.bound, len(r.data[0]), 100
@@ -311,7 +321,8 @@ func opened() *privacy.Ledger {
 	return l
 }
 
-func auditOf(t testing.TB, name string, claim privacy.Budget, samples int, s audit.Draw) audit.LowerBound {
+func auditOf(t testing.TB, name string, claim privacy.Budget, samples int,
+	s audit.Draw) audit.LowerBound {
 	t.Helper()
 	a := audit.Default()
 	a.Samples, a.Delta, a.FalseAlarm = samples, claim.Delta, 5e-13
@@ -319,7 +330,8 @@ func auditOf(t testing.TB, name string, claim privacy.Budget, samples int, s aud
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%-44s claims %.3f at δ = %.2f, shows %.3f by %s", name, claim.Epsilon, claim.Delta, f.Epsilon, f.Event)
+	t.Logf("%-44s claims %.3f at δ = %.2f, shows %.3f by %s", name, claim.Epsilon, claim.Delta,
+		f.Epsilon, f.Event)
 	return f
 }
 
@@ -349,8 +361,8 @@ func replaced(rows []visit, by visit) []visit {
 	return out
 }
 
-// TestAuditStudies: releases of adversarial neighbours differ no more than the plan claims, for every
-// kind. False alarms: 5e-13 for each of 17.
+// TestAuditStudies: releases of adversarial neighbours differ no more than the plan claims, for
+// every kind. False alarms: 5e-13 for each of 17.
 func TestAuditStudies(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	c.plan.Epsilon = 3 // a few thousand samples detect more at ε = 3 than at 1
@@ -376,22 +388,25 @@ func TestAuditStudies(t *testing.T) {
 		"describe gaussian, a record":       {c.describe("gaussian", study.NoiseSite, describe.DefaultTerms()), [2][]visit{few, replaced(few, ill)}},
 		"describe laplace, a record":        {c.describe("laplace", study.NoiseCoordinator, describe.DefaultTerms()), [2][]visit{few, replaced(few, ill)}},
 		"evaluate laplace, a record":        {c.evaluate("laplace", study.NoiseSite, nil), [2][]visit{few, replaced(few, ill)}},
-		"evaluate gaussian, a record": {c.evaluate("gaussian", study.NoiseCoordinator, func(t *evaluate.Terms) {
-			t.By = []evaluate.Grouping{{Column: "ward"}, {Column: "a", Edges: []float64{5}}}
-		}), [2][]visit{few, replaced(few, ill)}},
+		"evaluate gaussian, a record": {c.evaluate("gaussian", study.NoiseCoordinator,
+			func(t *evaluate.Terms) {
+				t.By = []evaluate.Grouping{{Column: "ward"}, {Column: "a", Edges: []float64{5}}}
+			}), [2][]visit{few, replaced(few, ill)}},
 		"evaluate laplace, a party": {wholeParty(c), [2][]visit{alike(3, well), alike(3, ill)}},
 		"labels rr, a label":        {c.labels("rr"), [2][]visit{few, relabelled}},
 	} {
 		rest := c.records(t, few)
-		trial := trialOf(t, c.asksOf(t, s.plan, c.records(t, s.pairs[0]), rest)[0], c.asksOf(t, s.plan, c.records(t, s.pairs[1]), rest)[0])
-		if f := auditOf(t, name, trial.claim, 3000, trial.draw(t, opened)); f.Exceeds(trial.claim.Epsilon) {
+		trial := trialOf(t, c.asksOf(t, s.plan, c.records(t, s.pairs[0]), rest)[0],
+			c.asksOf(t, s.plan, c.records(t, s.pairs[1]), rest)[0])
+		if f := auditOf(t, name, trial.claim, 3000,
+			trial.draw(t, opened)); f.Exceeds(trial.claim.Epsilon) {
 			t.Errorf("%s: ε is at least %.3f by %s, the plan says %.3f", name, f.Epsilon, f.Event, trial.claim.Epsilon)
 		}
 	}
 }
 
-// TestAuditStudyMutants: the same audit finds mistakes between the records and the released sum. Draws
-// are seeded, so the test never misses a mutant by chance.
+// TestAuditStudyMutants: the same audit finds mistakes between the records and the released sum.
+// Draws are seeded, so the test never misses a mutant by chance.
 func TestAuditStudyMutants(t *testing.T) {
 	seed := uint64(6)
 	seeded := func() *privacy.Ledger {
@@ -401,13 +416,14 @@ func TestAuditStudyMutants(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	caught := func(name string, claim privacy.Budget, samples int, s audit.Draw) {
 		if f := auditOf(t, name, claim, samples, s); !f.Exceeds(claim.Epsilon) {
-			t.Errorf("%s is not found: claims %.3f, shows %.3f by %s", name, claim.Epsilon, f.Epsilon, f.Event)
+			t.Errorf("%s is not found: claims %.3f, shows %.3f by %s", name, claim.Epsilon,
+				f.Epsilon, f.Event)
 		}
 	}
 	few := alike(3, well)
 
-	// The mutant to catch: records are sharded by row and not by patient, so that one patient's forty
-	// visits fall into all eight shards.
+	// The mutant to catch: records are sharded by row and not by patient, so that one patient's
+	// forty visits fall into all eight shards.
 	p := c.classify("tally", privacy.Record, study.NoiseSite, 8)
 	by := func(v visit) study.Request {
 		v.patient = "one"
@@ -420,7 +436,8 @@ func TestAuditStudyMutants(t *testing.T) {
 
 	// Mutant: the first record is counted in a second set too.
 	p = c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace")
-	rows := append(alike(4, well), visit{label: "no", a: "1", b: "0", ward: "east", patient: "q", set: "s2"})
+	rows := append(alike(4, well),
+		visit{label: "no", a: "1", b: "0", ward: "east", patient: "q", set: "s2"})
 	twice := func(label string) (study.Request, []int64) {
 		v := rows[0]
 		v.label = label
@@ -440,8 +457,8 @@ func TestAuditStudyMutants(t *testing.T) {
 	trial = trialOn(t, ask, first, second)
 	caught("a label counted in two sets", trial.claim, 20_000, trial.draw(t, seeded))
 
-	// Mutant: schema, map and sum all forget to clamp. If only the schema forgets, map and sum keep the
-	// bound.
+	// Mutant: schema, map and sum all forget to clamp. If only the schema forgets, map and sum keep
+	// the bound.
 	p = c.classify("cross", privacy.Record, study.NoiseSite, 1)
 	beyond := func(a float64) *dataset.Records {
 		r := c.records(t, few)
@@ -462,15 +479,18 @@ func TestAuditStudyMutants(t *testing.T) {
 	trial = trialOn(t, ask, unclamped(beyond(0)), unclamped(beyond(40)))
 	caught("clamping forgotten", trial.claim, 6000, trial.draw(t, seeded))
 	trial = trialOf(t, ask, c.asksOf(t, p, beyond(40))[0])
-	if f := auditOf(t, "clamping forgotten by the schema alone", trial.claim, 6000, trial.draw(t, seeded)); f.Exceeds(trial.claim.Epsilon) {
+	if f := auditOf(t, "clamping forgotten by the schema alone", trial.claim, 6000,
+		trial.draw(t, seeded)); f.Exceeds(trial.claim.Epsilon) {
 		t.Errorf("a row beyond the schema: ε is at least %.3f, the plan says %.3f", f.Epsilon, trial.claim.Epsilon)
 	}
 
-	// Mutant: the release counts voters instead of parties, and a party whose learner has only one class
-	// does not vote.
+	// Mutant: the release counts voters instead of parties, and a party whose learner has only one
+	// class does not vote.
 	p = c.classify("tally", privacy.Party, study.NoiseCoordinator, 1)
 	voters := func(first []visit) (study.Request, float64) {
-		all := []*dataset.Records{c.records(t, first), c.records(t, append(alike(4, well), alike(4, ill)...)), c.records(t, append(alike(4, well), alike(4, ill)...))}
+		all := []*dataset.Records{c.records(t, first),
+			c.records(t, append(alike(4, well), alike(4, ill)...)), c.records(t,
+				append(alike(4, well), alike(4, ill)...))}
 		var voting []*dataset.Records
 		for _, r := range all {
 			classes := map[int]bool{}
@@ -495,7 +515,8 @@ func TestAuditStudyMutants(t *testing.T) {
 	uncut := func(label string) (study.Request, []int64) {
 		v := well
 		v.label = label
-		ask := c.asksOf(t, c.classify("means", privacy.Party, study.NoiseCoordinator, 1), c.records(t, alike(8, v)))[0]
+		ask := c.asksOf(t, c.classify("means", privacy.Party, study.NoiseCoordinator, 1),
+			c.records(t, alike(8, v)))[0]
 		long := openAsk(t, ask)
 		for j := range long {
 			long[j] *= 4
@@ -509,7 +530,8 @@ func TestAuditStudyMutants(t *testing.T) {
 
 	// Mutant: the bound of one column, for counts of all columns.
 	p = c.describe("laplace", study.NoiseSite, describe.DefaultTerms())
-	one, both = c.asksOf(t, p, c.records(t, few))[0], c.asksOf(t, p, c.records(t, replaced(few, ill)))[0]
+	one, both = c.asksOf(t, p, c.records(t, few))[0], c.asksOf(t, p,
+		c.records(t, replaced(few, ill)))[0]
 	narrow := one.Sensitive.Bound()
 	narrow.L1, narrow.L2sq, narrow.Cells = 2, 2, 2
 	quiet, err := privacy.CalibrateLaplace(narrow, p.Epsilon)
@@ -527,7 +549,8 @@ func TestAuditStudyMutants(t *testing.T) {
 	p = c.evaluate("laplace", study.NoiseSite, func(t *evaluate.Terms) {
 		t.By = []evaluate.Grouping{{Column: "ward"}, {Column: "a", Edges: []float64{5}}}
 	})
-	one, both = c.asksOf(t, p, c.records(t, few))[0], c.asksOf(t, p, c.records(t, replaced(few, ill)))[0]
+	one, both = c.asksOf(t, p, c.records(t, few))[0], c.asksOf(t, p,
+		c.records(t, replaced(few, ill)))[0]
 	if quiet, err = privacy.CalibrateLaplace(narrow, p.Epsilon); err != nil {
 		t.Fatal(err)
 	}
@@ -539,7 +562,8 @@ func TestAuditStudyMutants(t *testing.T) {
 
 	// Mutant: the bound of one row's vote, for a ballot on six rows.
 	p = c.classify("tally", privacy.Party, study.NoiseCoordinator, 1)
-	a, b := c.asksOf(t, p, c.records(t, alike(8, well)))[0], c.asksOf(t, p, c.records(t, alike(8, ill)))[0]
+	a, b := c.asksOf(t, p, c.records(t, alike(8, well)))[0], c.asksOf(t, p,
+		c.records(t, alike(8, ill)))[0]
 	bound := a.Sensitive.Bound()
 	bound.L2sq /= int64(c.pool.Rows())
 	m, err := privacy.CalibrateGaussian(bound, p.Budget())
@@ -554,14 +578,17 @@ func TestAuditStudyMutants(t *testing.T) {
 	caught("the bound of one row for a whole ballot", trial.claim, 20_000, trial.draw(t, seeded))
 }
 
-// TestSumsAreMadeRecordByRecord: a record adds the same number whatever the other records, to the last
-// bit, as the numeric model of the sums' proof notes says. Floating-point sums over rows would fail.
+// TestSumsAreMadeRecordByRecord: a record adds the same number whatever the other records, to the
+// last bit, as the numeric model of the sums' proof notes says. Floating-point sums over rows would
+// fail.
 func TestSumsAreMadeRecordByRecord(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 6)
 	rng := rand.New(rand.NewPCG(21, 22))
 	var rows []visit
 	for i := range testlevel.N(t, 150, 700) {
-		rows = append(rows, visit{[]string{"no", "yes", "maybe", "?"}[rng.IntN(4)], strconv.FormatFloat(12*rng.Float64()-1, 'g', -1, 64), strconv.FormatFloat(rng.Float64(), 'g', -1, 64), []string{"east", "west", ""}[rng.IntN(3)], strconv.Itoa(i), "s1"})
+		rows = append(rows, visit{[]string{"no", "yes", "maybe", "?"}[rng.IntN(4)],
+			strconv.FormatFloat(12*rng.Float64()-1, 'g', -1, 64), strconv.FormatFloat(rng.Float64(),
+				'g', -1, 64), []string{"east", "west", ""}[rng.IntN(3)], strconv.Itoa(i), "s1"})
 	}
 	all := c.records(t, rows)
 	projected, err := dataset.FitPCA(all.X, 3, 0)
@@ -585,7 +612,8 @@ func TestSumsAreMadeRecordByRecord(t *testing.T) {
 			p.Pool = here.pool.Digest
 		}
 		whole := openAsk(t, here.asksOf(t, p, all)[0])
-		if p.Kind == "ratio" { // unknown labels are drawn by place: compare only numbers independent of place
+		// unknown labels are drawn by place: compare only numbers independent of place
+		if p.Kind == "ratio" {
 			clear(whole[:3])
 		}
 		sum := make([]int64, len(whole))

@@ -19,8 +19,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// TestLargestBody: the largest release, with the largest possible noise, fits into a body. A noise that
-// did not fit would decide whether a site that is already charged takes part.
+// TestLargestBody: the largest release, with the largest possible noise, fits into a body. A noise
+// that did not fit would decide whether a site that is already charged takes part.
 func TestLargestBody(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 5)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -45,7 +45,8 @@ func TestLargestBody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := l.Release(t.Context(), study.ReleaseID(task.Hash(), reserved[0].Output), far.From(made.Source), made.Mechanism)
+		r, err := l.Release(t.Context(), study.ReleaseID(task.Hash(), reserved[0].Output),
+			far.From(made.Source), made.Mechanism)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,14 +59,16 @@ func TestLargestBody(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(body) > task.MaxBody() {
-			t.Errorf("%s: a body has %d bytes, %d are allowed", mechanism, len(body), task.MaxBody())
+			t.Errorf("%s: a body has %d bytes, %d are allowed", mechanism, len(body),
+				task.MaxBody())
 		}
 	}
 }
 
-// TestOneLength: under each plan, bodies of the same number of records have the same length, whatever
-// the records, the noise drawn and the number of entries in the party's ledger, so that length reveals
-// nothing. Where sites release sums, the length does not even depend on the number of records.
+// TestOneLength: under each plan, bodies of the same number of records have the same length,
+// whatever the records, the noise drawn and the number of entries in the party's ledger, so that
+// length reveals nothing. Where sites release sums, the length does not even depend on the number
+// of records.
 func TestOneLength(t *testing.T) {
 	narrow, plans := fuzzPlans(t)
 	wide, records := wideClinic(t)
@@ -81,7 +84,12 @@ func TestOneLength(t *testing.T) {
 		all = append(all, from{narrow, p, func(n int) *dataset.Records {
 			var rows []visit
 			for range n {
-				rows = append(rows, visit{[]string{"no", "yes", "maybe", ""}[rng.IntN(4)], strconv.Itoa(rng.IntN(11)), strconv.FormatFloat(rng.Float64(), 'f', 2, 64), []string{"east", "west", "north"}[rng.IntN(3)], strconv.Itoa(rng.IntN(5)), []string{"s", "t"}[rng.IntN(2)]})
+				rows = append(rows,
+					visit{[]string{"no", "yes", "maybe", ""}[rng.IntN(4)],
+						strconv.Itoa(rng.IntN(11)), strconv.FormatFloat(rng.Float64(), 'f', 2,
+							64), []string{"east", "west",
+							"north"}[rng.IntN(3)], strconv.Itoa(rng.IntN(5)), []string{"s",
+							"t"}[rng.IntN(2)]})
 			}
 			return narrow.records(t, rows)
 		}})
@@ -111,7 +119,9 @@ func TestOneLength(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range 2 * draw { // gives the answer another ledger number
-				if err := l.Spend(t.Context(), strconv.Itoa(i), privacy.Cost{Unit: privacy.Record, Pure: big.NewRat(1, 1), Rho: big.NewRat(1, 2)}); err != nil {
+				if err := l.Spend(t.Context(), strconv.Itoa(i),
+					privacy.Cost{Unit: privacy.Record, Pure: big.NewRat(1, 1),
+						Rho: big.NewRat(1, 2)}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -138,7 +148,8 @@ func TestOneLength(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for name, other := range map[string][]byte{"a zero more": append(slices.Clone(body), 0), "a byte less": body[:len(body)-1]} {
+			for name, other := range map[string][]byte{"a zero more": append(slices.Clone(body), 0),
+				"a byte less": body[:len(body)-1]} {
 				if checker.Check(other) == nil {
 					t.Errorf("%s %s: a body with %s is taken", a.p.Kind, a.p.Mechanism, name)
 				}

@@ -13,8 +13,8 @@ import (
 	"caucus/study/conformance"
 )
 
-// TestAnotherBoundIsRefused: a release under another bound, mechanism or id than the plan's leaves no
-// site and enters no sum: the manifest would claim a cost that the ledger was not charged.
+// TestAnotherBoundIsRefused: a release under another bound, mechanism or id than the plan's leaves
+// no site and enters no sum: the manifest would claim a cost that the ledger was not charged.
 func TestAnotherBoundIsRefused(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 5)
 	p := c.classify("cross", privacy.Record, study.NoiseSite, 1)
@@ -35,13 +35,15 @@ func TestAnotherBoundIsRefused(t *testing.T) {
 		"more noise":           func(x *study.ReleaseTerms) { x.Mechanism = more },
 		"another output":       func(x *study.ReleaseTerms) { x.Output = "another" },
 	} {
-		terms := study.ReleaseTerms{Output: ask.Output, Bound: ask.Sensitive.Bound(), Mechanism: ask.Mechanism}
+		terms := study.ReleaseTerms{Output: ask.Output, Bound: ask.Sensitive.Bound(),
+			Mechanism: ask.Mechanism}
 		change(&terms)
 		s, err := privacy.NewSensitive(openAsk(t, ask), terms.Bound)
 		must(t, err)
 		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
 		must(t, err)
-		released, err := ledger.Release(t.Context(), study.ReleaseID(task.Hash(), terms.Output), s, terms.Mechanism)
+		released, err := ledger.Release(t.Context(), study.ReleaseID(task.Hash(), terms.Output), s,
+			terms.Mechanism)
 		must(t, err)
 		if _, err := d.Body([]privacy.Published{released}); (err == nil) != (name == "the plan's") {
 			t.Errorf("%s: a party sends it: %v", name, err)
@@ -51,7 +53,8 @@ func TestAnotherBoundIsRefused(t *testing.T) {
 		body, err := writer.Append(binary.BigEndian.AppendUint64(nil, 6), released)
 		must(t, err)
 		err = checker.Check(body)
-		if (err == nil) != (name == "the plan's") || err != nil && !strings.Contains(err.Error(), "other terms") {
+		if (err == nil) != (name == "the plan's") || err != nil &&
+			!strings.Contains(err.Error(), "other terms") {
 			t.Errorf("%s: a coordinator adds it: %v", name, err)
 		}
 		if name != "the plan's" {

@@ -13,9 +13,9 @@ import (
 	"caucus/study/conformance"
 )
 
-// TestCommitment: a body in clear that is added up begins with 32 bytes of the site's own, made again equal, other for
-// another site or plan, and dropped by the sum. Bodies with noise, and those of
-// plans of earlier versions, have no such bytes.
+// TestCommitment: a body in clear that is added up begins with 32 bytes of the site's own, made
+// again equal, other for another site or plan, and dropped by the sum. Bodies with noise, and those
+// of plans of earlier versions, have no such bytes.
 func TestCommitment(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	body := func(p study.Plan, key []byte, rows int) []byte {
@@ -32,12 +32,14 @@ func TestCommitment(t *testing.T) {
 		return b
 	}
 	p := conformance.ClassifyPlan(schema, pool, m)
-	p.Mechanism, p.Unit, p.Delta, p.KindTerms = "cross", privacy.Record, 1e-6, conformance.Encoded(classify.Terms{})
+	p.Mechanism, p.Unit, p.Delta, p.KindTerms = "cross", privacy.Record, 1e-6,
+		conformance.Encoded(classify.Terms{})
 	before := body(p, []byte("a"), 60)
 	p.Form = study.FormCommitted
 	other := p
 	other.Name = "other"
-	a, again, b, c := body(p, []byte("a"), 60), body(p, []byte("a"), 60), body(p, []byte("b"), 60), body(other, []byte("a"), 60)
+	a, again, b, c := body(p, []byte("a"), 60), body(p, []byte("a"), 60), body(p, []byte("b"),
+		60), body(other, []byte("a"), 60)
 	more := body(p, []byte("a"), 61)
 	head := func(b []byte) []byte { return b[:sha256.Size] }
 	switch {
@@ -73,7 +75,8 @@ func TestCommitment(t *testing.T) {
 		t.Error("the sum depends on commitments")
 	}
 	sum, _ := task.NewSum()
-	for _, bad := range [][]byte{nil, {}, a[:1], a[:31], before, head(a), a[1:], append(bytes.Clone(a), 0)} {
+	for _, bad := range [][]byte{nil, {}, a[:1], a[:31], before, head(a), a[1:],
+		append(bytes.Clone(a), 0)} {
 		if err := sum.Check(bad); !errors.Is(err, study.ErrContribution) {
 			t.Errorf("a body of %d bytes: %v", len(bad), err)
 		}
@@ -89,7 +92,8 @@ func keyOf(p study.Plan, siteKey []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// TestForms: plans of forms that never were are refused, and the digest of a plan's terms covers its form.
+// TestForms: plans of forms that never were are refused, and the digest of a plan's terms covers
+// its form.
 func TestForms(t *testing.T) {
 	schema, pool, m, _ := conformance.Hospital(t, 400)
 	p := conformance.ClassifyPlan(schema, pool, m)

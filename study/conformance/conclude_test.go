@@ -17,8 +17,8 @@ import (
 	"caucus/study/life"
 )
 
-// lastBits bounds how far another processor's numbers differ: a mapped feature is a sum of a few hundred
-// products, each below 1.
+// lastBits bounds how far another processor's numbers differ: a mapped feature is a sum of a few
+// hundred products, each below 1.
 const lastBits = 1e-14
 
 // elsewhere returns the pool as another processor might compute it from the same bytes: each number
@@ -35,8 +35,9 @@ func elsewhere(pool *auxdata.Pool, by float64) *auxdata.Pool {
 	return &other
 }
 
-// TestSummedIsATerm: a ledger that answered for a set of contributions refuses to answer for another set
-// of the same study, by any mechanism, or for another matrix. It draws nothing and charges nothing more.
+// TestSummedIsATerm: a ledger that answered for a set of contributions refuses to answer for
+// another set of the same study, by any mechanism, or for another matrix. It draws nothing and
+// charges nothing more.
 func TestSummedIsATerm(t *testing.T) {
 	ctx := context.Background()
 	schema, pool, m, records := conformance.Hospital(t, 400)
@@ -72,17 +73,30 @@ func TestSummedIsATerm(t *testing.T) {
 			t.Fatal(err)
 		}
 		refused := func(what string, change func(map[study.PartyID]study.BodyDigest)) {
-			other := life.Restore(s.Plan, s.Hash, life.Snapshot{State: study.Folded, Received: maps.Clone(s.Received)})
+			other := life.Restore(s.Plan, s.Hash,
+				life.Snapshot{State: study.Folded, Received: maps.Clone(s.Received)})
 			change(other.Received)
-			if _, err := life.Conclude(ctx, other, conformance.TaskOf(t, p, with), sum, l); !errors.Is(err, privacy.ErrConflict) {
+			if _, err := life.Conclude(ctx, other, conformance.TaskOf(t, p, with), sum,
+				l); !errors.Is(err, privacy.ErrConflict) {
 				t.Errorf("%s: %s: %v, want ErrConflict", name, what, err)
 			}
 		}
 		refused("a party less", func(r map[study.PartyID]study.BodyDigest) { delete(r, "a") })
-		refused("a party more", func(r map[study.PartyID]study.BodyDigest) { r["c"] = study.BodyDigest{1} })
-		refused("another party", func(r map[study.PartyID]study.BodyDigest) { r["c"] = r["a"]; delete(r, "a") })
-		refused("other bytes", func(r map[study.PartyID]study.BodyDigest) { d := r["a"]; d[0]++; r["a"] = d })
-		refused("bytes exchanged", func(r map[study.PartyID]study.BodyDigest) { r["a"], r["b"] = r["b"], r["a"] })
+		refused("a party more", func(r map[study.PartyID]study.BodyDigest) {
+			r["c"] = study.BodyDigest{1}
+		})
+		refused("another party", func(r map[study.PartyID]study.BodyDigest) {
+			r["c"] = r["a"]
+			delete(r, "a")
+		})
+		refused("other bytes", func(r map[study.PartyID]study.BodyDigest) {
+			d := r["a"]
+			d[0]++
+			r["a"] = d
+		})
+		refused("bytes exchanged", func(r map[study.PartyID]study.BodyDigest) {
+			r["a"], r["b"] = r["b"], r["a"]
+		})
 		if p.Mechanism == "moment" { // a coordinator that restarts on another processor
 			other := elsewhere(with, 1e-3) // numbers are rounded: last bits seldom change them
 			there, err := conformance.TaskOf(t, p, other).NewSum()
@@ -96,14 +110,16 @@ func TestSummedIsATerm(t *testing.T) {
 			if err := there.UnmarshalBinary(b); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := life.Conclude(ctx, s, conformance.TaskOf(t, p, other), study.Summed{Sum: there}, l); !errors.Is(err, privacy.ErrConflict) {
+			if _, err := life.Conclude(ctx, s, conformance.TaskOf(t, p, other),
+				study.Summed{Sum: there}, l); !errors.Is(err, privacy.ErrConflict) {
 				t.Errorf("another matrix: %v, want ErrConflict", err)
 			}
 			here, err := study.TermsDigest(conformance.TaskOf(t, p, with))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if they, err := study.TermsDigest(conformance.TaskOf(t, p, other)); err != nil || they == here {
+			if they, err := study.TermsDigest(conformance.TaskOf(t, p, other)); err != nil ||
+				they == here {
 				t.Errorf("another matrix has the same terms: %v", err)
 			}
 		}
@@ -115,7 +131,8 @@ func TestSummedIsATerm(t *testing.T) {
 		if err != nil || totals[p.Unit].Charges != 1 {
 			t.Errorf("%s: %d charges, want 1 (%v)", name, totals[p.Unit].Charges, err)
 		}
-		if first.Costs[0].Output != map[string]string{"weigh": "entropy"}[name] && first.Costs[0].Output != name {
+		if first.Costs[0].Output != map[string]string{"weigh": "entropy"}[name] &&
+			first.Costs[0].Output != name {
 			t.Errorf("%s: the output is called %q: a name is a constant", name, first.Costs[0].Output)
 		}
 	}

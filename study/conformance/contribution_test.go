@@ -17,14 +17,15 @@ import (
 )
 
 // BenchmarkContribution: a contribution of 10,000 records in 785 mapped columns (784 pixels and the
-// intercept) with a pool as large. It times making the task, contributing, and both with all other steps
-// of an agent, from the terms to the body. Noise is at the site if the mechanism allows.
+// intercept) with a pool as large. It times making the task, contributing, and both with all other
+// steps of an agent, from the terms to the body. Noise is at the site if the mechanism allows.
 func BenchmarkContribution(b *testing.B) {
 	const rows, columns = 10_000, 784
 	rng := rand.New(rand.NewPCG(1, 2))
 	schema := dataset.Schema{Label: dataset.Label{Column: "label", Classes: []string{"no", "yes"}}}
 	for j := range columns {
-		schema.Features = append(schema.Features, dataset.Feature{Column: fmt.Sprint("f", j), Kind: dataset.Numeric, Max: 1})
+		schema.Features = append(schema.Features,
+			dataset.Feature{Column: fmt.Sprint("f", j), Kind: dataset.Numeric, Max: 1})
 	}
 	random := func() *mat.Dense {
 		x := mat.NewDense(rows, columns, nil)

@@ -16,9 +16,9 @@ import (
 	"caucus/study/reweigh"
 )
 
-// Searches in files with more records than the plan uses (max_sets, max_records, per_party, shards).
-// TestSortedFiles searches the code; here the same search must find mutants, and a whole party is
-// replaced.
+// Searches in files with more records than the plan uses (max_sets, max_records, per_party,
+// shards). TestSortedFiles searches the code; here the same search must find mutants, and a whole
+// party is replaced.
 
 func withVector(t testing.TB, a study.Request, v []int64) study.Request {
 	t.Helper()
@@ -30,22 +30,25 @@ func withVector(t testing.TB, a study.Request, v []int64) study.Request {
 	return a
 }
 
-// TestWholeParty: under a plan that takes k records of a party, replacing a whole, larger party moves
-// the vector by at most k times the bound. The search finds a forgotten cut.
+// TestWholeParty: under a plan that takes k records of a party, replacing a whole, larger party
+// moves the vector by at most k times the bound. The search finds a forgotten cut.
 func TestWholeParty(t *testing.T) {
 	const n, k = 5, 3
 	for _, classes := range [][]string{{"no", "yes"}, {"no", "yes", "maybe"}} {
 		c := newClinic(t, classes, 5)
-		p, uncut := c.reweigh("entropy", reweigh.Terms{PerParty: k}), c.reweigh("entropy", reweigh.Terms{})
+		p, uncut := c.reweigh("entropy", reweigh.Terms{PerParty: k}), c.reweigh("entropy",
+			reweigh.Terms{})
 		for name, of := range map[string]func(*dataset.Records) study.Request{
 			"cut": func(r *dataset.Records) study.Request { return c.asksOf(t, p, r)[0] },
 			"cut forgotten": func(r *dataset.Records) study.Request {
 				return withVector(t, c.asksOf(t, p, r)[0], openAsk(t, c.asksOf(t, uncut, r)[0]))
 			},
 		} {
-			s := searched{name: name, genes: 2 * n * genesOfVisit, alphabet: 60, tail: n * genesOfVisit, pair: func(g []int) (study.Request, study.Request) {
-				return of(c.records(t, visitsOf(c, g, n))), of(c.records(t, visitsOf(c, g[n*genesOfVisit:], n)))
-			}}
+			s := searched{name: name, genes: 2 * n * genesOfVisit, alphabet: 60,
+				tail: n * genesOfVisit, pair: func(g []int) (study.Request, study.Request) {
+					return of(c.records(t, visitsOf(c, g, n))), of(c.records(t,
+						visitsOf(c, g[n*genesOfVisit:], n)))
+				}}
 			best := climb(s, 60, rand.New(rand.NewPCG(1, 2)), func(g []int) float64 {
 				a, b := s.pair(g)
 				l1, l2 := movement(t, a, b)
@@ -59,8 +62,8 @@ func TestWholeParty(t *testing.T) {
 	}
 }
 
-// TestBeyondCuts: the search finds mutants beyond a cut, and no bad pair of neighbours in the real code.
-// At unit record, files are sorted after the replacement.
+// TestBeyondCuts: the search finds mutants beyond a cut, and no bad pair of neighbours in the real
+// code. At unit record, files are sorted after the replacement.
 func TestBeyondCuts(t *testing.T) {
 	const n = 6
 	c := newClinic(t, []string{"no", "yes"}, 5)
@@ -74,12 +77,16 @@ func TestBeyondCuts(t *testing.T) {
 	sorted := func(rows []visit) *dataset.Records {
 		rows = slices.Clone(rows)
 		slices.SortStableFunc(rows, func(x, y visit) int {
-			return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.label, y.label), cmp.Compare(x.b, y.b))
+			return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.label, y.label),
+				cmp.Compare(x.b, y.b))
 		})
 		return c.records(t, rows)
 	}
 	// Mutant: of more than two sets, the last holds the labels of all further ones, counted twice.
-	counts := conformance.WithRatioTerms(c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace"), func(t *ratio.Terms) { t.MaxSets = 2 })
+	counts := conformance.WithRatioTerms(c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace"),
+		func(t *ratio.Terms) {
+			t.MaxSets = 2
+		})
 	twice := func(rows []visit) study.Request {
 		r := c.records(t, rows)
 		ask := c.asksOf(t, counts, r)[0]
@@ -93,12 +100,14 @@ func TestBeyondCuts(t *testing.T) {
 		return withVector(t, ask, v)
 	}
 	// Mutants by place: the first three of a sorted file count; shards by row number.
-	part, all := c.reweigh("entropy", reweigh.Terms{PerParty: 3}), c.reweigh("entropy", reweigh.Terms{})
+	part, all := c.reweigh("entropy", reweigh.Terms{PerParty: 3}), c.reweigh("entropy",
+		reweigh.Terms{})
 	firstThree := func(rows []visit) study.Request {
 		r := sorted(rows)
 		some := make([]int, 3) // places that a hash of row numbers chose
 		copy(some, []int{1, 3, 5})
-		return withVector(t, c.asksOf(t, part, r)[0], openAsk(t, c.asksOf(t, all, r.Select(some))[0]))
+		return withVector(t, c.asksOf(t, part, r)[0],
+			openAsk(t, c.asksOf(t, all, r.Select(some))[0]))
 	}
 	made := c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsMade, "gaussian-zcdp")
 	one := c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsParty, "gaussian-zcdp")
@@ -135,17 +144,18 @@ func TestBeyondCuts(t *testing.T) {
 		"made sets in a sorted file":                      {as(made, sorted), false, false},
 		"made sets by place in a sorted file":             {setsByPlace, false, true},
 	} {
-		s := searched{name: name, genes: (n + 1) * genesOfVisit, alphabet: 60, tail: genesOfVisit, pair: func(g []int) (study.Request, study.Request) {
-			rows := visits(g)
-			by := visitOf(c, g[n*genesOfVisit:])
-			by.set = rows[0].set
-			if m.label {
-				label := by.label
-				by = rows[0]
-				by.label = label
-			}
-			return m.of(rows), m.of(replaced(rows, by))
-		}}
+		s := searched{name: name, genes: (n + 1) * genesOfVisit, alphabet: 60, tail: genesOfVisit,
+			pair: func(g []int) (study.Request, study.Request) {
+				rows := visits(g)
+				by := visitOf(c, g[n*genesOfVisit:])
+				by.set = rows[0].set
+				if m.label {
+					label := by.label
+					by = rows[0]
+					by.label = label
+				}
+				return m.of(rows), m.of(replaced(rows, by))
+			}}
 		best := climb(s, 150, rand.New(rand.NewPCG(3, 4)), func(g []int) float64 {
 			a, b := s.pair(g)
 			l1, l2 := movement(t, a, b)
@@ -158,9 +168,9 @@ func TestBeyondCuts(t *testing.T) {
 	}
 }
 
-// TestClearPartIsShared: beside noisy numbers a party sends sizes of sets and, at unit label, features
-// in clear. These bytes are equal for neighbours, also if the file holds more than the plan uses: for
-// files in the same order at unit label, in any order at unit record.
+// TestClearPartIsShared: beside noisy numbers a party sends sizes of sets and, at unit label,
+// features in clear. These bytes are equal for neighbours, also if the file holds more than the
+// plan uses: for files in the same order at unit label, in any order at unit record.
 func TestClearPartIsShared(t *testing.T) {
 	const n = 7
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
@@ -213,7 +223,8 @@ func TestClearPartIsShared(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if published, err = study.Settle(t.Context(), l, task.Hash(), d.Requests); err != nil {
+					if published, err = study.Settle(t.Context(), l, task.Hash(),
+						d.Requests); err != nil {
 						t.Fatal(err)
 					}
 				}

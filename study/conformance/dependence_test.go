@@ -19,8 +19,8 @@ import (
 	"caucus/study/reweigh"
 )
 
-// wideClinic is a clinic as large as real studies: 48 numbers and a categorical column, five classes, 80
-// pool rows, 240 records in 60 sets; ε = 1, δ = 10⁻⁶.
+// wideClinic is a clinic as large as real studies: 48 numbers and a categorical column, five
+// classes, 80 pool rows, 240 records in 60 sets; ε = 1, δ = 10⁻⁶.
 func wideClinic(t testing.TB) (clinic, *dataset.Records) {
 	t.Helper()
 	c := newClinic(t, []string{"a", "b", "c", "d", "e"}, 1)
@@ -29,13 +29,15 @@ func wideClinic(t testing.TB) (clinic, *dataset.Records) {
 	for j := range 48 {
 		name := "f" + strconv.Itoa(j)
 		columns = append(columns, name)
-		c.schema.Features = append(c.schema.Features, dataset.Feature{Column: name, Kind: dataset.Numeric, Max: 1})
+		c.schema.Features = append(c.schema.Features,
+			dataset.Feature{Column: name, Kind: dataset.Numeric, Max: 1})
 	}
 	rng := rand.New(rand.NewPCG(7, 8))
 	table := func(rows int) *dataset.Table {
 		var cells [][]string
 		for i := range rows {
-			row := []string{c.schema.Classes()[rng.IntN(5)], "p" + strconv.Itoa(i), "s" + strconv.Itoa(i%60), "east"}
+			row := []string{c.schema.Classes()[rng.IntN(5)], "p" + strconv.Itoa(i),
+				"s" + strconv.Itoa(i%60), "east"}
 			for range 48 {
 				row = append(row, strconv.FormatFloat(rng.Float64(), 'f', 3, 64))
 			}
@@ -62,10 +64,16 @@ func wideClinic(t testing.TB) (clinic, *dataset.Records) {
 
 // widePlans are plans of every kind that release 200 numbers or more.
 func widePlans(c clinic) map[string]study.Plan {
-	counts := conformance.WithRatioTerms(c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace"), func(t *ratio.Terms) { t.MaxSets = 60 })
+	counts := conformance.WithRatioTerms(c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace"),
+		func(t *ratio.Terms) {
+			t.MaxSets = 60
+		})
 	gaussian := counts
 	gaussian.Mechanism = "gaussian"
-	embedding := conformance.WithRatioTerms(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsParty, "gaussian-zcdp"), func(t *ratio.Terms) { t.Fourier = 240 })
+	embedding := conformance.WithRatioTerms(c.ratio(ratio.FeaturesNoisyEmbedding, ratio.SetsParty,
+		"gaussian-zcdp"), func(t *ratio.Terms) {
+		t.Fourier = 240
+	})
 	return map[string]study.Plan{
 		"classify tally":         c.classify("tally", privacy.Party, study.NoiseCoordinator, 1),
 		"classify moment":        c.classify("moment", privacy.Party, study.NoiseCoordinator, 1),
@@ -82,15 +90,18 @@ func widePlans(c clinic) map[string]study.Plan {
 	}
 }
 
-// TestStudiesDrawApart: noise is independent within a release, between two studies on the same pool and
-// records, and between parties, for every kind, at real calibration and length, through real ledgers.
+// TestStudiesDrawApart: noise is independent within a release, between two studies on the same pool
+// and records, and between parties, for every kind, at real calibration and length, through real
+// ledgers.
 //
-// It finds two mutants: parties of a study that share one draw, and a second study that gets the first
-// study's answers. False alarms: 1e-12 for each of 9.
+// It finds two mutants: parties of a study that share one draw, and a second study that gets the
+// first study's answers. False alarms: 1e-12 for each of 9.
 func TestStudiesDrawApart(t *testing.T) {
 	c, records := wideClinic(t)
-	// drawn returns the noise that parties' ledgers add for several studies; hash numbers the studies.
-	drawn := func(p study.Plan, parties int, open func() *privacy.Ledger, hash func(number int) study.Hash) (out []audit.Noise) {
+	// drawn returns the noise that parties' ledgers add for several studies; hash numbers the
+	// studies.
+	drawn := func(p study.Plan, parties int, open func() *privacy.Ledger,
+		hash func(number int) study.Hash) (out []audit.Noise) {
 		asks := c.asksOf(t, p, records, records)
 		values := openAsk(t, asks[0])
 		if len(values) < 200 {
@@ -104,7 +115,9 @@ func TestStudiesDrawApart(t *testing.T) {
 					t.Fatal(err)
 				}
 				bound := r[0].Bound
-				n, err := laws.Answer{Mechanism: r[0].Mechanism, Parameters: r[0].Parameters, Weight: bound.Weight, Block: bound.Block, Values: r[0].Values, Of: values}.Noise()
+				n, err := laws.Answer{Mechanism: r[0].Mechanism, Parameters: r[0].Parameters,
+					Weight: bound.Weight, Block: bound.Block, Values: r[0].Values,
+					Of: values}.Noise()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -119,7 +132,8 @@ func TestStudiesDrawApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%-46s %6d numbers, %6d tests, nearest %.2f: %s", name, f.Numbers, f.Tests, f.Share, f.By)
+		t.Logf("%-46s %6d numbers, %6d tests, nearest %.2f: %s", name, f.Numbers, f.Tests, f.Share,
+			f.By)
 		return f
 	}
 	plans := widePlans(c)
@@ -139,9 +153,10 @@ func TestStudiesDrawApart(t *testing.T) {
 	}
 }
 
-// TestAuditWideStudies: releases of adversarial neighbours differ no more than the plan claims, at real
-// size and calibration. Few samples cannot test a claim that is spread over hundreds of numbers, but
-// they detect noise that is missing in one number or equal in two. False alarms: 5e-13 for each of 9.
+// TestAuditWideStudies: releases of adversarial neighbours differ no more than the plan claims, at
+// real size and calibration. Few samples cannot test a claim that is spread over hundreds of
+// numbers, but they detect noise that is missing in one number or equal in two. False alarms: 5e-13
+// for each of 9.
 func TestAuditWideStudies(t *testing.T) {
 	c, records := wideClinic(t)
 	for name, p := range widePlans(c) {
@@ -164,7 +179,8 @@ func TestAuditWideStudies(t *testing.T) {
 				continue // 100 samples show less than any claim
 			}
 		}
-		if f := auditOf(t, name, trial.claim, samples, trial.draw(t, opened)); f.Exceeds(trial.claim.Epsilon) {
+		if f := auditOf(t, name, trial.claim, samples,
+			trial.draw(t, opened)); f.Exceeds(trial.claim.Epsilon) {
 			t.Errorf("%s: ε is at least %.3f by %s, the plan says %.3f", name, f.Epsilon, f.Event, trial.claim.Epsilon)
 		}
 	}

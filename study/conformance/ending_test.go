@@ -16,9 +16,9 @@ import (
 	"caucus/study/reweigh"
 )
 
-// TestEndingsMoveNoTerms: under every chain of amendments that a plan allows, δ, charges and noise suit
-// any number of parties at which the study may then seal. Random chains, plans of every kind. A mutant
-// that counts units at the floor is found.
+// TestEndingsMoveNoTerms: under every chain of amendments that a plan allows, δ, charges and noise
+// suit any number of parties at which the study may then seal. Random chains, plans of every kind.
+// A mutant that counts units at the floor is found.
 func TestEndingsMoveNoTerms(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	c.plan.Roster = nil
@@ -46,7 +46,8 @@ func TestEndingsMoveNoTerms(t *testing.T) {
 		task := conformance.TaskOf(t, p, c.pool)
 		chain := study.NewChain(p, task.Hash())
 		for range 20 {
-			e := study.Ending{Deadline: p.Deadline.Add(time.Duration(rng.IntN(1000)) * time.Hour), Minimum: 1 + rng.IntN(10)}
+			e := study.Ending{Deadline: p.Deadline.Add(time.Duration(rng.IntN(1000)) * time.Hour),
+				Minimum: 1 + rng.IntN(10)}
 			if rng.IntN(2) == 0 {
 				e.Seal = &study.SealRule{Share: rng.Float64(), QuietSeconds: rng.IntN(100)}
 			}
@@ -54,7 +55,8 @@ func TestEndingsMoveNoTerms(t *testing.T) {
 			if err == nil {
 				_, err = chain.Add(document)
 			}
-			if allowed := e.Minimum >= 3 && e.Minimum <= 8; allowed != (err == nil) || err != nil && !errors.Is(err, study.ErrAmendment) {
+			if allowed := e.Minimum >= 3 && e.Minimum <= 8; allowed != (err == nil) || err != nil &&
+				!errors.Is(err, study.ErrAmendment) {
 				t.Fatalf("%s: minimum %d: %v", name, e.Minimum, err)
 			}
 			least := chain.Ending().Minimum
@@ -77,7 +79,8 @@ func TestEndingsMoveNoTerms(t *testing.T) {
 				for i, cost := range costs {
 					at, _ := cost.Exact.At(p.Unit)
 					declared, _ := charged[i].Cost.At(p.Unit)
-					if have, most := privacy.NewTotals().Plus(at)[p.Unit].Epsilon(p.Delta), privacy.NewTotals().Plus(declared)[p.Unit].Epsilon(p.Delta); have > most*(1+1e-9) {
+					if have, most := privacy.NewTotals().Plus(at)[p.Unit].Epsilon(p.Delta),
+						privacy.NewTotals().Plus(declared)[p.Unit].Epsilon(p.Delta); have > most*(1+1e-9) {
 						t.Errorf("%s: with %d parties it costs ε = %v, %v was charged", name, m, have, most)
 					}
 				}

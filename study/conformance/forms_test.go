@@ -21,7 +21,8 @@ import (
 )
 
 // TestForm: a stored release of the current form stays valid, because a change of what releases say
-// needs a new form. A release of another form is refused, and the error names the version that reads it.
+// needs a new form. A release of another form is refused, and the error names the version that
+// reads it.
 func TestForm(t *testing.T) {
 	folder := fmt.Sprintf("testdata/form%d/", study.ManifestForm)
 	f, err := os.Open(folder + "pool.csv.gz")
@@ -69,7 +70,8 @@ func TestForm(t *testing.T) {
 			if bad != "" || err != nil {
 				t.Errorf("form %d: %v, %s", form, err, bad)
 			}
-		} else if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(bad, want) {
+		} else if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(bad, want) {
 			t.Errorf("form %d: %v, %s", form, err, bad)
 		}
 	}
@@ -92,7 +94,8 @@ func TestCoefficientsCannotBeLeftOut(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 8000)
 	telling(m, records)
 	p := conformance.ClassifyPlan(schema, pool, m)
-	p.Unit, p.Mechanism, p.Noise, p.Epsilon, p.Records = privacy.Record, "cross", study.NoiseSite, 8, 3000
+	p.Unit, p.Mechanism, p.Noise, p.Epsilon, p.Records = privacy.Record, "cross", study.NoiseSite,
+		8, 3000
 	genuine := conformance.Genuine(t, p, pool, records)
 	if classify.CoefficientsOf(genuine) == nil {
 		t.Fatal("there are none")
@@ -113,8 +116,9 @@ func TestCoefficientsCannotBeLeftOut(t *testing.T) {
 	}
 }
 
-// TestLabelsCalibrated: a release with enough privatised labels says that its numbers are probabilities,
-// and names the slope of the calibration. verify refuses any other slope, although it cannot fit one.
+// TestLabelsCalibrated: a release with enough privatised labels says that its numbers are
+// probabilities, and names the slope of the calibration. verify refuses any other slope, although
+// it cannot fit one.
 func TestLabelsCalibrated(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 3000)
 	telling(m, records)
@@ -126,21 +130,26 @@ func TestLabelsCalibrated(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := said.Classifier.Calibration
-	if said.Classifier.Output != classifier.Probability || of == nil || said.SlopeError != of.SlopeSD/of.Slope {
+	if said.Classifier.Output != classifier.Probability || of == nil ||
+		said.SlopeError != of.SlopeSD/of.Slope {
 		t.Fatalf("%s, %+v, slope known to %g", said.Classifier.Output, of, said.SlopeError)
 	}
-	p.KindTerms = conformance.Encoded(labels.Terms{Loss: "logistic", Risk: "ber", Correction: "backward", MaxRecords: 20_000})
+	p.KindTerms = conformance.Encoded(labels.Terms{Loss: "logistic", Risk: "ber",
+		Correction: "backward", MaxRecords: 20_000})
 	balanced := conformance.Genuine(t, p, pool, records)
 	p.KindTerms, p.Epsilon = conformance.Encoded(labels.DefaultTerms()), .6
 	noisy := conformance.Genuine(t, p, pool, records)
 	for name, r := range map[string]study.Release{"risk ber": balanced, "of itself only": noisy} {
 		c, ok := classifier.Of(r.Result)
-		if all := strings.Join(r.Result.Warnings, "\n"); !ok || c.Output != classifier.Score || !strings.Contains(all, classifier.NotProbabilities) || !strings.Contains(all, name) {
+		if all := strings.Join(r.Result.Warnings, "\n"); !ok || c.Output != classifier.Score ||
+			!strings.Contains(all, classifier.NotProbabilities) || !strings.Contains(all, name) {
 			t.Errorf("%s: %s, %q", name, c.Output, r.Result.Warnings)
 		}
 	}
 	inside := func(b map[string]any) map[string]any { return b["classifier"].(map[string]any) }
-	line := func(b map[string]any) map[string]any { return inside(b)["calibration"].(map[string]any) }
+	line := func(b map[string]any) map[string]any {
+		return inside(b)["calibration"].(map[string]any)
+	}
 	for name, c := range map[string]struct {
 		of     study.Release
 		change func(map[string]any)
@@ -162,8 +171,8 @@ func TestLabelsCalibrated(t *testing.T) {
 	}
 }
 
-// TestLabelsLeaveOutEmpty: records outside the plan's condition arrive as empty records with uniform
-// labels and count in nothing, so class shares are those of the records inside.
+// TestLabelsLeaveOutEmpty: records outside the plan's condition arrive as empty records with
+// uniform labels and count in nothing, so class shares are those of the records inside.
 func TestLabelsLeaveOutEmpty(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 2000)
 	p := conformance.LabelsPlan(schema, pool, m)

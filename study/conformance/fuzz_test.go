@@ -23,12 +23,14 @@ import (
 
 func contributionTo(t testing.TB, c clinic, p study.Plan, rows []visit) []byte {
 	t.Helper()
-	body, _, _ := conformance.Settled(t, p, c.pool, c.inputs(c.records(t, rows), 0), privacy.Config{})
+	body, _, _ := conformance.Settled(t, p, c.pool, c.inputs(c.records(t, rows), 0),
+		privacy.Config{})
 	return body
 }
 
-// FuzzBody: for any bytes sent to any kind, Check and Add agree, a refusal wraps ErrContribution and
-// changes nothing, and after an accepted body the sum or kept bodies can be encoded and decoded.
+// FuzzBody: for any bytes sent to any kind, Check and Add agree, a refusal wraps ErrContribution
+// and changes nothing, and after an accepted body the sum or kept bodies can be encoded and
+// decoded.
 func FuzzBody(f *testing.F) {
 	c, plans := fuzzPlans(f)
 	for i, p := range plans {
@@ -53,7 +55,8 @@ func FuzzBody(f *testing.F) {
 		}
 		if added != nil {
 			if !errors.Is(added, study.ErrContribution) || !bytes.Equal(before, after) {
-				t.Fatalf("%s %s: %v, and the sum changed: %v", p.Kind, p.Mechanism, added, !bytes.Equal(before, after))
+				t.Fatalf("%s %s: %v, and the sum changed: %v", p.Kind, p.Mechanism, added,
+					!bytes.Equal(before, after))
 			}
 			return
 		}
@@ -81,7 +84,8 @@ func FuzzSum(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		if err := all.Add(contributionTo(f, c, p, append(alike(3, well), alike(3, ill)...))); err != nil {
+		if err := all.Add(contributionTo(f, c, p,
+			append(alike(3, well), alike(3, ill)...))); err != nil {
 			f.Fatal(err)
 		}
 		b, _ := all.Summed().MarshalBinary()
@@ -116,7 +120,8 @@ func FuzzSum(f *testing.F) {
 	})
 }
 
-// FuzzPlan: bytes are refused, or decode to a plan that encodes to the same bytes and states its costs.
+// FuzzPlan: bytes are refused, or decode to a plan that encodes to the same bytes and states its
+// costs.
 func FuzzPlan(f *testing.F) {
 	c, plans := fuzzPlans(f)
 	for _, p := range plans {
@@ -173,16 +178,20 @@ func FuzzRelease(f *testing.F) {
 		canonical, _ := p.Canonical()
 		r := study.Release{Manifest: study.Claim(conformance.TaskOf(f, p, c.pool)), Plan: canonical}
 		r.Parties, r.Contributed, r.Missing = 2, []study.PartyID{"a", "b"}, []study.PartyID{"c"}
-		r.Result.Body = conformance.Encoded(classify.Result{Classifier: classifier.Classifier{Classes: p.Schema.Classes(), Output: classifier.VoteShare, Weights: [][]float64{{1, 2, 3}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}})
+		r.Result.Body =
+			conformance.Encoded(classify.Result{Classifier: classifier.Classifier{Classes: p.Schema.Classes(), Output: classifier.VoteShare, Weights: [][]float64{{1, 2, 3}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}})
 		b, err := json.Marshal(r)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(b)
-		f.Add(bytes.Replace(b, []byte(`"classes":["no","yes","maybe"],"weights"`), []byte(`"weights"`), 1)) // a model without classes
+		// a model without classes
+		f.Add(bytes.Replace(b, []byte(`"classes":["no","yes","maybe"],"weights"`), []byte(`"weights"`), 1))
 	}
 	counted := c.describe("gaussian", study.NoiseSite, describe.DefaultTerms())
-	for _, body := range []described.Table{{Columns: []described.Column{{Edges: []float64{0, 1}, Groups: []described.Summary{{Noisy: []float64{3}, Counts: []float64{3}, Shares: []*described.Estimate{nil}}}}}}, {}} {
+	for _, body := range []described.Table{{Columns: []described.Column{{Edges: []float64{0, 1},
+		Groups: []described.Summary{{Noisy: []float64{3}, Counts: []float64{3},
+			Shares: []*described.Estimate{nil}}}}}}, {}} {
 		r := study.Release{Manifest: study.Claim(conformance.TaskOf(f, counted, c.pool))}
 		r.Plan, _ = counted.Canonical()
 		r.Result.Body = conformance.Encoded(body)

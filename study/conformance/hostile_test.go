@@ -22,8 +22,8 @@ import (
 	"caucus/study/verify"
 )
 
-// TestPublicationsOfOtherLengths: if a coordinator publishes more or fewer values than the plan gives,
-// through a real ledger and under the plan's terms, verification fails.
+// TestPublicationsOfOtherLengths: if a coordinator publishes more or fewer values than the plan
+// gives, through a real ledger and under the plan's terms, verification fails.
 func TestPublicationsOfOtherLengths(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	ctx := context.Background()
@@ -48,34 +48,38 @@ func TestPublicationsOfOtherLengths(t *testing.T) {
 			if err != nil { // a bound with weights fixes the number of values
 				continue
 			}
-			t.Run(fmt.Sprintf("%s %s, %d numbers of %d", p.Kind, p.Mechanism, length, cells), func(t *testing.T) {
-				genuine, err := privacy.ParsePublished(r.Published[0])
-				must(t, err)
-				ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
-				must(t, err)
-				x, err := ledger.Release(ctx, genuine.ID, vector, mechanismOf(t, task, r))
-				must(t, err)
-				forged := r
-				line, _, err := ledger.Line(ctx, x.ID)
-				must(t, err)
-				b, err := x.MarshalBinary()
-				must(t, err)
-				forged.Published, forged.Ledger = [][]byte{b}, []privacy.Line{line}
-				// The result uses exactly the plan's number of values.
-				x.Values = append(x.Values, 0)[:cells]
-				forged.Result, err = task.Finish(study.Summed{Contributions: r.Parties, Weight: r.Weight}, []privacy.Published{x})
-				must(t, err)
-				forged.Result.Warnings = append(forged.Result.Warnings, study.ConcludingWarnings(plan, c.pool, r.Missing)...)
-				if len(conformance.Fails(verify.Claims(conformance.Reread(t, forged), c.pool))) == 0 {
-					t.Error("it holds")
-				}
-			})
+			t.Run(fmt.Sprintf("%s %s, %d numbers of %d", p.Kind, p.Mechanism, length, cells),
+				func(t *testing.T) {
+					genuine, err := privacy.ParsePublished(r.Published[0])
+					must(t, err)
+					ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+					must(t, err)
+					x, err := ledger.Release(ctx, genuine.ID, vector, mechanismOf(t, task, r))
+					must(t, err)
+					forged := r
+					line, _, err := ledger.Line(ctx, x.ID)
+					must(t, err)
+					b, err := x.MarshalBinary()
+					must(t, err)
+					forged.Published, forged.Ledger = [][]byte{b}, []privacy.Line{line}
+					// The result uses exactly the plan's number of values.
+					x.Values = append(x.Values, 0)[:cells]
+					forged.Result, err = task.Finish(study.Summed{Contributions: r.Parties,
+						Weight: r.Weight}, []privacy.Published{x})
+					must(t, err)
+					forged.Result.Warnings = append(forged.Result.Warnings,
+						study.ConcludingWarnings(plan, c.pool, r.Missing)...)
+					if len(conformance.Fails(verify.Claims(conformance.Reread(t, forged),
+						c.pool))) == 0 {
+						t.Error("it holds")
+					}
+				})
 		}
 	}
 }
 
-// TestPlansWrittenOtherwise: bytes that encode the same plan differently, or two plans, are refused by
-// every reader.
+// TestPlansWrittenOtherwise: bytes that encode the same plan differently, or two plans, are refused
+// by every reader.
 func TestPlansWrittenOtherwise(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	for _, p := range plans {
@@ -116,8 +120,8 @@ func mechanismOf(t testing.TB, task study.Task, r study.Release) privacy.Mechani
 	return terms.Mechanism
 }
 
-// TestDamagedBodies: every reader uses or refuses a release's body in which one thing is missing or has
-// another size; none panics.
+// TestDamagedBodies: every reader uses or refuses a release's body in which one thing is missing or
+// has another size; none panics.
 func TestDamagedBodies(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	records := c.records(t, append(alike(9, well), alike(9, ill)...))
@@ -151,7 +155,9 @@ func TestDamagedBodies(t *testing.T) {
 			use("claims", func() { _ = verify.Claims(d, c.pool) })
 			use("report", func() { _, _ = results.Report(d) })
 			use("predict", func() { _, _, _ = classifier.Predict(d, records) })
-			use("answer", func() { _, _ = reweigh.Answer(d, c.pool, make([]float64, c.pool.Rows())) })
+			use("answer", func() {
+				_, _ = reweigh.Answer(d, c.pool, make([]float64, c.pool.Rows()))
+			})
 			use("margins", func() { _, _ = reweigh.MarginsOf(d) })
 			use("weigh", func() { _, _ = reweigh.Weigh(d, table) })
 			use("source", func() { _, _ = reweigh.PoolSource(d, table) })
@@ -165,15 +171,16 @@ func TestDamagedBodies(t *testing.T) {
 					return
 				}
 				for k := range plan.Schema.Classes() {
-					_, _, _, _, _ = e.Shares[k], e.Low[k], e.High[k], e.Sd[k], result.TrainingShares[k]
+					_, _, _, _, _ = e.Shares[k], e.Low[k], e.High[k], e.Sd[k],
+						result.TrainingShares[k]
 				}
 			})
 		}
 	}
 }
 
-// damages lists copies of a JSON document, each with one thing removed, emptied, shortened, doubled or
-// zeroed.
+// damages lists copies of a JSON document, each with one thing removed, emptied, shortened, doubled
+// or zeroed.
 func damages(t testing.TB, text []byte) (all [][]byte) {
 	t.Helper()
 	var v any
@@ -250,8 +257,8 @@ func TestUsable(t *testing.T) {
 	}
 }
 
-// TestPlansSayNothingIdle: a plan has no term that its kind ignores. Terms of classify are refused in
-// plans of other kinds, so a study has one encoding and one hash.
+// TestPlansSayNothingIdle: a plan has no term that its kind ignores. Terms of classify are refused
+// in plans of other kinds, so a study has one encoding and one hash.
 func TestPlansSayNothingIdle(t *testing.T) {
 	_, plans := fuzzPlans(t)
 	for _, p := range plans {
@@ -265,8 +272,10 @@ func TestPlansSayNothingIdle(t *testing.T) {
 		terms := cmp.Or(string(p.KindTerms), "{}")
 		for _, term := range []string{`"learner":"softmax"`, `"bound":"tight"`, `"tilt":true`, `"shards":0`, `"shards":1`, `"shards":-7`, `"class_shares":[0.5,0.5]`} {
 			q := p
-			q.KindTerms = json.RawMessage(strings.Replace(strings.TrimSuffix(terms, "}")+","+term+"}", "{,", "{", 1))
-			if err := kinds.Check(q); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "unknown field") {
+			q.KindTerms = json.RawMessage(strings.Replace(strings.TrimSuffix(terms,
+				"}")+","+term+"}", "{,", "{", 1))
+			if err := kinds.Check(q); !errors.Is(err, study.ErrPlan) ||
+				!strings.Contains(err.Error(), "unknown field") {
 				t.Errorf("%s with %s among its terms: have %v, want ErrPlan", p.Kind, term, err)
 			}
 			beside := bytes.Replace(canonical, []byte(`"lambda":`), []byte(term+`,"lambda":`), 1)

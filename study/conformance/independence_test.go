@@ -19,8 +19,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// hostile lists files of the same size, each with another peculiarity. With labelsOnly, files differ in
-// labels only, as neighbours at unit label do.
+// hostile lists files of the same size, each with another peculiarity. With labelsOnly, files
+// differ in labels only, as neighbours at unit label do.
 func hostile(labelsOnly bool) map[string][]visit {
 	const n = 6
 	base := append(alike(3, well), alike(3, ill)...)
@@ -56,13 +56,14 @@ func hostile(labelsOnly bool) map[string][]visit {
 	return all
 }
 
-// TestNothingTellsOfTheData: for every kind, mechanism and place of noise, a contribution is made and
-// accepted for all records. Requests, their terms, the ledger's refusals (word for word) and the body's
-// length are equal.
+// TestNothingTellsOfTheData: for every kind, mechanism and place of noise, a contribution is made
+// and accepted for all records. Requests, their terms, the ledger's refusals (word for word) and
+// the body's length are equal.
 func TestNothingTellsOfTheData(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	for _, p := range plans {
-		name := fmt.Sprintf("%s %s, noise %s, %d shards", p.Kind, p.Mechanism, p.Noise, kinds.WordsOf(p).Shards)
+		name := fmt.Sprintf("%s %s, noise %s, %d shards", p.Kind, p.Mechanism, p.Noise,
+			kinds.WordsOf(p).Shards)
 		task := conformance.TaskOf(t, p, c.pool)
 		checker, err := study.NewChecker(task)
 		if err != nil {
@@ -76,7 +77,8 @@ func TestNothingTellsOfTheData(t *testing.T) {
 		}
 		var first *look
 		var published []privacy.Published
-		for _, what := range append([]string{"ordinary"}, slices.Sorted(maps.Keys(hostile(p.Unit == privacy.Label)))...) {
+		for _, what := range append([]string{"ordinary"},
+			slices.Sorted(maps.Keys(hostile(p.Unit == privacy.Label)))...) {
 			in := c.inputs(c.records(t, hostile(p.Unit == privacy.Label)[what]), 0)
 			d, err := task.Contribute(in)
 			if err != nil {
@@ -85,7 +87,8 @@ func TestNothingTellsOfTheData(t *testing.T) {
 			}
 			var l look
 			for _, a := range d.Requests {
-				l.asks += fmt.Sprint(a.Output, a.Mechanism.Name(), privacy.ParametersOf(a.Mechanism), a.Sensitive.Bound(), a.Sensitive.Len())
+				l.asks += fmt.Sprint(a.Output, a.Mechanism.Name(),
+					privacy.ParametersOf(a.Mechanism), a.Sensitive.Bound(), a.Sensitive.Len())
 			}
 			ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
 			r, err := study.Settle(context.Background(), ledger, hash, d.Requests)
@@ -112,7 +115,8 @@ func TestNothingTellsOfTheData(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.length = len(body)
-			spent, err := privacy.Open(privacy.NewMemory(), privacy.Config{Limits: map[privacy.Unit]privacy.Budget{p.Unit: {Epsilon: 1e-9}}})
+			spent, err := privacy.Open(privacy.NewMemory(),
+				privacy.Config{Limits: map[privacy.Unit]privacy.Budget{p.Unit: {Epsilon: 1e-9}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +141,8 @@ func TestNothingTellsOfTheData(t *testing.T) {
 	}
 }
 
-// TestFailedLearnersVote: every learner gives a valid ballot of the same length, whatever the records.
+// TestFailedLearnersVote: every learner gives a valid ballot of the same length, whatever the
+// records.
 func TestFailedLearnersVote(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
 	for _, learner := range append([]string{"no such learner"}, learners.Names()...) {
@@ -153,28 +158,33 @@ func TestFailedLearnersVote(t *testing.T) {
 				t.Fatalf("%s, %s: %v", learner, what, err)
 			}
 			body, err := d.Body(nil)
-			if err != nil || sum.Check(body) != nil || len(body) != aggregation.BallotBytes(c.pool.Rows(), 3) {
-				t.Errorf("%s, %s: a ballot of %d bytes, %v, %v", learner, what, len(body), err, sum.Check(body))
+			if err != nil || sum.Check(body) != nil ||
+				len(body) != aggregation.BallotBytes(c.pool.Rows(), 3) {
+				t.Errorf("%s, %s: a ballot of %d bytes, %v, %v", learner, what, len(body), err,
+					sum.Check(body))
 			}
 		}
 	}
 }
 
-// TestSolversStopAtPublicBounds: searches inside a party and before noise end within a number of steps
-// that is independent of the data, tested on hard data: opposite labels on equal rows, and rows of
-// zeros.
+// TestSolversStopAtPublicBounds: searches inside a party and before noise end within a number of
+// steps that is independent of the data, tested on hard data: opposite labels on equal rows, and
+// rows of zeros.
 func TestSolversStopAtPublicBounds(t *testing.T) {
-	rows := map[string]*mat.Dense{"zeros": mat.NewDense(8, 3, nil), "equal": mat.NewDense(8, 3, nil), "separable": mat.NewDense(8, 3, nil)}
+	rows := map[string]*mat.Dense{"zeros": mat.NewDense(8, 3, nil),
+		"equal": mat.NewDense(8, 3, nil), "separable": mat.NewDense(8, 3, nil)}
 	for i := range 8 {
 		rows["equal"].SetRow(i, []float64{0.5, 0.5, math.Sqrt(0.5)})
 		rows["separable"].SetRow(i, []float64{0.7 * float64(1-2*(i%2)), 0, math.Sqrt(0.5)})
 	}
 	for name, x := range rows {
-		for labels, y := range map[string][]float64{"one class": {1, 1, 1, 1, 1, 1, 1, 1}, "two": {0, 1, 0, 1, 0, 1, 0, 1}} {
+		for labels, y := range map[string][]float64{"one class": {1, 1, 1, 1, 1, 1, 1, 1},
+			"two": {0, 1, 0, 1, 0, 1, 0, 1}} {
 			mu := learners.Moments(x, mat.NewDense(8, 1, y), nil)
 			for _, lambda := range []float64{1e-5, 1e-2, 10} {
 				risk := &learners.SoftmaxRisk{X: x, Mu: mu, Ridge: lambda, Classes: 2}
-				_, report := learners.Minimize(risk, nil, learners.Settings{GradientNorm: 1e-300, MaxIterations: 60})
+				_, report := learners.Minimize(risk, nil,
+					learners.Settings{GradientNorm: 1e-300, MaxIterations: 60})
 				if report.Iterations > 60 {
 					t.Errorf("%s, %s, λ = %g: %d iterations, at most 60 were allowed", name, labels, lambda, report.Iterations)
 				}

@@ -218,7 +218,8 @@ func TestKeysOfEveryPlan(t *testing.T) {
 			if again := viewOf(t, c, p, c.inputs(records, site)); again != view {
 				t.Errorf("%s: a site's contribution is made again otherwise", nameOf(p))
 			}
-			inOrder := p.Unit == privacy.Party && p.Kind == "classify" // learners read in file order
+			// learners read in file order
+			inOrder := p.Unit == privacy.Party && p.Kind == "classify"
 			if viewOf(t, c, p, c.inputs(shuffled, site)) != view && !inOrder {
 				t.Errorf("%s: a contribution hangs on the order of a file", nameOf(p))
 			}

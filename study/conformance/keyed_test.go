@@ -41,21 +41,24 @@ func TestMissingSets(t *testing.T) {
 		}
 	}
 	for _, file := range [][]visit{{{}, {}}, nil} {
-		if sets, _ := ratio.DealSets(p, study.NewInputs(c.records(t, file), []byte("key"))); len(sets) != 1 || len(sets[0]) != len(file) {
+		if sets, _ := ratio.DealSets(p,
+			study.NewInputs(c.records(t, file), []byte("key"))); len(sets) != 1 ||
+			len(sets[0]) != len(file) {
 			t.Errorf("%v: sets %v", file, sets)
 		}
 	}
 }
 
-// TestEmptyRecords: empty records add nothing to votes and label × feature sums, add the same to other
-// sums whatever else the file holds, and get a class where one is needed.
+// TestEmptyRecords: empty records add nothing to votes and label × feature sums, add the same to
+// other sums whatever else the file holds, and get a class where one is needed.
 func TestEmptyRecords(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
 	files := [][]visit{slices.Concat(alike(9, well), alike(5, ill)), alike(14, ill)}
 	adds := func(p study.Plan, rows []visit) []int64 {
 		r := c.records(t, rows)
 		fewer := c.draftOf(t, p, c.inputs(r, 0))
-		more := c.draftOf(t, p, c.inputs(keyed.Exactly(kinds.RuleOf(p), p.Schema, r, 20, []byte{0}), 0))
+		more := c.draftOf(t, p, c.inputs(keyed.Exactly(kinds.RuleOf(p), p.Schema, r, 20, []byte{0}),
+			0))
 		of := openAsk(t, more)
 		for j, v := range openAsk(t, fewer) {
 			of[j] -= v
@@ -95,7 +98,9 @@ func TestEmptyRecords(t *testing.T) {
 		}
 	}
 	p := c.labels("rr")
-	if got := openAsk(t, c.draftOf(t, p, c.inputs(keyed.Exactly(kinds.RuleOf(p), p.Schema, c.records(t, files[0]), 20, []byte{0}), 0))); apart(got, make([]int64, 20)) != 11 {
+	if got := openAsk(t, c.draftOf(t, p,
+		c.inputs(keyed.Exactly(kinds.RuleOf(p), p.Schema, c.records(t, files[0]), 20, []byte{0}),
+			0))); apart(got, make([]int64, 20)) != 11 {
 		t.Errorf("labels: %v", got) // 9 of class 0, 5 of class 1, 6 without a label
 	}
 }

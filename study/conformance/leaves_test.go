@@ -28,9 +28,9 @@ type change struct {
 	do func()
 }
 
-// changesOf lists ways to change a single thing inside a JSON value: every number, text and boolean, and
-// one entry more or less in every list and object. In long lists it takes the ends and the middle. set
-// writes a value.
+// changesOf lists ways to change a single thing inside a JSON value: every number, text and
+// boolean, and one entry more or less in every list and object. In long lists it takes the ends and
+// the middle. set writes a value.
 func changesOf(at string, v any, set func(any)) (all []change) {
 	add := func(at string, to any) { all = append(all, change{at, func() { set(to) }}) }
 	switch v := v.(type) {
@@ -61,7 +61,9 @@ func changesOf(at string, v any, set func(any)) (all []change) {
 		}
 		for i := range v {
 			if i < 2 || i == len(v)/2 || i == len(v)-1 {
-				all = append(all, changesOf(fmt.Sprintf("%s[%d]", at, i), v[i], func(to any) { v[i] = to })...)
+				all = append(all, changesOf(fmt.Sprintf("%s[%d]", at, i), v[i], func(to any) {
+					v[i] = to
+				})...)
 			}
 		}
 	case map[string]any:
@@ -73,8 +75,8 @@ func changesOf(at string, v any, set func(any)) (all []change) {
 	return all
 }
 
-// read parses a document for changesOf. The plan stays raw, because the manifest names the hash of its
-// bytes.
+// read parses a document for changesOf. The plan stays raw, because the manifest names the hash of
+// its bytes.
 func read(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(string(text)))
@@ -108,9 +110,9 @@ func lacking(v, from map[string]any) (all []string) {
 	return all
 }
 
-// TestVerifyEveryLeaf: verify fails after any single change, addition or omission in a release of any
-// kind. The exceptions are listed: the program's version, and numbers fitted to features that readers do
-// not get.
+// TestVerifyEveryLeaf: verify fails after any single change, addition or omission in a release of
+// any kind. The exceptions are listed: the program's version, and numbers fitted to features that
+// readers do not get.
 func TestVerifyEveryLeaf(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 240)
 	_, _, wardPool, wardRecords := conformance.Wards(t, 240)
@@ -131,7 +133,8 @@ func TestVerifyEveryLeaf(t *testing.T) {
 		// word holds prefixes of the places that are the coordinator's word.
 		word []string
 	}
-	fitted := []string{".result.body.classifier.weights[", ".result.body.records", ".result.body.shares.share["}
+	fitted := []string{".result.body.classifier.weights[", ".result.body.records",
+		".result.body.shares.share["}
 	cases := map[string]one{
 		"tally":       {plan: of(func(p *study.Plan) { p.Roster = append(p.Roster, "d") })},
 		"tally, site": {plan: of(func(p *study.Plan) { p.Unit, p.Noise = privacy.Record, study.NoiseSite; conformance.SetShards(p, 3) })},
@@ -205,7 +208,8 @@ func TestVerifyEveryLeaf(t *testing.T) {
 					return
 				}
 				changed.Result.Body = conformance.Encoded(body)
-				if again, err := json.Marshal(changed); err != nil || string(again) == string(documents[name]) {
+				if again, err := json.Marshal(changed); err != nil ||
+					string(again) == string(documents[name]) {
 					return // protocol.ReadRelease refuses a non-canonical release file
 				}
 				tried++
@@ -224,15 +228,19 @@ func TestVerifyEveryLeaf(t *testing.T) {
 				t.Errorf("%s was changed and nothing fails", at)
 			}
 			all := changesOf("", read(t, documents[name]), nil)
-			places := []int{slices.IndexFunc(all, func(ch change) bool { return ch.at == ".manifest.software" })}
+			places := []int{slices.IndexFunc(all, func(ch change) bool {
+				return ch.at == ".manifest.software"
+			})}
 			for i := range all {
 				places = append(places, i)
 			}
 			for _, i := range append(testlevel.Of(t, places[1:], 15), places[0]) {
 				try(all[i].at, func(v map[string]any) { changesOf("", v, nil)[i].do() })
 			}
-			for from, other := range documents { // fields that this kind leaves empty, from kinds that have them
-				for _, at := range testlevel.Of(t, lacking(read(t, documents[name]), read(t, other)), 1) {
+			// fields that this kind leaves empty, from kinds that have them
+			for from, other := range documents {
+				for _, at := range testlevel.Of(t,
+					lacking(read(t, documents[name]), read(t, other)), 1) {
 					try("."+at+" of "+from, func(v map[string]any) {
 						path := strings.Split(at, ".")
 						source := read(t, other)
@@ -253,8 +261,8 @@ func TestVerifyEveryLeaf(t *testing.T) {
 	}
 }
 
-// TestVerifyCarriesNothingElse: the coordinator's private data, its sum of exact votes or all features,
-// fails verification in every place of a release that has room.
+// TestVerifyCarriesNothingElse: the coordinator's private data, its sum of exact votes or all
+// features, fails verification in every place of a release that has room.
 func TestVerifyCarriesNothingElse(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 240)
 	_, _, wardPool, wardRecords := conformance.Wards(t, 240)

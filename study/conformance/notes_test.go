@@ -12,8 +12,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// noteAt gives the identifier whose comment holds the proof note of each mechanism that a plan may name
-// and a real ledger release.
+// noteAt gives the identifier whose comment holds the proof note of each mechanism that a plan may
+// name and a real ledger release.
 var noteAt = map[string]string{
 	"classify tally": "votes", "classify moment": "votes", "classify cross": "cross", "classify output": "output",
 	"classify means": "means",
@@ -25,7 +25,8 @@ var noteAt = map[string]string{
 	"labels rr": "Kind", "labels em": "Kind",
 }
 
-var proofParts = []string{"Proof note", "- Neighbours: replace one", "Public:", "- Lemma:", "- Numeric model:", "- The caller guarantees"}
+var proofParts = []string{"Proof note", "- Neighbours: replace one", "Public:", "- Lemma:",
+	"- Numeric model:", "- The caller guarantees"}
 
 // docsOf returns the comments of all types, functions and constants of a room.
 func docsOf(t *testing.T, room string) map[string]string {
@@ -71,9 +72,11 @@ func TestProofNotes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p.Mechanism = range mechanismsOf[p.Kind] { // a mechanism that no daemon accepts is for simulation
+		// a mechanism that no daemon accepts is for simulation
+		for _, p.Mechanism = range mechanismsOf[p.Kind] {
 			err := kind.Check(p)
-			releasable[p.Kind+" "+p.Mechanism] = releasable[p.Kind+" "+p.Mechanism] || err == nil || !strings.Contains(err.Error(), "only be simulated")
+			releasable[p.Kind+" "+p.Mechanism] = releasable[p.Kind+" "+p.Mechanism] || err == nil ||
+				!strings.Contains(err.Error(), "only be simulated")
 		}
 	}
 	if len(kinds.Names()) != len(mechanismsOf) {
@@ -83,7 +86,8 @@ func TestProofNotes(t *testing.T) {
 	for _, kind := range kinds.Names() {
 		notes[kind] = docsOf(t, "study/"+kind)
 	}
-	rooms := map[string]map[string]string{"aggregation": docsOf(t, "aggregation"), "ratio": docsOf(t, "aggregation/ratio"), "privacy": docsOf(t, "privacy")}
+	rooms := map[string]map[string]string{"aggregation": docsOf(t, "aggregation"),
+		"ratio": docsOf(t, "aggregation/ratio"), "privacy": docsOf(t, "privacy")}
 	lemma := regexp.MustCompile(`(aggregation|ratio|privacy)\.([A-Z]\w+)`)
 	for name, may := range releasable {
 		at, known := noteAt[name]

@@ -17,9 +17,9 @@ import (
 	"caucus/study/conformance"
 )
 
-// TestOwnClassifier: whatever a party's own classifier does, the contribution is one valid ballot of the
-// same size; a failing classifier votes for the first class. A plan that names its learner accepts no
-// other.
+// TestOwnClassifier: whatever a party's own classifier does, the contribution is one valid ballot
+// of the same size; a failing classifier votes for the first class. A plan that names its learner
+// accepts no other.
 func TestOwnClassifier(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
 	p := c.classify("tally", privacy.Party, study.NoiseCoordinator, 1)
@@ -59,7 +59,8 @@ func TestOwnClassifier(t *testing.T) {
 		return b
 	}
 	of := func(vote func(context.Context) ([]int, error)) study.Voter {
-		return study.Voter{Vote: func(ctx context.Context, s dataset.Schema, labelled *dataset.Records, x *mat.Dense) ([]int, error) {
+		return study.Voter{Vote: func(ctx context.Context, s dataset.Schema,
+			labelled *dataset.Records, x *mat.Dense) ([]int, error) {
 			if n, _ := x.Dims(); n != rows {
 				t.Errorf("it was given %d rows of %d", n, rows)
 			}
@@ -72,7 +73,9 @@ func TestOwnClassifier(t *testing.T) {
 		}}
 	}
 	constant := body(task, of(func(context.Context) ([]int, error) { return all(0), nil }))
-	if two := body(task, of(func(context.Context) ([]int, error) { return all(2), nil })); bytes.Equal(two, constant) {
+	if two := body(task, of(func(context.Context) ([]int, error) {
+		return all(2), nil
+	})); bytes.Equal(two, constant) {
 		t.Error("its votes are not in the ballot")
 	}
 	for what, vote := range map[string]func(context.Context) ([]int, error){
@@ -91,8 +94,12 @@ func TestOwnClassifier(t *testing.T) {
 	}
 	conformance.SetLearner(&p, "softmax")
 	asked := false
-	named := body(conformance.TaskOf(t, p, c.pool), of(func(context.Context) ([]int, error) { asked = true; return all(2), nil }))
-	if asked || !bytes.Equal(named, body(conformance.TaskOf(t, p, c.pool), study.Voter{Learner: "knn"})) {
+	named := body(conformance.TaskOf(t, p, c.pool), of(func(context.Context) ([]int, error) {
+		asked = true
+		return all(2), nil
+	}))
+	if asked || !bytes.Equal(named,
+		body(conformance.TaskOf(t, p, c.pool), study.Voter{Learner: "knn"})) {
 		t.Error("a plan that names its learner was voted on by another")
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"caucus/study/reweigh"
 )
 
-// plansOf returns the small plans of each kind that this room tests: one of each mechanism, and of each
-// place of noise that changes what a party sends.
+// plansOf returns the small plans of each kind that this room tests: one of each mechanism, and of
+// each place of noise that changes what a party sends.
 func plansOf(c clinic) map[string][]study.Plan {
 	entropyOnce := c.reweigh("entropy", reweigh.Terms{})
 	entropyOnce.Noise = study.NoiseCoordinator
@@ -54,7 +54,9 @@ func fuzzPlans(t testing.TB) (c clinic, all []study.Plan) {
 // TestEachKindHandsPlans: every kind and mechanism has a plan in plansOf.
 func TestEachKindHandsPlans(t *testing.T) {
 	plans := plansOf(newClinic(t, []string{"no", "yes", "maybe"}, 5))
-	rehearsed := []string{"majority", "none", "auto", "output-paper", "laplace-paper", "dirichlet-paper", "logistic-paper"} // no daemon runs these
+	// no daemon runs these
+	rehearsed := []string{"majority", "none", "auto", "output-paper", "laplace-paper",
+		"dirichlet-paper", "logistic-paper"}
 	for _, name := range kinds.Names() {
 		handed := rehearsed
 		for _, p := range plans[name] {

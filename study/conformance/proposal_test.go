@@ -16,7 +16,8 @@ import (
 // TestPropose: a proposal takes the documented defaults, and the same proposal gives the same plan.
 func TestPropose(t *testing.T) {
 	schema, table := conformance.ProposalData(t)
-	s := study.Proposal{Name: "x", Map: dataset.Components{Project: 5}, Deadline: time.Date(2040, 1, 2, 3, 4, 5, 6, time.UTC)}
+	s := study.Proposal{Name: "x", Map: dataset.Components{Project: 5},
+		Deadline: time.Date(2040, 1, 2, 3, 4, 5, 6, time.UTC)}
 	for i := range 7 {
 		s.Roster = append(s.Roster, study.PartyID(fmt.Sprint("p", i)))
 	}
@@ -25,7 +26,8 @@ func TestPropose(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := made.Plan
-	if p.Unit != privacy.Record || p.Epsilon != 1 || p.Delta != 1e-6 || p.Mechanism != "cross" || p.Noise != study.NoiseSite || p.Minimum != 6 || p.Map.Dim() != 6 {
+	if p.Unit != privacy.Record || p.Epsilon != 1 || p.Delta != 1e-6 || p.Mechanism != "cross" ||
+		p.Noise != study.NoiseSite || p.Minimum != 6 || p.Map.Dim() != 6 {
 		t.Errorf("plan %+v", p)
 	}
 	again, err := kinds.Propose(s, schema, table)
@@ -42,7 +44,8 @@ func TestPropose(t *testing.T) {
 		if kind == "describe" {
 			large.Map, large.Mechanism, large.KindTerms = dataset.Components{}, study.MechanismGaussian, []byte(`{"bins":4}`)
 		}
-		if made, err := kinds.Propose(large, schema, table); err != nil || made.Plan.Delta != study.MostDelta(large.Largest) && made.Plan.Delta != 0 {
+		if made, err := kinds.Propose(large, schema, table); err != nil ||
+			made.Plan.Delta != study.MostDelta(large.Largest) && made.Plan.Delta != 0 {
 			t.Errorf("%s: a δ of %g is proposed where the largest site has %d records, %v", kind, made.Plan.Delta, large.Largest, err)
 		}
 	}
@@ -51,7 +54,8 @@ func TestPropose(t *testing.T) {
 		t.Errorf("a party-level plan of seven: %v, %s", err, made.Plan.Mechanism)
 	}
 	s.Minimum = 9
-	if _, err = kinds.Propose(s, schema, table); err == nil || !strings.Contains(err.Error(), "minimum") {
+	if _, err = kinds.Propose(s, schema, table); err == nil ||
+		!strings.Contains(err.Error(), "minimum") {
 		t.Errorf("minimum above the roster: %v", err)
 	}
 }
@@ -82,8 +86,11 @@ func TestDeclaredCosts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if declared[0].Cost.Rho.Cmp(real.Rho) < 0 || (real.Pure != nil) != (declared[0].Cost.Pure != nil) || real.Pure != nil && declared[0].Cost.Pure.Cmp(real.Pure) < 0 {
-				t.Errorf("%s over %d: declared ρ %s, the release costs %s", mechanism, weight, declared[0].Cost.Rho.FloatString(9), real.Rho.FloatString(9))
+			if declared[0].Cost.Rho.Cmp(real.Rho) < 0 ||
+				(real.Pure != nil) != (declared[0].Cost.Pure != nil) || real.Pure != nil &&
+				declared[0].Cost.Pure.Cmp(real.Pure) < 0 {
+				t.Errorf("%s over %d: declared ρ %s, the release costs %s", mechanism, weight,
+					declared[0].Cost.Rho.FloatString(9), real.Rho.FloatString(9))
 			}
 		}
 	}

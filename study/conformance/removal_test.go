@@ -19,13 +19,14 @@ import (
 	"caucus/study/reweigh"
 )
 
-// TestRemovalHolds: removing a unit's part moves the integers by at most the proved bound, and some part
-// moves them by nearly the bound, so the bound is neither too small nor needlessly large. All records
-// and parties of a small world are tried, and random ones.
+// TestRemovalHolds: removing a unit's part moves the integers by at most the proved bound, and some
+// part moves them by nearly the bound, so the bound is neither too small nor needlessly large. All
+// records and parties of a small world are tried, and random ones.
 func TestRemovalHolds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	anyVisit := func(classes []string) visit {
-		return visit{classes[rng.IntN(len(classes))], strconv.Itoa([]int{0, 5, 10}[rng.IntN(3)]), strconv.Itoa(rng.IntN(2)), []string{"east", "west", "north"}[rng.IntN(3)], "", ""}
+		return visit{classes[rng.IntN(len(classes))], strconv.Itoa([]int{0, 5, 10}[rng.IntN(3)]),
+			strconv.Itoa(rng.IntN(2)), []string{"east", "west", "north"}[rng.IntN(3)], "", ""}
 	}
 	for _, classes := range [][]string{{"no", "yes"}, {"no", "some", "yes"}} {
 		c := newClinic(t, classes, 6)
@@ -59,7 +60,8 @@ func TestRemovalHolds(t *testing.T) {
 				with, _ := q.Local(c.inputs(c.records(t, rows), 0))
 				without := make([]int64, len(with)) // for a party
 				if of.unit == privacy.Record {
-					without, _ = q.Local(c.inputs(c.records(t, append(rows[1:], visit{"", "", "", "", "", ""})), 0))
+					without, _ = q.Local(c.inputs(c.records(t,
+						append(rows[1:], visit{"", "", "", "", "", ""})), 0))
 				}
 				l1, l2sq := distance(with, without, terms.Bound)
 				if l2sq > float64(b.L2sq) || b.L1 > 0 && l1 > float64(b.L1) {
@@ -75,8 +77,8 @@ func TestRemovalHolds(t *testing.T) {
 }
 
 // TestRemovalOfTables: for every kind of tables and sums, an empty record in place of a record, or
-// nothing in place of a party, moves the released integers by at most the proved bound; some removal
-// comes close. All records of a small world are tried.
+// nothing in place of a party, moves the released integers by at most the proved bound; some
+// removal comes close. All records of a small world are tried.
 func TestRemovalOfTables(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 6)
 	var visits []visit
@@ -138,8 +140,10 @@ func TestRemovalOfTables(t *testing.T) {
 			t.Fatalf("%s: %s", name, proved.Why)
 		}
 		b, most := *proved.Bound, 0.
-		if part := float64(b.L1) / float64(terms.Bound.L1); part > of.part+1e-9 || (part == 1) != (proved.Why != "") || b.L2sq > terms.Bound.L2sq {
-			t.Errorf("%s: L1 %d and L2² %d of %d and %d, %q", name, b.L1, b.L2sq, terms.Bound.L1, terms.Bound.L2sq, proved.Why)
+		if part := float64(b.L1) / float64(terms.Bound.L1); part > of.part+1e-9 ||
+			(part == 1) != (proved.Why != "") || b.L2sq > terms.Bound.L2sq {
+			t.Errorf("%s: L1 %d and L2² %d of %d and %d, %q", name, b.L1, b.L2sq, terms.Bound.L1,
+				terms.Bound.L2sq, proved.Why)
 		}
 		for _, v := range visits {
 			with, without := vector([]visit{well, v}), vector([]visit{well, {}})
@@ -178,18 +182,21 @@ func TestRemovalNotStated(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if got, why := kinds.UnderRemoval(of.plan, costs); got != 0 || !strings.Contains(why, of.says) {
+		if got, why := kinds.UnderRemoval(of.plan, costs); got != 0 ||
+			!strings.Contains(why, of.says) {
 			t.Errorf("%s: ε = %v, %q", name, got, why)
 		}
 	}
-	if got, why := kinds.UnderRemoval(c.classify("cross", privacy.Record, study.NoiseSite, 1), nil); got != 0 || !strings.Contains(why, "one publication") {
+	if got, why := kinds.UnderRemoval(c.classify("cross", privacy.Record, study.NoiseSite, 1),
+		nil); got != 0 || !strings.Contains(why, "one publication") {
 		t.Errorf("of no costs: ε = %v, %q", got, why)
 	}
 }
 
 // TestUnderRemoval: the ε follows from each mechanism's proof, and is absent without a proof.
 func TestUnderRemoval(t *testing.T) {
-	two, three := newClinic(t, []string{"no", "yes"}, 6), newClinic(t, []string{"no", "some", "yes"}, 6)
+	two, three := newClinic(t, []string{"no", "yes"}, 6), newClinic(t,
+		[]string{"no", "some", "yes"}, 6)
 	at := func(rho float64) float64 { return privacy.EpsilonOf(rho, 1e-6*63/64) }
 	rho := privacy.RhoOf(privacy.Budget{Epsilon: 1, Delta: 1e-6})
 	for name, of := range map[string]struct {
@@ -229,8 +236,8 @@ func TestUnderRemoval(t *testing.T) {
 	}
 }
 
-// TestUnderRemovalOfLies: a release states its costs; no ε is computed from costs that do not fit noise
-// for the plan's ε.
+// TestUnderRemovalOfLies: a release states its costs; no ε is computed from costs that do not fit
+// noise for the plan's ε.
 func TestUnderRemovalOfLies(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	for name, of := range map[string]struct {
@@ -255,7 +262,8 @@ func TestUnderRemovalOfLies(t *testing.T) {
 			t.Fatalf("%s: of true costs: %s", name, why)
 		}
 		of.lie(&costs[0])
-		if got, why := kinds.UnderRemoval(p, costs); got != 0 || !strings.Contains(why, "its cost is not known") {
+		if got, why := kinds.UnderRemoval(p, costs); got != 0 ||
+			!strings.Contains(why, "its cost is not known") {
 			t.Errorf("%s: ε = %v, %q", name, got, why)
 		}
 	}

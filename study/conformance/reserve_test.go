@@ -13,13 +13,14 @@ import (
 	"caucus/study/kinds"
 )
 
-// TestReservedBeforeRead: for every kind and all records, a party's requests are those charged before
-// the records were read: they complete the reservations at no further charge.
+// TestReservedBeforeRead: for every kind and all records, a party's requests are those charged
+// before the records were read: they complete the reservations at no further charge.
 func TestReservedBeforeRead(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	ctx := context.Background()
 	for _, p := range plans {
-		name := fmt.Sprintf("%s %s, noise %s, %d shards", p.Kind, p.Mechanism, p.Noise, kinds.WordsOf(p).Shards)
+		name := fmt.Sprintf("%s %s, noise %s, %d shards", p.Kind, p.Mechanism, p.Noise,
+			kinds.WordsOf(p).Shards)
 		task := conformance.TaskOf(t, p, c.pool)
 		canonical, err := p.Canonical()
 		if err != nil {
@@ -43,13 +44,15 @@ func TestReservedBeforeRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				if err := study.Reserve(ctx, ledger, study.HashOf(canonical), reserved, charges); err != nil {
+				if err := study.Reserve(ctx, ledger, study.HashOf(canonical), reserved,
+					charges); err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
 			}
 			before, err := ledger.Totals(ctx)
 			if err != nil || before[p.Unit].Charges != 1 {
-				t.Fatalf("%s: %d charges before the data, %v, want 1", name, before[p.Unit].Charges, err)
+				t.Fatalf("%s: %d charges before the data, %v, want 1", name, before[p.Unit].Charges,
+					err)
 			}
 			d, err := task.Contribute(c.inputs(c.records(t, rows), 0))
 			if err != nil {
@@ -58,7 +61,8 @@ func TestReservedBeforeRead(t *testing.T) {
 			if len(d.Requests) != len(reserved) {
 				t.Errorf("%s, %s: asks %d, reserved %d", name, what, len(d.Requests), len(reserved))
 			}
-			if _, err := study.Settle(ctx, ledger, study.HashOf(canonical), d.Requests); err != nil {
+			if _, err := study.Settle(ctx, ledger, study.HashOf(canonical),
+				d.Requests); err != nil {
 				t.Errorf("%s, %s: the asks are not what was reserved: %v", name, what, err)
 			}
 			after, err := ledger.Totals(ctx)
@@ -69,12 +73,14 @@ func TestReservedBeforeRead(t *testing.T) {
 	}
 }
 
-// TestReserveOnce: other terms under the plan's hash are refused, and so is a charge beyond the ledger's
-// limit.
+// TestReserveOnce: other terms under the plan's hash are refused, and so is a charge beyond the
+// ledger's limit.
 func TestReserveOnce(t *testing.T) {
 	c, _ := fuzzPlans(t)
 	ctx := context.Background()
-	l, err := privacy.Open(privacy.NewMemory(), privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-5}}})
+	l, err := privacy.Open(privacy.NewMemory(),
+		privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1,
+			Delta: 1e-5}}})
 	if err != nil {
 		t.Fatal(err)
 	}

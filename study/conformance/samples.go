@@ -27,7 +27,8 @@ import (
 )
 
 // Hospital makes generated patients: a schema, a public pool, its map, and private records.
-func Hospital(t testing.TB, records int) (dataset.Schema, *auxdata.Pool, dataset.Map, *dataset.Records) {
+func Hospital(t testing.TB, records int) (dataset.Schema, *auxdata.Pool, dataset.Map,
+	*dataset.Records) {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
 	c.Records = records
@@ -56,7 +57,8 @@ func ClassifyPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) stud
 }
 
 // Contributions makes each party's body of a simulated plan.
-func Contributions(t testing.TB, p study.Plan, pool *auxdata.Pool, parts []*dataset.Records) [][]byte {
+func Contributions(t testing.TB, p study.Plan, pool *auxdata.Pool,
+	parts []*dataset.Records) [][]byte {
 	t.Helper()
 	canonical, _ := p.Canonical()
 	task := TaskOf(t, p, pool)
@@ -66,7 +68,8 @@ func Contributions(t testing.TB, p study.Plan, pool *auxdata.Pool, parts []*data
 		if err != nil {
 			t.Fatal(err)
 		}
-		published, err := study.Settle(context.Background(), privacy.Simulation(uint64(i)), study.HashOf(canonical), d.Requests)
+		published, err := study.Settle(context.Background(), privacy.Simulation(uint64(i)),
+			study.HashOf(canonical), d.Requests)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,8 +159,10 @@ func StatisticOf(t testing.TB, p study.Plan, pool *auxdata.Pool) bodies.Statisti
 	return asked.Statistic
 }
 
-// Settled returns the body that a party makes through a real ledger, the publications in it, and the ledger.
-func Settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs, c privacy.Config) ([]byte, []privacy.Published, *privacy.Ledger) {
+// Settled returns the body that a party makes through a real ledger, the publications in it, and
+// the ledger.
+func Settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs,
+	c privacy.Config) ([]byte, []privacy.Published, *privacy.Ledger) {
 	t.Helper()
 	task := TaskOf(t, p, pool)
 	d, err := task.Contribute(in)
@@ -183,9 +188,10 @@ func Settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs, c 
 	return body, r, l
 }
 
-// Genuine runs a real plan through real ledgers, and returns the release after writing and reading it. All
-// parties of the roster except the last contribute.
-func Genuine(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) study.Release {
+// Genuine runs a real plan through real ledgers, and returns the release after writing and reading
+// it. All parties of the roster except the last contribute.
+func Genuine(t testing.TB, p study.Plan, pool *auxdata.Pool,
+	records *dataset.Records) study.Release {
 	t.Helper()
 	s, sum := Folded(t, p, pool, records)
 	must := func(err error) {
@@ -196,7 +202,8 @@ func Genuine(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Re
 	}
 	central, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
 	must(err)
-	must(central.Spend(context.Background(), "an earlier study", privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))))
+	must(central.Spend(context.Background(), "an earlier study",
+		privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))))
 	r, err := life.Conclude(context.Background(), s, TaskOf(t, s.Plan, pool), sum, central)
 	must(err)
 	p = s.Plan
@@ -206,9 +213,10 @@ func Genuine(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Re
 	return Reread(t, r)
 }
 
-// Folded runs a real plan up to state study.Folded, and returns the study and the contributions. All
-// parties of the roster except the last contribute, each through a ledger.
-func Folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) (*life.Study, study.Summed) {
+// Folded runs a real plan up to state study.Folded, and returns the study and the contributions.
+// All parties of the roster except the last contribute, each through a ledger.
+func Folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) (*life.Study,
+	study.Summed) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -273,7 +281,8 @@ func Fails(all []evidence.Finding) (out []string) {
 }
 
 // Wards makes generated patients as Hospital does, with the pool also as a table.
-func Wards(t testing.TB, records int) (dataset.Schema, *dataset.Table, *auxdata.Pool, *dataset.Records) {
+func Wards(t testing.TB, records int) (dataset.Schema, *dataset.Table, *auxdata.Pool,
+	*dataset.Records) {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
 	c.Records = records
@@ -324,9 +333,11 @@ func DescribePlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 }
 
 // EvaluatePlan makes a plan of kind evaluate for AgeModel.
-func EvaluatePlan(t testing.TB, schema dataset.Schema, pool *auxdata.Pool, change func(*evaluate.Terms)) study.Plan {
+func EvaluatePlan(t testing.TB, schema dataset.Schema, pool *auxdata.Pool,
+	change func(*evaluate.Terms)) study.Plan {
 	t.Helper()
-	terms := evaluate.Terms{Model: AgeModel(t, schema), Classes: schema.Classes()[1:2], Thresholds: []float64{.3}}
+	terms := evaluate.Terms{Model: AgeModel(t, schema), Classes: schema.Classes()[1:2],
+		Thresholds: []float64{.3}}
 	if change != nil {
 		change(&terms)
 	}
@@ -344,7 +355,8 @@ func EvaluatePlan(t testing.TB, schema dataset.Schema, pool *auxdata.Pool, chang
 // AgeModel is a linear model of the wards' patients.
 func AgeModel(t testing.TB, s dataset.Schema) *evaluate.Model {
 	t.Helper()
-	m, err := evaluate.Coefficients{Intercept: -3, Coefficients: map[string]float64{"age": .05, "sex=male": .2}}.Model(s)
+	m, err := evaluate.Coefficients{Intercept: -3,
+		Coefficients: map[string]float64{"age": .05, "sex=male": .2}}.Model(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,14 +367,16 @@ func AgeModel(t testing.TB, s dataset.Schema) *evaluate.Model {
 func LabelsPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.Plan {
 	terms := labels.DefaultTerms()
 	p := ClassifyPlan(schema, pool, m)
-	p.Kind, p.Unit, p.Mechanism, p.Noise, p.KindTerms = "labels", privacy.Label, "rr", study.NoiseSite, Encoded(terms)
+	p.Kind, p.Unit, p.Mechanism, p.Noise, p.KindTerms = "labels", privacy.Label, "rr",
+		study.NoiseSite, Encoded(terms)
 	p.Delta = 0
 	return p
 }
 
 // RatioPlan is a valid plan of six parties with sets of about 100 records, and 40 Fourier features.
 // It panics if the pool gives no width.
-func RatioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, features string) study.Plan {
+func RatioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map,
+	features string) study.Plan {
 	t := studyratio.DefaultTerms()
 	t.Features, t.Fourier, t.SetSize = features, 40, 100
 	p := study.Plan{
@@ -399,7 +413,8 @@ func ReweighPlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 }
 
 // RealRelease runs a plan through real ledgers. parts are the parties' records.
-func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*dataset.Records) study.Release {
+func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool,
+	parts []*dataset.Records) study.Release {
 	t.Helper()
 	ctx := context.Background()
 	canonical, err := p.Canonical()
@@ -419,7 +434,8 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*datase
 		}
 	}
 	for i, part := range parts {
-		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: p.Epsilon, Delta: p.Delta}}})
+		ledger, err := privacy.Open(privacy.NewMemory(),
+			privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: p.Epsilon, Delta: p.Delta}}})
 		if err != nil {
 			t.Fatal(err)
 		}

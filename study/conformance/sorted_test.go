@@ -20,11 +20,11 @@ import (
 	"caucus/study/reweigh"
 )
 
-// These searches sort files after the replacement: code that assigns records by place would move every
-// record between the old and the new place.
+// These searches sort files after the replacement: code that assigns records by place would move
+// every record between the old and the new place.
 
-// sortedFile says how a plan reads a file of visits: sorted by columns in the order that a gene gives,
-// under the site's key, cut or filled to the declared number; 0: no declaration.
+// sortedFile says how a plan reads a file of visits: sorted by columns in the order that a gene
+// gives, under the site's key, cut or filled to the declared number; 0: no declaration.
 type sortedFile struct {
 	by, key  int
 	declared int
@@ -110,51 +110,58 @@ func TestOneRecordOfMany(t *testing.T) {
 // sortedBounds lists all plans that assign records or use a part of them.
 func sortedBounds(t testing.TB, c clinic) []searched {
 	const n = 6
-	// Genes: the visits, the added visit, then patients and sets, the visit to remove, the order and the
-	// key.
+	// Genes: the visits, the added visit, then patients and sets, the visit to remove, the order
+	// and the key.
 	const rest = 2*(n+1) + 3
 	search := func(name string, p study.Plan, declared int, anonymous, everyRecord bool) searched {
-		return searched{name, (n+1)*genesOfVisit + rest, 60, 0, func(g []int) (study.Request, study.Request) {
-			more := g[(n+1)*genesOfVisit:]
-			rows := visitsOf(c, g, n+1)
-			for i := range rows {
-				rows[i].patient = []string{"", "p", "q", "p" + strconv.Itoa(i)}[more[i]%4]
-				rows[i].set = []string{"s1", "s2", "s3", ""}[more[n+1+i]%4]
-			}
-			by, rows := rows[n], rows[:n]
-			more = more[2*(n+1):]
-			out := more[0] % n
-			switch {
-			case p.Unit == privacy.Label:
-				label := by.label
-				by = rows[out]
-				by.label = label
-			case kinds.WordsOf(p).SetColumn:
-				by.set = rows[out].set
-			}
-			other := slices.Clone(rows)
-			other[out] = by
-			if everyRecord { // all of one patient's records, replaced by the same number of another's
+		return searched{name, (n+1)*genesOfVisit + rest, 60, 0,
+			func(g []int) (study.Request, study.Request) {
+				more := g[(n+1)*genesOfVisit:]
+				rows := visitsOf(c, g, n+1)
 				for i := range rows {
-					if i < 3 {
-						rows[i].patient = "one"
-					}
+					rows[i].patient = []string{"", "p", "q", "p" + strconv.Itoa(i)}[more[i]%4]
+					rows[i].set = []string{"s1", "s2", "s3", ""}[more[n+1+i]%4]
 				}
-				other = append(slices.Clone(rows[3:]), by, by)
-				other[len(other)-1].patient, other[len(other)-2].patient = "two", "two"
-				other = other[:3+more[0]%3]
-			}
-			f := sortedFile{by: more[1] % 12, key: more[2], declared: declared, anonymous: anonymous}
-			return f.ask(t, c, p, rows), f.ask(t, c, p, other)
-		}}
+				by, rows := rows[n], rows[:n]
+				more = more[2*(n+1):]
+				out := more[0] % n
+				switch {
+				case p.Unit == privacy.Label:
+					label := by.label
+					by = rows[out]
+					by.label = label
+				case kinds.WordsOf(p).SetColumn:
+					by.set = rows[out].set
+				}
+				other := slices.Clone(rows)
+				other[out] = by
+				// all of one patient's records, replaced by the same number of another's
+				if everyRecord {
+					for i := range rows {
+						if i < 3 {
+							rows[i].patient = "one"
+						}
+					}
+					other = append(slices.Clone(rows[3:]), by, by)
+					other[len(other)-1].patient, other[len(other)-2].patient = "two", "two"
+					other = other[:3+more[0]%3]
+				}
+				f := sortedFile{by: more[1] % 12, key: more[2], declared: declared,
+					anonymous: anonymous}
+				return f.ask(t, c, p, rows), f.ask(t, c, p, other)
+			}}
 	}
 	entropy := c.reweigh("entropy", reweigh.Terms{})
 	part := c.reweigh("entropy", reweigh.Terms{PerParty: 3})
 	logistic := c.reweigh("logistic", reweigh.Terms{PerParty: 3})
-	cross, labelled := c.classify("cross", privacy.Record, study.NoiseSite, 1), c.classify("cross", privacy.Label, study.NoiseSite, 1)
-	shards, labelShards := c.classify("tally", privacy.Record, study.NoiseSite, 3), c.classify("tally", privacy.Label, study.NoiseSite, 3)
+	cross, labelled := c.classify("cross", privacy.Record, study.NoiseSite, 1), c.classify("cross",
+		privacy.Label, study.NoiseSite, 1)
+	shards, labelShards := c.classify("tally", privacy.Record, study.NoiseSite,
+		3), c.classify("tally", privacy.Label, study.NoiseSite, 3)
 	counted := func(features, sets, mechanism string, most, mostSets int) study.Plan {
-		return conformance.WithRatioTerms(c.ratio(features, sets, mechanism), func(t *ratio.Terms) { t.MaxRecords, t.MaxSets = most, mostSets })
+		return conformance.WithRatioTerms(c.ratio(features, sets, mechanism), func(t *ratio.Terms) {
+			t.MaxRecords, t.MaxSets = most, mostSets
+		})
 	}
 	made := counted(ratio.FeaturesNoisyEmbedding, ratio.SetsMade, "gaussian-zcdp", 50, 4)
 	column := counted(ratio.FeaturesNoisyEmbedding, ratio.SetsColumn, "gaussian-zcdp", 50, 4)
@@ -197,8 +204,8 @@ func sortedBounds(t testing.TB, c clinic) []searched {
 	}
 }
 
-// TestSortedFiles: for every kind that assigns records or uses a part of them, no pair of neighbours, in
-// files sorted after the replacement, moves a private vector by more than its bound.
+// TestSortedFiles: for every kind that assigns records or uses a part of them, no pair of
+// neighbours, in files sorted after the replacement, moves a private vector by more than its bound.
 func TestSortedFiles(t *testing.T) {
 	tries := testlevel.N(t, 80, 300)
 	for _, classes := range [][]string{{"no", "yes"}, {"no", "yes", "maybe"}} {

@@ -10,8 +10,8 @@ import (
 	"caucus/study/life"
 )
 
-// TestKeptOrSummed: contributions of a kind are either added up or kept, and a release from the other
-// form is refused.
+// TestKeptOrSummed: contributions of a kind are either added up or kept, and a release from the
+// other form is refused.
 func TestKeptOrSummed(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	kept := 0
@@ -28,7 +28,8 @@ func TestKeptOrSummed(t *testing.T) {
 			of = study.Summed{}
 		}
 		s := life.Restore(p, conformance.HashOf(t, p), life.Snapshot{State: study.Folded})
-		if _, err := life.Conclude(t.Context(), s, task, of, nil); err == nil || !strings.Contains(err.Error(), "keeps bodies") {
+		if _, err := life.Conclude(t.Context(), s, task, of, nil); err == nil ||
+			!strings.Contains(err.Error(), "keeps bodies") {
 			t.Errorf("%s %s: concluded of the wrong one: %v", p.Kind, p.Mechanism, err)
 		}
 	}

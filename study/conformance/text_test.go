@@ -60,7 +60,9 @@ func empty(t *testing.T, at string, v reflect.Value) {
 			return // has no text
 		}
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.Name != "Column" && f.Name != "Columns" && f.Name != "Levels" { // a feature has one of these, by its kind
+			// a feature has one of these, by its kind
+			if f := v.Type().Field(i); f.Name != "Column" && f.Name != "Columns" &&
+				f.Name != "Levels" {
 				empty(t, at+"."+f.Name, v.Field(i))
 			}
 		}
@@ -71,9 +73,10 @@ func empty(t *testing.T, at string, v reflect.Value) {
 	}
 }
 
-// eachText calls visit for every string inside a value, with a function that changes the string during
-// the call.
-func eachText(at string, v reflect.Value, visit func(at string, set func(string) (restore func()))) {
+// eachText calls visit for every string inside a value, with a function that changes the string
+// during the call.
+func eachText(at string, v reflect.Value,
+	visit func(at string, set func(string) (restore func()))) {
 	switch v.Kind() {
 	case reflect.String:
 		visit(at, func(s string) func() {
@@ -124,7 +127,9 @@ func TestEveryTextOfAPlan(t *testing.T) {
 			restore := set(bad)
 			if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) {
 				t.Errorf("%s = %q is taken: %v", at, bad, err)
-			} else if at != "plan.Kind" && !strings.Contains(err.Error(), "control character") && !strings.Contains(err.Error(), "UTF-8") && !strings.Contains(err.Error(), "shorten it") {
+			} else if at != "plan.Kind" && !strings.Contains(err.Error(), "control character") &&
+				!strings.Contains(err.Error(), "UTF-8") &&
+				!strings.Contains(err.Error(), "shorten it") {
 				t.Errorf("%s = %q: %v", at, bad, err)
 			} else if strings.ContainsAny(err.Error(), "\n\r\x1b\x00") {
 				t.Errorf("%s = %q: the refusal repeats it: %q", at, bad, err)
@@ -140,11 +145,13 @@ func TestEveryTextOfAPlan(t *testing.T) {
 	} {
 		p := p
 		p.KindTerms = conformance.Encoded(terms)
-		if err := p.DecodeTerms(reflect.New(reflect.TypeOf(terms)).Interface()); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "kind_terms.") {
+		if err := p.DecodeTerms(reflect.New(reflect.TypeOf(terms)).Interface()); !errors.Is(err,
+			study.ErrPlan) || !strings.Contains(err.Error(), "kind_terms.") {
 			t.Errorf("text in the terms of %s: %v", kind, err)
 		}
 	}
-	for _, good := range []string{"", "Prüfung der Wiederaufnahme, ε = 1", "再入院\u3000予測", "نص", strings.Repeat("x", study.MaxText)} {
+	for _, good := range []string{"", "Prüfung der Wiederaufnahme, ε = 1", "再入院\u3000予測", "نص",
+		strings.Repeat("x", study.MaxText)} {
 		if err := study.CheckText(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
@@ -164,7 +171,8 @@ func TestPlanCarriesNoFormat(t *testing.T) {
 			p := conformance.ClassifyPlan(schema, pool, m)
 			p.Simulated = simulated
 			change(&p.Schema)
-			if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "how a file is read is the site's to say") {
+			if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) ||
+				!strings.Contains(err.Error(), "how a file is read is the site's to say") {
 				t.Errorf("%s: %v", name, err)
 			}
 			if p.Schema = p.Schema.Meaning(); kinds.Check(p) != nil {
@@ -173,18 +181,21 @@ func TestPlanCarriesNoFormat(t *testing.T) {
 		}
 	}
 	full := fullPlan(t).Schema
-	if s := full.Meaning(); !reflect.DeepEqual(s.Format(), dataset.Format{}) || len(s.Features) != len(full.Features) || s.Missing != full.Missing {
+	if s := full.Meaning(); !reflect.DeepEqual(s.Format(), dataset.Format{}) ||
+		len(s.Features) != len(full.Features) || s.Missing != full.Missing {
 		t.Errorf("the meaning of a schema is %+v", s)
 	}
 	table, _ := dataset.Hospitals(dataset.DefaultHospitalConfig())
 	schema.Delimiter, schema.Comment = ";", "#"
-	made, err := kinds.Propose(study.Proposal{Name: "x", Roster: []study.PartyID{"a", "b"}}, schema, table)
+	made, err := kinds.Propose(study.Proposal{Name: "x", Roster: []study.PartyID{"a", "b"}}, schema,
+		table)
 	if err != nil || made.Plan.Schema.Delimiter != "" || made.Plan.Schema.Comment != "" {
 		t.Errorf("a proposal with a file's schema: %v, %+v", err, made.Plan.Schema)
 	}
 }
 
-// TestDeltaByUnits: δ is checked against the number of units that the guarantee hides, not the roster.
+// TestDeltaByUnits: δ is checked against the number of units that the guarantee hides, not the
+// roster.
 func TestDeltaByUnits(t *testing.T) {
 	schema, pool, m, _ := conformance.Hospital(t, 400)
 	for _, c := range []struct {
@@ -210,12 +221,14 @@ func TestDeltaByUnits(t *testing.T) {
 		{privacy.Record, 3, 2, 0, .1, true, ""}, // a simulation protects nobody and only warns
 	} {
 		p := conformance.ClassifyPlan(schema, pool, m)
-		p.Unit, p.Minimum, p.Records, p.Delta, p.Simulated = c.unit, c.minimum, c.records, c.delta, c.simulated
+		p.Unit, p.Minimum, p.Records, p.Delta, p.Simulated = c.unit, c.minimum, c.records, c.delta,
+			c.simulated
 		p.Roster = nil
 		for i := range c.parties {
 			p.Roster = append(p.Roster, study.PartyID(fmt.Sprint("p", i)))
 		}
-		if err := kinds.Check(p); (err == nil) != (c.says == "") || (err != nil && !strings.Contains(err.Error(), c.says)) {
+		if err := kinds.Check(p); (err == nil) != (c.says == "") ||
+			(err != nil && !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%+v: %v", c, err)
 		}
 		if c.says != "" {

@@ -18,8 +18,9 @@ import (
 	"caucus/study/reweigh"
 )
 
-// An adversarial search. A genome of small integers encodes two neighbouring data sets; hill climbing
-// with restarts looks for the pair that moves the private vector most, in L1 and in weighted L2.
+// An adversarial search. A genome of small integers encodes two neighbouring data sets; hill
+// climbing with restarts looks for the pair that moves the private vector most, in L1 and in
+// weighted L2.
 
 // searched is a bound and the neighbours to search.
 type searched struct {
@@ -63,8 +64,8 @@ func movement(t testing.TB, first, second study.Request) (l1, l2 float64) {
 	return l1, l2
 }
 
-// climb maximises a score over genomes. It starts at one extreme replaced by the other, and restarts at
-// random when stuck.
+// climb maximises a score over genomes. It starts at one extreme replaced by the other, and
+// restarts at random when stuck.
 func climb(s searched, tries int, rng *rand.Rand, score func(genome []int) float64) float64 {
 	best, current, stuck := 0., -1., 0
 	var at []int
@@ -121,62 +122,70 @@ func visitsOf(c clinic, g []int, n int) []visit {
 // bounds lists all plans that may be released.
 func bounds(t testing.TB, c clinic) []searched {
 	const n = 4
-	records := func(name string, p study.Plan, another bool) searched { // replaces one record, by the same or another patient's
-		return searched{name, (n + 1) * genesOfVisit, 60, genesOfVisit, func(g []int) (study.Request, study.Request) {
-			rows := visitsOf(c, g, n)
-			by := visitOf(c, g[n*genesOfVisit:])
-			if another {
-				by.patient = "q" + strconv.Itoa(g[0]%16)
-			}
-			return c.asksOf(t, p, c.encoded(t, p, rows))[0], c.asksOf(t, p, c.encoded(t, p, replaced(rows, by)))[0]
-		}}
+	// replaces one record, by the same or another patient's
+	records := func(name string, p study.Plan, another bool) searched {
+		return searched{name, (n + 1) * genesOfVisit, 60, genesOfVisit,
+			func(g []int) (study.Request, study.Request) {
+				rows := visitsOf(c, g, n)
+				by := visitOf(c, g[n*genesOfVisit:])
+				if another {
+					by.patient = "q" + strconv.Itoa(g[0]%16)
+				}
+				return c.asksOf(t, p, c.encoded(t, p, rows))[0], c.asksOf(t, p,
+					c.encoded(t, p, replaced(rows, by)))[0]
+			}}
 	}
 	label := func(name string, p study.Plan) searched {
-		return searched{name, (n + 1) * genesOfVisit, 60, genesOfVisit, func(g []int) (study.Request, study.Request) {
-			rows := visitsOf(c, g, n)
-			by := rows[0]
-			by.label = visitOf(c, g[n*genesOfVisit:]).label
-			for i := range rows {
-				rows[i].set = "s" + strconv.Itoa(i%2)
-			}
-			by.set = rows[0].set
-			return c.asksOf(t, p, c.encoded(t, p, rows))[0], c.asksOf(t, p, c.encoded(t, p, replaced(rows, by)))[0]
-		}}
+		return searched{name, (n + 1) * genesOfVisit, 60, genesOfVisit,
+			func(g []int) (study.Request, study.Request) {
+				rows := visitsOf(c, g, n)
+				by := rows[0]
+				by.label = visitOf(c, g[n*genesOfVisit:]).label
+				for i := range rows {
+					rows[i].set = "s" + strconv.Itoa(i%2)
+				}
+				by.set = rows[0].set
+				return c.asksOf(t, p, c.encoded(t, p, rows))[0], c.asksOf(t, p,
+					c.encoded(t, p, replaced(rows, by)))[0]
+			}}
 	}
 	// A party may send any ballot: one of three is replaced.
 	ballots := func(name string, p study.Plan) searched {
 		pool, classes := c.pool.Rows(), len(c.schema.Classes())
-		return searched{name, 4 * pool, classes, pool, func(g []int) (study.Request, study.Request) {
-			var asks [2]study.Request
-			for side := range 2 {
-				sum, err := conformance.TaskOf(t, p, c.pool).NewSum()
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, from := range []int{0, 1, 2 + side} {
-					b, err := aggregation.NewBallot(g[from*pool:(from+1)*pool], classes)
+		return searched{name, 4 * pool, classes, pool,
+			func(g []int) (study.Request, study.Request) {
+				var asks [2]study.Request
+				for side := range 2 {
+					sum, err := conformance.TaskOf(t, p, c.pool).NewSum()
 					if err != nil {
 						t.Fatal(err)
 					}
-					body, _ := b.MarshalBinary()
-					if err := sum.Add(body); err != nil {
+					for _, from := range []int{0, 1, 2 + side} {
+						b, err := aggregation.NewBallot(g[from*pool:(from+1)*pool], classes)
+						if err != nil {
+							t.Fatal(err)
+						}
+						body, _ := b.MarshalBinary()
+						if err := sum.Add(body); err != nil {
+							t.Fatal(err)
+						}
+					}
+					a, err := sum.Requests(3)
+					if err != nil {
 						t.Fatal(err)
 					}
+					asks[side] = a[0]
 				}
-				a, err := sum.Requests(3)
-				if err != nil {
-					t.Fatal(err)
-				}
-				asks[side] = a[0]
-			}
-			return asks[0], asks[1]
-		}}
+				return asks[0], asks[1]
+			}}
 	}
 	// party replaces all n records of one party.
 	party := func(name string, p study.Plan) searched {
-		return searched{name, 2 * n * genesOfVisit, 60, n * genesOfVisit, func(g []int) (study.Request, study.Request) {
-			return c.asksOf(t, p, c.records(t, visitsOf(c, g, n)))[0], c.asksOf(t, p, c.records(t, visitsOf(c, g[n*genesOfVisit:], n)))[0]
-		}}
+		return searched{name, 2 * n * genesOfVisit, 60, n * genesOfVisit,
+			func(g []int) (study.Request, study.Request) {
+				return c.asksOf(t, p, c.records(t, visitsOf(c, g, n)))[0], c.asksOf(t, p,
+					c.records(t, visitsOf(c, g[n*genesOfVisit:], n)))[0]
+			}}
 	}
 	paper := c.classify("output", privacy.Party, study.NoiseCoordinator, 1)
 	conformance.ClassifyTerms(&paper, func(t *classify.Terms) { t.Bound = "paper" })
@@ -235,7 +244,8 @@ func TestTightness(t *testing.T) {
 					return [2]float64{l1, l2}[norm]
 				})
 			}
-			t.Logf("%-46s %d classes: L1 %.3f, L2 %.3f of the bound", s.name, len(classes), best[0], best[1])
+			t.Logf("%-46s %d classes: L1 %.3f, L2 %.3f of the bound", s.name, len(classes), best[0],
+				best[1])
 			if best[0] == 0 && best[1] == 0 {
 				t.Errorf("%s: nothing moves the vector: the search searches nothing", s.name)
 			}

@@ -24,8 +24,8 @@ import (
 	"caucus/study/verify/evidence"
 )
 
-// TestVerifyEveryKind: genuine releases of all kinds, with noise at either place, pass; the result is
-// recomputed wherever the publications are public.
+// TestVerifyEveryKind: genuine releases of all kinds, with noise at either place, pass; the result
+// is recomputed wherever the publications are public.
 func TestVerifyEveryKind(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 480)
 	_, _, wardPool, wardRecords := conformance.Wards(t, 480)
@@ -60,7 +60,8 @@ func TestVerifyEveryKind(t *testing.T) {
 		"reweigh":            {plan: conformance.ReweighPlan(schema, wardPool)},
 		"reweigh, central": {plan: func() study.Plan {
 			p := conformance.ReweighPlan(schema, wardPool)
-			p.Noise, p.Delta, p.KindTerms = study.NoiseCoordinator, 1e-6, conformance.Encoded(reweigh.Terms{PerParty: 3})
+			p.Noise, p.Delta, p.KindTerms = study.NoiseCoordinator, 1e-6,
+				conformance.Encoded(reweigh.Terms{PerParty: 3})
 			return p
 		}()},
 		"logistic":      {plan: func() study.Plan { p := conformance.ReweighPlan(schema, wardPool); p.Mechanism = "logistic"; return p }()},
@@ -74,7 +75,9 @@ func TestVerifyEveryKind(t *testing.T) {
 		"describe": {plan: conformance.DescribePlan(schema, wardPool)},
 		"evaluate": {plan: conformance.EvaluatePlan(t, schema, wardPool, nil)},
 		"evaluate, central": {plan: func() study.Plan {
-			p := conformance.EvaluatePlan(t, schema, wardPool, func(t *evaluate.Terms) { t.By, t.PerParty = []evaluate.Grouping{{Column: "sex"}}, 300 })
+			p := conformance.EvaluatePlan(t, schema, wardPool, func(t *evaluate.Terms) {
+				t.By, t.PerParty = []evaluate.Grouping{{Column: "sex"}}, 300
+			})
 			p.Noise, p.Mechanism, p.Delta = study.NoiseCoordinator, "gaussian", 1e-6
 			return p
 		}()},
@@ -108,7 +111,8 @@ func TestVerifyEveryKind(t *testing.T) {
 			if verdicts["result"] != want {
 				t.Errorf("the result %s, want %s", verdicts["result"], want)
 			}
-			for _, about := range []string{"plan", "terms", "roster", "pool", "bound", "noise", "totals"} {
+			for _, about := range []string{"plan", "terms", "roster", "pool", "bound", "noise",
+				"totals"} {
 				if verdicts[about] != evidence.Holds {
 					t.Errorf("%s: %q", about, verdicts[about])
 				}
@@ -238,7 +242,8 @@ func TestVerifyDoctored(t *testing.T) {
 // TestVerifySimulated: verify recognises a simulated release and finds nothing else wrong with it.
 func TestVerifySimulated(t *testing.T) {
 	schema, _, _, records := conformance.Hospital(t, 1200)
-	d, err := simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .3, Parties: 20, Seed: 1}.Deal(0)
+	d, err := simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .3, Parties: 20,
+		Seed: 1}.Deal(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,22 +267,30 @@ func TestWords(t *testing.T) {
 	schema, pool, m, _ := conformance.Hospital(t, 400)
 	p := conformance.ClassifyPlan(schema, pool, m)
 	var all strings.Builder
-	weighted, column := p, conformance.WithRatioTerms(conformance.RatioPlan(schema, pool, m, ratio.FeaturesNoisyEmbedding), func(t *ratio.Terms) { t.Sets = ratio.SetsColumn })
+	weighted, column := p, conformance.WithRatioTerms(conformance.RatioPlan(schema, pool, m,
+		ratio.FeaturesNoisyEmbedding), func(t *ratio.Terms) {
+		t.Sets = ratio.SetsColumn
+	})
 	weighted.Weights = &study.WeightSource{Unit: privacy.Record, Epsilon: 1, PerParty: 5}
-	for _, p := range []study.Plan{p, weighted, conformance.LabelsPlan(schema, pool, m), conformance.RatioPlan(schema, pool, m, ratio.FeaturesClear), conformance.RatioPlan(schema, pool, m, ratio.FeaturesNoisyEmbedding), column, conformance.ReweighPlan(schema, pool)} {
-		all.WriteString(kinds.WordsOf(p).Neighbours + "\n" + strings.Join(study.NotProtected(p, kinds.WordsOf(p)), "\n") + "\n")
+	for _, p := range []study.Plan{p, weighted, conformance.LabelsPlan(schema, pool, m),
+		conformance.RatioPlan(schema, pool, m, ratio.FeaturesClear), conformance.RatioPlan(schema,
+			pool, m, ratio.FeaturesNoisyEmbedding), column, conformance.ReweighPlan(schema, pool)} {
+		all.WriteString(kinds.WordsOf(p).Neighbours + "\n" +
+			strings.Join(study.NotProtected(p, kinds.WordsOf(p)), "\n") + "\n")
 		for _, t := range study.Totals(p, kinds.WordsOf(p)) {
 			all.WriteString(t.Why + "\n")
 		}
 		all.WriteString("\n")
 	}
 	const want = "14 a2869e22e2fe17ae6491fbcb67a9da02336ea6c9f47fe97e56b1aca7d64a97d4"
-	if got := fmt.Sprintf("%d %x", study.ManifestForm, sha256.Sum256([]byte(all.String()))); got != want {
+	if got := fmt.Sprintf("%d %x", study.ManifestForm,
+		sha256.Sum256([]byte(all.String()))); got != want {
 		t.Errorf("form and words are %s, want %s:\n%s", got, want, all.String())
 	}
 }
 
-// changeLast changes an encoding's last number, but not to a last byte of 0, in which no varint ends.
+// changeLast changes an encoding's last number, but not to a last byte of 0, in which no varint
+// ends.
 func changeLast(b []byte) {
 	last := len(b) - 1
 	if b[last] ^= 2; b[last] == 0 {
@@ -293,7 +306,8 @@ func edit(t testing.TB, r *study.Release, change func(body map[string]any)) {
 	}
 	change(body)
 	r.Result.Body = conformance.Encoded(body)
-	if kind, err := results.Named(r.Kind); err == nil { // in the kind's encoding, if the kind can decode it
+	// in the kind's encoding, if the kind can decode it
+	if kind, err := results.Named(r.Kind); err == nil {
 		if typed := kind.Body(); study.DecodeStrictly(r.Result.Body, typed) == nil {
 			r.Result.Body = conformance.Encoded(typed)
 		}

@@ -44,7 +44,8 @@ func TestWhereRefusals(t *testing.T) {
 		"in shards":          {conformance.About(c.classify("moment", privacy.Record, study.NoiseCoordinator, 4), "label != yes"), "would train on records chosen by their labels"},
 		"more than one line": {conformance.About(c.classify("cross", privacy.Record, study.NoiseSite, 1), "a > 3\nand b < 1"), "control character"},
 	} {
-		if err := kinds.Check(s.plan); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), s.says) {
+		if err := kinds.Check(s.plan); !errors.Is(err, study.ErrPlan) ||
+			!strings.Contains(err.Error(), s.says) {
 			t.Errorf("%s: %v, want it to say %q", name, err, s.says)
 		}
 	}
@@ -74,7 +75,9 @@ func TestWhereMovesNoFurther(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 6)
 	const where = "a >= 5 and not ward == east or label == maybe"
 	const features = "a >= 5 and not ward == east"
-	visits := []visit{well, ill, {label: "maybe", a: "1", b: ".5", ward: "east"}, {label: "yes", a: "5", b: "", ward: "north"}, {a: "9", ward: "west"}, {}, {label: "no", a: "4.999", b: "1", ward: "west"}}
+	visits := []visit{well, ill, {label: "maybe", a: "1", b: ".5", ward: "east"},
+		{label: "yes", a: "5", b: "", ward: "north"}, {a: "9", ward: "west"}, {},
+		{label: "no", a: "4.999", b: "1", ward: "west"}}
 	for name, p := range map[string]study.Plan{
 		"classify tally, shards": conformance.About(c.classify("tally", privacy.Record, study.NoiseSite, 4), features),
 		"classify cross":         conformance.About(c.classify("cross", privacy.Record, study.NoiseSite, 1), where),
@@ -85,9 +88,10 @@ func TestWhereMovesNoFurther(t *testing.T) {
 		"count, central":         conformance.About(c.describe("laplace", study.NoiseCoordinator, describe.Terms{Count: true}), where),
 		"labels":                 conformance.About(c.labels("rr"), features),
 		"evaluate":               conformance.About(c.evaluate("laplace", study.NoiseSite, nil), where),
-		"evaluate, by ward": conformance.About(c.evaluate("gaussian", study.NoiseCoordinator, func(t *evaluate.Terms) {
-			t.By = []evaluate.Grouping{{Column: "ward"}, {Column: "a", Edges: []float64{5}}}
-		}), where),
+		"evaluate, by ward": conformance.About(c.evaluate("gaussian", study.NoiseCoordinator,
+			func(t *evaluate.Terms) {
+				t.By = []evaluate.Grouping{{Column: "ward"}, {Column: "a", Edges: []float64{5}}}
+			}), where),
 	} {
 		if err := kinds.Check(p); err != nil {
 			t.Fatal(name, err)
@@ -134,7 +138,8 @@ func TestWhereMovesNoFurther(t *testing.T) {
 // record and a record outside the condition have different names.
 func TestWhereSorted(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
-	p := conformance.About(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), "not a > 5")
+	p := conformance.About(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}),
+		"not a > 5")
 	rows := []visit{{patient: "p"}, {a: "9", label: "yes", patient: "p"}}
 	for key := range byte(20) {
 		var outside []bool
@@ -160,7 +165,8 @@ func TestWhereSorted(t *testing.T) {
 	if got := openAsk(t, c.asksOf(t, p, all)[0]); all.Len() != 5 || got[0] != 1 {
 		t.Errorf("%d records, %d of which match: want 5 and 1", all.Len(), got[0])
 	}
-	if _, remarks, err := p.Encode(p.Schema, c.table(t, []visit{{a: "x"}})); err != nil || len(remarks) == 0 {
+	if _, remarks, err := p.Encode(p.Schema, c.table(t, []visit{{a: "x"}})); err != nil ||
+		len(remarks) == 0 {
 		t.Errorf("what is odd in a record is not said: %v, %v", remarks, err)
 	}
 	var none *dataset.Records
@@ -169,12 +175,13 @@ func TestWhereSorted(t *testing.T) {
 	}
 }
 
-// TestWhereFits: with a condition, a classifier equals that of a study that has only the records inside,
-// for every mechanism that learns nothing from an empty record.
+// TestWhereFits: with a condition, a classifier equals that of a study that has only the records
+// inside, for every mechanism that learns nothing from an empty record.
 func TestWhereFits(t *testing.T) {
 	schema, _, pool, _ := conformance.Wards(t, 600)
 	many := dataset.DefaultHospitalConfig()
-	many.Records = 30000 // noise is a twentieth of the weights; if all records counted, the weights would be off by half
+	// noise is a twentieth of the weights; if all records counted, the weights would be off by half
+	many.Records = 30000
 	table, _ := dataset.Hospitals(many)
 	condition := "age >= 65"
 	c, err := dataset.ParseCondition(condition)
@@ -227,14 +234,15 @@ func TestWhereFits(t *testing.T) {
 	}
 }
 
-// TestWhereIsWork: Work includes the time of a condition with hundreds of comparisons on each record. On
-// a file with few values the condition takes hardly any time; without that allowance a file with many
-// values would make the party late, which reveals what it holds.
+// TestWhereIsWork: Work includes the time of a condition with hundreds of comparisons on each
+// record. On a file with few values the condition takes hardly any time; without that allowance a
+// file with many values would make the party late, which reveals what it holds.
 func TestWhereIsWork(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	const records, comparisons = 1000, 500
 	of := func(where string) float64 {
-		made, err := results.NewTask(conformance.About(c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), where), c.pool)
+		made, err := results.NewTask(conformance.About(c.describe("laplace", study.NoiseSite,
+			describe.DefaultTerms()), where), c.pool)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,8 +258,8 @@ func TestWhereIsWork(t *testing.T) {
 	}
 }
 
-// TestWhereHidesHowMany: with features hidden, a body reveals the number of records inside the condition
-// only through noisy numbers, in every form of sets.
+// TestWhereHidesHowMany: with features hidden, a body reveals the number of records inside the
+// condition only through noisy numbers, in every form of sets.
 func TestWhereHidesHowMany(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	for name, p := range map[string]study.Plan{
@@ -277,7 +285,10 @@ func TestWhereHidesHowMany(t *testing.T) {
 				t.Fatal(err)
 			}
 			request := made.Requests[0] // as if zeros were released
-			zeros := privacy.Published{Mechanism: request.Mechanism.Name(), Parameters: privacy.ParametersOf(request.Mechanism), Bound: request.Sensitive.Bound(), Values: make([]int64, len(openAsk(t, request))), Simulated: true}
+			zeros := privacy.Published{Mechanism: request.Mechanism.Name(),
+				Parameters: privacy.ParametersOf(request.Mechanism),
+				Bound:      request.Sensitive.Bound(), Values: make([]int64,
+					len(openAsk(t, request))), Simulated: true}
 			if bodies[side], err = made.Body([]privacy.Published{zeros}); err != nil {
 				t.Fatal(err)
 			}
@@ -288,8 +299,8 @@ func TestWhereHidesHowMany(t *testing.T) {
 	}
 }
 
-// TestWhereWeighs: a study about some records weighs the pool like those records alone and says about
-// how many there are; if noise hides them, the weights stay as they are.
+// TestWhereWeighs: a study about some records weighs the pool like those records alone and says
+// about how many there are; if noise hides them, the weights stay as they are.
 func TestWhereWeighs(t *testing.T) {
 	schema, table, pool, _ := conformance.Wards(t, 4000)
 	many := dataset.DefaultHospitalConfig()
@@ -332,7 +343,8 @@ func TestWhereWeighs(t *testing.T) {
 		}
 		release := conformance.RealRelease(t, p, pool, conformance.Deal(records, 3))
 		w := conformance.BodyOf[reweigh.Weights](t, release.Result)
-		if w.Records != int64(records.Len()) || w.Inside == nil || math.Abs(*w.Inside-inside) > 60*w.NoiseSD*float64(w.Records) {
+		if w.Records != int64(records.Len()) || w.Inside == nil ||
+			math.Abs(*w.Inside-inside) > 60*w.NoiseSD*float64(w.Records) {
 			t.Fatalf("%s: %d records, about %v of them, want %d and about %.0f", name, w.Records, *w.Inside, records.Len(), inside)
 		}
 		a, err := reweigh.Answer(release, pool, b)
@@ -345,8 +357,10 @@ func TestWhereWeighs(t *testing.T) {
 		if s.known && math.Abs(a.Estimate-age/inside) > 4 {
 			t.Errorf("%s: mean age %.1f, of these records it is %.1f", name, a.Estimate, age/inside)
 		}
-		if !s.known && (w.EffectiveRows < float64(pool.Rows())-1e-6 || len(release.Result.Warnings) == 0) {
-			t.Errorf("%s: %.0f effective rows of %d, warnings %q", name, w.EffectiveRows, pool.Rows(), release.Result.Warnings)
+		if !s.known && (w.EffectiveRows < float64(pool.Rows())-1e-6 ||
+			len(release.Result.Warnings) == 0) {
+			t.Errorf("%s: %.0f effective rows of %d, warnings %q", name, w.EffectiveRows,
+				pool.Rows(), release.Result.Warnings)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"caucus/study/reweigh"
 )
 
-// TestWordsAreWhole: every kind has all words for each of its mechanisms and settings, simulated ones
-// included. A missing word would be read as "nothing leaves".
+// TestWordsAreWhole: every kind has all words for each of its mechanisms and settings, simulated
+// ones included. A missing word would be read as "nothing leaves".
 func TestWordsAreWhole(t *testing.T) {
 	_, plans := fuzzPlans(t)
 	seen := map[string]bool{}
@@ -28,7 +28,8 @@ func TestWordsAreWhole(t *testing.T) {
 			w := reflect.ValueOf(kinds.WordsOf(p))
 			for i := range w.NumField() {
 				name := w.Type().Field(i).Name
-				if f := w.Field(i); f.Kind() != reflect.String || name == "Learner" { // these may be empty
+				// these may be empty
+				if f := w.Field(i); f.Kind() != reflect.String || name == "Learner" {
 					continue
 				}
 				if w.Field(i).IsZero() {

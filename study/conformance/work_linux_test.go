@@ -15,9 +15,9 @@ import (
 	"caucus/study/ratio"
 )
 
-// TestWorkBoundsDrafts: for every kind, Work at the speed of learners.Reference exceeds the time of a
-// draft, on an ordinary file and on a file from which nothing can be learned. Times are processor time
-// of this thread, the least of a few tries.
+// TestWorkBoundsDrafts: for every kind, Work at the speed of learners.Reference exceeds the time of
+// a draft, on an ordinary file and on a file from which nothing can be learned. Times are processor
+// time of this thread, the least of a few tries.
 func TestWorkBoundsDrafts(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -42,7 +42,8 @@ func TestWorkBoundsDrafts(t *testing.T) {
 	const n = 600
 	files := map[string][]visit{"ordinary": nil, "coins": nil}
 	for i := range n {
-		v := visit{label: "no", a: fmt.Sprint(rng.Float64()), b: fmt.Sprint(rng.Float64()), ward: "x", patient: fmt.Sprint(i), set: fmt.Sprint(i % 7)}
+		v := visit{label: "no", a: fmt.Sprint(rng.Float64()), b: fmt.Sprint(rng.Float64()),
+			ward: "x", patient: fmt.Sprint(i), set: fmt.Sprint(i % 7)}
 		if i%3 == 0 {
 			v.label = "yes"
 		}
@@ -57,7 +58,8 @@ func TestWorkBoundsDrafts(t *testing.T) {
 			t.Fatal(err)
 		}
 		most := time.Duration((w.Rest + float64(w.Shards)*w.Shard) * step * float64(time.Second))
-		if trains := p.Kind == "classify" && p.Mechanism != "cross" && p.Mechanism != "means"; trains != (w.Shards == max(task.Words().Shards, 1)) {
+		if trains := p.Kind == "classify" && p.Mechanism != "cross" &&
+			p.Mechanism != "means"; trains != (w.Shards == max(task.Words().Shards, 1)) {
 			t.Errorf("%s %s: %d shards of %d", p.Kind, p.Mechanism, w.Shards, task.Words().Shards)
 		}
 		for what, rows := range files {
@@ -75,8 +77,8 @@ func TestWorkBoundsDrafts(t *testing.T) {
 	}
 }
 
-// TestDealingIsCounted: with many classes and expected shares, a party computes for seconds before it
-// deals a record; Work includes that time.
+// TestDealingIsCounted: with many classes and expected shares, a party computes for seconds before
+// it deals a record; Work includes that time.
 func TestDealingIsCounted(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -106,7 +108,8 @@ func TestDealingIsCounted(t *testing.T) {
 		return w.Rest
 	}
 	third := 1. / 3
-	if counted := (work([]float64{third, third, third}) - work(nil)) / 9 * classes * classes; took > 2*counted*step {
+	if counted := (work([]float64{third, third,
+		third}) - work(nil)) / 9 * classes * classes; took > 2*counted*step {
 		t.Errorf("dealing to %d classes took %.2f s, it is counted as %.2f s", classes, took, counted*step)
 	}
 }

@@ -16,9 +16,10 @@ import (
 	"caucus/study/kinds/results"
 )
 
-// TestYear: a year of ten mixed studies at unit record, ε = 1 each, noise at the sites, against a site's
-// ledger limited to (3, 10⁻⁵): how many it takes if pure noise is charged ε²/2, and how many by L2.
-// With CAUCUS_YEAR=FILE it writes the charges, which lab/yearpeer.py adds up with Google's dp-accounting.
+// TestYear: a year of ten mixed studies at unit record, ε = 1 each, noise at the sites, against a
+// site's ledger limited to (3, 10⁻⁵): how many it takes if pure noise is charged ε²/2, and how many
+// by L2. With CAUCUS_YEAR=FILE it writes the charges, which lab/yearpeer.py adds up with Google's
+// dp-accounting.
 func TestYear(t *testing.T) {
 	schema, pool, judged := yearOfData(t)
 	limit := privacy.Budget{Epsilon: 3, Delta: 1e-5}
@@ -30,12 +31,15 @@ func TestYear(t *testing.T) {
 	var rows []string
 	var charges []map[string]any
 	for _, by := range []bool{false, true} {
-		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: limit}})
+		ledger, err := privacy.Open(privacy.NewMemory(),
+			privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: limit}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, s := range studies {
-			proposal := study.Proposal{Name: "x", Kind: s.kind, Mechanism: s.mechanism, Unit: privacy.Record, Roster: []study.PartyID{"a", "b", "c", "d"}, Noise: study.NoiseSite, Records: 2500}
+			proposal := study.Proposal{Name: "x", Kind: s.kind, Mechanism: s.mechanism,
+				Unit: privacy.Record, Roster: []study.PartyID{"a", "b", "c",
+					"d"}, Noise: study.NoiseSite, Records: 2500}
 			if s.terms != "" {
 				proposal.KindTerms = json.RawMessage(s.terms)
 			}
@@ -57,14 +61,18 @@ func TestYear(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fits := study.Reserve(t.Context(), ledger, study.Hash{byte(i)}, reserved, declared) == nil
+			fits := study.Reserve(t.Context(), ledger, study.Hash{byte(i)}, reserved,
+				declared) == nil
 			if fits {
 				taken[by]++
 			}
 			c := declared[0].Exact
-			rows = append(rows, fmt.Sprintf("by L2 %-5t %2d %-9s %-8s %-17s %-40v taken %t", by, i+1, p.Kind, p.Mechanism, declared[0].Mechanism, c, fits))
+			rows = append(rows, fmt.Sprintf("by L2 %-5t %2d %-9s %-8s %-17s %-40v taken %t", by,
+				i+1, p.Kind, p.Mechanism, declared[0].Mechanism, c, fits))
 			if by && fits {
-				charges = append(charges, map[string]any{"mechanism": declared[0].Mechanism, "parameters": declared[0].Parameters, "bound": declared[0].Bound})
+				charges = append(charges,
+					map[string]any{"mechanism": declared[0].Mechanism,
+						"parameters": declared[0].Parameters, "bound": declared[0].Bound})
 			}
 		}
 		totals, err := ledger.Totals(t.Context())
@@ -74,7 +82,8 @@ func TestYear(t *testing.T) {
 		spent := totals[privacy.Record].Epsilon(limit.Delta)
 		rows = append(rows, fmt.Sprintf("by L2 %-5t: %d of %d studies, ε = %.4f at δ = %g", by, taken[by], len(studies), spent, limit.Delta))
 		if path := os.Getenv("CAUCUS_YEAR"); path != "" && by {
-			text := conformance.Encoded(map[string]any{"charges": charges, "epsilon": spent, "delta": limit.Delta})
+			text := conformance.Encoded(map[string]any{"charges": charges, "epsilon": spent,
+				"delta": limit.Delta})
 			if err := os.WriteFile(path, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -86,8 +95,8 @@ func TestYear(t *testing.T) {
 	}
 }
 
-// TestByL2OfPlans: a new plan with pure, independent noise is charged by L2; no other may ask for that. A
-// plan of an earlier version keeps its bytes.
+// TestByL2OfPlans: a new plan with pure, independent noise is charged by L2; no other may ask for
+// that. A plan of an earlier version keeps its bytes.
 func TestByL2OfPlans(t *testing.T) {
 	schema, pool := conformance.ProposalData(t)
 	zero, some := 0., 1e-7
@@ -114,14 +123,16 @@ func TestByL2OfPlans(t *testing.T) {
 			t.Fatalf("%s: %v, %d charges", c.mechanism, err, len(charges))
 		}
 		_, asks := charges[0].Parameters["rho"]
-		if p.ByL2 != c.by || asks != c.by || strings.Contains(string(made.Canonical), "rho_by_l2") != c.by {
+		if p.ByL2 != c.by || asks != c.by ||
+			strings.Contains(string(made.Canonical), "rho_by_l2") != c.by {
 			t.Errorf("%s by %s at δ = %g: charged by L2 %t, its noise %t", c.kind, c.mechanism, p.Delta, p.ByL2, asks)
 		}
 		p.ByL2 = !p.ByL2
 		if c.kind == "describe" && c.by { // its terms as an earlier version computed them
 			p.Form = 0
 			const before = "1769b67d24e775078d0a36fc267eddc2ff0052454dcd4f11585e9a09cb7bf67f"
-			if now, err := study.TermsDigest(conformance.TaskOf(t, p, made.Pool)); err != nil || now != before {
+			if now, err := study.TermsDigest(conformance.TaskOf(t, p, made.Pool)); err != nil ||
+				now != before {
 				t.Errorf("%s by %s: terms %s, %v; want %s", c.kind, c.mechanism, now, err, before)
 			}
 		}
@@ -134,13 +145,15 @@ func TestByL2OfPlans(t *testing.T) {
 // yearOfData is a schema of fourteen categorical columns, a public pool, and a model to judge.
 func yearOfData(t *testing.T) (schema dataset.Schema, pool *dataset.Table, judged json.RawMessage) {
 	t.Helper()
-	schema = dataset.Schema{Name: "year", Label: dataset.Label{Column: "ill", Classes: []string{"no", "yes"}}}
+	schema = dataset.Schema{Name: "year",
+		Label: dataset.Label{Column: "ill", Classes: []string{"no", "yes"}}}
 	levels := []string{"a", "b", "c", "d", "e"}
 	var names []string
 	rows := make([][]string, 400)
 	for j := range 14 {
 		names = append(names, fmt.Sprintf("c%d", j))
-		schema.Features = append(schema.Features, dataset.Feature{Column: names[j], Kind: dataset.Categorical, Levels: levels})
+		schema.Features = append(schema.Features,
+			dataset.Feature{Column: names[j], Kind: dataset.Categorical, Levels: levels})
 		for i := range rows {
 			rows[i] = append(rows[i], levels[(i*(2*j+3)+i/7)%len(levels)])
 		}
@@ -149,9 +162,11 @@ func yearOfData(t *testing.T) (schema dataset.Schema, pool *dataset.Table, judge
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := evaluate.Coefficients{Intercept: -1, Coefficients: map[string]float64{"c0=a": 1, "c1=b": .5}}.Model(schema)
+	model, err := evaluate.Coefficients{Intercept: -1,
+		Coefficients: map[string]float64{"c0=a": 1, "c1=b": .5}}.Model(schema)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return schema, pool, conformance.Encoded(evaluate.Terms{Model: model, Classes: schema.Classes()[1:2]})
+	return schema, pool, conformance.Encoded(evaluate.Terms{Model: model,
+		Classes: schema.Classes()[1:2]})
 }

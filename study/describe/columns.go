@@ -7,8 +7,9 @@ import (
 	"caucus/dataset"
 )
 
-// Column is a column of the schema, or the label. Its cells are the levels or bins that are counted. In the
-// released vector, each group of records has a run of consecutive numbers for the column.
+// Column is a column of the schema, or the label. Its cells are the levels or bins that are
+// counted. In the released vector, each group of records has a run of consecutive numbers for the
+// column.
 type Column struct {
 	Name           string
 	Levels         []string  // names of cells; nil for a number
@@ -20,8 +21,10 @@ type Column struct {
 	Wide, Centre   float64   // the widest bin's width; the mean of the middles
 	encoded, width int       // first encoded column, −1 for the label; number of encoded columns
 	flagged        bool      // the encoded column after the first marks missing numbers
-	Apart          bool      // the last cell counts missing cells, which NaN marks if there is no such column
-	First, groups  int       // index of the first number of the first run; number of runs, one for each group
+	// the last cell counts missing cells, which NaN marks if there is no such column
+	Apart bool
+	// index of the first number of the first run; number of runs, one for each group
+	First, groups int
 }
 
 // Names of cells that are no levels of the schema, as tables show them.
@@ -31,8 +34,8 @@ const (
 	Missing = dataset.MissingCell
 )
 
-// nudge is the distance below an edge, as a share of the range, at which a number still counts as on the
-// edge, because scaling by the schema has an error of up to 10⁻¹².
+// nudge is the distance below an edge, as a share of the range, at which a number still counts as
+// on the edge, because scaling by the schema has an error of up to 10⁻¹².
 const nudge = 1e-10
 
 // columnsOf lists a schema's columns. It cuts each number at the terms' edges or, without edges,
@@ -52,7 +55,9 @@ func columnsOf(s dataset.Schema, t Terms, apart bool) []Column {
 			} else {
 				c.Edges, c.flagged, c.Log = []float64{f.Min, f.Max}, f.Missing, f.Log
 				c = c.Cut(t.Edges[c.Name], t.Bins)
-				c.Chosen = slices.ContainsFunc(t.Cuts, func(of Cut) bool { return of.Column == c.Name })
+				c.Chosen = slices.ContainsFunc(t.Cuts, func(of Cut) bool {
+					return of.Column == c.Name
+				})
 			}
 			if c.flagged {
 				blocks = blocks[1:]
@@ -60,7 +65,8 @@ func columnsOf(s dataset.Schema, t Terms, apart bool) []Column {
 			all = append(all, c)
 		}
 	}
-	return append(all, Column{Name: s.Label.Column, encoded: -1, Levels: append(s.Classes(), NoClass), groups: 1})
+	return append(all, Column{Name: s.Label.Column, encoded: -1,
+		Levels: append(s.Classes(), NoClass), groups: 1})
 }
 
 func columnsIn(f dataset.Feature) int {
@@ -113,7 +119,8 @@ func (c Column) Cells() int {
 // Bins returns the number of bins, 0 for a text.
 func (c Column) Bins() int { return max(len(c.Edges)-1, 0) }
 
-// Run is how many released numbers a column has in each group: its counts and, for a numeric column, two sums (within).
+// Run is how many released numbers a column has in each group: its counts and, for a numeric
+// column, two sums (within).
 func (c Column) Run() int {
 	if c.Levels == nil {
 		return c.Cells() + 2
@@ -145,8 +152,8 @@ func (c Column) of(row []float64, class int) int {
 	return c.BinOf(row[c.encoded])
 }
 
-// BinOf returns the bin of a number v in [0,1], which is the number of inner edges at or below v. Any other
-// number goes to the first or last bin. The time does not depend on v.
+// BinOf returns the bin of a number v in [0,1], which is the number of inner edges at or below v.
+// Any other number goes to the first or last bin. The time does not depend on v.
 func (c Column) BinOf(v float64) int {
 	bin := 0
 	for k, at := range c.places[1 : len(c.places)-1] {
@@ -160,10 +167,10 @@ func (c Column) BinOf(v float64) int {
 	return bin
 }
 
-// Within returns what a number v in [0,1] adds to the two sums that correct bin middles for v's position in
-// its bin. Let m be the bin's middle, d = v−m, and w the widest bin's width. Then first = d/w and second =
-// ((v−½)² − (m−½)²)/w = d(2(m−½)+d)/w. Both are within ±½ for all edges: in a bin of width b ≤ w, |d| ≤ b/2
-// and |m−½| ≤ ½ − b/2, so |2(m−½)+d| ≤ 1.
+// Within returns what a number v in [0,1] adds to the two sums that correct bin middles for v's
+// position in its bin. Let m be the bin's middle, d = v−m, and w the widest bin's width. Then first
+// = d/w and second = ((v−½)² − (m−½)²)/w = d(2(m−½)+d)/w. Both are within ±½ for all edges: in a
+// bin of width b ≤ w, |d| ≤ b/2 and |m−½| ≤ ½ − b/2, so |2(m−½)+d| ≤ 1.
 func (c Column) Within(v float64, bin int) (first, second float64) {
 	if !(v > 0) {
 		v = 0
@@ -178,7 +185,8 @@ func (c Column) scale(v float64) float64 {
 	if c.Log {
 		lo, hi = math.Log1p(lo), math.Log1p(hi)
 	}
-	return float64(lo*(1-v)) + float64(hi*v) // float64(…) forbids fused multiply-add, so that all processors compute the same edges
+	// float64(…) forbids fused multiply-add, so that all processors compute the same edges
+	return float64(lo*(1-v)) + float64(hi*v)
 }
 
 // spread turns a deviation of positions into one in the column's unit or, with a logarithmic scale,

@@ -25,14 +25,15 @@ type Terms struct {
 	Sites    bool   `json:"sites,omitempty" yaml:"sites" help:"show readers of the release the table of each site beside that of all, under the site's name"`
 	PerParty int64  `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
 	Cuts     []Cut  `json:"cuts,omitempty" yaml:"cuts" help:"numbers cut at edges of your own, such as [{column: age, edges: [40, 65, 80]}], in place of the pool's quantiles"`
-	// Edges are each number's inner bin edges: those in Cuts or, for other numbers, the quantiles that cut
-	// the pool into Parts parts (poolEdges). Edges are public, and New checks them by computing them again. A
-	// number without edges has Bins bins of equal width.
+	// Edges are each number's inner bin edges: those in Cuts or, for other numbers, the quantiles
+	// that cut the pool into Parts parts (poolEdges). Edges are public, and New checks them by
+	// computing them again. A number without edges has Bins bins of equal width.
 	Parts int                  `json:"parts,omitempty" yaml:"-"`
 	Edges map[string][]float64 `json:"edges,omitempty" yaml:"-"`
 }
 
-// Cut gives a number's inner bin edges, in its own unit. A value on an edge belongs to the bin above.
+// Cut gives a number's inner bin edges, in its own unit. A value on an edge belongs to the bin
+// above.
 type Cut struct {
 	Column string    `json:"column" yaml:"column"`
 	Edges  []float64 `json:"edges" yaml:"edges"`
@@ -45,12 +46,13 @@ const (
 	maxBins = 100 // noise would hide finer bins than a percent of the range
 	// Tune cuts the pool's rows into leastParts to mostParts parts.
 	leastParts, mostParts = 4, 20
-	// A release that shows every site's table has at most mostParties sites, and mostOfParties numbers
-	// in all, so that it stays below about 100 MB.
+	// A release that shows every site's table has at most mostParties sites, and mostOfParties
+	// numbers in all, so that it stays below about 100 MB.
 	mostParties   = 200
 	mostOfParties = 1 << 18
 	maxCells      = 1 << 16 // keeps a contribution below a megabyte
-	muchNoise     = 0.1     // noise on a count, as a share of all records, above which the forecast warns
+	// noise on a count, as a share of all records, above which the forecast warns
+	muchNoise = 0.1
 )
 
 // Mechanisms are those of study.NoiseMechanisms: exact noise of integer counts.
@@ -128,7 +130,8 @@ func (t Terms) mostBins() int {
 	return most
 }
 
-// levelsIn counts a grouping column's levels, and one more for other values. It is 0 for a column that cannot group.
+// levelsIn counts a grouping column's levels, and one more for other values. It is 0 for a column
+// that cannot group.
 func levelsIn(s dataset.Schema, column string) int {
 	if column == s.Label.Column {
 		return len(s.Classes()) + 1
@@ -174,11 +177,11 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return nil
 }
 
-// Tune cuts numbers at the pool's quantiles. If a study leaves the number of parts open, Tune chooses the
-// number for which intervals of quartiles are shortest. Let n be the number of records and sd the standard
-// deviation of a count's noise. The interval spans the noise of the counts below the quartile, about
-// 2·1.96·sd·√(parts/4) records, and the rounding to edges at both ends, about n/parts records. The sum is
-// least at about (n/sd)^⅔ parts.
+// Tune cuts numbers at the pool's quantiles. If a study leaves the number of parts open, Tune
+// chooses the number for which intervals of quartiles are shortest. Let n be the number of records
+// and sd the standard deviation of a count's noise. The interval spans the noise of the counts
+// below the quartile, about 2·1.96·sd·√(parts/4) records, and the rounding to edges at both ends,
+// about n/parts records. The sum is least at about (n/sd)^⅔ parts.
 func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	t := TermsOf(*p)
 	if t.Count || t.check(p.Schema) != nil { // Check refuses such a plan
@@ -237,11 +240,16 @@ type Task struct {
 // than a relative 1e-9.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	q := newCounts(p)
-	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a+b) } // the author's processor may round logarithms differently
-	if t := q.terms; t.Edges != nil && !maps.EqualFunc(t.Edges, t.innerEdges(p.Schema, pool), func(a, b []float64) bool { return slices.EqualFunc(a, b, near) }) {
+	// the author's processor may round logarithms differently
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a+b) }
+	if t := q.terms; t.Edges != nil &&
+		!maps.EqualFunc(t.Edges, t.innerEdges(p.Schema, pool), func(a, b []float64) bool {
+			return slices.EqualFunc(a, b, near)
+		}) {
 		return nil, study.PlanError("describe.edges", "this machine computes other quantiles of the pool than the plan has edges: they were changed, or made by another version")
 	}
-	t := Task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6465736372696265}, q}
+	t := Task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q,
+		Fresh: 0x6465736372696265}, q}
 	if q.terms.Sites {
 		return EachParty{t}, nil
 	}
@@ -250,5 +258,6 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 
 // Work grows with records × columns. The factor 16 allows for a lookup of a number's bin in each.
 func (t Task) Work(records int) (study.Work, error) {
-	return study.Work{Rest: t.CommonWork(records) + float64(records)*float64(t.Plan().Schema.Dim()+(3+t.Counted.terms.mostBins()/4)*len(t.Counted.Columns)+1)*16}, nil
+	return study.Work{Rest: t.CommonWork(records) +
+		float64(records)*float64(t.Plan().Schema.Dim()+(3+t.Counted.terms.mostBins()/4)*len(t.Counted.Columns)+1)*16}, nil
 }

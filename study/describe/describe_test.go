@@ -16,8 +16,8 @@ import (
 	"caucus/study"
 )
 
-// small is a schema with every form of column: numbers (plain, possibly missing, on a log scale), and
-// texts (plain, with a level other, with that level alone).
+// small is a schema with every form of column: numbers (plain, possibly missing, on a log scale),
+// and texts (plain, with a level other, with that level alone).
 func small(t testing.TB) dataset.Schema {
 	t.Helper()
 	s, err := dataset.ParseSchema(strings.NewReader(`
@@ -58,7 +58,8 @@ func tableOf(t testing.TB, rows ...string) *dataset.Table {
 	for _, r := range rows {
 		cells = append(cells, strings.Split(r, ","))
 	}
-	table, err := dataset.NewTable([]string{"age", "stay", "chol", "cost", "ward", "sex", "site", "outcome"}, cells)
+	table, err := dataset.NewTable([]string{"age", "stay", "chol", "cost", "ward", "sex", "site",
+		"outcome"}, cells)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,8 +123,8 @@ func countsIn(t *testing.T, q *counts, rows map[string]string) {
 	}
 }
 
-// TestEdgesCountAbove: for every number of bins, a number on an edge is in the bin above, and a number
-// just below in the bin below.
+// TestEdgesCountAbove: for every number of bins, a number on an edge is in the bin above, and a
+// number just below in the bin below.
 func TestEdgesCountAbove(t *testing.T) {
 	s := small(t)
 	for bins := 2; bins <= maxBins; bins++ {
@@ -171,10 +172,13 @@ var plansOf = map[string]boundedPlan{
 		_ = p.SetTerms(Terms{Bins: 10, Edges: map[string][]float64{
 			"age": {0, 1e-5, 10, 10, 49.99, 50, 99}, "stay": {50, 50, 100}, "chol": {-5, -4, -4, 0}, "cost": {50, 9999},
 		}})
-	}, [3]int64{14*leastStep + 16*leastMost, 14*leastStep*leastStep + 32*leastMost*leastMost, 22}, [3]bool{false, false, true}},
+	}, [3]int64{14*leastStep + 16*leastMost, 14*leastStep*leastStep + 32*leastMost*leastMost,
+		22}, [3]bool{false, false, true}},
 	"one cell a column": {func(p *study.Plan) {
 		// Columns of one cell move only if a record is added or removed: then all move.
-		p.Schema.Features = []dataset.Feature{{Columns: []string{"age", "stay", "site"}, Kind: dataset.Categorical, Levels: []string{"other"}}}
+		p.Schema.Features =
+			[]dataset.Feature{{Columns: []string{"age", "stay", "site"}, Kind: dataset.Categorical,
+				Levels: []string{"other"}}}
 		p.Map, p.Where = dataset.Identity(p.Schema), "outcome == yes"
 	}, [3]int64{5, 5, 5}, [3]bool{true, true, true}},
 }
@@ -193,12 +197,13 @@ func (q *counts) proven() [3]int64 {
 	if q.terms.Count {
 		return [3]int64{1, 1, 1}
 	}
-	return [3]int64{2*q.Step*d + 4*q.Most*k, 2*q.Step*q.Step*d + 8*q.Most*q.Most*k, 2*d + 2*groups*k}
+	return [3]int64{2*q.Step*d + 4*q.Most*k, 2*q.Step*q.Step*d + 8*q.Most*q.Most*k,
+		2*d + 2*groups*k}
 }
 
-// TestBoundHolds: of all pairs of records that can differ in a cell, no pair moves the counts by more
-// than the bound; for plans marked tight, some pair reaches it, so a smaller bound would be false. Rows
-// that no schema makes and records outside the condition are included.
+// TestBoundHolds: of all pairs of records that can differ in a cell, no pair moves the counts by
+// more than the bound; for plans marked tight, some pair reaches it, so a smaller bound would be
+// false. Rows that no schema makes and records outside the condition are included.
 func TestBoundHolds(t *testing.T) {
 	for name, plan := range plansOf {
 		plan.holds(t, name, statistic(t, plan.change))
@@ -226,12 +231,16 @@ func (plan boundedPlan) holds(t *testing.T, name string, q *counts) {
 		for _, ward := range []string{"east", "west", "north"} {
 			for _, sex := range []string{"f", "x"} {
 				for _, outcome := range []string{"no", "yes", "?"} {
-					rows = append(rows, strings.Join([]string{number, "50", number, number, ward, sex, ward, outcome}, ","))
+					rows = append(rows,
+						strings.Join([]string{number, "50", number, number, ward, sex, ward,
+							outcome}, ","))
 				}
 			}
 		}
 	}
-	rows = append(rows, "0,0,-5,0,east,f,x,no", "100,100,5,9999,west,x,x,yes", "100,100,,9999,west,x,x,yes", "9.9999,9.9999,-4.0001,1.511,east,f,x,no", "90,90,4,3982,west,x,x,yes")
+	rows = append(rows, "0,0,-5,0,east,f,x,no", "100,100,5,9999,west,x,x,yes",
+		"100,100,,9999,west,x,x,yes", "9.9999,9.9999,-4.0001,1.511,east,f,x,no",
+		"90,90,4,3982,west,x,x,yes")
 	r := encodeFor(t, q.plan, rows...)
 	rng := rand.New(rand.NewPCG(1, 2))
 	dim := q.plan.Schema.Dim()
@@ -244,7 +253,8 @@ func (plan boundedPlan) holds(t *testing.T, name string, q *counts) {
 		each = append(each, q.count(r.Select([]int{i})))
 	}
 	for i := range 40 {
-		each = append(each, q.count(&dataset.Records{X: mat.NewDense(1, dim, senseless.RawRowView(i)), Y: []int{rng.IntN(9) - 3}}))
+		each = append(each, q.count(&dataset.Records{X: mat.NewDense(1, dim,
+			senseless.RawRowView(i)), Y: []int{rng.IntN(9) - 3}}))
 	}
 	var most [3]int64
 	for _, a := range each {
@@ -283,9 +293,9 @@ func encodeFor(t testing.TB, p study.Plan, rows ...string) *dataset.Records {
 	return r
 }
 
-// TestWithin: both within-bin sums of any number in [0,1] are within ±½, and with the bin's middle they
-// give the number and its square. Edges are equal steps or random: some as close as a plan allows, some
-// equal.
+// TestWithin: both within-bin sums of any number in [0,1] are within ±½, and with the bin's middle
+// they give the number and its square. Edges are equal steps or random: some as close as a plan
+// allows, some equal.
 func TestWithin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 20000 {
@@ -299,7 +309,8 @@ func TestWithin(t *testing.T) {
 			v = c.places[rng.IntN(len(c.places))]
 		}
 		k := c.BinOf(v)
-		if lo, hi := c.places[k], c.places[k+1]; v < lo-nudge || v > hi+nudge || v > hi-nudge && hi > lo && hi < 1 {
+		if lo, hi := c.places[k], c.places[k+1]; v < lo-nudge || v > hi+nudge || v > hi-nudge &&
+			hi > lo && hi < 1 {
 			t.Fatalf("%v is in bin %d, from %v to %v", v, k, lo, hi)
 		}
 		first, second := c.Within(v, k)
@@ -328,8 +339,8 @@ func oddColumn(rng *rand.Rand) Column {
 	return Column{Edges: []float64{0, 1}}.Cut(edges, 0)
 }
 
-// TestPoolEdges: for every pool the edges increase, no bin is wider than widest, a value heavier than a
-// part has its own bin, and every other bin weighs less than two parts.
+// TestPoolEdges: for every pool the edges increase, no bin is wider than widest, a value heavier
+// than a part has its own bin, and every other bin weighs less than two parts.
 func TestPoolEdges(t *testing.T) {
 	s, err := dataset.ParseSchema(strings.NewReader(`
 label: {column: outcome, classes: ["no", "yes"]}
@@ -373,7 +384,8 @@ features: [{column: dose, kind: numeric, min: -3, max: 7, missing: true}]
 		in := make([]float64, c.Bins())
 		for v, w := range weight {
 			in[c.BinOf(v)] += w
-			if w > 1.0001*total/float64(parts) && math.Abs(c.places[c.BinOf(v)+1]-c.places[c.BinOf(v)]) > nudge {
+			if w > 1.0001*total/float64(parts) &&
+				math.Abs(c.places[c.BinOf(v)+1]-c.places[c.BinOf(v)]) > nudge {
 				t.Fatalf("%v weighs %v of %v in %d parts, and is in bin %d of %v", v, w, total, parts, c.BinOf(v), c.Edges)
 			}
 		}
@@ -395,7 +407,8 @@ func TestClearBodies(t *testing.T) {
 			}
 			p.Noise = study.NoiseCoordinator
 		})
-		r := encodeFor(t, q.plan, "1,2,3,4,east,f,x,no", "50,,,4,west,f,x,yes", "60,,,4,west,f,x,yes")
+		r := encodeFor(t, q.plan, "1,2,3,4,east,f,x,no", "50,,,4,west,f,x,yes",
+			"60,,,4,west,f,x,yes")
 		vector, weight := q.Local(study.NewInputs(r, []byte("key")))
 		last := len(vector) - 1
 		for name, c := range map[string]struct {
@@ -432,7 +445,8 @@ func TestClearBodies(t *testing.T) {
 		if plan == "count" {
 			continue
 		}
-		// Half a record, a record in two cells, and a within-bin sum beyond that of the bin's records.
+		// Half a record, a record in two cells, and a within-bin sum beyond that of the bin's
+		// records.
 		c := q.Columns[0]
 		for name, change := range map[string]func(v []int64){
 			"half a record":     func(v []int64) { v[c.First] += q.Step / 2; v[c.First+1] -= q.Step / 2 },
@@ -454,11 +468,12 @@ func TestClearBodies(t *testing.T) {
 	}
 }
 
-// TestPerParty: at most the plan's number of a party's records count. Key and content choose them, not
-// the order of the file.
+// TestPerParty: at most the plan's number of a party's records count. Key and content choose them,
+// not the order of the file.
 func TestPerParty(t *testing.T) {
 	q := statistic(t, func(p *study.Plan) { _ = p.SetTerms(Terms{Bins: 10, PerParty: 3}) })
-	rows := []string{"1,2,3,4,east,f,x,no", "11,2,3,4,west,f,x,yes", "21,2,3,4,east,x,x,no", "31,2,3,4,,f,x,", "41,2,3,4,west,f,x,no"}
+	rows := []string{"1,2,3,4,east,f,x,no", "11,2,3,4,west,f,x,yes", "21,2,3,4,east,x,x,no",
+		"31,2,3,4,,f,x,", "41,2,3,4,west,f,x,no"}
 	for n := range len(rows) + 1 {
 		v, weight := q.Local(study.NewInputs(encode(t, q.plan.Schema, rows[:n]...), []byte{1}))
 		if want := int64(min(n, 3)); weight != want {

@@ -12,14 +12,16 @@ import (
 )
 
 const (
-	rowsOfAPart = 5 // fewest pool rows in a part; in a smaller part, a rare value could seem frequent
-	// widest is the largest width of a bin, as a share of the range. Wider bins are divided into equal
-	// steps. The noise in means of skewed numbers is least near this width, because wider bins have
-	// larger within-bin sums, and narrower bins more noisy counts far from the mean.
+	// fewest pool rows in a part; in a smaller part, a rare value could seem frequent
+	rowsOfAPart = 5
+	// widest is the largest width of a bin, as a share of the range. Wider bins are divided into
+	// equal steps. The noise in means of skewed numbers is least near this width, because wider
+	// bins have larger within-bin sums, and narrower bins more noisy counts far from the mean.
 	widest = 0.15
 )
 
-// checkCuts refuses cuts of a column without numbers, and edges that do not increase or are outside its bounds.
+// checkCuts refuses cuts of a column without numbers, and edges that do not increase or are outside
+// its bounds.
 func (t Terms) checkCuts(s dataset.Schema) error {
 	columns := columnsOf(s, DefaultTerms(), false)
 	for i, cut := range t.Cuts {
@@ -27,8 +29,12 @@ func (t Terms) checkCuts(s dataset.Schema) error {
 		switch {
 		case at < 0 || columns[at].Edges == nil:
 			return study.PlanError("describe.cuts", "%q is not a number of the schema: cut one of its numbers", cut.Column)
-		case len(cut.Edges) == 0 || len(cut.Edges) >= maxBins || slices.ContainsFunc(t.Cuts[:i], func(c Cut) bool { return c.Column == cut.Column }):
-			return study.PlanError("describe.cuts", "%q: give 1 to %d edges, all at once", cut.Column, maxBins-1)
+		case len(cut.Edges) == 0 || len(cut.Edges) >= maxBins ||
+			slices.ContainsFunc(t.Cuts[:i], func(c Cut) bool {
+				return c.Column == cut.Column
+			}):
+			return study.PlanError("describe.cuts", "%q: give 1 to %d edges, all at once",
+				cut.Column, maxBins-1)
 		}
 		low, high := columns[at].Edges[0], columns[at].Edges[len(columns[at].Edges)-1]
 		for k, e := range cut.Edges {
@@ -36,7 +42,8 @@ func (t Terms) checkCuts(s dataset.Schema) error {
 				return study.PlanError("describe.cuts", "edge %g of %q is not between its bounds %g and %g", e, cut.Column, low, high)
 			}
 			if k > 0 && !(e > cut.Edges[k-1]) {
-				return study.PlanError("describe.cuts", "edges of %q must increase: %g follows %g", cut.Column, e, cut.Edges[k-1])
+				return study.PlanError("describe.cuts", "edges of %q must increase: %g follows %g",
+					cut.Column, e, cut.Edges[k-1])
 			}
 		}
 	}
@@ -52,10 +59,10 @@ func (t Terms) innerEdges(s dataset.Schema, pool *auxdata.Pool) map[string][]flo
 	return all
 }
 
-// poolEdges cuts the schema's numbers at the public pool's quantiles, into parts of about equal weight, and
-// returns their inner edges. A value with more weight than a part has a bin of its own, between two equal
-// edges (if it is an end of the range, between that end and one edge). Numbers with too few pool rows, or a
-// single value, are left out.
+// poolEdges cuts the schema's numbers at the public pool's quantiles, into parts of about equal
+// weight, and returns their inner edges. A value with more weight than a part has a bin of its own,
+// between two equal edges (if it is an end of the range, between that end and one edge). Numbers
+// with too few pool rows, or a single value, are left out.
 func poolEdges(s dataset.Schema, pool *auxdata.Pool, parts int) map[string][]float64 {
 	all := map[string][]float64{}
 	for _, c := range columnsOf(s, DefaultTerms(), false) {

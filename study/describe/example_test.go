@@ -45,7 +45,8 @@ func Example() {
 	truth := described.Exact(proposed.Plan, records)
 	age, sex := table1.Columns[0], table1.Columns[1]
 	fmt.Println(sex.Column, "counts", sex.Cells(), "of", table1.Records, "records")
-	fmt.Printf("mean age %.0f, of these records %.0f\n", age.Groups[0].Mean.Value, truth.Columns[0].Groups[0].Mean.Value)
+	fmt.Printf("mean age %.0f, of these records %.0f\n", age.Groups[0].Mean.Value,
+		truth.Columns[0].Groups[0].Mean.Value)
 	fmt.Printf("noise of deviation %.0f on each count\n", table1.NoiseSD)
 	// Output:
 	// sex counts [female male other missing] of 3000 records

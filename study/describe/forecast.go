@@ -9,7 +9,8 @@ import (
 	"caucus/study"
 )
 
-// ForecastNoise predicts the noise in counts and means, over all records and over a quarter of them.
+// ForecastNoise predicts the noise in counts and means, over all records and over a quarter of
+// them.
 func (t Task) ForecastNoise(size study.Size) (words, warning string, err error) {
 	q := t.Counted
 	sd, err := q.Deviation(t.Plan().Noise.Draws(size.Parties))
@@ -69,8 +70,9 @@ func (t Task) ForecastNoise(size study.Size) (words, warning string, err error) 
 
 const mostForecast = 12 // lines
 
-// meanNoise returns the noise variance of the sum of v − centre over records, v in [0,1], divided by a count's noise
-// variance. It adds the noise of each bin count times the bin's middle and the noise of the within-bin sum.
+// meanNoise returns the noise variance of the sum of v − centre over records, v in [0,1], divided
+// by a count's noise variance. It adds the noise of each bin count times the bin's middle and the
+// noise of the within-bin sum.
 func (c Column) meanNoise() float64 {
 	sum := LeftOut * LeftOut * c.Wide * c.Wide
 	for _, m := range c.Middles {
@@ -79,5 +81,6 @@ func (c Column) meanNoise() float64 {
 	return sum
 }
 
-// leftOut is the noise on a within-bin sum, in widths of the widest bin, divided by the noise on a count.
+// leftOut is the noise on a within-bin sum, in widths of the widest bin, divided by the noise on a
+// count.
 const LeftOut = sumShare / 2

@@ -24,7 +24,9 @@ import (
 
 func TestDescribeRefusals(t *testing.T) {
 	schema, _, pool, _ := conformance.Wards(t, 400)
-	cuts := func(all ...describe.Cut) []byte { return conformance.Encoded(describe.Terms{Bins: 4, Cuts: all}) }
+	cuts := func(all ...describe.Cut) []byte {
+		return conformance.Encoded(describe.Terms{Bins: 4, Cuts: all})
+	}
 	for name, c := range map[string]struct {
 		change func(*study.Plan)
 		says   string
@@ -69,19 +71,23 @@ func TestDescribeRefusals(t *testing.T) {
 		"edges out of bounds":  {func(p *study.Plan) { p.KindTerms = cuts(describe.Cut{Column: "age", Edges: []float64{1e9}}) }, "is not between its bounds"},
 		"an edge that is none": {func(p *study.Plan) { p.KindTerms = []byte(`{"bins":4,"cuts":[{"column":"age","edges":[null]}]}`) }, ""},
 		"a column cut twice": {func(p *study.Plan) {
-			p.KindTerms = cuts(describe.Cut{Column: "age", Edges: []float64{40}}, describe.Cut{Column: "age", Edges: []float64{50}})
+			p.KindTerms = cuts(describe.Cut{Column: "age", Edges: []float64{40}},
+				describe.Cut{Column: "age", Edges: []float64{50}})
 		}, "all at once"},
 		"too many edges": {func(p *study.Plan) {
-			p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Edges: map[string][]float64{"age": make([]float64, 1<<16)}})
+			p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4,
+				Edges: map[string][]float64{"age": make([]float64, 1<<16)}})
 		}, "fewer bins"},
 		"too many counts": {func(p *study.Plan) {
-			p.Schema.Features = []dataset.Feature{{Columns: []string{"x0..x9999"}, Kind: dataset.Numeric, Max: 1}}
+			p.Schema.Features =
+				[]dataset.Feature{{Columns: []string{"x0..x9999"}, Kind: dataset.Numeric, Max: 1}}
 			p.Map = dataset.Identity(p.Schema)
 		}, "fewer bins"},
 	} {
 		p := conformance.DescribePlan(schema, pool)
 		c.change(&p)
-		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), c.says) {
+		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want it to say %q", name, err, c.says)
 		}
 	}
@@ -92,8 +98,8 @@ func TestDescribeRefusals(t *testing.T) {
 	}
 }
 
-// TestDescribeProposed: a proposal gets the quieter noise unless it names one, ten bins, and a forecast
-// with the noise of the release.
+// TestDescribeProposed: a proposal gets the quieter noise unless it names one, ten bins, and a
+// forecast with the noise of the release.
 func TestDescribeProposed(t *testing.T) {
 	schema, table, _, records := conformance.Wards(t, 4000)
 	zero := 0.
@@ -110,15 +116,19 @@ func TestDescribeProposed(t *testing.T) {
 		"bins":         {study.Proposal{KindTerms: conformance.Encoded(describe.Terms{Bins: 4})}, "gaussian", 1e-6, 4},
 	} {
 		s := c.proposal
-		s.Name, s.Kind, s.Roster, s.Records, s.Epsilon, s.Seed = "x", "describe", []study.PartyID{"a", "b", "c"}, 1000, 2, 1
+		s.Name, s.Kind, s.Roster, s.Records, s.Epsilon, s.Seed = "x", "describe",
+			[]study.PartyID{"a", "b", "c"}, 1000, 2, 1
 		s.Map.Project = dataset.Auto
 		made, err := kinds.Propose(s, schema, table)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		p := made.Plan
-		if terms := conformance.TermsIn[describe.Terms](p); p.Mechanism != c.mechanism || p.Delta != c.delta || terms.Bins != c.bins || p.Unit != privacy.Record || p.Noise != study.NoiseSite {
-			t.Errorf("%s: %s, δ = %g, %d bins, unit %s, noise %s", name, p.Mechanism, p.Delta, terms.Bins, p.Unit, p.Noise)
+		if terms := conformance.TermsIn[describe.Terms](p); p.Mechanism != c.mechanism ||
+			p.Delta != c.delta || terms.Bins != c.bins || p.Unit != privacy.Record ||
+			p.Noise != study.NoiseSite {
+			t.Errorf("%s: %s, δ = %g, %d bins, unit %s, noise %s", name, p.Mechanism, p.Delta,
+				terms.Bins, p.Unit, p.Noise)
 		}
 		var inputs []study.Inputs
 		for i, part := range conformance.Deal(records, 3) {
@@ -132,7 +142,8 @@ func TestDescribeProposed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := fmt.Sprintf("noise on each count: standard deviation %.3g", got.NoiseSD); !strings.HasPrefix(made.Noise, want) || made.Warning != "" {
+		if want := fmt.Sprintf("noise on each count: standard deviation %.3g",
+			got.NoiseSD); !strings.HasPrefix(made.Noise, want) || made.Warning != "" {
 			t.Errorf("%s: forecast %q (warning %q), the release says %s", name, made.Noise, made.Warning, want)
 		}
 		if name == "terms" {
@@ -141,8 +152,8 @@ func TestDescribeProposed(t *testing.T) {
 			}
 			continue
 		}
-		// The noise is as large as the release says. A fixed seed draws it, so the test fails always or
-		// never; a factor of √3 (three parties) or 2 would fail.
+		// The noise is as large as the release says. A fixed seed draws it, so the test fails
+		// always or never; a factor of √3 (three parties) or 2 would fail.
 		truth := described.Exact(p, records)
 		sum, cells := 0., 0.
 		for i, col := range got.Columns {
@@ -155,23 +166,26 @@ func TestDescribeProposed(t *testing.T) {
 			t.Errorf("%s: noise over %.0f cells has %.2f of the deviation that is stated", name, cells, ratio)
 		}
 	}
-	s := study.Proposal{Name: "x", Kind: "describe", Roster: []study.PartyID{"a", "b", "c"}, Records: 50}
+	s := study.Proposal{Name: "x", Kind: "describe", Roster: []study.PartyID{"a", "b", "c"},
+		Records: 50}
 	made, err := kinds.Propose(s, schema, table)
 	if err != nil || !strings.Contains(made.Warning, "use more records") {
 		t.Errorf("three sites of 50 records: warning %q, %v", made.Warning, err)
 	}
 	s.Map.Project = 5
-	if _, err := kinds.Propose(s, schema, table); err == nil || !strings.Contains(err.Error(), "do not project") {
+	if _, err := kinds.Propose(s, schema, table); err == nil ||
+		!strings.Contains(err.Error(), "do not project") {
 		t.Errorf("projected: %v", err)
 	}
 }
 
-// TestDescribePoolEdges: a plan states the pool's quantiles. No party makes a task of a plan with other
-// quantiles, with those of some columns only, or with another pool's, whatever its digest of terms.
-// Where the pool has too few rows, steps of the range are equal.
+// TestDescribePoolEdges: a plan states the pool's quantiles. No party makes a task of a plan with
+// other quantiles, with those of some columns only, or with another pool's, whatever its digest of
+// terms. Where the pool has too few rows, steps of the range are equal.
 func TestDescribePoolEdges(t *testing.T) {
 	schema, table, pool, _ := conformance.Wards(t, 4000)
-	s := study.Proposal{Name: "x", Kind: "describe", Roster: []study.PartyID{"a", "b", "c"}, Records: 1000}
+	s := study.Proposal{Name: "x", Kind: "describe", Roster: []study.PartyID{"a", "b", "c"},
+		Records: 1000}
 	made, err := kinds.Propose(s, schema, table)
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +199,8 @@ func TestDescribePoolEdges(t *testing.T) {
 	}
 	terms := conformance.TermsIn[describe.Terms](made.Plan)
 	if numbers := 7; len(terms.Edges) != numbers || terms.Bins != 10 || terms.Parts != 18 {
-		t.Errorf("%d parts of %d numbers, %d steps of others", terms.Parts, len(terms.Edges), terms.Bins)
+		t.Errorf("%d parts of %d numbers, %d steps of others", terms.Parts, len(terms.Edges),
+			terms.Bins)
 	}
 	for name, change := range map[string]func(*study.Plan, *describe.Terms){
 		"an edge moved":      func(_ *study.Plan, t *describe.Terms) { t.Edges["age"][3] += .01 },
@@ -200,7 +215,8 @@ func TestDescribePoolEdges(t *testing.T) {
 		change(&p, &terms)
 		p.KindTerms = conformance.Encoded(terms)
 		kinds.WordsOf(p)
-		if _, err := results.NewTask(p, pool); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "other quantiles of the pool") {
+		if _, err := results.NewTask(p, pool); !errors.Is(err, study.ErrPlan) ||
+			!strings.Contains(err.Error(), "other quantiles of the pool") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -217,7 +233,8 @@ func TestDescribePoolEdges(t *testing.T) {
 	if _, err := results.NewTask(p, half); err == nil {
 		t.Error("edges of another pool are taken for this one's")
 	}
-	for name, few := range map[string]*dataset.Table{"few rows": table.Select(rows[:9]), "one value": table.Select(slices.Repeat(rows[:1], 100))} {
+	for name, few := range map[string]*dataset.Table{"few rows": table.Select(rows[:9]),
+		"one value": table.Select(slices.Repeat(rows[:1], 100))} {
 		made, err := kinds.Propose(s, schema, few)
 		if err != nil {
 			t.Fatal(err)
@@ -228,20 +245,22 @@ func TestDescribePoolEdges(t *testing.T) {
 	}
 }
 
-// TestDescribeEachSite: each site has a table under its name, from its own release, and the tables add
-// up to the total. A release that swaps two sites' names is refuted by either site. A plan without sites
-// names nobody.
+// TestDescribeEachSite: each site has a table under its name, from its own release, and the tables
+// add up to the total. A release that swaps two sites' names is refuted by either site. A plan
+// without sites names nobody.
 func TestDescribeEachSite(t *testing.T) {
 	schema, _, pool, records := conformance.Wards(t, 1200)
 	p := conformance.About(conformance.DescribePlan(schema, pool), "age >= 60")
 	plain := conformance.Genuine(t, p, pool, records)
-	if table, err := described.TableOf(plain); err != nil || table.Sites != nil || plain.Senders != nil {
+	if table, err := described.TableOf(plain); err != nil || table.Sites != nil ||
+		plain.Senders != nil {
 		t.Fatalf("a plan that shows no sites has those of %v: %v", plain.Senders, err)
 	}
 	p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Sites: true})
 	r := conformance.Genuine(t, p, pool, records)
 	table, err := described.TableOf(r)
-	if err != nil || len(table.Sites) != 2 || table.Sites[0].Party != "a" || table.Sites[1].Party != "b" {
+	if err != nil || len(table.Sites) != 2 || table.Sites[0].Party != "a" ||
+		table.Sites[1].Party != "b" {
 		t.Fatalf("%d sites: %v", len(table.Sites), err)
 	}
 	if one, all := table.Sites[0].NoiseSD, table.NoiseSD; math.Abs(all/one-math.Sqrt2) > 1e-9 {
@@ -249,9 +268,11 @@ func TestDescribeEachSite(t *testing.T) {
 	}
 	together, inside, known := 0.0, 0.0, int64(0)
 	for _, s := range table.Sites {
-		together, inside, known = together+s.Columns[0].Groups[0].Noisy[2], inside+s.Inside.Noisy, known+s.Records
+		together, inside, known = together+s.Columns[0].Groups[0].Noisy[2], inside+s.Inside.Noisy,
+			known+s.Records
 	}
-	if together != table.Columns[0].Groups[0].Noisy[2] || inside != table.Inside.Noisy || known != table.Records {
+	if together != table.Columns[0].Groups[0].Noisy[2] || inside != table.Inside.Noisy ||
+		known != table.Records {
 		t.Errorf("the sites' numbers do not add up to those of all: %v, %v and %v", together, inside, known)
 	}
 
@@ -274,7 +295,8 @@ func TestDescribeEachSite(t *testing.T) {
 	stranger := conformance.Reread(t, r)
 	stranger.Senders[0] = "c"                                 // on the roster, and missing
 	for _, x := range []*study.Release{&swapped, &stranger} { // a liar makes the result fit
-		made, err := conformance.TaskOf(t, p, pool).Finish(study.Summed{Contributions: 2, Bodies: all, Senders: x.Senders}, nil)
+		made, err := conformance.TaskOf(t, p,
+			pool).Finish(study.Summed{Contributions: 2, Bodies: all, Senders: x.Senders}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +306,8 @@ func TestDescribeEachSite(t *testing.T) {
 		release study.Release
 		claims  bool // hold
 		own     bool
-	}{"as it is": {r, true, true}, "swapped": {swapped, true, false}, "a stranger": {stranger, false, true}, "names without numbers": {long, false, false}} {
+	}{"as it is": {r, true, true}, "swapped": {swapped, true, false},
+		"a stranger": {stranger, false, true}, "names without numbers": {long, false, false}} {
 		if bad := conformance.Fails(verify.Claims(x.release, pool)); (len(bad) == 0) != x.claims {
 			t.Errorf("%s: claims: %q", name, bad)
 		}
@@ -292,7 +315,8 @@ func TestDescribeEachSite(t *testing.T) {
 			if !slices.Contains(x.release.Senders, party) {
 				continue
 			}
-			bad := conformance.Fails(evidence.Party{Party: party, Upload: sent[party]}.Sent(x.release))
+			bad := conformance.Fails(evidence.Party{Party: party,
+				Upload: sent[party]}.Sent(x.release))
 			if (len(bad) == 0) != x.own {
 				t.Errorf("%s: at %s: %q", name, party, bad)
 			}
@@ -305,7 +329,8 @@ func TestDescribeEachSite(t *testing.T) {
 func TestCuts(t *testing.T) {
 	schema, _, pool, records := conformance.Wards(t, 400)
 	p := conformance.DescribePlan(schema, pool)
-	p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Parts: 4, Cuts: []describe.Cut{{Column: "age", Edges: []float64{40, 65}}}})
+	p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Parts: 4,
+		Cuts: []describe.Cut{{Column: "age", Edges: []float64{40, 65}}}})
 	if err := (describe.Kind{}).Tune(&p, pool); err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +338,8 @@ func TestCuts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range described.Exact(p, records).Columns {
-		if c.Bands != (c.Column == "age") || c.Bands && !slices.Equal(c.Edges[1:3], []float64{40, 65}) {
+		if c.Bands != (c.Column == "age") || c.Bands &&
+			!slices.Equal(c.Edges[1:3], []float64{40, 65}) {
 			t.Errorf("column %s has edges %v, bands %t", c.Column, c.Edges, c.Bands)
 		}
 	}

@@ -21,7 +21,8 @@ func (t Task) Counts(v []int64) (lines []string, record int64) {
 	if l.Group != nil {
 		groups = l.Group.Levels
 		for g, level := range groups {
-			lines = append(lines, fmt.Sprintf("%s %s: %g", l.Group.Name, level, count(l.Group.First+g)))
+			lines = append(lines,
+				fmt.Sprintf("%s %s: %g", l.Group.Name, level, count(l.Group.First+g)))
 		}
 	}
 	for _, c := range l.Columns {
@@ -31,7 +32,9 @@ func (t Task) Counts(v []int64) (lines []string, record int64) {
 				line += fmt.Sprintf(" %s: %.4g,", name, count(c.At(g)+k))
 			}
 			for k := c.Cells(); k < c.Run(); k++ {
-				line += fmt.Sprintf(" %s: %.4g,", []string{"sum for mean", "sum for sd"}[k-c.Cells()], float64(v[c.At(g)+k])/float64(2*l.Most))
+				line += fmt.Sprintf(" %s: %.4g,",
+					[]string{"sum for mean",
+						"sum for sd"}[k-c.Cells()], float64(v[c.At(g)+k])/float64(2*l.Most))
 			}
 			lines = append(lines, strings.TrimSuffix(line, ","))
 		}
@@ -46,7 +49,8 @@ func (c Column) cellNames() []string {
 	return BinNames(c.Edges, c.Log, c.Apart)
 }
 
-// binNames names the bins between a number's edges. apart says that a last cell counts missing values.
+// binNames names the bins between a number's edges. apart says that a last cell counts missing
+// values.
 func BinNames(edges []float64, log, apart bool) (names []string) {
 	for k := 1; k < len(edges); k++ {
 		name := Numeral(edges[k-1])
@@ -58,7 +62,8 @@ func BinNames(edges []float64, log, apart bool) (names []string) {
 	switch bins := len(names); {
 	case apart:
 		names = append(names, Missing)
-	case bins > 0: // the bin at the middle of the range also counts missing values, which are encoded as ½
+	// the bin at the middle of the range also counts missing values, which are encoded as ½
+	case bins > 0:
 		names[Column{Edges: edges, Log: log}.Cut(edges[1:bins], 0).BinOf(0.5)] += ", or " + Missing
 	}
 	return names

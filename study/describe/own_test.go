@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestCounts: a site's numbers are named by column, group and cell, in records; others are not named.
+// TestCounts: a site's numbers are named by column, group and cell, in records; others are not
+// named.
 func TestCounts(t *testing.T) {
 	q := statistic(t, func(p *study.Plan) { p.KindTerms = []byte(`{"bins":2,"by":"ward"}`) })
 	one := Task{Counted: q}

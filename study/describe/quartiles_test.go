@@ -84,12 +84,15 @@ features:
 		}
 		return table
 	}
-	out["log-normal"] = federation{normal, read(normal, made(20_000, 0, 1)), read(normal, made(500, .2, 1.15)), []string{"charge", "titre"}}
+	out["log-normal"] = federation{normal, read(normal, made(20_000, 0, 1)),
+		read(normal, made(500, .2, 1.15)), []string{"charge", "titre"}}
 
-	wards, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: hospitals + 1, Records: 12_000, Seed: 1})
+	wards, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: hospitals + 1, Records: 12_000,
+		Seed: 1})
 	other, five := split(wards, "hospital", "hospital-6")
 	schema = schema.Meaning()
-	out["wards"] = federation{schema, read(schema, five), read(schema, some(other, 500)), []string{"creatinine", "admissions_before", "days"}}
+	out["wards"] = federation{schema, read(schema, five), read(schema, some(other, 500)),
+		[]string{"creatinine", "admissions_before", "days"}}
 
 	dir := os.Getenv("CAUCUS_DATA")
 	if dir == "" {
@@ -114,13 +117,15 @@ features:
 		}
 		public, private := split(table, of.column, of.value)
 		schema := known.Schema.Meaning()
-		out[name] = federation{schema, read(schema, private), read(schema, some(public, of.rows)), of.skewed}
+		out[name] = federation{schema, read(schema, private), read(schema, some(public, of.rows)),
+			of.skewed}
 	}
 	return out
 }
 
 // drawn calls each with tables of a plan, each from newly drawn records and noise.
-func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws int, each func(described.Table)) {
+func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws int,
+	each func(described.Table)) {
 	t.Helper()
 	p.Simulated = true
 	of, ok := bodies.Of(conformance.TaskOf(t, p, pool))
@@ -130,7 +135,8 @@ func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws 
 	parts := describe.Parts(p, f.population)
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range draws {
-		total := bodies.Total{Weight: hospitals * recordsEach, Draws: hospitals, Values: make([]float64, of.Statistic.Cells())}
+		total := bodies.Total{Weight: hospitals * recordsEach, Draws: hospitals,
+			Values: make([]float64, of.Statistic.Cells())}
 		for range hospitals {
 			own := make([]int64, len(total.Values))
 			for range recordsEach {
@@ -142,7 +148,8 @@ func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws 
 			if err != nil {
 				t.Fatal(err)
 			}
-			released, err := study.Settle(context.Background(), privacy.Simulation(rng.Uint64()), of.Hash(), requests)
+			released, err := study.Settle(context.Background(), privacy.Simulation(rng.Uint64()),
+				of.Hash(), requests)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,7 +157,8 @@ func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws 
 				total.Values[j] += float64(v)
 			}
 		}
-		result, err := results.Of(conformance.TaskOf(t, p, pool)).(bodies.Finisher).FinishTotal(total, nil)
+		result, err := results.Of(conformance.TaskOf(t, p,
+			pool)).(bodies.Finisher).FinishTotal(total, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,15 +185,16 @@ func (f federation) quantile(column string, p float64) float64 {
 	return v[int(math.Ceil(p*float64(len(v))))-1]
 }
 
-// TestQuartiles: five hospitals with 1120 records each, ε = 1, and a pool from another distribution. On
-// skewed columns the quartiles' intervals are at least four times narrower than with equal steps of the
-// range at the same noise, in the mean over columns; on no column are they more than a tenth wider; and
-// they cover as often as stated.
+// TestQuartiles: five hospitals with 1120 records each, ε = 1, and a pool from another
+// distribution. On skewed columns the quartiles' intervals are at least four times narrower than
+// with equal steps of the range at the same noise, in the mean over columns; on no column are they
+// more than a tenth wider; and they cover as often as stated.
 //
-// Over all draws of all federations, measured coverage was .993 or more. If coverage is .99, the mean of
-// n = 600 draws is below .95 with probability at most exp(−n·KL(.95, .99)) = e^(−24.8) < 2·10⁻¹¹
-// (Chernoff, for each draw's share of covering intervals). If a column's coverage is .95, it falls below
-// least(n) in its draws with probability at most 10⁻¹², and there are fewer than 25 columns.
+// Over all draws of all federations, measured coverage was .993 or more. If coverage is .99, the
+// mean of n = 600 draws is below .95 with probability at most exp(−n·KL(.95, .99)) = e^(−24.8) <
+// 2·10⁻¹¹ (Chernoff, for each draw's share of covering intervals). If a column's coverage is .95,
+// it falls below least(n) in its draws with probability at most 10⁻¹², and there are fewer than 25
+// columns.
 func TestQuartiles(t *testing.T) {
 	all := federations(t)
 	draws := testlevel.N(t, 600, 4800) / len(all)
@@ -228,7 +237,8 @@ func TestQuartiles(t *testing.T) {
 							truth[key] = f.quantile(c.Column, q.P)
 						}
 						of.width += (q.High - q.Low) / float64(3*draws)
-						if c.Position(q.Low) <= truth[key]+1e-9 && c.Position(q.High) >= truth[key]-1e-9 {
+						if c.Position(q.Low) <= truth[key]+1e-9 &&
+							c.Position(q.High) >= truth[key]-1e-9 {
 							of.held += 1 / float64(3*draws)
 						}
 					}
@@ -248,7 +258,8 @@ func TestQuartiles(t *testing.T) {
 				t.Errorf("%s: intervals of %s are %.3g wide, of equal steps %.3g", name, column, b.width, a.width)
 			}
 			if b.held < least(draws) {
-				t.Errorf("%s: intervals of %s hold in %.4f of %d draws", name, column, b.held, draws)
+				t.Errorf("%s: intervals of %s hold in %.4f of %d draws", name, column, b.held,
+					draws)
 			}
 		}
 	}

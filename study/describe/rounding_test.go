@@ -44,7 +44,8 @@ features: [{columns: ["x1..x%d"], kind: numeric, min: 0, max: 2000}]
 				t.Fatal(err)
 			}
 			variance := privacy.VarianceOf(terms.Mechanism, terms.Bound, 0, q.Cells())
-			sd := math.Sqrt(variance) / float64(2*q.Most) // noise on a sum, in widths of the widest bin
+			// noise on a sum, in widths of the widest bin
+			sd := math.Sqrt(variance) / float64(2*q.Most)
 			x, worst := q.Columns[0], 0.
 			off := 0.5 - x.Centre
 			for range 20000 {
@@ -56,7 +57,8 @@ features: [{columns: ["x1..x%d"], kind: numeric, min: 0, max: 2000}]
 				two = (two + 2*off*one) / math.Hypot(1, 2*off)
 				worst = max(worst, math.Abs(one), math.Abs(two))
 			}
-			of := fmt.Sprintf("%d columns, %s, ε = %g, steps of %d", columns, c.mechanism, c.epsilon, q.Step)
+			of := fmt.Sprintf("%d columns, %s, ε = %g, steps of %d", columns, c.mechanism,
+				c.epsilon, q.Step)
 			if share := fineRecords * worst / sd; !(share < .1) {
 				t.Errorf("%s: rounding moves a sum by %.3g of its noise", of, share)
 			} else {

@@ -4,9 +4,10 @@ import (
 	"caucus/study"
 )
 
-// eachParty is the task of a plan that shows each site's table and the total. A site releases the same
-// numbers as in a plan with the total only, and their guarantee holds whoever reads them. Tables are
-// post-processing of these numbers. Bodies are kept, because a sum has no tables of sites.
+// eachParty is the task of a plan that shows each site's table and the total. A site releases the
+// same numbers as in a plan with the total only, and their guarantee holds whoever reads them.
+// Tables are post-processing of these numbers. Bodies are kept, because a sum has no tables of
+// sites.
 type EachParty struct{ Task }
 
 // Check reads a body as the sum of a plan without sites would, so both accept the same ones.
@@ -18,7 +19,8 @@ func (t EachParty) Check(body []byte) error {
 	return sum.Check(body)
 }
 
-// PublicBodies returns true, because each body passed its party's ledger and the plan says who reads it.
+// PublicBodies returns true, because each body passed its party's ledger and the plan says who
+// reads it.
 func (t EachParty) PublicBodies() bool { return true }
 
 // NewSum returns study.ErrKept: bodies are kept, because a sum has no table of a site.

@@ -57,8 +57,9 @@ func stepOf(p study.Plan, d, k int64) int64 {
 	return step
 }
 
-// counts is the statistic of a describe plan: for each group and column, the number of records in each cell; if
-// the column is a number, also two sums (Column.Within); and, under a condition, the number of records that meet it.
+// counts is the statistic of a describe plan: for each group and column, the number of records in
+// each cell; if the column is a number, also two sums (Column.Within); and, under a condition, the
+// number of records that meet it.
 //
 // Proof note.
 //   - Neighbours: replace one record. Public: plan, and each site's number of records.
@@ -72,17 +73,18 @@ func stepOf(p study.Plan, d, k int64) int64 {
 //     L2² for each sum. d columns that change, k of them numbers, change by 2qd + 4ak in L1, 2q²d +
 //     8a²k in L2², and in 2d + 2k cells, or 2d + 4k with groups. The count of records that meet the
 //     condition does not change.
-//   - Lemma: let the record meet the condition in one neighbour only. It disappears from its cell of each of the
-//     D columns, those with one cell too, from the sums, and from the count of records that meet the condition:
-//     q(D+1) + 2ak in L1, q²(D+1) + 2a²k in L2², D + 1 + 2k cells. The bound is the larger one of both lemmas
-//     (bound). A study that only counts the records that meet the condition has D = 0, so q, q² and 1.
-//   - Numeric model: released numbers are integers. Floating point decides the cell, and the integers for the
-//     sums, from the one record and the plan. So rounding can move a record to another cell but never into two,
-//     and change the integers within ±a.
-//   - A record that fails the condition was replaced by the empty record and marked (dataset.Records.Outside).
-//     That follows from the record's own cells and the plan.
-//   - The caller guarantees that one party is behind a site. A site counts at most the per-party number of
-//     records (Local), and a larger weight is refused (Weights).
+//   - Lemma: let the record meet the condition in one neighbour only. It disappears from its cell
+//     of each of the D columns, those with one cell too, from the sums, and from the count of
+//     records that meet the condition: q(D+1) + 2ak in L1, q²(D+1) + 2a²k in L2², D + 1 + 2k cells.
+//     The bound is the larger one of both lemmas (bound). A study that only counts the records that
+//     meet the condition has D = 0, so q, q² and 1.
+//   - Numeric model: released numbers are integers. Floating point decides the cell, and the
+//     integers for the sums, from the one record and the plan. So rounding can move a record to
+//     another cell but never into two, and change the integers within ±a.
+//   - A record that fails the condition was replaced by the empty record and marked
+//     (dataset.Records.Outside). That follows from the record's own cells and the plan.
+//   - The caller guarantees that one party is behind a site. A site counts at most the per-party
+//     number of records (Local), and a larger weight is refused (Weights).
 type counts struct {
 	bodies.NoForecast
 	plan  study.Plan
@@ -92,7 +94,8 @@ type counts struct {
 
 // layout says what each number of a plan's vector counts.
 type Layout struct {
-	// columns are counted in each group. group is the grouping column, or nil; its cells come first.
+	// columns are counted in each group. group is the grouping column, or nil; its cells come
+	// first.
 	Columns []Column
 	Group   *Column
 	numbers int64 // columns of numbers
@@ -180,7 +183,8 @@ func (l Layout) parts(out []Part, row []float64, class int) []Part {
 	return out
 }
 
-// Parts returns what each record adds to a site's vector, for a checked plan. The site releases the sum with noise.
+// Parts returns what each record adds to a site's vector, for a checked plan. The site releases the
+// sum with noise.
 func Parts(p study.Plan, r *dataset.Records) [][]Part {
 	l := LayoutOf(p, TermsOf(p))
 	out := make([][]Part, r.Len())
@@ -240,7 +244,8 @@ func (q *counts) bound() privacy.Bound {
 	return b
 }
 
-// gone returns the bound of the second lemma, for a record that meets the condition in one neighbour only.
+// gone returns the bound of the second lemma, for a record that meets the condition in one
+// neighbour only.
 func (q *counts) gone() privacy.Bound {
 	all, numbers := int64(len(q.whole())), q.numbers
 	return privacy.Bound{
@@ -253,8 +258,8 @@ func (q *counts) gone() privacy.Bound {
 func (q *counts) Cells() int         { return q.cells }
 func (q *counts) ReleasedCells() int { return q.cells }
 
-// Weights bound a site's number of records for two reasons: no sum can overflow, and the guarantee for a whole
-// party relies on the plan's largest number of records per party.
+// Weights bound a site's number of records for two reasons: no sum can overflow, and the guarantee
+// for a whole party relies on the plan's largest number of records per party.
 func (q *counts) Weights() (least, most int64) {
 	most = min(1<<40, 1<<61/q.Step) / q.plan.MostParties()
 	if k := q.terms.PerParty; k > 0 {
@@ -327,8 +332,8 @@ func (l Layout) areCounts(v []int64, records int64) bool {
 	return records == 0
 }
 
-// Form gives every cell the range of a count, which contains the range of a within-bin sum. A party does
-// not prove that its counts add up.
+// Form gives every cell the range of a count, which contains the range of a within-bin sum. A party
+// does not prove that its counts add up.
 func (q *counts) Form(records int64) shares.Form {
 	return shares.Integers(q.cells, q.Step*max(records, 1))
 }
@@ -340,7 +345,8 @@ func (q *counts) Terms(int64) (t study.ReleaseTerms, err error) {
 	return t, err
 }
 
-func (q *counts) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+func (q *counts) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive,
+	error) {
 	return privacy.NewSensitive(vector, t.Bound)
 }
 
@@ -350,7 +356,8 @@ func (q *counts) Deviation(draws int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return math.Sqrt(float64(draws)*privacy.VarianceOf(t.Mechanism, t.Bound, 0, q.Cells())) / float64(q.Step), nil
+	return math.Sqrt(float64(draws)*privacy.VarianceOf(t.Mechanism, t.Bound, 0,
+		q.Cells())) / float64(q.Step), nil
 }
 
 // SumOf returns the vector of records without noise.

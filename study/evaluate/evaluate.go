@@ -78,8 +78,8 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return nil
 }
 
-// Tune cuts the scores at the pool's quantiles and the thresholds, into 20 bins. It takes 10 bins if
-// there are subgroups, or if the forecast AUC with 20 bins has a standard deviation above .02.
+// Tune cuts the scores at the pool's quantiles and the thresholds, into 20 bins. It takes 10 bins
+// if there are subgroups, or if the forecast AUC with 20 bins has a standard deviation above .02.
 func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	t := study.TermsOf[Terms](*p)
 	if len(t.Edges) > 0 {
@@ -204,10 +204,12 @@ type task struct {
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	h := newHistograms(p, study.TermsOf[Terms](p))
 	h.read(pool)
-	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: h, Fresh: 0x6576616c75617465}, h}, nil
+	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: h,
+		Fresh: 0x6576616c75617465}, h}, nil
 }
 
-// Work implements study.Task. It includes mapping all records and, in New, all rows of the pool, one by one.
+// Work implements study.Task. It includes mapping all records and, in New, all rows of the pool,
+// one by one.
 func (t task) Work(records int) (study.Work, error) {
 	n, each := float64(records+t.Pool().Rows()), float64(t.h.terms.histograms())*64
 	if m := t.h.terms.Model; m != nil {
@@ -220,8 +222,8 @@ func (t task) Work(records int) (study.Work, error) {
 	return w, nil
 }
 
-// ForecastNoise assumes that records are like the pool's rows and that the model predicts the number of
-// records in the class correctly.
+// ForecastNoise assumes that records are like the pool's rows and that the model predicts the
+// number of records in the class correctly.
 func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
 	p := t.Plan()
 	sd, err := t.h.deviation(t.h.draws(size.Parties))
@@ -233,7 +235,8 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		return "", "", err
 	}
 	for at, of := range t.h.forecast(size, sd) {
-		words += fmt.Sprintf("%s: AUC ± %s, slope ± %s", t.h.terms.Classes[at], shortSD(of.AUC), shortSD(of.Slope))
+		words += fmt.Sprintf("%s: AUC ± %s, slope ± %s", t.h.terms.Classes[at], shortSD(of.AUC),
+			shortSD(of.Slope))
 		if of.Brier.Known() {
 			words += ", Brier ± " + shortSD(of.Brier)
 		}
@@ -255,7 +258,8 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	for g, by := range t.h.groups {
 		for level, name := range by.levels {
 			if share := t.h.shares[g][level]; by.column != "" && share > 0 {
-				of := t.h.scales[0].Of(t.h.scales[0].Expected(share*float64(size.Records), sd*sd), nil)
+				of := t.h.scales[0].Of(t.h.scales[0].Expected(share*float64(size.Records), sd*sd),
+					nil)
 				words += fmt.Sprintf("\n%s %s (%.0f %% of the pool): AUC ± %s, slope ± %s", by.column, name, 100*share, shortSD(of.AUC), shortSD(of.Slope))
 			}
 		}

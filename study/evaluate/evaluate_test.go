@@ -19,8 +19,8 @@ import (
 	"caucus/study/classifier"
 )
 
-// small is a schema with a number, a number that may be missing, a score, a text, and by default two
-// classes.
+// small is a schema with a number, a number that may be missing, a score, a text, and by default
+// two classes.
 func small(t testing.TB, classes ...string) dataset.Schema {
 	t.Helper()
 	if len(classes) == 0 {
@@ -60,7 +60,8 @@ func encode(t testing.TB, s dataset.Schema, rows ...string) *dataset.Records {
 
 func ageModel(t testing.TB, s dataset.Schema) *Model {
 	t.Helper()
-	m, err := Coefficients{Intercept: -6, Coefficients: map[string]float64{"age": .1, "ward=west": .5}}.Model(s)
+	m, err := Coefficients{Intercept: -6,
+		Coefficients: map[string]float64{"age": .1, "ward=west": .5}}.Model(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,9 @@ func pool(t testing.TB, s dataset.Schema) *auxdata.Pool {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var rows []string
 	for range 300 {
-		rows = append(rows, strings.Join([]string{strconv.Itoa(20 + rng.IntN(81)), "100", strconv.FormatFloat(rng.Float64(), 'f', 2, 64), []string{"east", "west", ""}[rng.IntN(3)], ""}, ","))
+		rows = append(rows, strings.Join([]string{strconv.Itoa(20 + rng.IntN(81)), "100",
+			strconv.FormatFloat(rng.Float64(), 'f', 2, 64), []string{"east", "west",
+				""}[rng.IntN(3)], ""}, ","))
 	}
 	return auxdata.Virtual(encode(t, s, rows...).X, dataset.Identity(s))
 }
@@ -107,7 +110,8 @@ func made(t testing.TB, s dataset.Schema, terms Terms, change func(*study.Plan))
 // TestCellOf: each record lies in the expected cell, at edges too.
 func TestCellOf(t *testing.T) {
 	s := small(t)
-	h := made(t, s, Terms{Score: "score", Thresholds: []float64{.25, .5}, By: []Grouping{{Column: "ward"}, {Column: "age", Edges: []float64{40, 65}}}}, nil)
+	h := made(t, s, Terms{Score: "score", Thresholds: []float64{.25, .5},
+		By: []Grouping{{Column: "ward"}, {Column: "age", Edges: []float64{40, 65}}}}, nil)
 	bins := h.scales[0].Bins()
 	at := func(p float64) int { return h.scales[0].Bin(h.score.cut(p)) }
 	run := cellsOfLevel(bins)
@@ -130,7 +134,8 @@ func TestCellOf(t *testing.T) {
 	}
 	// In new plans a missing value is a group of its own, of a text and of a number.
 	h = made(t, s, h.terms, func(p *study.Plan) { p.Form = study.FormCommitted })
-	if a, b := strings.Join(h.groups[0].levels, "|"), strings.Join(h.groups[1].levels, "|"); a != "east|west|other|missing" || b != "below 40|40 to 65|65 and above|missing" {
+	if a, b := strings.Join(h.groups[0].levels, "|"), strings.Join(h.groups[1].levels,
+		"|"); a != "east|west|other|missing" || b != "below 40|40 to 65|65 and above|missing" {
 		t.Errorf("groups of ward are %q, of age %q", a, b)
 	}
 	s.MarkMissing = true
@@ -158,9 +163,9 @@ func countsIn(t *testing.T, h *histograms, s dataset.Schema, row string, want [2
 	}
 }
 
-// TestBoundHolds: of all pairs of records that can differ in a cell, including rows that no schema makes
-// and scores that are NaN, no pair moves the counts by more than the bound, and some pair reaches it, so
-// a smaller bound would be false.
+// TestBoundHolds: of all pairs of records that can differ in a cell, including rows that no schema
+// makes and scores that are NaN, no pair moves the counts by more than the bound, and some pair
+// reaches it, so a smaller bound would be false.
 func TestBoundHolds(t *testing.T) {
 	three := small(t, "no", "yes", "maybe")
 	many := &Model{Map: dataset.Identity(three), Output: classifier.VoteShare}
@@ -199,7 +204,8 @@ func TestBoundHolds(t *testing.T) {
 				most = [3]int64{max(most[0], l1), max(most[1], l2), max(most[2], cells)}
 			}
 		}
-		if want := [3]int64{terms.Bound.L1, terms.Bound.L2sq, int64(terms.Bound.Cells)}; most != want {
+		if want := [3]int64{terms.Bound.L1, terms.Bound.L2sq,
+			int64(terms.Bound.Cells)}; most != want {
 			t.Errorf("%s: a replaced record moves L1, L2² and cells by %v at most, the bound says %v", name, most, want)
 		}
 	}
@@ -246,13 +252,15 @@ func moved(a, b []int64) (l1, l2sq, cells int64) {
 	return l1, l2sq, cells
 }
 
-// TestPartyBound: of parties with any number of records, at most the plan's number count, no pair moves
-// the counts by more than the bound, and one reaches it. The number of records does not leave the party.
+// TestPartyBound: of parties with any number of records, at most the plan's number count, no pair
+// moves the counts by more than the bound, and one reaches it. The number of records does not leave
+// the party.
 func TestPartyBound(t *testing.T) {
 	s := small(t)
-	h := made(t, s, Terms{Score: "score", Bins: 3, PerParty: 3, By: []Grouping{{Column: "ward"}}}, func(p *study.Plan) {
-		p.Unit, p.Noise = privacy.Party, study.NoiseCoordinator
-	})
+	h := made(t, s, Terms{Score: "score", Bins: 3, PerParty: 3, By: []Grouping{{Column: "ward"}}},
+		func(p *study.Plan) {
+			p.Unit, p.Noise = privacy.Party, study.NoiseCoordinator
+		})
 	terms, err := h.Terms(1)
 	if err != nil || terms.Bound.L1 != 6 || terms.Bound.L2sq != 18 {
 		t.Fatalf("bound %+v of 3 records a party: %v", terms.Bound, err)
@@ -292,12 +300,13 @@ func TestPartyBound(t *testing.T) {
 	}
 }
 
-// TestPerParty: at most the plan's number of a party's records count. Key and content choose them, not
-// the order of the file.
+// TestPerParty: at most the plan's number of a party's records count. Key and content choose them,
+// not the order of the file.
 func TestPerParty(t *testing.T) {
 	s := small(t)
 	h := made(t, s, Terms{Model: ageModel(t, s), PerParty: 3}, nil)
-	rows := []string{"21,2,.3,east,no", "91,2,.3,west,yes", "51,2,.3,east,no", "31,2,,,", "41,2,.3,west,no"}
+	rows := []string{"21,2,.3,east,no", "91,2,.3,west,yes", "51,2,.3,east,no", "31,2,,,",
+		"41,2,.3,west,no"}
 	for n := 1; n <= len(rows); n++ {
 		v, weight := h.Local(study.NewInputs(encode(t, s, rows[:n]...), []byte{1}))
 		sum := int64(0)
@@ -309,7 +318,8 @@ func TestPerParty(t *testing.T) {
 		}
 		turned := slices.Clone(rows[:n])
 		slices.Reverse(turned)
-		if again, _ := h.Local(study.NewInputs(encode(t, s, turned...), []byte{1})); !slices.Equal(v, again) {
+		if again, _ := h.Local(study.NewInputs(encode(t, s, turned...),
+			[]byte{1})); !slices.Equal(v, again) {
 			t.Errorf("%d records in the opposite order count otherwise", n)
 		}
 	}
@@ -318,8 +328,13 @@ func TestPerParty(t *testing.T) {
 // TestClearBodies: the coordinator adds only counts that records can have.
 func TestClearBodies(t *testing.T) {
 	s := small(t)
-	h := made(t, s, Terms{Model: ageModel(t, s), By: []Grouping{{Column: "ward"}, {Column: "chol", Edges: []float64{9}}}}, func(p *study.Plan) { p.Noise = study.NoiseCoordinator })
-	vector, weight := h.Local(study.NewInputs(encode(t, s, "21,2,.3,east,no", "91,,.3,west,yes", "51,20,.3,x,?"), []byte("key")))
+	h := made(t, s, Terms{Model: ageModel(t, s),
+		By: []Grouping{{Column: "ward"},
+			{Column: "chol", Edges: []float64{9}}}}, func(p *study.Plan) {
+		p.Noise = study.NoiseCoordinator
+	})
+	vector, weight := h.Local(study.NewInputs(encode(t, s, "21,2,.3,east,no", "91,,.3,west,yes",
+		"51,20,.3,x,?"), []byte("key")))
 	for name, c := range map[string]struct {
 		change func(v []int64) int64
 		taken  bool
@@ -354,8 +369,8 @@ func TestClearBodies(t *testing.T) {
 	}
 }
 
-// TestScoresStandAlone: a record's score is the same to the last bit beside any other records, under any
-// map.
+// TestScoresStandAlone: a record's score is the same to the last bit beside any other records,
+// under any map.
 func TestScoresStandAlone(t *testing.T) {
 	s := small(t, "no", "yes", "maybe")
 	from := pool(t, s)
@@ -366,13 +381,15 @@ func TestScoresStandAlone(t *testing.T) {
 	for _, by := range []dataset.Map{dataset.Identity(s), projected} {
 		m := &Model{Map: by, Output: classifier.Score}
 		for j := range by.Dim() {
-			m.Weights = append(m.Weights, []float64{math.Sqrt(float64(j + 1)), -1 / float64(j+3), .1})
+			m.Weights = append(m.Weights,
+				[]float64{math.Sqrt(float64(j + 1)), -1 / float64(j+3), .1})
 		}
 		h := made(t, s, Terms{Model: m}, nil)
 		together := h.count(&dataset.Records{X: from.Encoded, Y: make([]int, from.Rows())}, nil)
 		alone := make([]int64, h.Cells())
 		for i := range from.Rows() {
-			for c, n := range h.count(&dataset.Records{X: mat.NewDense(1, s.Dim(), slices.Clone(from.Encoded.RawRowView(i))), Y: []int{0}}, nil) {
+			for c, n := range h.count(&dataset.Records{X: mat.NewDense(1, s.Dim(),
+				slices.Clone(from.Encoded.RawRowView(i))), Y: []int{0}}, nil) {
 				alone[c] += n
 			}
 		}
@@ -386,7 +403,9 @@ func TestScoresStandAlone(t *testing.T) {
 func TestCoefficients(t *testing.T) {
 	s := small(t)
 	for _, class := range []string{"", "yes", "no"} {
-		m, err := Coefficients{Class: class, Intercept: -2, Coefficients: map[string]float64{"age": .05, "chol": -.01, "chol?": .7, "ward=west": .5, "ward=other": -.25}}.Model(s)
+		m, err := Coefficients{Class: class, Intercept: -2,
+			Coefficients: map[string]float64{"age": .05, "chol": -.01, "chol?": .7, "ward=west": .5,
+				"ward=other": -.25}}.Model(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -422,8 +441,8 @@ func TestCoefficients(t *testing.T) {
 	}
 }
 
-// TestOverall: the overall counts average several groupings by their noise; without noise they equal the
-// counts without groupings.
+// TestOverall: the overall counts average several groupings by their noise; without noise they
+// equal the counts without groupings.
 func TestOverall(t *testing.T) {
 	s := small(t)
 	from := pool(t, s)
@@ -434,7 +453,8 @@ func TestOverall(t *testing.T) {
 	}
 	r := &dataset.Records{X: from.Encoded, Y: y}
 	plain := made(t, s, Terms{Model: ageModel(t, s), Bins: 8}, nil)
-	by := made(t, s, Terms{Model: ageModel(t, s), Bins: 8, By: []Grouping{{Column: "ward"}, {Column: "chol", Edges: []float64{50, 150}}}}, nil)
+	by := made(t, s, Terms{Model: ageModel(t, s), Bins: 8,
+		By: []Grouping{{Column: "ward"}, {Column: "chol", Edges: []float64{50, 150}}}}, nil)
 	values := func(h *histograms) Evaluation {
 		var v []float64
 		for _, n := range h.count(r, nil) {
@@ -443,25 +463,29 @@ func TestOverall(t *testing.T) {
 		return h.evaluate(v, 0, false)
 	}
 	a, b := values(plain).Classes[0].Overall, values(by).Classes[0].Overall
-	if math.Abs(a.AUC.Value-b.AUC.Value) > 1e-12 || math.Abs(a.Records.Value-b.Records.Value) > 1e-9 || math.Abs(a.Unlabelled-b.Unlabelled) > 1e-9 {
+	if math.Abs(a.AUC.Value-b.AUC.Value) > 1e-12 ||
+		math.Abs(a.Records.Value-b.Records.Value) > 1e-9 ||
+		math.Abs(a.Unlabelled-b.Unlabelled) > 1e-9 {
 		t.Errorf("overall %v of %v records, with groupings %v of %v", a.AUC.Value, a.Records.Value, b.AUC.Value, b.Records.Value)
 	}
 	if got, want := by.overallNoise(), 1/(1./3+1./4); math.Abs(got-want) > 1e-12 {
 		t.Errorf("overall counts have %v times a count's variance, want %v", got, want)
 	}
 	one, _ := by.deviation(1)
-	total, err := finisher{task{h: by}}.FinishTotal(bodies.Total{Values: make([]float64, by.Cells()), Draws: 4}, nil)
+	total, err := finisher{task{h: by}}.FinishTotal(bodies.Total{Values: make([]float64,
+		by.Cells()), Draws: 4}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var e Evaluation
-	if err := total.DecodeBody(&e); err != nil || math.Abs(e.NoiseSD-2*one) > 1e-9 || e.Classes[0].Overall.AUC.Known() {
+	if err := total.DecodeBody(&e); err != nil || math.Abs(e.NoiseSD-2*one) > 1e-9 ||
+		e.Classes[0].Overall.AUC.Known() {
 		t.Errorf("no records at all: %+v, %v", e.Classes[0].Overall.AUC, err)
 	}
 }
 
-// TestROC: without noise the area under the curve is the AUC. With negative noisy counts the curve still
-// rises and stays within the square. Counts smaller than the noise give no curve.
+// TestROC: without noise the area under the curve is the AUC. With negative noisy counts the curve
+// still rises and stays within the square. Counts smaller than the noise give no curve.
 func TestROC(t *testing.T) {
 	s := small(t)
 	from := pool(t, s)
@@ -477,7 +501,8 @@ func TestROC(t *testing.T) {
 	}
 	e := h.evaluate(v, 0, false)
 	curves := e.ROC()
-	if len(curves) < 3 || curves[0].Of != "everybody" || curves[1].Of != "ward east" || curves[0].Class != "yes" {
+	if len(curves) < 3 || curves[0].Of != "everybody" || curves[1].Of != "ward east" ||
+		curves[0].Class != "yes" {
 		t.Fatalf("curves %+v", curves)
 	}
 	area := 0.0
@@ -485,14 +510,17 @@ func TestROC(t *testing.T) {
 		before := curves[0].Points[i]
 		area += (p[0] - before[0]) * (p[1] + before[1]) / 2
 	}
-	if auc := e.Classes[0].Overall.AUC.Value; math.Abs(area-auc) > 1e-9 || len(curves[0].Points) != 9 {
+	if auc := e.Classes[0].Overall.AUC.Value; math.Abs(area-auc) > 1e-9 ||
+		len(curves[0].Points) != 9 {
 		t.Errorf("%d points have area %v, the AUC is %v", len(curves[0].Points), area, auc)
 	}
 	for i := range v {
 		v[i] += 20 * rng.NormFloat64()
 	}
 	for _, c := range h.evaluate(v, 20, false).ROC() {
-		if !slices.IsSortedFunc(c.Points, func(a, b [2]float64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
+		if !slices.IsSortedFunc(c.Points, func(a, b [2]float64) int {
+			return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+		}) {
 			t.Errorf("%s falls: %v", c.Of, c.Points)
 		}
 		if last := c.Points[len(c.Points)-1]; last[0] > 1 || last[1] > 1 {
@@ -504,8 +532,8 @@ func TestROC(t *testing.T) {
 	}
 }
 
-// TestWeightsNextToNothing: a plan's weights never give subnormal numbers, which some processors handle
-// slowly.
+// TestWeightsNextToNothing: a plan's weights never give subnormal numbers, which some processors
+// handle slowly.
 func TestWeightsNextToNothing(t *testing.T) {
 	s := small(t)
 	m := ageModel(t, s)
@@ -528,7 +556,8 @@ func TestWeightsNextToNothing(t *testing.T) {
 func TestScoresBeyond(t *testing.T) {
 	s := small(t)
 	s.Features[2].Max = 1e300
-	if _, err := scoreColumn(s, "score"); err == nil || !strings.Contains(err.Error(), "give bounds within") {
+	if _, err := scoreColumn(s, "score"); err == nil ||
+		!strings.Contains(err.Error(), "give bounds within") {
 		t.Errorf("a score of up to 1e300: %v", err)
 	}
 }

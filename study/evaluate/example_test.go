@@ -68,7 +68,8 @@ func Example() {
 	truth := judge.Exact(records.Select(all))[0].Overall
 	of := e.Classes[0].Overall
 	fmt.Println("class", e.Classes[0].Class, "in", len(of.Bins), "bins")
-	fmt.Println("AUC within four deviations of the truth:", math.Abs(of.AUC.Value-truth.AUC) < 4*of.AUC.SD)
+	fmt.Println("AUC within four deviations of the truth:",
+		math.Abs(of.AUC.Value-truth.AUC) < 4*of.AUC.SD)
 	fmt.Println("the score exaggerates:", of.Slope.Known() && of.Slope.High < 1)
 	// Output:
 	// class yes in 21 bins

@@ -51,7 +51,8 @@ func (c Judged) calibration(all []drawn) study.ReportFigure {
 		line := study.ReportCurve{Name: of.name, Dots: true}
 		for _, bin := range of.Bins {
 			if n := bin.Observed; n.Known() {
-				at := study.ReportPoint{X: inUnit((bin.Mean - f.From) / (f.To - f.From)), Y: inUnit(n.Value)}
+				at := study.ReportPoint{X: inUnit((bin.Mean - f.From) / (f.To - f.From)),
+					Y: inUnit(n.Value)}
 				if i == 0 {
 					at.Low, at.High = n.Ends()
 				}

@@ -8,10 +8,12 @@ import (
 	"caucus/study"
 )
 
-// judgedSample has scores that are not probabilities, long names, and bins that noise hides or leaves
-// open.
+// judgedSample has scores that are not probabilities, long names, and bins that noise hides or
+// leaves open.
 func judgedSample() Judged {
-	known := func(v float64) validation.Number { return validation.Number{Value: v, Low: v - .2, High: v + .1} }
+	known := func(v float64) validation.Number {
+		return validation.Number{Value: v, Low: v - .2, High: v + .1}
+	}
 	of := Subgroup{Performance: validation.Performance{AUC: known(.8), Bins: []validation.BinShare{
 		{Mean: -3, Positives: 10, Negatives: 90, Observed: known(.1)},
 		{Mean: 0, Positives: -2, Negatives: 3, Observed: validation.Number{Unknown: "noise"}},
@@ -19,11 +21,12 @@ func judgedSample() Judged {
 	}}}
 	subgroup := of
 	subgroup.Level = "<b>class"
-	return Judged{Class: "<b>class", Edges: []float64{-1, 1}, Overall: of, Groupings: []Subgroups{{Column: "ward", Levels: []Subgroup{subgroup}}}}
+	return Judged{Class: "<b>class", Edges: []float64{-1, 1}, Overall: of,
+		Groupings: []Subgroups{{Column: "ward", Levels: []Subgroup{subgroup}}}}
 }
 
-// TestFigures: a figure's table holds its numbers, open intervals reach 0 or 1, and bins hidden by noise
-// appear in neither.
+// TestFigures: a figure's table holds its numbers, open intervals reach 0 or 1, and bins hidden by
+// noise appear in neither.
 func TestFigures(t *testing.T) {
 	f := judgedSample().figures()
 	drowned := judgedSample()
@@ -44,7 +47,8 @@ func TestFigures(t *testing.T) {
 	if !reflect.DeepEqual(rows, want) {
 		t.Errorf("tables hold %q, want %q", rows, want)
 	}
-	if got, want := f[0].Lines[0].Points, []study.ReportPoint{{X: 0, Y: .1, Low: 0, High: .2}, {X: 1, Y: .6, Low: 0, High: 1}}; !reflect.DeepEqual(got, want) {
+	if got, want := f[0].Lines[0].Points, []study.ReportPoint{{X: 0, Y: .1, Low: 0, High: .2},
+		{X: 1, Y: .6, Low: 0, High: 1}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("everybody's calibration is %v, want %v", got, want)
 	}
 }

@@ -25,11 +25,13 @@ func TestHints(t *testing.T) {
 		s := small(t)
 		var rows []string
 		for range 200 {
-			rows = append(rows, "50,1,"+c.low+",east,no", "50,1,"+c.high+",east,yes", "50,1,.4,east,no", "50,1,.4,east,yes")
+			rows = append(rows, "50,1,"+c.low+",east,no", "50,1,"+c.high+",east,yes",
+				"50,1,.4,east,no", "50,1,.4,east,yes")
 		}
 		r := encode(t, s, rows...)
 		from := auxdata.Virtual(encode(t, s, rows[0], rows[1]).X, dataset.Identity(s))
-		h := made(t, s, Terms{Score: "score", Classes: []string{c.class}, Thresholds: []float64{.1, .3, .5}}, func(p *study.Plan) {
+		h := made(t, s, Terms{Score: "score", Classes: []string{c.class},
+			Thresholds: []float64{.1, .3, .5}}, func(p *study.Plan) {
 			p.Form = study.FormCommitted
 		})
 		h.read(from)

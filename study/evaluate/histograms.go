@@ -14,36 +14,43 @@ import (
 	"caucus/study/keyed"
 )
 
-// histograms is the statistic of an evaluate plan. It has one histogram for each pair of a judged class and a
-// grouping (if the plan names no grouping, one group of all records). For each level of the grouping, the
-// histogram counts three sorts of records: those in the class and those in other classes, both by bin of the score
-// (with a bin for records without a score), and those without a label.
+// histograms is the statistic of an evaluate plan. It has one histogram for each pair of a judged
+// class and a grouping (if the plan names no grouping, one group of all records). For each level of
+// the grouping, the histogram counts three sorts of records: those in the class and those in other
+// classes, both by bin of the score (with a bin for records without a score), and those without a
+// label.
 //
 // Proof note.
-//   - Neighbours: replace one record, or at unit party all records of one party. Public: the plan (including
-//     model, bins, subgroups and thresholds, whoever chose them and why) and, at unit record, each site's
-//     number of records.
-//   - Lemma: a record lies in exactly one cell of each of the H histograms (cellOf): groups.of gives one level,
-//     Scale.Bin one bin, and missing values have cells of their own. At unit record, a record that moves from
-//     cell a to cell b changes a histogram by e_b − e_a (unit vectors of the cells): by 2 in L1 and in L2², in
-//     two cells, or not at all if a = b; the sum stays. H histograms change by 2H in L1, in L2² and in cells. At
-//     unit party a histogram x of at most c records becomes y of at most c, both non-negative, so ‖x − y‖₁ ≤ 2c
-//     and ‖x − y‖² ≤ ‖x‖² + ‖y‖² ≤ 2c²; H histograms together change by 2cH and 2c²H.
-//   - Numeric model: counts are integers. Scores are computed in floating point from the one record and the
-//     plan, row by row (scorer.of). So rounding can move a record to another cell but never into two, and moves
-//     no other record. A checked model gives no infinite score; a NaN counts as missing.
-//   - If a party's own program scores (program.go), at unit party only, scores may be any function of all of
-//     the party's data: the unit-party lemma needs only that each of at most c records is in one cell.
-//   - The caller guarantees that one party is behind a site. A site counts at most the per-party number of
-//     records (Local), chosen by keys; at unit party nothing else reveals a site's size (Weights).
+//   - Neighbours: replace one record, or at unit party all records of one party. Public: the plan
+//     (including model, bins, subgroups and thresholds, whoever chose them and why) and, at unit
+//     record, each site's number of records.
+//   - Lemma: a record lies in exactly one cell of each of the H histograms (cellOf): groups.of
+//     gives one level, Scale.Bin one bin, and missing values have cells of their own. At unit
+//     record, a record that moves from cell a to cell b changes a histogram by e_b − e_a (unit
+//     vectors of the cells): by 2 in L1 and in L2², in two cells, or not at all if a = b; the sum
+//     stays. H histograms change by 2H in L1, in L2² and in cells. At unit party a histogram x of
+//     at most c records becomes y of at most c, both non-negative, so ‖x − y‖₁ ≤ 2c and ‖x − y‖² ≤
+//     ‖x‖² + ‖y‖² ≤ 2c²; H histograms together change by 2cH and 2c²H.
+//   - Numeric model: counts are integers. Scores are computed in floating point from the one record
+//     and the plan, row by row (scorer.of). So rounding can move a record to another cell but never
+//     into two, and moves no other record. A checked model gives no infinite score; a NaN counts as
+//     missing.
+//   - If a party's own program scores (program.go), at unit party only, scores may be any function
+//     of all of the party's data: the unit-party lemma needs only that each of at most c records is
+//     in one cell.
+//   - The caller guarantees that one party is behind a site. A site counts at most the per-party
+//     number of records (Local), chosen by keys; at unit party nothing else reveals a site's size
+//     (Weights).
 type histograms struct {
 	bodies.NoForecast
 	plan   study.Plan
 	terms  Terms
 	score  *scorer
 	groups []groups
-	scales []validation.Scale // the bins of each judged class; until method read runs, they have only edges
-	shares [][]float64        // shares[g][l] is the share of the pool's rows in level l of grouping g
+	// the bins of each judged class; until method read runs, they have only edges
+	scales []validation.Scale
+	// shares[g][l] is the share of the pool's rows in level l of grouping g
+	shares [][]float64
 	// sure is, for each judged class, the share of the pool's scores that are 0 or 1 or as good as
 	// that.
 	sure []float64
@@ -96,8 +103,8 @@ func (h *histograms) read(pool *auxdata.Pool) {
 	}
 }
 
-// cellsOfLevel counts the cells of a level. The class has one for each bin and one for records without a
-// score; the other classes together have as many. Records without a label have one cell.
+// cellsOfLevel counts the cells of a level. The class has one for each bin and one for records
+// without a score; the other classes together have as many. Records without a label have one cell.
 func cellsOfLevel(bins int) int { return 2*(bins+1) + 1 }
 
 func cellOf(s validation.Scale, z float64, class, judged int) int {
@@ -146,12 +153,14 @@ func (h *histograms) classOf(r *dataset.Records, i int) int {
 func (h *histograms) cellsOf(row []float64, class int, scores []float64, to []int) []int {
 	h.each(func(at, g, first int) {
 		s := h.scales[at]
-		to = append(to, first+h.groups[g].of(row)*cellsOfLevel(s.Bins())+cellOf(s, scores[at], class, h.score.classes[at]))
+		to = append(to, first+h.groups[g].of(row)*cellsOfLevel(s.Bins())+cellOf(s, scores[at],
+			class, h.score.classes[at]))
 	})
 	return to
 }
 
-// count counts all records. own holds the scores of the party's program; nil if the plan has no program.
+// count counts all records. own holds the scores of the party's program; nil if the plan has no
+// program.
 func (h *histograms) count(r *dataset.Records, own []float64) []int64 {
 	out := make([]int64, h.Cells())
 	scores := make([]float64, len(h.scales))
@@ -169,8 +178,8 @@ func (h *histograms) count(r *dataset.Records, own []float64) []int64 {
 	return out
 }
 
-// Weights returns the range of a contribution's weight, which is its number of records. At unit party the
-// weight is always 1, which hides that number.
+// Weights returns the range of a contribution's weight, which is its number of records. At unit
+// party the weight is always 1, which hides that number.
 func (h *histograms) Weights() (least, most int64) {
 	if h.plan.Unit == privacy.Party {
 		return 1, 1
@@ -186,8 +195,8 @@ func (h *histograms) most() int64 {
 	return most
 }
 
-// Additive is false at unit party, where the weight is not the number of records, and for a program,
-// which scores all records at once.
+// Additive is false at unit party, where the weight is not the number of records, and for a
+// program, which scores all records at once.
 func (h *histograms) Additive(records int64) bool {
 	return h.plan.Unit != privacy.Party && !h.terms.Program && records <= h.most()
 }
@@ -205,8 +214,8 @@ func (h *histograms) AppendClear(vector []int64, weight int64) ([]byte, error) {
 	return bodies.AppendSums(vector, weight), nil
 }
 
-// ParseClear refuses counts unless each histogram adds up to the number of records. At unit party, all
-// histograms must add up to the same number, at most the plan's bound.
+// ParseClear refuses counts unless each histogram adds up to the number of records. At unit party,
+// all histograms must add up to the same number, at most the plan's bound.
 func (h *histograms) ParseClear(body []byte) ([]int64, int64, error) {
 	v, weight, err := bodies.ParseSums("counts", body, h)
 	if err != nil {
@@ -246,11 +255,12 @@ func boundOf(p study.Plan, t Terms) privacy.Bound {
 		c := t.PerParty
 		return privacy.Bound{Unit: p.Unit, L1: 2 * c * n, L2sq: 2 * c * c * n}
 	}
-	return privacy.Bound{Unit: p.Unit, L1: 2 * n, L2sq: 2 * n, Cells: int(2 * n), PerParty: t.PerParty}
+	return privacy.Bound{Unit: p.Unit, L1: 2 * n, L2sq: 2 * n, Cells: int(2 * n),
+		PerParty: t.PerParty}
 }
 
-// Form gives the range of a cell, from 0 to the number of records. A party's number is private at unit
-// party, so there the range ends at the largest number of records that may count.
+// Form gives the range of a cell, from 0 to the number of records. A party's number is private at
+// unit party, so there the range ends at the largest number of records that may count.
 func (h *histograms) Form(weight int64) shares.Form {
 	if h.plan.Unit == privacy.Party {
 		weight = h.most()
@@ -265,7 +275,8 @@ func (h *histograms) Terms(int64) (t study.ReleaseTerms, err error) {
 	return t, err
 }
 
-func (h *histograms) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+func (h *histograms) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive,
+	error) {
 	return privacy.NewSensitive(vector, t.Bound)
 }
 

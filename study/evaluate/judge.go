@@ -35,8 +35,9 @@ func (j Judge) CellsOf(r *dataset.Records) [][]int {
 	return out
 }
 
-// Evaluate makes the result from a vector of counts that contains this number of noises (draws). With sampling,
-// intervals are for the population behind the records; without, for the counted records.
+// Evaluate makes the result from a vector of counts that contains this number of noises (draws).
+// With sampling, intervals are for the population behind the records; without, for the counted
+// records.
 func (j Judge) Evaluate(values []float64, draws int, sampling bool) (Evaluation, error) {
 	sd, err := j.h.deviation(draws)
 	return j.h.evaluate(values, sd, sampling), err
@@ -85,7 +86,9 @@ func (j Judge) Exact(r *dataset.Records) (out []Exact) {
 			var levels []validation.Exact
 			for l := range g.levels {
 				if g.column != "" {
-					levels = append(levels, of(func(i int) bool { return g.of(r.X.RawRowView(i)) == l }))
+					levels = append(levels, of(func(i int) bool {
+						return g.of(r.X.RawRowView(i)) == l
+					}))
 				}
 			}
 			if g.column != "" {
@@ -97,7 +100,8 @@ func (j Judge) Exact(r *dataset.Records) (out []Exact) {
 	return out
 }
 
-// Scores returns scores for the first judged class, and who is in this class, for all records with score and label.
+// Scores returns scores for the first judged class, and who is in this class, for all records with
+// score and label.
 func (j Judge) Scores(r *dataset.Records) (z []float64, yes []bool) {
 	if r.Len() == 0 {
 		return nil, nil

@@ -81,14 +81,15 @@ func TestEvaluateRefusals(t *testing.T) {
 	} {
 		p := conformance.EvaluatePlan(t, schema, pool, nil)
 		c.change(&p)
-		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), c.says) {
+		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want it to say %q", name, err, c.says)
 		}
 	}
 }
 
-// TestEvaluateProposed: a proposal gets the quieter noise, the second of two classes, 20 bins or 10, and
-// a forecast close to the release.
+// TestEvaluateProposed: a proposal gets the quieter noise, the second of two classes, 20 bins or
+// 10, and a forecast close to the release.
 func TestEvaluateProposed(t *testing.T) {
 	schema, table, _, records := conformance.Wards(t, 12000)
 	zero, some := 0., 1e-6
@@ -109,7 +110,8 @@ func TestEvaluateProposed(t *testing.T) {
 		"bins":         {study.Proposal{}, evaluate.Terms{Bins: 5, Thresholds: []float64{.123}}, "laplace", 0, 4, 5},
 	} {
 		s := c.proposal
-		s.Name, s.Kind, s.Roster, s.Epsilon, s.Seed = "x", "evaluate", []study.PartyID{"a", "b", "c"}, 1, 1
+		s.Name, s.Kind, s.Roster, s.Epsilon, s.Seed = "x", "evaluate", []study.PartyID{"a", "b",
+			"c"}, 1, 1
 		if s.Records == 0 {
 			s.Records = 3000
 		}
@@ -121,7 +123,9 @@ func TestEvaluateProposed(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		p, terms := made.Plan, conformance.TermsIn[evaluate.Terms](made.Plan)
-		if n := len(terms.Edges[0]); p.Mechanism != c.mechanism || p.Delta != c.delta || n < c.least || n > c.most || p.Unit != privacy.Record || p.Noise != study.NoiseSite || terms.Classes[0] != schema.Classes()[1] {
+		if n := len(terms.Edges[0]); p.Mechanism != c.mechanism || p.Delta != c.delta ||
+			n < c.least || n > c.most || p.Unit != privacy.Record || p.Noise != study.NoiseSite ||
+			terms.Classes[0] != schema.Classes()[1] {
 			t.Errorf("%s: %s, δ = %g, %d edges, unit %s, noise %s, class %v", name, p.Mechanism, p.Delta, n, p.Unit, p.Noise, terms.Classes)
 		}
 		var inputs []study.Inputs
@@ -136,7 +140,8 @@ func TestEvaluateProposed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(made.Noise, "AUC ± ") || !strings.Contains(made.Noise, "laplace noise: ") {
+		if !strings.Contains(made.Noise, "AUC ± ") ||
+			!strings.Contains(made.Noise, "laplace noise: ") {
 			t.Errorf("%s: forecast %q", name, made.Noise)
 		}
 		if name != "nothing said" {
@@ -154,16 +159,20 @@ func TestEvaluateProposed(t *testing.T) {
 			t.Errorf("AUC %v ± %v, of the same records %v", of.AUC.Value, of.AUC.SD, truth.AUC)
 		}
 		if off := math.Abs(of.Slope.Value-truth.Slope) / of.Slope.SD; off > 6 {
-			t.Errorf("slope %v ± %v, of the same records %v", of.Slope.Value, of.Slope.SD, truth.Slope)
+			t.Errorf("slope %v ± %v, of the same records %v", of.Slope.Value, of.Slope.SD,
+				truth.Slope)
 		}
 	}
-	s := study.Proposal{Name: "x", Kind: "evaluate", Roster: []study.PartyID{"a", "b", "c"}, Records: 20, KindTerms: conformance.Encoded(evaluate.Terms{Model: conformance.AgeModel(t, schema)})}
+	s := study.Proposal{Name: "x", Kind: "evaluate", Roster: []study.PartyID{"a", "b", "c"},
+		Records: 20, KindTerms: conformance.Encoded(evaluate.Terms{Model: conformance.AgeModel(t,
+			schema)})}
 	made, err := kinds.Propose(s, schema, table)
 	if err != nil || !strings.Contains(made.Warning, "not expected to be shown") {
 		t.Errorf("three sites of 20 records: warning %q, %v", made.Warning, err)
 	}
 	s.Map.Project = 5
-	if _, err := kinds.Propose(s, schema, table); err == nil || !strings.Contains(err.Error(), "do not project") {
+	if _, err := kinds.Propose(s, schema, table); err == nil ||
+		!strings.Contains(err.Error(), "do not project") {
 		t.Errorf("projected: %v", err)
 	}
 	flat := conformance.AgeModel(t, schema)
@@ -171,7 +180,8 @@ func TestEvaluateProposed(t *testing.T) {
 		flat.Weights[j][0] = 0
 	}
 	s.Map.Project, s.KindTerms = 0, conformance.Encoded(evaluate.Terms{Model: flat})
-	if _, err := kinds.Propose(s, schema, table); err == nil || !strings.Contains(err.Error(), "same score") {
+	if _, err := kinds.Propose(s, schema, table); err == nil ||
+		!strings.Contains(err.Error(), "same score") {
 		t.Errorf("a model that tells nothing: %v", err)
 	}
 }
@@ -181,7 +191,8 @@ func TestEvaluateProposed(t *testing.T) {
 func TestRecalibrated(t *testing.T) {
 	schema, _, pool, records := conformance.Wards(t, 12000)
 	trained := conformance.ClassifyPlan(schema, pool, dataset.Identity(schema))
-	trained.Mechanism, trained.Unit, trained.Noise, trained.Lambda, trained.Epsilon = "cross", privacy.Record, study.NoiseSite, .3, 8
+	trained.Mechanism, trained.Unit, trained.Noise, trained.Lambda, trained.Epsilon = "cross",
+		privacy.Record, study.NoiseSite, .3, 8
 	of := conformance.Deal(records, 3)
 	var inputs []study.Inputs
 	for i := range trained.Roster {
@@ -196,7 +207,9 @@ func TestRecalibrated(t *testing.T) {
 		t.Fatal(err)
 	}
 	judged := func(m *evaluate.Model, class string) study.Release {
-		p := conformance.EvaluatePlan(t, schema, pool, func(t *evaluate.Terms) { t.Model, t.Classes = m, []string{class} })
+		p := conformance.EvaluatePlan(t, schema, pool, func(t *evaluate.Terms) {
+			t.Model, t.Classes = m, []string{class}
+		})
 		p.Epsilon = 8
 		r, err := simulate.Rehearse(t.Context(), p, pool, inputs)
 		if err != nil {
@@ -222,7 +235,8 @@ func TestRecalibrated(t *testing.T) {
 		}
 		for i := range 50 {
 			z := sign * a.Scores(x).At(i, 0)
-			if got, want := sign*b.Scores(x).At(i, 0), line.Intercept.Value+line.Slope.Value*z; math.Abs(got-want) > 1e-9 {
+			if got, want := sign*b.Scores(x).At(i,
+				0), line.Intercept.Value+line.Slope.Value*z; math.Abs(got-want) > 1e-9 {
 				t.Fatalf("class %s: score %v became %v, the line says %v", class, z, got, want)
 			}
 		}
@@ -243,14 +257,16 @@ func TestRecalibrated(t *testing.T) {
 		"not an evaluation":            {release, release, "judges no model"},
 		"nothing to calibrate":         {judged(&own, schema.Classes()[1]), judged(&own, schema.Classes()[1]), "no classifier"},
 	} {
-		if _, err := evaluate.Recalibrated(c.r, c.by); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := evaluate.Recalibrated(c.r, c.by); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want it to say %q", name, err, c.says)
 		}
 	}
 	narrow := schema
 	narrow.Features = append([]dataset.Feature(nil), schema.Features...)
 	narrow.Features[0].Max++
-	if _, err := evaluate.ModelOf(release, narrow); err == nil || !strings.Contains(err.Error(), "another schema") {
+	if _, err := evaluate.ModelOf(release, narrow); err == nil ||
+		!strings.Contains(err.Error(), "another schema") {
 		t.Errorf("a release of another schema: %v", err)
 	}
 }

@@ -12,18 +12,19 @@ import (
 	"caucus/study/classifier"
 )
 
-// Coefficients are a linear model as papers print it. The log-odds of a class are the intercept plus a
-// term for each name. A column of numbers ("age") has the coefficient times the value as its term, or
-// times log(1+value) if the schema says log. A level ("sex=female") or a missing value ("chol?") has the
-// coefficient as its term, for records that have the level or lack the value.
+// Coefficients are a linear model as papers print it. The log-odds of a class are the intercept
+// plus a term for each name. A column of numbers ("age") has the coefficient times the value as its
+// term, or times log(1+value) if the schema says log. A level ("sex=female") or a missing value
+// ("chol?") has the coefficient as its term, for records that have the level or lack the value.
 type Coefficients struct {
-	Class        string             `yaml:"class"` // the class that the log-odds are for; default: the second of two
+	// the class that the log-odds are for; default: the second of two
+	Class        string             `yaml:"class"`
 	Intercept    float64            `yaml:"intercept"`
 	Coefficients map[string]float64 `yaml:"coefficients"`
 }
 
-// Model returns the model on a schema's encoded features. A value outside the schema's bounds counts
-// as the bound. A missing value counts as the middle, unless the schema says missing: true.
+// Model returns the model on a schema's encoded features. A value outside the schema's bounds
+// counts as the bound. A missing value counts as the middle, unless the schema says missing: true.
 func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
 	fail := func(format string, args ...any) (*Model, error) {
 		return nil, study.PlanError("evaluate.model", format, args...)
@@ -43,12 +44,14 @@ func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
 	names := s.FeatureNames()
 	for name := range c.Coefficients {
 		if !slices.Contains(names, name) {
-			return fail("there is no %q to multiply; names are %s", name, strings.Join(names[:min(len(names), 40)], ", "))
+			return fail("there is no %q to multiply; names are %s", name,
+				strings.Join(names[:min(len(names), 40)], ", "))
 		}
 	}
 	m := &Model{Map: dataset.Identity(s), Output: classifier.Probability}
 	low, width := rangesOf(s)
-	first := mat.NewDense(1, s.Dim(), nil) // this map never clips a row, so all columns have the same scale
+	// this map never clips a row, so all columns have the same scale
+	first := mat.NewDense(1, s.Dim(), nil)
 	first.Set(0, 0, 1)
 	mapped := m.Map.Apply(first).RawRowView(0)
 	unit, one := mapped[0], mapped[s.Dim()]

@@ -19,24 +19,29 @@ import (
 // programmed is the statistic of a plan that judges programs' scores, with at most two records per
 // party.
 func programmed(t testing.TB, s dataset.Schema) *histograms {
-	return made(t, s, Terms{Program: true, Bins: 3, PerParty: 2, By: []Grouping{{Column: "ward"}}}, func(p *study.Plan) {
-		p.Unit, p.Noise = privacy.Party, study.NoiseCoordinator
-	})
+	return made(t, s, Terms{Program: true, Bins: 3, PerParty: 2, By: []Grouping{{Column: "ward"}}},
+		func(p *study.Plan) {
+			p.Unit, p.Noise = privacy.Party, study.NoiseCoordinator
+		})
 }
 
 // answering makes the inputs of a party whose program is scores.
-func answering(r *dataset.Records, scores func(ctx context.Context, x *mat.Dense) ([]float64, error)) study.Inputs {
+func answering(r *dataset.Records,
+	scores func(ctx context.Context, x *mat.Dense) ([]float64, error)) study.Inputs {
 	in := study.NewInputs(r, []byte{1})
 	in.Within = func() (context.Context, func(bool)) {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		return ctx, func(bool) { cancel() }
 	}
-	in.Scorer = func(ctx context.Context, _ dataset.Schema, x *mat.Dense) ([]float64, error) { return scores(ctx, x) }
+	in.Scorer = func(ctx context.Context, _ dataset.Schema, x *mat.Dense) ([]float64, error) {
+		return scores(ctx, x)
+	}
 	return in
 }
 
 // TestProgramBound: of all parties with up to three records, whose program gives any scores, NaN
-// included, no pair moves the counts by more than the bound of two records, and some pair reaches it.
+// included, no pair moves the counts by more than the bound of two records, and some pair reaches
+// it.
 func TestProgramBound(t *testing.T) {
 	s := small(t)
 	h := programmed(t, s)
@@ -48,7 +53,9 @@ func TestProgramBound(t *testing.T) {
 	answers := []float64{0, .4, 1, math.NaN(), math.Inf(1), -1, 2}
 	var each [][]int64
 	count := func(r *dataset.Records, scores []float64) {
-		v, weight := h.Local(answering(r, func(context.Context, *mat.Dense) ([]float64, error) { return scores, nil }))
+		v, weight := h.Local(answering(r, func(context.Context, *mat.Dense) ([]float64, error) {
+			return scores, nil
+		}))
 		if weight != 1 {
 			t.Fatalf("a party weighs %d", weight)
 		}
@@ -92,7 +99,10 @@ func TestProgramBound(t *testing.T) {
 // answer all records lack a score. The program sees no label.
 func TestProgramAnswers(t *testing.T) {
 	s := small(t)
-	h := made(t, s, Terms{Program: true, PerParty: 9, Thresholds: []float64{.25}}, func(p *study.Plan) { p.Unit = privacy.Party })
+	h := made(t, s, Terms{Program: true, PerParty: 9, Thresholds: []float64{.25}},
+		func(p *study.Plan) {
+			p.Unit = privacy.Party
+		})
 	r := encode(t, s, "30,1,.9,east,no", "90,1,.1,west,yes", "50,1,.5,east,?")
 	_, wide := r.X.Dims()
 	bins := h.scales[0].Bins()
@@ -151,16 +161,19 @@ func TestProgramRefused(t *testing.T) {
 		if err := p.SetTerms(terms); err != nil {
 			t.Fatal(err)
 		}
-		if err := (Kind{}).Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), says) {
+		if err := (Kind{}).Check(p); !errors.Is(err, study.ErrPlan) ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want it to say %q", err, says)
 		}
 	}
 }
 
-// TestSpread: bins without a pool have the plan's number, are finer towards 0 and 1, and hold invented
-// scores, the same number in each tenth from 0 to 1.
+// TestSpread: bins without a pool have the plan's number, are finer towards 0 and 1, and hold
+// invented scores, the same number in each tenth from 0 to 1.
 func TestSpread(t *testing.T) {
-	h := made(t, small(t), Terms{Program: true, PerParty: 9, Bins: 20}, func(p *study.Plan) { p.Unit = privacy.Party })
+	h := made(t, small(t), Terms{Program: true, PerParty: 9, Bins: 20}, func(p *study.Plan) {
+		p.Unit = privacy.Party
+	})
 	edges := h.terms.Edges[0]
 	if len(edges) != 19 || h.score.cut(.5) != 0 {
 		t.Fatalf("edges %v", edges)
@@ -175,8 +188,10 @@ func TestSpread(t *testing.T) {
 		if b < len(edges) {
 			high = 1 / (1 + math.Exp(-edges[b]))
 		}
-		if math.Abs(share-(high-low)) > .02 || !(h.scales[0].Mean(b) > low && h.scales[0].Mean(b) < high) {
-			t.Errorf("bin %.3f to %.3f: a share of %.3f, mean %.3f", low, high, share, h.scales[0].Mean(b))
+		if math.Abs(share-(high-low)) > .02 ||
+			!(h.scales[0].Mean(b) > low && h.scales[0].Mean(b) < high) {
+			t.Errorf("bin %.3f to %.3f: a share of %.3f, mean %.3f", low, high, share,
+				h.scales[0].Mean(b))
 		}
 		total += share
 	}

@@ -12,10 +12,11 @@ import (
 )
 
 // Recalibrated returns the classifier of release r with calibrated probabilities. The release of an
-// evaluation gives a calibration line, by which log-odds z become intercept + slope·z. Both releases stay
-// unchanged, so their signatures hold, and everybody who has both gets the same classifier. Recalibrated
-// refuses an evaluation of another model or without a line, and more than two classes, because one line
-// cannot calibrate more. The caller has checked both releases (results.Usable).
+// evaluation gives a calibration line, by which log-odds z become intercept + slope·z. Both
+// releases stay unchanged, so their signatures hold, and everybody who has both gets the same
+// classifier. Recalibrated refuses an evaluation of another model or without a line, and more than
+// two classes, because one line cannot calibrate more. The caller has checked both releases
+// (results.Usable).
 func Recalibrated(r, evaluation study.Release) (classifier.Classifier, error) {
 	fail := func(err error) (classifier.Classifier, error) {
 		return classifier.Classifier{}, fmt.Errorf("recalibrate: %w", err)
@@ -50,7 +51,8 @@ func Recalibrated(r, evaluation study.Release) (classifier.Classifier, error) {
 	slope, intercept := line.Overall.Slope, line.Overall.Intercept
 	switch {
 	case !slope.Bounded() || !intercept.Known():
-		return fail(fmt.Errorf("the evaluation has no calibration line: %s", cmp.Or(slope.Unknown, intercept.Unknown)))
+		return fail(fmt.Errorf("the evaluation has no calibration line: %s",
+			cmp.Or(slope.Unknown, intercept.Unknown)))
 	case !(slope.Low > 0):
 		return fail(fmt.Errorf("the slope may be %.3g, 0 or below: scores that may tell nothing, or the opposite, are no probabilities", slope.Low))
 	}
@@ -66,7 +68,8 @@ func Recalibrated(r, evaluation study.Release) (classifier.Classifier, error) {
 	}
 	out.Weights[len(out.Weights)-1][0] += shift / constant
 	out.Output = classifier.Probability
-	out.Calibration = &classifier.Calibration{Intercept: []float64{shift}, Slope: slope.Value, SlopeSD: slope.SD, Low: slope.Low, High: slope.High}
+	out.Calibration = &classifier.Calibration{Intercept: []float64{shift}, Slope: slope.Value,
+		SlopeSD: slope.SD, Low: slope.Low, High: slope.High}
 	return out, nil
 }
 
@@ -76,6 +79,7 @@ func judges(m Model, r study.Release, of study.Plan, c classifier.Classifier) bo
 	}
 	h := r.PlanHash
 	a, errA := study.EncodeTerms(m)
-	b, errB := study.EncodeTerms(Model{Release: &h, Map: of.Map, Weights: c.Weights, Output: c.Output})
+	b, errB := study.EncodeTerms(Model{Release: &h, Map: of.Map, Weights: c.Weights,
+		Output: c.Output})
 	return errA == nil && errB == nil && string(a) == string(b)
 }

@@ -8,13 +8,14 @@ import (
 // Removal implements study.Remover.
 //
 // Proof note.
-//   - Neighbours: at unit record, an empty record takes a record's place; at unit party, a party counts
-//     nothing. Public: plan, the number of parties, and at unit record each site's number of records.
-//   - Lemma, unit record: the empty record counts as one without label in each of the H histograms, also
-//     under a condition. So removal is a replacement: if the record had a label, each histogram changes by
-//     2, which is the whole bound.
-//   - Lemma, unit party: each histogram of at most c records has non-negative entries that add up to at
-//     most c: cH in L1, c²H in L2², half the replacement bound.
+//   - Neighbours: at unit record, an empty record takes a record's place; at unit party, a party
+//     counts nothing. Public: plan, the number of parties, and at unit record each site's number of
+//     records.
+//   - Lemma, unit record: the empty record counts as one without label in each of the H histograms,
+//     also under a condition. So removal is a replacement: if the record had a label, each
+//     histogram changes by 2, which is the whole bound.
+//   - Lemma, unit party: each histogram of at most c records has non-negative entries that add up
+//     to at most c: cH in L1, c²H in L2², half the replacement bound.
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	if p.Unit != privacy.Party {
 		return study.Unchanged(b)

@@ -20,13 +20,15 @@ type Evaluation struct {
 // Judged is the result for one class against all others. Edges are inner bin edges, one fewer than
 // the bins.
 type Judged struct {
-	Class       string    `json:"class"`
-	Probability bool      `json:"probability"` // scores are probabilities; Edges and bins are in log-odds
+	Class string `json:"class"`
+	// scores are probabilities; Edges and bins are in log-odds
+	Probability bool      `json:"probability"`
 	Edges       []float64 `json:"edges"`
 	// Sure is the share of the pool's scores that are 0 or 1. Their log-odds have no bound, so they
 	// bend slope and intercept. It is 0 in plans of before study.FormCommitted.
-	Sure      float64     `json:"sure,omitempty"`
-	Overall   Subgroup    `json:"overall"` // over all records; with groupings, from the weighted mean of their counts (overallNoise)
+	Sure float64 `json:"sure,omitempty"`
+	// over all records; with groupings, from the weighted mean of their counts (overallNoise)
+	Overall   Subgroup    `json:"overall"`
 	Groupings []Subgroups `json:"groupings,omitempty"`
 }
 
@@ -46,9 +48,9 @@ type Subgroup struct {
 	validation.Performance
 }
 
-// overallNoise returns the noise variance of a count over all records, if one released count has variance
-// 1. Adding the L levels of a grouping gives such a count with variance L. The best mean over several
-// groupings weighs each by 1/L and has variance 1/Σ(1/L).
+// overallNoise returns the noise variance of a count over all records, if one released count has
+// variance 1. Adding the L levels of a grouping gives such a count with variance L. The best mean
+// over several groupings weighs each by 1/L and has variance 1/Σ(1/L).
 func (h *histograms) overallNoise() float64 {
 	sum := 0.0
 	for _, g := range h.groups {
@@ -65,7 +67,8 @@ func (h *histograms) evaluate(v []float64, sd float64, sampling bool) Evaluation
 	h.each(func(at, g, first int) {
 		s, by := h.scales[at], h.groups[g]
 		if g == 0 {
-			out.Classes = append(out.Classes, Judged{Class: h.terms.Classes[at], Probability: h.score.logOdds, Edges: s.Edges})
+			out.Classes = append(out.Classes,
+				Judged{Class: h.terms.Classes[at], Probability: h.score.logOdds, Edges: s.Edges})
 			overall[at] = make([]float64, cellsOfLevel(s.Bins()))
 		}
 		of := Subgroups{Column: by.column}
@@ -91,7 +94,8 @@ func (h *histograms) evaluate(v []float64, sd float64, sampling bool) Evaluation
 	return out
 }
 
-func (h *histograms) subgroup(s validation.Scale, name string, run []float64, variance float64, sampling bool) Subgroup {
+func (h *histograms) subgroup(s validation.Scale, name string, run []float64, variance float64,
+	sampling bool) Subgroup {
 	bins := s.Bins()
 	return Subgroup{
 		Level: name, Unlabelled: run[2*(bins+1)], Unscored: run[bins] + run[2*bins+1],
@@ -138,8 +142,9 @@ func (e Evaluation) ROC() (all []Curve) {
 	return all
 }
 
-// ROC returns a point for each edge, the highest first: the share of other classes and the share of the class
-// that score at least the edge. Neither share ever decreases. ROC is nil if, after noise, either has no records.
+// ROC returns a point for each edge, the highest first: the share of other classes and the share of
+// the class that score at least the edge. Neither share ever decreases. ROC is nil if, after noise,
+// either has no records.
 func (s Subgroup) ROC() (points [][2]float64) {
 	var yes, no float64
 	for _, bin := range s.Bins {
@@ -231,7 +236,9 @@ func (c Judged) chart() *study.ReportChart {
 			return
 		}
 		low, high := n.Ends()
-		out.Bars = append(out.Bars, study.ReportBar{Name: name, Value: n.Value, Low: low, High: high, Main: name == allRecords})
+		out.Bars = append(out.Bars,
+			study.ReportBar{Name: name, Value: n.Value, Low: low, High: high,
+				Main: name == allRecords})
 	})
 	if len(out.Bars) == 0 {
 		return nil
@@ -256,7 +263,8 @@ func (c Judged) table() study.ReportTable {
 		Head:  []string{"records", "labelled", "of the class", "AUC", "slope", "intercept", "Brier"},
 	}
 	c.subgroups(func(name string, of Subgroup) {
-		t.Rows = append(t.Rows, []string{name, of.Records.Words(0), of.Prevalence.Words(3), of.AUC.Words(3), of.Slope.Words(2), of.Intercept.Words(2), of.Brier.Words(3)})
+		t.Rows = append(t.Rows, []string{name, of.Records.Words(0), of.Prevalence.Words(3),
+			of.AUC.Words(3), of.Slope.Words(2), of.Intercept.Words(2), of.Brier.Words(3)})
 	})
 	return t
 }
@@ -270,7 +278,9 @@ func (c Judged) thresholds() (study.ReportTable, bool) {
 		c.subgroups(func(name string, of Subgroup) {
 			if k < len(of.Thresholds) {
 				x := of.Thresholds[k]
-				t.Rows = append(t.Rows, []string{fmt.Sprintf("%g", at.At), name, x.Sensitivity.Words(3), x.Specificity.Words(3), x.NetBenefit.Words(3)})
+				t.Rows = append(t.Rows,
+					[]string{fmt.Sprintf("%g", at.At), name, x.Sensitivity.Words(3),
+						x.Specificity.Words(3), x.NetBenefit.Words(3)})
 			}
 		})
 	}
@@ -283,7 +293,8 @@ func (c Judged) curve() study.ReportTable {
 		Head:  []string{"score", "share", "of the class", "others"}, Folded: c.Overall.AUC.Known(),
 	}
 	for _, b := range c.Overall.Bins {
-		t.Rows = append(t.Rows, []string{fmt.Sprintf("%.3f", b.Mean), b.Observed.Words(3), fmt.Sprintf("%.0f", b.Positives), fmt.Sprintf("%.0f", b.Negatives)})
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("%.3f", b.Mean), b.Observed.Words(3),
+			fmt.Sprintf("%.0f", b.Positives), fmt.Sprintf("%.0f", b.Negatives)})
 	}
 	return t
 }

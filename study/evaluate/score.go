@@ -51,9 +51,9 @@ func newScorer(p study.Plan, t Terms) *scorer {
 	return s
 }
 
-// plain sets weights below 1e-30, which no fitted model has, to 0. Mapped features are 0 or above 1e-30
-// (dataset.Map.Apply), so no product is subnormal. Processors take many times longer for subnormal
-// products, so a plan with tiny weights could make the time reveal records.
+// plain sets weights below 1e-30, which no fitted model has, to 0. Mapped features are 0 or above
+// 1e-30 (dataset.Map.Apply), so no product is subnormal. Processors take many times longer for
+// subnormal products, so a plan with tiny weights could make the time reveal records.
 func plain(w float64) float64 {
 	if math.Abs(w) < 1e-30 {
 		return 0
@@ -89,8 +89,9 @@ func (s *scorer) of(row []float64, out []float64) {
 	}
 }
 
-// logOdds returns the log-odds of class k from a model's scores s. Two classes have one score, the log-odds of
-// the second. With more classes, s are softmax scores and the log-odds are s(k) − log Σ exp s(j), over j ≠ k.
+// logOdds returns the log-odds of class k from a model's scores s. Two classes have one score, the
+// log-odds of the second. With more classes, s are softmax scores and the log-odds are s(k) − log Σ
+// exp s(j), over j ≠ k.
 func logOdds(all []float64, k int) float64 {
 	if len(all) == 1 {
 		if k == 0 {

@@ -21,16 +21,18 @@ import (
 // Terms are the terms that only evaluate plans have. Exactly one of Model, Score and Program says
 // whose scores are judged.
 type Terms struct {
-	Model      *Model      `json:"model,omitempty" yaml:"-"` // the judged model, unless Score or Program is set
-	Score      string      `json:"score,omitempty" yaml:"score" help:"judge the scores in this column in place of a model: a probability where its range is 0 to 1"`
-	Program    bool        `json:"program,omitempty" yaml:"program" help:"each party's own program scores its records, with probabilities (unit party)"`
-	ModelFile  string      `json:"-" yaml:"model" file:"yes" help:"the model to judge: a release with a classifier, its JSON from release export, or coefficients of a linear model (YAML)"`
-	Classes    []string    `json:"classes" yaml:"classes" help:"classes whose scores are judged, each against all others; default for two classes: the second"`
-	Thresholds []float64   `json:"thresholds,omitempty" yaml:"thresholds" help:"probabilities at and above which a record counts as predicted in the class"`
-	By         []Grouping  `json:"by,omitempty" yaml:"by" help:"subgroups by columns, such as [sex, {column: age, edges: [40, 60]}]; each adds as much noise again"`
-	Bins       int         `json:"bins" yaml:"bins" help:"parts that scores are cut into; default: 20, or 10 with subgroups or where the AUC is expected to scatter by more than .02"`
-	Edges      [][]float64 `json:"edges" yaml:"-"` // inner bin edges for each of Classes; in log-odds for probabilities
-	PerParty   int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records of one party that count; needed at unit party"`
+	// the judged model, unless Score or Program is set
+	Model      *Model     `json:"model,omitempty" yaml:"-"`
+	Score      string     `json:"score,omitempty" yaml:"score" help:"judge the scores in this column in place of a model: a probability where its range is 0 to 1"`
+	Program    bool       `json:"program,omitempty" yaml:"program" help:"each party's own program scores its records, with probabilities (unit party)"`
+	ModelFile  string     `json:"-" yaml:"model" file:"yes" help:"the model to judge: a release with a classifier, its JSON from release export, or coefficients of a linear model (YAML)"`
+	Classes    []string   `json:"classes" yaml:"classes" help:"classes whose scores are judged, each against all others; default for two classes: the second"`
+	Thresholds []float64  `json:"thresholds,omitempty" yaml:"thresholds" help:"probabilities at and above which a record counts as predicted in the class"`
+	By         []Grouping `json:"by,omitempty" yaml:"by" help:"subgroups by columns, such as [sex, {column: age, edges: [40, 60]}]; each adds as much noise again"`
+	Bins       int        `json:"bins" yaml:"bins" help:"parts that scores are cut into; default: 20, or 10 with subgroups or where the AUC is expected to scatter by more than .02"`
+	// inner bin edges for each of Classes; in log-odds for probabilities
+	Edges    [][]float64 `json:"edges" yaml:"-"`
+	PerParty int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records of one party that count; needed at unit party"`
 }
 
 // File is the model's file on the author's machine, "" for none. No plan contains it.
@@ -38,16 +40,19 @@ func (t *Terms) File() string { return t.ModelFile }
 
 // Model is a linear model on mapped features.
 type Model struct {
-	Release *study.Hash       `json:"release,omitempty"` // plan hash of the model's release; nil for other models
-	Map     dataset.Map       `json:"map"`
-	Weights [][]float64       `json:"weights"` // Map.Dim() × 1 for two classes, else × K
-	Output  classifier.Output `json:"output"`  // meaning of the numbers; all except scores are log-odds
+	// plan hash of the model's release; nil for other models
+	Release *study.Hash `json:"release,omitempty"`
+	Map     dataset.Map `json:"map"`
+	Weights [][]float64 `json:"weights"` // Map.Dim() × 1 for two classes, else × K
+	// meaning of the numbers; all except scores are log-odds
+	Output classifier.Output `json:"output"`
 }
 
 // Grouping is a column whose public levels form subgroups.
 type Grouping struct {
-	Column string    `json:"column" yaml:"column"`         // a text, or a number cut at Edges
-	Edges  []float64 `json:"edges,omitempty" yaml:"edges"` // in the number's unit; a value on an edge belongs to the group above
+	Column string `json:"column" yaml:"column"` // a text, or a number cut at Edges
+	// in the number's unit; a value on an edge belongs to the group above
+	Edges []float64 `json:"edges,omitempty" yaml:"edges"`
 }
 
 // UnmarshalYAML also reads the short form COLUMN or COLUMN:EDGE,EDGE.
@@ -72,14 +77,21 @@ func (g *Grouping) UnmarshalYAML(n *yaml.Node) error {
 }
 
 const (
-	manyBins, fewBins                     = 20, 10         // default bins; default bins with subgroups or much noise
-	coarse                                = 0.02           // standard deviation of a forecast AUC above which Tune takes fewBins
-	maxBins                               = 100            // noise hides finer bins
-	maxThresholds, maxGroupings, maxCells = 20, 8, 1 << 16 // keep a plan readable and a contribution below a megabyte
-	leastThreshold                        = 1e-6           // validation.LogOdds moves probabilities off 0 and 1 by less
-	maxScore                              = 1e12           // keeps squares of scores finite and bins distinct
-	maxWeight                             = 1e6            // keeps scores finite: mapped rows have norm at most 1
-	maxPerParty                           = 1 << 24        // keeps the bound 2c² for a party of c records far inside an int64
+	// default bins; default bins with subgroups or much noise
+	manyBins, fewBins = 20, 10
+	// standard deviation of a forecast AUC above which Tune takes fewBins
+	coarse  = 0.02
+	maxBins = 100 // noise hides finer bins
+	// keep a plan readable and a contribution below a megabyte
+	maxThresholds, maxGroupings, maxCells = 20, 8, 1 << 16
+	// validation.LogOdds moves probabilities off 0 and 1 by less
+	leastThreshold = 1e-6
+	// keeps squares of scores finite and bins distinct
+	maxScore = 1e12
+	// keeps scores finite: mapped rows have norm at most 1
+	maxWeight = 1e6
+	// keeps the bound 2c² for a party of c records far inside an int64
+	maxPerParty = 1 << 24
 )
 
 func (t Terms) check(p study.Plan) error {
@@ -141,18 +153,20 @@ func (t Terms) check(p study.Plan) error {
 	return nil
 }
 
-// checkEdges refuses edges that Tune cannot make. Each threshold must be an edge, because counts by bin
-// tell nothing about a threshold inside a bin.
+// checkEdges refuses edges that Tune cannot make. Each threshold must be an edge, because counts by
+// bin tell nothing about a threshold inside a bin.
 func (t Terms) checkEdges(s dataset.Schema) error {
 	if len(t.Edges) != len(t.Classes) {
-		return study.PlanError("evaluate.edges", "of %d classes, %d are judged", len(t.Edges), len(t.Classes))
+		return study.PlanError("evaluate.edges", "of %d classes, %d are judged", len(t.Edges),
+			len(t.Classes))
 	}
 	for _, edges := range t.Edges {
 		if len(edges) == 0 {
 			return study.PlanError("evaluate.edges", "the pool's rows all have the same score, so that there are no bins: give a pool of more varied rows, or thresholds")
 		}
 		if len(edges) > maxBins+maxThresholds {
-			return study.PlanError("evaluate.edges", "%d: at most %d are possible", len(edges), maxBins+maxThresholds)
+			return study.PlanError("evaluate.edges", "%d: at most %d are possible", len(edges),
+				maxBins+maxThresholds)
 		}
 		for i, z := range edges {
 			if !(math.Abs(z) <= maxScore) || i > 0 && !(z > edges[i-1]) {
@@ -165,7 +179,9 @@ func (t Terms) checkEdges(s dataset.Schema) error {
 				z = validation.LogOdds(at)
 			}
 			// The author's processor may have rounded the logarithm differently.
-			if !slices.ContainsFunc(edges, func(e float64) bool { return math.Abs(e-z) <= 1e-9*(1+math.Abs(z)) }) {
+			if !slices.ContainsFunc(edges, func(e float64) bool {
+				return math.Abs(e-z) <= 1e-9*(1+math.Abs(z))
+			}) {
 				return study.PlanError("evaluate.edges", "threshold %v is no edge of a bin: leave edges to study create", at)
 			}
 		}
@@ -175,7 +191,9 @@ func (t Terms) checkEdges(s dataset.Schema) error {
 
 // check refuses a model that does not fit the schema. Models that pass give finite scores.
 func (m *Model) check(s dataset.Schema) error {
-	fail := func(format string, args ...any) error { return study.PlanError("evaluate.model", format, args...) }
+	fail := func(format string, args ...any) error {
+		return study.PlanError("evaluate.model", format, args...)
+	}
 	if err := m.Map.Validate(); err != nil {
 		return fail("%v", err)
 	}
@@ -192,7 +210,8 @@ func (m *Model) check(s dataset.Schema) error {
 		}
 		for _, w := range row {
 			if !(math.Abs(w) <= maxWeight) {
-				return fail("a weight of %g is beyond %g, which no model has", w, float64(maxWeight))
+				return fail("a weight of %g is beyond %g, which no model has", w,
+					float64(maxWeight))
 			}
 		}
 	}
@@ -237,7 +256,8 @@ func scoreColumn(s dataset.Schema, name string) (dataset.Feature, error) {
 		}
 		return f, nil
 	}
-	return dataset.Feature{}, study.PlanError("evaluate.score", "the schema has no column %q of its own", name)
+	return dataset.Feature{}, study.PlanError("evaluate.score",
+		"the schema has no column %q of its own", name)
 }
 
 // histograms is the number of histograms. Each record is in one cell of every histogram.

@@ -2,7 +2,7 @@
 // encoding, map, weights and caveats, as JSON, Python, R, SQL or ONNX.
 //
 // An exported model gives the numbers of "caucus release predict" to 1e-9, also for missing cells,
-// unknown levels and values out of range. If a language cannot express a model, export says why. The
-// names of columns, levels and classes come from the plan's author, who may be hostile. So they enter
-// code only as text, quoted by one function for each language.
+// unknown levels and values out of range. If a language cannot express a model, export says why.
+// The names of columns, levels and classes come from the plan's author, who may be hostile. So they
+// enter code only as text, quoted by one function for each language.
 package export

@@ -13,7 +13,8 @@ import (
 
 // A release becomes a Python program that needs no library.
 func Example() {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1200, Seed: 1, Skew: 1})
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1200, Seed: 1,
+		Skew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {
 		rows[i] = i
@@ -44,7 +45,8 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(len(model.Columns), "columns,", len(model.Classes), "classes, steps:", len(model.Steps))
+	fmt.Println(len(model.Columns), "columns,", len(model.Classes), "classes, steps:",
+		len(model.Steps))
 	fmt.Println(len(program) > 4000)
 	// Output:
 	// 10 columns, 2 classes, steps: 1

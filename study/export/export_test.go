@@ -80,7 +80,9 @@ func TestSQLite(t *testing.T) {
 			for i, n := range names {
 				text, _ := f.records.Cell(r, n)
 				cells[i] = text
-				if v, err := strconv.ParseFloat(text, 64); err == nil && r%2 == 0 && !math.IsNaN(v) { // as numbers in every second row
+				// as numbers in every second row
+				if v, err := strconv.ParseFloat(text, 64); err == nil && r%2 == 0 &&
+					!math.IsNaN(v) {
 					cells[i] = v
 				}
 				if text == "" && r%3 == 0 {
@@ -140,7 +142,8 @@ func TestR(t *testing.T) {
 	}
 }
 
-// runs compares the output of a program on a file; the last word of the command is the program's name.
+// runs compares the output of a program on a file; the last word of the command is the program's
+// name.
 func (f fixture) runs(t *testing.T, write func(export.Model) ([]byte, error), command ...string) {
 	t.Helper()
 	m := model(t, f.release)
@@ -153,7 +156,8 @@ func (f fixture) runs(t *testing.T, write func(export.Model) ([]byte, error), co
 	if err := f.records.WriteCSV(&records); err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range map[string][]byte{command[len(command)-1]: program, "records.csv": records.Bytes()} {
+	for name, b := range map[string][]byte{command[len(command)-1]: program,
+		"records.csv": records.Bytes()} {
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +180,8 @@ func TestProgramsRefuseInOneLine(t *testing.T) {
 	f := fixtures(t)[0]
 	m := model(t, f.release)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "other.csv"), []byte("a,b\n1,2\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "other.csv"), []byte("a,b\n1,2\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, of := range []struct {
@@ -197,23 +202,28 @@ func TestProgramsRefuseInOneLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for file, says := range map[string]string{"nowhere.csv": "No such file", ".": "irectory", "other.csv": "no column"} {
+		for file, says := range map[string]string{"nowhere.csv": "No such file", ".": "irectory",
+			"other.csv": "no column"} {
 			cmd := exec.Command(of.command[0], append(of.command[1:], file)...)
 			cmd.Dir, cmd.Env = dir, append(os.Environ(), "LC_ALL=C")
 			var problems bytes.Buffer
 			cmd.Stderr = &problems
 			out, err := cmd.Output()
-			lines := strings.Split(strings.TrimSpace(problems.String()), "\n") // warnings come first
+			// warnings come first
+			lines := strings.Split(strings.TrimSpace(problems.String()), "\n")
 			said := lines[len(lines)-1]
-			whole := !strings.Contains(problems.String(), "Traceback") && !strings.Contains(problems.String(), "Calls:")
-			if err == nil || len(out) > 0 || !whole || !strings.HasPrefix(said, file) || !strings.Contains(said, says) {
+			whole := !strings.Contains(problems.String(), "Traceback") &&
+				!strings.Contains(problems.String(), "Calls:")
+			if err == nil || len(out) > 0 || !whole || !strings.HasPrefix(said, file) ||
+				!strings.Contains(said, says) {
 				t.Errorf("%s of %s: %v\n%s%s", of.command[0], file, err, out, problems.String())
 			}
 		}
 	}
 }
 
-// TestPythonTakesNA: a cell that is neither equal nor unequal to itself, like pandas' NA, is missing.
+// TestPythonTakesNA: a cell that is neither equal nor unequal to itself, like pandas' NA, is
+// missing.
 func TestPythonTakesNA(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -237,7 +247,8 @@ assert values({n: NA() for n in names}) == values({n: "" for n in names}) == val
 	}
 }
 
-func readPredictions(t *testing.T, out []byte, classes int) (predicted []string, shares [][]float64) {
+func readPredictions(t *testing.T, out []byte, classes int) (predicted []string,
+	shares [][]float64) {
 	t.Helper()
 	all, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
 	if err != nil {
@@ -277,7 +288,8 @@ func TestWellFormed(t *testing.T) {
 		if err := json.Unmarshal(document, &back); err != nil {
 			t.Fatal(err)
 		}
-		if len(back.Columns) != len(m.Columns) || back.Columns[3].Name != m.Columns[3].Name || back.Columns[3].Levels[1] != m.Columns[3].Levels[1] {
+		if len(back.Columns) != len(m.Columns) || back.Columns[3].Name != m.Columns[3].Name ||
+			back.Columns[3].Levels[1] != m.Columns[3].Levels[1] {
 			t.Errorf("%s: columns came back otherwise", f.name)
 		}
 		graph, err := m.ONNX()
@@ -315,7 +327,8 @@ func TestRefusals(t *testing.T) {
 	if _, err := export.New(damaged); err == nil {
 		t.Error("another body was taken")
 	}
-	if _, _, err := export.Named("excel", "x.xlsx"); err == nil || !strings.Contains(err.Error(), "onnx") {
+	if _, _, err := export.Named("excel", "x.xlsx"); err == nil ||
+		!strings.Contains(err.Error(), "onnx") {
 		t.Errorf("excel: %v", err)
 	}
 	if _, name, err := export.Named("", "model.ONNX"); err != nil || name != "onnx" {
@@ -323,8 +336,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestReadBack: a model exported as JSON and read back is judged like the release; damaged documents and
-// those of another schema are refused.
+// TestReadBack: a model exported as JSON and read back is judged like the release; damaged
+// documents and those of another schema are refused.
 func TestReadBack(t *testing.T) {
 	for _, f := range fixtures(t) {
 		text, err := json.Marshal(model(t, f.release))
@@ -372,12 +385,14 @@ func TestReadBack(t *testing.T) {
 			}
 		}
 		if got.Output != want.Output || got.Release != nil {
-			t.Errorf("%s: output %q of release %v, want %q of none", f.name, got.Output, got.Release, want.Output)
+			t.Errorf("%s: output %q of release %v, want %q of none", f.name, got.Output,
+				got.Release, want.Output)
 		}
 		other := f.schema
 		other.Features = append([]dataset.Feature{}, f.schema.Features...)
 		other.Features[0].Max = 96
-		if _, err := m.Judged(other); err == nil || !strings.Contains(err.Error(), "another schema") {
+		if _, err := m.Judged(other); err == nil ||
+			!strings.Contains(err.Error(), "another schema") {
 			t.Errorf("%s: of other bounds: %v", f.name, err)
 		}
 	}

@@ -26,8 +26,8 @@ import (
 )
 
 // oddSchema has names and levels that careless code would execute, levels that are numbers, a level
-// called other, logarithms, missing cells marked by extra columns, and a missing marker that may itself
-// be a number.
+// called other, logarithms, missing cells marked by extra columns, and a missing marker that may
+// itself be a number.
 func oddSchema(classes int, marker string) dataset.Schema {
 	return dataset.Schema{
 		Label: dataset.Label{Column: "outcome", Classes: []string{`no`, `yes"; DROP TABLE x; /*`, `it's, größer`, `<b>&amp;`}[:classes]},
@@ -63,13 +63,15 @@ func oddRecords(t testing.TB, s dataset.Schema, rows int) *dataset.Table {
 				}
 				switch {
 				case f.Kind == dataset.Categorical && rng.IntN(6) == 0:
-					row = append(row, []string{"", s.Missing, "unknown", "3", "2.0", "OTHER", "NaN"}[rng.IntN(7)])
+					row = append(row,
+						[]string{"", s.Missing, "unknown", "3", "2.0", "OTHER", "NaN"}[rng.IntN(7)])
 				case f.Kind == dataset.Categorical:
 					row = append(row, f.Levels[rng.IntN(len(f.Levels))])
 				case i > 0 && rng.IntN(6) == 0:
 					row = append(row, odd[rng.IntN(len(odd))])
 				default:
-					row = append(row, fmt.Sprint(f.Min-0.1*(f.Max-f.Min)+1.2*rng.Float64()*(f.Max-f.Min)))
+					row = append(row,
+						fmt.Sprint(f.Min-0.1*(f.Max-f.Min)+1.2*rng.Float64()*(f.Max-f.Min)))
 				}
 			}
 		}
@@ -122,16 +124,19 @@ func fixtures(t testing.TB) (all []fixture) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, fixture{fmt.Sprintf("%s-%d", name, classes), madeUp(t, s, records, m, outputs[name]), s, records})
+			all = append(all, fixture{fmt.Sprintf("%s-%d", name, classes),
+				madeUp(t, s, records, m, outputs[name]), s, records})
 		}
 		all = append(all, fixture{fmt.Sprintf("labels-%d", classes), privatised(t, s), s, records})
 	}
 	return all
 }
 
-func madeUp(t testing.TB, s dataset.Schema, pool *dataset.Table, m dataset.Map, gives classifier.Output) study.Release {
+func madeUp(t testing.TB, s dataset.Schema, pool *dataset.Table, m dataset.Map,
+	gives classifier.Output) study.Release {
 	t.Helper()
-	p, err := kinds.Complete(study.Proposal{Name: "odd -- names\\", Kind: "classify", Epsilon: 1, Minimum: 2, Seed: 1}, s)
+	p, err := kinds.Complete(study.Proposal{Name: "odd -- names\\", Kind: "classify", Epsilon: 1,
+		Minimum: 2, Seed: 1}, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +156,8 @@ func madeUp(t testing.TB, s dataset.Schema, pool *dataset.Table, m dataset.Map, 
 	classes := p.Schema.Classes()
 	c := classifier.Classifier{Classes: classes, Lambda: 0.1, Output: gives}
 	if gives == classifier.Probability {
-		c.Calibration = &classifier.Calibration{Intercept: make([]float64, learners.Columns(len(classes))), Slope: 1}
+		c.Calibration = &classifier.Calibration{Intercept: make([]float64,
+			learners.Columns(len(classes))), Slope: 1}
 	}
 	for range m.Dim() {
 		row := make([]float64, 1)
@@ -173,8 +179,10 @@ func madeUp(t testing.TB, s dataset.Schema, pool *dataset.Table, m dataset.Map, 
 	}
 }
 
-// parties makes three parties with this number of records each, whose classes follow the scores of rule.
-func parties(t testing.TB, s dataset.Schema, records int, rule func(*dataset.Records) *mat.Dense) (all []study.Inputs) {
+// parties makes three parties with this number of records each, whose classes follow the scores of
+// rule.
+func parties(t testing.TB, s dataset.Schema, records int,
+	rule func(*dataset.Records) *mat.Dense) (all []study.Inputs) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 9))
 	of, _, err := s.Encode(oddRecords(t, s, 3*records))
@@ -185,7 +193,8 @@ func parties(t testing.TB, s dataset.Schema, records int, rule func(*dataset.Rec
 	for i := range of.Y {
 		row, best := scores.RawRowView(i), math.Inf(-1)
 		for k, v := range row {
-			if v -= math.Log(rng.ExpFloat64()); v > best { // the largest after Gumbel noise: softmax
+			// the largest after Gumbel noise: softmax
+			if v -= math.Log(rng.ExpFloat64()); v > best {
 				of.Y[i], best = k, v
 			}
 		}
@@ -200,9 +209,11 @@ func parties(t testing.TB, s dataset.Schema, records int, rule func(*dataset.Rec
 	return all
 }
 
-func rehearsed(t testing.TB, p study.Proposal, s dataset.Schema, with []study.Inputs) study.Release {
+func rehearsed(t testing.TB, p study.Proposal, s dataset.Schema,
+	with []study.Inputs) study.Release {
 	t.Helper()
-	p.Epsilon, p.Minimum, p.Roster, p.Records = 20, 3, []study.PartyID{"a", "b", "c"}, with[0].Records.Len()
+	p.Epsilon, p.Minimum, p.Roster, p.Records = 20, 3, []study.PartyID{"a", "b",
+		"c"}, with[0].Records.Len()
 	proposed, err := kinds.Propose(p, s, oddRecords(t, s, 240))
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +238,8 @@ func privatised(t testing.TB, s dataset.Schema) study.Release {
 		}
 		return of
 	})
-	r := rehearsed(t, study.Proposal{Name: "private labels", Kind: "labels", Lambda: 1e-3, Map: dataset.Components{Project: 8}}, s, with)
+	r := rehearsed(t, study.Proposal{Name: "private labels", Kind: "labels", Lambda: 1e-3,
+		Map: dataset.Components{Project: 8}}, s, with)
 	if c, ok := classifier.Of(r.Result); !ok || c.Output != classifier.Probability {
 		t.Fatalf("%s, %q: the world tells too little", c.Output, r.Result.Warnings)
 	}
@@ -256,7 +268,8 @@ func judged(t testing.TB, f fixture) study.Release {
 		}
 		return both
 	})
-	by := rehearsed(t, study.Proposal{Name: "judged", Kind: "evaluate", KindTerms: terms}, f.schema, with)
+	by := rehearsed(t, study.Proposal{Name: "judged", Kind: "evaluate", KindTerms: terms}, f.schema,
+		with)
 	if _, err := evaluate.Recalibrated(f.release, by); err != nil {
 		t.Fatalf("%s: %v", f.name, err)
 	}
@@ -280,8 +293,9 @@ func (f fixture) want(t testing.TB) (classes []int, shares [][]float64) {
 	return classes, shares
 }
 
-// TestPeersFixture writes releases and records for .ci/peers, where other programs read their exports. A
-// release of two classes comes once more with an evaluation, whose calibration its exports include.
+// TestPeersFixture writes releases and records for .ci/peers, where other programs read their
+// exports. A release of two classes comes once more with an evaluation, whose calibration its
+// exports include.
 func TestPeersFixture(t *testing.T) {
 	dir := os.Getenv("CAUCUS_PEERS")
 	if dir == "" {
@@ -313,7 +327,8 @@ func TestPeersFixture(t *testing.T) {
 		if err := f.records.WriteCSV(&records); err != nil {
 			t.Fatal(err)
 		}
-		files := map[string][]byte{"release.json": signed(f.release), "records.csv": []byte(strings.ReplaceAll(records.String(), " 7 ", "7"))}
+		files := map[string][]byte{"release.json": signed(f.release),
+			"records.csv": []byte(strings.ReplaceAll(records.String(), " 7 ", "7"))}
 		write(filepath.Join(dir, f.name), files)
 		if len(f.schema.Classes()) == 2 {
 			files["evaluation.json"] = signed(judged(t, f))

@@ -40,7 +40,8 @@ func Named(name, file string) (Format, string, error) {
 		if name != "" {
 			name = " (" + name + " is none)"
 		}
-		return Format{}, "", fmt.Errorf("say which language with --to%s: %s", name, strings.Join(Names(), ", "))
+		return Format{}, "", fmt.Errorf("say which language with --to%s: %s", name,
+			strings.Join(Names(), ", "))
 	}
 	return f, name, nil
 }

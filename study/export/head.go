@@ -8,17 +8,19 @@ import (
 	"caucus/dataset"
 )
 
-// head is the beginning of a model, up to its first linear step: what each column adds to each output of
-// that step. Each level of a text column adds constants, each number a multiple of itself.
+// head is the beginning of a model, up to its first linear step: what each column adds to each
+// output of that step. Each level of a text column adds constants, each number a multiple of
+// itself.
 type head struct {
-	// offset is the output if numbers add nothing, no cell is missing, and no text is a known level.
+	// offset is the output if numbers add nothing, no cell is missing, and no text is a known
+	// level.
 	offset  []float64
 	numbers []numberTerm
 	choices []choiceTerm
 }
 
-// numberTerm adds coef · v, where v is the encoded number. If standard is set, v is (encoded number −
-// mean)·factor, limited to −cut…cut. A missing cell also adds flag (nil: nothing).
+// numberTerm adds coef · v, where v is the encoded number. If standard is set, v is (encoded number
+// − mean)·factor, limited to −cut…cut. A missing cell also adds flag (nil: nothing).
 type numberTerm struct {
 	Column
 	standard          bool
@@ -66,8 +68,10 @@ func (m Model) head() (h head, rest []Step) {
 		t := numberTerm{Column: c, coef: slices.Clone(first.Matrix[c.At])}
 		if standard.Op != "" {
 			mean, factor := standard.Mean[c.At], standard.Factor[c.At]
-			if low, high := (0-mean)*factor, (1-mean)*factor; min(low, high) >= -standard.Cut && max(low, high) <= standard.Cut {
-				add(h.offset, c.At, -mean*factor) // no number reaches the cut, so coef and offset can include the standardisation
+			if low, high := (0-mean)*factor, (1-mean)*factor; min(low, high) >= -standard.Cut &&
+				max(low, high) <= standard.Cut {
+				// no number reaches the cut, so coef and offset can include the standardisation
+				add(h.offset, c.At, -mean*factor)
 				for j := range t.coef {
 					t.coef[j] *= factor
 				}
@@ -86,10 +90,14 @@ func (m Model) head() (h head, rest []Step) {
 	return h, steps[1:]
 }
 
-// choice adds to offset what an unknown text adds. The returned term has each level's difference from an unknown text.
-func choice(c Column, width int, offset []float64, value func(int, float64) float64, add func([]float64, int, float64)) choiceTerm {
+// choice adds to offset what an unknown text adds. The returned term has each level's difference
+// from an unknown text.
+func choice(c Column, width int, offset []float64, value func(int, float64) float64,
+	add func([]float64, int, float64)) choiceTerm {
 	t := choiceTerm{Column: c}
-	move := func(to []float64, at int, sign float64) { add(to, at, sign*(value(at, 1)-value(at, 0))) }
+	move := func(to []float64, at int, sign float64) {
+		add(to, at, sign*(value(at, 1)-value(at, 0)))
+	}
 	for at := c.At; at < c.At+c.code.Width; at++ {
 		add(offset, at, value(at, 0))
 	}

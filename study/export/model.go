@@ -48,10 +48,11 @@ type About struct {
 	Label     string  `json:"label"` // the predicted column
 }
 
-// Column is one column of a file. A number v is clamped to [Min, Max]. With Log, the number and its bounds
-// become log(1+v). The number is then scaled to [0,1] and goes to position At of the encoded row. A cell without
-// a finite number gives ½, and with Flag also 1 at At+1. A text gives 1 at At plus its index in Levels, or at
-// Other if it is no level. A text that is the same number as a level, such as 1.0 and 1, counts as that level.
+// Column is one column of a file. A number v is clamped to [Min, Max]. With Log, the number and its
+// bounds become log(1+v). The number is then scaled to [0,1] and goes to position At of the encoded
+// row. A cell without a finite number gives ½, and with Flag also 1 at At+1. A text gives 1 at At
+// plus its index in Levels, or at Other if it is no level. A text that is the same number as a
+// level, such as 1.0 and 1, counts as that level.
 type Column struct {
 	Name   string              `json:"name"`
 	Kind   dataset.FeatureKind `json:"kind"`
@@ -69,7 +70,8 @@ type Column struct {
 // Step is a function of a row of numbers.
 type Step struct {
 	Op Op `json:"op"`
-	// Mean, Factor and Cut are for op standard, with one mean and one factor for each number of the row.
+	// Mean, Factor and Cut are for op standard, with one mean and one factor for each number of the
+	// row.
 	Mean   []float64 `json:"mean,omitempty"`
 	Factor []float64 `json:"factor,omitempty"`
 	Cut    float64   `json:"cut,omitempty"`
@@ -87,8 +89,8 @@ const (
 	Ball     Op = "ball"     // x / max(1, ‖x‖)
 )
 
-// mostWeight bounds a model's numbers, because larger numbers overflow in some languages. No map that
-// Caucus fits has larger numbers.
+// mostWeight bounds a model's numbers, because larger numbers overflow in some languages. No map
+// that Caucus fits has larger numbers.
 const mostWeight = 1e100
 
 // New turns a release's classifier into steps, with the map folded in. It refuses releases without
@@ -117,7 +119,8 @@ func New(r study.Release) (Model, error) {
 	if m.Steps, err = stepsOf(p.Map); err != nil {
 		return Model{}, err
 	}
-	if p.Map.Kind != dataset.IdentityMap || p.Map.First != nil || p.Map.Scale < dataset.Identity(p.Schema).Scale {
+	if p.Map.Kind != dataset.IdentityMap || p.Map.First != nil ||
+		p.Map.Scale < dataset.Identity(p.Schema).Scale {
 		m.Steps = append(m.Steps, Step{Op: Ball})
 	}
 	m.Steps = fold(append(m.Steps, last(c)))
@@ -127,7 +130,9 @@ func New(r study.Release) (Model, error) {
 func columnsOf(s dataset.Schema) (all []Column) {
 	for _, code := range s.ColumnCodes() {
 		f := code.Feature
-		all = append(all, Column{Name: code.Column, Kind: f.Kind, At: code.First, Min: f.Min, Max: f.Max, Log: f.Log, Flag: f.Missing, Levels: f.Levels, Other: code.Other, code: code})
+		all = append(all, Column{Name: code.Column, Kind: f.Kind, At: code.First, Min: f.Min,
+			Max: f.Max, Log: f.Log, Flag: f.Missing, Levels: f.Levels, Other: code.Other,
+			code: code})
 	}
 	return all
 }
@@ -152,7 +157,8 @@ func stepsOf(m dataset.Map) ([]Step, error) {
 	case dataset.IdentityMap:
 		return append(steps, scaled(m.Inputs)), nil
 	case dataset.PCAMap:
-		s := Step{Op: Linear, Matrix: zeros(m.Inputs, m.Outputs), Offset: make([]float64, m.Outputs)}
+		s := Step{Op: Linear, Matrix: zeros(m.Inputs, m.Outputs),
+			Offset: make([]float64, m.Outputs)}
 		for i := range m.Inputs {
 			for j := range m.Outputs {
 				v := float64(m.Directions[i*m.Outputs+j])
@@ -162,7 +168,8 @@ func stepsOf(m dataset.Map) ([]Step, error) {
 		}
 		return append(steps, s), nil
 	case dataset.StandardMap:
-		return append(steps, Step{Op: Standard, Mean: m.Standard.Mean, Factor: m.Standard.Factor, Cut: m.Standard.Cut}, scaled(m.Inputs)), nil
+		return append(steps, Step{Op: Standard, Mean: m.Standard.Mean, Factor: m.Standard.Factor,
+			Cut: m.Standard.Cut}, scaled(m.Inputs)), nil
 	}
 	return nil, fmt.Errorf("export: a map of kind %s has no plain form in these languages: use caucus release predict, or plan the study with another map", m.Kind)
 }

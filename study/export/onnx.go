@@ -16,9 +16,9 @@ const (
 	onnxML                     = "ai.onnx.ml"
 )
 
-// ONNX returns the model as an ONNX graph in double precision. Each column is an input of rows × 1: a
-// number (double; NaN is missing) or a text (string; empty is missing). Outputs are each row's class,
-// and a matrix of rows × classes.
+// ONNX returns the model as an ONNX graph in double precision. Each column is an input of rows × 1:
+// a number (double; NaN is missing) or a text (string; empty is missing). Outputs are each row's
+// class, and a matrix of rows × classes.
 func (m Model) ONNX() ([]byte, error) {
 	g := graph{prefix: m.unused("caucus_")}
 	h, rest := m.head()
@@ -66,7 +66,9 @@ func (m Model) ONNX() ([]byte, error) {
 
 func (m Model) unused(prefix string) string {
 	has := func(name string) bool { return strings.HasPrefix(name, prefix) }
-	if has(m.About.Label) || slices.ContainsFunc(m.Columns, func(c Column) bool { return has(c.Name) }) {
+	if has(m.About.Label) || slices.ContainsFunc(m.Columns, func(c Column) bool {
+		return has(c.Name)
+	}) {
 		return m.unused(prefix + "_")
 	}
 	return prefix
@@ -144,7 +146,8 @@ func (g *graph) plus(sum, x string, weights [][]float64, width int) string {
 	for _, row := range weights {
 		all = append(all, row...)
 	}
-	return g.apply("Add", []string{sum, g.apply("MatMul", []string{x, g.constant(all, len(weights), width)})})
+	return g.apply("Add", []string{sum,
+		g.apply("MatMul", []string{x, g.constant(all, len(weights), width)})})
 }
 
 // numbers adds nodes that encode all number columns in one matrix, and add their terms to sum.
@@ -166,7 +169,8 @@ func (g *graph) numbers(m Model, terms []numberTerm, sum string, width int) stri
 		if t.standard {
 			centre, scale, most = t.mean, t.factor, t.cut
 		}
-		mean, factor, cut, negative = append(mean, centre), append(factor, scale), append(cut, most), append(negative, -most)
+		mean, factor, cut, negative = append(mean, centre), append(factor, scale), append(cut,
+			most), append(negative, -most)
 		coef = append(coef, t.coef)
 		flag := t.flag
 		if flag == nil {
@@ -178,16 +182,19 @@ func (g *graph) numbers(m Model, terms []numberTerm, sum string, width int) stri
 	}
 	row := func(v []float64) string { return g.constant(v, 1, n) }
 	raw := g.apply("Concat", inputs, intOf("axis", 1))
-	missing := g.apply("Or", []string{g.apply("IsNaN", []string{raw}), g.apply("IsInf", []string{raw})})
+	missing := g.apply("Or", []string{g.apply("IsNaN", []string{raw}),
+		g.apply("IsInf", []string{raw})})
 	if v, ok := dataset.ParseNumber(m.Missing); ok {
-		missing = g.apply("Or", []string{missing, g.apply("Equal", []string{raw, g.constant([]float64{v}, 1, 1)})})
+		missing = g.apply("Or", []string{missing,
+			g.apply("Equal", []string{raw, g.constant([]float64{v}, 1, 1)})})
 	}
 	x := g.apply("Max", []string{g.apply("Min", []string{raw, row(high)}), row(low)})
 	if anyLog {
 		mask := g.name()
 		g.tensors = append(g.tensors, bools(mask, logs, 1, n))
 		one := g.constant([]float64{1}, 1, 1)
-		x = g.apply("Where", []string{mask, g.apply("Log", []string{g.apply("Add", []string{x, one})}), x})
+		x = g.apply("Where", []string{mask,
+			g.apply("Log", []string{g.apply("Add", []string{x, one})}), x})
 	}
 	x = g.apply("Div", []string{g.apply("Sub", []string{x, row(base)}), row(span)})
 	x = g.apply("Where", []string{missing, g.constant([]float64{0.5}, 1, 1), x})
@@ -208,7 +215,8 @@ func (g *graph) choice(t choiceTerm, sum string, width int) string {
 			all, adds = append(all, text), append(adds, l.adds)
 		}
 	}
-	known := g.node("OneHotEncoder", onnxML, []string{t.Name}, g.name(), attribute{name: "cats_strings", text: all}, intOf("zeros", 1))
+	known := g.node("OneHotEncoder", onnxML, []string{t.Name}, g.name(),
+		attribute{name: "cats_strings", text: all}, intOf("zeros", 1))
 	axis := g.name()
 	g.tensors = append(g.tensors, int64s(axis, []int64{1}))
 	flat := g.apply("Squeeze", []string{known, axis})
@@ -218,12 +226,18 @@ func (g *graph) choice(t choiceTerm, sum string, width int) string {
 func (g *graph) step(s Step, x string, width int) (string, int) {
 	switch s.Op {
 	case Linear:
-		return g.plus(g.constant(s.Offset, 1, len(s.Offset)), x, s.Matrix, len(s.Offset)), len(s.Offset)
+		return g.plus(g.constant(s.Offset, 1, len(s.Offset)), x, s.Matrix,
+			len(s.Offset)), len(s.Offset)
 	case Standard:
-		u := g.apply("Mul", []string{g.apply("Sub", []string{x, g.constant(s.Mean, 1, width)}), g.constant(s.Factor, 1, width)})
-		return g.apply("Max", []string{g.apply("Min", []string{u, g.constant([]float64{s.Cut}, 1, 1)}), g.constant([]float64{-s.Cut}, 1, 1)}), width
+		u := g.apply("Mul", []string{g.apply("Sub", []string{x, g.constant(s.Mean, 1, width)}),
+			g.constant(s.Factor, 1, width)})
+		return g.apply("Max", []string{g.apply("Min",
+			[]string{u, g.constant([]float64{s.Cut}, 1, 1)}), g.constant([]float64{-s.Cut}, 1,
+			1)}), width
 	}
 	// The remaining op is ball: it divides a row by its norm if the norm is above 1.
-	norm := g.apply("Sqrt", []string{g.apply("ReduceSumSquare", []string{x}, attribute{name: "axes", ints: []int64{1}})})
-	return g.apply("Div", []string{x, g.apply("Max", []string{norm, g.constant([]float64{1}, 1, 1)})}), width
+	norm := g.apply("Sqrt", []string{g.apply("ReduceSumSquare", []string{x},
+		attribute{name: "axes", ints: []int64{1}})})
+	return g.apply("Div", []string{x,
+		g.apply("Max", []string{norm, g.constant([]float64{1}, 1, 1)})}), width
 }

@@ -124,7 +124,8 @@ func int64s(name string, values []int64) []byte {
 	return m
 }
 
-// value returns a ValueInfoProto of a matrix of rows × columns. For 0 columns it is a vector, one element a row.
+// value returns a ValueInfoProto of a matrix of rows × columns. For 0 columns it is a vector, one
+// element a row.
 func value(name string, dataType int64, columns int) []byte {
 	var rows, shape, tensorType, valueType, m message
 	rows.text(2, "rows") // the name of a dimension

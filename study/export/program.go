@@ -27,10 +27,10 @@ func (m Model) JSON() ([]byte, error) {
 //go:embed model.py
 var pythonProgram string
 
-// Python returns the model as a Python program without dependencies. It holds the JSON document in a
-// raw string between triple quotes. No name can end this string, because JSON never has three quotes in
-// a row: inside a text each quote has a backslash before it, and two texts have a comma or colon between
-// them. A raw string keeps the backslashes, and the JSON parser reads them.
+// Python returns the model as a Python program without dependencies. It holds the JSON document in
+// a raw string between triple quotes. No name can end this string, because JSON never has three
+// quotes in a row: inside a text each quote has a backslash before it, and two texts have a comma
+// or colon between them. A raw string keeps the backslashes, and the JSON parser reads them.
 func (m Model) Python() ([]byte, error) {
 	document, err := m.compact()
 	if err != nil {
@@ -71,11 +71,13 @@ func (m Model) R() ([]byte, error) {
 		rText(string(m.Output)), rTexts(m.Classes), rText(m.Missing), rTexts(m.Warnings), m.Encoded)
 	for i, c := range m.Columns {
 		separate(&b, i)
-		fmt.Fprintf(&b, "\n    list(name = %s, kind = %s, at = %d", rText(c.Name), rText(string(c.Kind)), c.At)
+		fmt.Fprintf(&b, "\n    list(name = %s, kind = %s, at = %d", rText(c.Name),
+			rText(string(c.Kind)), c.At)
 		if c.Other >= 0 {
 			fmt.Fprintf(&b, ", levels = %s, other = %d)", rTexts(c.Levels), c.Other)
 		} else {
-			fmt.Fprintf(&b, ", min = %s, max = %s, log = %s, flag = %s)", number(c.Min), number(c.Max), rBool(c.Log), rBool(c.Flag))
+			fmt.Fprintf(&b, ", min = %s, max = %s, log = %s, flag = %s)", number(c.Min),
+				number(c.Max), rBool(c.Log), rBool(c.Flag))
 		}
 	}
 	b.WriteString("),\n  steps = list(")
@@ -84,7 +86,8 @@ func (m Model) R() ([]byte, error) {
 		fmt.Fprintf(&b, "\n    list(op = %s", rText(string(s.Op)))
 		switch s.Op {
 		case Standard:
-			fmt.Fprintf(&b, ", mean = %s, factor = %s, cut = %s", rNumbers(s.Mean), rNumbers(s.Factor), number(s.Cut))
+			fmt.Fprintf(&b, ", mean = %s, factor = %s, cut = %s", rNumbers(s.Mean),
+				rNumbers(s.Factor), number(s.Cut))
 		case Linear:
 			var all []float64
 			for _, row := range s.Matrix {
@@ -105,7 +108,8 @@ func separate(b *strings.Builder, i int) {
 	}
 }
 
-// rText quotes a text for R in ASCII. Other characters than letters, digits and plain signs become \u or \U.
+// rText quotes a text for R in ASCII. Other characters than letters, digits and plain signs become
+// \u or \U.
 func rText(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -186,11 +190,12 @@ func (m Model) words() []string {
 	return all
 }
 
-// oneLine makes a text safe for a comment in every language: control characters, line separators and
-// marks that reverse the writing direction become spaces.
+// oneLine makes a text safe for a comment in every language: control characters, line separators
+// and marks that reverse the writing direction become spaces.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' ||
+			unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r

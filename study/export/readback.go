@@ -15,7 +15,8 @@ import (
 	"caucus/study/evaluate"
 )
 
-// Parse reads a model's JSON document. It refuses another form, and steps that do not fit each other.
+// Parse reads a model's JSON document. It refuses another form, and steps that do not fit each
+// other.
 func Parse(text []byte) (Model, error) {
 	var m Model
 	if err := study.DecodeStrictly(text, &m); err != nil {
@@ -44,10 +45,11 @@ func Parse(text []byte) (Model, error) {
 	return m, nil
 }
 
-// Judged returns the model for an evaluate plan with this schema. The result names no release, because
-// its weights differ by rounding. Judged accepts two forms of model: one linear step, and a projection
-// (linear, ball, linear) with or without standardised columns. It rounds a projection's directions to
-// single precision, as a map has them, so scores differ from the release's by at most a relative millionth.
+// Judged returns the model for an evaluate plan with this schema. The result names no release,
+// because its weights differ by rounding. Judged accepts two forms of model: one linear step, and a
+// projection (linear, ball, linear) with or without standardised columns. It rounds a projection's
+// directions to single precision, as a map has them, so scores differ from the release's by at most
+// a relative millionth.
 func (m Model) Judged(s dataset.Schema) (*evaluate.Model, error) {
 	fail := func(format string, args ...any) (*evaluate.Model, error) {
 		return nil, fmt.Errorf("judge exported model: "+format, args...)
@@ -56,13 +58,15 @@ func (m Model) Judged(s dataset.Schema) (*evaluate.Model, error) {
 	for i := range own {
 		own[i].code = dataset.ColumnCode{}
 	}
-	if !reflect.DeepEqual(own, m.Columns) || m.Encoded != s.Dim() || m.Missing != s.Missing || m.About.Label != s.Label.Column || !slices.Equal(m.Classes, s.Classes()) {
+	if !reflect.DeepEqual(own, m.Columns) || m.Encoded != s.Dim() || m.Missing != s.Missing ||
+		m.About.Label != s.Label.Column || !slices.Equal(m.Classes, s.Classes()) {
 		return fail("it is of another schema: its columns, bounds, levels, marker of missing cells and classes must be this study's")
 	}
 	out := &evaluate.Model{Map: dataset.Identity(s), Output: m.Output}
 	switch ops := m.ops(); {
 	case slices.Equal(ops, []Op{Linear}):
-	case slices.Equal(ops, []Op{Linear, Ball, Linear}), slices.Equal(ops, []Op{Standard, Linear, Ball, Linear}):
+	case slices.Equal(ops, []Op{Linear, Ball, Linear}), slices.Equal(ops,
+		[]Op{Standard, Linear, Ball, Linear}):
 		var err error
 		if out.Map, err = projection(m.Steps[len(ops)-3]); err != nil {
 			return fail("%v", err)
@@ -83,7 +87,8 @@ func (m Model) Judged(s dataset.Schema) (*evaluate.Model, error) {
 	if len(last.Offset) != len(m.Classes) {
 		return fail("it has %d scores of %d classes: the file was damaged", len(last.Offset), len(m.Classes))
 	}
-	// A map's row is (z, 1)·Shrink/√2. For an identity, z is the encoded row divided by the map's scale.
+	// A map's row is (z, 1)·Shrink/√2. For an identity, z is the encoded row divided by the map's
+	// scale.
 	intercept := math.Sqrt2 / dataset.Shrink
 	unit := intercept
 	if len(m.Steps) == 1 {
@@ -117,8 +122,8 @@ func (m Model) ops() (all []Op) {
 	return all
 }
 
-// projection returns the map of principal components that equals a linear step. Several means give the
-// step's offset; projection takes the one of least norm.
+// projection returns the map of principal components that equals a linear step. Several means give
+// the step's offset; projection takes the one of least norm.
 func projection(s Step) (dataset.Map, error) {
 	in, out := len(s.Matrix), len(s.Offset)
 	m := dataset.Map{Kind: dataset.PCAMap, Inputs: in, Scale: 1, Outputs: out}

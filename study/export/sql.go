@@ -10,7 +10,8 @@ import (
 // Table is the table that a query reads.
 type Table struct {
 	Name string // may begin with a database schema and a point
-	// Keep lists the columns to show beside the predictions. Empty means the columns that the model reads.
+	// Keep lists the columns to show beside the predictions. Empty means the columns that the model
+	// reads.
 	Keep []string
 }
 
@@ -24,8 +25,9 @@ func (e BadTable) Error() string { return "export: " + e.Says }
 const mostSQLColumns = 1600
 
 // SQL returns the model as one SELECT for PostgreSQL 12 or newer, and SQLite 3.35 or newer with its
-// mathematical functions. The WITH clause has a table for each stage: cells as text, numbers, the sum over
-// columns, the steps, the scores. MATERIALIZED makes PostgreSQL compute each table once, not at each use.
+// mathematical functions. The WITH clause has a table for each stage: cells as text, numbers, the
+// sum over columns, the steps, the scores. MATERIALIZED makes PostgreSQL compute each table once,
+// not at each use.
 func (m Model) SQL(t Table) ([]byte, error) {
 	if slices.Contains(strings.Split(t.Name, "."), "") || slices.Contains(t.Keep, "") {
 		return nil, BadTable{fmt.Sprintf("the table %q or a column of it to keep has an empty name", t.Name)}
@@ -69,16 +71,16 @@ func (m Model) SQL(t Table) ([]byte, error) {
 	return []byte(q.String()), nil
 }
 
-// query builds a SELECT. Kept columns are called k1, k2, … inside the SELECT, so that their names cannot
-// collide with the names that query makes.
+// query builds a SELECT. Kept columns are called k1, k2, … inside the SELECT, so that their names
+// cannot collide with the names that query makes.
 type query struct {
 	Model
 	strings.Builder
 	keep []string
 }
 
-// sqlName quotes an identifier, and sqlText a text. Only the quote character can end either: in both
-// databases, as in the standard, a backslash is an ordinary character.
+// sqlName quotes an identifier, and sqlText a text. Only the quote character can end either: in
+// both databases, as in the standard, a backslash is an ordinary character.
 func sqlName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 func sqlText(text string) string { return `'` + strings.ReplaceAll(text, `'`, `''`) + `'` }
 
@@ -94,7 +96,8 @@ func (q *query) part(name, from string, columns []string) {
 	if name != "cells" {
 		q.WriteString(",\n")
 	}
-	fmt.Fprintf(q, "%s AS MATERIALIZED (\n  SELECT %s\n  FROM %s\n)", name, strings.Join(append(q.kept(), columns...), ",\n    "), from)
+	fmt.Fprintf(q, "%s AS MATERIALIZED (\n  SELECT %s\n  FROM %s\n)", name,
+		strings.Join(append(q.kept(), columns...), ",\n    "), from)
 }
 
 func (q *query) kept() (all []string) {
@@ -104,7 +107,8 @@ func (q *query) kept() (all []string) {
 	return all
 }
 
-// cells reads the table. It writes records."name", because SQLite reads an unknown "name" alone as a text.
+// cells reads the table. It writes records."name", because SQLite reads an unknown "name" alone as
+// a text.
 func (q *query) cells(table string) {
 	var columns []string
 	for i, name := range q.keep {
@@ -140,7 +144,8 @@ func (q *query) head(h head) {
 		scaled := fmt.Sprintf("CASE WHEN %[1]s IS NULL THEN 0.5 WHEN %[1]s <= %[2]s THEN 0.0 WHEN %[1]s >= %[3]s THEN 1.0 ELSE (%[4]s - %[5]s) / %[6]s END", n, real(t.Min), real(t.Max), value, real(low), real(high-low))
 		encoded = append(encoded, fmt.Sprintf("CAST(%s AS DOUBLE PRECISION) AS x%d", scaled, i+1))
 		if t.flag != nil {
-			encoded = append(encoded, fmt.Sprintf("CASE WHEN %s IS NULL THEN 1 ELSE 0 END AS m%d", n, i+1))
+			encoded = append(encoded,
+				fmt.Sprintf("CASE WHEN %s IS NULL THEN 1 ELSE 0 END AS m%d", n, i+1))
 		}
 	}
 	q.part("numbers", "cells", read)
@@ -165,7 +170,8 @@ func (q *query) head(h head) {
 			var cases strings.Builder
 			for _, l := range t.levels {
 				if l.adds[j] != 0 {
-					fmt.Fprintf(&cases, " WHEN %s IN (%s) THEN %s", place[t.Name], sqlTexts(l.texts), real(l.adds[j]))
+					fmt.Fprintf(&cases, " WHEN %s IN (%s) THEN %s", place[t.Name],
+						sqlTexts(l.texts), real(l.adds[j]))
 				}
 			}
 			if cases.Len() > 0 {
@@ -214,8 +220,8 @@ func (q *query) step(s Step, name, from string, width int) int {
 	return len(out)
 }
 
-// mostExponent keeps EXP within double precision, because PostgreSQL fails beyond. Cutting at e^−700
-// changes no probability.
+// mostExponent keeps EXP within double precision, because PostgreSQL fails beyond. Cutting at
+// e^−700 changes no probability.
 const mostExponent = 700
 
 func (q *query) answer(from string, classes int) {
@@ -235,7 +241,8 @@ func (q *query) answer(from string, classes int) {
 		}
 		fmt.Fprintf(&best, " WHEN %s THEN %s", strings.Join(over, " AND "), sqlText(q.Classes[k]))
 	}
-	out = append(out, fmt.Sprintf("CASE%s ELSE %s END AS predicted", best.String(), sqlText(q.Classes[classes-1])))
+	out = append(out, fmt.Sprintf("CASE%s ELSE %s END AS predicted", best.String(),
+		sqlText(q.Classes[classes-1])))
 	for k, class := range q.Classes {
 		name := sqlName(string(q.Output) + "_" + class)
 		if q.scores() {
@@ -256,8 +263,8 @@ func (q *query) answer(from string, classes int) {
 	fmt.Fprintf(q, "\nSELECT %s\nFROM %s;\n", strings.Join(out, ",\n  "), from)
 }
 
-// real writes a number with a point or exponent, so that no database reads it as an integer. It puts a
-// negative number in brackets, because two minus signs would begin a comment.
+// real writes a number with a point or exponent, so that no database reads it as an integer. It
+// puts a negative number in brackets, because two minus signs would begin a comment.
 func real(v float64) string {
 	text := number(v)
 	if !strings.ContainsAny(text, ".e") {
@@ -269,7 +276,8 @@ func real(v float64) string {
 	return text
 }
 
-// sum adds terms in groups, because SQLite counts each term of a + b + c + … as one of at most 1,000 levels.
+// sum adds terms in groups, because SQLite counts each term of a + b + c + … as one of at most
+// 1,000 levels.
 func sum(terms []string) string {
 	const group = 50
 	if len(terms) <= group {

@@ -13,32 +13,36 @@ import (
 
 // Coefficients say which odds ratios of a plan's release will have an interval, and how wide.
 type Coefficients struct {
-	None  string        `json:"none,omitempty"` // why no release of the plan can have odds ratios
-	Known float64       `json:"known"`          // share of draws whose classifier gives probabilities; only these have odds ratios
+	None string `json:"none,omitempty"` // why no release of the plan can have odds ratios
+	// share of draws whose classifier gives probabilities; only these have odds ratios
+	Known float64       `json:"known"`
 	Of    []Coefficient `json:"of,omitempty"`
 }
 
-// Coefficient is the forecast for one coefficient. If map and pool rule out an interval, no release has
-// one. Else the records and the noise decide.
+// Coefficient is the forecast for one coefficient. If map and pool rule out an interval, no release
+// has one. Else the records and the noise decide.
 type Coefficient struct {
 	classifier.Contrast
-	Interval  bool    `json:"interval"`             // at least half of the draws gave an interval
-	Chance    float64 `json:"chance"`               // share of the draws that gave an interval
-	HalfWidth float64 `json:"half_width,omitempty"` // half the width of the interval of log-odds, median of the draws
-	Because   string  `json:"because,omitempty"`    // why there is no interval
-	Change    string  `json:"change,omitempty"`     // the plan's term to change
+	Interval bool    `json:"interval"` // at least half of the draws gave an interval
+	Chance   float64 `json:"chance"`   // share of the draws that gave an interval
+	// half the width of the interval of log-odds, median of the draws
+	HalfWidth float64 `json:"half_width,omitempty"`
+	Because   string  `json:"because,omitempty"` // why there is no interval
+	Change    string  `json:"change,omitempty"`  // the plan's term to change
 }
 
 const changeNoise = "more records or a larger epsilon"
 
-// newCoefficients makes the forecast from the draws, and what map and pool rule out (classifier.Foresee).
+// newCoefficients makes the forecast from the draws, and what map and pool rule out
+// (classifier.Foresee).
 func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficients {
 	out := &Coefficients{None: classify.NoCoefficients(p)}
 	if out.None != "" {
 		return out
 	}
 	all, whole := classifier.Foresee(p.Schema, p.Map, pool), []classifier.Coefficient(nil)
-	every := dataset.Components{Project: dataset.Count(p.Schema.Dim())} // a map that keeps every direction
+	// a map that keeps every direction
+	every := dataset.Components{Project: dataset.Count(p.Schema.Dim())}
 	if m, err := every.Fit(p.Schema, pool.Encoded); err == nil {
 		whole = classifier.Foresee(p.Schema, m, auxdata.Virtual(pool.Encoded, m))
 	}
@@ -48,7 +52,8 @@ func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficie
 		}
 	}
 	for i, f := range all {
-		c := Coefficient{Contrast: f.Contrast, Because: f.Untold, Change: "a pool with more rows of it"}
+		c := Coefficient{Contrast: f.Contrast, Because: f.Untold,
+			Change: "a pool with more rows of it"}
 		switch {
 		case f.Untold == "":
 			c.expect(i, draws)
@@ -83,7 +88,8 @@ func (c *Coefficient) expect(i int, draws []drawn) {
 	if c.Interval = c.Chance >= .5; !c.Interval {
 		c.Because = why
 	}
-	if wide := (classifier.Estimate{Low: -c.HalfWidth, High: c.HalfWidth}); !c.Interval || wide.Noise() {
+	if wide := (classifier.Estimate{Low: -c.HalfWidth, High: c.HalfWidth}); !c.Interval ||
+		wide.Noise() {
 		c.Change = changeNoise
 	}
 }
@@ -106,14 +112,15 @@ func (of *Coefficients) Words() string {
 	return words
 }
 
-// Rows make a table of the coefficients: the contrast, its interval or why it has none, and the term to
-// change. Levels without an interval for the same reason share a row.
+// Rows make a table of the coefficients: the contrast, its interval or why it has none, and the
+// term to change. Levels without an interval for the same reason share a row.
 func (of *Coefficients) Rows() (rows [][]string) {
 	at, count := map[string]int{}, map[string]int{}
 	for _, c := range of.Of {
 		row, same := []string{c.Words(), "", c.Because, c.Change}, c.Column+"\n"+c.Because
 		if c.Interval {
-			same, row[1] = c.Words(), fmt.Sprintf("odds ratio ÷ %[1]s to odds ratio × %[1]s", classifier.Odds(c.HalfWidth))
+			same, row[1] = c.Words(), fmt.Sprintf("odds ratio ÷ %[1]s to odds ratio × %[1]s",
+				classifier.Odds(c.HalfWidth))
 			if c.Chance < 1 {
 				row[1] += fmt.Sprintf(", in %.0f %% of draws", 100*c.Chance)
 			}

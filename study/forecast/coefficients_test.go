@@ -20,10 +20,10 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestCoefficientsForeseen, for a study of five sites: from pool, sizes, class shares and AUC alone, a
-// forecast says which coefficients get an interval in most of three releases. It is always right where
-// map and pool decide, and mostly right elsewhere. The forecast width is within a factor of 1.5 in the
-// median. The seeds are fixed, so the test fails always or never.
+// TestCoefficientsForeseen, for a study of five sites: from pool, sizes, class shares and AUC
+// alone, a forecast says which coefficients get an interval in most of three releases. It is always
+// right where map and pool decide, and mostly right elsewhere. The forecast width is within a
+// factor of 1.5 in the median. The seeds are fixed, so the test fails always or never.
 func TestCoefficientsForeseen(t *testing.T) {
 	auto, every := dataset.Components{Project: dataset.Auto}, dataset.Components{Project: 1000}
 	all := []struct {
@@ -32,8 +32,9 @@ func TestCoefficientsForeseen(t *testing.T) {
 		epsilon float64
 		keep    dataset.Components
 		told    int // fewest coefficients that get an interval in most releases
-		agree   int // fewest coefficients for which the forecast is right: adult's classes are not linear
-		draws   int
+		// fewest coefficients for which the forecast is right: adult's classes are not linear
+		agree int
+		draws int
 	}{
 		{"hospitals", 10_000, 2, every, 18, 20, 4},
 		{"heart_disease", 920, 8, auto, 0, 29, 4}, {"heart_disease", 920, 8, every, 0, 29, 4},
@@ -50,17 +51,23 @@ func TestCoefficientsForeseen(t *testing.T) {
 			for i := range rows {
 				rows[i] = i * records.Len() / len(rows)
 			}
-			d := must(simulate.Split{Schema: schema.Meaning(), Train: records.Select(rows).Held(), PoolFraction: .1, Parties: 5, Seed: 3}.Deal(0))
+			d := must(simulate.Split{Schema: schema.Meaning(), Train: records.Select(rows).Held(),
+				PoolFraction: .1, Parties: 5, Seed: 3}.Deal(0))
 			ill := 0
 			for _, y := range d.Private.Y {
 				ill += y
 			}
 			share := float64(ill) / float64(d.Private.Len())
 			terms := fmt.Sprintf(`{"class_shares":[%v,%v]}`, 1-share, share)
-			task := must(d.Task(study.Proposal{Name: "foreseen", Unit: privacy.Record, Epsilon: c.epsilon, Map: c.keep, KindTerms: []byte(terms)}))
-			m, _ := classify.TrainLocal(t.Context(), task.Plan(), learners.Default, d.Private.All(), rand.New(rand.NewPCG(1, 1)), false)
-			auc := learners.Measure(m.(learners.Linear), d.TestX(task), d.Test.Y, learners.Channel{Classes: 2, Keep: 1}).AUC
-			f := must(forecast.Draw(t.Context(), task.Plan(), task.Pool(), forecast.Public{Size: d.Size(), AUC: auc}, forecast.Options{Draws: c.draws, Coefficients: true})).Coefficients
+			task := must(d.Task(study.Proposal{Name: "foreseen", Unit: privacy.Record,
+				Epsilon: c.epsilon, Map: c.keep, KindTerms: []byte(terms)}))
+			m, _ := classify.TrainLocal(t.Context(), task.Plan(), learners.Default, d.Private.All(),
+				rand.New(rand.NewPCG(1, 1)), false)
+			auc := learners.Measure(m.(learners.Linear), d.TestX(task), d.Test.Y,
+				learners.Channel{Classes: 2, Keep: 1}).AUC
+			f := must(forecast.Draw(t.Context(), task.Plan(), task.Pool(),
+				forecast.Public{Size: d.Size(), AUC: auc}, forecast.Options{Draws: c.draws,
+					Coefficients: true})).Coefficients
 			var parties []study.Inputs
 			for i := range d.Parties {
 				parties = append(parties, d.Inputs(i))
@@ -70,16 +77,20 @@ func TestCoefficientsForeseen(t *testing.T) {
 			var ratios []float64
 			for seed := range uint64(releases) {
 				p.Seed = seed
-				of := classify.CoefficientsOf(must(simulate.Rehearse(t.Context(), p, task.Pool(), parties)))
+				of := classify.CoefficientsOf(must(simulate.Rehearse(t.Context(), p, task.Pool(),
+					parties)))
 				if of == nil {
 					continue
 				}
 				has++
 				for i, e := range of.Of {
 					foreseen := f.Of[i]
-					byMap := e.Untold == classifier.NotTold || strings.HasPrefix(e.Untold, "fewer than")
-					foreseenByMap := foreseen.Because == classifier.NotTold || strings.HasPrefix(foreseen.Because, "fewer than")
-					if e.Contrast != foreseen.Contrast || byMap != foreseenByMap || byMap && e.Untold != foreseen.Because {
+					byMap := e.Untold == classifier.NotTold ||
+						strings.HasPrefix(e.Untold, "fewer than")
+					foreseenByMap := foreseen.Because == classifier.NotTold ||
+						strings.HasPrefix(foreseen.Because, "fewer than")
+					if e.Contrast != foreseen.Contrast || byMap != foreseenByMap || byMap &&
+						e.Untold != foreseen.Because {
 						t.Errorf("%s: untold %q, foreseen %+v", e.Words(), e.Untold, foreseen)
 					}
 					if e.LogOdds == nil {
@@ -110,7 +121,8 @@ func TestCoefficientsForeseen(t *testing.T) {
 			}
 			t.Logf("AUC %.2f, share %.2f: %d of %d releases have coefficients, foreseen in %.2f; %d of %d have an interval, %d agree; real over foreseen width %.2f\n%s",
 				auc, share, has, releases, f.Known, yes, len(f.Of), agree, median, f.Words())
-			if (2*has >= releases) != (f.Known >= .5) || agree < c.agree || yes < c.told || math.Abs(math.Log(median)) > math.Log(1.5) {
+			if (2*has >= releases) != (f.Known >= .5) || agree < c.agree || yes < c.told ||
+				math.Abs(math.Log(median)) > math.Log(1.5) {
 				t.Error("the forecast is not what the releases are")
 			}
 			if c.keep == every && lost > 0 {

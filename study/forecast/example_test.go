@@ -11,7 +11,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// Forecast a study of a hundred small parties before anybody agrees to it, from public inputs alone.
+// Forecast a study of a hundred small parties before anybody agrees to it, from public inputs
+// alone.
 func Example() {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 300
@@ -24,7 +25,8 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	f, err := forecast.Draw(context.Background(), made.Plan, made.Pool, forecast.Public{Size: made.Size, AUC: .85}, forecast.Options{Draws: 3})
+	f, err := forecast.Draw(context.Background(), made.Plan, made.Pool,
+		forecast.Public{Size: made.Size, AUC: .85}, forecast.Options{Draws: 3})
 	if err != nil {
 		panic(err)
 	}

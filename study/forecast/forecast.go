@@ -26,8 +26,8 @@ import (
 // Public holds the public inputs of a forecast, except the plan and its pool.
 type Public struct {
 	study.Size // every party has an equal number of the records
-	// AUC is the AUC of a classifier trained on very many records, as a mean over classes. If it is not
-	// known, AUC is 0, and Draw tries several values.
+	// AUC is the AUC of a classifier trained on very many records, as a mean over classes. If it is
+	// not known, AUC is 0, and Draw tries several values.
 	AUC float64
 }
 
@@ -40,8 +40,8 @@ type Options struct {
 }
 
 // DefaultDraws returns the default number of draws: 20 for two classes, which mostly gives the mean
-// accuracy a standard error of .005. It returns fewer, but at least 6, for many classes, or if parties ×
-// pool rows exceeds 2 million.
+// accuracy a standard error of .005. It returns fewer, but at least 6, for many classes, or if
+// parties × pool rows exceeds 2 million.
 func DefaultDraws(classes, parties, rows int) int {
 	return max(6, min(40/classes, 40_000_000/(parties*rows)))
 }
@@ -52,7 +52,8 @@ type Forecast struct {
 	Coefficients *Coefficients `json:"coefficients,omitempty"` // nil unless Options asks for them
 }
 
-// band holds the AUCs to try if the AUC is unknown. Most medical risk models are in it (Wessler et al. 2015).
+// band holds the AUCs to try if the AUC is unknown. Most medical risk models are in it (Wessler et
+// al. 2015).
 var band = []float64{.65, .75, .85}
 
 // assumedShare is the default share of the larger class of two.
@@ -60,8 +61,10 @@ const assumedShare = 0.75
 
 const (
 	testRecords = 3000 // test records of each draw
-	MostPooled  = 3000 // most training records of the pooled classifier, unless a party has more; more would change little
-	mostAlone   = 2    // parties for which each draw trains a classifier alone
+	// most training records of the pooled classifier, unless a party has more; more would change
+	// little
+	MostPooled = 3000
+	mostAlone  = 2 // parties for which each draw trains a classifier alone
 )
 
 type drawn struct {
@@ -71,9 +74,11 @@ type drawn struct {
 
 type quality struct{ accuracy, auc float64 }
 
-// Draw forecasts a classify plan. It ignores the plan's name, texts, roster, ending, condition and seed. The error
-// wraps study.ErrPlan if the plan does not allow this number of parties, or is ctx's error.
-func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Options) (*Forecast, error) {
+// Draw forecasts a classify plan. It ignores the plan's name, texts, roster, ending, condition and
+// seed. The error wraps study.ErrPlan if the plan does not allow this number of parties, or is
+// ctx's error.
+func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Options) (*Forecast,
+	error) {
 	if of.Parties < 1 || of.Records < of.Parties {
 		return nil, fmt.Errorf("forecast: %d parties with %d records in all: give at least one party, and a record of each", of.Parties, of.Records)
 	}
@@ -81,7 +86,9 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 		return nil, study.PlanError("auc", "%v: an area under the curve that separates classes is above .5 and below 1", of.AUC)
 	}
 	k, t := len(p.Schema.Classes()), classify.TermsOf(p)
-	f := &Forecast{Forecast: stated.Forecast{Looked: []float64{of.AUC}, Shares: slices.Clone(t.ClassShares), Parties: of.Parties, Records: of.Records, Draws: cmp.Or(o.Draws, DefaultDraws(k, of.Parties, pool.Rows()))}}
+	f := &Forecast{Forecast: stated.Forecast{Looked: []float64{of.AUC},
+		Shares: slices.Clone(t.ClassShares), Parties: of.Parties, Records: of.Records,
+		Draws: cmp.Or(o.Draws, DefaultDraws(k, of.Parties, pool.Rows()))}}
 	if of.AUC == 0 {
 		f.Looked = band
 	}
@@ -90,8 +97,10 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 	}
 	floats.Scale(1/floats.Sum(f.Shares), f.Shares)
 	f.Majority = floats.Max(f.Shares)
-	p.Roster, p.Minimum, p.Floor, p.Records, p.Where = nil, of.Parties, 0, max(of.Records/of.Parties, 1), ""
-	p.Name, p.Data, p.Purpose, p.Contact = "forecast", "", "", "" // the plan's hash seeds the simulated noise, so it must not depend on these
+	p.Roster, p.Minimum, p.Floor, p.Records, p.Where = nil, of.Parties, 0,
+		max(of.Records/of.Parties, 1), ""
+	// the plan's hash seeds the simulated noise, so it must not depend on these
+	p.Name, p.Data, p.Purpose, p.Contact = "forecast", "", "", ""
 	p.Deadline, p.Seal, p.Readers = time.Unix(1, 0), nil, nil
 	for i := range of.Parties {
 		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("party-%d", i+1)))
@@ -116,7 +125,11 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 	for _, here := range at {
 		f.Gain = append(f.Gain, gainOf(here, f.Majority))
 	}
-	f.Released, f.Alone, f.Pooled = line(all, func(d drawn) quality { return d.released }), line(all, func(d drawn) quality { return d.alone }), line(all, func(d drawn) quality { return d.pooled })
+	f.Released, f.Alone, f.Pooled = line(all, func(d drawn) quality {
+		return d.released
+	}), line(all, func(d drawn) quality {
+		return d.alone
+	}), line(all, func(d drawn) quality { return d.pooled })
 	if o.Coefficients {
 		f.Coefficients = newCoefficients(p, pool, all)
 	}
@@ -141,13 +154,16 @@ func assumed(classes int) (shares []float64) {
 	return shares
 }
 
-func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shares []float64, auc float64, number int) (d drawn, err error) {
+func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shares []float64,
+	auc float64, number int) (d drawn, err error) {
 	rng := rand.New(rand.NewPCG(uint64(number), 1))
 	t := newProblem(pool, shares, auc, number, rng)
 	each := max(of.Records/of.Parties, 1)
 	var parties []study.Inputs
-	for i := range min(of.Parties, max(20, 6000/each)) { // further parties get the records of others
-		parties = append(parties, study.NewInputs(t.draw(t.train, each), binary.BigEndian.AppendUint64(nil, uint64(i))))
+	// further parties get the records of others
+	for i := range min(of.Parties, max(20, 6000/each)) {
+		parties = append(parties,
+			study.NewInputs(t.draw(t.train, each), binary.BigEndian.AppendUint64(nil, uint64(i))))
 	}
 	p.Seed = uint64(number)
 	release, err := simulate.Rehearse(ctx, p, pool, parties)
@@ -172,7 +188,8 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 		d.alone.accuracy += w.accuracy / float64(len(some))
 		d.alone.auc += w.auc / float64(len(some))
 	}
-	m, _ := classify.TrainLocal(ctx, p, learners.Default, t.draw(t.train, min(of.Records, max(each, MostPooled))), rng, false)
+	m, _ := classify.TrainLocal(ctx, p, learners.Default,
+		t.draw(t.train, min(of.Records, max(each, MostPooled))), rng, false)
 	d.pooled = measure(m)
 	return d, ctx.Err()
 }
@@ -184,7 +201,8 @@ func measured(p study.Plan, m learners.Model, test *dataset.Records) quality {
 	}
 	x := p.Mapped(test)
 	if l, ok := m.(learners.Linear); ok {
-		r := learners.Measure(l, x, test.Y, learners.Channel{Classes: len(p.Schema.Classes()), Keep: 1})
+		r := learners.Measure(l, x, test.Y,
+			learners.Channel{Classes: len(p.Schema.Classes()), Keep: 1})
 		return quality{r.Accuracy, r.AUC}
 	}
 	right, all := classifier.Right(m.Predict(x), test.Y)
@@ -220,7 +238,11 @@ func line(all []drawn, of func(drawn) quality) stated.Line {
 		if len(v) == 1 {
 			sd = 0
 		}
-		return stated.Drawn{Mean: mean, Error: sd / math.Sqrt(float64(len(v))), Low: stat.Quantile(.05, stat.LinInterp, v, nil), High: stat.Quantile(.95, stat.LinInterp, v, nil)}
+		return stated.Drawn{Mean: mean, Error: sd / math.Sqrt(float64(len(v))),
+			Low: stat.Quantile(.05, stat.LinInterp, v, nil), High: stat.Quantile(.95,
+				stat.LinInterp, v, nil)}
 	}
-	return stated.Line{Accuracy: over(func(w quality) float64 { return w.accuracy }, of), AUC: over(func(w quality) float64 { return w.auc }, of)}
+	return stated.Line{Accuracy: over(func(w quality) float64 {
+		return w.accuracy
+	}, of), AUC: over(func(w quality) float64 { return w.auc }, of)}
 }

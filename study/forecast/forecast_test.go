@@ -25,7 +25,9 @@ func proposed(t *testing.T, parties int, change func(*study.Proposal)) kinds.Pro
 	table, schema := dataset.Hospitals(c)
 	p := study.Proposal{Name: "x", Epsilon: 1, Records: 100, KindTerms: []byte(`{"class_shares":[0.7,0.3]}`), Map: dataset.Components{Project: 8}, Deadline: time.Now().Add(time.Hour)}
 	for range parties {
-		p.Roster = append(p.Roster, study.PartyID("p"+strings.Repeat("x", len(p.Roster)%60+1)+string(rune('a'+len(p.Roster)/60))))
+		p.Roster = append(p.Roster,
+			study.PartyID("p"+strings.Repeat("x",
+				len(p.Roster)%60+1)+string(rune('a'+len(p.Roster)/60))))
 	}
 	change(&p)
 	made, err := kinds.Propose(p, schema, table)
@@ -37,18 +39,21 @@ func proposed(t *testing.T, parties int, change func(*study.Proposal)) kinds.Pro
 
 func drawn(t *testing.T, made kinds.Proposed, auc float64, draws int) *forecast.Forecast {
 	t.Helper()
-	f, err := forecast.Draw(t.Context(), made.Plan, made.Pool, forecast.Public{Size: made.Size, AUC: auc}, forecast.Options{Draws: draws})
+	f, err := forecast.Draw(t.Context(), made.Plan, made.Pool,
+		forecast.Public{Size: made.Size, AUC: auc}, forecast.Options{Draws: draws})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-// TestDraw: the same question gets the same answer; the pooled classifier reaches the known AUC; more ε
-// gives a better release; many small parties get a yes, and three parties at unit party a no. The seed
-// is fixed, so the test fails always or never.
+// TestDraw: the same question gets the same answer; the pooled classifier reaches the known AUC;
+// more ε gives a better release; many small parties get a yes, and three parties at unit party a
+// no. The seed is fixed, so the test fails always or never.
 func TestDraw(t *testing.T) {
-	many := proposed(t, 300, func(p *study.Proposal) { p.Unit, p.Mechanism, p.Records = privacy.Party, "means", 24 })
+	many := proposed(t, 300, func(p *study.Proposal) {
+		p.Unit, p.Mechanism, p.Records = privacy.Party, "means", 24
+	})
 	yes := drawn(t, many, .85, 4)
 	if yes.Helps != stated.Yes || yes.Majority != .7 || yes.Assumed || len(yes.Gain) != 1 {
 		t.Errorf("many small parties: %+v", yes)
@@ -60,7 +65,8 @@ func TestDraw(t *testing.T) {
 		t.Errorf("%+v, then %+v", yes, again)
 	}
 	few := drawn(t, proposed(t, 3, func(p *study.Proposal) { p.Unit = privacy.Party }), .8, 4)
-	if few.Helps != stated.No || !strings.Contains(few.Verdict(), "does not help") || few.Warning(study.Plan{}) == "" {
+	if few.Helps != stated.No || !strings.Contains(few.Verdict(), "does not help") ||
+		few.Warning(study.Plan{}) == "" {
 		t.Errorf("three parties: %+v", few)
 	}
 	before := 0.
@@ -73,8 +79,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestEveryMechanism: each mechanism has a forecast, for each place of the noise, also for a plan that
-// lets sites choose the learner, and for a plan with a condition.
+// TestEveryMechanism: each mechanism has a forecast, for each place of the noise, also for a plan
+// that lets sites choose the learner, and for a plan with a condition.
 func TestEveryMechanism(t *testing.T) {
 	for _, c := range []struct {
 		unit      privacy.Unit
@@ -97,7 +103,8 @@ func TestEveryMechanism(t *testing.T) {
 		f := drawn(t, made, 0, testlevel.N(t, 1, 6))
 		for _, l := range []stated.Line{f.Released, f.Alone, f.Pooled} {
 			for _, d := range []stated.Drawn{l.Accuracy, l.AUC} {
-				if !(d.Low >= 0 && d.Low <= d.Mean && d.Mean <= d.High && d.High <= 1 && d.Error >= 0) {
+				if !(d.Low >= 0 && d.Low <= d.Mean && d.Mean <= d.High && d.High <= 1 &&
+					d.Error >= 0) {
 					t.Errorf("%v: %+v", c, f)
 				}
 			}
@@ -112,21 +119,27 @@ func TestEveryMechanism(t *testing.T) {
 func TestDrawRefuses(t *testing.T) {
 	made := proposed(t, 3, func(*study.Proposal) {})
 	for _, auc := range []float64{.4, .5, 1, -1, math.NaN()} {
-		if _, err := forecast.Draw(t.Context(), made.Plan, made.Pool, forecast.Public{Size: made.Size, AUC: auc}, forecast.Options{}); !errors.Is(err, study.ErrPlan) {
+		if _, err := forecast.Draw(t.Context(), made.Plan, made.Pool,
+			forecast.Public{Size: made.Size, AUC: auc}, forecast.Options{}); !errors.Is(err,
+			study.ErrPlan) {
 			t.Errorf("an AUC of %v: %v", auc, err)
 		}
 	}
 	for _, size := range []study.Size{{}, {Parties: 3}, {Parties: 3, Records: 2}} {
-		if _, err := forecast.Draw(t.Context(), made.Plan, made.Pool, forecast.Public{Size: size}, forecast.Options{}); err == nil {
+		if _, err := forecast.Draw(t.Context(), made.Plan, made.Pool, forecast.Public{Size: size},
+			forecast.Options{}); err == nil {
 			t.Errorf("a forecast of %+v", size)
 		}
 	}
 }
 
-// TestStated: drawing an operator's forecast again from plan and pool gives the same digits. Made-up
-// figures do not agree. A document for another plan, in another form or out of bounds is refused.
+// TestStated: drawing an operator's forecast again from plan and pool gives the same digits.
+// Made-up figures do not agree. A document for another plan, in another form or out of bounds is
+// refused.
 func TestStated(t *testing.T) {
-	made := proposed(t, 300, func(p *study.Proposal) { p.Unit, p.Mechanism, p.Records = privacy.Party, "means", 24 })
+	made := proposed(t, 300, func(p *study.Proposal) {
+		p.Unit, p.Mechanism, p.Records = privacy.Party, "means", 24
+	})
 	f := drawn(t, made, .85, 4)
 	document := must(stated.Statement{Plan: made.Hash, AUC: .85, Forecast: &f.Forecast}.Document())
 	of := must(stated.Parse(document, made.Hash))
@@ -141,11 +154,13 @@ func TestStated(t *testing.T) {
 	}
 	older := of
 	older.Version--
-	if _, err := forecast.Again(t.Context(), older, made.Plan, made.Pool, nil); err == nil || !strings.Contains(err.Error(), "version") {
+	if _, err := forecast.Again(t.Context(), older, made.Plan, made.Pool, nil); err == nil ||
+		!strings.Contains(err.Error(), "version") {
 		t.Errorf("drawn in another way: %v", err)
 	}
 	of.Forecast.Draws = 201
-	if _, err := forecast.Again(t.Context(), of, made.Plan, made.Pool, nil); err == nil || !strings.Contains(err.Error(), "more than is drawn again") {
+	if _, err := forecast.Again(t.Context(), of, made.Plan, made.Pool, nil); err == nil ||
+		!strings.Contains(err.Error(), "more than is drawn again") {
 		t.Errorf("endless draws: %v", err)
 	}
 	for name, bad := range map[string]string{

@@ -17,24 +17,26 @@ type problem struct {
 	pool  *auxdata.Pool
 	truth learners.Linear
 	p     *mat.Dense // N×K, the probability of each class for each pool row
-	// train and test are disjoint halves of the pool's rows. The parties' records are drawn from train,
-	// test records from test.
+	// train and test are disjoint halves of the pool's rows. The parties' records are drawn from
+	// train, test records from test.
 	train, test []int
 	rng         *rand.Rand
 }
 
-// flats define three models for two classes. A mapped column with standard deviation sd changes the score by
-// a random number of standard deviation sd^flat when it changes by sd. With a larger flat, columns with a
-// large sd matter more; with flat 0 all columns would matter alike.
+// flats define three models for two classes. A mapped column with standard deviation sd changes the
+// score by a random number of standard deviation sd^flat when it changes by sd. With a larger flat,
+// columns with a large sd matter more; with flat 0 all columns would matter alike.
 var flats = []float64{.5, 1, 1.5}
 
-// newProblem draws a linear model whose scores have the given AUC on the pool's rows (each class against
-// the rest), and whose classes have the given shares. With more than two classes, the direction of each
-// class is a random pool row minus the mean row.
-func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, rng *rand.Rand) *problem {
+// newProblem draws a linear model whose scores have the given AUC on the pool's rows (each class
+// against the rest), and whose classes have the given shares. With more than two classes, the
+// direction of each class is a random pool row minus the mean row.
+func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int,
+	rng *rand.Rand) *problem {
 	n, d := pool.X.Dims()
 	k := len(shares)
-	t := &problem{pool: pool, truth: learners.Linear{W: mat.NewDense(d, learners.Columns(k), nil), Classes: k}, rng: rng}
+	t := &problem{pool: pool, truth: learners.Linear{W: mat.NewDense(d, learners.Columns(k), nil),
+		Classes: k}, rng: rng}
 	rows := rng.Perm(n)
 	t.train, t.test = rows[:(n+1)/2], rows[n/2:]
 	flat := flats[number%len(flats)]
@@ -71,7 +73,8 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, r
 		for i := range y {
 			y[i] = pick(t.p.RawRowView(i), u[i])
 		}
-		return learners.Measure(t.truth, pool.X, y, learners.Channel{Classes: k, Keep: 1}).AUC >= auc
+		return learners.Measure(t.truth, pool.X, y,
+			learners.Channel{Classes: k, Keep: 1}).AUC >= auc
 	}
 	for range 10 { // doubles high, up to a thousandfold, until the true scores reach the AUC
 		if reaches(high) {
@@ -132,7 +135,8 @@ func pick(p []float64, u float64) int {
 	return len(p) - 1
 }
 
-// draw draws this number of records from the pool rows listed in from, with probabilities by their weights.
+// draw draws this number of records from the pool rows listed in from, with probabilities by their
+// weights.
 func (t *problem) draw(from []int, records int) *dataset.Records {
 	_, d := t.pool.Encoded.Dims()
 	out := &dataset.Records{X: mat.NewDense(records, d, nil), Y: make([]int, records)}

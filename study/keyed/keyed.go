@@ -16,45 +16,50 @@ import (
 	"caucus/study"
 )
 
-// Records gives each of a party's records a name for one study: the record's content and its number among
-// equal records. The HMAC-SHA256 of the name under the site's key decides whether a cut keeps the record, and
-// the record's shard, its set if no column names the set, and its turn in the order of sending.
+// Records gives each of a party's records a name for one study: the record's content and its number
+// among equal records. The HMAC-SHA256 of the name under the site's key decides whether a cut keeps
+// the record, and the record's shard, its set if no column names the set, and its turn in the order
+// of sending.
 //
 // Proof note.
-//   - Neighbours: multisets M and M′ that differ in one replaced unit, each in a file of any order. By
-//     definition they share everything but the labels at unit label, else the column that names each record's
-//     set if there is one, else nothing (appendShared).
-//   - Lemma 1, names. Replace r, the m-th copy of its bytes, by r′, the m′-th copy of its own. The set of names
-//     T becomes T′ = T − (r,m) + (r′,m′). So a function of a record's name changes for that one record only.
-//     Copies are equal in everything that a study sees, so their numbers can be given in any order.
-//   - Lemma 2, cuts. Records that are equal in what neighbours share form a group. How many of each group stay
-//     depends on the groups' sizes alone, which neighbours share. In each group the k names with the least keys
-//     stay. If (r,m) was among these, removing it lets in the next name, if there is one. Adding (r′,m′) then
-//     fills a free place, or changes nothing, or drives out the greatest of the k: the name just let in, if one
-//     was. So the cuts S and S′ are equal, or one record is replaced by another of its group: they are
-//     neighbours, and a bound for neighbours holds after a cut as before it. By induction, n replacements (the
-//     records of a patient, or of a party of at most n) exchange at most n.
-//   - Lemma 3, the order of sending at unit label. It follows from names of the shared parts, and copies of a
-//     shared part are numbered in file order. If two files have the same order, one changed label changes one
-//     place. A file in another order (sorted by label, say) permutes labels inside a group. But the places of a
-//     group are independent and identically distributed, so what is sent is a mixture, over uniform
-//     arrangements of each group's labels, of what is sent for one arrangement. The arrangements of neighbours
-//     can be paired to differ in one place. (ε,δ) and Rényi divergence are quasi-convex, so the bound for one
-//     place holds for the mixture. (No rule without chance does as well: the label pairs {a,b}, {b,c}, {c,a}
-//     are neighbours of each other, but in no arrangement in two places do any two differ in one place only.)
-//   - If a file changes between two releases under one key, Lemmas 1 and 2 hold for each, so the costs of the
-//     two releases add up. The mixture in Lemma 3 needs a new key for each release, and has one: the key
-//     depends on the plan, and a ledger releases a plan once.
+//   - Neighbours: multisets M and M′ that differ in one replaced unit, each in a file of any order.
+//     By definition they share everything but the labels at unit label, else the column that names
+//     each record's set if there is one, else nothing (appendShared).
+//   - Lemma 1, names. Replace r, the m-th copy of its bytes, by r′, the m′-th copy of its own. The
+//     set of names T becomes T′ = T − (r,m) + (r′,m′). So a function of a record's name changes for
+//     that one record only. Copies are equal in everything that a study sees, so their numbers can
+//     be given in any order.
+//   - Lemma 2, cuts. Records that are equal in what neighbours share form a group. How many of each
+//     group stay depends on the groups' sizes alone, which neighbours share. In each group the k
+//     names with the least keys stay. If (r,m) was among these, removing it lets in the next name,
+//     if there is one. Adding (r′,m′) then fills a free place, or changes nothing, or drives out
+//     the greatest of the k: the name just let in, if one was. So the cuts S and S′ are equal, or
+//     one record is replaced by another of its group: they are neighbours, and a bound for
+//     neighbours holds after a cut as before it. By induction, n replacements (the records of a
+//     patient, or of a party of at most n) exchange at most n.
+//   - Lemma 3, the order of sending at unit label. It follows from names of the shared parts, and
+//     copies of a shared part are numbered in file order. If two files have the same order, one
+//     changed label changes one place. A file in another order (sorted by label, say) permutes
+//     labels inside a group. But the places of a group are independent and identically distributed,
+//     so what is sent is a mixture, over uniform arrangements of each group's labels, of what is
+//     sent for one arrangement. The arrangements of neighbours can be paired to differ in one
+//     place. (ε,δ) and Rényi divergence are quasi-convex, so the bound for one place holds for the
+//     mixture. (No rule without chance does as well: the label pairs {a,b}, {b,c}, {c,a} are
+//     neighbours of each other, but in no arrangement in two places do any two differ in one place
+//     only.)
+//   - If a file changes between two releases under one key, Lemmas 1 and 2 hold for each, so the
+//     costs of the two releases add up. The mixture in Lemma 3 needs a new key for each release,
+//     and has one: the key depends on the plan, and a ledger releases a plan once.
 //   - Numeric model: bytes; floats enter by their bits, and nothing is computed with them.
-//   - Assumed: SHA-256 has no collisions. In Lemma 3, and where the choice of records must stay secret,
-//     HMAC-SHA256 is a random function to everyone without the key.
+//   - Assumed: SHA-256 has no collisions. In Lemma 3, and where the choice of records must stay
+//     secret, HMAC-SHA256 is a random function to everyone without the key.
 type Records struct {
 	rule Rule
 	mac  hash.Hash
 	// full names each record by everything that a study sees of the record.
 	full []name
-	// shared names each record by the part that neighbours share, nil if they share nothing. At unit
-	// label, equal records are numbered in file order.
+	// shared names each record by the part that neighbours share, nil if they share nothing. At
+	// unit label, equal records are numbered in file order.
 	shared []name
 }
 
@@ -71,8 +76,8 @@ const (
 	ForSet   = "set"   // made sets
 	ForBlank = "blank" // the set of a record whose set column is empty
 	ForClass = "class" // the class of a record without a label
-	// forShard assigns single records to shards, forPatient whole patients, forAlike records with equal
-	// content without the label.
+	// forShard assigns single records to shards, forPatient whole patients, forAlike records with
+	// equal content without the label.
 	forShard, forPatient, forAlike = "shard", "patient", "alike"
 )
 
@@ -96,7 +101,9 @@ func Of(rule Rule, records *dataset.Records, siteKey []byte) *Records {
 		full: names(records.Len(), func(b []byte, i int) []byte { return appendRecord(b, records, i) }),
 	}
 	if rule.Unit == privacy.Label || rule.SetColumn {
-		k.shared = names(records.Len(), func(b []byte, i int) []byte { return appendShared(b, rule.Unit, records, i) })
+		k.shared = names(records.Len(), func(b []byte, i int) []byte {
+			return appendShared(b, rule.Unit, records, i)
+		})
 	}
 	return k
 }
@@ -115,9 +122,11 @@ func names(n int, content func(b []byte, i int) []byte) []name {
 	return out
 }
 
-// appendRecord writes everything that a study sees of a record; different records have different bytes.
+// appendRecord writes everything that a study sees of a record; different records have different
+// bytes.
 func appendRecord(b []byte, records *dataset.Records, i int) []byte {
-	return binary.BigEndian.AppendUint64(appendShared(b, privacy.Label, records, i), uint64(records.Y[i]))
+	return binary.BigEndian.AppendUint64(appendShared(b, privacy.Label, records, i),
+		uint64(records.Y[i]))
 }
 
 // appendShared writes the part of a record that neighbours share: at unit label everything but the
@@ -185,8 +194,8 @@ func (k *Records) Sending(most int) []int {
 	return order[:min(most, len(order))]
 }
 
-// Cut selects at most this number of records. The n-th selected records of two neighbours have the same
-// shared part.
+// Cut selects at most this number of records. The n-th selected records of two neighbours have the
+// same shared part.
 func (k *Records) Cut(most int) []int {
 	rows := k.sorted(forCut, k.full)
 	if k.shared == nil {
@@ -220,16 +229,19 @@ func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 	if int64(in.Records.Len()) <= most {
 		return in.Records
 	}
-	return in.Records.Select(Of(Rule{Study: in.Study, Unit: u}, in.Records, in.ShardKey()).Cut(int(most)))
+	return in.Records.Select(Of(Rule{Study: in.Study, Unit: u}, in.Records,
+		in.ShardKey()).Cut(int(most)))
 }
 
 // ByPatient reports whether shards keep each patient's records together.
-func (r Rule) ByPatient(records *dataset.Records) bool { return r.Shards > 1 && records.Patient != nil }
+func (r Rule) ByPatient(records *dataset.Records) bool {
+	return r.Shards > 1 && records.Patient != nil
+}
 
-// Shards assigns the records to shards, a patient's records to one shard. Each shard is in the order of
-// the records' keys. Records with equal content apart from the label are in one shard in two cases: at
-// unit label, so that one label changes one ballot; and if a file names patients but not for these
-// records, so that the cut of a shard does not move records between shards.
+// Shards assigns the records to shards, a patient's records to one shard. Each shard is in the
+// order of the records' keys. Records with equal content apart from the label are in one shard in
+// two cases: at unit label, so that one label changes one ballot; and if a file names patients but
+// not for these records, so that the cut of a shard does not move records between shards.
 func (k *Records) Shards(records *dataset.Records) [][]int {
 	out := make([][]int, k.rule.Shards)
 	for _, i := range k.sorted(forShard, k.full) {
@@ -245,14 +257,17 @@ func (k *Records) Shards(records *dataset.Records) [][]int {
 	return out
 }
 
-// Exactly returns n records from a site that declared n, in file order. If there are more records, keys select
-// n of them, so neighbours remain neighbours (Lemma 2 of Records). If there are fewer, Exactly adds empty
-// records, with all cells missing and without label, patient or party. So at unit record, a file that gains or
-// loses one record is a neighbour too (one record is replaced), unless a column names the sets.
+// Exactly returns n records from a site that declared n, in file order. If there are more records,
+// keys select n of them, so neighbours remain neighbours (Lemma 2 of Records). If there are fewer,
+// Exactly adds empty records, with all cells missing and without label, patient or party. So at
+// unit record, a file that gains or loses one record is a neighbour too (one record is replaced),
+// unless a column names the sets.
 //
-// If shards keep patients together, each shard has its part of n and is cut alone. So replacing a patient, with
-// any number of records, moves the records of only two shards. No classifier is trained on empty records.
-func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int, key []byte) *dataset.Records {
+// If shards keep patients together, each shard has its part of n and is cut alone. So replacing a
+// patient, with any number of records, moves the records of only two shards. No classifier is
+// trained on empty records.
+func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int,
+	key []byte) *dataset.Records {
 	if records.Len() > n || rule.ByPatient(records) {
 		records = records.Select(chosen(rule, records, n, key))
 	}
@@ -280,7 +295,8 @@ func filled(s dataset.Schema, records *dataset.Records, n int) *dataset.Records 
 		return records
 	}
 	empty := s.Empty()
-	out := &dataset.Records{X: mat.NewDense(n, s.Dim(), nil), Y: append(slices.Clone(records.Y), make([]int, n-have)...)}
+	out := &dataset.Records{X: mat.NewDense(n, s.Dim(), nil),
+		Y: append(slices.Clone(records.Y), make([]int, n-have)...)}
 	for i := range n {
 		if i < have {
 			copy(out.X.RawRowView(i), records.X.RawRowView(i))

@@ -29,7 +29,8 @@ func wards() dataset.Schema {
 }
 
 func emptyOf(t *testing.T, s dataset.Schema) *dataset.Records {
-	table, err := dataset.NewTable([]string{"label", "a", "b", "ward", "patient", "set"}, [][]string{make([]string, 6)})
+	table, err := dataset.NewTable([]string{"label", "a", "b", "ward", "patient", "set"},
+		[][]string{make([]string, 6)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,12 +59,13 @@ func contents(r *dataset.Records) []string {
 	return out
 }
 
-// TestExactly: exactly n records come out. From more, the same n are chosen for every order of the file,
-// and come in file order. Fewer all stay, followed by records whose cells are all missing.
+// TestExactly: exactly n records come out. From more, the same n are chosen for every order of the
+// file, and come in file order. Fewer all stay, followed by records whose cells are all missing.
 func TestExactly(t *testing.T) {
 	s := wards()
 	key := []byte("site")
-	cells := slices.Concat(slices.Repeat([]cell{{x: 1, patient: "p", party: "s"}}, 9), slices.Repeat([]cell{{x: 2, y: 1, patient: "q", party: "u"}}, 5))
+	cells := slices.Concat(slices.Repeat([]cell{{x: 1, patient: "p", party: "s"}}, 9),
+		slices.Repeat([]cell{{x: 2, y: 1, patient: "q", party: "u"}}, 5))
 	all := recordsOf(cells, true)
 	slices.Reverse(cells)
 	reversed := recordsOf(cells, true)
@@ -83,7 +85,8 @@ func TestExactly(t *testing.T) {
 			if !slices.Equal(contents(got), contents(Exactly(rule, s, reversed, n, key))) {
 				t.Errorf("%s: another order of the file makes other %d of its records", name, n)
 			}
-			if n >= all.Len() && name != "shards" && !slices.Equal(contents(got.Select(rowsTo(all.Len()))), contents(all)) {
+			if n >= all.Len() && name != "shards" &&
+				!slices.Equal(contents(got.Select(rowsTo(all.Len()))), contents(all)) {
 				t.Errorf("%s: of %d records some are missing among %d", name, all.Len(), n)
 			}
 			for i := all.Len(); i < n; i++ {
@@ -101,7 +104,8 @@ func TestExactly(t *testing.T) {
 		}
 		other := rule
 		other.Study = study.Hash{1}
-		if slices.Equal(chosen(rule, key), chosen(rule, []byte("another"))) || slices.Equal(chosen(rule, key), chosen(other, key)) {
+		if slices.Equal(chosen(rule, key), chosen(rule, []byte("another"))) ||
+			slices.Equal(chosen(rule, key), chosen(other, key)) {
 			t.Errorf("%s: key or study does not matter to who is chosen", name)
 		}
 	}
@@ -151,10 +155,10 @@ func recordsOf(cells []cell, named bool) *dataset.Records {
 	return r
 }
 
-// TestNeighboursStayNeighbours checks the lemmas of Records on multisets with many equal records, under
-// any key and in any two orders. Cuts of neighbours, to a plan's or a site's number, differ in at most
-// one record, replaced by another of its group. All other records keep their numbers. At most two shards
-// differ, also at unit label and for a patient.
+// TestNeighboursStayNeighbours checks the lemmas of Records on multisets with many equal records,
+// under any key and in any two orders. Cuts of neighbours, to a plan's or a site's number, differ
+// in at most one record, replaced by another of its group. All other records keep their numbers. At
+// most two shards differ, also at unit label and for a patient.
 func TestNeighboursStayNeighbours(t *testing.T) {
 	s := wards()
 	rules := map[string]Rule{
@@ -213,7 +217,8 @@ func TestNeighboursStayNeighbours(t *testing.T) {
 		numbers := func(k *Records, r *dataset.Records) []string {
 			var out []string
 			for i := range r.Len() {
-				out = append(out, fmt.Sprintf("%x %d", appendRecord(nil, r, i), k.Number(ForSet, i)))
+				out = append(out,
+					fmt.Sprintf("%x %d", appendRecord(nil, r, i), k.Number(ForSet, i)))
 			}
 			return out
 		}
@@ -229,7 +234,8 @@ func TestNeighboursStayNeighbours(t *testing.T) {
 			most = 1
 		}
 		if !rule.SetColumn {
-			for what, pair := range map[string][2]*dataset.Records{"all": {a, b}, "exactly": {exactA, exactB}} {
+			for what, pair := range map[string][2]*dataset.Records{"all": {a, b},
+				"exactly": {exactA, exactB}} {
 				if got := apartShards(rule, pair[0], pair[1], key); got > most {
 					t.Fatalf("%s: %d shards differ", what, got)
 				}
@@ -241,19 +247,21 @@ func TestNeighboursStayNeighbours(t *testing.T) {
 		// A record that is added or removed replaces an empty record, or is replaced by one.
 		whole := rule
 		whole.Shards = 1
-		neighbours("one fewer", Exactly(whole, s, a, n, key), Exactly(whole, s, a.Select(rowsTo(a.Len()-1)), n, key))
+		neighbours("one fewer", Exactly(whole, s, a, n, key),
+			Exactly(whole, s, a.Select(rowsTo(a.Len()-1)), n, key))
 	})
 }
 
-// TestAPatientMovesTwoShards: if one patient replaces another, with any number of records each, all but
-// two shards stay the same, cut or not.
+// TestAPatientMovesTwoShards: if one patient replaces another, with any number of records each, all
+// but two shards stay the same, cut or not.
 func TestAPatientMovesTwoShards(t *testing.T) {
 	s, rule := wards(), Rule{Unit: privacy.Record}
 	rapid.Check(t, func(t *rapid.T) {
 		rule.Shards = rapid.IntRange(3, 6).Draw(t, "shards")
 		key := rapid.SliceOfN(rapid.Byte(), 1, 4).Draw(t, "key")
 		others := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) cell {
-			return cell{x: rapid.IntRange(0, 1).Draw(t, "x"), patient: rapid.SampledFrom([]string{"", "", "p", "q", "r", "s"}).Draw(t, "patient")}
+			return cell{x: rapid.IntRange(0, 1).Draw(t, "x"),
+				patient: rapid.SampledFrom([]string{"", "", "p", "q", "r", "s"}).Draw(t, "patient")}
 		}), 4, 20).Draw(t, "others")
 		file := func(patient string) *dataset.Records {
 			records := slices.Clone(others)
@@ -267,14 +275,15 @@ func TestAPatientMovesTwoShards(t *testing.T) {
 			t.Fatalf("%d shards differ", got)
 		}
 		n := rapid.IntRange(4, 28).Draw(t, "n")
-		if got := apartShards(rule, Exactly(rule, s, a, n, key), Exactly(rule, s, b, n, key), key); got > 2 {
+		if got := apartShards(rule, Exactly(rule, s, a, n, key), Exactly(rule, s, b, n, key),
+			key); got > 2 {
 			t.Fatalf("%d declared: %d shards differ", n, got)
 		}
 	})
 }
 
-// apartShards counts the shards that do not train on the same records in the same order. Records without
-// a label are left out: classify.TestUnlabelledTrainNothing.
+// apartShards counts the shards that do not train on the same records in the same order. Records
+// without a label are left out: classify.TestUnlabelledTrainNothing.
 func apartShards(rule Rule, a, b *dataset.Records, key []byte) int {
 	x, y := Of(rule, a, key).Shards(a), Of(rule, b, key).Shards(b)
 	trained := func(r *dataset.Records, rows []int) []string {
@@ -295,12 +304,13 @@ func apartShards(rule Rule, a, b *dataset.Records, key []byte) int {
 	return n
 }
 
-// TestOrderOfSending checks Lemma 3. Files in the same order that differ in one label send a different
-// label in one place. Over keys, the labels of equal records appear in each arrangement equally often,
-// so files sorted by label, in which one label moves two places, can be told apart only by chance.
+// TestOrderOfSending checks Lemma 3. Files in the same order that differ in one label send a
+// different label in one place. Over keys, the labels of equal records appear in each arrangement
+// equally often, so files sorted by label, in which one label moves two places, can be told apart
+// only by chance.
 //
-// Of 6,000 keys each of six arrangements gets 1,000 with standard deviation 28.9; a deviation of 7.5 of
-// these has probability 7e-14, in each of twelve comparisons. The keys are fixed.
+// Of 6,000 keys each of six arrangements gets 1,000 with standard deviation 28.9; a deviation of
+// 7.5 of these has probability 7e-14, in each of twelve comparisons. The keys are fixed.
 func TestOrderOfSending(t *testing.T) {
 	s, rule := wards(), Rule{Unit: privacy.Label}
 	sent := func(labels []int, key []byte) (out [3]int) {
@@ -332,7 +342,8 @@ func TestOrderOfSending(t *testing.T) {
 	}
 	even := func(law map[[3]int]int) {
 		for a, n := range law {
-			if want := 6000. / 6; len(law) != 6 || math.Abs(float64(n)-want) > 7.5*math.Sqrt(want*5/6) {
+			if want := 6000. / 6; len(law) != 6 ||
+				math.Abs(float64(n)-want) > 7.5*math.Sqrt(want*5/6) {
 				t.Errorf("of %d arrangements %v is sent %d times of 6000", len(law), a, n)
 			}
 		}
@@ -355,12 +366,14 @@ func apartPlaces(a, b [3]int) (n int) {
 // TestUsesHaveKeysOfTheirOwn: a record has a different number for every use, study and site.
 func TestUsesHaveKeysOfTheirOwn(t *testing.T) {
 	seen := map[uint64]string{}
-	r := recordsOf([]cell{{patient: "p"}, {patient: "p"}, {patient: "q"}, {party: "p"}, {x: 1}, {y: 1}}, true)
+	r := recordsOf([]cell{{patient: "p"}, {patient: "p"}, {patient: "q"}, {party: "p"}, {x: 1},
+		{y: 1}}, true)
 	for plan := range byte(2) {
 		rule := Rule{Study: study.Hash{plan}, Unit: privacy.Label}
 		for _, key := range []string{"a", "b"} {
 			k := Of(rule, r, []byte(key))
-			for _, use := range []string{forCut, forSlot, forOrder, ForSet, ForBlank, ForClass, forShard, forPatient, forAlike} {
+			for _, use := range []string{forCut, forSlot, forOrder, ForSet, ForBlank, ForClass,
+				forShard, forPatient, forAlike} {
 				for i := range r.Len() {
 					where := fmt.Sprint(plan, key, use, i)
 					if had, ok := seen[k.Number(use, i)]; ok {
@@ -381,7 +394,8 @@ func BenchmarkExactly(b *testing.B) {
 		data[i] = float64(i)
 	}
 	r := &dataset.Records{X: mat.NewDense(n, d, data), Y: make([]int, n)}
-	for name, rule := range map[string]Rule{"record": {Unit: privacy.Record}, "label": {Unit: privacy.Label}} {
+	for name, rule := range map[string]Rule{"record": {Unit: privacy.Record},
+		"label": {Unit: privacy.Label}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				start := time.Now()

@@ -9,8 +9,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// A researcher's proposal is short; the plan that all parties agree on holds every term, and its hash
-// names it.
+// A researcher's proposal is short; the plan that all parties agree on holds every term, and its
+// hash names it.
 func Example() {
 	pool, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 400, Seed: 1})
 	proposed, err := kinds.Propose(study.Proposal{

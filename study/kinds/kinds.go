@@ -70,7 +70,8 @@ func RuleOf(p study.Plan) keyed.Rule {
 		panic(err)
 	}
 	w := WordsOf(p)
-	return keyed.Rule{Study: study.HashOf(canonical), Unit: p.Unit, Shards: w.Shards, SetColumn: w.SetColumn}
+	return keyed.Rule{Study: study.HashOf(canonical), Unit: p.Unit, Shards: w.Shards,
+		SetColumn: w.SetColumn}
 }
 
 // RecordSchema returns the schema that encodes a checked plan's records: the plan's, with the party
@@ -95,7 +96,8 @@ func NewTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 		return nil, err
 	}
 	if pool.Digest != p.Pool {
-		return nil, fmt.Errorf("%w: the plan is about pool %s, this is pool %s", study.ErrContribution, p.Pool, pool.Digest)
+		return nil, fmt.Errorf("%w: the plan is about pool %s, this is pool %s",
+			study.ErrContribution, p.Pool, pool.Digest)
 	}
 	return kind.New(p, pool)
 }
@@ -132,8 +134,8 @@ func Check(p study.Plan) error {
 	return kind.Check(p)
 }
 
-// chargesByL2 says whether the plan's noise is pure and comes from Plan.Calibrate. The noise of mechanism
-// output does not come from there, because that noise depends on the number of ballots.
+// chargesByL2 says whether the plan's noise is pure and comes from Plan.Calibrate. The noise of
+// mechanism output does not come from there, because that noise depends on the number of ballots.
 func chargesByL2(p study.Plan) bool {
 	pure := p.Delta == 0 || p.Mechanism == study.MechanismLaplace || p.Mechanism == "moment"
 	return pure && p.Kind != "labels" && p.Kind != "ratio" && p.Mechanism != "output"
@@ -157,8 +159,8 @@ func PlanOf(r study.Release) (study.Plan, error) {
 	return p, Check(p)
 }
 
-// Claimed returns a release's plan after checking that the release is of this program's form (study.ManifestForm) and
-// of the plan's kind. Who reads its result calls results.Usable.
+// Claimed returns a release's plan after checking that the release is of this program's form
+// (study.ManifestForm) and of the plan's kind. Who reads its result calls results.Usable.
 func Claimed(r study.Release) (study.Plan, error) {
 	if err := r.CheckForm(); err != nil {
 		return study.Plan{}, fmt.Errorf("read release: %w", err)

@@ -47,7 +47,8 @@ func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Prop
 }
 
 // Draft makes a plan and its task: it fits the public map on the pool and fills in defaults.
-func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Proposed, task study.Task, err error) {
+func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Proposed,
+	task study.Task, err error) {
 	var canonical bytes.Buffer
 	if pool.Rows() == 0 {
 		return out, nil, auxdata.ErrEmpty
@@ -88,8 +89,8 @@ func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Pr
 	return out, task, nil
 }
 
-// Complete makes a plan from a proposal, real or simulated, and fills in the defaults that do not follow
-// from the pool. The map keeps all features. The caller then calls SetPool.
+// Complete makes a plan from a proposal, real or simulated, and fills in the defaults that do not
+// follow from the pool. The map keeps all features. The caller then calls SetPool.
 func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	p := planOf(s, schema)
 	kind, err := Named(p.Kind)
@@ -107,7 +108,8 @@ func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	return p, nil
 }
 
-// SetPool sets a completed plan's pool and the terms that follow from the pool, and then calls Check.
+// SetPool sets a completed plan's pool and the terms that follow from the pool, and then calls
+// Check.
 func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 	p.Pool = pool.Digest
 	kind, err := Named(p.Kind)
@@ -131,10 +133,11 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	}
 }
 
-// ChooseMap replaces dataset.Auto by the number of components that the plan's kind chooses, or by all
-// features if the kind does not choose. It returns any other c unchanged. The plan lacks only map and
-// pool. x are the N×Dim encoded rows of the public pool.
-func ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
+// ChooseMap replaces dataset.Auto by the number of components that the plan's kind chooses, or by
+// all features if the kind does not choose. It returns any other c unchanged. The plan lacks only
+// map and pool. x are the N×Dim encoded rows of the public pool.
+func ChooseMap(p study.Plan, size study.Size, c dataset.Components,
+	x *mat.Dense) (dataset.Components, error) {
 	kind, err := Named(p.Kind)
 	if err != nil {
 		return c, err
@@ -158,7 +161,8 @@ func ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense
 }
 
 // FitMap fits a plan's map, chosen by ChooseMap, on the encoded rows of its public pool.
-func FitMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Map, error) {
+func FitMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Map,
+	error) {
 	c, err := ChooseMap(p, size, c, x)
 	if err != nil {
 		return dataset.Map{}, err

@@ -13,25 +13,30 @@ import (
 )
 
 const (
-	// Reasons why a classifier has scores and not probabilities (classifier.WhyScores, classifier.NewScores).
+	// Reasons why a classifier has scores and not probabilities (classifier.WhyScores,
+	// classifier.NewScores).
 	released = "the privatised labels"
 	balanced = "risk ber tells classes apart as if they were equally many, and probabilities tell them apart elsewhere. Use risk accuracy or auc for these"
 )
 
-// calibrated returns a fit's classifier. It gives probabilities if the privatised labels determine the
-// slope from scores to log-odds, else scores. The last result is the slope's relative standard deviation.
-func (l finisher) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int, o aggregation.LabelOptions, rng *rand.Rand) (classifier.Classifier, []string, float64) {
+// calibrated returns a fit's classifier. It gives probabilities if the privatised labels determine
+// the slope from scores to log-odds, else scores. The last result is the slope's relative standard
+// deviation.
+func (l finisher) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int,
+	o aggregation.LabelOptions, rng *rand.Rand) (classifier.Classifier, []string, float64) {
 	p, of := l.Plan(), aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda}
 	if o.Risk == aggregation.RiskBER {
 		c, warnings := classifier.NewScores(p, of, balanced)
 		return c, warnings, 0
 	}
 	calibration := o.Calibrate(fit, x, y, rng)
-	c, warnings := classifier.NewCalibrated(p, of, calibration, released, l.Pool().X.At(0, l.Pool().Dim()-1))
+	c, warnings := classifier.NewCalibrated(p, of, calibration, released,
+		l.Pool().X.At(0, l.Pool().Dim()-1))
 	return c, warnings, calibration.Error()
 }
 
-func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Classifier, []string, error) {
+func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Classifier, []string,
+	error) {
 	why := classifier.WhyScores(released, claimed.SlopeError)
 	if study.TermsOf[Terms](p).Risk == aggregation.RiskBER {
 		why = balanced
@@ -42,7 +47,9 @@ func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Class
 		return c, warnings, nil
 	}
 	_, columns := fit.Model.W.Dims()
-	if of == nil || len(of.Intercept) != columns || !(0 < of.Low && of.Low < of.Slope && of.Slope < of.High) || of.SlopeSD/of.Slope != claimed.SlopeError ||
+	if of == nil || len(of.Intercept) != columns ||
+		!(0 < of.Low && of.Low < of.Slope && of.Slope < of.High) ||
+		of.SlopeSD/of.Slope != claimed.SlopeError ||
 		!(math.Abs(math.Log(of.High/of.Slope)/aggregation.Normal95-claimed.SlopeError) <= 1e-9) {
 		return classifier.Classifier{}, nil, bodies.ErrForm
 	}

@@ -11,10 +11,11 @@ import (
 	"caucus/study/simulate"
 )
 
-// Parties send mapped features in clear and labels that a known chance has changed; the fit corrects for
-// the changed labels.
+// Parties send mapped features in clear and labels that a known chance has changed; the fit
+// corrects for the changed labels.
 func Example() {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1, Skew: 1})
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
+		Skew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {
 		rows[i] = i

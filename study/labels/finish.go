@@ -38,18 +38,20 @@ type Result struct {
 	Shares aggregation.LabelShares `json:"shares"`
 	// Path is the search for the ridge. Held-out risks, except for AUC, are corrected for noise.
 	Path []aggregation.LabelPoint `json:"path,omitempty"`
-	// SlopeError is the relative standard deviation of the slope from scores to log-odds, 0 without a
-	// slope.
+	// SlopeError is the relative standard deviation of the slope from scores to log-odds, 0 without
+	// a slope.
 	SlopeError float64 `json:"slope_error,omitempty"`
 }
 
-// ResultOf reads the result of a labels study. It refuses a result without exactly one share for each class.
+// ResultOf reads the result of a labels study. It refuses a result without exactly one share for
+// each class.
 func ResultOf(r study.Result) (out Result, err error) {
 	if err := r.DecodeBody(&out); err != nil {
 		return out, err
 	}
 	classes := len(out.Classifier.Classes)
-	if s := out.Shares; len(s.Share) != classes || len(s.Projected) != classes || len(s.Error) != classes {
+	if s := out.Shares; len(s.Share) != classes || len(s.Projected) != classes ||
+		len(s.Error) != classes {
 		return Result{}, fmt.Errorf("read labels: of %d classes there are %d shares, %d projected and %d errors: the release was damaged", classes, len(s.Share), len(s.Projected), len(s.Error))
 	}
 	return out, nil
@@ -58,16 +60,19 @@ func ResultOf(r study.Result) (out Result, err error) {
 // Held returns the held-out risk at the chosen ridge, the classifier's Lambda. If the plan gave the
 // ridge, no records were held out, and Held returns false.
 func (r Result) Held() (float64, bool) {
-	i := slices.IndexFunc(r.Path, func(p aggregation.LabelPoint) bool { return p.Lambda == r.Classifier.Lambda })
+	i := slices.IndexFunc(r.Path, func(p aggregation.LabelPoint) bool {
+		return p.Lambda == r.Classifier.Lambda
+	})
 	if i < 0 {
 		return 0, false
 	}
 	return r.Path[i].Held, true
 }
 
-// HeldError bounds the standard error of the held-out accuracy. p is the probability that a label is kept,
-// and q that it becomes a given other label. Each of N records contributes (a − q)/(p − q), where a is 1 if the
-// noisy label equals the prediction and else 0; its variance is at most 1/(4(p−q)²).
+// HeldError bounds the standard error of the held-out accuracy. p is the probability that a label
+// is kept, and q that it becomes a given other label. Each of N records contributes (a − q)/(p −
+// q), where a is 1 if the noisy label equals the prediction and else 0; its variance is at most
+// 1/(4(p−q)²).
 func (r Result) HeldError() float64 {
 	q := learners.Channel{Keep: r.Keep, Classes: len(r.Classifier.Classes)}.Flip()
 	return 1 / (2 * (r.Keep - q) * math.Sqrt(float64(r.Records)))
@@ -89,7 +94,8 @@ func (l finisher) Finish(of study.Summed, _ []privacy.Published) (study.Result, 
 	if err != nil {
 		return study.Result{}, err
 	}
-	rng := rand.New(rand.NewPCG(p.Seed, 0x6c6162656c73)) // public randomness, for cross-validation and pairs of records
+	// public randomness, for cross-validation and pairs of records
+	rng := rand.New(rand.NewPCG(p.Seed, 0x6c6162656c73))
 	fit, err := aggregation.FitLabels(x, y, o, rng)
 	if err != nil {
 		return study.Result{}, err
@@ -107,7 +113,8 @@ func (l finisher) Finish(of study.Summed, _ []privacy.Published) (study.Result, 
 // warningsOf warns about quantities that the noise hides. The warnings follow from public numbers.
 func warningsOf(p study.Plan, o aggregation.LabelOptions, r Result) []string {
 	var out []string
-	if k := len(p.Schema.Label.Classes); o.Loss.Unbalanced(k) && o.Risk == aggregation.RiskAccuracy {
+	if k := len(p.Schema.Label.Classes); o.Loss.Unbalanced(k) &&
+		o.Risk == aggregation.RiskAccuracy {
 		out = append(out, fmt.Sprintf("loss %s cannot tell one of %d classes from the more numerous rest under risk accuracy: use risk ber or auc, or another loss", o.Loss.Name(), k))
 	}
 	for k, share := range r.Shares.Share {
@@ -132,16 +139,18 @@ func warningsOf(p study.Plan, o aggregation.LabelOptions, r Result) []string {
 	return out
 }
 
-// unseen lists the parts of a result that only the coordinator can compute, because it alone has the features.
+// unseen lists the parts of a result that only the coordinator can compute, because it alone has
+// the features.
 const unseen = "the classifier's weights, their calibration, its ridge and the search for it, the number of records, and the classes' shares before projection"
 
-func (t finisher) Recompute(of study.Summed, _ []privacy.Published, claimed study.Result) (study.Result, string, error) {
+func (t finisher) Recompute(of study.Summed, _ []privacy.Published,
+	claimed study.Result) (study.Result, string, error) {
 	r, err := t.restate(of.Contributions, claimed)
 	return r, unseen, err
 }
 
-// restate makes a result from plan, pool and the fitted numbers of a claimed result. It refuses fitted
-// numbers of a wrong form.
+// restate makes a result from plan, pool and the fitted numbers of a claimed result. It refuses
+// fitted numbers of a wrong form.
 func (t finisher) restate(parties int, claimed study.Result) (study.Result, error) {
 	p := t.Plan()
 	l, err := ResultOf(claimed)
@@ -190,7 +199,8 @@ func (t finisher) restate(parties int, claimed study.Result) (study.Result, erro
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
 }
 
-// FitClear fits a classifier to mapped records x and their true labels y, for comparison in simulations.
+// FitClear fits a classifier to mapped records x and their true labels y, for comparison in
+// simulations.
 func FitClear(p study.Plan, x *mat.Dense, y []int, rng *rand.Rand) (aggregation.LabelFit, error) {
 	o, err := fitOptions(p)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"caucus/privacy"
 )
 
-// Guide says how many labels a study needs, privatised by rr (randomised response) or by em (the exponential
-// mechanism as published, which equals rr at ε/2 and spends ε/2).
+// Guide says how many labels a study needs, privatised by rr (randomised response) or by em (the
+// exponential mechanism as published, which equals rr at ε/2 and spends ε/2).
 type Guide struct {
 	Labels     int     `json:"n"`
 	Epsilon    float64 `json:"epsilon"`
@@ -29,7 +29,8 @@ type Worth struct {
 	ShareError float64 `json:"share_error"`
 }
 
-// Needed holds the smallest odd numbers of labels for which MostKept reaches each of GuideLevels; 0 if none does.
+// Needed holds the smallest odd numbers of labels for which MostKept reaches each of GuideLevels; 0
+// if none does.
 type Needed struct {
 	Mechanism string  `json:"mechanism"`
 	Epsilon   float64 `json:"epsilon"`
@@ -37,8 +38,8 @@ type Needed struct {
 	Needed    []int   `json:"needed"`
 }
 
-// GuideLevels are probabilities that most labels stay as they are, and guideEpsilons are values of ε, both
-// from Bi & Suppakitpaisarn (2022).
+// GuideLevels are probabilities that most labels stay as they are, and guideEpsilons are values of
+// ε, both from Bi & Suppakitpaisarn (2022).
 func GuideLevels() []float64 { return []float64{0.95, 0.99, 0.999} }
 
 const mostGuided = 100_000_000
@@ -61,7 +62,8 @@ func MakeGuide(n, classes int, epsilon float64) (Guide, error) {
 		if err != nil {
 			return g, err
 		}
-		w := Worth{Mechanism: name, Keep: m.KeepProbability(), MostKept: privacy.MostKept(n, m.KeepProbability())}
+		w := Worth{Mechanism: name, Keep: m.KeepProbability(),
+			MostKept: privacy.MostKept(n, m.KeepProbability())}
 		w.Spent, _ = cost.Pure.Float64()
 		w.ShareError = math.Sqrt(privacy.VarianceOf(m, b, 0, 1) / float64(n))
 		g.Mechanisms = append(g.Mechanisms, w)
@@ -79,7 +81,8 @@ func MakeGuide(n, classes int, epsilon float64) (Guide, error) {
 	return g, nil
 }
 
-func calibrated(mechanism string, classes int, epsilon float64) (privacy.RandomisedResponse, error) {
+func calibrated(mechanism string, classes int, epsilon float64) (privacy.RandomisedResponse,
+	error) {
 	if mechanism == "em" {
 		return privacy.CalibrateExponential(classes, epsilon)
 	}

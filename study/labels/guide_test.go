@@ -20,7 +20,9 @@ func TestGuide(t *testing.T) {
 	g := must(MakeGuide(1000, 2, 1))
 	half := must(MakeGuide(1000, 2, 0.5))
 	em, rr := g.Mechanisms[0], half.Mechanisms[1]
-	if em.Mechanism != "em" || rr.Mechanism != "rr" || em.Keep != rr.Keep || math.Abs(em.Spent-0.5) > 1e-6 || em.MostKept != rr.MostKept || em.ShareError != rr.ShareError {
+	if em.Mechanism != "em" || rr.Mechanism != "rr" || em.Keep != rr.Keep ||
+		math.Abs(em.Spent-0.5) > 1e-6 || em.MostKept != rr.MostKept ||
+		em.ShareError != rr.ShareError {
 		t.Errorf("em %+v, rr at half %+v", em, rr)
 	}
 	if len(g.Table) != 2*len(guideEpsilons()) {
@@ -32,7 +34,8 @@ func TestGuide(t *testing.T) {
 			if n == 0 { // beyond the range of the search
 				continue
 			}
-			if privacy.MostKept(n, row.Keep) < level || n > 2 && privacy.MostKept(n-2, row.Keep) >= level {
+			if privacy.MostKept(n, row.Keep) < level || n > 2 &&
+				privacy.MostKept(n-2, row.Keep) >= level {
 				t.Errorf("%s at ε = %g: %d labels for %g", row.Mechanism, row.Epsilon, n, level)
 			}
 		}

@@ -73,7 +73,8 @@ func TestLabelsRefusals(t *testing.T) {
 	} {
 		p := conformance.LabelsPlan(schema, pool, m)
 		c.change(&p)
-		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), c.says) {
+		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: have %v, want ErrPlan saying %q", name, err, c.says)
 		}
 	}
@@ -89,14 +90,16 @@ func TestLabelsRefusals(t *testing.T) {
 }
 
 // realBody makes a contribution through a ledger whose limit is one study.
-func realBody(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, *privacy.Ledger) {
+func realBody(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte,
+	*privacy.Ledger) {
 	t.Helper()
-	body, _, ledger := conformance.Settled(t, p, pool, in, privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: p.Epsilon}}})
+	body, _, ledger := conformance.Settled(t, p, pool, in,
+		privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: p.Epsilon}}})
 	return body, ledger
 }
 
-// TestLabelsKept: bodies are the same in every order of arrival and survive their encoding. Labels not
-// released on the plan's terms are refused and change nothing. Nothing is added up.
+// TestLabelsKept: bodies are the same in every order of arrival and survive their encoding. Labels
+// not released on the plan's terms are refused and change nothing. Nothing is added up.
 func TestLabelsKept(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 600)
 	p := conformance.LabelsPlan(schema, pool, m)
@@ -113,7 +116,8 @@ func TestLabelsKept(t *testing.T) {
 		}
 		return s
 	}
-	if s, err := conformance.TaskOf(t, p, pool).NewSum(); s != nil || !errors.Is(err, study.ErrKept) {
+	if s, err := conformance.TaskOf(t, p, pool).NewSum(); s != nil ||
+		!errors.Is(err, study.ErrKept) {
 		t.Errorf("a sum %v, %v", s, err)
 	}
 	straight := fresh()
@@ -164,7 +168,8 @@ func TestLabelsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := conformance.BodyOf[labels.Result](t, result); r.Records != records.Len() || len(r.Classifier.Weights) != pool.Dim() {
+	if r := conformance.BodyOf[labels.Result](t, result); r.Records != records.Len() ||
+		len(r.Classifier.Weights) != pool.Dim() {
 		t.Errorf("%d records, %d weights", r.Records, len(r.Classifier.Weights))
 	}
 	for _, of := range []study.Summed{fresh().Summed(), {Contributions: 5}} {
@@ -174,8 +179,8 @@ func TestLabelsKept(t *testing.T) {
 	}
 }
 
-// TestLabelsSpend: a study spends ε of every label, em half of it, and the ledger charges what the plan
-// declares.
+// TestLabelsSpend: a study spends ε of every label, em half of it, and the ledger charges what the
+// plan declares.
 func TestLabelsSpend(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	for mechanism, want := range map[string]float64{"rr": 1, "em": 0.5} {
@@ -202,8 +207,8 @@ func TestLabelsSpend(t *testing.T) {
 	}
 }
 
-// TestLabelsDependOnNothingElse: for all labels, including none or a single class, a party sends the
-// same features in the same order, and the same number of labels of the schema.
+// TestLabelsDependOnNothingElse: for all labels, including none or a single class, a party sends
+// the same features in the same order, and the same number of labels of the schema.
 func TestLabelsDependOnNothingElse(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	p := conformance.LabelsPlan(schema, pool, m)
@@ -239,13 +244,15 @@ func TestLabelsOrder(t *testing.T) {
 		return keyed.Of(kinds.RuleOf(p), r, []byte(key)).Sending(most)
 	}
 	whole := order(records, "a", 1<<20)
-	if got := slices.Sorted(slices.Values(whole)); !slices.Equal(got, conformance.Seq(0, records.Len())) {
+	if got := slices.Sorted(slices.Values(whole)); !slices.Equal(got,
+		conformance.Seq(0, records.Len())) {
 		t.Error("not every record once")
 	}
 	if slices.IsSorted(whole) {
 		t.Error("records leave in the order of the file")
 	}
-	if !slices.Equal(whole, order(records, "a", 1<<20)) || !slices.Equal(whole[:7], order(records, "a", 7)) {
+	if !slices.Equal(whole, order(records, "a", 1<<20)) ||
+		!slices.Equal(whole[:7], order(records, "a", 7)) {
 		t.Error("another order the second time")
 	}
 	if slices.Equal(whole, order(records, "b", 1<<20)) {
@@ -264,12 +271,17 @@ func TestProposeLabels(t *testing.T) {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 400
 	table, schema := dataset.Hospitals(c)
-	made, err := kinds.Propose(study.Proposal{Name: "labels", Kind: "labels", Roster: []study.PartyID{"a", "b"}, Records: 3000, Map: dataset.Components{Project: 10}, KindTerms: conformance.Encoded(labels.Terms{Loss: "ramp"})}, schema, table)
+	made, err := kinds.Propose(study.Proposal{Name: "labels", Kind: "labels",
+		Roster: []study.PartyID{"a",
+			"b"}, Records: 3000, Map: dataset.Components{Project: 10},
+		KindTerms: conformance.Encoded(labels.Terms{Loss: "ramp"})}, schema, table)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := made.Plan
-	if p.Unit != privacy.Label || p.Mechanism != "rr" || p.Noise != study.NoiseSite || p.Delta != 0 || conformance.TermsIn[labels.Terms](p).Correction != "none" || conformance.TermsIn[labels.Terms](p).MaxRecords != 20_000 {
+	if p.Unit != privacy.Label || p.Mechanism != "rr" || p.Noise != study.NoiseSite ||
+		p.Delta != 0 || conformance.TermsIn[labels.Terms](p).Correction != "none" ||
+		conformance.TermsIn[labels.Terms](p).MaxRecords != 20_000 {
 		t.Errorf("plan %+v", p)
 	}
 }

@@ -15,14 +15,15 @@ import (
 )
 
 // Proof note.
-//   - Neighbours: replace one label, in a file of any order. Public: plan, features, number of records.
+//   - Neighbours: replace one label, in a file of any order. Public: plan, features, number of
+//     records.
 //   - Lemma: one label is one coordinate of the vector of labels (Cells = 1). Features, number of
 //     records and order of records do not depend on labels: the order, which gives each label its
 //     coordinate, follows from keys of the records without labels (Lemma 3 of keyed).
 //   - Numeric model: classes are integers and the randomised response is exact
 //     (privacy.RandomisedResponse). Nothing is computed from labels before the response.
-//   - The caller guarantees that the features may be shown (an agent's policy grants the columns) and do
-//     not contain the label in another form.
+//   - The caller guarantees that the features may be shown (an agent's policy grants the columns)
+//     and do not contain the label in another form.
 type Kind struct{}
 
 // Terms are the terms that only labels plans have.
@@ -33,16 +34,18 @@ type Terms struct {
 	MaxRecords int    `json:"max_records" yaml:"max_records" default:"20000" help:"most records that one party sends; of more, a part chosen by keys"`
 }
 
-// DefaultTerms minimise the backward-corrected logistic loss, which was the best in simulations at ε ≤ 1.
-// The correction is exact and keeps the loss convex.
+// DefaultTerms minimise the backward-corrected logistic loss, which was the best in simulations at
+// ε ≤ 1. The correction is exact and keeps the loss convex.
 func DefaultTerms() Terms {
-	return Terms{Loss: "logistic", Risk: aggregation.RiskAccuracy, Correction: aggregation.CorrectionBackward, MaxRecords: 20_000}
+	return Terms{Loss: "logistic", Risk: aggregation.RiskAccuracy,
+		Correction: aggregation.CorrectionBackward, MaxRecords: 20_000}
 }
 
 // MostRecords bounds MaxRecords, so that a body stays below a gigabyte.
 const MostRecords = 1 << 20
 
-// DefaultCorrection is none for two classes and a symmetric loss, which needs no correction, else backward.
+// DefaultCorrection is none for two classes and a symmetric loss, which needs no correction, else
+// backward.
 func DefaultCorrection(loss string, classes int) string {
 	if l, err := learners.LossNamed(loss); err == nil && l.Symmetric() && classes == 2 {
 		return aggregation.CorrectionNone
@@ -50,8 +53,8 @@ func DefaultCorrection(loss string, classes int) string {
 	return aggregation.CorrectionBackward
 }
 
-// Mechanisms are rr, which keeps one of K labels with probability e^ε/(e^ε+K−1), and em, which equals rr
-// at ε/2, as published.
+// Mechanisms are rr, which keeps one of K labels with probability e^ε/(e^ε+K−1), and em, which
+// equals rr at ε/2, as published.
 func Mechanisms() []string { return []string{"rr", "em"} }
 
 // Mechanisms lists rr and em, none of them for simulation only.
@@ -64,7 +67,8 @@ func (Kind) Shared() []string { return nil }
 // this ε.
 func (Kind) Check(p study.Plan) error {
 	if !slices.Contains(Mechanisms(), p.Mechanism) {
-		return study.PlanError("mechanism", "%q is not one of labels': %v", p.Mechanism, Mechanisms())
+		return study.PlanError("mechanism", "%q is not one of labels': %v", p.Mechanism,
+			Mechanisms())
 	}
 	if p.Unit != privacy.Label {
 		return study.PlanError("unit", "a labels study shows features and hides only labels, so it cannot hide a %s: use unit label, or a kind of study that hides records", p.Unit)
@@ -104,10 +108,12 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	}
 	if s.KindTerms != nil {
 		full.Loss, full.Risk = cmp.Or(t.Loss, full.Loss), cmp.Or(t.Risk, full.Risk)
-		full.Correction = cmp.Or(t.Correction, DefaultCorrection(full.Loss, len(p.Schema.Label.Classes)))
+		full.Correction = cmp.Or(t.Correction,
+			DefaultCorrection(full.Loss, len(p.Schema.Label.Classes)))
 		full.MaxRecords = cmp.Or(t.MaxRecords, full.MaxRecords)
 	}
-	p.Unit, p.Mechanism, p.Noise = cmp.Or(p.Unit, privacy.Label), cmp.Or(p.Mechanism, "rr"), cmp.Or(p.Noise, study.NoiseSite)
+	p.Unit, p.Mechanism, p.Noise = cmp.Or(p.Unit, privacy.Label), cmp.Or(p.Mechanism,
+		"rr"), cmp.Or(p.Noise, study.NoiseSite)
 	p.Delta = 0 // a pure ε has δ = 0
 	return p.SetTerms(full)
 }
@@ -139,8 +145,8 @@ func fitOptions(p study.Plan) (aggregation.LabelOptions, error) {
 	return optionsOf(p, m)
 }
 
-// releaseTerms are the terms of every party's release of labels. A record's number is its class, 0 to K−1,
-// or K if it has no label. So one label moves its number by at most K.
+// releaseTerms are the terms of every party's release of labels. A record's number is its class, 0
+// to K−1, or K if it has no label. So one label moves its number by at most K.
 func releaseTerms(p study.Plan) (study.ReleaseTerms, error) {
 	k := int64(len(p.Schema.Label.Classes))
 	m, err := responseOf(p)
@@ -186,13 +192,17 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 
 func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	p, t := l.Plan(), l.terms
-	records := in.Records.Select(keyed.Of(keyed.Rule{Study: l.Hash(), Unit: p.Unit}, in.Records, in.ShardKey()).Sending(study.TermsOf[Terms](p).MaxRecords))
+	records := in.Records.Select(keyed.Of(keyed.Rule{Study: l.Hash(), Unit: p.Unit}, in.Records,
+		in.ShardKey()).Sending(study.TermsOf[Terms](p).MaxRecords))
 	n := records.Len()
 	head := binary.AppendUvarint(nil, uint64(n))
 	if n == 0 {
-		return study.Contribution{Body: func([]privacy.Published) ([]byte, error) { return head, nil }}, nil
+		return study.Contribution{Body: func([]privacy.Published) ([]byte, error) {
+			return head, nil
+		}}, nil
 	}
-	head = slices.Clip(bodies.AppendFeatures(head, p.Mapped(records))) // Clip: two bodies must not share bytes
+	// Clip: two bodies must not share bytes
+	head = slices.Clip(bodies.AppendFeatures(head, p.Mapped(records)))
 	values := make([]int64, n)
 	for i, y := range records.Y {
 		values[i] = int64(y)
@@ -233,5 +243,6 @@ func (l task) Reservations(records int) ([]study.Reservation, error) {
 }
 
 func (l task) Work(records int) (study.Work, error) {
-	return study.Work{Rest: l.CommonWork(records) + float64(records)*float64(l.Plan().Map.Dim())*16}, nil
+	return study.Work{Rest: l.CommonWork(records) +
+		float64(records)*float64(l.Plan().Map.Dim())*16}, nil
 }

@@ -24,7 +24,8 @@ func TestLabelsUseTheKeptProbability(t *testing.T) {
 		}
 		for _, epsilon := range []float64{1e-3, 0.5, 8, 64} {
 			for _, mechanism := range Mechanisms() {
-				p := study.Plan{Kind: "labels", Schema: schema, Unit: privacy.Label, Noise: study.NoiseSite, Epsilon: epsilon, Mechanism: mechanism}
+				p := study.Plan{Kind: "labels", Schema: schema, Unit: privacy.Label,
+					Noise: study.NoiseSite, Epsilon: epsilon, Mechanism: mechanism}
 				if err := p.SetTerms(DefaultTerms()); err != nil {
 					t.Fatal(err)
 				}
@@ -44,16 +45,19 @@ func TestLabelsUseTheKeptProbability(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if want, _ := used.Float64(); o.Channel.Keep != want || o.Channel.Classes != classes {
+				if want, _ := used.Float64(); o.Channel.Keep != want ||
+					o.Channel.Classes != classes {
 					t.Errorf("%s, %d classes, ε %g: corrected for %v, released with %v", mechanism, classes, epsilon, o.Channel.Keep, want)
 				}
 				spent := epsilon
 				if mechanism == "em" {
 					spent /= 2
 				}
-				odds := new(big.Float).SetPrec(400).SetRat(new(big.Rat).Quo(new(big.Rat).Mul(used, big.NewRat(int64(classes-1), 1)), new(big.Rat).Sub(big.NewRat(1, 1), used)))
+				odds := new(big.Float).SetPrec(400).SetRat(new(big.Rat).Quo(new(big.Rat).Mul(used,
+					big.NewRat(int64(classes-1), 1)), new(big.Rat).Sub(big.NewRat(1, 1), used)))
 				if x, _ := odds.Float64(); math.Log(x) > spent*(1+1e-15)+1e-15 {
-					t.Errorf("%s, %d classes, ε %g: log odds %v", mechanism, classes, epsilon, math.Log(x))
+					t.Errorf("%s, %d classes, ε %g: log odds %v", mechanism, classes, epsilon,
+						math.Log(x))
 				}
 			}
 		}

@@ -31,7 +31,8 @@ func (l task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 // PublicBodies returns false, because only the coordinator may see the features.
 func (l task) PublicBodies() bool { return false }
 
-// parse splits a body into encoded features and labels. It checks that labels were released on the plan's terms.
+// parse splits a body into encoded features and labels. It checks that labels were released on the
+// plan's terms.
 func (s reader) parse(body []byte) (features []byte, y []int64, err error) {
 	fail := func(format string, args ...any) ([]byte, []int64, error) {
 		return nil, nil, fmt.Errorf("%w: %w", study.ErrContribution, fmt.Errorf(format, args...))
@@ -70,11 +71,12 @@ func (s reader) parse(body []byte) (features []byte, y []int64, err error) {
 	return features, y, nil
 }
 
-// records returns the features (N×dim) and noisy labels of all contributed records, except those with the
-// features of an empty record. An agent adds empty records up to its declared number, and sends an empty record
-// for each record that fails the plan's condition. Their labels are uniform and would pull each class's share to
-// 1/K. Leaving them out reveals nothing, because their clear features show that they are empty. A first reading
-// of the bodies counts the records, so that the matrix can be allocated, and a second reading fills it.
+// records returns the features (N×dim) and noisy labels of all contributed records, except those
+// with the features of an empty record. An agent adds empty records up to its declared number, and
+// sends an empty record for each record that fails the plan's condition. Their labels are uniform
+// and would pull each class's share to 1/K. Leaving them out reveals nothing, because their clear
+// features show that they are empty. A first reading of the bodies counts the records, so that the
+// matrix can be allocated, and a second reading fills it.
 func (s reader) records(all study.Bodies) (*mat.Dense, []int, error) {
 	var y []int
 	err := s.each(all, func(_ []byte, label int64) { y = append(y, int(label)) })

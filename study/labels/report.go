@@ -9,7 +9,8 @@ import (
 	"caucus/study/classifier"
 )
 
-// Report describes the training, the quality estimated from the privatised labels, and the class shares.
+// Report describes the training, the quality estimated from the privatised labels, and the class
+// shares.
 func (Results) Report(r study.Release) (out study.Report, err error) {
 	l, err := ResultOf(r.Result)
 	if err != nil {
@@ -20,7 +21,8 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 		return out, err
 	}
 	line := func(name, format string, args ...any) {
-		out.Lines = append(out.Lines, study.ReportLine{Name: name, Text: fmt.Sprintf(format, args...)})
+		out.Lines = append(out.Lines,
+			study.ReportLine{Name: name, Text: fmt.Sprintf(format, args...)})
 	}
 	moves, goesBy := l.Classifier.GoesBy(p, model)
 	howGood := classifier.HowGood
@@ -51,7 +53,8 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 	line("coefficients", "no odds ratios: the fit to privatised labels has a ridge, whose effect was not measured")
 	t := study.ReportTable{Title: "class shares of the records, corrected for the noise", Folded: true, Head: []string{"class", "share", "standard error"}}
 	for k, name := range l.Classifier.Classes {
-		t.Rows = append(t.Rows, []string{name, fmt.Sprintf("%.4f", l.Shares.Projected[k]), fmt.Sprintf("%.4f", l.Shares.Error[k])})
+		t.Rows = append(t.Rows, []string{name, fmt.Sprintf("%.4f", l.Shares.Projected[k]),
+			fmt.Sprintf("%.4f", l.Shares.Error[k])})
 	}
 	out.Tables = append(out.Tables, t)
 	return out, nil

@@ -13,12 +13,15 @@ import (
 	"caucus/study"
 )
 
-// Conclude settles the requests of the folded sum through the aggregator's ledger, and makes the release document.
-// For a study.Keeper it releases nothing, and returns study.ErrOtherBodies if the stored bodies are not those in the
-// receipts. A second call after a crash gives the same publications at no further cost. The caller fills in plan
-// bytes and software.
-func Conclude(ctx context.Context, s *Study, t study.Finisher, of study.Summed, ledger *privacy.Ledger) (study.Release, error) {
-	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
+// Conclude settles the requests of the folded sum through the aggregator's ledger, and makes the
+// release document. For a study.Keeper it releases nothing, and returns study.ErrOtherBodies if the
+// stored bodies are not those in the receipts. A second call after a crash gives the same
+// publications at no further cost. The caller fills in plan bytes and software.
+func Conclude(ctx context.Context, s *Study, t study.Finisher, of study.Summed,
+	ledger *privacy.Ledger) (study.Release, error) {
+	fail := func(err error) (study.Release, error) {
+		return study.Release{}, fmt.Errorf("conclude study: %w", err)
+	}
 	if t.Hash() != s.Hash {
 		return fail(fmt.Errorf("the task is of plan %s, the study of plan %s", t.Hash(), s.Hash))
 	}
@@ -42,9 +45,11 @@ func Conclude(ctx context.Context, s *Study, t study.Finisher, of study.Summed, 
 		if p.Simulated != s.Plan.Simulated {
 			return fail(fmt.Errorf("a simulated ledger and a real plan do not go together"))
 		}
-		r.Costs = append(r.Costs, study.CostOf(requests[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
+		r.Costs = append(r.Costs,
+			study.CostOf(requests[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
 	}
-	if len(published) == 0 || s.Plan.Noise.Shared() { // the coordinator made no publication of the whole sum
+	// the coordinator made no publication of the whole sum
+	if len(published) == 0 || s.Plan.Noise.Shared() {
 		r.Costs = nil
 		if r.Costs, err = study.CostsOf(t, r.Weight); err != nil {
 			return fail(err)
@@ -64,11 +69,13 @@ func (s *Study) claimed(t study.Task, of study.Summed, result study.Result) stud
 	r.Contributed, r.Missing = s.Contributors()
 	r.Senders = of.Senders
 	r.Sealed = s.Reason
-	r.Result.Warnings = append(r.Result.Warnings, study.ConcludingWarnings(s.Plan, t.Pool(), r.Missing)...)
+	r.Result.Warnings = append(r.Result.Warnings,
+		study.ConcludingWarnings(s.Plan, t.Pool(), r.Missing)...)
 	return r
 }
 
-// gathered checks that of has what the task needs: the sum or, for a study.Keeper, exactly the received bodies.
+// gathered checks that of has what the task needs: the sum or, for a study.Keeper, exactly the
+// received bodies.
 func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
 	of.Contributions = len(s.Received)
 	_, keeps := t.(study.Keeper)
@@ -86,11 +93,13 @@ func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
 	return of, nil
 }
 
-// Settle makes the releases that the sum requests. Each request has a digest of all contributions (contents).
-// Suppose that a coordinator restored from an old backup has only seven of eight contributions, and that its
-// ledger has already released their sum. Because the digest differs, the ledger returns privacy.ErrConflict.
-// Otherwise its answer about eight parties would be taken for an answer about seven.
-func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledger) ([]study.Request, []privacy.Published, error) {
+// Settle makes the releases that the sum requests. Each request has a digest of all contributions
+// (contents). Suppose that a coordinator restored from an old backup has only seven of eight
+// contributions, and that its ledger has already released their sum. Because the digest differs,
+// the ledger returns privacy.ErrConflict. Otherwise its answer about eight parties would be taken
+// for an answer about seven.
+func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledger) ([]study.Request,
+	[]privacy.Published, error) {
 	requests, err := sum.Requests(len(s.Received))
 	if err != nil {
 		return nil, nil, err
@@ -102,9 +111,10 @@ func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledge
 	return requests, published, err
 }
 
-// contents returns a digest of the contributions and of the matrix that multiplies their sum: SHA-256 of a label,
-// the matrix and, for each party in sorted order, the length of its name, its name and its body's digest. If the
-// coordinator adds the noise, bodies hold exact votes, so only a ledger may keep the digest.
+// contents returns a digest of the contributions and of the matrix that multiplies their sum:
+// SHA-256 of a label, the matrix and, for each party in sorted order, the length of its name, its
+// name and its body's digest. If the coordinator adds the noise, bodies hold exact votes, so only a
+// ledger may keep the digest.
 func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 	h := sha256.New()
 	h.Write([]byte("caucus contributed set 1"))
@@ -118,7 +128,8 @@ func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 	return privacy.Digest(h.Sum(nil))
 }
 
-func support(ctx context.Context, r *study.Release, t study.Task, of study.Summed, published []privacy.Published, ledger *privacy.Ledger) (err error) {
+func support(ctx context.Context, r *study.Release, t study.Task, of study.Summed,
+	published []privacy.Published, ledger *privacy.Ledger) (err error) {
 	for _, p := range published {
 		b, err := p.MarshalBinary()
 		if err != nil {
@@ -148,8 +159,12 @@ func public(s study.Summed, t study.Task) bool {
 
 // ConcludeShares makes the release document from both servers' releases of their shares. It spends
 // nothing. The caller fills in plan bytes and software.
-func ConcludeShares(ctx context.Context, s *Study, t study.Finisher, of study.Summed, published []privacy.Published, by study.Aggregated, ledger *privacy.Ledger) (study.Release, error) {
-	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
+func ConcludeShares(ctx context.Context, s *Study, t study.Finisher, of study.Summed,
+	published []privacy.Published, by study.Aggregated, ledger *privacy.Ledger) (study.Release,
+	error) {
+	fail := func(err error) (study.Release, error) {
+		return study.Release{}, fmt.Errorf("conclude study: %w", err)
+	}
 	if t.Hash() != s.Hash {
 		return fail(fmt.Errorf("the task is of plan %s, the study of plan %s", t.Hash(), s.Hash))
 	}
@@ -182,14 +197,16 @@ func ConcludeShares(ctx context.Context, s *Study, t study.Finisher, of study.Su
 	return r, nil
 }
 
-// Held iterates over bodies. It fails with study.ErrOtherBodies unless they are exactly the received bodies.
+// Held iterates over bodies. It fails with study.ErrOtherBodies unless they are exactly the
+// received bodies.
 func (s *Study) Held(bodies study.Bodies) study.Bodies {
 	want := slices.SortedFunc(maps.Values(s.Received), study.BodyDigest.Compare)
 	return func(yield func([]byte, error) bool) {
 		at := 0
 		for body, err := range bodies {
 			if err == nil && (at == len(want) || sha256.Sum256(body) != want[at]) {
-				err = fmt.Errorf("%w: number %d of %d differs", study.ErrOtherBodies, at+1, len(want))
+				err = fmt.Errorf("%w: number %d of %d differs", study.ErrOtherBodies, at+1,
+					len(want))
 			}
 			if err != nil {
 				yield(nil, err)

@@ -10,7 +10,8 @@ import (
 
 // A study seals once its whole roster has contributed.
 func Example() {
-	p := study.Plan{Name: "readmission", Roster: []study.PartyID{"a", "b"}, Minimum: 2, Deadline: time.Unix(1e9, 0)}
+	p := study.Plan{Name: "readmission", Roster: []study.PartyID{"a", "b"}, Minimum: 2,
+		Deadline: time.Unix(1e9, 0)}
 	h := study.HashOf([]byte("the plan's canonical bytes"))
 	s := life.New(p, h)
 	for _, e := range []life.Event{

@@ -10,15 +10,18 @@ import (
 
 // Snapshot is the state of a study as it is stored.
 type Snapshot struct {
-	State    study.State
-	Reason   string                             // why the study failed, or what sealed it early (SealedBy…)
+	State study.State
+	// why the study failed, or what sealed it early (SealedBy…)
+	Reason   string
 	Received map[study.PartyID]study.BodyDigest // digests of the contributions
-	Lost     map[study.PartyID]bool             // parties in Received whose bytes are lost; they must send the same bytes again
-	Chain    *study.Chain                       // the plan's amendments; nil if there are none
+	// parties in Received whose bytes are lost; they must send the same bytes again
+	Lost  map[study.PartyID]bool
+	Chain *study.Chain // the plan's amendments; nil if there are none
 }
 
-// Study is a pure state machine: events in, effects out. Its driver carries out the effects in order, and stores all
-// changes of one step in one transaction before it sends anything. Only one goroutine may use a Study.
+// Study is a pure state machine: events in, effects out. Its driver carries out the effects in
+// order, and stores all changes of one step in one transaction before it sends anything. Only one
+// goroutine may use a Study.
 type Study struct {
 	Plan study.Plan
 	Hash study.Hash
@@ -66,21 +69,24 @@ type (
 	// ShareReached says that the seal rule's quiet time has passed. The machine checks the number.
 	ShareReached struct{}
 	Closed       struct{} // an operator wants no more contributions
-	// Amended says that the coordinator signed an amendment. Charged reports whether the coordinator's
-	// ledger was charged; a failed study then stays failed.
+	// Amended says that the coordinator signed an amendment. Charged reports whether the
+	// coordinator's ledger was charged; a failed study then stays failed.
 	Amended struct {
 		Document []byte
 		Charged  bool
 	}
-	// FoldDone says that this number of contributions was added up or, for a Keeper, found unchanged.
+	// FoldDone says that this number of contributions was added up or, for a Keeper, found
+	// unchanged.
 	FoldDone    struct{ Contributions int }
 	ReleaseDone struct{} // the ledger released, and the result is stored
-	// SumLost says that the folded sum, or some kept bodies, are damaged. Parties must then send all
-	// contributions again or, if bodies are kept, the damaged ones.
+	// SumLost says that the folded sum, or some kept bodies, are damaged. Parties must then send
+	// all contributions again or, if bodies are kept, the damaged ones.
 	SumLost struct{}
-	// Resealed seals the study again without parties whose contributions stay lost. The ledger has no entry yet.
+	// Resealed seals the study again without parties whose contributions stay lost. The ledger has
+	// no entry yet.
 	Resealed struct{ Without []study.PartyID }
-	// Refuted says that both servers refused these parties' contributions, because their proofs are wrong.
+	// Refuted says that both servers refused these parties' contributions, because their proofs are
+	// wrong.
 	Refuted   struct{ Parties []study.PartyID }
 	Cancelled struct{ Reason string } // an operator gave up, or an aggregator cannot continue
 )
@@ -108,10 +114,12 @@ type (
 		Party study.PartyID
 		Body  study.BodyDigest
 	}
-	RestoreContribution struct{ Party study.PartyID }     // stores a lost contribution's body that was sent again
-	DropContributions   struct{ Parties []study.PartyID } // deletes lost or refused contributions, and their receipts
-	// StoreAmendment stores an amendment. If it reopens a failed study, parties must send all bodies
-	// again, because they were deleted when the study failed.
+	// stores a lost contribution's body that was sent again
+	RestoreContribution struct{ Party study.PartyID }
+	// deletes lost or refused contributions, and their receipts
+	DropContributions struct{ Parties []study.PartyID }
+	// StoreAmendment stores an amendment. If it reopens a failed study, parties must send all
+	// bodies again, because they were deleted when the study failed.
 	StoreAmendment struct {
 		Document []byte
 		Number   int
@@ -142,8 +150,8 @@ func (StoreState) effect()          {}
 func (FoldSum) effect()             {}
 func (MakeRelease) effect()         {}
 
-// Step applies an event. If it returns an error, the study is unchanged. Repeated events (a contribution
-// sent again, a second deadline) change nothing.
+// Step applies an event. If it returns an error, the study is unchanged. Repeated events (a
+// contribution sent again, a second deadline) change nothing.
 func (s *Study) Step(e Event) ([]Effect, error) {
 	switch e := e.(type) {
 	case Opened:
@@ -244,7 +252,8 @@ func (s *Study) contributed(e Contributed) ([]Effect, error) {
 	return append(effects, s.sealIfAll()...), nil
 }
 
-// forgotten reports whether the digest of a contribution was deleted, so that nobody can tell its bytes from others.
+// forgotten reports whether the digest of a contribution was deleted, so that nobody can tell its
+// bytes from others.
 func (s *Study) forgotten() bool {
 	for _, digest := range s.Received {
 		if digest == (study.BodyDigest{}) {
@@ -276,8 +285,9 @@ func (s *Study) seal(by string) []Effect {
 	return append(s.enter(study.Sealed, by), FoldSum{len(s.Received)})
 }
 
-// end seals an open study, or fails it below the minimum. Lost contributions do not count. Sealing forgets
-// their digests. Failing keeps their digests, because a reopened study asks for the contributions again.
+// end seals an open study, or fails it below the minimum. Lost contributions do not count. Sealing
+// forgets their digests. Failing keeps their digests, because a reopened study asks for the
+// contributions again.
 func (s *Study) end(by string) []Effect {
 	have, least := s.Have(), s.Ending().Minimum
 	if have < least {
@@ -320,7 +330,8 @@ func (s *Study) amended(e Amended) ([]Effect, error) {
 	case reopens && s.forgotten():
 		return nil, fmt.Errorf("amend study: %w: an earlier version made its plan, so the digests of its contributions were deleted when it failed: make a new plan", study.ErrNotOpen)
 	case a.Reopens != reopens:
-		return nil, fmt.Errorf("%w: it was made for another state than %s", study.ErrAmendment, s.State)
+		return nil, fmt.Errorf("%w: it was made for another state than %s", study.ErrAmendment,
+			s.State)
 	}
 	if _, err := s.Chain.Add(e.Document); err != nil {
 		return nil, err
@@ -347,7 +358,8 @@ func (s *Study) fail(reason string) []Effect {
 	return s.enter(study.Failed, reason)
 }
 
-// resealed drops lost contributions of a sealed study. Their number is still fixed before any noise.
+// resealed drops lost contributions of a sealed study. Their number is still fixed before any
+// noise.
 func (s *Study) resealed(e Resealed) []Effect {
 	if s.State != study.Sealed {
 		return nil
@@ -365,7 +377,8 @@ func (s *Study) resealed(e Resealed) []Effect {
 	return s.seal(s.Reason)
 }
 
-// refuted drops contributions that both servers refused. The number of the others is fixed after that, before any noise.
+// refuted drops contributions that both servers refused. The number of the others is fixed after
+// that, before any noise.
 func (s *Study) refuted(e Refuted) []Effect {
 	if s.State != study.Sealed {
 		return nil
@@ -391,8 +404,8 @@ func (s *Study) enter(state study.State, reason string) []Effect {
 	return []Effect{StoreState{state, reason}}
 }
 
-// Contributors lists the parties of the roster that contributed, and those that are missing, both sorted.
-// In an open study, a party that must send its bytes again counts as missing.
+// Contributors lists the parties of the roster that contributed, and those that are missing, both
+// sorted. In an open study, a party that must send its bytes again counts as missing.
 func (s *Study) Contributors() (contributed, missing []study.PartyID) {
 	for _, p := range s.Plan.Roster {
 		if _, ok := s.Received[p]; ok && !(s.State == study.Open && s.Lost[p]) {

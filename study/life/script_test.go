@@ -68,7 +68,8 @@ func play(s **Study, words []string) string {
 	event := Event(nil)
 	switch words[0] {
 	case "study": // study parties=N minimum=M [floor=F] [share=S]
-		p := study.Plan{Name: "script", Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Deadline: scriptDay(1)}
+		p := study.Plan{Name: "script", Unit: privacy.Record, Epsilon: 1, Delta: 1e-6,
+			Deadline: scriptDay(1)}
 		n := 0
 		fmt.Sscanf(words[1], "parties=%d", &n)
 		fmt.Sscanf(words[2], "minimum=%d", &p.Minimum)
@@ -98,7 +99,8 @@ func play(s **Study, words []string) string {
 		if len(words) > 3 {
 			plan = words[3]
 		}
-		event = Contributed{Party: study.PartyID(words[1]), Body: digest(body), Plan: study.HashOf([]byte(plan))}
+		event = Contributed{Party: study.PartyID(words[1]), Body: digest(body),
+			Plan: study.HashOf([]byte(plan))}
 	case "return": // return PARTY: resend the lost bytes
 		event = Returned{Party: study.PartyID(words[1])}
 	case "deadline":
@@ -154,7 +156,8 @@ func scriptDay(n int) time.Time { return time.Date(2026, 1, 1+n, 12, 0, 0, 0, ti
 
 func describe(effects []Effect, err error, s *Study) string {
 	if err != nil {
-		for _, sentinel := range []error{study.ErrNotOpen, study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes} {
+		for _, sentinel := range []error{study.ErrNotOpen, study.ErrNotEnrolled, study.ErrOtherPlan,
+			study.ErrOtherBytes} {
 			if errors.Is(err, sentinel) {
 				return "error: " + sentinel.Error()
 			}
@@ -171,7 +174,8 @@ func describe(effects []Effect, err error, s *Study) string {
 		case DropContributions:
 			out = append(out, fmt.Sprint("drop contributions of ", e.Parties))
 		case StoreAmendment:
-			out = append(out, fmt.Sprintf("store amendment %d: %s", s.Chain.Len(), s.Ending().Words(len(s.Plan.Roster))))
+			out = append(out, fmt.Sprintf("store amendment %d: %s", s.Chain.Len(),
+				s.Ending().Words(len(s.Plan.Roster))))
 		case SendReceipt:
 			out = append(out, "receipt to "+string(e.Party))
 		case StoreState:
@@ -184,7 +188,8 @@ func describe(effects []Effect, err error, s *Study) string {
 			out = append(out, fmt.Sprintf("fold %d", e.Contributions))
 		case MakeRelease:
 			contributed, missing := s.Contributors()
-			out = append(out, fmt.Sprintf("release %d: contributed %v, missing %v", e.Contributions, contributed, missing))
+			out = append(out, fmt.Sprintf("release %d: contributed %v, missing %v", e.Contributions,
+				contributed, missing))
 		}
 	}
 	if len(out) == 0 {

@@ -32,7 +32,8 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 			p.Unit = privacy.Record
 		}
 	}
-	p.Noise, p.Mechanism = cmp.Or(p.Noise, study.NoiseSite), cmp.Or(p.Mechanism, DefaultMechanism(t.Features))
+	p.Noise, p.Mechanism = cmp.Or(p.Noise, study.NoiseSite), cmp.Or(p.Mechanism,
+		DefaultMechanism(t.Features))
 	p.Delta = s.DefaultDelta(*p)
 	return p.SetTerms(t)
 }
@@ -50,7 +51,8 @@ func (t Terms) completed(classes int) Terms {
 	full := DefaultTerms()
 	full.Sets, full.Features = cmp.Or(t.Sets, full.Sets), cmp.Or(t.Features, full.Features)
 	full.Estimator = cmp.Or(t.Estimator, full.Estimator)
-	full.MaxRecords, full.SetSize = cmp.Or(t.MaxRecords, full.MaxRecords), cmp.Or(t.SetSize, full.SetSize)
+	full.MaxRecords, full.SetSize = cmp.Or(t.MaxRecords, full.MaxRecords), cmp.Or(t.SetSize,
+		full.SetSize)
 	switch full.Sets {
 	case SetsParty:
 		full.MaxSets = 1
@@ -74,8 +76,8 @@ func (t Task) ShareError() (off float64, warning string, err error) {
 			Unit: privacy.Label, Classes: d.Classes, Total: int64(terms.SetSize), Budget: p.Budget(),
 		})
 	} else {
-		// The noise is normal. 1 − 1/classes leaves out the error that all counts have in common, because a known
-		// size corrects this error and otherwise this error cancels (noisySets).
+		// The noise is normal. 1 − 1/classes leaves out the error that all counts have in common,
+		// because a known size corrects this error and otherwise this error cancels (noisySets).
 		variance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2) * (1 - 1/float64(d.Classes))
 		off = math.Sqrt(2/math.Pi*variance) / float64(terms.SetSize)
 	}
@@ -85,12 +87,13 @@ func (t Task) ShareError() (off float64, warning string, err error) {
 	return off, warning, nil
 }
 
-// hopelessShareError is the mean error above which a share is useless: it says little more than [0,1].
+// hopelessShareError is the mean error above which a share is useless: it says little more than
+// [0,1].
 const hopelessShareError = 0.25
 
-// Default values of Terms.Gamma, in units of one over the pool's median squared distance. A large γ, a narrow
-// kernel, separates classes better (about 3 is best for the data set adult, 4 to 8 for MNIST). A small γ tolerates
-// more noise.
+// Default values of Terms.Gamma, in units of one over the pool's median squared distance. A large
+// γ, a narrow kernel, separates classes better (about 3 is best for the data set adult, 4 to 8 for
+// MNIST). A small γ tolerates more noise.
 const (
 	usualWidth = 3.0
 	noisyWidth = 1.0

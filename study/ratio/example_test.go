@@ -11,10 +11,11 @@ import (
 	"caucus/study/simulate"
 )
 
-// Parties release noisy label counts and mean features; the release estimates the class shares of any
-// file without labels.
+// Parties release noisy label counts and mean features; the release estimates the class shares of
+// any file without labels.
 func Example() {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1, Skew: 1})
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
+		Skew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {
 		rows[i] = i

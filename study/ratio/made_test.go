@@ -34,7 +34,8 @@ func TestDealing(t *testing.T) {
 				size += expected[j] * deal[j][k]
 			}
 			if math.Abs(size-1/float64(n)) > 1e-9 {
-				t.Errorf("%v: set %d holds %.4f of the records, want %.4f", c, k, size, 1/float64(n))
+				t.Errorf("%v: set %d holds %.4f of the records, want %.4f", c, k, size,
+					1/float64(n))
 			}
 		}
 		off := (1 - c.skew) / float64(n-1)

@@ -10,9 +10,9 @@ import (
 	"caucus/study/ratio"
 )
 
-// TestMadeSetsAreEven: nine of ten records have one class. With the expected shares the two sets made of
-// 6,000 records have equal size; without, they differ. A set's size has a standard deviation of at most
-// √6000/2 = 39; a deviation of 7 of these, 272, has probability below 1e-11.
+// TestMadeSetsAreEven: nine of ten records have one class. With the expected shares the two sets
+// made of 6,000 records have equal size; without, they differ. A set's size has a standard
+// deviation of at most √6000/2 = 39; a deviation of 7 of these, 272, has probability below 1e-11.
 func TestMadeSetsAreEven(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 6000)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -23,7 +23,10 @@ func TestMadeSetsAreEven(t *testing.T) {
 		}
 	}
 	for _, expected := range [][]float64{nil, {.9, .1}} {
-		p := conformance.WithRatioTerms(conformance.RatioPlan(schema, pool, m, ratio.FeaturesNoisyEmbedding), func(t *ratio.Terms) { t.Sets, t.Skew, t.Expected = ratio.SetsMade, .7, expected })
+		p := conformance.WithRatioTerms(conformance.RatioPlan(schema, pool, m,
+			ratio.FeaturesNoisyEmbedding), func(t *ratio.Terms) {
+			t.Sets, t.Skew, t.Expected = ratio.SetsMade, .7, expected
+		})
 		if err := kinds.Check(p); err != nil {
 			t.Fatal(err)
 		}

@@ -16,34 +16,37 @@ import (
 	"caucus/study/keyed"
 )
 
-// Kind learns the class ratios of unlabelled sets (Iyer, Nath & Sarawagi 2016): each party publishes one or
-// more sets with privatised label counts and the sets' features in some form. The ratios of any other set
-// follow.
+// Kind learns the class ratios of unlabelled sets (Iyer, Nath & Sarawagi 2016): each party
+// publishes one or more sets with privatised label counts and the sets' features in some form. The
+// ratios of any other set follow.
 //
 // Proof note.
-//   - Neighbours: replace one label (unit label) or one record (unit record, features: noisy-embedding).
-//     Public: plan, a party's number of sets and records, and at unit label the features and each record's set.
+//   - Neighbours: replace one label (unit label) or one record (unit record, features:
+//     noisy-embedding). Public: plan, a party's number of sets and records, and at unit label the
+//     features and each record's set.
 //   - Lemma: below, with embedding.IntegerBound.
-//   - Numeric model: counts are integers; each row's embedding is rounded to integers by arithmetic that reads
-//     no other row; the sums are exact.
-//   - The caller guarantees that the column that names sets is public, and at unit label that the features may
-//     be shown and do not contain the label in another form.
+//   - Numeric model: counts are integers; each row's embedding is rounded to integers by arithmetic
+//     that reads no other row; the sums are exact.
+//   - The caller guarantees that the column that names sets is public, and at unit label that the
+//     features may be shown and do not contain the label in another form.
 //
-// Bound at unit label: neighbours differ in one label. Sets are disjoint, and membership, features and sizes do
-// not depend on labels, so replacing a label lowers one count of one set by one and raises another by one
-// (privacy.CountBound). If the plan has a condition, records that fail it leave their set after sets are made.
-// Here a condition may read features only, which neighbours share, so neighbours share sets and sizes too. Such
-// a plan may not send exact means, because its features must be some of those that a plan without the condition
-// sends. A record without a label counts in a class that its key chooses, so sizes do not depend on this
-// either. After a cut to MaxRecords, neighbours still differ in at most one label (keyed.Records, Lemma 2).
+// Bound at unit label: neighbours differ in one label. Sets are disjoint, and membership, features
+// and sizes do not depend on labels, so replacing a label lowers one count of one set by one and
+// raises another by one (privacy.CountBound). If the plan has a condition, records that fail it
+// leave their set after sets are made. Here a condition may read features only, which neighbours
+// share, so neighbours share sets and sizes too. Such a plan may not send exact means, because its
+// features must be some of those that a plan without the condition sends. A record without a label
+// counts in a class that its key chooses, so sizes do not depend on this either. After a cut to
+// MaxRecords, neighbours still differ in at most one label (keyed.Records, Lemma 2).
 //
-// Bound at unit record (features: noisy-embedding): neighbours differ in one record, which may be in any made
-// set. If a column names sets, that column is public (an agent's policy must grant it) and equal for neighbours,
-// because the number and sizes of sets leave without noise. A cut keeps the same number of records of each set
-// for neighbours, with at most one record replaced. A row's embedding z consists of p pairs of integers, each
-// pair of norm at most R (embedding.Lattice). Replacing a record by one with embedding z′ moves two counts by −1 and
-// +1. The sums of embeddings move by ‖z−z′‖² ≤ 4R²p in squared L2 if both are in the same set, else by
-// ‖z‖²+‖z′‖² ≤ 2R²p. With weight w on the counts, the weighted squared L2 is at most 2w + 4R²p.
+// Bound at unit record (features: noisy-embedding): neighbours differ in one record, which may be
+// in any made set. If a column names sets, that column is public (an agent's policy must grant it)
+// and equal for neighbours, because the number and sizes of sets leave without noise. A cut keeps
+// the same number of records of each set for neighbours, with at most one record replaced. A row's
+// embedding z consists of p pairs of integers, each pair of norm at most R (embedding.Lattice).
+// Replacing a record by one with embedding z′ moves two counts by −1 and +1. The sums of embeddings
+// move by ‖z−z′‖² ≤ 4R²p in squared L2 if both are in the same set, else by ‖z‖²+‖z′‖² ≤ 2R²p. With
+// weight w on the counts, the weighted squared L2 is at most 2w + 4R²p.
 type Kind struct{}
 
 // Terms are the terms that only ratio plans have.
@@ -111,7 +114,8 @@ func (Kind) Check(p study.Plan) error {
 	}
 	classes := len(p.Schema.Label.Classes)
 	if !slices.Contains(Mechanisms(), p.Mechanism) {
-		return study.PlanError("mechanism", "%q is not one of ratio's: %v", p.Mechanism, Mechanisms())
+		return study.PlanError("mechanism", "%q is not one of ratio's: %v", p.Mechanism,
+			Mechanisms())
 	}
 	if slices.Contains(simulatedCounts, p.Mechanism) && !p.Simulated {
 		return study.PlanError("mechanism", "no proof covers %q, so it can only be simulated: use laplace, gaussian, dirichlet or auto", p.Mechanism)
@@ -132,7 +136,8 @@ func (Kind) Check(p study.Plan) error {
 			return study.PlanError("mechanism", "noisy embeddings are released together with the counts by one Gaussian: use gaussian-zcdp")
 		}
 	default:
-		return study.PlanError("features", "%q: want %s, %s or %s", t.Features, FeaturesClear, FeaturesEmbedding, FeaturesNoisyEmbedding)
+		return study.PlanError("features", "%q: want %s, %s or %s", t.Features, FeaturesClear,
+			FeaturesEmbedding, FeaturesNoisyEmbedding)
 	}
 	if p.Where != "" && t.Features == FeaturesEmbedding {
 		return study.PlanError("where", "%q: with features %s the mean of each set leaves without noise, and a condition may make a set of a single record: use features %s, which hide each record, or %s, which show them all in any case", p.Where, t.Features, FeaturesNoisyEmbedding, FeaturesClear)
@@ -154,16 +159,20 @@ func (Kind) Check(p study.Plan) error {
 			return err
 		}
 		if t.MaxSets < classes {
-			return study.PlanError("max_sets", "%d: sets made from labels need one a class, %d", t.MaxSets, classes)
+			return study.PlanError("max_sets", "%d: sets made from labels need one a class, %d",
+				t.MaxSets, classes)
 		}
 	default:
-		return study.PlanError("sets", "%q: want %s, %s or %s", t.Sets, SetsParty, SetsColumn, SetsMade)
+		return study.PlanError("sets", "%q: want %s, %s or %s", t.Sets, SetsParty, SetsColumn,
+			SetsMade)
 	}
 	switch {
 	case classes > maxClasses:
-		return study.PlanError("schema", "%d classes, at most %d are supported", classes, maxClasses)
+		return study.PlanError("schema", "%d classes, at most %d are supported", classes,
+			maxClasses)
 	case t.MaxSets < 1 || t.MaxSets > maxSets:
-		return study.PlanError("max_sets", "%d: give the most sets of one party, 1 to %d", t.MaxSets, maxSets)
+		return study.PlanError("max_sets", "%d: give the most sets of one party, 1 to %d",
+			t.MaxSets, maxSets)
 	case t.MaxRecords < 1 || t.MaxRecords > maxRecords:
 		return study.PlanError("max_records", "%d: give the most records one party uses, 1 to %d", t.MaxRecords, maxRecords)
 	case t.SetSize < 1 || t.SetSize > maxRecords:
@@ -176,11 +185,13 @@ func (Kind) Check(p study.Plan) error {
 	case t.Features != FeaturesClear && t.MaxSets*(t.Fourier+classes) > maxNumbers:
 		return study.PlanError("fourier", "%d sets of %d numbers are too many for one contribution: lower max_sets or fourier", t.MaxSets, t.Fourier)
 	}
-	if t.Gamma < 0 || math.IsInf(t.Gamma, 0) || math.IsNaN(t.Gamma) || (t.Gamma == 0 && t.Features != FeaturesClear) {
+	if t.Gamma < 0 || math.IsInf(t.Gamma, 0) || math.IsNaN(t.Gamma) ||
+		(t.Gamma == 0 && t.Features != FeaturesClear) {
 		return study.PlanError("gamma", "%v: embeddings need a kernel width, such as one over the median squared distance of the pool's rows", t.Gamma)
 	}
 	if !slices.Contains(embedding.Estimators(), t.Estimator) {
-		return study.PlanError("estimator", "%q is not one of %v", t.Estimator, embedding.Estimators())
+		return study.PlanError("estimator", "%q is not one of %v", t.Estimator,
+			embedding.Estimators())
 	}
 	if _, err := designOf(p); err != nil {
 		return study.PlanError("mechanism", "%v", err)
@@ -195,7 +206,8 @@ type Design struct {
 	sized bool
 	study.ReleaseTerms
 	Classes int
-	// block is the number of released numbers of a set: a count for each class, then a noisy embedding, if any.
+	// block is the number of released numbers of a set: a count for each class, then a noisy
+	// embedding, if any.
 	Block      int
 	Fourier    embedding.Fourier
 	lattice    embedding.Lattice
@@ -210,7 +222,9 @@ func designOf(p study.Plan) (Design, error) {
 	d.sized = t.sized(p)
 	d.Block = d.Classes
 	if t.Fourier > 0 {
-		d.Fourier = embedding.Fourier{Dim: p.Map.Dim(), Features: t.Fourier, Gamma: cmp.Or(t.Gamma, 1), Seed: p.Seed} // γ = 1 until a width is chosen
+		// γ = 1 until a width is chosen
+		d.Fourier = embedding.Fourier{Dim: p.Map.Dim(), Features: t.Fourier,
+			Gamma: cmp.Or(t.Gamma, 1), Seed: p.Seed}
 		var err error
 		if d.Embeddings, err = d.lattice.Bound(d.Fourier); err != nil {
 			return d, err
@@ -229,7 +243,8 @@ func designOf(p study.Plan) (Design, error) {
 	d.Block += t.Fourier
 	// 2·weight is the part of the bound that comes from the counts.
 	weight := int64(math.Ceil(countsShare / (1 - countsShare) * float64(d.Embeddings.L2sq) / 2))
-	d.Bound = privacy.Bound{Unit: privacy.Record, L2sq: d.Embeddings.L2sq + 2*weight, Weight: []int64{weight, 1}}
+	d.Bound = privacy.Bound{Unit: privacy.Record, L2sq: d.Embeddings.L2sq + 2*weight,
+		Weight: []int64{weight, 1}}
 	if p.Mechanism == "none" {
 		d.Mechanism = privacy.Unperturbed{}
 		return d, nil
@@ -238,8 +253,8 @@ func designOf(p study.Plan) (Design, error) {
 	return d, err
 }
 
-// sized reports whether the sets' sizes leave without noise. If features are hidden, the sizes do not leave
-// for sets that are made from labels, nor under a condition.
+// sized reports whether the sets' sizes leave without noise. If features are hidden, the sizes do
+// not leave for sets that are made from labels, nor under a condition.
 func (t Terms) sized(p study.Plan) bool {
 	return t.Features != FeaturesNoisyEmbedding || t.Sets != SetsMade && p.Where == ""
 }
@@ -265,11 +280,13 @@ func (d Design) boundFor(sets int) privacy.Bound {
 // Terms returns a zero *Terms, into which a study file or plan is read.
 func (Kind) Terms() any { return new(Terms) }
 
-// DealSets assigns a party's records to its sets, at least one. Sets are in the order of their names,
-// rows in the order of their keys. Last, DealSets removes records that fail the plan's condition.
+// DealSets assigns a party's records to its sets, at least one. Sets are in the order of their
+// names, rows in the order of their keys. Last, DealSets removes records that fail the plan's
+// condition.
 func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 	t, records := study.TermsOf[Terms](p), in.Records
-	named := keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, SetColumn: t.Sets == SetsColumn}, records, in.ShardKey())
+	named := keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, SetColumn: t.Sets == SetsColumn},
+		records, in.ShardKey())
 	rows := named.Cut(t.MaxRecords)
 	c := len(p.Schema.Label.Classes)
 	classes = make([]int, records.Len())
@@ -300,8 +317,8 @@ func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 	return sets, classes
 }
 
-// columnSets returns the rows of each value of the party column. All rows without a value join one of
-// these sets, so an unreadable cell changes neither the number of sets nor the number of rows.
+// columnSets returns the rows of each value of the party column. All rows without a value join one
+// of these sets, so an unreadable cell changes neither the number of sets nor the number of rows.
 func columnSets(k *keyed.Records, records *dataset.Records, rows []int, most int) [][]int {
 	of := map[string][]int{}
 	for _, i := range rows {
@@ -330,7 +347,8 @@ type Task struct {
 	study.Agreed
 	Design Design
 	Reader Reader
-	// embedder is nil if features leave in clear. It is not for concurrent use, so calls take a copy.
+	// embedder is nil if features leave in clear. It is not for concurrent use, so calls take a
+	// copy.
 	embedder *embedding.Embedder
 }
 
@@ -404,7 +422,8 @@ func (t Task) Contribute(in study.Inputs) (study.Contribution, error) {
 
 const embedRows = 2048
 
-func embedSum(sum []int64, e *embedding.Embedder, l embedding.Lattice, p study.Plan, records *dataset.Records, rows []int) {
+func embedSum(sum []int64, e *embedding.Embedder, l embedding.Lattice, p study.Plan,
+	records *dataset.Records, rows []int) {
 	for from := 0; from < len(rows); from += embedRows {
 		part := rows[from:min(len(rows), from+embedRows)]
 		e.AddIntegersTo(sum, p.Mapped(records.Select(part)), l)
@@ -430,7 +449,8 @@ const sizeSize = 4
 // Charges is one charge, under the bound for any number of sets. The weight has no influence;
 // mechanisms for simulation cost nothing.
 func (t Task) Charges(int64) ([]study.Charge, error) {
-	cost := privacy.Cost{Unit: t.Plan().Unit} // mechanisms for simulations only have no proof, so they cost nothing
+	// mechanisms for simulations only have no proof, so they cost nothing
+	cost := privacy.Cost{Unit: t.Plan().Unit}
 	if !slices.Contains(simulatedCounts, t.Plan().Mechanism) {
 		var err error
 		if cost, err = privacy.CostOf(t.Design.Mechanism, t.Design.Bound); err != nil {
@@ -449,9 +469,9 @@ func (t Task) Reservations(int) ([]study.Reservation, error) {
 	return d.Reserve(sets * d.Block), nil
 }
 
-// SetsOfParty returns the number of sets that each party sends. It follows from the plan alone, so that
-// release and charge are known before records are read. If a column names sets, a party with fewer sets
-// adds empty ones.
+// SetsOfParty returns the number of sets that each party sends. It follows from the plan alone, so
+// that release and charge are known before records are read. If a column names sets, a party with
+// fewer sets adds empty ones.
 func (t Terms) SetsOfParty(classes int) int {
 	switch t.Sets {
 	case SetsColumn:
@@ -464,7 +484,8 @@ func (t Terms) SetsOfParty(classes int) int {
 
 // Work grows with records × Fourier features × mapped columns, and adds the dealing of made sets.
 func (t Task) Work(records int) (study.Work, error) {
-	w := study.Work{Rest: t.CommonWork(records) + float64(records)*float64(t.Design.Terms.Fourier)*(float64(t.Plan().Map.Dim())+study.CosineSteps)}
+	w := study.Work{Rest: t.CommonWork(records) +
+		float64(records)*float64(t.Design.Terms.Fourier)*(float64(t.Plan().Map.Dim())+study.CosineSteps)}
 	if t.Design.Terms.Expected != nil {
 		w.Rest += dealingSteps(len(t.Plan().Schema.Label.Classes))
 	}

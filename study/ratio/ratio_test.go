@@ -45,17 +45,23 @@ func TestRatioCheck(t *testing.T) {
 		"noisy at unit label":     {studyratio.FeaturesNoisyEmbedding, func(p *study.Plan) { p.Unit = privacy.Label }, "unit record"},
 		"noisy with Laplace":      {studyratio.FeaturesNoisyEmbedding, func(p *study.Plan) { p.Mechanism = "laplace" }, "gaussian-zcdp"},
 		"made sets in clear": {studyratio.FeaturesEmbedding, func(p *study.Plan) {
-			*p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) { t.Sets, t.Skew = studyratio.SetsMade, .6 })
+			*p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) {
+				t.Sets, t.Skew = studyratio.SetsMade, .6
+			})
 		}, "gives labels away"},
 		"no column": {studyratio.FeaturesClear, func(p *study.Plan) {
 			p.Schema.Party = ""
-			*p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) { t.Sets = studyratio.SetsColumn })
+			*p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) {
+				t.Sets = studyratio.SetsColumn
+			})
 		}, "party column"},
 		"no width":      {studyratio.FeaturesEmbedding, func(p *study.Plan) { *p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) { t.Gamma = 0 }) }, "width"},
 		"rows":          {studyratio.FeaturesClear, func(p *study.Plan) { *p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) { t.Fourier = 0 }) }, "all readers of the release would have them"},
 		"odd embedding": {studyratio.FeaturesEmbedding, func(p *study.Plan) { *p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) { t.Fourier = 41 }) }, "even"},
 		"too many": {studyratio.FeaturesEmbedding, func(p *study.Plan) {
-			*p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) { t.Fourier, t.MaxSets = 1<<15, 4096 })
+			*p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) {
+				t.Fourier, t.MaxSets = 1<<15, 4096
+			})
 		}, "too many"},
 		"estimator": {studyratio.FeaturesEmbedding, func(p *study.Plan) {
 			*p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) { t.Estimator = "guess" })
@@ -63,20 +69,26 @@ func TestRatioCheck(t *testing.T) {
 		"no delta": {studyratio.FeaturesClear, func(p *study.Plan) { p.Mechanism, p.Delta = "gaussian", 0 }, "delta"},
 		"features": {"opaque", func(*study.Plan) {}, "features"},
 		"skew of 2": {studyratio.FeaturesNoisyEmbedding, func(p *study.Plan) {
-			*p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) { t.Sets, t.Skew = studyratio.SetsMade, 2 })
+			*p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) {
+				t.Sets, t.Skew = studyratio.SetsMade, 2
+			})
 		}, "skew"},
 		"no sets": {studyratio.FeaturesClear, func(p *study.Plan) { *p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) { t.MaxSets = 0 }) }, "max_sets"},
 		"endless record": {studyratio.FeaturesClear, func(p *study.Plan) {
-			*p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) { t.MaxRecords = 1 << 40 })
+			*p = conformance.WithRatioTerms(*p, func(t *studyratio.Terms) {
+				t.MaxRecords = 1 << 40
+			})
 		}, "max_records"},
 	} {
 		p := conformance.RatioPlan(schema, pool, m, c.features)
 		c.change(&p)
-		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), c.says) {
+		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: have %v, want ErrPlan saying %q", name, err, c.says)
 		}
 	}
-	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
+	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding,
+		studyratio.FeaturesNoisyEmbedding} {
 		if err := kinds.Check(conformance.RatioPlan(schema, pool, m, features)); err != nil {
 			t.Errorf("a good plan with features %s: %v", features, err)
 		}
@@ -84,22 +96,29 @@ func TestRatioCheck(t *testing.T) {
 }
 
 // TestRatioBoundHolds: replacing a label, or a record by the most different one, moves the private
-// vector by at most the bound, for every form of sets. Sizes and membership do not depend on labels.
+// vector by at most the bound, for every form of sets. Sizes and membership do not depend on
+// labels.
 func TestRatioBoundHolds(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
-	records = records.Select([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19})
+	records = records.Select([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+		19})
 	records.Party = make([]string, records.Len())
 	for i := range records.Party {
 		records.Party[i] = fmt.Sprint("ward ", i%3)
 	}
 	key := []byte("key")
 	schema.Party = "ward"
-	for _, sets := range []string{studyratio.SetsParty, studyratio.SetsColumn, studyratio.SetsMade} {
-		for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesNoisyEmbedding} {
+	for _, sets := range []string{studyratio.SetsParty, studyratio.SetsColumn,
+		studyratio.SetsMade} {
+		for _, features := range []string{studyratio.FeaturesClear,
+			studyratio.FeaturesNoisyEmbedding} {
 			if sets == studyratio.SetsMade && features == studyratio.FeaturesClear {
 				continue
 			}
-			p := conformance.WithRatioTerms(conformance.RatioPlan(schema, pool, m, features), func(t *studyratio.Terms) { t.Sets, t.Skew = sets, .6 })
+			p := conformance.WithRatioTerms(conformance.RatioPlan(schema, pool, m, features),
+				func(t *studyratio.Terms) {
+					t.Sets, t.Skew = sets, .6
+				})
 			if err := kinds.Check(p); err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +156,8 @@ func TestRatioBoundHolds(t *testing.T) {
 						if bound.Weight != nil {
 							w = float64(bound.Weight[j])
 						}
-						l1, l2, cells = l1+max(move, -move), l2+w*float64(move)*float64(move), cells+1
+						l1, l2, cells = l1+max(move,
+							-move), l2+w*float64(move)*float64(move), cells+1
 						blocks[j/block] += move
 					}
 					worst = max(worst, l2/float64(bound.L2sq))
@@ -148,7 +168,8 @@ func TestRatioBoundHolds(t *testing.T) {
 						continue
 					}
 					if l1 > bound.L1 || cells > bound.Cells || len(blocks) > 1 {
-						t.Errorf("%s: label %d moves %d in %d cells of %d sets", sets, i, l1, cells, len(blocks))
+						t.Errorf("%s: label %d moves %d in %d cells of %d sets", sets, i, l1, cells,
+							len(blocks))
 					}
 					for _, sum := range blocks {
 						if sum != 0 {
@@ -185,25 +206,32 @@ func TestRatioDraftNeverFails(t *testing.T) {
 	for name, r := range map[string]*dataset.Records{
 		"none": {X: &mat.Dense{}}, "one": records.Select([]int{0}), "wild": wild, "unlabelled": unlabelled, "many sets": many,
 	} {
-		for _, sets := range []string{studyratio.SetsParty, studyratio.SetsColumn, studyratio.SetsMade} {
-			for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
+		for _, sets := range []string{studyratio.SetsParty, studyratio.SetsColumn,
+			studyratio.SetsMade} {
+			for _, features := range []string{studyratio.FeaturesClear,
+				studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
 				if sets == studyratio.SetsMade && features != studyratio.FeaturesNoisyEmbedding {
 					continue
 				}
-				p := conformance.WithRatioTerms(conformance.RatioPlan(schema, pool, m, features), func(t *studyratio.Terms) { t.Sets, t.Skew, t.MaxSets = sets, .6, 5 })
+				p := conformance.WithRatioTerms(conformance.RatioPlan(schema, pool, m, features),
+					func(t *studyratio.Terms) {
+						t.Sets, t.Skew, t.MaxSets = sets, .6, 5
+					})
 				body, sum := contribute(t, p, pool, study.NewInputs(r, []byte("k")))
 				if err := sum.Check(body); err != nil {
 					t.Errorf("%s, %s, %s: %v", name, sets, features, err)
 				}
 				if most := conformance.TaskOf(t, p, pool).MaxBody(); len(body) > most {
-					t.Errorf("%s, %s, %s: %d bytes, at most %d", name, sets, features, len(body), most)
+					t.Errorf("%s, %s, %s: %d bytes, at most %d", name, sets, features, len(body),
+						most)
 				}
 			}
 		}
 	}
 }
 
-func contribute(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, study.Checker) {
+func contribute(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte,
+	study.Checker) {
 	t.Helper()
 	canonical, err := p.Canonical()
 	if err != nil {
@@ -217,7 +245,8 @@ func contribute(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := r[0].Cost; len(charges) != 1 || c.Rho.Cmp(charges[0].Cost.Rho) != 0 || c.Unit != charges[0].Cost.Unit {
+	if c := r[0].Cost; len(charges) != 1 || c.Rho.Cmp(charges[0].Cost.Rho) != 0 ||
+		c.Unit != charges[0].Cost.Unit {
 		t.Fatalf("declared %+v, spent %+v", charges, c)
 	}
 	checker, err := study.NewChecker(conformance.TaskOf(t, p, pool))
@@ -257,7 +286,8 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		t.Fatal("the test deals two classes")
 	}
 	parties := skewed(records, 400)
-	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
+	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding,
+		studyratio.FeaturesNoisyEmbedding} {
 		p := conformance.RatioPlan(schema, pool, m, features)
 		if features == studyratio.FeaturesClear {
 			p = conformance.WithRatioTerms(p, func(t *studyratio.Terms) { t.Gamma = 0 })
@@ -291,7 +321,8 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 			t.Errorf("%s: the order of arrival changes the bodies", features)
 		}
 		s.Step(life.FoldDone{Contributions: 6})
-		release, err := life.Conclude(context.Background(), s, conformance.TaskOf(t, p, pool), forth.Summed(), nil)
+		release, err := life.Conclude(context.Background(), s, conformance.TaskOf(t, p, pool),
+			forth.Summed(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,8 +340,8 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Sampling moves the first two by about .05, label noise by less. 400 noisy records per set say
-		// little; TestRatioSimulation has more.
+		// Sampling moves the first two by about .05, label noise by less. 400 noisy records per set
+		// say little; TestRatioSimulation has more.
 		limit := .3
 		if features == studyratio.FeaturesNoisyEmbedding {
 			limit = .7
@@ -319,18 +350,20 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		if math.Abs(e.Shares[1]-.7) > limit {
 			t.Errorf("%s: share %.3f, want .7 within %.2f", features, e.Shares[1], limit)
 		}
-		if _, err := estimated.Estimate(again, target.Select(nil)); err == nil || !strings.Contains(err.Error(), "no records") {
+		if _, err := estimated.Estimate(again, target.Select(nil)); err == nil ||
+			!strings.Contains(err.Error(), "no records") {
 			t.Errorf("an empty target: %v", err)
 		}
 	}
 }
 
-// TestRatioBodyRefusals: a truncated, lengthened or changed body, or one of another plan or other terms,
-// is refused.
+// TestRatioBodyRefusals: a truncated, lengthened or changed body, or one of another plan or other
+// terms, is refused.
 func TestRatioBodyRefusals(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	in := study.NewInputs(records.Select(conformance.Places(30)), []byte("k"))
-	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
+	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding,
+		studyratio.FeaturesNoisyEmbedding} {
 		p := conformance.RatioPlan(schema, pool, m, features)
 		body, sum := contribute(t, p, pool, in)
 		for n := range body {
@@ -355,7 +388,8 @@ func TestRatioBodyRefusals(t *testing.T) {
 	p := conformance.RatioPlan(schema, pool, m, studyratio.FeaturesEmbedding)
 	body, sum := contribute(t, p, pool, in)
 	forged := append(make([]byte, 4), body[4:]...) // a set without records
-	if err := sum.Check(forged); !errors.Is(err, study.ErrContribution) || !strings.Contains(err.Error(), "possible") {
+	if err := sum.Check(forged); !errors.Is(err, study.ErrContribution) ||
+		!strings.Contains(err.Error(), "possible") {
 		t.Errorf("an embedding of no rows: %v", err)
 	}
 }
@@ -400,10 +434,12 @@ func TestRatioRefusalsCarryNumbers(t *testing.T) {
 			continue
 		}
 		got := conformance.BodyOf[estimated.Result](t, release.Result).Refusal
-		if got == nil || got.Reason != c.reason || (c.number >= 0 && got.Number != c.number) || got.Advice == "" {
+		if got == nil || got.Reason != c.reason || (c.number >= 0 && got.Number != c.number) ||
+			got.Advice == "" {
 			t.Errorf("%s: %+v, want %s (%g)", name, got, c.reason, c.number)
 		}
-		if _, err := estimated.Estimate(release, deal[0]); err == nil || !strings.Contains(err.Error(), string(c.reason)) {
+		if _, err := estimated.Estimate(release, deal[0]); err == nil ||
+			!strings.Contains(err.Error(), string(c.reason)) {
 			t.Errorf("%s: an estimate says %v", name, err)
 		}
 	}
@@ -411,47 +447,62 @@ func TestRatioRefusalsCarryNumbers(t *testing.T) {
 
 func TestRatioProposal(t *testing.T) {
 	schema, table := conformance.ProposalData(t)
-	made, err := kinds.Propose(study.Proposal{Name: "x", Kind: "ratio", Roster: []study.PartyID{"a", "b", "c"}}, schema, table)
+	made, err := kinds.Propose(study.Proposal{Name: "x", Kind: "ratio",
+		Roster: []study.PartyID{"a", "b", "c"}}, schema, table)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := made.Plan
-	if p.Unit != privacy.Label || p.Mechanism != "auto" || p.Noise != study.NoiseSite || !(conformance.TermsIn[studyratio.Terms](p).Gamma > 0) || conformance.TermsIn[studyratio.Terms](p).MaxSets != 1 || conformance.TermsIn[studyratio.Terms](p).Features != studyratio.FeaturesEmbedding {
+	if p.Unit != privacy.Label || p.Mechanism != "auto" || p.Noise != study.NoiseSite ||
+		!(conformance.TermsIn[studyratio.Terms](p).Gamma > 0) ||
+		conformance.TermsIn[studyratio.Terms](p).MaxSets != 1 ||
+		conformance.TermsIn[studyratio.Terms](p).Features != studyratio.FeaturesEmbedding {
 		t.Errorf("plan %+v, terms %+v", p, conformance.TermsIn[studyratio.Terms](p))
 	}
-	made, err = kinds.Propose(study.Proposal{Name: "x", Kind: "ratio", Roster: []study.PartyID{"a", "b", "c"}, KindTerms: conformance.Encoded(studyratio.Terms{Features: studyratio.FeaturesNoisyEmbedding, Fourier: 100})}, schema, table)
+	made, err = kinds.Propose(study.Proposal{Name: "x", Kind: "ratio",
+		Roster: []study.PartyID{"a", "b",
+			"c"}, KindTerms: conformance.Encoded(studyratio.Terms{Features: studyratio.FeaturesNoisyEmbedding, Fourier: 100})}, schema, table)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := made.Plan; p.Unit != privacy.Record || p.Mechanism != "gaussian-zcdp" || conformance.TermsIn[studyratio.Terms](p).Fourier != 100 {
+	if p := made.Plan; p.Unit != privacy.Record || p.Mechanism != "gaussian-zcdp" ||
+		conformance.TermsIn[studyratio.Terms](p).Fourier != 100 {
 		t.Errorf("plan %+v, terms %+v", p, conformance.TermsIn[studyratio.Terms](p))
 	}
 }
 
-// TestRatioForecast: the forecast follows from public terms and is close to a simulation of the counts;
-// for sets too small for the budget it warns and gives the error.
+// TestRatioForecast: the forecast follows from public terms and is close to a simulation of the
+// counts; for sets too small for the budget it warns and gives the error.
 func TestRatioForecast(t *testing.T) {
 	schema, table := conformance.ProposalData(t)
 	propose := func(epsilon float64, size int, features string) kinds.Proposed {
-		made, err := kinds.Propose(study.Proposal{Name: "x", Kind: "ratio", Epsilon: epsilon, Roster: []study.PartyID{"a", "b", "c"},
-			KindTerms: conformance.Encoded(studyratio.Terms{SetSize: size, Features: features, Fourier: 100})}, schema, table)
+		made, err := kinds.Propose(study.Proposal{Name: "x", Kind: "ratio", Epsilon: epsilon,
+			Roster: []study.PartyID{"a", "b", "c"},
+			KindTerms: conformance.Encoded(studyratio.Terms{SetSize: size, Features: features,
+				Fourier: 100})}, schema, table)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return made
 	}
-	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
+	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding,
+		studyratio.FeaturesNoisyEmbedding} {
 		made := propose(1, 500, features)
 		if !(made.ShareError > 0 && made.ShareError < .1) || made.Warning != "" {
-			t.Errorf("%s: shares are off by %g; warning %q", features, made.ShareError, made.Warning)
+			t.Errorf("%s: shares are off by %g; warning %q", features, made.ShareError,
+				made.Warning)
 		}
 		tiny := propose(.1, 20, features)
-		if number := fmt.Sprintf("%.2g", tiny.ShareError); tiny.ShareError < .25 || !strings.Contains(tiny.Warning, number) {
-			t.Errorf("%s: shares are off by %g; warning %q", features, tiny.ShareError, tiny.Warning)
+		if number := fmt.Sprintf("%.2g", tiny.ShareError); tiny.ShareError < .25 ||
+			!strings.Contains(tiny.Warning, number) {
+			t.Errorf("%s: shares are off by %g; warning %q", features, tiny.ShareError,
+				tiny.Warning)
 		}
 	}
 	// Two classes at ε = 1: y has P ∝ e^{−|y|}, so E|y| = 2q/(1−q²), q = 1/e.
-	if got, want := propose(1, 500, studyratio.FeaturesEmbedding).ShareError, 2/math.E/(1-1/math.E/math.E)/500; math.Abs(got/want-1) > .15 {
+	if got, want := propose(1, 500,
+		studyratio.FeaturesEmbedding).ShareError,
+		2/math.E/(1-1/math.E/math.E)/500; math.Abs(got/want-1) > .15 {
 		t.Errorf("shares are off by %g, the law says %g", got, want)
 	}
 }
@@ -460,7 +511,8 @@ func FuzzRatioBody(f *testing.F) {
 	schema, pool, m, records := conformance.Hospital(f, 400)
 	in := study.NewInputs(records.Select(conformance.Places(5)), []byte("k"))
 	var sums []study.Checker
-	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding, studyratio.FeaturesNoisyEmbedding} {
+	for _, features := range []string{studyratio.FeaturesClear, studyratio.FeaturesEmbedding,
+		studyratio.FeaturesNoisyEmbedding} {
 		body, sum := contribute(f, conformance.RatioPlan(schema, pool, m, features), pool, in)
 		f.Add(body)
 		sums = append(sums, sum)

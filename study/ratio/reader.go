@@ -17,7 +17,8 @@ type Reader struct {
 	Design Design
 }
 
-// Parsed is a decoded contribution: the publication, and each set's size and encoded rows or embedding sum.
+// Parsed is a decoded contribution: the publication, and each set's size and encoded rows or
+// embedding sum.
 type Parsed struct {
 	Sizes    []int // nil if sizes have noise (design.sized)
 	Rows     [][]byte
@@ -100,13 +101,13 @@ func (s Reader) takeApart(body []byte) (Parsed, error) {
 
 func (d Design) dim(p study.Plan) int { return p.Map.Dim() }
 
-// farDeviations is a number of standard deviations that the noise of honest releases does not exceed.
-// Laplace noise would exceed it once in 10³⁹ draws.
+// farDeviations is a number of standard deviations that the noise of honest releases does not
+// exceed. Laplace noise would exceed it once in 10³⁹ draws.
 const farDeviations = 64
 
-// Possible refuses a body that no honest party could send, so that a party cannot spoil the estimate
-// with invented numbers. Counts and sums must be possible for the number of records, up to noise. If the
-// mechanism keeps the sum of a set's counts, that sum must be right.
+// Possible refuses a body that no honest party could send, so that a party cannot spoil the
+// estimate with invented numbers. Counts and sums must be possible for the number of records, up to
+// noise. If the mechanism keeps the sum of a set's counts, that sum must be right.
 func (s Reader) Possible(b Parsed) error {
 	d := s.Design
 	far := func(j, n int) float64 {

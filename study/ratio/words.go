@@ -11,7 +11,9 @@ import (
 // sizes.
 func (Kind) Words(p study.Plan) study.Words {
 	t := study.TermsOf[Terms](p)
-	w := study.Words{SetColumn: t.Sets == SetsColumn, Numbers: t.Fourier, Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInNoise, Received: "sets"}
+	w := study.Words{SetColumn: t.Sets == SetsColumn, Numbers: t.Fourier,
+		Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInNoise,
+		Received: "sets"}
 	if p.Unit == privacy.Label { // a guarantee for labels gives none for a party
 		w.PerParty = int64(t.MaxRecords)
 	}

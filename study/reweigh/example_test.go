@@ -11,10 +11,11 @@ import (
 	"caucus/study/simulate"
 )
 
-// With the released weights the public pool stands for the private records, and answers any number of
-// queries.
+// With the released weights the public pool stands for the private records, and answers any number
+// of queries.
 func Example() {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1, Skew: 1})
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
+		Skew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {
 		rows[i] = i
@@ -52,7 +53,8 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println("noise moves the mean of", schema.FeatureNames()[0], "by less than a hundredth:", answer.Noise < 0.01)
+	fmt.Println("noise moves the mean of", schema.FeatureNames()[0], "by less than a hundredth:",
+		answer.Noise < 0.01)
 	// Output:
 	// rows weighed: 400 for 1200 private records
 	// noise moves the mean of age by less than a hundredth: true

@@ -24,9 +24,10 @@ func (f finisher) Finish(of study.Summed, r []privacy.Published) (study.Result, 
 	return f.FinishTotal(total, rng)
 }
 
-// Recompute calls Finish again, but computes the weighted pool's digest from the claimed weights, because
-// recomputed weights may differ in their last bits and would have another digest.
-func (t finisher) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
+// Recompute calls Finish again, but computes the weighted pool's digest from the claimed weights,
+// because recomputed weights may differ in their last bits and would have another digest.
+func (t finisher) Recompute(of study.Summed, released []privacy.Published,
+	claimed study.Result) (study.Result, string, error) {
 	fail := func(err error) (study.Result, string, error) { return study.Result{}, "", err }
 	made, err := t.Finish(of, released)
 	if err != nil {

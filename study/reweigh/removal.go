@@ -8,13 +8,13 @@ import (
 // Removal implements study.Remover.
 //
 // Proof note.
-//   - Neighbours: a record counts, or an empty record takes its place. Public: plan, pool, and each site's
-//     number of records.
-//   - Lemma, entropy without a condition: the empty record is encoded and mapped like any other, so removal is a
-//     replacement.
-//   - Lemma, entropy with a condition: the empty record fails the condition, so it adds nothing, and removal takes
-//     away the record's entries and its count. aggregation.FeatureDesign.GoneBound bounds that, and never exceeds
-//     the replacement bound.
+//   - Neighbours: a record counts, or an empty record takes its place. Public: plan, pool, and each
+//     site's number of records.
+//   - Lemma, entropy without a condition: the empty record is encoded and mapped like any other, so
+//     removal is a replacement.
+//   - Lemma, entropy with a condition: the empty record fails the condition, so it adds nothing,
+//     and removal takes away the record's entries and its count.
+//     aggregation.FeatureDesign.GoneBound bounds that, and never exceeds the replacement bound.
 //   - Nothing is proved for logistic, because no part of its contribution belongs to one record.
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	d, err := designOf(p)

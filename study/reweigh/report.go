@@ -37,7 +37,8 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 		}
 		bar := study.Bar(d.Feature+", private", d.Released, aggregation.Normal95*d.Deviation)
 		bar.Main = true
-		chart.Bars = append(chart.Bars, bar, study.Bar(d.Feature+", weighted pool", d.Weighted, 0), study.Bar(d.Feature+", raw pool", d.Pool, 0))
+		chart.Bars = append(chart.Bars, bar, study.Bar(d.Feature+", weighted pool", d.Weighted, 0),
+			study.Bar(d.Feature+", raw pool", d.Pool, 0))
 	}
 	return out, nil
 }

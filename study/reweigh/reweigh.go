@@ -32,8 +32,8 @@ type Terms struct {
 }
 
 const (
-	// keepWeights is the default of Terms.Keep. With fewer than 1 effective row in 50, public and private
-	// population differ too much for useful weights.
+	// keepWeights is the default of Terms.Keep. With fewer than 1 effective row in 50, public and
+	// private population differ too much for useful weights.
 	keepWeights = 0.02
 	// logisticLambda is the default ridge of mechanism logistic, from Ji & Elkan's experiments.
 	logisticLambda = 0.1
@@ -49,8 +49,8 @@ func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 // Mechanisms includes logistic-paper, which only a simulation may use.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared returns entropy, because the range of its sums follows from the number of records, so that a party
-// can prove that its sums are in the range.
+// Shared returns entropy, because the range of its sums follows from the number of records, so that
+// a party can prove that its sums are in the range.
 func (Kind) Shared() []string { return []string{"entropy"} }
 
 // Check demands unit record or label, δ = 0 but for entropy, and entropy for secret shares and for
@@ -63,13 +63,15 @@ func (Kind) Check(p study.Plan) error {
 	}
 	switch {
 	case !ok:
-		return study.PlanError("mechanism", "%q is not one of reweigh's: %v", p.Mechanism, Mechanisms())
+		return study.PlanError("mechanism", "%q is not one of reweigh's: %v", p.Mechanism,
+			Mechanisms())
 	case simulation && !p.Simulated:
 		return study.PlanError("mechanism", "%q draws its noise in floating point, whose last bits can tell records apart; no proof covers it, so it can only be simulated: use entropy or logistic", p.Mechanism)
 	case p.Unit != privacy.Record && p.Unit != privacy.Label:
 		return study.PlanError("unit", "reweigh cannot hide a %s: its bounds are for one record. Use unit record; with reweigh.per_party it also counts that many times ε for a party", p.Unit)
 	case p.Mechanism != "entropy" && p.Delta != 0:
-		return study.PlanError("delta", "%v: mechanism %q is pure ε, so set delta to 0", p.Delta, p.Mechanism)
+		return study.PlanError("delta", "%v: mechanism %q is pure ε, so set delta to 0", p.Delta,
+			p.Mechanism)
 	case p.Noise.Shared() && p.Mechanism != "entropy":
 		return study.PlanError("noise", "nothing useful is proved of a share of what mechanism %q sends, whose numbers have no range that records give: use entropy with aggregators", p.Mechanism)
 	case p.Mechanism != "entropy" && p.Where != "":
@@ -103,7 +105,8 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return p.SetTerms(t)
 }
 
-// designOf makes the design of a plan's sums: of encoded features or, if it projects them, mapped ones.
+// designOf makes the design of a plan's sums: of encoded features or, if it projects them, mapped
+// ones.
 func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 	t := study.TermsOf[Terms](p)
 	if p.Map.Kind != dataset.IdentityMap {
@@ -115,30 +118,32 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 		}
 		return aggregation.MappedDesign(p.Map.Dim()), nil
 	}
-	d, err := aggregation.NewFeatureDesign(p.Schema, aggregation.FeatureTerms{Pairs: t.Pairs, Bins: t.Bins})
+	d, err := aggregation.NewFeatureDesign(p.Schema,
+		aggregation.FeatureTerms{Pairs: t.Pairs, Bins: t.Bins})
 	if err != nil {
 		return nil, study.PlanError("reweigh", "%v", err)
 	}
 	return d, nil
 }
 
-// statistic is the vector of integers that a reweigh plan adds up over sites. For entropy, these are sums
-// of features and, under a condition, the number of records that meet it. For logistic, they are n·β,
-// where n is the site's number of records and β the coefficients of its density-ratio model.
+// statistic is the vector of integers that a reweigh plan adds up over sites. For entropy, these
+// are sums of features and, under a condition, the number of records that meet it. For logistic,
+// they are n·β, where n is the site's number of records and β the coefficients of its density-ratio
+// model.
 //
 // Proof note.
 //   - Neighbours: replace one record. Public: plan, pool, and each site's number of records.
-//   - Lemma: aggregation.FeatureDesign for entropy, aggregation.DensityRatio for logistic; Terms adds the
-//     rounding to its lattice. Under a condition, the vector has the sums over the records that meet it,
-//     and their number: FeatureDesign.CountedBound. Whether a record meets the condition follows from the
-//     record's cells and the plan (dataset.Records.Outside).
-//   - Numeric model: for entropy each record adds integers that follow from that record alone, and sums
-//     are exact. For logistic the solver works in floating point to a gradient norm that bounds its
-//     distance from the exact minimiser; the bound includes that distance and the rounding. A failed
-//     search, impossible in exact arithmetic, gives zeros.
-//   - The caller guarantees that records are encoded by the plan's schema, which clamps them, and that
-//     one party is behind a site. A site adds at most the per-party number of records (Local), and a
-//     larger weight is refused (Weights).
+//   - Lemma: aggregation.FeatureDesign for entropy, aggregation.DensityRatio for logistic; Terms
+//     adds the rounding to its lattice. Under a condition, the vector has the sums over the records
+//     that meet it, and their number: FeatureDesign.CountedBound. Whether a record meets the
+//     condition follows from the record's cells and the plan (dataset.Records.Outside).
+//   - Numeric model: for entropy each record adds integers that follow from that record alone, and
+//     sums are exact. For logistic the solver works in floating point to a gradient norm that
+//     bounds its distance from the exact minimiser; the bound includes that distance and the
+//     rounding. A failed search, impossible in exact arithmetic, gives zeros.
+//   - The caller guarantees that records are encoded by the plan's schema, which clamps them, and
+//     that one party is behind a site. A site adds at most the per-party number of records (Local),
+//     and a larger weight is refused (Weights).
 type statistic struct {
 	bodies.NoForecast
 	plan   study.Plan
@@ -159,7 +164,8 @@ func newStatistic(p study.Plan, pool *auxdata.Pool) (*statistic, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &statistic{plan: p, terms: study.TermsOf[Terms](p), pool: pool, design: d, rows: pool.Encoded}
+	w := &statistic{plan: p, terms: study.TermsOf[Terms](p), pool: pool, design: d,
+		rows: pool.Encoded}
 	if p.Map.Kind != dataset.IdentityMap {
 		w.rows = pool.X
 	}
@@ -201,13 +207,15 @@ func (w *statistic) Weights() (least, most int64) {
 }
 
 // lattice returns the spacing of logistic's public lattice for n·β: the power of two nearest to the
-// sensitivity over 2²⁰. The spacing does not depend on n, so vectors of different sites can be added.
+// sensitivity over 2²⁰. The spacing does not depend on n, so vectors of different sites can be
+// added.
 func (w *statistic) lattice() float64 {
 	return math.Exp2(math.Round(math.Log2(w.ratio.Sensitivity())) - 20)
 }
 
-// maxCoefficient bounds each |n·β| on the lattice, so that the sum over all sites cannot overflow. Honest fits are
-// far below. Larger numbers are clamped, which moves no two vectors apart, so the bound on neighbours holds.
+// maxCoefficient bounds each |n·β| on the lattice, so that the sum over all sites cannot overflow.
+// Honest fits are far below. Larger numbers are clamped, which moves no two vectors apart, so the
+// bound on neighbours holds.
 func (w *statistic) maxCoefficient() int64 { return 1 << 59 / w.plan.MostParties() }
 
 // Additive is false for logistic, whose fit reads all records at once.
@@ -289,14 +297,16 @@ func (w *statistic) Form(records int64) shares.Form {
 
 // Terms ignores the number of records, so all sites have the same terms.
 //
-//   - entropy has FeatureDesign's bound (CountedBound with a condition), and discrete Laplace or K-norm
-//     (δ = 0) or Gaussian noise.
-//   - logistic has DensityRatio's sensitivity Δ, on a lattice of width γ. Rounding adds at most ½ to each of
-//     the d coordinates of both vectors, so the bounds are Δ/γ + √d in L2, and √d times that in L1.
+//   - entropy has FeatureDesign's bound (CountedBound with a condition), and discrete Laplace or
+//     K-norm (δ = 0) or Gaussian noise.
+//   - logistic has DensityRatio's sensitivity Δ, on a lattice of width γ. Rounding adds at most ½
+//     to each of the d coordinates of both vectors, so the bounds are Δ/γ + √d in L2, and √d times
+//     that in L1.
 //   - logistic-paper has noise η of density ∝ exp(−(λε/√d)‖η‖) on n·β, because the paper has
 //     exp(−(nλε/√d)‖η‖) on β.
 func (w *statistic) Terms(int64) (study.ReleaseTerms, error) {
-	t := study.ReleaseTerms{Output: w.plan.Mechanism, Bound: privacy.Bound{Unit: w.plan.Unit, PerParty: w.terms.PerParty}}
+	t := study.ReleaseTerms{Output: w.plan.Mechanism,
+		Bound: privacy.Bound{Unit: w.plan.Unit, PerParty: w.terms.PerParty}}
 	var err error
 	d := math.Sqrt(float64(w.Cells()))
 	switch w.plan.Mechanism {
@@ -317,7 +327,8 @@ func (w *statistic) Terms(int64) (study.ReleaseTerms, error) {
 	return t, err
 }
 
-func (w *statistic) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive, error) {
+func (w *statistic) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (privacy.Sensitive,
+	error) {
 	if w.plan.Mechanism != "logistic-paper" {
 		return privacy.NewSensitive(vector, t.Bound)
 	}
@@ -355,10 +366,12 @@ type task struct{ bodies.Task }
 // which the fit will tilt.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	w, err := newStatistic(p, pool)
-	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w, Fresh: 0x77656967687473}}, err
+	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w,
+		Fresh: 0x77656967687473}}, err
 }
 
-// Charges returns the charges of bodies.Task. logistic-paper, for simulations only, has no proof and no cost.
+// Charges returns the charges of bodies.Task. logistic-paper, for simulations only, has no proof
+// and no cost.
 func (t task) Charges(weight int64) ([]study.Charge, error) {
 	all, err := t.Task.Charges(weight)
 	if !errors.Is(err, privacy.ErrSimulationOnly) || !t.Plan().Simulated {
@@ -370,10 +383,12 @@ func (t task) Charges(weight int64) ([]study.Charge, error) {
 }
 
 func (t task) Work(records int) (study.Work, error) {
-	n, rows, cells := float64(records), float64(t.Pool().Rows()), float64(t.Statistic.(*statistic).design.Cells()+1)
+	n, rows, cells := float64(records), float64(t.Pool().Rows()),
+		float64(t.Statistic.(*statistic).design.Cells()+1)
 	w := study.Work{Rest: t.CommonWork(records) + n*cells*16}
 	if t.Plan().Mechanism == "logistic" {
-		w.Rest += 1000*((n+rows)*(4*cells+40)+80*cells+4*cells*cells) + (n+rows)*cells*cells + cells*cells*cells
+		w.Rest += 1000*((n+rows)*(4*cells+40)+80*cells+4*cells*cells) + (n+rows)*cells*cells +
+			cells*cells*cells
 	}
 	return w, nil
 }

@@ -42,7 +42,8 @@ func TestReweighRefusals(t *testing.T) {
 	} {
 		p := conformance.ReweighPlan(schema, pool)
 		c.change(&p)
-		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), c.says) {
+		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: have %v, want ErrPlan saying %q", name, err, c.says)
 		}
 	}
@@ -68,17 +69,19 @@ func make1s(n int) []float64 {
 	return v
 }
 
-// TestReweighRelease runs every releasable mechanism with noise at either place; one of three parties is
-// empty.
+// TestReweighRelease runs every releasable mechanism with noise at either place; one of three
+// parties is empty.
 func TestReweighRelease(t *testing.T) {
 	schema, table, pool, r := conformance.Wards(t, 1600)
-	parts := []*dataset.Records{r.Select(firstRows(500)), r.Select(nil), r.Select(firstRows(r.Len())[500:])}
+	parts := []*dataset.Records{r.Select(firstRows(500)), r.Select(nil),
+		r.Select(firstRows(r.Len())[500:])}
 	for name, change := range map[string]func(*study.Plan){
 		"entropy":              func(*study.Plan) {},
 		"entropy gaussian":     func(p *study.Plan) { p.Delta = 1e-6 },
 		"entropy, coordinator": func(p *study.Plan) { p.Noise = study.NoiseCoordinator },
 		"entropy, pairs, bins": func(p *study.Plan) {
-			p.KindTerms = conformance.Encoded(reweigh.Terms{Pairs: [][2]string{{"age", "sex"}}, Bins: 4, PerParty: 2000})
+			p.KindTerms = conformance.Encoded(reweigh.Terms{Pairs: [][2]string{{"age", "sex"}},
+				Bins: 4, PerParty: 2000})
 		},
 		"logistic":              func(p *study.Plan) { p.Mechanism, p.Lambda = "logistic", 0.1 },
 		"logistic, coordinator": func(p *study.Plan) { p.Mechanism, p.Noise = "logistic", study.NoiseCoordinator },
@@ -112,11 +115,13 @@ func TestReweighRelease(t *testing.T) {
 			for i := range b {
 				b[i] = pool.Encoded.At(i, 0)
 			}
-			if a, err := reweigh.Answer(release, pool, b); err != nil || !(a.Noise >= 0) || !(a.Sampling > 0) || math.Abs(a.Estimate-0.5) > 0.5 {
+			if a, err := reweigh.Answer(release, pool, b); err != nil || !(a.Noise >= 0) ||
+				!(a.Sampling > 0) || math.Abs(a.Estimate-0.5) > 0.5 {
 				t.Errorf("answer %+v, %v", a, err)
 			}
 			totals := release.Totals
-			if *totals[0].Epsilon != p.Epsilon || (totals[1].Epsilon != nil) != (p.KindTerms != nil) {
+			if *totals[0].Epsilon != p.Epsilon ||
+				(totals[1].Epsilon != nil) != (p.KindTerms != nil) {
 				t.Errorf("totals %+v", totals)
 			}
 		})
@@ -131,8 +136,8 @@ func firstRows(n int) []int {
 	return v
 }
 
-// TestLogisticPaperStaysInside: a real ledger refuses the literal sampler and gives the reason, although
-// a simulated plan may name it.
+// TestLogisticPaperStaysInside: a real ledger refuses the literal sampler and gives the reason,
+// although a simulated plan may name it.
 func TestLogisticPaperStaysInside(t *testing.T) {
 	schema, _, pool, r := conformance.Wards(t, 400)
 	p := conformance.ReweighPlan(schema, pool)
@@ -142,7 +147,8 @@ func TestLogisticPaperStaysInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
-	if _, err := study.Settle(context.Background(), ledger, study.Hash{1}, d.Requests); !errors.Is(err, privacy.ErrSimulationOnly) {
+	if _, err := study.Settle(context.Background(), ledger, study.Hash{1},
+		d.Requests); !errors.Is(err, privacy.ErrSimulationOnly) {
 		t.Errorf("have %v, want ErrSimulationOnly", err)
 	}
 	r2, err := study.Settle(context.Background(), privacy.Simulation(1), study.Hash{1}, d.Requests)
@@ -154,7 +160,8 @@ func TestLogisticPaperStaysInside(t *testing.T) {
 	}
 }
 
-// TestReweighSizes: the length of a site's body and its requests do not depend on the records' values.
+// TestReweighSizes: the length of a site's body and its requests do not depend on the records'
+// values.
 func TestReweighSizes(t *testing.T) {
 	schema, _, pool, r := conformance.Wards(t, 400)
 	odd := r.Select(firstRows(r.Len()))
@@ -166,7 +173,8 @@ func TestReweighSizes(t *testing.T) {
 		p.Mechanism, p.Noise = mechanism, study.NoiseCoordinator
 		var sizes []int
 		for _, records := range []*dataset.Records{r, odd} {
-			d, err := conformance.TaskOf(t, p, pool).Contribute(study.NewInputs(records, []byte("key")))
+			d, err := conformance.TaskOf(t, p,
+				pool).Contribute(study.NewInputs(records, []byte("key")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,8 +194,8 @@ func TestReweighSizes(t *testing.T) {
 	}
 }
 
-// TestReweighDegenerate: a study without records fails with an error that says so; fewer records than
-// features, or collapsed weights, give warnings.
+// TestReweighDegenerate: a study without records fails with an error that says so; fewer records
+// than features, or collapsed weights, give warnings.
 func TestReweighDegenerate(t *testing.T) {
 	schema, _, pool, r := conformance.Wards(t, 400)
 	p := conformance.ReweighPlan(schema, pool)
@@ -224,7 +232,8 @@ func TestWeightedPoolStudy(t *testing.T) {
 	p := conformance.ReweighPlan(schema, pool)
 	p.Epsilon = 0.5
 	third := r.Len() / 3
-	parts := []*dataset.Records{r.Select(firstRows(third)), r.Select(firstRows(2 * third)[third:]), r.Select(firstRows(3 * third)[2*third:])}
+	parts := []*dataset.Records{r.Select(firstRows(third)), r.Select(firstRows(2 * third)[third:]),
+		r.Select(firstRows(3 * third)[2*third:])}
 	weights := conformance.RealRelease(t, p, pool, parts)
 	weighted, err := pool.Weighted(conformance.BodyOf[reweigh.Weights](t, weights.Result).Weight)
 	if err != nil {
@@ -236,20 +245,25 @@ func TestWeightedPoolStudy(t *testing.T) {
 	}
 	// Weights of a pool that was itself drawn from a release state both costs.
 	again := p
-	again.Weights = &study.WeightSource{Unit: privacy.Record, Epsilon: 0.25, Delta: 1e-7, PerParty: 3}
+	again.Weights = &study.WeightSource{Unit: privacy.Record, Epsilon: 0.25, Delta: 1e-7,
+		PerParty: 3}
 	again.KindTerms = conformance.Encoded(reweigh.Terms{PerParty: 400})
-	if both, err := reweigh.SourceOf(conformance.RealRelease(t, again, pool, parts)); err != nil || both.Epsilon != 0.75 || both.Delta != 1e-7 || both.PerParty != 400 || both.Unit != privacy.Record {
+	if both, err := reweigh.SourceOf(conformance.RealRelease(t, again, pool, parts)); err != nil ||
+		both.Epsilon != 0.75 || both.Delta != 1e-7 || both.PerParty != 400 ||
+		both.Unit != privacy.Record {
 		t.Errorf("source %+v, %v; want ε = .75, δ = 1e-7 and 400 records a party", both, err)
 	}
 	c := conformance.ClassifyPlan(schema, weighted, dataset.Identity(schema))
 	silent := conformance.RealRelease(t, c, weighted, parts)
-	if all := strings.Join(silent.Result.Warnings, "\n"); !strings.Contains(all, "does not say where they come from") || silent.Totals != nil {
+	if all := strings.Join(silent.Result.Warnings, "\n"); !strings.Contains(all,
+		"does not say where they come from") || silent.Totals != nil {
 		t.Errorf("weights of unknown origin: warnings %q, totals %+v", all, silent.Totals)
 	}
 	c.Weights = source
 	release := conformance.RealRelease(t, c, weighted, parts)
 	totals := release.Totals
-	if len(totals) != 2 || *totals[0].Epsilon != 1.5 || totals[0].Delta != 1e-6 || totals[1].Epsilon != nil {
+	if len(totals) != 2 || *totals[0].Epsilon != 1.5 || totals[0].Delta != 1e-6 ||
+		totals[1].Epsilon != nil {
 		t.Errorf("totals %+v, want 1.5 for a record and nothing for a party", totals)
 	}
 	source.PerParty = 4
@@ -259,7 +273,8 @@ func TestWeightedPoolStudy(t *testing.T) {
 	}
 	// A party with very many records: ε is large, and δ = 0 stays 0.
 	p.KindTerms = conformance.Encoded(reweigh.Terms{PerParty: 10_000})
-	if got := study.Totals(p, kinds.WordsOf(p))[1]; got.Epsilon == nil || *got.Epsilon != 5000 || got.Delta != 0 {
+	if got := study.Totals(p, kinds.WordsOf(p))[1]; got.Epsilon == nil || *got.Epsilon != 5000 ||
+		got.Delta != 0 {
 		t.Errorf("10,000 records at ε = .5 each: %+v", got)
 	}
 	p.Delta = 1e-6
@@ -278,7 +293,9 @@ func TestMadePool(t *testing.T) {
 	p := conformance.ReweighPlan(schema, pool)
 	p.Epsilon = 50
 	p.KindTerms = conformance.Encoded(reweigh.Terms{Bins: 5})
-	release := conformance.RealRelease(t, p, pool, []*dataset.Records{r.Select(firstRows(600)), r.Select(firstRows(r.Len())[600:]), r.Select(nil)})
+	release := conformance.RealRelease(t, p, pool,
+		[]*dataset.Records{r.Select(firstRows(600)), r.Select(firstRows(r.Len())[600:]),
+			r.Select(nil)})
 	margins, err := reweigh.MarginsOf(release)
 	if err != nil {
 		t.Fatal(err)
@@ -307,7 +324,8 @@ func TestReweighPerPartyIsKept(t *testing.T) {
 	p.KindTerms = conformance.Encoded(reweigh.Terms{PerParty: 10})
 	for _, noise := range []study.Noise{study.NoiseSite, study.NoiseCoordinator} {
 		p.Noise = noise
-		if r := conformance.RealRelease(t, p, pool, []*dataset.Records{records, records, records.Select([]int{1, 2, 3})}); r.Weight != 23 {
+		if r := conformance.RealRelease(t, p, pool,
+			[]*dataset.Records{records, records, records.Select([]int{1, 2, 3})}); r.Weight != 23 {
 			t.Errorf("noise %s: %d records of parties of 300, 300 and 3 were added, want 10, 10 and 3", noise, r.Weight)
 		}
 	}

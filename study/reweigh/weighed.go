@@ -10,7 +10,8 @@ import (
 	"caucus/study"
 )
 
-// ErrOtherWeights says that the table's weights are not the release's, or that its pool has no weights.
+// ErrOtherWeights says that the table's weights are not the release's, or that its pool has no
+// weights.
 var ErrOtherWeights = errors.New("the pool does not have the weights of the release")
 
 // Weighed is the pool of a reweigh study with the released weights.
@@ -21,8 +22,9 @@ type Weighed struct {
 	Pool, Weighted *auxdata.Pool
 }
 
-// Weigh attaches a release's weights to t, the pool of the release's study. The rows must be unweighted and in
-// the same order. It refuses another pool, and weights whose digest differs from the release's.
+// Weigh attaches a release's weights to t, the pool of the release's study. The rows must be
+// unweighted and in the same order. It refuses another pool, and weights whose digest differs from
+// the release's.
 func Weigh(r study.Release, t *dataset.Table) (w Weighed, err error) {
 	if w.Said, err = WeightsOf(r); err != nil {
 		return w, err
@@ -48,9 +50,9 @@ func Weigh(r study.Release, t *dataset.Table) (w Weighed, err error) {
 	return w, nil
 }
 
-// PoolSource returns what a plan with pool t must state about release r, which gave t its weights or, if t has
-// none, its rows. It returns ErrOtherWeights if t has weights of another source, or if t is the pool of r's
-// study without weights, because the caller probably forgot the weights.
+// PoolSource returns what a plan with pool t must state about release r, which gave t its weights
+// or, if t has none, its rows. It returns ErrOtherWeights if t has weights of another source, or if
+// t is the pool of r's study without weights, because the caller probably forgot the weights.
 func PoolSource(r study.Release, t *dataset.Table) (*study.WeightSource, error) {
 	source, err := SourceOf(r)
 	if err != nil {

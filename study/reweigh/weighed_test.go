@@ -23,31 +23,37 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// TestWeigh: a release weights the pool of its study only, and a plan names a release only for a pool
-// that has the release's weights.
+// TestWeigh: a release weights the pool of its study only, and a plan names a release only for a
+// pool that has the release's weights.
 func TestWeigh(t *testing.T) {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 300, Seed: 1, Skew: 1})
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 300, Seed: 1,
+		Skew: 1})
 	schema = schema.Meaning()
 	rows := make([]int, 100)
 	for i := range rows {
 		rows[i] = i
 	}
 	plain := table.Select(rows)
-	proposed := must(kinds.Propose(study.Proposal{Name: "x", Kind: "reweigh", Epsilon: 8, Records: 100, Minimum: 2, Roster: []study.PartyID{"a", "b"}}, schema, plain))
+	proposed := must(kinds.Propose(study.Proposal{Name: "x", Kind: "reweigh", Epsilon: 8,
+		Records: 100, Minimum: 2, Roster: []study.PartyID{"a", "b"}}, schema, plain))
 	records, _, err := schema.Encode(table)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := proposed.Plan
-	p.Pool = auxdata.Virtual(proposed.Pool.Encoded, p.Map).Digest // as a simulated plan names its pool
+	// as a simulated plan names its pool
+	p.Pool = auxdata.Virtual(proposed.Pool.Encoded, p.Map).Digest
 	pool := auxdata.Virtual(proposed.Pool.Encoded, p.Map)
-	r := must(simulate.Rehearse(context.Background(), p, pool, []study.Inputs{study.NewInputs(records, []byte("a")), study.NewInputs(records, []byte("b"))}))
+	r := must(simulate.Rehearse(context.Background(), p, pool,
+		[]study.Inputs{study.NewInputs(records, []byte("a")),
+			study.NewInputs(records, []byte("b"))}))
 
 	w, err := reweigh.Weigh(r, plain)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.Pool.Digest != p.Pool || w.Weighted.Digest != w.Said.WeightedPool || !slices.Equal(w.Weighted.Weight, w.Said.Weight) {
+	if w.Pool.Digest != p.Pool || w.Weighted.Digest != w.Said.WeightedPool ||
+		!slices.Equal(w.Weighted.Weight, w.Said.Weight) {
 		t.Errorf("weighed %+v", w)
 	}
 	var file bytes.Buffer
@@ -81,7 +87,8 @@ func TestWeigh(t *testing.T) {
 		"of another kind":     {otherKind, plain, "holds no weights"},
 		"of another kind too": {otherKind, weighted, "holds no weights"},
 	} {
-		if _, err := reweigh.Weigh(c.r, c.table); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := reweigh.Weigh(c.r, c.table); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want …%s…", name, err, c.want)
 		}
 	}
@@ -95,7 +102,8 @@ func TestWeigh(t *testing.T) {
 		"drawn from it":       {turned, nil},
 	} {
 		source, err := reweigh.PoolSource(r, c.table)
-		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || err == nil && source.Plan != r.PlanHash {
+		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || err == nil &&
+			source.Plan != r.PlanHash {
 			t.Errorf("%s: %+v, %v, want %v", name, source, err, c.want)
 		}
 	}

@@ -22,14 +22,15 @@ import (
 type Weights struct {
 	// WeightedPool is the digest of the pool with weights, which a later plan may name.
 	WeightedPool auxdata.Digest `json:"weighted_pool"`
-	// Records is the public number of all private records, also those that fail the plan's condition. Inside
-	// is the released number of records that meet the condition, nil if there is no condition.
+	// Records is the public number of all private records, also those that fail the plan's
+	// condition. Inside is the released number of records that meet the condition, nil if there is
+	// no condition.
 	Records int64    `json:"records"`
 	Inside  *float64 `json:"inside,omitempty"`
-	// Features names the features. For mechanism entropy, Means are the features' means over private
-	// records, each with noise of standard deviation NoiseSD. If there is a condition, the means are over
-	// records that meet it, and nil if noise hides how many these are. For logistic, Means is nil and
-	// NoiseSD is the noise on each coefficient of Tilt.
+	// Features names the features. For mechanism entropy, Means are the features' means over
+	// private records, each with noise of standard deviation NoiseSD. If there is a condition, the
+	// means are over records that meet it, and nil if noise hides how many these are. For logistic,
+	// Means is nil and NoiseSD is the noise on each coefficient of Tilt.
 	Features []string  `json:"features"`
 	Means    []float64 `json:"means,omitempty"`
 	NoiseSD  float64   `json:"noise_sd"`
@@ -37,14 +38,15 @@ type Weights struct {
 	Tilt   []float64                 `json:"tilt"`
 	Lambda float64                   `json:"lambda"`
 	Path   []aggregation.LambdaPoint `json:"path,omitempty"`
-	// EffectiveRows is Kish's (Σw)²/Σw² of the weights w. Largest is the largest weight's share of all weights.
+	// EffectiveRows is Kish's (Σw)²/Σw² of the weights w. Largest is the largest weight's share of
+	// all weights.
 	EffectiveRows float64 `json:"effective_rows"`
 	Largest       float64 `json:"largest_weight"`
 	// WorstNoise bounds the standard deviation that the noise adds to the answer of any query with
 	// values in [0,1] (Ji & Elkan 2013, Theorem 2, to first order).
 	WorstNoise float64 `json:"worst_noise_sd"`
-	// Residuals are the largest differences between released means and the weighted pool's means. Gaps
-	// are the features that the pool cannot represent.
+	// Residuals are the largest differences between released means and the weighted pool's means.
+	// Gaps are the features that the pool cannot represent.
 	Residuals []aggregation.Residual `json:"residuals,omitempty"`
 	Gaps      []aggregation.Residual `json:"support_gaps,omitempty"`
 	// Weight has a positive number for each pool row. Their mean is 1.
@@ -69,16 +71,19 @@ func (f finisher) FinishTotal(total bodies.Total, rng *rand.Rand) (study.Result,
 	if err != nil {
 		return study.Result{}, err
 	}
-	out.WeightedPool, out.Records, out.Features = weighted.Digest, int64(total.Weight), w.design.Names()
+	out.WeightedPool, out.Records, out.Features = weighted.Digest, int64(total.Weight),
+		w.design.Names()
 	out.Tilt, out.Lambda, out.Path, out.Weight = fit.Beta, fit.Lambda, fit.Path, fit.Weight
-	out.EffectiveRows, out.Largest, out.WorstNoise = fit.EffectiveRows, fit.Largest, law.WorstNoise()
+	out.EffectiveRows, out.Largest, out.WorstNoise = fit.EffectiveRows, fit.Largest,
+		law.WorstNoise()
 	if out.Means != nil {
 		out.Residuals, out.Gaps = w.design.Residuals(x, law, out.Means, out.NoiseSD)
 	}
 	return study.NewResult(out, w.warnings(out, total))
 }
 
-func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregation.WeightFit, *aggregation.WeightLaw, *Weights, error) {
+func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregation.WeightFit,
+	*aggregation.WeightLaw, *Weights, error) {
 	fail := func(err error) (aggregation.WeightFit, *aggregation.WeightLaw, *Weights, error) {
 		return aggregation.WeightFit{}, nil, nil, err
 	}
@@ -92,7 +97,8 @@ func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregat
 	if w.counted() {
 		inside := w.design.Recorded(total.Values)
 		out.Inside = &inside
-		if least := leastInside * w.design.Deviation(variance, total.Draws, 1); inside < math.Max(least, 1) {
+		if least := leastInside * w.design.Deviation(variance, total.Draws,
+			1); inside < math.Max(least, 1) {
 			out.NoiseSD = w.design.Deviation(variance, total.Draws, n)
 			fit := aggregation.Weigh(x, make([]float64, w.design.Cells()))
 			return fit, aggregation.LawOf(x, fit, aggregation.Noise{}), out, nil
@@ -102,7 +108,8 @@ func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregat
 	if w.ratio != nil {
 		gamma := w.lattice()
 		out.NoiseSD = gamma * math.Sqrt(float64(total.Draws)*variance) / total.Weight
-		beta := make([]float64, w.design.Cells()) // without the intercept, which cancels in normalised weights
+		// without the intercept, which cancels in normalised weights
+		beta := make([]float64, w.design.Cells())
 		norm := w.design.Norm()
 		for j := range beta {
 			beta[j] = total.Values[j] * gamma / total.Weight
@@ -119,13 +126,16 @@ func (w weigher) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggregat
 	noise := w.noise(out, t.Laplace())
 	keep := cmp.Or(w.terms.Keep, keepWeights)
 	doubt := w.design.WithSampling(noise, x, n)
-	fit := aggregation.MatchWeights(x, floats.ScaleTo(make([]float64, len(out.Means)), 1/w.design.Norm(), out.Means), doubt, w.plan.Lambda, keep, rng)
+	fit := aggregation.MatchWeights(x,
+		floats.ScaleTo(make([]float64, len(out.Means)), 1/w.design.Norm(),
+			out.Means), doubt, w.plan.Lambda, keep, rng)
 	law := aggregation.LawOf(x, fit, noise)
 	floats.Scale(1/w.design.Norm(), fit.Beta)
 	return fit, law, out, nil
 }
 
-// leastInside is the least value of Inside, in standard deviations of its noise, at which there are Means.
+// leastInside is the least value of Inside, in standard deviations of its noise, at which there are
+// Means.
 const leastInside = 4
 
 // noise returns the distribution of the noise on released means, Laplace or close to normal.
@@ -183,8 +193,8 @@ func WeightsOf(r study.Release) (out Weights, err error) {
 	return out, r.Result.DecodeBody(&out)
 }
 
-// Answer estimates the mean of a query over the private records, from a reweigh release and its pool.
-// b has the query's value for each pool row.
+// Answer estimates the mean of a query over the private records, from a reweigh release and its
+// pool. b has the query's value for each pool row.
 func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.QueryAnswer, error) {
 	said, err := WeightsOf(r)
 	if err != nil {
@@ -199,14 +209,17 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Query
 	if err != nil {
 		return aggregation.QueryAnswer{}, err
 	}
-	if len(out.Weight) != pool.Rows() || len(b) != pool.Rows() || len(out.Tilt) != of.design.Cells() {
+	if len(out.Weight) != pool.Rows() || len(b) != pool.Rows() ||
+		len(out.Tilt) != of.design.Cells() {
 		return aggregation.QueryAnswer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), of.design.Cells())
 	}
 	w := weigher{of}
 	if err := out.check(w); err != nil {
 		return aggregation.QueryAnswer{}, fmt.Errorf("answer query: %w", err)
 	}
-	laplace := slices.ContainsFunc(r.Costs, func(c study.ReleaseCost) bool { return c.Mechanism == privacy.DiscreteLaplace{}.Name() })
+	laplace := slices.ContainsFunc(r.Costs, func(c study.ReleaseCost) bool {
+		return c.Mechanism == privacy.DiscreteLaplace{}.Name()
+	})
 	law, untold := w.law(out, laplace)
 	return law.Answer(b, untold), nil
 }
@@ -245,19 +258,22 @@ func (out *Weights) check(w weigher) error {
 	return nil
 }
 
-// law returns the distribution of released weights, given noise that is Laplace or close to normal. Untold
-// measures the differences between pool and private records that weights cannot remove.
+// law returns the distribution of released weights, given noise that is Laplace or close to normal.
+// Untold measures the differences between pool and private records that weights cannot remove.
 func (w weigher) law(out *Weights, laplace bool) (*aggregation.WeightLaw, aggregation.Untold) {
 	x := w.design.Rows(w.rows)
 	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
 	if w.ratio != nil {
-		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm()), aggregation.Untold{Records: out.about()}
+		return aggregation.LawOfTilt(x, fit,
+			out.NoiseSD*w.design.Norm()), aggregation.Untold{Records: out.about()}
 	}
 	if out.Means == nil { // because noise hides the number of records
-		return aggregation.LawOf(x, fit, aggregation.Noise{}), aggregation.Untold{Records: out.about()}
+		return aggregation.LawOf(x, fit,
+			aggregation.Noise{}), aggregation.Untold{Records: out.about()}
 	}
 	noise := w.noise(out, laplace)
-	return aggregation.LawOf(x, fit, noise), w.design.Untold(x, out.Means, noise, out.Lambda, out.about())
+	return aggregation.LawOf(x, fit, noise), w.design.Untold(x, out.Means, noise, out.Lambda,
+		out.about())
 }
 
 // fresh makes the public random generator that simulates noise. Readers of a release get the same.
@@ -280,7 +296,8 @@ func MarginsOf(r study.Release) ([]auxdata.Margin, error) {
 	return marginsOf(p, d, w.Means)
 }
 
-func marginsOf(p study.Plan, d *aggregation.FeatureDesign, means []float64) ([]auxdata.Margin, error) {
+func marginsOf(p study.Plan, d *aggregation.FeatureDesign, means []float64) ([]auxdata.Margin,
+	error) {
 	if p.Map.Kind != dataset.IdentityMap || len(means) != d.Cells() {
 		return nil, fmt.Errorf("read margins: the plan releases projected features, not the schema's")
 	}
@@ -308,7 +325,8 @@ func SourceOf(r study.Release) (*study.WeightSource, error) {
 		return nil, fmt.Errorf("name weights: %w", err)
 	}
 	perParty := study.TermsOf[Terms](p).PerParty
-	source := &study.WeightSource{Plan: r.PlanHash, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PerParty: perParty}
+	source := &study.WeightSource{Plan: r.PlanHash, Unit: p.Unit, Epsilon: p.Epsilon,
+		Delta: p.Delta, PerParty: perParty}
 	if before := p.Weights; before != nil { // the pool itself comes from an earlier release
 		source.Unit = min(p.Unit, before.Unit) // the finer unit, at which both guarantees hold
 		both, ok := privacy.Together(source.Unit, p.Guarantee(perParty), before.Guarantee())
@@ -316,7 +334,8 @@ func SourceOf(r study.Release) (*study.WeightSource, error) {
 			return nil, fmt.Errorf("name weights: with the weights of its own pool this release guarantees nothing")
 		}
 		source.Epsilon, source.Delta = both.Epsilon, both.Delta
-		if source.PerParty = max(source.PerParty, before.PerParty); p.Unit != before.Unit || before.PerParty == 0 || perParty == 0 {
+		if source.PerParty = max(source.PerParty, before.PerParty); p.Unit != before.Unit ||
+			before.PerParty == 0 || perParty == 0 {
 			source.PerParty = 0
 		}
 	}

@@ -50,7 +50,8 @@ type ClassifySummary struct {
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
-	// Map describes the first repeat's map. Kept is each column's share that the map keeps, absent if all is kept.
+	// Map describes the first repeat's map. Kept is each column's share that the map keeps, absent
+	// if all is kept.
 	Map  string         `json:"map"`
 	Kept []dataset.Kept `json:"kept,omitempty"`
 	// Voters describes the parties' own classifiers, if each party chose one.
@@ -70,16 +71,18 @@ type ClassifySummary struct {
 type Accuracies struct {
 	Released   float64 `json:"released"`
 	ReleasedSD float64 `json:"released_sd"`
-	// Unperturbed is the accuracy of a classifier fitted in the same way to the sums without noise. Pooled is
-	// that of a softmax classifier fitted to at most maxPooled records of all parties. LocalMean is the mean
-	// accuracy of classifiers that each of at most maxLocal parties fits to its own records.
+	// Unperturbed is the accuracy of a classifier fitted in the same way to the sums without noise.
+	// Pooled is that of a softmax classifier fitted to at most maxPooled records of all parties.
+	// LocalMean is the mean accuracy of classifiers that each of at most maxLocal parties fits to
+	// its own records.
 	Unperturbed   float64 `json:"unperturbed"`
 	Pooled        float64 `json:"pooled"`
 	LocalMean     float64 `json:"local_mean"`
 	MajorityClass float64 `json:"majority_class"`
 }
 
-// VoterSummary describes one of Split.Voters: the number of its parties, and their Accuracies.LocalMean (Alone).
+// VoterSummary describes one of Split.Voters: the number of its parties, and their
+// Accuracies.LocalMean (Alone).
 type VoterSummary struct {
 	Voter   string  `json:"voter"`
 	Parties int     `json:"parties"`
@@ -158,18 +161,28 @@ func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 		Repeats: s.Repeats, Release: &first.Release,
 	}
 	a := &out.Accuracy
-	a.Released, a.ReleasedSD = over(done, func(r classifyRepeat) float64 { return r.accuracy.Released })
+	a.Released, a.ReleasedSD = over(done, func(r classifyRepeat) float64 {
+		return r.accuracy.Released
+	})
 	a.Unperturbed, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.Unperturbed })
 	a.Pooled, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.Pooled })
 	a.LocalMean, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.LocalMean })
-	a.MajorityClass, _ = over(done, func(r classifyRepeat) float64 { return r.accuracy.MajorityClass })
+	a.MajorityClass, _ = over(done, func(r classifyRepeat) float64 {
+		return r.accuracy.MajorityClass
+	})
 	for v, voter := range s.Voters {
 		alone, _ := over(done, func(r classifyRepeat) float64 { return r.alone[v] })
-		out.Voters = append(out.Voters, VoterSummary{voter.Name, (len(p.Roster) - v + len(s.Voters) - 1) / len(s.Voters), alone})
+		out.Voters = append(out.Voters,
+			VoterSummary{voter.Name, (len(p.Roster) - v + len(s.Voters) - 1) / len(s.Voters),
+				alone})
 	}
 	out.Output = first.output
-	out.Brier = compared(done, func(r classifyRepeat) float64 { return r.released.Brier }, func(r classifyRepeat) float64 { return r.clear.Brier })
-	out.Slope = compared(done, func(r classifyRepeat) float64 { return r.released.Slope }, func(r classifyRepeat) float64 { return r.clear.Slope })
+	out.Brier = compared(done, func(r classifyRepeat) float64 {
+		return r.released.Brier
+	}, func(r classifyRepeat) float64 { return r.clear.Brier })
+	out.Slope = compared(done, func(r classifyRepeat) float64 {
+		return r.released.Slope
+	}, func(r classifyRepeat) float64 { return r.clear.Slope })
 	out.Lambda, _ = over(done, func(r classifyRepeat) float64 { return r.lambda })
 	out.UploadBytes, _ = over(done, func(r classifyRepeat) float64 { return r.UploadBytes })
 	out.Warnings = first.Release.Result.Warnings
@@ -208,11 +221,14 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 		return classifyRepeat{}, err
 	}
 	p := task.Plan()
-	run, err := d.Run(ctx, task, Options{Shares: s.Shares, Progress: progressOf(s.Progress, index, s.Repeats, len(d.Parties))})
+	run, err := d.Run(ctx, task,
+		Options{Shares: s.Shares,
+			Progress: progressOf(s.Progress, index, s.Repeats, len(d.Parties))})
 	if err != nil {
 		return classifyRepeat{}, err
 	}
-	out := classifyRepeat{Run: run, plan: p, size: d.Size(), poolRows: task.Pool().Rows(), features: task.Pool().Dim(), kept: p.Map.Kept(p.Schema, d.Pool)}
+	out := classifyRepeat{Run: run, plan: p, size: d.Size(), poolRows: task.Pool().Rows(),
+		features: task.Pool().Dim(), kept: p.Map.Kept(p.Schema, d.Pool)}
 	if c, ok := classifier.Of(run.Release.Result); ok {
 		out.lambda, out.output = c.Lambda, c.Output
 	}
@@ -263,7 +279,8 @@ func (d *Deal) locally(ctx context.Context, t study.Finisher) ([]float64, error)
 			}
 			continue
 		}
-		model, features := classify.TrainLocal(ctx, p, classify.Chosen(learner, in.Voter), in.Records, d.rng, false)
+		model, features := classify.TrainLocal(ctx, p, classify.Chosen(learner, in.Voter),
+			in.Records, d.rng, false)
 		on := x
 		if features == learners.Encoded {
 			on = encoded()
@@ -285,7 +302,8 @@ func labelledOf(r *dataset.Records) (rows []int) {
 }
 
 // accuracies measures a run, and what it is compared with, on the test records. The error is ctx's.
-func (d *Deal) accuracies(ctx context.Context, t study.Finisher, run Run) (a Accuracies, err error) {
+func (d *Deal) accuracies(ctx context.Context, t study.Finisher, run Run) (a Accuracies,
+	err error) {
 	p, x := t.Plan(), d.TestX(t)
 	if a.Released, err = score(run.Release.Result, x, d.Test.Y); err != nil {
 		return a, err
@@ -297,7 +315,8 @@ func (d *Deal) accuracies(ctx context.Context, t study.Finisher, run Run) (a Acc
 	if len(all) > maxPooled {
 		all = d.rng.Perm(len(all))[:maxPooled]
 	}
-	if model, _ := classify.TrainLocal(ctx, p, learners.Default, d.Private.Select(all), d.rng, false); model != nil {
+	if model, _ := classify.TrainLocal(ctx, p, learners.Default, d.Private.Select(all), d.rng,
+		false); model != nil {
 		a.Pooled = classifier.Accuracy(model.Predict(x), d.Test.Y)
 	}
 	a.MajorityClass = d.Majority()
@@ -339,8 +358,8 @@ func score(r study.Result, x *mat.Dense, y []int) (float64, error) {
 	return classifier.Accuracy(model.Predict(x), y), nil
 }
 
-// Votes returns the tally of the parties' exact votes on the pool, for code that counts votes in another
-// way. The task must be of kind classify and have parties that vote.
+// Votes returns the tally of the parties' exact votes on the pool, for code that counts votes in
+// another way. The task must be of kind classify and have parties that vote.
 func (d *Deal) Votes(t study.Finisher) (*aggregation.Tally, error) {
 	of, ok := bodies.Of(t)
 	if !ok || of.Statistic.Cells() != t.Pool().Rows()*learners.Columns(len(d.Schema.Classes())) {

@@ -42,8 +42,8 @@ func TestUnlabelled(t *testing.T) {
 	}
 }
 
-// TestMeansBeatVotesOfSmallParties: with few records per party, whose own classifiers are poor, means
-// are more accurate than votes at the same ε and unit; pure ε works too.
+// TestMeansBeatVotesOfSmallParties: with few records per party, whose own classifiers are poor,
+// means are more accurate than votes at the same ε and unit; pure ε works too.
 func TestMeansBeatVotesOfSmallParties(t *testing.T) {
 	schema, records := hospital(t, 8000)
 	run := func(mechanism string, delta float64) float64 {

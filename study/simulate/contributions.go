@@ -14,7 +14,8 @@ import (
 
 // contributions makes the parties' bodies, with and without noise.
 type contributions interface {
-	// make returns party i's body and, unless lean, the body without noise. Calls may be concurrent.
+	// make returns party i's body and, unless lean, the body without noise. Calls may be
+	// concurrent.
 	make(ctx context.Context, m *machine, i int) (body, clear []byte, err error)
 	addClear(i int, clear []byte) error
 	// unperturbed returns the result without noise, empty if the kind has no such result.
@@ -23,7 +24,8 @@ type contributions interface {
 
 func (d *Deal) contributions(t study.Finisher, lean bool) (contributions, error) {
 	if of, ok := bodies.Of(t); ok {
-		return &shared{Task: of, finisher: t.(bodies.Finisher), deal: d, lean: lean, sum: bodies.NewClearSum(of.Statistic)}, nil
+		return &shared{Task: of, finisher: t.(bodies.Finisher), deal: d, lean: lean,
+			sum: bodies.NewClearSum(of.Statistic)}, nil
 	}
 	out := &drafted{Finisher: t, deal: d}
 	none := t.Plan()
@@ -109,7 +111,8 @@ func (s *drafted) unperturbed(ctx context.Context) (study.Result, error) {
 	return release.Result, err
 }
 
-// localSumKey identifies what a party computes, so that plans of other budget and mechanism share it.
+// localSumKey identifies what a party computes, so that plans of other budget and mechanism share
+// it.
 type localSumKey struct {
 	pool      *auxdata.Pool
 	unit      privacy.Unit
@@ -131,7 +134,8 @@ func (d *Deal) localSum(ctx context.Context, t bodies.Task, i int) (vector []int
 		return t.Local(d.inputs(ctx, i))
 	}
 	p, w := t.Plan(), t.Words()
-	key := localSumKey{pool: t.Pool(), unit: p.Unit, statistic: classify.Computes(p.Mechanism), learner: w.Learner, shards: w.Shards}
+	key := localSumKey{pool: t.Pool(), unit: p.Unit, statistic: classify.Computes(p.Mechanism),
+		learner: w.Learner, shards: w.Shards}
 	if key.statistic == "" {
 		key.statistic = t.Hash().String()
 	}

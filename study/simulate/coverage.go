@@ -15,14 +15,15 @@ import (
 	"caucus/study/describe/described"
 )
 
-// Coverage says how often, in many draws, the intervals of estimates with one measure contained the truth.
+// Coverage says how often, in many draws, the intervals of estimates with one measure contained the
+// truth.
 type Coverage struct {
 	Measure described.Measure `json:"form"`
 	// Estimates is the number of estimates with this measure in a table.
 	Estimates int `json:"estimates"`
-	// Population is the share of 95 % intervals for the population that contained the population's number.
-	// Records is the share of intervals for the records that contained the records' number. An interval of a
-	// quantile must contain the quantile's whole bin.
+	// Population is the share of 95 % intervals for the population that contained the population's
+	// number. Records is the share of intervals for the records that contained the records' number.
+	// An interval of a quantile must contain the quantile's whole bin.
 	Population float64 `json:"population"`
 	Records    float64 `json:"records"`
 	// Least is the smallest Population of a single estimate, and LeastOf names the estimate.
@@ -30,16 +31,19 @@ type Coverage struct {
 	LeastOf string  `json:"least_of"`
 	// Unknown is the share of draws without an estimate.
 	Unknown float64 `json:"unknown"`
-	// Error is the root mean square change of an estimate by noise. For means and deviations the unit
-	// is the column's range, on the logarithmic scale if the column has one. Error is absent for
-	// quantiles, and for deviations on a logarithmic scale.
+	// Error is the root mean square change of an estimate by noise. For means and deviations the
+	// unit is the column's range, on the logarithmic scale if the column has one. Error is absent
+	// for quantiles, and for deviations on a logarithmic scale.
 	Error float64 `json:"error,omitempty"`
 }
 
-// DescribeCoverage compares intervals with the truth in many draws. Each draw takes new noise and resamples
-// each party's records with replacement. The result depends only on inputs and seed.
-func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []*dataset.Records, repeats int, seed uint64) ([]Coverage, error) {
-	fail := func(err error) ([]Coverage, error) { return nil, fmt.Errorf("simulate coverage: %w", err) }
+// DescribeCoverage compares intervals with the truth in many draws. Each draw takes new noise and
+// resamples each party's records with replacement. The result depends only on inputs and seed.
+func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool,
+	parties []*dataset.Records, repeats int, seed uint64) ([]Coverage, error) {
+	fail := func(err error) ([]Coverage, error) {
+		return nil, fmt.Errorf("simulate coverage: %w", err)
+	}
 	p.Simulated = true
 	t, err := checkedTask(p, pool)
 	if err != nil {
@@ -126,7 +130,8 @@ func add(out []int64, records [][]describe.Part, rng *rand.Rand) {
 	}
 }
 
-func finished(t study.Finisher, vector []int64, weight int64, draws int) (out described.Table, err error) {
+func finished(t study.Finisher, vector []int64, weight int64, draws int) (out described.Table,
+	err error) {
 	total := bodies.Total{Weight: float64(weight), Draws: draws}
 	for _, v := range vector {
 		total.Values = append(total.Values, float64(v))
@@ -175,7 +180,8 @@ func (c *heldTally) add(first bool, truth, sample, whole described.Table) {
 		if d[i].NoiseLow <= low+slack && d[i].NoiseHigh >= high-slack {
 			h.records++
 		}
-		if of := a[i].Of; a[i].Measure != described.QuantileMeasure && !(a[i].Measure == described.SD && of.Log) {
+		if of := a[i].Of; a[i].Measure != described.QuantileMeasure &&
+			!(a[i].Measure == described.SD && of.Log) {
 			off := of.Position(d[i].Value) - of.Position(a[i].Value)
 			h.squares, h.measured = h.squares+off*off, h.measured+1
 		}
@@ -184,14 +190,16 @@ func (c *heldTally) add(first bool, truth, sample, whole described.Table) {
 
 func (c *heldTally) all() []Coverage {
 	var out []Coverage
-	for _, form := range []described.Measure{described.Share, described.Mean, described.SD, described.QuantileMeasure} {
+	for _, form := range []described.Measure{described.Share, described.Mean, described.SD,
+		described.QuantileMeasure} {
 		of, sum := Coverage{Measure: form, Least: 1}, held{}
 		for _, h := range c.of {
 			if h.named.Measure != form || h.draws == 0 {
 				continue
 			}
 			of.Estimates++
-			sum.draws, sum.told, sum.population, sum.records = sum.draws+h.draws, sum.told+h.told, sum.population+h.population, sum.records+h.records
+			sum.draws, sum.told, sum.population, sum.records = sum.draws+h.draws, sum.told+h.told,
+				sum.population+h.population, sum.records+h.records
 			sum.squares, sum.measured = sum.squares+h.squares, sum.measured+h.measured
 			if h.told > 0 && h.population/h.told < of.Least {
 				of.Least, of.LeastOf = h.population/h.told, h.named.Column+" "+h.named.What
@@ -200,7 +208,8 @@ func (c *heldTally) all() []Coverage {
 		if sum.told == 0 {
 			continue
 		}
-		of.Population, of.Records, of.Unknown = sum.population/sum.told, sum.records/sum.told, 1-sum.told/sum.draws
+		of.Population, of.Records, of.Unknown = sum.population/sum.told, sum.records/sum.told,
+			1-sum.told/sum.draws
 		if sum.measured > 0 {
 			of.Error = math.Sqrt(sum.squares / sum.measured)
 		}

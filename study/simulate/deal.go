@@ -17,9 +17,9 @@ import (
 	"caucus/study/kinds/results"
 )
 
-// Deal holds the data of one repeat: records divided into a public pool, virtual parties and a test set.
-// Any number of plans can run on one Deal, also at the same time. Its fields must not change after the
-// first plan.
+// Deal holds the data of one repeat: records divided into a public pool, virtual parties and a test
+// set. Any number of plans can run on one Deal, also at the same time. Its fields must not change
+// after the first plan.
 type Deal struct {
 	Schema dataset.Schema
 	// Pool holds the public rows, N×Dim encoded. PoolWeight has positive weights; nil: equal.
@@ -28,13 +28,14 @@ type Deal struct {
 	// Private holds the records of all parties. Parties lists the rows in Private of each party.
 	Private *dataset.Held
 	Parties [][]int
-	// Voters are the parties' classifiers, if parties choose: party i has Voters[i mod len(Voters)].
+	// Voters are the parties' classifiers, if parties choose: party i has Voters[i mod
+	// len(Voters)].
 	Voters []Voter
 	// Test is used only for measuring.
 	Test *dataset.Held
-	// Keep stores each party's computations for later plans that need the same computations, such as
-	// plans with other budgets and mechanisms. It takes memory for each party. The first plan with a
-	// number of shards decides which record is in which shard.
+	// Keep stores each party's computations for later plans that need the same computations, such
+	// as plans with other budgets and mechanisms. It takes memory for each party. The first plan
+	// with a number of shards decides which record is in which shard.
 	Keep bool
 
 	seed uint64     // seeds plans and, with a party's index, the party's draws
@@ -61,8 +62,8 @@ func (d *Deal) Size() study.Size {
 	return s
 }
 
-// Task makes a plan from a proposal by the steps of a real study, for the deal's parties and pool. The
-// deal sets roster, minimum, sizes and seed. The plan is marked as simulated.
+// Task makes a plan from a proposal by the steps of a real study, for the deal's parties and pool.
+// The deal sets roster, minimum, sizes and seed. The plan is marked as simulated.
 func (d *Deal) Task(s study.Proposal) (study.Finisher, error) {
 	fail := func(err error) (study.Finisher, error) { return nil, fmt.Errorf("simulate: %w", err) }
 	s.Seed = d.seed
@@ -85,9 +86,9 @@ func (d *Deal) Task(s study.Proposal) (study.Finisher, error) {
 	return task, nil
 }
 
-// complete makes a plan from a proposal for virtual parties, without the terms that follow from the pool.
-// The plan states a least number of records for each party only if the proposal does, because Deal knows
-// each party's number.
+// complete makes a plan from a proposal for virtual parties, without the terms that follow from the
+// pool. The plan states a least number of records for each party only if the proposal does, because
+// Deal knows each party's number.
 func complete(s study.Proposal, schema dataset.Schema, size study.Size) (study.Plan, error) {
 	s.Roster = virtualRoster(size.Parties)
 	stated := s.Records

@@ -28,11 +28,12 @@ func deal(t testing.TB, s simulate.Split) *simulate.Deal {
 	return d
 }
 
-// TestKeptChangesNothing: for every place of noise and kind of statistic, a deal with Keep makes the
-// release that Classify makes.
+// TestKeptChangesNothing: for every place of noise and kind of statistic, a deal with Keep makes
+// the release that Classify makes.
 func TestKeptChangesNothing(t *testing.T) {
 	schema, records := hospital(t, 2000)
-	split := simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .25, Parties: 20, Seed: 4}
+	split := simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .25, Parties: 20,
+		Seed: 4}
 	d := deal(t, split)
 	d.Keep = true
 	party, delta := privacy.Party, 1e-6
@@ -58,7 +59,8 @@ func TestKeptChangesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := simulate.Classify{Split: split, Proposal: of, Repeats: 1}.Run(context.Background())
+			want, err := simulate.Classify{Split: split, Proposal: of,
+				Repeats: 1}.Run(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,12 +94,13 @@ func TestSimulationRepeats(t *testing.T) {
 	}
 }
 
-// TestDealUnevenly: every record goes to exactly one party, and a small concentration gives parties with
-// different classes.
+// TestDealUnevenly: every record goes to exactly one party, and a small concentration gives parties
+// with different classes.
 func TestDealUnevenly(t *testing.T) {
 	schema, records := hospital(t, 1600)
 	spread := func(concentration float64) (gap float64) {
-		d := deal(t, simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .25, Parties: 6, Concentration: concentration, Seed: 2})
+		d := deal(t, simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .25,
+			Parties: 6, Concentration: concentration, Seed: 2})
 		seen := make([]int, d.Private.Len())
 		low, high := 1., 0.
 		for _, rows := range d.Parties {
@@ -125,12 +128,14 @@ func TestDealUnevenly(t *testing.T) {
 	}
 }
 
-// TestPoolWeightsCount: the pool's weights reach plan and release, kept or not; an invalid weight is
-// refused.
+// TestPoolWeightsCount: the pool's weights reach plan and release, kept or not; an invalid weight
+// is refused.
 func TestPoolWeightsCount(t *testing.T) {
 	schema, records := hospital(t, 1600)
-	split := simulate.Split{Schema: schema, Train: records.Held(), Pool: records.Select(conformance.Seq(0, 200)).Held(), Parties: 10, Seed: 1}
-	of := study.Proposal{Name: "s", Unit: privacy.Party, Epsilon: 30, Map: dataset.Components{Project: 5}}
+	split := simulate.Split{Schema: schema, Train: records.Held(),
+		Pool: records.Select(conformance.Seq(0, 200)).Held(), Parties: 10, Seed: 1}
+	of := study.Proposal{Name: "s", Unit: privacy.Party, Epsilon: 30,
+		Map: dataset.Components{Project: 5}}
 	run := func(weight []float64) (study.Plan, string) {
 		s := split
 		s.PoolWeight = weight
@@ -164,11 +169,12 @@ func TestPoolWeightsCount(t *testing.T) {
 	}
 }
 
-// TestHeldOutParties: no party of the test set has a record in the pool or at a party; an impossible
-// hold-out is refused.
+// TestHeldOutParties: no party of the test set has a record in the pool or at a party; an
+// impossible hold-out is refused.
 func TestHeldOutParties(t *testing.T) {
 	schema, records := hospital(t, 2000)
-	split := simulate.Split{Schema: schema, Train: records.Held(), TestParties: true, PoolFraction: .25, Parties: 5, Seed: 3}
+	split := simulate.Split{Schema: schema, Train: records.Held(), TestParties: true,
+		PoolFraction: .25, Parties: 5, Seed: 3}
 	if records.Party == nil {
 		records.Party = make([]string, records.Len())
 	}
@@ -204,7 +210,8 @@ func TestHeldOutParties(t *testing.T) {
 // its learners draw are not those of another.
 func TestVirtualPartiesHaveKeys(t *testing.T) {
 	schema, records := hospital(t, 400)
-	d := deal(t, simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .25, Parties: 20})
+	d := deal(t, simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .25,
+		Parties: 20})
 	seen := map[string]bool{}
 	for i := range d.Parties {
 		seen[string(d.Inputs(i).ShardKey())] = true

@@ -15,7 +15,8 @@ import (
 
 // Describe runs a describe proposal among virtual parties, and compares the release with the truth.
 type Describe struct {
-	// Split may have records without labels. Without Pool and PoolFraction, a twentieth is the pool.
+	// Split may have records without labels. Without Pool and PoolFraction, a twentieth is the
+	// pool.
 	Split
 	Proposal study.Proposal // see Classify
 	// Repeats is the number of draws for Coverage.
@@ -35,7 +36,8 @@ type DescribeSummary struct {
 	Parties   int          `json:"parties"`
 	// Forecast is the forecast of the noise that study create would show.
 	Forecast string `json:"forecast"`
-	// RMSE is the root mean square error of the displayed counts, over all cells. NoisyRMSE is of released counts.
+	// RMSE is the root mean square error of the displayed counts, over all cells. NoisyRMSE is of
+	// released counts.
 	RMSE      float64 `json:"rmse"`
 	NoisyRMSE float64 `json:"noisy_rmse"`
 	// Released is the release's table. True is the table of the same records without noise.
@@ -69,7 +71,8 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	if err := s.Check(); err != nil {
 		return out, err
 	}
-	s.Test, s.PoolFraction = s.Train, cmp.Or(s.PoolFraction, 1./20) // no records are set aside for tests
+	// no records are set aside for tests
+	s.Test, s.PoolFraction = s.Train, cmp.Or(s.PoolFraction, 1./20)
 	d, err := s.dealt(0)
 	if err != nil {
 		return out, err
@@ -98,7 +101,8 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 		return out, err
 	}
 	out.RMSE, out.NoisyRMSE = countErrors(out.Released, out.True)
-	if out.Forecast, _, err = task.(study.NoiseForecaster).ForecastNoise(size); err != nil || s.Repeats == 0 {
+	if out.Forecast, _, err = task.(study.NoiseForecaster).ForecastNoise(size); err != nil ||
+		s.Repeats == 0 {
 		return out, err
 	}
 	var records []*dataset.Records

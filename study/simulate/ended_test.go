@@ -31,15 +31,18 @@ func small(t *testing.T) Classify {
 }
 
 // TestEnds: a simulation whose context ends while a party trains stops at once; if the context ends
-// later, while each party is measured alone, the simulation returns an error, not a table with zeros.
+// later, while each party is measured alone, the simulation returns an error, not a table with
+// zeros.
 func TestEnds(t *testing.T) {
-	for name, at := range map[string]int64{"while a party trains": 1, "while each is measured alone": 4} {
+	for name, at := range map[string]int64{"while a party trains": 1,
+		"while each is measured alone": 4} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var asked atomic.Int64
 			s := small(t)
-			s.Voters = []Voter{{Voter: study.Voter{Vote: func(ctx context.Context, _ dataset.Schema, _ *dataset.Records, rows *mat.Dense) ([]int, error) {
+			s.Voters = []Voter{{Voter: study.Voter{Vote: func(ctx context.Context, _ dataset.Schema,
+				_ *dataset.Records, rows *mat.Dense) ([]int, error) {
 				if asked.Add(1) >= at {
 					cancel()
 					select {
@@ -76,7 +79,8 @@ func TestPooledFitEnds(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if a, err := d.accuracies(ended, task, run); !errors.Is(err, context.Canceled) || a.Pooled != 0 {
+	if a, err := d.accuracies(ended, task, run); !errors.Is(err, context.Canceled) ||
+		a.Pooled != 0 {
 		t.Errorf("have accuracy %g of all records and error %v", a.Pooled, err)
 	}
 	if a, err := d.accuracies(t.Context(), task, run); err != nil || a.Pooled == 0 {

@@ -24,14 +24,14 @@ import (
 	"caucus/study/kinds/results"
 )
 
-// Evaluate runs an evaluate proposal among virtual parties. It then repeatedly draws noise and records,
-// and measures the errors of released numbers and the coverage of their intervals.
+// Evaluate runs an evaluate proposal among virtual parties. It then repeatedly draws noise and
+// records, and measures the errors of released numbers and the coverage of their intervals.
 type Evaluate struct {
 	Split
 	// Proposal is a proposal as for "caucus study create". Split sets parties, sizes and seed.
 	Proposal study.Proposal
-	// Terms are the kind's terms. If they name no scores, the simulation evaluates a softmax classifier
-	// that was fitted without privacy to half of the test records.
+	// Terms are the kind's terms. If they name no scores, the simulation evaluates a softmax
+	// classifier that was fitted without privacy to half of the test records.
 	Terms    evaluate.Terms
 	Repeats  int
 	Progress func(done, total int)
@@ -52,8 +52,8 @@ type EvaluateSummary struct {
 	Repeats   int             `json:"repeats"`
 	Forecast  string          `json:"forecast"`
 	Classes   []EvaluateClass `json:"classes"`
-	// Recalibrated applies the calibration line of the first release, for the first class, to scores of
-	// test records that no model was fitted to.
+	// Recalibrated applies the calibration line of the first release, for the first class, to
+	// scores of test records that no model was fitted to.
 	Recalibrated *Recalibrated       `json:"recalibrated,omitempty"`
 	Released     evaluate.Evaluation `json:"released"`
 	Totals       []study.UnitTotal   `json:"totals"`
@@ -83,17 +83,18 @@ type EvaluateError struct {
 	Truth float64 `json:"truth"`
 	// First is the first release's number, with its 95 % interval for noise and sampling.
 	First validation.Number `json:"first"`
-	// Error is the mean distance of the released number from the truth, Bias the mean difference, and
-	// SD the mean standard deviation that the release states for the noise.
+	// Error is the mean distance of the released number from the truth, Bias the mean difference,
+	// and SD the mean standard deviation that the release states for the noise.
 	Error float64 `json:"error"`
 	Bias  float64 `json:"bias"`
 	SD    float64 `json:"sd"`
-	// Known is the share of repeats in which noise left the number known. Error, Bias, SD and Covered
-	// are over these repeats.
+	// Known is the share of repeats in which noise left the number known. Error, Bias, SD and
+	// Covered are over these repeats.
 	Known float64 `json:"known"`
-	// Covered is the share of these repeats in which the interval for noise alone contains the truth.
-	// KnownPopulation and CoveredPopulation are like Known and Covered, for the interval for noise and
-	// sampling, and for records that each repeat draws from the parties' records with replacement.
+	// Covered is the share of these repeats in which the interval for noise alone contains the
+	// truth. KnownPopulation and CoveredPopulation are like Known and Covered, for the interval for
+	// noise and sampling, and for records that each repeat draws from the parties' records with
+	// replacement.
 	Covered           float64 `json:"covered"`
 	KnownPopulation   float64 `json:"known_population"`
 	CoveredPopulation float64 `json:"covered_population"`
@@ -121,7 +122,8 @@ func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	d.Private = d.Private.MarkMissing() // as kinds.RecordSchema says
 	size := d.Size()
 	half := d.Test.Len() / 2
-	fitted, kept := d.Test.Select(dataset.Span(0, half)), d.Test.Select(dataset.Span(half, d.Test.Len()))
+	fitted, kept := d.Test.Select(dataset.Span(0, half)), d.Test.Select(dataset.Span(half,
+		d.Test.Len()))
 	if s.Terms.Model == nil && s.Terms.Score == "" {
 		if s.Terms.Model, err = publicModel(ctx, d.Schema, fitted, d.rng); err != nil {
 			return fail(err)
@@ -185,7 +187,8 @@ func (s Evaluate) task(d *Deal, size study.Size) (study.Finisher, error) {
 	return results.NewTask(p, pool)
 }
 
-func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records, rng *rand.Rand) (*evaluate.Model, error) {
+func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records,
+	rng *rand.Rand) (*evaluate.Model, error) {
 	var rows []int
 	for i, y := range r.Y {
 		if y >= 0 && len(rows) < publicRows {
@@ -206,7 +209,8 @@ func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records,
 	return m, nil
 }
 
-func (s Evaluate) measure(ctx context.Context, t study.Finisher, judge evaluate.Judge, population *dataset.Records, out *EvaluateSummary) error {
+func (s Evaluate) measure(ctx context.Context, t study.Finisher, judge evaluate.Judge,
+	population *dataset.Records, out *EvaluateSummary) error {
 	of, _ := bodies.Of(t)
 	cells := judge.CellsOf(population)
 	exact := make([]float64, judge.Cells())
@@ -277,7 +281,8 @@ func newErrors(out *EvaluateSummary, truth []evaluate.Exact) *errorsOf {
 			g := EvaluateSubgroup{Name: name, Records: exact.Records}
 			for _, n := range numbersOf(of, exact) {
 				if !math.IsNaN(n.truth) {
-					g.Numbers = append(g.Numbers, EvaluateError{Number: n.name, Truth: n.truth, First: n.number})
+					g.Numbers = append(g.Numbers,
+						EvaluateError{Number: n.name, Truth: n.truth, First: n.number})
 				}
 			}
 			made.Subgroups = append(made.Subgroups, g)
@@ -287,7 +292,8 @@ func newErrors(out *EvaluateSummary, truth []evaluate.Exact) *errorsOf {
 	return e
 }
 
-func (e *errorsOf) each(c evaluate.Judged, truth evaluate.Exact, call func(name string, of evaluate.Subgroup, exact validation.Exact)) {
+func (e *errorsOf) each(c evaluate.Judged, truth evaluate.Exact,
+	call func(name string, of evaluate.Subgroup, exact validation.Exact)) {
 	call("everybody", c.Overall, truth.Overall)
 	for g, by := range c.Groupings {
 		for l, level := range by.Levels {
@@ -303,11 +309,15 @@ type namedNumber struct {
 }
 
 func numbersOf(of evaluate.Subgroup, exact validation.Exact) []namedNumber {
-	all := []namedNumber{{"AUC", of.AUC, exact.AUC}, {"slope", of.Slope, exact.Slope}, {"intercept", of.Intercept, exact.Intercept}, {"Brier", of.Brier, exact.Brier}, {"share of the class", of.Prevalence, exact.Prevalence}}
+	all := []namedNumber{{"AUC", of.AUC, exact.AUC}, {"slope", of.Slope, exact.Slope},
+		{"intercept", of.Intercept, exact.Intercept}, {"Brier", of.Brier, exact.Brier},
+		{"share of the class", of.Prevalence, exact.Prevalence}}
 	for k, at := range of.Thresholds {
 		if k < len(exact.Thresholds) {
-			all = append(all, namedNumber{fmt.Sprintf("sensitivity at %g", at.At), at.Sensitivity, exact.Thresholds[k].Sensitivity},
-				namedNumber{fmt.Sprintf("specificity at %g", at.At), at.Specificity, exact.Thresholds[k].Specificity})
+			all = append(all, namedNumber{fmt.Sprintf("sensitivity at %g", at.At), at.Sensitivity,
+				exact.Thresholds[k].Sensitivity},
+				namedNumber{fmt.Sprintf("specificity at %g", at.At), at.Specificity,
+					exact.Thresholds[k].Specificity})
 		}
 	}
 	return all
@@ -317,44 +327,46 @@ func (e *errorsOf) add(same, anew evaluate.Evaluation) {
 	for at := range e.out.Classes {
 		subgroups := e.out.Classes[at].Subgroups
 		k := 0
-		e.each(same.Classes[at], e.truth[at], func(_ string, of evaluate.Subgroup, exact validation.Exact) {
-			i := 0
-			for _, n := range numbersOf(of, exact) {
-				if math.IsNaN(n.truth) {
-					continue
+		e.each(same.Classes[at], e.truth[at],
+			func(_ string, of evaluate.Subgroup, exact validation.Exact) {
+				i := 0
+				for _, n := range numbersOf(of, exact) {
+					if math.IsNaN(n.truth) {
+						continue
+					}
+					into := &subgroups[k].Numbers[i]
+					i++
+					if !n.number.Known() {
+						continue
+					}
+					into.Known++
+					into.Error += math.Abs(n.number.Value - n.truth)
+					into.Bias += n.number.Value - n.truth
+					into.SD += n.number.NoiseSD
+					if n.number.Covers(n.truth) {
+						into.Covered++
+					}
 				}
-				into := &subgroups[k].Numbers[i]
-				i++
-				if !n.number.Known() {
-					continue
-				}
-				into.Known++
-				into.Error += math.Abs(n.number.Value - n.truth)
-				into.Bias += n.number.Value - n.truth
-				into.SD += n.number.NoiseSD
-				if n.number.Covers(n.truth) {
-					into.Covered++
-				}
-			}
-			k++
-		})
+				k++
+			})
 		k = 0
-		e.each(anew.Classes[at], e.truth[at], func(_ string, of evaluate.Subgroup, exact validation.Exact) {
-			i := 0
-			for _, n := range numbersOf(of, exact) {
-				if math.IsNaN(n.truth) {
-					continue
+		e.each(anew.Classes[at], e.truth[at],
+			func(_ string, of evaluate.Subgroup, exact validation.Exact) {
+				i := 0
+				for _, n := range numbersOf(of, exact) {
+					if math.IsNaN(n.truth) {
+						continue
+					}
+					if n.number.Known() {
+						subgroups[k].Numbers[i].KnownPopulation++
+					}
+					if n.number.Covers(n.truth) {
+						subgroups[k].Numbers[i].CoveredPopulation++
+					}
+					i++
 				}
-				if n.number.Known() {
-					subgroups[k].Numbers[i].KnownPopulation++
-				}
-				if n.number.Covers(n.truth) {
-					subgroups[k].Numbers[i].CoveredPopulation++
-				}
-				i++
-			}
-			k++
-		})
+				k++
+			})
 	}
 }
 
@@ -364,18 +376,21 @@ func (e *errorsOf) finish(repeats int) {
 			for i := range e.out.Classes[at].Subgroups[k].Numbers {
 				n := &e.out.Classes[at].Subgroups[k].Numbers[i]
 				if n.Known > 0 {
-					n.Error, n.Bias, n.SD, n.Covered = n.Error/n.Known, n.Bias/n.Known, n.SD/n.Known, n.Covered/n.Known
+					n.Error, n.Bias, n.SD, n.Covered = n.Error/n.Known, n.Bias/n.Known,
+						n.SD/n.Known, n.Covered/n.Known
 				}
 				if n.KnownPopulation > 0 {
 					n.CoveredPopulation /= n.KnownPopulation
 				}
-				n.Known, n.KnownPopulation = n.Known/float64(repeats), n.KnownPopulation/float64(repeats)
+				n.Known, n.KnownPopulation = n.Known/float64(repeats),
+					n.KnownPopulation/float64(repeats)
 			}
 		}
 	}
 }
 
-// recalibrated applies the released calibration line to test records. It returns nil if there is no line.
+// recalibrated applies the released calibration line to test records. It returns nil if there is no
+// line.
 func recalibrated(judge evaluate.Judge, test *dataset.Records, of evaluate.Subgroup) *Recalibrated {
 	z, yes := judge.Scores(test)
 	before := validation.ExactOf(z, yes, true)
@@ -386,5 +401,6 @@ func recalibrated(judge evaluate.Judge, test *dataset.Records, of evaluate.Subgr
 	for i, v := range z {
 		after[i] = of.Intercept.Value + of.Slope.Value*v
 	}
-	return &Recalibrated{Records: len(z), Before: before, After: validation.ExactOf(after, yes, true)}
+	return &Recalibrated{Records: len(z), Before: before,
+		After: validation.ExactOf(after, yes, true)}
 }

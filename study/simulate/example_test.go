@@ -10,8 +10,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// Run a simulation: 200 virtual parties vote on a public pool. The release hides all records of each
-// party.
+// Run a simulation: 200 virtual parties vote on a public pool. The release hides all records of
+// each party.
 func ExampleClassify() {
 	table, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
 	records, _, err := schema.EncodeLabelled(table)
@@ -27,7 +27,8 @@ func ExampleClassify() {
 		panic(err)
 	}
 	fmt.Println(s.Mechanism, "at unit", s.Unit, "with noise by the", s.Noise)
-	fmt.Println("better than naming the largest class:", s.Accuracy.Released > s.Accuracy.MajorityClass+.05)
+	fmt.Println("better than naming the largest class:",
+		s.Accuracy.Released > s.Accuracy.MajorityClass+.05)
 	// Output:
 	// tally at unit party with noise by the coordinator
 	// better than naming the largest class: true
@@ -40,14 +41,16 @@ func ExampleDeal() {
 	if err != nil {
 		panic(err)
 	}
-	deal, err := simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .1, PoolRows: 500, Parties: 12, Seed: 1}.Deal(0)
+	deal, err := simulate.Split{Schema: schema, Train: records.Held(), PoolFraction: .1,
+		PoolRows: 500, Parties: 12, Seed: 1}.Deal(0)
 	if err != nil {
 		panic(err)
 	}
 	deal.Keep = true
 	var score [2]float64
 	for i, epsilon := range []float64{.01, 3} {
-		task, err := deal.Task(study.Proposal{Name: "readmission", Epsilon: epsilon, Map: dataset.Components{Project: 10}})
+		task, err := deal.Task(study.Proposal{Name: "readmission", Epsilon: epsilon,
+			Map: dataset.Components{Project: 10}})
 		if err != nil {
 			panic(err)
 		}

@@ -64,7 +64,8 @@ type LabelsSummary struct {
 // Probabilities summarises the repeats whose outputs are probabilities.
 type Probabilities struct {
 	Repeats int `json:"repeats"`
-	// Held counts the repeats whose released interval of the slope contains the slope on the test records.
+	// Held counts the repeats whose released interval of the slope contains the slope on the test
+	// records.
 	Held  int      `json:"slope_held"`
 	Brier Compared `json:"brier"`
 	Slope Compared `json:"slope"`
@@ -112,7 +113,8 @@ func (s Labels) Run(ctx context.Context) (LabelsSummary, error) {
 	return summary, nil
 }
 
-// checkTest refuses test records that do not allow a measurement. Warnings name classes without any.
+// checkTest refuses test records that do not allow a measurement. Warnings name classes without
+// any.
 func (s Labels) checkTest() (warnings []string, err error) {
 	if s.Test == nil { // then tests are split off the training records
 		return nil, nil
@@ -144,10 +146,14 @@ func (s Labels) summary(done []labelsRepeat) LabelsSummary {
 		Classes: len(p.Schema.Label.Classes), TrueShares: first.truth, Shares: l.Shares, Repeats: s.Repeats,
 		Warnings: first.Release.Result.Warnings, Release: &first.Release,
 	}
-	out.Accuracy, out.SD.Accuracy = over(done, func(r labelsRepeat) float64 { return r.got.Accuracy })
+	out.Accuracy, out.SD.Accuracy = over(done, func(r labelsRepeat) float64 {
+		return r.got.Accuracy
+	})
 	out.BER, out.SD.BER = over(done, func(r labelsRepeat) float64 { return r.got.BER })
 	out.AUC, out.SD.AUC = over(done, func(r labelsRepeat) float64 { return r.got.AUC })
-	out.Unperturbed.Accuracy, _ = over(done, func(r labelsRepeat) float64 { return r.unperturbed.Accuracy })
+	out.Unperturbed.Accuracy, _ = over(done, func(r labelsRepeat) float64 {
+		return r.unperturbed.Accuracy
+	})
 	out.Unperturbed.BER, _ = over(done, func(r labelsRepeat) float64 { return r.unperturbed.BER })
 	out.Unperturbed.AUC, _ = over(done, func(r labelsRepeat) float64 { return r.unperturbed.AUC })
 	out.Lambda, _ = over(done, func(r labelsRepeat) float64 { return r.result.Classifier.Lambda })
@@ -173,8 +179,12 @@ func (s Labels) summary(done []labelsRepeat) LabelsSummary {
 }
 
 func calibration(of []labelsRepeat) (brier, slope Compared) {
-	brier = compared(of, func(r labelsRepeat) float64 { return r.released.Brier }, func(r labelsRepeat) float64 { return r.clear.Brier })
-	slope = compared(of, func(r labelsRepeat) float64 { return r.released.Slope }, func(r labelsRepeat) float64 { return r.clear.Slope })
+	brier = compared(of, func(r labelsRepeat) float64 {
+		return r.released.Brier
+	}, func(r labelsRepeat) float64 { return r.clear.Brier })
+	slope = compared(of, func(r labelsRepeat) float64 {
+		return r.released.Slope
+	}, func(r labelsRepeat) float64 { return r.clear.Slope })
 	return brier, slope
 }
 
@@ -189,7 +199,8 @@ func (s Labels) once(ctx context.Context, index int) (labelsRepeat, error) {
 		return fail(err)
 	}
 	out := labelsRepeat{plan: task.Plan(), poolRows: task.Pool().Rows(), dim: task.Pool().Dim()}
-	if out.Run, err = d.Run(ctx, task, Options{Progress: progressOf(s.Progress, index, s.Repeats, len(d.Parties))}); err != nil {
+	if out.Run, err = d.Run(ctx, task,
+		Options{Progress: progressOf(s.Progress, index, s.Repeats, len(d.Parties))}); err != nil {
 		return fail(err)
 	}
 	if out.result, err = labels.ResultOf(out.Release.Result); err != nil {
@@ -206,12 +217,14 @@ func (r *labelsRepeat) measure(d *Deal) error {
 	if err != nil {
 		return err
 	}
-	r.got, r.released = learners.Measure(model, x, d.Test.Y, clear), learners.CalibratedOf(model, x, d.Test.Y)
+	r.got, r.released = learners.Measure(model, x, d.Test.Y, clear), learners.CalibratedOf(model, x,
+		d.Test.Y)
 	fit, err := labels.FitClear(r.plan, mapped(r.plan, d.Private), d.Private.Y, d.rng)
 	if err != nil {
 		return err
 	}
-	r.unperturbed, r.clear = learners.Measure(fit.Model, x, d.Test.Y, clear), learners.CalibratedOf(fit.Model, x, d.Test.Y)
+	r.unperturbed, r.clear = learners.Measure(fit.Model, x, d.Test.Y,
+		clear), learners.CalibratedOf(fit.Model, x, d.Test.Y)
 	r.truth = aggregation.DebiasedShares(d.Private.Y, clear).Share
 	for _, share := range aggregation.DebiasedShares(d.Test.Y, clear).Share {
 		r.majority = math.Max(r.majority, share)

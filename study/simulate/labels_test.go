@@ -13,8 +13,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestLabelSimulation: with two and more classes, rr is better than em, and both than the largest class;
-// the release predicts; the result depends on the seed alone.
+// TestLabelSimulation: with two and more classes, rr is better than em, and both than the largest
+// class; the release predicts; the result depends on the seed alone.
 func TestLabelSimulation(t *testing.T) {
 	schema, all := hospital(t, 8000)
 	run := func(mechanism string, epsilon float64) simulate.LabelsSummary {
@@ -66,8 +66,8 @@ func TestLabelSimulation(t *testing.T) {
 	}
 }
 
-// TestLabelMeasures: test records of a single class are an error; a class without test records is left
-// out, with a warning.
+// TestLabelMeasures: test records of a single class are an error; a class without test records is
+// left out, with a warning.
 func TestLabelMeasures(t *testing.T) {
 	schema, all := hospital(t, 1100)
 	schema.Label.Classes = append(schema.Label.Classes, "unseen")
@@ -85,7 +85,8 @@ func TestLabelMeasures(t *testing.T) {
 	if last := s.Warnings[len(s.Warnings)-1]; !strings.Contains(last, `"unseen"`) || !(s.BER > 0 && s.BER < 1 && s.AUC > 0 && s.AUC < 1) {
 		t.Errorf("%q, %+v", last, s.Measures)
 	}
-	for y, says := range map[int]string{0: "compare at least two classes", -1: "give records with their labels"} {
+	for y, says := range map[int]string{0: "compare at least two classes",
+		-1: "give records with their labels"} {
 		for i := range test.Y {
 			test.Y[i] = y
 		}

@@ -9,8 +9,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestRecordsTakeLittleMemory: during a simulation a record takes less memory than its encoded row, because
-// parties' rows are encoded one party after the other.
+// TestRecordsTakeLittleMemory: during a simulation a record takes less memory than its encoded row,
+// because parties' rows are encoded one party after the other.
 func TestRecordsTakeLittleMemory(t *testing.T) {
 	heap := func() int {
 		runtime.GC()

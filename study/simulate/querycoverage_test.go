@@ -14,9 +14,10 @@ import (
 	"caucus/study/reweigh"
 )
 
-// TestQueryCoverage asks 19 queries of releases of adult in which groups are mostly private, and counts
-// the intervals printed and those that hold the truth. Threshold and form were chosen on the first set
-// of groups, nothing on the second. A short run asks about one group per set, with fewer records.
+// TestQueryCoverage asks 19 queries of releases of adult in which groups are mostly private, and
+// counts the intervals printed and those that hold the truth. Threshold and form were chosen on the
+// first set of groups, nothing on the second. A short run asks about one group per set, with fewer
+// records.
 func TestQueryCoverage(t *testing.T) {
 	dir := os.Getenv("CAUCUS_DATA")
 	if dir == "" {

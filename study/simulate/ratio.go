@@ -19,26 +19,29 @@ import (
 	"caucus/study/ratio/estimated"
 )
 
-// Ratio makes sets of labelled records, one for each virtual party, runs a ratio proposal among them,
-// and compares its estimates with the true shares of test sets.
+// Ratio makes sets of labelled records, one for each virtual party, runs a ratio proposal among
+// them, and compares its estimates with the true shares of test sets.
 type Ratio struct {
-	// Split is as in Classify, but Parties and Concentration have no effect, because sets decide the records.
+	// Split is as in Classify, but Parties and Concentration have no effect, because sets decide
+	// the records.
 	Split
 	// Proposal is as in Classify, without the kind's terms.
 	Proposal study.Proposal
 	// Terms are the kind's terms. Run fills in a missing set size.
 	Terms studyratio.Terms
-	// Width, if not 0, sets the terms' gamma, in units of one over the pool's median squared distance.
+	// Width, if not 0, sets the terms' gamma, in units of one over the pool's median squared
+	// distance.
 	Width float64
-	// Sets is the number of disjoint sets of SetSize records. Set i has class shares SetShares[i mod
-	// len(SetShares)] or, if SetShares is empty and Skew is not 0, share Skew of class i mod K and equal shares
-	// of the others. If Skew is 0 too, shares are random, uniform on the simplex, or those of the data if each
-	// party makes its sets (Terms.Sets). A set is smaller if one of its classes runs out.
+	// Sets is the number of disjoint sets of SetSize records. Set i has class shares SetShares[i
+	// mod len(SetShares)] or, if SetShares is empty and Skew is not 0, share Skew of class i mod K
+	// and equal shares of the others. If Skew is 0 too, shares are random, uniform on the simplex,
+	// or those of the data if each party makes its sets (Terms.Sets). A set is smaller if one of
+	// its classes runs out.
 	Sets, SetSize int
 	SetShares     [][]float64
 	Skew          float64
-	// Targets is the number of test sets for each of TargetShares, of TargetSize test records each. If
-	// TargetShares is empty, shares are random, uniform on the simplex.
+	// Targets is the number of test sets for each of TargetShares, of TargetSize test records each.
+	// If TargetShares is empty, shares are random, uniform on the simplex.
 	Targets, TargetSize int
 	TargetShares        [][]float64
 	Repeats             int
@@ -75,7 +78,8 @@ type RatioSummary struct {
 	Delta      float64           `json:"delta"`
 	Classes    int               `json:"classes"`
 	Sets       int               `json:"sets"`
-	// Made is the skew of the sets that each party makes from its records, 0 if each party is one set.
+	// Made is the skew of the sets that each party makes from its records, 0 if each party is one
+	// set.
 	Made       float64            `json:"made,omitempty"`
 	SetSize    float64            `json:"set_size"`
 	Targets    int                `json:"targets"`
@@ -84,7 +88,8 @@ type RatioSummary struct {
 	L1         RatioL1            `json:"l1"`
 	ByShare    []RatioShareResult `json:"by_share,omitempty"`
 	// AE, RAE and NKLD are further errors of the estimates (ratio.Error). Intervals is the share of
-	// targets with intervals. Coverage is the share of 95 % intervals that contain the class's share.
+	// targets with intervals. Coverage is the share of 95 % intervals that contain the class's
+	// share.
 	AE        float64 `json:"ae"`
 	RAE       float64 `json:"rae"`
 	NKLD      float64 `json:"nkld"`
@@ -123,7 +128,8 @@ func (s Ratio) Check() error {
 	}
 	switch {
 	case s.Terms.Estimator != "" && !slices.Contains(embedding.Estimators(), s.Terms.Estimator):
-		return study.PlanError("ratio.estimator", "%q: use one of %v", s.Terms.Estimator, embedding.Estimators())
+		return study.PlanError("ratio.estimator", "%q: use one of %v", s.Terms.Estimator,
+			embedding.Estimators())
 	case s.Sets < 1 || s.SetSize < 2:
 		return fmt.Errorf("simulate: %d sets of %d records: give at least 1 set of 2", s.Sets, s.SetSize)
 	case s.Targets < 1 || s.TargetSize < 1 || s.Targets > maxTargeted/s.TargetSize:
@@ -152,7 +158,8 @@ func (s Ratio) proposal(scale float64) (of study.Proposal, err error) {
 		terms.Gamma = s.Width / scale
 	}
 	terms.SetSize = cmp.Or(terms.SetSize, s.SetSize)
-	terms.MaxRecords = cmp.Or(terms.MaxRecords, max(studyratio.DefaultTerms().MaxRecords, s.SetSize))
+	terms.MaxRecords = cmp.Or(terms.MaxRecords,
+		max(studyratio.DefaultTerms().MaxRecords, s.SetSize))
 	of.KindTerms, err = study.EncodeTerms(terms)
 	return of, err
 }
@@ -247,7 +254,8 @@ func meanL1(trials []ratioTrial, share int) RatioL1 {
 			training = append(training, t.training.L1)
 		}
 	}
-	out := RatioL1{Unperturbed: stat.Mean(unperturbed, nil), TrainingRatio: stat.Mean(training, nil), Released: stat.Mean(released, nil)}
+	out := RatioL1{Unperturbed: stat.Mean(unperturbed, nil),
+		TrainingRatio: stat.Mean(training, nil), Released: stat.Mean(released, nil)}
 	if len(released) > 1 {
 		out.ReleasedSD = stat.StdDev(released, nil)
 	}
@@ -265,7 +273,8 @@ func (s Ratio) once(ctx context.Context, index int) (ratioRepeat, error) {
 		return fail(err)
 	}
 	out := ratioRepeat{plan: task.Plan(), scale: scale}
-	if out.Run, err = d.Run(ctx, task, Options{Progress: progressOf(s.Progress, index, s.Repeats, s.Sets)}); err != nil {
+	if out.Run, err = d.Run(ctx, task,
+		Options{Progress: progressOf(s.Progress, index, s.Repeats, s.Sets)}); err != nil {
 		return fail(err)
 	}
 	if out.result, err = estimated.ResultOf(out.Release); err != nil {
@@ -289,7 +298,9 @@ func (s Ratio) deal(index int) (*Deal, error) {
 }
 
 func (s Ratio) task(d *Deal) (task study.Finisher, scale float64, err error) {
-	fail := func(err error) (study.Finisher, float64, error) { return nil, 0, fmt.Errorf("simulate: %w", err) }
+	fail := func(err error) (study.Finisher, float64, error) {
+		return nil, 0, fmt.Errorf("simulate: %w", err)
+	}
 	p, err := complete(s.Proposal, s.Schema, d.Size())
 	if err != nil {
 		return fail(err)
@@ -390,7 +401,8 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 		training = of.result.TrainingShares
 	}
 	for i, sample := range samples {
-		t := ratioTrial{share: share[i], training: ratio.Measure(sample.Shares, training, len(sample.Rows))}
+		t := ratioTrial{share: share[i],
+			training: ratio.Measure(sample.Shares, training, len(sample.Rows))}
 		records := d.Test.Select(sample.Rows)
 		released, err := estimate(of.plan, of.result, records)
 		if err != nil {
@@ -420,7 +432,8 @@ func estimate(p study.Plan, r estimated.Result, records *dataset.Records) (ratio
 		return r.Estimate(p, records)
 	}
 	c := len(p.Schema.Label.Classes)
-	answer := ratio.Estimate{Shares: make([]float64, c), Low: make([]float64, c), High: make([]float64, c)}
+	answer := ratio.Estimate{Shares: make([]float64, c), Low: make([]float64, c),
+		High: make([]float64, c)}
 	for k := range c {
 		answer.Shares[k], answer.High[k] = 1/float64(c), 1
 	}

@@ -10,8 +10,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestRatioSimulation: private counts cost little, every mechanism runs, and the result depends on the
-// seed alone.
+// TestRatioSimulation: private counts cost little, every mechanism runs, and the result depends on
+// the seed alone.
 func TestRatioSimulation(t *testing.T) {
 	schema, records := hospital(t, 6000)
 	terms := studyratio.DefaultTerms()
@@ -23,14 +23,17 @@ func TestRatioSimulation(t *testing.T) {
 		Sets: 6, SetSize: 300, Skew: .7, Targets: testlevel.N(t, 5, 10), TargetSize: 300,
 		Repeats: 1,
 	}
-	for _, mechanism := range append(testlevel.Of(t, []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper"}, 1), "auto", "none") {
+	for _, mechanism := range append(testlevel.Of(t,
+		[]string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior",
+			"laplace-paper", "dirichlet-paper"}, 1), "auto", "none") {
 		s.Proposal.Mechanism = mechanism
 		got, err := s.Run(context.Background())
 		if err != nil {
 			t.Errorf("%s: %v", mechanism, err)
 			continue
 		}
-		if got.L1.Unperturbed > got.L1.TrainingRatio/2 || (mechanism == "none") != (got.L1.Released == got.L1.Unperturbed) {
+		if got.L1.Unperturbed > got.L1.TrainingRatio/2 ||
+			(mechanism == "none") != (got.L1.Released == got.L1.Unperturbed) {
 			t.Errorf("%s: %+v", mechanism, got.L1)
 		}
 		if mechanism == "auto" {
@@ -42,8 +45,8 @@ func TestRatioSimulation(t *testing.T) {
 	}
 }
 
-// TestRatioSimulationHidesRecords: with 1,200 records per set, noisy embeddings are far better than the
-// training shares.
+// TestRatioSimulationHidesRecords: with 1,200 records per set, noisy embeddings are far better than
+// the training shares.
 func TestRatioSimulationHidesRecords(t *testing.T) {
 	schema, records := hospital(t, 24000)
 	terms := studyratio.DefaultTerms()

@@ -14,7 +14,8 @@ import (
 )
 
 // knownRecords loads a known data set, and skips the test if CAUCUS_DATA lacks it.
-func knownRecords(t *testing.T, name string, holdOut bool) (dataset.Schema, *dataset.Records, *dataset.Records) {
+func knownRecords(t *testing.T, name string, holdOut bool) (dataset.Schema, *dataset.Records,
+	*dataset.Records) {
 	t.Helper()
 	dir := os.Getenv("CAUCUS_DATA")
 	if dir == "" {
@@ -42,9 +43,9 @@ func knownRecords(t *testing.T, name string, holdOut bool) (dataset.Schema, *dat
 	return k.Schema.Meaning(), train, read("test")
 }
 
-// TestRealData checks figures on real data sets. Splits are seeded and simulated noise follows from the
-// plan's bytes, so the test is stable. One draw of wisdm's noise moves an accuracy by about .07, so its
-// figure is a mean over ten. A short run checks a few.
+// TestRealData checks figures on real data sets. Splits are seeded and simulated noise follows from
+// the plan's bytes, so the test is stable. One draw of wisdm's noise moves an accuracy by about
+// .07, so its figure is a mean over ten. A short run checks a few.
 func TestRealData(t *testing.T) {
 	party, record := privacy.Party, privacy.Record
 	type figure struct {

@@ -8,16 +8,21 @@ import (
 	"caucus/study"
 )
 
-// Rehearse runs a plan by the steps of a real study, with simulation ledgers. parties has Inputs for each
-// name of the roster, or fewer, which several parties then share: they contribute the same with different
-// noise. The plan is marked as simulated. The result depends only on the inputs and the plan's seed.
-func Rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []study.Inputs) (study.Release, error) {
+// Rehearse runs a plan by the steps of a real study, with simulation ledgers. parties has Inputs
+// for each name of the roster, or fewer, which several parties then share: they contribute the same
+// with different noise. The plan is marked as simulated. The result depends only on the inputs and
+// the plan's seed.
+func Rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool,
+	parties []study.Inputs) (study.Release, error) {
 	return rehearse(ctx, p, pool, len(parties), func(i int) study.Inputs { return parties[i] })
 }
 
 // rehearse is Rehearse among parties that are asked for their inputs one after the other.
-func rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties int, inputs func(i int) study.Inputs) (study.Release, error) {
-	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("simulate: %w", err) }
+func rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties int,
+	inputs func(i int) study.Inputs) (study.Release, error) {
+	fail := func(err error) (study.Release, error) {
+		return study.Release{}, fmt.Errorf("simulate: %w", err)
+	}
 	if parties == 0 || parties > len(p.Roster) {
 		return fail(fmt.Errorf("%d parties for a roster of %d: give one each, or fewer that stand for several", parties, len(p.Roster)))
 	}

@@ -11,10 +11,11 @@ import (
 	"caucus/study/simulate"
 )
 
-// Rehearse a plan with virtual parties before asking real ones: the same inputs give the same release,
-// which protects nobody and is marked as simulated.
+// Rehearse a plan with virtual parties before asking real ones: the same inputs give the same
+// release, which protects nobody and is marked as simulated.
 func ExampleRehearse_threeHospitals() {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1, Skew: 1})
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
+		Skew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {
 		rows[i] = i
@@ -35,7 +36,8 @@ func ExampleRehearse_threeHospitals() {
 			}
 			parties = append(parties, study.NewInputs(records, []byte{byte(i)}))
 		}
-		release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, parties)
+		release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool,
+			parties)
 		if err != nil {
 			panic(err)
 		}
@@ -43,7 +45,8 @@ func ExampleRehearse_threeHospitals() {
 	}
 	first, second := rehearse(), rehearse()
 	c, _ := classifier.Of(first.Result)
-	fmt.Println("a classifier of", c.Classes, "by", first.Parties, "parties; simulated:", first.Simulated)
+	fmt.Println("a classifier of", c.Classes, "by", first.Parties, "parties; simulated:",
+		first.Simulated)
 	fmt.Println("again the same:", string(first.Result.Body) == string(second.Result.Body))
 	// Output:
 	// a classifier of [no yes] by 3 parties; simulated: true

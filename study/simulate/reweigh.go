@@ -15,19 +15,20 @@ import (
 	"caucus/study/reweigh"
 )
 
-// Reweigh divides records into private records and a public pool with other shares of a group, runs a reweigh
-// proposal among virtual parties, and compares the answer to a query with the truth.
+// Reweigh divides records into private records and a public pool with other shares of a group, runs
+// a reweigh proposal among virtual parties, and compares the answer to a query with the truth.
 type Reweigh struct {
 	Schema   dataset.Schema
 	Proposal study.Proposal
-	// Records holds all records, and Group marks the records of a group. A share Share of the group's
-	// records and 1−Share of the other records are private. The rest are the pool.
+	// Records holds all records, and Group marks the records of a group. A share Share of the
+	// group's records and 1−Share of the other records are private. The rest are the pool.
 	Records *dataset.Held
 	Group   []bool
 	Share   float64
 	// HoldOut is the share of the private records that is set aside for tests.
 	HoldOut float64
-	// Query has a number for each record. The study estimates the mean of these numbers over the private records.
+	// Query has a number for each record. The study estimates the mean of these numbers over the
+	// private records.
 	Query []float64
 	// Parties share the private records in random equal parts, at most PerParty each (0: no limit).
 	Parties, PerParty int
@@ -38,7 +39,8 @@ type Reweigh struct {
 	Progress func(done, total int)
 }
 
-// ReweighSummary is the result of a simulation. Truth, Unweighted, Estimate and Unperturbed are means.
+// ReweighSummary is the result of a simulation. Truth, Unweighted, Estimate and Unperturbed are
+// means.
 type ReweighSummary struct {
 	Study       string       `json:"study"`
 	Mechanism   string       `json:"mechanism"`
@@ -51,8 +53,8 @@ type ReweighSummary struct {
 	PoolRows    int          `json:"pool_rows"`
 	Features    int          `json:"features"`
 	Repeats     int          `json:"repeats"`
-	// Truth is the query's mean over the private records, Unweighted over the pool, Estimate over the
-	// weighted pool, and Unperturbed over the pool weighted without noise.
+	// Truth is the query's mean over the private records, Unweighted over the pool, Estimate over
+	// the weighted pool, and Unperturbed over the pool weighted without noise.
 	Truth       float64 `json:"truth"`
 	Unweighted  float64 `json:"unweighted"`
 	Estimate    float64 `json:"estimate"`
@@ -63,15 +65,16 @@ type ReweighSummary struct {
 	Bias            float64 `json:"bias"`
 	UnperturbedRMSE float64 `json:"unperturbed_rmse"`
 	UnweightedRMSE  float64 `json:"unweighted_rmse"`
-	// Intervals is the share of repeats whose answer has an interval. Coverage is the share of these
-	// intervals that contain the truth, and Width their mean width.
+	// Intervals is the share of repeats whose answer has an interval. Coverage is the share of
+	// these intervals that contain the truth, and Width their mean width.
 	Intervals float64 `json:"intervals"`
 	Coverage  float64 `json:"coverage"`
 	Width     float64 `json:"interval_width"`
 	// R2 and Moved are means of the fields of aggregation.QueryAnswer.
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
-	// ForecastSD is the mean standard deviation, by noise and sampling, that releases state for answers.
+	// ForecastSD is the mean standard deviation, by noise and sampling, that releases state for
+	// answers.
 	ForecastSD    float64 `json:"forecast_sd"`
 	Lambda        float64 `json:"lambda"`
 	EffectiveRows float64 `json:"effective_rows"`
@@ -151,7 +154,8 @@ func (s Reweigh) Run(ctx context.Context) (ReweighSummary, error) {
 		if i == 0 {
 			out = r
 			out.Truth, out.Unweighted, out.Estimate, out.Unperturbed = 0, 0, 0, 0
-			out.ForecastSD, out.Lambda, out.EffectiveRows, out.LargestWeight, out.UploadBytes = 0, 0, 0, 0, 0
+			out.ForecastSD, out.Lambda, out.EffectiveRows, out.LargestWeight, out.UploadBytes = 0,
+				0, 0, 0, 0
 			out.Intervals, out.Coverage, out.Width, out.R2, out.Moved = 0, 0, 0, 0, 0
 		}
 		k := float64(s.Repeats)
@@ -222,7 +226,8 @@ func (s Reweigh) once(ctx context.Context, index int) (ReweighSummary, error) {
 	if err != nil {
 		return fail(err)
 	}
-	run, err := d.Run(ctx, task, Options{Lean: s.Lean, Progress: progressOf(s.Progress, index, s.Repeats, s.Parties)})
+	run, err := d.Run(ctx, task,
+		Options{Lean: s.Lean, Progress: progressOf(s.Progress, index, s.Repeats, s.Parties)})
 	if err != nil {
 		return fail(err)
 	}
@@ -252,7 +257,8 @@ func (s Reweigh) measure(out *ReweighSummary, d dealt, run Run) error {
 		return err
 	}
 	out.Unweighted, out.Estimate = stat.Mean(b, nil), answer.Estimate
-	out.ForecastSD, out.R2, out.Moved = math.Hypot(answer.Noise, answer.Sampling), answer.R2, answer.Moved
+	out.ForecastSD, out.R2, out.Moved = math.Hypot(answer.Noise,
+		answer.Sampling), answer.R2, answer.Moved
 	for _, row := range d.private {
 		out.Truth += s.Query[row] / float64(len(d.private))
 	}

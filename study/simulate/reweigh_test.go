@@ -18,9 +18,9 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestReweighAdult checks the figures for adult split by sex: 90 % of the men and 10 % of the women are
-// private. Seeded, so the test is stable. A short run has fewer cases, with a quarter of the records at
-// four times the ε: the same noise.
+// TestReweighAdult checks the figures for adult split by sex: 90 % of the men and 10 % of the women
+// are private. Seeded, so the test is stable. A short run has fewer cases, with a quarter of the
+// records at four times the ε: the same noise.
 func TestReweighAdult(t *testing.T) {
 	dir := os.Getenv("CAUCUS_DATA")
 	if dir == "" {
@@ -37,7 +37,8 @@ func TestReweighAdult(t *testing.T) {
 	schema := k.Schema.Meaning().Without("sex")
 	noise, within := 1., .003 // times ε; of the shares
 	if rows := testlevel.N(t, table.Rows()/4, table.Rows()); rows < table.Rows() {
-		table, noise, within = table.Select(rand.New(rand.NewPCG(1, 1)).Perm(table.Rows())[:rows]), 4, .006
+		table, noise, within = table.Select(rand.New(rand.NewPCG(1, 1)).Perm(table.Rows())[:rows]),
+			4, .006
 	}
 	records, _, err := schema.Encode(table)
 	if err != nil {
@@ -50,7 +51,8 @@ func TestReweighAdult(t *testing.T) {
 			query[i] = 1
 		}
 	}
-	pairs := reweigh.Terms{Pairs: [][2]string{{"relationship", "occupation"}, {"relationship", "education-num"}}}
+	pairs := reweigh.Terms{Pairs: [][2]string{{"relationship", "occupation"},
+		{"relationship", "education-num"}}}
 	type one struct {
 		name, mechanism  string
 		epsilon, lambda  float64
@@ -79,14 +81,16 @@ func TestReweighAdult(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("rmse %.4f (bias %.4f, without noise %.4f, without weights %.4f)", r.RMSE, r.Bias, r.UnperturbedRMSE, r.UnweightedRMSE)
-			if r.RMSE < c.low || r.RMSE > c.high*max(1, within/.004) || math.Abs(r.Truth-.296) > within || math.Abs(r.Unweighted-.145) > within {
+			if r.RMSE < c.low || r.RMSE > c.high*max(1, within/.004) ||
+				math.Abs(r.Truth-.296) > within || math.Abs(r.Unweighted-.145) > within {
 				t.Errorf("rmse %.4f, want %.2f to %.2f; truth %.4f, unweighted %.4f", r.RMSE, c.low, c.high, r.Truth, r.Unweighted)
 			}
 		})
 	}
-	// The density ratio's error should be the error that its noise, drawn afresh from the formula, adds
-	// to the model without noise. The standard error of a root mean square of 10 normal errors is .22 of
-	// it, so a factor of 2 is 4.5 standard errors; twice or half the noise would differ by more.
+	// The density ratio's error should be the error that its noise, drawn afresh from the formula,
+	// adds to the model without noise. The standard error of a root mean square of 10 normal errors
+	// is .22 of it, so a factor of 2 is 4.5 standard errors; twice or half the noise would differ
+	// by more.
 	for _, mechanism := range []string{"logistic", "logistic-paper"} {
 		s := simulate.Reweigh{
 			Schema: schema, Proposal: study.Proposal{Name: "adult", Kind: "reweigh", Epsilon: .1 * noise, Mechanism: mechanism, Lambda: .1},
@@ -113,7 +117,8 @@ func TestReweighAdult(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Unperturbed >= last || r.Unperturbed < r.Unweighted {
-			t.Errorf("λ = %g: %.4f, after %.4f and towards %.4f", lambda, r.Unperturbed, last, r.Unweighted)
+			t.Errorf("λ = %g: %.4f, after %.4f and towards %.4f", lambda, r.Unperturbed, last,
+				r.Unweighted)
 		}
 		last = r.Unperturbed
 	}
@@ -133,7 +138,8 @@ func densityRatioError(t *testing.T, s simulate.Reweigh) float64 {
 	}
 	pool := s.Records.Select(rows).X
 	n, d := float64(len(private)), float64(design.Cells()+1)
-	beta := aggregation.DensityRatio{Design: design, Lambda: p.Lambda, Pool: pool}.Fit(s.Records.Select(private).X)[:design.Cells()]
+	beta := aggregation.DensityRatio{Design: design, Lambda: p.Lambda,
+		Pool: pool}.Fit(s.Records.Select(private).X)[:design.Cells()]
 	blocks := 1.0 // the intercept
 	for _, b := range s.Schema.Blocks() {
 		blocks += 1 + min(float64(b.Width-1), 1)

@@ -20,8 +20,8 @@ import (
 // Run is the result of a plan on a deal.
 type Run struct {
 	Release study.Release
-	// Unperturbed is the result of the same contributions without noise. It is empty if the run was lean
-	// or if the kind has no such result.
+	// Unperturbed is the result of the same contributions without noise. It is empty if the run was
+	// lean or if the kind has no such result.
 	Unperturbed study.Result
 	// Published holds the coordinator's publications, none if sites add the noise.
 	Published   []privacy.Published
@@ -32,15 +32,17 @@ type Run struct {
 // which takes a second fit.
 type Options struct {
 	Lean bool
-	// Shares makes, proves and checks every party's secret shares in plans with study.NoiseAggregators. Without
-	// Shares, the servers get shares of the sum, which is faster. Only the noise in the results differs.
+	// Shares makes, proves and checks every party's secret shares in plans with
+	// study.NoiseAggregators. Without Shares, the servers get shares of the sum, which is faster.
+	// Only the noise in the results differs.
 	Shares bool
 	// Progress, if not nil, is called as contributions arrive, one at a time.
 	Progress func(done int)
 }
 
-// Run runs a task that the deal made, by the steps of a real study (package life). The parties contribute
-// in parallel, through simulation ledgers. The order of their contributions does not affect the result.
+// Run runs a task that the deal made, by the steps of a real study (package life). The parties
+// contribute in parallel, through simulation ledgers. The order of their contributions does not
+// affect the result.
 func (d *Deal) Run(ctx context.Context, t study.Finisher, o Options) (Run, error) {
 	fail := func(err error) (Run, error) { return Run{}, err }
 	m, err := newMachine(t)
@@ -109,7 +111,8 @@ func newMachine(t study.Finisher) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{Finisher: t, study: life.New(p, t.Hash()), ledger: privacy.Simulation(p.Seed), canonical: canonical}
+	m := &machine{Finisher: t, study: life.New(p, t.Hash()), ledger: privacy.Simulation(p.Seed),
+		canonical: canonical}
 	if _, err := m.study.Step(life.Opened{}); err != nil {
 		return nil, err
 	}
@@ -122,7 +125,8 @@ func (m *machine) aggregated(real bool) (*servers, error) {
 	if !m.study.Plan.Noise.Shared() {
 		return nil, nil
 	}
-	of, _ := bodies.Of(m.Finisher) // true, because kinds.Check allows secret shares only for such tasks
+	// true, because kinds.Check allows secret shares only for such tasks
+	of, _ := bodies.Of(m.Finisher)
 	two, err := newServers(of, m.gathered.Sum, real)
 	if err == nil {
 		m.gathered.Sum = two
@@ -130,9 +134,11 @@ func (m *machine) aggregated(real bool) (*servers, error) {
 	return two, err
 }
 
-// body makes party i's body from its contribution, through its ledger. It is safe for concurrent use.
+// body makes party i's body from its contribution, through its ledger. It is safe for concurrent
+// use.
 func (m *machine) body(ctx context.Context, draft study.Contribution, i int) ([]byte, error) {
-	released, err := study.Settle(ctx, privacy.Simulation(m.study.Plan.Seed+1+uint64(i)), m.study.Hash, draft.Requests)
+	released, err := study.Settle(ctx, privacy.Simulation(m.study.Plan.Seed+1+uint64(i)),
+		m.study.Hash, draft.Requests)
 	if err != nil {
 		return nil, err
 	}
@@ -149,12 +155,14 @@ type Adder interface {
 	Add(body []byte) error
 }
 
-// Receive does what a coordinator does with a contribution: it checks the body, records it and adds it.
+// Receive does what a coordinator does with a contribution: it checks the body, records it and adds
+// it.
 func Receive(s *life.Study, to Adder, party study.PartyID, body []byte) error {
 	if err := to.Check(body); err != nil {
 		return err
 	}
-	if _, err := s.Step(life.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}); err != nil {
+	if _, err := s.Step(life.Contributed{Party: party, Plan: s.Hash,
+		Body: sha256.Sum256(body)}); err != nil {
 		return err
 	}
 	return to.Add(body)
@@ -182,9 +190,10 @@ func (m *machine) conclude(ctx context.Context) (study.Release, error) {
 	return release, err
 }
 
-// eachParty prepares the contributions of virtual parties on all processors, and adds them one at a time,
-// in any order. After an error, it prepares no further contributions.
-func eachParty(ctx context.Context, parties int, prepare func(ctx context.Context, i int) (add func() error, err error)) error {
+// eachParty prepares the contributions of virtual parties on all processors, and adds them one at a
+// time, in any order. After an error, it prepares no further contributions.
+func eachParty(ctx context.Context, parties int,
+	prepare func(ctx context.Context, i int) (add func() error, err error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (

@@ -9,9 +9,10 @@ import (
 	"caucus/study/bodies"
 )
 
-// servers are the coordinator and helper of a study with study.NoiseAggregators. If real is set, they add up every
-// party's shares, with proofs. If not, they get shares of the parties' sum: the helper's is uniform, and the
-// coordinator's is the difference. Both ways release exactly the sum with both noises (TestAggregators).
+// servers are the coordinator and helper of a study with study.NoiseAggregators. If real is set,
+// they add up every party's shares, with proofs. If not, they get shares of the parties' sum: the
+// helper's is uniform, and the coordinator's is the difference. Both ways release exactly the sum
+// with both noises (TestAggregators).
 type servers struct {
 	study.Sum // contributions in clear, which no server of a real study gets
 	task      bodies.Task
@@ -30,7 +31,8 @@ func newServers(t bodies.Task, sum study.Sum, real bool) (*servers, error) {
 		return nil, fmt.Errorf("simulate aggregators: nothing is proved of a share of what %s sends", t.Plan().Mechanism)
 	}
 	seed := [32]byte(t.Hash())
-	s := &servers{Sum: sum, task: t, form: form, real: real, random: rand.NewChaCha8(seed), key: secret.Key(seed), total: make([]int64, t.Statistic.Cells())}
+	s := &servers{Sum: sum, task: t, form: form, real: real, random: rand.NewChaCha8(seed),
+		key: secret.Key(seed), total: make([]int64, t.Statistic.Cells())}
 	for r := range s.held {
 		s.held[r] = secret.Form{Cells: t.Statistic.Cells()}.NewSum()
 	}
@@ -59,7 +61,8 @@ func (s *servers) Add(body []byte) error {
 		}
 		return nil
 	}
-	context := secret.ContextOf(s.task.Hash(), fmt.Sprint(s.bytes)) // a different context for each contribution
+	// a different context for each contribution
+	context := secret.ContextOf(s.task.Hash(), fmt.Sprint(s.bytes))
 	parts, err := form.Split(context, vector, s.random)
 	if err != nil {
 		return err

@@ -31,7 +31,8 @@ func hospitalDeal(t *testing.T, parties int, of study.Proposal) (*Deal, study.Fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Split{Schema: schema, Train: records.Held(), PoolFraction: .4, Parties: parties, Seed: 5}.Deal(0)
+	d, err := Split{Schema: schema, Train: records.Held(), PoolFraction: .4, Parties: parties,
+		Seed: 5}.Deal(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +93,9 @@ func where(p study.Proposal) study.Proposal {
 	return p
 }
 
-// TestAggregators: real shares of every party, proved and checked, and shares of the sum both add up to
-// the coordinator's sum, to the integer, before noise. With noise both give the same release, because
-// simulated noise repeats.
+// TestAggregators: real shares of every party, proved and checked, and shares of the sum both add
+// up to the coordinator's sum, to the integer, before noise. With noise both give the same release,
+// because simulated noise repeats.
 func TestAggregators(t *testing.T) {
 	for name, of := range aggregatedStudies {
 		t.Run(name, func(t *testing.T) {
@@ -217,9 +218,9 @@ func checkServers(t *testing.T, task study.Finisher, run Run, sum []int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The mean of n squares of noise over its variance is 2 for both servers. Kurtosis is 3 for Gaussian
-	// and below 6 for Laplace and K-norm noise, so its standard error is below 2√(5/n); at seven of
-	// these the chance of a false alarm is below 1e-10 for large n.
+	// The mean of n squares of noise over its variance is 2 for both servers. Kurtosis is 3 for
+	// Gaussian and below 6 for Laplace and K-norm noise, so its standard error is below 2√(5/n); at
+	// seven of these the chance of a false alarm is below 1e-10 for large n.
 	ratio := 0.
 	for j, v := range joined {
 		ratio += float64(v-sum[j]) * float64(v-sum[j]) / p[0].Variance(j) / float64(len(sum))
@@ -236,8 +237,8 @@ func checkServers(t *testing.T, task study.Finisher, run Run, sum []int64) {
 	}
 }
 
-// TestAggregatorsFigures measures accuracy with noise at sites, by aggregators and by a coordinator, for
-// docs/aggregators.md; with CAUCUS_TEST=long all of it, in minutes.
+// TestAggregatorsFigures measures accuracy with noise at sites, by aggregators and by a
+// coordinator, for docs/aggregators.md; with CAUCUS_TEST=long all of it, in minutes.
 func TestAggregatorsFigures(t *testing.T) {
 	if os.Getenv("CAUCUS_DATA") == "" {
 		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
@@ -248,7 +249,9 @@ func TestAggregatorsFigures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			split := knownSplit(t, name)
 			for _, split.Parties = range testlevel.Of(t, []int{12, 50}, 1) {
-				t.Run(fmt.Sprint(split.Parties), func(t *testing.T) { measure(t, name, split, places, repeats) })
+				t.Run(fmt.Sprint(split.Parties), func(t *testing.T) {
+					measure(t, name, split, places, repeats)
+				})
 			}
 		})
 	}
@@ -273,12 +276,14 @@ func knownSplit(t *testing.T, name string) Split {
 		}
 		return records
 	}
-	split := Split{Schema: known.Schema.Meaning(), Train: load("train").Held(), PoolFraction: .25, PoolRows: 2000, Seed: 1}
+	split := Split{Schema: known.Schema.Meaning(), Train: load("train").Held(), PoolFraction: .25,
+		PoolRows: 2000, Seed: 1}
 	if known.HasTest() {
 		split.Test = load("test").Held()
 	}
 	if most := testlevel.N(t, 4000, 24_000); split.Train.Len() > most {
-		split.Train = split.Train.Select(rand.New(rand.NewPCG(1, 1)).Perm(split.Train.Len())[:most]).Held()
+		split.Train = split.Train.Select(rand.New(rand.NewPCG(1,
+			1)).Perm(split.Train.Len())[:most]).Held()
 	}
 	return split
 }
@@ -293,7 +298,8 @@ func measure(t *testing.T, name string, split Split, places []study.Noise, repea
 		d.Keep = true
 		for _, epsilon := range []float64{.1, .3, 1} {
 			for _, noise := range places {
-				of := study.Proposal{Name: "s", Unit: privacy.Record, Noise: noise, Epsilon: epsilon, Map: dataset.Components{Project: 40, Analysis: "pca"}}
+				of := study.Proposal{Name: "s", Unit: privacy.Record, Noise: noise,
+					Epsilon: epsilon, Map: dataset.Components{Project: 40, Analysis: "pca"}}
 				task, err := d.Task(of)
 				if err != nil {
 					t.Fatal(err)

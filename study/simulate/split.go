@@ -17,27 +17,28 @@ import (
 // Split says how records become a public pool, virtual parties' records and a test set.
 type Split struct {
 	Schema dataset.Schema
-	// Train holds the parties' records and, if Pool is nil, the pool's. If Test is nil, it is taken from
-	// Train first: a quarter of the records or, with TestParties, all records of a quarter of the
-	// parties, so that no party is in both.
+	// Train holds the parties' records and, if Pool is nil, the pool's. If Test is nil, it is taken
+	// from Train first: a quarter of the records or, with TestParties, all records of a quarter of
+	// the parties, so that no party is in both.
 	Train, Test, Pool *dataset.Held
 	TestParties       bool
 	// PoolWeight has a positive weight for each row of Pool; nil means equal weights.
 	PoolWeight []float64
-	// PoolFraction is the share of Train that becomes the pool, at most PoolRows rows (0: no limit).
+	// PoolFraction is the share of Train that becomes the pool, at most PoolRows rows (0: no
+	// limit).
 	PoolFraction float64
 	PoolRows     int
-	// Parties is the number of parties, which get random equal parts of the records. If it is 0, the
-	// party column says who has which records.
+	// Parties is the number of parties, which get random equal parts of the records. If it is 0,
+	// the party column says who has which records.
 	Parties int
 	// Records is the most records that a party gets; 0 means no limit.
 	Records int
 	// Concentration, if above 0, divides classes unevenly: the parties' shares of each class have a
-	// Dirichlet distribution with this parameter, so that some parties have mostly one class and sizes
-	// differ (Hsu, Qi & Brown 2019).
+	// Dirichlet distribution with this parameter, so that some parties have mostly one class and
+	// sizes differ (Hsu, Qi & Brown 2019).
 	Concentration float64
-	// Voters are the parties' classifiers if a plan lets parties choose (learners.Any): parties take them
-	// in turn. If there are none, all parties use the default classifier.
+	// Voters are the parties' classifiers if a plan lets parties choose (learners.Any): parties
+	// take them in turn. If there are none, all parties use the default classifier.
 	Voters []Voter
 	Seed   uint64
 }

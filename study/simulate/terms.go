@@ -2,8 +2,9 @@ package simulate
 
 import "time"
 
-// Terms are a simulation's own terms: virtual parties' records, and the number of draws. A study file has them
-// under `simulate`, and they enter no plan. Each kind offers the terms that it reads, and refuses others.
+// Terms are a simulation's own terms: virtual parties' records, and the number of draws. A study
+// file has them under `simulate`, and they enter no plan. Each kind offers the terms that it reads,
+// and refuses others.
 type Terms struct {
 	RecordTerms `yaml:",inline"`
 	PartyTerms  `yaml:",inline"`
@@ -42,7 +43,9 @@ func (t *DescribeTerms) Common() Terms {
 }
 
 // Common has no party terms: each party is dealt one set.
-func (t *RatioTerms) Common() Terms { return Terms{RecordTerms: t.RecordTerms, PoolTerms: t.PoolTerms} }
+func (t *RatioTerms) Common() Terms {
+	return Terms{RecordTerms: t.RecordTerms, PoolTerms: t.PoolTerms}
+}
 
 // Common has neither party nor pool terms: Split divides records into pool and private ones.
 func (t *ReweighTerms) Common() Terms { return Terms{RecordTerms: t.RecordTerms} }

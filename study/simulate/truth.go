@@ -11,8 +11,8 @@ import (
 )
 
 // truth is the reference for a describe release: what its records say without noise and rounding.
-// Shares come from the plan's cells. Means, deviations (divided by the number of records) and quartiles
-// come from the numbers themselves, as floating point, clamped to the schema's bounds.
+// Shares come from the plan's cells. Means, deviations (divided by the number of records) and
+// quartiles come from the numbers themselves, as floating point, clamped to the schema's bounds.
 type truth struct {
 	plan    study.Plan
 	sum     []int64 // counts by cell
@@ -33,9 +33,11 @@ func newTruth(p study.Plan) *truth {
 	by := study.TermsOf[describe.Terms](p).By
 	blocks := p.Schema.Blocks()
 	for _, f := range p.Schema.Features {
-		names, _ := dataset.ExpandNames(append(f.Columns, f.Column)) // no error: the schema was checked
+		// no error: the schema was checked
+		names, _ := dataset.ExpandNames(append(f.Columns, f.Column))
 		for i, b := range blocks {
-			first := i == 0 || blocks[i-1].Column != b.Column // the second block flags missing numbers
+			// the second block flags missing numbers
+			first := i == 0 || blocks[i-1].Column != b.Column
 			switch {
 			case !slices.Contains(names, b.Column):
 			case b.Column == by:

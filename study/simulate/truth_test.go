@@ -71,8 +71,10 @@ features:
 				group := "all"
 				if by != "" {
 					group = out.Groups[g].Level
-					group = map[string]string{"other": "x", "missing": "", "no label": "?"}[group] + group
-					group = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(group, "other"), "missing"), "no label")
+					group = map[string]string{"other": "x", "missing": "", "no label": "?"}[group] +
+						group
+					group = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(group,
+						"other"), "missing"), "no label")
 				}
 				if values := of[c.Column][group]; c.Edges != nil {
 					checkTruth(t, by+" "+c.Column+" "+group, c.Log, values, found)

@@ -13,7 +13,8 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	s, err := terms.Read(file, ".", "", terms.Setting{Name: "epsilon", Value: "0.5", Typed: "--epsilon 0.5"})
+	s, err := terms.Read(file, ".", "",
+		terms.Setting{Name: "epsilon", Value: "0.5", Typed: "--epsilon 0.5"})
 	if err != nil {
 		panic(err)
 	}

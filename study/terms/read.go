@@ -30,7 +30,8 @@ type Study struct {
 	Pool        string        `yaml:"pool" file:"yes" help:"file of the public pool: CSV (also packed), Excel, Parquet"`
 	PoolRelease string        `yaml:"pool_release" file:"yes" help:"the reweigh release that gave the pool its weights, or from which the pool was made: the plan then states the cost of both together"`
 	ClosesIn    time.Duration `yaml:"closes_in" default:"7d" help:"deadline, counted from now, if the study file names none"`
-	// RosterTags are in place of a list of names: the roster is all parties with these tags at creation.
+	// RosterTags are in place of a list of names: the roster is all parties with these tags at
+	// creation.
 	RosterTags map[string]string `yaml:"-"`
 	// Model is the model file of an evaluate study.
 	Model string `yaml:"-"`
@@ -70,9 +71,9 @@ var ErrZeroEpsilon = errors.New("0 would release nothing at all: typical values 
 // nameForm is the form of a study's name, which people type and which becomes part of file names.
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// Read makes a study from a file's document (nil if there is none) and from settings, which replace values
-// of the document. File names in the document are relative to dir. If kind is not "", the document must
-// have this kind or none.
+// Read makes a study from a file's document (nil if there is none) and from settings, which replace
+// values of the document. File names in the document are relative to dir. If kind is not "", the
+// document must have this kind or none.
 func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study, error) {
 	if file == nil {
 		file = yamlfile.New()
@@ -82,7 +83,8 @@ func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study
 		if of.Name != "kind" {
 			rest = append(rest, of)
 		} else if kind != "" && kind != of.Value {
-			return Study{}, settingError(of, fmt.Errorf("the command line says kind %s already", kind))
+			return Study{}, settingError(of,
+				fmt.Errorf("the command line says kind %s already", kind))
 		} else {
 			kind = of.Value
 		}
@@ -106,7 +108,8 @@ func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study
 		at := strings.Split(t.Key, ".")
 		n := file.Find(at...)
 		s.given[t.Key] = n != nil
-		if t.file && n != nil && n.Kind == yaml.ScalarNode && n.Value != "" && !filepath.IsAbs(n.Value) {
+		if t.file && n != nil && n.Kind == yaml.ScalarNode && n.Value != "" &&
+			!filepath.IsAbs(n.Value) {
 			file.Put(text(filepath.Join(dir, n.Value)), at...)
 		}
 	}
@@ -117,7 +120,8 @@ func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study
 		return s, err
 	}
 	for _, t := range table {
-		if n := file.Find(strings.Split(t.Key, ".")...); t.file && !t.out && n != nil && n.Value != "" {
+		if n := file.Find(strings.Split(t.Key, ".")...); t.file && !t.out && n != nil &&
+			n.Value != "" {
 			s.Files = append(s.Files, n.Value)
 		}
 	}
@@ -145,7 +149,9 @@ func misplaced(file *yamlfile.Document, kind string, table []Term) error {
 		for _, key := range file.Keys(section) {
 			at := section + "." + key
 			switch {
-			case slices.ContainsFunc(table, func(t Term) bool { return t.Key == at || strings.HasPrefix(t.Key, at+".") }):
+			case slices.ContainsFunc(table, func(t Term) bool {
+				return t.Key == at || strings.HasPrefix(t.Key, at+".")
+			}):
 			case slices.ContainsFunc(table, func(t Term) bool { return t.Key == key }):
 				return file.Locate(fmt.Errorf("%s: %s: it stands at the top of the file, beside %[1]s", section, key))
 			case len(kindsWith(at)) > 0:
@@ -154,7 +160,9 @@ func misplaced(file *yamlfile.Document, kind string, table []Term) error {
 		}
 	}
 	for _, key := range file.Keys() {
-		if slices.ContainsFunc(table, func(t Term) bool { return t.Key == key || strings.HasPrefix(t.Key, key+".") }) {
+		if slices.ContainsFunc(table, func(t Term) bool {
+			return t.Key == key || strings.HasPrefix(t.Key, key+".")
+		}) {
 			continue
 		}
 		if _, err := kinds.Named(key); err == nil {
@@ -178,7 +186,8 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 			return settingError(of, err)
 		}
 		if before, twice := said[t.Key]; twice {
-			return settingError(of, fmt.Errorf("%s says %s already: leave one out", before.Typed, t.Key))
+			return settingError(of,
+				fmt.Errorf("%s says %s already: leave one out", before.Typed, t.Key))
 		}
 		said[t.Key] = of
 		n, err := t.value(of.Value)
@@ -190,7 +199,8 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 		}
 		at := strings.Split(t.Key, ".")
 		if was := file.Find(at...); was != nil && !alike(was, n) {
-			s.Replaced = append(s.Replaced, fmt.Sprintf("%s replaces %s of the study file", of.Typed, t.Key))
+			s.Replaced = append(s.Replaced,
+				fmt.Sprintf("%s replaces %s of the study file", of.Typed, t.Key))
 		}
 		file.Put(n, at...)
 		s.given[t.Key] = true
@@ -198,7 +208,8 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 	return nil
 }
 
-// value parses a command line's text as YAML, except for terms that are texts. A list may also be a,b.
+// value parses a command line's text as YAML, except for terms that are texts. A list may also be
+// a,b.
 func (t Term) value(written string) (*yaml.Node, error) {
 	n := text(written)
 	switch kind := t.of.Kind(); {
@@ -212,7 +223,8 @@ func (t Term) value(written string) (*yaml.Node, error) {
 		}
 	case kind != reflect.String && (t.Type != "text" || kind == reflect.Slice):
 		var document yaml.Node
-		if err := yaml.Unmarshal([]byte(written), &document); err != nil || len(document.Content) == 0 {
+		if err := yaml.Unmarshal([]byte(written), &document); err != nil ||
+			len(document.Content) == 0 {
 			return nil, fmt.Errorf("%q is not %s", written, article(t.Type))
 		}
 		n = document.Content[0]
@@ -237,7 +249,8 @@ func (t Term) value(written string) (*yaml.Node, error) {
 		n = list
 	}
 	if err := yamlfile.DecodeNode(n, reflect.New(t.of).Interface()); err != nil {
-		if err = yamlfile.Bared(err); strings.Contains(err.Error(), "not YAML") { // do not show the YAML library's wording
+		// do not show the YAML library's wording
+		if err = yamlfile.Bared(err); strings.Contains(err.Error(), "not YAML") {
 			err = fmt.Errorf("%q is not %s", written, article(t.Type))
 		}
 		return nil, err
@@ -246,10 +259,12 @@ func (t Term) value(written string) (*yaml.Node, error) {
 }
 
 func text(value string) *yaml.Node {
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: value}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle,
+		Value: value}
 }
 
-// alike reports whether two values have the same text, apart from spaces, quotes, dashes and brackets.
+// alike reports whether two values have the same text, apart from spaces, quotes, dashes and
+// brackets.
 func alike(a, b *yaml.Node) bool {
 	x, err := yaml.Marshal(a)
 	y, no := yaml.Marshal(b)

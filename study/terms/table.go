@@ -14,11 +14,14 @@ import (
 
 // Term is one key of a study file, for help texts, --set and the reference page.
 type Term struct {
-	// Key is the name in a study file, with a point between levels: epsilon, map.project, simulate.targets.
+	// Key is the name in a study file, with a point between levels: epsilon, map.project,
+	// simulate.targets.
 	Key string
-	// Type describes the value. Default is "" if there is no default, or if Help states the default.
+	// Type describes the value. Default is "" if there is no default, or if Help states the
+	// default.
 	Type, Default string
-	// Help may have parts "VERB: text", set off by semicolons. caucus VERB --help shows such a part alone.
+	// Help may have parts "VERB: text", set off by semicolons. caucus VERB --help shows such a part
+	// alone.
 	Help string
 
 	of   reflect.Type
@@ -36,20 +39,26 @@ func (t Term) IsFile() bool { return t.file }
 // simulated has, for each kind, a function that makes the rehearsal terms with their defaults.
 var simulated = map[string]func() Simulation{
 	"classify": func() Simulation {
-		return &simulate.ClassifyTerms{Terms: simulate.Terms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .25, PoolRows: 10_000}}, VoterTimeout: 10 * time.Minute}
+		return &simulate.ClassifyTerms{Terms: simulate.Terms{RecordTerms: once,
+			PoolTerms: simulate.PoolTerms{PoolFraction: .25,
+				PoolRows: 10_000}}, VoterTimeout: 10 * time.Minute}
 	},
 	"ratio": func() Simulation {
-		return &simulate.RatioTerms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .1, PoolRows: 5000}, Targets: 20, TargetSize: 500}
+		return &simulate.RatioTerms{RecordTerms: once,
+			PoolTerms: simulate.PoolTerms{PoolFraction: .1,
+				PoolRows: 5000}, Targets: 20, TargetSize: 500}
 	},
 	"labels": func() Simulation {
-		return &simulate.LabelsTerms{Terms: simulate.Terms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .1}}}
+		return &simulate.LabelsTerms{Terms: simulate.Terms{RecordTerms: once,
+			PoolTerms: simulate.PoolTerms{PoolFraction: .1}}}
 	},
 	"reweigh": func() Simulation {
 		return &simulate.ReweighTerms{RecordTerms: simulate.RecordTerms{Repeats: 10}, Share: .9}
 	},
 	"describe": func() Simulation { return new(simulate.DescribeTerms) },
 	"evaluate": func() Simulation {
-		return &simulate.Terms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .05, PoolRows: 10_000}}
+		return &simulate.Terms{RecordTerms: once,
+			PoolTerms: simulate.PoolTerms{PoolFraction: .05, PoolRows: 10_000}}
 	},
 }
 
@@ -81,7 +90,8 @@ var tables = sync.OnceValue(func() map[string][]Term {
 		if terms := k.Terms(); terms != nil {
 			table = append(table, termsOf(reflect.ValueOf(terms).Elem(), kind+".")...)
 		}
-		all[kind] = append(table, termsOf(reflect.ValueOf(simulated[kind]()).Elem(), simulation+".")...)
+		all[kind] = append(table,
+			termsOf(reflect.ValueOf(simulated[kind]()).Elem(), simulation+".")...)
 	}
 	return all
 })
@@ -103,7 +113,9 @@ func termsOf(v reflect.Value, prefix string) []Term {
 		case f.Tag.Get("help") == "" && of.Kind() == reflect.Struct: // a group of terms
 			out = append(out, termsOf(reflect.Zero(of), prefix+key+".")...)
 		default:
-			t := Term{Key: prefix + key, Type: words(of), Help: f.Tag.Get("help"), Default: f.Tag.Get("default"), of: of, file: f.Tag.Get("file") != "", out: f.Tag.Get("file") == "out"}
+			t := Term{Key: prefix + key, Type: words(of), Help: f.Tag.Get("help"),
+				Default: f.Tag.Get("default"), of: of, file: f.Tag.Get("file") != "",
+				out: f.Tag.Get("file") == "out"}
 			if t.Default == "" && !v.Field(i).IsZero() && of.Kind() != reflect.Slice {
 				t.Default = strings.TrimSuffix(fmt.Sprint(v.Field(i)), "0s")
 			}
@@ -190,7 +202,9 @@ func listed(terms []Term) string {
 
 func kindsWith(name string) []string {
 	return slices.DeleteFunc(kinds.Names(), func(kind string) bool {
-		return !slices.ContainsFunc(tables()[kind], func(t Term) bool { return t.Key == name || t.Name() == name })
+		return !slices.ContainsFunc(tables()[kind], func(t Term) bool {
+			return t.Key == name || t.Name() == name
+		})
 	})
 }
 

@@ -13,8 +13,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestEveryTermIsSaid: each key of each kind has a help text and occurs once. Keys with the same last
-// part are at different places.
+// TestEveryTermIsSaid: each key of each kind has a help text and occurs once. Keys with the same
+// last part are at different places.
 func TestEveryTermIsSaid(t *testing.T) {
 	for _, kind := range kinds.Names() {
 		all, err := Of(kind)
@@ -73,23 +73,29 @@ simulate: {targets: 3, set_shares: [[.9, .1], [.1, .9]], train: t.csv}
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := parse(t, "", "ratio", "name=readmission", "schema=in/s.yaml", "pool=/abs/pool.csv", "roster=a,b", "project=5",
-		"estimator=mixture", "expected=.4,.6", "targets=3", "set_shares=[[.9, .1], [.1, .9]]", "train=in/t.csv")
+	said, err := parse(t, "", "ratio", "name=readmission", "schema=in/s.yaml", "pool=/abs/pool.csv",
+		"roster=a,b", "project=5",
+		"estimator=mixture", "expected=.4,.6", "targets=3", "set_shares=[[.9, .1], [.1, .9]]",
+		"train=in/t.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []Study{file, said} {
 		own := s.Simulate.(*simulate.RatioTerms)
-		if s.Name != "readmission" || s.Kind != "ratio" || s.Schema != filepath.Join("in", "s.yaml") || s.Pool != "/abs/pool.csv" || s.Map.Project != 5 ||
-			!slices.Equal(s.Roster, file.Roster) || string(s.KindTerms) != string(file.KindTerms) || own.Targets != 3 || own.TargetSize != 500 ||
-			len(own.SetShares) != 2 || own.Train != filepath.Join("in", "t.csv") || !s.Gives("ratio.estimator") || s.Gives("epsilon") {
+		if s.Name != "readmission" || s.Kind != "ratio" ||
+			s.Schema != filepath.Join("in", "s.yaml") || s.Pool != "/abs/pool.csv" ||
+			s.Map.Project != 5 ||
+			!slices.Equal(s.Roster, file.Roster) || string(s.KindTerms) != string(file.KindTerms) ||
+			own.Targets != 3 || own.TargetSize != 500 ||
+			len(own.SetShares) != 2 || own.Train != filepath.Join("in", "t.csv") ||
+			!s.Gives("ratio.estimator") || s.Gives("epsilon") {
 			t.Errorf("%+v, %+v", s, own)
 		}
 	}
 }
 
-// TestSettingsWin: a value on the command line replaces the file's value, and Replaced says so if the
-// two differ.
+// TestSettingsWin: a value on the command line replaces the file's value, and Replaced says so if
+// the two differ.
 func TestSettingsWin(t *testing.T) {
 	s, err := parse(t, "epsilon: 1\nrecords: 200\n", "", "epsilon=2", "records=200")
 	if err != nil || s.Epsilon != 2 || !slices.Equal(s.Replaced, []string{"--set epsilon=2 replaces epsilon of the study file"}) {
@@ -105,7 +111,8 @@ func TestValuesAsWritten(t *testing.T) {
 	}
 }
 
-// TestSlips: each error says what is wrong and what to do. Errors on the command line are SettingErrors.
+// TestSlips: each error says what is wrong and what to do. Errors on the command line are
+// SettingErrors.
 func TestSlips(t *testing.T) {
 	for _, c := range []struct {
 		text, kind string
@@ -146,7 +153,8 @@ func TestSlips(t *testing.T) {
 			t.Errorf("%q, %s %q: %v, want %q", c.text, c.kind, c.settings, err, c.want)
 		}
 		var wrong SettingError
-		if at := c.settings != nil && !strings.HasPrefix(c.want, "epsilon"); at && !errors.As(err, &wrong) {
+		if at := c.settings != nil && !strings.HasPrefix(c.want, "epsilon"); at &&
+			!errors.As(err, &wrong) {
 			t.Errorf("%q: %v is not said to be of the command line", c.settings, err)
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"caucus/study/verify/evidence"
 )
 
-// shared checks that two servers agreed to the plan and its noise before the study opened, that each signed the
-// publication of its share of the sum, and that both signed the set of contributions. It returns the publications.
+// shared checks that two servers agreed to the plan and its noise before the study opened, that
+// each signed the publication of its share of the sum, and that both signed the set of
+// contributions. It returns the publications.
 func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	const about = "servers"
 	start := len(*f)
@@ -27,7 +28,8 @@ func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	var keys [study.Servers]protocol.SignerKey
 	for i, text := range a.Keys {
 		err := keys[i].UnmarshalText([]byte(text))
-		f.claims(about, err == nil && keys[i].String() == text, "the %s's key is not written as keys are", study.ServerNames[i])
+		f.claims(about, err == nil && keys[i].String() == text,
+			"the %s's key is not written as keys are", study.ServerNames[i])
 	}
 	f.claims(about, keys[0] != keys[1], "both servers have one key: a coordinator that is its own helper saw every contribution")
 	if len(*f) > start {
@@ -47,7 +49,8 @@ func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 		}
 		want := r.Costs[0]
 		f.claims("published", x.ID == study.ReleaseID(r.PlanHash, study.ShareOutput(want.Output, i)), "the %s's release is of another study, output or server", study.ServerNames[i])
-		f.claims("published", x.Residues != nil, "the %s's release is no share of a sum", study.ServerNames[i])
+		f.claims("published", x.Residues != nil, "the %s's release is no share of a sum",
+			study.ServerNames[i])
 		f.cost(study.CostOf(want.Output, x.Mechanism, x.Parameters, x.Bound, x.Cost, p), want)
 		out = append(out, x)
 	}
@@ -60,7 +63,8 @@ func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	lines := [study.Servers]privacy.Line{r.Ledger[0], *a.Line}
 	for i, line := range lines {
 		if err := errors.Join(line.Check(), line.Answers(out[i])); err != nil {
-			f.add(evidence.Fails, "ledger", "line %d of the %s's: %v", line.Sequence, study.ServerNames[i], err)
+			f.add(evidence.Fails, "ledger", "line %d of the %s's: %v", line.Sequence,
+				study.ServerNames[i], err)
 			return nil
 		}
 	}
@@ -78,13 +82,16 @@ func (f *findings) accepted(r study.Release, p study.Plan, keys [study.Servers]p
 	for i, signed := range r.Aggregated.Acceptances {
 		var said protocol.Acceptance
 		name := study.ServerNames[i]
-		if err := protocol.ReadSigned(signed, keys[i], protocol.AcceptanceDocument, &said); err != nil {
+		if err := protocol.ReadSigned(signed, keys[i], protocol.AcceptanceDocument,
+			&said); err != nil {
 			f.add(evidence.Fails, about, "the %s's acceptance: %v", name, err)
 			continue
 		}
 		f.claims(about, canonical(said, signed.Document), "the %s's acceptance is not written in the canonical way", name)
-		f.claims(about, said.Plan == r.PlanHash && said.Role == name, "the %s's acceptance is of another plan or role", name)
-		f.claims(about, said.Terms == p.TermsDigest, "the %s agreed to other noise than the plan's", name)
+		f.claims(about, said.Plan == r.PlanHash && said.Role == name,
+			"the %s's acceptance is of another plan or role", name)
+		f.claims(about, said.Terms == p.TermsDigest, "the %s agreed to other noise than the plan's",
+			name)
 		f.claims(about, said.Commitment != study.Hash{}, "the %s committed to no verify key", name)
 		if i == 1 {
 			first := r.Aggregated.Acceptances[0].Digest()
@@ -108,15 +115,18 @@ func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protoc
 	var said protocol.Set
 	for i, signature := range a.Sets {
 		said = protocol.Set{}
-		if err := protocol.ReadSigned(study.Signed{Document: a.Set, Signature: signature}, keys[i], protocol.SetDocument, &said); err != nil {
-			f.add(evidence.Fails, about, "the %s did not sign the set: %v", study.ServerNames[i], err)
+		if err := protocol.ReadSigned(study.Signed{Document: a.Set, Signature: signature}, keys[i],
+			protocol.SetDocument, &said); err != nil {
+			f.add(evidence.Fails, about, "the %s did not sign the set: %v", study.ServerNames[i],
+				err)
 			return
 		}
 	}
 	f.claims(about, canonical(said, a.Set), "it is not written in the canonical way")
 	f.claims(about, said.Plan == r.PlanHash && said.Helper == a.Acceptances[1].Digest(), "it is of another plan, or was agreed on under another acceptance of the helper's")
 	f.claims(about, said.Contributions == int64(r.Parties) && said.Weight == r.Weight, "both servers signed a set of %d contributions over %d ballots or records, the manifest says %d over %d", said.Contributions, said.Weight, r.Parties, r.Weight)
-	if f.claims(about, len(a.Members) == len(r.Contributed), "it names %d contributions of %d parties", len(a.Members), len(r.Contributed)) {
+	if f.claims(about, len(a.Members) == len(r.Contributed),
+		"it names %d contributions of %d parties", len(a.Members), len(r.Contributed)) {
 		members := protocol.NewMembers()
 		for i, party := range r.Contributed {
 			members.AddMember(party, a.Members[i])

@@ -14,15 +14,18 @@ import (
 )
 
 const (
-	// fitTolerance bounds the difference of two numbers in results, relative to the larger number or, if
-	// that is below 1, to 1. Processors differ in the last bits, and solvers amplify the differences.
+	// fitTolerance bounds the difference of two numbers in results, relative to the larger number
+	// or, if that is below 1, to 1. Processors differ in the last bits, and solvers amplify the
+	// differences.
 	fitTolerance = 1e-6
-	// wordTolerance bounds the relative difference of all other fractions, which come from a few stable operations.
+	// wordTolerance bounds the relative difference of all other fractions, which come from a few
+	// stable operations.
 	wordTolerance = 1e-12
 )
 
-// difference returns the path where two releases differ as JSON, "" if they do not. Fractions may differ by the
-// tolerances above. Everything else must be equal, and whole numbers must also be written in the same way.
+// difference returns the path where two releases differ as JSON, "" if they do not. Fractions may
+// differ by the tolerances above. Everything else must be equal, and whole numbers must also be
+// written in the same way.
 func difference(a, b study.Release) string {
 	var x, y any
 	for _, v := range []struct {
@@ -87,7 +90,8 @@ func differs(at string, a, b any) string {
 	return ""
 }
 
-// near reports whether two numbers at a path are equal within the path's tolerance. Two whole numbers never are.
+// near reports whether two numbers at a path are equal within the path's tolerance. Two whole
+// numbers never are.
 func near(at string, a, b json.Number) bool {
 	if _, err := a.Int64(); err == nil {
 		if _, err := b.Int64(); err == nil {

@@ -6,8 +6,9 @@ import (
 	"caucus/study/verify/evidence"
 )
 
-// ending checks that plan and signed amendments allow what the release says about when and why the study
-// sealed. If keys is nil, it does not check signatures. No noise, bound or charge depends on the ending.
+// ending checks that plan and signed amendments allow what the release says about when and why the
+// study sealed. If keys is nil, it does not check signatures. No noise, bound or charge depends on
+// the ending.
 func (f *findings) ending(r study.Release, p study.Plan, keys *protocol.Keys) {
 	const about = "ending"
 	switch r.Sealed {

@@ -11,21 +11,25 @@ import (
 	"caucus/study/verify/evidence"
 )
 
-// TestEnding: a release's amendments must be allowed by the plan, be signed by the coordinator, include
-// all that a party was told, and explain the absence of a party with a receipt.
+// TestEnding: a release's amendments must be allowed by the plan, be signed by the coordinator,
+// include all that a party was told, and explain the absence of a party with a receipt.
 func TestEnding(t *testing.T) {
 	c := conclude()
 	stranger := must(protocol.NewSigner())
 	p, h := must(c.release.Release.DecodedPlan()), c.release.Release.PlanHash
-	amend := func(signer *protocol.Signer, hours, minimum int, reopens bool, after ...study.Signed) []study.Signed {
+	amend := func(signer *protocol.Signer, hours, minimum int, reopens bool,
+		after ...study.Signed) []study.Signed {
 		chain := study.NewChain(p, h)
 		for _, a := range after {
 			must(chain.Add(a.Document))
 		}
 		e := chain.Ending()
 		e.Deadline, e.Minimum = e.Deadline.Add(time.Duration(hours)*time.Hour), minimum
-		document := must(chain.Next(e, reopens, time.Date(2031, 1, 1, hours, 0, 0, 0, time.UTC), privacy.Head{}))
-		return append(after[:len(after):len(after)], study.Signed{Document: document, Signature: signer.Sign(protocol.AmendmentDocument, document)})
+		document := must(chain.Next(e, reopens, time.Date(2031, 1, 1, hours, 0, 0, 0, time.UTC),
+			privacy.Head{}))
+		return append(after[:len(after):len(after)],
+			study.Signed{Document: document,
+				Signature: signer.Sign(protocol.AmendmentDocument, document)})
 	}
 	one := amend(c.signer, 1, p.Minimum, false)
 	two := amend(c.signer, 2, p.Minimum, true, one...)
@@ -63,11 +67,14 @@ func TestEnding(t *testing.T) {
 			site := c.site
 			site.Amendments, site.ReceiptAfter = test.known, len(test.known)
 			found := verify.Release(sign(c.signer, r), verify.Known{Pool: c.pool, Party: &site})
-			if test.known != nil && !says(evidence.CompareParty(sign(c.signer, r), c.pool, site), test.verdict, test.about, test.says) {
+			if test.known != nil &&
+				!says(evidence.CompareParty(sign(c.signer, r), c.pool, site), test.verdict,
+					test.about, test.says) {
 				t.Error("CompareParty does not say it")
 			}
 			if !says(found, test.verdict, test.about, test.says) {
-				t.Errorf("no finding says %s %s: %q\n%+v", test.verdict, test.about, test.says, found)
+				t.Errorf("no finding says %s %s: %q\n%+v", test.verdict, test.about, test.says,
+					found)
 			}
 		})
 	}

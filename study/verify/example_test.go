@@ -71,13 +71,17 @@ func conclude() (c concluded) {
 		}
 		must(s.Step(life.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}))
 		if i == 0 {
-			receipt := must(protocol.Receipt{Plan: s.Hash, Party: party, Body: sha256.Sum256(body), Size: len(body)}.Sign(c.signer))
-			c.site = evidence.Party{Party: party, Keys: must(protocol.FollowKeys(c.signer.Key(), nil)), Receipt: &receipt, Upload: body, Ledger: ledgerOf(linesOf(own))}
+			receipt := must(protocol.Receipt{Plan: s.Hash, Party: party, Body: sha256.Sum256(body),
+				Size: len(body)}.Sign(c.signer))
+			c.site = evidence.Party{Party: party,
+				Keys: must(protocol.FollowKeys(c.signer.Key(), nil)), Receipt: &receipt,
+				Upload: body, Ledger: ledgerOf(linesOf(own))}
 		}
 	}
 	must(s.Step(life.FoldDone{Contributions: len(s.Received)}))
 	central := privacy.NewMemory()
-	release := must(life.Conclude(ctx, s, task, study.Summed{Sum: sum}, must(privacy.Open(central, privacy.Config{}))))
+	release := must(life.Conclude(ctx, s, task, study.Summed{Sum: sum},
+		must(privacy.Open(central, privacy.Config{}))))
 	release.Plan, release.Software = proposed.Canonical, "example"
 	c.release, c.ledger = sign(c.signer, release), linesOf(central)
 	return c
@@ -98,8 +102,8 @@ func linesOf(j privacy.Journal) (lines []privacy.Line) {
 	return lines
 }
 
-// A party believes nobody: with the coordinator's key, the public pool and its own papers, it makes the
-// whole release again.
+// A party believes nobody: with the coordinator's key, the public pool and its own papers, it makes
+// the whole release again.
 func ExampleRelease() {
 	c := conclude()
 	known := verify.Known{Pool: c.pool, KeysFrom: "from the invitation", Party: &c.site}

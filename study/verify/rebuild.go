@@ -9,19 +9,21 @@ import (
 	"caucus/study"
 )
 
-// rebuilt makes the release that follows from plan, pool, roster and published numbers. From r it copies only
-// claims that nobody can compute again: which parties of the roster contributed, the number of records in a sum,
-// ledger lines, program version, the study's ending, and numbers fitted to features that readers do not get
-// (study.Recomputer). unseen names these fitted numbers, "" if there are none. All other fields stay empty, so
-// that extra data in r is found as a difference.
-func rebuilt(r study.Release, t study.Finisher, published []privacy.Published) (want study.Release, unseen string, err error) {
+// rebuilt makes the release that follows from plan, pool, roster and published numbers. From r it
+// copies only claims that nobody can compute again: which parties of the roster contributed, the
+// number of records in a sum, ledger lines, program version, the study's ending, and numbers fitted
+// to features that readers do not get (study.Recomputer). unseen names these fitted numbers, "" if
+// there are none. All other fields stay empty, so that extra data in r is found as a difference.
+func rebuilt(r study.Release, t study.Finisher, published []privacy.Published) (want study.Release,
+	unseen string, err error) {
 	p, pool := t.Plan(), t.Pool()
 	fail := func(err error) (study.Release, string, error) { return study.Release{}, "", err }
 	want = study.Release{Manifest: study.Claim(t)}
 	if want.Plan, err = p.Canonical(); err != nil {
 		return fail(err)
 	}
-	want.Software, want.Sealed, want.Amendments = r.Software, r.Sealed, r.Amendments // findings.ending checks these
+	// findings.ending checks these
+	want.Software, want.Sealed, want.Amendments = r.Software, r.Sealed, r.Amendments
 	want.Contributed, want.Missing = partition(p.Roster, r.Contributed)
 	want.Parties = len(want.Contributed)
 
@@ -38,7 +40,8 @@ func rebuilt(r study.Release, t study.Finisher, published []privacy.Published) (
 			want.Sum = r.Sum
 		}
 		if t.Words().Named {
-			if sorted := slices.Sorted(slices.Values(r.Senders)); !slices.Equal(sorted, want.Contributed) {
+			if sorted := slices.Sorted(slices.Values(r.Senders)); !slices.Equal(sorted,
+				want.Contributed) {
 				return fail(fmt.Errorf("the bodies are said to be of %v, those that contributed are %v", sorted, want.Contributed))
 			}
 			of.Senders, want.Senders = r.Senders, r.Senders // Party.Sent checks these
@@ -61,7 +64,8 @@ func rebuilt(r study.Release, t study.Finisher, published []privacy.Published) (
 		want.Published = append(want.Published, b)
 	}
 	if len(published) > 0 {
-		want.Ledger, want.Aggregated = r.Ledger[:len(r.Costs):len(r.Costs)], r.Aggregated // findings.published has checked these
+		// findings.published has checked these
+		want.Ledger, want.Aggregated = r.Ledger[:len(r.Costs):len(r.Costs)], r.Aggregated
 	}
 	if k, ok := t.(study.Recomputer); ok {
 		want.Result, unseen, err = k.Recompute(of, published, r.Result)
@@ -71,7 +75,8 @@ func rebuilt(r study.Release, t study.Finisher, published []privacy.Published) (
 	if err != nil {
 		return fail(err)
 	}
-	want.Result.Warnings = append(want.Result.Warnings, study.ConcludingWarnings(p, pool, want.Missing)...)
+	want.Result.Warnings = append(want.Result.Warnings,
+		study.ConcludingWarnings(p, pool, want.Missing)...)
 	return want, unseen, nil
 }
 
@@ -90,8 +95,9 @@ func partition(roster, said []study.PartyID) (contributed, missing []study.Party
 	return contributed, missing
 }
 
-// publicSum reads the sum or the bodies that a release gives its readers. The result is empty if the release has
-// neither. It refuses any encoding but the canonical one, because another encoding could hide data.
+// publicSum reads the sum or the bodies that a release gives its readers. The result is empty if
+// the release has neither. It refuses any encoding but the canonical one, because another encoding
+// could hide data.
 func publicSum(t study.Finisher, b []byte) (of study.Summed, err error) {
 	if k, keeps := t.(study.Keeper); keeps {
 		if k.PublicBodies() {

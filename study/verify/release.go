@@ -10,14 +10,16 @@ import (
 	"caucus/study/verify/evidence"
 )
 
-// Known is what a verifier knows apart from the release. Every field may be empty. Claims that need an empty
-// field are reported as unchecked or as trusted.
+// Known is what a verifier knows apart from the release. Every field may be empty. Claims that need
+// an empty field are reported as unchecked or as trusted.
 type Known struct {
-	// Pool is the public pool under the plan's schema and map (study.PoolOf). NoPool says why it is nil.
+	// Pool is the public pool under the plan's schema and map (study.PoolOf). NoPool says why it is
+	// nil.
 	Pool   *auxdata.Pool
 	NoPool error
-	// Keys are a coordinator's key that did not come from the release, and its successors. KeysFrom says
-	// where the first key came from, such as "from operator.yaml". If Keys is nil, Party.Keys are used.
+	// Keys are a coordinator's key that did not come from the release, and its successors. KeysFrom
+	// says where the first key came from, such as "from operator.yaml". If Keys is nil, Party.Keys
+	// are used.
 	Keys     *protocol.Keys
 	KeysFrom string
 	// Helper is the key of the second server (study.NoiseAggregators), if the verifier has it from
@@ -28,11 +30,12 @@ type Known struct {
 	Party *evidence.Party
 }
 
-// Release checks each claim of a signed release: who signed it, whether its plan is valid, what follows
-// from plan and pool (Claims) and, for a party, whether the party's receipt, upload and ledger agree. It
-// trusts only k. It reads no clock and draws no random numbers.
+// Release checks each claim of a signed release: who signed it, whether its plan is valid, what
+// follows from plan and pool (Claims) and, for a party, whether the party's receipt, upload and
+// ledger agree. It trusts only k. It reads no clock and draws no random numbers.
 //
-// Every wrong claim gives a finding that fails (evidence.AnyFails). A simulated release always fails.
+// Every wrong claim gives a finding that fails (evidence.AnyFails). A simulated release always
+// fails.
 func Release(r protocol.SignedRelease, k Known) []evidence.Finding {
 	k = k.follow(r.Successions)
 	f := findings(k.signature(r))
@@ -47,7 +50,8 @@ func Release(r protocol.SignedRelease, k Known) []evidence.Finding {
 	f.ending(r.Release, p, k.Keys)
 	f = append(f, k.helper(r.Release)...)
 	switch {
-	case k.Pool == nil && p.Simulated: // there is no pool to ask for, because the simulation made it
+	// there is no pool to ask for, because the simulation made it
+	case k.Pool == nil && p.Simulated:
 		f.add(evidence.Fails, AboutSimulated, "this release is simulated, and protects nobody")
 		f.add(evidence.Unchecked, "pool", "%v", k.noPool())
 		return f
@@ -96,7 +100,8 @@ func (k Known) signature(r protocol.SignedRelease) (f findings) {
 	const about = "signature"
 	itself := r.Check(r.Signer)
 	switch {
-	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated: // the finding AboutSimulated says enough
+	// the finding AboutSimulated says enough
+	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated:
 	case errors.Is(itself, protocol.ErrUnsigned):
 		f.add(evidence.Fails, about, "nobody signed this release")
 	case itself != nil:

@@ -17,7 +17,8 @@ func handOver(t *testing.T, from *protocol.Signer) (*protocol.Signer, protocol.S
 	t.Helper()
 	to := must(protocol.NewSigner())
 	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	return to, must(protocol.Succession{From: from.Key(), To: to.Key(), Authority: must(protocol.NewAuthority(at)).DER(), At: at}.Sign(from))
+	return to, must(protocol.Succession{From: from.Key(), To: to.Key(),
+		Authority: must(protocol.NewAuthority(at)).DER(), At: at}.Sign(from))
 }
 
 // says reports whether a finding with this verdict and subject contains the text.
@@ -30,8 +31,8 @@ func says(all []evidence.Finding, v evidence.Verdict, about, text string) bool {
 	return false
 }
 
-// TestRelease: Release alone reports everything that the command shows: who signed, what no daemon runs,
-// and what the site's own papers contradict.
+// TestRelease: Release alone reports everything that the command shows: who signed, what no daemon
+// runs, and what the site's own papers contradict.
 func TestRelease(t *testing.T) {
 	c := conclude()
 	stranger := must(protocol.NewSigner())
@@ -85,9 +86,11 @@ func TestRelease(t *testing.T) {
 		"no receipt":          {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Receipt = nil })}, evidence.Word, "receipt", "its upload is here", false},
 		"sent nothing":        {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Receipt, s.Upload = nil, nil })}, evidence.Fails, "receipt", "has sent nothing", true},
 		"bad receipt":         {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.BadReceipt = errors.New("torn") })}, evidence.Fails, "receipt", "torn", true},
-		"forged receipt": {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) {
-			s.Receipt = new(must(protocol.Receipt{Plan: c.release.Release.PlanHash, Party: s.Party}.Sign(stranger)))
-		})}, evidence.Fails, "receipt", "not the coordinator's", true},
+		"forged receipt": {c.release,
+			verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) {
+				s.Receipt = new(must(protocol.Receipt{Plan: c.release.Release.PlanHash,
+					Party: s.Party}.Sign(stranger)))
+			})}, evidence.Fails, "receipt", "not the coordinator's", true},
 		"other bytes":     {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Upload = []byte("other") })}, evidence.Fails, "receipt", "other bytes", true},
 		"forgotten":       {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Ledger = ledgerOf(nil) })}, evidence.Fails, "charge", "holds no charge", true},
 		"cheaper":         {c.release, verify.Known{Pool: c.pool, Party: site(func(s *evidence.Party) { s.Ledger = cheaper(s.Ledger) })}, evidence.Fails, "charge", "but plan and pool declare", true},
@@ -95,8 +98,10 @@ func TestRelease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := verify.Release(test.r, test.known)
-			if !says(found, test.verdict, test.about, test.says) || evidence.AnyFails(found) != test.fails {
-				t.Errorf("want %s %s: …%s…, fails %t; have %+v", test.verdict, test.about, test.says, test.fails, found)
+			if !says(found, test.verdict, test.about, test.says) ||
+				evidence.AnyFails(found) != test.fails {
+				t.Errorf("want %s %s: …%s…, fails %t; have %+v", test.verdict, test.about,
+					test.says, test.fails, found)
 			}
 		})
 	}
@@ -140,16 +145,21 @@ func TestCompareCoordinator(t *testing.T) {
 		"each site's noise": {sign(c.signer, atSite), ledgerOf(c.ledger), evidence.Holds, "charged nothing for it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := evidence.CompareCoordinator(test.r, c.signer.Key(), privacy.NewChain(), test.ledger)
-			if !says(found, test.verdict, "charge", test.says) || !says(found, evidence.Holds, "signature", "the coordinator signed") {
+			found := evidence.CompareCoordinator(test.r, c.signer.Key(), privacy.NewChain(),
+				test.ledger)
+			if !says(found, test.verdict, "charge", test.says) ||
+				!says(found, evidence.Holds, "signature", "the coordinator signed") {
 				t.Errorf("have %+v", found)
 			}
 		})
 	}
-	if found := evidence.CompareCoordinator(c.release, must(protocol.NewSigner()).Key(), privacy.NewChain(), ledgerOf(c.ledger)); !says(found, evidence.Fails, "signature", "not what this coordinator signed") {
+	if found := evidence.CompareCoordinator(c.release, must(protocol.NewSigner()).Key(),
+		privacy.NewChain(), ledgerOf(c.ledger)); !says(found, evidence.Fails, "signature",
+		"not what this coordinator signed") {
 		t.Errorf("another's key: %+v", found)
 	}
-	if found := evidence.CompareParty(c.release, c.pool, c.site); len(found) != 3 || evidence.AnyFails(found) {
+	if found := evidence.CompareParty(c.release, c.pool, c.site); len(found) != 3 ||
+		evidence.AnyFails(found) {
 		t.Errorf("a site: %+v", found)
 	}
 }
@@ -176,7 +186,8 @@ func TestRecall(t *testing.T) {
 		"quoted":       {evidence.Memory{Quoted: []privacy.Head{{Sequence: 3}}}, evidence.Holds, "coordinator", "up to entry 3"},
 		"went back":    {evidence.Memory{QuoteError: errors.New("went back")}, evidence.Fails, "coordinator", "went back"},
 	} {
-		if found := evidence.Recall(chain, test.m); !says(found, test.verdict, test.about, test.says) {
+		if found := evidence.Recall(chain, test.m); !says(found, test.verdict, test.about,
+			test.says) {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}
@@ -185,8 +196,10 @@ func TestRecall(t *testing.T) {
 		broken  error
 		verdict evidence.Verdict
 		says    string
-	}{{0, nil, evidence.Holds, "no entries"}, {2, nil, evidence.Holds, "2 entries"}, {1, errors.New("torn"), evidence.Fails, "torn"}} {
-		if found := evidence.Chain(test.entries, test.broken); !says(found, test.verdict, "chain", test.says) {
+	}{{0, nil, evidence.Holds, "no entries"}, {2, nil, evidence.Holds, "2 entries"},
+		{1, errors.New("torn"), evidence.Fails, "torn"}} {
+		if found := evidence.Chain(test.entries, test.broken); !says(found, test.verdict, "chain",
+			test.says) {
 			t.Errorf("%+v", found)
 		}
 	}
@@ -198,13 +211,15 @@ func TestReleaseLines(t *testing.T) {
 	if l, err := evidence.ReleaseLines(c.release, nil); err != nil || len(l) != 1 {
 		t.Errorf("%v, %v", l, err)
 	}
-	if _, err := evidence.ReleaseLines(c.release, must(protocol.NewSigner()).Key()); !errors.Is(err, protocol.ErrDamaged) {
+	if _, err := evidence.ReleaseLines(c.release, must(protocol.NewSigner()).Key()); !errors.Is(err,
+		protocol.ErrDamaged) {
 		t.Errorf("by another key: %v", err)
 	}
 	changed := c.release.Release
 	changed.Ledger = append([]privacy.Line(nil), changed.Ledger...)
 	changed.Ledger[0].Sequence++
-	if _, err := evidence.ReleaseLines(sign(c.signer, changed), nil); err == nil || !strings.Contains(err.Error(), "ledger entry 2") {
+	if _, err := evidence.ReleaseLines(sign(c.signer, changed), nil); err == nil ||
+		!strings.Contains(err.Error(), "ledger entry 2") {
 		t.Errorf("a line changed: %v", err)
 	}
 }

@@ -33,11 +33,11 @@ func (f *findings) claims(about string, ok bool, format string, args ...any) boo
 	return ok
 }
 
-// Claims recomputes every claim of a release from plan and pool: the plan's hash; the terms, bound, noise
-// and cost of each publication; the totals; the parties that count; and the ledger's lines. Then it makes
-// the whole release from these and the published numbers, and compares all fields, so that nothing is
-// left unchecked. pool is the public pool under the plan's schema and map. Claims checks no signature
-// (protocol.SignedRelease does), reads no clock and draws no random numbers.
+// Claims recomputes every claim of a release from plan and pool: the plan's hash; the terms, bound,
+// noise and cost of each publication; the totals; the parties that count; and the ledger's lines.
+// Then it makes the whole release from these and the published numbers, and compares all fields, so
+// that nothing is left unchecked. pool is the public pool under the plan's schema and map. Claims
+// checks no signature (protocol.SignedRelease does), reads no clock and draws no random numbers.
 func Claims(r study.Release, pool *auxdata.Pool) []evidence.Finding {
 	var f findings
 	if err := r.CheckForm(); err != nil {
@@ -141,7 +141,8 @@ func (f *findings) roster(r study.Release, p study.Plan) {
 	if chain, err := evidence.ChainOf(r, p); err == nil { // an invalid chain is reported elsewhere
 		least = chain.Ending().Minimum
 	}
-	f.claims("parties", r.Parties >= least, "%d parties contributed, the plan demands %d", r.Parties, least)
+	f.claims("parties", r.Parties >= least, "%d parties contributed, the plan demands %d",
+		r.Parties, least)
 	if len(*f) == start {
 		f.add(evidence.Holds, "roster", "%d of the plan's %d parties contributed and %d were missing; none is named twice or left out", r.Parties, len(p.Roster), len(r.Missing))
 	}
@@ -198,8 +199,12 @@ func (f *findings) budget(c study.ReleaseCost, p study.Plan) {
 
 func (f *findings) cost(got, want study.ReleaseCost) {
 	f.claims("noise", got.Output == want.Output && got.Mechanism == want.Mechanism, "the manifest says that %s was released by %s, plan and pool give %s by %s", got.Output, got.Mechanism, want.Output, want.Mechanism)
-	f.claims("noise", maps.Equal(got.Parameters, want.Parameters), "%s: the manifest says %s, plan and pool give %s", got.Output, parameterWords(got.Parameters), parameterWords(want.Parameters))
-	f.claims("bound", got.Bound.Equal(want.Bound), "%s: the manifest says %s, plan and pool give %s", got.Output, boundOf(got.Bound), boundOf(want.Bound))
+	f.claims("noise", maps.Equal(got.Parameters, want.Parameters),
+		"%s: the manifest says %s, plan and pool give %s", got.Output,
+		parameterWords(got.Parameters), parameterWords(want.Parameters))
+	f.claims("bound", got.Bound.Equal(want.Bound),
+		"%s: the manifest says %s, plan and pool give %s", got.Output, boundOf(got.Bound),
+		boundOf(want.Bound))
 	f.claims("bound", reflect.DeepEqual(got.Weights, want.Weights), "%s: its noise is not spread over the numbers as the pool says", got.Output)
 	f.claims("cost", got.Cost.Equal(want.Cost) && got.Rho == want.Rho, "%s: the manifest says %s, the noise and bound cost %s", got.Output, got.Cost, want.Cost)
 	f.claims("epsilon", got.Epsilon == want.Epsilon && got.Delta == want.Delta, "%s: the manifest's costs say ε = %g, δ = %g, the plan's budget for it is ε = %g, δ = %g", got.Output, got.Epsilon, got.Delta, want.Epsilon, want.Delta)
@@ -230,7 +235,8 @@ func (f *findings) published(r study.Release, p study.Plan) []privacy.Published 
 			continue
 		}
 		want := r.Costs[i]
-		f.claims("published", x.ID == study.ReleaseID(r.PlanHash, want.Output), "publication %d is of another study or output", i+1)
+		f.claims("published", x.ID == study.ReleaseID(r.PlanHash, want.Output),
+			"publication %d is of another study or output", i+1)
 		f.cost(study.CostOf(want.Output, x.Mechanism, x.Parameters, x.Bound, x.Cost, p), want)
 		line := r.Ledger[i]
 		if err := line.Check(); err != nil {
@@ -267,7 +273,8 @@ func (f *findings) totals(r study.Release, want []study.UnitTotal) {
 	}
 }
 
-// whole compares every field with a release made again from plan, pool, roster and published numbers.
+// whole compares every field with a release made again from plan, pool, roster and published
+// numbers.
 func (f *findings) whole(r study.Release, t study.Finisher, published []privacy.Published) {
 	want, unseen, err := rebuilt(r, t, published)
 	if err != nil {
@@ -315,7 +322,10 @@ func (f *findings) words(r study.Release, p study.Plan) {
 
 // sameTotal compares two totals. It allows for the last bits, in which processors differ.
 func sameTotal(t, o study.UnitTotal) bool {
-	close := func(x, y float64) bool { return math.Abs(x-y) <= wordTolerance*math.Max(math.Abs(x), math.Abs(y)) }
-	return t.Unit == o.Unit && t.Why == o.Why && close(t.Delta, o.Delta) && (t.Epsilon == nil) == (o.Epsilon == nil) &&
+	close := func(x, y float64) bool {
+		return math.Abs(x-y) <= wordTolerance*math.Max(math.Abs(x), math.Abs(y))
+	}
+	return t.Unit == o.Unit && t.Why == o.Why && close(t.Delta, o.Delta) &&
+		(t.Epsilon == nil) == (o.Epsilon == nil) &&
 		(t.Epsilon == nil || close(*t.Epsilon, *o.Epsilon))
 }

@@ -43,7 +43,8 @@ type unit struct{ pkg, test string }
 // report prints the results of the tests in r. It returns an error if a requirement is not met.
 func report(r io.Reader, w io.Writer, allowed string, limit time.Duration) error {
 	var wrong []error
-	wants := map[unit]string{} // the need of each test that may be skipped where its need is missing
+	// the need of each test that may be skipped where its need is missing
+	wants := map[unit]string{}
 	for line := range strings.Lines(allowed) {
 		if words := strings.Fields(line); len(words) > 2 {
 			wants[unit{words[0], words[1]}] = strings.Join(words[2:], " ")

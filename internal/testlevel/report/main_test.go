@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestReport: failures are shown and fail the report, and so do a slow package, a skip that is not in the
-// list, and a line of the list whose test did not run.
+// TestReport: failures are shown and fail the report, and so do a slow package, a skip that is not
+// in the list, and a line of the list whose test did not run.
 func TestReport(t *testing.T) {
 	const passed = `{"Action":"pass","Package":"a","Test":"TestOne","Elapsed":1}
 {"Action":"pass","Package":"a","Elapsed":61.5}
@@ -38,7 +38,8 @@ func TestReport(t *testing.T) {
 	} {
 		var out strings.Builder
 		err := report(strings.NewReader(c.events), &out, c.skips, c.limit)
-		if (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+		if (err == nil) != (c.wrong == "") || err != nil &&
+			!strings.Contains(err.Error(), c.wrong) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.wrong)
 		}
 		if !strings.Contains(out.String(), c.shows) {

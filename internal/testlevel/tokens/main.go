@@ -22,7 +22,8 @@ func main() {
 	fmt.Println(total)
 }
 
-// count returns the number of a file's tokens. A long line, a blank line or a comment changes nothing.
+// count returns the number of a file's tokens. A long line, a blank line or a comment changes
+// nothing.
 func count(source []byte) (n int) {
 	var s scanner.Scanner
 	s.Init(token.NewFileSet().AddFile("", -1, len(source)), source, nil, 0)

@@ -20,8 +20,8 @@ type Answer struct {
 	Of         []int64 // the vector without noise
 }
 
-// Noise recovers an answer's noise. From a block it takes the first count alone, because its counts depend on
-// each other. It fails if lengths differ, or if the noise has no exact law.
+// Noise recovers an answer's noise. From a block it takes the first count alone, because its counts
+// depend on each other. It fails if lengths differ, or if the noise has no exact law.
 func (a Answer) Noise() (audit.Noise, error) {
 	if len(a.Values) != len(a.Of) {
 		return audit.Noise{}, fmt.Errorf("read noise: the answer has %d numbers, its vector %d", len(a.Values), len(a.Of))
@@ -77,7 +77,8 @@ func (a Answer) read(r *reader) (audit.Noise, bool) {
 				n.Run = 0
 			}
 		}
-		n.Chance = 1 / max(math.Sqrt(2*math.Pi*v), 1+2*math.Exp(-1/(2*v))) // the normaliser Σ e^{−y²/2v} exceeds both
+		// the normaliser Σ e^{−y²/2v} exceeds both
+		n.Chance = 1 / max(math.Sqrt(2*math.Pi*v), 1+2*math.Exp(-1/(2*v)))
 	case "rounded-gaussian":
 		n.Chance = math.Erf(1 / (math.Sqrt(8) * r.number("deviation")))
 	default:
@@ -86,8 +87,8 @@ func (a Answer) read(r *reader) (audit.Noise, bool) {
 	return n, true
 }
 
-// responses returns the noise of randomised response, which keeps one of k classes with probability p. A number
-// that is no class becomes a uniform class; its noise is counted from class 0.
+// responses returns the noise of randomised response, which keeps one of k classes with probability
+// p. A number that is no class becomes a uniform class; its noise is counted from class 0.
 func (a Answer) responses(k int64, p float64) audit.Noise {
 	n := audit.Noise{Chance: p}
 	if k < 1 {
@@ -104,8 +105,8 @@ func (a Answer) responses(k int64, p float64) audit.Noise {
 	return n
 }
 
-// urn returns the draws of each block's first class, which are beta-binomial. A score says whether they exceed a
-// value, chosen to be exceeded about half of the time.
+// urn returns the draws of each block's first class, which are beta-binomial. A score says whether
+// they exceed a value, chosen to be exceeded about half of the time.
 func (a Answer) urn(sigma float64, prior, draws int64) audit.Noise {
 	n := audit.Noise{}
 	type law struct {
@@ -141,7 +142,8 @@ func (a Answer) urn(sigma float64, prior, draws int64) audit.Noise {
 func betaBinomial(k, n int64, a, b float64) float64 {
 	g := func(x float64) float64 { l, _ := math.Lgamma(x); return l }
 	x, m := float64(k), float64(n)
-	return math.Exp(g(m+1) - g(x+1) - g(m-x+1) + g(a+x) + g(b+m-x) - g(a+b+m) - g(a) - g(b) + g(a+b))
+	return math.Exp(g(m+1) - g(x+1) - g(m-x+1) + g(a+x) + g(b+m-x) - g(a+b+m) - g(a) - g(b) +
+		g(a+b))
 }
 
 // centred turns an event of probability p into a number of mean 0, as large as fits into [−1,1].

@@ -3,9 +3,11 @@ package laws
 import "testing"
 
 func TestNoiseIsRead(t *testing.T) {
-	a := Answer{Mechanism: "k-norm", Parameters: map[string]string{"scale": "7/2", "blocks": "2"}, Values: []int64{4, 1, 0, 9}, Of: []int64{1, 1, 2, 3}}
+	a := Answer{Mechanism: "k-norm", Parameters: map[string]string{"scale": "7/2", "blocks": "2"},
+		Values: []int64{4, 1, 0, 9}, Of: []int64{1, 1, 2, 3}}
 	n, err := a.Noise()
-	if err != nil || len(n.Numbers) != 4 || n.Numbers[0] != 3 || n.Score[1] != 0 || n.Score[2] != -1 || n.Run != 2 {
+	if err != nil || len(n.Numbers) != 4 || n.Numbers[0] != 3 || n.Score[1] != 0 ||
+		n.Score[2] != -1 || n.Run != 2 {
 		t.Errorf("read %+v (%v)", n, err)
 	}
 	a.Parameters["blocks"] = "3"
@@ -14,8 +16,8 @@ func TestNoiseIsRead(t *testing.T) {
 	}
 }
 
-// TestNoiseRefused: Noise refuses an answer without an exact law, with a missing parameter, or of another
-// length than its vector.
+// TestNoiseRefused: Noise refuses an answer without an exact law, with a missing parameter, or of
+// another length than its vector.
 func TestNoiseRefused(t *testing.T) {
 	for name, change := range map[string]func(*Answer){
 		"another length":      func(a *Answer) { a.Of = a.Of[1:] },
@@ -27,7 +29,8 @@ func TestNoiseRefused(t *testing.T) {
 		"half a pseudo-count": func(a *Answer) { a.Mechanism = "laplace-prior"; a.Parameters["prior"] = "1/2" },
 		"no classes":          func(a *Answer) { a.Mechanism = "randomised-response" },
 	} {
-		a := Answer{Mechanism: "discrete-laplace", Parameters: map[string]string{"scale": "1"}, Values: []int64{1, 2}, Of: []int64{0, 0}}
+		a := Answer{Mechanism: "discrete-laplace", Parameters: map[string]string{"scale": "1"},
+			Values: []int64{1, 2}, Of: []int64{0, 0}}
 		if _, err := a.Noise(); err != nil {
 			t.Fatal(err)
 		}

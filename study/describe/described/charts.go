@@ -11,7 +11,8 @@ import (
 // mostShown bounds the levels in a chart and the groups that have charts. Tables show all of them.
 const mostShown = 8
 
-// charts draws the groups, then each column, then missing values. It omits estimates without two bounds.
+// charts draws the groups, then each column, then missing values. It omits estimates without two
+// bounds.
 func (t Table) charts() (out []*study.ReportChart) {
 	known := map[string][]Named{} // known estimates by column
 	for _, e := range t.Estimates() {
@@ -26,14 +27,17 @@ func (t Table) charts() (out []*study.ReportChart) {
 				if e.Group != "" && t.By != "" {
 					full += ", " + e.Group
 				}
-				out = append(out, study.ReportBar{Name: full, Value: e.Possible(), Low: e.Low, High: e.High})
+				out = append(out,
+					study.ReportBar{Name: full, Value: e.Possible(), Low: e.Low, High: e.High})
 			}
 		}
 		return out
 	}
 	add := func(title, some string, percent bool, bars []study.ReportBar) {
 		if len(bars) > 0 {
-			out = append(out, &study.ReportChart{Title: title, Note: some + "95 % intervals, of noise and of sampling", Percent: percent, Bars: bars})
+			out = append(out, &study.ReportChart{Title: title,
+				Note: some + "95 % intervals, of noise and of sampling", Percent: percent,
+				Bars: bars})
 		}
 	}
 	ofEach := ", share of the records"
@@ -67,8 +71,11 @@ func (t Table) charts() (out []*study.ReportChart) {
 					count[level] += s.Counts[k]
 				}
 			}
-			slices.SortStableFunc(levels, func(a, b string) int { return cmp.Compare(count[b], count[a]) })
-			levels, some = levels[:mostShown], fmt.Sprintf("the %d largest of %d; ", mostShown, len(levels))
+			slices.SortStableFunc(levels, func(a, b string) int {
+				return cmp.Compare(count[b], count[a])
+			})
+			levels, some = levels[:mostShown], fmt.Sprintf("the %d largest of %d; ", mostShown,
+				len(levels))
 		}
 		for _, level := range levels {
 			all = append(all, bars(c.Column, level, level)...)

@@ -5,14 +5,17 @@ import (
 	"testing"
 )
 
-// TestCharts: charts omit estimates that are unknown or bounded on one side only, show a negative share
-// as 0, and show the largest of many levels.
+// TestCharts: charts omit estimates that are unknown or bounded on one side only, show a negative
+// share as 0, and show the largest of many levels.
 func TestCharts(t *testing.T) {
-	share := func(v float64) *Estimate { return &Estimate{Value: v, Low: max(v-.1, 0), High: v + .1} }
-	texts := Column{Column: "unit", Levels: []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}, Groups: []Summary{{
-		Counts: []float64{9, 1, 8, 7, 6, 5, 4, 3, 2, 0},
-		Shares: []*Estimate{share(.5), share(.01), nil, share(-.02), share(.1), share(.1), share(.1), share(.1), share(.01), share(0)},
-	}}}
+	share := func(v float64) *Estimate {
+		return &Estimate{Value: v, Low: max(v-.1, 0), High: v + .1}
+	}
+	texts := Column{Column: "unit",
+		Levels: []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}, Groups: []Summary{{
+			Counts: []float64{9, 1, 8, 7, 6, 5, 4, 3, 2, 0},
+			Shares: []*Estimate{share(.5), share(.01), nil, share(-.02), share(.1), share(.1), share(.1), share(.1), share(.01), share(0)},
+		}}}
 	number := Column{Column: "age", Edges: []float64{0, 50, 100}, Groups: []Summary{{
 		Noisy: []float64{5, 4, 1}, Counts: []float64{5, 4, 1}, Shares: []*Estimate{share(.5), share(.4), share(.1)},
 		Mean:      share(41),

@@ -13,7 +13,8 @@ type sampled = aggregation.Noisy
 
 const leastTotal = aggregation.LeastTotal
 
-// number holds the released values of a numeric column in one group: bin counts and two within-bin sums.
+// number holds the released values of a numeric column in one group: bin counts and two within-bin
+// sums.
 type number struct {
 	of            describe.Column
 	bins          []float64
@@ -23,14 +24,15 @@ type number struct {
 	binned        bool    // total is the released count of a group and not the sum of bins
 }
 
-// middle returns the middle of bin k in [0,1], minus the mean of all middles. So Σₖ middle(k) = 0, which makes
-// the noise of Σₖ countₖ·middle(k) uncorrelated with the noise of Σₖ countₖ, for bins of any width.
+// middle returns the middle of bin k in [0,1], minus the mean of all middles. So Σₖ middle(k) = 0,
+// which makes the noise of Σₖ countₖ·middle(k) uncorrelated with the noise of Σₖ countₖ, for bins
+// of any width.
 func (n number) middle(k int) float64 { return n.of.Middles[k] - n.of.Centre }
 
-// moments estimates mean and standard deviation of the number, scaled to [0,1]; nil is unknown. It estimates
-// the sums over records of v−c and (v−c)², where v is the number, m its bin's middle and c the mean of all
-// middles. Counts times m−c and (m−c)² give the sums for bin middles, and the within-bin sums correct them,
-// because (v−c)² − (m−c)² = (v−½)² − (m−½)² + 2(½−c)(v−m).
+// moments estimates mean and standard deviation of the number, scaled to [0,1]; nil is unknown. It
+// estimates the sums over records of v−c and (v−c)², where v is the number, m its bin's middle and
+// c the mean of all middles. Counts times m−c and (m−c)² give the sums for bin middles, and the
+// within-bin sums correct them, because (v−c)² − (m−c)² = (v−½)² − (m−½)² + 2(½−c)(v−m).
 func (n number) moments() (mean, sd *Estimate) {
 	w, off := n.of.Wide, 0.5-n.of.Centre
 	one, two, squares, fourth := w*n.first, w*n.second+2*off*w*n.first, 0.0, 0.0
@@ -45,7 +47,10 @@ func (n number) moments() (mean, sd *Estimate) {
 	m1, m2 := one/n.total.Value, two/n.total.Value
 	variance := m2 - m1*m1
 	outer := describe.LeftOut * describe.LeftOut * w * w * n.noise
-	mean = aggregation.Ratio(sampled{Value: one, Variance: squares*n.noise + outer}, n.total, math.Max(variance, 0)).Scaled(func(v float64) float64 { return v + n.of.Centre })
+	mean = aggregation.Ratio(sampled{Value: one, Variance: squares*n.noise + outer}, n.total,
+		math.Max(variance, 0)).Scaled(func(v float64) float64 {
+		return v + n.of.Centre
+	})
 	if mean == nil || !(variance > 0) {
 		return mean.Within(0, 1), nil
 	}
@@ -66,23 +71,27 @@ func (n number) moments() (mean, sd *Estimate) {
 	noise /= n.total.Value * n.total.Value
 	sampling := math.Max(fourth-variance*variance, 0) / n.total.Value
 	at := func(off float64) float64 { return math.Sqrt(math.Max(0, variance+off)) }
-	wide, narrow := aggregation.Normal95*math.Sqrt(noise+sampling), aggregation.Normal95*math.Sqrt(noise)
-	sd = &Estimate{Value: at(0), Low: at(-wide), High: at(wide), NoiseLow: at(-narrow), NoiseHigh: at(narrow)}
+	wide, narrow := aggregation.Normal95*math.Sqrt(noise+sampling),
+		aggregation.Normal95*math.Sqrt(noise)
+	sd = &Estimate{Value: at(0), Low: at(-wide), High: at(wide), NoiseLow: at(-narrow),
+		NoiseHigh: at(narrow)}
 	return mean.Within(0, 1), sd.Within(0, 0.5)
 }
 
-// quantile bounds the p-quantile between two edges, from and to, which are 0 and len(bins) if nothing is known. An
-// edge is below the quantile if significantly fewer than a share p of the records are below that edge. Tests for from
-// go up from the lowest edge, and stop at the first edge that is not below; tests for to go down from the highest. A
-// first false result can only be at the first edge past the quantile, so an error probability of 2.5 % at each edge
-// holds for all (a fixed sequence of tests; a simultaneous band would be wider). ok is false if noise hides the total.
+// quantile bounds the p-quantile between two edges, from and to, which are 0 and len(bins) if
+// nothing is known. An edge is below the quantile if significantly fewer than a share p of the
+// records are below that edge. Tests for from go up from the lowest edge, and stop at the first
+// edge that is not below; tests for to go down from the highest. A first false result can only be
+// at the first edge past the quantile, so an error probability of 2.5 % at each edge holds for all
+// (a fixed sequence of tests; a simultaneous band would be wider). ok is false if noise hides the
+// total.
 func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
 	bins, total := len(n.bins), sumOf(n.bins)
 	if !(total > 0) || total < leastTotal*math.Sqrt(float64(bins)*n.noise) {
 		return 0, 0, false
 	}
-	// beyond[j] is the number of records below edge j minus p·total, which is (1−p) times the number below
-	// minus p times the number not below.
+	// beyond[j] is the number of records below edge j minus p·total, which is (1−p) times the
+	// number below minus p times the number not below.
 	beyond := make([]float64, bins)
 	below := 0.0
 	for j := 1; j < bins; j++ {

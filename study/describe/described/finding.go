@@ -12,8 +12,9 @@ import (
 
 const mostFound = 3
 
-// finding says in a few words what the table shows: means and most frequent levels of the first columns. If the
-// table has groups, it names the columns in which two groups differ most, relative to the widths of intervals.
+// finding says in a few words what the table shows: means and most frequent levels of the first
+// columns. If the table has groups, it names the columns in which two groups differ most, relative
+// to the widths of intervals.
 func (t Table) finding() string {
 	shown := func(e Named) string {
 		interval, _ := e.Interval()
@@ -45,13 +46,17 @@ func (t Table) finding() string {
 			if low.Value > high.Value {
 				low, high = high, low
 			}
-			if clear := (high.Value - low.Value) / math.Hypot(low.High-low.Low, high.High-high.Low); clear > best.clear {
-				best = found{fmt.Sprintf("%s: %s where %s is %s, %s where %s", name, shown(low), t.By, low.Group, shown(high), high.Group), 0, clear}
+			if clear := (high.Value - low.Value) / math.Hypot(low.High-low.Low,
+				high.High-high.Low); clear > best.clear {
+				best = found{fmt.Sprintf("%s: %s where %s is %s, %s where %s", name, shown(low),
+					t.By, low.Group, shown(high), high.Group), 0, clear}
 			}
 		}
 		same[name], of[e.Column] = append(same[name], e), best
 	}
-	slices.SortStableFunc(columns, func(a, b string) int { return cmp.Compare(of[b].clear, of[a].clear) })
+	slices.SortStableFunc(columns, func(a, b string) int {
+		return cmp.Compare(of[b].clear, of[a].clear)
+	})
 	var words []string
 	for _, c := range columns {
 		if of[c].words != "" && len(words) < mostFound {

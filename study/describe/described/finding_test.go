@@ -6,16 +6,20 @@ import (
 	"caucus/dataset"
 )
 
-// TestFinding: without groups the first columns lead; by groups, the clearest difference of each column.
-// An unknown number and a level that collects other values lead nothing.
+// TestFinding: without groups the first columns lead; by groups, the clearest difference of each
+// column. An unknown number and a level that collects other values lead nothing.
 func TestFinding(t *testing.T) {
 	near := func(v float64) *Estimate { return &Estimate{Value: v, Low: v - .01, High: v + .01} }
 	far := func(v float64) *Estimate { return &Estimate{Value: v, Low: v - 20, High: v + 20} }
 	columns := func(groups int) []Column {
 		unit := Column{Column: "unit", Levels: []string{"a", "b", dataset.OtherOrMissing}}
-		age, stay := Column{Column: "age", Edges: []float64{0, 50, 100}}, Column{Column: "stay", Edges: []float64{0, 1}, Log: true}
+		age, stay := Column{Column: "age", Edges: []float64{0, 50, 100}}, Column{Column: "stay",
+			Edges: []float64{0, 1}, Log: true}
 		for g := range groups {
-			unit.Groups = append(unit.Groups, Summary{Counts: []float64{3, 6, 1}, Shares: []*Estimate{near(.2 + .1*float64(g)), near(.7 - .2*float64(g)), near(.1 + .5*float64(g))}})
+			unit.Groups = append(unit.Groups,
+				Summary{Counts: []float64{3, 6, 1},
+					Shares: []*Estimate{near(.2 + .1*float64(g)), near(.7 - .2*float64(g)),
+						near(.1 + .5*float64(g))}})
 			age.Groups = append(age.Groups, Summary{Mean: far(41 + 5*float64(g))})
 			stay.Groups = append(stay.Groups, Summary{})
 		}

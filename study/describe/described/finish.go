@@ -61,7 +61,9 @@ type sitesFinisher struct{ describe.EachParty }
 
 // Finish makes a table of each body and a table of their sum.
 func (t sitesFinisher) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
-	fail := func(err error) (study.Result, error) { return study.Result{}, fmt.Errorf("finish describe: %w", err) }
+	fail := func(err error) (study.Result, error) {
+		return study.Result{}, fmt.Errorf("finish describe: %w", err)
+	}
 	if of.Bodies == nil {
 		return fail(fmt.Errorf("it takes the bodies of the contributions"))
 	}
@@ -94,7 +96,8 @@ func (t sitesFinisher) Finish(of study.Summed, _ []privacy.Published) (study.Res
 		sites = append(sites, Site{of.Senders[len(sites)], table})
 	}
 	if len(sites) != len(of.Senders) {
-		return fail(fmt.Errorf("%d parties are named as senders of %d bodies", len(of.Senders), len(sites)))
+		return fail(fmt.Errorf("%d parties are named as senders of %d bodies", len(of.Senders),
+			len(sites)))
 	}
 	together, err := t.tableOf(all, len(sites))
 	if err != nil {
@@ -106,7 +109,8 @@ func (t sitesFinisher) Finish(of study.Summed, _ []privacy.Published) (study.Res
 }
 
 func (t sitesFinisher) tableOf(sum study.Sum, contributions int) (out Table, err error) {
-	made, err := finisher{t.Task}.Finish(study.Summed{Contributions: contributions, Weight: sum.Weight(), Sum: sum}, nil)
+	made, err := finisher{t.Task}.Finish(study.Summed{Contributions: contributions,
+		Weight: sum.Weight(), Sum: sum}, nil)
 	if err == nil {
 		err = made.DecodeBody(&out)
 	}

@@ -111,7 +111,9 @@ func (t Table) one(title string) study.ReportTable {
 		out.Rows = append(out.Rows, cells)
 	}
 	if t.By != "" {
-		row("n (%)", func(g int) string { return countAnd(t.Groups[g].Shown, t.together(), t.Groups[g].Share) })
+		row("n (%)", func(g int) string {
+			return countAnd(t.Groups[g].Shown, t.together(), t.Groups[g].Share)
+		})
 	}
 	for _, c := range t.Columns {
 		if c.Edges == nil {
@@ -129,7 +131,10 @@ func (t Table) one(title string) study.ReportTable {
 		row("  median [quartiles]", func(g int) string { return median(c, c.Groups[g].Quantiles) })
 		bins := len(c.Edges) - 1
 		for k := 0; c.Bands && k < bins; k++ {
-			row(fmt.Sprintf("  %s to %s, n (%%)", describe.Numeral(c.Edges[k]), describe.Numeral(c.Edges[k+1])), func(g int) string { return c.Groups[g].cell(k) })
+			row(fmt.Sprintf("  %s to %s, n (%%)", describe.Numeral(c.Edges[k]),
+				describe.Numeral(c.Edges[k+1])), func(g int) string {
+				return c.Groups[g].cell(k)
+			})
 		}
 		if len(c.Cells()) > bins {
 			row("  missing, n (%)", func(g int) string { return c.Groups[g].cell(bins) })
@@ -142,7 +147,9 @@ func (t Table) known(g int) bool {
 	known := t.By == ""
 	for _, c := range t.Columns {
 		s := c.Groups[g]
-		known = known || s.Mean != nil || slices.ContainsFunc(s.Shares, func(e *Estimate) bool { return e != nil })
+		known = known || s.Mean != nil || slices.ContainsFunc(s.Shares, func(e *Estimate) bool {
+			return e != nil
+		})
 	}
 	return known
 }
@@ -170,7 +177,8 @@ func sumOf(counts []float64) (sum float64) {
 	return sum
 }
 
-// beside shows a mean with its standard deviation, or (log) with the numbers one standard deviation below and above.
+// beside shows a mean with its standard deviation, or (log) with the numbers one standard deviation
+// below and above.
 func beside(log bool, mean, sd *Estimate) string {
 	if mean == nil {
 		return unknown
@@ -178,17 +186,20 @@ func beside(log bool, mean, sd *Estimate) string {
 		return describe.Numeral(mean.Possible()) + " ± " + Named{}.Show(sd)
 	}
 	m, factor := mean.Possible(), sd.Possible()
-	return fmt.Sprintf("%s (%s to %s)", describe.Numeral(m), describe.Numeral(max(0, (1+m)/factor-1)), describe.Numeral((1+m)*factor-1))
+	return fmt.Sprintf("%s (%s to %s)", describe.Numeral(m),
+		describe.Numeral(max(0, (1+m)/factor-1)), describe.Numeral((1+m)*factor-1))
 }
 
 func median(c Column, q []Quantile) string {
 	if len(q) != len(quartiles) {
 		return unknown
 	}
-	return fmt.Sprintf("%s [%s to %s]", c.quantile(q[1].Estimate), c.quantile(q[0].Estimate), c.quantile(q[2].Estimate))
+	return fmt.Sprintf("%s [%s to %s]", c.quantile(q[1].Estimate), c.quantile(q[0].Estimate),
+		c.quantile(q[2].Estimate))
 }
 
-// quantile formats a quantile. If its interval reaches an end of the range, the text is only a bound.
+// quantile formats a quantile. If its interval reaches an end of the range, the text is only a
+// bound.
 func (c Column) quantile(q Estimate) string { return cmp.Or(c.open(q), describe.Numeral(q.Value)) }
 
 // open formats a quantile's interval that reaches an end of the range; "" for other intervals.
@@ -230,7 +241,8 @@ const (
 	QuantileMeasure Measure = "quantile"
 )
 
-// Estimates lists a table's shares of levels and missing values, and the moments and quartiles of its numbers.
+// Estimates lists a table's shares of levels and missing values, and the moments and quartiles of
+// its numbers.
 func (t Table) Estimates() []Named {
 	var out []Named
 	if t.Inside != nil {
@@ -281,7 +293,8 @@ func (t Table) intervals() study.ReportTable {
 	for _, e := range t.Estimates() {
 		if e.Estimate != nil {
 			sample, noise := e.Interval()
-			out.Rows = append(out.Rows, []string{e.Column, e.What, e.Group, e.Show(e.Estimate), sample, noise})
+			out.Rows = append(out.Rows,
+				[]string{e.Column, e.What, e.Group, e.Show(e.Estimate), sample, noise})
 		}
 	}
 	return out
@@ -293,7 +306,8 @@ const (
 	NoiseInterval  = "privacy noise alone"
 )
 
-// Show formats an estimate e of n's measure; if noise made its value impossible, the nearest end of its interval.
+// Show formats an estimate e of n's measure; if noise made its value impossible, the nearest end of
+// its interval.
 func (n Named) Show(e *Estimate) string {
 	if e == nil {
 		return unknown

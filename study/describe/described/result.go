@@ -12,20 +12,26 @@ import (
 // Table is a private table one: levels, means and quantiles of each column, with intervals for
 // noise and for rounding to edges.
 type Table struct {
-	Records int64 `json:"records"` // public number of all records, also those that fail the condition
-	// NoiseSD is the standard deviation of a count's noise, in records. ShareSD is NoiseSD divided by Records.
+	// public number of all records, also those that fail the condition
+	Records int64 `json:"records"`
+	// NoiseSD is the standard deviation of a count's noise, in records. ShareSD is NoiseSD divided
+	// by Records.
 	NoiseSD float64 `json:"noise_sd"`
 	ShareSD float64 `json:"share_sd"`
-	Inside  *Count  `json:"inside,omitempty"` // records that meet the condition, if the plan has one
-	// By names the grouping column, and Groups has its levels. If By is "", all records form one group.
-	By      string   `json:"by,omitempty"`
-	Groups  []Group  `json:"groups,omitempty"`
-	Columns []Column `json:"columns,omitempty"` // in schema order, the label last, without the grouping column
-	Sites   []Site   `json:"sites,omitempty"`   // tables of the sites, sorted by name, if the plan allows them
+	// records that meet the condition, if the plan has one
+	Inside *Count `json:"inside,omitempty"`
+	// By names the grouping column, and Groups has its levels. If By is "", all records form one
+	// group.
+	By     string  `json:"by,omitempty"`
+	Groups []Group `json:"groups,omitempty"`
+	// in schema order, the label last, without the grouping column
+	Columns []Column `json:"columns,omitempty"`
+	// tables of the sites, sorted by name, if the plan allows them
+	Sites []Site `json:"sites,omitempty"`
 }
 
-// Count is a released number of records, and its share of all records or of those that meet the condition.
-// Share is nil if unknown.
+// Count is a released number of records, and its share of all records or of those that meet the
+// condition. Share is nil if unknown.
 type Count struct {
 	Noisy float64   `json:"noisy"`
 	Share *Estimate `json:"share"`
@@ -47,22 +53,28 @@ type Column struct {
 	Column string   `json:"column"`
 	Levels []string `json:"levels,omitempty"` // cells of a text or the label
 	// Edges are the public edges of a number's bins, in its own unit. A value on an edge belongs to
-	// the bin above, and a value outside the range to the nearest bin. A bin between two equal edges
-	// contains only that value. With Log, moments are those of log(1+v).
-	Edges  []float64 `json:"edges,omitempty"`
-	Log    bool      `json:"log,omitempty"`
-	Bands  bool      `json:"bands,omitempty"` // the plan gave the edges, so reports show the counts of bins
-	Groups []Summary `json:"groups"`          // one for each of Table.Groups, or one for all records
+	// the bin above, and a value outside the range to the nearest bin. A bin between two equal
+	// edges contains only that value. With Log, moments are those of log(1+v).
+	Edges []float64 `json:"edges,omitempty"`
+	Log   bool      `json:"log,omitempty"`
+	// the plan gave the edges, so reports show the counts of bins
+	Bands bool `json:"bands,omitempty"`
+	// one for each of Table.Groups, or one for all records
+	Groups []Summary `json:"groups"`
 }
 
 // Summary is the result for a column in one group.
 type Summary struct {
-	Noisy  []float64   `json:"noisy"`          // released counts, perhaps negative; estimates use these
-	Sums   []float64   `json:"sums,omitempty"` // a number's two released sums of column.within
-	Counts []float64   `json:"counts"`         // possible counts nearest to Noisy, for display; biased near 0
-	Shares []*Estimate `json:"shares"`         // estimated share of the group for each cell; null if unknown
-	// Mean and SD are over the records that have the number, in its own unit; null if unknown. With Log they
-	// are the geometric mean of 1+v, minus 1, and the factor of one standard deviation of log(1+v).
+	// released counts, perhaps negative; estimates use these
+	Noisy []float64 `json:"noisy"`
+	Sums  []float64 `json:"sums,omitempty"` // a number's two released sums of column.within
+	// possible counts nearest to Noisy, for display; biased near 0
+	Counts []float64 `json:"counts"`
+	// estimated share of the group for each cell; null if unknown
+	Shares []*Estimate `json:"shares"`
+	// Mean and SD are over the records that have the number, in its own unit; null if unknown. With
+	// Log they are the geometric mean of 1+v, minus 1, and the factor of one standard deviation of
+	// log(1+v).
 	Mean      *Estimate  `json:"mean,omitempty"`
 	SD        *Estimate  `json:"sd,omitempty"`
 	Quantiles []Quantile `json:"quantiles,omitempty"` // the quartiles of a number; none if unknown
@@ -83,14 +95,17 @@ var (
 	quartileNames = []string{"lower quartile", "median", "upper quartile"}
 )
 
-// table makes the result from a released vector. sd is the standard deviation of a count's noise, in records.
+// table makes the result from a released vector. sd is the standard deviation of a count's noise,
+// in records.
 func (l tables) table(v []int64, records int64, sd float64) Table {
 	out := Table{Records: records, NoiseSD: sd}
 	exact := sampled{Value: float64(records)}
 	if records > 0 {
 		out.ShareSD = sd / float64(records)
 	}
-	count := func(at int) sampled { return sampled{Value: float64(v[at]) / float64(l.Step), Variance: sd * sd} }
+	count := func(at int) sampled {
+		return sampled{Value: float64(v[at]) / float64(l.Step), Variance: sd * sd}
+	}
 	about, shown := exact, float64(records)
 	if l.Inside {
 		about = count(0)
@@ -107,20 +122,23 @@ func (l tables) table(v []int64, records int64, sd float64) Table {
 		}
 		sizes = projected(sizes, shown)
 		for g, level := range l.Group.Levels {
-			out.Groups = append(out.Groups, Group{level, Count{groups[g].Value, aggregation.Share(groups[g], about)}, sizes[g]})
+			out.Groups = append(out.Groups,
+				Group{level, Count{groups[g].Value, aggregation.Share(groups[g], about)}, sizes[g]})
 		}
 	}
 	for _, c := range l.Columns {
 		of := Column{Column: c.Name, Levels: c.Levels, Edges: c.Edges, Log: c.Log, Bands: c.Chosen}
 		for g, size := range groups {
-			of.Groups = append(of.Groups, l.summary(c, v[c.At(g):c.At(g)+c.Run()], size, sizes[g], sd))
+			of.Groups = append(of.Groups,
+				l.summary(c, v[c.At(g):c.At(g)+c.Run()], size, sizes[g], sd))
 		}
 		out.Columns = append(out.Columns, of)
 	}
 	return out
 }
 
-// summary makes a column's result in one group. size is the group's released size, and shown is the size to display.
+// summary makes a column's result in one group. size is the group's released size, and shown is the
+// size to display.
 func (l tables) summary(c describe.Column, v []int64, size sampled, shown, sd float64) Summary {
 	var s Summary
 	for _, n := range v[:c.Cells()] {
@@ -142,7 +160,8 @@ func (l tables) summary(c describe.Column, v []int64, size sampled, shown, sd fl
 	case l.Apart: // one noise in place of one for each bin
 		n.total = sampled{Value: size.Value - s.Noisy[c.Bins()], Variance: size.Variance + sd*sd}
 	case c.Apart:
-		n.total, n.binned = sampled{Value: sumOf(n.bins), Variance: float64(c.Bins()) * sd * sd}, false
+		n.total, n.binned = sampled{Value: sumOf(n.bins),
+			Variance: float64(c.Bins()) * sd * sd}, false
 	}
 	mean, deviation := n.moments()
 	s.Mean, s.SD = mean.Scaled(c.Value), deviation.Scaled(c.Spread)
@@ -194,10 +213,12 @@ func (c Column) Cells() []string {
 	if c.Edges == nil {
 		return c.Levels
 	}
-	return describe.BinNames(c.Edges, c.Log, len(c.Groups) > 0 && len(c.Groups[0].Noisy) > len(c.Edges)-1)
+	return describe.BinNames(c.Edges, c.Log, len(c.Groups) > 0 &&
+		len(c.Groups[0].Noisy) > len(c.Edges)-1)
 }
 
-// TableOf reads a describe study's result. It refuses lengths that do not fit, so that readers can index safely.
+// TableOf reads a describe study's result. It refuses lengths that do not fit, so that readers can
+// index safely.
 func TableOf(r study.Release) (out Table, err error) {
 	if err := r.Result.DecodeBody(&out); err != nil {
 		return out, err
@@ -206,7 +227,8 @@ func TableOf(r study.Release) (out Table, err error) {
 		if err := s.check(); err != nil {
 			return Table{}, fmt.Errorf("site %s: %w", s.Party, err)
 		}
-		if len(s.Sites) > 0 || (s.Inside == nil) != (out.Inside == nil) || len(s.Columns) != len(out.Columns) {
+		if len(s.Sites) > 0 || (s.Inside == nil) != (out.Inside == nil) ||
+			len(s.Columns) != len(out.Columns) {
 			return Table{}, fmt.Errorf("read table: that of site %s is not of the form of all: it was changed", s.Party)
 		}
 	}
@@ -223,9 +245,11 @@ func (t Table) check() error {
 	groups := max(len(t.Groups), 1)
 	for _, c := range t.Columns {
 		cells := len(c.Cells())
-		ok := len(c.Groups) == groups && (len(c.Edges) == 0) != (len(c.Levels) == 0) && (c.Edges == nil || len(c.Edges) > 2)
+		ok := len(c.Groups) == groups && (len(c.Edges) == 0) != (len(c.Levels) == 0) &&
+			(c.Edges == nil || len(c.Edges) > 2)
 		for _, s := range c.Groups {
-			ok = ok && len(s.Noisy) == cells && len(s.Counts) == cells && len(s.Shares) == cells && (len(s.Quantiles) == 0 || len(s.Quantiles) == len(quartiles))
+			ok = ok && len(s.Noisy) == cells && len(s.Counts) == cells && len(s.Shares) == cells &&
+				(len(s.Quantiles) == 0 || len(s.Quantiles) == len(quartiles))
 		}
 		if !ok {
 			return fmt.Errorf("read table: column %q does not have %d cells in each of %d groups: it was changed", c.Column, cells, groups)

@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// small is a schema with every form of column: numbers (plain, possibly missing, on a log scale), and
-// texts (plain, with a level other, with that level alone).
+// small is a schema with every form of column: numbers (plain, possibly missing, on a log scale),
+// and texts (plain, with a level other, with that level alone).
 func small(t testing.TB) dataset.Schema {
 	t.Helper()
 	s, err := dataset.ParseSchema(strings.NewReader(`
@@ -50,7 +50,8 @@ func taskOf(t testing.TB, change func(*study.Plan)) describe.Task {
 	if err := (describe.Kind{}).Check(p); err != nil {
 		t.Fatal(err)
 	}
-	task, err := describe.Kind{}.New(p, auxdata.Virtual(mat.NewDense(1, p.Schema.Dim(), nil), p.Map))
+	task, err := describe.Kind{}.New(p,
+		auxdata.Virtual(mat.NewDense(1, p.Schema.Dim(), nil), p.Map))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,14 +77,16 @@ var plansOf = map[string]func(*study.Plan){
 		})
 	},
 	"one cell a column": func(p *study.Plan) {
-		p.Schema.Features = []dataset.Feature{{Columns: []string{"age", "stay", "site"}, Kind: dataset.Categorical, Levels: []string{"other"}}}
+		p.Schema.Features =
+			[]dataset.Feature{{Columns: []string{"age", "stay", "site"}, Kind: dataset.Categorical,
+				Levels: []string{"other"}}}
 		p.Map, p.Where = dataset.Identity(p.Schema), "outcome == yes"
 	},
 }
 
-// TestMomentsOfUnevenBins: the stated noise of a mean and a deviation is right for bins of uneven width
-// and records outside the narrow bins, whether the total is known, a noisy count, or the sum of the
-// noisy bins.
+// TestMomentsOfUnevenBins: the stated noise of a mean and a deviation is right for bins of uneven
+// width and records outside the narrow bins, whether the total is known, a noisy count, or the sum
+// of the noisy bins.
 func TestMomentsOfUnevenBins(t *testing.T) {
 	edges := []float64{0}
 	for k := range 20 {
@@ -106,18 +109,21 @@ func TestMomentsOfUnevenBins(t *testing.T) {
 	for _, form := range []string{"known", "counted", "the bins'"} {
 		var off [2]float64
 		for range draws {
-			n := number{of: c, bins: slices.Clone(bins), noise: noise * noise, total: sampled{Value: records}, binned: true}
+			n := number{of: c, bins: slices.Clone(bins), noise: noise * noise,
+				total: sampled{Value: records}, binned: true}
 			total := 0.
 			for k := range n.bins {
 				n.bins[k] += noise * rng.NormFloat64()
 				total += n.bins[k]
 			}
-			n.first, n.second = first+describe.LeftOut*noise*rng.NormFloat64(), second+describe.LeftOut*noise*rng.NormFloat64()
+			n.first, n.second = first+describe.LeftOut*noise*rng.NormFloat64(),
+				second+describe.LeftOut*noise*rng.NormFloat64()
 			switch form {
 			case "counted":
 				n.total = sampled{Value: records + noise*rng.NormFloat64(), Variance: noise * noise}
 			case "the bins'":
-				n.total, n.binned = sampled{Value: total, Variance: float64(len(bins)) * noise * noise}, false
+				n.total, n.binned = sampled{Value: total,
+					Variance: float64(len(bins)) * noise * noise}, false
 			}
 			m, s := n.moments()
 			for i, e := range []struct {
@@ -128,9 +134,9 @@ func TestMomentsOfUnevenBins(t *testing.T) {
 				off[i] += z * z / draws
 			}
 		}
-		// The mean of 4000 squares of normal numbers has deviation √(2/4000) = .0224; 6.8 of these are
-		// exceeded with probability 10⁻¹¹, six times. The normal approximation is off by less than .01:
-		// the noise is a thousandth of the estimate.
+		// The mean of 4000 squares of normal numbers has deviation √(2/4000) = .0224; 6.8 of these
+		// are exceeded with probability 10⁻¹¹, six times. The normal approximation is off by less
+		// than .01: the noise is a thousandth of the estimate.
 		for i, what := range []string{"mean", "deviation"} {
 			if math.Abs(off[i]-1) > 6.8*.0224+.01 {
 				t.Errorf("total %s: the noise of the %s has %.3f times the variance that is stated", form, what, off[i])
@@ -147,7 +153,8 @@ func TestTableShown(t *testing.T) {
 		q := task.Counted
 		rng := rand.New(rand.NewPCG(3, 4))
 		for _, records := range []int64{0, 1, 500} {
-			total := bodies.Total{Weight: float64(records), Draws: 4, Values: make([]float64, q.Cells())}
+			total := bodies.Total{Weight: float64(records), Draws: 4,
+				Values: make([]float64, q.Cells())}
 			for j := range total.Values {
 				total.Values[j] = float64(rng.IntN(200)-40) * float64(q.Step)
 			}
@@ -160,7 +167,8 @@ func TestTableShown(t *testing.T) {
 				t.Fatal(err)
 			}
 			one, _ := q.Deviation(1)
-			if out.Records != records || math.Abs(out.NoiseSD-2*one) > 1e-9 || math.Abs(out.ShareSD*float64(records)-out.NoiseSD) > 1e-9 && records > 0 {
+			if out.Records != records || math.Abs(out.NoiseSD-2*one) > 1e-9 ||
+				math.Abs(out.ShareSD*float64(records)-out.NoiseSD) > 1e-9 && records > 0 {
 				t.Errorf("%s: %d records: %d, ± %v, share ± %v; one draw has %v", name, records, out.Records, out.NoiseSD, out.ShareSD, one)
 			}
 			all := float64(records)
@@ -187,7 +195,8 @@ func TestTableShown(t *testing.T) {
 						sum += v
 					}
 					if math.Abs(sum-sizes[g]) > 1e-6 {
-						t.Errorf("%s: %s: counts add up to %v of %v records", name, c.Column, sum, sizes[g])
+						t.Errorf("%s: %s: counts add up to %v of %v records", name, c.Column, sum,
+							sizes[g])
 					}
 				}
 			}
@@ -198,8 +207,8 @@ func TestTableShown(t *testing.T) {
 	}
 }
 
-// TestTableThatNobodyMade: a reader's program refuses an inconsistent table, which any signer can write,
-// and does not crash.
+// TestTableThatNobodyMade: a reader's program refuses an inconsistent table, which any signer can
+// write, and does not crash.
 func TestTableThatNobodyMade(t *testing.T) {
 	one := func() Summary {
 		return Summary{Noisy: []float64{1}, Counts: []float64{1}, Shares: []*Estimate{nil}}
@@ -219,7 +228,8 @@ func TestTableThatNobodyMade(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := (Results{}).Report(study.Release{Result: made}); err == nil || !strings.Contains(err.Error(), "was changed") {
+		if _, err := (Results{}).Report(study.Release{Result: made}); err == nil ||
+			!strings.Contains(err.Error(), "was changed") {
 			t.Errorf("%s: %v, want a refusal", name, err)
 		}
 	}

@@ -2,7 +2,8 @@ package stated
 
 import "math"
 
-// Drawn summarises a number over all draws: its mean with standard error, and the range of nine in ten draws.
+// Drawn summarises a number over all draws: its mean with standard error, and the range of nine in
+// ten draws.
 type Drawn struct {
 	Mean  float64 `json:"mean"`
 	Error float64 `json:"error"`
@@ -16,10 +17,11 @@ type Line struct {
 	AUC      Drawn `json:"auc"`
 }
 
-// Helps says whether a release is expected to help its parties. There are two conditions. The release must
-// be better than the classifier of one party alone. It must also have at least a quarter of the advantage
-// that the pooled classifier has over always naming the largest class. Better means a higher accuracy, or
-// AUC if even the pooled classifier has hardly an advantage in accuracy, as with rare classes.
+// Helps says whether a release is expected to help its parties. There are two conditions. The
+// release must be better than the classifier of one party alone. It must also have at least a
+// quarter of the advantage that the pooled classifier has over always naming the largest class.
+// Better means a higher accuracy, or AUC if even the pooled classifier has hardly an advantage in
+// accuracy, as with rare classes.
 type Helps string
 
 const (
@@ -40,13 +42,15 @@ type Forecast struct {
 	Assumed bool `json:"class_shares_assumed,omitempty"`
 	Parties int  `json:"parties"`
 	Records int  `json:"records"` // records of all parties together
-	// Released is the release's classifier, Alone one party's own, Pooled one trained on all records.
+	// Released is the release's classifier, Alone one party's own, Pooled one trained on all
+	// records.
 	Released Line `json:"released"`
 	Alone    Line `json:"alone"`
 	Pooled   Line `json:"pooled"`
 	// Majority is the accuracy of always naming the largest class.
 	Majority float64 `json:"majority"`
-	// Gain is, for each AUC tried, the mean margin by which both conditions of Helps are met: the smaller one.
+	// Gain is, for each AUC tried, the mean margin by which both conditions of Helps are met: the
+	// smaller one.
 	Gain  []float64 `json:"gain"`
 	Helps Helps     `json:"helps"`
 	Draws int       `json:"draws"`
@@ -57,7 +61,10 @@ func (f *Forecast) ByAUC() bool { return f.Pooled.Accuracy.Mean-f.Majority < Lea
 
 // Agrees reports whether each mean differs by at most four standard errors of the difference.
 func (f *Forecast) Agrees(with *Forecast) bool {
-	near := func(a, b Drawn) bool { return math.Abs(a.Mean-b.Mean) <= 4*math.Hypot(a.Error, b.Error)+1e-6 }
+	near := func(a, b Drawn) bool {
+		return math.Abs(a.Mean-b.Mean) <= 4*math.Hypot(a.Error, b.Error)+1e-6
+	}
 	lines := func(a, b Line) bool { return near(a.Accuracy, b.Accuracy) && near(a.AUC, b.AUC) }
-	return math.Abs(f.Majority-with.Majority) < 1e-6 && lines(f.Released, with.Released) && lines(f.Alone, with.Alone) && lines(f.Pooled, with.Pooled)
+	return math.Abs(f.Majority-with.Majority) < 1e-6 && lines(f.Released, with.Released) &&
+		lines(f.Alone, with.Alone) && lines(f.Pooled, with.Pooled)
 }

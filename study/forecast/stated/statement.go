@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// Statement is a forecast that the operator publishes with a plan, for parties that may join. Anybody can
-// draw the forecast again from the plan, its pool and this document.
+// Statement is a forecast that the operator publishes with a plan, for parties that may join.
+// Anybody can draw the forecast again from the plan, its pool and this document.
 type Statement struct {
 	Plan study.Hash `json:"plan"`
 	// Version is raised when the same inputs give another forecast.
@@ -50,7 +50,8 @@ func Parse(document []byte, plan study.Hash) (Statement, error) {
 		return Statement{}, errors.New("read forecast: something follows it")
 	case s.Plan != plan:
 		return Statement{}, fmt.Errorf("read forecast: it is one of plan %s", s.Plan)
-	case f == nil || f.Parties < 1 || f.Parties > 1<<20 || f.Records < f.Parties || f.Records > math.MaxInt32 || f.Draws < 1 || f.Draws > MostDraws ||
+	case f == nil || f.Parties < 1 || f.Parties > 1<<20 || f.Records < f.Parties ||
+		f.Records > math.MaxInt32 || f.Draws < 1 || f.Draws > MostDraws ||
 		len(f.Looked) == 0 || len(f.Gain) != len(f.Looked) || len(f.Shares) < 2:
 		return Statement{}, errors.New("read forecast: numbers are missing or out of bounds")
 	}

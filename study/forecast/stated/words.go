@@ -25,7 +25,8 @@ func (f *Forecast) Verdict() string {
 // whyNot says which condition of Helps is not met.
 func (f *Forecast) whyNot() string {
 	measure := "accuracy"
-	released, alone, pooled := f.Released.Accuracy.Mean-f.Majority, f.Alone.Accuracy.Mean-f.Majority, f.Pooled.Accuracy.Mean-f.Majority
+	released, alone, pooled := f.Released.Accuracy.Mean-f.Majority,
+		f.Alone.Accuracy.Mean-f.Majority, f.Pooled.Accuracy.Mean-f.Majority
 	if f.ByAUC() {
 		measure = "AUC"
 		released, alone, pooled = f.Released.AUC.Mean-.5, f.Alone.AUC.Mean-.5, f.Pooled.AUC.Mean-.5
@@ -47,12 +48,15 @@ func (f *Forecast) Warning(p study.Plan) string {
 		return ""
 	}
 	return fmt.Sprintf("at unit %s, ε = %g and %d parties of %d records this plan is not expected to help: accuracy %.2f, where one party alone has %.2f, all records pooled %.2f and %s %.2f (AUC %.2f, one party alone %.2f): %s; caucus forecast --sweep says what more ε, parties or records would change",
-		p.Unit, p.Epsilon, f.Parties, f.Records/f.Parties, f.Released.Accuracy.Mean, f.Alone.Accuracy.Mean, f.Pooled.Accuracy.Mean, f.Largest(), f.Majority, f.Released.AUC.Mean, f.Alone.AUC.Mean, f.whyNot())
+		p.Unit, p.Epsilon, f.Parties, f.Records/f.Parties, f.Released.Accuracy.Mean,
+		f.Alone.Accuracy.Mean, f.Pooled.Accuracy.Mean, f.Largest(), f.Majority,
+		f.Released.AUC.Mean, f.Alone.AUC.Mean, f.whyNot())
 }
 
 // Lines returns the verdict, the forecast's assumptions and its table.
 func (f *Forecast) Lines() []string {
-	all := []string{f.Verdict(), f.simulations() + ", " + f.Separation() + "; in brackets, their 5 % and 95 % quantiles"}
+	all := []string{f.Verdict(),
+		f.simulations() + ", " + f.Separation() + "; in brackets, their 5 % and 95 % quantiles"}
 	if len(f.Looked) > 1 {
 		all = append(all, "the AUC is assumed: state yours with --set auc=.8 (or --auc .8 of caucus forecast)")
 	}

@@ -21,7 +21,8 @@ var all = map[string]study.Results{
 	"reweigh":  reweigh.Results{},
 }
 
-// Named returns the results' half of a kind. The error wraps study.ErrPlan for a kind that is not known.
+// Named returns the results' half of a kind. The error wraps study.ErrPlan for a kind that is not
+// known.
 func Named(name string) (study.Results, error) {
 	r, ok := all[name]
 	if !ok {
@@ -56,8 +57,8 @@ func Of(t study.Task) study.Finisher {
 	return all[t.Plan().Kind].Finisher(t)
 }
 
-// Usable returns a release's plan after checking that the release can be used: kinds.Claimed, and a result without
-// unknown fields, because readers could disagree about these fields.
+// Usable returns a release's plan after checking that the release can be used: kinds.Claimed, and a
+// result without unknown fields, because readers could disagree about these fields.
 func Usable(r study.Release) (study.Plan, error) {
 	p, err := kinds.Claimed(r)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	studyratio "caucus/study/ratio"
 )
 
-func hospital(t *testing.T, records int) (dataset.Schema, *auxdata.Pool, dataset.Map, *dataset.Records) {
+func hospital(t *testing.T, records int) (dataset.Schema, *auxdata.Pool, dataset.Map,
+	*dataset.Records) {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
 	c.Records = records
@@ -38,7 +39,8 @@ func places(n int) []int {
 	return out
 }
 
-func ratioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, features string, change func(*studyratio.Terms)) study.Plan {
+func ratioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, features string,
+	change func(*studyratio.Terms)) study.Plan {
 	terms := studyratio.DefaultTerms()
 	terms.Features, terms.Fourier, terms.SetSize = features, 40, 100
 	p := study.Plan{
@@ -62,7 +64,8 @@ func ratioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, feature
 }
 
 // contribute makes a body through a real ledger, and a reader for it.
-func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, studyratio.Reader) {
+func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte,
+	studyratio.Reader) {
 	t.Helper()
 	of, err := studyratio.Kind{}.New(p, pool)
 	if err != nil {
@@ -88,18 +91,21 @@ func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs)
 	return body, task.Reader
 }
 
-// TestRatioMadeSets: sets made from labels differ in class shares by the skew, and their noisy sizes add
-// up to about the number of records.
+// TestRatioMadeSets: sets made from labels differ in class shares by the skew, and their noisy
+// sizes add up to about the number of records.
 func TestRatioMadeSets(t *testing.T) {
 	schema, pool, m, records := hospital(t, 6000)
-	p := ratioPlan(schema, pool, m, studyratio.FeaturesNoisyEmbedding, func(t *studyratio.Terms) { t.Sets, t.Skew = studyratio.SetsMade, .7 })
+	p := ratioPlan(schema, pool, m, studyratio.FeaturesNoisyEmbedding, func(t *studyratio.Terms) {
+		t.Sets, t.Skew = studyratio.SetsMade, .7
+	})
 	body, got := contribute(t, p, pool, study.NewInputs(records, []byte("k")))
 	sets, small, err := estimator{got}.sets(study.BodiesOf([][]byte{body}))
 	if err != nil || small > 0 || len(sets) != 2 {
 		t.Fatalf("%d sets, %d small, %v", len(sets), small, err)
 	}
 	n := sets[0].N + sets[1].N
-	if math.Abs(float64(n-records.Len())) > 300 { // four counts of deviation 21: 7 deviations of their sum
+	// four counts of deviation 21: 7 deviations of their sum
+	if math.Abs(float64(n-records.Len())) > 300 {
 		t.Errorf("the noisy sizes sum to %d for %d records", n, records.Len())
 	}
 	truth := ratio.SharesOfLabels(records.Y, nil, 2)
@@ -111,18 +117,22 @@ func TestRatioMadeSets(t *testing.T) {
 	}
 }
 
-// TestRatioImpossibleNumbers: numbers that no ledger can have released are refused on receipt, so that a
-// party with invented numbers cannot spoil the estimate.
+// TestRatioImpossibleNumbers: numbers that no ledger can have released are refused on receipt, so
+// that a party with invented numbers cannot spoil the estimate.
 func TestRatioImpossibleNumbers(t *testing.T) {
 	schema, pool, m, records := hospital(t, 400)
 	in := study.NewInputs(records.Select(places(30)), []byte("k"))
-	for _, mechanism := range []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "noisy", "made"} {
+	for _, mechanism := range []string{"laplace", "gaussian", "gaussian-zcdp", "dirichlet",
+		"laplace-prior", "noisy", "made"} {
 		p := ratioPlan(schema, pool, m, studyratio.FeaturesEmbedding, nil)
 		switch mechanism {
 		case "noisy":
 			p = ratioPlan(schema, pool, m, studyratio.FeaturesNoisyEmbedding, nil)
 		case "made":
-			p = ratioPlan(schema, pool, m, studyratio.FeaturesNoisyEmbedding, func(t *studyratio.Terms) { t.Sets, t.Skew = studyratio.SetsMade, .6 })
+			p = ratioPlan(schema, pool, m, studyratio.FeaturesNoisyEmbedding,
+				func(t *studyratio.Terms) {
+					t.Sets, t.Skew = studyratio.SetsMade, .6
+				})
 		default:
 			p.Mechanism = mechanism
 		}
@@ -159,8 +169,8 @@ func TestRatioImpossibleNumbers(t *testing.T) {
 }
 
 // TestWhereSets: under a condition a set's shares count the records inside alone, in every form of
-// features and sets that allows a condition. Empty places and sets with hardly any records inside are
-// left out.
+// features and sets that allows a condition. Empty places and sets with hardly any records inside
+// are left out.
 func TestWhereSets(t *testing.T) {
 	const inside = 4000
 	for name, s := range map[string]struct {

@@ -10,10 +10,12 @@ import (
 	"slices"
 )
 
-// unseen lists the parts of a result that the coordinator alone can compute, from features or exact embeddings.
+// unseen lists the parts of a result that the coordinator alone can compute, from features or exact
+// embeddings.
 const unseen = "the model, the width of its kernel where the plan leaves it open, or why there is none; and where there is none, the sets"
 
-func (t finisher) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
+func (t finisher) Recompute(of study.Summed, released []privacy.Published,
+	claimed study.Result) (study.Result, string, error) {
 	if of.Bodies != nil {
 		r, err := t.Finish(of, released)
 		return r, "", err
@@ -47,7 +49,8 @@ func (t finisher) restate(parties int, claimed study.Result) (study.Result, erro
 		}
 	} else {
 		d.Fourier.Gamma = c.Gamma // the claimed width; the caller compares it with out.Gamma
-		if o := c.Model.Options(); o.Fourier == nil || *o.Fourier != d.Fourier || o.Estimator != d.Terms.Estimator || c.Model.Classes() != d.Classes {
+		if o := c.Model.Options(); o.Fourier == nil || *o.Fourier != d.Fourier ||
+			o.Estimator != d.Terms.Estimator || c.Model.Classes() != d.Classes {
 			return study.Result{}, bodies.ErrForm
 		}
 		for _, set := range c.Model.Sets() {
@@ -71,8 +74,8 @@ func (t finisher) restate(parties int, claimed study.Result) (study.Result, erro
 	return study.NewResult(out, warnings)
 }
 
-// width copies the claimed choice of the kernel's width, and the claimed search. The choice must be a width
-// that the search tried or, if no set could be held out, 1 divided by the public scale.
+// width copies the claimed choice of the kernel's width, and the claimed search. The choice must be
+// a width that the search tried or, if no set could be held out, 1 divided by the public scale.
 func (r *Result) width(pool *auxdata.Pool, claimed *Result) error {
 	scale, err := studyratio.Scale(pool)
 	if err != nil {

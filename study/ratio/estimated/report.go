@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Report says whether the release can estimate class shares of new sets, and gives the shares of its own sets.
+// Report says whether the release can estimate class shares of new sets, and gives the shares of
+// its own sets.
 func (Results) Report(r study.Release) (out study.Report, err error) {
 	p, err := r.DecodedPlan()
 	if err != nil {
@@ -42,7 +43,8 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 	return out, nil
 }
 
-// within returns half the width of the 95 % interval, by noise on the counts, of a class's share before projection.
+// within returns half the width of the 95 % interval, by noise on the counts, of a class's share
+// before projection.
 func within(r Result, class int) float64 {
 	records, variance := 0.0, 0.0
 	for _, s := range r.Sets {

@@ -32,7 +32,8 @@ type finisher struct{ studyratio.Task }
 
 // Result holds a model of class ratios, or why there is none, and each set's noisy shares.
 type Result struct {
-	// Model estimates the ratios of any unlabelled set. If the sets support none, it is nil, and Refusal says why.
+	// Model estimates the ratios of any unlabelled set. If the sets support none, it is nil, and
+	// Refusal says why.
 	Model   *ratio.Model `json:"model,omitempty"`
 	Refusal *Refusal     `json:"refusal,omitempty"`
 	Sets    []SetResult  `json:"sets"`
@@ -56,8 +57,8 @@ type Refusal struct {
 // SetResult is one set as published, under no party's name. Records is public.
 type SetResult struct {
 	Records int `json:"records"`
-	// Shares are projected onto the simplex. SD is the standard deviation of the noise on each share
-	// before projection.
+	// Shares are projected onto the simplex. SD is the standard deviation of the noise on each
+	// share before projection.
 	Shares []float64 `json:"shares"`
 	SD     []float64 `json:"sd,omitempty"`
 }
@@ -97,7 +98,9 @@ func setResult(set ratio.Set) SetResult {
 }
 
 func (r *Result) conclude(small int) (warnings []string) {
-	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
+	warn := func(format string, args ...any) {
+		warnings = append(warnings, fmt.Sprintf(format, args...))
+	}
 	if small > 0 {
 		warn("%d sets have fewer than 2 records and were left out", small)
 	}
@@ -105,7 +108,8 @@ func (r *Result) conclude(small int) (warnings []string) {
 		warn("no estimate is possible: %s", r.Refusal.refusal().Error())
 		return warnings
 	}
-	r.TrainingShares, r.Condition, r.Warnings = r.Model.TrainingShares(), r.Model.Condition(), r.Model.Warnings()
+	r.TrainingShares, r.Condition, r.Warnings = r.Model.TrainingShares(), r.Model.Condition(),
+		r.Model.Warnings()
 	for _, w := range r.Warnings {
 		warn("%s (%.4g): %s", w.Reason, w.Number, w.Advice)
 	}
@@ -116,7 +120,8 @@ func (r Refusal) refusal() *ratio.Refusal {
 	return &ratio.Refusal{Reason: r.Reason, Number: r.Number, Advice: r.Advice}
 }
 
-func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d studyratio.Design, sets []ratio.Set) (err error) {
+func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d studyratio.Design,
+	sets []ratio.Set) (err error) {
 	o := ratio.OpenOptions{Estimator: d.Terms.Estimator, Gamma: r.Gamma, Pool: pool.X}
 	if d.Terms.Fourier > 0 {
 		o.Fourier = &d.Fourier
@@ -171,7 +176,8 @@ func (r Result) Estimate(p study.Plan, records *dataset.Records) (ratio.Estimate
 		return ratio.Estimate{}, fmt.Errorf("estimate ratio: the model has %d classes, the plan %d: the release was damaged", have, want)
 	}
 	if records.Len() == 0 {
-		return ratio.Estimate{}, fmt.Errorf("estimate ratio: %w", &ratio.Refusal{Reason: ratio.EmptyTarget, Advice: "the file has no records"})
+		return ratio.Estimate{}, fmt.Errorf("estimate ratio: %w",
+			&ratio.Refusal{Reason: ratio.EmptyTarget, Advice: "the file has no records"})
 	}
 	return r.Model.Estimate(ratio.Set{Rows: p.Mapped(records)})
 }

@@ -16,8 +16,9 @@ import (
 // estimator reads contributions for the estimators.
 type estimator struct{ studyratio.Reader }
 
-// sets returns all contributed sets in the estimators' form. It leaves out sets that are too small for an
-// estimate, and returns their number, small, which reveals nothing new: sizes are public or released.
+// sets returns all contributed sets in the estimators' form. It leaves out sets that are too small
+// for an estimate, and returns their number, small, which reveals nothing new: sizes are public or
+// released.
 func (s estimator) sets(all study.Bodies) (sets []ratio.Set, small int, err error) {
 	for body, err := range all {
 		if err != nil {
@@ -77,9 +78,9 @@ func (s estimator) setsOf(b studyratio.Parsed) ([]ratio.Set, error) {
 const leastSet = 4
 
 // noisySets returns the sets of a release whose counts and sums have independent Gaussian noise. If
-// sizes are not public, the sum of a set's noisy counts stands for its size. An error in that sum scales
-// the set's shares and embedding by the same factor, which cancels when embeddings are regressed on
-// shares. So the covariance leaves out errors in this direction.
+// sizes are not public, the sum of a set's noisy counts stands for its size. An error in that sum
+// scales the set's shares and embedding by the same factor, which cancels when embeddings are
+// regressed on shares. So the covariance leaves out errors in this direction.
 func (s estimator) noisySets(b studyratio.Parsed) []ratio.Set {
 	d := s.Design
 	c := float64(d.Classes)
@@ -127,8 +128,9 @@ func (s estimator) noisySets(b studyratio.Parsed) []ratio.Set {
 	return out
 }
 
-// shares returns a set's class shares and their covariance. For estimator class-means, which averages over
-// sets, the shares are unbiased. For other estimators they are projected onto the simplex.
+// shares returns a set's class shares and their covariance. For estimator class-means, which
+// averages over sets, the shares are unbiased. For other estimators they are projected onto the
+// simplex.
 func (s estimator) shares(counts, covariance []float64, n float64) ([]float64, *mat.SymDense) {
 	c := len(counts)
 	shares := make([]float64, c)

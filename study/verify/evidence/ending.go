@@ -14,8 +14,8 @@ func ChainOf(r study.Release, p study.Plan) (*study.Chain, error) {
 	return study.ChainOf(p, r.PlanHash, documents)
 }
 
-// Ending compares a release's amendments with those that the site knows. The release must contain every
-// amendment that the site knows, as part of one chain that the coordinator signed.
+// Ending compares a release's amendments with those that the site knows. The release must contain
+// every amendment that the site knows, as part of one chain that the coordinator signed.
 func (s Party) Ending(r study.Release) []Finding {
 	var f findings
 	if len(s.Amendments) == 0 {
@@ -41,11 +41,12 @@ func (s Party) Ending(r study.Release) []Finding {
 	return f
 }
 
-// reopenedAfter reports whether an amendment after the first known ones reopened the failed study. Parties then
-// had to send their contributions again.
+// reopenedAfter reports whether an amendment after the first known ones reopened the failed study.
+// Parties then had to send their contributions again.
 func reopenedAfter(r study.Release, known int) bool {
 	for _, signed := range r.Amendments {
-		if a, err := study.DecodeAmendment(signed.Document); err == nil && a.Reopens && a.Number > known {
+		if a, err := study.DecodeAmendment(signed.Document); err == nil && a.Reopens &&
+			a.Number > known {
 			return true
 		}
 	}

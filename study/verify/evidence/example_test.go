@@ -21,19 +21,22 @@ func ExampleRecall() {
 	ctx := context.Background()
 	journal := privacy.NewMemory()
 	ledger := must(privacy.Open(journal, privacy.Config{}))
-	if err := ledger.Spend(ctx, "a study", privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))); err != nil {
+	if err := ledger.Spend(ctx, "a study",
+		privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))); err != nil {
 		panic(err)
 	}
 	chain := must(privacy.Walk(ctx, journal, func(privacy.Line) error { return nil }))
 	empty := privacy.NewChain() // the folder was restored to its state before the study
 	for _, chain := range []*privacy.Chain{chain, empty} {
-		for _, f := range evidence.Recall(chain, evidence.Memory{Heads: []evidence.Remembered{{Head: privacy.Head{Sequence: 1}, Who: "a note"}}}) {
+		for _, f := range evidence.Recall(chain,
+			evidence.Memory{Heads: []evidence.Remembered{{Head: privacy.Head{Sequence: 1},
+				Who: "a note"}}}) {
 			fmt.Println(f.Verdict, f.Says)
 		}
 	}
 	// Output:
 	// holds a note names entry 1, which is in the ledger
 	// trust that no newer entry was deleted: nothing here can show it
-	// fails a note: it ends at entry 0, but was at 1 once: its end was cut off, or it was put back to an older state
-	// trust that no newer entry was deleted: nothing here can show it
+	// fails a note: it ends at entry 0, but was at 1 once: its end was cut off, or it was put back
+	// to an older state trust that no newer entry was deleted: nothing here can show it
 }

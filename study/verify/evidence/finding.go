@@ -10,11 +10,13 @@ import (
 type Verdict string
 
 const (
-	Holds     Verdict = "holds"     // the claim was recomputed, or a signature or hash proves it
-	Fails     Verdict = "fails"     // the claim is false, or contradicts another claim
-	Word      Verdict = "word"      // the coordinator knows whether the claim is true, and nobody can check it
-	Trust     Verdict = "trust"     // nobody can prove the claim
-	Unchecked Verdict = "unchecked" // the claim could be checked with something that the verifier does not have
+	Holds Verdict = "holds" // the claim was recomputed, or a signature or hash proves it
+	Fails Verdict = "fails" // the claim is false, or contradicts another claim
+	// the coordinator knows whether the claim is true, and nobody can check it
+	Word  Verdict = "word"
+	Trust Verdict = "trust" // nobody can prove the claim
+	// the claim could be checked with something that the verifier does not have
+	Unchecked Verdict = "unchecked"
 )
 
 // Verdicts lists all verdicts in the order in which findings are shown.
@@ -30,9 +32,13 @@ func (v Verdict) Title() string {
 // Count says how many claims have a verdict, for example "12 hold".
 func (v Verdict) Count(n int) string {
 	if n == 1 {
-		return "1 " + map[Verdict]string{Fails: "does not hold", Holds: "holds", Word: "is the coordinator's word", Trust: "must be trusted", Unchecked: "was not checked"}[v]
+		return "1 " + map[Verdict]string{Fails: "does not hold", Holds: "holds",
+			Word: "is the coordinator's word", Trust: "must be trusted",
+			Unchecked: "was not checked"}[v]
 	}
-	return strconv.Itoa(n) + " " + map[Verdict]string{Fails: "do not hold", Holds: "hold", Word: "are the coordinator's word", Trust: "must be trusted", Unchecked: "were not checked"}[v]
+	return strconv.Itoa(n) + " " + map[Verdict]string{Fails: "do not hold", Holds: "hold",
+		Word: "are the coordinator's word", Trust: "must be trusted",
+		Unchecked: "were not checked"}[v]
 }
 
 // Finding is the outcome of checking one claim of a release.

@@ -17,11 +17,12 @@ import (
 // if there is no line.
 type Ledger func(id string) (l privacy.Line, found bool, err error)
 
-// CompareCoordinator compares a coordinator's ledger with a release. If the coordinator added the noise,
-// the ledger must have exactly the entries that the release names. If each site added noise, it must have
-// none of these. An entry may be missing if the chain shows a later reconciliation, which charges lost
-// entries again. Recall checks that the reconciliation charged them.
-func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain *privacy.Chain, ledger Ledger) []Finding {
+// CompareCoordinator compares a coordinator's ledger with a release. If the coordinator added the
+// noise, the ledger must have exactly the entries that the release names. If each site added noise,
+// it must have none of these. An entry may be missing if the chain shows a later reconciliation,
+// which charges lost entries again. Recall checks that the reconciliation charged them.
+func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain *privacy.Chain,
+	ledger Ledger) []Finding {
 	var f findings
 	p, err := kinds.PlanOf(r.Release)
 	if err != nil {
@@ -47,7 +48,8 @@ func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain 
 	return f
 }
 
-func (f *findings) entry(output string, p study.Plan, lines []privacy.Line, named int, have privacy.Line, found bool) {
+func (f *findings) entry(output string, p study.Plan, lines []privacy.Line, named int,
+	have privacy.Line, found bool) {
 	switch {
 	case p.Noise.AtSite() && !found:
 		f.add(Holds, "charge", "each party released %s itself, and this ledger was charged nothing for it", output)
@@ -70,21 +72,23 @@ func sameLine(a, b privacy.Line) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// Memory holds what others remember of a ledger. With it, Recall finds that a ledger was truncated or
-// restored from an old backup.
+// Memory holds what others remember of a ledger. With it, Recall finds that a ledger was truncated
+// or restored from an old backup.
 type Memory struct {
 	// Heads are earlier states of the ledger.
 	Heads []Remembered
-	// Quoted are heads of the coordinator's ledger that the coordinator sent to a site, and QuoteError a
-	// contradiction among them (function Quoted). Both are empty for a site's own ledger.
+	// Quoted are heads of the coordinator's ledger that the coordinator sent to a site, and
+	// QuoteError a contradiction among them (function Quoted). Both are empty for a site's own
+	// ledger.
 	Quoted     []privacy.Head
 	QuoteError error
-	// Releases name entries that the ledger must have, or must have charged again after losing them.
+	// Releases name entries that the ledger must have, or must have charged again after losing
+	// them.
 	Releases []ReleasedLines
 }
 
-// Remembered is a head (last entry) of a ledger, and who remembers it. The zero Head is an empty ledger's.
-// If a head has no hash, only its number is compared.
+// Remembered is a head (last entry) of a ledger, and who remembers it. The zero Head is an empty
+// ledger's. If a head has no hash, only its number is compared.
 type Remembered struct {
 	Head privacy.Head
 	Who  string
@@ -96,8 +100,8 @@ type ReleasedLines struct {
 	Who   string
 }
 
-// ReleaseLines checks a release's signature, with the key in the release if key is nil. It returns the
-// ledger lines in the release, after checking each against its hash.
+// ReleaseLines checks a release's signature, with the key in the release if key is nil. It returns
+// the ledger lines in the release, after checking each against its hash.
 func ReleaseLines(r protocol.SignedRelease, key protocol.Verifier) ([]privacy.Line, error) {
 	if key == nil {
 		key = r.Signer
@@ -113,7 +117,8 @@ func ReleaseLines(r protocol.SignedRelease, key protocol.Verifier) ([]privacy.Li
 	return r.Release.Ledger, nil
 }
 
-// Chain reports whether a ledger's chain of entries is unbroken. broken is the error of privacy.Walk or ReadLines.
+// Chain reports whether a ledger's chain of entries is unbroken. broken is the error of
+// privacy.Walk or ReadLines.
 func Chain(entries int, broken error) []Finding {
 	var f findings
 	switch {
@@ -127,8 +132,8 @@ func Chain(entries int, broken error) []Finding {
 	return f
 }
 
-// Recall compares a ledger's chain with everything that others remember of the ledger. It finds lost
-// entries and a restored ledger, and says whether a reconciliation charged lost entries again.
+// Recall compares a ledger's chain with everything that others remember of the ledger. It finds
+// lost entries and a restored ledger, and says whether a reconciliation charged lost entries again.
 func Recall(chain *privacy.Chain, m Memory) []Finding {
 	var f findings
 	known := 0
@@ -160,7 +165,8 @@ func Recall(chain *privacy.Chain, m Memory) []Finding {
 	return f
 }
 
-// remembered looks for a remembered head in the chain and returns its number, 0 for an empty ledger.
+// remembered looks for a remembered head in the chain and returns its number, 0 for an empty
+// ledger.
 func (f *findings) remembered(chain *privacy.Chain, r Remembered) int {
 	if r.Head.Sequence == 0 {
 		return 0
@@ -171,16 +177,19 @@ func (f *findings) remembered(chain *privacy.Chain, r Remembered) int {
 	case lost:
 		f.add(Trust, "remembered", "%s: entry %d was lost, and the ledger was reconciled after it: that what was charged then covers it", r.Who, r.Head.Sequence)
 	default:
-		f.add(Holds, "remembered", "%s names entry %d, which is in the ledger", r.Who, r.Head.Sequence)
+		f.add(Holds, "remembered", "%s names entry %d, which is in the ledger", r.Who,
+			r.Head.Sequence)
 	}
 	return 1
 }
 
-// Quoted returns, in order, the heads of the coordinator's ledger that a party got in receipts and release
-// lines. It returns an error if two heads prove that the ledger was restored or rewritten. The caller
-// checks signatures.
+// Quoted returns, in order, the heads of the coordinator's ledger that a party got in receipts and
+// release lines. It returns an error if two heads prove that the ledger was restored or rewritten.
+// The caller checks signatures.
 func Quoted(receipts []protocol.Receipt, released []privacy.Head) ([]privacy.Head, error) {
-	receipts = slices.SortedFunc(slices.Values(receipts), func(a, b protocol.Receipt) int { return a.Received.Compare(b.Received) })
+	receipts = slices.SortedFunc(slices.Values(receipts), func(a, b protocol.Receipt) int {
+		return a.Received.Compare(b.Received)
+	})
 	heads := slices.Clone(released)
 	var last privacy.Head
 	for _, r := range receipts {
@@ -192,7 +201,9 @@ func Quoted(receipts []protocol.Receipt, released []privacy.Head) ([]privacy.Hea
 			heads = append(heads, last)
 		}
 	}
-	slices.SortFunc(heads, func(a, b privacy.Head) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	slices.SortFunc(heads, func(a, b privacy.Head) int {
+		return cmp.Compare(a.Sequence, b.Sequence)
+	})
 	for i := 1; i < len(heads); i++ {
 		if a, b := heads[i-1], heads[i]; a.Sequence == b.Sequence && a.Hash != b.Hash {
 			return heads, fmt.Errorf("the coordinator signed two different entries %d of its ledger: it was put back to an older state and went on, or was written anew", a.Sequence)

@@ -21,7 +21,8 @@ func WriteLines(w io.Writer, lines []privacy.Line) error {
 	return b.Flush()
 }
 
-// ReadLines reads a whole ledger that WriteLines wrote, and calls fn for each valid line. An error of fn ends it.
+// ReadLines reads a whole ledger that WriteLines wrote, and calls fn for each valid line. An error
+// of fn ends it.
 func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error) {
 	chain := privacy.NewChain()
 	in := bufio.NewScanner(r)
@@ -42,5 +43,6 @@ func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error)
 	return chain, in.Err()
 }
 
-// maxExportedLine bounds a line's bytes. A study's line has some hundred, a reconciliation of many costs more.
+// maxExportedLine bounds a line's bytes. A study's line has some hundred, a reconciliation of many
+// costs more.
 const maxExportedLine = 1 << 20

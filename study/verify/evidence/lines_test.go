@@ -12,7 +12,8 @@ import (
 	"caucus/study/verify/evidence"
 )
 
-// TestExportedLines: lines are read back as written, up to the first wrong, missing or overlong line.
+// TestExportedLines: lines are read back as written, up to the first wrong, missing or overlong
+// line.
 func TestExportedLines(t *testing.T) {
 	ctx := context.Background()
 	j := privacy.NewMemory()
@@ -21,7 +22,10 @@ func TestExportedLines(t *testing.T) {
 		must(0, l.Spend(ctx, id, privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))))
 	}
 	var lines []privacy.Line
-	want := must(privacy.Walk(ctx, j, func(l privacy.Line) error { lines = append(lines, l); return nil }))
+	want := must(privacy.Walk(ctx, j, func(l privacy.Line) error {
+		lines = append(lines, l)
+		return nil
+	}))
 	var file bytes.Buffer
 	must(0, evidence.WriteLines(&file, lines))
 	whole := strings.SplitAfter(file.String(), "\n")
@@ -38,8 +42,12 @@ func TestExportedLines(t *testing.T) {
 		"too long": {whole[0] + strings.Repeat(" ", 1<<20+1), "too long", 1},
 	} {
 		n := 0
-		chain, err := evidence.ReadLines(strings.NewReader(c.text), func(privacy.Line) error { n++; return nil })
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || n != c.n {
+		chain, err := evidence.ReadLines(strings.NewReader(c.text), func(privacy.Line) error {
+			n++
+			return nil
+		})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) ||
+			n != c.n {
 			t.Errorf("%s: %d lines, %v; want %d, %q", name, n, err, c.n, c.want)
 		}
 		if name == "whole" && chain.Head() != want.Head() {
@@ -47,7 +55,9 @@ func TestExportedLines(t *testing.T) {
 		}
 	}
 	stop := errors.New("stop")
-	if _, err := evidence.ReadLines(&file, func(privacy.Line) error { return stop }); !errors.Is(err, stop) {
+	if _, err := evidence.ReadLines(&file, func(privacy.Line) error {
+		return stop
+	}); !errors.Is(err, stop) {
 		t.Errorf("%v", err)
 	}
 }

@@ -21,8 +21,9 @@ type Party struct {
 	// BadReceipt says why a stored receipt cannot be read.
 	Receipt    *protocol.Receipt
 	BadReceipt error
-	// ReceiptAfter is the number of amendments that the party knew when the latest receipt came. A contribution that is
-	// sent again, after a study was reopened, gets a receipt with the date of the first receipt.
+	// ReceiptAfter is the number of amendments that the party knew when the latest receipt came. A
+	// contribution that is sent again, after a study was reopened, gets a receipt with the date of
+	// the first receipt.
 	ReceiptAfter int
 	Amendments   []study.Signed
 	// Upload is the body that the party sent, nil if it sent none or does not know it.
@@ -34,8 +35,9 @@ type Party struct {
 	Ledger Ledger
 }
 
-// Receipts compares a release with the site's receipt. If the coordinator signed that it got the party's
-// contribution, the release must count it. Receipts uses only the receipt's signed document.
+// Receipts compares a release with the site's receipt. If the coordinator signed that it got the
+// party's contribution, the release must count it. Receipts uses only the receipt's signed
+// document.
 func (s Party) Receipts(r study.Release) []Finding {
 	var f findings
 	const about = "receipt"
@@ -161,12 +163,14 @@ func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
 	return t.Charges(0)
 }
 
-// CompareParty compares a signed release with a site's own records: who signed the release, whether receipt and
-// amendments agree, and whether the site's ledger was charged exactly what plan and pool declare.
+// CompareParty compares a signed release with a site's own records: who signed the release, whether
+// receipt and amendments agree, and whether the site's ledger was charged exactly what plan and
+// pool declare.
 func CompareParty(r protocol.SignedRelease, pool *auxdata.Pool, s Party) []Finding {
 	var f findings
 	f.signedBy(r, s.Keys)
-	f = append(append(append(append(f, s.Receipts(r.Release)...), s.Shared(r.Release)...), s.Sent(r.Release)...), s.Ending(r.Release)...)
+	f = append(append(append(append(f, s.Receipts(r.Release)...), s.Shared(r.Release)...),
+		s.Sent(r.Release)...), s.Ending(r.Release)...)
 	return append(f, s.Charges(r.Release, pool)...)
 }
 
