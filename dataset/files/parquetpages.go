@@ -308,6 +308,7 @@ func (p *pages) unpack(codec format.CompressionCodec, b []byte, most int) (_ []b
 // values looks at the values of a page, of which the header says how many there are.
 func (p *pages) values(encoding format.Encoding, b []byte, values int) error {
 	switch encoding {
+	//lint:ignore SA1019 files of before have it
 	case format.PlainDictionary, format.RLEDictionary:
 		if len(b) > 0 {
 			return runs(b[1:], int(b[0]), values)

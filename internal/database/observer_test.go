@@ -24,7 +24,7 @@ import (
 func TestEndSilent(t *testing.T) {
 	t.Cleanup(func() { idle = 5 * time.Second }) // after the leases' own
 	at, lead, open := led(t)
-	first, d := lead("first")
+	first, _ := lead("first")
 	watcher := NewObserver(at)
 	defer watcher.Close()
 	stranger := must(sql.Open("pgx", at+"&application_name=psql"))
@@ -40,7 +40,7 @@ func TestEndSilent(t *testing.T) {
 	idle = time.Minute // from here on it is as silent as one that is paused
 	first.Release()
 	old, _ := lead("old")
-	d = open(old)
+	d := open(old)
 	must(0, d.Update(ctx, add("1")))
 	conn := must(d.Write.Conn(ctx))
 	defer conn.Close()
