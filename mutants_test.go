@@ -1341,8 +1341,19 @@ var mutants = []mutant{
 	{
 		name: "the leader under another epoch is ended", room: "internal/database",
 		file: "observer.go",
-		old:  "AND granted AND (SELECT epoch FROM caucus.lease) = $3",
-		new:  "AND granted AND $3::bigint <> 0", found: "TestEndSilent",
+		old:  "AND state = 'idle' AND (SELECT epoch FROM caucus.lease) = $3",
+		new:  "AND state = 'idle' AND $3::bigint <> 0", found: "TestEndSilent",
+	},
+	{
+		name: "a replica that waits to lead counts as silent", room: "internal/database",
+		file: "observer.go",
+		old:  "AND granted AND state = 'idle' AND", new: "AND granted AND",
+		found: "TestEndSilent",
+	},
+	{
+		name: "a process that was replaced lives for ever", room: "coordinator/cluster",
+		file: "cluster.go",
+		old:  "delete(c.all, m.Name)", new: "", found: "TestOnePlace",
 	},
 	{
 		name: "a silent leader's other sessions stay", room: "internal/database",

@@ -317,15 +317,18 @@ func (c *Cluster) NotifyUpdate(n *memberlist.Node) { c.note(n, true) }
 func (c *Cluster) NotifyLeave(n *memberlist.Node) { c.note(n, false) }
 
 // note takes news of a replica. What a replica says of itself in words that this version cannot
-// read is ignored.
+// read is ignored; that it went is not.
 func (c *Cluster) note(n *memberlist.Node, alive bool) {
 	m := Member{Name: n.Name, At: n.Address(), Alive: alive, Since: time.Now()}
-	if json.Unmarshal(n.Meta, &m.State) != nil {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if had, known := c.all[n.Name]; known && had.Alive == alive {
+	had, known := c.all[n.Name]
+	if known && !alive {
+		m.State = had.State
+	} else if json.Unmarshal(n.Meta, &m.State) != nil {
+		return
+	}
+	if known && had.Alive == alive {
 		m.Since = had.Since
 	}
 	c.put(m)
@@ -339,6 +342,7 @@ func (c *Cluster) put(m Member) {
 		switch {
 		case name == m.Name || other.At != m.At:
 		case !m.Alive && (other.Alive || other.Since.After(m.Since)):
+			delete(c.all, m.Name) // it may have been alive
 			return
 		case !other.Alive:
 			delete(c.all, name)

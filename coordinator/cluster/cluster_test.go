@@ -268,12 +268,40 @@ func TestOnePlace(t *testing.T) {
 	r.hear()
 	r.put(Member{Name: "first", At: "a", Since: now})
 	r.put(Member{Name: "next", At: "a", Alive: true, Since: now})
+	// replaced before it was found gone, and then gone
+	r.put(Member{Name: "late", At: "d", Alive: true, Since: now, State: State{Address: "d"}})
+	r.put(Member{Name: "new", At: "d", Alive: true, Since: now, State: State{Address: "d"}})
+	r.put(Member{Name: "late", At: "d", Since: now})
 	var names []string
 	for _, m := range r.View().Members {
 		names = append(names, m.Name)
 	}
-	if got := strings.Join(names, " "); got != "fifth next" || r.View().Newest != 4 {
+	if got := strings.Join(names, " "); got != "fifth next new" || r.View().Newest != 4 {
 		t.Errorf("members %s, newest epoch %d", got, r.View().Newest)
+	}
+}
+
+// TestUnreadable: words that this version cannot read change nothing; but who says them goes.
+func TestUnreadable(t *testing.T) {
+	r := &Cluster{config: Config{Name: "own"}, all: map[string]Member{}, newest: map[string]int64{},
+		changed: make(chan struct{})}
+	n := &memberlist.Node{Name: "other", Addr: net.IPv4(10, 0, 0, 1), Port: 1,
+		Meta: []byte(`{"address":"a:1","epoch":3}`)}
+	r.NotifyJoin(n)
+	n.Meta = []byte("later")
+	r.NotifyUpdate(n)
+	if m := r.all["other"]; !m.Alive || m.Epoch != 3 {
+		t.Errorf("after unreadable words: %+v", m)
+	}
+	r.NotifyLeave(n)
+	if m := r.all["other"]; m.Alive || m.Address != "a:1" || m.Epoch != 3 {
+		t.Errorf("after it went: %+v", m)
+	}
+	n.Name = "stranger"
+	r.NotifyJoin(n)
+	r.NotifyLeave(n)
+	if _, known := r.all["stranger"]; known {
+		t.Error("a replica that said nothing readable is a member")
 	}
 }
 

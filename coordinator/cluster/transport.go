@@ -48,6 +48,7 @@ type transport struct {
 	streams   chan net.Conn
 	over      chan struct{}
 	under     sync.WaitGroup
+	once      sync.Once // for Shutdown
 
 	mu      sync.Mutex // guards the rest
 	answers map[byte]func() []byte
@@ -293,11 +294,12 @@ func (t *transport) hear(conn net.Conn) {
 	}
 }
 
-// Shutdown ends all connections, and waits until that is done.
+// Shutdown ends all connections, and waits until that is done. A second call, such as
+// memberlist's own, has no effect.
 func (t *transport) Shutdown() error {
 	err := t.listener.Close()
 	t.mu.Lock()
-	close(t.over)
+	t.once.Do(func() { close(t.over) })
 	for conn := range t.open {
 		raw(conn).Close()
 	}

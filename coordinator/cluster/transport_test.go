@@ -193,6 +193,13 @@ func TestMemory(t *testing.T) {
 	opened(t, c)
 }
 
+// TestShutTwice: memberlist may shut its transport down too.
+func TestShutTwice(t *testing.T) {
+	wire := must(listen(config(must(protocol.NewAuthority(time.Now())), "one")))
+	must(0, wire.Shutdown())
+	_ = wire.Shutdown()
+}
+
 // TestAdvertise: an address that nobody can dial is refused, with words.
 func TestAdvertise(t *testing.T) {
 	authority := must(protocol.NewAuthority(time.Now()))

@@ -30,7 +30,9 @@ func (o *Observer) Identity(ctx context.Context) (string, error) {
 // EndSilent ends the session that holds the lease under an epoch, if PostgreSQL has heard nothing
 // from it for silence, by its own clock. A leader says something each second. The process's other
 // sessions that are as silent end too: one of them may hold the epoch's row in the midst of a
-// transaction, and the next leader would wait for it. EndSilent reports whether it ended any.
+// transaction, and the next leader would wait for it. A session that waits for PostgreSQL is not
+// silent: it is of one that holds the lock and is about to lead. EndSilent reports whether it
+// ended any.
 //
 // It is safe whenever it is called: a leader without its session commits nothing (ErrLost), and a
 // session under another epoch than the one that the caller means is left alone.
@@ -39,13 +41,13 @@ func (o *Observer) EndSilent(
 ) (bool, error) {
 	var n int
 	err := o.ask(ctx, &n, `WITH silent AS (
-			SELECT pid, application_name AS process FROM pg_stat_activity
+			SELECT pid, application_name AS process, state FROM pg_stat_activity
 			WHERE usename = current_user AND datname = current_database()
 				AND clock_timestamp() - state_change > $1::float8 * interval '1 second'),
 		leader AS (
 			SELECT silent.* FROM silent JOIN pg_locks USING (pid)
 			WHERE locktype = 'advisory' AND classid = 0 AND objid = $2::bigint::oid AND objsubid = 1
-				AND granted AND (SELECT epoch FROM caucus.lease) = $3)
+				AND granted AND state = 'idle' AND (SELECT epoch FROM caucus.lease) = $3)
 		SELECT count(pg_terminate_backend(silent.pid)) FROM silent
 		JOIN leader ON silent.pid = leader.pid
 			OR silent.process = leader.process AND leader.process LIKE $4`,

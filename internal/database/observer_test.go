@@ -39,7 +39,34 @@ func TestEndSilent(t *testing.T) {
 	}
 	idle = time.Minute // from here on it is as silent as one that is paused
 	first.Release()
-	old, _ := lead("old")
+	// One that holds the lock and waits for the epoch's row is about to lead.
+	waits := must(stranger.Begin())
+	must(waits.Exec("SELECT epoch FROM caucus.lease FOR SHARE"))
+	candidate := make(chan *Lease, 1)
+	go func() {
+		l, err := acquire(ctx, at, "old", true, true)
+		if err != nil {
+			t.Errorf("the candidate was ended: %v", err)
+		}
+		candidate <- l
+	}()
+	for waiting, until := 0, time.Now().Add(time.Minute); waiting == 0; {
+		if time.Now().After(until) {
+			t.Fatal("no candidate waits")
+		}
+		time.Sleep(10 * time.Millisecond)
+		must(0, watcher.ask(ctx, &waiting, `SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'UPDATE%'
+			AND wait_event_type = 'Lock' AND datname = current_database()
+			AND clock_timestamp() - state_change > interval '300ms'`))
+	}
+	if must(watcher.EndSilent(ctx, first.Epoch(), 200*time.Millisecond)) {
+		t.Error("a candidate was ended")
+	}
+	must(0, waits.Rollback())
+	old := <-candidate
+	if old == nil {
+		t.FailNow()
+	}
 	d := open(old)
 	must(0, d.Update(ctx, add("1")))
 	conn := must(d.Write.Conn(ctx))
