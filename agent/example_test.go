@@ -23,6 +23,5 @@ func Example() {
 	what, _, _ := strings.Cut(err.Error(), " (")
 	fmt.Println(what)
 	// Output:
-	// this agent is not enrolled: ask the coordinator's operator for an invitation and run caucus
-	// agent enrol
+	// this agent is not enrolled: ask the coordinator's operator for an invitation and run caucus agent enrol
 }

@@ -22,8 +22,8 @@ func ExamplePolicy_Check() {
 	plan.Epsilon = 0.5
 	fmt.Println(p.Check(plan))
 	// Output:
-	// policy: study: a study at unit record may cost ε = 1, δ = 1e-06 here, the plan costs ε = 2, δ
-	// = 0 <nil>
+	// policy: study: a study at unit record may cost ε = 1, δ = 1e-06 here, the plan costs ε = 2, δ = 0
+	// <nil>
 }
 
 // A helper starts only once it knows its coordinator.
@@ -44,6 +44,5 @@ func ExampleNew() {
 	_, err = helper.New(c)
 	fmt.Println(err)
 	// Output:
-	// start helper: coordinator: helper.yaml names none: its operator gives the key, which caucus
-	// helper keys prints
+	// start helper: coordinator: helper.yaml names none: its operator gives the key, which caucus helper keys prints
 }

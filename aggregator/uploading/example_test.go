@@ -26,6 +26,5 @@ func ExampleCheckPins() {
 		coordinator.Key())
 	fmt.Println(err)
 	// Output:
-	// the helper's acceptance: it is signed by the coordinator itself: a coordinator that is its
-	// own helper sees everything
+	// the helper's acceptance: it is signed by the coordinator itself: a coordinator that is its own helper sees everything
 }

@@ -27,6 +27,5 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// http://127.0.0.1:9443/open?link true
-	// make link: "0.0.0.0:9443" is not a loopback address: there is no TLS; give 127.0.0.1:PORT,
-	// and carry the port to another machine with ssh -L
+	// make link: "0.0.0.0:9443" is not a loopback address: there is no TLS; give 127.0.0.1:PORT, and carry the port to another machine with ssh -L
 }
