@@ -3,7 +3,9 @@ package aggregator
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"caucus/protocol"
@@ -39,6 +41,9 @@ func HelperByCode(
 		own := own.Key()
 		return fail(fmt.Errorf("%w: the helper does not know this coordinator: "+
 			"its operator types the code %s", protocol.ErrDenied, protocol.KeyCode(own[:])))
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fail(fmt.Errorf("it does not say whether it knows this coordinator: %w", err))
 	}
 	return key, nil
 }

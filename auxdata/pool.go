@@ -193,7 +193,8 @@ func writeCSV(w io.Writer, s dataset.Schema, t *dataset.Table, weight []string) 
 }
 
 // WriteWeighted writes all columns of a table with new weights, one per row. New reads it as
-// Weighted's pool. A cell that a spreadsheet would compute is an error.
+// Weighted's pool. Cells stay as they are, also those that a spreadsheet would compute: the pool's
+// digest was agreed on before.
 func WriteWeighted(w io.Writer, t *dataset.Table, weight []float64) error {
 	if len(weight) != t.Rows() {
 		return fmt.Errorf("write public pool: have %d weights for %d rows", len(weight), t.Rows())
@@ -204,7 +205,7 @@ func WriteWeighted(w io.Writer, t *dataset.Table, weight []float64) error {
 			columns = append(columns, name)
 		}
 	}
-	return writeColumns(csvfile.Exact(w), t, columns, formatWeights(weight))
+	return writeColumns(csvfile.New(w), t, columns, formatWeights(weight))
 }
 
 func writeColumns(out *csvfile.Writer, t *dataset.Table, columns, weight []string) error {

@@ -78,7 +78,8 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 				return c.loseFolded(ctx, r.repairer, err)
 			}
 			if err != nil {
-				return err
+				// An interrupted step may fail by any error, which then says nothing of the study.
+				return errors.Join(err, ctx.Err())
 			}
 		}
 	}

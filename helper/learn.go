@@ -62,9 +62,13 @@ func Learn(ctx context.Context, c Config) (Config, error) {
 	go func() {
 		for {
 			conn, err := listener.Accept()
-			if err != nil {
+			if errors.Is(err, net.ErrClosed) {
 				failed <- err
 				return
+			}
+			if err != nil { // too many files are open, say
+				time.Sleep(100 * time.Millisecond)
+				continue
 			}
 			go func() {
 				defer conn.Close()

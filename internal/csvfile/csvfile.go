@@ -21,6 +21,13 @@ const signs = "=+-@＝＋－＠"
 // and a sign alone, is none that it computes.
 func Computed(cell string) bool { return computed(cell, 0) < len(cell) }
 
+// Begins reports whether a spreadsheet that reads the file as written would compute a cell: the
+// cell begins a formula.
+func Begins(cell string) bool {
+	at := computed(cell, 0)
+	return at < len(cell) && strings.TrimLeftFunc(cell[:at], padding) == ""
+}
+
 // computed returns where the next formula in a cell begins, from an index at which a piece begins;
 // len(cell) if there is none.
 func computed(cell string, from int) int {

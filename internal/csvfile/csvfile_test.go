@@ -52,6 +52,10 @@ func TestFormulas(t *testing.T) {
 		if got := Computed(cell); got != (want != "") {
 			t.Errorf("%q: computed: %t", cell, got)
 		}
+		first := strings.HasPrefix(strings.TrimLeftFunc(want, padding), "'")
+		if got := Begins(cell); got != (first && want != "" && cell != want) {
+			t.Errorf("%q: begins a formula: %t", cell, got)
+		}
 		var text strings.Builder
 		out := Marked(&text)
 		err := out.Write([]string{"x", cell})
