@@ -1351,6 +1351,12 @@ var mutants = []mutant{
 		found: "TestEndSilent",
 	},
 	{
+		name: "a replica leads though it does not know over which database", room: "coordinator",
+		file: "standing.go",
+		old:  "o, mostSilence); err != nil {", new: "o, mostSilence); err != nil && false {",
+		found: "TestUnseen",
+	},
+	{
 		name: "a process that was replaced lives for ever", room: "coordinator/cluster",
 		file: "cluster.go",
 		old:  "delete(c.all, m.Name)", new: "", found: "TestOnePlace",

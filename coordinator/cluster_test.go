@@ -4,6 +4,7 @@ package coordinator
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
 	"net/http"
@@ -266,7 +267,7 @@ func TestNewerWaits(t *testing.T) {
 	soon(t, "all see all", func() bool { return len(older.View().Members) == 3 })
 	w.stop()
 	soon(t, "the newer one waits and says so", func() bool {
-		return strings.Contains(w.log.String(), "waits until older ones are gone") &&
+		return strings.Contains(w.log.String(), "does not lead yet") &&
 			strings.Contains(get(t, "http://"+newer.Metrics+"/readyz"),
 				"older.example.org:1 is older")
 	})
@@ -276,6 +277,34 @@ func TestNewerWaits(t *testing.T) {
 	default:
 	}
 	must(0, older.Close())
+	stores := <-led
+	must(0, stores.Close())
+	w.stop = func() {}
+}
+
+// TestUnseen: a replica that PostgreSQL does not tell which database it is does not lead: an older
+// one over the same database could be there. It leads once it knows.
+func TestUnseen(t *testing.T) {
+	t.Parallel()
+	w := newWorldIn(t, testserver.Database, knowsOthers)
+	db := must(sql.Open("pgx", w.config.Store))
+	defer db.Close()
+	must(db.Exec(`CREATE SCHEMA hidden;
+		CREATE FUNCTION hidden.pg_control_system(OUT system_identifier bigint) LANGUAGE sql
+		AS 'SELECT 1 / 0::bigint'`))
+	blind := sibling(t, w)
+	blind.Store += "&search_path=hidden,pg_catalog"
+	led, _ := standBy(t, blind)
+	w.stop()
+	soon(t, "it waits and says so", func() bool {
+		return strings.Contains(w.log.String(), "does not lead yet")
+	})
+	select {
+	case <-led:
+		t.Fatal("it leads")
+	default:
+	}
+	must(db.Exec("DROP SCHEMA hidden CASCADE"))
 	stores := <-led
 	must(0, stores.Close())
 	w.stop = func() {}
@@ -310,7 +339,7 @@ func TestHolders(t *testing.T) {
 	stores.Store.Keys = f.keys
 	o := database.NewObserver(late.Store)
 	defer o.Close()
-	f.identify(ctx, o)
+	must(0, f.identify(ctx, o, time.Minute))
 	if lacks := must(stores.Store.Unreadable(ctx)); !lacks {
 		t.Fatal("it lacks nothing, so the test proves nothing")
 	}

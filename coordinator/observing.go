@@ -67,7 +67,9 @@ func (f *follower) observe(ctx context.Context) func() {
 			known := f.cluster.View().Own.Database != ""
 			if now-last >= identityEvery || !known && now-last >= lookTime {
 				last = now
-				f.identify(ctx, o)
+				if err := f.identify(ctx, o, lookTime); err != nil {
+					f.config.Log.Debug("PostgreSQL does not say which database it is", "error", err)
+				}
 			}
 			v := f.cluster.View()
 			if leader, known := v.Leader(); known && leader.Head != "" && leader.Head != head {
@@ -94,15 +96,17 @@ func (f *follower) observe(ctx context.Context) func() {
 	return func() { end(); <-done }
 }
 
-func (f *follower) identify(ctx context.Context, o *database.Observer) {
-	ctx, stop := context.WithTimeout(ctx, lookTime)
+// identify asks PostgreSQL, at most for a time, which database this replica uses, and says so.
+func (f *follower) identify(
+	ctx context.Context, o *database.Observer, most time.Duration,
+) error {
+	ctx, stop := context.WithTimeout(ctx, most)
 	defer stop()
 	id, err := o.Identity(ctx)
-	if err != nil {
-		f.config.Log.Debug("PostgreSQL does not say which database it is", "error", err)
-		return
+	if err == nil {
+		f.cluster.Say(func(own *cluster.State) { own.Database = id })
 	}
-	f.cluster.Say(func(own *cluster.State) { own.Database = id })
+	return err
 }
 
 func (f *follower) endSilent(

@@ -59,17 +59,27 @@ func (f *follower) lead(ctx context.Context) (*folder.Stores, error) {
 		f.await(ctx, acquaintance, func(v cluster.View) bool { return len(v.Members) > 1 })
 	}
 	f.config.Log.Info("waits until it leads")
+	told := "" // why it does not lead
 	for yielded := f.cluster != nil; ; yielded = true {
 		follow := f.follow(ctx)
 		stores, err := folder.LeadStores(ctx, f.config, f.may)
 		follow()
-		if errors.Is(err, errOlder) && ctx.Err() == nil {
-			log := f.config.Log
-			log.Warn("this replica waits until older ones are gone or upgraded", "why", err)
-			f.await(ctx, time.Hour, func(v cluster.View) bool {
-				_, older := v.Older()
-				return !older
-			})
+		older := errors.Is(err, errOlder)
+		if (older || errors.Is(err, errUnseen)) && ctx.Err() == nil {
+			if why := err.Error(); why != told {
+				f.config.Log.Warn("this replica does not lead yet, and tries again", "why", why)
+				told = why
+			}
+			follow = f.follow(ctx)
+			if older {
+				f.await(ctx, time.Hour, func(v cluster.View) bool {
+					_, older := v.Older()
+					return !older
+				})
+			} else {
+				f.config.Clock.Sleep(ctx, yields)
+			}
+			follow()
 			continue
 		}
 		if err != nil {
@@ -146,6 +156,9 @@ func (f *follower) await(ctx context.Context, most time.Duration, heard func(clu
 // errOlder says why a replica that could lead leaves that to others.
 var errOlder = errors.New("an older replica is there, whose program could not read the store after this one has changed it")
 
+// errUnseen says why a replica that could lead does not know whether it may.
+var errUnseen = errors.New("PostgreSQL does not say which database it is, so older replicas over the same one could be there")
+
 // may returns an error if this replica, which holds the lease, must not lead.
 func (f *follower) may(*database.Lease) error {
 	if f.cluster == nil {
@@ -153,7 +166,9 @@ func (f *follower) may(*database.Lease) error {
 	}
 	o := database.NewObserver(f.config.Store)
 	defer o.Close()
-	f.identify(context.Background(), o)
+	if err := f.identify(context.Background(), o, mostSilence); err != nil {
+		return fmt.Errorf("%w: %w", errUnseen, err)
+	}
 	if older, found := f.cluster.View().Older(); found {
 		version := cmp.Or(older.Version, "unknown")
 		return fmt.Errorf("%w: %s, version %s", errOlder, older.Address, version)

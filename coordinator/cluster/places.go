@@ -34,6 +34,9 @@ func (p Places) Validate(address string) error {
 		}
 		return nil
 	}
+	if err := protocol.CheckAddresses(address); err != nil {
+		return fmt.Errorf("agents dial what this replica has under address or else listen: %w", err)
+	}
 	if len(address) > longestAddress {
 		return fmt.Errorf("address: %d characters: name this replica alone, in at most %d; agents learn the others", len(address), longestAddress)
 	}

@@ -111,14 +111,15 @@ func (v View) Holders() []Member {
 
 // Addresses are those that agents should know: of the living and of those that went less than a day
 // ago, sorted, with commas between them. A replica over another system of PostgreSQL has no place
-// there; one that has not noticed yet that a standby was promoted has.
+// there; one that has not noticed yet that a standby was promoted has. While Own does not know its
+// system, all have.
 func (v View) Addresses() string {
 	var all []string
 	own, _, _ := strings.Cut(v.Own.Database, "/")
 	for _, m := range v.Members {
 		system, _, _ := strings.Cut(m.Database, "/")
 		for a := range strings.SplitSeq(m.Address, ",") {
-			if (system == own || system == "") && protocol.CheckAddress(a) == nil {
+			if (own == "" || system == own || system == "") && protocol.CheckAddress(a) == nil {
 				all = append(all, a)
 			}
 		}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -109,6 +110,11 @@ func TestAddresses(t *testing.T) {
 		at(stands("g"), "g.example.org:1", 3))
 	if got, want := v.Addresses(), "b.example.org:1,c.example.org:1,f.example.org:1,g.example.org:1"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+	unknown := v
+	unknown.Own.Database = ""
+	if got := unknown.Addresses(); !strings.Contains(got, "evil.example.org:1,f.example.org:1") {
+		t.Errorf("while its own system is unknown: %s", got)
 	}
 	var names []string
 	for _, m := range v.Holders() {
