@@ -309,6 +309,11 @@ var mutants = []mutant{
 		found: "TestPins",
 	},
 	{
+		name: "a moved deadline promises a budget twice", room: "aggregator", file: "helper.go",
+		old: "if s.config.Affords == nil || !r.promise.over(", new: "if s.config.Affords == nil || r.promise.over(",
+		found: "TestPlaces",
+	},
+	{
 		name: "a share is sealed without what it belongs to", room: "protocol", file: "sealing.go",
 		old: "sender.Seal(b.bytes(), share)", new: "sender.Seal(ShareBinding{}.bytes(), share)",
 		found: "TestSealedShare",

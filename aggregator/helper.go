@@ -11,6 +11,7 @@ import (
 
 	"caucus/aggregation/shares"
 	"caucus/aggregator/uploading"
+	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -253,7 +254,7 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash,
 	if len(fresh) == 0 {
 		return answers, nil
 	}
-	if err := s.full(ctx, false); err != nil {
+	if err := errors.Join(s.full(ctx, false), s.affords(ctx, t, r)); err != nil {
 		return fail(err)
 	}
 	_, err = s.update(ctx, plan, "preparation stored", func(tx *transaction, _ *record) error {
@@ -350,6 +351,22 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 		r.Set, r.SetTheirs = Signed{Document: set.Document, Signature: signature}, set.Signature
 	})
 	return signature, err
+}
+
+// affords asks the budget again for a study whose place ended by its plan's deadline, which an
+// amendment moved: Promised left the study out since, so that its cost may be another's by now.
+func (s *Server) affords(ctx context.Context, t task, r record) error {
+	if s.config.Affords == nil || !r.promise.over(s.config.Clock.Now()) {
+		return nil
+	}
+	is, err := s.underWay(ctx, t.Hash())
+	if err != nil || is {
+		return err
+	}
+	if err := s.config.Affords(t); err != nil {
+		return fmt.Errorf("%w: %w", privacy.ErrBudget, err)
+	}
+	return nil
 }
 
 // enough checks that a set has the minimum of contributions that the plan and the set's amendments

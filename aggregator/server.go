@@ -56,6 +56,9 @@ type Config struct {
 	// Serves is a helper's policy. Its error says why it refuses a plan. A nil Serves refuses every
 	// plan.
 	Serves func(study.Task) error
+	// Affords says, at a helper, why its budget has too little left for a study beside those that
+	// are Promised. A nil Affords has no limit.
+	Affords func(study.Task) error
 	// MaxOpen bounds a helper's accepted studies that have not ended, and MaxShares the bytes of
 	// its store. At either limit the helper accepts no further study. 0 is no limit.
 	MaxOpen   int

@@ -115,7 +115,7 @@ func (s *Server) openFiles() error {
 	s.server, err = aggregator.Open(context.Background(), aggregator.Config{
 		Role: shares.Helper, Store: c.path(storeFile), Head: c.headFile(), Journal: s.ledger, Limits: c.Budget,
 		Signer: signer, Other: c.Coordinator, Sealing: sealing, Task: on.task, Shelf: on, Checkpoint: c.Checkpoint,
-		Serves: s.serves, MaxOpen: c.MaxOpen, MaxShares: c.MaxShares,
+		Serves: s.serves, Affords: s.affords, MaxOpen: c.MaxOpen, MaxShares: c.MaxShares,
 	})
 	if err == nil {
 		s.closers = append(s.closers, s.server.Close)
@@ -130,6 +130,11 @@ func (s *Server) serves(t study.Task) error {
 	if err := s.config.Policy.Check(t.Plan()); err != nil {
 		return err
 	}
+	return s.affords(t)
+}
+
+// affords returns why the budget has too little left for a study beside those that were promised.
+func (s *Server) affords(t study.Task) error {
 	ledger, err := privacy.Open(s.ledger, privacy.Config{Limits: s.config.Budget})
 	if err != nil {
 		return err
