@@ -226,7 +226,7 @@ func TestTwoDatabases(t *testing.T) {
 	}
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
 	w.call()
-	w.wait("trial", study.Sealed)
+	w.wait("trial", study.Sealed, study.Folded)
 	time.Sleep(time.Second) // two hundred ticks, each of which would release
 	if now := must(w.operator.Study(ctx, "trial")); now.State == study.Released {
 		t.Error("released beside a leader over another database")
