@@ -1,9 +1,10 @@
 package dataset
 
 import (
-	"caucus/internal/yamlfile"
 	"fmt"
 	"slices"
+
+	"caucus/internal/yamlfile"
 )
 
 // CheckWhere refuses a condition that does not fit the schema: columns that are neither feature nor

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"caucus/study"
 	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -9,6 +8,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+
+	"caucus/study"
 )
 
 // Document is a kind of signed document. The kind is the signature's context (Ed25519ctx, RFC

@@ -1,10 +1,11 @@
 package study
 
 import (
-	"caucus/privacy"
 	"math"
 	"reflect"
 	"slices"
+
+	"caucus/privacy"
 )
 
 // CheckCommon refuses what is wrong for any kind of study: form, texts, schema, map, budget,

@@ -1,11 +1,12 @@
 package embedding
 
 import (
-	"caucus/dataset"
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
 )
 
 // Fourier is a public random feature map for the kernel exp(−Gamma‖x−y‖²) (Rahimi & Recht 2007):

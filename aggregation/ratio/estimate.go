@@ -1,13 +1,14 @@
 package ratio
 
 import (
-	"caucus/aggregation/embedding"
 	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"caucus/aggregation/embedding"
 )
 
 // Estimate is the answer for one unlabelled set.

@@ -1,12 +1,13 @@
 package ratio
 
 import (
-	"caucus/aggregation/embedding"
 	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation/embedding"
 )
 
 // ratioSystem is an estimator reduced to linear algebra. With h = readᵀg, g the inner products of

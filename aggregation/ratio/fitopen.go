@@ -1,11 +1,12 @@
 package ratio
 
 import (
-	"caucus/aggregation/embedding"
 	"errors"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation/embedding"
 )
 
 // OpenOptions configure a fit that may choose its kernel's width.

@@ -1,10 +1,11 @@
 package ratio
 
 import (
-	"caucus/aggregation/embedding"
 	"fmt"
 
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation/embedding"
 )
 
 // Gram holds the inner products of the mean embeddings Φ_i of M sets.

@@ -1,13 +1,14 @@
 package ratio
 
 import (
-	"caucus/aggregation/embedding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation/embedding"
 )
 
 // jsonMatrix is a row-major matrix in JSON, exact: Go's shortest decimals read back to the same

@@ -1,14 +1,14 @@
 package ratio
 
 import (
-	"caucus/aggregation/embedding"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
-
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation/embedding"
 )
 
 func slowKernel(k Kernel, a, b []float64) float64 {

@@ -1,7 +1,6 @@
 package ratio
 
 import (
-	"caucus/aggregation/embedding"
 	"encoding/json"
 	"errors"
 	"math"
@@ -9,6 +8,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation/embedding"
 )
 
 // world draws sets whose classes are spherical normals, the same in all sets.

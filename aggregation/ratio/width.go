@@ -1,13 +1,14 @@
 package ratio
 
 import (
-	"caucus/aggregation/embedding"
 	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation/embedding"
 )
 
 // WidthOptions configure SelectWidth.

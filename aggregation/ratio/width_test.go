@@ -1,10 +1,11 @@
 package ratio
 
 import (
-	"caucus/aggregation/embedding"
 	"errors"
 	"math/rand/v2"
 	"testing"
+
+	"caucus/aggregation/embedding"
 )
 
 // Neither a very wide kernel nor a very narrow one separates classes that differ only in scale.

@@ -1,10 +1,11 @@
 package uploading
 
 import (
-	"caucus/protocol"
-	"caucus/study"
 	"crypto/sha256"
 	"encoding/binary"
+
+	"caucus/protocol"
+	"caucus/study"
 )
 
 // PrepareRequest describes an upload to the helper.

@@ -2,13 +2,14 @@ package main
 
 import (
 	"bytes"
-	"caucus/study/describe/described"
 	"context"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"caucus/study/describe/described"
 )
 
 // TestCases: in files as people have them, what simulate calls true is what pandas computes, and a

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"caucus/internal/textpage"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"caucus/internal/textpage"
 )
 
 func main() {

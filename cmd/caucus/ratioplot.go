@@ -1,10 +1,11 @@
 package main
 
 import (
-	"caucus/report"
 	"fmt"
 	"html"
 	"strings"
+
+	"caucus/report"
 )
 
 // ratioPlot draws an SVG of each class's share with its interval, and a tick at its share in the

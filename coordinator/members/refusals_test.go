@@ -2,13 +2,14 @@ package members
 
 import (
 	"bytes"
-	"caucus/internal/clock"
-	"caucus/protocol"
 	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	"caucus/internal/clock"
+	"caucus/protocol"
 )
 
 // TestRefusals: one line a minute for each certificate and reason. If there are too many, all

@@ -1,16 +1,17 @@
 package classify
 
 import (
+	"fmt"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
 	"caucus/aggregation"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/classifier"
-	"fmt"
-	"math/rand/v2"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // Results is the half of the kind for who releases, verifies or reads.

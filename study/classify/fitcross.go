@@ -1,14 +1,15 @@
 package classify
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
 	"caucus/aggregation"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/classifier"
-	"fmt"
-	"math"
-	"math/rand/v2"
 )
 
 // keepRows is the least effective sample size of a tilted pool (see cross), as a share of the

@@ -1,10 +1,11 @@
 package describe
 
 import (
-	"caucus/study"
 	"slices"
 	"strings"
 	"testing"
+
+	"caucus/study"
 )
 
 // TestCounts: a site's numbers are named by column, group and cell, in records; others are not

@@ -1,10 +1,11 @@
 package evaluate
 
 import (
+	"math/rand/v2"
+
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
-	"math/rand/v2"
 )
 
 // Results is the half of the kind for who releases, verifies or reads.

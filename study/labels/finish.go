@@ -1,18 +1,19 @@
 package labels
 
 import (
-	"caucus/aggregation"
-	"caucus/learners"
-	"caucus/privacy"
-	"caucus/study"
-	"caucus/study/bodies"
-	"caucus/study/classifier"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"caucus/aggregation"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/classifier"
 )
 
 // Results is the half of the kind for who releases, verifies or reads.

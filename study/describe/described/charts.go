@@ -1,11 +1,12 @@
 package described
 
 import (
-	"caucus/study"
-	"caucus/study/describe"
 	"cmp"
 	"fmt"
 	"slices"
+
+	"caucus/study"
+	"caucus/study/describe"
 )
 
 // mostShown bounds the levels in a chart and the groups that have charts. Tables show all of them.

@@ -1,9 +1,10 @@
 package described
 
 import (
+	"math"
+
 	"caucus/aggregation"
 	"caucus/study/describe"
-	"math"
 )
 
 // Estimate is a number with its uncertainty.

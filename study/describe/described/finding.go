@@ -1,13 +1,14 @@
 package described
 
 import (
-	"caucus/dataset"
-	"caucus/study/describe"
 	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+
+	"caucus/dataset"
+	"caucus/study/describe"
 )
 
 const mostFound = 3

@@ -1,14 +1,15 @@
 package described
 
 import (
-	"caucus/privacy"
-	"caucus/study"
-	"caucus/study/bodies"
-	"caucus/study/describe"
 	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/describe"
 )
 
 // Results is the half of the kind for who releases, verifies or reads.

@@ -1,13 +1,14 @@
 package described
 
 import (
-	"caucus/study"
-	"caucus/study/describe"
 	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+
+	"caucus/study"
+	"caucus/study/describe"
 )
 
 const unknown = "unknown"

@@ -1,12 +1,13 @@
 package described
 
 import (
+	"fmt"
+	"math"
+
 	"caucus/aggregation"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/describe"
-	"fmt"
-	"math"
 )
 
 // Table is a private table one: levels, means and quantiles of each column, with intervals for

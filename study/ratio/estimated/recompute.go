@@ -1,13 +1,14 @@
 package estimated
 
 import (
+	"slices"
+
 	"caucus/aggregation/ratio"
 	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
 	studyratio "caucus/study/ratio"
-	"slices"
 )
 
 // unseen lists the parts of a result that the coordinator alone can compute, from features or exact

@@ -1,11 +1,12 @@
 package estimated
 
 import (
-	"caucus/aggregation"
-	"caucus/study"
 	"fmt"
 	"math"
 	"slices"
+
+	"caucus/aggregation"
+	"caucus/study"
 )
 
 // Report says whether the release can estimate class shares of new sets, and gives the shares of

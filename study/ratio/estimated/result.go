@@ -1,6 +1,11 @@
 package estimated
 
 import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
 	"caucus/aggregation"
 	"caucus/aggregation/ratio"
 	"caucus/auxdata"
@@ -8,10 +13,6 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	studyratio "caucus/study/ratio"
-	"errors"
-	"fmt"
-	"math"
-	"math/rand/v2"
 )
 
 const kindName = "ratio"

@@ -1,6 +1,10 @@
 package estimated
 
 import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
 	"caucus/aggregation"
 	"caucus/aggregation/embedding"
 	"caucus/aggregation/ratio"
@@ -8,9 +12,6 @@ import (
 	"caucus/study"
 	"caucus/study/bodies"
 	studyratio "caucus/study/ratio"
-	"math"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // estimator reads contributions for the estimators.
