@@ -51,12 +51,20 @@ type View struct {
 // over says that m uses the same database as the replica whose view it is, as far as both know.
 func (v View) over(m Member) bool { return m.Database == v.Own.Database }
 
+// first returns the first member, by address, of which a condition holds.
+func (v View) first(is func(Member) bool) (Member, bool) {
+	i := slices.IndexFunc(v.Members, is)
+	if i < 0 {
+		return Member{}, false
+	}
+	return v.Members[i], true
+}
+
 // Led returns the newest epoch heard of, 0 for none, and whether a living replica says that it
 // leads under it. Only replicas over the same database count.
 func (v View) Led() (int64, bool) {
-	return v.Newest, slices.ContainsFunc(v.Members, func(m Member) bool {
-		return m.Alive && m.Leads && m.Epoch == v.Newest && v.over(m)
-	})
+	leader, known := v.Leader()
+	return v.Newest, known && leader.Epoch == v.Newest
 }
 
 // Leader returns the living replica that leads over the same database under the highest epoch.
@@ -76,25 +84,17 @@ func (v View) Leader() (Member, bool) {
 // though it holds a lease: one of the two databases is a copy, and both would draw noise for the
 // same release.
 func (v View) Rival() (Member, bool) {
-	i := slices.IndexFunc(v.Members, func(m Member) bool {
+	return v.first(func(m Member) bool {
 		return m.Name != v.Own.Name && m.Alive && m.Leads && (!v.over(m) || m.Epoch >= v.Own.Epoch)
 	})
-	if i < 0 {
-		return Member{}, false
-	}
-	return v.Members[i], true
 }
 
 // Older returns a living replica over the same database whose program knows fewer migrations. If
 // the replica whose view it is led, it would migrate the store away from that one.
 func (v View) Older() (Member, bool) {
-	i := slices.IndexFunc(v.Members, func(m Member) bool {
+	return v.first(func(m Member) bool {
 		return m.Alive && v.over(m) && slices.Compare(m.Schemas, v.Own.Schemas) < 0
 	})
-	if i < 0 {
-		return Member{}, false
-	}
-	return v.Members[i], true
 }
 
 // Holders returns the other living replicas that hold keys of ballots, the one with the most first.
