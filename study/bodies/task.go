@@ -58,6 +58,17 @@ type Finisher interface {
 	FinishTotal(total Total, rng *rand.Rand) (study.Result, error)
 }
 
+// FinishBy makes the result of what was released: of this task, by its own Finisher.
+func (s Task) FinishBy(
+	f Finisher, of study.Summed, released []privacy.Published,
+) (study.Result, error) {
+	total, rng, err := s.Total(of, released)
+	if err != nil {
+		return study.Result{}, err
+	}
+	return f.FinishTotal(total, rng)
+}
+
 // ClearFinisher is a Finisher whose released vector is not the sum but a function of it.
 // FinishClear makes the result without noise, from the sum.
 type ClearFinisher interface {

@@ -30,11 +30,7 @@ func (Results) Finisher(t study.Task) study.Finisher {
 type finisher struct{ describe.Task }
 
 func (f finisher) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
-	total, rng, err := f.Total(of, r)
-	if err != nil {
-		return study.Result{}, err
-	}
-	return f.FinishTotal(total, rng)
+	return f.FinishBy(f, of, r)
 }
 
 // FinishTotal implements bodies.Finisher.
