@@ -703,7 +703,7 @@ var mutants = []mutant{
 	{
 		name: "of a run of trues one in eight is left", room: "dataset/files",
 		file: "parquetbool.go",
-		old:  "if err != nil || !has {", new: "if err != nil || has {", found: "TestBooleanRuns",
+		old:  "; !hasRuns {", new: "; hasRuns {", found: "TestBooleanRuns",
 	},
 	{
 		name: "the last half second of a day is of the next", room: "dataset/files",

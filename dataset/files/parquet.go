@@ -323,7 +323,7 @@ func (p *parquetRows) begin() error {
 		}
 		l.seen = map[string]string{}
 		if l.held.begin(says); l.runs != nil {
-			if err := l.runs.begin(p.file, says); err != nil {
+			if err := l.runs.begin(p.file, says, p.pages.hasRuns); err != nil {
 				return err
 			}
 		}

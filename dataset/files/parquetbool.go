@@ -24,17 +24,11 @@ type boolRuns struct {
 	values []byte
 }
 
-// begin reads a row group's values, none if no page has run lengths: then the library is right.
-func (b *boolRuns) begin(r io.ReaderAt, c format.ColumnMetaData) error {
-	b.values = nil
-	has := false
-	err := eachPage(r, c, func(page format.PageHeader, _ []byte) error {
-		has = has || page.DataPageHeader.V.Encoding == format.RLE ||
-			page.DataPageHeaderV2.V.Encoding == format.RLE
+// begin reads a row group's values, none if none of its pages has run lengths: then the library is
+// right.
+func (b *boolRuns) begin(r io.ReaderAt, c format.ColumnMetaData, hasRuns bool) error {
+	if b.values = nil; !hasRuns {
 		return nil
-	})
-	if err != nil || !has {
-		return err
 	}
 	return eachPage(r, c, func(page format.PageHeader, data []byte) error {
 		return b.add(page, data, c.Codec)

@@ -137,6 +137,7 @@ type pages struct {
 	most          int64
 	packed, plain []byte
 	zstd          *zstd.Decoder
+	hasRuns       bool // needs found a page whose values are run lengths
 }
 
 // levels are the largest levels of a column's values (parquet-format, "Nested Encoding").
@@ -149,6 +150,7 @@ func (p *pages) needs(c format.ColumnMetaData, most levels) (int64, error) {
 	if c.DictionaryPageOffset != 0 {
 		at = c.DictionaryPageOffset
 	}
+	p.hasRuns = false
 	var dictionary, largest, all int64
 	for end := at + c.TotalCompressedSize; at < end; {
 		h, size, err := p.header(at, end)
@@ -171,6 +173,8 @@ func (p *pages) needs(c format.ColumnMetaData, most levels) (int64, error) {
 		}
 		largest = max(largest, holds)
 		all += values
+		p.hasRuns = p.hasRuns || h.DataPageHeader.V.Encoding == format.RLE ||
+			h.DataPageHeaderV2.V.Encoding == format.RLE
 		p.packed = slices.Grow(p.packed[:0], int(packed))[:packed]
 		if _, err := p.r.ReadAt(p.packed, at); err != nil {
 			return 0, errDamaged
