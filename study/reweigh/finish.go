@@ -22,10 +22,10 @@ func (f finisher) Finish(of study.Summed, r []privacy.Published) (study.Result, 
 
 // Recompute calls Finish again, but computes the weighted pool's digest from the claimed weights,
 // because recomputed weights may differ in their last bits and would have another digest.
-func (t finisher) Recompute(of study.Summed, released []privacy.Published,
+func (f finisher) Recompute(of study.Summed, released []privacy.Published,
 	claimed study.Result) (study.Result, string, error) {
 	fail := func(err error) (study.Result, string, error) { return study.Result{}, "", err }
-	made, err := t.Finish(of, released)
+	made, err := f.Finish(of, released)
 	if err != nil {
 		return fail(err)
 	}
@@ -36,7 +36,7 @@ func (t finisher) Recompute(of study.Summed, released []privacy.Published,
 	if err := claimed.DecodeBody(&said); err != nil {
 		return fail(err)
 	}
-	weighted, err := t.Pool().Weighted(said.Weight)
+	weighted, err := f.Pool().Weighted(said.Weight)
 	if err != nil {
 		return fail(err)
 	}
