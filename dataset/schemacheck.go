@@ -95,7 +95,7 @@ func (l Label) validate() error {
 		return fmt.Errorf("a class is empty; name it")
 	}
 	for _, class := range l.Classes {
-		if csvfile.Begins(class) {
+		if csvfile.IsFormula(class) {
 			return fmt.Errorf("class %q would be run as a formula by a spreadsheet that opens predictions: rename it", class)
 		}
 	}

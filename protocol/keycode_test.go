@@ -32,8 +32,9 @@ func TestKeyCode(t *testing.T) {
 	}
 }
 
-// TestReadKeyCode: a code is read as people type it. One wrong letter, or two neighbours in the
-// wrong order, are noticed always. What has not a code's form is none.
+// TestReadKeyCode: a code is read as people type it. An error always tells of one wrong letter, and
+// of two neighbours in the wrong order. A text that is longer, shorter or has other signs than a
+// code is said to be no code.
 func TestReadKeyCode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		code := KeyCode(rapid.SliceOf(rapid.Byte()).Draw(t, "key"))

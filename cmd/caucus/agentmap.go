@@ -181,7 +181,7 @@ func (a *agentCommand) readQuery(ctx context.Context, name string) (lines mappin
 	}
 	defer rows.Close()
 	watched := mapping.Watch(rows)
-	lines, err = mapping.Draw(dataset.First(watched, mapping.Advised))
+	lines, err = mapping.ReadSample(dataset.First(watched, mapping.Advised))
 	return lines, watched.Typed(), err
 }
 
@@ -224,7 +224,7 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 		rows, err := file.rows()
 		if err == nil {
 			watched := mapping.Watch(rows)
-			lines, err = mapping.Draw(watched)
+			lines, err = mapping.ReadSample(watched)
 			typed = watched.Typed()
 		}
 		return lines, err

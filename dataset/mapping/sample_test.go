@@ -32,15 +32,15 @@ func (c *counted) Next() ([]string, bool, error) {
 	return []string{fmt.Sprint(c.at), fmt.Sprint(c.at%2 == 0), text}, c.at%1000 != 0, nil
 }
 
-// TestDraw: a file below the limits is kept whole, as Collect reads it. Of a longer one the first
+// TestReadSample: a file below the limits is kept whole, as Collect reads it. Of a longer one the first
 // and last row and a part of the others are kept, in order, whatever repeats in the file; all are
 // counted.
-func TestDraw(t *testing.T) {
+func TestReadSample(t *testing.T) {
 	want, err := dataset.Collect(&counted{rows: 5000, text: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, err := Draw(&counted{rows: 5000, text: "x"})
+	have, err := ReadSample(&counted{rows: 5000, text: "x"})
 	if err != nil || have.Records != 5000 || !reflect.DeepEqual(have.Lines, want) {
 		t.Errorf("a short file: %v, %d records", err, have.Records)
 	}
@@ -48,7 +48,7 @@ func TestDraw(t *testing.T) {
 		"many rows":  {rows: 3*sampleRows + 1, text: "x"},
 		"long cells": {rows: 501, text: strings.Repeat("x", sampleBytes/300)},
 	} {
-		s, err := Draw(&c)
+		s, err := ReadSample(&c)
 		if err != nil || s.Records != c.rows || s.Malformed != c.rows/1000 {
 			t.Fatalf("%s: %v, %d records, %d malformed", name, err, s.Records, s.Malformed)
 		}

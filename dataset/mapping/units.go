@@ -29,9 +29,9 @@ func spanDays(text string) (days float64, ok bool) {
 	var parts []string
 	for _, span := range []*regexp.Regexp{clockSpan, isoSpan, dayClockSpan, partsSpan} {
 		if parts = span.FindStringSubmatch(text); parts != nil {
-			if single := len(text) - len(strings.TrimLeft(text,
-				"+-0123456789")); span == partsSpan &&
-				!strings.ContainsAny(text[single:], "0123456789") {
+			const digits = "0123456789"
+			behind := strings.TrimLeft(text, "+-"+digits)
+			if span == partsSpan && !strings.ContainsAny(behind, digits) {
 				return 0, false
 			}
 			break
@@ -44,7 +44,7 @@ func spanDays(text string) (days float64, ok bool) {
 	for i, length := range []float64{7 * 86400, 86400, 3600, 60, 1} {
 		part := parts[i+2]
 		v, _ := strconv.ParseFloat(strings.Replace(part, ",", ".", 1), 64) // empty: 0
-		// so are minutes and seconds
+		// A sign before the hours is one of the minutes and seconds too.
 		if length == 3600 && strings.HasPrefix(part, "-") {
 			v, sign = -v, -1
 		}

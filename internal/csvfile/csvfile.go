@@ -17,13 +17,12 @@ const separators = ",;|\t\r\n"
 // spreadsheets take for the same (OWASP, CSV Injection).
 const signs = "=+-@＝＋－＠"
 
-// Computed reports whether a spreadsheet would compute a cell, by any of the separators. A number,
-// and a sign alone, is none that it computes.
-func Computed(cell string) bool { return computed(cell, 0) < len(cell) }
+// HasFormula reports whether a spreadsheet would compute a cell or a part of it, whatever separator
+// it expects: =1+1, and also a;=1+1. It computes no number, and no sign alone.
+func HasFormula(cell string) bool { return computed(cell, 0) < len(cell) }
 
-// Begins reports whether a spreadsheet that reads the file as written would compute a cell: the
-// cell begins a formula.
-func Begins(cell string) bool {
+// IsFormula reports whether a cell as a whole is a formula to a spreadsheet: =1+1, not a;=1+1.
+func IsFormula(cell string) bool {
 	at := computed(cell, 0)
 	return at < len(cell) && strings.TrimLeftFunc(cell[:at], padding) == ""
 }
@@ -88,7 +87,7 @@ func Exact(to io.Writer) *Writer {
 			header = append([]string{}, row...)
 		}
 		for i, cell := range row {
-			if Computed(cell) {
+			if HasFormula(cell) {
 				return fmt.Errorf("row %d, column %q: a spreadsheet that opens the file would "+
 					"compute %q as a formula: rename it in the schema and the table", w.rows,
 					header[min(i, len(header)-1)], cell)
@@ -103,7 +102,7 @@ func Exact(to io.Writer) *Writer {
 func Marked(to io.Writer) *Writer {
 	return &Writer{out: csv.NewWriter(to), guard: func(w *Writer, row []string) error {
 		for i, cell := range row {
-			if Computed(cell) {
+			if HasFormula(cell) {
 				row[i] = marked(cell)
 				w.Marked++
 			}

@@ -49,12 +49,12 @@ var formulas = map[string]string{
 
 func TestFormulas(t *testing.T) {
 	for cell, want := range formulas {
-		if got := Computed(cell); got != (want != "") {
-			t.Errorf("%q: computed: %t", cell, got)
+		if got := HasFormula(cell); got != (want != "") {
+			t.Errorf("%q: has a formula: %t", cell, got)
 		}
 		first := strings.HasPrefix(strings.TrimLeftFunc(want, padding), "'")
-		if got := Begins(cell); got != (first && want != "" && cell != want) {
-			t.Errorf("%q: begins a formula: %t", cell, got)
+		if got := IsFormula(cell); got != (first && want != "" && cell != want) {
+			t.Errorf("%q: is a formula: %t", cell, got)
 		}
 		var text strings.Builder
 		out := Marked(&text)
@@ -70,7 +70,7 @@ func TestFormulas(t *testing.T) {
 		if read := strings.ReplaceAll(want, "\r\n", "\n"); err != nil || line[1] != read {
 			t.Errorf("%q: written as %q, %v, want %q", cell, line, err, want)
 		}
-		if Computed(marked(cell)) {
+		if HasFormula(marked(cell)) {
 			t.Errorf("%q: %q is a formula still", cell, marked(cell))
 		}
 		err = Exact(&text).Write([]string{"x", cell})
@@ -88,7 +88,7 @@ func FuzzMarked(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, cell string) {
 		text := marked(cell)
-		if Computed(text) {
+		if HasFormula(text) {
 			t.Errorf("%q: %q is a formula", cell, text)
 		}
 		if strings.ReplaceAll(text, "'", "") != strings.ReplaceAll(cell, "'", "") {
