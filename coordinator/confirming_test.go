@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/aggregator/helper"
 	"caucus/coordinator/folder"
-	"caucus/helper"
 	"caucus/protocol"
 	"caucus/study"
 )

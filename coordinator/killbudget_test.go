@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/aggregator/helper"
 	"caucus/coordinator/folder"
-	"caucus/helper"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/privacy/journal"

@@ -17,10 +17,10 @@ import (
 
 	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
+	"caucus/aggregator/helper"
 	"caucus/aggregator/uploading"
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
-	"caucus/helper"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/privacy/journal"

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	aggregators "caucus/aggregator"
+	"caucus/aggregator/helper"
 	"caucus/coordinator/folder"
-	"caucus/helper"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"

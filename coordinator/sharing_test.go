@@ -20,10 +20,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"caucus/aggregator/helper"
 	"caucus/auxdata"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
-	"caucus/helper"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/privacy/journal"

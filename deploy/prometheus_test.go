@@ -21,7 +21,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 	for _, file := range []string{"../coordinator/watch/metrics.go",
 		"../coordinator/members/counts.go", "../coordinator/watch/collector.go",
 		"../coordinator/standing.go", "../coordinator/rival.go", "../agent/health/metrics.go",
-		"../helper/watched.go"} {
+		"../aggregator/helper/watched.go"} {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

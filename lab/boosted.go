@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
-	"caucus/study/simulate"
 )
 
 //go:embed boosted.py

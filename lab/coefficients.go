@@ -12,12 +12,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
-	"caucus/study/simulate"
 )
 
 // coefficientsExperiment measures how often the intervals of a cross release's coefficients hold

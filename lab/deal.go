@@ -7,12 +7,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation"
+	"caucus/analyst/simulate"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classify"
-	"caucus/study/simulate"
 )
 
 // mappedDeal is a deal under one public map, on which methods are compared: proposals to

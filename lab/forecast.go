@@ -9,15 +9,15 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/analyst/forecast"
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classify"
-	"caucus/study/forecast"
-	"caucus/study/forecast/stated"
-	"caucus/study/simulate"
+	"caucus/study/stated"
 )
 
 // forecastExperiment holds forecasts against simulations of the same plans.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"caucus/study/forecast/stated"
+	"caucus/study/stated"
 )
 
 // forecastCase is a plan at an ε, said and true, means over its deals.

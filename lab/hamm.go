@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/privacy"
-	"caucus/study/simulate"
 )
 
 // hammExperiment compares the ways to release a classifier of many parties'

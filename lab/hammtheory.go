@@ -12,13 +12,13 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"caucus/aggregation"
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classify"
-	"caucus/study/simulate"
 )
 
 // Checks of Hamm, Cao & Belkin 2016, Theorem 4: with λ fixed, the excess risk of a perturbed

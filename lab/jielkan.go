@@ -12,12 +12,12 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"caucus/aggregation"
+	"caucus/analyst/simulate"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study"
 	"caucus/study/reweigh"
-	"caucus/study/simulate"
 )
 
 // jiElkanExperiment is the comparison of Ji & Elkan 2013: queries and classifiers

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classify"
-	"caucus/study/simulate"
 )
 
 // mapsExperiment compares public maps: what each makes of released accuracy, on

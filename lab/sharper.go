@@ -10,11 +10,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/simulate"
 )
 
 // sharperExperiment asks whether bins in the public map make the classifiers of cross better.

@@ -212,7 +212,7 @@ type Study struct {
 	// is empty for other studies.
 	Helper Signed `json:"-"`
 	// Forecast is the forecast that the operator made with "caucus study create". The coordinator
-	// signed it, and package study/forecast reads its document. It is empty if the operator made
+	// signed it, and package study/stated reads its document. It is empty if the operator made
 	// none.
 	Forecast Signed `json:"-"`
 }

@@ -11,7 +11,7 @@
 //
 // Each kind is a folder below this one and a row in study/kinds, and implements Kind and Task.
 // study/bodies, study/classifier and study/keyed hold parts that kinds share. study/life takes a
-// study from draft to release. study/simulate and study/verify use all kinds.
+// study from draft to release. analyst/simulate and study/verify use all kinds.
 //
 // # In which order to read it
 //

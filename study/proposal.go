@@ -10,7 +10,7 @@ import (
 )
 
 // Proposal is a researcher's request for a study. kinds.Propose makes a plan from it, and
-// study/simulate runs it among virtual parties. Fields that are zero get the defaults named here.
+// analyst/simulate runs it among virtual parties. Fields that are zero get the defaults named here.
 type Proposal struct {
 	Name    string             `yaml:"name" help:"the study's name, as in file names: lower-case letters, digits and dashes"`
 	Kind    string             `yaml:"kind" default:"classify" help:"what is studied: classify, describe, evaluate, labels, ratio or reweigh"`

@@ -15,8 +15,8 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/forecast/stated"
 	"caucus/study/kinds"
+	"caucus/study/stated"
 )
 
 // Progress says how far a study is at this site, in words for a person. It is read from the

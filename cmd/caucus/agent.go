@@ -14,7 +14,7 @@ import (
 	"caucus/agent"
 	"caucus/agent/desk"
 	"caucus/agent/site"
-	"caucus/study/forecast"
+	"caucus/analyst/forecast"
 	"caucus/study/kinds"
 )
 

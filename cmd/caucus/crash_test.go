@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/aggregator/helper"
 	"caucus/coordinator/folder"
-	"caucus/helper"
 	"caucus/internal/testlevel"
 	"caucus/protocol"
 	"caucus/study"

@@ -17,6 +17,7 @@ import (
 	"caucus/agent/policy"
 	"caucus/agent/site"
 	"caucus/agent/source"
+	"caucus/analyst/terms"
 	"caucus/coordinator"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
@@ -26,7 +27,6 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/kinds"
-	"caucus/study/terms"
 )
 
 // network is a coordinator and everything needed to start agents, in this process, with mutual TLS

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/demo"
+	"caucus/analyst/demo"
 )
 
 func newDemo(c *console) *cobra.Command {

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
+	"caucus/analyst/terms"
 	"caucus/internal/yamlfile"
 	"caucus/study/kinds"
-	"caucus/study/terms"
 )
 
 // pageCommand is a caucus command on a page.

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"caucus/analyst/export"
 	"caucus/dataset"
 	"caucus/internal/yamlfile"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/evaluate"
-	"caucus/study/export"
 	"caucus/study/kinds/results"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"caucus/study/forecast"
+	"caucus/analyst/forecast"
 )
 
 // printForecasts writes a classifier's forecast or, for other kinds, how far the noise moves the

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"caucus/report"
-	"caucus/study/forecast/stated"
+	"caucus/analyst/report"
+	"caucus/study/stated"
 )
 
 //go:embed forecastpage.html

@@ -14,16 +14,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent/source"
+	"caucus/analyst/forecast"
+	"caucus/analyst/report"
+	"caucus/analyst/terms"
 	"caucus/dataset"
 	"caucus/privacy"
-	"caucus/report"
 	"caucus/study"
 	"caucus/study/classify"
-	"caucus/study/forecast"
-	"caucus/study/forecast/stated"
 	"caucus/study/kinds"
 	"caucus/study/labels"
-	"caucus/study/terms"
+	"caucus/study/stated"
 )
 
 type forecastCommand struct {

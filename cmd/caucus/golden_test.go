@@ -15,15 +15,15 @@ import (
 
 	"caucus/agent"
 	"caucus/agent/site"
+	"caucus/aggregator/helper"
+	"caucus/analyst/terms"
 	"caucus/coordinator"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
-	"caucus/helper"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/terms"
 	"caucus/study/verify"
 )
 

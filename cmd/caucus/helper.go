@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/helper"
+	"caucus/aggregator/helper"
 	"caucus/protocol"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/aggregator/helper"
 	"caucus/coordinator/folder"
-	"caucus/helper"
 	"caucus/protocol"
 )
 

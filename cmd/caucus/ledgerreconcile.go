@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent/site"
+	"caucus/aggregator/helper"
 	"caucus/coordinator/folder"
-	"caucus/helper"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study/verify/evidence"

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent/site"
+	"caucus/aggregator/helper"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
-	"caucus/helper"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study/kinds"

@@ -18,11 +18,11 @@ import (
 	"caucus/agent/policy"
 	"caucus/agent/site"
 	"caucus/agent/source"
+	"caucus/analyst/terms"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/ratio/estimated"
-	"caucus/study/terms"
 )
 
 // clinics writes files for ratio studies: north.csv and south.csv, the records of two regions, each

@@ -5,7 +5,7 @@ import (
 	"html"
 	"strings"
 
-	"caucus/report"
+	"caucus/analyst/report"
 )
 
 // ratioPlot draws an SVG of each class's share with its interval, and a tick at its share in the

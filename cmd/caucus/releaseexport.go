@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/analyst/export"
 	"caucus/auxdata"
 	"caucus/study/classifier"
-	"caucus/study/export"
 	"caucus/study/reweigh"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/analyst/report"
 	"caucus/internal/textpage"
 	"caucus/protocol"
-	"caucus/report"
 	"caucus/study"
 	"caucus/study/kinds/results"
 	"caucus/study/verify"

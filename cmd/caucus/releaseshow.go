@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/report"
+	"caucus/analyst/report"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classify"

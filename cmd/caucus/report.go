@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"caucus/report"
+	"caucus/analyst/report"
 	"caucus/study"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"caucus/study/simulate"
+	"caucus/analyst/simulate"
 )
 
 // TestConcluded: a release is better or worse only if the difference exceeds its own deviation over

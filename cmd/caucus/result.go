@@ -5,10 +5,10 @@ import (
 	"io"
 	"strings"
 
+	"caucus/analyst/report"
 	"caucus/auxdata"
 	"caucus/internal/textpage"
 	"caucus/privacy"
-	"caucus/report"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/kinds/results"

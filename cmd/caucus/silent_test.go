@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/analyst/terms"
 	"caucus/internal/testlevel"
 	"caucus/study/kinds"
-	"caucus/study/terms"
 )
 
 // silentTerms are the terms that a rehearsal may ignore, with the reason.

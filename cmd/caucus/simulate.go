@@ -18,13 +18,13 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"caucus/analyst/report"
+	"caucus/analyst/simulate"
+	"caucus/analyst/terms"
 	"caucus/dataset"
 	"caucus/privacy"
-	"caucus/report"
 	"caucus/study"
 	"caucus/study/classifier"
-	"caucus/study/simulate"
-	"caucus/study/terms"
 )
 
 type rehearsal struct {

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study/classifier"
 	"caucus/study/classify"
-	"caucus/study/simulate"
 )
 
 func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {

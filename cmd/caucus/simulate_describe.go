@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"caucus/analyst/simulate"
 	"caucus/study/describe/described"
-	"caucus/study/simulate"
 )
 
 func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"caucus/study/simulate"
+	"caucus/analyst/simulate"
 )
 
 func (r *rehearsal) evaluate(ctx context.Context) (found rehearsed, err error) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"caucus/analyst/simulate"
 	"caucus/study/labels"
-	"caucus/study/simulate"
 )
 
 func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {

@@ -8,8 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"caucus/analyst/simulate"
 	studyratio "caucus/study/ratio"
-	"caucus/study/simulate"
 )
 
 const defaultSetSize = 500

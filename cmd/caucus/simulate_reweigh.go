@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"caucus/analyst/simulate"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study/reweigh"
-	"caucus/study/simulate"
 )
 
 func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"caucus/aggregation"
-	"caucus/report"
+	"caucus/analyst/report"
+	"caucus/analyst/simulate"
 	"caucus/study"
 	"caucus/study/classifier"
-	"caucus/study/simulate"
 )
 
 // against is an alternative to a release, and by how much the release is better.

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"caucus/agent/source"
+	"caucus/analyst/terms"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/terms"
 )
 
 // recordsFrom says where records come from: files with a schema, a known data set, or made-up

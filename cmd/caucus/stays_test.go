@@ -21,14 +21,14 @@ import (
 
 	"caucus/agent/policy"
 	"caucus/agent/site"
+	"caucus/aggregator/helper"
+	"caucus/analyst/terms"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
-	"caucus/helper"
 	"caucus/internal/yamlfile"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/kinds"
-	"caucus/study/terms"
 )
 
 // stayers are the studies of TestWhatStays: each kind with each place of noise that the kind has.

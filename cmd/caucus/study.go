@@ -12,8 +12,8 @@ import (
 
 	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/forecast/stated"
 	"caucus/study/kinds/results"
+	"caucus/study/stated"
 )
 
 func newStudy(c *console) *cobra.Command {

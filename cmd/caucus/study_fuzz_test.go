@@ -3,10 +3,10 @@ package main
 import (
 	"testing"
 
+	"caucus/analyst/terms"
 	"caucus/dataset"
 	"caucus/internal/yamlfile"
 	"caucus/study/kinds"
-	"caucus/study/terms"
 )
 
 // FuzzStudyFile: any study file is refused, or becomes a plan that passes its checks.

@@ -13,15 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent/source"
+	"caucus/analyst/forecast"
+	"caucus/analyst/terms"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/evaluate"
-	"caucus/study/forecast"
-	"caucus/study/forecast/stated"
 	"caucus/study/kinds"
-	"caucus/study/terms"
+	"caucus/study/stated"
 )
 
 // createdStudy is the JSON document of "caucus study create".

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/analyst/terms"
 	"caucus/internal/yamlfile"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/terms"
 )
 
 // TestExampleStudy: study create reads the example in deploy, and makes a useful plan from it.

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"caucus/analyst/terms"
 	"caucus/internal/yamlfile"
 	"caucus/study/kinds"
-	"caucus/study/terms"
 )
 
 // termFlags read a study from a command line: [KIND] [STUDY.yaml], --set for every term, flags for

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"caucus/aggregator/helper"
 	"caucus/coordinator/folder"
-	"caucus/helper"
 	"caucus/internal/testlevel"
 	"caucus/protocol"
 	"caucus/study"

@@ -10,11 +10,11 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/learners/command"
 	"caucus/study"
-	"caucus/study/simulate"
 )
 
 // voters are the built-in learners and programs that virtual parties use, each in turn.

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent/site"
+	"caucus/analyst/report"
 	"caucus/coordinator/folder"
 	"caucus/internal/webpage"
-	"caucus/report"
 	"caucus/study"
 )
 

@@ -17,6 +17,7 @@ import (
 
 	"caucus/agent/policy"
 	"caucus/agent/site"
+	"caucus/analyst/terms"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/internal/testlevel"
@@ -24,7 +25,6 @@ import (
 	"caucus/internal/webpage"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/terms"
 )
 
 // Checks of a page that a daemon serves.

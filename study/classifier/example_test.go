@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/kinds"
-	"caucus/study/simulate"
 )
 
 // A release holds what is needed to use it: its plan encodes and maps records, its classifier

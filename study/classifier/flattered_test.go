@@ -8,11 +8,11 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/kinds"
-	"caucus/study/simulate"
 )
 
 // seq returns 0, 1, … n−1.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classify"
 	"caucus/study/kinds"
-	"caucus/study/simulate"
 )
 
 // Three hospitals agree on a plan from public data alone, send noisy sums, and get a classifier.

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"caucus/analyst/simulate"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -22,7 +23,6 @@ import (
 	"caucus/study/labels"
 	"caucus/study/life"
 	studyratio "caucus/study/ratio"
-	"caucus/study/simulate"
 	"caucus/study/verify/evidence"
 )
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/analyst/simulate"
 	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/study"
@@ -19,7 +20,6 @@ import (
 	"caucus/study/kinds/results"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
-	"caucus/study/simulate"
 	"caucus/study/verify"
 	"caucus/study/verify/evidence"
 )

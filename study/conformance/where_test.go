@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -22,7 +23,6 @@ import (
 	"caucus/study/kinds/results"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
-	"caucus/study/simulate"
 )
 
 func TestWhereRefusals(t *testing.T) {

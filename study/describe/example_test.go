@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/describe/described"
 	"caucus/study/kinds"
-	"caucus/study/simulate"
 )
 
 // Three hospitals describe their patients, with noise that hides each patient.

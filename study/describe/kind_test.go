@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/analyst/simulate"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -17,7 +18,6 @@ import (
 	"caucus/study/describe/described"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
-	"caucus/study/simulate"
 	"caucus/study/verify"
 	"caucus/study/verify/evidence"
 )

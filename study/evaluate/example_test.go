@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
-	"caucus/study/simulate"
 )
 
 // Three hospitals judge a published risk score on their own patients, with noise that hides each

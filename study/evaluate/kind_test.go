@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -14,7 +15,6 @@ import (
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
-	"caucus/study/simulate"
 )
 
 // TestEvaluateRefusals: a plan is refused if no proof covers it or its terms make no sense.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/kinds"
 	"caucus/study/labels"
-	"caucus/study/simulate"
 )
 
 // Parties send mapped features in clear and labels that a known chance has changed; the fit

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/kinds"
 	"caucus/study/ratio/estimated"
-	"caucus/study/simulate"
 )
 
 // Parties release noisy label counts and mean features; the release estimates the class shares of

@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregation/ratio"
+	"caucus/analyst/simulate"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -24,7 +25,6 @@ import (
 	"caucus/study/life"
 	studyratio "caucus/study/ratio"
 	"caucus/study/ratio/estimated"
-	"caucus/study/simulate"
 )
 
 func TestRatioCheck(t *testing.T) {

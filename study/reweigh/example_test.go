@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/kinds"
 	"caucus/study/reweigh"
-	"caucus/study/simulate"
 )
 
 // With the released weights the public pool stands for the private records, and answers any number

@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/analyst/simulate"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -18,7 +19,6 @@ import (
 	"caucus/study/conformance"
 	"caucus/study/kinds"
 	"caucus/study/reweigh"
-	"caucus/study/simulate"
 )
 
 func TestReweighRefusals(t *testing.T) {

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/analyst/simulate"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/kinds"
 	"caucus/study/reweigh"
-	"caucus/study/simulate"
 )
 
 func must[T any](x T, err error) T {

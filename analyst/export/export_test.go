@@ -1,0 +1,447 @@
+package export_test
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite"
+
+	"caucus/analyst/export"
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/describe/described"
+	"caucus/study/evaluate"
+)
+
+const mostOff = 1e-9
+
+func (f fixture) compare(t *testing.T, m export.Model, predicted []string, got [][]float64) {
+	t.Helper()
+	classes, want := f.want(t)
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d rows, want %d", f.name, len(got), len(want))
+	}
+	worst := 0.0
+	for i := range want {
+		if predicted[i] != m.Classes[classes[i]] {
+			t.Fatalf("%s: row %d is %q, want %q", f.name, i, predicted[i], m.Classes[classes[i]])
+		}
+		for k := range want[i] {
+			worst = max(worst, math.Abs(got[i][k]-want[i][k]))
+		}
+	}
+	if !(worst <= mostOff) {
+		t.Errorf("%s: a share is off by %g", f.name, worst)
+	}
+}
+
+func model(t testing.TB, r study.Release) export.Model {
+	t.Helper()
+	m, err := export.New(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestSQLite(t *testing.T) {
+	for _, f := range fixtures(t) {
+		m := model(t, f.release)
+		query, err := m.SQL(export.Table{Name: `odd "table"`, Keep: []string{"patient"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", ":memory:")
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.SetMaxOpenConns(1)
+		names := f.records.Columns()
+		quoted, marks := make([]string, len(names)), make([]string, len(names))
+		for i, n := range names {
+			quoted[i], marks[i] = `"`+strings.ReplaceAll(n, `"`, `""`)+`"`, "?"
+		}
+		if _, err := db.Exec(`CREATE TABLE "odd ""table""" (` + strings.Join(quoted, ", ") + `)`); err != nil {
+			t.Fatal(err)
+		}
+		for r := range f.records.Rows() {
+			cells := make([]any, len(names))
+			for i, n := range names {
+				text, _ := f.records.Cell(r, n)
+				cells[i] = text
+				// as numbers in every second row
+				if v, err := strconv.ParseFloat(text, 64); err == nil && r%2 == 0 &&
+					!math.IsNaN(v) {
+					cells[i] = v
+				}
+				if text == "" && r%3 == 0 {
+					cells[i] = nil
+				}
+			}
+			if _, err := db.Exec(`INSERT INTO "odd ""table""" VALUES (`+strings.Join(marks, ", ")+`)`, cells...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows, err := db.Query(string(query))
+		if err != nil {
+			t.Fatalf("%s: %v", f.name, err)
+		}
+		var predicted []string
+		var got [][]float64
+		for rows.Next() {
+			var id, class string
+			shares := make([]float64, len(m.Classes))
+			to := []any{&id, &class}
+			for k := range shares {
+				to = append(to, &shares[k])
+			}
+			if err := rows.Scan(to...); err != nil {
+				t.Fatal(err)
+			}
+			if want := fmt.Sprint("p", len(got)); id != want {
+				t.Fatalf("row of %s where %s was", id, want)
+			}
+			predicted, got = append(predicted, class), append(got, shares)
+		}
+		if err := errors.Join(rows.Err(), rows.Close(), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		f.compare(t, m, predicted, got)
+	}
+}
+
+func TestPython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3; .ci/peers needs one and runs this again")
+	}
+	t.Setenv("PYTHONIOENCODING", "ascii") // output is UTF-8 in every locale
+	for _, f := range fixtures(t) {
+		f.runs(t, export.Model.Python, python, "model.py")
+	}
+}
+
+func TestR(t *testing.T) {
+	r, err := exec.LookPath("Rscript")
+	if err != nil {
+		t.Skip("there is no Rscript; .ci/peers installs one and runs this again")
+	}
+	for _, f := range fixtures(t) {
+		f.runs(t, export.Model.R, r, "--vanilla", "model.R")
+	}
+}
+
+// runs compares the output of a program on a file; the last word of the command is the program's
+// name.
+func (f fixture) runs(t *testing.T, write func(export.Model) ([]byte, error), command ...string) {
+	t.Helper()
+	m := model(t, f.release)
+	program, err := write(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var records bytes.Buffer
+	if err := f.records.WriteCSV(&records); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{command[len(command)-1]: program,
+		"records.csv": records.Bytes()} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(command[0], append(command[1:], "records.csv")...)
+	cmd.Dir = dir
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", f.name, err, problems.String())
+	}
+	predicted, got := readPredictions(t, out, len(m.Classes))
+	f.compare(t, m, predicted, got)
+}
+
+// TestProgramsRefuseInOneLine: given an unreadable file, or one without the model's columns, each
+// program fails and says so in its last line of output.
+func TestProgramsRefuseInOneLine(t *testing.T) {
+	f := fixtures(t)[0]
+	m := model(t, f.release)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "other.csv"), []byte("a,b\n1,2\n"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []struct {
+		write   func(export.Model) ([]byte, error)
+		command []string
+	}{
+		{export.Model.Python, []string{"python3", "model.py"}},
+		{export.Model.R, []string{"Rscript", "--vanilla", "model.R"}},
+	} {
+		if _, err := exec.LookPath(of.command[0]); err != nil {
+			t.Logf("there is no %s; .ci/peers has one and runs this again", of.command[0])
+			continue
+		}
+		program, err := of.write(m)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, of.command[len(of.command)-1]), program, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, says := range map[string]string{"nowhere.csv": "No such file", ".": "irectory",
+			"other.csv": "no column"} {
+			cmd := exec.Command(of.command[0], append(of.command[1:], file)...)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "LC_ALL=C")
+			var problems bytes.Buffer
+			cmd.Stderr = &problems
+			out, err := cmd.Output()
+			// warnings come first
+			lines := strings.Split(strings.TrimSpace(problems.String()), "\n")
+			said := lines[len(lines)-1]
+			whole := !strings.Contains(problems.String(), "Traceback") &&
+				!strings.Contains(problems.String(), "Calls:")
+			if err == nil || len(out) > 0 || !whole || !strings.HasPrefix(said, file) ||
+				!strings.Contains(said, says) {
+				t.Errorf("%s of %s: %v\n%s%s", of.command[0], file, err, out, problems.String())
+			}
+		}
+	}
+}
+
+// TestPythonTakesNA: a cell that is neither equal nor unequal to itself, like pandas' NA, is
+// missing.
+func TestPythonTakesNA(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3")
+	}
+	f := fixtures(t)[0]
+	program, err := model(t, f.release).Python()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program = append(program, `
+class NA:
+    def __ne__(self, other): return self
+    def __bool__(self): raise TypeError("boolean value of NA is ambiguous")
+names = [c["name"] for c in MODEL["columns"]]
+assert values({n: NA() for n in names}) == values({n: "" for n in names}) == values({})
+`...)
+	cmd := exec.Command(python, "-c", strings.Replace(string(program), `if __name__ == "__main__":`, "if False:", 1))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func readPredictions(t *testing.T, out []byte, classes int) (predicted []string,
+	shares [][]float64) {
+	t.Helper()
+	all, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range all[1:] {
+		predicted = append(predicted, row[1])
+		numbers := make([]float64, classes)
+		for k := range numbers {
+			if numbers[k], err = strconv.ParseFloat(row[2+k], 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		shares = append(shares, numbers)
+	}
+	return predicted, shares
+}
+
+// TestIdentityIsFolded: without a projection the model has one step, with coefficients per column.
+func TestIdentityIsFolded(t *testing.T) {
+	for _, f := range fixtures(t) {
+		if m := model(t, f.release); strings.HasPrefix(f.name, "identity") && len(m.Steps) != 1 {
+			t.Errorf("%s has %d steps", f.name, len(m.Steps))
+		}
+	}
+}
+
+// TestWellFormed: JSON keeps every name, and code contains names only inside quoted texts.
+func TestWellFormed(t *testing.T) {
+	for _, f := range fixtures(t) {
+		m := model(t, f.release)
+		document, err := m.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back export.Model
+		if err := json.Unmarshal(document, &back); err != nil {
+			t.Fatal(err)
+		}
+		if len(back.Columns) != len(m.Columns) || back.Columns[3].Name != m.Columns[3].Name ||
+			back.Columns[3].Levels[1] != m.Columns[3].Levels[1] {
+			t.Errorf("%s: columns came back otherwise", f.name)
+		}
+		graph, err := m.ONNX()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(graph, []byte(m.Columns[3].Name)) {
+			t.Errorf("%s: ONNX has no input %q", f.name, m.Columns[3].Name)
+		}
+		r, err := m.R()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Split(string(r), "\n") {
+			if strings.Contains(line, "with a line */") && !strings.HasPrefix(line, "# ") && !strings.Contains(line, `"a warning\012with`) {
+				t.Errorf("%s: a warning is code: %s", f.name, line)
+			}
+		}
+	}
+}
+
+// TestRefusals: a refused export gives the reason.
+func TestRefusals(t *testing.T) {
+	f := fixtures(t)[0]
+	other := f.release
+	other.Kind = "describe"
+	if _, err := export.New(other); err == nil || !strings.Contains(err.Error(), "it was changed") {
+		t.Errorf("another kind: %v", err)
+	}
+	damaged := f.release
+	var err error
+	if damaged.Result, err = study.NewResult(described.Table{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := export.New(damaged); err == nil {
+		t.Error("another body was taken")
+	}
+	if _, _, err := export.Named("excel", "x.xlsx"); err == nil ||
+		!strings.Contains(err.Error(), "onnx") {
+		t.Errorf("excel: %v", err)
+	}
+	if _, name, err := export.Named("", "model.ONNX"); err != nil || name != "onnx" {
+		t.Errorf("by its ending: %q, %v", name, err)
+	}
+}
+
+// TestReadBack: a model exported as JSON and read back is judged like the release; damaged
+// documents and those of another schema are refused.
+func TestReadBack(t *testing.T) {
+	for _, f := range fixtures(t) {
+		text, err := json.Marshal(model(t, f.release))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := export.Parse(text)
+		if err != nil {
+			t.Fatal(f.name, err)
+		}
+		got, err := m.Judged(f.schema)
+		if err != nil {
+			t.Errorf("%s: %v", f.name, err)
+			continue
+		}
+		want, err := evaluate.ModelOf(f.release, f.schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, _, err := f.schema.Encode(f.records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var scores [2][]float64
+		for i, of := range []*evaluate.Model{got, want} {
+			x := of.Map.Apply(records.X)
+			for r := range records.Len() {
+				for k := range of.Weights[0] {
+					z := 0.0
+					for j, v := range x.RawRowView(r) {
+						z += v * of.Weights[j][k]
+					}
+					scores[i] = append(scores[i], z)
+				}
+			}
+		}
+		most := 1.0
+		for _, z := range scores[1] {
+			most = max(most, math.Abs(z))
+		}
+		for i, z := range scores[1] {
+			if math.Abs(scores[0][i]-z) > 1e-6*most {
+				t.Errorf("%s: score %d is %v, the release's %v", f.name, i, scores[0][i], z)
+				break
+			}
+		}
+		if got.Output != want.Output || got.Release != nil {
+			t.Errorf("%s: output %q of release %v, want %q of none", f.name, got.Output,
+				got.Release, want.Output)
+		}
+		other := f.schema
+		other.Features = append([]dataset.Feature{}, f.schema.Features...)
+		other.Features[0].Max = 96
+		if _, err := m.Judged(other); err == nil ||
+			!strings.Contains(err.Error(), "another schema") {
+			t.Errorf("%s: of other bounds: %v", f.name, err)
+		}
+	}
+	text, _ := json.Marshal(model(t, fixtures(t)[0].release))
+	for name, broken := range map[string]string{
+		"another form":  strings.Replace(string(text), `"caucus_model":1`, `"caucus_model":2`, 1),
+		"unknown words": strings.Replace(string(text), `"caucus_model":1`, `"caucus_model":1,"more":1`, 1),
+		"encoded":       strings.Replace(string(text), `"encoded":`, `"encoded":1`, 1),
+		"bytes after":   string(text) + "{}",
+	} {
+		m, err := export.Parse([]byte(broken))
+		if err == nil {
+			_, err = m.Judged(fixtures(t)[0].schema)
+		}
+		if err == nil {
+			t.Errorf("%s: it is read", name)
+		}
+	}
+}
+
+// FuzzReadBack: any bytes are refused, or give a model that can be applied.
+func FuzzReadBack(f *testing.F) {
+	all := fixtures(f)
+	for _, of := range all {
+		text, err := json.Marshal(model(f, of.release))
+		if err != nil {
+			f.Fatal(err)
+		}
+		if len(text) < 1<<14 { // mutations of large documents are slow
+			f.Add(text)
+		}
+	}
+	schema := all[0].schema
+	records, _, err := schema.Encode(all[0].records)
+	if err != nil {
+		f.Fatal(err)
+	}
+	one := records.Select([]int{0})
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := export.Parse(text)
+		if err != nil {
+			return
+		}
+		got, err := m.Judged(schema)
+		if err != nil {
+			return
+		}
+		if x := got.Map.Apply(one.X).RawRowView(0); len(x) != len(got.Weights) {
+			t.Errorf("%d weights for %d features", len(got.Weights), len(x))
+		}
+	})
+}
