@@ -11,7 +11,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// A release becomes a Python program that needs no library.
+// A release becomes an R program that needs no package.
 func Example() {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1200, Seed: 1,
 		Skew: 1})
@@ -41,7 +41,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	program, err := model.Python()
+	program, err := model.R()
 	if err != nil {
 		panic(err)
 	}

@@ -67,7 +67,7 @@ var rooms = map[string][]string{
 	"study/reweigh":             {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
 	"study/kinds/results":       {"auxdata", "study", "study/classify", "study/evaluate", "study/kinds", "study/reweigh", "study/describe/described", "study/ratio/estimated", "study/labels/learned"},
 	"study/kinds":               {"study", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
-	"analyst/export":            {"study", "study/classifier", "study/evaluate", "learners", "dataset", "study/kinds/results"},
+	"analyst/export":            {"study", "study/classifier", "dataset", "study/kinds/results"},
 	"study/conformance":         {"study", "study/bodies", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "analyst/simulate", "study/verify/evidence", "auxdata", "dataset", "privacy", "study/kinds/results"},
 	"analyst/terms":             {"internal/yamlfile", "study", "study/kinds", "analyst/simulate", "dataset"},
 	"study/verify/evidence":     {"protocol", "study", "study/kinds", "auxdata", "privacy"},
