@@ -2,7 +2,6 @@ package house
 
 import (
 	"go/ast"
-	"go/doc"
 	"go/parser"
 	"go/token"
 	"os"
@@ -406,51 +405,6 @@ func TestRoomsAreDocumented(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(room, "doc.go")); err != nil {
 			t.Errorf("room %s has no doc.go", room)
-		}
-	}
-}
-
-// withoutExample says of the rooms that need no Example why.
-var withoutExample = map[string]string{
-	"protocol/pb":               "it is generated",
-	"deploy":                    "its tests start what it holds",
-	"cmd/caucus":                "it is a program",
-	"lab":                       "it is a program",
-	"internal/house":            "it holds the walls",
-	"internal/testlevel":        "it is for tests, and its own shows it",
-	"internal/testlevel/report": "it is a program",
-	"internal/testlevel/style":  "it is a program",
-	"internal/testlevel/tokens": "it is a program",
-	"internal/testpages":        "it is for tests, which lay pages out by it",
-	"internal/testserver":       "it is for tests, which start what it starts",
-	"study/conformance":         "it is for tests",
-	"privacy/audit/laws":        "it is for tests",
-}
-
-// TestRoomsHaveExamples: a reader sees each library room at work, in a few lines
-// that a test runs: an Example with its output.
-func TestRoomsHaveExamples(t *testing.T) {
-	for room := range rooms {
-		files, err := filepath.Glob(filepath.Join(room, "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var parsed []*ast.File
-		for _, path := range files {
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parsed = append(parsed, file)
-		}
-		has := slices.ContainsFunc(doc.Examples(parsed...), func(e *doc.Example) bool {
-			return e.Output != ""
-		})
-		switch why := withoutExample[room]; {
-		case !has && why == "":
-			t.Errorf("room %s has no Example with an output: show in a few lines what a reader can do with it", room)
-		case has && why != "":
-			t.Errorf("room %s has an Example: take it from the list of those that need none", room)
 		}
 	}
 }
