@@ -15,19 +15,20 @@ import (
 	"caucus/agent/desk"
 	"caucus/agent/site"
 	"caucus/analyst/forecast"
+	"caucus/cmd/internal/console"
 	"caucus/study/kinds"
 )
 
 // agentCommand holds what all agent verbs share: the console and the name of the configuration
 // file.
 type agentCommand struct {
-	*console
+	*console.Console
 	config string
 }
 
-func newAgent(c *console) *cobra.Command {
-	a := &agentCommand{console: c}
-	g := group("agent", "Take part in studies, beside the data", a.enrol(), a.check(), a.run(),
+func newAgent(c *console.Console) *cobra.Command {
+	a := &agentCommand{Console: c}
+	g := console.Group("agent", "Take part in studies, beside the data", a.enrol(), a.check(), a.run(),
 		a.source(), a.mapFile(), a.preview(), a.approver(), a.approve(), a.refuse(), a.page(),
 		a.answer(), a.unpack())
 	a.flag(g.PersistentFlags())
@@ -36,7 +37,7 @@ func newAgent(c *console) *cobra.Command {
 
 func (a *agentCommand) flag(f *pflag.FlagSet) {
 	f.StringVar(&a.config, "config", "agent.yaml", "the agent's configuration")
-	reads(f, "config")
+	console.MarkInputs(f, "config")
 }
 
 // twoLedgers is said after each enrolment.
@@ -75,10 +76,10 @@ coordinator's fingerprint.`,
   caucus agent enrol --config agent.yaml --token wards.token --name dev-17
   caucus agent enrol --config agent.yaml --request st-mary.request
   caucus agent enrol --config agent.yaml --accept st-mary.enrolment --coordinator 7k3f-…`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if name != "" && token == "" {
-				return usagef("--name goes with --token: otherwise the operator chooses the name")
+				return console.Usagef("--name goes with --token: otherwise the operator chooses the name")
 			}
 			given := 0
 			for _, f := range []string{invitation, token, request, accept} {
@@ -87,7 +88,7 @@ coordinator's fingerprint.`,
 				}
 			}
 			if given != 1 {
-				return usagef("agent enrol needs --invitation FILE (- for standard input), or --token FILE, or --request FILE, or --accept FILE")
+				return console.Usagef("agent enrol needs --invitation FILE (- for standard input), or --token FILE, or --request FILE, or --accept FILE")
 			}
 			config, err := site.LoadConfig(a.config)
 			if err != nil {
@@ -111,7 +112,7 @@ coordinator's fingerprint.`,
 				return err
 			}
 			document := map[string]string{"party": who.Name, "state": config.State}
-			return a.say(document, enrolled, who.Name, a.config)
+			return a.Say(document, enrolled, who.Name, a.config)
 		},
 	}
 	f := cmd.Flags()
@@ -119,9 +120,9 @@ coordinator's fingerprint.`,
 	f.StringVar(&token, "token", "", "file that holds a join token, - for standard input")
 	f.StringVar(&name, "name", "", "with --token: the name to ask for (default: the coordinator gives one)")
 	f.StringVar(&request, "request", "", "by carried files: write this agent's request for a certificate to this file")
-	writes(f, "request")
+	console.MarkOutput(f, "request")
 	f.StringVar(&accept, "accept", "", "by carried files: read the answer that caucus party invite --request wrote")
-	reads(f, "invitation", "token", "accept")
+	console.MarkInputs(f, "invitation", "token", "accept")
 	f.StringVar(&coordinator, "coordinator", "", "with --accept: the coordinator's fingerprint, as its operator reads it to you")
 	return cmd
 }
@@ -141,9 +142,9 @@ func (a *agentCommand) join(cmd *cobra.Command, config site.Config, token, name 
 		Before bool   `json:"enrolled_before,omitempty"`
 	}{who.Name, config.State, before}
 	if before {
-		return a.say(document, "this agent is enrolled as %s already; nothing was changed\n", who.Name)
+		return a.Say(document, "this agent is enrolled as %s already; nothing was changed\n", who.Name)
 	}
-	return a.say(document, enrolled, who.Name, a.config)
+	return a.Say(document, enrolled, who.Name, a.config)
 }
 
 // maxInvitation bounds the bytes of an invitation: a key, a certificate and an address.
@@ -167,8 +168,8 @@ func (a *agentCommand) open() (*agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.owns(config.State)
-	config.Log, config.Checkpoint, config.Clock.Now = a.logger(), checkpoint, now
+	a.AddDaemonFolder(config.State)
+	config.Log, config.Checkpoint, config.Clock.Now = a.Logger(), checkpoint, now
 	return agent.New(config)
 }
 
@@ -179,13 +180,13 @@ func (a *agentCommand) run() *cobra.Command {
 		Long: `Take part in the studies that the policy allows. The agent only dials out. You may
 stop or kill it at any time: it goes on from where it was. If the coordinator is
 down, the agent waits.`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ag, err := a.open()
 			if err != nil {
 				return err
 			}
-			return a.runs(cmd.Context(), map[string]string{"party": string(ag.Party())},
+			return a.RunDaemon(cmd.Context(), map[string]string{"party": string(ag.Party())},
 				"running for "+string(ag.Party()), ag)
 		},
 	}
@@ -199,27 +200,27 @@ func (a *agentCommand) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
 	a.noteOffline(offline)
 	for _, r := range all {
 		if r.Progress == desk.ProgressUnreadable {
-			a.note("note: study %s (%s): %s", r.Study, r.Plan.String()[:16], r.Closed)
+			a.Note("note: study %s (%s): %s", r.Study, r.Plan.String()[:16], r.Closed)
 		}
 	}
-	return a.print(listed(all), func(w io.Writer) {
-		t := newTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here",
+	return a.Print(console.Listed(all), func(w io.Writer) {
+		t := console.NewTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here",
 			"approved by")
 		for _, r := range all {
 			if r.Progress == desk.ProgressUnreadable {
-				t.add(r.Study, r.Plan.String()[:16], "", "", "", "", string(r.Progress), "")
+				t.Add(r.Study, r.Plan.String()[:16], "", "", "", "", string(r.Progress), "")
 				continue
 			}
-			t.add(r.Study, r.Plan.String()[:16], r.Unit.String(), fmt.Sprint(r.Epsilon),
+			t.Add(r.Study, r.Plan.String()[:16], r.Unit.String(), fmt.Sprint(r.Epsilon),
 				r.Mechanism, string(r.Noise), string(r.Progress), strings.Join(r.ApprovedBy, ", "))
 		}
-		t.render()
+		t.Render()
 	})
 }
 
 func (a *agentCommand) noteOffline(err error) {
 	if err != nil {
-		a.note("note: the coordinator could not be asked, so this list is from an earlier call: %v", err)
+		a.Note("note: the coordinator could not be asked, so this list is from an earlier call: %v", err)
 	}
 }
 
@@ -252,10 +253,10 @@ func (a *agentCommand) drawAgain(ctx context.Context, ag *agent.Agent, p *previe
 	if err != nil {
 		return err
 	}
-	bar := newProgress(a.console)
-	defer bar.stop()
+	bar := console.NewProgress(a.Console)
+	defer bar.Stop()
 	if p.Again, err = forecast.Again(ctx, *p.Forecast, task.Plan(), task.Pool(),
-		bar.set); err != nil {
+		bar.Set); err != nil {
 		return err
 	}
 	p.Agrees = p.Forecast.Forecast.Agrees(&p.Again.Forecast)
@@ -280,7 +281,7 @@ noise, and --values shows this site's numbers before noise.`,
   caucus agent preview readmission --config agent.yaml --forecast`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 0 && (values || again) {
-				return usagef("agent preview shows one STUDY, with --values and --forecast too, or without a study lists them all")
+				return console.Usagef("agent preview shows one STUDY, with --values and --forecast too, or without a study lists them all")
 			}
 			return nil
 		},
@@ -309,7 +310,7 @@ noise, and --values shows this site's numbers before noise.`,
 					return err
 				}
 			}
-			if err := a.print(doc, doc.writeText); err != nil {
+			if err := a.Print(doc, doc.writeText); err != nil {
 				return err
 			}
 			if again && !doc.Agrees {
@@ -324,17 +325,4 @@ noise, and --values shows this site's numbers before noise.`,
 	cmd.Flags().BoolVar(&again, "forecast", false, "of a classify study: draw the operator's forecast again, and compare the two")
 	cmd.Flags().BoolVar(&values, "values", false, "show this site's own numbers before noise: for your eyes only")
 	return cmd
-}
-
-// one checks that a verb has exactly one argument, which what names.
-func one(verb, what string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return usagef("%s takes one %s, and %d were given: %s; see caucus %[1]s --help", verb, what, len(args), strings.Join(args, ", "))
-		}
-		if len(args) == 0 {
-			return usagef("%s needs one %s; see caucus %s --help", verb, what, verb)
-		}
-		return nil
-	}
 }

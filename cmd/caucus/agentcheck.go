@@ -8,6 +8,7 @@ import (
 
 	"caucus/agent/health"
 	"caucus/agent/site"
+	"caucus/cmd/internal/console"
 )
 
 func (a *agentCommand) check() *cobra.Command {
@@ -35,7 +36,7 @@ as declared: studies would then get empty records.`,
   ok       coordinator  caucus.example.org:7443 answers, with the certificate that was expected; 1 studies are open
   ok       clock        as the coordinator's, within 1s
   problem  source ward  no study can use it yet: a person has to declare it first: caucus agent source declare ward`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if source != "" {
 				return a.checkSource(cmd.Context(), source)
@@ -43,7 +44,7 @@ as declared: studies would then get empty records.`,
 			config, err := site.LoadConfig(a.config)
 			config.Clock.Now = now
 			c := health.Check(cmd.Context(), config, a.config, err)
-			if err := a.print(c, func(w io.Writer) { c.WriteText(w) }); err != nil {
+			if err := a.Print(c, func(w io.Writer) { c.WriteText(w) }); err != nil {
 				return err
 			}
 			switch n := c.Problems(); n {

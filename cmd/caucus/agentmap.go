@@ -16,6 +16,7 @@ import (
 
 	"caucus/agent/site"
 	"caucus/agent/source"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/dataset/database"
 	"caucus/dataset/files"
@@ -62,10 +63,10 @@ and is no mapping until you write which one it is.
 The command sends nothing and changes nothing. Its output shows texts of the file.`,
 		Example: `  caucus agent map --schema schema.yaml --file export.csv --out mapping.yaml
   caucus agent map --schema schema.yaml --query ward --config agent.yaml`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if schema == "" || (file == "") == (query == "") {
-				return usagef("agent map needs --schema FILE, and --file FILE or --query SOURCE")
+				return console.Usagef("agent map needs --schema FILE, and --file FILE or --query SOURCE")
 			}
 			s, err := source.ReadSchema(schema)
 			if err != nil {
@@ -76,7 +77,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				return err
 			}
 			if how.mapping != "" {
-				return usagef("agent map drafts a mapping: leave --mapping out")
+				return console.Usagef("agent map drafts a mapping: leave --mapping out")
 			}
 			var read mapping.Sample
 			var typed []string
@@ -84,7 +85,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				file = "the query of " + query
 				read, typed, err = a.readQuery(cmd.Context(), query)
 			} else {
-				read, typed, err = readGuessing(a.console, file, &m, s.AllColumns())
+				read, typed, err = readGuessing(a.Console, file, &m, s.AllColumns())
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", file, err)
@@ -99,10 +100,10 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				if remark.Problem == dataset.NoText {
 					then = ": name the file's encoding, by --encoding or in the mapping"
 				}
-				a.note("look at: %s%s", remark, then)
+				a.Note("look at: %s%s", remark, then)
 			}
 			if n := read.Table.Rows(); n < records {
-				a.note("look at: the draft goes by %s of %s, spread over the file: its numbers of "+
+				a.Note("look at: the draft goes by %s of %s, spread over the file: its numbers of "+
 					"cells are of these", textpage.Count(n, "record"), textpage.Count(records,
 					"record"))
 			}
@@ -112,17 +113,17 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				return err
 			}
 			for _, note := range drafted.Notes {
-				a.note("look at: %s", note)
+				a.Note("look at: %s", note)
 			}
 			if len(drafted.Unplaced) > 0 {
 				idle := "it has no unused column"
 				if len(drafted.Idle) > 0 {
 					idle = "its unused columns are " + strings.Join(drafted.Idle, ", ")
 				}
-				a.note("not mapped: the schema's %s, because no column of the file fits by name and contents; %s", strings.Join(drafted.Unplaced, ", "), idle)
+				a.Note("not mapped: the schema's %s, because no column of the file fits by name and contents; %s", strings.Join(drafted.Unplaced, ", "), idle)
 			}
 			if out != "" {
-				if err := a.writeText(out, text); err != nil {
+				if err := a.WriteText(out, text); err != nil {
 					return err
 				}
 			}
@@ -130,7 +131,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				drafted.Mapping, drafted.Placed, append([]string{}, drafted.Unplaced...), append([]string{}, drafted.Idle...), append([]string{}, drafted.Notes...),
 				records, read.Malformed, read.FirstMalformed,
 			}
-			return a.print(doc, func(w io.Writer) {
+			return a.Print(doc, func(w io.Writer) {
 				if out == "" {
 					w.Write(text)
 					return
@@ -156,9 +157,9 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 	f.StringVar(&file, "file", "", "the site's file: CSV (also packed), Excel, Parquet")
 	f.StringVar(&query, "query", "", "in place of --file: the source of the configuration "+
 		"whose query is read")
-	reads(f, "schema", "file")
+	console.MarkInputs(f, "schema", "file")
 	f.StringVar(&out, "out", "", "write the mapping to this file instead of stdout")
-	writes(f, "out", asStdout, ".yaml", ".yml")
+	console.MarkOutput(f, "out", console.AsStdout, ".yaml", ".yml")
 	how.flags(f)
 	return cmd
 }
@@ -188,7 +189,7 @@ func (a *agentCommand) readQuery(ctx context.Context, name string) (lines mappin
 // readGuessing reads a file as an import does. Where m leaves them open, it tries common encodings,
 // and looks for the table: its delimiter, sheet, and first row, its escape, and rows that are no
 // records.
-func readGuessing(c *console, name string, m *mapping.Mapping,
+func readGuessing(c *console.Console, name string, m *mapping.Mapping,
 	wanted []string) (lines mapping.Sample, typed []string, err error) {
 	open := func() (*recordFile, error) {
 		in, err := os.Open(name)
@@ -201,7 +202,7 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 	var other *files.EncodingError
 	if errors.As(err, &other) {
 		m.Encoding = other.Probably
-		c.note("look at: the file is read as %s: check its letters", m.Encoding)
+		c.Note("look at: the file is read as %s: check its letters", m.Encoding)
 		file, err = open()
 	}
 	if err != nil {
@@ -214,7 +215,7 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 		return lines, typed, err
 	}
 	for _, note := range notes {
-		c.note("look at: %s", note)
+		c.Note("look at: %s", note)
 	}
 	read := func(w files.Written) (lines mapping.Sample, err error) {
 		file.m.Written = w
@@ -234,26 +235,26 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 	}
 	if m.Encoding == "" && seemsWindows(lines) {
 		m.Encoding = "windows-1252"
-		c.note("look at: some cells are not UTF-8, so the file is read as %s: check its letters", m.Encoding)
+		c.Note("look at: some cells are not UTF-8, so the file is read as %s: check its letters", m.Encoding)
 		return readGuessing(c, name, m, wanted)
 	}
 	if escaped := m.Written; slices.ContainsFunc(lines.Remarks,
 		func(r dataset.Remark) bool { return r.Problem == dataset.Backslash }) {
 		escaped.Escape = `\`
 		if other, err := read(escaped); err == nil && other.Malformed < lines.Malformed {
-			c.note("look at: %d records have a backslash before a quote, so the draft says "+
+			c.Note("look at: %d records have a backslash before a quote, so the draft says "+
 				"escape: \\", lines.Malformed-other.Malformed)
 			m.Written, lines = escaped, other
 		}
 	}
 	comment, row := files.ProposeComment(lines.Table)
 	if comment == "" && row != "" {
-		c.note("look at: the row below the names is taken for units, and no comment skips it alone: "+
+		c.Note("look at: the row below the names is taken for units, and no comment skips it alone: "+
 			"remove it, or list the names under header and write first_row, the first record's: %s",
 			row)
 	} else if comment != "" && m.Comment == "" {
 		m.Comment = comment
-		c.note("look at: %q is taken for no record, so the draft skips rows that begin with %q "+
+		c.Note("look at: %q is taken for no record, so the draft skips rows that begin with %q "+
 			"(comment)", row, comment)
 		lines, err = read(m.Written)
 	}
@@ -264,7 +265,7 @@ func readGuessing(c *console, name string, m *mapping.Mapping,
 		if m.LastRow = footer.First - 1; strings.Trim(m.Comment, "-=+") != "" {
 			m.Comment = "" // of a line of the footer
 		}
-		c.note("look at: the last rows (%d, the first in line %d) lack cells that the rows before "+
+		c.Note("look at: the last rows (%d, the first in line %d) lack cells that the rows before "+
 			"have, so the draft leaves them out (last_row): take last_row out if they are records",
 			footer.Count, footer.First)
 		lines, err = read(m.Written)

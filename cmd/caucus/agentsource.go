@@ -12,11 +12,12 @@ import (
 
 	"caucus/agent/desk"
 	"caucus/agent/source"
+	"caucus/cmd/internal/console"
 )
 
 func (a *agentCommand) source() *cobra.Command {
 	cmd := &cobra.Command{Use: "source", Short: "List the site's data sources, and declare them",
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(*cobra.Command, []string) error { return a.listSources() }}
 	cmd.AddCommand(a.sourceDeclare(), a.sourceForget())
 	return cmd
@@ -49,41 +50,41 @@ the configuration expects (unreadable, unlabelled, clamped, records). It sends
 nothing.`,
 		Example: "  caucus agent source declare ward --config agent.yaml\n" +
 			"  caucus agent source declare ward --yes --as 'Dr Meier'    # in a script",
-		Args: one("agent source declare", "NAME"),
+		Args: console.OneArgument("agent source declare", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ag, err := a.open()
 			if err != nil {
 				return err
 			}
 			defer ag.Close()
-			bar := newProgress(a.console)
+			bar := console.NewProgress(a.Console)
 			how := source.How{Vouch: vouch, Progress: func(records int, read, of int64) {
-				bar.bytes(records, read, of)
+				bar.Bytes(records, read, of)
 			}}
 			in := cmd.InOrStdin()
-			if !yes && !isTerminal(in) {
-				return usagef("there is no terminal to ask on: add --yes, " +
+			if !yes && !console.IsTerminal(in) {
+				return console.Usagef("there is no terminal to ask on: add --yes, " +
 					"with which you state in your name (--as) what the command would ask")
 			}
 			if !yes {
 				how.Ask = func(r source.Report) error {
-					bar.stop()
+					bar.Stop()
 					return a.confirmSource(cmd.Context(), in, r)
 				}
 			}
 			r, err := ag.DeclareSource(cmd.Context(), args[0], desk.Approver{Name: p.as}, how)
-			bar.stop()
+			bar.Stop()
 			if err != nil {
 				for _, m := range r.Remarks {
-					a.note("look at: %s", m)
+					a.Note("look at: %s", m)
 				}
 				return err
 			}
-			if how.Ask != nil && !a.json { // Ask has shown the report already
-				a.note("declared")
+			if how.Ask != nil && !a.JSON { // Ask has shown the report already
+				a.Note("declared")
 				return nil
 			}
-			return a.print(r, func(w io.Writer) { r.WriteText(w) })
+			return a.Print(r, func(w io.Writer) { r.WriteText(w) })
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask: you state what the command would ask")
@@ -101,7 +102,7 @@ func (a *agentCommand) sourceForget() *cobra.Command {
 wait until a person declares it again. The file or database stays as it is. The
 audit log records the removal.`,
 		Example: "  caucus agent source forget ward --config agent.yaml",
-		Args:    one("agent source forget", "NAME"),
+		Args:    console.OneArgument("agent source forget", "NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			ag, err := a.open()
 			if err != nil {
@@ -111,7 +112,7 @@ audit log records the removal.`,
 			if err := ag.ForgetSource(args[0], desk.Approver{Name: p.as}); err != nil {
 				return err
 			}
-			a.note("source %s is forgotten: studies on it wait until a person declares it", args[0])
+			a.Note("source %s is forgotten: studies on it wait until a person declares it", args[0])
 			return nil
 		},
 	}
@@ -122,10 +123,10 @@ audit log records the removal.`,
 // confirmSource shows the report on a source and waits until the person says yes, or until ctx
 // ends.
 func (a *agentCommand) confirmSource(ctx context.Context, in io.Reader, r source.Report) error {
-	if err := r.WriteText(a.err); err != nil {
+	if err := r.WriteText(a.Err); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Studies will get these records. You state: %s. Declare? [y/N] ", r.Declared.Claims())
+	fmt.Fprintf(a.Err, "Studies will get these records. You state: %s. Declare? [y/N] ", r.Declared.Claims())
 	answer := make(chan string, 1)
 	go func() {
 		text, _ := bufio.NewReader(in).ReadString('\n')
@@ -152,7 +153,7 @@ func (a *agentCommand) checkSource(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.print(r, func(w io.Writer) { r.WriteText(w) }); err != nil {
+	if err := a.Print(r, func(w io.Writer) { r.WriteText(w) }); err != nil {
 		return err
 	}
 	if r.Problem != "" {
@@ -171,15 +172,15 @@ func (a *agentCommand) listSources() error {
 	}
 	defer ag.Close()
 	all := ag.Sources()
-	return a.print(listed(all), func(w io.Writer) {
-		t := newTable(w, "source", "file", "records", "declared by", "on")
+	return a.Print(console.Listed(all), func(w io.Writer) {
+		t := console.NewTable(w, "source", "file", "records", "declared by", "on")
 		for _, r := range all {
 			records, by, on := "not declared", "", ""
 			if d := r.Declared; d != nil {
 				records, by, on = fmt.Sprint(d.Records), d.By, d.At.Format("2006-01-02")
 			}
-			t.add(r.Source, r.File, records, by, on)
+			t.Add(r.Source, r.File, records, by, on)
 		}
-		t.render()
+		t.Render()
 	})
 }

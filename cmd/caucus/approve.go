@@ -12,6 +12,7 @@ import (
 
 	"caucus/agent"
 	"caucus/agent/desk"
+	"caucus/cmd/internal/console"
 	"caucus/internal/textpage"
 	"caucus/protocol"
 )
@@ -46,7 +47,7 @@ names the key under approvers: in the agent's policy. Each person makes a key, o
 their own machine if possible, and keeps it secret: an approval proves that a holder
 of the key approved one plan, but not who holds the key.`,
 		Example: "  caucus agent approver alice --out alice.key",
-		Args:    one("agent approver", "NAME"),
+		Args:    console.OneArgument("agent approver", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := protocol.CheckPerson(args[0]); err != nil {
 				return err
@@ -67,11 +68,11 @@ of the key approved one plan, but not who holds the key.`,
 				return err
 			}
 			document := map[string]string{"name": args[0], "public_key": string(text), "file": out}
-			return a.say(document, "key in %s; a line for approvers: in the agent's policy:\n    %s: %s\n", out, args[0], text)
+			return a.Say(document, "key in %s; a line for approvers: in the agent's policy:\n    %s: %s\n", out, args[0], text)
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file for the key (default NAME.key)")
-	writes(cmd.Flags(), "out")
+	console.MarkOutput(cmd.Flags(), "out")
 	return cmd
 }
 
@@ -103,7 +104,7 @@ An approval cannot override the policy: change the policy instead. If the policy
 names approvers, your key signs the approval; with approval: two-persons the study
 waits for a second person.`,
 		Example: "  caucus agent approve readmission --shown 5f1c --as alice --key alice.key",
-		Args:    one("agent approve", "STUDY"),
+		Args:    console.OneArgument("agent approve", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ag, who, err := a.openFor(p, cmd)
 			if err != nil {
@@ -114,9 +115,9 @@ waits for a second person.`,
 			if err != nil {
 				return err
 			}
-			return a.print(r, func(w io.Writer) {
+			return a.Print(r, func(w io.Writer) {
 				if r.Before {
-					a.note("you approved it before: nothing changed; it is %s", r.Progress)
+					a.Note("you approved it before: nothing changed; it is %s", r.Progress)
 				}
 				fmt.Fprintf(w, "approved %s (%s), with its source as shown (%s)\n", textpage.Printable(r.Study), r.Plan.String()[:16], r.Shown[:16])
 				if r.Needed > len(r.ApprovedBy) {
@@ -141,7 +142,7 @@ coordinator learns only that this party takes no part; the reason stays in this
 site's state folder. A contribution that the coordinator has received cannot be taken
 back. If caucus agent answer wrote a file for somebody to carry, get the file back.`,
 		Example: "  caucus agent refuse readmission --reason 'the board meets in May'",
-		Args:    one("agent refuse", "STUDY"),
+		Args:    console.OneArgument("agent refuse", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ag, who, err := a.openFor(p, cmd)
 			if err != nil {
@@ -152,7 +153,7 @@ back. If caucus agent answer wrote a file for somebody to carry, get the file ba
 			if err != nil {
 				return err
 			}
-			return a.say(r, "%s (%s) is %s\n", textpage.Printable(r.Study), r.Plan.String()[:16],
+			return a.Say(r, "%s (%s) is %s\n", textpage.Printable(r.Study), r.Plan.String()[:16],
 				r.Refused)
 		},
 	}

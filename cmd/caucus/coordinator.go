@@ -1,16 +1,15 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"caucus/cmd/internal/console"
 	"caucus/coordinator"
 	"caucus/coordinator/cluster"
 	"caucus/coordinator/folder"
@@ -25,15 +24,15 @@ var (
 	now         func() time.Time // nil means the machine's clock
 )
 
-func newCoordinator(c *console) *cobra.Command {
-	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c),
+func newCoordinator(c *console.Console) *cobra.Command {
+	return console.Group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c),
 		newCoordinatorRun(c), newCoordinatorPage(c), newCoordinatorOperator(c),
 		newCoordinatorClock(c),
 		newCoordinatorRotate(c), newCoordinatorBackup(c), newCoordinatorRestore(c),
 		newCoordinatorMove(c), newCoordinatorMembers(c))
 }
 
-func newCoordinatorInit(c *console) *cobra.Command {
+func newCoordinatorInit(c *console.Console) *cobra.Command {
 	var o folder.InitOptions
 	cmd := &cobra.Command{
 		Use:   "init",
@@ -47,10 +46,10 @@ The command also makes DIR.head, beside the folder, which holds the number of th
 last ledger entry. Keep it out of the backups: it reveals that a folder was put back
 to an older state, and the coordinator then releases nothing twice.`,
 		Example: "  caucus coordinator init --dir /var/lib/caucus --address caucus.example.org:7443",
-		Args:    noArguments,
+		Args:    console.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if o.Dir == "" || o.Address == "" {
-				return usagef("coordinator init needs --dir DIR and --address HOST:PORT, the address agents dial")
+				return console.Usagef("coordinator init needs --dir DIR and --address HOST:PORT, the address agents dial")
 			}
 			if err := folder.Init(o); err != nil {
 				return err
@@ -62,7 +61,7 @@ to an older state, and the coordinator then releases nothing twice.`,
 				Head    string `json:"head"`
 			}{o.Dir, filepath.Join(o.Dir, folder.ConfigFile),
 				filepath.Join(o.Dir, folder.OperatorFile), o.HeadFile()}
-			return c.say(document, "configuration  %s\nprofile        %s\nhead           %s (leave it out of backups)\nstart it with: caucus coordinator run --dir %s\n", document.Config, document.Profile, document.Head, o.Dir)
+			return c.Say(document, "configuration  %s\nprofile        %s\nhead           %s (leave it out of backups)\nstart it with: caucus coordinator run --dir %s\n", document.Config, document.Profile, document.Head, o.Dir)
 		},
 	}
 	f := cmd.Flags()
@@ -74,7 +73,7 @@ to an older state, and the coordinator then releases nothing twice.`,
 	return cmd
 }
 
-func newCoordinatorRun(c *console) *cobra.Command {
+func newCoordinatorRun(c *console.Console) *cobra.Command {
 	var dir string
 	var single bool
 	cmd := &cobra.Command{
@@ -84,17 +83,17 @@ func newCoordinatorRun(c *console) *cobra.Command {
 may be killed at any time: everything that it promised is on the disk, and it goes on
 from there. If several replicas share one PostgreSQL database, one leads and the
 others wait.`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
-				return usagef("coordinator run needs --dir DIR")
+				return console.Usagef("coordinator run needs --dir DIR")
 			}
 			config, err := folder.LoadConfig(filepath.Join(dir, folder.ConfigFile))
 			if err != nil {
 				return err
 			}
 			config.Log, config.Checkpoint, config.Clock.Now, config.Software, config.Report,
-				config.Single = c.logger(), checkpoint, now, version(), writeReport, single
+				config.Single = c.Logger(), checkpoint, now, console.Version(), writeReport, single
 			if witnessWait > 0 {
 				config.WitnessWait = witnessWait
 			}
@@ -108,7 +107,7 @@ others wait.`,
 			document := struct {
 				Address string `json:"address"`
 			}{fmt.Sprint(server.Addr())}
-			return c.runs(cmd.Context(), document, "listening on "+document.Address, server)
+			return c.RunDaemon(cmd.Context(), document, "listening on "+document.Address, server)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
@@ -116,8 +115,8 @@ others wait.`,
 	return cmd
 }
 
-func newCoordinatorClock(c *console) *cobra.Command {
-	o := &operator{console: c}
+func newCoordinatorClock(c *console.Console) *cobra.Command {
+	o := &operator{Console: c}
 	var vouch bool
 	cmd := &cobra.Command{
 		Use:   "clock",
@@ -126,7 +125,7 @@ func newCoordinatorClock(c *console) *cobra.Command {
 clock. It does not trust a clock that jumped, or that moved far ahead while the
 coordinator was stopped. Then no study is sealed until the clock agrees again with
 the time that has passed, or an operator vouches for it.`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: o.dialled(func(cmd *cobra.Command, _ []string, client *protocol.Client) error {
 			report, err := client.Clock(cmd.Context(), vouch)
 			if err != nil {
@@ -138,7 +137,7 @@ the time that has passed, or an operator vouches for it.`,
 				Seconds float64 `json:"ahead_seconds"`
 				Doubt   string  `json:"doubt,omitempty"`
 			}{report.Now, report.Skew.Seconds(), report.Doubt}
-			return c.print(document, func(w io.Writer) {
+			return c.Print(document, func(w io.Writer) {
 				fmt.Fprintf(w, "the coordinator's clock says %s, %v ahead of this machine's\n", report.Now.Format(time.DateTime), report.Skew.Round(time.Second))
 				if report.Doubt == "" {
 					fmt.Fprintln(w, "the coordinator trusts its clock")
@@ -152,7 +151,7 @@ the time that has passed, or an operator vouches for it.`,
 	return o.flag(cmd)
 }
 
-func newCoordinatorMembers(c *console) *cobra.Command {
+func newCoordinatorMembers(c *console.Console) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "members",
@@ -160,10 +159,10 @@ func newCoordinatorMembers(c *console) *cobra.Command {
 		Long: `List the replicas of a coordinator: which are alive, which leads, and those that
 went within a day. The replica of the folder answers; if it does not run, one of
 those under join: does. It needs neither PostgreSQL nor a leader.`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
-				return usagef("coordinator members needs --dir DIR, a replica's folder")
+				return console.Usagef("coordinator members needs --dir DIR, a replica's folder")
 			}
 			config, err := folder.LoadConfig(filepath.Join(dir, folder.ConfigFile))
 			if err != nil {
@@ -184,7 +183,7 @@ those under join: does. It needs neither PostgreSQL nor a leader.`,
 			for _, at := range append([]string{config.Replicas.At()}, config.Replicas.Join...) {
 				all, err := cluster.Ask(cmd.Context(), client, at)
 				if err == nil {
-					return c.print(all, func(w io.Writer) { printReplicas(w, all) })
+					return c.Print(all, func(w io.Writer) { printReplicas(w, all) })
 				}
 				failed = errors.Join(failed, err)
 			}
@@ -196,7 +195,7 @@ those under join: does. It needs neither PostgreSQL nor a leader.`,
 }
 
 func printReplicas(w io.Writer, all []cluster.Member) {
-	t := newTable(w, "replica", "agents dial", "state", "since", "role", "keys", "schemas",
+	t := console.NewTable(w, "replica", "agents dial", "state", "since", "role", "keys", "schemas",
 		"version", "database")
 	for _, m := range all {
 		state, role := "gone", ""
@@ -206,26 +205,8 @@ func printReplicas(w io.Writer, all []cluster.Member) {
 		if m.Alive && m.Leads {
 			role = fmt.Sprintf("leads, epoch %d", m.Epoch)
 		}
-		t.add(m.At, m.Address, state, m.Since.UTC().Format(time.DateTime), role, fmt.Sprint(m.Keys),
+		t.Add(m.At, m.Address, state, m.Since.UTC().Format(time.DateTime), role, fmt.Sprint(m.Keys),
 			fmt.Sprint(m.Schemas), m.Version, m.Database)
 	}
-	t.render()
-}
-
-// runs prints a daemon's document and runs the daemon until the context ends.
-func (c *console) runs(ctx context.Context, document any, says string, daemon interface {
-	Run(context.Context) error
-	Close() error
-}) error {
-	if err := c.print(document, func(w io.Writer) { fmt.Fprintln(w, says) }); err != nil {
-		return errors.Join(err, daemon.Close())
-	}
-	return daemon.Run(ctx)
-}
-
-func (c *console) logger() *slog.Logger {
-	if c.json {
-		return slog.New(slog.NewJSONHandler(c.err, nil))
-	}
-	return slog.New(slog.NewTextHandler(c.err, nil))
+	t.Render()
 }

@@ -7,10 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/cmd/internal/console"
 	"caucus/coordinator/folder"
 )
 
-func newCoordinatorRotate(c *console) *cobra.Command {
+func newCoordinatorRotate(c *console.Console) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "rotate",
@@ -23,10 +24,10 @@ release. Signatures by the old key stay valid. Stop the coordinator first.
 A thief of the old keys can deceive only those who have not called since the change.
 Invitations stay valid. Keys can be changed 32 times.`,
 		Example: "  caucus coordinator rotate --dir /var/lib/caucus/coordinator",
-		Args:    noArguments,
+		Args:    console.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if dir == "" {
-				return usagef("coordinator rotate needs --dir DIR")
+				return console.Usagef("coordinator rotate needs --dir DIR")
 			}
 			key, err := folder.Rotate(dir, time.Now())
 			if err != nil {
@@ -35,14 +36,14 @@ Invitations stay valid. Keys can be changed 32 times.`,
 			document := struct {
 				Signer string `json:"signer"`
 			}{key.String()}
-			return c.say(document, "new signing key  %s\nback the folder up now: an older backup has keys that are deleted\n", document.Signer)
+			return c.Say(document, "new signing key  %s\nback the folder up now: an older backup has keys that are deleted\n", document.Signer)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
 	return cmd
 }
 
-func newCoordinatorBackup(c *console) *cobra.Command {
+func newCoordinatorBackup(c *console.Console) *cobra.Command {
 	var dir, out string
 	cmd := &cobra.Command{
 		Use:   "backup",
@@ -53,26 +54,26 @@ give an inconsistent copy while the coordinator runs. The copy is as secret as t
 folder. It does not include the head file beside the folder; never put an old head
 file back, because the head file shows how old a backup is.`,
 		Example: "  caucus coordinator backup --dir /var/lib/caucus/coordinator --out /backup/caucus-2026-03-01",
-		Args:    noArguments,
+		Args:    console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" || out == "" {
-				return usagef("coordinator backup needs --dir DIR and --out FOLDER")
+				return console.Usagef("coordinator backup needs --dir DIR and --out FOLDER")
 			}
 			report, err := folder.Backup(cmd.Context(), dir, out, time.Now())
 			if err != nil {
 				return err
 			}
-			return c.say(report, "%d files in %s\nledger head %s\n", len(report.Files), out,
+			return c.Say(report, "%d files in %s\nledger head %s\n", len(report.Files), out,
 				report.Ledger)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
 	cmd.Flags().StringVar(&out, "out", "", "folder to make")
-	writes(cmd.Flags(), "out", asFolder)
+	console.MarkOutput(cmd.Flags(), "out", console.AsFolder)
 	return cmd
 }
 
-func newCoordinatorRestore(c *console) *cobra.Command {
+func newCoordinatorRestore(c *console.Console) *cobra.Command {
 	var from, dir string
 	var check bool
 	cmd := &cobra.Command{
@@ -88,10 +89,10 @@ backup: it charges the lost costs, and marks the studies as released. Members wh
 revoked since the backup are members again: revoke them again. Keep the old folder.`,
 		Example: `  caucus coordinator restore --from /backup/caucus-2026-03-01 --check
   caucus coordinator restore --from /backup/caucus-2026-03-01 --dir /var/lib/caucus/coordinator`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if from == "" || dir == "" && !check {
-				return usagef("coordinator restore needs --from FOLDER and --dir DIR, or --check")
+				return console.Usagef("coordinator restore needs --from FOLDER and --dir DIR, or --check")
 			}
 			do := folder.Restore
 			if check {
@@ -101,7 +102,7 @@ revoked since the backup are members again: revoke them again. Keep the old fold
 			if err != nil {
 				return err
 			}
-			return c.print(report, func(w io.Writer) {
+			return c.Print(report, func(w io.Writer) {
 				fmt.Fprintf(w, "backup of %s: %d files, whole\nledger head %s\n",
 					report.Made.Format(time.DateTime), len(report.Files), report.Ledger)
 				if report.Behind > 0 {
@@ -119,7 +120,7 @@ revoked since the backup are members again: revoke them again. Keep the old fold
 	return cmd
 }
 
-func newCoordinatorMove(c *console) *cobra.Command {
+func newCoordinatorMove(c *console.Console) *cobra.Command {
 	var dir, to string
 	cmd := &cobra.Command{
 		Use:   "move",
@@ -130,10 +131,10 @@ in the folder as FILE.moved: delete them once the coordinator runs, and never pu
 back. Then copy the folder and the head file to each further machine: one machine
 leads, the others stand by.`,
 		Example: "  caucus coordinator move --dir /var/lib/caucus --to postgres://caucus@db.example.org/caucus",
-		Args:    noArguments,
+		Args:    console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" || to == "" {
-				return usagef("coordinator move needs --dir DIR and --to postgres://USER@HOST/DATABASE")
+				return console.Usagef("coordinator move needs --dir DIR and --to postgres://USER@HOST/DATABASE")
 			}
 			rows, err := folder.Move(cmd.Context(), dir, to)
 			if err != nil {
@@ -142,7 +143,7 @@ leads, the others stand by.`,
 			document := struct {
 				Rows int `json:"rows"`
 			}{rows}
-			return c.say(document, "%d rows carried over\n", document.Rows)
+			return c.Say(document, "%d rows carried over\n", document.Rows)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")

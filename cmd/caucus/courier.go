@@ -10,6 +10,7 @@ import (
 	"caucus/agent"
 	"caucus/agent/desk"
 	"caucus/agent/site"
+	"caucus/cmd/internal/console"
 	"caucus/internal/textpage"
 	"caucus/protocol"
 	"caucus/study"
@@ -26,13 +27,13 @@ func (a *agentCommand) enrolRequest(config site.Config, out string) error {
 	if err := protocol.WriteCarried(out, protocol.RequestFile, file); err != nil {
 		return err
 	}
-	return a.say(map[string]string{"file": out, "key": string(key)}, "wrote %s: have it carried to the coordinator's operator\nkey %s: read this to the operator yourself\n", out, key)
+	return a.Say(map[string]string{"file": out, "key": string(key)}, "wrote %s: have it carried to the coordinator's operator\nkey %s: read this to the operator yourself\n", out, key)
 }
 
 func (a *agentCommand) enrolAccept(stdin io.Reader, config site.Config,
 	name, coordinator string) error {
 	if coordinator == "" {
-		return usagef("agent enrol --accept needs --coordinator: the fingerprint that the operator reads to you, so that whoever carried the file cannot be the coordinator")
+		return console.Usagef("agent enrol --accept needs --coordinator: the fingerprint that the operator reads to you, so that whoever carried the file cannot be the coordinator")
 	}
 	file, err := protocol.ReadCarried(name, stdin, protocol.EnrolmentFile)
 	if err != nil {
@@ -42,7 +43,7 @@ func (a *agentCommand) enrolAccept(stdin io.Reader, config site.Config,
 	if err != nil {
 		return err
 	}
-	return a.say(map[string]string{"party": who.Name, "state": config.State}, "enrolled as %s; next: caucus agent source declare, then caucus agent answer PACK\n"+twoLedgers, who.Name)
+	return a.Say(map[string]string{"party": who.Name, "state": config.State}, "enrolled as %s; next: caucus agent source declare, then caucus agent answer PACK\n"+twoLedgers, who.Name)
 }
 
 // certify sends the coordinator a party's request for a certificate, read from a file, and writes
@@ -50,9 +51,9 @@ func (a *agentCommand) enrolAccept(stdin io.Reader, config site.Config,
 func (o *operator) certify(cmd *cobra.Command, name, request, key, out string) error {
 	switch {
 	case request == "" || out == "":
-		return usagef("party invite by carried files needs --request FILE, --key FINGERPRINT and --out FILE")
+		return console.Usagef("party invite by carried files needs --request FILE, --key FINGERPRINT and --out FILE")
 	case key == "":
-		return usagef("party invite --request needs --key: the fingerprint that %s reads to you, as caucus agent enrol --request printed it there", name)
+		return console.Usagef("party invite --request needs --key: the fingerprint that %s reads to you, as caucus agent enrol --request printed it there", name)
 	}
 	file, err := protocol.ReadCarried(request, cmd.InOrStdin(), protocol.RequestFile)
 	if err != nil {
@@ -77,7 +78,7 @@ func (o *operator) certify(cmd *cobra.Command, name, request, key, out string) e
 	if err := protocol.WriteCarried(out, protocol.EnrolmentFile, answer); err != nil {
 		return err
 	}
-	return o.say(map[string]string{"name": name, "file": out, "coordinator": string(coordinator)}, "wrote %s: have it carried to %s\ncoordinator %s: read this to %s yourself\n", out, name, coordinator, name)
+	return o.Say(map[string]string{"name": name, "file": out, "coordinator": string(coordinator)}, "wrote %s: have it carried to %s\ncoordinator %s: read this to %s yourself\n", out, name, coordinator, name)
 }
 
 func (o *operator) packStudy() *cobra.Command {
@@ -92,10 +93,10 @@ that all of these parties may read. Everything is signed, and whoever carries th
 can read all of it except receipts. So if the plan names readers of the release, have
 one of them carry the file. Pack the study again after each change.`,
 		Example: "  caucus study pack readmission --out readmission.pack",
-		Args:    one("study pack", "STUDY"),
+		Args:    console.OneArgument("study pack", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return usagef("study pack needs --out FILE")
+				return console.Usagef("study pack needs --out FILE")
 			}
 			client, err := o.dial(cmd.Context())
 			if err != nil {
@@ -124,12 +125,12 @@ one of them carry the file. Pack the study again after each change.`,
 				Bytes   int             `json:"bytes"`
 				Parties []study.PartyID `json:"parties"`
 			}{s.Name, s.Hash, s.State, out, len(file), of}
-			return o.say(document, "wrote %s: study %s, %s, for %s\n", out, s.Name, s.State,
-				counted(len(of), "parties"))
+			return o.Say(document, "wrote %s: study %s, %s, for %s\n", out, s.Name, s.State,
+				console.Counted(len(of), "parties"))
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file to write")
-	writes(cmd.Flags(), "out")
+	console.MarkOutput(cmd.Flags(), "out")
 	cmd.Flags().StringSliceVar(&parties, "party", nil, "parties to write it for (default: the whole roster)")
 	return cmd
 }
@@ -144,7 +145,7 @@ it like a call of the party, and says why if it refuses the answer. Handing in t
 same file again changes nothing. --receipt writes the receipt to carry back; the next
 caucus study pack holds the receipt too.`,
 		Example: "  caucus study accept st-mary.answer --receipt st-mary.receipt",
-		Args:    one("study accept", "FILE"),
+		Args:    console.OneArgument("study accept", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := protocol.ReadCarried(args[0], cmd.InOrStdin(), protocol.AnswerFile)
 			if err != nil {
@@ -176,11 +177,11 @@ caucus study pack holds the receipt too.`,
 			if receipt != "" {
 				said += "; wrote " + receipt + ": have it carried back"
 			}
-			return o.say(document, "%s answers study %s: %s\n", accepted.Party, accepted.Name, said)
+			return o.Say(document, "%s answers study %s: %s\n", accepted.Party, accepted.Name, said)
 		},
 	}
 	cmd.Flags().StringVar(&receipt, "receipt", "", "file to write the receipt to")
-	writes(cmd.Flags(), "receipt")
+	console.MarkOutput(cmd.Flags(), "receipt")
 	return cmd
 }
 
@@ -193,7 +194,7 @@ func (a *agentCommand) byFile(stdin io.Reader, pack, out string) (*agent.Agent, 
 	if err != nil {
 		return nil, err
 	}
-	config.Log, config.Checkpoint, config.Clock.Now = a.logger(), checkpoint, now
+	config.Log, config.Checkpoint, config.Clock.Now = a.Logger(), checkpoint, now
 	return agent.ByFile(config, file, out)
 }
 
@@ -209,10 +210,10 @@ func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
 	// Why may quote the coordinator
 	r.Study, r.Why = textpage.Printable(r.Study), textpage.Printable(strings.TrimSpace(r.Why))
 	if r.Declined {
-		return a.say(d, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator that this site takes no part, but not why: have the file carried, or solve the problem and answer again\n", r.Study, r.Why, out)
+		return a.Say(d, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator that this site takes no part, but not why: have the file carried, or solve the problem and answer again\n", r.Study, r.Why, out)
 	}
 	if r.Wrote {
-		return a.say(d, "wrote %s: have it carried to the coordinator's operator\n", out)
+		return a.Say(d, "wrote %s: have it carried to the coordinator's operator\n", out)
 	}
 	said := fmt.Sprintf("study %s: %s", r.Study, r.Progress)
 	if r.Why != "" {
@@ -222,7 +223,7 @@ func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
 	if r.Progress == desk.ProgressRefused {
 		said += "; change the policy, or say no with caucus agent answer"
 	}
-	return a.say(d, "%s\n", said)
+	return a.Say(d, "%s\n", said)
 }
 
 func (a *agentCommand) answer() *cobra.Command {
@@ -237,10 +238,10 @@ takes does not depend on the records. If a person must approve first, the comman
 so: run caucus agent preview and caucus agent approve, then answer again. Answering
 twice charges once and writes the same bytes.`,
 		Example: "  caucus agent answer readmission.pack --out st-mary.answer --config agent.yaml",
-		Args:    one("agent answer", "PACK"),
+		Args:    console.OneArgument("agent answer", "PACK"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return usagef("agent answer needs --out FILE; to read a receipt or a release run caucus agent unpack")
+				return console.Usagef("agent answer needs --out FILE; to read a receipt or a release run caucus agent unpack")
 			}
 			ag, err := a.byFile(cmd.InOrStdin(), args[0], out)
 			if err != nil {
@@ -266,7 +267,7 @@ twice charges once and writes the same bytes.`,
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file for the answer")
-	writes(cmd.Flags(), "out")
+	console.MarkOutput(cmd.Flags(), "out")
 	return cmd
 }
 
@@ -278,7 +279,7 @@ func (a *agentCommand) unpack() *cobra.Command {
 preview and approve, amendments, this site's receipt, the release, or the end of the
 study. The command charges nothing and answers nothing.`,
 		Example: "  caucus agent unpack st-mary.receipt --config agent.yaml",
-		Args:    one("agent unpack", "PACK"),
+		Args:    console.OneArgument("agent unpack", "PACK"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ag, err := a.byFile(cmd.InOrStdin(), args[0], "")
 			if err != nil {

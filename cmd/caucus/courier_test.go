@@ -20,6 +20,7 @@ import (
 
 	"caucus/agent"
 	"caucus/agent/desk"
+	"caucus/cmd/internal/console"
 	"caucus/internal/testlevel"
 )
 
@@ -310,7 +311,7 @@ func TestCarriedAnswerKilled(t *testing.T) {
 // terminal.
 func TestAnsweredIsPrintable(t *testing.T) {
 	var out bytes.Buffer
-	a := &agentCommand{console: &console{out: &out}}
+	a := &agentCommand{Console: &console.Console{Out: &out}}
 	if err := a.printAnswered(agent.Answered{Study: "ward", Progress: desk.ProgressClosed,
 		Why: "failed: \x1b[2Jreleased\n"}, ""); err != nil ||
 		strings.ContainsRune(out.String(), '\x1b') || !strings.Contains(out.String(), "failed") {

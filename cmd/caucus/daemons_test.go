@@ -153,7 +153,7 @@ func (n *network) open(name string, minimum int, parties ...study.PartyID) study
 	s.Proposal = study.Proposal{
 		Name: name, Map: dataset.Components{Project: 4}, Roster: parties, Minimum: minimum, Deadline: time.Now().Add(time.Hour), Records: 70,
 	}
-	made, err := quiet().propose(s)
+	made, err := propose(quiet(), s)
 	n.check(err)
 	n.start(made)
 	return made.Hash
@@ -301,7 +301,7 @@ func TestMeansByDaemons(t *testing.T) {
 		Name: "fleet", Map: dataset.Components{Project: 4}, Roster: roster, Minimum: 3, Deadline: time.Now().Add(time.Hour),
 		Unit: privacy.Party, Mechanism: "means", Epsilon: 2, Records: 70,
 	}
-	made, err := quiet().propose(s)
+	made, err := propose(quiet(), s)
 	n.check(err)
 	n.start(made)
 	for _, c := range agents {

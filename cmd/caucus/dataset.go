@@ -8,15 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/dataset/mapping"
 )
 
-func newDataset(c *console) *cobra.Command {
-	return group("dataset", "Work with schemas of data", newDatasetSchema(c))
+func newDataset(c *console.Console) *cobra.Command {
+	return console.Group("dataset", "Work with schemas of data", newDatasetSchema(c))
 }
 
-func newDatasetSchema(c *console) *cobra.Command {
+func newDatasetSchema(c *console.Console) *cobra.Command {
 	var label string
 	var how reading
 	cmd := &cobra.Command{
@@ -33,16 +34,16 @@ Without FILE it lists the data sets whose schema is known, for --dataset.`,
 		Example: "  caucus dataset schema public.csv --label readmitted > schema.yaml",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef("dataset schema takes one FILE; see caucus dataset schema --help")
+				return console.Usagef("dataset schema takes one FILE; see caucus dataset schema --help")
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return c.listKnown()
+				return listKnown(c)
 			}
 			if label == "" {
-				return usagef("say which column is the label: --label COLUMN")
+				return console.Usagef("say which column is the label: --label COLUMN")
 			}
 			table, err := how.table(c, args[0], dataset.Schema{}, dataset.Format{})
 			if err != nil {
@@ -57,19 +58,19 @@ Without FILE it lists the data sets whose schema is known, for --dataset.`,
 				return err
 			}
 			for _, l := range left {
-				c.note("left out: %s: %s", l.Column, l.Why)
+				c.Note("left out: %s: %s", l.Column, l.Why)
 			}
 			for _, f := range schema.Features {
 				if doubt := draftDoubt(f, table.Distinct(f.Column)); doubt != "" {
-					c.note("look at: %s: %s", f.Column, doubt)
+					c.Note("look at: %s: %s", f.Column, doubt)
 				}
 			}
-			c.note("a draft: check every bound and level against what is publicly known, not against private data")
+			c.Note("a draft: check every bound and level against what is publicly known, not against private data")
 			doc := struct {
 				dataset.Schema
 				LeftOut []dataset.LeftOut `json:"left_out"`
 			}{schema, append([]dataset.LeftOut{}, left...)}
-			return c.print(doc, func(w io.Writer) { w.Write(text) })
+			return c.Print(doc, func(w io.Writer) { w.Write(text) })
 		},
 	}
 	how.flags(cmd.Flags())
@@ -110,7 +111,7 @@ func draftDoubt(f dataset.Feature, texts map[string]int) string {
 		"make it categorical, with these as levels", values)
 }
 
-func (c *console) listKnown() error {
+func listKnown(c *console.Console) error {
 	type row struct {
 		Name    string   `json:"name"`
 		About   string   `json:"about"`
@@ -125,11 +126,11 @@ func (c *console) listKnown() error {
 		}
 		rows = append(rows, row{n, k.About, k.Source, k.Schema.Classes()})
 	}
-	return c.print(rows, func(w io.Writer) {
-		t := newTable(w, "name", "about")
+	return c.Print(rows, func(w io.Writer) {
+		t := console.NewTable(w, "name", "about")
 		for _, r := range rows {
-			t.add(r.Name, r.About)
+			t.Add(r.Name, r.About)
 		}
-		t.render()
+		t.Render()
 	})
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/analyst/demo"
+	"caucus/cmd/internal/console"
 )
 
-func newDemo(c *console) *cobra.Command {
-	o := demo.Options{Software: version(), Note: c.note}
+func newDemo(c *console.Console) *cobra.Command {
+	o := demo.Options{Software: console.Version(), Note: c.Note}
 	var out, dataDir string
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -30,19 +31,19 @@ judges the classifier from sums. One study does not help, as its forecast says: 
 clinics are too few for votes. The demo uses the adult data set if --data-dir (or
 CAUCUS_DATA) has it, else generated hospital data. It stops everything that it started;
 only the report and the releases stay.`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.Validate(); err != nil {
-				return usageError{err}
+				return console.Usagef("%w", err)
 			}
 			if dataDir != "" {
-				o.Known = c.folder(dataDir)
+				o.Known = c.Folder(dataDir)
 			}
-			o.Log = slog.New(slog.NewTextHandler(c.err,
+			o.Log = slog.New(slog.NewTextHandler(c.Err,
 				&slog.HandlerOptions{Level: slog.LevelError}))
-			bar := newProgress(c)
-			defer bar.stop()
-			bar.what, o.Progress = "contributions", bar.set
+			bar := console.NewProgress(c)
+			defer bar.Stop()
+			bar.What, o.Progress = "contributions", bar.Set
 			if err := os.MkdirAll(out, 0o755); err != nil {
 				return err
 			}
@@ -51,7 +52,7 @@ only the report and the releases stay.`,
 				return err
 			}
 			for name, content := range r.Files {
-				if err := c.writeText(filepath.Join(out, name), content); err != nil {
+				if err := c.WriteText(filepath.Join(out, name), content); err != nil {
 					return err
 				}
 			}
@@ -59,15 +60,15 @@ only the report and the releases stay.`,
 			if err != nil {
 				return err
 			}
-			if err := c.writeText(filepath.Join(out, "report.json"), append(b, '\n')); err != nil {
+			if err := c.WriteText(filepath.Join(out, "report.json"), append(b, '\n')); err != nil {
 				return err
 			}
-			if err := c.write(filepath.Join(out, "report.html"), func(w io.Writer) error {
+			if err := c.Write(filepath.Join(out, "report.html"), func(w io.Writer) error {
 				return demo.WritePage(w, r)
 			}); err != nil {
 				return err
 			}
-			return c.print(r, func(w io.Writer) { printDemo(w, r, out) })
+			return c.Print(r, func(w io.Writer) { printDemo(w, r, out) })
 		},
 	}
 	f := cmd.Flags()
@@ -76,23 +77,23 @@ only the report and the releases stay.`,
 	f.Float64Var(&o.Epsilon, "epsilon", 2, "privacy budget ε of each study")
 	f.IntVar(&o.Records, "records", 16_800, "how many records of the data to use: two sevenths each for tests, the clinics and the devices, one for the pool")
 	f.StringVar(&out, "out", "caucus-demo", "folder for report.html and report.json")
-	writes(f, "out", asFolder)
-	environmentFlag(f, &dataDir, "data-dir", "CAUCUS_DATA", "folder of the known data sets")
+	console.MarkOutput(f, "out", console.AsFolder)
+	console.EnvironmentFlag(f, &dataDir, "data-dir", "CAUCUS_DATA", "folder of the known data sets")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the split and of generated data; never of a release")
 	return cmd
 }
 
 func printDemo(w io.Writer, r demo.Report, out string) {
 	fmt.Fprintf(w, "\n%d clinics and %d devices with %d records of %s; a pool of %d rows; %d test records\n\n", r.Parties, r.Devices, r.Records, r.Data, r.Pool, r.Test)
-	t := newTable(w, "study", "kind", "hides", "noise by", "measure", "released", "one party alone",
+	t := console.NewTable(w, "study", "kind", "hides", "noise by", "measure", "released", "one party alone",
 		"no study", "verdict")
 	for _, s := range r.Ordered() {
-		t.add(s.Name, s.Kind, "a "+s.Unit.String(), string(s.Noise), s.Measure.Name,
+		t.Add(s.Name, s.Kind, "a "+s.Unit.String(), string(s.Noise), s.Measure.Name,
 			fmt.Sprintf("%.3f", s.Measure.Released), fmt.Sprintf("%.3f",
 				s.Measure.OneAlone()), fmt.Sprintf("%.3f",
 				s.Measure.Baseline), s.Measure.Comparison().String())
 	}
-	t.render()
+	t.Render()
 	fmt.Fprintf(w, "\nEach study at ε = %g. Better and worse mean: by more than chance moves a figure on %d test records.\n", r.Epsilon, r.Test)
 	for _, s := range r.Ordered() {
 		if s.Forecast != "" {

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"caucus/analyst/terms"
+	"caucus/cmd/internal/console"
 	"caucus/internal/yamlfile"
 	"caucus/study/kinds"
 )
@@ -425,7 +426,7 @@ func TestVerbsThatMoved(t *testing.T) {
 // wrongCommand says what is wrong with a command line; "" if nothing. The verb or a flag may not
 // exist, a complete line may have wrong arguments, or the study may not have a term.
 func wrongCommand(words []string, whole bool) string {
-	cmd, rest := newRoot(&console{out: io.Discard, err: io.Discard}), words
+	cmd, rest := newRoot(&console.Console{Out: io.Discard, Err: io.Discard}), words
 	cmd.InitDefaultCompletionCmd()
 	for len(rest) > 0 {
 		at := slices.IndexFunc(cmd.Commands(), func(sub *cobra.Command) bool {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"caucus/analyst/forecast"
+	"caucus/cmd/internal/console"
 )
 
 // printForecasts writes a classifier's forecast or, for other kinds, how far the noise moves the
@@ -29,12 +30,12 @@ func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise
 	if len(f.Coefficients.Of) == 0 {
 		return
 	}
-	t := newTable(w, "coefficient", "95 % interval expected", "none because",
+	t := console.NewTable(w, "coefficient", "95 % interval expected", "none because",
 		"what would change it")
 	for _, row := range f.Coefficients.Rows() {
-		t.add(row...)
+		t.Add(row...)
 	}
-	t.render()
+	t.Render()
 }
 
 func drawsFlag(f *pflag.FlagSet, draws *int) {

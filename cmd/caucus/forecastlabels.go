@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 
+	"caucus/cmd/internal/console"
 	"caucus/study/labels"
 )
 
@@ -25,7 +26,7 @@ func writeLabelGuide(w io.Writer, g labels.Guide) {
 	for _, level := range labels.GuideLevels() {
 		header = append(header, fmt.Sprintf("%g %%", 100*level))
 	}
-	t := newTable(w, header...)
+	t := console.NewTable(w, header...)
 	for _, row := range g.Table {
 		cells := []string{row.Mechanism, fmt.Sprint(row.Epsilon), fmt.Sprintf("%.3f", row.Keep)}
 		for _, n := range row.Needed {
@@ -35,7 +36,7 @@ func writeLabelGuide(w io.Writer, g labels.Guide) {
 				cells = append(cells, strconv.Itoa(n))
 			}
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	}
-	t.render()
+	t.Render()
 }

@@ -17,6 +17,7 @@ import (
 	"caucus/analyst/forecast"
 	"caucus/analyst/report"
 	"caucus/analyst/terms"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -27,7 +28,7 @@ import (
 )
 
 type forecastCommand struct {
-	*console
+	*console.Console
 	terms.Study
 	reading                  reading
 	features, classes, draws int
@@ -67,9 +68,9 @@ type forecastPoint struct {
 	*forecast.Forecast
 }
 
-func newForecast(c *console) *cobra.Command {
+func newForecast(c *console.Console) *cobra.Command {
 	var t termFlags
-	p := forecastCommand{console: c}
+	p := forecastCommand{Console: c}
 	cmd := &cobra.Command{
 		Use:   "forecast [KIND] [STUDY.yaml]",
 		Short: "Forecast whether a study would help, beside one party alone; needs no coordinator",
@@ -109,7 +110,7 @@ were right.`,
 	f.IntVar(&p.classes, "classes", 0, "number of classes, if no schema is given (default 2, or those of --class-shares)")
 	p.reading.flags(f)
 	f.StringVar(&p.out, "out", "", "also write the forecast as a page (.html), or the --sweep as a picture (.svg)")
-	writes(f, "out", ".html", ".svg")
+	console.MarkOutput(f, "out", ".html", ".svg")
 	return cmd
 }
 
@@ -127,31 +128,31 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 	}
 	switch {
 	case p.Parties == 0 && !p.Gives("parties"):
-		return usagef("say how many parties take part: give --parties, or parties or a roster of names in the study file")
+		return console.Usagef("say how many parties take part: give --parties, or parties or a roster of names in the study file")
 	case p.Parties < 1 || p.Parties > mostParties:
-		return usagef("--parties %d: say how many parties take part, 1 to %d", p.Parties, mostParties)
+		return console.Usagef("--parties %d: say how many parties take part, 1 to %d", p.Parties, mostParties)
 	case p.Records < 1 || p.Records > mostPartyRecords:
-		return usagef("--records %d: say how many records each party has, 1 to %d", p.Records, mostPartyRecords)
+		return console.Usagef("--records %d: say how many records each party has, 1 to %d", p.Records, mostPartyRecords)
 	case p.draws < 1 || p.draws > mostDraws:
-		return usagef("--draws %d: give 1 to %d", p.draws, mostDraws)
+		return console.Usagef("--draws %d: give 1 to %d", p.draws, mostDraws)
 	case (p.Schema == "") != (p.Pool == ""):
-		return usagef("--schema and --pool go together: one says what the columns of the other mean")
+		return console.Usagef("--schema and --pool go together: one says what the columns of the other mean")
 	case p.Schema != "" && f.Changed("features"):
-		return usagef("--features is for forecasts without a schema: the schema says how many there are")
+		return console.Usagef("--features is for forecasts without a schema: the schema says how many there are")
 	case p.Schema != "" && f.Changed("classes"):
-		return usagef("--classes is for forecasts without a schema: the schema names the classes")
+		return console.Usagef("--classes is for forecasts without a schema: the schema names the classes")
 	case p.Schema == "" && f.Changed("classes") && (p.classes < 2 || p.classes > mostMadeUp):
-		return usagef("--classes %d: give 2 to %d", p.classes, mostMadeUp)
+		return console.Usagef("--classes %d: give 2 to %d", p.classes, mostMadeUp)
 	case p.Schema == "" && f.Changed("features") && (p.features < 1 || p.features > mostMadeUp):
-		return usagef("--features %d: 1 to %d can be made up", p.features, mostMadeUp)
+		return console.Usagef("--features %d: 1 to %d can be made up", p.features, mostMadeUp)
 	case strings.EqualFold(filepath.Ext(p.out), ".svg") && len(p.sweep) == 0:
-		return usagef("--out %s: a picture shows a sweep: give --sweep, or a name that ends in .html", p.out)
+		return console.Usagef("--out %s: a picture shows a sweep: give --sweep, or a name that ends in .html", p.out)
 	case p.Kind != kinds.Default && (len(p.sweep) > 0 || p.out != ""):
-		return usagef("--sweep and --out show what a classifier is worth, and this is a %s study: leave them out", p.Kind)
+		return console.Usagef("--sweep and --out show what a classifier is worth, and this is a %s study: leave them out", p.Kind)
 	}
 	for _, against := range p.sweep {
 		if forecastSweeps[against] == nil {
-			return usagef("--sweep %s: give epsilon, parties or records, or several of these", against)
+			return console.Usagef("--sweep %s: give epsilon, parties or records, or several of these", against)
 		}
 	}
 	p.Name, p.Epsilon = cmp.Or(p.Name, "forecast"), cmp.Or(p.Epsilon, 1)
@@ -169,8 +170,8 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 	for _, against := range p.sweep {
 		all += len(p.swept(against))
 	}
-	bar := newProgress(p.console)
-	defer bar.stop()
+	bar := console.NewProgress(p.Console)
+	defer bar.Stop()
 	done := 0
 	draw := func(epsilon float64, parties, records int) (kinds.Proposed, *forecast.Forecast,
 		error) {
@@ -191,7 +192,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 			forecast.Public{Size: made.Size, AUC: s.AUC},
 			forecast.Options{Draws: drawsOf(f, p.draws), Coefficients: done == 0 && p.Schema != "",
 				Progress: func(i, of int) {
-					bar.set(done*of+i, all*of)
+					bar.Set(done*of+i, all*of)
 				}})
 		done++
 		return made, drawn, err
@@ -201,7 +202,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if all := made.Pool.Dim() - 1; int(p.Map.Project) > all {
-		p.note("note: map.project %d: there are no more than %s, and all are kept", p.Map.Project, counted(all, "components"))
+		p.Note("note: map.project %d: there are no more than %s, and all are kept", p.Map.Project, console.Counted(all, "components"))
 	}
 	doc := forecastDocument{
 		Kind: p.Kind, Parties: p.Parties, Records: p.Records, Features: made.Pool.Dim() - 1, Columns: columnWords(made.Plan), Unit: made.Plan.Unit, Epsilon: made.Plan.Epsilon, Delta: made.Plan.Delta,
@@ -212,7 +213,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		guide, err := labels.MakeGuide(p.Parties*p.Records, len(schema.Classes()),
 			made.Plan.Epsilon)
 		if err != nil {
-			return usageError{err}
+			return console.Usagef("%w", err)
 		}
 		doc.Labels = &guide
 	}
@@ -230,19 +231,19 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		}
 		doc.Curves = append(doc.Curves, curve)
 	}
-	bar.stop()
+	bar.Stop()
 	if p.out != "" {
-		if err := p.writeForecastDrawing(p.out, doc); err != nil {
+		if err := writeForecastDrawing(p.Console, p.out, doc); err != nil {
 			return err
 		}
 	}
 	removal := ""
-	if !p.json {
+	if !p.JSON {
 		if removal, err = removalOf(made.Plan, made.Pool); err != nil {
 			return err
 		}
 	}
-	return p.print(doc, func(w io.Writer) {
+	return p.Print(doc, func(w io.Writer) {
 		printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords)
 		fmt.Fprintf(w, "plan       %s, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise added by %s\n",
 			doc.sizeWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism,
@@ -262,20 +263,20 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 }
 
 func (curve forecastCurve) table(w io.Writer) {
-	t := newTable(w, curve.Against, "released", "one party alone", "all records pooled",
+	t := console.NewTable(w, curve.Against, "released", "one party alone", "all records pooled",
 		"AUC released", "AUC one party alone", "AUC all records pooled", "helps")
 	for _, p := range curve.Points {
 		three := func(d stated.Drawn) string { return fmt.Sprintf("%.3f", d.Mean) }
-		t.add(fmt.Sprint(p.At), three(p.Released.Accuracy), three(p.Alone.Accuracy),
+		t.Add(fmt.Sprint(p.At), three(p.Released.Accuracy), three(p.Alone.Accuracy),
 			three(p.Pooled.Accuracy), three(p.Released.AUC), three(p.Alone.AUC),
 			three(p.Pooled.AUC), string(p.Helps))
 	}
-	t.render()
+	t.Render()
 }
 
 func (d forecastDocument) sizeWords() string {
-	return fmt.Sprintf("%s of %s each", counted(d.Parties, "parties"),
-		counted(d.Records, "records"))
+	return fmt.Sprintf("%s of %s each", console.Counted(d.Parties, "parties"),
+		console.Counted(d.Records, "records"))
 }
 
 // sweepWords warns how exact the numbers of a sweep are.
@@ -283,7 +284,7 @@ var sweepWords = fmt.Sprintf("All records pooled means at most %d of them, or as
 
 func (d forecastDocument) featureWords() string {
 	if d.MadeUp {
-		return counted(d.Features, "features") + ", made up"
+		return console.Counted(d.Features, "features") + ", made up"
 	}
 	return d.Columns
 }
@@ -305,7 +306,7 @@ func (p *forecastCommand) public() (dataset.Schema, *dataset.Table, error) {
 	if err != nil {
 		return schema, nil, err
 	}
-	pool, err := p.reading.table(p.console, p.Pool, schema, schema.Format())
+	pool, err := p.reading.table(p.Console, p.Pool, schema, schema.Format())
 	return schema, pool, err
 }
 
@@ -356,10 +357,10 @@ func (p *forecastCommand) swept(against string) []float64 {
 	return slices.Compact(at)
 }
 
-func (c *console) writeForecastDrawing(name string, doc forecastDocument) error {
+func writeForecastDrawing(c *console.Console, name string, doc forecastDocument) error {
 	if !strings.EqualFold(filepath.Ext(name), ".svg") {
-		return c.write(name, func(w io.Writer) error { return writeForecastPage(w, doc) })
+		return c.Write(name, func(w io.Writer) error { return writeForecastPage(w, doc) })
 	}
-	return c.writeText(name, []byte(report.Poster(forecastCharts(doc),
+	return c.WriteText(name, []byte(report.Poster(forecastCharts(doc),
 		"What a study would be worth", doc.Forecast.Verdict())))
 }

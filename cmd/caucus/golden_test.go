@@ -104,7 +104,7 @@ func goldenCoordinator(t *testing.T, dir string) {
 		Name: "another", Map: dataset.Components{Project: 2}, Roster: []study.PartyID{"hospital-a", "hospital-b"}, Minimum: 2,
 		Deadline: goldenDay.Add(time.Hour), Records: 400, Epsilon: 1,
 	}
-	made, err := quiet().propose(s)
+	made, err := propose(quiet(), s)
 	n.check(err)
 	n.start(made)
 	n.check(n.operator.Close())

@@ -13,11 +13,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/aggregator/helper"
+	"caucus/cmd/internal/console"
 	"caucus/protocol"
 )
 
-func newHelper(c *console) *cobra.Command {
-	return group("helper", "Run the second server of studies with noise by two aggregators", newHelperInit(c), newHelperRun(c), newHelperKeys(c), newHelperStudies(c))
+func newHelper(c *console.Console) *cobra.Command {
+	return console.Group("helper", "Run the second server of studies with noise by two aggregators", newHelperInit(c), newHelperRun(c), newHelperKeys(c), newHelperStudies(c))
 }
 
 // helperDocument is the JSON document of "caucus helper init", and of "caucus helper keys" for a
@@ -87,7 +88,7 @@ func keyIn(text, field string) (key, code string, err error) {
 	return key, code, nil
 }
 
-func newHelperInit(c *console) *cobra.Command {
+func newHelperInit(c *console.Console) *cobra.Command {
 	var o helper.InitOptions
 	cmd := &cobra.Command{
 		Use:   "init",
@@ -103,10 +104,10 @@ The command also makes DIR.head, beside the folder, which holds the helper's pro
 Keep it out of the backups: it reveals that a folder was put back to an older state,
 and then no contribution is checked twice.`,
 		Example: "  caucus helper init --dir /var/lib/caucus-helper/helper --coordinator 3f0c…",
-		Args:    noArguments,
+		Args:    console.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if o.Dir == "" {
-				return usagef("helper init needs --dir DIR")
+				return console.Usagef("helper init needs --dir DIR")
 			}
 			var err error
 			if o.Coordinator, _, err = keyIn(o.Coordinator, "key"); err != nil {
@@ -118,7 +119,7 @@ and then no contribution is checked twice.`,
 			}
 			document := helperDocument{o.Dir, filepath.Join(o.Dir, helper.ConfigFile), o.HeadFile(),
 				pins, pins.Code(), o.Coordinator}
-			return c.print(document, func(w io.Writer) {
+			return c.Print(document, func(w io.Writer) {
 				fmt.Fprintf(w, "configuration  %s\nhead           %s (leave it out of backups)\n", document.Config, document.Head)
 				writePins(w, pins)
 				writeCoordinator(w, o.Coordinator)
@@ -138,7 +139,7 @@ and then no contribution is checked twice.`,
 	return cmd
 }
 
-func newHelperRun(c *console) *cobra.Command {
+func newHelperRun(c *console.Console) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "run",
@@ -148,16 +149,16 @@ killed at any time: everything that it answered is on the disk, and it goes on f
 
 A helper that knows only the code of its coordinator's key waits for the coordinator to
 call, and then writes the key into helper.yaml.`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
-				return usagef("helper run needs --dir DIR")
+				return console.Usagef("helper run needs --dir DIR")
 			}
 			config, err := helper.LoadConfig(dir)
 			if err != nil {
 				return err
 			}
-			config.Log, config.Checkpoint = c.logger(), checkpoint
+			config.Log, config.Checkpoint = c.Logger(), checkpoint
 			if !config.Pinned() && config.CoordinatorCode != "" {
 				if config, err = helper.Learn(cmd.Context(), config); err != nil {
 					return err
@@ -171,14 +172,14 @@ call, and then writes the key into helper.yaml.`,
 				Address string `json:"address"`
 				helper.Pins
 			}{server.Addr(), server.Pins()}
-			return c.runs(cmd.Context(), document, "listening on "+document.Address, server)
+			return c.RunDaemon(cmd.Context(), document, "listening on "+document.Address, server)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the helper's folder")
 	return cmd
 }
 
-func newHelperStudies(c *console) *cobra.Command {
+func newHelperStudies(c *console.Console) *cobra.Command {
 	var dir, end string
 	cmd := &cobra.Command{
 		Use:   "studies",
@@ -191,10 +192,10 @@ coordinator fails it as soon as it asks. What sites were charged for it stays ch
 --end for a study that the coordinator has forgotten. Stop the helper first.`,
 		Example: `  caucus helper studies --dir /var/lib/caucus-helper/helper
   caucus helper studies --dir /var/lib/caucus-helper/helper --end ward`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
-				return usagef("helper studies needs --dir DIR")
+				return console.Usagef("helper studies needs --dir DIR")
 			}
 			config, err := helper.LoadConfig(dir)
 			if err != nil {
@@ -213,7 +214,7 @@ coordinator fails it as soon as it asks. What sites were charged for it stays ch
 				Ended   string         `json:"ended,omitempty"`
 				Studies []helper.Place `json:"studies"`
 			}{end, all}
-			return c.print(document, func(w io.Writer) {
+			return c.Print(document, func(w io.Writer) {
 				if end != "" {
 					fmt.Fprintf(w, "study %s is ended; nothing is released of it\n", end)
 				}

@@ -8,11 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/aggregator/helper"
+	"caucus/cmd/internal/console"
 	"caucus/coordinator/folder"
 	"caucus/protocol"
 )
 
-func newHelperKeys(c *console) *cobra.Command {
+func newHelperKeys(c *console.Console) *cobra.Command {
 	var dir, address, key string
 	var reconcile bool
 	cmd := &cobra.Command{
@@ -39,20 +40,20 @@ was reconciled: open studies with noise: aggregators fail, and new ones are poss
 		Example: `  caucus helper keys --dir /var/lib/caucus-helper/helper
   caucus helper keys --dir /var/lib/caucus/coordinator
   caucus helper keys --dir /var/lib/caucus/coordinator --address helper.example.org:7444 --key 9ab4…`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			named := address != "" || key != ""
 			switch {
 			case dir == "":
-				return usagef("helper keys needs --dir DIR, of a helper or of a coordinator")
+				return console.Usagef("helper keys needs --dir DIR, of a helper or of a coordinator")
 			case helper.In(dir) && (named || reconcile):
-				return usagef("%s is a helper's folder: --address, --key and --reconcile are for a coordinator's; after a restore run caucus ledger reconcile", dir)
+				return console.Usagef("%s is a helper's folder: --address, --key and --reconcile are for a coordinator's; after a restore run caucus ledger reconcile", dir)
 			case helper.In(dir):
-				return c.helperKeys(dir)
+				return helperKeys(c, dir)
 			case (address == "") != (key == ""):
-				return usagef("give --address and --key together: both are the helper's, from its operator")
+				return console.Usagef("give --address and --key together: both are the helper's, from its operator")
 			case reconcile && named:
-				return usagef("--reconcile names no helper")
+				return console.Usagef("--reconcile names no helper")
 			}
 			if reconcile {
 				behind, err := folder.ReconcileShares(cmd.Context(), dir)
@@ -60,9 +61,9 @@ was reconciled: open studies with noise: aggregators fail, and new ones are poss
 					return err
 				}
 				if !behind {
-					return c.say(map[string]bool{"behind": behind}, "nothing is missing: the store of shares is not behind its head file\n")
+					return c.Say(map[string]bool{"behind": behind}, "nothing is missing: the store of shares is not behind its head file\n")
 				}
-				return c.say(map[string]bool{"behind": behind}, "studies with noise by aggregators that were under way fail; new ones can be made\n")
+				return c.Say(map[string]bool{"behind": behind}, "studies with noise by aggregators that were under way fail; new ones can be made\n")
 			}
 			key, code, err := keyIn(key, "signing")
 			if err != nil {
@@ -75,7 +76,7 @@ was reconciled: open studies with noise: aggregators fail, and new ones are poss
 			if err != nil {
 				return err
 			}
-			return c.print(r, func(w io.Writer) {
+			return c.Print(r, func(w io.Writer) {
 				fmt.Fprintf(w, "key     %s (for the helper's operator: coordinator: in helper.yaml)\n        code %s: the helper's operator reads the same\nhead    %s (leave it out of backups)\n",
 					r.Key, r.Code, r.Head)
 				if r.Helper == nil {
@@ -97,7 +98,7 @@ was reconciled: open studies with noise: aggregators fail, and new ones are poss
 	return cmd
 }
 
-func (c *console) helperKeys(dir string) error {
+func helperKeys(c *console.Console, dir string) error {
 	config, err := helper.LoadConfig(dir)
 	if err != nil {
 		return err
@@ -111,7 +112,7 @@ func (c *console) helperKeys(dir string) error {
 	if config.Pinned() {
 		document.Coordinator = config.Coordinator.String()
 	}
-	return c.print(document, func(w io.Writer) {
+	return c.Print(document, func(w io.Writer) {
 		if document.Coordinator == "" {
 			fmt.Fprintf(w, "coordinator  none: write its key into %s\n", document.Config)
 		} else {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/cmd/internal/console"
 	"caucus/privacy"
 	"caucus/study/verify/evidence"
 )
@@ -17,7 +18,7 @@ type exported struct {
 	Lines  []privacy.Line `json:"lines"`
 }
 
-func newLedgerExport(c *console) *cobra.Command {
+func newLedgerExport(c *console.Console) *cobra.Command {
 	var place ledgerPlace
 	var out string
 	cmd := &cobra.Command{
@@ -30,7 +31,7 @@ can see the total cost.
 
 caucus ledger verify --export checks it offline.`,
 		Example: "  caucus ledger export --config agent.yaml --out lines.jsonl",
-		Args:    noArguments,
+		Args:    console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := place.check("export"); err != nil {
 				return err
@@ -39,7 +40,7 @@ caucus ledger verify --export checks it offline.`,
 			if err != nil {
 				return err
 			}
-			c.owns(filepath.Dir(file))
+			c.AddDaemonFolder(filepath.Dir(file))
 			defer j.Close()
 			doc := exported{Ledger: file, Lines: []privacy.Line{}}
 			chain, err := privacy.Walk(cmd.Context(), j, func(l privacy.Line) error {
@@ -51,15 +52,15 @@ caucus ledger verify --export checks it offline.`,
 			}
 			doc.Head = chain.Head().String()
 			if out != "" {
-				if err := c.write(out, func(w io.Writer) error {
+				if err := c.Write(out, func(w io.Writer) error {
 					return evidence.WriteLines(w, doc.Lines)
 				}); err != nil {
 					return err
 				}
-				c.note("wrote %s to %s; the head is %s", counted(len(doc.Lines), "entries"), out,
+				c.Note("wrote %s to %s; the head is %s", console.Counted(len(doc.Lines), "entries"), out,
 					doc.Head)
 			}
-			return c.print(doc, func(w io.Writer) {
+			return c.Print(doc, func(w io.Writer) {
 				if out == "" {
 					evidence.WriteLines(w, doc.Lines)
 				}
@@ -68,6 +69,6 @@ caucus ledger verify --export checks it offline.`,
 	}
 	place.flags(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "write the lines to this file instead of stdout")
-	writes(cmd.Flags(), "out", asStdout, ".jsonl", ".json")
+	console.MarkOutput(cmd.Flags(), "out", console.AsStdout, ".jsonl", ".json")
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 
 	"caucus/agent/site"
 	"caucus/aggregator/helper"
+	"caucus/cmd/internal/console"
 	"caucus/coordinator/folder"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -29,7 +30,7 @@ type reconciled struct {
 	Behind   bool              `json:"behind"`
 }
 
-func newLedgerReconcile(c *console) *cobra.Command {
+func newLedgerReconcile(c *console.Console) *cobra.Command {
 	var place ledgerPlace
 	var releases, charges []string
 	cmd := &cobra.Command{
@@ -54,7 +55,7 @@ to them by another way than through the coordinator.`,
   caucus ledger reconcile --dir /var/lib/caucus/coordinator --release march.json --release april.json
   caucus ledger reconcile --config agent.yaml --charge record:epsilon=1
   caucus ledger reconcile --dir /var/lib/caucus-helper/helper --charge record:rho=0.0172`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := place.check("reconcile"); err != nil {
 				return err
@@ -64,10 +65,10 @@ to them by another way than through the coordinator.`,
 				return err
 			}
 			if len(releases) > 0 && (place.config != "" || helper.In(place.dir)) {
-				return usagef("--release is for a coordinator's ledger: elsewhere --charge names what was lost")
+				return console.Usagef("--release is for a coordinator's ledger: elsewhere --charge names what was lost")
 			}
 			if place.dir != "" && helper.In(place.dir) {
-				return c.reconcileHelper(cmd.Context(), place.dir, lost)
+				return reconcileHelper(cmd.Context(), c, place.dir, lost)
 			}
 			var doc reconciled
 			if place.config != "" {
@@ -112,7 +113,7 @@ to them by another way than through the coordinator.`,
 				}
 			}
 			doc.Behind = len(doc.Charged) > 0
-			return c.print(doc, doc.writeText)
+			return c.Print(doc, doc.writeText)
 		},
 	}
 	f := cmd.Flags()
@@ -123,7 +124,7 @@ to them by another way than through the coordinator.`,
 }
 
 // reconcileHelper lets a helper answer again after its folder was restored from a backup.
-func (c *console) reconcileHelper(ctx context.Context, dir string, lost []privacy.Cost) error {
+func reconcileHelper(ctx context.Context, c *console.Console, dir string, lost []privacy.Cost) error {
 	config, err := helper.LoadConfig(dir)
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func (c *console) reconcileHelper(ctx context.Context, dir string, lost []privac
 	if err != nil {
 		return err
 	}
-	return c.print(document, func(w io.Writer) {
+	return c.Print(document, func(w io.Writer) {
 		if !document.Behind {
 			fmt.Fprintln(w, "nothing is missing: the folder is not behind its head file")
 			return
@@ -175,7 +176,7 @@ func costsOf(charges []string) ([]privacy.Cost, error) {
 	for _, text := range charges {
 		cost, err := privacy.ParseCost(text)
 		if err != nil {
-			return nil, usagef("--charge %q: %v", text, err)
+			return nil, console.Usagef("--charge %q: %v", text, err)
 		}
 		all = append(all, cost)
 	}

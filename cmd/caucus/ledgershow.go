@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"caucus/agent/site"
+	"caucus/cmd/internal/console"
 	"caucus/coordinator/folder"
 	"caucus/internal/database"
 	"caucus/privacy"
@@ -25,12 +26,12 @@ type ledgerDocument struct {
 // δ.
 const defaultLedgerDelta = 1e-6
 
-func newLedger(c *console) *cobra.Command {
-	return group("ledger", "Show what was spent; check, export and mend a ledger",
+func newLedger(c *console.Console) *cobra.Command {
+	return console.Group("ledger", "Show what was spent; check, export and mend a ledger",
 		newLedgerShow(c), newLedgerVerify(c), newLedgerExport(c), newLedgerReconcile(c))
 }
 
-func newLedgerShow(c *console) *cobra.Command {
+func newLedgerShow(c *console.Console) *cobra.Command {
 	var place ledgerPlace
 	var delta float64
 	cmd := &cobra.Command{
@@ -42,13 +43,13 @@ agent's state folder) or an agent's configuration, which also holds the limits. 
 daemon may run meanwhile.`,
 		Example: `  caucus ledger show --dir /var/lib/caucus/coordinator
   caucus ledger show --config agent.yaml --json`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := place.check("show"); err != nil {
 				return err
 			}
 			if !(delta > 0 && delta < 1) {
-				return usagef("--delta %v: give a number between 0 and 1", delta)
+				return console.Usagef("--delta %v: give a number between 0 and 1", delta)
 			}
 			file, limits, err := place.file()
 			if err != nil {
@@ -58,7 +59,7 @@ daemon may run meanwhile.`,
 			if doc.Units, err = journal.Spent(cmd.Context(), file, limits, delta); err != nil {
 				return err
 			}
-			return c.print(doc, doc.writeText)
+			return c.Print(doc, doc.writeText)
 		},
 	}
 	place.flags(cmd.Flags())
@@ -72,12 +73,12 @@ type ledgerPlace struct{ dir, config string }
 func (p *ledgerPlace) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.dir, "dir", "", "folder of a coordinator or a helper, which holds ledger.db")
 	f.StringVar(&p.config, "config", "", "an agent's configuration")
-	reads(f, "config")
+	console.MarkInputs(f, "config")
 }
 
 func (p *ledgerPlace) check(verb string) error {
 	if (p.dir == "") == (p.config == "") {
-		return usagef("ledger %s needs --dir DIR of a coordinator or a helper, or --config FILE of an agent", verb)
+		return console.Usagef("ledger %s needs --dir DIR of a coordinator or a helper, or --config FILE of an agent", verb)
 	}
 	return nil
 }
@@ -105,7 +106,7 @@ func (p *ledgerPlace) open() (*journal.Journal, string, error) {
 }
 
 func (d ledgerDocument) writeText(w io.Writer) {
-	t := newTable(w, "unit", "charges", "pure epsilon", "rho", "epsilon", "at delta", "limit")
+	t := console.NewTable(w, "unit", "charges", "pure epsilon", "rho", "epsilon", "at delta", "limit")
 	limited := slices.ContainsFunc(d.Units, func(u journal.Spending) bool { return u.Limit != nil })
 	for _, u := range d.Units {
 		if limited && u.Limit == nil { // rows of units with a limit already count these charges
@@ -118,10 +119,10 @@ func (d ledgerDocument) writeText(w io.Writer) {
 		if u.Limit != nil {
 			limit = fmt.Sprint(*u.Limit)
 		}
-		t.add(u.Unit.String(), fmt.Sprint(u.Charges+u.Unproven), fmt.Sprintf("%.4g", u.Pure),
+		t.Add(u.Unit.String(), fmt.Sprint(u.Charges+u.Unproven), fmt.Sprintf("%.4g", u.Pure),
 			fmt.Sprintf("%.4g", u.Rho), epsilon, fmt.Sprint(u.Delta), limit)
 	}
-	t.render()
+	t.Render()
 	if limited {
 		fmt.Fprintln(w, "epsilon is counted at your limit's delta: a plan with another delta names another epsilon for the same noise. --json shows all units.")
 	}

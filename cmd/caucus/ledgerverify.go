@@ -12,6 +12,7 @@ import (
 
 	"caucus/agent/site"
 	"caucus/aggregator/helper"
+	"caucus/cmd/internal/console"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -29,7 +30,7 @@ type ledgerCheck struct {
 	Findings []evidence.Finding `json:"findings"`
 }
 
-func newLedgerVerify(c *console) *cobra.Command {
+func newLedgerVerify(c *console.Console) *cobra.Command {
 	var place ledgerPlace
 	var export, pool string
 	var expect, releases []string
@@ -53,17 +54,17 @@ the noise, and no entry, if each site did.
   caucus ledger verify --config agent.yaml --release release.json
   caucus ledger verify --dir /var/lib/caucus/coordinator --release release.json
   caucus ledger verify --export lines.jsonl --expect 12:9c1e…`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if export == "" {
 				if err := place.check("verify"); err != nil {
 					return fmt.Errorf("%w, or --export FILE", err)
 				}
 			} else if place.dir != "" || place.config != "" {
-				return usagef("ledger verify takes --export or a ledger, not both")
+				return console.Usagef("ledger verify takes --export or a ledger, not both")
 			}
 			if pool != "" && (place.config == "" || len(releases) == 0) {
-				return usagef("--pool goes with --config and --release: an agent's charge follows from plan and pool")
+				return console.Usagef("--pool goes with --config and --release: an agent's charge follows from plan and pool")
 			}
 			var doc ledgerCheck
 			chain, err := doc.follow(cmd.Context(), &place, export)
@@ -80,7 +81,7 @@ the noise, and no entry, if each site did.
 					}
 				}
 			}
-			return c.tellLedger(doc)
+			return tellLedger(c, doc)
 		},
 	}
 	f := cmd.Flags()
@@ -131,7 +132,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 	for _, text := range expect {
 		h, err := privacy.ParseHead(text)
 		if err != nil {
-			return usagef("--expect: %v", err)
+			return console.Usagef("--expect: %v", err)
 		}
 		m.Heads = append(m.Heads, evidence.Remembered{Head: h, Who: "--expect"})
 	}
@@ -189,7 +190,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 }
 
 // compare checks a site's or a coordinator's ledger against one release.
-func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Chain,
+func (d *ledgerCheck) compare(ctx context.Context, c *console.Console, chain *privacy.Chain,
 	place *ledgerPlace, name, pool string) error {
 	// for an export or a helper's ledger, only the lines can be compared
 	if place.config == "" && (place.dir == "" || helper.In(place.dir)) {
@@ -251,9 +252,9 @@ func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
 }
 
 // tellLedger prints the findings, and returns an error if a check fails.
-func (c *console) tellLedger(d ledgerCheck) error {
+func tellLedger(c *console.Console, d ledgerCheck) error {
 	d.Holds = !evidence.AnyFails(d.Findings)
-	err := c.print(d, func(w io.Writer) {
+	err := c.Print(d, func(w io.Writer) {
 		fmt.Fprintln(w, d.Ledger)
 		writeFindings(w, d.Findings)
 		if d.Head != "" {

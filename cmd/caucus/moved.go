@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"caucus/cmd/internal/console"
 )
 
 // moved lists renamed verbs, old and new, as docs/operator.md does.
@@ -49,13 +52,26 @@ var flagsThatMoved = map[string]map[string]string{
 	},
 }
 
+// nameMoved lets every verb that takes words say the new name of a renamed verb, before it refuses
+// them.
+func nameMoved(cmd *cobra.Command) {
+	if takes := cmd.Args; takes != nil {
+		cmd.Args = func(cmd *cobra.Command, words []string) error {
+			return cmp.Or(wasMoved(cmd, words), takes(cmd, words))
+		}
+	}
+	for _, verb := range cmd.Commands() {
+		nameMoved(verb)
+	}
+}
+
 // wasMoved returns an error that names the new verb if words are a renamed verb; else nil.
 func wasMoved(cmd *cobra.Command, words []string) error {
 	for n := min(1, len(words)); n <= len(words); n++ {
 		typed := strings.Join(append([]string{cmd.CommandPath()}, words[:n]...), " ")
 		for _, m := range moved {
 			if typed == "caucus "+m[0] {
-				return usagef("%s is now caucus %s", typed, m[1])
+				return console.Usagef("%s is now caucus %s", typed, m[1])
 			}
 		}
 	}

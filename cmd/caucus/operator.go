@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/cmd/internal/console"
 	"caucus/coordinator/folder"
 	"caucus/protocol"
 )
@@ -21,7 +22,7 @@ import (
 // client notices that a coordinator was restored from an old backup.
 func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	if o.profile == "" {
-		return nil, usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")
+		return nil, console.Usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")
 	}
 	id, err := protocol.LoadIdentity(o.profile)
 	if err != nil {
@@ -49,13 +50,13 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	if err == nil { // after an error, the caller's next call fails too and reports why
 		for _, trouble := range []error{l.Back, l.HelperBack, l.Forgot} {
 			if trouble != nil {
-				o.note("warning: %v", trouble)
+				o.Note("warning: %v", trouble)
 			}
 		}
 	}
 	if followed, news := id.Follow(client.Keys(), l.Addresses); news {
 		if err := followed.Save(o.profile); err != nil {
-			o.note("note: the coordinator changed its keys or addresses, which could not be kept: %v", err)
+			o.Note("note: the coordinator changed its keys or addresses, which could not be kept: %v", err)
 		} else {
 			client.Close()
 			id = followed
@@ -72,7 +73,7 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 		err = renewed.Save(o.profile)
 	}
 	if err != nil {
-		o.note("note: the profile is good until %s and could not be renewed: %v", until.Format(time.DateOnly), err)
+		o.Note("note: the profile is good until %s and could not be renewed: %v", until.Format(time.DateOnly), err)
 		return client, nil
 	}
 	client.Close()
@@ -92,7 +93,7 @@ func (o *operator) dialled(call func(*cobra.Command, []string,
 	}
 }
 
-func (c *console) enrolOperator(cmd *cobra.Command, invitation, out string) error {
+func enrolOperator(c *console.Console, cmd *cobra.Command, invitation, out string) error {
 	text, err := readSecret(cmd.InOrStdin(), invitation)
 	if err != nil {
 		return err
@@ -122,12 +123,12 @@ func (c *console) enrolOperator(cmd *cobra.Command, invitation, out string) erro
 	if err := os.Remove(key); err != nil {
 		return err
 	}
-	return c.printProfile(v.Name, out)
+	return printProfile(c, v.Name, out)
 }
 
-func (c *console) printProfile(name, file string) error {
+func printProfile(c *console.Console, name, file string) error {
 	document := map[string]string{"operator": name, "profile": file}
-	return c.say(document, "profile of operator %s in %s\n", name, file)
+	return c.Say(document, "profile of operator %s in %s\n", name, file)
 }
 
 // mayReplace refuses to overwrite any file except the same operator's profile.
@@ -149,7 +150,7 @@ func mayReplace(file, name string) error {
 	return nil
 }
 
-func newCoordinatorOperator(c *console) *cobra.Command {
+func newCoordinatorOperator(c *console.Console) *cobra.Command {
 	var dir, invitation, out string
 	cmd := &cobra.Command{
 		Use:   "operator [NAME]",
@@ -168,13 +169,13 @@ command is interrupted, run it again with the same --out. Parties enrol with cau
 			byFolder, byInvitation := len(args) == 1 && dir != "" &&
 				invitation == "", len(args) == 0 && dir == "" && invitation != "" && out != ""
 			if !byFolder && !byInvitation {
-				return usagef("coordinator operator needs NAME and --dir DIR, or --invitation FILE (- for standard input) and --out FILE")
+				return console.Usagef("coordinator operator needs NAME and --dir DIR, or --invitation FILE (- for standard input) and --out FILE")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if invitation != "" {
-				return c.enrolOperator(cmd, invitation, out)
+				return enrolOperator(c, cmd, invitation, out)
 			}
 			if err := protocol.CheckName(args[0]); err != nil {
 				return err
@@ -190,7 +191,7 @@ command is interrupted, run it again with the same --out. Parties enrol with cau
 			if err := profile.Save(out); err != nil {
 				return err
 			}
-			return c.printProfile(args[0], out)
+			return printProfile(c, args[0], out)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")

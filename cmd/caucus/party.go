@@ -10,26 +10,27 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/cmd/internal/console"
 	"caucus/protocol"
 )
 
 // operator holds what all operator verbs share: the console, and the profile with which they call
 // the coordinator.
 type operator struct {
-	*console
+	*console.Console
 	profile string
 }
 
 func (o *operator) flag(g *cobra.Command) *cobra.Command {
-	environmentFlag(g.PersistentFlags(), &o.profile, "profile", "CAUCUS_PROFILE",
+	console.EnvironmentFlag(g.PersistentFlags(), &o.profile, "profile", "CAUCUS_PROFILE",
 		"operator profile, as coordinator init wrote it")
-	reads(g.PersistentFlags(), "profile")
+	console.MarkInputs(g.PersistentFlags(), "profile")
 	return g
 }
 
-func newParty(c *console) *cobra.Command {
-	o := &operator{console: c}
-	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.token(),
+func newParty(c *console.Console) *cobra.Command {
+	o := &operator{Console: c}
+	return o.flag(console.Group("party", "Invite and revoke parties and operators", o.invite(), o.token(),
 		o.list(), o.tag(), o.revoke()))
 }
 
@@ -48,12 +49,12 @@ file is a secret. --key is the fingerprint that the party reads to you, for exam
 telephone: it shows that nobody exchanged the key on the way.`,
 		Example: `  caucus party invite st-mary --profile operator.yaml --out st-mary.invitation
   caucus party invite st-mary --request st-mary.request --key 2hd5-… --out st-mary.enrolment`,
-		Args: one("party invite", "NAME"),
+		Args: console.OneArgument("party invite", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if request != "" || key != "" {
 				if role != string(protocol.RoleParty) || options.Valid != 0 ||
 					options.Address != "" {
-					return usagef("--request certifies a party's key: it takes no --role, --valid or --address")
+					return console.Usagef("--request certifies a party's key: it takes no --role, --valid or --address")
 				}
 				return o.certify(cmd, args[0], request, key, out)
 			}
@@ -67,7 +68,7 @@ telephone: it shows that nobody exchanged the key on the way.`,
 				slices.ContainsFunc(all, func(m protocol.Member) bool {
 					return m.Name == args[0] && m.Status == protocol.StatusEnrolled
 				}) {
-				o.note("%s is enrolled already: who uses this invitation acts under that name too, until caucus party revoke %s", args[0], args[0])
+				o.Note("%s is enrolled already: who uses this invitation acts under that name too, until caucus party revoke %s", args[0], args[0])
 			}
 			invitation, expires, err := withSecretFile(out, func() (string, time.Time, error) {
 				return client.Invite(cmd.Context(), options)
@@ -85,8 +86,8 @@ telephone: it shows that nobody exchanged the key on the way.`,
 			if out != "" {
 				document.Invitation = ""
 			}
-			return o.print(document, func(w io.Writer) {
-				o.note("works once, until %s", expires.Format(time.RFC3339))
+			return o.Print(document, func(w io.Writer) {
+				o.Note("works once, until %s", expires.Format(time.RFC3339))
 				if out != "" {
 					fmt.Fprintf(w, "wrote %s\n", out)
 					return
@@ -100,9 +101,9 @@ telephone: it shows that nobody exchanged the key on the way.`,
 	f.DurationVar(&options.Valid, "valid", 0, "how long it may be used (default: the coordinator's)")
 	f.StringVar(&options.Address, "address", "", "HOST:PORT for the agent to dial (default: the coordinator's)")
 	f.StringVar(&out, "out", "", "write the invitation to this new file instead of stdout")
-	writes(f, "out", asStdout)
+	console.MarkOutput(f, "out", console.AsStdout)
 	f.StringVar(&request, "request", "", "by carried files: the request that caucus agent enrol --request wrote")
-	reads(f, "request")
+	console.MarkInputs(f, "request")
 	f.StringVar(&key, "key", "", "with --request: the fingerprint of its key, as the party reads it to you")
 	return cmd
 }
@@ -116,13 +117,13 @@ func (o *operator) list() *cobra.Command {
 	var tags []string
 	var tokens bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List parties and operators, or join tokens with the number of agents that each enrolled", Args: noArguments,
+		Use: "list", Short: "List parties and operators, or join tokens with the number of agents that each enrolled", Args: console.NoArguments,
 		Example: `  caucus party list --tag region=north
   caucus party list --token kq3v8s2m
   caucus party list --tokens`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tokens && (token != "" || len(tags) > 0) {
-				return usagef("--tokens lists join tokens: --token and --tag are for members")
+				return console.Usagef("--tokens lists join tokens: --token and --tag are for members")
 			}
 			client, err := o.dial(cmd.Context())
 			if err != nil {
@@ -142,7 +143,7 @@ func (o *operator) list() *cobra.Command {
 			}
 			wanted, err := protocol.ParseTags(tags)
 			if err != nil {
-				return usageError{err}
+				return console.Usagef("%w", err)
 			}
 			shown := []protocol.Member{}
 			for _, m := range members {
@@ -150,7 +151,7 @@ func (o *operator) list() *cobra.Command {
 					shown = append(shown, m)
 				}
 			}
-			return o.print(shown, func(w io.Writer) { printMembers(w, shown) })
+			return o.Print(shown, func(w io.Writer) { printMembers(w, shown) })
 		},
 	}
 	cmd.Flags().StringVar(&token, "token", "", "members that this join token enrolled")
@@ -168,15 +169,15 @@ func printMembers(w io.Writer, all []protocol.Member) {
 	if groups {
 		header = append(header, "tags", "token")
 	}
-	t := newTable(w, append(header, "called")...)
+	t := console.NewTable(w, append(header, "called")...)
 	for _, m := range all {
 		row := []string{m.Name, string(m.Role), m.Status, m.Expires.Format(time.DateOnly)}
 		if groups {
 			row = append(row, m.Tags.String(), m.Token)
 		}
-		t.add(append(row, m.Called(time.Now()))...)
+		t.Add(append(row, m.Called(time.Now()))...)
 	}
-	t.render()
+	t.Render()
 }
 
 func (o *operator) revoke() *cobra.Command {
@@ -188,7 +189,7 @@ func (o *operator) revoke() *cobra.Command {
 --tokens), at once. Members that a token enrolled stay, unless --members ends them too.`,
 		Example: `  caucus party revoke st-mary
   caucus party revoke kq3v8s2m --members`,
-		Args: one("party revoke", "NAME_OR_TOKEN"),
+		Args: console.OneArgument("party revoke", "NAME_OR_TOKEN"),
 		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *protocol.Client) error {
 			all, err := client.Tokens(cmd.Context())
 			if err != nil {
@@ -211,7 +212,7 @@ func (o *operator) revoke() *cobra.Command {
 			case err != nil:
 				return err
 			}
-			return o.say(map[string]string{"revoked": args[0]}, "revoked %s\n", args[0])
+			return o.Say(map[string]string{"revoked": args[0]}, "revoked %s\n", args[0])
 		}),
 	}
 	cmd.Flags().BoolVar(&members, "members", false, "for a join token: also end the certificates of all members that it enrolled")

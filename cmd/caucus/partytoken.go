@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/cmd/internal/console"
 	"caucus/protocol"
 )
 
@@ -31,14 +32,14 @@ made again.`,
 		Example: `  caucus party token --quota 200 --valid 72h --tag site=ward --prefix dev- --out wards.token
   caucus party list --tokens
   caucus party revoke kq3v8s2m --members`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if options.Quota < 1 {
-				return usagef("party token needs --quota: how many agents it may enrol")
+				return console.Usagef("party token needs --quota: how many agents it may enrol")
 			}
 			var err error
 			if options.Tags, err = protocol.ParseTags(tags); err != nil {
-				return usageError{err}
+				return console.Usagef("%w", err)
 			}
 			client, err := o.dial(cmd.Context())
 			if err != nil {
@@ -59,8 +60,8 @@ made again.`,
 			if out != "" {
 				document.Secret = ""
 			}
-			return o.print(document, func(w io.Writer) {
-				o.note("join token %s enrols %d agents, named %s…%s, until %s", made.ID, made.Quota, made.Prefix, tagged(made.Tags), made.Expires.Format(time.RFC3339))
+			return o.Print(document, func(w io.Writer) {
+				o.Note("join token %s enrols %d agents, named %s…%s, until %s", made.ID, made.Quota, made.Prefix, tagged(made.Tags), made.Expires.Format(time.RFC3339))
 				if out != "" {
 					fmt.Fprintf(w, "wrote %s\n", out)
 					return
@@ -76,7 +77,7 @@ made again.`,
 	f.StringArrayVar(&tags, "tag", nil, "tag of each agent, KEY=VALUE, for rosters; may be repeated")
 	f.StringVar(&options.Address, "address", "", "HOST:PORT for the agents to dial (default: the coordinator's)")
 	f.StringVar(&out, "out", "", "write the token to this new file instead of stdout")
-	writes(f, "out", asStdout)
+	console.MarkOutput(f, "out", console.AsStdout)
 	return cmd
 }
 
@@ -111,13 +112,13 @@ func withSecretFile[T any](out string, made func() (string, T, error)) (text str
 }
 
 func (o *operator) printTokens(all []protocol.Token) error {
-	return o.print(listed(all), func(w io.Writer) {
-		t := newTable(w, "token", "status", "enrolled", "names", "tags", "expires", "made by")
+	return o.Print(console.Listed(all), func(w io.Writer) {
+		t := console.NewTable(w, "token", "status", "enrolled", "names", "tags", "expires", "made by")
 		for _, k := range all {
-			t.add(k.ID, k.Status, fmt.Sprintf("%d of %d", k.Used, k.Quota), k.Prefix+"…",
+			t.Add(k.ID, k.Status, fmt.Sprintf("%d of %d", k.Used, k.Quota), k.Prefix+"…",
 				k.Tags.String(), k.Expires.Format(time.RFC3339), k.By)
 		}
-		t.render()
+		t.Render()
 	})
 }
 
@@ -127,9 +128,9 @@ func (o *operator) printRevoked(token string, revoked []string, members bool) er
 		Members []string `json:"members"`
 	}{token, append([]string{}, revoked...)}
 	if !members {
-		return o.say(document, "revoked join token %s; the members that it enrolled stay: caucus party list --token %s\n", token, token)
+		return o.Say(document, "revoked join token %s; the members that it enrolled stay: caucus party list --token %s\n", token, token)
 	}
-	return o.say(document, "revoked join token %s and %d members: %s\n", token, len(revoked),
+	return o.Say(document, "revoked join token %s and %d members: %s\n", token, len(revoked),
 		strings.Join(revoked, ", "))
 }
 
@@ -144,14 +145,14 @@ sees a roster knows the tags that selected it.`,
 		Example: "  caucus party tag st-mary region=north beds=900",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("party tag needs a PARTY; see caucus party tag --help")
+				return console.Usagef("party tag needs a PARTY; see caucus party tag --help")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tags, err := protocol.ParseTags(args[1:])
 			if err != nil {
-				return usageError{err}
+				return console.Usagef("%w", err)
 			}
 			client, err := o.dial(cmd.Context())
 			if err != nil {
@@ -166,9 +167,9 @@ sees a roster knows the tags that selected it.`,
 				Tags  protocol.Tags `json:"tags"`
 			}{args[0], tags}
 			if len(tags) == 0 {
-				return o.say(document, "%s has no tags\n", args[0])
+				return o.Say(document, "%s has no tags\n", args[0])
 			}
-			return o.say(document, "%s: %s\n", args[0], tags)
+			return o.Say(document, "%s: %s\n", args[0], tags)
 		},
 	}
 }

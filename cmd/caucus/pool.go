@@ -10,13 +10,14 @@ import (
 
 	"caucus/agent/source"
 	"caucus/auxdata"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/reweigh"
 )
 
-func newPool(c *console) *cobra.Command {
-	return group("pool", "Make and check public pools", newPoolMake(c), newPoolCheck(c))
+func newPool(c *console.Console) *cobra.Command {
+	return console.Group("pool", "Make and check public pools", newPoolMake(c), newPoolCheck(c))
 }
 
 // madePool is the JSON document of "caucus pool make" and of "caucus release export --to pool".
@@ -51,7 +52,7 @@ func poolSource(release string, pool *dataset.Table, simulation bool) (*study.We
 	return source, nil
 }
 
-func newPoolMake(c *console) *cobra.Command {
+func newPoolMake(c *console.Console) *cobra.Command {
 	var schema, release, out string
 	var rows int
 	var seed uint64
@@ -65,13 +66,13 @@ at no further privacy cost). A study on such a pool works, and works better with
 informative means; see caucus simulate classify --pool.`,
 		Example: `  caucus pool make --schema schema.yaml --rows 5000 --out pool.csv
   caucus pool make --release margins.json --rows 5000 --out better.csv`,
-		Args: noArguments,
+		Args: console.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if (schema == "") == (release == "") {
-				return usagef("pool make needs --schema FILE or --release FILE, one of them")
+				return console.Usagef("pool make needs --schema FILE or --release FILE, one of them")
 			}
 			if out == "" || rows < 1 {
-				return usagef("pool make needs --out FILE, and --rows of at least 1")
+				return console.Usagef("pool make needs --out FILE, and --rows of at least 1")
 			}
 			doc := madePool{Out: out, Rows: rows, From: "the schema alone"}
 			var s dataset.Schema
@@ -96,25 +97,25 @@ informative means; see caucus simulate classify --pool.`,
 			if err != nil {
 				return err
 			}
-			if err := c.write(out, table.WriteCSV); err != nil {
+			if err := c.Write(out, table.WriteCSV); err != nil {
 				return err
 			}
-			return c.say(doc, "wrote %s to %s, drawn from %s\n", counted(rows, "rows"), out,
+			return c.Say(doc, "wrote %s to %s, drawn from %s\n", console.Counted(rows, "rows"), out,
 				doc.From)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&schema, "schema", "", "schema to draw from")
 	f.StringVar(&release, "release", "", "reweigh release whose feature means to draw from")
-	reads(f, "schema", "release")
+	console.MarkInputs(f, "schema", "release")
 	f.StringVar(&out, "out", "", "CSV file to write")
-	writes(f, "out", ".csv")
+	console.MarkOutput(f, "out", ".csv")
 	f.IntVar(&rows, "rows", 5000, "number of rows")
 	f.Uint64Var(&seed, "seed", 1, "seed; the same gives the same pool")
 	return cmd
 }
 
-func newPoolCheck(c *console) *cobra.Command {
+func newPoolCheck(c *console.Console) *cobra.Command {
 	var schema, pool string
 	var how reading
 	cmd := &cobra.Command{
@@ -124,10 +125,10 @@ func newPoolCheck(c *console) *cobra.Command {
 whether the pool has enough distinct rows. Weights can raise the share of rows that a
 pool has, but cannot make missing rows.`,
 		Example: "  caucus pool check --schema schema.yaml --pool pool.csv",
-		Args:    noArguments,
+		Args:    console.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if schema == "" || pool == "" {
-				return usagef("pool check needs --schema FILE and --pool FILE")
+				return console.Usagef("pool check needs --schema FILE and --pool FILE")
 			}
 			s, err := source.ReadSchema(schema)
 			if err != nil {
@@ -148,9 +149,9 @@ pool has, but cannot make missing rows.`,
 			if words := s.FilledWords(dataset.Lacking(remarks)); words != "" {
 				doc.Warnings = append(doc.Warnings, "in place of missing cells stand: "+words)
 			}
-			return c.print(doc, func(w io.Writer) {
-				fmt.Fprintf(w, "%s, %d of them distinct; %s\n", counted(doc.Rows, "rows"),
-					doc.Distinct, counted(doc.Features, "features"))
+			return c.Print(doc, func(w io.Writer) {
+				fmt.Fprintf(w, "%s, %d of them distinct; %s\n", console.Counted(doc.Rows, "rows"),
+					doc.Distinct, console.Counted(doc.Features, "features"))
 				for _, g := range doc.Gaps {
 					fmt.Fprintf(w, "gap: %s\n", g)
 				}

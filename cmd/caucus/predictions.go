@@ -14,6 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/dataset/mapping"
 	"caucus/internal/csvfile"
@@ -70,7 +71,7 @@ func (a *answering) read(to io.Writer) error {
 	}
 	for _, name := range keep {
 		if !slices.Contains(rows.Columns(), name) {
-			return usagef("--id %s: the file has no such column; it has %s", name,
+			return console.Usagef("--id %s: the file has no such column; it has %s", name,
 				strings.Join(rows.Columns(), ", "))
 		}
 	}
@@ -82,7 +83,7 @@ func (a *answering) read(to io.Writer) error {
 	}
 	out, err := a.answer(to, keep)
 	if err != nil {
-		return usageError{err}
+		return console.Usagef("%w", err)
 	}
 	var failed error // an error of predicting or writing a part, not of reading the file
 	remarks, err := a.schema.Parts(rows, keep, func(r *dataset.Records, kept [][]string) error {
@@ -94,13 +95,13 @@ func (a *answering) read(to io.Writer) error {
 		a.right, a.known, doc.Rows = a.right+right, a.known+known, doc.Rows+len(p.labels)
 		for i, k := range p.labels {
 			doc.Counts[doc.Classes[k]]++
-			if a.json {
+			if a.JSON {
 				doc.Labels, doc.Values = append(doc.Labels, doc.Classes[k]), append(doc.Values,
 					p.values.RawRowView(i))
 			}
 		}
 		for i, name := range keep {
-			if a.json {
+			if a.JSON {
 				doc.Kept[name] = append(doc.Kept[name], kept[i]...)
 			}
 		}
@@ -117,7 +118,7 @@ func (a *answering) read(to io.Writer) error {
 	if err = cmp.Or(err, out.end()); a.marked > 0 {
 		a.notes = append(a.notes, fmt.Sprintf("%s that a spreadsheet would compute as formulas, "+
 			"and that have an apostrophe before them in the file: Parquet has them without",
-			counted(a.marked, "cells")))
+			console.Counted(a.marked, "cells")))
 	}
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	"caucus/agent/site"
 	"caucus/agent/source"
 	"caucus/analyst/terms"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -122,7 +123,7 @@ func TestRatioByDaemons(t *testing.T) {
 		Name: "ratios", Kind: "ratio", Roster: parties, Minimum: 3, Deadline: time.Now().Add(time.Hour),
 		Epsilon: 1, KindTerms: []byte(`{"fourier": 100}`), Records: 70,
 	}
-	made, err := quiet().propose(s)
+	made, err := propose(quiet(), s)
 	n.check(err)
 	var configs []site.Config
 	for _, p := range parties {
@@ -154,7 +155,7 @@ func TestRatioByDaemons(t *testing.T) {
 		t.Fatalf("release %+v", r)
 	}
 	release, plot := filepath.Join(n.dir, "release.json"), filepath.Join(n.dir, "plot.svg")
-	n.check((&console{}).writeRelease(release, &r))
+	n.check(writeRelease(&console.Console{}, release, &r))
 	var out, errs bytes.Buffer
 	code := Main(context.Background(),
 		[]string{"release", "predict", release, "--data", filepath.Join(n.dir, "hospital-a.csv"),

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"caucus/agent/source"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/dataset/files"
 	"caucus/dataset/mapping"
@@ -30,7 +31,7 @@ type reading struct {
 
 func (r *reading) flags(f *pflag.FlagSet) {
 	f.StringVar(&r.mapping, "mapping", "", "YAML file with the file's format, and the source of each schema column (draft one with: caucus agent map)")
-	reads(f, "mapping")
+	console.MarkInputs(f, "mapping")
 	f.StringVar(&r.written.Delimiter, "delimiter", "", "separator of cells in text (default the mapping's or the schema's, else a comma)")
 	f.StringVar(&r.written.Encoding, "encoding", "", "encoding of text, such as latin1 or utf-16 (default utf-8)")
 	f.StringVar(&r.decimal, "decimal", "", "sign before a number's fraction, a comma or a point")
@@ -61,7 +62,7 @@ func (r *reading) howTo(f dataset.Format) (mapping.Mapping, error) {
 	m.Sheet = cmp.Or(r.written.Sheet, m.Sheet)
 	m.Written = m.Written.Or(f)
 	if err := m.Validate(); err != nil {
-		return m, usageError{err}
+		return m, console.Usagef("%w", err)
 	}
 	return m, nil
 }
@@ -97,7 +98,7 @@ func (r *reading) open(name string, f dataset.Format) (*recordFile, error) {
 
 // table reads a file (- for standard input) under a schema. It keeps columns that the schema does
 // not name.
-func (r *reading) table(c *console, name string, s dataset.Schema,
+func (r *reading) table(c *console.Console, name string, s dataset.Schema,
 	f dataset.Format) (*dataset.Table, error) {
 	file, err := r.open(name, f)
 	if err != nil {
@@ -128,7 +129,7 @@ func namedOnce(name string, err error) error {
 	return fmt.Errorf("%s: %w", inputName(name), err)
 }
 
-func (r *reading) mapped(c *console, file *recordFile, s dataset.Schema) (*dataset.Table, error) {
+func (r *reading) mapped(c *console.Console, file *recordFile, s dataset.Schema) (*dataset.Table, error) {
 	rows, bound, err := file.mapped(s)
 	if err != nil {
 		return nil, err
@@ -142,13 +143,13 @@ func (r *reading) mapped(c *console, file *recordFile, s dataset.Schema) (*datas
 			lines.Remarks[0])
 	}
 	for _, note := range bound.Notes {
-		c.note("note: %s", note)
+		c.Note("note: %s", note)
 	}
 	for _, remark := range append(lines.Remarks, bound.Remarks()...) {
-		c.note("note: %s", remark)
+		c.Note("note: %s", remark)
 	}
 	for _, advice := range mapping.Advice(lines.Table, s) {
-		c.note("note: %s", advice)
+		c.Note("note: %s", advice)
 	}
 	return lines.Table, nil
 }

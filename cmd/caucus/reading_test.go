@@ -1,6 +1,10 @@
 package main
 
-import "io"
+import (
+	"io"
+
+	"caucus/cmd/internal/console"
+)
 
 // quiet is a console without output.
-func quiet() *console { return &console{out: io.Discard, err: io.Discard} }
+func quiet() *console.Console { return &console.Console{Out: io.Discard, Err: io.Discard} }

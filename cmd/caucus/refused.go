@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/cmd/internal/console"
 	"caucus/study"
 )
 
@@ -26,15 +27,15 @@ func refused(cmd *cobra.Command, err error) error {
 			name, _, _ := strings.Cut(s, "=")
 			if name = strings.TrimSpace(name); name == plan.Field || name == last ||
 				strings.HasSuffix(plan.Field, "."+name) {
-				return usagef("--set %s: %s", s, plan.Why)
+				return console.Usagef("--set %s: %s", s, plan.Why)
 			}
 		}
 	}
 	for _, name := range append(flagsOf[plan.Field], plan.Field, last) {
 		name = strings.ReplaceAll(name, "_", "-")
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
-			return usagef("--%s: %s", name, plan.Why)
+			return console.Usagef("--%s: %s", name, plan.Why)
 		}
 	}
-	return usageError{err}
+	return console.Usagef("%w", err)
 }

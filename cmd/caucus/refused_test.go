@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/cmd/internal/console"
 	"caucus/study"
 )
 
@@ -110,7 +111,7 @@ func TestDamagedRelease(t *testing.T) {
 	if whole.Result.Body, err = json.Marshal(body); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&console{}).writeRelease("damaged.json", &whole); err != nil {
+	if err := writeRelease(&console.Console{}, "damaged.json", &whole); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(".", "data.csv"), []byte("age\n40\n"), 0o600); err != nil {
@@ -123,19 +124,6 @@ func TestDamagedRelease(t *testing.T) {
 	} {
 		if code, said := run(line); code != 1 || !strings.Contains(said, "damaged.json cannot be used: it was damaged or changed") || !strings.Contains(said, "caucus study result") {
 			t.Errorf("caucus %s: have %d and %q", line, code, said)
-		}
-	}
-}
-
-// TestCounted checks singular and plural.
-func TestCounted(t *testing.T) {
-	for _, c := range []struct {
-		n            int
-		things, want string
-	}{{1, "sites", "1 site"}, {2, "sites", "2 sites"}, {0, "parties", "0 parties"},
-		{1, "parties", "1 party"}, {1, "classes", "1 class"}, {1, "entries", "1 entry"}} {
-		if have := counted(c.n, c.things); have != c.want {
-			t.Errorf("%d %s: have %q, want %q", c.n, c.things, have, c.want)
 		}
 	}
 }
@@ -162,11 +150,11 @@ func TestReleaseIsNoCommand(t *testing.T) {
 	damaged.Result.Body = bytes.Replace(whole.Result.Body, []byte(`"classes":["no"`), []byte(`"classes":["\u001b[2Jall holds"`), 1)
 	for name, r := range map[string]study.Release{"changed.json": changed,
 		"damaged.json": damaged} {
-		if err := (&console{}).writeRelease(name, &r); err != nil {
+		if err := writeRelease(&console.Console{}, name, &r); err != nil {
 			t.Fatal(err)
 		}
 		for _, line := range []string{"release show " + name,
-			"release export --to r " + name} {
+			"release export --to python " + name} {
 			if said := run(line); strings.ContainsAny(said, "\x1b\u202e") ||
 				!strings.Contains(said, "all holds") {
 				t.Errorf("caucus %s: %.400q", line, said)

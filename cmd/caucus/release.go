@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"caucus/cmd/internal/console"
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds/results"
@@ -59,18 +60,18 @@ func unusable(name string, err error) error {
 
 // writeSigned writes a release file: everything that "caucus release verify" needs, except the
 // pool.
-func (c *console) writeSigned(name string, r protocol.SignedRelease) error {
+func writeSigned(c *console.Console, name string, r protocol.SignedRelease) error {
 	text, err := r.File()
 	if err != nil {
 		return err
 	}
-	return c.writeText(name, text)
+	return c.WriteText(name, text)
 }
 
-func (c *console) writeRelease(name string, r *study.Release) error {
+func writeRelease(c *console.Console, name string, r *study.Release) error {
 	document, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("write release: %w", err)
 	}
-	return c.writeSigned(name, protocol.SignedRelease{Document: document})
+	return writeSigned(c, name, protocol.SignedRelease{Document: document})
 }

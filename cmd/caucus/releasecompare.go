@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/cmd/internal/console"
 	"caucus/study/classifier"
 )
 
-func newReleaseCompare(c *console) *cobra.Command {
-	a := &agentCommand{console: c}
+func newReleaseCompare(c *console.Console) *cobra.Command {
+	a := &agentCommand{Console: c}
 	cmd := &cobra.Command{
 		Use:   "compare FILE",
 		Short: "Compare a release with this site's own classifier, on this site's records",
@@ -26,7 +27,7 @@ by the number of parties. The command shows this amount, and subtracts it before
 calls the release better. For records from after the study, caucus release predict
 counts the right predictions.`,
 		Example: "  caucus release compare release.json --config agent.yaml",
-		Args:    one("release compare", "FILE"),
+		Args:    console.OneArgument("release compare", "FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, p, err := usableRelease(args[0])
 			if err != nil {
@@ -45,7 +46,7 @@ counts the right predictions.`,
 			if err != nil {
 				return err
 			}
-			return a.print(doc, func(w io.Writer) {
+			return a.Print(doc, func(w io.Writer) {
 				fmt.Fprintf(w, `on %d labelled records of this site     accuracy  AUC
 the release                              %.3f     %.3f
 this site's own classifier, held out     %.3f     %.3f

@@ -10,6 +10,7 @@ import (
 
 	"caucus/analyst/export"
 	"caucus/auxdata"
+	"caucus/cmd/internal/console"
 	"caucus/study/classifier"
 	"caucus/study/reweigh"
 )
@@ -29,7 +30,7 @@ type exportedModel struct {
 }
 
 type exporting struct {
-	*console
+	*console.Console
 	to, out, calibration string
 	table                export.Table
 	pool                 weighing
@@ -38,15 +39,15 @@ type exporting struct {
 // poolForm is the export format for a reweigh release: the pool with a column of weights.
 const poolForm = "pool"
 
-func newReleaseExport(c *console) *cobra.Command {
-	x := &exporting{console: c}
+func newReleaseExport(c *console.Console) *cobra.Command {
+	x := &exporting{Console: c}
 	cmd := &cobra.Command{
 		Use:   "export FILE",
 		Short: "Write a release's classifier, or its weighted pool, for use elsewhere",
 		Long: `For a classifier: write schema, encoding, feature map, weights, calibration and
-warnings as one file that needs nothing else: an R program without packages, an
-SQL query for PostgreSQL or SQLite, ONNX, or JSON. The file gives the same numbers as
-caucus release predict. --calibration takes the release of an evaluate study of the
+warnings as one file that needs nothing else: a Python or R program without packages,
+an SQL query for PostgreSQL or SQLite, ONNX, or JSON. The file gives the same numbers
+as caucus release predict. --calibration takes the release of an evaluate study of the
 classifier, and uses its calibration line to turn the numbers into probabilities.
 
 For a reweigh release, with --to pool: write its pool with all its columns and one more,
@@ -57,17 +58,17 @@ they come from (printed here), so that its release states what both cost togethe
   caucus release export release.json --calibration evaluation.json --to r --out readmission.R
   caucus release export release.json --to sql --table patients --id patient_id --out readmission.sql
   caucus release export weights.json --to pool --pool pool.csv --out weighted.csv`,
-		Args: one("release export", "FILE"),
+		Args: console.OneArgument("release export", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := cmd.Flags().Changed
 			if x.to == poolForm {
 				if given("table") || given("id") || given("calibration") {
-					return usagef("--table, --id and --calibration are for a classifier: --to pool takes --pool FILE and --out FILE")
+					return console.Usagef("--table, --id and --calibration are for a classifier: --to pool takes --pool FILE and --out FILE")
 				}
 				return x.weighted(args[0])
 			}
 			if x.pool.pool != "" || x.pool.schema != "" || x.pool.how.given() {
-				return usagef("--pool and the flags for its file format are for --to pool")
+				return console.Usagef("--pool and the flags for its file format are for --to pool")
 			}
 			return x.model(args[0], given("table") || given("id"))
 		},
@@ -77,32 +78,32 @@ they come from (printed here), so that its release states what both cost togethe
 		strings.Join(append(export.Names(), poolForm),
 			", ")+" (default as the ending of --out says)")
 	f.StringVar(&x.out, "out", "", "file to write; - is stdout")
-	writes(f, "out", asStdout)
+	console.MarkOutput(f, "out", console.AsStdout)
 	f.StringVar(&x.calibration, "calibration", "", "release of an evaluate study of the classifier, whose calibration line turns the numbers into probabilities")
 	f.StringVar(&x.table.Name, "table", "records", "sql: table of the records")
 	f.StringArrayVar(&x.table.Keep, "id", nil, "sql: column to keep beside the predictions; may be repeated (default those that the model reads)")
 	f.StringVar(&x.pool.pool, "pool", "", "pool: the study's pool")
 	f.StringVar(&x.pool.schema, "schema", "", "pool: schema of the pool file, if its format differs from the study's")
 	x.pool.how.flags(f)
-	reads(f, "calibration", "pool", "schema")
+	console.MarkInputs(f, "calibration", "pool", "schema")
 	return cmd
 }
 
 func (x *exporting) model(release string, sql bool) error {
 	format, name, err := export.Named(x.to, x.out)
 	if err != nil {
-		return usageError{err}
+		return console.Usagef("%w", err)
 	}
 	if name != "sql" && sql {
-		return usagef("--table and --id are for --to sql")
+		return console.Usagef("--table and --id are for --to sql")
 	}
 	if format.Binary && x.out == "" {
-		return usagef("%s is a binary format: give a file, --out model%s", name, format.Ending)
+		return console.Usagef("%s is a binary format: give a file, --out model%s", name, format.Ending)
 	}
-	if x.json && x.out == "" {
-		return usagef("the model and --json both want stdout: name a file, --out model%s", format.Ending)
+	if x.JSON && x.out == "" {
+		return console.Usagef("the model and --json both want stdout: name a file, --out model%s", format.Ending)
 	}
-	if err := checkEnding("out", x.out, format.Ending); err != nil {
+	if err := console.CheckEnding("out", x.out, format.Ending); err != nil {
 		return err
 	}
 	r, _, err := usableRelease(release)
@@ -121,7 +122,7 @@ func (x *exporting) model(release string, sql bool) error {
 	}
 	b, err := format.Write(m, x.table)
 	if bad := (export.BadTable{}); errors.As(err, &bad) {
-		return usageError{err}
+		return console.Usagef("%w", err)
 	}
 	if err != nil {
 		return err
@@ -132,17 +133,17 @@ func (x *exporting) model(release string, sql bool) error {
 		doc.Columns = append(doc.Columns, column.Name)
 	}
 	for _, w := range m.Warnings {
-		x.note("warning: %s", w)
+		x.Note("warning: %s", w)
 	}
 	if m.About.Simulated {
-		x.note(simulatedNote)
+		x.Note(simulatedNote)
 	}
 	if x.out != "" {
-		if err := x.writeText(x.out, b); err != nil {
+		if err := x.WriteText(x.out, b); err != nil {
 			return err
 		}
 	}
-	return x.print(doc, func(w io.Writer) {
+	return x.Print(doc, func(w io.Writer) {
 		if x.out == "" {
 			w.Write(b)
 			return
@@ -155,16 +156,16 @@ func (x *exporting) model(release string, sql bool) error {
 func (x *exporting) weighted(release string) error {
 	q := &x.pool
 	if q.pool == "" || x.out == "" {
-		return usagef("release export --to pool needs --pool FILE and --out FILE")
+		return console.Usagef("release export --to pool needs --pool FILE and --out FILE")
 	}
-	if err := checkEnding("out", x.out, ".csv"); err != nil {
+	if err := console.CheckEnding("out", x.out, ".csv"); err != nil {
 		return err
 	}
 	q.release = release
-	if err := q.load(x.console); err != nil {
+	if err := q.load(x.Console); err != nil {
 		return err
 	}
-	if err := x.write(x.out, func(w io.Writer) error {
+	if err := x.Write(x.out, func(w io.Writer) error {
 		return auxdata.WriteWeighted(w, q.table, q.weighed.Said.Weight)
 	}); err != nil {
 		return err
@@ -176,8 +177,8 @@ func (x *exporting) weighted(release string) error {
 	weighted := q.weighed.Weighted
 	doc := madePool{Out: x.out, Rows: q.table.Rows(), From: q.pool, Digest: &weighted.Digest,
 		EffectiveRows: weighted.EffectiveRows(), Weights: source}
-	return x.print(doc, func(w io.Writer) {
-		fmt.Fprintf(w, "wrote %s to %s\n", counted(doc.Rows, "rows"), x.out)
+	return x.Print(doc, func(w io.Writer) {
+		fmt.Fprintf(w, "wrote %s to %s\n", console.Counted(doc.Rows, "rows"), x.out)
 		printWeights(w, q.document)
 		printTotals(w, q.document.Totals)
 		fmt.Fprintf(w, "study create takes the file with pool_release: %s, or with\nweights: {plan: %s, unit: %s, epsilon: %g, delta: %g, per_party: %d}\n",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classifier"
@@ -34,15 +35,15 @@ type prediction struct {
 }
 
 type predicting struct {
-	*console
+	*console.Console
 	data, schema, out, plot, calibration string
 	ids                                  []string
 	keep                                 bool
 	how                                  reading
 }
 
-func newReleasePredict(c *console) *cobra.Command {
-	q := &predicting{console: c}
+func newReleasePredict(c *console.Console) *cobra.Command {
+	q := &predicting{Console: c}
 	cmd := &cobra.Command{
 		Use:   "predict FILE",
 		Short: "Use a release on a file of records, here and offline",
@@ -64,9 +65,9 @@ estimate, but compared with it afterwards.`,
   caucus release predict release.json --calibration evaluation.json --data patients.csv
   zcat patients.csv.gz | caucus release predict release.json --data -
   caucus release predict by-clinic.json --data ward.csv --plot ward.svg`,
-		Args: one("release predict", "FILE"),
+		Args: console.OneArgument("release predict", "FILE"),
 	}
-	cmd.RunE = endsAtOnce(c, func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = console.EndsAtOnce(c, func(cmd *cobra.Command, args []string) error {
 		return q.run(cmd, args[0])
 	})
 	f := cmd.Flags()
@@ -74,22 +75,22 @@ estimate, but compared with it afterwards.`,
 	q.how.flags(f)
 	f.StringVar(&q.schema, "schema", "", "schema of the file, if it has no header or another delimiter")
 	f.StringVar(&q.calibration, "calibration", "", "release of an evaluate study of the classifier, whose calibration line turns the numbers into probabilities")
-	reads(f, "calibration", "data", "schema")
+	console.MarkInputs(f, "calibration", "data", "schema")
 	f.StringVar(&q.out, "out", "-", "file for the predictions, CSV or, where it ends in .parquet, Parquet; - is stdout")
-	writes(f, "out", asStdout, ".csv", ".parquet")
+	console.MarkOutput(f, "out", console.AsStdout, ".csv", ".parquet")
 	f.StringArrayVar(&q.ids, "id", nil, "column of the records to keep beside the predictions; may be repeated")
 	f.BoolVar(&q.keep, "keep", false, "keep all columns of the records")
 	f.StringVar(&q.plot, "plot", "", "for a ratio release: write a plot of the shares and their intervals to this SVG file")
-	writes(f, "plot", ".svg")
+	console.MarkOutput(f, "plot", ".svg")
 	return cmd
 }
 
 func (q *predicting) run(cmd *cobra.Command, release string) error {
 	if q.data == "" {
-		return usagef("release predict needs --data FILE, the records")
+		return console.Usagef("release predict needs --data FILE, the records")
 	}
 	if q.keep && len(q.ids) > 0 {
-		return usagef("--keep keeps every column: leave out --id")
+		return console.Usagef("--keep keeps every column: leave out --id")
 	}
 	r, p, err := usableRelease(release)
 	if err != nil {
@@ -99,13 +100,13 @@ func (q *predicting) run(cmd *cobra.Command, release string) error {
 	shares, no := estimated.ResultOf(r)
 	switch {
 	case classifies && q.plot != "":
-		return usagef("--plot is for a ratio release, and %s holds a classifier", release)
+		return console.Usagef("--plot is for a ratio release, and %s holds a classifier", release)
 	case !classifies && no != nil:
 		return fmt.Errorf("%s is of kind %s and holds neither a classifier nor class ratios: caucus release show says what it holds", release, p.Kind)
 	case !classifies:
 		for _, name := range []string{"calibration", "out", "id", "keep"} {
 			if cmd.Flags().Changed(name) {
-				return usagef("--%s is for a classifier, and %s estimates the shares of classes", name, release)
+				return console.Usagef("--%s is for a classifier, and %s estimates the shares of classes", name, release)
 			}
 		}
 	}
@@ -116,7 +117,7 @@ func (q *predicting) run(cmd *cobra.Command, release string) error {
 	if classifies {
 		return q.rows(release, r, p, format)
 	}
-	table, err := q.how.table(q.console, q.data, p.Schema, format)
+	table, err := q.how.table(q.Console, q.data, p.Schema, format)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (q *predicting) run(cmd *cobra.Command, release string) error {
 		return fmt.Errorf("%s: %w", inputName(q.data), err)
 	}
 	for _, m := range remarks {
-		q.note("note: %s", m)
+		q.Note("note: %s", m)
 	}
 	return q.shares(release, r, p, shares, records)
 }
@@ -153,35 +154,35 @@ func (q *predicting) rows(release string, r study.Release, p study.Plan,
 		a.doc.Output = of.Output
 	}
 	written := q.out != "" && q.out != "-"
-	switch onto := !written || isStdout(q.out); {
-	case onto && q.json:
+	switch onto := !written || console.IsStdout(q.out); {
+	case onto && q.JSON:
 		err = a.read(nil)
 	case onto: // printed lines cannot be taken back, so look for errors first
 		if err = a.readable(); err == nil {
-			err = a.read(q.console.out)
+			err = a.read(q.Console.Out)
 		}
 	default:
-		err = q.writeRecords(q.out, a.read)
+		err = q.WriteRecords(q.out, a.read)
 	}
 	if err != nil {
 		return cmp.Or(a.unread, err)
 	}
 	for _, m := range a.notes {
-		q.note("note: %s", m)
+		q.Note("note: %s", m)
 	}
 	if p.Simulated {
-		q.note(simulatedNote)
+		q.Note(simulatedNote)
 	}
 	for _, m := range about {
-		q.note("note: %s", m)
+		q.Note("note: %s", m)
 	}
 	if a.doc.Output != classifier.Probability {
-		q.note("note: the numbers are %s", a.doc.Output.Words())
+		q.Note("note: the numbers are %s", a.doc.Output.Words())
 	}
 	if a.known > 0 {
 		share := float64(a.right) / float64(a.known)
 		a.doc.Correct = &share
-		q.note("%d of %d labelled records are predicted correctly (%.4f)", a.right, a.known, share)
+		q.Note("%d of %d labelled records are predicted correctly (%.4f)", a.right, a.known, share)
 	}
-	return q.print(a.doc, func(io.Writer) {})
+	return q.Print(a.doc, func(io.Writer) {})
 }

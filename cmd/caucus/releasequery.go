@@ -8,6 +8,7 @@ import (
 
 	"caucus/aggregation"
 	"caucus/auxdata"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/internal/textpage"
 	"caucus/study"
@@ -35,7 +36,7 @@ type queryAnswer struct {
 // biasNote goes with every answer that is computed from weights.
 const biasNote = "the interval allows for a bias like that which the study's own features show when they are left out; whoever knows of a stronger reason for the private records to differ should allow for more"
 
-func newReleaseQuery(c *console) *cobra.Command {
+func newReleaseQuery(c *console.Console) *cobra.Command {
 	var pool, where, schema string
 	var how reading
 	cmd := &cobra.Command{
@@ -49,14 +50,14 @@ such as an unknown level, is refused.
 
 Queries cost no privacy budget: ask as often as you like.`,
 		Example: `  caucus release query release.json --pool pool.csv --where 'age >= 65 and ward != surgery'`,
-		Args:    one("release query", "FILE"),
+		Args:    console.OneArgument("release query", "FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if pool == "" || where == "" {
-				return usagef("release query needs --pool FILE and --where CONDITION")
+				return console.Usagef("release query needs --pool FILE and --where CONDITION")
 			}
 			condition, err := dataset.ParseCondition(where)
 			if err != nil {
-				return usageError{err}
+				return console.Usagef("%w", err)
 			}
 			q := weighing{pool: pool, release: args[0], schema: schema, how: how}
 			if err := q.load(c); err != nil {
@@ -64,7 +65,7 @@ Queries cost no privacy budget: ask as often as you like.`,
 			}
 			holds, err := q.plan.Schema.Ask(condition, q.table)
 			if err != nil {
-				return usageError{err}
+				return console.Usagef("%w", err)
 			}
 			share, err := auxdata.FractionOf(holds, q.weighed.Said.Weight)
 			if err != nil {
@@ -88,7 +89,7 @@ Queries cost no privacy budget: ask as often as you like.`,
 			if a.Doubt != "" {
 				doc.Bias = noIntervalNote
 			}
-			return c.print(doc, func(w io.Writer) {
+			return c.Print(doc, func(w io.Writer) {
 				about := ""
 				if doc.About != "" {
 					about = " for which " + textpage.Printable(doc.About)
@@ -136,7 +137,7 @@ type weighing struct {
 }
 
 // load reads the files and checks that the release belongs to this pool.
-func (q *weighing) load(c *console) error {
+func (q *weighing) load(c *console.Console) error {
 	format, err := formatOf(q.schema)
 	if err != nil {
 		return err
@@ -151,7 +152,7 @@ func (q *weighing) load(c *console) error {
 		return fmt.Errorf("%s holds no weights: give the release of a reweigh study", q.release)
 	}
 	if q.table.Has(auxdata.WeightColumn) {
-		return usagef("%s has weights of its own: give the pool without weights", q.pool)
+		return console.Usagef("%s has weights of its own: give the pool without weights", q.pool)
 	}
 	if q.weighed, err = reweigh.Weigh(q.document, q.table); err != nil {
 		return fmt.Errorf("weigh %s by %s: %w", q.pool, q.release, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/analyst/report"
+	"caucus/cmd/internal/console"
 	"caucus/internal/textpage"
 	"caucus/protocol"
 	"caucus/study"
@@ -32,9 +33,9 @@ type reported struct {
 	Simulated bool `json:"simulated"`
 }
 
-func newReleaseReport(c *console) *cobra.Command {
+func newReleaseReport(c *console.Console) *cobra.Command {
 	var out string
-	v := &checker{console: c}
+	v := &checker{Console: c}
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Write a page about a release: HTML, one file",
@@ -50,7 +51,7 @@ about the release. For a simulated release, the page first says so, and the exit
 0 if nothing else is wrong; caucus release verify refuses simulated releases.`,
 		Example: `  caucus study result readmission --out release.json
   caucus release report release.json --pool pool.csv --out report.html`,
-		Args: one("release report", "FILE"),
+		Args: console.OneArgument("release report", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v.release = args[0]
 			r, err := readSigned(v.release)
@@ -78,7 +79,7 @@ about the release. For a simulated release, the page first says so, and the exit
 				holds := !failed
 				doc.Verified = &holds
 			}
-			page, err := report.New(r.Release, report.Options{Findings: found, Software: version()})
+			page, err := report.New(r.Release, report.Options{Findings: found, Software: console.Version()})
 			if err != nil {
 				return err
 			}
@@ -89,10 +90,10 @@ about the release. For a simulated release, the page first says so, and the exit
 			if other != nil && !failed {
 				doc.Answer = "The pool that was given is not this study's."
 			}
-			if err := c.writeReport(page, out); err != nil {
+			if err := writeReportPage(c, page, out); err != nil {
 				return err
 			}
-			if err := c.print(doc, func(w io.Writer) {
+			if err := c.Print(doc, func(w io.Writer) {
 				if out != "-" {
 					fmt.Fprintf(textpage.Plain{Writer: w}, "wrote %s: %s\n", out, doc.Answer)
 				}
@@ -104,7 +105,7 @@ about the release. For a simulated release, the page first says so, and the exit
 	}
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "report.html", "file to write; - is stdout")
-	writes(f, "out", asStdout, ".html", ".htm")
+	console.MarkOutput(f, "out", console.AsStdout, ".html", ".htm")
 	v.flags(f)
 	return cmd
 }

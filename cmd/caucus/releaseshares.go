@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"caucus/aggregation/ratio"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/internal/textpage"
 	"caucus/study"
@@ -50,7 +51,7 @@ const together = "Other files asked of this release are off together with this o
 func (q *predicting) shares(release string, r study.Release, p study.Plan, result estimated.Result,
 	records *dataset.Records) error {
 	if p.Where != "" {
-		q.note("note: the study is about records for which %s: its estimate holds only for a file of such records", textpage.Printable(p.Where))
+		q.Note("note: the study is about records for which %s: its estimate holds only for a file of such records", textpage.Printable(p.Where))
 	}
 	e, err := estimated.Estimate(r, records)
 	if err != nil {
@@ -81,29 +82,29 @@ func (q *predicting) shares(release string, r study.Release, p study.Plan, resul
 		doc.Error = &off
 	}
 	if q.plot != "" {
-		if err := q.writeText(q.plot, []byte(ratioPlot(doc))); err != nil {
+		if err := q.WriteText(q.plot, []byte(ratioPlot(doc))); err != nil {
 			return err
 		}
-		q.note("wrote %s", q.plot)
+		q.Note("wrote %s", q.plot)
 	}
-	return q.print(doc, func(w io.Writer) { printRatioEstimate(w, doc, r.Simulated) })
+	return q.Print(doc, func(w io.Writer) { printRatioEstimate(w, doc, r.Simulated) })
 }
 
 func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) {
-	t := newTable(w, "class", "share", "low", "high", "in the sets")
+	t := console.NewTable(w, "class", "share", "low", "high", "in the sets")
 	for _, k := range d.Classes {
 		low, high := fmt.Sprintf("%.3f", k.Low), fmt.Sprintf("%.3f", k.High)
 		if d.NoInterval != "" {
 			low, high = "-", "-"
 		}
-		t.add(k.Class, fmt.Sprintf("%.3f", k.Share), low, high, fmt.Sprintf("%.3f", k.Training))
+		t.Add(k.Class, fmt.Sprintf("%.3f", k.Share), low, high, fmt.Sprintf("%.3f", k.Training))
 	}
-	t.render()
+	t.Render()
 	intervals := "Low to high are 95 % intervals, privacy noise included"
 	if d.NoInterval != "" {
 		intervals = "No interval: " + d.NoInterval
 	}
-	fmt.Fprintf(w, "\n%s. %s; the last column is the class's share in the study's sets.\n%s\n%s\n", counted(d.Rows, "records"), intervals, d.Assumption, d.Together)
+	fmt.Fprintf(w, "\n%s. %s; the last column is the class's share in the study's sets.\n%s\n%s\n", console.Counted(d.Rows, "records"), intervals, d.Assumption, d.Together)
 	if d.Fit.Tested && !d.Drift {
 		fmt.Fprintf(w, "The file fits this assumption: statistic %.2f; above %.2f the estimate would be doubtful.\n", d.Fit.Statistic, d.Fit.Threshold)
 	}

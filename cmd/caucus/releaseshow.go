@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/analyst/report"
+	"caucus/cmd/internal/console"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classify"
@@ -47,13 +48,13 @@ type shownRelease struct {
 	Result json.RawMessage     `json:"result"`
 }
 
-func newRelease(c *console) *cobra.Command {
-	return group("release", "Read a release's file, check it and use it, here and offline",
+func newRelease(c *console.Console) *cobra.Command {
+	return console.Group("release", "Read a release's file, check it and use it, here and offline",
 		newReleaseShow(c), newReleaseReport(c), newReleaseVerify(c), newReleasePredict(c),
 		newReleaseQuery(c), newReleaseExport(c), newReleaseCompare(c))
 }
 
-func newReleaseShow(c *console) *cobra.Command {
+func newReleaseShow(c *console.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show FILE",
 		Short: "Show what a release holds, with coefficients in the schema's units",
@@ -64,7 +65,7 @@ schema's units, and corrected for the ridge by one Newton step. Intervals cover 
 noise and sampling; a column has one only if its coverage was measured
 (docs/analyst.md).`,
 		Example: "  caucus release show release.json",
-		Args:    one("release show", "FILE"),
+		Args:    console.OneArgument("release show", "FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, p, err := usableRelease(args[0])
 			if err != nil {
@@ -95,9 +96,9 @@ noise and sampling; a column has one only if its coverage was measured
 				}
 			}
 			for _, m := range r.Result.Warnings {
-				c.note("warning: %s", m)
+				c.Note("warning: %s", m)
 			}
-			return c.print(doc, func(w io.Writer) { describeRelease(w, r, p, told) })
+			return c.Print(doc, func(w io.Writer) { describeRelease(w, r, p, told) })
 		},
 	}
 }

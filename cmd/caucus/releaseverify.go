@@ -13,6 +13,7 @@ import (
 
 	"caucus/agent/site"
 	"caucus/auxdata"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/internal/textpage"
 	"caucus/protocol"
@@ -33,15 +34,15 @@ type verification struct {
 
 // checker holds the arguments of "caucus release verify" and "caucus release report".
 type checker struct {
-	*console
+	*console.Console
 	release, pool, schema, key, helper, profile, config string
 	how                                                 reading
 
 	witness *site.Evidence // set by --config
 }
 
-func newReleaseVerify(c *console) *cobra.Command {
-	v := &checker{console: c}
+func newReleaseVerify(c *console.Console) *cobra.Command {
+	v := &checker{Console: c}
 	cmd := &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Check every claim of a release, offline",
@@ -59,7 +60,7 @@ The exit code is 1 if a check fails, and for a simulated release, which protects
 		Example: `  caucus release verify release.json --pool pool.csv --key 5f1c…
   caucus release verify release.json --config agent.yaml
   caucus release verify release.json --pool pool.csv --profile operator.yaml --json`,
-		Args: one("release verify", "FILE"),
+		Args: console.OneArgument("release verify", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v.release = args[0]
 			return v.run(cmd)
@@ -76,9 +77,9 @@ func (v *checker) flags(f *pflag.FlagSet) {
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal")
 	f.StringVar(&v.helper, "helper", "", "the helper's signing key, in hexadecimal, for a study with noise: aggregators")
-	environmentFlag(f, &v.profile, "profile", "CAUCUS_PROFILE",
+	console.EnvironmentFlag(f, &v.profile, "profile", "CAUCUS_PROFILE",
 		"operator profile that names the key")
-	reads(f, "pool", "schema", "profile")
+	console.MarkInputs(f, "pool", "schema", "profile")
 }
 
 func (v *checker) run(cmd *cobra.Command) error {
@@ -89,7 +90,7 @@ func (v *checker) run(cmd *cobra.Command) error {
 	plan, unread := kinds.PlanOf(r.Release)
 	hasPool := v.pool != "" || v.config != ""
 	if !hasPool && (unread != nil || !plan.Simulated) {
-		return usagef("release verify needs --pool FILE, the public pool of the study, or --config FILE of an agent that took part")
+		return console.Usagef("release verify needs --pool FILE, the public pool of the study, or --config FILE of an agent that took part")
 	}
 	known, err := v.trusted(cmd.Context(), r.Release)
 	if err != nil {
@@ -123,7 +124,7 @@ func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known,
 	if v.helper != "" {
 		var key protocol.SignerKey
 		if err := key.UnmarshalText([]byte(v.helper)); err != nil {
-			return k, usagef("--helper: %v", err)
+			return k, console.Usagef("--helper: %v", err)
 		}
 		k.Helper, k.HelperFrom = &key, "--helper"
 	}
@@ -131,7 +132,7 @@ func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known,
 	case v.key != "":
 		var key protocol.SignerKey
 		if err := key.UnmarshalText([]byte(v.key)); err != nil {
-			return k, usagef("--key: %v", err)
+			return k, console.Usagef("--key: %v", err)
 		}
 		keys, err := protocol.FollowKeys(key, nil)
 		k.Keys, k.KeysFrom = &keys, "--key"
@@ -161,12 +162,12 @@ func (v *checker) readPool(p study.Plan) (*auxdata.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return poolUnder(v.console, &v.how, file, format, p)
+	return poolUnder(v.Console, &v.how, file, format, p)
 }
 
 // poolUnder reads a pool file under a plan's schema and map. It does not check that this is the
 // plan's pool.
-func poolUnder(c *console, how *reading, file string, format dataset.Format,
+func poolUnder(c *console.Console, how *reading, file string, format dataset.Format,
 	p study.Plan) (*auxdata.Pool, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -188,7 +189,7 @@ func poolUnder(c *console, how *reading, file string, format dataset.Format,
 func (v *checker) tell(r protocol.SignedRelease, found []evidence.Finding) error {
 	doc := verification{Release: v.release, Holds: !evidence.AnyFails(found), Findings: found,
 		Manifest: r.Release.Manifest}
-	if err := v.print(doc, doc.writeText); err != nil {
+	if err := v.Print(doc, doc.writeText); err != nil {
 		return err
 	}
 	return failure(v.release, found)

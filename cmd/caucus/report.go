@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"caucus/analyst/report"
+	"caucus/cmd/internal/console"
 	"caucus/study"
 )
 
-func (c *console) writeReport(p report.Page, name string) error {
+func writeReportPage(c *console.Console, p report.Page, name string) error {
 	if name == "-" {
-		return p.Write(c.out)
+		return p.Write(c.Out)
 	}
-	return c.write(name, p.Write)
+	return c.Write(name, p.Write)
 }
 
 // reportSimulated writes the page of a simulation's release and accuracy, if --report names a file.
-func (c *console) reportSimulated(name string, r *study.Release,
+func reportSimulated(c *console.Console, name string, r *study.Release,
 	measured *report.Measurement) error {
 	if name == "" {
 		return nil
@@ -27,15 +28,15 @@ func (c *console) reportSimulated(name string, r *study.Release,
 	if r == nil {
 		return errors.New("--report: this simulation made no release to report")
 	}
-	page, err := report.New(*r, report.Options{Measured: measured, Software: version()})
+	page, err := report.New(*r, report.Options{Measured: measured, Software: console.Version()})
 	if err != nil {
 		return err
 	}
 	page.Command = commandLine(os.Args)
-	if err := c.writeReport(page, name); err != nil {
+	if err := writeReportPage(c, page, name); err != nil {
 		return err
 	}
-	c.note("wrote %s", name)
+	c.Note("wrote %s", name)
 	return nil
 }
 

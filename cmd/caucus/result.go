@@ -7,6 +7,7 @@ import (
 
 	"caucus/analyst/report"
 	"caucus/auxdata"
+	"caucus/cmd/internal/console"
 	"caucus/internal/textpage"
 	"caucus/privacy"
 	"caucus/study"
@@ -36,7 +37,7 @@ func describeRelease(w io.Writer, r study.Release, p study.Plan, told study.Repo
 		line("simulated", "its noise protected nobody")
 	}
 	if c, ok := classifier.Of(r.Result); ok {
-		line("classifier", "%s; %s; ridge λ = %.3g", counted(len(c.Classes), "classes"),
+		line("classifier", "%s; %s; ridge λ = %.3g", console.Counted(len(c.Classes), "classes"),
 			columnWords(p), c.Lambda)
 		line("", "the classifier's numbers are %s", c.Words())
 		if of := c.Calibration; of != nil {
@@ -48,17 +49,17 @@ func describeRelease(w io.Writer, r study.Release, p study.Plan, told study.Repo
 	}
 	for _, of := range told.Tables {
 		fmt.Fprintf(w, "\n%s\n", textpage.Printable(of.Title))
-		t := newTable(w, of.Head...)
+		t := console.NewTable(w, of.Head...)
 		for _, row := range of.Rows {
-			t.add(row...)
+			t.Add(row...)
 		}
-		t.render()
+		t.Render()
 	}
 }
 
 func columnWords(p study.Plan) string {
 	words := fmt.Sprintf("%s, encoded as %d numbers",
-		counted(len(p.Schema.FeatureColumns()), "columns"), p.Schema.Dim())
+		console.Counted(len(p.Schema.FeatureColumns()), "columns"), p.Schema.Dim())
 	if n := p.Map.Dim() - 1; n != p.Schema.Dim() {
 		words += fmt.Sprintf(", mapped to %d", n)
 	}

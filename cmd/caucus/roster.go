@@ -46,9 +46,9 @@ func (o *operator) roster(ctx context.Context, client *protocol.Client,
 	case len(roster) == 0:
 		return nil, fmt.Errorf("roster: none of %d enrolled parties is tagged %s: caucus party list shows each party's tags, caucus party tag sets them", parties, wanted)
 	case len(wanted) > 0:
-		o.note("roster: the plan names the %d enrolled parties that are tagged %s now: %s", len(roster), wanted, few(roster))
+		o.Note("roster: the plan names the %d enrolled parties that are tagged %s now: %s", len(roster), wanted, few(roster))
 		if len(waiting) > 0 {
-			o.note("note: these have the tags too, but are not enrolled yet, and so not on the roster: %s", few(waiting))
+			o.Note("note: these have the tags too, but are not enrolled yet, and so not on the roster: %s", few(waiting))
 		}
 	}
 	return roster, nil

@@ -10,17 +10,14 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 
 	"caucus/analyst/report"
 	"caucus/analyst/simulate"
 	"caucus/analyst/terms"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -28,12 +25,12 @@ import (
 )
 
 type rehearsal struct {
-	*console
+	*console.Console
 	terms.Study
 	recordsFrom
 	out, report string
 	start       time.Time
-	bar         *progress
+	bar         *console.Progress
 }
 
 // rehearsed is a rehearsal's JSON document with its text.
@@ -59,9 +56,9 @@ var rehearsals = map[string]func(*rehearsal, context.Context) (rehearsed, error)
 var usualParties = map[string]int{"classify": 100, "describe": 10, "evaluate": 10, "labels": 10,
 	"ratio": 10, "reweigh": 1}
 
-func newSimulate(c *console) *cobra.Command {
+func newSimulate(c *console.Console) *cobra.Command {
 	var t termFlags
-	r := rehearsal{console: c}
+	r := rehearsal{Console: c}
 	cmd := &cobra.Command{
 		Use:   "simulate [KIND] [STUDY.yaml]",
 		Short: "Simulate a study among virtual parties, and measure its accuracy",
@@ -82,7 +79,7 @@ simulate.NAME=VALUE sets the terms that only a simulation has.`,
   caucus simulate ratio --parties 8 --records 500 --set main_class_share=.7
   caucus simulate reweigh --set split=sex=male --set 'query=readmitted == yes' --epsilon 0.5`,
 	}
-	cmd.RunE = endsAtOnce(c, func(cmd *cobra.Command, args []string) (err error) {
+	cmd.RunE = console.EndsAtOnce(c, func(cmd *cobra.Command, args []string) (err error) {
 		r.start = time.Now()
 		if os.Getenv("GOGC") == "" {
 			debug.SetGCPercent(50) // a million records of classify then take 263 MB in place of 343
@@ -97,12 +94,12 @@ simulate.NAME=VALUE sets the terms that only a simulation has.`,
 	f := cmd.Flags()
 	r.reading.flags(f)
 	f.StringVar(&r.poolMapping, "pool-mapping", "", "mapping of the pool's file (--mapping and the format flags are for --train and --test)")
-	reads(f, "pool-mapping")
-	environmentFlag(f, &r.dataDir, "data-dir", "CAUCUS_DATA", "folder of the known data sets")
+	console.MarkInputs(f, "pool-mapping")
+	console.EnvironmentFlag(f, &r.dataDir, "data-dir", "CAUCUS_DATA", "folder of the known data sets")
 	f.StringVar(&r.out, "out", "", "write the first repeat's release here")
-	writes(f, "out", ".json")
+	console.MarkOutput(f, "out", ".json")
 	f.StringVar(&r.report, "report", "", reportFlagHelp)
-	writes(f, "report", ".html", ".htm")
+	console.MarkOutput(f, "report", ".html", ".htm")
 	return cmd
 }
 
@@ -129,29 +126,29 @@ func (r *rehearsal) run(ctx context.Context) error {
 	}
 	r.Seed = cmp.Or(r.Seed, 1)
 	r.recordsFrom.of(r.Study)
-	r.bar = newProgress(r.console)
+	r.bar = console.NewProgress(r.Console)
 	found, err := rehearsals[r.Kind](r, ctx)
-	r.bar.stop()
+	r.bar.Stop()
 	if err != nil {
 		return err
 	}
 	if r.out != "" {
-		if err := r.writeRelease(r.out, found.release); err != nil {
+		if err := writeRelease(r.Console, r.out, found.release); err != nil {
 			return err
 		}
 		use := ""
 		if _, ok := classifier.Of(found.release.Result); ok || r.Kind == "ratio" {
 			use = fmt.Sprintf("; use it with: caucus release predict %s --data FILE (caucus release verify accepts no simulated release)", r.out)
 		}
-		r.note("wrote %s%s", r.out, use)
+		r.Note("wrote %s%s", r.out, use)
 	}
 	if err := r.warnDelta(found); err != nil {
 		return err
 	}
-	if err := r.reportSimulated(r.report, found.release, found.measured); err != nil {
+	if err := reportSimulated(r.Console, r.report, found.release, found.measured); err != nil {
 		return err
 	}
-	return r.print(found.document, func(w io.Writer) {
+	return r.Print(found.document, func(w io.Writer) {
 		if m := found.measured; m != nil {
 			fmt.Fprintf(w, "verdict: %s\n", m.Conclusion)
 		}
@@ -201,12 +198,12 @@ func (r *rehearsal) warnDelta(found rehearsed) error {
 	if p.Unit == privacy.Party || r.Records > 0 && r.Gives("records") {
 		units = p.Units()
 	}
-	r.console.warnDelta(p.Delta, units)
+	warnDelta(r.Console, p.Delta, units)
 	return nil
 }
 
 func (r *rehearsal) records() (loaded, error) {
-	data, err := r.load(r.console)
+	data, err := r.load(r.Console)
 	if err == nil {
 		err = readNamed(&r.Study, data.schema, data.poolTable, true)
 	}
@@ -218,7 +215,7 @@ func ran[S any](ctx context.Context, sim interface {
 	Run(context.Context) (S, error)
 }) (none S, err error) {
 	if err := sim.Check(); err != nil {
-		return none, usageError{err}
+		return none, console.Usagef("%w", err)
 	}
 	return sim.Run(ctx)
 }
@@ -275,26 +272,9 @@ func printTotals(w io.Writer, totals []study.UnitTotal) {
 	}
 }
 
-// endsAtOnce ends a verb that keeps no state as soon as its context ends, because reading a file
-// and long fits do not check the context. Every file is then complete or absent.
-func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobra.Command,
-	[]string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		done := make(chan error, 1)
-		go func() { done <- run(cmd, args) }()
-		select {
-		case err := <-done:
-			return err
-		case <-cmd.Context().Done():
-			c.stop()
-			return fmt.Errorf("stopped before it was done: %w", cmd.Context().Err())
-		}
-	}
-}
-
-func (c *console) warnDelta(delta float64, units int) {
+func warnDelta(c *console.Console, delta float64, units int) {
 	if most := study.MostDelta(units); delta > most {
-		c.note("warning: δ = %g is above %.3g, one over ten times the %d units: such a δ allows a mechanism that reveals a whole unit; daemons refuse it", delta, most, units)
+		c.Note("warning: δ = %g is above %.3g, one over ten times the %d units: such a δ allows a mechanism that reveals a whole unit; daemons refuse it", delta, most, units)
 	}
 }
 
@@ -312,67 +292,4 @@ func plusMinus(sd float64, repeats int, behind string) string {
 		return "± " + d + behind
 	}
 	return ""
-}
-
-// progress shows a bar on a terminal, from the first step on. Elsewhere it shows nothing.
-type progress struct {
-	on   *os.File // nil if there is no terminal
-	what string   // the words before the numbers; "" means "parties"
-	bars *mpb.Progress
-	bar  *mpb.Bar
-
-	records atomic.Int64
-}
-
-func newProgress(c *console) *progress {
-	if isTerminal(c.err) {
-		return &progress{on: c.err.(*os.File)}
-	}
-	return &progress{}
-}
-
-func isTerminal(at any) bool {
-	f, ok := at.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd())
-}
-
-func (p *progress) set(done, total int) {
-	if p.on == nil {
-		return
-	}
-	if p.bar == nil {
-		p.bars = mpb.New(mpb.WithOutput(p.on), mpb.WithWidth(40))
-		p.bar = p.bars.AddBar(int64(total), mpb.BarRemoveOnComplete(),
-			mpb.PrependDecorators(decor.Name(cmp.Or(p.what, "parties")+" "),
-				decor.CountersNoUnit("%d / %d")),
-			mpb.AppendDecorators(decor.AverageETA(decor.ET_STYLE_GO)))
-	}
-	p.bar.SetTotal(int64(total), false)
-	p.bar.SetCurrent(int64(done))
-}
-
-// bytes shows how many bytes of a file were read. For a source without a size it shows how many
-// records.
-func (p *progress) bytes(records int, read, of int64) {
-	if p.on == nil {
-		return
-	}
-	if p.bar == nil {
-		p.bars = mpb.New(mpb.WithOutput(p.on), mpb.WithWidth(40))
-		p.bar = p.bars.AddBar(of, mpb.BarRemoveOnComplete(),
-			mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
-				return fmt.Sprint(p.records.Load(), " records ")
-			})),
-			mpb.AppendDecorators(decor.OnCondition(decor.Percentage(), of > 0)))
-	}
-	p.records.Store(int64(records))
-	p.bar.SetCurrent(read)
-}
-
-func (p *progress) stop() {
-	if p.bar != nil {
-		p.bar.Abort(true) // this has no effect on a complete bar
-		p.bars.Wait()
-		p.bar = nil
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"caucus/analyst/simulate"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study/classifier"
@@ -29,20 +30,20 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	sim := simulate.Classify{Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats,
-		Shares: own.RealShares, Progress: r.bar.set}
+		Shares: own.RealShares, Progress: r.bar.Set}
 	// hospitals that are made up are no named parties
 	if named := r.partyColumn != "" || r.known != "" || r.train != ""; r.Parties == 0 && !named {
 		sim.Parties = usualParties[r.Kind]
 	}
 	sim.TestParties, sim.Voters = own.HoldOutParties, voting
 	if own.RealShares && !r.Noise.Shared() {
-		return found, usagef("real_shares goes with noise: aggregators")
+		return found, console.Usagef("real_shares goes with noise: aggregators")
 	}
 	summary, err := ran(ctx, sim)
 	if err != nil {
 		return found, err
 	}
-	programs.warn(r.console)
+	programs.warn(r.Console)
 	summary.Seconds = r.seconds()
 	return rehearsed{summary, func(w io.Writer) {
 		printClassify(w, summary)
@@ -57,8 +58,8 @@ func printClassify(w io.Writer, s simulate.ClassifySummary) {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s\n", s.Study, s.Mechanism, s.Unit,
 		s.Noise.Trust().By)
 	fmt.Fprintf(w, "ε = %g, δ = %g; %s, each with its records in %s; pool of %s; %s\n",
-		s.Epsilon, s.Delta, counted(s.Parties, "parties"), counted(s.Shards,
-			"parts"), counted(s.PoolRows, "rows"), counted(s.Classes, "classes"))
+		s.Epsilon, s.Delta, console.Counted(s.Parties, "parties"), console.Counted(s.Shards,
+			"parts"), console.Counted(s.PoolRows, "rows"), console.Counted(s.Classes, "classes"))
 	fmt.Fprintf(w, "map: %s\n", s.Map)
 	if words := dataset.KeptWords(s.Kept); words != "" {
 		fmt.Fprintf(w, "  %s\n", words)
@@ -69,7 +70,7 @@ func printClassify(w io.Writer, s simulate.ClassifySummary) {
 		value float64
 		about string
 	}{
-		{"released", a.Released, fmt.Sprintf("%sover %s; mean ridge of the fit λ = %.2g", plusMinus(a.ReleasedSD, s.Repeats, " (standard deviation) "), counted(s.Repeats, "repeats"), s.Lambda)},
+		{"released", a.Released, fmt.Sprintf("%sover %s; mean ridge of the fit λ = %.2g", plusMinus(a.ReleasedSD, s.Repeats, " (standard deviation) "), console.Counted(s.Repeats, "repeats"), s.Lambda)},
 		{"without noise", a.Unperturbed, "the same study"},
 		{"all records pooled", a.Pooled, "one classifier that is trained on the records of all parties"},
 		{"one party alone", a.LocalMean, "a party's classifier of its own records, mean over parties"},
@@ -100,7 +101,7 @@ func printClassify(w io.Writer, s simulate.ClassifySummary) {
 func (r *rehearsal) votesOf(learner string) error {
 	return changeTerms(&r.Proposal, func(t *classify.Terms) error {
 		if t.Learner != "" && t.Learner != learner {
-			return usagef("voters are for learner: %s, where parties choose", learner)
+			return console.Usagef("voters are for learner: %s, where parties choose", learner)
 		}
 		t.Learner = learner
 		return nil

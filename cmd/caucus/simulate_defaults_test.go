@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study"
@@ -28,7 +29,7 @@ func TestSimulateDefaults(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "release")
-			root := newRoot(&console{out: io.Discard, err: io.Discard})
+			root := newRoot(&console.Console{Out: io.Discard, Err: io.Discard})
 			root.SetArgs(append([]string{"simulate", kind, "--set", "generate=600", "--out", file},
 				flags...))
 			if err := root.Execute(); err != nil {

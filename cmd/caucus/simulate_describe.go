@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"caucus/analyst/simulate"
+	"caucus/cmd/internal/console"
 	"caucus/study/describe/described"
 )
 
@@ -33,11 +34,11 @@ func printDescribe(w io.Writer, d simulate.DescribeSummary) {
 		fmt.Fprintf(w, "of the records for which %s\n", d.Where)
 	}
 	fmt.Fprintf(w, "%s of %s, %s; noise of standard deviation %.3g on each count, %.2g as a share\n",
-		counted(int(d.Released.Records), "records"), counted(d.Parties,
-			"parties"), counted(len(d.Released.Columns),
+		console.Counted(int(d.Released.Records), "records"), console.Counted(d.Parties,
+			"parties"), console.Counted(len(d.Released.Columns),
 			"columns"), d.Released.NoiseSD, d.Released.ShareSD)
 	fmt.Fprintf(w, "%s\n\n", forecastLines(d.Forecast))
-	t := newTable(w, "column", "", "group", "true", "released", "95 %, "+described.SampleInterval,
+	t := console.NewTable(w, "column", "", "group", "true", "released", "95 %, "+described.SampleInterval,
 		"95 %, "+described.NoiseInterval)
 	truth := d.True.Estimates()
 	for i, e := range d.Released.Estimates() {
@@ -49,13 +50,13 @@ func printDescribe(w io.Writer, d simulate.DescribeSummary) {
 		if e.Estimate != nil {
 			row[5], row[6] = e.Interval()
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
-	t.render()
+	t.Render()
 	fmt.Fprintf(w, "\nroot mean square error of a count: %.3g records after the counts are adjusted so that they add up, %.3g records as released; %.1f s\n", d.RMSE, d.NoisyRMSE, d.Seconds)
 	if len(d.Coverage) > 0 {
 		fmt.Fprintf(w, "\nhow often 95 %% intervals held the truth in %d draws, other than the table's; error: root mean square change by noise (means and sds: in ranges of their columns)\n", d.Repeats)
-		t := newTable(w, "", "estimates", "of a population", "of these records",
+		t := console.NewTable(w, "", "estimates", "of a population", "of these records",
 			"least of a population", "namely of", "unknown", "error")
 		for _, c := range d.Coverage {
 			row := []string{string(c.Measure), fmt.Sprint(c.Estimates),
@@ -65,9 +66,9 @@ func printDescribe(w io.Writer, d simulate.DescribeSummary) {
 			if c.Error > 0 {
 				row[7] = fmt.Sprintf("%.2g", c.Error)
 			}
-			t.add(row...)
+			t.Add(row...)
 		}
-		t.render()
+		t.Render()
 	}
 	endRehearsal(w, d.Totals, nil)
 }

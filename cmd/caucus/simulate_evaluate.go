@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"caucus/analyst/simulate"
+	"caucus/cmd/internal/console"
 )
 
 func (r *rehearsal) evaluate(ctx context.Context) (found rehearsed, err error) {
@@ -31,13 +32,13 @@ func (r *rehearsal) evaluate(ctx context.Context) (found rehearsed, err error) {
 func printEvaluate(w io.Writer, d simulate.EvaluateSummary) {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
 	fmt.Fprintf(w, "%s of %s in %s; noise of standard deviation %.3g on each count\n%s\n\n",
-		counted(d.Records, "records"), counted(d.Parties, "parties"), counted(d.Bins,
+		console.Counted(d.Records, "records"), console.Counted(d.Parties, "parties"), console.Counted(d.Bins,
 			"bins"), d.Released.NoiseSD, forecastLines(d.Forecast))
 	head := []string{"class", "records", "number", "true", "released", "95 % interval"}
 	if d.Repeats > 1 {
 		head = append(head, "mean error", "bias", "± noise", "known", "covered", "anew")
 	}
-	t := newTable(w, head...)
+	t := console.NewTable(w, head...)
 	for _, class := range d.Classes {
 		name := class.Class
 		for _, g := range class.Subgroups {
@@ -53,12 +54,12 @@ func printEvaluate(w io.Writer, d simulate.EvaluateSummary) {
 						fmt.Sprintf("%.3f", n.Known), fmt.Sprintf("%.3f",
 							n.Covered), fmt.Sprintf("%.3f", n.CoveredPopulation))
 				}
-				t.add(row...)
+				t.Add(row...)
 				name, group = "", ""
 			}
 		}
 	}
-	t.render()
+	t.Render()
 	if r := d.Recalibrated; r != nil {
 		fmt.Fprintf(w, "\nrecalibrated by the release, on %d other records: slope %.3f before, %.3f after; intercept %.3f, %.3f; Brier %.4f, %.4f\n",
 			r.Records, r.Before.Slope, r.After.Slope, r.Before.Intercept, r.After.Intercept,

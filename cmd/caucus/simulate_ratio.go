@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"caucus/analyst/simulate"
+	"caucus/cmd/internal/console"
 	studyratio "caucus/study/ratio"
 )
 
@@ -19,7 +20,7 @@ func (r *rehearsal) ratio(ctx context.Context) (found rehearsed, err error) {
 	sim := simulate.Ratio{
 		Sets: cmp.Or(r.Parties, usualParties[r.Kind]), SetSize: cmp.Or(r.Records, defaultSetSize),
 		SetShares: own.SetShares, Skew: own.MainClassShare, Targets: own.Targets, TargetSize: own.TargetSize, TargetShares: own.TargetShares,
-		Width: own.Width, Repeats: own.Repeats, Progress: r.bar.set,
+		Width: own.Width, Repeats: own.Repeats, Progress: r.bar.Set,
 	}
 	if err := r.DecodeTerms(&sim.Terms); err != nil {
 		return found, err
@@ -32,7 +33,7 @@ func (r *rehearsal) ratio(ctx context.Context) (found rehearsed, err error) {
 	// the sets decide which party gets which records
 	sim.Schema.Party, sim.Split.Parties, sim.Split.Records = "", 0, 0
 	if sim.Terms.Sets == studyratio.SetsColumn {
-		return found, usagef("ratio.sets: column: a simulation deals each party one set, or has it make some: party or made")
+		return found, console.Usagef("ratio.sets: column: a simulation deals each party one set, or has it make some: party or made")
 	}
 	summary, err := ran(ctx, sim)
 	if err != nil {
@@ -50,14 +51,14 @@ func printRatio(w io.Writer, s simulate.RatioSummary) {
 		fmt.Fprintf(w, ", %s %s", k, s.Parameters[k])
 	}
 	fmt.Fprintf(w, "), unit %s, ε = %g, δ = %g\n", s.Unit, s.Epsilon, s.Delta)
-	sets := counted(s.Sets, "sets")
+	sets := console.Counted(s.Sets, "sets")
 	if s.Made > 0 {
-		sets = counted(s.Sets, "parties") + ", each making a set a class"
+		sets = console.Counted(s.Sets, "parties") + ", each making a set a class"
 	}
 	fmt.Fprintf(w, "%s of about %.0f records, %d classes, features: %s, estimator %s, kernel width %.3g\n\n", sets, s.SetSize, s.Classes, s.Features, s.Estimator, s.Width)
 	fmt.Fprintf(w, "mean L1 distance (sum over classes of absolute errors of shares) to the true shares of %s of %s, %s\n",
-		counted(s.Targets*max(1, len(s.ByShare)), "test sets"), counted(s.TargetSize,
-			"records"), counted(s.Repeats, "repeats"))
+		console.Counted(s.Targets*max(1, len(s.ByShare)), "test sets"), console.Counted(s.TargetSize,
+			"records"), console.Counted(s.Repeats, "repeats"))
 	line := func(name string, l simulate.RatioL1) {
 		fmt.Fprintf(w, "  %-18s released %.3f (standard deviation %.3f)   without noise %.3f   naming the study's own shares for every set %.3f\n", name, l.Released, l.ReleasedSD, l.Unperturbed, l.TrainingRatio)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"caucus/analyst/simulate"
 	"caucus/auxdata"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/study/reweigh"
 )
@@ -18,21 +19,21 @@ import (
 func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.ReweighTerms)
 	for _, name := range reweighFiles { // fail before the work begins
-		if err := r.notRead(filepath.Join(own.Folder, name)); own.Folder != "" && err != nil {
+		if err := r.CheckSpared(filepath.Join(own.Folder, name)); own.Folder != "" && err != nil {
 			return found, err
 		}
 	}
 	if r.Where != "" || r.PoolRelease != "" || r.Pool != "" {
-		return found, usagef("a simulation of reweigh splits the records into private ones and a pool: leave where, pool and pool_release out")
+		return found, console.Usagef("a simulation of reweigh splits the records into private ones and a pool: leave where, pool and pool_release out")
 	}
 	if own.Split == "" || own.Query == "" {
-		return found, usagef("a simulation of reweigh needs --set split=COLUMN=VALUE and --set query=CONDITION")
+		return found, console.Usagef("a simulation of reweigh needs --set split=COLUMN=VALUE and --set query=CONDITION")
 	}
 	condition, err := dataset.ParseCondition(own.Query)
 	if err != nil {
-		return found, usageError{err}
+		return found, console.Usagef("%w", err)
 	}
-	schema, table, _, err := r.tables(r.console)
+	schema, table, _, err := r.tables(r.Console)
 	if err != nil {
 		return found, err
 	}
@@ -42,7 +43,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 	}
 	holds, err := condition.Rows(table)
 	if err != nil {
-		return found, usageError{err}
+		return found, console.Usagef("%w", err)
 	}
 	query := make([]float64, len(holds))
 	for i, h := range holds {
@@ -59,7 +60,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 	sim := simulate.Reweigh{
 		Schema: schema, Proposal: r.Proposal, Records: records, Group: group, Share: own.Share, HoldOut: own.HoldOutShare,
 		Query: query, Parties: cmp.Or(r.Parties, usualParties[r.Kind]), PerParty: r.Records, Repeats: own.Repeats, Seed: r.Seed,
-		Progress: r.bar.set,
+		Progress: r.bar.Set,
 	}
 	summary, err := ran(ctx, sim)
 	if err != nil {
@@ -80,7 +81,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 func groupOf(split string, t *dataset.Table) (column, value string, marks []bool, err error) {
 	column, value, given := strings.Cut(split, "=")
 	if !t.Has(column) {
-		return "", "", nil, usagef("split %q: there is no column %q; the columns are %s", split, column, strings.Join(t.Columns(), ", "))
+		return "", "", nil, console.Usagef("split %q: there is no column %q; the columns are %s", split, column, strings.Join(t.Columns(), ", "))
 	}
 	counts := map[string]int{}
 	cells := make([]string, t.Rows())
@@ -97,7 +98,7 @@ func groupOf(split string, t *dataset.Table) (column, value string, marks []bool
 		}
 	}
 	if counts[value] == 0 {
-		return "", "", nil, usagef("split %q: no record has %q in column %s", split, value, column)
+		return "", "", nil, console.Usagef("split %q: no record has %q in column %s", split, value, column)
 	}
 	marks = make([]bool, len(cells))
 	for i, cell := range cells {
@@ -125,7 +126,7 @@ func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Tab
 	if err != nil {
 		return err
 	}
-	if err := r.writeRelease(filepath.Join(dir, "release.json"), summary.Release); err != nil {
+	if err := writeRelease(r.Console, filepath.Join(dir, "release.json"), summary.Release); err != nil {
 		return err
 	}
 	for name, write := range map[string]func(io.Writer) error{
@@ -135,7 +136,7 @@ func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Tab
 			return auxdata.WriteWeighted(w, pool, weights.Weight)
 		},
 	} {
-		if err := r.write(filepath.Join(dir, name), write); err != nil {
+		if err := r.Write(filepath.Join(dir, name), write); err != nil {
 			return err
 		}
 	}
@@ -143,19 +144,19 @@ func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Tab
 		"private.csv": summary.PrivateRecords, "test.csv": summary.TestRecords,
 	} {
 		write := t.Select(rows).WriteCSV
-		if err := r.writeRecords(filepath.Join(dir, name), write); err != nil {
+		if err := r.WriteRecords(filepath.Join(dir, name), write); err != nil {
 			return err
 		}
 	}
-	r.note("wrote release.json, schema.yaml, pool.csv, weighted.csv, private.csv and test.csv to %s", dir)
+	r.Note("wrote release.json, schema.yaml, pool.csv, weighted.csv, private.csv and test.csv to %s", dir)
 	return nil
 }
 
 func printReweigh(w io.Writer, d simulate.ReweighSummary, query, split string) {
 	fmt.Fprintf(w, "%s, mechanism %s, unit %s, noise added by %s, ε = %g, δ = %g\n", d.Study, d.Mechanism, d.Unit, d.Noise.Trust().By, d.Epsilon, d.Delta)
 	fmt.Fprintf(w, "%s (mostly %s) of %s; pool of %s (mostly the others); %s\n\n",
-		counted(d.PrivateRows, "private records"), split, counted(d.Parties,
-			"parties"), counted(d.PoolRows, "rows"), counted(d.Features, "features"))
+		console.Counted(d.PrivateRows, "private records"), split, console.Counted(d.Parties,
+			"parties"), console.Counted(d.PoolRows, "rows"), console.Counted(d.Features, "features"))
 	fmt.Fprintf(w, "share of %s\n", query)
 	for _, r := range []struct {
 		name        string
@@ -176,7 +177,7 @@ func printReweigh(w io.Writer, d simulate.ReweighSummary, query, split string) {
 		fmt.Fprintf(w, "  %.0f %% of the answers have a 95 %% interval, %.3f wide on average; %.0f %% of these hold the truth; features explain a share %.2f of the query's variance in the pool (R²)\n", 100*d.Intervals, d.Width, 100*d.Coverage, d.R2)
 	}
 	fmt.Fprintf(w, "\nover %s; the pool's effective sample size is %.0f rows on average; %.0f bytes a party; %.1f s\nof the first repeat:\n",
-		counted(d.Repeats, "repeats"), d.EffectiveRows, d.UploadBytes, d.Seconds)
+		console.Counted(d.Repeats, "repeats"), d.EffectiveRows, d.UploadBytes, d.Seconds)
 	printWeights(w, *d.Release)
 	endRehearsal(w, d.Totals, d.Warnings)
 }

@@ -7,6 +7,7 @@ import (
 	"caucus/agent/source"
 	"caucus/analyst/terms"
 	"caucus/auxdata"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/study"
 )
@@ -48,7 +49,7 @@ type loaded struct {
 }
 
 // load reads and encodes the records, and prints notes on how the schema changed them.
-func (s *recordsFrom) load(c *console) (loaded, error) {
+func (s *recordsFrom) load(c *console.Console) (loaded, error) {
 	schema, train, test, err := s.tables(c)
 	if err != nil {
 		return loaded{}, err
@@ -74,11 +75,11 @@ func (s *recordsFrom) load(c *console) (loaded, error) {
 	}
 	if s.poolWhere != "" {
 		if pool != nil {
-			return loaded{}, usagef("give a pool or pool_where, not both")
+			return loaded{}, console.Usagef("give a pool or pool_where, not both")
 		}
 		column, value, ok := strings.Cut(s.poolWhere, "=")
 		if !ok || !train.Has(column) {
-			return loaded{}, usagef("pool_where %q: want COLUMN=VALUE with a column of %s", s.poolWhere, strings.Join(train.Columns(), ", "))
+			return loaded{}, console.Usagef("pool_where %q: want COLUMN=VALUE with a column of %s", s.poolWhere, strings.Join(train.Columns(), ", "))
 		}
 		pool, train = divide(train, column, value)
 		if test != nil {
@@ -114,7 +115,7 @@ func (s *recordsFrom) load(c *console) (loaded, error) {
 		*part.to = records
 		for _, r := range remarks {
 			if s.known != "" || s.train != "" { // there are no notes about generated records
-				c.note("note: %s: %s", part.name, r)
+				c.Note("note: %s: %s", part.name, r)
 			}
 		}
 	}
@@ -122,24 +123,24 @@ func (s *recordsFrom) load(c *console) (loaded, error) {
 }
 
 // tables reads the files, or generates records, and returns the schema of their columns.
-func (s *recordsFrom) tables(c *console) (schema dataset.Schema, train, test *dataset.Table,
+func (s *recordsFrom) tables(c *console.Console) (schema dataset.Schema, train, test *dataset.Table,
 	err error) {
 	switch {
 	case s.known != "" && s.train != "":
-		return schema, nil, nil, usagef("give --dataset or --train, not both")
+		return schema, nil, nil, console.Usagef("give --dataset or --train, not both")
 	case s.known != "" && (s.test != "" || s.schema != ""):
-		return schema, nil, nil, usagef("--dataset has a schema and test records of its own: leave the study's schema and test out, or give --train")
+		return schema, nil, nil, console.Usagef("--dataset has a schema and test records of its own: leave the study's schema and test out, or give --train")
 	case s.known != "" && s.reading.given():
-		return schema, nil, nil, usagef("--dataset knows how its files are written: leave --mapping, --delimiter, --encoding, --decimal and --sheet out")
+		return schema, nil, nil, console.Usagef("--dataset knows how its files are written: leave --mapping, --delimiter, --encoding, --decimal and --sheet out")
 	case s.known != "":
 		known, err := dataset.LoadKnown(s.known)
 		if err != nil {
-			return schema, nil, nil, usageError{err}
+			return schema, nil, nil, console.Usagef("%w", err)
 		}
 		if s.dataDir == "" {
-			return schema, nil, nil, usagef("say where the data sets are: --data-dir DIR or CAUCUS_DATA; %s comes from %s", known.Name, known.Source)
+			return schema, nil, nil, console.Usagef("say where the data sets are: --data-dir DIR or CAUCUS_DATA; %s comes from %s", known.Name, known.Source)
 		}
-		dir := c.folder(s.dataDir)
+		dir := c.Folder(s.dataDir)
 		if train, err = known.Load(dir, "train"); err != nil {
 			return schema, nil, nil, err
 		}
@@ -152,7 +153,7 @@ func (s *recordsFrom) tables(c *console) (schema dataset.Schema, train, test *da
 		return known.Schema.Meaning(), train, test, nil
 	case s.train != "":
 		if s.schema == "" {
-			return schema, nil, nil, usagef("--train needs --schema; draft one from public data with: caucus dataset schema %s", s.train)
+			return schema, nil, nil, console.Usagef("--train needs --schema; draft one from public data with: caucus dataset schema %s", s.train)
 		}
 		if schema, err = source.ReadSchema(s.schema); err != nil {
 			return schema, nil, nil, err
@@ -169,13 +170,13 @@ func (s *recordsFrom) tables(c *console) (schema dataset.Schema, train, test *da
 		}
 		return schema.Meaning(), train, test, nil
 	case s.test != "" || s.schema != "":
-		return schema, nil, nil, usagef("there are no records for the parties: give --train FILE with labelled records that the study's schema describes, or ask caucus forecast, which makes records up")
+		return schema, nil, nil, console.Usagef("there are no records for the parties: give --train FILE with labelled records that the study's schema describes, or ask caucus forecast, which makes records up")
 	}
 	config := dataset.DefaultHospitalConfig()
 	config.Seed = s.seed
 	config.Records = s.records
 	if s.records < 100 {
-		return schema, nil, nil, usagef("generate: %d: give at least 100", s.records)
+		return schema, nil, nil, console.Usagef("generate: %d: give at least 100", s.records)
 	}
 	train, schema = dataset.Hospitals(config)
 	return schema, train, nil, nil

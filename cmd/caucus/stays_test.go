@@ -125,7 +125,7 @@ func TestWhatStays(t *testing.T) {
 		s.Schema, s.Pool, s.Roster, s.Minimum = filepath.Join(n.dir,
 			"schema.yaml"), filepath.Join(n.dir, "pool.csv"), parties, 2
 		s.Records, s.Epsilon, s.Deadline = 70, 2, time.Now().Add(time.Hour)
-		p, err := quiet().propose(s)
+		p, err := propose(quiet(), s)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

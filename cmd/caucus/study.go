@@ -10,15 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/cmd/internal/console"
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds/results"
 	"caucus/study/stated"
 )
 
-func newStudy(c *console) *cobra.Command {
-	o := &operator{console: c}
-	return o.flag(group("study", "Create studies and fetch what they release",
+func newStudy(c *console.Console) *cobra.Command {
+	o := &operator{Console: c}
+	return o.flag(console.Group("study", "Create studies and fetch what they release",
 		o.createStudy(), o.listStudies(), o.showStudy(), o.openStudy(), o.waitStudy(),
 		o.resultStudy(), o.closeStudy(), o.extendStudy(), o.cancelStudy(), o.waiveStudy(),
 		o.packStudy(), o.acceptAnswer()))
@@ -26,20 +27,20 @@ func newStudy(c *console) *cobra.Command {
 
 func (o *operator) listStudies() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List studies", Args: noArguments,
+		Use: "list", Short: "List studies", Args: console.NoArguments,
 		RunE: o.dialled(func(cmd *cobra.Command, _ []string, client *protocol.Client) error {
 			listing, err := client.Studies(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return o.print(listed(listing.Studies), func(w io.Writer) {
-				t := newTable(w, "study", "plan", "kind", "state", "contributed", "deadline")
+			return o.Print(console.Listed(listing.Studies), func(w io.Writer) {
+				t := console.NewTable(w, "study", "plan", "kind", "state", "contributed", "deadline")
 				for _, s := range listing.Studies {
-					t.add(s.Name, s.Hash.String()[:16], s.Kind, string(s.State),
+					t.Add(s.Name, s.Hash.String()[:16], s.Kind, string(s.State),
 						fmt.Sprintf("%d of %d", s.Contributed,
 							s.Roster), s.Deadline.Format(time.RFC3339))
 				}
-				t.render()
+				t.Render()
 			})
 		}),
 	}
@@ -65,10 +66,10 @@ type studyDocument struct {
 
 func (o *operator) printStudy(s protocol.Study) error {
 	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes,
-		ContributedBy: listed(s.ContributedBy), Missing: listed(s.Missing),
-		Declined: listed(s.Declined), Awaited: listed(s.Awaited),
-		Statuses: listed(s.Statuses), Ends: s.Chain.Ending().Words(s.Roster),
-		Amended: listed(s.Chain.Changes(0))}
+		ContributedBy: console.Listed(s.ContributedBy), Missing: console.Listed(s.Missing),
+		Declined: console.Listed(s.Declined), Awaited: console.Listed(s.Awaited),
+		Statuses: console.Listed(s.Statuses), Ends: s.Chain.Ending().Words(s.Roster),
+		Amended: console.Listed(s.Chain.Changes(0))}
 	var worth []string
 	if s.Forecast.Document != nil {
 		if operator, err := stated.Parse(s.Forecast.Document, s.Hash); err != nil {
@@ -77,7 +78,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 			doc.Forecast, worth = &operator, operator.Words()
 		}
 	}
-	return o.print(doc, func(w io.Writer) {
+	return o.Print(doc, func(w io.Writer) {
 		p := s.Plan
 		lines := [][2]string{
 			{"study", fmt.Sprintf("%s (%s)", s.Name, s.Hash)},
@@ -120,19 +121,11 @@ func (o *operator) printStudy(s protocol.Study) error {
 	})
 }
 
-// listed returns the list, or [] for nil, which JSON would write as null.
-func listed[T any](all []T) []T {
-	if all == nil {
-		return []T{}
-	}
-	return all
-}
-
 // about makes a verb that calls the coordinator about one study, and prints the study.
 func (o *operator) about(verb, short string,
 	call func(context.Context, *protocol.Client, string) (protocol.Study, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: verb + " STUDY", Short: short, Args: one("study "+verb, "STUDY"),
+		Use: verb + " STUDY", Short: short, Args: console.OneArgument("study "+verb, "STUDY"),
 		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *protocol.Client) error {
 			s, err := call(cmd.Context(), client, args[0])
 			if err != nil {
@@ -153,7 +146,7 @@ func (o *operator) showStudy() *cobra.Command {
 func (o *operator) openStudy() *cobra.Command {
 	return o.about("open", "Open a draft: from now on its plan cannot change", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
 		if s, err := c.Study(ctx, ref); err == nil && s.State == study.Open {
-			o.note("%s is open already", s.Name)
+			o.Note("%s is open already", s.Name)
 			return s, nil
 		}
 		return c.Open(ctx, ref)
@@ -218,7 +211,7 @@ func (o *operator) waitStudy() *cobra.Command {
 					now = "the coordinator cannot be reached; trying again"
 				}
 				if now != last && ctx.Err() == nil {
-					o.note("%s", now)
+					o.Note("%s", now)
 					last = now
 				}
 				select {
@@ -263,37 +256,37 @@ func (o *operator) resultStudy() *cobra.Command {
 		Long: `Fetch the release, check the coordinator's signature, and show what the release holds.
 --out FILE and --json give one document: the release with its manifest, the signature,
 and the coordinator's key. caucus release uses this file and checks every claim.`,
-		Args: one("study result", "STUDY"),
+		Args: console.OneArgument("study result", "STUDY"),
 		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *protocol.Client) error {
 			r, err := client.Release(cmd.Context(), args[0])
 			if errors.Is(err, study.ErrForm) && out != "" {
-				if err := o.writeSigned(out, r); err != nil {
+				if err := writeSigned(o.Console, out, r); err != nil {
 					return err
 				}
-				o.note("wrote %s, as it is", out)
+				o.Note("wrote %s, as it is", out)
 			}
 			if err != nil {
 				return err
 			}
 			for _, w := range r.Release.Result.Warnings {
-				o.note("warning: %s", w)
+				o.Note("warning: %s", w)
 			}
 			if err := client.HelperBack(); err != nil {
-				o.note("warning: %v", err)
+				o.Note("warning: %v", err)
 			}
-			printWeights(o.err, r.Release)
-			printTotals(o.err, r.Release.Totals)
+			printWeights(o.Err, r.Release)
+			printTotals(o.Err, r.Release.Totals)
 			if len(r.Release.Missing) > 0 {
-				o.note("missing: %v", r.Release.Missing)
+				o.Note("missing: %v", r.Release.Missing)
 			}
 			if out != "" {
-				if err := o.writeSigned(out, r); err != nil {
+				if err := writeSigned(o.Console, out, r); err != nil {
 					return err
 				}
-				o.note("wrote %s; check it with: caucus release verify %s --pool POOL", out, out)
+				o.Note("wrote %s; check it with: caucus release verify %s --pool POOL", out, out)
 			}
-			if o.json {
-				return o.print(r, nil)
+			if o.JSON {
+				return o.Print(r, nil)
 			}
 			p, err := results.Usable(r.Release)
 			if err != nil {
@@ -303,10 +296,10 @@ and the coordinator's key. caucus release uses this file and checks every claim.
 			if err != nil {
 				return err
 			}
-			return o.print(r, func(w io.Writer) { describeRelease(w, r.Release, p, told) })
+			return o.Print(r, func(w io.Writer) { describeRelease(w, r.Release, p, told) })
 		}),
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write the signed release to this file")
-	writes(cmd.Flags(), "out", ".json")
+	console.MarkOutput(cmd.Flags(), "out", ".json")
 	return cmd
 }

@@ -15,6 +15,7 @@ import (
 	"caucus/agent/source"
 	"caucus/analyst/forecast"
 	"caucus/analyst/terms"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -76,14 +77,14 @@ study. Before that, caucus simulate and caucus forecast take the same file.`,
 	f.BoolVar(&force, "force", false, "create the study even if it is not expected to be useful; skips the forecast of a classify study")
 	f.BoolVar(&dry, "dry-run", false, "make the plan and its forecast, store nothing; of a useless plan only warn")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, err := t.read(o.console, cmd, args)
+		s, err := t.read(o.Console, cmd, args)
 		switch {
 		case err != nil:
 			return err
 		case s.Name == "" || s.Schema == "" || s.Pool == "":
-			return usagef("study create needs a name, a schema and a pool: in a study file, or by --name, --schema and --pool")
+			return console.Usagef("study create needs a name, a schema and a pool: in a study file, or by --name, --schema and --pool")
 		case draws < 0 || draws > mostDraws:
-			return usagef("--draws %d: give 1 to %d, or 0 for no forecast", draws, mostDraws)
+			return console.Usagef("--draws %d: give 1 to %d, or 0 for no forecast", draws, mostDraws)
 		}
 		return refused(cmd, o.create(cmd.Context(), s, forecast.Options{Draws: drawsOf(f, draws)},
 			draws > 0 && (!force || f.Changed("draws")), force, dry))
@@ -91,7 +92,7 @@ study. Before that, caucus simulate and caucus forecast take the same file.`,
 	return cmd
 }
 
-func (c *console) propose(s terms.Study) (kinds.Proposed, error) {
+func propose(c *console.Console, s terms.Study) (kinds.Proposed, error) {
 	schema, err := source.ReadSchema(s.Schema)
 	if err != nil {
 		return kinds.Proposed{}, err
@@ -123,7 +124,7 @@ func readNamed(s *terms.Study, schema dataset.Schema, pool *dataset.Table,
 		return nil
 	}
 	if s.Pool == "" {
-		return usagef("pool_release goes with a pool")
+		return console.Usagef("pool_release goes with a pool")
 	}
 	s.Weights, err = poolSource(s.PoolRelease, pool, rehearsed)
 	return err
@@ -167,25 +168,25 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		rand.Read(seed[:])
 		s.Seed = binary.BigEndian.Uint64(seed[:]) // public randomness, for choosing λ
 	}
-	made, err := o.propose(s)
+	made, err := propose(o.Console, s)
 	if err != nil {
 		return err
 	}
 	for _, r := range made.Remarks {
-		o.note("note: pool: %s", r)
+		o.Note("note: pool: %s", r)
 	}
 	p := made.Plan
 	if words := p.Schema.FilledWords(dataset.Lacking(made.Remarks)); words != "" {
-		o.note("note: pool: in place of its missing cells stand: %s", words)
+		o.Note("note: pool: in place of its missing cells stand: %s", words)
 	}
 	var drawn *forecast.Forecast
 	narrow := ""
 	if p.Kind == "classify" && foresee {
-		bar := newProgress(o.console)
-		options.Progress, options.Coefficients = bar.set, true
+		bar := console.NewProgress(o.Console)
+		options.Progress, options.Coefficients = bar.Set, true
 		drawn, err = forecast.Draw(ctx, p, made.Pool, forecast.Public{Size: made.Size, AUC: s.AUC},
 			options)
-		bar.stop()
+		bar.Stop()
 		if err != nil {
 			return err
 		}
@@ -198,7 +199,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		Forecast: drawn, ShareError: made.ShareError, Noise: made.Noise, Warning: made.Warning, Where: p.Where,
 	}
 	if made.Warning != "" {
-		o.note("warning: %s", made.Warning)
+		o.Note("warning: %s", made.Warning)
 		if !force && !dry {
 			return fmt.Errorf("study %s was not created: it is not expected to be useful; change the plan, or give --force", p.Name)
 		}
@@ -224,16 +225,16 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		doc.State = created.State
 	}
 	removal := ""
-	if !o.json {
+	if !o.JSON {
 		if removal, err = removalOf(p, made.Pool); err != nil {
 			return err
 		}
 	}
-	return o.print(doc, func(w io.Writer) {
+	return o.Print(doc, func(w io.Writer) {
 		fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\n", doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta)
 		fmt.Fprintf(w, "           %s\n", removal)
 		fmt.Fprintf(w, "parties    at least %d of %d must contribute by %s\npool       %s of %s\nmap        %s\n",
-			doc.Minimum, doc.Parties, doc.Deadline.Format(time.RFC3339), counted(doc.PoolRows,
+			doc.Minimum, doc.Parties, doc.Deadline.Format(time.RFC3339), console.Counted(doc.PoolRows,
 				"rows"), columnWords(p), doc.Map)
 		if doc.Where != "" {
 			fmt.Fprintf(w, "about      %s\n", p.About())

@@ -31,7 +31,7 @@ func TestExampleStudy(t *testing.T) {
 	for i := range s.Parties {
 		s.Roster = append(s.Roster, study.PartyID(fmt.Sprintf("site-%d", i)))
 	}
-	if made, err := quiet().propose(s); err != nil || made.Warning != "" {
+	if made, err := propose(quiet(), s); err != nil || made.Warning != "" {
 		t.Fatal(err, made.Warning)
 	}
 }

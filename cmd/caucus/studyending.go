@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"caucus/cmd/internal/console"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -26,11 +27,11 @@ func (s *sealFlags) add(f *pflag.FlagSet) {
 func (s sealFlags) rule() (*study.SealRule, error) {
 	switch {
 	case s.share == 0 && s.quiet != 0:
-		return nil, usagef("--seal-quiet goes with --seal-share: the study then seals after this time without a new contribution")
+		return nil, console.Usagef("--seal-quiet goes with --seal-share: the study then seals after this time without a new contribution")
 	case s.share == 0:
 		return nil, nil
 	case s.quiet < 0 || s.quiet%time.Second != 0:
-		return nil, usagef("--seal-quiet %v: give whole seconds, such as 10m", s.quiet)
+		return nil, console.Usagef("--seal-quiet %v: give whole seconds, such as 10m", s.quiet)
 	}
 	return &study.SealRule{Share: s.share, QuietSeconds: int(s.quiet / time.Second)}, nil
 }
@@ -84,12 +85,12 @@ it: its parties send the same bytes again, which costs them nothing more.`
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		switch {
 		case deadline != "" && closesIn != 0:
-			return usagef("give --deadline or --closes-in, not both")
+			return console.Usagef("give --deadline or --closes-in, not both")
 		case closesIn != 0:
 			options.Deadline = time.Now().Add(closesIn)
 		case deadline != "":
 			if options.Deadline, err = time.Parse(time.RFC3339, deadline); err != nil {
-				return usagef("--deadline %q is no time such as 2026-12-31T17:00:00Z", deadline)
+				return console.Usagef("--deadline %q is no time such as 2026-12-31T17:00:00Z", deadline)
 			}
 		}
 		if options.Seal, err = seal.rule(); err != nil {
@@ -97,13 +98,13 @@ it: its parties send the same bytes again, which costs them nothing more.`
 		}
 		keepQuiet = options.Seal != nil && !cmd.Flags().Changed("seal-quiet")
 		if options.Minimum < 0 {
-			return usagef("--minimum %d is negative", options.Minimum)
+			return console.Usagef("--minimum %d is negative", options.Minimum)
 		}
 		if options.Seal != nil && options.SealWhenAll {
-			return usagef("give --seal-share or --seal-when-all, not both")
+			return console.Usagef("give --seal-share or --seal-when-all, not both")
 		}
 		if options == (protocol.AmendOptions{}) {
-			return usagef("say what to change: --closes-in, --deadline, --minimum, --seal-share or --seal-when-all")
+			return console.Usagef("say what to change: --closes-in, --deadline, --minimum, --seal-share or --seal-when-all")
 		}
 		return run(cmd, args)
 	}

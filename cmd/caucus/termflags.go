@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"caucus/analyst/terms"
+	"caucus/cmd/internal/console"
 	"caucus/internal/yamlfile"
 	"caucus/study/kinds"
 )
@@ -56,7 +57,7 @@ func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 			f.Lookup(strings.ReplaceAll(name, "_", "-")).NoOptDefVal = "true"
 		}
 		if of.IsFile() {
-			reads(f, strings.ReplaceAll(name, "_", "-"))
+			console.MarkInputs(f, strings.ReplaceAll(name, "_", "-"))
 		}
 	}
 	f.StringArrayVar(&t.set, "set", nil, "TERM=VALUE: any term of the study, as in a study file; docs/reference.md lists them; may be repeated")
@@ -146,14 +147,14 @@ func completeTerm(_ *cobra.Command, args []string, _ string) (keys []string,
 }
 
 // read makes the study from a command line, and records the input files that the study names.
-func (t *termFlags) read(c *console, cmd *cobra.Command, args []string) (terms.Study, error) {
+func (t *termFlags) read(c *console.Console, cmd *cobra.Command, args []string) (terms.Study, error) {
 	kind, path, err := kindAndFile(cmd, args)
 	if err != nil {
 		return terms.Study{}, err
 	}
 	var file *yamlfile.Document
 	if path != "" {
-		c.reads(path)
+		c.AddInput(path)
 		if file, err = yamlfile.Read(path); err != nil {
 			return terms.Study{}, fmt.Errorf("read study file: %w", namedOnce(path, err))
 		}
@@ -166,19 +167,19 @@ func (t *termFlags) read(c *console, cmd *cobra.Command, args []string) (terms.S
 	var wrong terms.SettingError
 	switch {
 	case errors.As(err, &wrong):
-		return s, usageError{err}
+		return s, console.Usagef("%w", err)
 	case err != nil && path == "":
 		return s, refused(cmd, err)
 	case err != nil:
 		return s, refused(cmd, fmt.Errorf("read study file: %w", err))
 	}
 	for _, replaced := range s.Replaced {
-		c.note("note: %s", replaced)
+		c.Note("note: %s", replaced)
 	}
 	for _, name := range s.Files {
-		c.reads(name)
+		c.AddInput(name)
 	}
-	return s, c.checkOutputs(cmd, nil)
+	return s, c.CheckOutputs(cmd, nil)
 }
 
 func kindAndFile(cmd *cobra.Command, args []string) (kind, path string, err error) {
@@ -190,7 +191,7 @@ func kindAndFile(cmd *cobra.Command, args []string) (kind, path string, err erro
 		case unknown != nil && path == "":
 			path = a
 		default:
-			return "", "", usagef("%s takes a kind of study and a study file, one of each at most; see %[1]s --help", cmd.CommandPath())
+			return "", "", console.Usagef("%s takes a kind of study and a study file, one of each at most; see %[1]s --help", cmd.CommandPath())
 		}
 	}
 	if path != "" && !strings.ContainsAny(path, "./") && !fileThere(path) {
@@ -198,7 +199,7 @@ func kindAndFile(cmd *cobra.Command, args []string) (kind, path string, err erro
 		if nearest := yamlfile.Nearest(path, kinds.Names(), 2); nearest != "" {
 			meant = "; do you mean " + nearest + "?"
 		}
-		return "", "", usagef("there is no file %s, and no kind of study is called so: the kinds are %s%s", path, strings.Join(kinds.Names(), ", "), meant)
+		return "", "", console.Usagef("there is no file %s, and no kind of study is called so: the kinds are %s%s", path, strings.Join(kinds.Names(), ", "), meant)
 	}
 	return kind, path, nil
 }
@@ -214,7 +215,7 @@ func (t *termFlags) settings() (all []terms.Setting, err error) {
 	for _, s := range t.set {
 		name, value, ok := strings.Cut(s, "=")
 		if !ok || name == "" {
-			return nil, usagef("--set %s: write TERM=VALUE, such as --set epsilon=0.5", s)
+			return nil, console.Usagef("--set %s: write TERM=VALUE, such as --set epsilon=0.5", s)
 		}
 		all = append(all, terms.Setting{Name: strings.TrimSpace(name), Value: value,
 			Typed: "--set " + s})

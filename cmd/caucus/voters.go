@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/analyst/simulate"
+	"caucus/cmd/internal/console"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/learners/command"
@@ -34,7 +35,7 @@ func (v *voters) of(lines []string) ([]simulate.Voter, error) {
 		if !slices.Contains(learners.Names(), line) {
 			p := command.Program{Command: strings.Fields(line), Timeout: v.timeout}
 			if _, err := p.Find(); err != nil {
-				return nil, usagef("voters: %q is no built-in learner (%s) and no command: %v", line, strings.Join(learners.Names(), ", "), err)
+				return nil, console.Usagef("voters: %q is no built-in learner (%s) and no command: %v", line, strings.Join(learners.Names(), ", "), err)
 			}
 			voter.Name = filepath.Base(p.Command[len(p.Command)-1])
 			voter.Voter = study.Voter{Vote: v.vote(p)}
@@ -61,8 +62,8 @@ func (v *voters) vote(p command.Program) func(context.Context, dataset.Schema, *
 	}
 }
 
-func (v *voters) warn(c *console) {
+func (v *voters) warn(c *console.Console) {
 	if v.failed > 0 {
-		c.note("warning: %d times a command gave no votes, and constant votes were used instead; the first error: %v", v.failed, v.first)
+		c.Note("warning: %d times a command gave no votes, and constant votes were used instead; the first error: %v", v.failed, v.first)
 	}
 }

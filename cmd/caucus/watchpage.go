@@ -4,33 +4,17 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"caucus/agent/site"
 	"caucus/analyst/report"
+	"caucus/cmd/internal/console"
 	"caucus/coordinator/folder"
-	"caucus/internal/webpage"
 	"caucus/study"
 )
 
-// printLink makes a link to a daemon's page and prints it. The link is a secret until somebody
-// opens it.
-func (c *console) printLink(dir, address string) error {
-	link, err := webpage.NewLink(dir, address, time.Now())
-	if err != nil {
-		return err
-	}
-	if path, is := webpage.Socket(address); is {
-		c.note("opens once, within ten minutes, where the socket was carried to: ssh -L %s:%s HOST (localhost on the machine itself)", webpage.CarriedTo, path)
-	} else {
-		c.note("opens once, within ten minutes, on this machine; elsewhere, carry the port over first: ssh -L %s:%s", address, address)
-	}
-	return c.say(map[string]string{"link": link}, "%s\n", link)
-}
-
-func newCoordinatorPage(c *console) *cobra.Command {
+func newCoordinatorPage(c *console.Console) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "page",
@@ -41,10 +25,10 @@ It changes nothing. Its address is page: in coordinator.yaml, a loopback address
 Unix socket. Run this command with the coordinator's account: whoever may write in the
 coordinator's folder may open the page.`,
 		Example: "  caucus coordinator page --dir /var/lib/caucus/coordinator",
-		Args:    noArguments,
+		Args:    console.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if dir == "" {
-				return usagef("coordinator page needs --dir DIR")
+				return console.Usagef("coordinator page needs --dir DIR")
 			}
 			config, err := folder.LoadConfig(filepath.Join(dir, folder.ConfigFile))
 			if err != nil {
@@ -53,7 +37,7 @@ coordinator's folder may open the page.`,
 			if config.Page == "" {
 				return fmt.Errorf("%s has no page: write page: 127.0.0.1:7446 and start the coordinator again", filepath.Join(dir, folder.ConfigFile))
 			}
-			return c.printLink(config.Dir, config.Page)
+			return c.PrintLink(config.Dir, config.Page)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
@@ -62,7 +46,7 @@ coordinator's folder may open the page.`,
 
 // writeReport writes a release's page as the coordinator's web page shows it.
 func writeReport(w io.Writer, r study.Release) error {
-	page, err := report.New(r, report.Options{Software: version()})
+	page, err := report.New(r, report.Options{Software: console.Version()})
 	if err != nil {
 		return err
 	}
@@ -79,7 +63,7 @@ spent, as with caucus agent preview, approve and refuse. The page's address is p
 the configuration, a loopback address. Run this command with the agent's account:
 whoever may write in the agent's state folder may decide.`,
 		Example: "  caucus agent page --config agent.yaml",
-		Args:    noArguments,
+		Args:    console.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			config, err := site.LoadConfig(a.config)
 			if err != nil {
@@ -88,7 +72,7 @@ whoever may write in the agent's state folder may decide.`,
 			if config.Page == "" {
 				return fmt.Errorf("%s has no page: write page: 127.0.0.1:7445 and start the agent again", a.config)
 			}
-			return a.printLink(config.State, config.Page)
+			return a.PrintLink(config.State, config.Page)
 		},
 	}
 }

@@ -108,7 +108,7 @@ func TestCoordinatorPage(t *testing.T) {
 			Name: name, Purpose: "who stays longer", Contact: "ward@example.org", Map: dataset.Components{Project: 4}, Roster: roster[:2], Minimum: 2, Deadline: time.Now().Add(time.Hour),
 			Unit: privacy.Party, Mechanism: "means", Epsilon: 2, Records: 70,
 		}
-		made, err := quiet().propose(s)
+		made, err := propose(quiet(), s)
 		n.check(err)
 		n.start(made)
 		charged = append(charged, made.Hash)

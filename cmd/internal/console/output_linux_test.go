@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"bytes"
@@ -17,11 +17,11 @@ func TestWriteInPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &console{}
-	defer c.writeText(file, before)
+	c := &Console{}
+	defer c.WriteText(file, before)
 	broken := errors.New("no more")
 	for _, said := range []error{nil, broken} {
-		err := c.write(file, func(w io.Writer) error {
+		err := c.Write(file, func(w io.Writer) error {
 			text := "written"
 			if said != nil {
 				text = "half"
@@ -42,8 +42,8 @@ func TestWriteInPlace(t *testing.T) {
 func TestWriteOpen(t *testing.T) {
 	for _, name := range []string{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"} {
 		var out bytes.Buffer
-		c := &console{out: &out}
-		if err := c.writeText(name, []byte("here")); err != nil || out.String() != "here" {
+		c := &Console{Out: &out}
+		if err := c.WriteText(name, []byte("here")); err != nil || out.String() != "here" {
 			t.Errorf("%s: have %q, %v", name, out.String(), err)
 		}
 	}
