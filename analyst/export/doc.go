@@ -1,5 +1,5 @@
 // Package export is about a checked release's classifier in one file for use elsewhere: schema,
-// encoding, map, weights and caveats, as JSON, Python, R, SQL or ONNX.
+// encoding, map, weights and caveats, as JSON, R, SQL or ONNX.
 //
 // An exported model gives the numbers of "caucus release predict" to 1e-9, also for missing cells,
 // unknown levels and values out of range. If a language cannot express a model, export says why.

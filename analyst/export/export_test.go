@@ -18,10 +18,8 @@ import (
 	_ "modernc.org/sqlite"
 
 	"caucus/analyst/export"
-	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/describe/described"
-	"caucus/study/evaluate"
 )
 
 const mostOff = 1e-9
@@ -121,17 +119,6 @@ func TestSQLite(t *testing.T) {
 	}
 }
 
-func TestPython(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("there is no python3; .ci/peers needs one and runs this again")
-	}
-	t.Setenv("PYTHONIOENCODING", "ascii") // output is UTF-8 in every locale
-	for _, f := range fixtures(t) {
-		f.runs(t, export.Model.Python, python, "model.py")
-	}
-}
-
 func TestR(t *testing.T) {
 	r, err := exec.LookPath("Rscript")
 	if err != nil {
@@ -188,7 +175,6 @@ func TestProgramsRefuseInOneLine(t *testing.T) {
 		write   func(export.Model) ([]byte, error)
 		command []string
 	}{
-		{export.Model.Python, []string{"python3", "model.py"}},
 		{export.Model.R, []string{"Rscript", "--vanilla", "model.R"}},
 	} {
 		if _, err := exec.LookPath(of.command[0]); err != nil {
@@ -219,31 +205,6 @@ func TestProgramsRefuseInOneLine(t *testing.T) {
 				t.Errorf("%s of %s: %v\n%s%s", of.command[0], file, err, out, problems.String())
 			}
 		}
-	}
-}
-
-// TestPythonTakesNA: a cell that is neither equal nor unequal to itself, like pandas' NA, is
-// missing.
-func TestPythonTakesNA(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("there is no python3")
-	}
-	f := fixtures(t)[0]
-	program, err := model(t, f.release).Python()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program = append(program, `
-class NA:
-    def __ne__(self, other): return self
-    def __bool__(self): raise TypeError("boolean value of NA is ambiguous")
-names = [c["name"] for c in MODEL["columns"]]
-assert values({n: NA() for n in names}) == values({n: "" for n in names}) == values({})
-`...)
-	cmd := exec.Command(python, "-c", strings.Replace(string(program), `if __name__ == "__main__":`, "if False:", 1))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
 	}
 }
 
@@ -334,114 +295,4 @@ func TestRefusals(t *testing.T) {
 	if _, name, err := export.Named("", "model.ONNX"); err != nil || name != "onnx" {
 		t.Errorf("by its ending: %q, %v", name, err)
 	}
-}
-
-// TestReadBack: a model exported as JSON and read back is judged like the release; damaged
-// documents and those of another schema are refused.
-func TestReadBack(t *testing.T) {
-	for _, f := range fixtures(t) {
-		text, err := json.Marshal(model(t, f.release))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := export.Parse(text)
-		if err != nil {
-			t.Fatal(f.name, err)
-		}
-		got, err := m.Judged(f.schema)
-		if err != nil {
-			t.Errorf("%s: %v", f.name, err)
-			continue
-		}
-		want, err := evaluate.ModelOf(f.release, f.schema)
-		if err != nil {
-			t.Fatal(err)
-		}
-		records, _, err := f.schema.Encode(f.records)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var scores [2][]float64
-		for i, of := range []*evaluate.Model{got, want} {
-			x := of.Map.Apply(records.X)
-			for r := range records.Len() {
-				for k := range of.Weights[0] {
-					z := 0.0
-					for j, v := range x.RawRowView(r) {
-						z += v * of.Weights[j][k]
-					}
-					scores[i] = append(scores[i], z)
-				}
-			}
-		}
-		most := 1.0
-		for _, z := range scores[1] {
-			most = max(most, math.Abs(z))
-		}
-		for i, z := range scores[1] {
-			if math.Abs(scores[0][i]-z) > 1e-6*most {
-				t.Errorf("%s: score %d is %v, the release's %v", f.name, i, scores[0][i], z)
-				break
-			}
-		}
-		if got.Output != want.Output || got.Release != nil {
-			t.Errorf("%s: output %q of release %v, want %q of none", f.name, got.Output,
-				got.Release, want.Output)
-		}
-		other := f.schema
-		other.Features = append([]dataset.Feature{}, f.schema.Features...)
-		other.Features[0].Max = 96
-		if _, err := m.Judged(other); err == nil ||
-			!strings.Contains(err.Error(), "another schema") {
-			t.Errorf("%s: of other bounds: %v", f.name, err)
-		}
-	}
-	text, _ := json.Marshal(model(t, fixtures(t)[0].release))
-	for name, broken := range map[string]string{
-		"another form":  strings.Replace(string(text), `"caucus_model":1`, `"caucus_model":2`, 1),
-		"unknown words": strings.Replace(string(text), `"caucus_model":1`, `"caucus_model":1,"more":1`, 1),
-		"encoded":       strings.Replace(string(text), `"encoded":`, `"encoded":1`, 1),
-		"bytes after":   string(text) + "{}",
-	} {
-		m, err := export.Parse([]byte(broken))
-		if err == nil {
-			_, err = m.Judged(fixtures(t)[0].schema)
-		}
-		if err == nil {
-			t.Errorf("%s: it is read", name)
-		}
-	}
-}
-
-// FuzzReadBack: any bytes are refused, or give a model that can be applied.
-func FuzzReadBack(f *testing.F) {
-	all := fixtures(f)
-	for _, of := range all {
-		text, err := json.Marshal(model(f, of.release))
-		if err != nil {
-			f.Fatal(err)
-		}
-		if len(text) < 1<<14 { // mutations of large documents are slow
-			f.Add(text)
-		}
-	}
-	schema := all[0].schema
-	records, _, err := schema.Encode(all[0].records)
-	if err != nil {
-		f.Fatal(err)
-	}
-	one := records.Select([]int{0})
-	f.Fuzz(func(t *testing.T, text []byte) {
-		m, err := export.Parse(text)
-		if err != nil {
-			return
-		}
-		got, err := m.Judged(schema)
-		if err != nil {
-			return
-		}
-		if x := got.Map.Apply(one.X).RawRowView(0); len(x) != len(got.Weights) {
-			t.Errorf("%d weights for %d features", len(got.Weights), len(x))
-		}
-	})
 }

@@ -16,14 +16,13 @@ type Format struct {
 }
 
 var formats = map[string]Format{
-	"json":   {Ending: ".json", Write: func(m Model, _ Table) ([]byte, error) { return m.JSON() }},
-	"onnx":   {Ending: ".onnx", Binary: true, Write: func(m Model, _ Table) ([]byte, error) { return m.ONNX() }},
-	"python": {Ending: ".py", Write: func(m Model, _ Table) ([]byte, error) { return m.Python() }},
-	"r":      {Ending: ".R", Write: func(m Model, _ Table) ([]byte, error) { return m.R() }},
-	"sql":    {Ending: ".sql", Write: Model.SQL},
+	"json": {Ending: ".json", Write: func(m Model, _ Table) ([]byte, error) { return m.JSON() }},
+	"onnx": {Ending: ".onnx", Binary: true, Write: func(m Model, _ Table) ([]byte, error) { return m.ONNX() }},
+	"r":    {Ending: ".R", Write: func(m Model, _ Table) ([]byte, error) { return m.R() }},
+	"sql":  {Ending: ".sql", Write: Model.SQL},
 }
 
-// Names lists the formats that Named takes, sorted: json, onnx, python, r, sql.
+// Names lists the formats that Named takes, sorted: json, onnx, r, sql.
 func Names() []string { return slices.Sorted(maps.Keys(formats)) }
 
 // Named finds a format by its name or, if the name is empty, by a file's ending.

@@ -24,41 +24,6 @@ func (m Model) JSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-//go:embed model.py
-var pythonProgram string
-
-// Python returns the model as a Python program without dependencies. It holds the JSON document in
-// a raw string between triple quotes. No name can end this string, because JSON never has three
-// quotes in a row: inside a text each quote has a backslash before it, and two texts have a comma
-// or colon between them. A raw string keeps the backslashes, and the JSON parser reads them.
-func (m Model) Python() ([]byte, error) {
-	document, err := m.compact()
-	if err != nil {
-		return nil, err
-	}
-	return []byte(m.comment("# ") + strings.Replace(pythonProgram, "@MODEL@", document, 1)), nil
-}
-
-func (m Model) compact() (string, error) {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return "", fmt.Errorf("export: write JSON: %w", err)
-	}
-	var out strings.Builder
-	for _, r := range string(b) { // characters outside ASCII are inside texts, where JSON allows \u
-		switch {
-		case r < 0x80:
-			out.WriteRune(r)
-		case r > 0xffff:
-			r -= 0x10000
-			fmt.Fprintf(&out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-		default:
-			fmt.Fprintf(&out, `\u%04x`, r)
-		}
-	}
-	return strings.ReplaceAll(out.String(), `},{`, "},\n{"), nil
-}
-
 //go:embed model.R
 var rProgram string
 

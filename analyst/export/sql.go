@@ -53,7 +53,7 @@ func (m Model) SQL(t Table) ([]byte, error) {
 		most = max(most, len(q.keep)+w+1)
 	}
 	if most > mostSQLColumns {
-		return nil, fmt.Errorf("export: the query would need %d columns, databases allow about %d: use python, r or onnx", most, mostSQLColumns)
+		return nil, fmt.Errorf("export: the query would need %d columns, databases allow about %d: use r or onnx", most, mostSQLColumns)
 	}
 	q.WriteString(m.comment("-- "))
 	fmt.Fprintf(&q, "-- Runs on PostgreSQL 12 and SQLite 3.35 (with mathematical functions) or newer.\n")

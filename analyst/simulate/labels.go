@@ -10,7 +10,7 @@ import (
 	"caucus/learners"
 	"caucus/study"
 	"caucus/study/classifier"
-	"caucus/study/labels"
+	"caucus/study/labels/learned"
 )
 
 // Labels runs a labels proposal among virtual parties and measures the classifier.
@@ -79,7 +79,7 @@ type labelsRepeat struct {
 	truth            []float64
 	plan             study.Plan
 	poolRows, dim    int
-	result           labels.Result
+	result           learned.Result
 }
 
 // Check refuses splits, repeats and proposals that cannot run, before anything is drawn or trained.
@@ -203,7 +203,7 @@ func (s Labels) once(ctx context.Context, index int) (labelsRepeat, error) {
 		Options{Progress: progressOf(s.Progress, index, s.Repeats, len(d.Parties))}); err != nil {
 		return fail(err)
 	}
-	if out.result, err = labels.ResultOf(out.Release.Result); err != nil {
+	if out.result, err = learned.ResultOf(out.Release.Result); err != nil {
 		return fail(err)
 	}
 	err = out.measure(d)
@@ -219,7 +219,7 @@ func (r *labelsRepeat) measure(d *Deal) error {
 	}
 	r.got, r.released = learners.Measure(model, x, d.Test.Y, clear), learners.CalibratedOf(model, x,
 		d.Test.Y)
-	fit, err := labels.FitClear(r.plan, mapped(r.plan, d.Private), d.Private.Y, d.rng)
+	fit, err := learned.FitClear(r.plan, mapped(r.plan, d.Private), d.Private.Y, d.rng)
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"caucus/analyst/export"
 	"caucus/dataset"
 	"caucus/internal/yamlfile"
 	"caucus/study"
@@ -16,8 +16,8 @@ import (
 	"caucus/study/kinds/results"
 )
 
-// readModel reads the model that an evaluate study judges. The file is a release, a release's JSON
-// export, or a list of a linear model's coefficients.
+// readModel reads the model that an evaluate study judges. The file is a release, or a list of a
+// linear model's coefficients.
 func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
 	m, err := modelIn(name, schema)
 	if err != nil {
@@ -32,11 +32,7 @@ func modelIn(name string, schema dataset.Schema) (*evaluate.Model, error) {
 	case err != nil:
 		return nil, err
 	case isExported(text):
-		m, err := export.Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		return m.Judged(schema)
+		return nil, errors.New("a release's export: name the release itself")
 	case json: // a release
 		r, _, err := usableRelease(name)
 		if err != nil {

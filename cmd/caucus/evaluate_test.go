@@ -8,7 +8,7 @@ import (
 	"caucus/study/classifier"
 	"caucus/study/classify"
 	"caucus/study/kinds/results"
-	"caucus/study/labels"
+	"caucus/study/labels/learned"
 )
 
 // TestWithClassifier: a release with a recalibrated classifier still has its kind's form, so that
@@ -24,7 +24,7 @@ func TestWithClassifier(t *testing.T) {
 		Error: []float64{.1, .1}}
 	for kind, body := range map[string]any{
 		"classify": classify.Result{Classifier: old, Coefficients: &classifier.Coefficients{Class: "yes"}},
-		"labels":   labels.Result{Classifier: old, Records: 10, Keep: .7, Loss: "logistic", Risk: "accuracy", Correction: "backward", Shares: shares, SlopeError: .2},
+		"labels":   learned.Result{Classifier: old, Records: 10, Keep: .7, Loss: "logistic", Risk: "accuracy", Correction: "backward", Shares: shares, SlopeError: .2},
 	} {
 		result, err := study.NewResult(body, nil)
 		if err != nil {

@@ -154,7 +154,7 @@ func TestReleaseIsNoCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, line := range []string{"release show " + name,
-			"release export --to python " + name} {
+			"release export --to r " + name} {
 			if said := run(line); strings.ContainsAny(said, "\x1b\u202e") ||
 				!strings.Contains(said, "all holds") {
 				t.Errorf("caucus %s: %.400q", line, said)

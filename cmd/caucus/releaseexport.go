@@ -45,9 +45,9 @@ func newReleaseExport(c *console.Console) *cobra.Command {
 		Use:   "export FILE",
 		Short: "Write a release's classifier, or its weighted pool, for use elsewhere",
 		Long: `For a classifier: write schema, encoding, feature map, weights, calibration and
-warnings as one file that needs nothing else: a Python or R program without packages,
-an SQL query for PostgreSQL or SQLite, ONNX, or JSON. The file gives the same numbers
-as caucus release predict. --calibration takes the release of an evaluate study of the
+warnings as one file that needs nothing else: an R program without packages, an
+SQL query for PostgreSQL or SQLite, ONNX, or JSON. The file gives the same numbers as
+caucus release predict. --calibration takes the release of an evaluate study of the
 classifier, and uses its calibration line to turn the numbers into probabilities.
 
 For a reweigh release, with --to pool: write its pool with all its columns and one more,

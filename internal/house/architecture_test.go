@@ -2,7 +2,6 @@ package house
 
 import (
 	"go/ast"
-	"go/doc"
 	"go/parser"
 	"go/token"
 	"os"
@@ -60,20 +59,21 @@ var rooms = map[string][]string{
 	"study/describe/described":  {"aggregation", "dataset", "privacy", "study", "study/bodies", "study/describe"},
 	"study/describe":            {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
 	"study/evaluate":            {"internal/yamlfile", "study", "study/bodies", "study/classifier", "study/keyed", "aggregation/shares", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
-	"study/labels":              {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "auxdata", "learners", "privacy"},
+	"study/labels/learned":      {"aggregation", "learners", "privacy", "study", "study/bodies", "study/classifier", "study/labels"},
+	"study/labels":              {"study", "study/bodies", "study/keyed", "aggregation", "auxdata", "learners", "privacy"},
 	"study/ratio/estimated":     {"aggregation", "aggregation/embedding", "aggregation/ratio", "auxdata", "dataset", "privacy", "study", "study/bodies", "study/ratio"},
 	"study/ratio":               {"study", "study/bodies", "study/keyed", "auxdata", "dataset", "privacy", "aggregation/embedding"},
 	"study/reweigh":             {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
-	"study/kinds/results":       {"auxdata", "study", "study/classify", "study/evaluate", "study/kinds", "study/labels", "study/reweigh", "study/describe/described", "study/ratio/estimated"},
+	"study/kinds/results":       {"auxdata", "study", "study/classify", "study/evaluate", "study/kinds", "study/reweigh", "study/describe/described", "study/ratio/estimated", "study/labels/learned"},
 	"study/kinds":               {"study", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
-	"analyst/export":            {"study", "study/classifier", "study/evaluate", "learners", "dataset", "study/kinds/results"},
+	"analyst/export":            {"study", "study/classifier", "dataset", "study/kinds/results"},
 	"study/conformance":         {"study", "study/bodies", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "analyst/simulate", "study/verify/evidence", "auxdata", "dataset", "privacy", "study/kinds/results"},
 	"analyst/terms":             {"internal/yamlfile", "study", "study/kinds", "analyst/simulate", "dataset"},
 	"study/verify/evidence":     {"protocol", "study", "study/kinds", "auxdata", "privacy"},
 	"study/verify":              {"study/verify/evidence", "protocol", "study", "study/kinds", "auxdata", "privacy", "study/kinds/results"},
 	"study/stated":              {"study"},
 	"analyst/forecast":          {"study", "study/classifier", "study/classify", "study/stated", "analyst/simulate", "auxdata", "dataset", "learners"},
-	"analyst/simulate":          {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results", "study/describe/described", "aggregation/embedding", "study/ratio/estimated"},
+	"analyst/simulate":          {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/life", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results", "study/describe/described", "aggregation/embedding", "study/ratio/estimated", "study/labels/learned"},
 	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":               {},
 	"aggregator/uploading":      {"aggregation/shares", "protocol", "study", "study/bodies"},
@@ -123,6 +123,7 @@ var pure = map[string][]string{
 	"study/describe/described": {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/evaluate":           {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/labels":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
+	"study/labels/learned":     {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/ratio":              {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/ratio/estimated":    {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/reweigh":            {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
@@ -197,7 +198,20 @@ func TestImports(t *testing.T) {
 
 // beyondSites are the rooms that an agent is not made of, so that a site need not trust them.
 var beyondSites = []string{
-	"aggregation/ratio", "aggregator", "coordinator", "analyst/demo", "aggregator/helper", "analyst/report", "analyst/export", "study/describe/described", "analyst/forecast", "study/life", "study/ratio/estimated", "analyst/simulate", "analyst/terms",
+	"aggregation/ratio",
+	"aggregator",
+	"aggregator/helper",
+	"analyst/demo",
+	"analyst/export",
+	"analyst/forecast",
+	"analyst/report",
+	"analyst/simulate",
+	"analyst/terms",
+	"coordinator",
+	"study/describe/described",
+	"study/labels/learned",
+	"study/life",
+	"study/ratio/estimated",
 	"study/verify",
 }
 
@@ -392,51 +406,6 @@ func TestRoomsAreDocumented(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(room, "doc.go")); err != nil {
 			t.Errorf("room %s has no doc.go", room)
-		}
-	}
-}
-
-// withoutExample says of the rooms that need no Example why.
-var withoutExample = map[string]string{
-	"protocol/pb":               "it is generated",
-	"deploy":                    "its tests start what it holds",
-	"cmd/caucus":                "it is a program",
-	"lab":                       "it is a program",
-	"internal/house":            "it holds the walls",
-	"internal/testlevel":        "it is for tests, and its own shows it",
-	"internal/testlevel/report": "it is a program",
-	"internal/testlevel/style":  "it is a program",
-	"internal/testlevel/tokens": "it is a program",
-	"internal/testpages":        "it is for tests, which lay pages out by it",
-	"internal/testserver":       "it is for tests, which start what it starts",
-	"study/conformance":         "it is for tests",
-	"privacy/audit/laws":        "it is for tests",
-}
-
-// TestRoomsHaveExamples: a reader sees each library room at work, in a few lines
-// that a test runs: an Example with its output.
-func TestRoomsHaveExamples(t *testing.T) {
-	for room := range rooms {
-		files, err := filepath.Glob(filepath.Join(room, "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var parsed []*ast.File
-		for _, path := range files {
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parsed = append(parsed, file)
-		}
-		has := slices.ContainsFunc(doc.Examples(parsed...), func(e *doc.Example) bool {
-			return e.Output != ""
-		})
-		switch why := withoutExample[room]; {
-		case !has && why == "":
-			t.Errorf("room %s has no Example with an output: show in a few lines what a reader can do with it", room)
-		case has && why != "":
-			t.Errorf("room %s has an Example: take it from the list of those that need none", room)
 		}
 	}
 }

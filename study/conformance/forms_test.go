@@ -17,6 +17,7 @@ import (
 	"caucus/study/kinds"
 	"caucus/study/kinds/results"
 	"caucus/study/labels"
+	"caucus/study/labels/learned"
 	"caucus/study/verify"
 )
 
@@ -125,7 +126,7 @@ func TestLabelsCalibrated(t *testing.T) {
 	p := conformance.LabelsPlan(schema, pool, m)
 	p.Epsilon, p.Records = 5, 1000
 	calibrated := conformance.Genuine(t, p, pool, records)
-	said, err := labels.ResultOf(calibrated.Result)
+	said, err := learned.ResultOf(calibrated.Result)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestLabelsLeaveOutEmpty(t *testing.T) {
 			outside.Y[i], want = 1, want+1
 		}
 	}
-	said, err := labels.ResultOf(conformance.Genuine(t, p, pool, outside).Result)
+	said, err := learned.ResultOf(conformance.Genuine(t, p, pool, outside).Result)
 	if err != nil {
 		t.Fatal(err)
 	}

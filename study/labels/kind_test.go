@@ -20,6 +20,7 @@ import (
 	"caucus/study/keyed"
 	"caucus/study/kinds"
 	"caucus/study/labels"
+	"caucus/study/labels/learned"
 )
 
 func TestLabelsRefusals(t *testing.T) {
@@ -168,7 +169,7 @@ func TestLabelsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := conformance.BodyOf[labels.Result](t, result); r.Records != records.Len() ||
+	if r := conformance.BodyOf[learned.Result](t, result); r.Records != records.Len() ||
 		len(r.Classifier.Weights) != pool.Dim() {
 		t.Errorf("%d records, %d weights", r.Records, len(r.Classifier.Weights))
 	}

@@ -137,7 +137,8 @@ func optionsOf(p study.Plan, m privacy.RandomisedResponse) (aggregation.LabelOpt
 	}, err
 }
 
-func fitOptions(p study.Plan) (aggregation.LabelOptions, error) {
+// FitOptions returns the options of a checked plan's fit.
+func FitOptions(p study.Plan) (aggregation.LabelOptions, error) {
 	m, err := responseOf(p)
 	if err != nil {
 		return aggregation.LabelOptions{}, err
@@ -170,30 +171,32 @@ func (Kind) Words(p study.Plan) study.Words {
 	}
 }
 
-type task struct {
+// Task is the task of a labels study. It keeps contributions one by one (study.Keeper), because
+// every later fit needs each record.
+type Task struct {
 	study.Agreed
-	terms  study.ReleaseTerms
-	reader reader
+	terms    study.ReleaseTerms
+	released bodies.AtParties
+	most     int // largest number of records of a contribution
 }
 
-// New's task keeps contributions one by one (study.Keeper), because every later fit needs each
-// record.
+// New makes a Task.
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	t, err := releaseTerms(p)
 	if err != nil {
 		return nil, err
 	}
-	received, err := bodies.ReleasedAtParties(p, t)
-	return task{study.Agree(Kind{}, p, pool), t, reader{
-		AtParties: received, most: study.TermsOf[Terms](p).MaxRecords, dim: p.Map.Dim(), classes: len(p.Schema.Label.Classes),
-		empty: bodies.AppendFeatures(nil, p.Mapped(p.Schema.Empty())),
-	}}, err
+	released, err := bodies.ReleasedAtParties(p, t)
+	return Task{study.Agree(Kind{}, p, pool), t, released,
+		study.TermsOf[Terms](p).MaxRecords}, err
 }
 
-func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
-	p, t := l.Plan(), l.terms
-	records := in.Records.Select(keyed.Of(keyed.Rule{Study: l.Hash(), Unit: p.Unit}, in.Records,
-		in.ShardKey()).Sending(study.TermsOf[Terms](p).MaxRecords))
+// Contribute sends features in clear and asks the ledger for the noisy labels of at most the plan's
+// number of records.
+func (t Task) Contribute(in study.Inputs) (study.Contribution, error) {
+	p, terms := t.Plan(), t.terms
+	records := in.Records.Select(keyed.Of(keyed.Rule{Study: t.Hash(), Unit: p.Unit}, in.Records,
+		in.ShardKey()).Sending(t.most))
 	n := records.Len()
 	head := binary.AppendUvarint(nil, uint64(n))
 	if n == 0 {
@@ -206,43 +209,45 @@ func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	values := make([]int64, n)
 	for i, y := range records.Y {
 		values[i] = int64(y)
-		if y < 0 || y >= int(t.Bound.L1) {
-			values[i] = t.Bound.L1 // K stands for no label
+		if y < 0 || y >= int(terms.Bound.L1) {
+			values[i] = terms.Bound.L1 // K stands for no label
 		}
 	}
-	s, err := privacy.NewSensitive(values, t.Bound)
+	s, err := privacy.NewSensitive(values, terms.Bound)
 	if err != nil {
 		return study.Contribution{}, err
 	}
 	return study.Contribution{
-		Requests: []study.Request{{Output: t.Output, Sensitive: s, Mechanism: t.Mechanism}},
-		Body:     func(r []privacy.Published) ([]byte, error) { return l.reader.Append(head, r[0]) },
+		Requests: []study.Request{{Output: terms.Output, Sensitive: s, Mechanism: terms.Mechanism}},
+		Body:     func(r []privacy.Published) ([]byte, error) { return t.released.Append(head, r[0]) },
 	}, nil
 }
 
 // MaxBody adds up the number of records, two bytes for each feature, and the released labels.
-func (l task) MaxBody() int {
-	most := study.TermsOf[Terms](l.Plan()).MaxRecords
-	return binary.MaxVarintLen64 + 2*most*l.Pool().Dim() + bodies.PublishedSize(most)
+func (t Task) MaxBody() int {
+	return binary.MaxVarintLen64 + 2*t.most*t.Pool().Dim() + bodies.PublishedSize(t.most)
 }
 
-func (l task) Charges(int64) ([]study.Charge, error) {
-	cost, err := privacy.CostOf(l.terms.Mechanism, l.terms.Bound)
+// Charges is one label's cost: each label is released once, by its own response.
+func (t Task) Charges(int64) ([]study.Charge, error) {
+	cost, err := privacy.CostOf(t.terms.Mechanism, t.terms.Bound)
 	if err != nil {
 		return nil, err
 	}
-	return []study.Charge{l.terms.Charge(cost, cost)}, nil
+	return []study.Charge{t.terms.Charge(cost, cost)}, nil
 }
 
-func (l task) Reservations(records int) ([]study.Reservation, error) {
-	n := min(records, study.TermsOf[Terms](l.Plan()).MaxRecords)
+// Reservations names the labels of the records that will be sent; none for no records.
+func (t Task) Reservations(records int) ([]study.Reservation, error) {
+	n := min(records, t.most)
 	if n < 1 {
 		return nil, nil
 	}
-	return l.terms.Reserve(n), nil
+	return t.terms.Reserve(n), nil
 }
 
-func (l task) Work(records int) (study.Work, error) {
-	return study.Work{Rest: l.CommonWork(records) +
-		float64(records)*float64(l.Plan().Map.Dim())*16}, nil
+// Work is the common work and that of encoding the features.
+func (t Task) Work(records int) (study.Work, error) {
+	return study.Work{Rest: t.CommonWork(records) +
+		float64(records)*float64(t.Plan().Map.Dim())*16}, nil
 }

@@ -7,7 +7,7 @@ import (
 	"caucus/study/describe/described"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
-	"caucus/study/labels"
+	"caucus/study/labels/learned"
 	"caucus/study/ratio/estimated"
 	"caucus/study/reweigh"
 )
@@ -16,7 +16,7 @@ var all = map[string]study.Results{
 	"classify": classify.Results{},
 	"describe": described.Results{},
 	"evaluate": evaluate.Results{},
-	"labels":   labels.Results{},
+	"labels":   learned.Results{},
 	"ratio":    estimated.Results{},
 	"reweigh":  reweigh.Results{},
 }

@@ -1,4 +1,4 @@
-package labels
+package learned
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/classifier"
+	"caucus/study/labels"
 )
 
 const (
@@ -22,23 +23,23 @@ const (
 // calibrated returns a fit's classifier. It gives probabilities if the privatised labels determine
 // the slope from scores to log-odds, else scores. The last result is the slope's relative standard
 // deviation.
-func (l finisher) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int,
+func (f finisher) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int,
 	o aggregation.LabelOptions, rng *rand.Rand) (classifier.Classifier, []string, float64) {
-	p, of := l.Plan(), aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda}
+	p, of := f.Plan(), aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda}
 	if o.Risk == aggregation.RiskBER {
 		c, warnings := classifier.NewScores(p, of, balanced)
 		return c, warnings, 0
 	}
 	calibration := o.Calibrate(fit, x, y, rng)
 	c, warnings := classifier.NewCalibrated(p, of, calibration, released,
-		l.Pool().X.At(0, l.Pool().Dim()-1))
+		f.Pool().X.At(0, f.Pool().Dim()-1))
 	return c, warnings, calibration.Error()
 }
 
 func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Classifier, []string,
 	error) {
 	why := classifier.WhyScores(released, claimed.SlopeError)
-	if study.TermsOf[Terms](p).Risk == aggregation.RiskBER {
+	if study.TermsOf[labels.Terms](p).Risk == aggregation.RiskBER {
 		why = balanced
 	}
 	of := claimed.Classifier.Calibration

@@ -1,4 +1,4 @@
-package labels
+package learned
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/classifier"
+	"caucus/study/labels"
 )
 
 // Results is the half of the kind for who releases, verifies or reads.
@@ -22,10 +23,10 @@ type Results struct{}
 // Body returns an empty *Result, into which a release's body is read strictly.
 func (Results) Body() any { return new(Result) }
 
-// Finisher finishes tasks that this kind's New made, and panics for others.
-func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(task)} }
+// Finisher finishes tasks of package labels, and panics for others.
+func (Results) Finisher(t study.Task) study.Finisher { return finisher{t.(labels.Task)} }
 
-type finisher struct{ task }
+type finisher struct{ labels.Task }
 
 // Result is a classifier fitted to privatised labels, with what the fit assumed about their noise.
 type Result struct {
@@ -79,19 +80,19 @@ func (r Result) HeldError() float64 {
 	return 1 / (2 * (r.Keep - q) * math.Sqrt(float64(r.Records)))
 }
 
-func (l finisher) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
-	p := l.Plan()
+func (f finisher) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
+	p := f.Plan()
 	if of.Bodies == nil {
 		return study.Result{}, fmt.Errorf("finish labels: it takes the bodies of the contributions")
 	}
-	x, y, err := l.reader.records(of.Bodies)
+	x, y, err := f.records(of.Bodies)
 	if err != nil {
 		return study.Result{}, fmt.Errorf("finish labels: %w", err)
 	}
 	if len(y) == 0 {
 		return study.Result{}, fmt.Errorf("finish labels: no records were contributed")
 	}
-	o, err := fitOptions(p)
+	o, err := labels.FitOptions(p)
 	if err != nil {
 		return study.Result{}, err
 	}
@@ -101,8 +102,8 @@ func (l finisher) Finish(of study.Summed, _ []privacy.Published) (study.Result, 
 	if err != nil {
 		return study.Result{}, err
 	}
-	c, warnings, slopeError := l.calibrated(fit, x, y, o, rng)
-	terms := study.TermsOf[Terms](p)
+	c, warnings, slopeError := f.calibrated(fit, x, y, o, rng)
+	terms := study.TermsOf[labels.Terms](p)
 	r := Result{
 		Classifier: c,
 		Records:    len(y), Keep: o.Channel.Keep, Loss: terms.Loss, Risk: terms.Risk, Correction: terms.Correction,
@@ -161,14 +162,14 @@ func (t finisher) restate(parties int, claimed study.Result) (study.Result, erro
 	c := l.Classifier
 	classes := len(p.Schema.Label.Classes)
 	if len(c.Weights) != p.Map.Dim() || len(l.Shares.Share) != classes ||
-		l.Records < 1 || l.Records > parties*study.TermsOf[Terms](p).MaxRecords {
+		l.Records < 1 || l.Records > parties*study.TermsOf[labels.Terms](p).MaxRecords {
 		return study.Result{}, bodies.ErrForm
 	}
 	model, err := c.Linear()
 	if err != nil || len(c.Classes) != classes {
 		return study.Result{}, bodies.ErrForm
 	}
-	o, err := fitOptions(p)
+	o, err := labels.FitOptions(p)
 	if err != nil {
 		return study.Result{}, err
 	}
@@ -191,7 +192,7 @@ func (t finisher) restate(parties int, claimed study.Result) (study.Result, erro
 	if err != nil {
 		return study.Result{}, err
 	}
-	terms := study.TermsOf[Terms](p)
+	terms := study.TermsOf[labels.Terms](p)
 	r := Result{
 		Classifier: fitted,
 		Records:    l.Records, Keep: o.Channel.Keep, Loss: terms.Loss, Risk: terms.Risk, Correction: terms.Correction,
@@ -203,7 +204,7 @@ func (t finisher) restate(parties int, claimed study.Result) (study.Result, erro
 // FitClear fits a classifier to mapped records x and their true labels y, for comparison in
 // simulations.
 func FitClear(p study.Plan, x *mat.Dense, y []int, rng *rand.Rand) (aggregation.LabelFit, error) {
-	o, err := fitOptions(p)
+	o, err := labels.FitOptions(p)
 	if err != nil {
 		return aggregation.LabelFit{}, err
 	}

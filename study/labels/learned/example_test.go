@@ -1,26 +1,28 @@
-package export_test
+package learned_test
 
 import (
 	"context"
 	"fmt"
 
-	"caucus/analyst/export"
 	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/labels/learned"
 )
 
-// A release becomes a Python program that needs no library.
+// Parties send mapped features in clear and labels that a known chance has changed; the fit
+// corrects for the changed labels.
 func Example() {
-	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1200, Seed: 1,
+	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1,
 		Skew: 1})
 	rows := make([]int, table.Rows())
 	for i := range rows {
 		rows[i] = i
 	}
 	proposed, err := kinds.Propose(study.Proposal{
-		Name: "readmission", Mechanism: "cross", Epsilon: 8, Records: 400, Minimum: 2, Lambda: 0.01, Roster: []study.PartyID{"a", "b"},
+		Name: "readmission", Kind: "labels", Epsilon: 2, Records: 400, Minimum: 3,
+		Map: dataset.Components{Project: 5}, Roster: []study.PartyID{"a", "b", "c"},
 	}, schema.Meaning(), table.Select(rows[:400]))
 	if err != nil {
 		panic(err)
@@ -33,22 +35,18 @@ func Example() {
 		}
 		parties = append(parties, study.NewInputs(records, []byte{byte(i)}))
 	}
+	// Rehearse runs virtual parties through the real machine.
 	release, err := simulate.Rehearse(context.Background(), proposed.Plan, proposed.Pool, parties)
 	if err != nil {
 		panic(err)
 	}
-	model, err := export.New(release)
+	said, err := learned.ResultOf(release.Result)
 	if err != nil {
 		panic(err)
 	}
-	program, err := model.Python()
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(len(model.Columns), "columns,", len(model.Classes), "classes, steps:",
-		len(model.Steps))
-	fmt.Println(len(program) > 4000)
+	fmt.Printf("%d labels, each as it was with probability %.3f\n", said.Records, said.Keep)
+	fmt.Println("loss:", said.Loss, "correction:", said.Correction)
 	// Output:
-	// 10 columns, 2 classes, steps: 1
-	// true
+	// 1200 labels, each as it was with probability 0.881
+	// loss: logistic correction: backward
 }
