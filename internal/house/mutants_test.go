@@ -89,9 +89,9 @@ var mutants = []mutant{
 		found: "TestAggregators$",
 	},
 	{
-		name: "a party sends in clear what its plan says goes in shares", room: "study/bodies", file: "task.go", in: "study/conformance",
+		name: "a party sends in clear what its plan says goes in shares", room: "study/bodies", file: "task.go",
 		old: "\tif s.Plan().Noise.Shared() {\n\t\treturn study.Contribution{}, errShares", new: "\tif s.Plan().Noise.Shared() && in.Records == nil {\n\t\treturn study.Contribution{}, errShares",
-		found: "TestAggregators$",
+		found: "TestShares$",
 	},
 	{
 		name: "a server takes a share without checking its proof", room: "aggregation/shares", file: "prepare.go",
@@ -329,9 +329,9 @@ var mutants = []mutant{
 		found: "TestMatrix",
 	},
 	{
-		name: "the helper does not multiply its share by the public matrix", room: "study/bodies", file: "servers.go", in: "analyst/simulate",
+		name: "the helper does not multiply its share by the public matrix", room: "study/bodies", file: "servers.go",
 		old: "a != nil {\n\t\tif share, err", new: "a != nil && role == shares.Coordinator {\n\t\tif share, err",
-		found: "TestAggregators$",
+		found: "TestShares$",
 	},
 	{
 		name: "both servers subtract a row's total", room: "aggregation/shares", file: "rows.go",
@@ -999,9 +999,9 @@ var mutants = []mutant{
 		old: "\t\tif !in {\n\t\t\tr.Outside[i]", new: "\t\tif !in || i > 0 && r.Outside[i-1] {\n\t\t\tr.Outside[i]", found: "TestRecordsAddUp",
 	},
 	{
-		name: "what was released under any bound is added", room: "study/bodies", file: "atparties.go", in: "study/conformance",
+		name: "what was released under any bound is added", room: "study/bodies", file: "atparties.go",
 		old: "r.Parameters, r.Bound})", new: "r.Parameters, r.Bound.Unit})",
-		found: "TestAnotherBoundIsRefused",
+		found: "TestPublications$",
 	},
 	{
 		name: "a record's shard follows from its place", room: "study/keyed", file: "keyed.go",
@@ -1059,14 +1059,14 @@ var mutants = []mutant{
 		found: "TestRevokedInTheStore",
 	},
 	{
-		name: "a real plan takes simulated publications", room: "study/bodies", file: "atparties.go", in: "study/conformance",
+		name: "a real plan takes simulated publications", room: "study/bodies", file: "atparties.go",
 		old: "(form == formReleased) == k.Plan.Simulated {", new: "form == formReleased && k.Plan.Simulated {",
-		found: "TestAnotherBoundIsRefused",
+		found: "TestPublications$|TestSimulatedPublications$",
 	},
 	{
-		name: "a contribution has any weight", room: "study/bodies", file: "sums.go", in: "study/conformance",
+		name: "a contribution has any weight", room: "study/bodies", file: "sums.go",
 		old: "weight < uint64(least) || weight > uint64(most) {", new: "weight < uint64(least) {",
-		found: "TestAnotherBoundIsRefused",
+		found: "TestPublications$",
 	},
 	{
 		name: "pure noise is charged L1 in place of L2²", room: "privacy", file: "independent.go",
@@ -1127,12 +1127,12 @@ var mutants = []mutant{
 	{
 		name: "a site's commitment does not depend on its key", room: "study/bodies", file: "commitment.go",
 		old: "mac := hmac.New(sha256.New, siteKey)", new: "mac := hmac.New(sha256.New, plan[:])",
-		in: "study/conformance", found: "TestCommitment",
+		found: "TestCommitmentOfASite$",
 	},
 	{
 		name: "a body in clear has no commitment", room: "study/bodies", file: "commitment.go",
 		old: "return p.Noise.InClear() && p.Form >= study.FormCommitted", new: "return p.Noise.InClear() && p.Form > study.FormCommitted",
-		in: "study/conformance", found: "TestCommitment",
+		found: "TestBodiesInClear$",
 	},
 	{
 		name: "digests of earlier plans' exact numbers stay when a study ends", room: "coordinator/records", file: "sqltx.go",
@@ -1259,7 +1259,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a key is for all studies of a site", room: "study/bodies", file: "task.go",
-		in: "study/conformance", old: "\tin.Study = s.Hash()\n", new: "", found: "TestKeysOfEveryPlan",
+		old: "\tin.Study = s.Hash()\n", new: "", found: "TestBlocks$",
 	},
 	{
 		name: "all shards of a site have one time", room: "agent", file: "window.go",
@@ -1290,12 +1290,12 @@ var mutants = []mutant{
 	{
 		name: "a commitment is the key by which a site assigns records", room: "study/bodies", file: "commitment.go",
 		old: "\"commitment\\x00\"", new: "\"study\\x00\"",
-		in: "study/conformance", found: "TestCommitment",
+		found: "TestCommitmentOfASite$",
 	},
 	{
 		name: "a short body is cut where it has nothing", room: "study/bodies", file: "sums.go",
 		old: "if len(body) < commitmentSize {", new: "if len(body) < 1 {",
-		in: "study/conformance", found: "TestCommitment",
+		found: "TestBodiesInClear$",
 	},
 	{
 		name: "signatures of deleted receipts stay", room: "coordinator/records", file: "sqltx.go",
