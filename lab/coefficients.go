@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 
+	"caucus/study/classifier/fitted"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
@@ -17,7 +19,6 @@ import (
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/classifier"
 )
 
 // coefficientsExperiment measures how often the intervals of a cross release's coefficients hold
@@ -243,7 +244,7 @@ func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, 
 		slope = fit.Calibration.SlopeSD / fit.Calibration.Slope
 	}
 	best := logistic(plan.Mapped(p.Records), p.Y)
-	for i, e := range classifier.Diagnose(p.schema, plan.Map, pool, fit) {
+	for i, e := range fitted.Diagnose(p.schema, plan.Map, pool, fit) {
 		onMap := mat.Dot(best, mat.NewVecDense(dim, e.By))
 		onColumns := p.difference(e.Coefficient.Contrast, pool.Encoded)
 		if !(math.Abs(onColumns) < tooLarge) {
@@ -260,7 +261,7 @@ func (c coefficientDraw) one(p *population, d *simulate.Deal, t study.Finisher, 
 }
 
 // difference is a contrast under logistic regression on the population's columns.
-func (p *population) difference(c classifier.Contrast, pool *mat.Dense) float64 {
+func (p *population) difference(c fitted.Contrast, pool *mat.Dense) float64 {
 	for _, code := range p.schema.ColumnCodes() {
 		if code.Column != c.Column {
 			continue
@@ -312,7 +313,7 @@ func shownCoefficients(r *results) (out []coefficientRow, all int) {
 		all++
 		c := aggregation.Contrast{Value: number("value"), SD: number("sd"), Again: number("again"),
 			Seen: row["seen"] == "true"}
-		if classifier.Untold(c, number("kept"), int(number("rows"))) == "" {
+		if fitted.Untold(c, number("kept"), int(number("rows"))) == "" {
 			out = append(out, coefficientRow{c, number("map"), number("columns")})
 		}
 	}

@@ -354,7 +354,7 @@ func theoryReport(p *page, r *results) error {
 			both, n := slope(c.Points, quadratic)
 			ratio, pairs := doubling(of)
 			alone, _ := slope(centred(of), math.Inf(1))
-			rows = append(rows, []string{m, fitted(both, n), fitted(alone, 2),
+			rows = append(rows, []string{m, slopeText(both, n), slopeText(alone, 2),
 				fmt.Sprintf("%.2f (%d pairs)", ratio, pairs)})
 		}
 		p.table([]string{"mechanism", "slope in εM (theorem: −2; majority: none)", "slope in M at equal ε", "excess with more parties over excess with more ε, at equal εM"}, rows)
@@ -403,8 +403,8 @@ func theoryReport(p *page, r *results) error {
 	return nil
 }
 
-// fitted shows a slope, or that there was too little to fit.
-func fitted(slope float64, points int) string {
+// slopeText shows a slope, or that there was too little to fit.
+func slopeText(slope float64, points int) string {
 	if points < 2 || math.IsNaN(slope) {
 		return "too few points"
 	}

@@ -7,7 +7,7 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 	"caucus/study/classify"
 )
 
@@ -22,7 +22,7 @@ type Coefficients struct {
 // Coefficient is the forecast for one coefficient. If map and pool rule out an interval, no release
 // has one. Else the records and the noise decide.
 type Coefficient struct {
-	classifier.Contrast
+	fitted.Contrast
 	Interval bool    `json:"interval"` // at least half of the draws gave an interval
 	Chance   float64 `json:"chance"`   // share of the draws that gave an interval
 	// half the width of the interval of log-odds, median of the draws
@@ -34,17 +34,17 @@ type Coefficient struct {
 const changeNoise = "more records or a larger epsilon"
 
 // newCoefficients makes the forecast from the draws, and what map and pool rule out
-// (classifier.Foresee).
+// (fitted.Foresee).
 func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficients {
 	out := &Coefficients{None: classify.NoCoefficients(p)}
 	if out.None != "" {
 		return out
 	}
-	all, whole := classifier.Foresee(p.Schema, p.Map, pool), []classifier.Coefficient(nil)
+	all, whole := fitted.Foresee(p.Schema, p.Map, pool), []fitted.Coefficient(nil)
 	// a map that keeps every direction
 	every := dataset.Components{Project: dataset.Count(p.Schema.Dim())}
 	if m, err := every.Fit(p.Schema, pool.Encoded); err == nil {
-		whole = classifier.Foresee(p.Schema, m, auxdata.Virtual(pool.Encoded, m))
+		whole = fitted.Foresee(p.Schema, m, auxdata.Virtual(pool.Encoded, m))
 	}
 	for _, d := range draws {
 		if d.coefficients != nil {
@@ -57,9 +57,9 @@ func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficie
 		switch {
 		case f.Untold == "":
 			c.expect(i, draws)
-		case f.Untold == classifier.NotTold && whole != nil && whole[i].Untold == "":
+		case f.Untold == fitted.NotTold && whole != nil && whole[i].Untold == "":
 			c.Change = fmt.Sprintf("map.project: %d", every.Project)
-		case f.Untold == classifier.NotTold:
+		case f.Untold == fitted.NotTold:
 			c.Change = "fewer columns"
 		}
 		out.Of = append(out.Of, c)
@@ -88,7 +88,7 @@ func (c *Coefficient) expect(i int, draws []drawn) {
 	if c.Interval = c.Chance >= .5; !c.Interval {
 		c.Because = why
 	}
-	if wide := (classifier.Estimate{Low: -c.HalfWidth, High: c.HalfWidth}); !c.Interval ||
+	if wide := (fitted.Estimate{Low: -c.HalfWidth, High: c.HalfWidth}); !c.Interval ||
 		wide.Noise() {
 		c.Change = changeNoise
 	}
@@ -120,7 +120,7 @@ func (of *Coefficients) Rows() (rows [][]string) {
 		row, same := []string{c.Words(), "", c.Because, c.Change}, c.Column+"\n"+c.Because
 		if c.Interval {
 			same, row[1] = c.Words(), fmt.Sprintf("odds ratio ÷ %[1]s to odds ratio × %[1]s",
-				classifier.Odds(c.HalfWidth))
+				fitted.Odds(c.HalfWidth))
 			if c.Chance < 1 {
 				row[1] += fmt.Sprintf(", in %.0f %% of draws", 100*c.Chance)
 			}

@@ -16,7 +16,7 @@ import (
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 	"caucus/study/classify"
 )
 
@@ -85,9 +85,9 @@ func TestCoefficientsForeseen(t *testing.T) {
 				has++
 				for i, e := range of.Of {
 					foreseen := f.Of[i]
-					byMap := e.Untold == classifier.NotTold ||
+					byMap := e.Untold == fitted.NotTold ||
 						strings.HasPrefix(e.Untold, "fewer than")
-					foreseenByMap := foreseen.Because == classifier.NotTold ||
+					foreseenByMap := foreseen.Because == fitted.NotTold ||
 						strings.HasPrefix(foreseen.Because, "fewer than")
 					if e.Contrast != foreseen.Contrast || byMap != foreseenByMap || byMap &&
 						e.Untold != foreseen.Because {
@@ -104,7 +104,7 @@ func TestCoefficientsForeseen(t *testing.T) {
 			}
 			agree, lost, yes := 0, 0, 0
 			for i, foreseen := range f.Of {
-				if foreseen.Because == classifier.NotTold {
+				if foreseen.Because == fitted.NotTold {
 					lost++
 				}
 				interval := 2*told[i] >= releases

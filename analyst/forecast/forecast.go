@@ -19,6 +19,7 @@ import (
 	"caucus/learners"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 	"caucus/study/classify"
 	"caucus/study/stated"
 )
@@ -69,7 +70,7 @@ const (
 
 type drawn struct {
 	released, alone, pooled quality
-	coefficients            *classifier.Coefficients // nil if the release has none
+	coefficients            *fitted.Coefficients // nil if the release has none
 }
 
 type quality struct{ accuracy, auc float64 }

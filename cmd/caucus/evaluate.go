@@ -12,6 +12,7 @@ import (
 	"caucus/internal/yamlfile"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 	"caucus/study/evaluate"
 	"caucus/study/kinds/results"
 )
@@ -79,7 +80,7 @@ func recalibrated(r study.Release, name string) (out study.Release, about []stri
 	}
 	about = []string{said + "; the release itself is as it was signed", also}
 	warnings := slices.DeleteFunc(slices.Clone(r.Result.Warnings), func(w string) bool {
-		return strings.HasPrefix(w, classifier.NotProbabilities)
+		return strings.HasPrefix(w, fitted.NotProbabilities)
 	})
 	r.Result, err = withClassifier(r, model, append(warnings, about...))
 	return r, about, err

@@ -6,6 +6,7 @@ import (
 	"caucus/aggregation"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 	"caucus/study/classify"
 	"caucus/study/kinds/results"
 	"caucus/study/labels/learned"
@@ -23,7 +24,7 @@ func TestWithClassifier(t *testing.T) {
 	shares := aggregation.LabelShares{Share: []float64{.5, .5}, Projected: []float64{.5, .5},
 		Error: []float64{.1, .1}}
 	for kind, body := range map[string]any{
-		"classify": classify.Result{Classifier: old, Coefficients: &classifier.Coefficients{Class: "yes"}},
+		"classify": classify.Result{Classifier: old, Coefficients: &fitted.Coefficients{Class: "yes"}},
 		"labels":   learned.Result{Classifier: old, Records: 10, Keep: .7, Loss: "logistic", Risk: "accuracy", Correction: "backward", Shares: shares, SlopeError: .2},
 	} {
 		result, err := study.NewResult(body, nil)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/cmd/internal/console"
-	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 )
 
 func newReleaseCompare(c *console.Console) *cobra.Command {
@@ -42,7 +42,7 @@ counts the right predictions.`,
 			if err != nil {
 				return err
 			}
-			doc, err := classifier.Compare(r, records)
+			doc, err := fitted.Compare(r, records)
 			if err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ naming the largest class                 %.3f     0.500
 
 // comparedWords interpret a comparison. The release counts as better only if Gain minus Flattered
 // exceeds half the width of Gain's 95 % interval.
-func comparedWords(c classifier.Comparison) string {
+func comparedWords(c fitted.Comparison) string {
 	switch {
 	case c.Gain-c.Flattered > c.Sure:
 		return fmt.Sprintf("the release is better here, by %.3f ± %.3f in accuracy", c.Gain, c.Sure)
@@ -73,7 +73,7 @@ func comparedWords(c classifier.Comparison) string {
 	return fmt.Sprintf("these records are too few to tell which is better: the release's accuracy minus this site's own is %+.3f ± %.3f", c.Gain, c.Sure)
 }
 
-func flatteredWords(c classifier.Comparison, parties int) string {
+func flatteredWords(c fitted.Comparison, parties int) string {
 	return fmt.Sprintf("if this site took part, the release was fitted to these records too, which flatters it by up to about %.4f: one part in %d of the %.3f by which the site's own is better on its training records",
 		c.Flattered, max(parties, 1), max(c.Fitted-c.Alone.Accuracy, 0))
 }

@@ -10,6 +10,7 @@ import (
 	"caucus/cmd/internal/console"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 	"caucus/study/classify"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
@@ -35,12 +36,12 @@ type shownRelease struct {
 	Output     classifier.Output       `json:"output,omitempty"`
 	Calibrated *classifier.Calibration `json:"calibration,omitempty"`
 	// Coefficients are in the schema's units. Why describes them, or says why there are none.
-	Coefficients *classifier.Coefficients `json:"coefficients,omitempty"`
-	Why          string                   `json:"coefficients_are,omitempty"`
-	Warnings     []string                 `json:"warnings,omitempty"`
-	Costs        []study.ReleaseCost      `json:"costs"`
-	Totals       []study.UnitTotal        `json:"totals"`
-	NotProtected []string                 `json:"not_protected"`
+	Coefficients *fitted.Coefficients `json:"coefficients,omitempty"`
+	Why          string               `json:"coefficients_are,omitempty"`
+	Warnings     []string             `json:"warnings,omitempty"`
+	Costs        []study.ReleaseCost  `json:"costs"`
+	Totals       []study.UnitTotal    `json:"totals"`
+	NotProtected []string             `json:"not_protected"`
 	// Tables are the report's tables; ROC holds the curves of an evaluation; Result is the kind's
 	// own JSON.
 	Tables []study.ReportTable `json:"tables,omitempty"`

@@ -54,12 +54,13 @@ var rooms = map[string][]string{
 	"study/life":                {"study", "privacy"},
 	"study/keyed":               {"study", "dataset", "privacy"},
 	"study/bodies":              {"study", "aggregation", "aggregation/shares", "privacy"},
-	"study/classifier":          {"study", "aggregation", "auxdata", "dataset", "learners"},
-	"study/classify":            {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "learners", "privacy"},
+	"study/classifier/fitted":   {"aggregation", "auxdata", "dataset", "learners", "study", "study/classifier"},
+	"study/classifier":          {"study", "aggregation", "dataset", "learners"},
+	"study/classify":            {"study", "study/bodies", "study/classifier", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "learners", "privacy", "study/classifier/fitted"},
 	"study/describe/described":  {"aggregation", "dataset", "privacy", "study", "study/bodies", "study/describe"},
 	"study/describe":            {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
 	"study/evaluate":            {"internal/yamlfile", "study", "study/bodies", "study/classifier", "study/keyed", "aggregation/shares", "aggregation/validation", "auxdata", "dataset", "learners", "privacy"},
-	"study/labels/learned":      {"aggregation", "learners", "privacy", "study", "study/bodies", "study/classifier", "study/labels"},
+	"study/labels/learned":      {"aggregation", "learners", "privacy", "study", "study/bodies", "study/classifier", "study/labels", "study/classifier/fitted"},
 	"study/labels":              {"study", "study/bodies", "study/keyed", "aggregation", "auxdata", "learners", "privacy"},
 	"study/ratio/estimated":     {"aggregation", "aggregation/embedding", "aggregation/ratio", "auxdata", "dataset", "privacy", "study", "study/bodies", "study/ratio"},
 	"study/ratio":               {"study", "study/bodies", "study/keyed", "auxdata", "dataset", "privacy", "aggregation/embedding"},
@@ -72,7 +73,7 @@ var rooms = map[string][]string{
 	"study/verify/evidence":     {"protocol", "study", "study/kinds", "auxdata", "privacy"},
 	"study/verify":              {"study/verify/evidence", "protocol", "study", "study/kinds", "auxdata", "privacy", "study/kinds/results"},
 	"study/stated":              {"study"},
-	"analyst/forecast":          {"study", "study/classifier", "study/classify", "study/stated", "analyst/simulate", "auxdata", "dataset", "learners"},
+	"analyst/forecast":          {"study", "study/classifier", "study/classify", "study/stated", "analyst/simulate", "auxdata", "dataset", "learners", "study/classifier/fitted"},
 	"analyst/simulate":          {"study", "study/bodies", "study/classifier", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/life", "study/ratio", "study/reweigh", "aggregation", "aggregation/shares", "aggregation/ratio", "aggregation/validation", "auxdata", "dataset", "learners", "privacy", "study/kinds/results", "study/describe/described", "aggregation/embedding", "study/ratio/estimated", "study/labels/learned"},
 	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":               {},
@@ -131,6 +132,7 @@ var pure = map[string][]string{
 	"study/verify/evidence":    {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"study/verify":             {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 	"protocol":                 {"database/sql"},
+	"study/classifier/fitted":  {"os", "net", "net/http", "database/sql", "log", "log/slog", "time", "crypto/rand"},
 }
 
 // forTests are the rooms that tests alone import; .ci/count takes them for tests.

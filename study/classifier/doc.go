@@ -1,4 +1,4 @@
-// Package classifier is about the linear classifier of a release: its JSON form, its description in
-// words, and its predictions for records. It serves the kinds of study that release a classifier,
-// and all code that uses their releases.
+// Package classifier is about the linear classifier of a release: its JSON form, the meaning of its
+// numbers, and its predictions for records. It serves all code that reads a release with a
+// classifier; package fitted makes and explains one.
 package classifier

@@ -12,6 +12,7 @@ import (
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 )
 
 // Results is the half of the kind for who releases, verifies or reads.
@@ -125,7 +126,7 @@ var gives = map[string]classifier.Output{
 }
 
 func classifierResult(p study.Plan, fit aggregation.Fit) (study.Result, error) {
-	c, warnings := classifier.New(p, fit, gives[p.Mechanism])
+	c, warnings := fitted.New(p, fit, gives[p.Mechanism])
 	return study.NewResult(Result{Classifier: c}, warnings)
 }
 
@@ -144,5 +145,5 @@ type Result struct {
 	// EffectiveRows is Kish's effective sample size of a pool with tilted weights (see cross).
 	EffectiveRows float64 `json:"effective_rows,omitempty"`
 	// Coefficients are in the schema's units; nil if their errors are not known.
-	Coefficients *classifier.Coefficients `json:"coefficients,omitempty"`
+	Coefficients *fitted.Coefficients `json:"coefficients,omitempty"`
 }

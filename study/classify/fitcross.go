@@ -10,6 +10,7 @@ import (
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 )
 
 // keepRows is the least effective sample size of a tilted pool (see cross), as a share of the
@@ -39,7 +40,7 @@ func (c crossFit) finish(total bodies.Total, rng *rand.Rand) (study.Result, erro
 	}
 	model, warnings := c.classifier(fit)
 	if unsure {
-		model, warnings = classifier.New(c.plan, fit.Fit, classifier.Score)
+		model, warnings = fitted.New(c.plan, fit.Fit, classifier.Score)
 		warnings = append(warnings, "noise does not let anyone tell how many records the study is about: the classifier was fitted as if it were all, so its scores are too near to 0")
 	}
 	switch drift := fit.Drift; {
@@ -51,7 +52,7 @@ func (c crossFit) finish(total bodies.Total, rng *rand.Rand) (study.Result, erro
 	out := Result{Classifier: model, Drift: &fit.Drift, EffectiveRows: fit.EffectiveRows}
 	// how tilting affects intervals was not measured
 	if model.Output == classifier.Probability && !fit.Tilted && NoCoefficients(c.plan) == "" {
-		out.Coefficients = classifier.NewCoefficients(c.plan, c.pool, fit)
+		out.Coefficients = fitted.NewCoefficients(c.plan, c.pool, fit)
 	}
 	return study.NewResult(out, warnings)
 }
@@ -60,9 +61,9 @@ func (c crossFit) finish(total bodies.Total, rng *rand.Rand) (study.Result, erro
 // calibration, else scores.
 func (c crossFit) classifier(fit aggregation.CrossFit) (classifier.Classifier, []string) {
 	if fit.Calibration != nil && fit.Remains.Found() {
-		return classifier.NewScores(c.plan, fit.Fit, "the pool differs from the private records, so it cannot say how its numbers are to be read")
+		return fitted.NewScores(c.plan, fit.Fit, "the pool differs from the private records, so it cannot say how its numbers are to be read")
 	}
-	return classifier.NewCalibrated(c.plan, fit.Fit, fit.Calibration, "the released sums",
+	return fitted.NewCalibrated(c.plan, fit.Fit, fit.Calibration, "the released sums",
 		c.pool.X.At(0, c.pool.Dim()-1))
 }
 

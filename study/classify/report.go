@@ -6,6 +6,7 @@ import (
 
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 )
 
 // Report describes the classifier and, if they are known, its coefficients.
@@ -24,11 +25,11 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 		}
 	}
 	if out.Answer != "" {
-		out.Answer += " " + classifier.HowGood
+		out.Answer += " " + fitted.HowGood
 		return out, nil
 	}
-	moves, goesBy := c.GoesBy(p, model)
-	out.Answer = classifier.Answer(c, r, goesBy, classifier.HowGood)
+	moves, goesBy := fitted.GoesBy(c, p, model)
+	out.Answer = fitted.Answer(c, r, goesBy, fitted.HowGood)
 	if moves != nil {
 		out.Charts = append(out.Charts, moves)
 	}
@@ -36,9 +37,9 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 }
 
 // CoefficientsOf returns the coefficients of a classify release; nil if it has none.
-func CoefficientsOf(r study.Release) *classifier.Coefficients {
+func CoefficientsOf(r study.Release) *fitted.Coefficients {
 	var body struct {
-		Coefficients *classifier.Coefficients `json:"coefficients"`
+		Coefficients *fitted.Coefficients `json:"coefficients"`
 	}
 	if json.Unmarshal(r.Result.Body, &body) != nil {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 	"caucus/study/classify"
 	"caucus/study/conformance"
 	"caucus/study/kinds"
@@ -143,7 +144,7 @@ func TestLabelsCalibrated(t *testing.T) {
 	for name, r := range map[string]study.Release{"risk ber": balanced, "of itself only": noisy} {
 		c, ok := classifier.Of(r.Result)
 		if all := strings.Join(r.Result.Warnings, "\n"); !ok || c.Output != classifier.Score ||
-			!strings.Contains(all, classifier.NotProbabilities) || !strings.Contains(all, name) {
+			!strings.Contains(all, fitted.NotProbabilities) || !strings.Contains(all, name) {
 			t.Errorf("%s: %s, %q", name, c.Output, r.Result.Warnings)
 		}
 	}

@@ -10,12 +10,13 @@ import (
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 	"caucus/study/labels"
 )
 
 const (
-	// Reasons why a classifier has scores and not probabilities (classifier.WhyScores,
-	// classifier.NewScores).
+	// Reasons why a classifier has scores and not probabilities (fitted.WhyScores,
+	// fitted.NewScores).
 	released = "the privatised labels"
 	balanced = "risk ber tells classes apart as if they were equally many, and probabilities tell them apart elsewhere. Use risk accuracy or auc for these"
 )
@@ -27,24 +28,24 @@ func (f finisher) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int,
 	o aggregation.LabelOptions, rng *rand.Rand) (classifier.Classifier, []string, float64) {
 	p, of := f.Plan(), aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda}
 	if o.Risk == aggregation.RiskBER {
-		c, warnings := classifier.NewScores(p, of, balanced)
+		c, warnings := fitted.NewScores(p, of, balanced)
 		return c, warnings, 0
 	}
 	calibration := o.Calibrate(fit, x, y, rng)
-	c, warnings := classifier.NewCalibrated(p, of, calibration, released,
+	c, warnings := fitted.NewCalibrated(p, of, calibration, released,
 		f.Pool().X.At(0, f.Pool().Dim()-1))
 	return c, warnings, calibration.Error()
 }
 
 func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Classifier, []string,
 	error) {
-	why := classifier.WhyScores(released, claimed.SlopeError)
+	why := fitted.WhyScores(released, claimed.SlopeError)
 	if study.TermsOf[labels.Terms](p).Risk == aggregation.RiskBER {
 		why = balanced
 	}
 	of := claimed.Classifier.Calibration
 	if why != "" {
-		c, warnings := classifier.NewScores(p, fit, why)
+		c, warnings := fitted.NewScores(p, fit, why)
 		return c, warnings, nil
 	}
 	_, columns := fit.Model.W.Dims()
@@ -54,7 +55,7 @@ func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Class
 		!(math.Abs(math.Log(of.High/of.Slope)/aggregation.Normal95-claimed.SlopeError) <= 1e-9) {
 		return classifier.Classifier{}, nil, bodies.ErrForm
 	}
-	c, warnings := classifier.New(p, fit, classifier.Probability)
+	c, warnings := fitted.New(p, fit, classifier.Probability)
 	c.Calibration = of
 	return c, warnings, nil
 }

@@ -7,6 +7,7 @@ import (
 	"caucus/aggregation"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 )
 
 // Report describes the training, the quality estimated from the privatised labels, and the class
@@ -24,8 +25,8 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 		out.Lines = append(out.Lines,
 			study.ReportLine{Name: name, Text: fmt.Sprintf(format, args...)})
 	}
-	moves, goesBy := l.Classifier.GoesBy(p, model)
-	howGood := classifier.HowGood
+	moves, goesBy := fitted.GoesBy(l.Classifier, p, model)
+	howGood := fitted.HowGood
 	chart := &study.ReportChart{Title: "class shares of the records", Note: "corrected for the noise on the labels; ± is half of a 95 % interval", Percent: true, Whole: true}
 	if moves != nil {
 		out.Charts = append(out.Charts, moves)
@@ -49,7 +50,7 @@ func (Results) Report(r study.Release) (out study.Report, err error) {
 			line("estimated", "accuracy %.3f ± %.3f (95 %%), by cross-validation on the privatised labels, corrected for their noise", 1-held, aggregation.Normal95*l.HeldError())
 		}
 	}
-	out.Answer = classifier.Answer(l.Classifier, r, goesBy, howGood)
+	out.Answer = fitted.Answer(l.Classifier, r, goesBy, howGood)
 	line("coefficients", "no odds ratios: the fit to privatised labels has a ridge, whose effect was not measured")
 	t := study.ReportTable{Title: "class shares of the records, corrected for the noise", Folded: true, Head: []string{"class", "share", "standard error"}}
 	for k, name := range l.Classifier.Classes {

@@ -1,4 +1,4 @@
-package classifier_test
+package fitted_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/classifier/fitted"
 	"caucus/study/kinds"
 )
 
@@ -49,13 +50,13 @@ func TestCompareNeedsTwoClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := in[0].Records
-	if _, err := classifier.Compare(release, own.Select(seq(19))); err == nil || !strings.Contains(err.Error(), "at least 20 records with a label are needed, there are 19") {
+	if _, err := fitted.Compare(release, own.Select(seq(19))); err == nil || !strings.Contains(err.Error(), "at least 20 records with a label are needed, there are 19") {
 		t.Errorf("of 19 records: %v", err)
 	}
 	for i := range own.Y {
 		own.Y[i] = 1
 	}
-	if _, err := classifier.Compare(release, own); err == nil || !strings.Contains(err.Error(), `all 100 records with a label are of class "yes"`) {
+	if _, err := fitted.Compare(release, own); err == nil || !strings.Contains(err.Error(), `all 100 records with a label are of class "yes"`) {
 		t.Errorf("of one class: %v", err)
 	}
 }
@@ -107,7 +108,7 @@ func TestFlattered(t *testing.T) {
 		}
 		right, labelled := classifier.Right(predicted, others.Y)
 		for _, party := range in {
-			c, err := classifier.Compare(release, party.Records)
+			c, err := fitted.Compare(release, party.Records)
 			if err != nil {
 				t.Fatal(err)
 			}

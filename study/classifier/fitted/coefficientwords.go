@@ -1,4 +1,4 @@
-package classifier
+package fitted
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"caucus/study"
+	"caucus/study/classifier"
 )
 
 // Noise reports whether noise makes the interval of odds useless: it includes 1 (no effect) and
@@ -31,14 +32,14 @@ func (c Contrast) Words() string {
 }
 
 // Words summarise a classifier's coefficients, or say why there are none. of may be nil.
-func (of *Coefficients) Words(c Classifier) string {
+func (of *Coefficients) Words(c classifier.Classifier) string {
 	if of == nil {
 		switch {
 		case c.Lambda == 0:
 			return "the noise hides every effect"
-		case c.Output == VoteShare:
+		case c.Output == classifier.VoteShare:
 			return "no odds ratios: sites sent votes on public rows, which hold no outcomes"
-		case c.Output == Score:
+		case c.Output == classifier.Score:
 			return "no odds ratios: the classifier is not calibrated"
 		}
 		return "no odds ratios: their standard errors are not known for more than two classes, a tilted pool or map.bins"

@@ -1,4 +1,4 @@
-package classifier
+package fitted
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 	"caucus/aggregation"
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/study/classifier"
 )
 
 // contrastWorld returns a schema with every kind of column, and a pool in which b is nearly a.
@@ -148,10 +149,10 @@ func TestCoefficientWords(t *testing.T) {
 	}
 	only := &Coefficients{Class: "yes", Of: c.Of[2:3]}
 	for want, got := range map[string]string{
-		"the noise hides every effect: each interval includes 1 and is wider than from 1/10 to 10": only.Words(Classifier{}),
-		"no odds ratios: no standard error can be estimated":                                       (&Coefficients{Of: c.Of[3:]}).Words(Classifier{Lambda: 1}),
-		"the noise hides every effect":                                                             (*Coefficients)(nil).Words(Classifier{}),
-		"no odds ratios: sites sent votes on public rows, which hold no outcomes":                  (*Coefficients)(nil).Words(Classifier{Lambda: 1, Output: VoteShare}),
+		"the noise hides every effect: each interval includes 1 and is wider than from 1/10 to 10": only.Words(classifier.Classifier{}),
+		"no odds ratios: no standard error can be estimated":                                       (&Coefficients{Of: c.Of[3:]}).Words(classifier.Classifier{Lambda: 1}),
+		"the noise hides every effect":                                                             (*Coefficients)(nil).Words(classifier.Classifier{}),
+		"no odds ratios: sites sent votes on public rows, which hold no outcomes":                  (*Coefficients)(nil).Words(classifier.Classifier{Lambda: 1, Output: classifier.VoteShare}),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

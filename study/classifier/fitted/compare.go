@@ -1,4 +1,4 @@
-package classifier
+package fitted
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study"
+	"caucus/study/classifier"
 )
 
 // Comparison compares a release with a site's own classifier. Its numbers have no noise: for the
@@ -42,7 +43,7 @@ const (
 // by the plan's schema. It measures the own classifier on records that were not used to train it.
 // But the released classifier may have been trained on all of them; Flattered bounds the effect.
 func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
-	c, model, p, err := Sound(r)
+	c, model, p, err := classifier.Sound(r)
 	if err != nil {
 		return Comparison{}, fmt.Errorf("compare: %w", err)
 	}

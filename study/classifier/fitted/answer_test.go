@@ -1,10 +1,11 @@
-package classifier
+package fitted
 
 import (
 	"strings"
 	"testing"
 
 	"caucus/study"
+	"caucus/study/classifier"
 )
 
 // TestAnswer: the answer names the number of parties, and says that a constant classifier tells
@@ -12,7 +13,7 @@ import (
 func TestAnswer(t *testing.T) {
 	for lambda, want := range map[float64]string{.1: "7 parties made a classifier",
 		0: "gives every record the same class"} {
-		if got := Answer(Classifier{Lambda: lambda},
+		if got := Answer(classifier.Classifier{Lambda: lambda},
 			study.Release{Manifest: study.Manifest{Parties: 7}}, "",
 			HowGood); !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)

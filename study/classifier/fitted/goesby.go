@@ -1,4 +1,4 @@
-package classifier
+package fitted
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study"
+	"caucus/study/classifier"
 )
 
 // mostMoves is the most differences that GoesBy shows.
@@ -31,7 +32,8 @@ type move struct {
 // noise and should not come first.
 //
 // Both results are empty for more than two classes, for images, and if the noise left nothing.
-func (c Classifier) GoesBy(p study.Plan, model learners.Linear) (*study.ReportChart, string) {
+func GoesBy(c classifier.Classifier, p study.Plan, model learners.Linear) (*study.ReportChart,
+	string) {
 	if c.Lambda == 0 || len(c.Classes) != 2 || p.Schema.Dim() > contrastColumns {
 		return nil, ""
 	}

@@ -1,9 +1,10 @@
-package classifier
+package fitted
 
 import (
 	"fmt"
 
 	"caucus/study"
+	"caucus/study/classifier"
 )
 
 // HowGood says how to find the accuracy of a released classifier.
@@ -12,7 +13,7 @@ const HowGood = "How well it predicts is not known from this release: test it on
 // Answer says in a few sentences what a study made, and whether the noise left a useful classifier.
 // goesBy is the sentence from GoesBy, which may be empty. howGood says what is known of the
 // accuracy.
-func Answer(c Classifier, r study.Release, goesBy, howGood string) string {
+func Answer(c classifier.Classifier, r study.Release, goesBy, howGood string) string {
 	label := "the class"
 	if p, err := r.DecodedPlan(); err == nil {
 		label = fmt.Sprintf("%q", p.Schema.Label.Column)

@@ -1,4 +1,4 @@
-package classifier
+package fitted
 
 import (
 	"strings"
@@ -9,6 +9,7 @@ import (
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study"
+	"caucus/study/classifier"
 )
 
 // TestGoesBy: the column with the largest weight comes first. More than two classes, or a
@@ -20,8 +21,8 @@ func TestGoesBy(t *testing.T) {
 	w.Set(0, 0, -8) // a lowers the score
 	w.Set(5, 0, 4)  // level y raises the score
 	model := learners.Linear{W: w, Classes: 2}
-	c := Classifier{Classes: s.Classes(), Lambda: 1}
-	chart, words := c.GoesBy(p, model)
+	c := classifier.Classifier{Classes: s.Classes(), Lambda: 1}
+	chart, words := GoesBy(c, p, model)
 	if chart == nil || chart.Bars[0].Name != "d: y" || chart.Bars[0].Value != 1 ||
 		chart.Bars[1].Name != "higher a" || chart.Bars[1].Value >= 0 {
 		t.Fatalf("shows %+v", chart)
@@ -29,9 +30,9 @@ func TestGoesBy(t *testing.T) {
 	if want := " Its weights are not findings"; !strings.HasPrefix(words, want) {
 		t.Errorf("says %q, want %q", words, want)
 	}
-	for _, c := range []Classifier{{Classes: c.Classes},
+	for _, c := range []classifier.Classifier{{Classes: c.Classes},
 		{Classes: []string{"a", "b", "c"}, Lambda: 1}} {
-		if chart, words := c.GoesBy(p, model); chart != nil || words != "" {
+		if chart, words := GoesBy(c, p, model); chart != nil || words != "" {
 			t.Errorf("%+v shows %+v, %q", c, chart, words)
 		}
 	}
