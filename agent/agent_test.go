@@ -28,6 +28,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 func TestMain(m *testing.M) {
@@ -184,7 +185,7 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 	if change != nil {
 		change(&p)
 	}
-	made, _, err := kinds.Draft(p, schema, table)
+	made, _, err := planning.Draft(p, schema, table)
 	must(err)
 	r := &rig{coordinatorDouble: &coordinatorDouble{state: study.Open, pool: made.PoolBytes},
 		log: new(bytes.Buffer), hash: made.Hash}

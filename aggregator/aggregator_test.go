@@ -17,6 +17,7 @@ import (
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
 )
 
@@ -125,10 +126,10 @@ func TestRecords(t *testing.T) {
 			of.Name, of.Unit, of.Epsilon, of.Noise, of.Minimum, of.Records = "s", privacy.Record, 1,
 				study.NoiseAggregators, 3, 100
 			of.Roster = []study.PartyID{"a", "b", "c"}
-			p := must(kinds.Complete(of, schema))
+			p := must(planning.Complete(of, schema))
 			p.Simulated, p.Map = true, dataset.Identity(schema)
 			pool := auxdata.Virtual(records.X, p.Map)
-			must(0, kinds.SetPool(&p, pool))
+			must(0, planning.SetPool(&p, pool))
 			must(0, kinds.Check(p))
 			task := must(results.NewTask(p, pool))
 			b, _ := bodies.Of(task)

@@ -13,7 +13,7 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
 )
 
@@ -28,13 +28,13 @@ func secrets(t *testing.T) map[string][]byte {
 	c.Records = 100
 	table, schema := dataset.Hospitals(c)
 	records, _ := must2(schema.EncodeLabelled(table))
-	p := must(kinds.Complete(study.Proposal{
+	p := must(planning.Complete(study.Proposal{
 		Name: "s", Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Epsilon: 1, Noise: study.NoiseAggregators,
 		Minimum: 2, Records: 100, Roster: []study.PartyID{"a", "b"},
 	}, schema))
 	p.Simulated, p.Map = true, dataset.Identity(schema)
 	pool := auxdata.Virtual(records.X, p.Map)
-	must(0, kinds.SetPool(&p, pool))
+	must(0, planning.SetPool(&p, pool))
 	task := must(results.NewTask(p, pool))
 	w, h := newWorld(t, task), task.Hash()
 	w.opened(h)

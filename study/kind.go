@@ -63,9 +63,9 @@ type Sum interface {
 }
 
 // Kind is one kind of study. It is stateless, safe for concurrent use, and deterministic in plan
-// and pool. For a new plan call Complete, then ChooseMap and Tune if the kind has them, then Check,
-// Words and New. For a received plan call Check first, and the others only if Check passes.
-// Refusals wrap ErrPlan (PlanError). A kind sees no private value, so no error depends on one.
+// and pool. A new plan is completed, then checked (package planning). For a received plan call
+// Check first, and the others only if Check passes. Refusals wrap ErrPlan (PlanError). A kind sees
+// no private value, so no error depends on one.
 type Kind interface {
 	// Complete fills in the defaults of a plan that lacks only map, pool and the kind's part: the
 	// kind's terms, and unit, mechanism, noise and δ if the proposal leaves them open. Check
@@ -87,7 +87,7 @@ type Kind interface {
 	New(Plan, *auxdata.Pool) (Task, error)
 }
 
-// MapChooser is a kind that chooses a plan's map of the public pool.
+// MapChooser is a half of a kind (Results) that chooses a plan's map of the public pool.
 type MapChooser interface {
 	// ChooseMap turns dataset.Auto into a number of components. It gets the completed plan, the
 	// public size and x, the N×Dim encoded rows of the public pool.

@@ -9,7 +9,7 @@ import (
 	"caucus/privacy"
 )
 
-// Proposal is a researcher's request for a study. kinds.Propose makes a plan from it, and
+// Proposal is a researcher's request for a study. planning.Propose makes a plan from it, and
 // analyst/simulate runs it among virtual parties. Fields that are zero get the defaults named here.
 type Proposal struct {
 	Name    string             `yaml:"name" help:"the study's name, as in file names: lower-case letters, digits and dashes"`

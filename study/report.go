@@ -65,8 +65,9 @@ type ReportCurve struct {
 // ReportPoint is a point of a curve. Without an interval, Low and High are equal.
 type ReportPoint struct{ X, Y, Low, High float64 }
 
-// Results is the half of a Kind for who releases, verifies or reads: what is made of the
-// contributions, and how it is told. It is stateless and safe for concurrent use.
+// Results is the half of a Kind for who plans, releases, verifies or reads: what is made of the
+// contributions, and how it is told. It is stateless and safe for concurrent use. A plan's map
+// follows from what is made, so it may also be a MapChooser.
 type Results interface {
 	Finisher(Task) Finisher // of a task that the kind made
 	Body() any              // returns a pointer to a zero value of the result's body

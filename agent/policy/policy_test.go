@@ -9,7 +9,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 func allowing(t *testing.T) (Policy, study.Plan) {
@@ -24,7 +24,7 @@ func allowing(t *testing.T) (Policy, study.Plan) {
 		t.Fatal(err)
 	}
 	delta := 1e-6
-	made, _, err := kinds.Draft(study.Proposal{
+	made, _, err := planning.Draft(study.Proposal{
 		Name: "illness", Purpose: "a test", Roster: []study.PartyID{"other", "site", "third"},
 		Epsilon: 1, Delta: &delta, Deadline: time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC), Seed: 1, Minimum: 2, Records: 60,
 	}, schema, pool)

@@ -21,6 +21,7 @@ import (
 	"caucus/study"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 // wideSchema has a patient, sixteen numbers, twelve texts and a label.
@@ -74,7 +75,7 @@ func wideStudies(t *testing.T, schema dataset.Schema, records int) (all []study.
 			of.Unit = privacy.Party
 		}
 		of.Deadline = time.Now().Add(time.Hour)
-		made, err := kinds.Propose(of, schema, pool)
+		made, err := planning.Propose(of, schema, pool)
 		if err != nil {
 			t.Fatal(of.Kind, of.Mechanism, err)
 		}

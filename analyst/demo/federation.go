@@ -26,6 +26,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 // federation runs a coordinator, a helper and agents as daemons in one process, with mutual TLS
@@ -230,7 +231,7 @@ func (f *federation) invite(ctx context.Context, party, address string) (string,
 	}
 }
 
-func (f *federation) run(ctx context.Context, p kinds.Proposed,
+func (f *federation) run(ctx context.Context, p planning.Proposed,
 	seen func(contributed int)) (none protocol.SignedRelease, err error) {
 	ref := p.Hash.String()
 	if err := f.open(ctx, p, ref); err != nil {
@@ -258,7 +259,7 @@ func (f *federation) run(ctx context.Context, p kinds.Proposed,
 	}
 }
 
-func (f *federation) open(ctx context.Context, p kinds.Proposed, ref string) error {
+func (f *federation) open(ctx context.Context, p planning.Proposed, ref string) error {
 	f.turns.Lock()
 	defer f.turns.Unlock()
 	err := f.operator.UploadPool(ctx, p.Plan.Pool, p.PoolBytes)

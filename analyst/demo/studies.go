@@ -19,7 +19,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/evaluate"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 type demoCase struct {
@@ -216,7 +216,7 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 	}
 	c.Minimum, c.Seed, c.Records = len(c.Roster), o.Seed, fewest(c.own)
 	c.Deadline = time.Now().Add(time.Hour)
-	proposed, err := kinds.Propose(c.Proposal, data.schema, c.pool)
+	proposed, err := planning.Propose(c.Proposal, data.schema, c.pool)
 	if err != nil {
 		return fail(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"caucus/study/classifier"
 	"caucus/study/classify"
 	"caucus/study/evaluate"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -135,7 +135,7 @@ func fixtures(t testing.TB) (all []fixture) {
 func madeUp(t testing.TB, s dataset.Schema, pool *dataset.Table, m dataset.Map,
 	gives classifier.Output) study.Release {
 	t.Helper()
-	p, err := kinds.Complete(study.Proposal{Name: "odd -- names\\", Kind: "classify", Epsilon: 1,
+	p, err := planning.Complete(study.Proposal{Name: "odd -- names\\", Kind: "classify", Epsilon: 1,
 		Minimum: 2, Seed: 1}, s)
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func madeUp(t testing.TB, s dataset.Schema, pool *dataset.Table, m dataset.Map,
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := kinds.SetPool(&p, of); err != nil {
+	if err := planning.SetPool(&p, of); err != nil {
 		t.Fatal(err)
 	}
 	canonical, err := p.Canonical()
@@ -214,7 +214,7 @@ func rehearsed(t testing.TB, p study.Proposal, s dataset.Schema,
 	t.Helper()
 	p.Epsilon, p.Minimum, p.Roster, p.Records = 20, 3, []study.PartyID{"a", "b",
 		"c"}, with[0].Records.Len()
-	proposed, err := kinds.Propose(p, s, oddRecords(t, s, 240))
+	proposed, err := planning.Propose(p, s, oddRecords(t, s, 240))
 	if err != nil {
 		t.Fatal(err)
 	}

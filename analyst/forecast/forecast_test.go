@@ -13,12 +13,12 @@ import (
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/stated"
 )
 
 // proposed returns a plan on a pool of generated hospitals' records.
-func proposed(t *testing.T, parties int, change func(*study.Proposal)) kinds.Proposed {
+func proposed(t *testing.T, parties int, change func(*study.Proposal)) planning.Proposed {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 400
@@ -30,14 +30,14 @@ func proposed(t *testing.T, parties int, change func(*study.Proposal)) kinds.Pro
 				len(p.Roster)%60+1)+string(rune('a'+len(p.Roster)/60))))
 	}
 	change(&p)
-	made, err := kinds.Propose(p, schema, table)
+	made, err := planning.Propose(p, schema, table)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return made
 }
 
-func drawn(t *testing.T, made kinds.Proposed, auc float64, draws int) *forecast.Forecast {
+func drawn(t *testing.T, made planning.Proposed, auc float64, draws int) *forecast.Forecast {
 	t.Helper()
 	f, err := forecast.Draw(t.Context(), made.Plan, made.Pool,
 		forecast.Public{Size: made.Size, AUC: auc}, forecast.Options{Draws: draws})

@@ -13,7 +13,7 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
 )
 
@@ -76,7 +76,7 @@ func (d *Deal) Task(s study.Proposal) (study.Finisher, error) {
 		return fail(err)
 	}
 	p.Map = on.by
-	if err := kinds.SetPool(&p, on.pool); err != nil {
+	if err := planning.SetPool(&p, on.pool); err != nil {
 		return fail(err)
 	}
 	task, err := results.NewTask(p, on.pool)
@@ -96,7 +96,7 @@ func complete(s study.Proposal, schema dataset.Schema, size study.Size) (study.P
 		s.Minimum = cmp.Or(s.Minimum, size.Parties)
 	}
 	s.Records = cmp.Or(stated, max(1, size.Records/max(size.Parties, 1)))
-	p, err := kinds.Complete(s, schema)
+	p, err := planning.Complete(s, schema)
 	if s.Minimum == 0 {
 		p.Minimum = min(p.Minimum, size.Parties)
 	}
@@ -113,7 +113,7 @@ func virtualRoster(parties int) (roster []study.PartyID) {
 
 // mapPool returns the pool under the plan's map, fitted once for all plans with the same map.
 func (d *Deal) mapPool(p study.Plan, c dataset.Components) (mappedPool, error) {
-	c, err := kinds.ChooseMap(p, d.Size(), c, d.Pool)
+	c, err := planning.ChooseMap(p, d.Size(), c, d.Pool)
 	if err != nil {
 		return mappedPool{}, err
 	}

@@ -20,7 +20,7 @@ import (
 	"caucus/study/bodies"
 	"caucus/study/classifier"
 	"caucus/study/evaluate"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
 )
 
@@ -181,7 +181,7 @@ func (s Evaluate) task(d *Deal, size study.Size) (study.Finisher, error) {
 			return nil, fmt.Errorf("simulate: %w", err)
 		}
 	}
-	if err := kinds.SetPool(&p, pool); err != nil {
+	if err := planning.SetPool(&p, pool); err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
 	return results.NewTask(p, pool)

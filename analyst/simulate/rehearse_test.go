@@ -8,7 +8,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classifier"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 // Rehearse a plan with virtual parties before asking real ones: the same inputs give the same
@@ -20,7 +20,7 @@ func ExampleRehearse_threeHospitals() {
 	for i := range rows {
 		rows[i] = i
 	}
-	proposed, err := kinds.Propose(study.Proposal{
+	proposed, err := planning.Propose(study.Proposal{
 		Name: "readmission", Epsilon: 4, Records: 400, Minimum: 3, Map: dataset.Components{Project: 5},
 		Roster: []study.PartyID{"a", "b", "c"},
 	}, schema.Meaning(), table.Select(rows[:400]))

@@ -27,6 +27,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 // network is a coordinator and everything needed to start agents, in this process, with mutual TLS
@@ -160,7 +161,7 @@ func (n *network) open(name string, minimum int, parties ...study.PartyID) study
 }
 
 // start uploads a study's pool, and creates and opens the study.
-func (n *network) start(made kinds.Proposed) {
+func (n *network) start(made planning.Proposed) {
 	n.t.Helper()
 	n.check(n.operator.UploadPool(n.ctx, made.Plan.Pool, made.PoolBytes))
 	_, err := n.operator.CreateStudy(n.ctx, made.Canonical, nil)

@@ -23,6 +23,7 @@ import (
 	"caucus/study"
 	"caucus/study/classify"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/labels"
 	"caucus/study/stated"
 )
@@ -173,7 +174,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 	bar := console.NewProgress(p.Console)
 	defer bar.Stop()
 	done := 0
-	draw := func(epsilon float64, parties, records int) (kinds.Proposed, *forecast.Forecast,
+	draw := func(epsilon float64, parties, records int) (planning.Proposed, *forecast.Forecast,
 		error) {
 		s := p.Proposal
 		s.Epsilon, s.Records, s.Roster = epsilon, records, nil
@@ -183,7 +184,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		for i := range parties {
 			s.Roster = append(s.Roster, study.PartyID(fmt.Sprintf("party-%d", i+1)))
 		}
-		made, err := kinds.Propose(s, schema, pool)
+		made, err := planning.Propose(s, schema, pool)
 		if err != nil || p.Kind != kinds.Default {
 			return made, nil, err
 		}

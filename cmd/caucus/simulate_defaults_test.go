@@ -13,6 +13,7 @@ import (
 	"caucus/study"
 	"caucus/study/classify"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 // TestSimulateDefaults: without flags, simulate runs the same plan as a study file that names only
@@ -43,7 +44,7 @@ func TestSimulateDefaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := kinds.Complete(study.Proposal{Kind: kind, Roster: got.Roster,
+			want, err := planning.Complete(study.Proposal{Kind: kind, Roster: got.Roster,
 				Minimum: got.Minimum}, schema)
 			if err != nil {
 				t.Fatal(err)

@@ -29,6 +29,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 // stayers are the studies of TestWhatStays: each kind with each place of noise that the kind has.
@@ -104,7 +105,7 @@ func TestWhatStays(t *testing.T) {
 		agents = append(agents, c)
 	}
 	n.enrol("hospital-c") // never runs, so the study on its roster stays open until it is cancelled
-	var made []kinds.Proposed
+	var made []planning.Proposed
 	score := regexp.MustCompile(`column: (\w+), kind: numeric`).FindSubmatch(schema)
 	if score == nil {
 		score = regexp.MustCompile(`column: (\w+)\n\s+kind: numeric`).FindSubmatch(schema)
@@ -199,7 +200,7 @@ func TestWhatStays(t *testing.T) {
 
 // clearUploads returns the exact numbers that sites sent, without their commitments: those of plans
 // with noise at the coordinator.
-func (n *network) clearUploads(made []kinds.Proposed, agents []site.Config) (all [][]byte) {
+func (n *network) clearUploads(made []planning.Proposed, agents []site.Config) (all [][]byte) {
 	n.t.Helper()
 	for _, p := range made {
 		for _, c := range agents {

@@ -7,6 +7,7 @@ import (
 	"caucus/dataset"
 	"caucus/internal/yamlfile"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 // FuzzStudyFile: any study file is refused, or becomes a plan that passes its checks.
@@ -33,11 +34,11 @@ func FuzzStudyFile(f *testing.F) {
 		if err != nil || s.Map.Project > 3 || len(s.Roster) > 64 {
 			return
 		}
-		if p, err := kinds.Complete(s.Proposal, schema); err != nil ||
+		if p, err := planning.Complete(s.Proposal, schema); err != nil ||
 			kinds.WordsOf(p).Shards > 64 {
 			return
 		}
-		if p, err := kinds.Propose(s.Proposal, schema, pool); err == nil &&
+		if p, err := planning.Propose(s.Proposal, schema, pool); err == nil &&
 			kinds.Check(p.Plan) != nil {
 			t.Fatalf("a plan is proposed that does not check: %v", kinds.Check(p.Plan))
 		}

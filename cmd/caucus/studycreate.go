@@ -21,7 +21,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/evaluate"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/stated"
 )
 
@@ -92,19 +92,19 @@ study. Before that, caucus simulate and caucus forecast take the same file.`,
 	return cmd
 }
 
-func propose(c *console.Console, s terms.Study) (kinds.Proposed, error) {
+func propose(c *console.Console, s terms.Study) (planning.Proposed, error) {
 	schema, err := source.ReadSchema(s.Schema)
 	if err != nil {
-		return kinds.Proposed{}, err
+		return planning.Proposed{}, err
 	}
 	pool, err := new(reading).table(c, s.Pool, schema, schema.Format())
 	if err != nil {
-		return kinds.Proposed{}, err
+		return planning.Proposed{}, err
 	}
 	if err := readNamed(&s, schema, pool, false); err != nil {
-		return kinds.Proposed{}, err
+		return planning.Proposed{}, err
 	}
-	return kinds.Propose(s.Proposal, schema, pool)
+	return planning.Propose(s.Proposal, schema, pool)
 }
 
 // readNamed reads two files if a study names them: the model, and the release that the pool's

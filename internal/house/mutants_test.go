@@ -1102,7 +1102,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "any plan may ask for a charge by L2", room: "study/kinds", file: "kinds.go", in: "study/conformance",
-		old: "if p.ByL2 && !chargesByL2(p) {", new: "if p.ByL2 && p.Epsilon < 0 {", found: "TestByL2OfPlans",
+		old: "if p.ByL2 && !ChargesByL2(p) {", new: "if p.ByL2 && p.Epsilon < 0 {", found: "TestByL2OfPlans",
 	},
 	{
 		name: "a leader does not look whether another one leads", room: "internal/database", file: "postgres.go",

@@ -45,7 +45,7 @@ const (
 // standard deviation). Half of the rows are for fitting a classifier and half for its accuracy.
 // ChooseMap reads only the plan's terms, the public size and x, the N×Dim encoded rows of the
 // PUBLIC pool.
-func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components,
+func (Results) ChooseMap(p study.Plan, size study.Size, c dataset.Components,
 	x *mat.Dense) (dataset.Components, error) {
 	c.Analysis = cmp.Or(c.Analysis, dataset.DefaultAnalysis(p.Schema))
 	if n, _ := x.Dims(); n < autoRows {

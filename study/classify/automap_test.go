@@ -13,7 +13,7 @@ import (
 	"caucus/study"
 	"caucus/study/classify"
 	"caucus/study/conformance"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 // autoPlan returns a plan for this number of sites, and the encoded rows of a wide table of
@@ -38,7 +38,7 @@ func TestAutoKeepsWhatTheNoiseAllows(t *testing.T) {
 	kept := map[float64]dataset.Count{}
 	for _, epsilon := range []float64{0.02, 10} {
 		p, x := autoPlan(t, 12, epsilon)
-		c, err := kinds.ChooseMap(p, study.Size{Parties: 12, Records: 4000}, auto, x)
+		c, err := planning.ChooseMap(p, study.Size{Parties: 12, Records: 4000}, auto, x)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestAutoKeepsWhatTheNoiseAllows(t *testing.T) {
 			t.Errorf("ε = %g: %+v, want an analysis of mixed data", epsilon, c)
 		}
 		if epsilon == 10 {
-			again, err := kinds.ChooseMap(p, study.Size{Parties: 12, Records: 4000}, auto, x)
+			again, err := planning.ChooseMap(p, study.Size{Parties: 12, Records: 4000}, auto, x)
 			if err != nil || again != c {
 				t.Errorf("ε = %g: chose %+v, then %+v: %v", epsilon, c, again, err)
 			}
@@ -84,16 +84,17 @@ func TestAutoLeavesAlone(t *testing.T) {
 		{"another kind", ratio, x, dataset.Components{Project: dataset.Auto}, dataset.Components{}},
 		{"a pool of few rows", p, few, dataset.Components{Project: dataset.Auto}, dataset.Components{Analysis: dataset.FAMD}},
 	} {
-		got, err := kinds.ChooseMap(c.plan, size, c.asked, c.x)
+		got, err := planning.ChooseMap(c.plan, size, c.asked, c.x)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %+v (%v), want %+v", c.name, got, err, c.want)
 		}
 	}
-	got, err := kinds.ChooseMap(p, size, dataset.Components{Project: dataset.Auto, Whiten: 0.25}, x)
+	got, err := planning.ChooseMap(p, size,
+		dataset.Components{Project: dataset.Auto, Whiten: 0.25}, x)
 	if err != nil || got.Whiten != 0.25 || got.Project < 1 {
 		t.Errorf("a given whiten: %+v, %v", got, err)
 	}
-	if _, err := kinds.ChooseMap(p, size, dataset.Components{Project: dataset.Auto, Analysis: "mca"}, x); err == nil || !strings.Contains(err.Error(), `no analysis "mca"`) {
+	if _, err := planning.ChooseMap(p, size, dataset.Components{Project: dataset.Auto, Analysis: "mca"}, x); err == nil || !strings.Contains(err.Error(), `no analysis "mca"`) {
 		t.Errorf("error %v, want one that names the analysis", err)
 	}
 }
@@ -123,7 +124,7 @@ func TestDefaultMapKeepsSmallColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	share := func(c dataset.Components) float64 {
-		made, err := kinds.Propose(study.Proposal{Name: "small", Roster: roster(4), Records: 2000,
+		made, err := planning.Propose(study.Proposal{Name: "small", Roster: roster(4), Records: 2000,
 			Epsilon: 10, Map: c}, schema, table)
 		if err != nil {
 			t.Fatal(err)

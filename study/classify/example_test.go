@@ -8,7 +8,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classify"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 // Three hospitals agree on a plan from public data alone, send noisy sums, and get a classifier.
@@ -19,7 +19,7 @@ func Example() {
 	for i := range rows {
 		rows[i] = i
 	}
-	proposed, err := kinds.Propose(study.Proposal{
+	proposed, err := planning.Propose(study.Proposal{
 		Name: "readmission", Kind: "classify", Mechanism: "cross", Epsilon: 4, Records: 400, Minimum: 3,
 		Map: dataset.Components{Project: 5}, Roster: []study.PartyID{"a", "b", "c"},
 	}, schema.Meaning(), table.Select(rows[:400]))

@@ -12,6 +12,7 @@ import (
 	"caucus/study"
 	"caucus/study/conformance"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
 )
 
@@ -81,12 +82,12 @@ func TestAggregators(t *testing.T) {
 		if kind == "evaluate" {
 			of.KindTerms = json.RawMessage(`{"score":"creatinine"}`)
 		}
-		p, err := kinds.Complete(of, schema)
+		p, err := planning.Complete(of, schema)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.Simulated = true
-		if err := kinds.SetPool(&p, auxdata.Virtual(pool.Encoded, p.Map)); err != nil {
+		if err := planning.SetPool(&p, auxdata.Virtual(pool.Encoded, p.Map)); err != nil {
 			t.Fatal(err)
 		}
 		if err := kinds.Check(p); err != nil {

@@ -22,6 +22,7 @@ import (
 	"caucus/study/describe"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/labels"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
@@ -182,7 +183,7 @@ func (c clinic) evaluate(mechanism string, noise study.Noise,
 	if mechanism == "laplace" {
 		p.Delta = 0
 	}
-	if err := kinds.SetPool(&p, c.pool); err != nil {
+	if err := planning.SetPool(&p, c.pool); err != nil {
 		panic(err)
 	}
 	return p

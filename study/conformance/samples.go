@@ -19,6 +19,7 @@ import (
 	"caucus/study/describe"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
 	"caucus/study/labels"
 	"caucus/study/life"
@@ -346,7 +347,7 @@ func EvaluatePlan(t testing.TB, schema dataset.Schema, pool *auxdata.Pool,
 		Roster: []study.PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Record, Epsilon: 1, Mechanism: "laplace",
 		Noise: study.NoiseSite, Minimum: 2, Seed: 1, KindTerms: Encoded(terms),
 	}
-	if err := kinds.SetPool(&p, pool); err != nil {
+	if err := planning.SetPool(&p, pool); err != nil {
 		t.Fatal(err)
 	}
 	return p

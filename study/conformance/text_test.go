@@ -14,6 +14,7 @@ import (
 	"caucus/study"
 	"caucus/study/conformance"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/labels"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
@@ -187,7 +188,7 @@ func TestPlanCarriesNoFormat(t *testing.T) {
 	}
 	table, _ := dataset.Hospitals(dataset.DefaultHospitalConfig())
 	schema.Delimiter, schema.Comment = ";", "#"
-	made, err := kinds.Propose(study.Proposal{Name: "x", Roster: []study.PartyID{"a", "b"}}, schema,
+	made, err := planning.Propose(study.Proposal{Name: "x", Roster: []study.PartyID{"a", "b"}}, schema,
 		table)
 	if err != nil || made.Plan.Schema.Delimiter != "" || made.Plan.Schema.Comment != "" {
 		t.Errorf("a proposal with a file's schema: %v, %+v", err, made.Plan.Schema)

@@ -13,6 +13,7 @@ import (
 	"caucus/study/conformance"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
 )
 
@@ -43,7 +44,7 @@ func TestYear(t *testing.T) {
 			if s.terms != "" {
 				proposal.KindTerms = json.RawMessage(s.terms)
 			}
-			made, _, err := kinds.Draft(proposal, schema, pool)
+			made, _, err := planning.Draft(proposal, schema, pool)
 			if err != nil {
 				t.Fatalf("%s: %v", s.kind, err)
 			}
@@ -111,7 +112,7 @@ func TestByL2OfPlans(t *testing.T) {
 		{"describe", "laplace", &some, study.NoiseSite, true}, {"describe", "gaussian", nil, study.NoiseSite, false},
 		{"reweigh", "logistic", nil, study.NoiseSite, true}, {"labels", "rr", nil, study.NoiseSite, false},
 	} {
-		made, task, err := kinds.Draft(study.Proposal{
+		made, task, err := planning.Draft(study.Proposal{
 			Name: "x", Kind: c.kind, Mechanism: c.mechanism, Delta: c.delta, Noise: c.noise, Roster: []study.PartyID{"a", "b", "c"},
 		}, schema, pool)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/describe/described"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 // Three hospitals describe their patients, with noise that hides each patient.
@@ -18,7 +18,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	proposed, err := kinds.Propose(study.Proposal{
+	proposed, err := planning.Propose(study.Proposal{
 		Name: "who our patients are", Kind: "describe", Epsilon: 8, Records: 1000, Minimum: 3,
 		Roster: []study.PartyID{"a", "b", "c"},
 	}, schema.Meaning(), table.Select([]int{0}))

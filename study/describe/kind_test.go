@@ -17,6 +17,7 @@ import (
 	"caucus/study/describe"
 	"caucus/study/describe/described"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
 	"caucus/study/verify"
 	"caucus/study/verify/evidence"
@@ -119,7 +120,7 @@ func TestDescribeProposed(t *testing.T) {
 		s.Name, s.Kind, s.Roster, s.Records, s.Epsilon, s.Seed = "x", "describe",
 			[]study.PartyID{"a", "b", "c"}, 1000, 2, 1
 		s.Map.Project = dataset.Auto
-		made, err := kinds.Propose(s, schema, table)
+		made, err := planning.Propose(s, schema, table)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -168,12 +169,12 @@ func TestDescribeProposed(t *testing.T) {
 	}
 	s := study.Proposal{Name: "x", Kind: "describe", Roster: []study.PartyID{"a", "b", "c"},
 		Records: 50}
-	made, err := kinds.Propose(s, schema, table)
+	made, err := planning.Propose(s, schema, table)
 	if err != nil || !strings.Contains(made.Warning, "use more records") {
 		t.Errorf("three sites of 50 records: warning %q, %v", made.Warning, err)
 	}
 	s.Map.Project = 5
-	if _, err := kinds.Propose(s, schema, table); err == nil ||
+	if _, err := planning.Propose(s, schema, table); err == nil ||
 		!strings.Contains(err.Error(), "do not project") {
 		t.Errorf("projected: %v", err)
 	}
@@ -186,7 +187,7 @@ func TestDescribePoolEdges(t *testing.T) {
 	schema, table, pool, _ := conformance.Wards(t, 4000)
 	s := study.Proposal{Name: "x", Kind: "describe", Roster: []study.PartyID{"a", "b", "c"},
 		Records: 1000}
-	made, err := kinds.Propose(s, schema, table)
+	made, err := planning.Propose(s, schema, table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +236,7 @@ func TestDescribePoolEdges(t *testing.T) {
 	}
 	for name, few := range map[string]*dataset.Table{"few rows": table.Select(rows[:9]),
 		"one value": table.Select(slices.Repeat(rows[:1], 100))} {
-		made, err := kinds.Propose(s, schema, few)
+		made, err := planning.Propose(s, schema, few)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 	"caucus/study/conformance"
 	"caucus/study/describe"
 	"caucus/study/describe/described"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
 )
 
@@ -203,14 +203,14 @@ func TestQuartiles(t *testing.T) {
 	t.Logf("%d draws; mean width of the intervals of three quartiles, of equal steps and of the pool's quantiles; * skewed", draws)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		f := all[name]
-		p, err := kinds.Complete(study.Proposal{
+		p, err := planning.Complete(study.Proposal{
 			Name: "quartiles", Kind: "describe", Epsilon: 1, Records: recordsEach, Roster: []study.PartyID{"a", "b", "c", "d", "e"}, Minimum: hospitals,
 		}, f.schema)
 		if err != nil {
 			t.Fatal(err)
 		}
 		pool := auxdata.Virtual(f.pool.X, dataset.Identity(f.schema))
-		if err := kinds.SetPool(&p, pool); err != nil {
+		if err := planning.SetPool(&p, pool); err != nil {
 			t.Fatal(err)
 		}
 		steps := p

@@ -14,6 +14,7 @@ import (
 	"caucus/study/conformance"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
 )
 
@@ -118,7 +119,7 @@ func TestEvaluateProposed(t *testing.T) {
 		c.terms.Model = conformance.AgeModel(t, schema)
 		s.KindTerms = conformance.Encoded(c.terms)
 		s.Map.Project = dataset.Auto
-		made, err := kinds.Propose(s, schema, table)
+		made, err := planning.Propose(s, schema, table)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -166,12 +167,12 @@ func TestEvaluateProposed(t *testing.T) {
 	s := study.Proposal{Name: "x", Kind: "evaluate", Roster: []study.PartyID{"a", "b", "c"},
 		Records: 20, KindTerms: conformance.Encoded(evaluate.Terms{Model: conformance.AgeModel(t,
 			schema)})}
-	made, err := kinds.Propose(s, schema, table)
+	made, err := planning.Propose(s, schema, table)
 	if err != nil || !strings.Contains(made.Warning, "not expected to be shown") {
 		t.Errorf("three sites of 20 records: warning %q, %v", made.Warning, err)
 	}
 	s.Map.Project = 5
-	if _, err := kinds.Propose(s, schema, table); err == nil ||
+	if _, err := planning.Propose(s, schema, table); err == nil ||
 		!strings.Contains(err.Error(), "do not project") {
 		t.Errorf("projected: %v", err)
 	}
@@ -180,7 +181,7 @@ func TestEvaluateProposed(t *testing.T) {
 		flat.Weights[j][0] = 0
 	}
 	s.Map.Project, s.KindTerms = 0, conformance.Encoded(evaluate.Terms{Model: flat})
-	if _, err := kinds.Propose(s, schema, table); err == nil ||
+	if _, err := planning.Propose(s, schema, table); err == nil ||
 		!strings.Contains(err.Error(), "same score") {
 		t.Errorf("a model that tells nothing: %v", err)
 	}

@@ -128,15 +128,15 @@ func Check(p study.Plan) error {
 		names, _ := Aggregated()
 		return study.PlanError("noise", "nothing is proved of a share of what a %s study sends: %q takes %v", p.Kind, p.Noise, names)
 	}
-	if p.ByL2 && !chargesByL2(p) {
+	if p.ByL2 && !ChargesByL2(p) {
 		return study.PlanError("rho_by_l2", "no part of a %s study's noise by %q is charged by L2: leave it out", p.Kind, p.Mechanism)
 	}
 	return kind.Check(p)
 }
 
-// chargesByL2 says whether the plan's noise is pure and comes from Plan.Calibrate. The noise of
+// ChargesByL2 says whether the plan's noise is pure and comes from Plan.Calibrate. The noise of
 // mechanism output does not come from there, because that noise depends on the number of ballots.
-func chargesByL2(p study.Plan) bool {
+func ChargesByL2(p study.Plan) bool {
 	pure := p.Delta == 0 || p.Mechanism == study.MechanismLaplace || p.Mechanism == "moment"
 	return pure && p.Kind != "labels" && p.Kind != "ratio" && p.Mechanism != "output"
 }

@@ -19,6 +19,7 @@ import (
 	"caucus/study/conformance"
 	"caucus/study/keyed"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/labels"
 	"caucus/study/labels/learned"
 )
@@ -272,7 +273,7 @@ func TestProposeLabels(t *testing.T) {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 400
 	table, schema := dataset.Hospitals(c)
-	made, err := kinds.Propose(study.Proposal{Name: "labels", Kind: "labels",
+	made, err := planning.Propose(study.Proposal{Name: "labels", Kind: "labels",
 		Roster: []study.PartyID{"a",
 			"b"}, Records: 3000, Map: dataset.Components{Project: 10},
 		KindTerms: conformance.Encoded(labels.Terms{Loss: "ramp"})}, schema, table)

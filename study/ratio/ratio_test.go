@@ -22,6 +22,7 @@ import (
 	"caucus/study"
 	"caucus/study/conformance"
 	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/life"
 	studyratio "caucus/study/ratio"
 	"caucus/study/ratio/estimated"
@@ -447,7 +448,7 @@ func TestRatioRefusalsCarryNumbers(t *testing.T) {
 
 func TestRatioProposal(t *testing.T) {
 	schema, table := conformance.ProposalData(t)
-	made, err := kinds.Propose(study.Proposal{Name: "x", Kind: "ratio",
+	made, err := planning.Propose(study.Proposal{Name: "x", Kind: "ratio",
 		Roster: []study.PartyID{"a", "b", "c"}}, schema, table)
 	if err != nil {
 		t.Fatal(err)
@@ -459,7 +460,7 @@ func TestRatioProposal(t *testing.T) {
 		conformance.TermsIn[studyratio.Terms](p).Features != studyratio.FeaturesEmbedding {
 		t.Errorf("plan %+v, terms %+v", p, conformance.TermsIn[studyratio.Terms](p))
 	}
-	made, err = kinds.Propose(study.Proposal{Name: "x", Kind: "ratio",
+	made, err = planning.Propose(study.Proposal{Name: "x", Kind: "ratio",
 		Roster: []study.PartyID{"a", "b",
 			"c"}, KindTerms: conformance.Encoded(studyratio.Terms{Features: studyratio.FeaturesNoisyEmbedding, Fourier: 100})}, schema, table)
 	if err != nil {
@@ -475,8 +476,8 @@ func TestRatioProposal(t *testing.T) {
 // counts; for sets too small for the budget it warns and gives the error.
 func TestRatioForecast(t *testing.T) {
 	schema, table := conformance.ProposalData(t)
-	propose := func(epsilon float64, size int, features string) kinds.Proposed {
-		made, err := kinds.Propose(study.Proposal{Name: "x", Kind: "ratio", Epsilon: epsilon,
+	propose := func(epsilon float64, size int, features string) planning.Proposed {
+		made, err := planning.Propose(study.Proposal{Name: "x", Kind: "ratio", Epsilon: epsilon,
 			Roster: []study.PartyID{"a", "b", "c"},
 			KindTerms: conformance.Encoded(studyratio.Terms{SetSize: size, Features: features,
 				Fourier: 100})}, schema, table)

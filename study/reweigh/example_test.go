@@ -7,7 +7,7 @@ import (
 	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/reweigh"
 )
 
@@ -20,7 +20,7 @@ func Example() {
 	for i := range rows {
 		rows[i] = i
 	}
-	proposed, err := kinds.Propose(study.Proposal{
+	proposed, err := planning.Propose(study.Proposal{
 		Name: "who our patients are", Kind: "reweigh", Epsilon: 8, Records: 400, Minimum: 3,
 		Roster: []study.PartyID{"a", "b", "c"},
 	}, schema.Meaning(), table.Select(rows[:400]))

@@ -12,7 +12,7 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/reweigh"
 )
 
@@ -34,7 +34,7 @@ func TestWeigh(t *testing.T) {
 		rows[i] = i
 	}
 	plain := table.Select(rows)
-	proposed := must(kinds.Propose(study.Proposal{Name: "x", Kind: "reweigh", Epsilon: 8,
+	proposed := must(planning.Propose(study.Proposal{Name: "x", Kind: "reweigh", Epsilon: 8,
 		Records: 100, Minimum: 2, Roster: []study.PartyID{"a", "b"}}, schema, plain))
 	records, _, err := schema.Encode(table)
 	if err != nil {

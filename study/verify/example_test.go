@@ -12,7 +12,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/kinds/results"
 	"caucus/study/life"
 	"caucus/study/verify"
@@ -43,7 +43,7 @@ func conclude() (c concluded) {
 	for i := range rows {
 		rows[i] = i
 	}
-	proposed := must(kinds.Propose(study.Proposal{
+	proposed := must(planning.Propose(study.Proposal{
 		Name: "readmission", Mechanism: "cross", Noise: study.NoiseCoordinator, Epsilon: 4, Records: 100, Map: dataset.Components{Project: 3},
 		Roster: []study.PartyID{"north", "south"}, Deadline: time.Date(2030, 6, 30, 0, 0, 0, 0, time.UTC),
 	}, schema.Meaning(), table.Select(rows[:100])))

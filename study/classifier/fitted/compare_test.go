@@ -13,7 +13,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classifier/fitted"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 )
 
 // seq returns 0, 1, … n−1.
@@ -35,7 +35,7 @@ func TestCompareNeedsTwoClasses(t *testing.T) {
 		}
 		return r
 	}
-	proposed, err := kinds.Propose(study.Proposal{
+	proposed, err := planning.Propose(study.Proposal{
 		Name: "s", Mechanism: "cross", Epsilon: 8, Records: 100, Minimum: 3, Roster: []study.PartyID{"a", "b", "c"},
 	}, schema.Meaning(), table.Select(seq(400)))
 	if err != nil {
@@ -87,7 +87,7 @@ func TestFlattered(t *testing.T) {
 			}
 			return r
 		}
-		proposed, err := kinds.Propose(study.Proposal{
+		proposed, err := planning.Propose(study.Proposal{
 			Name: "s", Mechanism: "cross", Epsilon: 64, Records: each, Minimum: parties, Lambda: 1e-4, Roster: []study.PartyID{"a", "b", "c"},
 		}, schema.Meaning(), take(400))
 		if err != nil {

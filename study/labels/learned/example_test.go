@@ -7,7 +7,7 @@ import (
 	"caucus/analyst/simulate"
 	"caucus/dataset"
 	"caucus/study"
-	"caucus/study/kinds"
+	"caucus/study/kinds/planning"
 	"caucus/study/labels/learned"
 )
 
@@ -20,7 +20,7 @@ func Example() {
 	for i := range rows {
 		rows[i] = i
 	}
-	proposed, err := kinds.Propose(study.Proposal{
+	proposed, err := planning.Propose(study.Proposal{
 		Name: "readmission", Kind: "labels", Epsilon: 2, Records: 400, Minimum: 3,
 		Map: dataset.Components{Project: 5}, Roster: []study.PartyID{"a", "b", "c"},
 	}, schema.Meaning(), table.Select(rows[:400]))

@@ -1,4 +1,4 @@
-package kinds
+package planning
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/study"
+	"caucus/study/kinds"
+	"caucus/study/kinds/results"
 )
 
 // Proposed is a plan that parties can approve, with its pool and forecasts.
@@ -74,7 +76,7 @@ func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Pr
 	if err := SetPool(&p, out.Pool); err != nil {
 		return out, nil, err
 	}
-	if task, err = NewTask(p, out.Pool); err != nil {
+	if task, err = kinds.NewTask(p, out.Pool); err != nil {
 		return out, nil, err
 	}
 	if p.TermsDigest, err = study.TermsDigest(task); err != nil {
@@ -93,7 +95,7 @@ func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Pr
 // follow from the pool. The map keeps all features. The caller then calls SetPool.
 func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	p := planOf(s, schema)
-	kind, err := Named(p.Kind)
+	kind, err := kinds.Named(p.Kind)
 	if err != nil {
 		return p, err
 	}
@@ -104,7 +106,7 @@ func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	if s.Delta != nil {
 		p.Delta = *s.Delta
 	}
-	p.ByL2, p.Form = chargesByL2(p), study.FormCommitted
+	p.ByL2, p.Form = kinds.ChargesByL2(p), study.FormCommitted
 	return p, nil
 }
 
@@ -112,7 +114,7 @@ func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 // Check.
 func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 	p.Pool = pool.Digest
-	kind, err := Named(p.Kind)
+	kind, err := kinds.Named(p.Kind)
 	if err != nil {
 		return err
 	}
@@ -121,12 +123,12 @@ func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 			return err
 		}
 	}
-	return Check(*p)
+	return kinds.Check(*p)
 }
 
 func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	return study.Plan{
-		Name: s.Name, Kind: cmp.Or(s.Kind, Default), Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
+		Name: s.Name, Kind: cmp.Or(s.Kind, kinds.Default), Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
 		Schema: schema.Meaning(), Where: s.Where, Map: dataset.Identity(schema), Roster: s.Roster, Records: cmp.Or(s.Records, study.RecordsPerParty),
 		Unit: s.Unit, Epsilon: cmp.Or(s.Epsilon, 1), Mechanism: s.Mechanism, Noise: s.Noise, Lambda: s.Lambda,
 		Minimum: cmp.Or(s.Minimum, max(2, (3*len(s.Roster)+3)/4)), Floor: s.Floor, Deadline: s.Deadline.UTC().Truncate(time.Second), Seal: s.Seal, Readers: s.Readers, Seed: s.Seed, Weights: s.Weights,
@@ -138,12 +140,12 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 // map and pool. x are the N×Dim encoded rows of the public pool.
 func ChooseMap(p study.Plan, size study.Size, c dataset.Components,
 	x *mat.Dense) (dataset.Components, error) {
-	kind, err := Named(p.Kind)
+	of, err := results.Named(p.Kind)
 	if err != nil {
 		return c, err
 	}
 	if c.Project == dataset.Auto {
-		if chooser, ok := kind.(study.MapChooser); ok {
+		if chooser, ok := of.(study.MapChooser); ok {
 			return chooser.ChooseMap(p, size, c, x)
 		}
 		c.Project = 0
