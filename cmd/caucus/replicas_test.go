@@ -28,17 +28,20 @@ type threeReplicas struct {
 	said      *os.File
 	functions string // PostgreSQL's programs, for bash
 	fourth    string // the command that adds a fourth one
+	lan       *lan   // nil: all are on this machine's loopback network
 }
 
 var replicaNames = []string{"one", "two", "three", "four"}
 
-func startThreeReplicas(t *testing.T) *threeReplicas {
+// startThreeReplicas runs the ten commands. With a lan each replica has a machine of its own there,
+// and PostgreSQL another one.
+func startThreeReplicas(t *testing.T, lan *lan) *threeReplicas {
 	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if len(programs) == 0 {
 		t.Skip("PostgreSQL is not there: apt-get install postgresql")
 	}
-	t.Parallel()
-	r := &threeReplicas{t: t, dir: must(os.MkdirTemp("", "three")), functions: "set -e\n"}
+	r := &threeReplicas{t: t, dir: must(os.MkdirTemp("", "three")), functions: "set -e\n",
+		lan: lan}
 	t.Cleanup(r.end)
 	page := string(must(os.ReadFile(filepath.Join("..", "..", "docs", "operator.md"))))
 	_, page, _ = strings.Cut(page, "### From one machine to three")
@@ -66,7 +69,14 @@ func startThreeReplicas(t *testing.T) *threeReplicas {
 		if _, err := user.Lookup("postgres"); err == nil && os.Getuid() == 0 {
 			run = "setpriv --reuid=postgres --regid=postgres --clear-groups " + run
 		}
+		if lan != nil {
+			run = lan.on("pg") + run
+		}
 		r.functions += fmt.Sprintf("%s() { %s \"$@\"; }\n", name, run)
+	}
+	if lan != nil {
+		commands = lan.spread(commands)
+		r.functions += lan.functions()
 	}
 	r.said = must(os.Create(filepath.Join(r.dir, "said")))
 	r.run(commands)
@@ -144,7 +154,8 @@ func (r *threeReplicas) answers() {
 // TestThreeReplicas runs the ten commands, and the one that adds a fourth replica. Then the leader
 // is paused, and the next one killed, and another answers each time.
 func TestThreeReplicas(t *testing.T) {
-	r := startThreeReplicas(t)
+	t.Parallel()
+	r := startThreeReplicas(t, nil)
 	r.answers()
 	r.run(r.fourth)
 	for until := time.Now().Add(time.Minute); len(r.members("two")) !=
