@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -38,18 +39,17 @@ import (
 	"caucus/study/verify/evidence"
 )
 
-// replicaFolder is the environment variable that makes the test binary a replica.
-const replicaFolder = "CAUCUS_REPLICA_FOLDER"
+// replicaFolder is the environment variable that makes the test binary a replica, replicaSize the
+// one with its chaosSize.
+const replicaFolder, replicaSize = "CAUCUS_REPLICA_FOLDER", "CAUCUS_REPLICA_SIZE"
 
 func init() { asReplica = runReplica }
 
-// chaosSizes are the number of parties, how long things break, the longest pause, and how often a
-// party asks.
-func chaosSizes() (parties int, lasts, pause, polls time.Duration) {
-	if testlevel.Long() {
-		return 50, 2 * time.Minute, 8 * time.Second, time.Second
-	}
-	return 4, 3 * time.Second, time.Second, 30 * time.Millisecond
+// chaosSize says how many parties take part and how often each asks, how long things break and how
+// many at least, and the longest pause.
+type chaosSize struct {
+	Parties, Faults     int
+	Lasts, Pause, Polls time.Duration
 }
 
 // stopHere pauses this process for a while, at an effect that may be within a transaction.
@@ -92,11 +92,13 @@ END $$`
 // runReplica is a replica that leads when it can. It writes down each whole sum that it is about to
 // release.
 func runReplica() {
-	parties, _, pause, _ := chaosSizes()
+	var size chaosSize
+	must(0, json.Unmarshal([]byte(os.Getenv(replicaSize)), &size))
 	dir := os.Getenv(replicaFolder)
 	config := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
 	config.Tick, config.WitnessWait, config.Grace = 2*time.Millisecond, 0, 0
 	config.Limits.Rate, config.Limits.Burst = 1e6, 1e6
+	config.Limits.AllConnections, config.Limits.AllCalls = 20_000, 20_000
 	config.Log = slog.New(slog.NewTextHandler(must(os.OpenFile(filepath.Join(dir, "log"),
 		os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)), nil))
 	config.Store += fmt.Sprint("&application_name=", os.Getpid()) // see witnessed
@@ -106,9 +108,9 @@ func runReplica() {
 			os.Rename(stopsAt(dir), stoppedAt(dir)) == nil {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		}
-		if rand.IntN(100) == 0 {
+		if rand.IntN(max(100, 2*size.Parties)) == 0 {
 			config.Log.Info("paused", "at", effect)
-			stopHere(pause)
+			stopHere(size.Pause)
 		}
 		if effect != "before ledger" {
 			return
@@ -116,7 +118,7 @@ func runReplica() {
 		for _, c := range s.registry.all() {
 			_ = s.store.View(context.Background(), func(tx records.Tx) error {
 				sum, n, err := tx.Sum(c.hash)
-				if err == nil && n == parties && string(sum) != handed {
+				if err == nil && n == size.Parties && string(sum) != handed {
 					f := must(os.OpenFile(filepath.Join(dir, "sums"),
 						os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
 					fmt.Fprintf(f, "%x\n", sum)
@@ -241,8 +243,9 @@ func (l *line) end() {
 
 // replica is one that is started again whenever it ends.
 type replica struct {
-	dir, address string
-	lines        []*line // to PostgreSQL, to the helper, from its callers
+	dir   string
+	size  chaosSize
+	lines []*line // to PostgreSQL, to the helper, from its callers, from other replicas
 
 	mu   sync.Mutex
 	run  *exec.Cmd
@@ -257,7 +260,8 @@ func (r *replica) live() {
 			return
 		}
 		r.run = exec.Command(must(os.Executable()))
-		r.run.Env = append(os.Environ(), replicaFolder+"="+r.dir)
+		r.run.Env = append(os.Environ(), replicaFolder+"="+r.dir,
+			replicaSize+"="+string(must(json.Marshal(r.size))))
 		r.run.Stderr = os.Stderr
 		must(0, r.run.Start())
 		run := r.run
@@ -289,23 +293,33 @@ func (r *replica) end() {
 	r.signal(syscall.SIGKILL)
 }
 
+// goes ends a replica for good.
+func (r *replica) goes() {
+	r.end()
+	for _, l := range r.lines {
+		l.end()
+	}
+}
+
 // tooLate are effects after which the ledger, the store or the shares are written to.
 var tooLate = []string{"before ledger", "after ledger", "after verdict stored"}
 
 // chaos is what breaks, and who must not mind.
 type chaos struct {
 	*testing.T
+	chaosSize
+	top        string          // the folder of all replicas
+	dir        string          // the folder that they are copies of
+	alone      string          // its configuration, which names no replica
+	under      *sync.WaitGroup // of all that runs
 	pair       *testserver.Pair
 	helper     *keptHelper
 	replicas   []*replica
+	all        []*replica // that were ever started
 	identities map[string]protocol.Identity
-	addresses  string
+	addresses  string // of the first three
 	roster     []study.PartyID
 	pool       []byte
-	parties    int
-	lasts      time.Duration
-	pause      time.Duration
-	polls      time.Duration
 
 	mu       sync.Mutex
 	sent     map[study.Hash]map[study.PartyID][]byte // as a party keeps what it sends
@@ -319,8 +333,58 @@ type chaos struct {
 }
 
 func (c *chaos) dial(name string) *protocol.Client {
-	return must(protocol.Dial(c.identities[name],
-		protocol.DialOptions{Coordinator: c.addresses, Timeout: 2 * time.Second}))
+	c.mu.Lock()
+	id := c.identities[name]
+	c.mu.Unlock()
+	// so that a thousand that dial at once get their turn
+	patience := 2*time.Second + time.Duration(c.Parties)*10*time.Millisecond
+	return must(protocol.Dial(id, protocol.DialOptions{Timeout: patience}))
+}
+
+// follows dials anew if the coordinator says where else replicas are, as agents do.
+func (c *chaos) follows(client *protocol.Client, name string, l protocol.Listing) *protocol.Client {
+	c.mu.Lock()
+	next, news := c.identities[name].Follow(client.Keys(), l.Addresses)
+	c.identities[name] = next
+	c.mu.Unlock()
+	if !news {
+		return client
+	}
+	client.Close()
+	return c.dial(name)
+}
+
+// join starts one more replica. It is told of one that may be there, and all learn of it.
+func (c *chaos) join() *replica {
+	r := &replica{dir: filepath.Join(c.top, fmt.Sprint(len(c.all)), "coordinator"),
+		size: c.chaosSize}
+	copyFolder(r.dir, c.dir)
+	for _, end := range []string{".head", ".shares.head"} {
+		must(0, os.WriteFile(r.dir+end, must(os.ReadFile(c.dir+end)), 0o600))
+	}
+	config := must(folder.LoadConfig(filepath.Join(c.dir, folder.ConfigFile)))
+	socket := must(url.Parse(c.pair.Address())).Query().Get("host")
+	listen, gossip := free(), free()
+	r.lines = []*line{
+		newLine("unix", filepath.Join(filepath.Dir(r.dir), ".s.PGSQL.5432"), "unix",
+			filepath.Join(socket, ".s.PGSQL.5432")),
+		newLine("tcp", "127.0.0.1:0", "tcp", config.Helper.Address),
+		newLine("tcp", "127.0.0.1:0", "tcp", listen),
+		newLine("tcp", "127.0.0.1:0", "tcp", gossip),
+	}
+	at := func(i int) string { return r.lines[i].listener.Addr().String() }
+	knows := at(3)
+	if len(c.replicas) > 0 {
+		knows = c.replicas[0].lines[3].listener.Addr().String()
+	}
+	text := strings.NewReplacer("127.0.0.1:0", listen, config.Helper.Address, at(1), socket,
+		filepath.Dir(r.dir)).Replace(c.alone)
+	text += fmt.Sprintf("\naddress: %s\nreplicas: {listen: %q, advertise: %q, join: [%q]}\n", at(2),
+		gossip, at(3), knows)
+	must(0, os.WriteFile(filepath.Join(r.dir, folder.ConfigFile), []byte(text), 0o600))
+	c.replicas, c.all = append(c.replicas, r), append(c.all, r)
+	c.under.Go(r.live)
+	return r
 }
 
 // without takes a replica away for a while, unless it is the last one.
@@ -332,7 +396,7 @@ func (c *chaos) without(take, give func()) bool {
 	}
 	c.away++
 	take()
-	time.AfterFunc(rand.N(c.pause), func() {
+	time.AfterFunc(rand.N(c.Pause), func() {
 		give()
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -394,7 +458,7 @@ func (c *chaos) outlived(effect string) bool {
 // breaks breaks something again and again, mostly once a leader answers, and counts what.
 func (c *chaos) breaks() map[string]int {
 	broke := map[string]int{}
-	for until := time.Now().Add(5 * time.Minute); broke["leader outlived"] < len(tooLate); {
+	for until := time.Now().Add(15 * time.Minute); broke["leader outlived"] < len(tooLate); {
 		if effect := tooLate[broke["leader outlived"]]; c.outlived(effect) {
 			broke["leader outlived"]++
 		} else if time.Now().After(until) {
@@ -402,7 +466,19 @@ func (c *chaos) breaks() map[string]int {
 			break
 		}
 	}
-	for begun := time.Now(); time.Since(begun) < c.lasts; {
+	begun, n := time.Now(), 0
+	for ; time.Since(begun) < c.Lasts || n < c.Faults; n++ {
+		if n == c.Faults/2 { // a fourth one joins, and one is replaced
+			c.join()
+			broke["a fourth joined"]++
+			c.mu.Lock()
+			old := c.replicas[1]
+			c.replicas = slices.Delete(c.replicas, 1, 2)
+			c.mu.Unlock()
+			old.goes()
+			c.join()
+			broke["replica replaced"]++
+		}
 		time.Sleep(time.Duration(200+rand.IntN(1300)) * time.Millisecond)
 		r := c.replicas[rand.IntN(len(c.replicas))]
 		what := []string{"replica killed", "replica killed", "replica paused", "replica cut off",
@@ -459,7 +535,7 @@ func (c *chaos) breaks() map[string]int {
 			}
 		}
 	}
-	time.Sleep(c.pause) // who was away is back
+	time.Sleep(c.Pause) // who was away is back
 	return broke
 }
 
@@ -471,7 +547,7 @@ func (c *chaos) body(client *protocol.Client, s protocol.Summary, i int) ([]byte
 	if had != nil {
 		return had, nil
 	}
-	body := ballotFor(i, c.parties)
+	body := ballotFor(i, c.Parties)
 	if strings.HasPrefix(s.Name, "shared") {
 		whole, err := client.Study(context.Background(), s.Hash.String())
 		if err != nil {
@@ -495,16 +571,20 @@ func (c *chaos) body(client *protocol.Client, s protocol.Summary, i int) ([]byte
 // takesPart is a party that sends its contribution to every study that lacks it, and reads every
 // release.
 func (c *chaos) takesPart(i int, over chan struct{}) {
-	client := c.dial(string(c.roster[i]))
-	defer client.Close()
+	name := string(c.roster[i])
+	client := c.dial(name)
+	defer func() { client.Close() }()
 	ctx, read := context.Background(), map[study.Hash]bool{}
 	for {
 		select {
 		case <-over:
 			return
-		case <-time.After(c.polls/2 + rand.N(c.polls)):
+		case <-time.After(c.Polls/2 + rand.N(c.Polls)):
 		}
 		list, err := client.Studies(ctx)
+		if err == nil {
+			client = c.follows(client, name, list)
+		}
 		for _, s := range list.Studies {
 			if err == nil && (s.State == study.Open && !s.Mine || s.Lost) {
 				var body []byte
@@ -540,21 +620,35 @@ func (c *chaos) takesPart(i int, over chan struct{}) {
 // TestChaos: three replicas as processes, a PostgreSQL with a synchronous standby, a helper, and
 // parties that send what they sent again when they are asked. Replicas, both servers of PostgreSQL
 // and the helper are killed, replicas are paused, within transactions too, and cut off, at random;
-// leaders are stopped until another one leads. Nobody acts: only who leads writes; every study has
-// one release, of all its parties; each ledger is charged once for each; each sum is that of the
-// ballots.
+// leaders are stopped until another one leads; a fourth replica joins, and one is replaced. Nobody
+// acts: only who leads writes; every study has one release, of all its parties; each ledger is
+// charged once for each; each sum is that of the ballots. A long run does it again with a thousand
+// parties, each with a certificate and connection of its own.
+//
+//	CAUCUS_TEST=long go test ./coordinator -run TestChaos/1000 -v -timeout 60m
 func TestChaos(t *testing.T) {
 	t.Parallel()
+	sizes := []chaosSize{{4, 4, 3 * time.Second, time.Second, 30 * time.Millisecond}}
+	if testlevel.Long() {
+		sizes = []chaosSize{{50, 10, 2 * time.Minute, 8 * time.Second, time.Second},
+			{1000, 10, 0, 4 * time.Second, 5 * time.Second}}
+	}
+	for _, size := range sizes {
+		t.Run(fmt.Sprint(size.Parties), func(t *testing.T) { unharmed(t, size) })
+	}
+}
+
+func unharmed(t *testing.T, size chaosSize) {
 	ctx := context.Background()
-	c := &chaos{T: t, identities: map[string]protocol.Identity{},
+	c := &chaos{T: t, chaosSize: size, identities: map[string]protocol.Identity{},
 		sent:     map[study.Hash]map[study.PartyID][]byte{},
 		releases: map[study.Hash]protocol.SignedRelease{}, gaps: map[string][]time.Duration{}}
-	c.parties, c.lasts, c.pause, c.polls = chaosSizes()
 	c.pair = testserver.NewPair(t)
 	w := newSharedWorld(t, 0, nil)
 	c.identities["operator"] = must(protocol.LoadIdentity(filepath.Join(w.config.Dir,
 		folder.OperatorFile)))
-	c.roster, c.pool = names(c.parties), poolOf(c.parties)
+	c.roster, c.pool = names(c.Parties), poolOf(c.Parties)
+	slices.Sort(c.roster)
 	for _, p := range c.roster {
 		text, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: string(p)})
 		must(0, err)
@@ -565,53 +659,28 @@ func TestChaos(t *testing.T) {
 	w.stop()
 	w.stopHelper()
 	dir, second := w.copied(t)
-	config := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
 	must(folder.Move(ctx, dir, c.pair.Address()))
 	db := must(sql.Open("pgx", c.pair.Address()))
 	defer db.Close()
 	must(db.Exec(witnessed))
 	c.helper = keepHelper(t, second, "")
-	socket := must(url.Parse(c.pair.Address())).Query().Get("host")
-	top := must(os.MkdirTemp("", "chaos"))
-	defer os.RemoveAll(top)
-	for i := range 3 {
-		r := &replica{dir: filepath.Join(top, fmt.Sprint(i), "coordinator"),
-			address: "127.0.0.1:" + must(testlevel.FreePort())}
-		copyFolder(r.dir, dir)
-		for _, end := range []string{".head", ".shares.head"} {
-			must(0, os.WriteFile(r.dir+end, must(os.ReadFile(dir+end)), 0o600))
-		}
-		r.lines = []*line{
-			newLine("unix", filepath.Join(filepath.Dir(r.dir), ".s.PGSQL.5432"), "unix", filepath.Join(socket, ".s.PGSQL.5432")),
-			newLine("tcp", "127.0.0.1:0", "tcp", config.Helper.Address),
-			newLine("tcp", "127.0.0.1:0", "tcp", r.address),
-		}
-		path := filepath.Join(r.dir, folder.ConfigFile)
-		text := string(must(os.ReadFile(path)))
-		text = strings.ReplaceAll(text, "127.0.0.1:0", r.address)
-		text = strings.ReplaceAll(text, config.Helper.Address, r.lines[1].listener.Addr().String())
-		text = strings.ReplaceAll(text, socket, filepath.Dir(r.dir))
-		must(0, os.WriteFile(path, []byte(text), 0o600))
-		c.replicas = append(c.replicas, r)
-		c.addresses += "," + r.lines[2].listener.Addr().String()
-	}
-	c.addresses = c.addresses[1:]
-	for _, r := range c.replicas {
-		path := filepath.Join(r.dir, folder.ConfigFile)
-		text := regexp.MustCompile(`(?m)^address:.*\n`).ReplaceAll(must(os.ReadFile(path)), nil)
-		must(0, os.WriteFile(path, fmt.Appendf(text, "\naddress: %s\n", c.addresses), 0o600))
-	}
+	c.dir, c.top = dir, must(os.MkdirTemp("", "chaos"))
+	defer os.RemoveAll(c.top)
+	c.alone = string(regexp.MustCompile(`(?m)^address:.*\n`).ReplaceAll(
+		must(os.ReadFile(filepath.Join(dir, folder.ConfigFile))), nil))
 	over, under := make(chan struct{}), sync.WaitGroup{}
-	for _, r := range c.replicas {
-		under.Go(r.live)
+	c.under = &under
+	for range 3 {
+		c.addresses += "," + c.join().lines[2].listener.Addr().String()
+	}
+	for name, id := range c.identities {
+		id.Coordinator = c.addresses[1:]
+		c.identities[name] = id
 	}
 	end := sync.OnceFunc(func() {
 		close(over)
 		for _, r := range c.replicas {
-			r.end()
-			for _, l := range r.lines {
-				l.end()
-			}
+			r.goes()
 		}
 		under.Wait()
 		c.helper.end()
@@ -624,7 +693,7 @@ func TestChaos(t *testing.T) {
 	// Nobody leads while nobody answers.
 	under.Go(func() {
 		client := c.dial("operator")
-		defer client.Close()
+		defer func() { client.Close() }()
 		for last, failed := time.Now(), false; ; {
 			select {
 			case <-over:
@@ -632,12 +701,13 @@ func TestChaos(t *testing.T) {
 			case <-time.After(20 * time.Millisecond):
 			}
 			one, stop := context.WithTimeout(ctx, 500*time.Millisecond)
-			_, err := client.Members(one)
+			list, err := client.Studies(one)
 			if stop(); err != nil {
 				failed = true
 				_ = client.HangUp()
 				continue
 			}
+			client = c.follows(client, "operator", list)
 			if failed {
 				c.mu.Lock()
 				c.gaps[c.last] = append(c.gaps[c.last], time.Since(last))
@@ -650,9 +720,9 @@ func TestChaos(t *testing.T) {
 	done := make(chan map[string]int, 1)
 	go func() { done <- c.breaks() }()
 	operator := c.dial("operator")
-	defer operator.Close()
+	defer func() { operator.Close() }()
 	persist := func(what string, fn func() error) {
-		for until := time.Now().Add(c.lasts + 5*time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		for until := time.Now().Add(c.Lasts + 15*time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			err := fn()
 			if err == nil {
 				return
@@ -660,7 +730,8 @@ func TestChaos(t *testing.T) {
 			if time.Now().After(until) {
 				t.Fatalf("%s: %v", what, err)
 			}
-			_ = operator.HangUp()
+			operator.Close()
+			operator = c.dial("operator") // who may know other replicas by now
 		}
 	}
 	var broke map[string]int
@@ -716,7 +787,7 @@ func TestChaos(t *testing.T) {
 			break
 		}
 	}
-	time.Sleep(3 * c.polls) // the other parties read the last release too
+	time.Sleep(3 * c.Polls) // the other parties read the last release too
 	end()
 
 	var strays string
@@ -734,7 +805,7 @@ func TestChaos(t *testing.T) {
 	shared := 0
 	for h, plan := range plans {
 		r := c.releases[h]
-		if r.Release.Parties != c.parties {
+		if r.Release.Parties != c.Parties {
 			t.Errorf("%s has a release of %d parties", plan.Name, r.Release.Parties)
 		}
 		if plan.Noise == study.NoiseAggregators {
@@ -754,10 +825,10 @@ func TestChaos(t *testing.T) {
 	}
 	var bodies [][]byte
 	for i := range c.roster {
-		bodies = append(bodies, ballotFor(i, c.parties))
+		bodies = append(bodies, ballotFor(i, c.Parties))
 	}
 	want, sums := hex.EncodeToString(sumOf(planOf(c.roster, c.pool, time.Now()), c.pool, bodies)), 0
-	for _, r := range c.replicas {
+	for _, r := range c.all {
 		text, _ := os.ReadFile(filepath.Join(r.dir, "sums"))
 		for _, sum := range strings.Fields(string(text)) {
 			if sums++; sum != want {
@@ -769,11 +840,12 @@ func TestChaos(t *testing.T) {
 		t.Errorf("%d sums of %d studies", sums, len(plans)-shared)
 	}
 	paused := 0
-	for _, r := range c.replicas {
+	for _, r := range c.all {
 		text, _ := os.ReadFile(filepath.Join(r.dir, "log"))
 		paused += bytes.Count(text, []byte("msg=paused"))
 	}
-	t.Logf("%d studies, %d of them with a helper, of %d parties; %v, paused at an effect %d; %d contributions sent again", len(plans), shared, c.parties, broke, paused, c.again)
+	t.Logf("%d studies, %d of them with a helper, of %d parties; %v, paused at an effect %d; "+
+		"%d contributions sent again", len(plans), shared, c.Parties, broke, paused, c.again)
 	var all []time.Duration
 	say := func(what string, gaps []time.Duration) {
 		if slices.Sort(gaps); len(gaps) > 0 {
