@@ -14,17 +14,18 @@ type addressBook struct {
 	signer  *protocol.Signer
 	cluster *cluster.Cluster // nil: fixed is all that is known
 	fixed   string
-	first   int64 // the number of the first list; 0 without replicas
+	// first is the number of the first list; 0 without replicas. It counts milliseconds until the
+	// lease began, by PostgreSQL's clock. That clock goes on when PostgreSQL is restored from a
+	// backup, and epochs do not. Later leaders have later first numbers, unless one before signed
+	// a list each millisecond, or PostgreSQL's clock was set back. Then agents keep the addresses
+	// that they have until the clock has caught up.
+	first int64
 
 	mu              sync.Mutex // guards the rest
 	changed         <-chan struct{}
 	list            protocol.Addresses
 	plain, numbered *pb.Signed
 }
-
-// listsOfEpoch is how many lists a leader may sign before its numbers reach those of the next one.
-// Epochs grow, so numbers do.
-const listsOfEpoch = 1 << 20
 
 // current returns the addresses, signed without and with their number (protocol.Addresses.Sign).
 func (a *addressBook) current() (protocol.Addresses, *pb.Signed, *pb.Signed) {

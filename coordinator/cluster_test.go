@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -246,25 +247,113 @@ func TestTwoDatabases(t *testing.T) {
 	w.wait("trial", study.Released)
 }
 
+// TestPromotedApart: PostgreSQL's standby is promoted while the primary still runs, and each has a
+// leader. Both hold all ballots of a study. As soon as they hear of each other, neither publishes
+// anything, and none of both charges. When one is gone, the other publishes, once.
+func TestPromotedApart(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	pair := testserver.NewPair(t)
+	w := newWorldIn(t, func(testing.TB) string { return pair.Address() }, knowsOthers)
+	s := w.small(2)
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
+	var ids []protocol.Identity // which both know
+	for _, p := range names(2) {
+		text, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: string(p)})
+		must(0, err)
+		ids = append(ids, must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)),
+			must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now})))
+		w.parties[string(p)].Close()
+		w.parties[string(p)] = w.dial(ids[len(ids)-1])
+	}
+	pair.Do("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+	pair.Promote()
+	apart := sibling(t, w)
+	apart.Store = strings.Replace(pair.Address(), "port=5432", "port=5433", 1)
+	copied := must(sql.Open("pgx", apart.Store))
+	defer copied.Close()
+	soon(t, "the standby is promoted", func() bool {
+		recovers := true
+		return copied.QueryRow("SELECT pg_is_in_recovery()").Scan(&recovers) == nil && !recovers
+	})
+	led, _ := standBy(t, apart)
+	apart.Stores = <-led
+	both := time.Now()
+	other := must(New(apart))
+	runs, end := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- other.Run(runs) }()
+	stop := sync.OnceFunc(func() { end(); must(0, <-done) })
+	defer stop()
+	soon(t, "both hear of each other", func() bool {
+		return rival(w.server.cluster) != nil && rival(other.cluster) != nil
+	})
+	t.Logf("both stopped %v after the second led", time.Since(both).Round(time.Millisecond))
+	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	w.call()
+	w.wait("trial", study.Sealed, study.Folded)
+	operator := must(protocol.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))),
+		protocol.DialOptions{Coordinator: other.Addr(), Now: w.clock.Now}))
+	defer operator.Close()
+	for i, id := range ids {
+		c := must(protocol.Dial(id,
+			protocol.DialOptions{Coordinator: other.Addr(), Now: w.clock.Now}))
+		defer c.Close()
+		must(c.Studies(ctx))
+		must(c.Contribute(ctx, s.Hash, ballotFor(i, 2)))
+	}
+	soon(t, "the copy has all too", func() bool {
+		now := must(operator.Study(ctx, "trial"))
+		return now.Contributed == 2 && (now.State == study.Sealed || now.State == study.Folded)
+	})
+	time.Sleep(time.Second) // two hundred ticks, each of which would release
+	charges := func(s *Server) int64 {
+		return must(privacy.Verify(ctx, s.scheduler.releaser.journal))[privacy.Party].Charges
+	}
+	for where, c := range map[string]*protocol.Client{"the primary": w.operator,
+		"the copy": operator} {
+		if now := must(c.Study(ctx, "trial")); now.State == study.Released {
+			t.Errorf("released at %s", where)
+		}
+	}
+	if n := charges(w.server) + charges(other); n != 0 {
+		t.Errorf("%d charges", n)
+	}
+	stop()
+	w.wait("trial", study.Released)
+	if n := charges(w.server); n != 1 {
+		t.Errorf("%d charges", n)
+	}
+}
+
 // TestNewerWaits: a replica whose program would migrate the store waits while an older one lives,
-// even if it holds the lease, and leads when that one is gone.
+// even if it holds the lease, and leads when that one is gone. It leads beside an older one if the
+// store is migrated already, because then nobody else can.
 func TestNewerWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorldIn(t, testserver.Database, knowsOthers)
-	server, client, err := cluster.TLS(w.server.authority, "older", w.clock.Now)
-	must(0, err)
 	o := database.NewObserver(w.config.Store)
 	defer o.Close()
-	older, err := cluster.Open(cluster.Config{
-		Name: "older", Places: cluster.Places{Listen: "127.0.0.1:0", Join: []string{w.config.Replicas.Listen}}, Server: server, Client: client, Log: w.config.Log,
-	}, cluster.State{Address: "older.example.org:1",
-		Database: must(o.Identity(context.Background())), Schemas: []int{1, 1, 1}})
-	must(0, err)
-	defer older.Close()
+	database := must(o.Identity(context.Background()))
+	joins := func(name string, at ...string) *cluster.Cluster {
+		server, client, err := cluster.TLS(w.server.authority, name, w.clock.Now)
+		must(0, err)
+		older, err := cluster.Open(cluster.Config{Name: name,
+			Places: cluster.Places{Listen: "127.0.0.1:0", Join: at}, Server: server,
+			Client: client, Log: w.config.Log}, cluster.State{Address: "older.example.org:1",
+			Database: database, Schemas: []int{1, 1, 1}})
+		must(0, err)
+		t.Cleanup(func() { older.Close() })
+		return older
+	}
+	db := must(sql.Open("pgx", w.config.Store))
+	defer db.Close()
+	older := joins("older", w.config.Replicas.Listen)
 	newer := sibling(t, w)
 	newer.Replicas.Join = []string{older.View().Own.At}
 	led, _ := standBy(t, newer)
 	soon(t, "all see all", func() bool { return len(older.View().Members) == 3 })
+	must(db.Exec("UPDATE caucus_store.version SET number = number - 1"))
 	w.stop()
 	soon(t, "the newer one waits and says so", func() bool {
 		return strings.Contains(w.log.String(), "does not lead yet") &&
@@ -276,10 +365,20 @@ func TestNewerWaits(t *testing.T) {
 		t.Fatal("it leads")
 	default:
 	}
+	must(db.Exec("UPDATE caucus_store.version SET number = number + 1"))
 	must(0, older.Close())
 	stores := <-led
 	must(0, stores.Close())
 	w.stop = func() {}
+
+	third := sibling(t, w)
+	third.Replicas.Join = []string{joins("older again").View().Own.At}
+	led, _ = standBy(t, third)
+	stores = <-led
+	defer stores.Close()
+	if _, found := stores.Cluster.View().Older(); !found {
+		t.Error("it heard of no older one, so the test proves nothing")
+	}
 }
 
 // TestUnseen: a replica that PostgreSQL does not tell which database it is does not lead: an older
@@ -340,8 +439,14 @@ func TestHolders(t *testing.T) {
 	o := database.NewObserver(late.Store)
 	defer o.Close()
 	must(0, f.identify(ctx, o, time.Minute))
-	if lacks := must(stores.Store.Unreadable(ctx)); !lacks {
+	lacks := must(stores.Store.Unreadable(ctx))
+	if len(lacks) == 0 {
 		t.Fatal("it lacks nothing, so the test proves nothing")
+	}
+	// What it has is not the study's: another leader made a new key while this one was cut off.
+	f.keys.Take(lacks, map[study.Hash][]byte{lacks[0]: make([]byte, 32)})
+	if len(must(stores.Store.Unreadable(ctx))) != len(lacks) {
+		t.Fatal("it reads a ballot under another key")
 	}
 	soon(t, "it gets the key", func() bool { return !must(f.askHolders(ctx, stores.Store)) })
 	w.stop = func() {}
@@ -371,16 +476,14 @@ func TestSilence(t *testing.T) {
 // not change keeps its number. An identity takes no list of before.
 func TestAddressNumbers(t *testing.T) {
 	signer := must(protocol.NewSigner())
-	list := func(epoch int64, fixed string) protocol.Addresses {
-		a, _, _ := (&addressBook{signer: signer, fixed: fixed,
-			first: epoch * listsOfEpoch}).current()
-		return a
-	}
-	b := &addressBook{signer: signer, fixed: "a:1", first: 3 * listsOfEpoch}
+	b := &addressBook{signer: signer, fixed: "a:1", first: 3000}
 	one, _, _ := b.current()
 	same, _, _ := b.current()
-	if one != same || one.Number != 3*listsOfEpoch || list(4, "a:1").Number <= one.Number {
-		t.Errorf("numbers %d, %d, %d", one.Number, same.Number, list(4, "a:1").Number)
+	changed := make(chan struct{})
+	close(changed)
+	b.fixed, b.changed = "b:1", changed
+	if other, _, _ := b.current(); one != same || one.Number != 3000 || other.Number != 3001 {
+		t.Errorf("numbers %d, %d, %d", one.Number, same.Number, other.Number)
 	}
 	if files, plain, numbered := (&addressBook{signer: signer,
 		fixed: "a:1,b:1"}).current(); files.Number != 0 || plain == nil || numbered != nil {

@@ -80,7 +80,7 @@ func (f *follower) observe(ctx context.Context) func() {
 			}
 			epoch, led := v.Led()
 			wait := lookTime
-			if after := seen.silence(epoch, now); epoch > 0 && !led {
+			if after := seen.silence(epoch, now); !led {
 				f.endSilent(ctx, o, epoch, after)
 				wait = lookEvery
 			}

@@ -132,7 +132,7 @@ func (s *Server) open() error {
 		return err
 	}
 	if stores.Lease != nil {
-		s.addresses.first = stores.Lease.Epoch() * listsOfEpoch
+		s.addresses.first = stores.Lease.Since().UnixMilli()
 	}
 	if err := s.openHelper(stores); err != nil {
 		return err

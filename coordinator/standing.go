@@ -72,7 +72,7 @@ func (f *follower) lead(ctx context.Context) (*folder.Stores, error) {
 			}
 			follow = f.follow(ctx)
 			if older {
-				f.await(ctx, time.Hour, func(v cluster.View) bool {
+				f.await(ctx, restless, func(v cluster.View) bool {
 					_, older := v.Older()
 					return !older
 				})
@@ -169,7 +169,14 @@ func (f *follower) may(*database.Lease) error {
 	if err := f.identify(context.Background(), o, mostSilence); err != nil {
 		return fmt.Errorf("%w: %w", errUnseen, err)
 	}
-	if older, found := f.cluster.View().Older(); found {
+	older, found := f.cluster.View().Older()
+	if !found {
+		return nil
+	}
+	// Where the store is as this program knows it already, the older one cannot lead.
+	if current, err := o.Current(context.Background(), folder.Databases()...); err != nil {
+		return fmt.Errorf("%w: %w", errUnseen, err)
+	} else if !current {
 		version := cmp.Or(older.Version, "unknown")
 		return fmt.Errorf("%w: %s, version %s", errOlder, older.Address, version)
 	}
@@ -180,8 +187,8 @@ func (f *follower) may(*database.Lease) error {
 // it lacks some still.
 func (f *follower) askHolders(ctx context.Context, store *records.SQL) (bool, error) {
 	lacks, err := store.Unreadable(ctx)
-	if err != nil || !lacks || f.cluster == nil {
-		return lacks, err
+	if err != nil || len(lacks) == 0 || f.cluster == nil {
+		return len(lacks) > 0, err
 	}
 	for _, m := range f.cluster.View().Holders() {
 		text, err := cluster.AskKeys(ctx, f.client, m.At)
@@ -192,8 +199,8 @@ func (f *follower) askHolders(ctx context.Context, store *records.SQL) (bool, er
 				err)
 			continue
 		}
-		f.keys.Add(all)
-		if lacks, err = store.Unreadable(ctx); err != nil || !lacks {
+		f.keys.Take(lacks, all)
+		if lacks, err = store.Unreadable(ctx); err != nil || len(lacks) == 0 {
 			f.config.Log.Info("another replica gave the keys of ballots", "replica", m.Address)
 			return false, err
 		}

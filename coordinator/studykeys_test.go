@@ -104,7 +104,7 @@ func TestLeadWithoutKeys(t *testing.T) {
 	}
 	stores := must(folder.LeadStores(ctx, w.config, nil))
 	stores.Store.Keys = keys
-	if lost := must(stores.Store.Unreadable(ctx)); lost {
+	if lost := must(stores.Store.Unreadable(ctx)); len(lost) > 0 {
 		t.Error("the replica with the key finds a ballot that it cannot read")
 	}
 	must(0, stores.Close())

@@ -89,6 +89,8 @@ func Open(c Config, own State) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	stop := r.stop
+	r.stop = func() { t.quiet(); stop() }
 	t.serve(map[byte]func() []byte{forMembers: r.document, forKeys: c.Keys})
 	return r, nil
 }
@@ -139,9 +141,11 @@ func open(c Config, own State, t memberlist.Transport) (*Cluster, error) {
 // join looks for replicas that are away, again and again: memberlist forgets them.
 func (c *Cluster) join(ctx context.Context) {
 	for wait := joinFirst; ; wait = min(2*wait, joinEvery) {
-		if away := c.away(); len(away) > 0 {
-			_, _ = c.list.Join(away)
+		var under sync.WaitGroup // at once, because one that does not answer takes dialTime
+		for _, at := range c.away() {
+			under.Go(func() { _, _ = c.list.Join([]string{at}) })
 		}
+		under.Wait()
 		select {
 		case <-ctx.Done():
 			return

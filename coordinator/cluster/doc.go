@@ -34,7 +34,8 @@
 // the leader, its agents most likely do too. So a session is ended if
 //
 //  1. no living replica says that it leads under the newest epoch heard of (View.Led), and
-//  2. PostgreSQL has heard nothing for 2 s from the session that holds the lease under that epoch.
+//  2. PostgreSQL has heard nothing for 2 s from the session that holds the lease under that epoch
+//     or a later one, which nobody heard of.
 //
 // With each takeover of the last minute these seconds double, up to the 5 s after which PostgreSQL
 // acts alone. So a network that is bad for longer makes no leader after the other.

@@ -32,7 +32,7 @@ const (
 	writeTime  = time.Second     // for a packet; a slower connection is made anew
 	idleTime   = time.Minute     // after the last packet a connection closes
 	mostQueued = 64              // packets that wait for a connection
-	mostGreets = 64              // connections without a first byte; a further one ends the oldest
+	mostGreets = 64              // connections without a first byte; for one more, see crowded
 	mostPacket = 8 << 10         // memberlist makes packets of at most 1,400 bytes
 	mostAnswer = 16 << 20
 )
@@ -47,6 +47,9 @@ type transport struct {
 	packets   chan *memberlist.Packet
 	streams   chan net.Conn
 	over      chan struct{}
+	// streaming ends when no stream is dialled any more, before packets end.
+	streaming context.Context
+	quiet     context.CancelFunc
 	under     sync.WaitGroup
 	once      sync.Once // for Shutdown
 
@@ -70,6 +73,7 @@ func listen(c Config) (*transport, error) {
 		packets: make(chan *memberlist.Packet, mostQueued), streams: make(chan net.Conn),
 		over: make(chan struct{}), senders: map[string]chan []byte{}, open: map[net.Conn]bool{},
 	}
+	t.streaming, t.quiet = context.WithCancel(context.Background())
 	t.under.Go(t.accept)
 	return t, nil
 }
@@ -148,8 +152,8 @@ func (t *transport) send(address string, waiting chan []byte) {
 		case <-time.After(idleTime):
 			return
 		case packet := <-waiting:
-			if conn == nil {
-				conn, _ = t.dial(address, writeTime, forPackets) // nil if it is away
+			if conn == nil { // still nil then: it is away
+				conn, _ = t.dial(context.Background(), address, writeTime, forPackets)
 			}
 			if conn == nil || write(conn, packet) != nil {
 				hangUp()
@@ -169,11 +173,13 @@ func write(conn net.Conn, packet []byte) error {
 }
 
 func (t *transport) DialTimeout(address string, timeout time.Duration) (net.Conn, error) {
-	return t.dial(address, timeout, forStream)
+	return t.dial(t.streaming, address, timeout, forStream)
 }
 
-func (t *transport) dial(address string, timeout time.Duration, what byte) (net.Conn, error) {
-	ctx, stop := context.WithTimeout(context.Background(), timeout)
+func (t *transport) dial(
+	ctx context.Context, address string, timeout time.Duration, what byte,
+) (net.Conn, error) {
+	ctx, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
 	return dial(ctx, t.client, address, what)
 }
@@ -223,12 +229,26 @@ func (t *transport) accept() {
 		}
 		t.open[conn] = true
 		if t.greets = append(t.greets, conn); len(t.greets) > mostGreets {
-			raw(t.greets[0]).Close()
-			t.greets = t.greets[1:]
+			i := crowded(t.greets)
+			raw(t.greets[i]).Close()
+			t.greets = slices.Delete(t.greets, i, i+1)
 		}
 		t.mu.Unlock()
 		t.under.Go(func() { t.receive(conn) })
 	}
+}
+
+// crowded returns the place of the oldest connection from the machine that has the most. So whoever
+// opens connections and says nothing keeps out only its own machine.
+func crowded(all []net.Conn) (place int) {
+	of, most := map[string]int{}, 0
+	for i, conn := range slices.Backward(all) {
+		from, _, _ := net.SplitHostPort(conn.RemoteAddr().String())
+		if of[from]++; of[from] >= most {
+			most, place = of[from], i
+		}
+	}
+	return place
 }
 
 // raw is the connection under TLS. To close it waits for nobody.
@@ -298,6 +318,7 @@ func (t *transport) hear(conn net.Conn) {
 // memberlist's own, has no effect.
 func (t *transport) Shutdown() error {
 	err := t.listener.Close()
+	t.quiet()
 	t.mu.Lock()
 	t.once.Do(func() { close(t.over) })
 	for conn := range t.open {

@@ -214,3 +214,32 @@ func TestAdvertise(t *testing.T) {
 		t.Errorf("%s, for %s", at, fmt.Sprint(r.living()))
 	}
 }
+
+// from is a connection from a machine.
+type from struct {
+	net.Conn
+	host string
+}
+
+func (c from) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(c.host), Port: 1} }
+
+// TestCrowded: a connection too many costs the machine that has the most of them its oldest one,
+// whoever comes first or last.
+func TestCrowded(t *testing.T) {
+	const a, b, c = "10.0.0.1", "10.0.0.2", "10.0.0.3"
+	for i, test := range []struct {
+		hosts []string
+		place int
+	}{
+		{[]string{a}, 0}, {[]string{a, b, b}, 1}, {[]string{b, a, b}, 0}, {[]string{a, b, c, c}, 2},
+		{[]string{a, b, b, c, b}, 1}, {[]string{a, a, a}, 0},
+	} {
+		var all []net.Conn
+		for _, host := range test.hosts {
+			all = append(all, from{host: host})
+		}
+		if got := crowded(all); got != test.place {
+			t.Errorf("%d: %q loses number %d, not %d", i, test.hosts, got, test.place)
+		}
+	}
+}

@@ -60,11 +60,15 @@ func (v View) first(is func(Member) bool) (Member, bool) {
 	return v.Members[i], true
 }
 
-// Led returns the newest epoch heard of, 0 for none, and whether a living replica says that it
-// leads under it. Only replicas over the same database count.
+// Led returns the newest epoch heard of, 0 for none, and whether a living replica may lead under it
+// or a later one: one says so, or nothing was heard of any leader and no replica is gone. Then a
+// replica may lead that does not gossip. Only replicas over the same database count.
 func (v View) Led() (int64, bool) {
-	leader, known := v.Leader()
-	return v.Newest, known && leader.Epoch == v.Newest
+	if leader, known := v.Leader(); known {
+		return v.Newest, leader.Epoch == v.Newest
+	}
+	_, missed := v.first(func(m Member) bool { return !m.Alive && v.over(m) })
+	return v.Newest, v.Newest == 0 && !missed
 }
 
 // Leader returns the living replica that leads over the same database under the highest epoch.

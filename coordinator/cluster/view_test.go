@@ -35,7 +35,9 @@ func TestLed(t *testing.T) {
 		led    bool
 		leader string
 	}{
-		"nobody yet":            {heard(0, stands("a"), stands("b")), 0, false, ""},
+		"nobody yet":            {heard(0, stands("a"), stands("b")), 0, true, ""},
+		"gone before it was":    {heard(0, stands("a"), gone(stands("b"))), 0, false, ""},
+		"gone, elsewhere":       {heard(0, stands("a"), over("2/1/c", gone(stands("b")))), 0, true, ""},
 		"it leads":              {heard(3, stands("a"), leads("b", 3)), 3, true, "b"},
 		"it is gone":            {heard(3, stands("a"), gone(leads("b", 3))), 3, false, ""},
 		"it led":                {heard(3, stands("a"), stands("b")), 3, false, ""},

@@ -114,9 +114,17 @@ func (s *Stores) Close() error {
 	return err
 }
 
-// Schemas are the numbers of migrations that this program knows, of store, ledger and shares.
-func Schemas() []int {
-	return []int{records.File.Known(), journal.SQLite("").Known(), aggregators.SQLite("").Known()}
+// Databases are the schemas of store, ledger and shares.
+func Databases() []database.SQLite {
+	return []database.SQLite{records.File, journal.SQLite("").SQLite, aggregators.SQLite("").SQLite}
+}
+
+// Schemas are the numbers of migrations that this program knows, of Databases.
+func Schemas() (all []int) {
+	for _, s := range Databases() {
+		all = append(all, s.Known())
+	}
+	return all
 }
 
 // makeFiles makes an empty store and an empty ledger, and returns the store.

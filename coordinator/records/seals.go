@@ -51,12 +51,12 @@ func (k *Keys) Replace(all map[study.Hash][]byte) {
 	k.change()
 }
 
-// Add takes keys that another replica holds and this one lacks.
-func (k *Keys) Add(all map[study.Hash][]byte) {
+// Take takes another replica's keys of some studies, in place of those that this one has.
+func (k *Keys) Take(of []study.Hash, all map[study.Hash][]byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for h, key := range all {
-		if len(key) == 32 && len(k.of[h]) == 0 {
+	for _, h := range of {
+		if key := all[h]; len(key) == 32 {
 			k.of[h] = key
 		}
 	}
@@ -182,11 +182,13 @@ func (t *sqlTx) readable(h study.Hash) (bool, error) {
 	}), nil
 }
 
-// Unreadable reports whether AskAgain would ask for anything.
-func (s *SQL) Unreadable(ctx context.Context) (is bool, err error) {
-	return is, s.View(ctx, func(tx Tx) error {
+// Unreadable returns the studies for which AskAgain would ask.
+func (s *SQL) Unreadable(ctx context.Context) (all []study.Hash, err error) {
+	return all, s.View(ctx, func(tx Tx) error {
 		rows, err := tx.(*sqlTx).unreadable()
-		is = len(rows) > 0
+		for _, row := range rows {
+			all = append(all, row.Hash)
+		}
 		return err
 	})
 }

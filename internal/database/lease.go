@@ -33,6 +33,7 @@ type Lease struct {
 	// Lost is closed when this process no longer leads.
 	Lost  chan struct{}
 	epoch int64
+	since time.Time
 	conn  *pgx.Conn
 	end   context.CancelFunc
 	over  sync.WaitGroup
@@ -101,7 +102,8 @@ func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Leas
 	// The update waits for transactions that the last leader is committing. Once it is confirmed,
 	// so is everything that was committed before.
 	l = &Lease{Lost: make(chan struct{}), conn: conn}
-	if err = conn.QueryRow(ctx, "UPDATE caucus.lease SET epoch = epoch + 1, leader = $1 RETURNING epoch", leader).Scan(&l.epoch); err != nil {
+	if err = conn.QueryRow(ctx, `UPDATE caucus.lease SET epoch = epoch + 1, leader = $1
+		RETURNING epoch, clock_timestamp()`, leader).Scan(&l.epoch, &l.since); err != nil {
 		return nil, err
 	}
 	if unconfirmed.Load() {
@@ -114,6 +116,9 @@ func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Leas
 
 // Epoch is the number under which this process leads. Each leader has a higher one.
 func (l *Lease) Epoch() int64 { return l.epoch }
+
+// Since is when this process began to lead, by PostgreSQL's clock.
+func (l *Lease) Since() time.Time { return l.since }
 
 // keep uses the session regularly, so that PostgreSQL does not end it. It returns when that fails.
 func (l *Lease) keep(ctx context.Context) {

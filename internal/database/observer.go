@@ -27,15 +27,16 @@ func (o *Observer) Identity(ctx context.Context) (string, error) {
 	return id, err
 }
 
-// EndSilent ends the session that holds the lease under an epoch, if PostgreSQL has heard nothing
-// from it for silence, by its own clock. A leader says something each second. The process's other
+// EndSilent ends the session that holds the lease under an epoch or a later one, if PostgreSQL has
+// heard nothing from it for silence, by its own clock. Of a leader that stopped as soon as it led,
+// nobody else has heard its epoch. A leader says something each second. The process's other
 // sessions that are as silent end too: one of them may hold the epoch's row in the midst of a
 // transaction, and the next leader would wait for it. A session that waits for PostgreSQL is not
 // silent: it is of one that holds the lock and is about to lead. EndSilent reports whether it
 // ended any.
 //
 // It is safe whenever it is called: a leader without its session commits nothing (ErrLost), and a
-// session under another epoch than the one that the caller means is left alone.
+// session under an earlier epoch, which the caller knows to be past, is left alone.
 func (o *Observer) EndSilent(
 	ctx context.Context, epoch int64, silence time.Duration,
 ) (bool, error) {
@@ -47,12 +48,29 @@ func (o *Observer) EndSilent(
 		leader AS (
 			SELECT silent.* FROM silent JOIN pg_locks USING (pid)
 			WHERE locktype = 'advisory' AND classid = 0 AND objid = $2::bigint::oid AND objsubid = 1
-				AND granted AND state = 'idle' AND (SELECT epoch FROM caucus.lease) = $3)
+				AND granted AND state = 'idle' AND (SELECT epoch FROM caucus.lease) >= $3)
 		SELECT count(pg_terminate_backend(silent.pid)) FROM silent
 		JOIN leader ON silent.pid = leader.pid
 			OR silent.process = leader.process AND leader.process LIKE $4`,
 		silence.Seconds(), int64(leaderLock), epoch, named+"%")
 	return n > 0, err
+}
+
+// Current reports whether the tables of these schemas, as far as they are there, are as this
+// program knows them or newer. Then to open them changes nothing.
+func (o *Observer) Current(ctx context.Context, schemas ...SQLite) (bool, error) {
+	for _, s := range schemas {
+		var there bool
+		table, number := s.place()+".version", 0
+		err := o.ask(ctx, &there, "SELECT to_regclass($1) IS NOT NULL", table)
+		if err == nil && there {
+			err = o.ask(ctx, &number, "SELECT number FROM "+table)
+		}
+		if err != nil || there && number < s.Known() {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // ask reads one value, over a new session if the last one failed.

@@ -74,8 +74,13 @@ func settings(at string) (*pgx.ConnConfig, error) {
 	}
 	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second,
 		Interval: time.Second, Count: 4}}).DialContext
+	own := process
+	if given := c.RuntimeParams["application_name"]; given != "" {
+		own += " " + given // PostgreSQL cuts it after 63 bytes, so process comes first
+	}
 	for name, value := range map[string]string{
-		"application_name": process, "synchronous_commit": "on", "idle_in_transaction_session_timeout": fmt.Sprint(idle.Milliseconds()),
+		"application_name":   own,
+		"synchronous_commit": "on", "idle_in_transaction_session_timeout": fmt.Sprint(idle.Milliseconds()),
 		"tcp_keepalives_idle": "1", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "4", "bytea_output": "hex",
 	} {
 		c.RuntimeParams[name] = value

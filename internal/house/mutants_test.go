@@ -1344,9 +1344,9 @@ var mutants = []mutant{
 		new:  "AND $1::float8 >= 0", found: "TestEndSilent",
 	},
 	{
-		name: "the leader under another epoch is ended", room: "internal/database",
+		name: "the leader under an earlier epoch is ended", room: "internal/database",
 		file: "observer.go",
-		old:  "AND state = 'idle' AND (SELECT epoch FROM caucus.lease) = $3",
+		old:  "AND state = 'idle' AND (SELECT epoch FROM caucus.lease) >= $3",
 		new:  "AND state = 'idle' AND $3::bigint <> 0", found: "TestEndSilent",
 	},
 	{
@@ -1371,6 +1371,33 @@ var mutants = []mutant{
 		file: "observer.go",
 		old:  "ON silent.pid = leader.pid OR silent.process = leader.process AND leader.process LIKE $4",
 		new:  "ON silent.pid = leader.pid AND leader.process LIKE $4", found: "TestEndSilent",
+	},
+	{
+		name: "a leader of whose epoch nobody heard is not ended", room: "internal/database",
+		file: "observer.go",
+		old:  "(SELECT epoch FROM caucus.lease) >= $3",
+		new:  "(SELECT epoch FROM caucus.lease) = $3", found: "TestEndSilent",
+	},
+	{
+		name: "where nobody gossips, PostgreSQL's view alone ends a leader",
+		room: "coordinator/cluster", file: "view.go",
+		old: "v.Newest == 0 && !missed", new: "v.Newest == 0 && missed", found: "TestLed",
+	},
+	{
+		name: "a key that opens nothing is never replaced", room: "coordinator/records",
+		file: "seals.go", in: "coordinator",
+		old: "len(key) == 32 {", new: "len(key) == 32 && len(k.of[h]) == 0 {", found: "TestHolders",
+	},
+	{
+		name: "a newer replica waits where the store is migrated already",
+		room: "internal/database", file: "observer.go", in: "coordinator",
+		old: "number < s.Known()", new: "number <= s.Known()", found: "TestNewerWaits",
+	},
+	{
+		name: "a machine's silent connections keep out others", room: "coordinator/cluster",
+		file: "transport.go",
+		old:  "of[from] >= most {", new: "of[from] > 0 || most < 0 {",
+		found: "TestCrowded",
 	},
 	{
 		name: "a rival is heard and ignored", room: "coordinator", file: "witness.go",
