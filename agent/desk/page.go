@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -77,7 +78,7 @@ func NewPage(own *Desk, end func() error, log *slog.Logger) (*Page, error) {
 	under, stop := context.WithCancel(context.Background())
 	return &Page{
 		templates: templates, desk: own, end: end, log: log, under: under, stop: stop, grace: deskGrace,
-		guard: &webpage.Guard{Dir: c.State, Command: "caucus agent page --config FILE", Lasts: deskLasts, Clock: c.Clock, Log: log},
+		guard: &webpage.Guard{Dir: c.State, Command: c.Worded("caucus agent page --config FILE"), Lasts: deskLasts, Clock: c.Clock, Log: log},
 	}, nil
 }
 
@@ -127,7 +128,7 @@ func (p *Page) load(make func(ctx context.Context, r *http.Request,
 				textpage.Printable(err.Error()))
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = w.Write(text.Bytes()) // a client that went away gets nothing
+			_, _ = io.WriteString(w, p.desk.site.Config.Worded(text.String())) // a client that went away gets nothing
 		}
 	}
 }
@@ -184,7 +185,7 @@ func (p *Page) decide(
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.WriteHeader(http.StatusConflict)
-			_, _ = w.Write(text.Bytes()) // a client that went away gets nothing
+			_, _ = io.WriteString(w, p.desk.site.Config.Worded(text.String())) // a client that went away gets nothing
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"caucus/agent/policy"
@@ -76,6 +77,8 @@ type Config struct {
 	// Checkpoint, if not nil, is called just after each durable or visible effect. Tests crash the
 	// agent there.
 	Checkpoint func(effect string) `yaml:"-"`
+	// Words, if not nil, puts the names of this program's verbs in place of those that messages give.
+	Words *strings.Replacer `yaml:"-"`
 	// Clock is the machine's clock if zero. Now checks certificates and dates charges; windows use
 	// Elapsed.
 	Clock clock.Clock `yaml:"-"`
@@ -87,6 +90,14 @@ type Audit struct {
 	// value is the path of a Unix datagram socket. The file remains the record. If syslog does not
 	// answer, the log says so and nothing stops.
 	Syslog string `yaml:"syslog"`
+}
+
+// Worded returns a message with this program's names of its verbs.
+func (c Config) Worded(text string) string {
+	if c.Words == nil {
+		return text
+	}
+	return c.Words.Replace(text)
 }
 
 // Now reads the clock of certificates and charges, which is the machine's unless Clock names

@@ -18,9 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"caucus/agent"
-	"caucus/agent/desk"
-	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/siteverbs"
 	"caucus/internal/testlevel"
 )
 
@@ -169,7 +167,7 @@ func TestCarriedIsSent(t *testing.T) {
 			if err == nil || !strings.Contains(string(out), "no key to seal an answer to") {
 				t.Errorf("%s, without a key: %v\n%s", name, err, out)
 			}
-			var doc ledgerDocument
+			var doc siteverbs.LedgerDocument
 			out, err = caucus(ctx, dir, "ledger", "show", "--dir", "state-"+name, "--json").Output()
 			if err == nil {
 				err = json.Unmarshal(out, &doc)
@@ -287,7 +285,7 @@ func TestCarriedAnswerKilled(t *testing.T) {
 				!bytes.Equal(b, upload) {
 				t.Errorf("killed at effect %d: another contribution is made, %v", n, err)
 			}
-			var doc ledgerDocument
+			var doc siteverbs.LedgerDocument
 			out, err := caucus(ctx, world, "ledger", "show", "--dir", "state-hospital-c",
 				"--json").Output()
 			if err != nil || json.Unmarshal(out, &doc) != nil {
@@ -304,17 +302,5 @@ func TestCarriedAnswerKilled(t *testing.T) {
 	// notice, plan, pool, charged, time fixed, answered, upload, sealed, written
 	if cut := slices.Index(ends[1:], true); cut != most-1 {
 		t.Errorf("an answer has %d effects, want %d", cut, most-1)
-	}
-}
-
-// TestAnsweredIsPrintable: the reason in a pack comes from the coordinator, and cannot control the
-// terminal.
-func TestAnsweredIsPrintable(t *testing.T) {
-	var out bytes.Buffer
-	a := &agentCommand{Console: &console.Console{Out: &out}}
-	if err := a.printAnswered(agent.Answered{Study: "ward", Progress: desk.ProgressClosed,
-		Why: "failed: \x1b[2Jreleased\n"}, ""); err != nil ||
-		strings.ContainsRune(out.String(), '\x1b') || !strings.Contains(out.String(), "failed") {
-		t.Errorf("%q, %v", out.String(), err)
 	}
 }

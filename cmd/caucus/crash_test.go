@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"caucus/aggregator/helper"
+	"caucus/cmd/internal/siteverbs"
 	"caucus/coordinator/folder"
 	"caucus/internal/testlevel"
 	"caucus/protocol"
@@ -183,7 +184,7 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 		t.Errorf("%d costs in the release, want 1", n)
 	}
 	for _, ledger := range append(servers, prefixed("state-", sites)...) {
-		var doc ledgerDocument
+		var doc siteverbs.LedgerDocument
 		if err := json.Unmarshal(must("ledger", "show", "--dir", ledger, "--json"),
 			&doc); err != nil {
 			t.Fatal(err)

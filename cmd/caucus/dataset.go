@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/input"
 	"caucus/dataset"
 	"caucus/dataset/mapping"
 )
@@ -19,7 +20,7 @@ func newDataset(c *console.Console) *cobra.Command {
 
 func newDatasetSchema(c *console.Console) *cobra.Command {
 	var label string
-	var how reading
+	var how input.Reading
 	cmd := &cobra.Command{
 		Use:   "schema [FILE]",
 		Short: "Draft a schema from a public file, or list the data sets whose schema is known",
@@ -45,7 +46,7 @@ Without FILE it lists the data sets whose schema is known, for --dataset.`,
 			if label == "" {
 				return console.Usagef("say which column is the label: --label COLUMN")
 			}
-			table, err := how.table(c, args[0], dataset.Schema{}, dataset.Format{})
+			table, err := how.Table(c, args[0], dataset.Schema{}, dataset.Format{})
 			if err != nil {
 				return err
 			}
@@ -73,7 +74,7 @@ Without FILE it lists the data sets whose schema is known, for --dataset.`,
 			return c.Print(doc, func(w io.Writer) { w.Write(text) })
 		},
 	}
-	how.flags(cmd.Flags())
+	how.Flags(cmd.Flags())
 	cmd.Flags().StringVar(&label, "label", "", "the label's column")
 	return cmd
 }

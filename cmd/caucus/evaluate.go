@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"caucus/cmd/internal/input"
 	"caucus/dataset"
 	"caucus/internal/yamlfile"
 	"caucus/study"
@@ -22,13 +23,13 @@ import (
 func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
 	m, err := modelIn(name, schema)
 	if err != nil {
-		return nil, fmt.Errorf("read model: %w", namedOnce(name, err))
+		return nil, fmt.Errorf("read model: %w", input.NamedOnce(name, err))
 	}
 	return m, nil
 }
 
 func modelIn(name string, schema dataset.Schema) (*evaluate.Model, error) {
-	text, err := readWhole(name)
+	text, err := input.ReadWhole(name)
 	switch json := bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")); {
 	case err != nil:
 		return nil, err

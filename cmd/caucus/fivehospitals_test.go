@@ -18,6 +18,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"golang.org/x/text/encoding/charmap"
 
+	"caucus/cmd/internal/input"
+	"caucus/cmd/internal/siteverbs"
 	"caucus/dataset"
 	"caucus/dataset/dates"
 	"caucus/dataset/files"
@@ -302,7 +304,7 @@ func TestFiveHospitals(t *testing.T) {
 					file}, &out, &said); code != 0 {
 				t.Fatalf("agent map: %d, %s", code, said.String())
 			}
-			var draft draftedMapping
+			var draft siteverbs.DraftedMapping
 			if err := json.Unmarshal(out.Bytes(), &draft); err != nil {
 				t.Fatal(err)
 			}
@@ -375,9 +377,17 @@ func TestFiveHospitals(t *testing.T) {
 
 // imported returns the encoded records of a file under a mapping.
 func imported(t *testing.T, file string, s dataset.Schema, m mapping.Mapping,
-	open opener) (*dataset.Records, dataset.Lines) {
+	open input.Opener) (*dataset.Records, dataset.Lines) {
 	t.Helper()
-	rows, done, err := openRows(file, m, open)
+	in, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := input.OpenRecords(in, m, open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := opened.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +396,7 @@ func imported(t *testing.T, file string, s dataset.Schema, m mapping.Mapping,
 		t.Fatal(err)
 	}
 	lines, err := dataset.Collect(bound.Rows(rows))
-	if err = errors.Join(err, done()); err != nil || len(bound.Missing) > 0 {
+	if err = errors.Join(err, opened.Close()); err != nil || len(bound.Missing) > 0 {
 		t.Fatalf("%v, missing %q", err, bound.Missing)
 	}
 	records, _, err := s.EncodeLabelled(lines.Table)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -9,7 +10,21 @@ import (
 
 	"caucus/analyst/forecast"
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/siteverbs"
+	"caucus/study"
+	"caucus/study/stated"
 )
+
+// drawAgain draws an operator's forecast again, and says whether the two differ by no more than
+// chance.
+func drawAgain(ctx context.Context, said stated.Statement, of study.Task,
+	show func(done, total int)) (siteverbs.Forecast, bool, error) {
+	again, err := forecast.Again(ctx, said, of.Plan(), of.Pool(), show)
+	if err != nil {
+		return nil, false, err
+	}
+	return again, said.Forecast.Agrees(&again.Forecast), nil
+}
 
 // printForecasts writes a classifier's forecast or, for other kinds, how far the noise moves the
 // numbers.

@@ -18,6 +18,7 @@ import (
 	"caucus/analyst/report"
 	"caucus/analyst/terms"
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/input"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -31,7 +32,7 @@ import (
 type forecastCommand struct {
 	*console.Console
 	terms.Study
-	reading                  reading
+	reading                  input.Reading
 	features, classes, draws int
 	out                      string
 	sweep                    []string
@@ -109,7 +110,7 @@ were right.`,
 	f.StringSliceVar(&p.sweep, "sweep", nil, "also forecast other values of epsilon, parties, records, or several of these")
 	f.IntVar(&p.features, "features", 0, "number of features, if no schema is given (default 12)")
 	f.IntVar(&p.classes, "classes", 0, "number of classes, if no schema is given (default 2, or those of --class-shares)")
-	p.reading.flags(f)
+	p.reading.Flags(f)
 	f.StringVar(&p.out, "out", "", "also write the forecast as a page (.html), or the --sweep as a picture (.svg)")
 	console.MarkOutput(f, "out", ".html", ".svg")
 	return cmd
@@ -307,7 +308,7 @@ func (p *forecastCommand) public() (dataset.Schema, *dataset.Table, error) {
 	if err != nil {
 		return schema, nil, err
 	}
-	pool, err := p.reading.table(p.Console, p.Pool, schema, schema.Format())
+	pool, err := p.reading.Table(p.Console, p.Pool, schema, schema.Format())
 	return schema, pool, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/siteverbs"
 )
 
 func main() { console.Main(newRoot) }
@@ -16,11 +17,19 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return console.Execute(ctx, newRoot, args, stdout, stderr)
 }
 
+// program is what this program adds to an agent's verbs: its forecasts, and the clock of its tests.
+func program() siteverbs.Program {
+	return siteverbs.Program{Checkpoint: checkpoint, Now: now, Again: drawAgain}
+}
+
 func newRoot(c *console.Console) *cobra.Command {
+	a := siteverbs.NewAgent(c, program())
+	agent := console.Group("agent", "Take part in studies, beside the data", a.Verbs()...)
+	a.Flag(agent.PersistentFlags())
 	root := c.NewRoot("caucus", "Learn across parties that may not pool their data",
-		newCoordinator(c), newHelper(c), newAgent(c), newParty(c), newStudy(c),
+		newCoordinator(c), newHelper(c), agent, newParty(c), newStudy(c),
 		newForecast(c), newDemo(c), newSimulate(c), newRelease(c), newPool(c), newDataset(c),
-		newLedger(c))
+		siteverbs.Ledger(c, servers{}))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if was := wasMoved(cmd, cmd.Flags().Args()); was != nil {
 			return was

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/siteverbs"
 	"caucus/coordinator/folder"
 	"caucus/protocol"
 )
@@ -94,7 +95,7 @@ func (o *operator) dialled(call func(*cobra.Command, []string,
 }
 
 func enrolOperator(c *console.Console, cmd *cobra.Command, invitation, out string) error {
-	text, err := readSecret(cmd.InOrStdin(), invitation)
+	text, err := siteverbs.ReadSecret(cmd.InOrStdin(), invitation)
 	if err != nil {
 		return err
 	}

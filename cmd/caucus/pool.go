@@ -11,6 +11,7 @@ import (
 	"caucus/agent/source"
 	"caucus/auxdata"
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/input"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/reweigh"
@@ -117,7 +118,7 @@ informative means; see caucus simulate classify --pool.`,
 
 func newPoolCheck(c *console.Console) *cobra.Command {
 	var schema, pool string
-	var how reading
+	var how input.Reading
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Report what a public pool lacks, before a study",
@@ -134,7 +135,7 @@ pool has, but cannot make missing rows.`,
 			if err != nil {
 				return err
 			}
-			table, err := how.table(c, pool, s, s.Format())
+			table, err := how.Table(c, pool, s, s.Format())
 			if err != nil {
 				return err
 			}
@@ -166,6 +167,6 @@ pool has, but cannot make missing rows.`,
 	}
 	cmd.Flags().StringVar(&schema, "schema", "", "schema of the study")
 	cmd.Flags().StringVar(&pool, "pool", "", "file of the public pool: CSV (also packed), Excel, Parquet")
-	how.flags(cmd.Flags())
+	how.Flags(cmd.Flags())
 	return cmd
 }

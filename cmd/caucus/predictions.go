@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/input"
 	"caucus/dataset"
 	"caucus/dataset/mapping"
 	"caucus/internal/csvfile"
@@ -24,7 +25,7 @@ import (
 // answering reads records and writes predictions part by part. doc has the values only for --json.
 type answering struct {
 	*predicting
-	file         *recordFile
+	file         *input.RecordFile
 	schema       dataset.Schema
 	predict      func(*dataset.Records) ([]int, *mat.Dense, error)
 	doc          prediction
@@ -35,13 +36,13 @@ type answering struct {
 }
 
 func (a *answering) failed(err error) error {
-	a.unread = namedOnce(a.data, err)
+	a.unread = input.NamedOnce(a.data, err)
 	return a.unread
 }
 
 // readable reads the file to its end, only to find errors.
 func (a *answering) readable() error {
-	rows, err := a.file.rows()
+	rows, err := a.file.Rows()
 	for err == nil {
 		_, _, err = rows.Next()
 	}
@@ -54,14 +55,14 @@ func (a *answering) readable() error {
 // read predicts the whole file from its beginning. It writes the predictions, unless to is nil.
 func (a *answering) read(to io.Writer) error {
 	var sample dataset.Lines // the first records, for mapping.Advice
-	rows, _, err := a.file.mapped(a.schema)
+	rows, _, err := a.file.Mapped(a.schema)
 	if err == nil {
 		sample, err = dataset.Collect(dataset.First(rows, mapping.Advised))
 	}
 	if err != nil {
 		return a.failed(err)
 	}
-	rows, bound, err := a.file.mapped(a.schema)
+	rows, bound, err := a.file.Mapped(a.schema)
 	if err != nil {
 		return a.failed(err)
 	}

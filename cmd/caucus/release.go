@@ -3,41 +3,17 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/input"
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds/results"
 )
 
-// mostWhole bounds the bytes of a file that is read into memory: one with tables of all sites has
-// about 100 MB.
-const mostWhole = 512 << 20
-
-func readWhole(name string) ([]byte, error) {
-	if info, err := os.Stat(name); err == nil && info.Size() > mostWhole {
-		return nil, fmt.Errorf("%s has %d MB, and a release has at most %d: it is another file", name, info.Size()>>20, mostWhole>>20)
-	}
-	return os.ReadFile(name)
-}
-
-// readSigned reads a release file with its signature, and checks neither.
-func readSigned(name string) (protocol.SignedRelease, error) {
-	b, err := readWhole(name)
-	if err != nil {
-		return protocol.SignedRelease{}, err
-	}
-	r, err := protocol.ReadRelease(b)
-	if err != nil {
-		return r, fmt.Errorf("%s: %w", name, err)
-	}
-	return r, nil
-}
-
 // readRelease reads a release file for use, and does not check it.
 func readRelease(name string) (study.Release, error) {
-	r, err := readSigned(name)
+	r, err := input.ReadSigned(name)
 	return r.Release, err
 }
 

@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/siteverbs"
 	"caucus/study/classifier/fitted"
 )
 
 func newReleaseCompare(c *console.Console) *cobra.Command {
-	a := &agentCommand{Console: c}
+	a := siteverbs.NewAgent(c, program())
 	cmd := &cobra.Command{
 		Use:   "compare FILE",
 		Short: "Compare a release with this site's own classifier, on this site's records",
@@ -33,7 +34,7 @@ counts the right predictions.`,
 			if err != nil {
 				return err
 			}
-			ag, err := a.open()
+			ag, err := a.Open()
 			if err != nil {
 				return err
 			}
@@ -57,7 +58,7 @@ naming the largest class                 %.3f     0.500
 			})
 		},
 	}
-	a.flag(cmd.Flags())
+	a.Flag(cmd.Flags())
 	return cmd
 }
 

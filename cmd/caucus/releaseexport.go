@@ -67,7 +67,7 @@ they come from (printed here), so that its release states what both cost togethe
 				}
 				return x.weighted(args[0])
 			}
-			if x.pool.pool != "" || x.pool.schema != "" || x.pool.how.given() {
+			if x.pool.pool != "" || x.pool.schema != "" || x.pool.how.Given() {
 				return console.Usagef("--pool and the flags for its file format are for --to pool")
 			}
 			return x.model(args[0], given("table") || given("id"))
@@ -84,7 +84,7 @@ they come from (printed here), so that its release states what both cost togethe
 	f.StringArrayVar(&x.table.Keep, "id", nil, "sql: column to keep beside the predictions; may be repeated (default those that the model reads)")
 	f.StringVar(&x.pool.pool, "pool", "", "pool: the study's pool")
 	f.StringVar(&x.pool.schema, "schema", "", "pool: schema of the pool file, if its format differs from the study's")
-	x.pool.how.flags(f)
+	x.pool.how.Flags(f)
 	console.MarkInputs(f, "calibration", "pool", "schema")
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/input"
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classifier"
@@ -39,7 +40,7 @@ type predicting struct {
 	data, schema, out, plot, calibration string
 	ids                                  []string
 	keep                                 bool
-	how                                  reading
+	how                                  input.Reading
 }
 
 func newReleasePredict(c *console.Console) *cobra.Command {
@@ -72,7 +73,7 @@ estimate, but compared with it afterwards.`,
 	})
 	f := cmd.Flags()
 	f.StringVar(&q.data, "data", "", "file of records: CSV (also packed), Excel, Parquet; - is standard input")
-	q.how.flags(f)
+	q.how.Flags(f)
 	f.StringVar(&q.schema, "schema", "", "schema of the file, if it has no header or another delimiter")
 	f.StringVar(&q.calibration, "calibration", "", "release of an evaluate study of the classifier, whose calibration line turns the numbers into probabilities")
 	console.MarkInputs(f, "calibration", "data", "schema")
@@ -110,20 +111,20 @@ func (q *predicting) run(cmd *cobra.Command, release string) error {
 			}
 		}
 	}
-	format, err := formatOf(q.schema)
+	format, err := input.FormatOf(q.schema)
 	if err != nil {
 		return err
 	}
 	if classifies {
 		return q.rows(release, r, p, format)
 	}
-	table, err := q.how.table(q.Console, q.data, p.Schema, format)
+	table, err := q.how.Table(q.Console, q.data, p.Schema, format)
 	if err != nil {
 		return err
 	}
 	records, remarks, err := p.Schema.Encode(table)
 	if err != nil {
-		return fmt.Errorf("%s: %w", inputName(q.data), err)
+		return fmt.Errorf("%s: %w", input.Name(q.data), err)
 	}
 	for _, m := range remarks {
 		q.Note("note: %s", m)
@@ -145,10 +146,10 @@ func (q *predicting) rows(release string, r study.Release, p study.Plan,
 	if a.predict, err = classifier.Predictor(r); err != nil {
 		return err
 	}
-	if a.file, err = q.how.open(q.data, format); err != nil {
+	if a.file, err = q.how.Open(q.data, format); err != nil {
 		return err
 	}
-	defer a.file.close()
+	defer a.file.Close()
 	a.doc = prediction{Release: release, Simulated: p.Simulated, Classes: p.Schema.Classes()}
 	if of, ok := classifier.Of(r.Result); ok {
 		a.doc.Output = of.Output

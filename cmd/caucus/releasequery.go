@@ -9,6 +9,7 @@ import (
 	"caucus/aggregation"
 	"caucus/auxdata"
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/input"
 	"caucus/dataset"
 	"caucus/internal/textpage"
 	"caucus/study"
@@ -38,7 +39,7 @@ const biasNote = "the interval allows for a bias like that which the study's own
 
 func newReleaseQuery(c *console.Console) *cobra.Command {
 	var pool, where, schema string
-	var how reading
+	var how input.Reading
 	cmd := &cobra.Command{
 		Use:   "query FILE",
 		Short: "Answer a question about private records from a weighted public pool",
@@ -105,7 +106,7 @@ Queries cost no privacy budget: ask as often as you like.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&pool, "pool", "", "file of the public pool: CSV (also packed), Excel, Parquet")
-	how.flags(f)
+	how.Flags(f)
 	f.StringVar(&schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&where, "where", "", `condition, such as 'income == ">50K" and age >= 30'`)
 	return cmd
@@ -128,7 +129,7 @@ func printAnswer(w io.Writer, a aggregation.QueryAnswer) {
 // weighing reads a reweigh release and the pool that it weights.
 type weighing struct {
 	pool, release, schema string
-	how                   reading
+	how                   input.Reading
 
 	table    *dataset.Table
 	document study.Release
@@ -138,14 +139,14 @@ type weighing struct {
 
 // load reads the files and checks that the release belongs to this pool.
 func (q *weighing) load(c *console.Console) error {
-	format, err := formatOf(q.schema)
+	format, err := input.FormatOf(q.schema)
 	if err != nil {
 		return err
 	}
 	if q.document, q.plan, err = usableRelease(q.release); err != nil {
 		return err
 	}
-	if q.table, err = q.how.table(c, q.pool, q.plan.Schema, format); err != nil {
+	if q.table, err = q.how.Table(c, q.pool, q.plan.Schema, format); err != nil {
 		return err
 	}
 	if _, err := reweigh.WeightsOf(q.document); err != nil {

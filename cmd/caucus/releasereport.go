@@ -12,6 +12,8 @@ import (
 
 	"caucus/analyst/report"
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/input"
+	"caucus/cmd/internal/siteverbs"
 	"caucus/internal/textpage"
 	"caucus/protocol"
 	"caucus/study"
@@ -54,7 +56,7 @@ about the release. For a simulated release, the page first says so, and the exit
 		Args: console.OneArgument("release report", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v.release = args[0]
-			r, err := readSigned(v.release)
+			r, err := input.ReadSigned(v.release)
 			if err != nil {
 				return err
 			}
@@ -100,7 +102,7 @@ about the release. For a simulated release, the page first says so, and the exit
 			}); err != nil {
 				return err
 			}
-			return cmp.Or(failure(v.release, found), other)
+			return cmp.Or(siteverbs.Failure(v.release, found), other)
 		},
 	}
 	f := cmd.Flags()

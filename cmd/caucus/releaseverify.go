@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,29 +10,19 @@ import (
 	"caucus/agent/site"
 	"caucus/auxdata"
 	"caucus/cmd/internal/console"
-	"caucus/dataset"
-	"caucus/internal/textpage"
+	"caucus/cmd/internal/input"
+	"caucus/cmd/internal/siteverbs"
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
 	"caucus/study/verify"
-	"caucus/study/verify/evidence"
 )
-
-type verification struct {
-	Release string `json:"release"`
-	// Holds reports that no check fails. Findings also name claims that rest on the coordinator's
-	// word, and claims that must be trusted.
-	Holds    bool               `json:"holds"`
-	Findings []evidence.Finding `json:"findings"`
-	Manifest study.Manifest     `json:"manifest"`
-}
 
 // checker holds the arguments of "caucus release verify" and "caucus release report".
 type checker struct {
 	*console.Console
 	release, pool, schema, key, helper, profile, config string
-	how                                                 reading
+	how                                                 input.Reading
 
 	witness *site.Evidence // set by --config
 }
@@ -73,7 +59,7 @@ The exit code is 1 if a check fails, and for a simulated release, which protects
 
 func (v *checker) flags(f *pflag.FlagSet) {
 	f.StringVar(&v.pool, "pool", "", "file of the public pool: CSV (also packed)")
-	v.how.flags(f)
+	v.how.Flags(f)
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal")
 	f.StringVar(&v.helper, "helper", "", "the helper's signing key, in hexadecimal, for a study with noise: aggregators")
@@ -83,7 +69,7 @@ func (v *checker) flags(f *pflag.FlagSet) {
 }
 
 func (v *checker) run(cmd *cobra.Command) error {
-	r, err := readSigned(v.release)
+	r, err := input.ReadSigned(v.release)
 	if err != nil {
 		return err
 	}
@@ -101,7 +87,8 @@ func (v *checker) run(cmd *cobra.Command) error {
 			return known.NoPool
 		}
 	}
-	return v.tell(r, verify.Release(r, known))
+	return siteverbs.TellFindings(v.Console, v.release, r, verify.Release(r, known),
+		"All that can be checked holds.")
 }
 
 // trusted returns the known coordinator keys with their sources, and an agent's record of the
@@ -158,102 +145,9 @@ func (v *checker) readPool(p study.Plan) (*auxdata.Pool, error) {
 	if file == "" {
 		file = v.witness.PoolFile(p.Pool)
 	}
-	format, err := formatOf(v.schema)
+	format, err := input.FormatOf(v.schema)
 	if err != nil {
 		return nil, err
 	}
-	return poolUnder(v.Console, &v.how, file, format, p)
-}
-
-// poolUnder reads a pool file under a plan's schema and map. It does not check that this is the
-// plan's pool.
-func poolUnder(c *console.Console, how *reading, file string, format dataset.Format,
-	p study.Plan) (*auxdata.Pool, error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	table, err := auxdata.ReadCSV(b, p.Pool) // the canonical copy has a format of its own
-	if err != nil {
-		if table, err = how.table(c, file, p.Schema, format); err != nil {
-			return nil, err
-		}
-	}
-	pool, err := study.PoolOf(p, table)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return pool, nil
-}
-
-func (v *checker) tell(r protocol.SignedRelease, found []evidence.Finding) error {
-	doc := verification{Release: v.release, Holds: !evidence.AnyFails(found), Findings: found,
-		Manifest: r.Release.Manifest}
-	if err := v.Print(doc, doc.writeText); err != nil {
-		return err
-	}
-	return failure(v.release, found)
-}
-
-func failure(name string, found []evidence.Finding) error {
-	for _, f := range found {
-		if f.Verdict == evidence.Fails {
-			return fmt.Errorf("%s does not hold: %s: %s", name, f.About, f.Says)
-		}
-	}
-	return nil
-}
-
-func (d verification) writeText(w io.Writer) {
-	w = textpage.Plain{Writer: w}
-	m := d.Manifest
-	fmt.Fprintf(w, "%s: %s by %s, %d of %d parties\n", d.Release, m.Kind, m.Mechanism, m.Parties,
-		len(m.Contributed)+len(m.Missing))
-	fmt.Fprintf(w, "It claims that each %s is hidden at ε = %g, δ = %g; noise added by %s\n", m.Unit, m.Epsilon, m.Delta, m.Noise.Trust().By)
-	writeFindings(w, d.Findings)
-	fmt.Fprintln(w, "\nNot protected, whatever holds")
-	for _, n := range m.NotProtected {
-		writeWrapped(w, "- ", n)
-	}
-	if d.Holds {
-		fmt.Fprintln(w, "\nAll that can be checked holds.")
-		return
-	}
-	fmt.Fprintln(w, "\nDo not believe this release.")
-}
-
-func writeFindings(w io.Writer, all []evidence.Finding) {
-	for _, v := range evidence.Verdicts {
-		first := true
-		for _, f := range all {
-			if f.Verdict != v {
-				continue
-			}
-			if first {
-				fmt.Fprintf(w, "\n%s\n", v.Title())
-				first = false
-			}
-			writeWrapped(w, fmt.Sprintf("%-14s", f.About), f.Says)
-		}
-	}
-}
-
-// writeWrapped writes a head and a text, wrapped at 88 columns. Later lines are indented.
-func writeWrapped(w io.Writer, head, text string) {
-	const indent, width = 2, 88
-	line := strings.Repeat(" ", indent) + head
-	left := len([]rune(line))
-	used := left
-	for i, word := range strings.Fields(text) {
-		if n := len([]rune(word)); i > 0 && used+1+n > width {
-			fmt.Fprintln(w, line)
-			line, used = strings.Repeat(" ", left), left
-		} else if i > 0 {
-			line += " "
-			used++
-		}
-		line += word
-		used += len([]rune(word))
-	}
-	fmt.Fprintln(w, line)
+	return input.PoolUnder(v.Console, &v.how, file, format, p)
 }

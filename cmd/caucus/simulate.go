@@ -92,7 +92,7 @@ simulate.NAME=VALUE sets the terms that only a simulation has.`,
 	t.add(cmd, "parties", "records", "unit", "epsilon", "delta", "noise", "mechanism", "learner",
 		"where", "dataset", "train", "test", "schema", "pool", "repeats", "seed")
 	f := cmd.Flags()
-	r.reading.flags(f)
+	r.reading.Flags(f)
 	f.StringVar(&r.poolMapping, "pool-mapping", "", "mapping of the pool's file (--mapping and the format flags are for --train and --test)")
 	console.MarkInputs(f, "pool-mapping")
 	console.EnvironmentFlag(f, &r.dataDir, "data-dir", "CAUCUS_DATA", "folder of the known data sets")

@@ -8,6 +8,7 @@ import (
 	"caucus/analyst/terms"
 	"caucus/auxdata"
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/input"
 	"caucus/dataset"
 	"caucus/study"
 )
@@ -25,7 +26,7 @@ type recordsFrom struct {
 	seed    uint64
 
 	format  dataset.Format // format of the files, set by tables
-	reading reading
+	reading input.Reading
 	// poolMapping is the mapping of the pool's file, which may have another format than the
 	// records' files.
 	poolMapping string
@@ -64,7 +65,7 @@ func (s *recordsFrom) load(c *console.Console) (loaded, error) {
 	out := loaded{schema: schema}
 	var pool *dataset.Table
 	if s.pool != "" {
-		if pool, err = (&reading{mapping: s.poolMapping}).table(c, s.pool, schema,
+		if pool, err = (&input.Reading{MappingFile: s.poolMapping}).Table(c, s.pool, schema,
 			s.format); err != nil {
 			return loaded{}, err
 		}
@@ -130,7 +131,7 @@ func (s *recordsFrom) tables(c *console.Console) (schema dataset.Schema, train, 
 		return schema, nil, nil, console.Usagef("give --dataset or --train, not both")
 	case s.known != "" && (s.test != "" || s.schema != ""):
 		return schema, nil, nil, console.Usagef("--dataset has a schema and test records of its own: leave the study's schema and test out, or give --train")
-	case s.known != "" && s.reading.given():
+	case s.known != "" && s.reading.Given():
 		return schema, nil, nil, console.Usagef("--dataset knows how its files are written: leave --mapping, --delimiter, --encoding, --decimal and --sheet out")
 	case s.known != "":
 		known, err := dataset.LoadKnown(s.known)
@@ -159,12 +160,12 @@ func (s *recordsFrom) tables(c *console.Console) (schema dataset.Schema, train, 
 			return schema, nil, nil, err
 		}
 		s.format = schema.Format()
-		s.reading.lenient = true
-		if train, err = s.reading.table(c, s.train, schema, s.format); err != nil {
+		s.reading.Lenient = true
+		if train, err = s.reading.Table(c, s.train, schema, s.format); err != nil {
 			return schema, nil, nil, err
 		}
 		if s.test != "" {
-			if test, err = s.reading.table(c, s.test, schema, s.format); err != nil {
+			if test, err = s.reading.Table(c, s.test, schema, s.format); err != nil {
 				return schema, nil, nil, err
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"caucus/analyst/forecast"
 	"caucus/analyst/terms"
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/input"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -97,7 +98,7 @@ func propose(c *console.Console, s terms.Study) (planning.Proposed, error) {
 	if err != nil {
 		return planning.Proposed{}, err
 	}
-	pool, err := new(reading).table(c, s.Pool, schema, schema.Format())
+	pool, err := new(input.Reading).Table(c, s.Pool, schema, schema.Format())
 	if err != nil {
 		return planning.Proposed{}, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"caucus/analyst/terms"
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/input"
 	"caucus/internal/yamlfile"
 	"caucus/study/kinds"
 )
@@ -156,7 +157,7 @@ func (t *termFlags) read(c *console.Console, cmd *cobra.Command, args []string) 
 	if path != "" {
 		c.AddInput(path)
 		if file, err = yamlfile.Read(path); err != nil {
-			return terms.Study{}, fmt.Errorf("read study file: %w", namedOnce(path, err))
+			return terms.Study{}, fmt.Errorf("read study file: %w", input.NamedOnce(path, err))
 		}
 	}
 	settings, err := t.settings()

@@ -71,7 +71,7 @@ var rooms = map[string][]string{
 	"analyst/export":            {"study", "study/classifier", "dataset", "study/kinds/results"},
 	"study/conformance":         {"study", "study/bodies", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "analyst/simulate", "study/verify/evidence", "auxdata", "dataset", "privacy", "study/kinds/results", "study/kinds/planning"},
 	"analyst/terms":             {"internal/yamlfile", "study", "study/kinds", "analyst/simulate", "dataset"},
-	"study/verify/evidence":     {"protocol", "study", "study/kinds", "auxdata", "privacy"},
+	"study/verify/evidence":     {"protocol", "study", "study/kinds", "auxdata", "privacy", "internal/textpage"},
 	"study/verify":              {"study/verify/evidence", "protocol", "study", "study/kinds", "auxdata", "privacy", "study/kinds/results"},
 	"study/stated":              {"study"},
 	"analyst/forecast":          {"study", "study/classifier", "study/classify", "study/stated", "analyst/simulate", "auxdata", "dataset", "learners", "study/classifier/fitted"},
@@ -99,6 +99,9 @@ var rooms = map[string][]string{
 	"cmd/caucus":                nil, // anything
 	"lab":                       nil, // a module of its own
 	"cmd/internal/console":      {"internal/textpage", "internal/webpage"},
+	"cmd/internal/input":        {"agent/source", "auxdata", "cmd/internal/console", "dataset", "dataset/files", "dataset/mapping", "protocol", "study"},
+	"cmd/internal/siteverbs":    {"agent", "agent/desk", "agent/health", "agent/site", "agent/source", "cmd/internal/console", "cmd/internal/input", "dataset", "dataset/database", "dataset/mapping", "internal/database", "internal/textpage", "privacy", "privacy/journal", "protocol", "study", "study/kinds", "study/stated", "study/verify/evidence"},
+	"cmd/caucus-agent":          {"cmd/internal/console", "cmd/internal/siteverbs"},
 }
 
 // pure rooms take values and return values.

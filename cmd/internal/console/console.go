@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 type Console struct {
 	Out, Err io.Writer
 	JSON     bool
+	// Words, if not nil, puts the program's own names in place of those in all that it says.
+	Words *strings.Replacer
 	// inputs are the input files that are known so far, which the command must not overwrite.
 	inputs []given
 	// owned are the daemons' folders from which the command reads.
@@ -27,16 +30,37 @@ type Console struct {
 	unfinished string
 }
 
+// Worded returns a writer to w of texts with the program's own names. Each Write is a whole text.
+func (c *Console) Worded(w io.Writer) io.Writer {
+	if c.Words == nil {
+		return w
+	}
+	return worded{w, c.Words}
+}
+
+type worded struct {
+	io.Writer
+	words *strings.Replacer
+}
+
+// Write returns the length of b, although what it writes may have another.
+func (w worded) Write(b []byte) (int, error) {
+	if _, err := w.words.WriteString(w.Writer, string(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
 // Print writes the document as JSON with --json, and the text otherwise. Its error says that the
 // output could not be written, as on a full disk.
 func (c *Console) Print(document any, text func(io.Writer)) error {
 	if !c.JSON {
 		var b bytes.Buffer
 		text(&b)
-		_, err := c.Out.Write(b.Bytes())
+		_, err := c.Worded(c.Out).Write(b.Bytes())
 		return err
 	}
-	e := json.NewEncoder(c.Out)
+	e := json.NewEncoder(c.Worded(c.Out))
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	if err := e.Encode(document); err != nil {
@@ -55,15 +79,15 @@ func (c *Console) Say(document any, format string, args ...any) error {
 
 // Note writes a line to stderr, for people, never into a document.
 func (c *Console) Note(format string, args ...any) {
-	fmt.Fprintf(textpage.Plain{Writer: c.Err}, format+"\n", args...)
+	fmt.Fprintf(textpage.Plain{Writer: c.Worded(c.Err)}, format+"\n", args...)
 }
 
 // Logger returns a daemon's log on Err: lines of JSON with --json.
 func (c *Console) Logger() *slog.Logger {
 	if c.JSON {
-		return slog.New(slog.NewJSONHandler(c.Err, nil))
+		return slog.New(slog.NewJSONHandler(c.Worded(c.Err), nil))
 	}
-	return slog.New(slog.NewTextHandler(c.Err, nil))
+	return slog.New(slog.NewTextHandler(c.Worded(c.Err), nil))
 }
 
 // PrintLink makes a link to a daemon's page and prints it. The link is a secret until somebody

@@ -31,15 +31,16 @@ func Main(root func(*Console) *cobra.Command) {
 // for wrong usage.
 func Execute(ctx context.Context, root func(*Console) *cobra.Command, args []string,
 	stdout, stderr io.Writer) int {
-	cmd := root(&Console{Out: stdout, Err: stderr})
+	c := &Console{Out: stdout, Err: stderr}
+	cmd := root(c)
 	cmd.SetArgs(args)
-	cmd.SetOut(stdout)
-	cmd.SetErr(stderr)
+	cmd.SetOut(c.Worded(stdout))
+	cmd.SetErr(c.Worded(stderr))
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(textpage.Plain{Writer: stderr}, "%s: %s\n", cmd.Name(), plain(err))
+	fmt.Fprintf(textpage.Plain{Writer: c.Worded(stderr)}, "%s: %s\n", cmd.Name(), plain(err))
 	var usage UsageError
 	if errors.As(err, &usage) {
 		return 2

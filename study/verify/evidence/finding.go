@@ -2,8 +2,11 @@ package evidence
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
+
+	"caucus/internal/textpage"
 )
 
 // Verdict is the outcome of checking one claim of a release.
@@ -51,6 +54,23 @@ type Finding struct {
 // AnyFails reports whether a claim is false.
 func AnyFails(all []Finding) bool {
 	return slices.ContainsFunc(all, func(f Finding) bool { return f.Verdict == Fails })
+}
+
+// WriteText writes findings under the titles of their verdicts, for a person.
+func WriteText(w io.Writer, all []Finding) {
+	for _, v := range Verdicts {
+		first := true
+		for _, f := range all {
+			if f.Verdict != v {
+				continue
+			}
+			if first {
+				fmt.Fprintf(w, "\n%s\n", v.Title())
+				first = false
+			}
+			textpage.WriteWrapped(w, fmt.Sprintf("%-14s", f.About), f.Says)
+		}
+	}
 }
 
 type findings []Finding

@@ -1,4 +1,4 @@
-package main
+package siteverbs
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,28 +15,47 @@ import (
 	"caucus/agent"
 	"caucus/agent/desk"
 	"caucus/agent/site"
-	"caucus/analyst/forecast"
 	"caucus/cmd/internal/console"
+	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/stated"
 )
 
-// agentCommand holds what all agent verbs share: the console and the name of the configuration
-// file.
-type agentCommand struct {
+// Program is what a program adds to its agent's verbs.
+type Program struct {
+	// Checkpoint is called between two effects of an agent, and Now is its clock; nil but in tests.
+	Checkpoint func(effect string)
+	Now        func() time.Time
+	// Again draws an operator's forecast again and says whether the two agree; nil where the
+	// program draws no forecasts. show is called with the draws done, of all.
+	Again func(ctx context.Context, said stated.Statement, of study.Task,
+		show func(done, total int)) (Forecast, bool, error)
+}
+
+// Forecast is a forecast that a program drew. JSON has all of it, Lines has it in words.
+type Forecast interface{ Lines() []string }
+
+// Agent makes the verbs of an agent. It holds what they share: the console, what the program
+// adds, and the name of the configuration file.
+type Agent struct {
 	*console.Console
-	config string
+	program Program
+	config  string
 }
 
-func newAgent(c *console.Console) *cobra.Command {
-	a := &agentCommand{Console: c}
-	g := console.Group("agent", "Take part in studies, beside the data", a.enrol(), a.check(), a.run(),
-		a.source(), a.mapFile(), a.preview(), a.approver(), a.approve(), a.refuse(), a.page(),
-		a.answer(), a.unpack())
-	a.flag(g.PersistentFlags())
-	return g
+// NewAgent returns the maker of an agent's verbs.
+func NewAgent(c *console.Console, p Program) *Agent {
+	return &Agent{Console: c, program: p}
 }
 
-func (a *agentCommand) flag(f *pflag.FlagSet) {
+// Verbs returns all verbs. Their parent needs the flag that they share, by Flag.
+func (a *Agent) Verbs() []*cobra.Command {
+	return []*cobra.Command{a.enrol(), a.check(), a.run(), a.source(), a.mapFile(), a.preview(),
+		a.approver(), a.approve(), a.refuse(), a.page(), a.answer(), a.unpack()}
+}
+
+// Flag adds --config.
+func (a *Agent) Flag(f *pflag.FlagSet) {
 	f.StringVar(&a.config, "config", "agent.yaml", "the agent's configuration")
 	console.MarkInputs(f, "config")
 }
@@ -49,7 +69,7 @@ coordinator with the same patients cost more: divide the limits under policy bet
 const enrolled = "enrolled as %s; see what is still to do with: caucus agent check --config %s\n" +
 	twoLedgers
 
-func (a *agentCommand) enrol() *cobra.Command {
+func (a *Agent) enrol() *cobra.Command {
 	var invitation, token, name, request, accept, coordinator string
 	cmd := &cobra.Command{
 		Use:   "enrol",
@@ -103,7 +123,7 @@ coordinator's fingerprint.`,
 			if accept != "" {
 				return a.enrolAccept(cmd.InOrStdin(), config, accept, coordinator)
 			}
-			text, err := readSecret(cmd.InOrStdin(), invitation)
+			text, err := ReadSecret(cmd.InOrStdin(), invitation)
 			if err != nil {
 				return err
 			}
@@ -127,8 +147,8 @@ coordinator's fingerprint.`,
 	return cmd
 }
 
-func (a *agentCommand) join(cmd *cobra.Command, config site.Config, token, name string) error {
-	text, err := readSecret(cmd.InOrStdin(), token)
+func (a *Agent) join(cmd *cobra.Command, config site.Config, token, name string) error {
+	text, err := ReadSecret(cmd.InOrStdin(), token)
 	if err != nil {
 		return err
 	}
@@ -150,7 +170,8 @@ func (a *agentCommand) join(cmd *cobra.Command, config site.Config, token, name 
 // maxInvitation bounds the bytes of an invitation: a key, a certificate and an address.
 const maxInvitation = 64 << 10
 
-func readSecret(stdin io.Reader, name string) (string, error) {
+// ReadSecret reads a secret from a file, - for standard input, so that no command line holds it.
+func ReadSecret(stdin io.Reader, name string) (string, error) {
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
@@ -163,17 +184,24 @@ func readSecret(stdin io.Reader, name string) (string, error) {
 	return string(b), err
 }
 
-func (a *agentCommand) open() (*agent.Agent, error) {
+// equip gives a configuration what is the program's.
+func (a *Agent) equip(c *site.Config) {
+	c.Log, c.Words, c.Checkpoint, c.Clock.Now = a.Logger(), a.Words, a.program.Checkpoint,
+		a.program.Now
+}
+
+// Open opens the agent of the configuration. The caller closes it.
+func (a *Agent) Open() (*agent.Agent, error) {
 	config, err := site.LoadConfig(a.config)
 	if err != nil {
 		return nil, err
 	}
 	a.AddDaemonFolder(config.State)
-	config.Log, config.Checkpoint, config.Clock.Now = a.Logger(), checkpoint, now
+	a.equip(&config)
 	return agent.New(config)
 }
 
-func (a *agentCommand) run() *cobra.Command {
+func (a *Agent) run() *cobra.Command {
 	return &cobra.Command{
 		Use:   "run",
 		Short: "Take part in studies until stopped",
@@ -182,7 +210,7 @@ stop or kill it at any time: it goes on from where it was. If the coordinator is
 down, the agent waits.`,
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ag, err := a.open()
+			ag, err := a.Open()
 			if err != nil {
 				return err
 			}
@@ -192,7 +220,7 @@ down, the agent waits.`,
 	}
 }
 
-func (a *agentCommand) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
+func (a *Agent) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
 	all, offline, err := ag.Studies(cmd.Context())
 	if err != nil {
 		return err
@@ -218,7 +246,7 @@ func (a *agentCommand) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
 	})
 }
 
-func (a *agentCommand) noteOffline(err error) {
+func (a *Agent) noteOffline(err error) {
 	if err != nil {
 		a.Note("note: the coordinator could not be asked, so this list is from an earlier call: %v", err)
 	}
@@ -228,8 +256,8 @@ type previewDocument struct {
 	desk.Review
 	// Again is the operator's forecast as this agent drew it again. Agrees says both differ by no
 	// more than chance.
-	Again  *forecast.Forecast `json:"forecast_again,omitempty"`
-	Agrees bool               `json:"forecast_agrees,omitempty"`
+	Again  Forecast `json:"forecast_again,omitempty"`
+	Agrees bool     `json:"forecast_agrees,omitempty"`
 }
 
 func (p previewDocument) writeText(w io.Writer) {
@@ -242,7 +270,7 @@ func (p previewDocument) writeText(w io.Writer) {
 	}
 }
 
-func (a *agentCommand) drawAgain(ctx context.Context, ag *agent.Agent, p *previewDocument) error {
+func (a *Agent) drawAgain(ctx context.Context, ag *agent.Agent, p *previewDocument) error {
 	switch {
 	case p.Kind != kinds.Default:
 		return fmt.Errorf("only a %s study has a forecast to draw again; the noise of this %s study follows from its plan, and preview shows it", kinds.Default, p.Kind)
@@ -255,16 +283,13 @@ func (a *agentCommand) drawAgain(ctx context.Context, ag *agent.Agent, p *previe
 	}
 	bar := console.NewProgress(a.Console)
 	defer bar.Stop()
-	if p.Again, err = forecast.Again(ctx, *p.Forecast, task.Plan(), task.Pool(),
-		bar.Set); err != nil {
-		return err
-	}
-	p.Agrees = p.Forecast.Forecast.Agrees(&p.Again.Forecast)
-	return nil
+	p.Again, p.Agrees, err = a.program.Again(ctx, *p.Forecast, task, bar.Set)
+	return err
 }
 
-func (a *agentCommand) preview() *cobra.Command {
+func (a *Agent) preview() *cobra.Command {
 	var values, again bool
+	with := "--values"
 	cmd := &cobra.Command{
 		Use:   "preview [STUDY]",
 		Short: "List studies, or show what would leave for one study, and its privacy cost",
@@ -277,16 +302,15 @@ public pool. It fails if a problem must be solved before the study can run.
 The numbers about records are exact, so keep them at this site: a preview draws no
 noise, and --values shows this site's numbers before noise.`,
 		Example: `  caucus agent preview --config agent.yaml
-  caucus agent preview readmission --config agent.yaml --values
-  caucus agent preview readmission --config agent.yaml --forecast`,
+  caucus agent preview readmission --config agent.yaml --values`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 0 && (values || again) {
-				return console.Usagef("agent preview shows one STUDY, with --values and --forecast too, or without a study lists them all")
+				return console.Usagef("agent preview shows one STUDY, with %s too, or without a study lists them all", with)
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ag, err := a.open()
+			ag, err := a.Open()
 			if err != nil {
 				return err
 			}
@@ -322,7 +346,11 @@ noise, and --values shows this site's numbers before noise.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&again, "forecast", false, "of a classify study: draw the operator's forecast again, and compare the two")
+	if a.program.Again != nil {
+		with += " and --forecast"
+		cmd.Example += "\n  caucus agent preview readmission --config agent.yaml --forecast"
+		cmd.Flags().BoolVar(&again, "forecast", false, "of a classify study: draw the operator's forecast again, and compare the two")
+	}
 	cmd.Flags().BoolVar(&values, "values", false, "show this site's own numbers before noise: for your eyes only")
 	return cmd
 }

@@ -1,4 +1,4 @@
-package main
+package siteverbs
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"caucus/cmd/internal/console"
 )
 
-func (a *agentCommand) check() *cobra.Command {
+func (a *Agent) check() *cobra.Command {
 	var source string
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -42,7 +42,7 @@ as declared: studies would then get empty records.`,
 				return a.checkSource(cmd.Context(), source)
 			}
 			config, err := site.LoadConfig(a.config)
-			config.Clock.Now = now
+			config.Clock.Now = a.program.Now
 			c := health.Check(cmd.Context(), config, a.config, err)
 			if err := a.Print(c, func(w io.Writer) { c.WriteText(w) }); err != nil {
 				return err

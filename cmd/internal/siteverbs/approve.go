@@ -1,4 +1,4 @@
-package main
+package siteverbs
 
 import (
 	"cmp"
@@ -30,14 +30,14 @@ func (p *person) approver(cmd *cobra.Command) (desk.Approver, error) {
 		who.Key, err = protocol.LoadSigner(p.key)
 		return who, err
 	}
-	text, err := readSecret(cmd.InOrStdin(), p.key)
+	text, err := ReadSecret(cmd.InOrStdin(), p.key)
 	if err == nil {
 		who.Key, err = protocol.ParseSigner(text)
 	}
 	return who, err
 }
 
-func (a *agentCommand) approver() *cobra.Command {
+func (a *Agent) approver() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "approver NAME",
@@ -81,16 +81,16 @@ func (p *person) flags(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-func (a *agentCommand) openFor(p person, cmd *cobra.Command) (*agent.Agent, desk.Approver, error) {
+func (a *Agent) openFor(p person, cmd *cobra.Command) (*agent.Agent, desk.Approver, error) {
 	who, err := p.approver(cmd)
 	if err != nil {
 		return nil, who, err
 	}
-	ag, err := a.open()
+	ag, err := a.Open()
 	return ag, who, err
 }
 
-func (a *agentCommand) approve() *cobra.Command {
+func (a *Agent) approve() *cobra.Command {
 	var p person
 	cmd := &cobra.Command{
 		Use:   "approve STUDY",
@@ -131,7 +131,7 @@ waits for a second person.`,
 	return p.flags(cmd)
 }
 
-func (a *agentCommand) refuse() *cobra.Command {
+func (a *Agent) refuse() *cobra.Command {
 	var p person
 	var reason string
 	cmd := &cobra.Command{

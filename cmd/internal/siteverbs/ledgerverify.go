@@ -1,4 +1,4 @@
-package main
+package siteverbs
 
 import (
 	"cmp"
@@ -11,9 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent/site"
-	"caucus/aggregator/helper"
 	"caucus/cmd/internal/console"
-	"caucus/coordinator/folder"
+	"caucus/cmd/internal/input"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -30,8 +29,8 @@ type ledgerCheck struct {
 	Findings []evidence.Finding `json:"findings"`
 }
 
-func newLedgerVerify(c *console.Console) *cobra.Command {
-	var place ledgerPlace
+func newLedgerVerify(c *console.Console, s Servers) *cobra.Command {
+	place := ledgerPlace{servers: s}
 	var export, pool string
 	var expect, releases []string
 	cmd := &cobra.Command{
@@ -50,10 +49,10 @@ ledger must hold exactly the entries that the release names, if the coordinator 
 the noise, and no entry, if each site did.
 
 --export checks the lines that ledger export wrote, without the ledger.`,
-		Example: `  caucus ledger verify --config agent.yaml
+		Example: place.examples(`  caucus ledger verify --config agent.yaml
   caucus ledger verify --config agent.yaml --release release.json
   caucus ledger verify --dir /var/lib/caucus/coordinator --release release.json
-  caucus ledger verify --export lines.jsonl --expect 12:9c1e…`,
+  caucus ledger verify --export lines.jsonl --expect 12:9c1e…`),
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if export == "" {
@@ -138,23 +137,13 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 	}
 	var key protocol.Verifier
 	switch {
-	// a helper stores no releases, and checks its head file by itself
-	case place.dir != "" && helper.In(place.dir):
 	case place.dir != "":
-		e, err := folder.ReadEvidence(ctx, place.dir)
+		of, keys, err := place.servers.Memory(ctx, place.dir)
 		if err != nil {
 			return err
 		}
-		key = e.Keys
-		m.Heads = append(m.Heads, evidence.Remembered{Head: e.Kept, Who: e.KeptAt},
-			evidence.Remembered{Head: privacy.Head{Sequence: e.Last},
-				Who: "the coordinator's store"})
-		for _, h := range e.Witnessed {
-			m.Heads = append(m.Heads,
-				evidence.Remembered{Head: h, Who: "a party or an operator showed it"})
-		}
-		m.Releases = append(m.Releases,
-			evidence.ReleasedLines{Lines: e.Lines, Who: "a stored release"})
+		key = keys
+		m.Heads, m.Releases = append(m.Heads, of.Heads...), of.Releases
 	case place.config != "":
 		c, err := site.LoadConfig(place.config)
 		if err != nil {
@@ -192,34 +181,21 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 // compare checks a site's or a coordinator's ledger against one release.
 func (d *ledgerCheck) compare(ctx context.Context, c *console.Console, chain *privacy.Chain,
 	place *ledgerPlace, name, pool string) error {
-	// for an export or a helper's ledger, only the lines can be compared
-	if place.config == "" && (place.dir == "" || helper.In(place.dir)) {
+	switch {
+	case place.dir != "":
+		found, err := place.servers.Compare(ctx, place.dir, chain, name)
+		d.Findings = append(d.Findings, found...)
+		return err
+	case place.config == "": // of an export only the lines can be compared
 		return nil
 	}
-	r, err := readSigned(name)
+	r, err := input.ReadSigned(name)
 	if err != nil {
 		return err
 	}
 	p, err := kinds.PlanOf(r.Release)
 	if err != nil {
 		return err
-	}
-	if place.dir != "" {
-		e, err := folder.ReadEvidence(ctx, place.dir)
-		if err != nil {
-			return err
-		}
-		j, _, err := place.open()
-		if err != nil {
-			return err
-		}
-		defer j.Close()
-		d.Findings = append(d.Findings,
-			evidence.CompareCoordinator(r, e.Keys, chain,
-				func(id string) (privacy.Line, bool, error) {
-					return privacy.LineOf(ctx, j, id)
-				})...)
-		return nil
 	}
 	config, err := site.LoadConfig(place.config)
 	if err != nil {
@@ -229,7 +205,7 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console.Console, chain *pr
 	if err != nil {
 		return err
 	}
-	made, err := poolUnder(c, new(reading), cmp.Or(pool, e.PoolFile(p.Pool)), dataset.Format{}, p)
+	made, err := input.PoolUnder(c, new(input.Reading), cmp.Or(pool, e.PoolFile(p.Pool)), dataset.Format{}, p)
 	if err != nil {
 		return err
 	}
@@ -240,7 +216,7 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console.Console, chain *pr
 // signedLines returns the ledger lines in a release file. It checks the signature first, by key if
 // not nil.
 func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
-	r, err := readSigned(name)
+	r, err := input.ReadSigned(name)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +232,7 @@ func tellLedger(c *console.Console, d ledgerCheck) error {
 	d.Holds = !evidence.AnyFails(d.Findings)
 	err := c.Print(d, func(w io.Writer) {
 		fmt.Fprintln(w, d.Ledger)
-		writeFindings(w, d.Findings)
+		evidence.WriteText(w, d.Findings)
 		if d.Head != "" {
 			fmt.Fprintf(w, "\nhead %s\n", d.Head)
 		}

@@ -1,4 +1,4 @@
-package main
+package siteverbs
 
 import (
 	"io"
@@ -18,8 +18,8 @@ type exported struct {
 	Lines  []privacy.Line `json:"lines"`
 }
 
-func newLedgerExport(c *console.Console) *cobra.Command {
-	var place ledgerPlace
+func newLedgerExport(c *console.Console, s Servers) *cobra.Command {
+	place := ledgerPlace{servers: s}
 	var out string
 	cmd := &cobra.Command{
 		Use:   "export",

@@ -1,31 +1,28 @@
-package main
+package siteverbs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"caucus/agent/site"
 	"caucus/agent/source"
 	"caucus/cmd/internal/console"
+	"caucus/cmd/internal/input"
 	"caucus/dataset"
 	"caucus/dataset/database"
-	"caucus/dataset/files"
 	"caucus/dataset/mapping"
 	"caucus/internal/textpage"
 )
 
-// draftedMapping is the JSON document of "caucus agent map".
-type draftedMapping struct {
+// DraftedMapping is the JSON document of "caucus agent map".
+type DraftedMapping struct {
 	Mapping  mapping.Mapping   `json:"mapping"`
 	Placed   map[string]string `json:"placed"`
 	Unplaced []string          `json:"unplaced"`
@@ -38,9 +35,9 @@ type draftedMapping struct {
 	FirstMalformed int `json:"first_malformed,omitempty"`
 }
 
-func (a *agentCommand) mapFile() *cobra.Command {
+func (a *Agent) mapFile() *cobra.Command {
 	var schema, file, query, out string
-	var how reading
+	var how input.Reading
 	cmd := &cobra.Command{
 		Use:   "map",
 		Short: "Draft a mapping from a file's columns to a schema's",
@@ -72,11 +69,11 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 			if err != nil {
 				return err
 			}
-			m, err := how.howTo(s.Format())
+			m, err := how.Mapping(s.Format())
 			if err != nil {
 				return err
 			}
-			if how.mapping != "" {
+			if how.MappingFile != "" {
 				return console.Usagef("agent map drafts a mapping: leave --mapping out")
 			}
 			var read mapping.Sample
@@ -85,7 +82,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 				file = "the query of " + query
 				read, typed, err = a.readQuery(cmd.Context(), query)
 			} else {
-				read, typed, err = readGuessing(a.Console, file, &m, s.AllColumns())
+				read, typed, err = input.ReadGuessing(a.Console, file, &m, s.AllColumns())
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", file, err)
@@ -127,7 +124,7 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 					return err
 				}
 			}
-			doc := draftedMapping{
+			doc := DraftedMapping{
 				drafted.Mapping, drafted.Placed, append([]string{}, drafted.Unplaced...), append([]string{}, drafted.Idle...), append([]string{}, drafted.Notes...),
 				records, read.Malformed, read.FirstMalformed,
 			}
@@ -160,12 +157,12 @@ The command sends nothing and changes nothing. Its output shows texts of the fil
 	console.MarkInputs(f, "schema", "file")
 	f.StringVar(&out, "out", "", "write the mapping to this file instead of stdout")
 	console.MarkOutput(f, "out", console.AsStdout, ".yaml", ".yml")
-	how.flags(f)
+	how.Flags(f)
 	return cmd
 }
 
 // readQuery reads the first rows of a source's query, in the session of its account.
-func (a *agentCommand) readQuery(ctx context.Context, name string) (lines mapping.Sample,
+func (a *Agent) readQuery(ctx context.Context, name string) (lines mapping.Sample,
 	typed []string, err error) {
 	config, err := site.LoadConfig(a.config)
 	if err != nil {
@@ -184,114 +181,4 @@ func (a *agentCommand) readQuery(ctx context.Context, name string) (lines mappin
 	watched := mapping.Watch(rows)
 	lines, err = mapping.ReadSample(dataset.First(watched, mapping.Advised))
 	return lines, watched.Typed(), err
-}
-
-// readGuessing reads a file as an import does. Where m leaves them open, it tries common encodings,
-// and looks for the table: its delimiter, sheet, and first row, its escape, and rows that are no
-// records.
-func readGuessing(c *console.Console, name string, m *mapping.Mapping,
-	wanted []string) (lines mapping.Sample, typed []string, err error) {
-	open := func() (*recordFile, error) {
-		in, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		return openRecords(in, *m, files.OpenForPerson)
-	}
-	file, err := open()
-	var other *files.EncodingError
-	if errors.As(err, &other) {
-		m.Encoding = other.Probably
-		c.Note("look at: the file is read as %s: check its letters", m.Encoding)
-		file, err = open()
-	}
-	if err != nil {
-		return lines, typed, err
-	}
-	defer file.close()
-	var notes []string
-	if m.Written, notes, err = files.Propose(file.in, file.size, file.form, m.Written,
-		wanted); err != nil {
-		return lines, typed, err
-	}
-	for _, note := range notes {
-		c.Note("look at: %s", note)
-	}
-	read := func(w files.Written) (lines mapping.Sample, err error) {
-		file.m.Written = w
-		if file.form, err = files.Detect(file.in, file.size, w); err != nil {
-			return lines, err
-		}
-		rows, err := file.rows()
-		if err == nil {
-			watched := mapping.Watch(rows)
-			lines, err = mapping.ReadSample(watched)
-			typed = watched.Typed()
-		}
-		return lines, err
-	}
-	if lines, err = read(m.Written); err != nil {
-		return lines, typed, err
-	}
-	if m.Encoding == "" && seemsWindows(lines) {
-		m.Encoding = "windows-1252"
-		c.Note("look at: some cells are not UTF-8, so the file is read as %s: check its letters", m.Encoding)
-		return readGuessing(c, name, m, wanted)
-	}
-	if escaped := m.Written; slices.ContainsFunc(lines.Remarks,
-		func(r dataset.Remark) bool { return r.Problem == dataset.Backslash }) {
-		escaped.Escape = `\`
-		if other, err := read(escaped); err == nil && other.Malformed < lines.Malformed {
-			c.Note("look at: %d records have a backslash before a quote, so the draft says "+
-				"escape: \\", lines.Malformed-other.Malformed)
-			m.Written, lines = escaped, other
-		}
-	}
-	comment, row := files.ProposeComment(lines.Table)
-	if comment == "" && row != "" {
-		c.Note("look at: the row below the names is taken for units, and no comment skips it alone: "+
-			"remove it, or list the names under header and write first_row, the first record's: %s",
-			row)
-	} else if comment != "" && m.Comment == "" {
-		m.Comment = comment
-		c.Note("look at: %q is taken for no record, so the draft skips rows that begin with %q "+
-			"(comment)", row, comment)
-		lines, err = read(m.Written)
-	}
-	at := slices.IndexFunc(lines.Remarks,
-		func(r dataset.Remark) bool { return r.Problem == files.Footer })
-	if err == nil && at >= 0 && m.LastRow == 0 {
-		footer := lines.Remarks[at]
-		if m.LastRow = footer.First - 1; strings.Trim(m.Comment, "-=+") != "" {
-			m.Comment = "" // of a line of the footer
-		}
-		c.Note("look at: the last rows (%d, the first in line %d) lack cells that the rows before "+
-			"have, so the draft leaves them out (last_row): take last_row out if they are records",
-			footer.Count, footer.First)
-		lines, err = read(m.Written)
-	}
-	return lines, typed, err
-}
-
-// seemsWindows reports whether a file read as UTF-8 has letters of another encoding, and of UTF-8
-// only ASCII.
-func seemsWindows(lines mapping.Sample) bool {
-	const few = 10 // up to this number of odd cells may be damage
-	odd := 0
-	for _, r := range lines.Remarks {
-		if r.Problem == dataset.NoText {
-			odd += r.Count
-		}
-	}
-	if odd < few {
-		return false
-	}
-	for _, name := range lines.Table.Columns() {
-		for text := range lines.Table.Distinct(name) {
-			if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
-				return false
-			}
-		}
-	}
-	return true
 }

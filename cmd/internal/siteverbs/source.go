@@ -1,4 +1,4 @@
-package main
+package siteverbs
 
 import (
 	"bufio"
@@ -15,7 +15,7 @@ import (
 	"caucus/cmd/internal/console"
 )
 
-func (a *agentCommand) source() *cobra.Command {
+func (a *Agent) source() *cobra.Command {
 	cmd := &cobra.Command{Use: "source", Short: "List the site's data sources, and declare them",
 		Args: console.NoArguments,
 		RunE: func(*cobra.Command, []string) error { return a.listSources() }}
@@ -23,7 +23,7 @@ func (a *agentCommand) source() *cobra.Command {
 	return cmd
 }
 
-func (a *agentCommand) sourceDeclare() *cobra.Command {
+func (a *Agent) sourceDeclare() *cobra.Command {
 	var p person
 	var vouch, yes bool
 	cmd := &cobra.Command{
@@ -52,7 +52,7 @@ nothing.`,
 			"  caucus agent source declare ward --yes --as 'Dr Meier'    # in a script",
 		Args: console.OneArgument("agent source declare", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ag, err := a.open()
+			ag, err := a.Open()
 			if err != nil {
 				return err
 			}
@@ -93,7 +93,7 @@ nothing.`,
 	return cmd
 }
 
-func (a *agentCommand) sourceForget() *cobra.Command {
+func (a *Agent) sourceForget() *cobra.Command {
 	var p person
 	cmd := &cobra.Command{
 		Use:   "forget NAME",
@@ -104,7 +104,7 @@ audit log records the removal.`,
 		Example: "  caucus agent source forget ward --config agent.yaml",
 		Args:    console.OneArgument("agent source forget", "NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			ag, err := a.open()
+			ag, err := a.Open()
 			if err != nil {
 				return err
 			}
@@ -122,8 +122,8 @@ audit log records the removal.`,
 
 // confirmSource shows the report on a source and waits until the person says yes, or until ctx
 // ends.
-func (a *agentCommand) confirmSource(ctx context.Context, in io.Reader, r source.Report) error {
-	if err := r.WriteText(a.Err); err != nil {
+func (a *Agent) confirmSource(ctx context.Context, in io.Reader, r source.Report) error {
+	if err := r.WriteText(a.Worded(a.Err)); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Err, "Studies will get these records. You state: %s. Declare? [y/N] ", r.Declared.Claims())
@@ -143,8 +143,8 @@ func (a *agentCommand) confirmSource(ctx context.Context, in io.Reader, r source
 	}
 }
 
-func (a *agentCommand) checkSource(ctx context.Context, name string) error {
-	ag, err := a.open()
+func (a *Agent) checkSource(ctx context.Context, name string) error {
+	ag, err := a.Open()
 	if err != nil {
 		return err
 	}
@@ -165,8 +165,8 @@ func (a *agentCommand) checkSource(ctx context.Context, name string) error {
 	return nil
 }
 
-func (a *agentCommand) listSources() error {
-	ag, err := a.open()
+func (a *Agent) listSources() error {
+	ag, err := a.Open()
 	if err != nil {
 		return err
 	}

@@ -1,23 +1,26 @@
-package main
+package siteverbs
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"caucus/agent/site"
 	"caucus/cmd/internal/console"
-	"caucus/coordinator/folder"
 	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study/verify/evidence"
 )
 
-// ledgerDocument is the JSON document of "caucus ledger show".
-type ledgerDocument struct {
+// LedgerDocument is the JSON document of "caucus ledger show".
+type LedgerDocument struct {
 	Ledger string             `json:"ledger"`
 	Units  []journal.Spending `json:"units"`
 }
@@ -26,23 +29,45 @@ type ledgerDocument struct {
 // δ.
 const defaultLedgerDelta = 1e-6
 
-func newLedger(c *console.Console) *cobra.Command {
-	return console.Group("ledger", "Show what was spent; check, export and mend a ledger",
-		newLedgerShow(c), newLedgerVerify(c), newLedgerExport(c), newLedgerReconcile(c))
+// Servers reads and mends the ledgers of servers, for a program that runs some.
+type Servers interface {
+	// LedgerAt says where the ledger of a server's folder is: a file or a database.
+	LedgerAt(dir string) (string, error)
+	// Memory returns what a folder and those who called there remember of its ledger, and the keys
+	// that sign its releases; nil if it signs none.
+	Memory(ctx context.Context, dir string) (evidence.Memory, protocol.Verifier, error)
+	// Compare checks a folder's ledger, whose chain was read, against a release's file.
+	Compare(ctx context.Context, dir string, chain *privacy.Chain, name string) ([]evidence.Finding,
+		error)
+	// Reconcile charges again what a folder's ledger has forgotten: the costs in lost, and those of
+	// the releases in these files. It prints what it did.
+	Reconcile(ctx context.Context, c *console.Console, dir string, releases []string,
+		lost []privacy.Cost) error
 }
 
-func newLedgerShow(c *console.Console) *cobra.Command {
-	var place ledgerPlace
+// Ledger returns the verbs about ledgers: an agent's and, unless s is nil, a server's.
+func Ledger(c *console.Console, s Servers) *cobra.Command {
+	return console.Group("ledger", "Show what was spent; check, export and mend a ledger",
+		newLedgerShow(c, s), newLedgerVerify(c, s), newLedgerExport(c, s),
+		newLedgerReconcile(c, s))
+}
+
+func newLedgerShow(c *console.Console, s Servers) *cobra.Command {
+	place := ledgerPlace{servers: s}
 	var delta float64
+	give := ""
+	if s != nil {
+		give = ` Give the ledger's folder (a coordinator's or a helper's folder, an
+agent's state folder) or an agent's configuration, which also holds the limits.`
+	}
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show the privacy budget that an agent, a coordinator or a helper has spent",
 		Long: `Verify a ledger (every entry's hash, number and totals) and show the privacy budget
-spent for each unit. Give the ledger's folder (a coordinator's or a helper's folder, an
-agent's state folder) or an agent's configuration, which also holds the limits. The
+spent for each unit.` + give + ` The
 daemon may run meanwhile.`,
-		Example: `  caucus ledger show --dir /var/lib/caucus/coordinator
-  caucus ledger show --config agent.yaml --json`,
+		Example: place.examples(`  caucus ledger show --dir /var/lib/caucus/coordinator
+  caucus ledger show --config agent.yaml --json`),
 		Args: console.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := place.check("show"); err != nil {
@@ -55,7 +80,7 @@ daemon may run meanwhile.`,
 			if err != nil {
 				return err
 			}
-			doc := ledgerDocument{Ledger: database.Shown(file)}
+			doc := LedgerDocument{Ledger: database.Shown(file)}
 			if doc.Units, err = journal.Spent(cmd.Context(), file, limits, delta); err != nil {
 				return err
 			}
@@ -68,16 +93,35 @@ daemon may run meanwhile.`,
 	return cmd
 }
 
-type ledgerPlace struct{ dir, config string }
+// ledgerPlace says where a ledger is: at an agent or, if there are servers, in a server's folder.
+type ledgerPlace struct {
+	servers     Servers
+	dir, config string
+}
 
 func (p *ledgerPlace) flags(f *pflag.FlagSet) {
-	f.StringVar(&p.dir, "dir", "", "folder of a coordinator or a helper, which holds ledger.db")
+	if p.servers != nil {
+		f.StringVar(&p.dir, "dir", "", "folder of a coordinator or a helper, which holds ledger.db")
+	}
 	f.StringVar(&p.config, "config", "", "an agent's configuration")
 	console.MarkInputs(f, "config")
 }
 
+// examples leaves out the lines about servers if the program has none.
+func (p *ledgerPlace) examples(all string) string {
+	if p.servers != nil {
+		return all
+	}
+	return strings.Join(slices.DeleteFunc(strings.Split(all, "\n"), func(line string) bool {
+		return strings.Contains(line, "--dir")
+	}), "\n")
+}
+
 func (p *ledgerPlace) check(verb string) error {
-	if (p.dir == "") == (p.config == "") {
+	switch {
+	case p.servers == nil && p.config == "":
+		return console.Usagef("ledger %s needs --config FILE of an agent", verb)
+	case p.servers != nil && (p.dir == "") == (p.config == ""):
 		return console.Usagef("ledger %s needs --dir DIR of a coordinator or a helper, or --config FILE of an agent", verb)
 	}
 	return nil
@@ -86,7 +130,7 @@ func (p *ledgerPlace) check(verb string) error {
 // file returns the name of the ledger's file and, for an agent, the ledger's limits.
 func (p *ledgerPlace) file() (string, map[privacy.Unit]privacy.Budget, error) {
 	if p.config == "" {
-		at, err := folder.LedgerAt(p.dir)
+		at, err := p.servers.LedgerAt(p.dir)
 		return at, nil, err
 	}
 	c, err := site.LoadConfig(p.config)
@@ -105,7 +149,7 @@ func (p *ledgerPlace) open() (*journal.Journal, string, error) {
 	return j, database.Shown(file), err
 }
 
-func (d ledgerDocument) writeText(w io.Writer) {
+func (d LedgerDocument) writeText(w io.Writer) {
 	t := console.NewTable(w, "unit", "charges", "pure epsilon", "rho", "epsilon", "at delta", "limit")
 	limited := slices.ContainsFunc(d.Units, func(u journal.Spending) bool { return u.Limit != nil })
 	for _, u := range d.Units {
